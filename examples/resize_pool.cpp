@@ -48,7 +48,7 @@ void resize(const std::string& hosts) {
   promise(all_held, "nobody loses a licence by that");
   while (used.size() > 1) {
     used.pop_back();
-    workers.flush();
+    promise(workers.flush(30s), "the servers know of each release");
     promise(!pool.try_acquire(), "what comes back is not given out: there are too few");
   }
   auto next = licences.async_acquire(1, {.deadline = 60s});
@@ -57,7 +57,7 @@ void resize(const std::string& hosts) {
   promise(last.state() == zklock::HoldState::held, "when the last is back, the next works");
 
   // A licence that is not released is lost after its maximum hold time.
-  last.renew(500ms);
+  promise(last.renew(500ms), "a maximum hold time can be set later");
   promise(static_cast<bool>(pool.acquire(1, {.deadline = 60s})),
           "what is kept too long is given to the next");
   promise(last.state() == zklock::HoldState::lost, "and was lost before");

@@ -69,22 +69,22 @@ class CompositeMutex {
 
   /// Makes one attempt at each part, without waiting behind other contenders. Returns whether the
   /// calling thread was granted the lock.
-  bool try_lock();
+  [[nodiscard]] bool try_lock();
 
   /// Blocks until the calling thread holds enough parts, or until `timeout` has passed: then
   /// returns false. A timeout of zero or less means try_lock().
   template <DurationLike D>
-  bool try_lock_for(D timeout) {
+  [[nodiscard]] bool try_lock_for(D timeout) {
     return lock_until(Deadline(timeout), {});
   }
   template <TimePointLike T>
-  bool try_lock_until(T at) {
+  [[nodiscard]] bool try_lock_until(T at) {
     return lock_until(Deadline(at), {});
   }
 
   /// Blocks as lock() does. Returns false if `stop` was requested; then the call has left all
   /// queues.
-  bool lock(std::stop_token stop);
+  [[nodiscard]] bool lock(std::stop_token stop);
 
   /// Undoes the last lock() of the calling thread, in every part that this lock() acquired. Does
   /// not block: the client deletes the znodes in the background. After a loss it reports no error.
@@ -107,7 +107,7 @@ class CompositeMutex {
 
   /// Begins an acquire, and returns its future. The future becomes ready exactly once, with a hold
   /// or an Error. The hold is empty if the deadline passed or a stop was requested.
-  std::future<CompositeHold> async_acquire(AcquireOptions options = {});
+  [[nodiscard]] std::future<CompositeHold> async_acquire(AcquireOptions options = {});
 
   using Awaitable = BasicAwaitable<CompositeHold>;
   /// Acquires in a coroutine: `auto hold = co_await mutex.co_acquire(5s, stop);`. The coroutine
@@ -119,12 +119,12 @@ class CompositeMutex {
   Awaitable co_acquire(AcquireOptions&& options) = delete;
 
   /// Returns whether the calling thread holds enough parts with valid leases. Sends nothing.
-  bool is_held_by_this_thread() const;
+  [[nodiscard]] bool is_held_by_this_thread() const;
 
   /// Returns how many times the calling thread holds enough parts. lock() calls and holds on its
   /// behalf count, also those of other objects. Returns 0 if the thread holds too few parts, or too
   /// many of them were lost.
-  int hold_count() const;
+  [[nodiscard]] int hold_count() const;
 
  protected:
   explicit CompositeMutex(std::shared_ptr<detail::Composite> composite);

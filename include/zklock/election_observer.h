@@ -67,14 +67,14 @@ class ElectionObserver {
   ~ElectionObserver();
 
   /// Reads the state from a server. Blocks and throws as LockObserver::state() does.
-  ElectionState state(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] ElectionState state(Deadline deadline = Deadline::never()) const;
 
   /// Calls `listener` when the state is known, and after every change of the leader or its value.
   /// Changes of the queue behind the leader cause no call. Apart from that, it behaves as
   /// LockObserver::add_listener().
   Subscription add_listener(Listener listener);
 
-  const std::string& path() const noexcept;
+  [[nodiscard]] const std::string& path() const noexcept;
 
  private:
   std::shared_ptr<detail::QueueObserver> observer_;

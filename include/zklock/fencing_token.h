@@ -42,7 +42,7 @@ struct FencingToken {
 
 /// Returns both parts in decimal, for example "12884901893.0". The text is for people: it does not
 /// sort as the token does.
-std::string to_string(const FencingToken& token);
+[[nodiscard]] std::string to_string(const FencingToken& token);
 /// Writes to_string().
 std::ostream& operator<<(std::ostream& out, const FencingToken& token);
 

@@ -124,7 +124,7 @@ class GuardedTransaction {
   void async_commit(CommitHandler handler, Deadline deadline = Deadline::never()) const;
 
   /// Begins a commit and does not block. The future becomes ready exactly once, with the outcome.
-  std::future<void> async_commit(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] std::future<void> async_commit(Deadline deadline = Deadline::never()) const;
 
   using Awaitable = BasicAwaitable<void>;
   /// For coroutines: `co_await tx.co_commit();`. Resumes on the client's executor. Throws from

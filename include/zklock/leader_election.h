@@ -86,11 +86,11 @@ class LeaderElection {
   /// contends once more after this leadership, even without auto_requeue. Does not block and needs
   /// no server: an attempt that fails for a passing reason is repeated after a pause.
   /// Throws: Error(closed | forked); std::system_error if no thread can be started.
-  void start() { requeue(); }
+  void start() { static_cast<void>(requeue()); }
 
   /// Does what start() does. Returns false if that changes nothing: the election contends already,
   /// or would contend again after this leadership anyway.
-  bool requeue();
+  [[nodiscard]] bool requeue();
 
   /// Ends the current leadership, if any. The calling thread stops its token. Does not wait for the
   /// function. When the function returns, the election continues as after any other return. If the
@@ -105,22 +105,22 @@ class LeaderElection {
   /// Returns whether this election leads now. Returns false as soon as the leadership is lost,
   /// interrupted, withdrawn or closed, also while the function still runs. Reads LeaseClock; does
   /// not block and sends nothing.
-  bool has_leadership() const noexcept;
+  [[nodiscard]] bool has_leadership() const noexcept;
 
   /// Returns the leader, as a server reports it: the first candidate in the queue. Returns nullopt
   /// if the queue is empty or a lock delay lasts. Blocks for two round trips. An ElectionObserver
   /// reports changes. Throws what ReentrantMutex::participants() throws.
-  std::optional<Participant> leader(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] std::optional<Participant> leader(Deadline deadline = Deadline::never()) const;
 
   /// Returns all candidates, in the order in which they would lead. Blocks and throws as
   /// ReentrantMutex::participants() does.
-  std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
 
   /// Returns the last exception that left the function, or null. Does not block.
-  std::exception_ptr last_failure() const;
+  [[nodiscard]] std::exception_ptr last_failure() const;
 
   /// Returns the error that ended contention, or nullopt; see LeaderLatch::error().
-  std::optional<Error> error() const;
+  [[nodiscard]] std::optional<Error> error() const;
 
   /// Leaves the queue and ends the leadership: the calling thread stops its token. Blocks until the
   /// function has returned; a call from within the function does not wait. When the function has
@@ -128,7 +128,7 @@ class LeaderElection {
   /// Further calls, also by other threads, wait in the same way.
   void close() noexcept;
 
-  const std::string& path() const noexcept;
+  [[nodiscard]] const std::string& path() const noexcept;
 
  private:
   std::shared_ptr<detail::ElectionCandidate> candidate_;

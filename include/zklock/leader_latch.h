@@ -79,28 +79,28 @@ class LeaderLatch {
   /// Boost.Thread.
   /// Throws: Error(closed) if the latch or the client is closed, also during the wait; the Error of
   /// a failed contention (see error()); Error(forked).
-  bool await(Deadline deadline = Deadline::never(), std::stop_token stop = {});
+  [[nodiscard]] bool await(Deadline deadline = Deadline::never(), std::stop_token stop = {});
 
   /// Returns whether this latch leads now. Reads LeaseClock; does not block and sends nothing.
   /// After a pause of the process, already the first call takes the pause into account. The
   /// leadership may be lost between the return and the caller's next action; see Hold::state().
-  bool has_leadership() const noexcept;
+  [[nodiscard]] bool has_leadership() const noexcept;
 
   /// Returns the current leadership, with its token, state and end. Returns an ended Leadership if
   /// this latch does not lead. Does not block.
-  Leadership leadership() const;
+  [[nodiscard]] Leadership leadership() const;
 
   /// Returns leadership().token().
-  FencingToken token() const { return leadership().token(); }
+  [[nodiscard]] FencingToken token() const { return leadership().token(); }
 
   /// Returns the leader, as a server reports it: the first candidate in the queue. Returns nullopt
   /// if the queue is empty or a lock delay lasts. Blocks for two round trips. An ElectionObserver
   /// reports changes. Throws what ReentrantMutex::participants() throws.
-  std::optional<Participant> leader(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] std::optional<Participant> leader(Deadline deadline = Deadline::never()) const;
 
   /// Returns all candidates, in the order in which they would lead. Blocks and throws as
   /// ReentrantMutex::participants() does.
-  std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
 
   /// Returns the error that ended contention, or nullopt. Passing errors (not_connected, read_only,
   /// quota_exceeded, server_error ...) do not end contention: the client logs them, and the latch
@@ -112,7 +112,7 @@ class LeaderLatch {
   /// |                                         | by itself                      | clears error()  |
   /// | closed                                  | the latch or its client closed | throws closed   |
   /// | forked                                  | this is a fork()ed child       | throws forked   |
-  std::optional<Error> error() const;
+  [[nodiscard]] std::optional<Error> error() const;
 
   using Listener = std::function<void(const Leadership&)>;
 
@@ -138,7 +138,7 @@ class LeaderLatch {
   /// this latch makes the call, it waits for none. A second call only waits.
   void close(CloseMode mode = CloseMode::silent) noexcept;
 
-  const std::string& path() const noexcept;
+  [[nodiscard]] const std::string& path() const noexcept;
 
  private:
   std::shared_ptr<detail::LatchCandidate> candidate_;

@@ -36,38 +36,38 @@ class Leadership {
   Leadership() noexcept = default;
 
   /// Returns the token, which orders the leaderships of one path; see FencingToken. Does not block.
-  FencingToken token() const noexcept;
+  [[nodiscard]] FencingToken token() const noexcept;
 
   /// Returns `lost` once the lease has expired, also at the first call after a pause of the
   /// process. Also returns `lost` once the leadership was interrupted, withdrawn or closed, even if
   /// the election's function still runs. Otherwise returns what Hold::state() returns. The
   /// leadership may be lost between the return and the caller's next action. Reads LeaseClock; does
   /// not block and sends nothing.
-  HoldState state() const noexcept;
+  [[nodiscard]] HoldState state() const noexcept;
 
   /// Returns whether state() is `held` or `suspended`. Otherwise as state().
-  bool is_valid() const noexcept { return state() != HoldState::lost; }
+  [[nodiscard]] bool is_valid() const noexcept { return state() != HoldState::lost; }
 
   /// Returns a token that is stopped once, when the leadership is lost, interrupted, withdrawn,
   /// closed or released. After a loss it is stopped before another client can lead. Its callbacks
   /// then run on a thread of the client that has no other work. Otherwise the callbacks run on the
   /// thread that ends the leadership. If the leadership has ended, the returned token is already
   /// stopped.
-  std::stop_token end_token() const noexcept;
+  [[nodiscard]] std::stop_token end_token() const noexcept;
 
   /// Returns a token that is stopped when request_release() asks the leader to release. The program
   /// may then end the leadership or continue; see Hold::release_request_token(). For a
   /// default-constructed Leadership, returns a token that can never be stopped.
-  std::stop_token release_request_token() const noexcept;
+  [[nodiscard]] std::stop_token release_request_token() const noexcept;
 
   /// Returns the lease expiry: the leadership is valid until then if no further reply arrives.
   /// Returns LeaseClock::time_point::min() if the leadership has ended.
-  LeaseClock::time_point valid_until() const noexcept;
+  [[nodiscard]] LeaseClock::time_point valid_until() const noexcept;
 
   /// Returns the full path of the lock znode, below the chroot; empty for a default-constructed
   /// Leadership. The path does not change when the leadership ends. No other candidate leads before
   /// the znode is deleted, so a `check` operation in your own ZooKeeper transaction may name it.
-  std::string node() const;
+  [[nodiscard]] std::string node() const;
 
   /// Writes `value` (any bytes) for the ElectionObservers of the path. They receive it until this
   /// leadership ends or proclaims another value. They never receive a former leader's value as this
@@ -95,7 +95,8 @@ class Leadership {
   /// other.
   void async_proclaim(std::string value, CommitHandler handler,
                       Deadline deadline = Deadline::never()) const;
-  std::future<void> async_proclaim(std::string value, Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] std::future<void> async_proclaim(std::string value,
+                                                 Deadline deadline = Deadline::never()) const;
   BasicAwaitable<void> co_proclaim(std::string value, Deadline deadline = Deadline::never()) const;
 
  private:

@@ -63,7 +63,7 @@ struct LockEvent {
 };
 
 /// Returns the name of the enumerator, for example "waiting"; "unknown" for any other value.
-std::string_view to_string(LockEvent::Kind kind) noexcept;
+[[nodiscard]] std::string_view to_string(LockEvent::Kind kind) noexcept;
 /// Writes to_string().
 std::ostream& operator<<(std::ostream& out, LockEvent::Kind kind);
 

@@ -29,7 +29,7 @@ struct LockState {
   std::vector<Participant> holders;
   std::size_t waiting = 0;  ///< number of contenders that do not hold
 
-  bool is_free() const noexcept { return holders.empty() && waiting == 0; }
+  [[nodiscard]] bool is_free() const noexcept { return holders.empty() && waiting == 0; }
   friend bool operator==(const LockState&, const LockState&) = default;
 };
 
@@ -66,7 +66,7 @@ class LockObserver {
   /// Reads the state from a server. Blocks for two round trips (one if the lock is free), at most
   /// until the deadline or for ClientOptions::connection_timeout.
   /// Throws: Error(no_auth | auth_failed | not_connected | closed | forked | server_error).
-  LockState state(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] LockState state(Deadline deadline = Deadline::never()) const;
 
   /// Calls `listener` on the executor when the state is known, and after every change. The calls
   /// come in order, one at a time. While the listener runs, newer states replace older ones: it
@@ -75,7 +75,7 @@ class LockObserver {
   /// Throws: Error(closed | forked).
   Subscription add_listener(Listener listener);
 
-  const std::string& path() const noexcept;
+  [[nodiscard]] const std::string& path() const noexcept;
 
  private:
   std::shared_ptr<detail::QueueObserver> observer_;

@@ -51,7 +51,7 @@ class MultiMutex : public CompositeMutex {
   MultiMutex(Client& client, std::vector<std::string> paths, MutexOptions options = {});
 
   /// Returns the paths, in the order in the constructor.
-  const std::vector<std::string>& paths() const noexcept { return paths_; }
+  [[nodiscard]] const std::vector<std::string>& paths() const noexcept { return paths_; }
 
  private:
   std::vector<std::string> paths_;

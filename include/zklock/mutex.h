@@ -46,20 +46,20 @@ class Mutex {
   void lock();
   /// Makes one attempt, without waiting behind other contenders. Returns whether the lock was
   /// granted.
-  bool try_lock();
+  [[nodiscard]] bool try_lock();
   /// Blocks until the lock is granted, or until `timeout` has passed: then returns false. See
   /// ReentrantMutex::try_lock_for().
   template <DurationLike D>
-  bool try_lock_for(D timeout) {
+  [[nodiscard]] bool try_lock_for(D timeout) {
     return lock_until(Deadline(timeout), {});
   }
   template <TimePointLike T>
-  bool try_lock_until(T at) {
+  [[nodiscard]] bool try_lock_until(T at) {
     return lock_until(Deadline(at), {});
   }
   /// Blocks as lock() does. Returns false if `stop` was requested; then the call has left the
   /// queue.
-  bool lock(std::stop_token stop);
+  [[nodiscard]] bool lock(std::stop_token stop);
 
   /// Releases one grant of lock() or a variant of it through this object: that of the calling
   /// thread, or else the oldest. There is more than one grant only after a loss. The lost one
@@ -74,20 +74,20 @@ class Mutex {
   Hold acquire(AcquireOptions options = {});
   /// See ReentrantMutex::async_acquire() and ReentrantMutex::co_acquire().
   void async_acquire(AcquireOptions options, AcquireHandler handler);
-  std::future<Hold> async_acquire(AcquireOptions options = {});
+  [[nodiscard]] std::future<Hold> async_acquire(AcquireOptions options = {});
   Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {});
   Awaitable co_acquire(const AcquireOptions& options);
   Awaitable co_acquire(AcquireOptions&& options) = delete;
 
   /// Returns whether a lock() through this object holds with a valid lease. Returns false in a
   /// forked child. Does not block; sends nothing.
-  bool is_locked() const;
+  [[nodiscard]] bool is_locked() const;
 
   /// Returns all contenders in the order of the queue, the holder first. See
   /// ReentrantMutex::participants().
-  std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
 
-  const std::string& path() const noexcept;
+  [[nodiscard]] const std::string& path() const noexcept;
 
  private:
   struct State;

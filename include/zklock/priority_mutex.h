@@ -81,16 +81,16 @@ class PriorityMutex {
 
   /// These functions behave as those of ReentrantMutex. They use PriorityOptions::weight.
   void lock();
-  bool try_lock();
+  [[nodiscard]] bool try_lock();
   template <DurationLike D>
-  bool try_lock_for(D timeout) {
+  [[nodiscard]] bool try_lock_for(D timeout) {
     return lock_until(Deadline(timeout), {});
   }
   template <TimePointLike T>
-  bool try_lock_until(T at) {
+  [[nodiscard]] bool try_lock_until(T at) {
     return lock_until(Deadline(at), {});
   }
-  bool lock(std::stop_token stop);
+  [[nodiscard]] bool lock(std::stop_token stop);
   void unlock();
 
   /// These functions behave as those of ReentrantMutex. The default of `weight` is
@@ -100,23 +100,23 @@ class PriorityMutex {
   Hold acquire(AcquireOptions options = {}, std::optional<int> weight = std::nullopt);
   void async_acquire(AcquireOptions options, AcquireHandler handler,
                      std::optional<int> weight = std::nullopt);
-  std::future<Hold> async_acquire(AcquireOptions options = {},
-                                  std::optional<int> weight = std::nullopt);
+  [[nodiscard]] std::future<Hold> async_acquire(AcquireOptions options = {},
+                                                std::optional<int> weight = std::nullopt);
   Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {},
                        std::optional<int> weight = std::nullopt);
   Awaitable co_acquire(const AcquireOptions& options, std::optional<int> weight = std::nullopt);
   Awaitable co_acquire(AcquireOptions&& options, std::optional<int> weight = std::nullopt) = delete;
 
   /// These functions behave as those of ReentrantMutex.
-  bool is_held_by_this_thread() const;
-  int hold_count() const;
+  [[nodiscard]] bool is_held_by_this_thread() const;
+  [[nodiscard]] int hold_count() const;
 
   /// Returns the holder, the contenders that have passed the gate, and the contenders at the gate.
   /// The order is that in which they would be served at this moment. Blocks and throws as
   /// ReentrantMutex::participants() does.
-  std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
 
-  const std::string& path() const noexcept;
+  [[nodiscard]] const std::string& path() const noexcept;
 
  private:
   bool lock_until(Deadline deadline, std::stop_token stop);

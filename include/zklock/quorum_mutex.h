@@ -104,7 +104,7 @@ class QuorumMutex : public CompositeMutex {
   /// majority of the clients is open.
   QuorumMutex(const Clients& clients, std::string path, QuorumOptions options = {});
 
-  const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
   std::string path_;

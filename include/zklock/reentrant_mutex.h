@@ -85,23 +85,23 @@ class ReentrantMutex {
   /// Makes one attempt, without waiting behind other contenders. Returns whether the calling thread
   /// was granted the lock. Blocks for the round trips of that attempt. Without a server it blocks
   /// for ClientOptions::connection_timeout, and then throws not_connected.
-  bool try_lock();
+  [[nodiscard]] bool try_lock();
 
   /// Blocks until the calling thread holds, or until `timeout` has passed: then returns false. A
   /// timeout of zero or less means try_lock(). Durations and clocks of boost::chrono are accepted.
   /// Throws: also Error(not_connected) if no server could be reached in all that time.
   template <DurationLike D>
-  bool try_lock_for(D timeout) {
+  [[nodiscard]] bool try_lock_for(D timeout) {
     return lock_until(Deadline(timeout), {});
   }
   template <TimePointLike T>
-  bool try_lock_until(T at) {
+  [[nodiscard]] bool try_lock_until(T at) {
     return lock_until(Deadline(at), {});
   }
 
   /// Blocks as lock() does. Returns false if `stop` was requested; then the call has left the
   /// queue.
-  bool lock(std::stop_token stop);
+  [[nodiscard]] bool lock(std::stop_token stop);
 
   /// Undoes one lock() of the calling thread. With the last count of the owner the lock is
   /// released. Does not block: the client deletes the znode in the background. Before you tell
@@ -124,7 +124,7 @@ class ReentrantMutex {
 
   /// Begins an acquire, and returns its future. The future becomes ready exactly once, with a Hold
   /// or an Error. The Hold is empty if the deadline passed or a stop was requested.
-  std::future<Hold> async_acquire(AcquireOptions options = {});
+  [[nodiscard]] std::future<Hold> async_acquire(AcquireOptions options = {});
 
   /// Acquires in a coroutine: `Hold hold = co_await mutex.co_acquire(5s, stop);`. The coroutine
   /// resumes on the client's executor. co_await throws what acquire() throws. To set other members
@@ -135,25 +135,25 @@ class ReentrantMutex {
   Awaitable co_acquire(AcquireOptions&& options) = delete;
 
   /// Returns whether the calling thread holds with a valid lease. Does not block; sends nothing.
-  bool is_held_by_this_thread() const;
+  [[nodiscard]] bool is_held_by_this_thread() const;
 
   /// Returns how many times the calling thread holds: its lock() calls and the Holds acquired on
   /// its behalf. Returns 0 if it does not hold, or if the hold was lost.
-  int hold_count() const;
+  [[nodiscard]] int hold_count() const;
 
   /// Returns all contenders in the order of the queue, the holder first. Contenders that enqueue or
   /// leave meanwhile may be missing. Blocks for two round trips.
   /// Throws: Error(no_auth | auth_failed | not_connected | closed | forked | server_error).
-  std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
 
   /// Returns how many contenders are ahead of this client's contender of `owner`, by default of the
   /// calling thread. Returns 0 if it is first, nullopt if `owner` is not in the queue. Blocks for
   /// one round trip.
   /// Throws: as participants().
-  std::optional<std::size_t> queue_position(std::optional<Owner> owner = std::nullopt,
-                                            Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] std::optional<std::size_t> queue_position(
+      std::optional<Owner> owner = std::nullopt, Deadline deadline = Deadline::never()) const;
 
-  const std::string& path() const noexcept;
+  [[nodiscard]] const std::string& path() const noexcept;
 
  private:
   bool lock_until(Deadline deadline, std::stop_token stop);

@@ -68,6 +68,7 @@ struct ReleaseRequestOptions {
 /// Source: org.apache.curator.framework.recipes.locks.Revoker.
 ///
 /// Thread-safety: any thread.
-bool request_release(Client& client, std::string path, ReleaseRequestOptions options = {});
+[[nodiscard]] bool request_release(Client& client, std::string path,
+                                   ReleaseRequestOptions options = {});
 
 }  // namespace zklock

@@ -112,7 +112,7 @@ class Semaphore {
 
   /// See ReentrantMutex::async_acquire() and ReentrantMutex::co_acquire().
   void async_acquire(int permits, AcquireOptions options, AcquireHandler handler);
-  std::future<Permit> async_acquire(int permits = 1, AcquireOptions options = {});
+  [[nodiscard]] std::future<Permit> async_acquire(int permits = 1, AcquireOptions options = {});
   Awaitable co_acquire(int permits = 1, Deadline deadline = Deadline::never(),
                        std::stop_token stop = {});
   Awaitable co_acquire(int permits, const AcquireOptions& options);
@@ -122,13 +122,13 @@ class Semaphore {
   /// have their permits. After a shared count was lowered, it is true for those that fit the new
   /// count. A shared count takes one round trip more than ReentrantMutex::participants().
   /// Throws: as ReentrantMutex::participants(). With a shared count also Error(bad_data).
-  std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
 
   /// Returns the number of permits that no contender holds or waits for, at least 0. Returns 0
   /// while a mutex on this path is held or waited for. The result may be out of date at the return.
   /// Blocks for two round trips with a fixed count, for three with a shared one.
   /// Throws: as participants().
-  int available_permits(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] int available_permits(Deadline deadline = Deadline::never()) const;
 
   /// Returns the permit count. If it is fixed, the call does not block and throws nothing.
   ///
@@ -138,7 +138,7 @@ class Semaphore {
   /// single attempt. The call is a Boost.Thread interruption point.
   /// Throws: Error(bad_data | no_auth | auth_failed | not_connected | closed | forked |
   /// server_error).
-  int permits(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] int permits(Deadline deadline = Deadline::never()) const;
 
   /// Sets the shared count to `permits`, and creates its znode if necessary. If two changes are
   /// concurrent, the later one remains. Blocks as permits() does.
@@ -166,7 +166,7 @@ class Semaphore {
   /// Source: org.redisson.api.RSemaphore.addPermits, SharedCount.trySetCount.
   int add_permits(int change, Deadline deadline = Deadline::never());
 
-  const std::string& path() const noexcept;
+  [[nodiscard]] const std::string& path() const noexcept;
 
  private:
   void check_shared(const char* operation) const;

@@ -75,18 +75,18 @@ class SharedMutex {
   /// Acquires the lock to write, exclusively. If the lock is free, lock() sends two pipelined
   /// requests and blocks for one round trip.
   void lock();
-  bool try_lock();
+  [[nodiscard]] bool try_lock();
   template <DurationLike D>
-  bool try_lock_for(D timeout) {
+  [[nodiscard]] bool try_lock_for(D timeout) {
     return lock_until(Access::exclusive, Deadline(timeout), {});
   }
   template <TimePointLike T>
-  bool try_lock_until(T at) {
+  [[nodiscard]] bool try_lock_until(T at) {
     return lock_until(Access::exclusive, Deadline(at), {});
   }
   /// Blocks as lock() does. Returns false if `stop` was requested; then the call has left the
   /// queue.
-  bool lock(std::stop_token stop);
+  [[nodiscard]] bool lock(std::stop_token stop);
   /// Undoes one lock() of the calling thread. Does not block. After a loss it reports no error.
   /// Throws: Error(not_owner) if the calling thread has no lock() to undo; its lock_shared() calls
   /// are not affected. Error(forked).
@@ -94,23 +94,23 @@ class SharedMutex {
 
   /// Acquires the lock to read, together with other readers.
   void lock_shared();
-  bool try_lock_shared();
+  [[nodiscard]] bool try_lock_shared();
   template <DurationLike D>
-  bool try_lock_shared_for(D timeout) {
+  [[nodiscard]] bool try_lock_shared_for(D timeout) {
     return lock_until(Access::shared, Deadline(timeout), {});
   }
   template <TimePointLike T>
-  bool try_lock_shared_until(T at) {
+  [[nodiscard]] bool try_lock_shared_until(T at) {
     return lock_until(Access::shared, Deadline(at), {});
   }
-  bool lock_shared(std::stop_token stop);
+  [[nodiscard]] bool lock_shared(std::stop_token stop);
   /// Undoes one lock_shared() of the calling thread; otherwise as unlock().
   void unlock_shared();
 
   /// Acquire the lock to write. See ReentrantMutex::acquire(), async_acquire() and co_acquire().
   Hold acquire(AcquireOptions options = {});
   void async_acquire(AcquireOptions options, AcquireHandler handler);
-  std::future<Hold> async_acquire(AcquireOptions options = {});
+  [[nodiscard]] std::future<Hold> async_acquire(AcquireOptions options = {});
   Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {});
   Awaitable co_acquire(const AcquireOptions& options);
   Awaitable co_acquire(AcquireOptions&& options) = delete;
@@ -118,7 +118,7 @@ class SharedMutex {
   /// Acquire the lock to read. See ReentrantMutex::acquire(), async_acquire() and co_acquire().
   Hold acquire_shared(AcquireOptions options = {});
   void async_acquire_shared(AcquireOptions options, AcquireHandler handler);
-  std::future<Hold> async_acquire_shared(AcquireOptions options = {});
+  [[nodiscard]] std::future<Hold> async_acquire_shared(AcquireOptions options = {});
   Awaitable co_acquire_shared(Deadline deadline = Deadline::never(), std::stop_token stop = {});
   Awaitable co_acquire_shared(const AcquireOptions& options);
   Awaitable co_acquire_shared(AcquireOptions&& options) = delete;
@@ -126,17 +126,17 @@ class SharedMutex {
   /// Return how many times the calling thread holds to write, and to read: its lock() or
   /// lock_shared() calls and the Holds on its behalf. Return 0 if it does not hold, or if the hold
   /// was lost. Do not block; send nothing.
-  int write_count() const;
-  int read_count() const;
+  [[nodiscard]] int write_count() const;
+  [[nodiscard]] int read_count() const;
 
   /// Returns all contenders in the order of the queue. Participant::access distinguishes writers
   /// from readers. See ReentrantMutex::participants().
-  std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
   /// Return the writers, and the readers, in the order of the queue. See participants().
-  std::vector<Participant> writers(Deadline deadline = Deadline::never()) const;
-  std::vector<Participant> readers(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] std::vector<Participant> writers(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] std::vector<Participant> readers(Deadline deadline = Deadline::never()) const;
 
-  const std::string& path() const noexcept;
+  [[nodiscard]] const std::string& path() const noexcept;
 
  private:
   bool lock_until(Access access, Deadline deadline, std::stop_token stop);

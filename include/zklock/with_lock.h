@@ -33,7 +33,7 @@ enum class LockOutcome { ran, not_run, lost };
 ///
 /// Thread-safety: a value.
 template <class Value>
-struct LockResult {
+struct [[nodiscard]] LockResult {
   LockOutcome outcome = LockOutcome::not_run;
   /// Token of the grant. Without a grant it is lower than every real token.
   FencingToken token = {};

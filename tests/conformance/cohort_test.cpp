@@ -199,7 +199,7 @@ TEST_F(KeepIdle, IdleZnodeIsDeleted_NextHoldHasANewZnode) {
   const std::string node = hold.node();
   hold.release();
   ASSERT_TRUE(eventually([&] { return is_kept(mutex); }, kPatience));
-  client->flush(kPatience);
+  ASSERT_TRUE(client->flush(kPatience));
   ASSERT_EQ(raw().delete_node(node), ZOK);
   EXPECT_TRUE(eventually(
       [&] {

@@ -59,7 +59,7 @@ TEST_F(Fork, CallsInTheChild_ThrowForked) {
   const auto child = fork_and([this] {
     return first_that_is_not_forked({
         [this] { mutex_->lock(); },
-        [this] { mutex_->lock(std::stop_token{}); },
+        [this] { static_cast<void>(mutex_->lock(std::stop_token{})); },
         [this] { static_cast<void>(mutex_->try_lock()); },
         [this] { static_cast<void>(mutex_->try_lock_for(1s)); },
         [this] { static_cast<void>(mutex_->acquire()); },
@@ -70,8 +70,8 @@ TEST_F(Fork, CallsInTheChild_ThrowForked) {
         [this] { static_cast<void>(mutex_->participants()); },
         [this] { static_cast<void>(mutex_->queue_position()); },
         [this] { const ReentrantMutex another(*client_, "/another"); },
-        [this] { client_->wait_until_connected(1s); },
-        [this] { client_->flush(1s); },
+        [this] { static_cast<void>(client_->wait_until_connected(1s)); },
+        [this] { static_cast<void>(client_->flush(1s)); },
         [this] { static_cast<void>(client_->add_listener([](ConnectionState) {})); },
     });
   });

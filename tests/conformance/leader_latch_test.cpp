@@ -245,7 +245,7 @@ TEST_F(LatchWaiting, ThreadIsInterrupted_AwaitThrows) {
   std::promise<bool> interrupted;
   boost::thread waiting([&] {
     try {
-      latch_->await();
+      static_cast<void>(latch_->await());
       interrupted.set_value(false);
     } catch (const boost::thread_interrupted&) {
       interrupted.set_value(true);

@@ -245,7 +245,7 @@ TEST_F(Multi, InterruptWhileWaiting_LeavesAllQueues) {
   const Hold b = take("/b");
   const std::vector<std::function<void()>> calls{
       [this] { mutex_.lock(); },
-      [this] { mutex_.try_lock_for(kPatience); },
+      [this] { static_cast<void>(mutex_.try_lock_for(kPatience)); },
       [this] { static_cast<void>(mutex_.acquire()); },
   };
   for (const auto& call : calls) {

@@ -219,7 +219,7 @@ TEST_F(RevokeAtAFrozenServer, InterruptedRequest_LeavesNoMarker) {
   bool interrupted = false;
   boost::thread thread([&] {
     try {
-      request_release(*asker_, kPath, options);
+      static_cast<void>(request_release(*asker_, kPath, options));
     } catch (const boost::thread_interrupted&) {
       interrupted = true;
     }

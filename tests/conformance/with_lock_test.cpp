@@ -63,8 +63,8 @@ TEST_F(WithLock, LockLostMeanwhile_ReportsLost) {
 
 TEST_F(WithLock, FunctionThrows_PropagatesAndReleases) {
   const auto client = connect();
-  EXPECT_THROW(with_lock(*client, kPath, {}, []() -> int { throw std::runtime_error("no"); }),
-               std::runtime_error);
+  const auto fails = []() -> int { throw std::runtime_error("no"); };
+  EXPECT_THROW(static_cast<void>(with_lock(*client, kPath, {}, fails)), std::runtime_error);
   EXPECT_TRUE(becomes_empty());
 }
 

@@ -72,7 +72,7 @@ class ElectionCandidate : public Waiting {
         listener_(options.listener),
         election_(client, path, [this](const Leadership& leadership) { lead(leadership); },
                   {.auto_requeue = false, .lock_delay = options.lock_delay}) {}
-  void start() { election_.requeue(); }
+  void start() { election_.start(); }
   // LeaderElection has no await(). The function notifies the waiting thread.
   bool await(Deadline deadline, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
