@@ -33,7 +33,7 @@ struct AcquireOptions {
   /// Ends the wait: the contender leaves the queue, and the call ends without a Hold.
   std::stop_token stop = {};
 
-  /// Replaces MutexOptions::max_hold for this call. A nested call ignores it. It must be positive;
+  /// Replaces LockOptions::max_hold for this call. A nested call ignores it. It must be positive;
   /// otherwise the call sends nothing and fails with Error(invalid_option).
   std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
 };

@@ -20,7 +20,7 @@ namespace zklock {
 /// The first part is the czxid of the contender's znode: the id of the ZooKeeper transaction that
 /// created it. The sequence number in the znode's name is no token, because it restarts with the
 /// parent. The second part distinguishes the grants on one znode, see
-/// MutexOptions::max_local_handoffs and keep_idle_for.
+/// CohortOptions::max_local_handoffs and keep_idle_for.
 ///
 /// Send the token with every write to the resource that the lock protects. Let the resource refuse
 /// a token lower than the highest it has seen. Then the resource is safe under any timing.

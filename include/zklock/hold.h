@@ -124,7 +124,7 @@ class [[nodiscard]] Hold {
   /// transaction cannot succeed after the next grant. Without the call, the next contender of this
   /// client can be granted before the znode is deleted. A GuardedTransaction needs no such call.
   ///
-  /// With MutexOptions::max_local_handoffs and keep_idle_for, successive holds of one client can
+  /// With CohortOptions::max_local_handoffs and keep_idle_for, successive holds of one client can
   /// have one path. Then the check does not distinguish them.
   ///
   /// Cost: after the release, the next contender of this client waits for the delete. Blocks as
@@ -142,7 +142,7 @@ class [[nodiscard]] Hold {
   /// stop the tokens that loss_token() returned before. With the last count of the owner the lock is
   /// released. The client announces the release if a contender may wait for it, and deletes the
   /// znode in the background. It repeats the delete until the ensemble confirms it or the session
-  /// ends. With MutexOptions::max_local_handoffs and keep_idle_for the client may retain the znode
+  /// ends. With CohortOptions::max_local_handoffs and keep_idle_for the client may retain the znode
   /// instead. After a loss release() reports no error. Does not block; any thread may call it.
   /// Client::flush() waits for the confirmation.
   ///
@@ -150,7 +150,7 @@ class [[nodiscard]] Hold {
   /// Mutex, the next one usually does not wait for the confirmation. It is granted at once, also
   /// while disconnected, if the lease is valid. While disconnected its hold is `suspended` from the
   /// start. In some cases the znode must be deleted first: see expose_node(), GuardedTransaction and
-  /// MutexOptions::lock_delay.
+  /// ExclusiveOptions::lock_delay.
   void release() noexcept;
 
  private:

@@ -31,7 +31,7 @@ struct ElectionOptions {
   std::chrono::milliseconds retry_delay_min{100};
   std::chrono::milliseconds retry_delay_max{5'000};
 
-  /// After a leader was lost, no candidate leads for this time; see MutexOptions::lock_delay.
+  /// After a leader was lost, no candidate leads for this time; see ExclusiveOptions::lock_delay.
   std::chrono::milliseconds lock_delay{0};
 };
 

@@ -12,14 +12,14 @@
 
 namespace zklock {
 
-/// An event of one contender of a lock. MutexOptions::listener receives it. The events `expired`,
+/// An event of one contender of a lock. LockOptions::listener receives it. The events `expired`,
 /// `released` and `lost` are ends.
 ///
 /// | kind      | reported                                                      | next event      |
 /// |-----------|---------------------------------------------------------------|-----------------|
 /// | waiting   | Earlier contenders conflict. Reported when it is enqueued and | waiting,        |
 /// |           | when the znode that it watches is deleted, not at every step  | acquired, none  |
-/// |           | of the queue. Also while MutexOptions::lock_delay lasts, then |                 |
+/// |           | of the queue. Also while ExclusiveOptions::lock_delay lasts, then |                 |
 /// |           | mostly at position 0                                          |                 |
 /// | acquired  | It holds                                                      | any row below   |
 /// | suspended | Disconnected while it holds; HoldState::suspended             | resumed, an end |
@@ -67,7 +67,7 @@ struct LockEvent {
 /// Writes to_string().
 std::ostream& operator<<(std::ostream& out, LockEvent::Kind kind);
 
-/// Receives the events; see MutexOptions::listener and QuorumOptions::listener.
+/// Receives the events; see LockOptions::listener and QuorumOptions::listener.
 using LockListener = std::function<void(const LockEvent&)>;
 
 }  // namespace zklock

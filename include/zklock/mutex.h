@@ -12,7 +12,7 @@
 #include "zklock/client.h"
 #include "zklock/deadline.h"
 #include "zklock/hold.h"
-#include "zklock/mutex_options.h"
+#include "zklock/lock_options.h"
 #include "zklock/participant.h"
 
 namespace zklock {
@@ -37,7 +37,7 @@ class Mutex {
  public:
   /// Makes a mutex on `path`. Sends nothing; does not block.
   /// Throws: as the constructor of ReentrantMutex.
-  Mutex(Client& client, std::string path, MutexOptions options = {});
+  Mutex(Client& client, std::string path, const CohortOptions& options = {});
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
   ~Mutex();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <future>
 #include <memory>
 #include <optional>
@@ -13,7 +14,7 @@
 #include "zklock/client.h"
 #include "zklock/deadline.h"
 #include "zklock/hold.h"
-#include "zklock/mutex_options.h"
+#include "zklock/lock_options.h"
 #include "zklock/participant.h"
 
 namespace zklock {
@@ -22,6 +23,9 @@ namespace detail {
 class LockHandle;
 }
 
+/// Options of a PriorityMutex. Every member has a default. LockOptions explains the types.
+///
+/// Thread-safety: a value.
 struct PriorityOptions {
   /// Weight of lock(), try_lock() and the other functions without a weight argument: 1 (lightest)
   /// to 10. Functions with a weight argument use that instead, if it is set.
@@ -33,10 +37,18 @@ struct PriorityOptions {
   /// delay. Range: 1 to 1,000,000. nullopt: strictly by weight; light contenders may starve. All
   /// contenders on the path must use the same value.
   std::optional<int> ageing = 100;
-  /// Options of the mutex. For the event `waiting`, LockEvent::position counts the contenders that
-  /// would be served earlier as the queue is at that moment. It can rise when heavier contenders
-  /// arrive.
-  MutexOptions mutex = {};
+
+  /// See LockOptions.
+  OnNodeLost on_node_lost = OnNodeLost::queue_again;
+  /// See LockOptions. For the event `waiting`, LockEvent::position counts the contenders that would
+  /// be served earlier as the queue is at that moment. It can rise when heavier contenders arrive.
+  LockListener listener = {};
+  // See LockOptions.
+  Executor executor = {};
+  std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
+  std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
+  /// See ExclusiveOptions::lock_delay.
+  std::chrono::milliseconds lock_delay{0};
 };
 
 /// A reentrant, fenced mutex over all processes. Heavier contenders are served first; contenders of
@@ -71,10 +83,9 @@ struct PriorityOptions {
 class PriorityMutex {
  public:
   /// Creates a mutex object. Sends nothing and does not block.
-  /// Throws: Error(invalid_option) for a weight or an ageing out of range. Error(invalid_option)
-  /// also for a MutexOptions::max_local_handoffs or keep_idle_for that is not the default.
-  /// Error(invalid_path | closed | forked), as ReentrantMutex does.
-  PriorityMutex(Client& client, std::string path, PriorityOptions options = {});
+  /// Throws: Error(invalid_option) if an option is outside its range. Error(invalid_path | closed |
+  /// forked), as ReentrantMutex does.
+  PriorityMutex(Client& client, std::string path, const PriorityOptions& options = {});
   PriorityMutex(const PriorityMutex&) = delete;
   PriorityMutex& operator=(const PriorityMutex&) = delete;
   ~PriorityMutex();
@@ -121,7 +132,8 @@ class PriorityMutex {
  private:
   bool lock_until(Deadline deadline, std::stop_token stop);
 
-  PriorityOptions options_;
+  const int weight_;
+  const int ageing_;  ///< 0: strictly by weight
   std::shared_ptr<detail::LockHandle> lock_handle_;
 };
 

@@ -14,7 +14,7 @@
 #include "zklock/client.h"
 #include "zklock/deadline.h"
 #include "zklock/hold.h"
-#include "zklock/mutex_options.h"
+#include "zklock/lock_options.h"
 #include "zklock/owner.h"
 #include "zklock/participant.h"
 
@@ -71,9 +71,9 @@ class ReentrantMutex {
   ///
   /// Throws: Error(invalid_path) if the path is empty, relative, "/", or in /zookeeper. Also if it
   /// has an empty, "." or ".." component, a trailing slash, a control character, or invalid UTF-8.
-  /// Error(invalid_option) if an option is outside its range, see MutexOptions. Error(closed |
+  /// Error(invalid_option) if an option is outside its range, see LockOptions. Error(closed |
   /// forked).
-  ReentrantMutex(Client& client, std::string path, MutexOptions options = {});
+  ReentrantMutex(Client& client, std::string path, const CohortOptions& options = {});
   ReentrantMutex(const ReentrantMutex&) = delete;
   ReentrantMutex& operator=(const ReentrantMutex&) = delete;
   ~ReentrantMutex();

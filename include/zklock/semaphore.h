@@ -12,7 +12,7 @@
 #include "zklock/client.h"
 #include "zklock/deadline.h"
 #include "zklock/hold.h"
-#include "zklock/mutex_options.h"
+#include "zklock/lock_options.h"
 #include "zklock/participant.h"
 
 namespace zklock {
@@ -64,7 +64,7 @@ struct SharedCount {
 /// ACL does not permit the client to read or to create the znode, its contenders get
 /// Error(no_auth).
 ///
-/// Permits can have a maximum hold time, by MutexOptions::max_hold or AcquireOptions::max_hold.
+/// Permits can have a maximum hold time, by LockOptions::max_hold or AcquireOptions::max_hold.
 /// When it ends, the permits are lost, and the next contender can be granted them. The listener
 /// gets LockEvent `expiring` before the end, and `expired` at the end. Hold::state() then returns
 /// `lost`. The release of an expired Permit does nothing; it does not affect a later holder.
@@ -91,13 +91,13 @@ struct SharedCount {
 class Semaphore {
  public:
   /// Makes a semaphore with a fixed count of `permits`. Sends nothing; does not block.
-  /// Throws: Error(invalid_option) for less than one permit, and for a lock delay,
-  /// max_local_handoffs or keep_idle_for in `options`. Error(invalid_path | closed | forked).
-  Semaphore(Client& client, std::string path, int permits, MutexOptions options = {});
+  /// Throws: Error(invalid_option) for less than one permit, and if an option is outside its range.
+  /// Error(invalid_path | closed | forked).
+  Semaphore(Client& client, std::string path, int permits, const LockOptions& options = {});
   /// Makes a semaphore with a shared count. Sends nothing; does not block.
   /// Throws: Error(invalid_option) for an initial count below 0. Otherwise as the constructor with
   /// a fixed count.
-  Semaphore(Client& client, std::string path, SharedCount permits, MutexOptions options = {});
+  Semaphore(Client& client, std::string path, SharedCount permits, const LockOptions& options = {});
   Semaphore(const Semaphore&) = delete;
   Semaphore& operator=(const Semaphore&) = delete;
   ~Semaphore();

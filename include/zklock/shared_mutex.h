@@ -12,7 +12,7 @@
 #include "zklock/client.h"
 #include "zklock/deadline.h"
 #include "zklock/hold.h"
-#include "zklock/mutex_options.h"
+#include "zklock/lock_options.h"
 #include "zklock/participant.h"
 
 namespace zklock {
@@ -65,9 +65,8 @@ class LockHandle;
 class SharedMutex {
  public:
   /// Makes a lock on `path`. Sends nothing; does not block.
-  /// Throws: Error(invalid_option) for max_local_handoffs or keep_idle_for in `options`. Otherwise
-  /// as the constructor of ReentrantMutex.
-  SharedMutex(Client& client, std::string path, MutexOptions options = {});
+  /// Throws: as the constructor of ReentrantMutex.
+  SharedMutex(Client& client, std::string path, const ExclusiveOptions& options = {});
   SharedMutex(const SharedMutex&) = delete;
   SharedMutex& operator=(const SharedMutex&) = delete;
   ~SharedMutex();

@@ -14,7 +14,7 @@
 #include "zklock/error.h"
 #include "zklock/fencing_token.h"
 #include "zklock/hold.h"
-#include "zklock/mutex_options.h"
+#include "zklock/lock_options.h"
 #include "zklock/reentrant_mutex.h"
 
 namespace zklock {
@@ -46,15 +46,15 @@ struct [[nodiscard]] LockResult {
 /// A lock for one block: `const Hold hold = hold_lock(client, "/locks/report", {.deadline = 5s});`.
 /// Acquires the lock as ReentrantMutex::acquire() does: it returns, blocks and throws as the
 /// constructor of ReentrantMutex and acquire() do. Also throws Error(invalid_option) if
-/// MutexOptions::listener is set, because the mutex, and with it the listener, would end at once.
+/// LockOptions::listener is set, because the mutex, and with it the listener, would end at once.
 /// For a listener, make a ReentrantMutex that outlives the hold.
 inline Hold hold_lock(Client& client, std::string path, AcquireOptions options = {},
-                      MutexOptions mutex = {}) {
+                      const CohortOptions& mutex = {}) {
   if (mutex.listener) {
     throw Error(Errc::invalid_option, "lock", path,
                 "a listener needs a mutex that outlives the hold; create a ReentrantMutex");
   }
-  return ReentrantMutex(client, std::move(path), std::move(mutex)).acquire(std::move(options));
+  return ReentrantMutex(client, std::move(path), mutex).acquire(std::move(options));
 }
 
 /// Runs `function` under the lock of `path` and returns the outcome. Calls the function with the

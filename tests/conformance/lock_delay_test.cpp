@@ -15,7 +15,7 @@ namespace zklock::testing {
 namespace {
 
 constexpr std::chrono::milliseconds kDelay{1'500};
-const MutexOptions kDelayed{.lock_delay = kDelay};
+const ExclusiveOptions kDelayed{.lock_delay = kDelay};
 
 class LockDelay : public LockTest {
  protected:
@@ -173,7 +173,7 @@ TEST_F(LockDelay, DelayOutOfRange_IsRefused) {
   for (const std::chrono::milliseconds bad :
        {std::chrono::milliseconds(-1), std::chrono::milliseconds(24h) + 1ms,
         std::chrono::milliseconds::min(), std::chrono::milliseconds::max()}) {
-    const MutexOptions options{.lock_delay = bad};
+    const ExclusiveOptions options{.lock_delay = bad};
     const auto refused = [](auto make) {
       return error_of([&] {
                make();
@@ -182,7 +182,7 @@ TEST_F(LockDelay, DelayOutOfRange_IsRefused) {
     };
     EXPECT_TRUE(refused([&] { ReentrantMutex(*client_, kPath, options); }));
     EXPECT_TRUE(refused([&] { SharedMutex(*client_, kPath, options); }));
-    EXPECT_TRUE(refused([&] { PriorityMutex(*client_, kPath, {.mutex = options}); }));
+    EXPECT_TRUE(refused([&] { PriorityMutex(*client_, kPath, {.lock_delay = bad}); }));
     EXPECT_TRUE(refused([&] { MultiMutex(*client_, {"/a", "/b"}, options); }));
     EXPECT_TRUE(refused([&] { QuorumMutex({*client_}, kPath, {.lock_delay = bad}); }));
     EXPECT_TRUE(refused([&] {
@@ -193,16 +193,6 @@ TEST_F(LockDelay, DelayOutOfRange_IsRefused) {
     EXPECT_TRUE(
         refused([&] { LeaderElection(*client_, kPath, [](Leadership&) {}, {.lock_delay = bad}); }));
   }
-  EXPECT_EQ(error_of([&] {
-              Semaphore(*client_, kPath, 2, kDelayed);
-              return 0;
-            }),
-            Errc::invalid_option);
-  EXPECT_EQ(error_of([&] {
-              Semaphore(*client_, kPath, SharedCount{2}, kDelayed);
-              return 0;
-            }),
-            Errc::invalid_option);
   EXPECT_EQ(raw().exists(kPath).rc, ZNONODE) << "nothing was sent";
 }
 

@@ -105,7 +105,7 @@ TEST_F(PriorityMutexTest, Waiter_IsNotifiedOfItsPosition) {
   const auto client = connect();
   EventLog heard;
   PriorityMutex mutex(*client, kPath);
-  PriorityMutex listening(*client, kPath, {.mutex = {.listener = heard.listener()}});
+  PriorityMutex listening(*client, kPath, {.listener = heard.listener()});
   Hold hold = mutex.acquire();
   auto heavy = contend(mutex, 9);
   auto light = contend(listening, 1);

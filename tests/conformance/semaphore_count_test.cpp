@@ -330,7 +330,7 @@ TEST_F(SemaphoreCountAtAFrozenServer, ChangeWithoutReply_ThrowsOutcomeUnknown) {
 
 class ExpiringPermit : public LockTest, public ::testing::WithParamInterface<bool> {
  protected:
-  std::unique_ptr<Semaphore> make(Client& client, MutexOptions options = {}) {
+  std::unique_ptr<Semaphore> make(Client& client, LockOptions options = {}) {
     if (GetParam()) return std::make_unique<Semaphore>(client, kPath, SharedCount{2}, options);
     return std::make_unique<Semaphore>(client, kPath, 2, options);
   }

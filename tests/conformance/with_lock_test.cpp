@@ -78,7 +78,7 @@ TEST_F(WithLock, NestedCall_SharesTheGrant) {
 
 TEST_F(WithLock, ListenerOfTemporaryMutex_IsRefused) {
   const auto client = connect();
-  const MutexOptions heard{.listener = [](const LockEvent&) {}};
+  const LockOptions heard{.listener = [](const LockEvent&) {}};
   EXPECT_EQ(error_of([&] { return hold_lock(*client, kPath, {}, heard); }), Errc::invalid_option);
   EXPECT_EQ(error_of([&] { return hold_lock(*client, kPath, {}, {.max_hold = 1h}); }),
             std::nullopt);

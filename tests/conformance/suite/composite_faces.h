@@ -97,9 +97,9 @@ struct MultiOf1Face : CompositeFace<MultiMutex, 0> {
   using Rival = MultiOf1Face;
   static constexpr const char* name = "MultiMutexOf1";
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
-                                    MutexOptions options = {}) {
+                                    const CohortOptions& options = {}) {
     return std::unique_ptr<Lock>(
-        new Lock{client, path, MultiMutex(client, {path}, std::move(options))});
+        new Lock{client, path, MultiMutex(client, {path}, options_of<ExclusiveOptions>(options))});
   }
 };
 
@@ -114,9 +114,10 @@ struct MultiOf3Face : CompositeFace<MultiMutex, 1> {
     return {path, path + "-1", path + "-2"};
   }
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
-                                    MutexOptions options = {}) {
-    return std::unique_ptr<Lock>(new Lock{
-        client, path, MultiMutex(client, {path + "-2", path, path + "-1"}, std::move(options))});
+                                    const CohortOptions& options = {}) {
+    return std::unique_ptr<Lock>(new Lock{client, path,
+                                          MultiMutex(client, {path + "-2", path, path + "-1"},
+                                                     options_of<ExclusiveOptions>(options))});
   }
 };
 
@@ -135,16 +136,11 @@ struct QuorumFace : CompositeFace<QuorumMutex, 0> {
   static constexpr std::chrono::milliseconds kPatient = std::chrono::hours(1);
 
   static std::unique_ptr<Lock> make(const std::vector<Client*>& clients, const std::string& path,
-                                    const MutexOptions& options = {}) {
-    return std::unique_ptr<Lock>(
-        new Lock{*clients.at(0), path,
-                 QuorumMutex({*clients.at(0), *clients.at(1), *clients.at(2)}, path,
-                             {.on_node_lost = options.on_node_lost,
-                              .ensemble_timeout = kPatient,
-                              .listener = options.listener,
-                              .max_hold = options.max_hold,
-                              .expiry_notice = options.expiry_notice,
-                              .lock_delay = options.lock_delay})});
+                                    const CohortOptions& options = {}) {
+    auto quorum = options_of<QuorumOptions>(options);
+    quorum.ensemble_timeout = kPatient;
+    const QuorumMutex::Clients all{*clients.at(0), *clients.at(1), *clients.at(2)};
+    return std::unique_ptr<Lock>(new Lock{*clients.at(0), path, QuorumMutex(all, path, quorum)});
   }
 };
 

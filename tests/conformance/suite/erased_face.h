@@ -150,7 +150,7 @@ class LockableOf final : public LockOf<F> {
 
 template <class F>
 std::unique_ptr<SuiteLock> make_lock(const std::vector<Client*>& clients, const std::string& path,
-                                     const MutexOptions& options) {
+                                     const CohortOptions& options) {
   std::unique_ptr<typename F::Lock> lock;
   if constexpr (F::on_ensembles) {
     lock = F::make(clients, path, options);
@@ -178,7 +178,7 @@ Face face_of() {
             .frees_all_by_loss = F::frees_all_by_loss,
             .leads = F::leads,
             .interrupts = F::interrupts,
-            .refuses_delay = F::refuses_delay,
+            .has_delay = F::has_delay,
             .delays = F::delays,
             .on_ensembles = F::on_ensembles,
             .has_lock = HasLockAndUnlock<F>,

@@ -29,7 +29,7 @@ struct Waiting {
 // One candidate of a LeaderLatch. An acquire is start() and await(); a release is close().
 class LatchCandidate : public Waiting {
  public:
-  LatchCandidate(Client& client, const std::string& path, const MutexOptions& options)
+  LatchCandidate(Client& client, const std::string& path, const CohortOptions& options)
       : latch_(client, path, latch_options(options)) {
     if (!options.listener) return;
     const auto tell = [path, listener = options.listener](LockEvent::Kind kind) {
@@ -52,7 +52,7 @@ class LatchCandidate : public Waiting {
   void close() { latch_.close(CloseMode::notify); }
 
  private:
-  static LatchOptions latch_options(const MutexOptions& options) {
+  static LatchOptions latch_options(const CohortOptions& options) {
     LatchOptions same;
     same.lock_delay = options.lock_delay;
     return same;
@@ -66,7 +66,7 @@ class LatchCandidate : public Waiting {
 // the leadership ends.
 class ElectionCandidate : public Waiting {
  public:
-  ElectionCandidate(Client& client, const std::string& path, const MutexOptions& options)
+  ElectionCandidate(Client& client, const std::string& path, const CohortOptions& options)
       : core_(detail::ClientCore::of(client)),
         path_(path),
         listener_(options.listener),
@@ -155,7 +155,7 @@ class Candidates {
   using Grant = LeaderGrant<TestCandidate>;
   using Handler = std::function<void(Grant, std::exception_ptr)>;
 
-  Candidates(Client& client, std::string path, MutexOptions options)
+  Candidates(Client& client, std::string path, CohortOptions options)
       : client_(client),
         path_(std::move(path)),
         options_(std::move(options)),
@@ -242,7 +242,7 @@ class Candidates {
 
   Client& client_;
   const std::string path_;
-  const MutexOptions options_;
+  const CohortOptions options_;
   TestCandidate asker_;
   std::mutex mutex_;
   // guarded by mutex_
@@ -267,7 +267,7 @@ struct LeaderFace : UsualFace {
   static constexpr Hears hears = Hears::begin_and_end;
 
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
-                                    const MutexOptions& options = {}) {
+                                    const CohortOptions& options = {}) {
     return std::make_unique<Lock>(client, path, options);
   }
   static Grant acquire(Lock& lock, const AcquireOptions& options) { return lock.acquire(options); }

@@ -187,16 +187,13 @@ class LockDelay : public SuiteTest {
   Client& other_ = connect();
 };
 INSTANTIATE_TEST_SUITE_P(, LockDelay,
-                         ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
+                         ::testing::ValuesIn(classes_on({Scene::servers, Scene::simulation},
+                                                        &Face::has_delay)),
                          pairing_name);
 
 TEST_P(LockDelay, HoldLost_DelaysNextGrant) {
   const bool leaves_one = face().delays > 0;
-  const MutexOptions delayed{.lock_delay = leaves_one ? kDelay : kForAges};
-  if (face().refuses_delay) {
-    EXPECT_EQ(error_of([&] { return make(client_, delayed); }), Errc::invalid_option);
-    return;
-  }
+  const CohortOptions delayed{.lock_delay = leaves_one ? kDelay : kForAges};
   const auto lock = make(client_, delayed);
   const auto others = make(other_);
   auto hold = acquire(*lock);
@@ -216,7 +213,6 @@ TEST_P(LockDelay, HoldLost_DelaysNextGrant) {
 }
 
 TEST_P(LockDelay, HolderReleased_NextIsGrantedWithoutDelay) {
-  if (face().refuses_delay) GTEST_SKIP() << "has none";
   const auto lock = make(client_, {.lock_delay = kForAges});
   const auto others = make(other_, {.lock_delay = kForAges});
   auto hold = acquire(*lock);

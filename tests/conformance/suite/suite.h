@@ -58,7 +58,7 @@ class Told {
 //   INSTANTIATE_TEST_SUITE_P(, TheSuite, ::testing::ValuesIn(every_class_on({...})), pairing_name);
 class SuiteTest : public ::testing::TestWithParam<Pairing> {
  protected:
-  static inline const MutexOptions kFail{.on_node_lost = OnNodeLost::fail};
+  static inline const CohortOptions kFail{.on_node_lost = OnNodeLost::fail};
 
   void TearDown() override;
 
@@ -67,11 +67,11 @@ class SuiteTest : public ::testing::TestWithParam<Pairing> {
   Client& connect(std::chrono::milliseconds session_timeout = Stage::kSessionTimeout) {
     return stage_->connect(session_timeout);
   }
-  std::unique_ptr<SuiteLock> make(Client& client, const MutexOptions& options = {}) {
+  std::unique_ptr<SuiteLock> make(Client& client, const CohortOptions& options = {}) {
     return make_at(kPath, client, options);
   }
   std::unique_ptr<SuiteLock> make_at(const std::string& path, Client& client,
-                                     const MutexOptions& options = {}) {
+                                     const CohortOptions& options = {}) {
     return face().make(stage_->clients_of(client), path, options);
   }
 

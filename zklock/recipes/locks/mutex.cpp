@@ -32,9 +32,8 @@ struct Mutex::State {
   bool destroyed = false;   ///< the public object is destroyed
 };
 
-Mutex::Mutex(Client& client, std::string path, MutexOptions options)
-    : state_(std::make_shared<State>(
-          LockHandle::make(client, std::move(path), std::move(options), {.local = true}))) {}
+Mutex::Mutex(Client& client, std::string path, const CohortOptions& options)
+    : state_(std::make_shared<State>(LockHandle::make(client, std::move(path), options))) {}
 
 Mutex::~Mutex() {
   if (state_->lock_handle->path_lock().core().forked()) {

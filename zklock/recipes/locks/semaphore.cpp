@@ -23,13 +23,6 @@ int at_least(int least, int permits, const char* operation, const std::string& p
               "the semaphore must have at least " + enough + ", not " + std::to_string(permits));
 }
 
-/// Returns `options`, or throws Error(invalid_option) for a lock delay. Contenders can use the
-/// other permits while one is lost, so a delay would not exclude them.
-MutexOptions without_delay(MutexOptions options, const std::string& path) {
-  if (options.lock_delay.count() == 0) return options;
-  throw Error(Errc::invalid_option, making, path, "a semaphore has no lock delay");
-}
-
 LockHandle::Kind kind(int request, int all, bool shared, const std::string& path) {
   if (request < 1 || (!shared && request > all)) {
     const std::string range =
@@ -42,16 +35,15 @@ LockHandle::Kind kind(int request, int all, bool shared, const std::string& path
 
 }  // namespace
 
-Semaphore::Semaphore(Client& client, std::string path, int permits, MutexOptions options)
+Semaphore::Semaphore(Client& client, std::string path, int permits, const LockOptions& options)
     : shared_(false), permits_(at_least(1, permits, making, path)) {
-  options = without_delay(std::move(options), path);
-  lock_handle_ = LockHandle::make(client, std::move(path), std::move(options), {});
+  lock_handle_ = LockHandle::make(client, std::move(path), options);
 }
 
-Semaphore::Semaphore(Client& client, std::string path, SharedCount permits, MutexOptions options)
+Semaphore::Semaphore(Client& client, std::string path, SharedCount permits,
+                     const LockOptions& options)
     : shared_(true), permits_(at_least(0, permits.initial, making, path)) {
-  options = without_delay(std::move(options), path);
-  lock_handle_ = LockHandle::make(client, std::move(path), std::move(options), {});
+  lock_handle_ = LockHandle::make(client, std::move(path), options);
 }
 
 Semaphore::~Semaphore() {

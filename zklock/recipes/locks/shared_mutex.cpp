@@ -23,8 +23,8 @@ LockHandle::Kind read() {
 
 }  // namespace
 
-SharedMutex::SharedMutex(Client& client, std::string path, MutexOptions options)
-    : lock_handle_(LockHandle::make(client, std::move(path), std::move(options), {})) {}
+SharedMutex::SharedMutex(Client& client, std::string path, const ExclusiveOptions& options)
+    : lock_handle_(LockHandle::make(client, std::move(path), options)) {}
 
 SharedMutex::~SharedMutex() {
   LockHandle::object_destroyed(std::move(lock_handle_));

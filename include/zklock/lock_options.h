@@ -16,10 +16,35 @@ enum class OnNodeLost {
   fail,         ///< throw session_expired or node_deleted
 };
 
-/// Options of a lock object. Every member has a default.
+struct ExclusiveOptions;
+struct CohortOptions;
+
+/// The options that every lock class has. Every member has a default.
+///
+/// The type of the options says what a lock class can do. An option that the class does not have
+/// does not compile. Name the members in this order:
+/// @code
+///   Semaphore permits(client, "/pool", 8, {.max_hold = 60s});
+///   SharedMutex catalog(client, "/catalog", {.max_hold = 60s, .lock_delay = 5s});
+///   ReentrantMutex busy(client, "/busy", {.max_local_handoffs = 64, .lock_delay = 5s});
+/// @endcode
+///
+/// | type             | members, in this order                                | classes           |
+/// |------------------|-------------------------------------------------------|-------------------|
+/// | LockOptions      | on_node_lost, listener, executor, max_hold,           | Semaphore         |
+/// |                  | expiry_notice                                         |                   |
+/// | ExclusiveOptions | those of LockOptions, lock_delay                      | SharedMutex,      |
+/// |                  |                                                       | MultiMutex        |
+/// | CohortOptions    | those of LockOptions, max_local_handoffs,             | ReentrantMutex,   |
+/// |                  | keep_idle_for, lock_delay                             | Mutex             |
+/// | PriorityOptions  | weight, ageing, those of ExclusiveOptions             | PriorityMutex     |
+/// | QuorumOptions    | ensemble_timeout, those of ExclusiveOptions           | QuorumMutex       |
+///
+/// LockOptions converts to ExclusiveOptions and CohortOptions, and ExclusiveOptions to
+/// CohortOptions. So one variable with the common settings serves several classes.
 ///
 /// Thread-safety: a value.
-struct MutexOptions {
+struct LockOptions {
   OnNodeLost on_node_lost = OnNodeLost::queue_again;
 
   /// Called for each LockEvent of the contenders that calls of this object created. Calls are in
@@ -63,6 +88,21 @@ struct MutexOptions {
   /// value must be positive; otherwise the constructor of the object throws Error(invalid_option).
   std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
 
+  operator ExclusiveOptions() const;  // NOLINT(google-explicit-constructor)
+  operator CohortOptions() const;     // NOLINT(google-explicit-constructor)
+};
+
+/// The options of a lock whose holder excludes all others. LockOptions explains the types.
+///
+/// Thread-safety: a value.
+struct ExclusiveOptions {
+  // See LockOptions.
+  OnNodeLost on_node_lost = OnNodeLost::queue_again;
+  LockListener listener = {};
+  Executor executor = {};
+  std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
+  std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
+
   /// The lock delay: for this long after a loss, no contender is granted the lock. It is for a
   /// resource that checks no token, and that may still receive requests of the former holder.
   ///
@@ -88,9 +128,10 @@ struct MutexOptions {
   ///
   /// Only exclusive holds leave a delay: those of mutexes, of writers, and of each path of a
   /// MultiMutex. A MultiMutex acquires its paths one after the other, so the delays of several lost
-  /// paths add up. Readers leave no delay, and neither does a writer that was downgraded. The
-  /// constructor of Semaphore throws Error(invalid_option) for a delay. If several objects of one
-  /// client on one path share a contender, the delay of the object whose call created it applies.
+  /// paths add up. Readers leave no delay, and neither does a writer that was downgraded. A
+  /// Semaphore has no delay: other contenders can use its other permits while one is lost. If
+  /// several objects of one client on one path share a contender, the delay of the object whose
+  /// call created it applies.
   ///
   /// Cost: one more round trip before the grant. It creates a persistent marker znode "delay-..."
   /// beside the holder's znode; the release deletes both in one transaction. The contender that
@@ -102,6 +143,21 @@ struct MutexOptions {
   /// Error(invalid_option).
   /// Source: Consul's lock-delay.
   std::chrono::milliseconds lock_delay{0};
+
+  operator CohortOptions() const;  // NOLINT(google-explicit-constructor)
+};
+
+/// The options of a mutex whose contenders of one client can share a znode. LockOptions explains
+/// the types.
+///
+/// Thread-safety: a value.
+struct CohortOptions {
+  // See LockOptions.
+  OnNodeLost on_node_lost = OnNodeLost::queue_again;
+  LockListener listener = {};
+  Executor executor = {};
+  std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
+  std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
 
   /// The most local hand-offs: grants in a row that a client makes on one znode while an outside
   /// contender waits. With a value above 1, the contenders of one client on a path share a znode. A
@@ -139,8 +195,7 @@ struct MutexOptions {
   /// that are ahead of the waiting one. A `check` of Hold::expose_node() in your own transaction does not
   /// distinguish the holds on one znode: it can succeed for a hold that was released.
   ///
-  /// The constructor of the object throws Error(invalid_option) for a value below 1. All classes
-  /// except ReentrantMutex and Mutex throw it for every value except 1.
+  /// The constructor of the object throws Error(invalid_option) for a value below 1.
   /// Source: cohort locks (Dice, Marathe, Shavit), with ZooKeeper as the global lock.
   int max_local_handoffs = 1;
 
@@ -163,9 +218,11 @@ struct MutexOptions {
   /// heartbeats while it retains the znode.
   ///
   /// With the default, 0, no znode is retained. The constructor of the object throws
-  /// Error(invalid_option) for a negative time. All classes except ReentrantMutex and Mutex throw
-  /// it for every time except 0.
+  /// Error(invalid_option) for a negative time.
   std::chrono::milliseconds keep_idle_for{0};
+
+  /// See ExclusiveOptions::lock_delay.
+  std::chrono::milliseconds lock_delay{0};
 };
 
 }  // namespace zklock
