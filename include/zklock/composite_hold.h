@@ -56,8 +56,8 @@ class [[nodiscard]] CompositeHold {
   /// Returns a token that is stopped once, when the whole is lost, before another client can be
   /// granted the whole. A MultiHold is lost with the first lost lock, a QuorumHold with the lock
   /// whose loss breaks the majority. release() does not stop the token. Its callbacks run as those
-  /// of Hold::loss_token() do. If the whole is lost already, or this object is empty, the returned token
-  /// is stopped.
+  /// of Hold::loss_token() do. If the whole is lost already, or this object is empty, the returned
+  /// token is stopped.
   [[nodiscard]] std::stop_token loss_token() const noexcept;
 
   /// Returns the time until which the whole is valid if no further reply arrives; time_point::min()

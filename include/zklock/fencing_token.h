@@ -35,7 +35,7 @@ struct FencingToken {
   /// zxid alone never decreases, and grants of different clients never share one. A resource that
   /// can compare only one number is thus safe from other clients. It relies on the lock to separate
   /// the grants of one client.
-  std::uint64_t turn = 0;
+  std::uint64_t grant_index = 0;
 
   friend auto operator<=>(const FencingToken&, const FencingToken&) = default;
 };

@@ -108,8 +108,8 @@ class [[nodiscard]] Hold {
 
   /// Returns a token that is stopped when request_release() asks for the release. The program may
   /// then release the lock, or continue. The token stays stopped. Its callbacks run on the threads
-  /// that run the callbacks of loss_token(). If this object is empty, the returned token can never be
-  /// stopped.
+  /// that run the callbacks of loss_token(). If this object is empty, the returned token can never
+  /// be stopped.
   [[nodiscard]] std::stop_token release_request_token() const noexcept;
 
   /// Returns the full path of the lock znode, below the chroot; empty for an empty Hold. The path
@@ -139,8 +139,8 @@ class [[nodiscard]] Hold {
   [[nodiscard]] Owner owner() const noexcept;
 
   /// Releases the count, and leaves this object empty: state() then returns `lost`. It does not
-  /// stop the tokens that loss_token() returned before. With the last count of the owner the lock is
-  /// released. The client announces the release if a contender may wait for it, and deletes the
+  /// stop the tokens that loss_token() returned before. With the last count of the owner the lock
+  /// is released. The client announces the release if a contender may wait for it, and deletes the
   /// znode in the background. It repeats the delete until the ensemble confirms it or the session
   /// ends. With CohortOptions::max_local_handoffs and keep_idle_for the client may retain the znode
   /// instead. After a loss release() reports no error. Does not block; any thread may call it.
@@ -149,8 +149,8 @@ class [[nodiscard]] Hold {
   /// The next contender can be of this client too. If both contenders are of a ReentrantMutex or a
   /// Mutex, the next one usually does not wait for the confirmation. It is granted at once, also
   /// while disconnected, if the lease is valid. While disconnected its hold is `suspended` from the
-  /// start. In some cases the znode must be deleted first: see expose_node(), GuardedTransaction and
-  /// ExclusiveOptions::lock_delay.
+  /// start. In some cases the znode must be deleted first: see expose_node(), GuardedTransaction
+  /// and ExclusiveOptions::lock_delay.
   void release() noexcept;
 
  private:

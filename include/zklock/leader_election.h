@@ -47,9 +47,9 @@ struct ElectionOptions {
 /// @endcode
 ///
 /// The function runs on a thread of the election's own, one call at a time, for any time. When the
-/// leadership is lost or interrupted, or the election is closed, Leadership::end_token() is stopped.
-/// From then on the Leadership is `lost`, and proclaim() throws Error(lock_lost). The function
-/// should return soon.
+/// leadership is lost or interrupted, or the election is closed, Leadership::end_token() is
+/// stopped. From then on the Leadership is `lost`, and proclaim() throws Error(lock_lost). The
+/// function should return soon.
 ///
 /// If the leadership ends without a loss, the lock znode is deleted when the function has returned.
 /// Then no two functions run at a time. After a loss, another process may lead before the function

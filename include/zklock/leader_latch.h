@@ -79,7 +79,8 @@ class LeaderLatch {
   /// Boost.Thread.
   /// Throws: Error(closed) if the latch or the client is closed, also during the wait; the Error of
   /// a failed contention (see error()); Error(forked).
-  [[nodiscard]] bool await(Deadline deadline = Deadline::never(), std::stop_token stop = {});
+  [[nodiscard]] bool wait_until_leader(Deadline deadline = Deadline::never(),
+                                       std::stop_token stop = {});
 
   /// Returns whether this latch leads now. Reads LeaseClock; does not block and sends nothing.
   /// After a pause of the process, already the first call takes the pause into account. The
@@ -126,8 +127,8 @@ class LeaderLatch {
   Subscription add_listener(Listener gained, Listener lost);
 
   /// Leaves the queue and ends the leadership: its token is stopped, then its lock znode is deleted
-  /// in the background. Client::flush() waits for the deletion. A blocked await() throws
-  /// Error(closed).
+  /// in the background. Client::flush() waits for the deletion. A blocked wait_until_leader()
+  /// throws Error(closed).
   ///
   /// After close() has returned, no listener is called, with one exception. With `notify`, each
   /// listener whose last call was `gained` still receives one `lost` when the executor runs it, at

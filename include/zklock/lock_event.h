@@ -19,8 +19,8 @@ namespace zklock {
 /// |-----------|---------------------------------------------------------------|-----------------|
 /// | waiting   | Earlier contenders conflict. Reported when it is enqueued and | waiting,        |
 /// |           | when the znode that it watches is deleted, not at every step  | acquired, none  |
-/// |           | of the queue. Also while ExclusiveOptions::lock_delay lasts, then |                 |
-/// |           | mostly at position 0                                          |                 |
+/// |           | of the queue. Also during a lock delay, then mostly at        |                 |
+/// |           | position 0                                                    |                 |
 /// | acquired  | It holds                                                      | any row below   |
 /// | suspended | Disconnected while it holds; HoldState::suspended             | resumed, an end |
 /// | resumed   | Connected again while the lease is valid                      | as for acquired |

@@ -181,10 +181,11 @@ struct CohortOptions {
   /// instead. So choose a value several times as large as the number of grants in a round trip.
   ///
   /// All guarantees hold. Each grant has its own token, higher than all before; see
-  /// FencingToken::turn. Each hold has its own maximum hold time. The sharing of a znode ends when
-  /// a hold on it is lost, also by its maximum hold time. It also ends when a thread ends without
-  /// unlock(), and after request_release(): the hold that receives the request is the last one on
-  /// the znode. The other contenders then enqueue again, with a new znode, within their deadlines.
+  /// FencingToken::grant_index. Each hold has its own maximum hold time. The sharing of a znode
+  /// ends when a hold on it is lost, also by its maximum hold time. It also ends when a thread ends
+  /// without unlock(), and after request_release(): the hold that receives the request is the last
+  /// one on the znode. The other contenders then enqueue again, with a new znode, within their
+  /// deadlines.
   ///
   /// A release can come before the reply to a GuardedTransaction of its hold, or after one with an
   /// unknown outcome. Such a release also releases the znode. So the transaction is executed before
@@ -192,8 +193,8 @@ struct CohortOptions {
   ///
   /// participants() and LockObserver show a shared znode once, with the owner for whom it was
   /// created. LockEvent::position and queue_position() also count the contenders of this client
-  /// that are ahead of the waiting one. A `check` of Hold::expose_node() in your own transaction does not
-  /// distinguish the holds on one znode: it can succeed for a hold that was released.
+  /// that are ahead of the waiting one. A `check` of Hold::expose_node() in your own transaction
+  /// does not distinguish the holds on one znode: it can succeed for a hold that was released.
   ///
   /// The constructor of the object throws Error(invalid_option) for a value below 1.
   /// Source: cohort locks (Dice, Marathe, Shavit), with ZooKeeper as the global lock.

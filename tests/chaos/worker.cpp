@@ -164,7 +164,7 @@ void Worker::stand_for_office(std::size_t lock) {
   LeaderLatch latch(client_, kCourse.at(lock).path);
   const Nanos call = now();
   latch.start();
-  if (latch.await(kDeadline, ending_)) lead(latch.leadership(), owner, lock, call);
+  if (latch.wait_until_leader(kDeadline, ending_)) lead(latch.leadership(), owner, lock, call);
 }
 
 void Worker::be_elected(std::size_t lock) {

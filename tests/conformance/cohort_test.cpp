@@ -64,7 +64,7 @@ TEST_F(LocalBatch, BusyThreadsOfAClient_OtherClientIsGrantedToo) {
   EXPECT_EQ(overlaps, 0);
   const auto all = tokens.all();
   expect_rising(all);
-  EXPECT_TRUE(std::ranges::any_of(all, [](const FencingToken& t) { return t.turn > 0; }));
+  EXPECT_TRUE(std::ranges::any_of(all, [](const FencingToken& t) { return t.grant_index > 0; }));
   EXPECT_TRUE(becomes_empty());
 }
 

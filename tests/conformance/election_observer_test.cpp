@@ -133,7 +133,7 @@ TEST_F(ElectionObserverTest, EachChange_IsReportedOnce) {
   one.proclaim("b");
   ASSERT_TRUE(comes({one.token(), "b"}));
   first->close();
-  ASSERT_TRUE(second->await(kPatience));
+  ASSERT_TRUE(second->wait_until_leader(kPatience));
   const Leadership two = second->leadership();
   ASSERT_TRUE(comes({two.token(), std::nullopt}));
   two.proclaim("b");
@@ -346,7 +346,7 @@ TEST_F(ElectionObserverTest, ZnodeOfAValueBeyondTheCap_IsRefused) {
     const auto client = connect(capped);
     LeaderLatch latch(*client, kPath);
     latch.start();
-    leads = !error_of([&] { return latch.await(100ms); }) && latch.has_leadership();
+    leads = !error_of([&] { return latch.wait_until_leader(100ms); }) && latch.has_leadership();
     if (!leads) continue;
     EXPECT_EQ(error_of([&] { return latch.leadership().proclaim("x"), 0; }), Errc::too_many_nodes);
     EXPECT_TRUE(latch.has_leadership());

@@ -55,13 +55,13 @@ TEST_F(LockDelay, LeadershipIsLost_NoCandidateLeadsDuringTheDelay) {
   LeaderLatch lost(*client_, kPath, {.lock_delay = 24h});
   LeaderLatch next(*other_, kPath);
   lost.start();
-  ASSERT_TRUE(lost.await(kPatience));
+  ASSERT_TRUE(lost.wait_until_leader(kPatience));
   next.start();
   ASSERT_TRUE(reaches_nodes(3)) << "two candidates, and what the leader would leave";
   ASSERT_TRUE(next.leader());
   client_->close();
   ASSERT_TRUE(reaches_nodes(2));
-  EXPECT_FALSE(next.await(300ms));
+  EXPECT_FALSE(next.wait_until_leader(300ms));
   EXPECT_EQ(next.leader(), std::nullopt);
   EXPECT_EQ(next.participants().size(), 1U);
 }

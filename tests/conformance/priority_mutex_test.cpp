@@ -154,7 +154,7 @@ TEST_F(PriorityMutexTest, WaiterAtGate_IsNotAheadInLockQueue) {
   ASSERT_TRUE(reaches_nodes(4));
   hold.release();
   get(other).release();
-  ASSERT_TRUE(latch.await(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kPatience));
   const auto leader = latch.leader();
   ASSERT_TRUE(leader) << "though another came before";
   EXPECT_TRUE(leader->mine && leader->holds);

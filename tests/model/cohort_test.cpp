@@ -31,7 +31,7 @@ TEST_F(LocalBatch, LocalHandoff_SendsNoRequest) {
   reset_counts();
   release(first);
   expect_same_node(first, second);
-  EXPECT_EQ(call(second).token.turn, 1U);
+  EXPECT_EQ(call(second).token.grant_index, 1U);
   EXPECT_EQ(client(0).requests(), 0U);
   release(second);
   EXPECT_EQ(client(0).requests(), 1U);

@@ -31,7 +31,7 @@ class LossNotificationTest : public PathLockTest {
   }
   void force() {
     lock_.world().run_for(2s);  // shorter holds do not watch for a request
-    const std::string data(core::revocation_forces);
+    const std::string data(core::release_request_forces);
     ASSERT_EQ(ensemble().create(marker(), data), Status::ok);
   }
   std::shared_ptr<TestCandidate> leading(bool until_finished) {

@@ -215,7 +215,7 @@ void latch(Site& site) {
   LeaderLatch latch(site.client, site.path("latch"));
   const auto listening = latch.add_listener([](const Leadership&) {}, [](const Leadership&) {});
   latch.start();
-  if (!latch.await(kTurn)) return;
+  if (!latch.wait_until_leader(kTurn)) return;
   if (site.dice(2) == 0) latch.leadership().proclaim("10.0.0.1:80", kTurn);
   latch.close(site.dice(2) == 0 ? CloseMode::silent : CloseMode::notify);
 }

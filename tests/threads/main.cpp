@@ -38,7 +38,7 @@ struct Shared {
         shared(client, "/threads/shared"),
         latch(client, "/threads/latch") {
     latch.start();
-    demand(latch.await(60s), "the latch does not lead");
+    demand(latch.wait_until_leader(60s), "the latch does not lead");
     leadership = latch.leadership();
     hold = ReentrantMutex(client, "/threads/hold").acquire();
     reading = shared.acquire_shared();

@@ -67,7 +67,7 @@ void discard(Hold& hold, CompositeHold& composite, GuardedTransaction& transacti
 }
 
 void discard(LeaderLatch& latch, LeaderElection& election, const Leadership& leadership) {
-  DISCARD(latch.await());
+  DISCARD(latch.wait_until_leader());
   DISCARD(latch.has_leadership());
   DISCARD(latch.add_listener({}, {}));
   DISCARD(election.requeue());

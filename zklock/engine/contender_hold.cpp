@@ -24,9 +24,9 @@ void Contender::granted() {
       std::ranges::find_if(calls_, [](const auto& call) { return !call->has_ended(); });
   const core::HoldLimit limit =
       oldest == calls_.end() ? core::HoldLimit{} : (*oldest)->terms().limit;
-  const std::uint64_t turn = local_ ? local_->granted(node_) : 0;
+  const std::uint64_t grant_index = local_ ? local_->granted(node_) : 0;
   grant_ = std::make_unique<Grant>(*this,
-                                   Grant::Terms{.token = {node_->token().zxid, turn},
+                                   Grant::Terms{.token = {node_->token().zxid, grant_index},
                                                 .node = path_lock_->path().child(node_->own_name()),
                                                 .lease = node_->lease(),
                                                 .limit = limit});

@@ -31,7 +31,7 @@ void ReleaseRequestWatch::read(bool anew) {
     if (reply.status == Status::no_node) return look();
     if (reply.status != Status::ok) {
       again();
-    } else if (reply.data == core::revocation_forces) {
+    } else if (reply.data == core::release_request_forces) {
       node_.on_release_forced();
     } else if (anew) {
       node_.on_release_requested();

@@ -26,7 +26,7 @@ struct Waiting {
   std::atomic<bool> waits{true};
 };
 
-// One candidate of a LeaderLatch. An acquire is start() and await(); a release is close().
+// One candidate of a LeaderLatch. An acquire is start() and wait_until_leader(); a release is close().
 class LatchCandidate : public Waiting {
  public:
   LatchCandidate(Client& client, const std::string& path, const CohortOptions& options)
@@ -44,8 +44,8 @@ class LatchCandidate : public Waiting {
         latch_.add_listener(tell(LockEvent::Kind::acquired), tell(LockEvent::Kind::lost)));
   }
   void start() { latch_.start(); }
-  bool await(Deadline deadline, const std::stop_token& stop) {
-    return latch_.await(deadline, stop);
+  bool wait_until_leader(Deadline deadline, const std::stop_token& stop) {
+    return latch_.wait_until_leader(deadline, stop);
   }
   Leadership leadership() { return latch_.leadership(); }
   std::vector<Participant> participants() const { return latch_.participants(); }
@@ -73,8 +73,8 @@ class ElectionCandidate : public Waiting {
         election_(client, path, [this](const Leadership& leadership) { lead(leadership); },
                   {.auto_requeue = false, .lock_delay = options.lock_delay}) {}
   void start() { election_.start(); }
-  // LeaderElection has no await(). The function notifies the waiting thread.
-  bool await(Deadline deadline, const std::stop_token& stop) {
+  // LeaderElection has no wait_until_leader(). The function notifies the waiting thread.
+  bool wait_until_leader(Deadline deadline, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     for (;;) {
       if (elected_) return true;
@@ -174,11 +174,11 @@ class Candidates {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  Grant acquire(const AcquireOptions& options) { return await(begin(), options); }
+  Grant acquire(const AcquireOptions& options) { return wait_until_leader(begin(), options); }
   // Runs the blocking call in a thread.
   std::future<Grant> async_acquire(AcquireOptions options) {
     std::packaged_task<Grant()> task([options = std::move(options), candidate = try_begin()] {
-      return await(candidate(), options);
+      return wait_until_leader(candidate(), options);
     });
     auto future = task.get_future();
     run(std::move(task));
@@ -189,7 +189,7 @@ class Candidates {
       Grant grant;
       std::exception_ptr error;
       try {
-        grant = await(candidate, options);
+        grant = wait_until_leader(candidate, options);
       } catch (...) {
         error = std::current_exception();
       }
@@ -220,10 +220,10 @@ class Candidates {
       };
     }
   }
-  static Grant await(const std::shared_ptr<TestCandidate>& candidate,
-                     const AcquireOptions& options) {
+  static Grant wait_until_leader(const std::shared_ptr<TestCandidate>& candidate,
+                                 const AcquireOptions& options) {
     try {
-      if (candidate->await(options.deadline, options.stop)) {
+      if (candidate->wait_until_leader(options.deadline, options.stop)) {
         candidate->waits = false;
         return Grant(candidate);
       }
@@ -259,7 +259,7 @@ struct LeaderFace : UsualFace {
   static constexpr bool shares = false;
   static constexpr bool named = false;  // a candidate takes no owner
   // A candidate contends until it is closed, and retries after every transient error. Deadline,
-  // stop token and single attempt apply to await() only.
+  // stop token and single attempt apply to wait_until_leader() only.
   static constexpr bool calls = false;
   static constexpr bool fails_by_policy = false;
   static constexpr bool leads = true;

@@ -158,7 +158,7 @@ void Scribe::data_set(std::size_t ensemble, const std::string& path) {
   std::uint32_t number = 0;
   const char* const end = text.data() + text.size();
   auto read = std::from_chars(text.data(), end, token.zxid);
-  if (read.ptr != end) read = std::from_chars(read.ptr + 1, end, token.turn);
+  if (read.ptr != end) read = std::from_chars(read.ptr + 1, end, token.grant_index);
   if (read.ptr != end) read = std::from_chars(read.ptr + 1, end, number);
   committed(ensemble, path[data.size()] - 'a', token, number);
 }

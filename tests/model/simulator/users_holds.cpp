@@ -253,8 +253,8 @@ void Users::plan_ending(Call& call) {
     case Ending::commits: after(*call.process, half, [this, &call] { commit(call); }); break;
     case Ending::renews:
       after(*call.process, half, [&call] {
-        if (!call.over && call.got.hold) call.got.hold.renew();
-        if (!call.over && call.got.composite) call.got.composite.renew();
+        if (!call.over && call.got.hold) static_cast<void>(call.got.hold.renew());
+        if (!call.over && call.got.composite) static_cast<void>(call.got.composite.renew());
       });
       break;
   }
@@ -278,9 +278,9 @@ void Users::commit(Call& call) {
   const FencingToken token = call.got.hold.token();
   const std::uint32_t number = begin_commit(call, call.got.hold.node());
   GuardedTransaction transaction(call.got.hold);
-  transaction.set(
-      data_path_of(call.object.path),
-      std::to_string(token.zxid) + "." + std::to_string(token.turn) + "." + std::to_string(number));
+  transaction.set(data_path_of(call.object.path), std::to_string(token.zxid) + "." +
+                                                      std::to_string(token.grant_index) + "." +
+                                                      std::to_string(number));
   try {
     transaction.async_commit(
         [this, number](const std::exception_ptr& error) { commit_told(number, error); });
