@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <exception>
 #include <functional>
 #include <future>
 #include <memory>
 #include <stop_token>
+#include <utility>
 
 #include "zklock/acquire_options.h"
 #include "zklock/awaitable.h"
@@ -97,6 +99,10 @@ class CompositeMutex {
   /// deadline passed or a stop was requested. QuorumMutex throws not_connected if too few ensembles
   /// were reachable until the deadline.
   CompositeHold acquire(AcquireOptions options = {});
+  template <DeadlineLike D>
+  CompositeHold acquire(D deadline) {
+    return acquire({.deadline = deadline});
+  }
 
   /// Begins an acquire. Does not block, and no thread waits meanwhile. `handler` is called exactly
   /// once, on the executor of a client that is not closed. If all clients are closed, it runs on a
@@ -104,6 +110,10 @@ class CompositeMutex {
   /// Throws: Error(closed | forked), because no executor is left then. All other errors go to the
   /// handler.
   void async_acquire(AcquireOptions options, CompositeHandler handler);
+  template <std::convertible_to<CompositeHandler> H>
+  void async_acquire(H handler) {
+    async_acquire({}, CompositeHandler(std::move(handler)));
+  }
 
   /// Begins an acquire, and returns its future. The future becomes ready exactly once, with a hold
   /// or an Error. The hold is empty if the deadline passed or a stop was requested.

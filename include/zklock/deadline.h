@@ -98,4 +98,8 @@ class Deadline {
   time_point at_ = time_point::max();
 };
 
+/// A Deadline, or anything that converts to one: a duration, or a time point of any clock.
+template <class D>
+concept DeadlineLike = std::convertible_to<D, Deadline>;
+
 }  // namespace zklock

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "zklock/client.h"
@@ -75,8 +76,10 @@ class LeaderElection {
   /// ReentrantMutex says which paths are valid.
   /// Throws: Error(invalid_path | invalid_option | closed | forked). An empty function is an
   /// invalid_option.
-  LeaderElection(Client& client, std::string path, Function take_leadership,
-                 ElectionOptions options = {});
+  LeaderElection(Client& client, std::string path, const ElectionOptions& options,
+                 Function take_leadership);
+  LeaderElection(Client& client, std::string path, Function take_leadership)
+      : LeaderElection(client, std::move(path), {}, std::move(take_leadership)) {}
   LeaderElection(const LeaderElection&) = delete;
   LeaderElection& operator=(const LeaderElection&) = delete;
   /// Calls close().

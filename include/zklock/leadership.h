@@ -93,8 +93,10 @@ class Leadership {
   /// co_commit() of GuardedTransaction do. If the leadership has ended before the call, the form
   /// with a handler throws Error(lock_lost). The future and co_await report this error as any
   /// other.
-  void async_proclaim(std::string value, CommitHandler handler,
-                      Deadline deadline = Deadline::never()) const;
+  void async_proclaim(std::string value, Deadline deadline, CommitHandler handler) const;
+  void async_proclaim(std::string value, CommitHandler handler) const {
+    async_proclaim(std::move(value), Deadline::never(), std::move(handler));
+  }
   [[nodiscard]] std::future<void> async_proclaim(std::string value,
                                                  Deadline deadline = Deadline::never()) const;
   BasicAwaitable<void> co_proclaim(std::string value, Deadline deadline = Deadline::never()) const;

@@ -24,7 +24,7 @@ class QueueObserver;
 struct LockState {
   /// The holders, in the order of arrival: one of a mutex, or several readers, or several holders
   /// of permits. All other contenders wait. A contender that has released is listed until its znode
-  /// is deleted; the next contender may already hold. Empty during a
+  /// is deleted; the next contender may already hold. Empty during an
   /// ExclusiveOptions::lock_delay.
   std::vector<Participant> holders;
   std::size_t waiting = 0;  ///< number of contenders that do not hold

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <future>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "zklock/acquire_options.h"
@@ -13,6 +17,7 @@
 #include "zklock/deadline.h"
 #include "zklock/hold.h"
 #include "zklock/lock_options.h"
+#include "zklock/owner.h"
 #include "zklock/participant.h"
 
 namespace zklock {
@@ -72,8 +77,16 @@ class Mutex {
   /// passed or a stop was requested. The owner in `options` does not nest; it is only written into
   /// the znode, for people to read.
   Hold acquire(AcquireOptions options = {});
+  template <DeadlineLike D>
+  Hold acquire(D deadline) {
+    return acquire({.deadline = deadline});
+  }
   /// See ReentrantMutex::async_acquire() and ReentrantMutex::co_acquire().
   void async_acquire(AcquireOptions options, AcquireHandler handler);
+  template <std::convertible_to<AcquireHandler> H>
+  void async_acquire(H handler) {
+    async_acquire({}, AcquireHandler(std::move(handler)));
+  }
   [[nodiscard]] std::future<Hold> async_acquire(AcquireOptions options = {});
   Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {});
   Awaitable co_acquire(const AcquireOptions& options);
@@ -86,6 +99,11 @@ class Mutex {
   /// Returns all contenders in the order of the queue, the holder first. See
   /// ReentrantMutex::participants().
   [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+
+  /// Returns how many contenders are ahead of this client's first contender of `owner`, by default
+  /// of the calling thread. See ReentrantMutex::queue_position().
+  [[nodiscard]] std::optional<std::size_t> queue_position(
+      std::optional<Owner> owner = std::nullopt, Deadline deadline = Deadline::never()) const;
 
   [[nodiscard]] const std::string& path() const noexcept;
 

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
+#include <cstddef>
 #include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "zklock/acquire_options.h"
@@ -15,6 +18,7 @@
 #include "zklock/deadline.h"
 #include "zklock/hold.h"
 #include "zklock/lock_options.h"
+#include "zklock/owner.h"
 #include "zklock/participant.h"
 
 namespace zklock {
@@ -109,8 +113,18 @@ class PriorityMutex {
   /// first call. If the first call is a single attempt and fails, the contender gets the weight of
   /// the first call that waits.
   Hold acquire(AcquireOptions options = {}, std::optional<int> weight = std::nullopt);
-  void async_acquire(AcquireOptions options, AcquireHandler handler,
-                     std::optional<int> weight = std::nullopt);
+  template <DeadlineLike D>
+  Hold acquire(D deadline, std::optional<int> weight = std::nullopt) {
+    return acquire({.deadline = deadline}, weight);
+  }
+  void async_acquire(AcquireOptions options, std::optional<int> weight, AcquireHandler handler);
+  void async_acquire(AcquireOptions options, AcquireHandler handler) {
+    async_acquire(std::move(options), std::nullopt, std::move(handler));
+  }
+  template <std::convertible_to<AcquireHandler> H>
+  void async_acquire(H handler) {
+    async_acquire({}, AcquireHandler(std::move(handler)));
+  }
   [[nodiscard]] std::future<Hold> async_acquire(AcquireOptions options = {},
                                                 std::optional<int> weight = std::nullopt);
   Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {},
@@ -126,6 +140,11 @@ class PriorityMutex {
   /// The order is that in which they would be served at this moment. Blocks and throws as
   /// ReentrantMutex::participants() does.
   [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+
+  /// Returns how many contenders are ahead of this client's first contender of `owner`, by default
+  /// of the calling thread. See ReentrantMutex::queue_position().
+  [[nodiscard]] std::optional<std::size_t> queue_position(
+      std::optional<Owner> owner = std::nullopt, Deadline deadline = Deadline::never()) const;
 
   [[nodiscard]] const std::string& path() const noexcept;
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "zklock/acquire_options.h"
@@ -32,6 +34,13 @@ class LockHandle;
 ///
 /// The class meets the Cpp17TimedLockable requirements, so std::unique_lock, std::scoped_lock and
 /// boost::unique_lock work. A blocking call is a Boost.Thread interruption point.
+///
+/// Objects cannot be moved, like those of std::mutex. To keep several, use a container that does not
+/// move its elements, for example std::map or std::deque:
+/// @code
+///   std::map<std::string, ReentrantMutex> accounts;
+///   accounts.try_emplace("/accounts/7", client, "/accounts/7");
+/// @endcode
 ///
 /// A path can be shared with Curator's InterProcessMutex, and with Kazoo's Lock if it is given
 /// extra_lock_patterns=["lock-"].
@@ -112,8 +121,12 @@ class ReentrantMutex {
   void unlock();
 
   /// Blocks until the lock is acquired, and returns the Hold. Returns an empty Hold if the deadline
-  /// passed or a stop was requested.
+  /// passed or a stop was requested. `acquire(5s)` means `acquire({.deadline = 5s})`.
   Hold acquire(AcquireOptions options = {});
+  template <DeadlineLike D>
+  Hold acquire(D deadline) {
+    return acquire({.deadline = deadline});
+  }
 
   /// Begins an acquire. `handler` is called exactly once, on the client's executor. An exception
   /// that the handler throws is logged and dropped. Does not wait for servers, and no thread waits
@@ -121,6 +134,10 @@ class ReentrantMutex {
   /// Throws: Error(closed | forked), because no executor is left then. All other errors go to the
   /// handler.
   void async_acquire(AcquireOptions options, AcquireHandler handler);
+  template <std::convertible_to<AcquireHandler> H>
+  void async_acquire(H handler) {
+    async_acquire({}, AcquireHandler(std::move(handler)));
+  }
 
   /// Begins an acquire, and returns its future. The future becomes ready exactly once, with a Hold
   /// or an Error. The Hold is empty if the deadline passed or a stop was requested.

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <future>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "zklock/acquire_options.h"
@@ -13,6 +17,7 @@
 #include "zklock/deadline.h"
 #include "zklock/hold.h"
 #include "zklock/lock_options.h"
+#include "zklock/owner.h"
 #include "zklock/participant.h"
 
 namespace zklock {
@@ -105,24 +110,45 @@ class Semaphore {
   /// Blocks until `permits` permits are granted, and returns them. Returns an empty Permit if the
   /// deadline passed or a stop was requested. The owner in `options` is only written into the
   /// znode, for people to read.
-  Permit acquire(int permits = 1, AcquireOptions options = {});
+  Permit acquire(AcquireOptions options = {}, int permits = 1);
+  template <DeadlineLike D>
+  Permit acquire(D deadline, int permits = 1) {
+    return acquire({.deadline = deadline}, permits);
+  }
+  Permit acquire(int permits) { return acquire({}, permits); }
   /// Makes one attempt, without waiting behind other contenders. Returns an empty Permit if too few
   /// permits are free.
   Permit try_acquire(int permits = 1);
 
   /// See ReentrantMutex::async_acquire() and ReentrantMutex::co_acquire().
-  void async_acquire(int permits, AcquireOptions options, AcquireHandler handler);
-  [[nodiscard]] std::future<Permit> async_acquire(int permits = 1, AcquireOptions options = {});
-  Awaitable co_acquire(int permits = 1, Deadline deadline = Deadline::never(),
-                       std::stop_token stop = {});
-  Awaitable co_acquire(int permits, const AcquireOptions& options);
-  Awaitable co_acquire(int permits, AcquireOptions&& options) = delete;
+  void async_acquire(AcquireOptions options, int permits, AcquireHandler handler);
+  void async_acquire(AcquireOptions options, AcquireHandler handler) {
+    async_acquire(std::move(options), 1, std::move(handler));
+  }
+  template <std::convertible_to<AcquireHandler> H>
+  void async_acquire(H handler) {
+    async_acquire({}, AcquireHandler(std::move(handler)));
+  }
+  [[nodiscard]] std::future<Permit> async_acquire(AcquireOptions options = {}, int permits = 1);
+  [[nodiscard]] std::future<Permit> async_acquire(int permits) {
+    return async_acquire({}, permits);
+  }
+  Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {},
+                       int permits = 1);
+  Awaitable co_acquire(int permits) { return co_acquire(Deadline::never(), {}, permits); }
+  Awaitable co_acquire(const AcquireOptions& options, int permits = 1);
+  Awaitable co_acquire(AcquireOptions&& options, int permits = 1) = delete;
 
   /// Returns all contenders, in the order of the queue. Participant::holds is true for those that
   /// have their permits. After a shared count was lowered, it is true for those that fit the new
   /// count. A shared count takes one round trip more than ReentrantMutex::participants().
   /// Throws: as ReentrantMutex::participants(). With a shared count also Error(bad_data).
   [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+
+  /// Returns how many contenders are ahead of this client's first contender of `owner`, by default
+  /// of the calling thread. See ReentrantMutex::queue_position().
+  [[nodiscard]] std::optional<std::size_t> queue_position(
+      std::optional<Owner> owner = std::nullopt, Deadline deadline = Deadline::never()) const;
 
   /// Returns the number of permits that no contender holds or waits for, at least 0. Returns 0
   /// while a mutex on this path is held or waited for. The result may be out of date at the return.

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <future>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "zklock/acquire_options.h"
@@ -13,6 +17,7 @@
 #include "zklock/deadline.h"
 #include "zklock/hold.h"
 #include "zklock/lock_options.h"
+#include "zklock/owner.h"
 #include "zklock/participant.h"
 
 namespace zklock {
@@ -108,7 +113,15 @@ class SharedMutex {
 
   /// Acquire the lock to write. See ReentrantMutex::acquire(), async_acquire() and co_acquire().
   Hold acquire(AcquireOptions options = {});
+  template <DeadlineLike D>
+  Hold acquire(D deadline) {
+    return acquire({.deadline = deadline});
+  }
   void async_acquire(AcquireOptions options, AcquireHandler handler);
+  template <std::convertible_to<AcquireHandler> H>
+  void async_acquire(H handler) {
+    async_acquire({}, AcquireHandler(std::move(handler)));
+  }
   [[nodiscard]] std::future<Hold> async_acquire(AcquireOptions options = {});
   Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {});
   Awaitable co_acquire(const AcquireOptions& options);
@@ -116,11 +129,23 @@ class SharedMutex {
 
   /// Acquire the lock to read. See ReentrantMutex::acquire(), async_acquire() and co_acquire().
   Hold acquire_shared(AcquireOptions options = {});
+  template <DeadlineLike D>
+  Hold acquire_shared(D deadline) {
+    return acquire_shared({.deadline = deadline});
+  }
   void async_acquire_shared(AcquireOptions options, AcquireHandler handler);
+  template <std::convertible_to<AcquireHandler> H>
+  void async_acquire_shared(H handler) {
+    async_acquire_shared({}, AcquireHandler(std::move(handler)));
+  }
   [[nodiscard]] std::future<Hold> async_acquire_shared(AcquireOptions options = {});
   Awaitable co_acquire_shared(Deadline deadline = Deadline::never(), std::stop_token stop = {});
   Awaitable co_acquire_shared(const AcquireOptions& options);
   Awaitable co_acquire_shared(AcquireOptions&& options) = delete;
+
+  /// Returns whether the calling thread holds to write or to read, with a valid lease. Does not
+  /// block; sends nothing.
+  [[nodiscard]] bool is_held_by_this_thread() const { return write_count() + read_count() > 0; }
 
   /// Return how many times the calling thread holds to write, and to read: its lock() or
   /// lock_shared() calls and the Holds on its behalf. Return 0 if it does not hold, or if the hold
@@ -131,6 +156,11 @@ class SharedMutex {
   /// Returns all contenders in the order of the queue. Participant::access distinguishes writers
   /// from readers. See ReentrantMutex::participants().
   [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+  /// Returns how many contenders are ahead of this client's first contender of `owner`, by default
+  /// of the calling thread. See ReentrantMutex::queue_position().
+  [[nodiscard]] std::optional<std::size_t> queue_position(
+      std::optional<Owner> owner = std::nullopt, Deadline deadline = Deadline::never()) const;
+
   /// Return the writers, and the readers, in the order of the queue. See participants().
   [[nodiscard]] std::vector<Participant> writers(Deadline deadline = Deadline::never()) const;
   [[nodiscard]] std::vector<Participant> readers(Deadline deadline = Deadline::never()) const;

@@ -91,5 +91,11 @@ auto with_lock(Client& client, std::string path, AcquireOptions options, Functio
   result.outcome = hold.is_valid() ? LockOutcome::ran : LockOutcome::lost;
   return result;
 }
+/// Does the same without a deadline.
+template <class Function>
+requires std::invocable<Function, const Hold&> || std::invocable<Function>
+auto with_lock(Client& client, std::string path, Function&& function) {
+  return with_lock(client, std::move(path), {}, std::forward<Function>(function));
+}
 
 }  // namespace zklock

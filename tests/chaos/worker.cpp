@@ -151,7 +151,7 @@ void Worker::use_shared(std::size_t lock) {
 void Worker::use_semaphore(std::size_t lock) {
   const int permits = 1 + static_cast<int>(below(3));
   const Nanos call = now();
-  hold(locks_.semaphore(lock).acquire(permits, in_time()), lock, call, permits);
+  hold(locks_.semaphore(lock).acquire(in_time(), permits), lock, call, permits);
 }
 
 void Worker::use_priority(std::size_t lock) {
@@ -172,12 +172,11 @@ void Worker::be_elected(std::size_t lock) {
   std::promise<void> done;
   const Nanos call = now();
   bool led = false;
-  LeaderElection election(client_, kCourse.at(lock).path,
+  LeaderElection election(client_, kCourse.at(lock).path, {.auto_requeue = false},
                           [&](Leadership& leadership) {
                             lead(leadership, owner, lock, call);
                             if (!std::exchange(led, true)) done.set_value();
-                          },
-                          {.auto_requeue = false});
+                          });
   election.start();
   // Without a server the election contends on. The worker stops waiting at this deadline.
   const auto until = std::chrono::steady_clock::now() + kDeadline;

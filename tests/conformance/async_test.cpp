@@ -337,8 +337,8 @@ TEST_F(Async, InvalidArguments_AreReportedAsAsyncErrors) {
   const AcquireOptions bad{.max_hold = 0ms};
   const auto refused = std::optional(Errc::invalid_option);
   EXPECT_EQ(handed<AcquireHandler>([&](auto h) { mutex_.async_acquire(bad, h); }), refused);
-  EXPECT_EQ(handed<AcquireHandler>([&](auto h) { semaphore.async_acquire(4, {}, h); }), refused);
-  EXPECT_EQ(handed<AcquireHandler>([&](auto h) { weighted.async_acquire({}, h, 11); }), refused);
+  EXPECT_EQ(handed<AcquireHandler>([&](auto h) { semaphore.async_acquire({}, 4, h); }), refused);
+  EXPECT_EQ(handed<AcquireHandler>([&](auto h) { weighted.async_acquire({}, 11, h); }), refused);
   EXPECT_EQ(handed<CompositeHandler>([&](auto h) { several.async_acquire(bad, h); }), refused);
   auto of_mutex = mutex_.async_acquire(bad);
   EXPECT_EQ(error_of([&] { return get(of_mutex); }), refused);

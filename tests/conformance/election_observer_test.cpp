@@ -248,14 +248,13 @@ TEST_F(ElectionObserverTest, ElectionFunctionProclaims_ObserverReceivesTheValue)
   Gate gate;
   std::atomic<int> calls{0};
   std::promise<FencingToken> token;
-  LeaderElection election(*client_, kPath,
+  LeaderElection election(*client_, kPath, {.auto_requeue = false},
                           [&](const Leadership& leadership) {
                             if (++calls > 1) return;
                             leadership.proclaim("here");
                             token.set_value(leadership.token());
                             gate.pass();
-                          },
-                          {.auto_requeue = false});
+                          });
   const Gate::Opener opener(gate);
   election.start();
   auto leads = token.get_future();

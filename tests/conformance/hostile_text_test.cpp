@@ -206,7 +206,7 @@ TEST_F(Hostile, RefusedPathsAndHosts_AreEscapedInTheError) {
   expect_harmless_error([&] { MultiMutex{c, {path, path}}; });
   expect_harmless_error([&] { QuorumMutex{{}, path}; });
   expect_harmless_error([&] { LeaderLatch{c, path}; });
-  expect_harmless_error([&] { LeaderElection{c, path, {}}; });
+  expect_harmless_error([&] { LeaderElection{c, path, nullptr}; });
   expect_harmless_error([&] { LockObserver{c, path}; });
   expect_harmless_error([&] { return hold_lock(c, path, {}, {.listener = [](auto&) {}}); });
   expect_harmless_error([&] { return request_release(c, path); });

@@ -191,7 +191,7 @@ TEST_F(LockDelay, DelayOutOfRange_IsRefused) {
       LeaderLatch(*client_, kPath, latch);
     }));
     EXPECT_TRUE(
-        refused([&] { LeaderElection(*client_, kPath, [](Leadership&) {}, {.lock_delay = bad}); }));
+        refused([&] { LeaderElection(*client_, kPath, {.lock_delay = bad}, [](Leadership&) {}); }));
   }
   EXPECT_EQ(raw().exists(kPath).rc, ZNONODE) << "nothing was sent";
 }

@@ -61,6 +61,13 @@ TEST_F(WithLock, LockLostMeanwhile_ReportsLost) {
   EXPECT_EQ(result.value, 7);
 }
 
+TEST_F(WithLock, FunctionAlone_IsRun) {
+  const auto client = connect();
+  const auto result = with_lock(*client, kPath, [](const Hold& hold) { return hold.is_valid(); });
+  EXPECT_EQ(result.outcome, LockOutcome::ran);
+  EXPECT_EQ(result.value, true);
+}
+
 TEST_F(WithLock, FunctionThrows_PropagatesAndReleases) {
   const auto client = connect();
   const auto fails = []() -> int { throw std::runtime_error("no"); };

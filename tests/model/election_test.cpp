@@ -105,7 +105,7 @@ class Polls {
       }
     };
     try {
-      leader.async_proclaim(value, told, deadline);
+      leader.async_proclaim(value, deadline, told);
     } catch (const Error& e) {
       ++verdict->outcomes;
       verdict->code = e.errc();

@@ -46,9 +46,11 @@ void discard(SharedMutex& mutex, Semaphore& semaphore, const std::stop_token& st
   DISCARD(mutex.async_acquire_shared());
   DISCARD(mutex.co_acquire_shared());
   DISCARD(mutex.participants());
+  DISCARD(mutex.queue_position());
   DISCARD(semaphore.try_acquire());
   DISCARD(semaphore.acquire());
   DISCARD(semaphore.async_acquire());
+  DISCARD(semaphore.async_acquire(2));
   DISCARD(semaphore.permits());
 }
 

@@ -356,9 +356,18 @@ void PathLock::acl_answered(const client::Reply& reply) {
   }
 }
 
+std::shared_ptr<Contender> PathLock::first_on_behalf_of(const Owner& owner) const {
+  std::shared_ptr<Contender> first;
+  for (const auto& [key, contender] : contenders_) {
+    if (contender->owner() == owner && (!first || key < first->key())) first = contender;
+  }
+  return first;
+}
+
 PathLock::Standing PathLock::standing_of(const Owner& owner) {
   const Section section(*this);
-  const auto contender = find(owner);
+  auto contender = find(owner);
+  if (!contender) contender = first_on_behalf_of(owner);
   if (!contender) return {};
   return {contender->lock_node().own_name(), contender->before_it()};
 }

@@ -242,6 +242,9 @@ class PathLock : public ThreadExitListener, public std::enable_shared_from_this<
   void acl_answered(const client::Reply& reply);
   /// Returns the contender of `owner`, or null. REQUIRES: within a Section.
   std::shared_ptr<Contender> find(const Owner& owner) const;
+  /// Returns the oldest contender that was created on behalf of `owner`, or null. Its own owner can
+  /// be another one: see AcquireRequest::on_behalf_of. REQUIRES: within a Section.
+  std::shared_ptr<Contender> first_on_behalf_of(const Owner& owner) const;
   /// Returns a copy of contenders_, because a contender that is notified may be forgotten. The
   /// order is that in which the owners were made, so that a simulated run can be repeated.
   /// REQUIRES: within a Section.

@@ -195,13 +195,13 @@ struct SemaphoreFace : PlainFace<Semaphore, LockOptions> {
     return std::make_unique<Semaphore>(client, path, all, options_of<LockOptions>(options));
   }
   static Hold acquire(Lock& lock, AcquireOptions options) {
-    return lock.acquire(wanted, std::move(options));
+    return lock.acquire(std::move(options), wanted);
   }
   static std::future<Hold> async_acquire(Lock& lock, AcquireOptions options) {
-    return lock.async_acquire(wanted, std::move(options));
+    return lock.async_acquire(std::move(options), wanted);
   }
   static void async_acquire(Lock& lock, AcquireOptions options, AcquireHandler handler) {
-    lock.async_acquire(wanted, std::move(options), std::move(handler));
+    lock.async_acquire(std::move(options), wanted, std::move(handler));
   }
 };
 // The count is shared. The first contender writes that there is one permit.

@@ -70,8 +70,8 @@ class ElectionCandidate : public Waiting {
       : core_(detail::ClientCore::of(client)),
         path_(path),
         listener_(options.listener),
-        election_(client, path, [this](const Leadership& leadership) { lead(leadership); },
-                  {.auto_requeue = false, .lock_delay = options.lock_delay}) {}
+        election_(client, path, {.auto_requeue = false, .lock_delay = options.lock_delay},
+                  [this](const Leadership& leadership) { lead(leadership); }) {}
   void start() { election_.start(); }
   // LeaderElection has no wait_until_leader(). The function notifies the waiting thread.
   bool wait_until_leader(Deadline deadline, const std::stop_token& stop) {

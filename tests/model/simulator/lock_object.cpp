@@ -95,10 +95,10 @@ void LockObject::acquire(const PlanStep& step, AcquireOptions options,
             }
           },
           [&](std::unique_ptr<Semaphore>& m) {
-            m->async_acquire(step.number, std::move(options), simple);
+            m->async_acquire(std::move(options), step.number, simple);
           },
           [&](std::unique_ptr<PriorityMutex>& m) {
-            m->async_acquire(std::move(options), simple, step.number);
+            m->async_acquire(std::move(options), step.number, simple);
           },
           [&](std::unique_ptr<MultiMutex>& m) { m->async_acquire(std::move(options), composite); },
           [&](std::unique_ptr<QuorumMutex>& m) { m->async_acquire(std::move(options), composite); },

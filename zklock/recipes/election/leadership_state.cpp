@@ -119,7 +119,7 @@ void Leadership::proclaim(std::string value, Deadline deadline) const {
   });
 }
 
-void Leadership::async_proclaim(std::string value, CommitHandler handler, Deadline deadline) const {
+void Leadership::async_proclaim(std::string value, Deadline deadline, CommitHandler handler) const {
   auto proclamation_writer = this->proclamation_writer(proclaiming);
   const auto core = proclamation_writer->core().shared_from_this();
   detail::commit_and_tell(core, proclaiming + (" " + node()), std::move(handler), [&](auto done) {
@@ -138,7 +138,7 @@ std::future<void> Leadership::async_proclaim(std::string value, Deadline deadlin
 BasicAwaitable<void> Leadership::co_proclaim(std::string value, Deadline deadline) const {
   return BasicAwaitable<void>([leadership = *this, value = std::move(value), deadline](
                                   CommitHandler handler, const std::stop_token&) {
-    leadership.async_proclaim(value, std::move(handler), deadline);
+    leadership.async_proclaim(value, deadline, std::move(handler));
   });
 }
 

@@ -119,6 +119,12 @@ std::vector<Participant> Mutex::participants(Deadline deadline) const {
   return detail::read_participants(state_->lock_handle->shared_engine(), deadline);
 }
 
+std::optional<std::size_t> Mutex::queue_position(std::optional<Owner> owner,
+                                                 Deadline deadline) const {
+  return detail::read_position(state_->lock_handle->shared_engine(),
+                               owner.value_or(Owner::this_thread()), deadline);
+}
+
 const std::string& Mutex::path() const noexcept {
   return state_->lock_handle->path();
 }

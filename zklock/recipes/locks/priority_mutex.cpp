@@ -81,8 +81,8 @@ Hold PriorityMutex::acquire(AcquireOptions options, std::optional<int> weight) {
   return lock_handle_->acquire(kind(weight.value_or(weight_), ageing_, path()), options);
 }
 
-void PriorityMutex::async_acquire(AcquireOptions options, AcquireHandler handler,
-                                  std::optional<int> weight) {
+void PriorityMutex::async_acquire(AcquireOptions options, std::optional<int> weight,
+                                  AcquireHandler handler) {
   lock_handle_->async_acquire(kind(weight.value_or(weight_), ageing_, path()), options,
                               std::move(handler));
 }
@@ -111,6 +111,12 @@ int PriorityMutex::hold_count() const {
 
 std::vector<Participant> PriorityMutex::participants(Deadline deadline) const {
   return detail::read_participants(lock_handle_->shared_engine(), deadline);
+}
+
+std::optional<std::size_t> PriorityMutex::queue_position(std::optional<Owner> owner,
+                                                         Deadline deadline) const {
+  return detail::read_position(lock_handle_->shared_engine(), owner.value_or(Owner::this_thread()),
+                               deadline);
 }
 
 const std::string& PriorityMutex::path() const noexcept {

@@ -50,29 +50,29 @@ Semaphore::~Semaphore() {
   LockHandle::object_destroyed(std::move(lock_handle_));
 }
 
-Permit Semaphore::acquire(int permits, AcquireOptions options) {
+Permit Semaphore::acquire(AcquireOptions options, int permits) {
   return lock_handle_->acquire(kind(permits, permits_, shared_, path()), options);
 }
 
 Permit Semaphore::try_acquire(int permits) {
-  return acquire(permits, {.deadline = Deadline::passed()});
+  return acquire({.deadline = Deadline::passed()}, permits);
 }
 
-void Semaphore::async_acquire(int permits, AcquireOptions options, AcquireHandler handler) {
+void Semaphore::async_acquire(AcquireOptions options, int permits, AcquireHandler handler) {
   lock_handle_->async_acquire(kind(permits, permits_, shared_, path()), options,
                               std::move(handler));
 }
 
-std::future<Permit> Semaphore::async_acquire(int permits, AcquireOptions options) {
+std::future<Permit> Semaphore::async_acquire(AcquireOptions options, int permits) {
   return lock_handle_->async_acquire(kind(permits, permits_, shared_, path()), options);
 }
 
-Awaitable Semaphore::co_acquire(int permits, Deadline deadline, std::stop_token stop) {
+Awaitable Semaphore::co_acquire(Deadline deadline, std::stop_token stop, int permits) {
   return lock_handle_->co_acquire(kind(permits, permits_, shared_, path()),
                                   {.deadline = deadline, .stop = std::move(stop)});
 }
 
-Awaitable Semaphore::co_acquire(int permits, const AcquireOptions& options) {
+Awaitable Semaphore::co_acquire(const AcquireOptions& options, int permits) {
   return lock_handle_->co_acquire(kind(permits, permits_, shared_, path()), options);
 }
 
@@ -111,6 +111,12 @@ void Semaphore::set_permits(int permits, Deadline deadline) {
 int Semaphore::add_permits(int change, Deadline deadline) {
   check_shared("add permits to");
   return detail::add_to_permit_count(lock_handle_->shared_engine(), change, permits_, deadline);
+}
+
+std::optional<std::size_t> Semaphore::queue_position(std::optional<Owner> owner,
+                                                     Deadline deadline) const {
+  return detail::read_position(lock_handle_->shared_engine(), owner.value_or(Owner::this_thread()),
+                               deadline);
 }
 
 const std::string& Semaphore::path() const noexcept {

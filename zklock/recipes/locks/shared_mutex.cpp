@@ -131,6 +131,12 @@ std::vector<Participant> SharedMutex::readers(Deadline deadline) const {
   return all;
 }
 
+std::optional<std::size_t> SharedMutex::queue_position(std::optional<Owner> owner,
+                                                       Deadline deadline) const {
+  return detail::read_position(lock_handle_->shared_engine(), owner.value_or(Owner::this_thread()),
+                               deadline);
+}
+
 const std::string& SharedMutex::path() const noexcept {
   return lock_handle_->path();
 }
