@@ -50,13 +50,13 @@ class [[nodiscard]] CompositeHold {
   /// limits of Hold::state() apply.
   [[nodiscard]] HoldState state() const noexcept;
 
-  /// Returns whether state() is `held` or `suspended`. Otherwise as state().
+  /// Returns whether state() is `held` or `suspended`. Does not block; sends nothing.
   [[nodiscard]] bool is_valid() const noexcept { return state() != HoldState::lost; }
 
   /// Returns a token that is stopped once, when the whole is lost, before another client can be
   /// granted the whole. A MultiHold is lost with the first lost lock, a QuorumHold with the lock
-  /// whose loss breaks the majority. release() does not stop the token. Its callbacks run as those
-  /// of Hold::loss_token() do. If the whole is lost already, or this object is empty, the returned
+  /// whose loss breaks the majority. release() does not stop the token. Hold::loss_token() says
+  /// where its callbacks run. If the whole is lost already, or this object is empty, the returned
   /// token is stopped.
   [[nodiscard]] std::stop_token loss_token() const noexcept;
 

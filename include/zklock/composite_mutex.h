@@ -39,8 +39,8 @@ using CompositeHandler = std::function<void(CompositeHold, std::exception_ptr)>;
 /// apply to all parts. If the deadline passes, a stop is requested, or too many parts fail, the
 /// call releases all parts that it acquired.
 ///
-/// The class meets the Cpp17TimedLockable requirements, so std::unique_lock works, and
-/// std::scoped_lock over several objects. A blocking call is a Boost.Thread interruption point.
+/// The class meets AcquiringLock<CompositeMutex, CompositeHold> and ReentrantLock, see
+/// lock_concepts.h. The members below state what is particular to several parts.
 ///
 /// A part can be lost while the call waits for other parts: its session expires, or another client
 /// deletes its znode. A lost part is never included in a grant. If too few parts are left, the call
@@ -56,7 +56,6 @@ using CompositeHandler = std::function<void(CompositeHold, std::exception_ptr)>;
 /// locking thread exits, the client is closed, or other objects on their paths unlock them. Holds
 /// are not affected.
 ///
-/// Source: those of MultiMutex and of QuorumMutex.
 /// Source: Havender, "Avoiding deadlock in multitasking systems", for the common order.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.

@@ -12,7 +12,8 @@ namespace zklock {
 
 /// The cause of a failed operation. The values are stable; new ones are added at the end.
 enum class Errc {
-  /// The lock path is not a usable ZooKeeper path; nothing was sent.
+  /// The path is empty, relative, "/", or in /zookeeper. Or it has an empty, "." or ".." component,
+  /// a trailing slash, a control character, or invalid UTF-8. Nothing was sent.
   invalid_path = 1,
   /// The connection string cannot be parsed; nothing was opened.
   invalid_hosts,

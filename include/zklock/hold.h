@@ -78,7 +78,7 @@ class [[nodiscard]] Hold {
   [[nodiscard]] HoldState state() const noexcept;
 
   /// Returns whether state() is `held` or `suspended`: no conflicting hold exists at this moment.
-  /// Otherwise as state().
+  /// Does not block; sends nothing.
   [[nodiscard]] bool is_valid() const noexcept { return state() != HoldState::lost; }
 
   /// Returns a token that is stopped once, when the hold is lost, before another client can be

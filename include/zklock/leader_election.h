@@ -73,7 +73,7 @@ class LeaderElection {
   using Function = std::function<void(Leadership&)>;
 
   /// Creates an election that does not contend yet; see start(). Sends nothing and does not block.
-  /// ReentrantMutex says which paths are valid.
+  /// Errc::invalid_path says which paths are valid.
   /// Throws: Error(invalid_path | invalid_option | closed | forked). An empty function is an
   /// invalid_option.
   LeaderElection(Client& client, std::string path, const ElectionOptions& options,
@@ -111,12 +111,13 @@ class LeaderElection {
   [[nodiscard]] bool has_leadership() const noexcept;
 
   /// Returns the leader, as a server reports it: the first candidate in the queue. Returns nullopt
-  /// if the queue is empty or a lock delay lasts. Blocks for two round trips. An ElectionObserver
-  /// reports changes. Throws what ReentrantMutex::participants() throws.
+  /// if the queue is empty or a lock delay lasts. Blocks for two round trips, at most until the
+  /// deadline or for ClientOptions::connection_timeout. An ElectionObserver reports changes.
+  /// Throws: Error(no_auth | auth_failed | not_connected | closed | forked | server_error).
   [[nodiscard]] std::optional<Participant> leader(Deadline deadline = Deadline::never()) const;
 
-  /// Returns all candidates, in the order in which they would lead. Blocks and throws as
-  /// ReentrantMutex::participants() does.
+  /// Returns all candidates, in the order in which they would lead. Candidates that enqueue or
+  /// leave meanwhile may be missing. Blocks and throws as leader() does.
   [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
 
   /// Returns the last exception that left the function, or null. Does not block.

@@ -45,7 +45,7 @@ struct LatchOptions {
 /// again by itself. While a latch leads, it can proclaim a value, for example its address, with
 /// leadership().proclaim(). ElectionObservers receive the value.
 ///
-/// The candidates queue as for a lock; see ReentrantMutex. So the path can also be shared with
+/// The candidates queue with the znodes of a ReentrantMutex. So the path can also be shared with
 /// LeaderElection and Curator's LeaderSelector. It cannot be shared with Curator's LeaderLatch,
 /// which uses other znode names. Two latches of one client are two candidates.
 /// Source: org.apache.curator.framework.recipes.leader.LeaderLatch.
@@ -55,7 +55,7 @@ struct LatchOptions {
 class LeaderLatch {
  public:
   /// Creates a latch that does not contend yet; see start(). Sends nothing and does not block.
-  /// ReentrantMutex says which paths are valid.
+  /// Errc::invalid_path says which paths are valid.
   /// Throws: Error(invalid_path | invalid_option | closed | forked).
   LeaderLatch(Client& client, std::string path, LatchOptions options = {});
   LeaderLatch(const LeaderLatch&) = delete;
@@ -95,12 +95,13 @@ class LeaderLatch {
   [[nodiscard]] FencingToken token() const { return leadership().token(); }
 
   /// Returns the leader, as a server reports it: the first candidate in the queue. Returns nullopt
-  /// if the queue is empty or a lock delay lasts. Blocks for two round trips. An ElectionObserver
-  /// reports changes. Throws what ReentrantMutex::participants() throws.
+  /// if the queue is empty or a lock delay lasts. Blocks for two round trips, at most until the
+  /// deadline or for ClientOptions::connection_timeout. An ElectionObserver reports changes.
+  /// Throws: Error(no_auth | auth_failed | not_connected | closed | forked | server_error).
   [[nodiscard]] std::optional<Participant> leader(Deadline deadline = Deadline::never()) const;
 
-  /// Returns all candidates, in the order in which they would lead. Blocks and throws as
-  /// ReentrantMutex::participants() does.
+  /// Returns all candidates, in the order in which they would lead. Candidates that enqueue or
+  /// leave meanwhile may be missing. Blocks and throws as leader() does.
   [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
 
   /// Returns the error that ended contention, or nullopt. Passing errors (not_connected, read_only,

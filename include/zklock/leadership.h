@@ -45,7 +45,7 @@ class Leadership {
   /// not block and sends nothing.
   [[nodiscard]] HoldState state() const noexcept;
 
-  /// Returns whether state() is `held` or `suspended`. Otherwise as state().
+  /// Returns whether state() is `held` or `suspended`. Does not block; sends nothing.
   [[nodiscard]] bool is_valid() const noexcept { return state() != HoldState::lost; }
 
   /// Returns a token that is stopped once, when the leadership is lost, interrupted, withdrawn,
@@ -89,10 +89,10 @@ class Leadership {
   /// Source: etcd's concurrency.Election.Proclaim().
   void proclaim(std::string value, Deadline deadline = Deadline::never()) const;
 
-  /// Do what proclaim() does, without blocking. They report the outcome as the async_commit() and
-  /// co_commit() of GuardedTransaction do. If the leadership has ended before the call, the form
-  /// with a handler throws Error(lock_lost). The future and co_await report this error as any
-  /// other.
+  /// Do what proclaim() does, without blocking. The client's executor calls `handler` exactly once
+  /// with the outcome, and a coroutine resumes there. A future becomes ready exactly once. If the
+  /// leadership has ended before the call, the form with a handler throws Error(lock_lost). The
+  /// future and co_await report this error as any other.
   void async_proclaim(std::string value, Deadline deadline, CommitHandler handler) const;
   void async_proclaim(std::string value, CommitHandler handler) const {
     async_proclaim(std::move(value), Deadline::never(), std::move(handler));

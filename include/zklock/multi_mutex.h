@@ -40,14 +40,14 @@ using MultiHold = CompositeHold;
 /// locks in the order given.
 /// Source: org.redisson.RedissonMultiLock.
 ///
-/// Acquiring functions throw what those of ReentrantMutex throw, for the path that failed.
+/// An acquiring call throws the Errors of AcquiringLock, for the path that failed.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class MultiMutex : public CompositeMutex {
  public:
   /// Makes a mutex on `paths`. Sends nothing; does not block.
   /// Throws: Error(invalid_option) if there is no path, one path occurs twice, or an option is
-  /// outside its range. Error(invalid_path) as ReentrantMutex. Error(closed | forked).
+  /// outside its range. Error(invalid_path | closed | forked).
   MultiMutex(Client& client, std::vector<std::string> paths, const ExclusiveOptions& options = {});
 
   /// Returns the paths, in the order in the constructor.

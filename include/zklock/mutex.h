@@ -27,33 +27,32 @@ namespace zklock {
 /// It waits for ever if it is the thread that has to unlock. The class is for work that one thread
 /// begins and another thread ends.
 ///
-/// It excludes ReentrantMutex, and all locks that can share a path with that class, in one fair
-/// queue. It meets the Cpp17TimedLockable requirements. A blocking call is a Boost.Thread
-/// interruption point.
-/// Source: org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex.
+/// The class meets AcquiringLock, TimedLock and QueuedLock, which state the contracts of its
+/// members; see lock_concepts.h. These differ:
+/// - The owner in AcquireOptions does not nest. It is only written into the znode, for people to
+///   read.
+/// - No call throws lock_lost or would_deadlock.
+/// - Any thread may unlock().
+/// - The destructor releases everything that lock() acquired through this object.
 ///
-/// The acquiring functions throw what those of ReentrantMutex throw, except lock_lost, and have the
-/// costs of those functions. The destructor releases everything that lock() acquired through this
-/// object. A waiting lock() throws Error(closed), and a grant that arrives at that moment is
-/// released. Holds are not affected.
+/// It excludes ReentrantMutex, and all locks that can share a path with that class, in one fair
+/// queue. Objects cannot be moved; see ReentrantMutex for containers.
+/// Source: org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class Mutex {
  public:
-  /// Makes a mutex on `path`. Sends nothing; does not block.
-  /// Throws: as the constructor of ReentrantMutex.
+  /// Makes a mutex on `path`. See QueuedLock.
   Mutex(Client& client, std::string path, const CohortOptions& options = {});
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
+  /// Releases everything that lock() acquired through this object. A waiting lock() throws
+  /// Error(closed), and a grant that arrives at that moment is released. Holds are not affected.
   ~Mutex();
 
-  /// Blocks until the lock is granted, or throws.
+  /// See TimedLock.
   void lock();
-  /// Makes one attempt, without waiting behind other contenders. Returns whether the lock was
-  /// granted.
   [[nodiscard]] bool try_lock();
-  /// Blocks until the lock is granted, or until `timeout` has passed: then returns false. See
-  /// ReentrantMutex::try_lock_for().
   template <DurationLike D>
   [[nodiscard]] bool try_lock_for(D timeout) {
     return lock_until(Deadline(timeout), {});
@@ -62,8 +61,6 @@ class Mutex {
   [[nodiscard]] bool try_lock_until(T at) {
     return lock_until(Deadline(at), {});
   }
-  /// Blocks as lock() does. Returns false if `stop` was requested; then the call has left the
-  /// queue.
   [[nodiscard]] bool lock(std::stop_token stop);
 
   /// Releases one grant of lock() or a variant of it through this object: that of the calling
@@ -73,15 +70,12 @@ class Mutex {
   /// Throws: Error(not_owner) if there is no grant; nothing is changed. Error(forked).
   void unlock();
 
-  /// Blocks until the lock is granted, and returns the Hold. Returns an empty Hold if the deadline
-  /// passed or a stop was requested. The owner in `options` does not nest; it is only written into
-  /// the znode, for people to read.
+  /// See AcquiringLock.
   Hold acquire(AcquireOptions options = {});
   template <DeadlineLike D>
   Hold acquire(D deadline) {
     return acquire({.deadline = deadline});
   }
-  /// See ReentrantMutex::async_acquire() and ReentrantMutex::co_acquire().
   void async_acquire(AcquireOptions options, AcquireHandler handler);
   template <std::convertible_to<AcquireHandler> H>
   void async_acquire(H handler) {
@@ -96,12 +90,8 @@ class Mutex {
   /// forked child. Does not block; sends nothing.
   [[nodiscard]] bool is_locked() const;
 
-  /// Returns all contenders in the order of the queue, the holder first. See
-  /// ReentrantMutex::participants().
+  /// See QueuedLock.
   [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
-
-  /// Returns how many contenders are ahead of this client's first contender of `owner`, by default
-  /// of the calling thread. See ReentrantMutex::queue_position().
   [[nodiscard]] std::optional<std::size_t> queue_position(
       std::optional<Owner> owner = std::nullopt, Deadline deadline = Deadline::never()) const;
 

@@ -78,23 +78,25 @@ struct PriorityOptions {
 /// hand-off wakes the first contender at the gate, and the contenders that it has overtaken.
 /// Sources: the weights of WLock; "ZooKeeper Recipes: Priority Queues".
 ///
-/// It meets the Cpp17TimedLockable requirements. Waiting is a Boost.Thread interruption point. The
-/// acquiring functions throw what those of ReentrantMutex throw. They also throw invalid_option for
-/// a weight out of range, before anything is sent. They throw settings_mismatch if a contender that
-/// arrived before uses another ageing.
+/// The class meets AcquiringLock, ReentrantLock and QueuedLock, which state the contracts of its
+/// members; see lock_concepts.h. These differ:
+/// - A call with a weight out of range sends nothing and throws invalid_option.
+/// - A call throws settings_mismatch if a contender that arrived before uses another ageing.
+/// - participants() lists the holder, the contenders that have passed the gate, and those at the
+///   gate. The order is that in which they would be served at this moment.
+///
+/// Objects cannot be moved; see ReentrantMutex for containers.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class PriorityMutex {
  public:
-  /// Creates a mutex object. Sends nothing and does not block.
-  /// Throws: Error(invalid_option) if an option is outside its range. Error(invalid_path | closed |
-  /// forked), as ReentrantMutex does.
+  /// Makes a mutex on `path`. See QueuedLock.
   PriorityMutex(Client& client, std::string path, const PriorityOptions& options = {});
   PriorityMutex(const PriorityMutex&) = delete;
   PriorityMutex& operator=(const PriorityMutex&) = delete;
   ~PriorityMutex();
 
-  /// These functions behave as those of ReentrantMutex. They use PriorityOptions::weight.
+  /// See TimedLock. These functions use PriorityOptions::weight.
   void lock();
   [[nodiscard]] bool try_lock();
   template <DurationLike D>
@@ -108,7 +110,7 @@ class PriorityMutex {
   [[nodiscard]] bool lock(std::stop_token stop);
   void unlock();
 
-  /// These functions behave as those of ReentrantMutex. The default of `weight` is
+  /// See AcquiringLock. The default of `weight` is
   /// PriorityOptions::weight. Calls of one owner share one contender, which has the weight of the
   /// first call. If the first call is a single attempt and fails, the contender gets the weight of
   /// the first call that waits.
@@ -132,17 +134,15 @@ class PriorityMutex {
   Awaitable co_acquire(const AcquireOptions& options, std::optional<int> weight = std::nullopt);
   Awaitable co_acquire(AcquireOptions&& options, std::optional<int> weight = std::nullopt) = delete;
 
-  /// These functions behave as those of ReentrantMutex.
+  /// See ReentrantLock.
   [[nodiscard]] bool is_held_by_this_thread() const;
+  /// Returns how many times the calling thread holds: its lock() calls and the Holds acquired on
+  /// its behalf. Returns 0 if it does not hold, or if the hold was lost. Does not block; sends
+  /// nothing.
   [[nodiscard]] int hold_count() const;
 
-  /// Returns the holder, the contenders that have passed the gate, and the contenders at the gate.
-  /// The order is that in which they would be served at this moment. Blocks and throws as
-  /// ReentrantMutex::participants() does.
+  /// See QueuedLock.
   [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
-
-  /// Returns how many contenders are ahead of this client's first contender of `owner`, by default
-  /// of the calling thread. See ReentrantMutex::queue_position().
   [[nodiscard]] std::optional<std::size_t> queue_position(
       std::optional<Owner> owner = std::nullopt, Deadline deadline = Deadline::never()) const;
 

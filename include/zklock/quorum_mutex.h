@@ -85,7 +85,7 @@ struct QuorumOptions {
 /// Source: the Redlock algorithm (redis.io, "Distributed Locks with Redis"). Unlike Redlock, this
 /// class does not rely on wall clocks, and each ensemble has a fair queue.
 ///
-/// If too many ensembles fail, acquiring functions throw what ReentrantMutex throws. The code is
+/// If too many ensembles fail, an acquiring call throws an Error of AcquiringLock. The code is
 /// that of the first failure, and the text names each ensemble. If too many are only out of reach,
 /// the error is not_connected. A call with a deadline throws it when the deadline has passed. Until
 /// then it releases its parts and tries all ensembles again. A call without a deadline throws it
@@ -102,7 +102,7 @@ class QuorumMutex : public CompositeMutex {
   /// three do.
   /// REQUIRES: the clients are connected to different ensembles. This is not checked.
   /// Throws: Error(invalid_option) if there is no client, one client occurs twice, or an option is
-  /// outside its range. Error(invalid_path) as ReentrantMutex. Error(forked). Error(closed) if no
+  /// outside its range. Error(invalid_path | forked). Error(closed) if no
   /// majority of the clients is open.
   QuorumMutex(const Clients& clients, std::string path, const QuorumOptions& options = {});
 

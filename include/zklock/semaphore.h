@@ -74,13 +74,21 @@ struct SharedCount {
 /// gets LockEvent `expiring` before the end, and `expired` at the end. Hold::state() then returns
 /// `lost`. The release of an expired Permit does nothing; it does not affect a later holder.
 ///
-/// The acquiring functions throw what those of ReentrantMutex throw, except lock_lost. They also
-/// throw Error(settings_mismatch | bad_data), see above. A request for less than one permit, or for
-/// more than a fixed count, sends nothing and throws Error(invalid_option).
+/// The class meets AcquiringLock and QueuedLock, which state the contracts of its members; see
+/// lock_concepts.h. These differ:
+/// - The owner in AcquireOptions does not nest. It is only written into the znode, for people to
+///   read.
+/// - No call throws lock_lost or would_deadlock.
+/// - A call throws settings_mismatch or bad_data, see above.
+/// - A request for less than one permit, or for more than a fixed count, sends nothing and throws
+///   invalid_option.
+/// - Participant::holds is true for the contenders that have their permits. After a shared count
+///   was lowered, it is true for those that fit the new count.
+/// - With a shared count, participants() takes one round trip more, and throws bad_data, too.
 ///
 /// A request for more than a shared count is no error, because the count may be raised. The call
-/// waits for that, and the contenders behind it wait too. A blocking call is a Boost.Thread
-/// interruption point.
+/// waits for that, and the contenders behind it wait too. Objects cannot be moved; see
+/// ReentrantMutex for containers.
 ///
 /// Cost: if no contender waits, an acquire takes one round trip, of two requests with a fixed count
 /// and three with a shared one. A waiting contender watches the nearest contenders ahead of it, at
@@ -95,32 +103,23 @@ struct SharedCount {
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class Semaphore {
  public:
-  /// Makes a semaphore with a fixed count of `permits`. Sends nothing; does not block.
-  /// Throws: Error(invalid_option) for less than one permit, and if an option is outside its range.
-  /// Error(invalid_path | closed | forked).
+  /// Makes a semaphore with a fixed count of `permits`. See QueuedLock.
+  /// Throws: also Error(invalid_option) for less than one permit.
   Semaphore(Client& client, std::string path, int permits, const LockOptions& options = {});
-  /// Makes a semaphore with a shared count. Sends nothing; does not block.
-  /// Throws: Error(invalid_option) for an initial count below 0. Otherwise as the constructor with
-  /// a fixed count.
+  /// Makes a semaphore with a shared count. See QueuedLock.
+  /// Throws: also Error(invalid_option) for an initial count below 0.
   Semaphore(Client& client, std::string path, SharedCount permits, const LockOptions& options = {});
   Semaphore(const Semaphore&) = delete;
   Semaphore& operator=(const Semaphore&) = delete;
   ~Semaphore();
 
-  /// Blocks until `permits` permits are granted, and returns them. Returns an empty Permit if the
-  /// deadline passed or a stop was requested. The owner in `options` is only written into the
-  /// znode, for people to read.
+  /// See AcquiringLock. A grant has all `permits` permits.
   Permit acquire(AcquireOptions options = {}, int permits = 1);
   template <DeadlineLike D>
   Permit acquire(D deadline, int permits = 1) {
     return acquire({.deadline = deadline}, permits);
   }
   Permit acquire(int permits) { return acquire({}, permits); }
-  /// Makes one attempt, without waiting behind other contenders. Returns an empty Permit if too few
-  /// permits are free.
-  Permit try_acquire(int permits = 1);
-
-  /// See ReentrantMutex::async_acquire() and ReentrantMutex::co_acquire().
   void async_acquire(AcquireOptions options, int permits, AcquireHandler handler);
   void async_acquire(AcquireOptions options, AcquireHandler handler) {
     async_acquire(std::move(options), 1, std::move(handler));
@@ -139,21 +138,19 @@ class Semaphore {
   Awaitable co_acquire(const AcquireOptions& options, int permits = 1);
   Awaitable co_acquire(AcquireOptions&& options, int permits = 1) = delete;
 
-  /// Returns all contenders, in the order of the queue. Participant::holds is true for those that
-  /// have their permits. After a shared count was lowered, it is true for those that fit the new
-  /// count. A shared count takes one round trip more than ReentrantMutex::participants().
-  /// Throws: as ReentrantMutex::participants(). With a shared count also Error(bad_data).
-  [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+  /// Makes one attempt, without waiting behind other contenders. Returns an empty Permit if too few
+  /// permits are free. Blocks for the round trips of that attempt. Throws what acquire() throws.
+  Permit try_acquire(int permits = 1);
 
-  /// Returns how many contenders are ahead of this client's first contender of `owner`, by default
-  /// of the calling thread. See ReentrantMutex::queue_position().
+  /// See QueuedLock.
+  [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
   [[nodiscard]] std::optional<std::size_t> queue_position(
       std::optional<Owner> owner = std::nullopt, Deadline deadline = Deadline::never()) const;
 
   /// Returns the number of permits that no contender holds or waits for, at least 0. Returns 0
   /// while a mutex on this path is held or waited for. The result may be out of date at the return.
   /// Blocks for two round trips with a fixed count, for three with a shared one.
-  /// Throws: as participants().
+  /// Throws what participants() throws.
   [[nodiscard]] int available_permits(Deadline deadline = Deadline::never()) const;
 
   /// Returns the permit count. If it is fixed, the call does not block and throws nothing.
@@ -187,7 +184,7 @@ class Semaphore {
   /// Adds `change`, which may be negative, to the shared count. Returns the new count. Concurrent
   /// changes are all applied. Blocks as permits() does. After outcome_unknown, read permits()
   /// before another attempt.
-  /// Throws: as set_permits(). Error(invalid_option) also if the sum is below 0 or above
+  /// Throws what set_permits() throws. Error(invalid_option) also if the sum is below 0 or above
   /// 2147483647. Error(bad_data).
   /// Source: org.redisson.api.RSemaphore.addPermits, SharedCount.trySetCount.
   int add_permits(int change, Deadline deadline = Deadline::never());

@@ -61,23 +61,23 @@ class LockHandle;
 /// Source: java.util.concurrent.locks.ReentrantReadWriteLock.
 /// Source: "ZooKeeper Recipes: Shared Locks".
 ///
-/// The class meets the requirements of std::unique_lock, std::shared_lock, boost::shared_lock and
-/// similar guards. A blocking call is a Boost.Thread interruption point. The acquiring functions
-/// throw what those of ReentrantMutex throw, also would_deadlock. Everything that is not stated
-/// here is as in ReentrantMutex.
+/// The class meets AcquiringLock, ReentrantLock and QueuedLock, which state the contracts of its
+/// members; see lock_concepts.h. Each contract holds for the functions with `_shared`, too: they
+/// acquire and release the lock to read. std::shared_lock and boost::shared_lock work. Objects
+/// cannot be moved; see ReentrantMutex for containers.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class SharedMutex {
  public:
-  /// Makes a lock on `path`. Sends nothing; does not block.
-  /// Throws: as the constructor of ReentrantMutex.
+  /// Makes a lock on `path`. See QueuedLock.
   SharedMutex(Client& client, std::string path, const ExclusiveOptions& options = {});
   SharedMutex(const SharedMutex&) = delete;
   SharedMutex& operator=(const SharedMutex&) = delete;
   ~SharedMutex();
 
-  /// Acquires the lock to write, exclusively. If the lock is free, lock() sends two pipelined
-  /// requests and blocks for one round trip.
+  /// Acquire and release the lock to write, exclusively. See TimedLock. If the lock is free, lock()
+  /// sends two pipelined requests and blocks for one round trip. unlock() does not affect
+  /// lock_shared() calls of the thread.
   void lock();
   [[nodiscard]] bool try_lock();
   template <DurationLike D>
@@ -88,15 +88,10 @@ class SharedMutex {
   [[nodiscard]] bool try_lock_until(T at) {
     return lock_until(Access::exclusive, Deadline(at), {});
   }
-  /// Blocks as lock() does. Returns false if `stop` was requested; then the call has left the
-  /// queue.
   [[nodiscard]] bool lock(std::stop_token stop);
-  /// Undoes one lock() of the calling thread. Does not block. After a loss it reports no error.
-  /// Throws: Error(not_owner) if the calling thread has no lock() to undo; its lock_shared() calls
-  /// are not affected. Error(forked).
   void unlock();
 
-  /// Acquires the lock to read, together with other readers.
+  /// Acquire and release the lock to read, together with other readers. See TimedLock.
   void lock_shared();
   [[nodiscard]] bool try_lock_shared();
   template <DurationLike D>
@@ -108,10 +103,9 @@ class SharedMutex {
     return lock_until(Access::shared, Deadline(at), {});
   }
   [[nodiscard]] bool lock_shared(std::stop_token stop);
-  /// Undoes one lock_shared() of the calling thread; otherwise as unlock().
   void unlock_shared();
 
-  /// Acquire the lock to write. See ReentrantMutex::acquire(), async_acquire() and co_acquire().
+  /// Acquire the lock to write. See AcquiringLock.
   Hold acquire(AcquireOptions options = {});
   template <DeadlineLike D>
   Hold acquire(D deadline) {
@@ -127,7 +121,7 @@ class SharedMutex {
   Awaitable co_acquire(const AcquireOptions& options);
   Awaitable co_acquire(AcquireOptions&& options) = delete;
 
-  /// Acquire the lock to read. See ReentrantMutex::acquire(), async_acquire() and co_acquire().
+  /// Acquire the lock to read. See AcquiringLock.
   Hold acquire_shared(AcquireOptions options = {});
   template <DeadlineLike D>
   Hold acquire_shared(D deadline) {
@@ -153,15 +147,13 @@ class SharedMutex {
   [[nodiscard]] int write_count() const;
   [[nodiscard]] int read_count() const;
 
-  /// Returns all contenders in the order of the queue. Participant::access distinguishes writers
-  /// from readers. See ReentrantMutex::participants().
+  /// See QueuedLock. Participant::access distinguishes writers from readers.
   [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
-  /// Returns how many contenders are ahead of this client's first contender of `owner`, by default
-  /// of the calling thread. See ReentrantMutex::queue_position().
   [[nodiscard]] std::optional<std::size_t> queue_position(
       std::optional<Owner> owner = std::nullopt, Deadline deadline = Deadline::never()) const;
 
-  /// Return the writers, and the readers, in the order of the queue. See participants().
+  /// Return the writers, and the readers, in the order of the queue. Block and throw as
+  /// participants() does.
   [[nodiscard]] std::vector<Participant> writers(Deadline deadline = Deadline::never()) const;
   [[nodiscard]] std::vector<Participant> readers(Deadline deadline = Deadline::never()) const;
 

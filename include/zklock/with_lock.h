@@ -19,7 +19,7 @@
 
 namespace zklock {
 
-/// AcquireOutcome of with_lock().
+/// The outcome of with_lock().
 ///
 /// | outcome   | the function was run | meaning                                                   |
 /// |-----------|----------------------|-----------------------------------------------------------|
@@ -44,10 +44,10 @@ struct [[nodiscard]] LockResult {
 };
 
 /// A lock for one block: `const Hold hold = hold_lock(client, "/locks/report", {.deadline = 5s});`.
-/// Acquires the lock as ReentrantMutex::acquire() does: it returns, blocks and throws as the
-/// constructor of ReentrantMutex and acquire() do. Also throws Error(invalid_option) if
-/// LockOptions::listener is set, because the mutex, and with it the listener, would end at once.
-/// For a listener, make a ReentrantMutex that outlives the hold.
+/// Makes a ReentrantMutex on `path` and acquires it. Returns, blocks and throws as an acquire() of
+/// AcquiringLock does; also throws what the constructor of ReentrantMutex throws. Also throws
+/// Error(invalid_option) if CohortOptions::listener is set, because the mutex, and with it the
+/// listener, would end at once. For a listener, make a ReentrantMutex that outlives the hold.
 inline Hold hold_lock(Client& client, std::string path, AcquireOptions options = {},
                       const CohortOptions& mutex = {}) {
   if (mutex.listener) {
@@ -62,7 +62,7 @@ inline Hold hold_lock(Client& client, std::string path, AcquireOptions options =
 ///
 /// Blocks until the lock is granted, at most until options.deadline, and while the function runs.
 /// The function is not interrupted when the lock is lost. It can watch hold.loss_token().
-/// Throws: what ReentrantMutex::acquire() throws; what the function throws, after the lock was
+/// Throws: what hold_lock() throws; what the function throws, after the lock was
 /// released.
 /// Source: Kazoo's Lock in a `with` block, which does not report whether the lock was lost.
 template <class Function>

@@ -20,6 +20,7 @@
 #include "zklock/leader_latch.h"
 #include "zklock/leadership.h"
 #include "zklock/lease_clock.h"
+#include "zklock/lock_concepts.h"
 #include "zklock/lock_event.h"
 #include "zklock/lock_observer.h"
 #include "zklock/lock_options.h"
