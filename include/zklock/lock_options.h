@@ -226,4 +226,29 @@ struct CohortOptions {
   std::chrono::milliseconds lock_delay{0};
 };
 
+inline LockOptions::operator ExclusiveOptions() const {
+  return {.on_node_lost = on_node_lost,
+          .listener = listener,
+          .executor = executor,
+          .max_hold = max_hold,
+          .expiry_notice = expiry_notice};
+}
+
+inline LockOptions::operator CohortOptions() const {
+  return {.on_node_lost = on_node_lost,
+          .listener = listener,
+          .executor = executor,
+          .max_hold = max_hold,
+          .expiry_notice = expiry_notice};
+}
+
+inline ExclusiveOptions::operator CohortOptions() const {
+  return {.on_node_lost = on_node_lost,
+          .listener = listener,
+          .executor = executor,
+          .max_hold = max_hold,
+          .expiry_notice = expiry_notice,
+          .lock_delay = lock_delay};
+}
+
 }  // namespace zklock

@@ -221,7 +221,7 @@ class LatchWaiting : public Latch {
   const std::unique_ptr<LeaderLatch> latch_ = start_latch(*client_);
 };
 
-TEST_F(LatchWaiting, DeadlinePassed_AwaitEndsAndCandidateStaysQueued) {
+TEST_F(LatchWaiting, DeadlinePassed_WaitEndsAndCandidateStaysQueued) {
   const auto deadline = LeaseClock::now() + 300ms;
   EXPECT_FALSE(latch_->wait_until_leader(deadline));
   EXPECT_GE(LeaseClock::now(), deadline);
@@ -230,7 +230,7 @@ TEST_F(LatchWaiting, DeadlinePassed_AwaitEndsAndCandidateStaysQueued) {
   EXPECT_TRUE(latch_->wait_until_leader(kPatience));
 }
 
-TEST_F(LatchWaiting, StopRequested_AwaitEnds) {
+TEST_F(LatchWaiting, StopRequested_WaitEnds) {
   std::stop_source stop;
   auto waiting =
       in_thread([&] { return latch_->wait_until_leader(Deadline::never(), stop.get_token()); });
@@ -242,7 +242,7 @@ TEST_F(LatchWaiting, StopRequested_AwaitEnds) {
   EXPECT_EQ(nodes().size(), 2U);
 }
 
-TEST_F(LatchWaiting, ThreadIsInterrupted_AwaitThrows) {
+TEST_F(LatchWaiting, ThreadIsInterrupted_WaitThrows) {
   std::promise<bool> interrupted;
   boost::thread waiting([&] {
     try {
@@ -260,7 +260,7 @@ TEST_F(LatchWaiting, ThreadIsInterrupted_AwaitThrows) {
   EXPECT_TRUE(latch_->wait_until_leader(kPatience));
 }
 
-TEST_F(LatchWaiting, LatchIsClosed_AwaitThrows) {
+TEST_F(LatchWaiting, LatchIsClosed_WaitThrows) {
   auto waiting = in_thread([&] { return latch_->wait_until_leader(); });
   ASSERT_TRUE(reaches_nodes(2));
   latch_->close();
@@ -269,7 +269,7 @@ TEST_F(LatchWaiting, LatchIsClosed_AwaitThrows) {
   EXPECT_TRUE(reaches_nodes(1));
 }
 
-TEST_F(LatchWaiting, ClientIsClosed_AwaitThrows) {
+TEST_F(LatchWaiting, ClientIsClosed_WaitThrows) {
   auto waiting = in_thread([&] { return latch_->wait_until_leader(); });
   ASSERT_TRUE(reaches_nodes(2));
   client_->close();
@@ -279,7 +279,7 @@ TEST_F(LatchWaiting, ClientIsClosed_AwaitThrows) {
   EXPECT_EQ(latch_->error()->errc(), Errc::closed);
 }
 
-TEST_F(LatchWaiting, ManyThreadsAwait_AllReturn) {
+TEST_F(LatchWaiting, ManyThreadsWait_AllReturn) {
   std::vector<std::future<bool>> waiting;
   for (int i = 0; i < 5; ++i) {
     waiting.push_back(in_thread([&] { return latch_->wait_until_leader(kPatience); }));
@@ -337,7 +337,7 @@ TEST_F(LatchOnItsServer, ClosedBeforeTheServerStarts_CreatesNoZnode) {
   EXPECT_TRUE(nodes().empty());
 }
 
-TEST_F(LatchOnItsServer, ClientIsClosedDuringARetryDelay_AwaitThrows) {
+TEST_F(LatchOnItsServer, ClientIsClosedDuringARetryDelay_WaitThrows) {
   server_.kill_hard();
   Client client(impatient());
   LeaderLatch latch(client, kPath, {.retry_delay_min = 1h, .retry_delay_max = 2h});
