@@ -110,10 +110,9 @@ class PriorityMutex {
   [[nodiscard]] bool lock(std::stop_token stop);
   void unlock();
 
-  /// See AcquiringLock. The default of `weight` is
-  /// PriorityOptions::weight. Calls of one owner share one contender, which has the weight of the
-  /// first call. If the first call is a single attempt and fails, the contender gets the weight of
-  /// the first call that waits.
+  /// See AcquiringLock. The default of `weight` is PriorityOptions::weight. Calls of one owner share
+  /// one contender, which has the weight of the first call. If the first call is a single attempt
+  /// and fails, the contender gets the weight of the first call that waits.
   Hold acquire(AcquireOptions options = {}, std::optional<int> weight = std::nullopt);
   template <DeadlineLike D>
   Hold acquire(D deadline, std::optional<int> weight = std::nullopt) {
