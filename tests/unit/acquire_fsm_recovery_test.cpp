@@ -168,7 +168,7 @@ TEST(AcquireSequence, CounterHasStuck_ContenderWaitsWithoutANode) {
 
 TEST(AcquireSequence, CounterEndedBefore_CreatesNoNode) {
   for (const std::string& child :
-       {node(7), std::string("revoke-0000000007"), std::string("proclaimed-0000000007")}) {
+       {node(7), std::string("release-request-0000000007"), std::string("proclaimed-0000000007")}) {
     Steps steps;
     EXPECT_EQ(steps.start(true), "list");
     EXPECT_EQ(steps.drained({child}), "pause") << child;

@@ -272,7 +272,7 @@ TEST(QueueRule, Holders_AreListedForAQueue) {
   const Children shared{numbered("permits-2-", 1), numbered("permits-1-", 2),
                         numbered("permits-1-", 3)};
   EXPECT_EQ(names(shared, 3), (Children{shared[0], shared[1]}));
-  EXPECT_EQ(names({"revoke-0000000001"}, 0), Children{});
+  EXPECT_EQ(names({"release-request-0000000001"}, 0), Children{});
 }
 
 struct Named {

@@ -41,7 +41,7 @@ constexpr std::string_view kSkippedName = "skipped";
 
 /// Contenders, and the siblings that are deleted with them.
 bool is_transient(std::string_view child) {
-  return parse_contention(child) || child.starts_with(revocation_prefix) ||
+  return parse_contention(child) || child.starts_with(release_request_prefix) ||
          child.starts_with(proclamation_prefix);
 }
 

@@ -19,14 +19,14 @@ void Contender::on_granted() {
       std::ranges::find_if(calls_, [](const auto& call) { return !call->has_ended(); });
   const core::HoldLimit limit =
       oldest == calls_.end() ? core::HoldLimit{} : (*oldest)->terms().limit;
-  const std::uint64_t turn = cohort_ ? cohort_->record_grant(node_, as_member()) : 0;
+  const std::uint64_t grant_index = cohort_ ? cohort_->record_grant(node_, as_member()) : 0;
   std::function<void()> look;
   if (limit.longest) {
     look = under_lock(weak_from_this(), *path_,
                       [this]() ZKLOCK_REQUIRES(path_mutex) { look_at_the_clock(); });
   }
   grant_ = std::make_unique<Grant>(core(), reporter_,
-                                   Grant::Terms{.token = {node_->token().zxid, turn},
+                                   Grant::Terms{.token = {node_->token().zxid, grant_index},
                                                 .node = path_->child(node_->own_name()),
                                                 .lease = node_->lease(),
                                                 .permits = policy().rule.wanted,

@@ -231,9 +231,18 @@ void PathLock::on_path_recreated() {
   for (const auto& each : cohorts_) each->on_path_recreated();
 }
 
+std::shared_ptr<Contender> PathLock::first_on_behalf_of(const Owner& owner) const {
+  std::shared_ptr<Contender> first;
+  for (const auto& [key, contender] : contenders_) {
+    if (contender->owner() == owner && (!first || key < first->key())) first = contender;
+  }
+  return first;
+}
+
 PathLock::Standing PathLock::standing_of(const Owner& owner) {
   const Monitor::Lock lock(monitor());
-  const auto contender = find(owner);
+  auto contender = find(owner);
+  if (!contender) contender = first_on_behalf_of(owner);
   if (!contender) return {};
   return {contender->lock_node().own_name(), contender->members_ahead()};
 }

@@ -108,6 +108,10 @@ class PathLock final : public PathQueue, public ThreadExitListener {
   bool soon(Step step) noexcept;
   /// Returns the contender of `owner`, or null.
   std::shared_ptr<Contender> find(const Owner& owner) const ZKLOCK_REQUIRES(path_mutex);
+  /// Returns the oldest contender that was created on behalf of `owner`, or null. Its own owner can
+  /// be another one: see AcquireRequest::on_behalf_of.
+  std::shared_ptr<Contender> first_on_behalf_of(const Owner& owner) const
+      ZKLOCK_REQUIRES(path_mutex);
   /// Returns a copy of contenders_, because a contender that is notified may be dismissed. The
   /// order is that in which the owners were made, so that a simulated run can be repeated.
   std::map<Owner, std::shared_ptr<Contender>> by_owner() const ZKLOCK_REQUIRES(path_mutex);

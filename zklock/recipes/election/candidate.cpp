@@ -263,7 +263,7 @@ std::optional<Error> Candidate::error() const {
   return reason();
 }
 
-bool Candidate::await(Deadline deadline, const std::stop_token& stop) {
+bool Candidate::wait_until_leader(Deadline deadline, const std::stop_token& stop) {
   if (core().forked()) throw Error(Errc::forked, operation, path());
   const auto wake = [self = shared_from_this()] {
     const client::MutexLock guard(self->mutex_);

@@ -63,8 +63,8 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   /// released when finished() is called.
   void close();
 
-  /// See LeaderLatch::await().
-  bool await(Deadline deadline, const std::stop_token& stop);
+  /// See LeaderLatch::wait_until_leader().
+  bool wait_until_leader(Deadline deadline, const std::stop_token& stop);
   bool leads() const;
   /// Returns the current leadership, or null.
   std::shared_ptr<LeadershipState> leadership_state() const;
@@ -79,7 +79,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   void warn(const std::string& text) const noexcept;
 
  protected:
-  /// Holds the mutex. The destructor wakes await(), unlocks the mutex and then runs the tasks of
+  /// Holds the mutex. The destructor wakes wait_until_leader(), unlocks the mutex and then runs the tasks of
   /// the outbox.
   class ZKLOCK_SCOPED_CAPABILITY Section {
    public:

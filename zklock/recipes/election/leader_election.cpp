@@ -94,7 +94,7 @@ class ElectionCandidate final : public Candidate {
 
   /// Returns false if the function threw.
   bool lead(const LeadershipState& leadership_state) {
-    if (leadership_state.over().stop_requested()) {
+    if (leadership_state.end_token().stop_requested()) {
       had_no_turn(leadership_state.number());
       return true;
     }
@@ -132,8 +132,8 @@ class ElectionCandidate final : public Candidate {
 
 }  // namespace detail
 
-LeaderElection::LeaderElection(Client& client, std::string path, Function take_leadership,
-                               ElectionOptions options)
+LeaderElection::LeaderElection(Client& client, std::string path, const ElectionOptions& options,
+                               Function take_leadership)
     : candidate_(std::make_shared<detail::ElectionCandidate>(
           *detail::ClientCore::of(client), std::move(path), std::move(take_leadership), options)) {}
 

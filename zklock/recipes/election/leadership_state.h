@@ -37,7 +37,7 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   std::shared_ptr<void> loss_delay() const;
   /// Makes state() return `lost` from now on. The lock is retained until release().
   void end() noexcept { ended_ = true; }
-  /// Stops the token that over() returns. The user's callbacks run on this thread.
+  /// Stops the token that end_token() returns. The user's callbacks run on this thread.
   void stop() { over_.request_stop(); }
   void release() noexcept;
 
@@ -45,9 +45,9 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   const std::string& node() const noexcept { return node_; }
   HoldState state() const noexcept;
   LeaseClock::time_point valid_until() const noexcept;
-  /// See Leadership::ended().
-  std::stop_token over() const noexcept;
-  std::stop_token release_requested() const noexcept { return requested_; }
+  /// See Leadership::end_token().
+  std::stop_token end_token() const noexcept;
+  std::stop_token release_request_token() const noexcept { return requested_; }
   /// Returns the znode in which this leader proclaims. Throws Error(lock_lost) if the leadership
   /// has ended, or Error(forked). The error names `operation`.
   std::shared_ptr<ProclamationWriter> proclamation_writer(const char* operation) const;

@@ -31,9 +31,8 @@ struct Mutex::State {
   bool destroyed ZKLOCK_GUARDED_BY(mutex) = false;   ///< the public object is destroyed
 };
 
-Mutex::Mutex(Client& client, std::string path, MutexOptions options)
-    : state_(std::make_shared<State>(
-          LockHandle::make(client, std::move(path), std::move(options), {.local = true}))) {}
+Mutex::Mutex(Client& client, std::string path, const CohortOptions& options)
+    : state_(std::make_shared<State>(LockHandle::make(client, std::move(path), options))) {}
 
 Mutex::~Mutex() {
   if (state_->lock_handle->path_lock().core().forked()) {
@@ -112,12 +111,17 @@ bool Mutex::is_locked() const {
   if (state_->lock_handle->path_lock().core().forked())
     return false;  // a fork()ed child holds nothing
   const client::MutexLock guard(state_->mutex);
-  return std::ranges::any_of(state_->locked,
-                             [](const Hold& hold) { return hold.state() != HoldState::lost; });
+  return std::ranges::any_of(state_->locked, [](const Hold& hold) { return hold.is_valid(); });
 }
 
 std::vector<Participant> Mutex::participants(Deadline deadline) const {
   return detail::read_participants(state_->lock_handle->shared_engine(), deadline);
+}
+
+std::optional<std::size_t> Mutex::queue_position(std::optional<Owner> owner,
+                                                 Deadline deadline) const {
+  return detail::read_position(state_->lock_handle->shared_engine(),
+                               owner.value_or(Owner::this_thread()), deadline);
 }
 
 const std::string& Mutex::path() const noexcept {

@@ -141,7 +141,8 @@ class Asking {
   /// also changes the data of an existing request znode. Returns whether the contender's znode is
   /// there, if known. Throws Error.
   AcquireOutcome put(Deadline limit) {
-    const auto data = std::string(force_ ? core::revocation_forces : core::revocation_asks);
+    const auto data =
+        std::string(force_ ? core::release_request_forces : core::release_request_asks);
     const auto creation = std::make_shared<const Marker::Creation>(marker_);
     const client::Reply reply =
         ask(request::write::Create{.path = marker_->path(), .data = data, .ephemeral = true}, limit,

@@ -125,7 +125,7 @@ void GuardedTransaction::commit(Deadline deadline) const {
       [&](auto done) { return GuardedCommit::start(*writes_, deadline, std::move(done)); });
 }
 
-void GuardedTransaction::async_commit(CommitHandler handler, Deadline deadline) const {
+void GuardedTransaction::async_commit(Deadline deadline, CommitHandler handler) const {
   auto& path_lock = writes_->guards.front()->path_context();
   detail::commit_and_tell(
       path_lock.core().shared_from_this(), "commit under " + path_lock.path().str(),
@@ -140,7 +140,7 @@ std::future<void> GuardedTransaction::async_commit(Deadline deadline) const {
 
 GuardedTransaction::Awaitable GuardedTransaction::co_commit(Deadline deadline) const {
   return Awaitable([this, deadline](CommitHandler handler, const std::stop_token&) {
-    async_commit(std::move(handler), deadline);
+    async_commit(deadline, std::move(handler));
   });
 }
 
