@@ -29,7 +29,7 @@ class Worker {
     zklock::Hold hold = mutex_.acquire({.deadline = 30s});
     promise(static_cast<bool>(hold), "a worker holds the lock");
     thread_ = std::jthread([this, hold = std::move(hold)](const std::stop_token& stop) mutable {
-      const std::stop_token asked = hold.release_requested();
+      const std::stop_token asked = hold.release_request_token();
       while (!asked.stop_requested() && !stop.stop_requested()) work();
       hold.release();
     });
@@ -71,7 +71,7 @@ void one_that_does_not(zklock::Client& workers, zklock::Client& operators) {
   promise(zklock::request_release(operators, path, {.force = true, .deadline = 30s}),
           "then the lock is taken from it");
   const zklock::Hold granted = next.get();
-  const bool knew = hold.lost().stop_requested();
+  const bool knew = hold.loss_token().stop_requested();
   promise(granted.state() == HoldState::held && granted.token() > hold.token(),
           "the operator has it");
   promise(knew && hold.state() == HoldState::lost, "and the holder had been told that it is lost");

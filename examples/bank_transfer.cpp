@@ -79,7 +79,7 @@ void work_as_teller(const std::string& hosts, Bank& bank, unsigned seed) {
     const zklock::MultiHold hold = both.acquire({.deadline = 60s});
     if (!hold) throw std::runtime_error("a deadlock: no turn within 60 s");
     book(bank, from, to, static_cast<std::int64_t>(random() % 100));
-    if (hold.state() == zklock::HoldState::lost) throw std::runtime_error("the locks were lost");
+    if (!hold.is_valid()) throw std::runtime_error("the locks were lost");
   }
 }
 

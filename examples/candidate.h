@@ -28,7 +28,7 @@ inline int stand_for_election(zklock::ClientOptions options, const std::string& 
       std::mutex mutex;
       std::condition_variable_any changed;
       std::unique_lock lock(mutex);
-      changed.wait(lock, leadership.ended(), [] { return false; });
+      changed.wait(lock, leadership.end_token(), [] { return false; });
     });
     election.start();
     for (;;) ::pause();  // until it is killed

@@ -62,7 +62,7 @@ struct Contender {
       if (special == Special::nest) nest(turn);
       if (special == Special::wait_to_be_killed) wait_to_be_killed(turn);
     }
-    if (hold.state() == zklock::HoldState::lost) throw std::runtime_error("the lock was lost");
+    if (!hold.is_valid()) throw std::runtime_error("the lock was lost");
     resource.leave(who(), turn);
   }
 

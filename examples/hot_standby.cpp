@@ -32,7 +32,7 @@ void hot_standby(const std::string& hosts) {
     service.push_back(std::make_unique<Instance>(hosts));
     service.back()->latch.start();
     if (i > 0) continue;
-    promise(service.front()->latch.await(30s), "the first one becomes active");
+    promise(service.front()->latch.wait_until_leader(30s), "the first one becomes active");
   }
   const zklock::LeaderLatch& seen = service.back()->latch;
   for (int i = 0; i < 3000 && seen.participants().size() < instances; ++i) {

@@ -35,7 +35,7 @@ void resize(const std::string& hosts) {
   used.push_back(licences.acquire());
   used.push_back(licences.acquire());
   std::vector<std::future<zklock::Permit>> waiting;
-  for (int i = 0; i < 2; ++i) waiting.push_back(licences.async_acquire(1, {.deadline = 60s}));
+  for (int i = 0; i < 2; ++i) waiting.push_back(licences.async_acquire({.deadline = 60s}, 1));
   promise(!licences.try_acquire(), "two licences are all there are");
 
   pool.set_permits(4);
@@ -48,17 +48,17 @@ void resize(const std::string& hosts) {
   promise(all_held, "nobody loses a licence by that");
   while (used.size() > 1) {
     used.pop_back();
-    workers.flush();
+    promise(workers.flush(30s), "the servers know of each release");
     promise(!pool.try_acquire(), "what comes back is not given out: there are too few");
   }
-  auto next = licences.async_acquire(1, {.deadline = 60s});
+  auto next = licences.async_acquire({.deadline = 60s}, 1);
   used.clear();
   zklock::Permit last = next.get();
   promise(last.state() == zklock::HoldState::held, "when the last is back, the next works");
 
   // A licence that is not released is lost after its maximum hold time.
-  last.renew(500ms);
-  promise(static_cast<bool>(pool.acquire(1, {.deadline = 60s})),
+  promise(last.renew(500ms), "a maximum hold time can be set later");
+  promise(static_cast<bool>(pool.acquire({.deadline = 60s}, 1)),
           "what is kept too long is given to the next");
   promise(last.state() == zklock::HoldState::lost, "and was lost before");
 

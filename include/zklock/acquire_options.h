@@ -16,10 +16,7 @@ namespace zklock {
 /// Source: the blocking, timeout and lease arguments of Kazoo's Lock.acquire() and of
 /// org.redisson.api.RLock.tryLock(), as one value.
 ///
-/// An error is reported in the manner of the call, also if the call refuses an option. A blocking
-/// call throws it, get() of a future throws it, and co_await throws it. A handler receives it as an
-/// exception_ptr. There is one exception: a call with a handler throws Error(closed | forked)
-/// itself, because no executor is left to run the handler.
+/// AcquiringLock explains the calls, and how they report errors.
 ///
 /// Thread-safety: a value.
 struct AcquireOptions {
@@ -33,7 +30,7 @@ struct AcquireOptions {
   /// Ends the wait: the contender leaves the queue, and the call ends without a Hold.
   std::stop_token stop = {};
 
-  /// Replaces MutexOptions::max_hold for this call. A nested call ignores it. It must be positive;
+  /// Replaces LockOptions::max_hold for this call. A nested call ignores it. It must be positive;
   /// otherwise the call sends nothing and fails with Error(invalid_option).
   std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
 };

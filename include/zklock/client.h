@@ -36,7 +36,7 @@ struct ClientFactory;
 enum class ConnectionState { connected, suspended, reconnected, lost };
 
 /// Returns the name of the enumerator, for example "connected"; "unknown" for any other value.
-std::string_view to_string(ConnectionState state) noexcept;
+[[nodiscard]] std::string_view to_string(ConnectionState state) noexcept;
 /// Writes to_string().
 std::ostream& operator<<(std::ostream& out, ConnectionState state);
 
@@ -99,17 +99,17 @@ class Client {
   /// Blocks until a session is connected, and returns true. Returns false if the deadline came
   /// first; the client continues to connect.
   /// Throws: Error(auth_failed | closed | forked).
-  bool wait_until_connected(Deadline deadline = Deadline::never());
+  [[nodiscard]] bool wait_until_connected(Deadline deadline = Deadline::never());
 
   /// Returns whether a session is connected. The result may be out of date at the return;
   /// Hold::state() returns the validity of a hold. Does not block.
-  bool is_connected() const noexcept;
+  [[nodiscard]] bool is_connected() const noexcept;
 
   /// Returns the id of the current session; 0 if there is none.
-  std::int64_t session_id() const noexcept;
+  [[nodiscard]] std::int64_t session_id() const noexcept;
 
   /// Returns the session timeout that the servers granted; 0 before the first connection.
-  std::chrono::milliseconds session_timeout() const noexcept;
+  [[nodiscard]] std::chrono::milliseconds session_timeout() const noexcept;
 
   /// Calls `listener` for every change from now on, in order, one call at a time, on the executor.
   /// An exception that the listener throws is logged and dropped. The returned object keeps the
@@ -127,7 +127,7 @@ class Client {
   /// all other work is done. Every acquire on that path sends the delete again and throws
   /// Error(no_auth), until a delete succeeds or the session ends.
   /// Throws: Error(forked).
-  bool flush(Deadline deadline = Deadline::never());
+  [[nodiscard]] bool flush(Deadline deadline = Deadline::never());
 
   /// Closes the session: holds turn `lost`, every waiting call ends with Error(closed), and the
   /// lock znodes are deleted with the session. Blocks until the server replies and running user

@@ -62,18 +62,18 @@ class AclPolicy {
  public:
   enum class Kind { open, creator_all, list };
 
-  static AclPolicy open() { return AclPolicy(Kind::open, {}); }
+  [[nodiscard]] static AclPolicy open() { return AclPolicy(Kind::open, {}); }
   /// REQUIRES: ClientOptions::digest is set. Otherwise the constructor of Client throws
   /// Error(invalid_acl).
-  static AclPolicy creator_all() { return AclPolicy(Kind::creator_all, {}); }
+  [[nodiscard]] static AclPolicy creator_all() { return AclPolicy(Kind::creator_all, {}); }
   /// REQUIRES: the list is not empty. Otherwise the constructor of Client throws
   /// Error(invalid_acl).
-  static AclPolicy list(std::vector<AclEntry> entries) {
+  [[nodiscard]] static AclPolicy list(std::vector<AclEntry> entries) {
     return AclPolicy(Kind::list, std::move(entries));
   }
 
-  Kind kind() const noexcept { return kind_; }
-  const std::vector<AclEntry>& entries() const noexcept { return entries_; }
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
+  [[nodiscard]] const std::vector<AclEntry>& entries() const noexcept { return entries_; }
 
  private:
   AclPolicy(Kind kind, std::vector<AclEntry> entries) : kind_(kind), entries_(std::move(entries)) {}

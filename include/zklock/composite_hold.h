@@ -48,37 +48,40 @@ class [[nodiscard]] CompositeHold {
   /// Returns `held` while enough locks are held, `suspended` while enough are held or suspended,
   /// and otherwise `lost`. Once it is `lost`, it stays `lost`. Does not block; sends nothing. The
   /// limits of Hold::state() apply.
-  HoldState state() const noexcept;
+  [[nodiscard]] HoldState state() const noexcept;
+
+  /// Returns whether state() is `held` or `suspended`. Does not block; sends nothing.
+  [[nodiscard]] bool is_valid() const noexcept { return state() != HoldState::lost; }
 
   /// Returns a token that is stopped once, when the whole is lost, before another client can be
   /// granted the whole. A MultiHold is lost with the first lost lock, a QuorumHold with the lock
-  /// whose loss breaks the majority. release() does not stop the token. Its callbacks run as those
-  /// of Hold::lost() do. If the whole is lost already, or this object is empty, the returned token
-  /// is stopped.
-  std::stop_token lost() const noexcept;
+  /// whose loss breaks the majority. release() does not stop the token. Hold::loss_token() says
+  /// where its callbacks run. If the whole is lost already, or this object is empty, the returned
+  /// token is stopped.
+  [[nodiscard]] std::stop_token loss_token() const noexcept;
 
   /// Returns the time until which the whole is valid if no further reply arrives; time_point::min()
   /// if it is lost.
-  LeaseClock::time_point valid_until() const noexcept;
+  [[nodiscard]] LeaseClock::time_point valid_until() const noexcept;
 
   /// Calls Hold::renew() of every valid part. Returns true if enough parts were renewed. Returns
   /// false, and changes nothing, if the whole is lost or this object is empty. Also returns false
   /// if the whole is lost during the call.
   /// Throws: Error(invalid_option) if the whole is valid and `length` is not positive.
-  bool renew();
-  bool renew(std::chrono::milliseconds length);
+  [[nodiscard]] bool renew();
+  [[nodiscard]] bool renew(std::chrono::milliseconds length);
 
   /// Returns the single holds, to read their tokens, znodes and states. Those of a MultiHold are in
   /// the order of the paths in the constructor. Those of a QuorumHold are in the order of the
   /// clients, with an empty Hold for each ensemble that was not acquired. They are released only
   /// with the whole. The result is valid until this object is moved from, released or destroyed.
-  std::span<const Hold> holds() const noexcept;
+  [[nodiscard]] std::span<const Hold> holds() const noexcept;
 
   /// Returns holds()[i], or an empty Hold if there is no such element.
   const Hold& operator[](std::size_t i) const noexcept;
 
   /// Returns the owner of the holds; the calling thread for an empty object.
-  Owner owner() const noexcept;
+  [[nodiscard]] Owner owner() const noexcept;
 
   /// Releases all counts, the last acquired first, each as Hold::release() does. No release can
   /// fail and prevent the others. Does not block; any thread may call it. Client::flush() waits for

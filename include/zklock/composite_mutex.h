@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <exception>
 #include <functional>
 #include <future>
 #include <memory>
 #include <stop_token>
+#include <utility>
 
 #include "zklock/acquire_options.h"
 #include "zklock/awaitable.h"
@@ -37,8 +39,8 @@ using CompositeHandler = std::function<void(CompositeHold, std::exception_ptr)>;
 /// apply to all parts. If the deadline passes, a stop is requested, or too many parts fail, the
 /// call releases all parts that it acquired.
 ///
-/// The class meets the Cpp17TimedLockable requirements, so std::unique_lock works, and
-/// std::scoped_lock over several objects. A blocking call is a Boost.Thread interruption point.
+/// The class meets AcquiringLock<CompositeMutex, CompositeHold> and ReentrantLock, see
+/// lock_concepts.h. The members below state what is particular to several parts.
 ///
 /// A part can be lost while the call waits for other parts: its session expires, or another client
 /// deletes its znode. A lost part is never included in a grant. If too few parts are left, the call
@@ -54,7 +56,6 @@ using CompositeHandler = std::function<void(CompositeHold, std::exception_ptr)>;
 /// locking thread exits, the client is closed, or other objects on their paths unlock them. Holds
 /// are not affected.
 ///
-/// Source: those of MultiMutex and of QuorumMutex.
 /// Source: Havender, "Avoiding deadlock in multitasking systems", for the common order.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
@@ -69,22 +70,22 @@ class CompositeMutex {
 
   /// Makes one attempt at each part, without waiting behind other contenders. Returns whether the
   /// calling thread was granted the lock.
-  bool try_lock();
+  [[nodiscard]] bool try_lock();
 
   /// Blocks until the calling thread holds enough parts, or until `timeout` has passed: then
   /// returns false. A timeout of zero or less means try_lock().
   template <DurationLike D>
-  bool try_lock_for(D timeout) {
+  [[nodiscard]] bool try_lock_for(D timeout) {
     return lock_until(Deadline(timeout), {});
   }
   template <TimePointLike T>
-  bool try_lock_until(T at) {
+  [[nodiscard]] bool try_lock_until(T at) {
     return lock_until(Deadline(at), {});
   }
 
   /// Blocks as lock() does. Returns false if `stop` was requested; then the call has left all
   /// queues.
-  bool lock(std::stop_token stop);
+  [[nodiscard]] bool lock(std::stop_token stop);
 
   /// Undoes the last lock() of the calling thread, in every part that this lock() acquired. Does
   /// not block: the client deletes the znodes in the background. After a loss it reports no error.
@@ -97,6 +98,10 @@ class CompositeMutex {
   /// deadline passed or a stop was requested. QuorumMutex throws not_connected if too few ensembles
   /// were reachable until the deadline.
   CompositeHold acquire(AcquireOptions options = {});
+  template <DeadlineLike D>
+  CompositeHold acquire(D deadline) {
+    return acquire({.deadline = deadline});
+  }
 
   /// Begins an acquire. Does not block, and no thread waits meanwhile. `handler` is called exactly
   /// once, on the executor of a client that is not closed. If all clients are closed, it runs on a
@@ -104,10 +109,14 @@ class CompositeMutex {
   /// Throws: Error(closed | forked), because no executor is left then. All other errors go to the
   /// handler.
   void async_acquire(AcquireOptions options, CompositeHandler handler);
+  template <std::convertible_to<CompositeHandler> H>
+  void async_acquire(H handler) {
+    async_acquire({}, CompositeHandler(std::move(handler)));
+  }
 
   /// Begins an acquire, and returns its future. The future becomes ready exactly once, with a hold
   /// or an Error. The hold is empty if the deadline passed or a stop was requested.
-  std::future<CompositeHold> async_acquire(AcquireOptions options = {});
+  [[nodiscard]] std::future<CompositeHold> async_acquire(AcquireOptions options = {});
 
   using Awaitable = BasicAwaitable<CompositeHold>;
   /// Acquires in a coroutine: `auto hold = co_await mutex.co_acquire(5s, stop);`. The coroutine
@@ -119,12 +128,12 @@ class CompositeMutex {
   Awaitable co_acquire(AcquireOptions&& options) = delete;
 
   /// Returns whether the calling thread holds enough parts with valid leases. Sends nothing.
-  bool is_held_by_this_thread() const;
+  [[nodiscard]] bool is_held_by_this_thread() const;
 
   /// Returns how many times the calling thread holds enough parts. lock() calls and holds on its
   /// behalf count, also those of other objects. Returns 0 if the thread holds too few parts, or too
   /// many of them were lost.
-  int hold_count() const;
+  [[nodiscard]] int hold_count() const;
 
  protected:
   explicit CompositeMutex(std::shared_ptr<detail::Composite> composite);

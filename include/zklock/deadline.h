@@ -47,10 +47,10 @@ class Deadline {
 
   /// A deadline that never passes.
   constexpr Deadline() noexcept = default;
-  static constexpr Deadline never() noexcept { return {}; }
+  [[nodiscard]] static constexpr Deadline never() noexcept { return {}; }
   /// A deadline that has passed: the call makes a single attempt and does not wait for other
   /// contenders.
-  static constexpr Deadline passed() noexcept { return Deadline(time_point::min()); }
+  [[nodiscard]] static constexpr Deadline passed() noexcept { return Deadline(time_point::min()); }
 
   constexpr Deadline(time_point at) noexcept : at_(at) {}  // NOLINT(google-explicit-constructor)
 
@@ -68,14 +68,14 @@ class Deadline {
 
   /// Returns the deadline `d` after `start`. The arithmetic never overflows.
   template <DurationLike D>
-  static constexpr Deadline after(time_point start, D d) noexcept {
+  [[nodiscard]] static constexpr Deadline after(time_point start, D d) noexcept {
     return after_seconds(start, seconds(d));
   }
 
-  constexpr bool is_never() const noexcept { return at_ == time_point::max(); }
-  constexpr bool has_passed(time_point now) const noexcept { return now >= at_; }
+  [[nodiscard]] constexpr bool is_never() const noexcept { return at_ == time_point::max(); }
+  [[nodiscard]] constexpr bool has_passed(time_point now) const noexcept { return now >= at_; }
   /// Returns the time point, or time_point::max() for never().
-  constexpr time_point at() const noexcept { return at_; }
+  [[nodiscard]] constexpr time_point at() const noexcept { return at_; }
 
   friend constexpr auto operator<=>(const Deadline&, const Deadline&) = default;
 
@@ -97,5 +97,9 @@ class Deadline {
 
   time_point at_ = time_point::max();
 };
+
+/// A Deadline, or anything that converts to one: a duration, or a time point of any clock.
+template <class D>
+concept DeadlineLike = std::convertible_to<D, Deadline>;
 
 }  // namespace zklock

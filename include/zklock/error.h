@@ -12,7 +12,8 @@ namespace zklock {
 
 /// The cause of a failed operation. The values are stable; new ones are added at the end.
 enum class Errc {
-  /// The lock path is not a usable ZooKeeper path; nothing was sent.
+  /// The path is empty, relative, "/", or in /zookeeper. Or it has an empty, "." or ".." component,
+  /// a trailing slash, a control character, or invalid UTF-8. Nothing was sent.
   invalid_path = 1,
   /// The connection string cannot be parsed; nothing was opened.
   invalid_hosts,
@@ -76,11 +77,11 @@ enum class Errc {
 };
 
 /// Returns the category of the Errc codes, with the name "zklock".
-const std::error_category& error_category() noexcept;
-std::error_code make_error_code(Errc e) noexcept;
+[[nodiscard]] const std::error_category& error_category() noexcept;
+[[nodiscard]] std::error_code make_error_code(Errc e) noexcept;
 
 /// Returns the name of the enumerator, for example "not_connected"; "unknown" for any other value.
-std::string_view to_string(Errc code) noexcept;
+[[nodiscard]] std::string_view to_string(Errc code) noexcept;
 /// Writes to_string(). With spdlog or fmt, include <fmt/ostream.h> and pass fmt::streamed(code).
 std::ostream& operator<<(std::ostream& out, Errc code);
 
@@ -104,9 +105,9 @@ class Error : public std::system_error {
   /// the texts are replaced by '?'.
   Error(Errc code, std::string_view operation, std::string_view path, std::string_view cause = {});
 
-  Errc errc() const noexcept { return static_cast<Errc>(code().value()); }
+  [[nodiscard]] Errc errc() const noexcept { return static_cast<Errc>(code().value()); }
   /// Returns the path of the lock, or the connection string; empty if there is none.
-  const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
   const char* what() const noexcept override { return what_.c_str(); }
 
  private:

@@ -20,7 +20,7 @@ namespace zklock {
 /// The first part is the czxid of the contender's znode: the id of the ZooKeeper transaction that
 /// created it. The sequence number in the znode's name is no token, because it restarts with the
 /// parent. The second part distinguishes the grants on one znode, see
-/// MutexOptions::max_local_handoffs and keep_idle_for.
+/// CohortOptions::max_local_handoffs and keep_idle_for.
 ///
 /// Send the token with every write to the resource that the lock protects. Let the resource refuse
 /// a token lower than the highest it has seen. Then the resource is safe under any timing.
@@ -35,14 +35,14 @@ struct FencingToken {
   /// zxid alone never decreases, and grants of different clients never share one. A resource that
   /// can compare only one number is thus safe from other clients. It relies on the lock to separate
   /// the grants of one client.
-  std::uint64_t turn = 0;
+  std::uint64_t grant_index = 0;
 
   friend auto operator<=>(const FencingToken&, const FencingToken&) = default;
 };
 
 /// Returns both parts in decimal, for example "12884901893.0". The text is for people: it does not
 /// sort as the token does.
-std::string to_string(const FencingToken& token);
+[[nodiscard]] std::string to_string(const FencingToken& token);
 /// Writes to_string().
 std::ostream& operator<<(std::ostream& out, const FencingToken& token);
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "zklock/awaitable.h"
 #include "zklock/deadline.h"
@@ -121,10 +122,13 @@ class GuardedTransaction {
   /// the outcome. Exceptions from the handler are logged and dropped.
   /// Throws: Error(closed | forked), because there is no executor any more. All other errors go to
   /// the handler.
-  void async_commit(CommitHandler handler, Deadline deadline = Deadline::never()) const;
+  void async_commit(Deadline deadline, CommitHandler handler) const;
+  void async_commit(CommitHandler handler) const {
+    async_commit(Deadline::never(), std::move(handler));
+  }
 
   /// Begins a commit and does not block. The future becomes ready exactly once, with the outcome.
-  std::future<void> async_commit(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] std::future<void> async_commit(Deadline deadline = Deadline::never()) const;
 
   using Awaitable = BasicAwaitable<void>;
   /// For coroutines: `co_await tx.co_commit();`. Resumes on the client's executor. Throws from

@@ -35,7 +35,7 @@ class Contender;
 enum class HoldState { held, suspended, lost };
 
 /// Returns the name of the enumerator, for example "held"; "unknown" for any other value.
-std::string_view to_string(HoldState state) noexcept;
+[[nodiscard]] std::string_view to_string(HoldState state) noexcept;
 /// Writes to_string().
 std::ostream& operator<<(std::ostream& out, HoldState state);
 
@@ -67,7 +67,7 @@ class [[nodiscard]] Hold {
   explicit operator bool() const noexcept { return contender_ != nullptr; }
 
   /// Returns the token of this grant; a reentrant grant repeats it. Does not block.
-  FencingToken token() const noexcept;
+  [[nodiscard]] FencingToken token() const noexcept;
 
   /// Returns the state at this moment, by LeaseClock. Once it is `lost`, it stays `lost`. After a
   /// pause of the process (SIGSTOP, a sleeping machine) already the first call takes the pause into
@@ -75,7 +75,11 @@ class [[nodiscard]] Hold {
   ///
   /// The process can be paused between this call and an action that depends on it. To protect that
   /// action, send token() with it.
-  HoldState state() const noexcept;
+  [[nodiscard]] HoldState state() const noexcept;
+
+  /// Returns whether state() is `held` or `suspended`: no conflicting hold exists at this moment.
+  /// Does not block; sends nothing.
+  [[nodiscard]] bool is_valid() const noexcept { return state() != HoldState::lost; }
 
   /// Returns a token that is stopped once, when the hold is lost, before another client can be
   /// granted the lock. release() does not stop it. If the hold is lost already, or this object is
@@ -86,12 +90,12 @@ class [[nodiscard]] Hold {
   /// than 30 callbacks block at once. If the session continues, the client deletes the znode of the
   /// lost hold when the callbacks have returned, after one second at the latest. Until then every
   /// new contender is behind that znode, also those of this client.
-  std::stop_token lost() const noexcept;
+  [[nodiscard]] std::stop_token loss_token() const noexcept;
 
   /// Returns the time until which the hold is valid if no further reply arrives; time_point::min()
   /// if it is lost. Heartbeats (ten per session timeout) extend the time, up to the end of the
   /// maximum hold time. A reconnect with a shorter session timeout can shorten it.
-  LeaseClock::time_point valid_until() const noexcept;
+  [[nodiscard]] LeaseClock::time_point valid_until() const noexcept;
 
   /// Restarts the maximum hold time at this moment: with its previous length, or with `length` from
   /// now on. All Holds of the grant share it. If no maximum hold time is set, renew() changes
@@ -99,46 +103,54 @@ class [[nodiscard]] Hold {
   /// changes nothing, if the hold is lost, released or empty. Sends nothing; may block on a mutex
   /// for microseconds.
   /// Throws: Error(invalid_option) if `length` is not positive.
-  bool renew();
-  bool renew(std::chrono::milliseconds length);
+  [[nodiscard]] bool renew();
+  [[nodiscard]] bool renew(std::chrono::milliseconds length);
 
   /// Returns a token that is stopped when request_release() asks for the release. The program may
   /// then release the lock, or continue. The token stays stopped. Its callbacks run on the threads
-  /// that run the callbacks of lost(). If this object is empty, the returned token can never be
-  /// stopped.
-  std::stop_token release_requested() const noexcept;
+  /// that run the callbacks of loss_token(). If this object is empty, the returned token can never
+  /// be stopped.
+  [[nodiscard]] std::stop_token release_request_token() const noexcept;
 
-  /// Returns the full path of the lock znode, below the chroot; empty for an empty Hold. It is for
-  /// a `check` operation in your own ZooKeeper transaction. After a call of node(), no contender
-  /// that this hold excludes is granted before the znode is deleted. Without that call, the next
-  /// contender of the same client can be granted earlier. Exception: with
-  /// MutexOptions::max_local_handoffs and keep_idle_for, successive holds of one client can have
-  /// one path, and the check does not distinguish them.
+  /// Returns the full path of the lock znode, below the chroot; empty for an empty Hold. The path
+  /// changes at most once: when a SharedMutex is downgraded. Client::flush() returns after that
+  /// change. Sends nothing; may block on a mutex for microseconds.
   ///
-  /// The path changes at most once: when a SharedMutex is downgraded. Client::flush() returns after
-  /// that change.
-  std::string node() const;
+  /// Do not check this path in your own ZooKeeper transaction; use expose_node().
+  [[nodiscard]] std::string node() const;
+
+  /// Returns node(), for a `check` operation in your own ZooKeeper transaction. From this call on,
+  /// no contender that this hold excludes is granted before the znode is deleted. So such a
+  /// transaction cannot succeed after the next grant. Without the call, the next contender of this
+  /// client can be granted before the znode is deleted. A GuardedTransaction needs no such call.
+  ///
+  /// With CohortOptions::max_local_handoffs and keep_idle_for, successive holds of one client can
+  /// have one path. Then the check does not distinguish them.
+  ///
+  /// Cost: after the release, the next contender of this client waits for the delete. Blocks as
+  /// node() does.
+  [[nodiscard]] std::string expose_node() const;
 
   /// Returns the number of permits for a hold of a Semaphore, 1 for a hold of a lock, and 0 for an
   /// empty Hold.
-  int permits() const noexcept;
+  [[nodiscard]] int permits() const noexcept;
 
   /// Returns the owner of the hold; the calling thread for an empty Hold.
-  Owner owner() const noexcept;
+  [[nodiscard]] Owner owner() const noexcept;
 
   /// Releases the count, and leaves this object empty: state() then returns `lost`. It does not
-  /// stop the tokens that lost() returned before. With the last count of the owner the lock is
-  /// released. The client announces the release if a contender may wait for it, and deletes the
+  /// stop the tokens that loss_token() returned before. With the last count of the owner the lock
+  /// is released. The client announces the release if a contender may wait for it, and deletes the
   /// znode in the background. It repeats the delete until the ensemble confirms it or the session
-  /// ends. With MutexOptions::max_local_handoffs and keep_idle_for the client may retain the znode
+  /// ends. With CohortOptions::max_local_handoffs and keep_idle_for the client may retain the znode
   /// instead. After a loss release() reports no error. Does not block; any thread may call it.
   /// Client::flush() waits for the confirmation.
   ///
   /// The next contender can be of this client too. If both contenders are of a ReentrantMutex or a
   /// Mutex, the next one usually does not wait for the confirmation. It is granted at once, also
   /// while disconnected, if the lease is valid. While disconnected its hold is `suspended` from the
-  /// start. In some cases the znode must be deleted first: see node(), GuardedTransaction and
-  /// MutexOptions::lock_delay.
+  /// start. In some cases the znode must be deleted first: see expose_node(), GuardedTransaction
+  /// and ExclusiveOptions::lock_delay.
   void release() noexcept;
 
  private:

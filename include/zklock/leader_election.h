@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "zklock/client.h"
@@ -31,7 +32,7 @@ struct ElectionOptions {
   std::chrono::milliseconds retry_delay_min{100};
   std::chrono::milliseconds retry_delay_max{5'000};
 
-  /// After a leader was lost, no candidate leads for this time; see MutexOptions::lock_delay.
+  /// After a leader was lost, no candidate leads for this time; see ExclusiveOptions::lock_delay.
   std::chrono::milliseconds lock_delay{0};
 };
 
@@ -40,16 +41,16 @@ struct ElectionOptions {
 /// candidate in the queue is elected.
 /// @code
 ///   LeaderElection election(client, "/services/billing/leader", [](Leadership& leadership) {
-///     const std::stop_token ended = leadership.ended();
+///     const std::stop_token ended = leadership.end_token();
 ///     while (!ended.stop_requested()) work(leadership.token());
 ///   });
 ///   election.start();
 /// @endcode
 ///
 /// The function runs on a thread of the election's own, one call at a time, for any time. When the
-/// leadership is lost or interrupted, or the election is closed, Leadership::ended() is stopped.
-/// From then on the Leadership is `lost`, and proclaim() throws Error(lock_lost). The function
-/// should return soon.
+/// leadership is lost or interrupted, or the election is closed, Leadership::end_token() is
+/// stopped. From then on the Leadership is `lost`, and proclaim() throws Error(lock_lost). The
+/// function should return soon.
 ///
 /// If the leadership ends without a loss, the lock znode is deleted when the function has returned.
 /// Then no two functions run at a time. After a loss, another process may lead before the function
@@ -72,11 +73,13 @@ class LeaderElection {
   using Function = std::function<void(Leadership&)>;
 
   /// Creates an election that does not contend yet; see start(). Sends nothing and does not block.
-  /// ReentrantMutex says which paths are valid.
+  /// Errc::invalid_path says which paths are valid.
   /// Throws: Error(invalid_path | invalid_option | closed | forked). An empty function is an
   /// invalid_option.
-  LeaderElection(Client& client, std::string path, Function take_leadership,
-                 ElectionOptions options = {});
+  LeaderElection(Client& client, std::string path, const ElectionOptions& options,
+                 Function take_leadership);
+  LeaderElection(Client& client, std::string path, Function take_leadership)
+      : LeaderElection(client, std::move(path), {}, std::move(take_leadership)) {}
   LeaderElection(const LeaderElection&) = delete;
   LeaderElection& operator=(const LeaderElection&) = delete;
   /// Calls close().
@@ -86,11 +89,11 @@ class LeaderElection {
   /// contends once more after this leadership, even without auto_requeue. Does not block and needs
   /// no server: an attempt that fails for a passing reason is repeated after a pause.
   /// Throws: Error(closed | forked); std::system_error if no thread can be started.
-  void start() { requeue(); }
+  void start() { static_cast<void>(requeue()); }
 
   /// Does what start() does. Returns false if that changes nothing: the election contends already,
   /// or would contend again after this leadership anyway.
-  bool requeue();
+  [[nodiscard]] bool requeue();
 
   /// Ends the current leadership, if any. The calling thread stops its token. Does not wait for the
   /// function. When the function returns, the election continues as after any other return. If the
@@ -105,22 +108,23 @@ class LeaderElection {
   /// Returns whether this election leads now. Returns false as soon as the leadership is lost,
   /// interrupted, withdrawn or closed, also while the function still runs. Reads LeaseClock; does
   /// not block and sends nothing.
-  bool has_leadership() const noexcept;
+  [[nodiscard]] bool has_leadership() const noexcept;
 
   /// Returns the leader, as a server reports it: the first candidate in the queue. Returns nullopt
-  /// if the queue is empty or a lock delay lasts. Blocks for two round trips. An ElectionObserver
-  /// reports changes. Throws what ReentrantMutex::participants() throws.
-  std::optional<Participant> leader(Deadline deadline = Deadline::never()) const;
+  /// if the queue is empty or a lock delay lasts. Blocks for two round trips, at most until the
+  /// deadline or for ClientOptions::connection_timeout. An ElectionObserver reports changes.
+  /// Throws: Error(no_auth | auth_failed | not_connected | closed | forked | server_error).
+  [[nodiscard]] std::optional<Participant> leader(Deadline deadline = Deadline::never()) const;
 
-  /// Returns all candidates, in the order in which they would lead. Blocks and throws as
-  /// ReentrantMutex::participants() does.
-  std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+  /// Returns all candidates, in the order in which they would lead. Candidates that enqueue or
+  /// leave meanwhile may be missing. Blocks and throws as leader() does.
+  [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
 
   /// Returns the last exception that left the function, or null. Does not block.
-  std::exception_ptr last_failure() const;
+  [[nodiscard]] std::exception_ptr last_failure() const;
 
   /// Returns the error that ended contention, or nullopt; see LeaderLatch::error().
-  std::optional<Error> error() const;
+  [[nodiscard]] std::optional<Error> error() const;
 
   /// Leaves the queue and ends the leadership: the calling thread stops its token. Blocks until the
   /// function has returned; a call from within the function does not wait. When the function has
@@ -128,7 +132,7 @@ class LeaderElection {
   /// Further calls, also by other threads, wait in the same way.
   void close() noexcept;
 
-  const std::string& path() const noexcept;
+  [[nodiscard]] const std::string& path() const noexcept;
 
  private:
   std::shared_ptr<detail::ElectionCandidate> candidate_;

@@ -35,7 +35,7 @@ struct LatchOptions {
   std::chrono::milliseconds retry_delay_min{100};
   std::chrono::milliseconds retry_delay_max{5'000};
 
-  /// After a leader was lost, no candidate leads for this time; see MutexOptions::lock_delay.
+  /// After a leader was lost, no candidate leads for this time; see ExclusiveOptions::lock_delay.
   std::chrono::milliseconds lock_delay{0};
 };
 
@@ -45,7 +45,7 @@ struct LatchOptions {
 /// again by itself. While a latch leads, it can proclaim a value, for example its address, with
 /// leadership().proclaim(). ElectionObservers receive the value.
 ///
-/// The candidates queue as for a lock; see ReentrantMutex. So the path can also be shared with
+/// The candidates queue with the znodes of a ReentrantMutex. So the path can also be shared with
 /// LeaderElection and Curator's LeaderSelector. It cannot be shared with Curator's LeaderLatch,
 /// which uses other znode names. Two latches of one client are two candidates.
 /// Source: org.apache.curator.framework.recipes.leader.LeaderLatch.
@@ -55,7 +55,7 @@ struct LatchOptions {
 class LeaderLatch {
  public:
   /// Creates a latch that does not contend yet; see start(). Sends nothing and does not block.
-  /// ReentrantMutex says which paths are valid.
+  /// Errc::invalid_path says which paths are valid.
   /// Throws: Error(invalid_path | invalid_option | closed | forked).
   LeaderLatch(Client& client, std::string path, LatchOptions options = {});
   LeaderLatch(const LeaderLatch&) = delete;
@@ -79,28 +79,30 @@ class LeaderLatch {
   /// Boost.Thread.
   /// Throws: Error(closed) if the latch or the client is closed, also during the wait; the Error of
   /// a failed contention (see error()); Error(forked).
-  bool await(Deadline deadline = Deadline::never(), std::stop_token stop = {});
+  [[nodiscard]] bool wait_until_leader(Deadline deadline = Deadline::never(),
+                                       std::stop_token stop = {});
 
   /// Returns whether this latch leads now. Reads LeaseClock; does not block and sends nothing.
   /// After a pause of the process, already the first call takes the pause into account. The
   /// leadership may be lost between the return and the caller's next action; see Hold::state().
-  bool has_leadership() const noexcept;
+  [[nodiscard]] bool has_leadership() const noexcept;
 
   /// Returns the current leadership, with its token, state and end. Returns an ended Leadership if
   /// this latch does not lead. Does not block.
-  Leadership leadership() const;
+  [[nodiscard]] Leadership leadership() const;
 
   /// Returns leadership().token().
-  FencingToken token() const { return leadership().token(); }
+  [[nodiscard]] FencingToken token() const { return leadership().token(); }
 
   /// Returns the leader, as a server reports it: the first candidate in the queue. Returns nullopt
-  /// if the queue is empty or a lock delay lasts. Blocks for two round trips. An ElectionObserver
-  /// reports changes. Throws what ReentrantMutex::participants() throws.
-  std::optional<Participant> leader(Deadline deadline = Deadline::never()) const;
+  /// if the queue is empty or a lock delay lasts. Blocks for two round trips, at most until the
+  /// deadline or for ClientOptions::connection_timeout. An ElectionObserver reports changes.
+  /// Throws: Error(no_auth | auth_failed | not_connected | closed | forked | server_error).
+  [[nodiscard]] std::optional<Participant> leader(Deadline deadline = Deadline::never()) const;
 
-  /// Returns all candidates, in the order in which they would lead. Blocks and throws as
-  /// ReentrantMutex::participants() does.
-  std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+  /// Returns all candidates, in the order in which they would lead. Candidates that enqueue or
+  /// leave meanwhile may be missing. Blocks and throws as leader() does.
+  [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
 
   /// Returns the error that ended contention, or nullopt. Passing errors (not_connected, read_only,
   /// quota_exceeded, server_error ...) do not end contention: the client logs them, and the latch
@@ -112,7 +114,7 @@ class LeaderLatch {
   /// |                                         | by itself                      | clears error()  |
   /// | closed                                  | the latch or its client closed | throws closed   |
   /// | forked                                  | this is a fork()ed child       | throws forked   |
-  std::optional<Error> error() const;
+  [[nodiscard]] std::optional<Error> error() const;
 
   using Listener = std::function<void(const Leadership&)>;
 
@@ -126,8 +128,8 @@ class LeaderLatch {
   Subscription add_listener(Listener gained, Listener lost);
 
   /// Leaves the queue and ends the leadership: its token is stopped, then its lock znode is deleted
-  /// in the background. Client::flush() waits for the deletion. A blocked await() throws
-  /// Error(closed).
+  /// in the background. Client::flush() waits for the deletion. A blocked wait_until_leader()
+  /// throws Error(closed).
   ///
   /// After close() has returned, no listener is called, with one exception. With `notify`, each
   /// listener whose last call was `gained` still receives one `lost` when the executor runs it, at
@@ -138,7 +140,7 @@ class LeaderLatch {
   /// this latch makes the call, it waits for none. A second call only waits.
   void close(CloseMode mode = CloseMode::silent) noexcept;
 
-  const std::string& path() const noexcept;
+  [[nodiscard]] const std::string& path() const noexcept;
 
  private:
   std::shared_ptr<detail::LatchCandidate> candidate_;

@@ -24,10 +24,10 @@ class LeadershipState;
 /// One leadership of this process, from its grant to its end. LeaderLatch and LeaderElection
 /// provide it. Copies refer to the same leadership. A copy does not prolong the leadership.
 ///
-/// When ended() is stopped, state() returns `lost`, valid_until() returns time_point::min(), and
-/// proclaim() throws Error(lock_lost). If the leadership ended without a loss, a GuardedTransaction
-/// made before can still be committed until the lock is released. Check ended() first if that
-/// matters.
+/// When end_token() is stopped, state() returns `lost`, valid_until() returns time_point::min(),
+/// and proclaim() throws Error(lock_lost). If the leadership ended without a loss, a
+/// GuardedTransaction made before can still be committed until the lock is released. Check
+/// end_token() first if that matters.
 ///
 /// Thread-safety: a value; all members may be called by any thread.
 class Leadership {
@@ -36,35 +36,38 @@ class Leadership {
   Leadership() noexcept = default;
 
   /// Returns the token, which orders the leaderships of one path; see FencingToken. Does not block.
-  FencingToken token() const noexcept;
+  [[nodiscard]] FencingToken token() const noexcept;
 
   /// Returns `lost` once the lease has expired, also at the first call after a pause of the
   /// process. Also returns `lost` once the leadership was interrupted, withdrawn or closed, even if
   /// the election's function still runs. Otherwise returns what Hold::state() returns. The
   /// leadership may be lost between the return and the caller's next action. Reads LeaseClock; does
   /// not block and sends nothing.
-  HoldState state() const noexcept;
+  [[nodiscard]] HoldState state() const noexcept;
+
+  /// Returns whether state() is `held` or `suspended`. Does not block; sends nothing.
+  [[nodiscard]] bool is_valid() const noexcept { return state() != HoldState::lost; }
 
   /// Returns a token that is stopped once, when the leadership is lost, interrupted, withdrawn,
   /// closed or released. After a loss it is stopped before another client can lead. Its callbacks
   /// then run on a thread of the client that has no other work. Otherwise the callbacks run on the
   /// thread that ends the leadership. If the leadership has ended, the returned token is already
   /// stopped.
-  std::stop_token ended() const noexcept;
+  [[nodiscard]] std::stop_token end_token() const noexcept;
 
   /// Returns a token that is stopped when request_release() asks the leader to release. The program
-  /// may then end the leadership or continue; see Hold::release_requested(). For a
+  /// may then end the leadership or continue; see Hold::release_request_token(). For a
   /// default-constructed Leadership, returns a token that can never be stopped.
-  std::stop_token release_requested() const noexcept;
+  [[nodiscard]] std::stop_token release_request_token() const noexcept;
 
   /// Returns the lease expiry: the leadership is valid until then if no further reply arrives.
   /// Returns LeaseClock::time_point::min() if the leadership has ended.
-  LeaseClock::time_point valid_until() const noexcept;
+  [[nodiscard]] LeaseClock::time_point valid_until() const noexcept;
 
-  /// Returns the full path of the lock znode (below the chroot), for a `check` operation in a multi
-  /// of your own. Does not change when the leadership ends. Empty for a default-constructed
-  /// Leadership.
-  std::string node() const;
+  /// Returns the full path of the lock znode, below the chroot; empty for a default-constructed
+  /// Leadership. The path does not change when the leadership ends. No other candidate leads before
+  /// the znode is deleted, so a `check` operation in your own ZooKeeper transaction may name it.
+  [[nodiscard]] std::string node() const;
 
   /// Writes `value` (any bytes) for the ElectionObservers of the path. They receive it until this
   /// leadership ends or proclaims another value. They never receive a former leader's value as this
@@ -86,13 +89,16 @@ class Leadership {
   /// Source: etcd's concurrency.Election.Proclaim().
   void proclaim(std::string value, Deadline deadline = Deadline::never()) const;
 
-  /// Do what proclaim() does, without blocking. They report the outcome as the async_commit() and
-  /// co_commit() of GuardedTransaction do. If the leadership has ended before the call, the form
-  /// with a handler throws Error(lock_lost). The future and co_await report this error as any
-  /// other.
-  void async_proclaim(std::string value, CommitHandler handler,
-                      Deadline deadline = Deadline::never()) const;
-  std::future<void> async_proclaim(std::string value, Deadline deadline = Deadline::never()) const;
+  /// Do what proclaim() does, without blocking. The client's executor calls `handler` exactly once
+  /// with the outcome, and a coroutine resumes there. A future becomes ready exactly once. If the
+  /// leadership has ended before the call, the form with a handler throws Error(lock_lost). The
+  /// future and co_await report this error as any other.
+  void async_proclaim(std::string value, Deadline deadline, CommitHandler handler) const;
+  void async_proclaim(std::string value, CommitHandler handler) const {
+    async_proclaim(std::move(value), Deadline::never(), std::move(handler));
+  }
+  [[nodiscard]] std::future<void> async_proclaim(std::string value,
+                                                 Deadline deadline = Deadline::never()) const;
   BasicAwaitable<void> co_proclaim(std::string value, Deadline deadline = Deadline::never()) const;
 
  private:

@@ -20,7 +20,7 @@ struct LeaseClock {
   using time_point = std::chrono::time_point<LeaseClock>;
   static constexpr bool is_steady = true;
 
-  static time_point now() noexcept {
+  [[nodiscard]] static time_point now() noexcept {
     std::timespec t{};
     ::clock_gettime(CLOCK_BOOTTIME, &t);
     return time_point(std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec));

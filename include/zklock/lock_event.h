@@ -12,15 +12,15 @@
 
 namespace zklock {
 
-/// An event of one contender of a lock. MutexOptions::listener receives it. The events `expired`,
+/// An event of one contender of a lock. LockOptions::listener receives it. The events `expired`,
 /// `released` and `lost` are ends.
 ///
 /// | kind      | reported                                                      | next event      |
 /// |-----------|---------------------------------------------------------------|-----------------|
 /// | waiting   | Earlier contenders conflict. Reported when it is enqueued and | waiting,        |
 /// |           | when the znode that it watches is deleted, not at every step  | acquired, none  |
-/// |           | of the queue. Also while MutexOptions::lock_delay lasts, then |                 |
-/// |           | mostly at position 0                                          |                 |
+/// |           | of the queue. Also during a lock delay, then mostly at        |                 |
+/// |           | position 0                                                    |                 |
 /// | acquired  | It holds                                                      | any row below   |
 /// | suspended | Disconnected while it holds; HoldState::suspended             | resumed, an end |
 /// | resumed   | Connected again while the lease is valid                      | as for acquired |
@@ -63,11 +63,11 @@ struct LockEvent {
 };
 
 /// Returns the name of the enumerator, for example "waiting"; "unknown" for any other value.
-std::string_view to_string(LockEvent::Kind kind) noexcept;
+[[nodiscard]] std::string_view to_string(LockEvent::Kind kind) noexcept;
 /// Writes to_string().
 std::ostream& operator<<(std::ostream& out, LockEvent::Kind kind);
 
-/// Receives the events; see MutexOptions::listener and QuorumOptions::listener.
+/// Receives the events; see LockOptions::listener and QuorumOptions::listener.
 using LockListener = std::function<void(const LockEvent&)>;
 
 }  // namespace zklock

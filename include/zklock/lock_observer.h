@@ -24,12 +24,12 @@ class QueueObserver;
 struct LockState {
   /// The holders, in the order of arrival: one of a mutex, or several readers, or several holders
   /// of permits. All other contenders wait. A contender that has released is listed until its znode
-  /// is deleted; the next contender may already hold. Empty during a
-  /// MutexOptions::lock_delay.
+  /// is deleted; the next contender may already hold. Empty during an
+  /// ExclusiveOptions::lock_delay.
   std::vector<Participant> holders;
   std::size_t waiting = 0;  ///< number of contenders that do not hold
 
-  bool is_free() const noexcept { return holders.empty() && waiting == 0; }
+  [[nodiscard]] bool is_free() const noexcept { return holders.empty() && waiting == 0; }
   friend bool operator==(const LockState&, const LockState&) = default;
 };
 
@@ -66,7 +66,7 @@ class LockObserver {
   /// Reads the state from a server. Blocks for two round trips (one if the lock is free), at most
   /// until the deadline or for ClientOptions::connection_timeout.
   /// Throws: Error(no_auth | auth_failed | not_connected | closed | forked | server_error).
-  LockState state(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] LockState state(Deadline deadline = Deadline::never()) const;
 
   /// Calls `listener` on the executor when the state is known, and after every change. The calls
   /// come in order, one at a time. While the listener runs, newer states replace older ones: it
@@ -75,7 +75,7 @@ class LockObserver {
   /// Throws: Error(closed | forked).
   Subscription add_listener(Listener listener);
 
-  const std::string& path() const noexcept;
+  [[nodiscard]] const std::string& path() const noexcept;
 
  private:
   std::shared_ptr<detail::QueueObserver> observer_;

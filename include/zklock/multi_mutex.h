@@ -7,6 +7,7 @@
 #include "zklock/client.h"
 #include "zklock/composite_hold.h"
 #include "zklock/composite_mutex.h"
+#include "zklock/lock_options.h"
 #include "zklock/reentrant_mutex.h"
 
 namespace zklock {
@@ -39,19 +40,18 @@ using MultiHold = CompositeHold;
 /// locks in the order given.
 /// Source: org.redisson.RedissonMultiLock.
 ///
-/// Acquiring functions throw what those of ReentrantMutex throw, for the path that failed.
+/// An acquiring call throws the Errors of AcquiringLock, for the path that failed.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class MultiMutex : public CompositeMutex {
  public:
   /// Makes a mutex on `paths`. Sends nothing; does not block.
-  /// Throws: Error(invalid_option) if there is no path, or one path occurs twice. Also for
-  /// max_local_handoffs or keep_idle_for in `options`, and for an option outside its range.
-  /// Error(invalid_path) as ReentrantMutex. Error(closed | forked).
-  MultiMutex(Client& client, std::vector<std::string> paths, MutexOptions options = {});
+  /// Throws: Error(invalid_option) if there is no path, one path occurs twice, or an option is
+  /// outside its range. Error(invalid_path | closed | forked).
+  MultiMutex(Client& client, std::vector<std::string> paths, const ExclusiveOptions& options = {});
 
   /// Returns the paths, in the order in the constructor.
-  const std::vector<std::string>& paths() const noexcept { return paths_; }
+  [[nodiscard]] const std::vector<std::string>& paths() const noexcept { return paths_; }
 
  private:
   std::vector<std::string> paths_;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <future>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "zklock/acquire_options.h"
@@ -12,7 +16,8 @@
 #include "zklock/client.h"
 #include "zklock/deadline.h"
 #include "zklock/hold.h"
-#include "zklock/mutex_options.h"
+#include "zklock/lock_options.h"
+#include "zklock/owner.h"
 #include "zklock/participant.h"
 
 namespace zklock {
@@ -22,44 +27,41 @@ namespace zklock {
 /// It waits for ever if it is the thread that has to unlock. The class is for work that one thread
 /// begins and another thread ends.
 ///
-/// It excludes ReentrantMutex, and all locks that can share a path with that class, in one fair
-/// queue. It meets the Cpp17TimedLockable requirements. A blocking call is a Boost.Thread
-/// interruption point.
-/// Source: org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex.
+/// The class meets AcquiringLock, TimedLock and QueuedLock, which state the contracts of its
+/// members; see lock_concepts.h. These differ:
+/// - The owner in AcquireOptions does not nest. It is only written into the znode, for people to
+///   read.
+/// - No call throws lock_lost or would_deadlock.
+/// - Any thread may unlock().
+/// - The destructor releases everything that lock() acquired through this object.
 ///
-/// The acquiring functions throw what those of ReentrantMutex throw, except lock_lost, and have the
-/// costs of those functions. The destructor releases everything that lock() acquired through this
-/// object. A waiting lock() throws Error(closed), and a grant that arrives at that moment is
-/// released. Holds are not affected.
+/// It excludes ReentrantMutex, and all locks that can share a path with that class, in one fair
+/// queue. Objects cannot be moved; see ReentrantMutex for containers.
+/// Source: org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class Mutex {
  public:
-  /// Makes a mutex on `path`. Sends nothing; does not block.
-  /// Throws: as the constructor of ReentrantMutex.
-  Mutex(Client& client, std::string path, MutexOptions options = {});
+  /// Makes a mutex on `path`. See QueuedLock.
+  Mutex(Client& client, std::string path, const CohortOptions& options = {});
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
+  /// Releases everything that lock() acquired through this object. A waiting lock() throws
+  /// Error(closed), and a grant that arrives at that moment is released. Holds are not affected.
   ~Mutex();
 
-  /// Blocks until the lock is granted, or throws.
+  /// See TimedLock.
   void lock();
-  /// Makes one attempt, without waiting behind other contenders. Returns whether the lock was
-  /// granted.
-  bool try_lock();
-  /// Blocks until the lock is granted, or until `timeout` has passed: then returns false. See
-  /// ReentrantMutex::try_lock_for().
+  [[nodiscard]] bool try_lock();
   template <DurationLike D>
-  bool try_lock_for(D timeout) {
+  [[nodiscard]] bool try_lock_for(D timeout) {
     return lock_until(Deadline(timeout), {});
   }
   template <TimePointLike T>
-  bool try_lock_until(T at) {
+  [[nodiscard]] bool try_lock_until(T at) {
     return lock_until(Deadline(at), {});
   }
-  /// Blocks as lock() does. Returns false if `stop` was requested; then the call has left the
-  /// queue.
-  bool lock(std::stop_token stop);
+  [[nodiscard]] bool lock(std::stop_token stop);
 
   /// Releases one grant of lock() or a variant of it through this object: that of the calling
   /// thread, or else the oldest. There is more than one grant only after a loss. The lost one
@@ -68,26 +70,32 @@ class Mutex {
   /// Throws: Error(not_owner) if there is no grant; nothing is changed. Error(forked).
   void unlock();
 
-  /// Blocks until the lock is granted, and returns the Hold. Returns an empty Hold if the deadline
-  /// passed or a stop was requested. The owner in `options` does not nest; it is only written into
-  /// the znode, for people to read.
+  /// See AcquiringLock.
   Hold acquire(AcquireOptions options = {});
-  /// See ReentrantMutex::async_acquire() and ReentrantMutex::co_acquire().
+  template <DeadlineLike D>
+  Hold acquire(D deadline) {
+    return acquire({.deadline = deadline});
+  }
   void async_acquire(AcquireOptions options, AcquireHandler handler);
-  std::future<Hold> async_acquire(AcquireOptions options = {});
+  template <std::convertible_to<AcquireHandler> H>
+  void async_acquire(H handler) {
+    async_acquire({}, AcquireHandler(std::move(handler)));
+  }
+  [[nodiscard]] std::future<Hold> async_acquire(AcquireOptions options = {});
   Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {});
   Awaitable co_acquire(const AcquireOptions& options);
   Awaitable co_acquire(AcquireOptions&& options) = delete;
 
   /// Returns whether a lock() through this object holds with a valid lease. Returns false in a
   /// forked child. Does not block; sends nothing.
-  bool is_locked() const;
+  [[nodiscard]] bool is_locked() const;
 
-  /// Returns all contenders in the order of the queue, the holder first. See
-  /// ReentrantMutex::participants().
-  std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+  /// See QueuedLock.
+  [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] std::optional<std::size_t> queue_position(
+      std::optional<Owner> owner = std::nullopt, Deadline deadline = Deadline::never()) const;
 
-  const std::string& path() const noexcept;
+  [[nodiscard]] const std::string& path() const noexcept;
 
  private:
   struct State;

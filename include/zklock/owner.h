@@ -25,14 +25,14 @@ class Owner {
  public:
   /// Returns the owner of the calling thread, which lock() uses. Its value does not change during
   /// the life of the thread. No later thread gets it, even if the system reuses the thread's id.
-  static Owner this_thread() noexcept;
+  [[nodiscard]] static Owner this_thread() noexcept;
 
   /// Returns an owner that differs from every other, for a request, a transaction or a coroutine.
   /// Copies are equal, so one thread can lock and another can unlock.
-  static Owner unique() noexcept;
+  [[nodiscard]] static Owner unique() noexcept;
 
   /// Returns process and serial number, as written to the lock znode for people to read.
-  std::string to_string() const;
+  [[nodiscard]] std::string to_string() const;
 
   friend auto operator<=>(const Owner&, const Owner&) = default;
 

@@ -31,7 +31,8 @@ struct Participant {
   int permits = 0;  ///< requested permits; 0 for other access
   int weight = 0;   ///< weight, while at a gate; otherwise 0
   /// No earlier contender conflicts. The contender holds, is about to be granted, or has released
-  /// and its znode still exists. false while it waits for the end of a MutexOptions::lock_delay.
+  /// and its znode still exists. false while it waits for the end of an
+  /// ExclusiveOptions::lock_delay.
   bool holds = false;
   bool mine = false;  ///< created by the client that reads it
   /// Token of the first grant under its znode, made or still to come. Empty for a contender at the

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <concepts>
+#include <cstddef>
 #include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "zklock/acquire_options.h"
@@ -13,7 +17,8 @@
 #include "zklock/client.h"
 #include "zklock/deadline.h"
 #include "zklock/hold.h"
-#include "zklock/mutex_options.h"
+#include "zklock/lock_options.h"
+#include "zklock/owner.h"
 #include "zklock/participant.h"
 
 namespace zklock {
@@ -22,6 +27,9 @@ namespace detail {
 class LockHandle;
 }
 
+/// Options of a PriorityMutex. Every member has a default. LockOptions explains the types.
+///
+/// Thread-safety: a value.
 struct PriorityOptions {
   /// Weight of lock(), try_lock() and the other functions without a weight argument: 1 (lightest)
   /// to 10. Functions with a weight argument use that instead, if it is set.
@@ -33,10 +41,18 @@ struct PriorityOptions {
   /// delay. Range: 1 to 1,000,000. nullopt: strictly by weight; light contenders may starve. All
   /// contenders on the path must use the same value.
   std::optional<int> ageing = 100;
-  /// Options of the mutex. For the event `waiting`, LockEvent::position counts the contenders that
-  /// would be served earlier as the queue is at that moment. It can rise when heavier contenders
-  /// arrive.
-  MutexOptions mutex = {};
+
+  /// See LockOptions.
+  OnNodeLost on_node_lost = OnNodeLost::queue_again;
+  /// See LockOptions. For the event `waiting`, LockEvent::position counts the contenders that would
+  /// be served earlier as the queue is at that moment. It can rise when heavier contenders arrive.
+  LockListener listener = {};
+  // See LockOptions.
+  Executor executor = {};
+  std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
+  std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
+  /// See ExclusiveOptions::lock_delay.
+  std::chrono::milliseconds lock_delay{0};
 };
 
 /// A reentrant, fenced mutex over all processes. Heavier contenders are served first; contenders of
@@ -62,66 +78,80 @@ struct PriorityOptions {
 /// hand-off wakes the first contender at the gate, and the contenders that it has overtaken.
 /// Sources: the weights of WLock; "ZooKeeper Recipes: Priority Queues".
 ///
-/// It meets the Cpp17TimedLockable requirements. Waiting is a Boost.Thread interruption point. The
-/// acquiring functions throw what those of ReentrantMutex throw. They also throw invalid_option for
-/// a weight out of range, before anything is sent. They throw settings_mismatch if a contender that
-/// arrived before uses another ageing.
+/// The class meets AcquiringLock, ReentrantLock and QueuedLock, which state the contracts of its
+/// members; see lock_concepts.h. These differ:
+/// - A call with a weight out of range sends nothing and throws invalid_option.
+/// - A call throws settings_mismatch if a contender that arrived before uses another ageing.
+/// - participants() lists the holder, the contenders that have passed the gate, and those at the
+///   gate. The order is that in which they would be served at this moment.
+///
+/// Objects cannot be moved; see ReentrantMutex for containers.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class PriorityMutex {
  public:
-  /// Creates a mutex object. Sends nothing and does not block.
-  /// Throws: Error(invalid_option) for a weight or an ageing out of range. Error(invalid_option)
-  /// also for a MutexOptions::max_local_handoffs or keep_idle_for that is not the default.
-  /// Error(invalid_path | closed | forked), as ReentrantMutex does.
-  PriorityMutex(Client& client, std::string path, PriorityOptions options = {});
+  /// Makes a mutex on `path`. See QueuedLock.
+  PriorityMutex(Client& client, std::string path, const PriorityOptions& options = {});
   PriorityMutex(const PriorityMutex&) = delete;
   PriorityMutex& operator=(const PriorityMutex&) = delete;
   ~PriorityMutex();
 
-  /// These functions behave as those of ReentrantMutex. They use PriorityOptions::weight.
+  /// See TimedLock. These functions use PriorityOptions::weight.
   void lock();
-  bool try_lock();
+  [[nodiscard]] bool try_lock();
   template <DurationLike D>
-  bool try_lock_for(D timeout) {
+  [[nodiscard]] bool try_lock_for(D timeout) {
     return lock_until(Deadline(timeout), {});
   }
   template <TimePointLike T>
-  bool try_lock_until(T at) {
+  [[nodiscard]] bool try_lock_until(T at) {
     return lock_until(Deadline(at), {});
   }
-  bool lock(std::stop_token stop);
+  [[nodiscard]] bool lock(std::stop_token stop);
   void unlock();
 
-  /// These functions behave as those of ReentrantMutex. The default of `weight` is
-  /// PriorityOptions::weight. Calls of one owner share one contender, which has the weight of the
-  /// first call. If the first call is a single attempt and fails, the contender gets the weight of
-  /// the first call that waits.
+  /// See AcquiringLock. The default of `weight` is PriorityOptions::weight. Calls of one owner share
+  /// one contender, which has the weight of the first call. If the first call is a single attempt
+  /// and fails, the contender gets the weight of the first call that waits.
   Hold acquire(AcquireOptions options = {}, std::optional<int> weight = std::nullopt);
-  void async_acquire(AcquireOptions options, AcquireHandler handler,
-                     std::optional<int> weight = std::nullopt);
-  std::future<Hold> async_acquire(AcquireOptions options = {},
-                                  std::optional<int> weight = std::nullopt);
+  template <DeadlineLike D>
+  Hold acquire(D deadline, std::optional<int> weight = std::nullopt) {
+    return acquire({.deadline = deadline}, weight);
+  }
+  void async_acquire(AcquireOptions options, std::optional<int> weight, AcquireHandler handler);
+  void async_acquire(AcquireOptions options, AcquireHandler handler) {
+    async_acquire(std::move(options), std::nullopt, std::move(handler));
+  }
+  template <std::convertible_to<AcquireHandler> H>
+  void async_acquire(H handler) {
+    async_acquire({}, AcquireHandler(std::move(handler)));
+  }
+  [[nodiscard]] std::future<Hold> async_acquire(AcquireOptions options = {},
+                                                std::optional<int> weight = std::nullopt);
   Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {},
                        std::optional<int> weight = std::nullopt);
   Awaitable co_acquire(const AcquireOptions& options, std::optional<int> weight = std::nullopt);
   Awaitable co_acquire(AcquireOptions&& options, std::optional<int> weight = std::nullopt) = delete;
 
-  /// These functions behave as those of ReentrantMutex.
-  bool is_held_by_this_thread() const;
-  int hold_count() const;
+  /// See ReentrantLock.
+  [[nodiscard]] bool is_held_by_this_thread() const;
+  /// Returns how many times the calling thread holds: its lock() calls and the Holds acquired on
+  /// its behalf. Returns 0 if it does not hold, or if the hold was lost. Does not block; sends
+  /// nothing.
+  [[nodiscard]] int hold_count() const;
 
-  /// Returns the holder, the contenders that have passed the gate, and the contenders at the gate.
-  /// The order is that in which they would be served at this moment. Blocks and throws as
-  /// ReentrantMutex::participants() does.
-  std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+  /// See QueuedLock.
+  [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] std::optional<std::size_t> queue_position(
+      std::optional<Owner> owner = std::nullopt, Deadline deadline = Deadline::never()) const;
 
-  const std::string& path() const noexcept;
+  [[nodiscard]] const std::string& path() const noexcept;
 
  private:
   bool lock_until(Deadline deadline, std::stop_token stop);
 
-  PriorityOptions options_;
+  const int weight_;
+  const int ageing_;  ///< 0: strictly by weight
   std::shared_ptr<detail::LockHandle> lock_handle_;
 };
 

@@ -12,6 +12,7 @@
 #include "zklock/composite_hold.h"
 #include "zklock/composite_mutex.h"
 #include "zklock/lock_event.h"
+#include "zklock/lock_options.h"
 #include "zklock/reentrant_mutex.h"
 
 namespace zklock {
@@ -25,32 +26,33 @@ namespace zklock {
 /// only, not by the majority.
 using QuorumHold = CompositeHold;
 
-/// Options of a QuorumMutex. Every member has a default.
+/// Options of a QuorumMutex. Every member has a default. LockOptions explains the types.
 ///
 /// Thread-safety: a value.
 struct QuorumOptions {
-  OnNodeLost on_node_lost = OnNodeLost::queue_again;
-
   /// How long a call waits for an ensemble that is out of reach before it skips that ensemble. An
   /// ensemble is out of reach if its client is not connected, or its quorum does not answer. Close
   /// to the deadline of the call the time is shorter, so that each ensemble gets its share. If the
   /// ensemble is reachable and its lock is held, the call waits until its deadline.
   std::chrono::milliseconds ensemble_timeout{2'000};
 
-  /// As MutexOptions::listener. It gets the events of each ensemble, also of one that was skipped
+  /// See LockOptions.
+  OnNodeLost on_node_lost = OnNodeLost::queue_again;
+
+  /// See LockOptions. The listener gets the events of each ensemble, also of one that was skipped
   /// and is tried again. LockEvent::part_index is the index of the client. It gets no events of the
-  /// whole; CompositeHold::lost() reports the loss of the whole.
+  /// whole; CompositeHold::loss_token() reports the loss of the whole.
   LockListener listener = {};
 
-  /// As MutexOptions::executor. Default: the executor of the first client.
+  /// See LockOptions. Default: the executor of the first client.
   Executor executor = {};
 
-  /// As in MutexOptions. The time counts from the grant of the whole.
+  /// See LockOptions. The maximum hold time counts from the grant of the whole.
   std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
   std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
 
-  /// As MutexOptions::lock_delay, for each ensemble by itself. A call acquires the ensembles one
-  /// after the other, so the delays of several lost holds add up.
+  /// See ExclusiveOptions::lock_delay; for each ensemble by itself. A call acquires the ensembles
+  /// one after the other, so the delays of several lost holds add up.
   std::chrono::milliseconds lock_delay{0};
 };
 
@@ -83,7 +85,7 @@ struct QuorumOptions {
 /// Source: the Redlock algorithm (redis.io, "Distributed Locks with Redis"). Unlike Redlock, this
 /// class does not rely on wall clocks, and each ensemble has a fair queue.
 ///
-/// If too many ensembles fail, acquiring functions throw what ReentrantMutex throws. The code is
+/// If too many ensembles fail, an acquiring call throws an Error of AcquiringLock. The code is
 /// that of the first failure, and the text names each ensemble. If too many are only out of reach,
 /// the error is not_connected. A call with a deadline throws it when the deadline has passed. Until
 /// then it releases its parts and tries all ensembles again. A call without a deadline throws it
@@ -100,11 +102,11 @@ class QuorumMutex : public CompositeMutex {
   /// three do.
   /// REQUIRES: the clients are connected to different ensembles. This is not checked.
   /// Throws: Error(invalid_option) if there is no client, one client occurs twice, or an option is
-  /// outside its range. Error(invalid_path) as ReentrantMutex. Error(forked). Error(closed) if no
+  /// outside its range. Error(invalid_path | forked). Error(closed) if no
   /// majority of the clients is open.
-  QuorumMutex(const Clients& clients, std::string path, QuorumOptions options = {});
+  QuorumMutex(const Clients& clients, std::string path, const QuorumOptions& options = {});
 
-  const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
   std::string path_;

@@ -25,9 +25,9 @@ struct ReleaseRequestOptions {
 
 /// Asks a contender of the lock at `path` to release it, and waits until its znode is deleted.
 ///
-/// Creates an ephemeral znode "revoke-<number>" beside the contender's znode. Deletes it in the
-/// background when the call returns or throws, or at the latest when the caller's session ends. The
-/// lock znodes themselves are not changed.
+/// Creates an ephemeral znode "release-request-<number>" beside the contender's znode. Deletes it
+/// in the background when the call returns or throws, or at the latest when the caller's session
+/// ends. The lock znodes themselves are not changed.
 ///
 /// Returns true when the contender's znode is deleted, or if there is no contender to ask. Returns
 /// false if the deadline passed first. The request is then withdrawn, but the contender may have
@@ -41,12 +41,12 @@ struct ReleaseRequestOptions {
 /// ClientOptions::connection_timeout, and the deadline had not passed before that. The code no_auth
 /// means that the ACL of the lock's path does not permit this client to create children.
 ///
-/// A holder receives LockEvent::release_requested, and its Hold::release_requested() is stopped.
-/// For a leader, Leadership::release_requested() is stopped. The program decides whether to
-/// release. With `force` the library decides: the hold turns lost and its lost() token is stopped.
-/// Then the holder's own client deletes the znode. If several calls ask one contender and one of
-/// them forces, it is forced. A contender that does not hold yet receives the request when it
-/// holds.
+/// A holder receives LockEvent::release_requested, and its Hold::release_request_token() is
+/// stopped. For a leader, Leadership::release_request_token() is stopped. The program decides
+/// whether to release. With `force` the library decides: the hold turns lost and its loss_token()
+/// is stopped. Then the holder's own client deletes the znode. If several calls ask one contender
+/// and one of them forces, it is forced. A contender that does not hold yet receives the request
+/// when it holds.
 ///
 /// A holder watches for the request from the first tick of its client after the grant. There are 20
 /// ticks in a session timeout. Holds that end before their first tick cost no request for this.
@@ -68,6 +68,7 @@ struct ReleaseRequestOptions {
 /// Source: org.apache.curator.framework.recipes.locks.Revoker.
 ///
 /// Thread-safety: any thread.
-bool request_release(Client& client, std::string path, ReleaseRequestOptions options = {});
+[[nodiscard]] bool request_release(Client& client, std::string path,
+                                   ReleaseRequestOptions options = {});
 
 }  // namespace zklock

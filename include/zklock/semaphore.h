@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <future>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "zklock/acquire_options.h"
@@ -12,7 +16,8 @@
 #include "zklock/client.h"
 #include "zklock/deadline.h"
 #include "zklock/hold.h"
-#include "zklock/mutex_options.h"
+#include "zklock/lock_options.h"
+#include "zklock/owner.h"
 #include "zklock/participant.h"
 
 namespace zklock {
@@ -64,18 +69,26 @@ struct SharedCount {
 /// ACL does not permit the client to read or to create the znode, its contenders get
 /// Error(no_auth).
 ///
-/// Permits can have a maximum hold time, by MutexOptions::max_hold or AcquireOptions::max_hold.
+/// Permits can have a maximum hold time, by LockOptions::max_hold or AcquireOptions::max_hold.
 /// When it ends, the permits are lost, and the next contender can be granted them. The listener
 /// gets LockEvent `expiring` before the end, and `expired` at the end. Hold::state() then returns
 /// `lost`. The release of an expired Permit does nothing; it does not affect a later holder.
 ///
-/// The acquiring functions throw what those of ReentrantMutex throw, except lock_lost. They also
-/// throw Error(settings_mismatch | bad_data), see above. A request for less than one permit, or for
-/// more than a fixed count, sends nothing and throws Error(invalid_option).
+/// The class meets AcquiringLock and QueuedLock, which state the contracts of its members; see
+/// lock_concepts.h. These differ:
+/// - The owner in AcquireOptions does not nest. It is only written into the znode, for people to
+///   read.
+/// - No call throws lock_lost or would_deadlock.
+/// - A call throws settings_mismatch or bad_data, see above.
+/// - A request for less than one permit, or for more than a fixed count, sends nothing and throws
+///   invalid_option.
+/// - Participant::holds is true for the contenders that have their permits. After a shared count
+///   was lowered, it is true for those that fit the new count.
+/// - With a shared count, participants() takes one round trip more, and throws bad_data, too.
 ///
 /// A request for more than a shared count is no error, because the count may be raised. The call
-/// waits for that, and the contenders behind it wait too. A blocking call is a Boost.Thread
-/// interruption point.
+/// waits for that, and the contenders behind it wait too. Objects cannot be moved; see
+/// ReentrantMutex for containers.
 ///
 /// Cost: if no contender waits, an acquire takes one round trip, of two requests with a fixed count
 /// and three with a shared one. A waiting contender watches the nearest contenders ahead of it, at
@@ -90,45 +103,55 @@ struct SharedCount {
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class Semaphore {
  public:
-  /// Makes a semaphore with a fixed count of `permits`. Sends nothing; does not block.
-  /// Throws: Error(invalid_option) for less than one permit, and for a lock delay,
-  /// max_local_handoffs or keep_idle_for in `options`. Error(invalid_path | closed | forked).
-  Semaphore(Client& client, std::string path, int permits, MutexOptions options = {});
-  /// Makes a semaphore with a shared count. Sends nothing; does not block.
-  /// Throws: Error(invalid_option) for an initial count below 0. Otherwise as the constructor with
-  /// a fixed count.
-  Semaphore(Client& client, std::string path, SharedCount permits, MutexOptions options = {});
+  /// Makes a semaphore with a fixed count of `permits`. See QueuedLock.
+  /// Throws: also Error(invalid_option) for less than one permit.
+  Semaphore(Client& client, std::string path, int permits, const LockOptions& options = {});
+  /// Makes a semaphore with a shared count. See QueuedLock.
+  /// Throws: also Error(invalid_option) for an initial count below 0.
+  Semaphore(Client& client, std::string path, SharedCount permits, const LockOptions& options = {});
   Semaphore(const Semaphore&) = delete;
   Semaphore& operator=(const Semaphore&) = delete;
   ~Semaphore();
 
-  /// Blocks until `permits` permits are granted, and returns them. Returns an empty Permit if the
-  /// deadline passed or a stop was requested. The owner in `options` is only written into the
-  /// znode, for people to read.
-  Permit acquire(int permits = 1, AcquireOptions options = {});
+  /// See AcquiringLock. A grant has all `permits` permits.
+  Permit acquire(AcquireOptions options = {}, int permits = 1);
+  template <DeadlineLike D>
+  Permit acquire(D deadline, int permits = 1) {
+    return acquire({.deadline = deadline}, permits);
+  }
+  Permit acquire(int permits) { return acquire({}, permits); }
+  void async_acquire(AcquireOptions options, int permits, AcquireHandler handler);
+  void async_acquire(AcquireOptions options, AcquireHandler handler) {
+    async_acquire(std::move(options), 1, std::move(handler));
+  }
+  template <std::convertible_to<AcquireHandler> H>
+  void async_acquire(H handler) {
+    async_acquire({}, AcquireHandler(std::move(handler)));
+  }
+  [[nodiscard]] std::future<Permit> async_acquire(AcquireOptions options = {}, int permits = 1);
+  [[nodiscard]] std::future<Permit> async_acquire(int permits) {
+    return async_acquire({}, permits);
+  }
+  Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {},
+                       int permits = 1);
+  Awaitable co_acquire(int permits) { return co_acquire(Deadline::never(), {}, permits); }
+  Awaitable co_acquire(const AcquireOptions& options, int permits = 1);
+  Awaitable co_acquire(AcquireOptions&& options, int permits = 1) = delete;
+
   /// Makes one attempt, without waiting behind other contenders. Returns an empty Permit if too few
-  /// permits are free.
+  /// permits are free. Blocks for the round trips of that attempt. Throws what acquire() throws.
   Permit try_acquire(int permits = 1);
 
-  /// See ReentrantMutex::async_acquire() and ReentrantMutex::co_acquire().
-  void async_acquire(int permits, AcquireOptions options, AcquireHandler handler);
-  std::future<Permit> async_acquire(int permits = 1, AcquireOptions options = {});
-  Awaitable co_acquire(int permits = 1, Deadline deadline = Deadline::never(),
-                       std::stop_token stop = {});
-  Awaitable co_acquire(int permits, const AcquireOptions& options);
-  Awaitable co_acquire(int permits, AcquireOptions&& options) = delete;
-
-  /// Returns all contenders, in the order of the queue. Participant::holds is true for those that
-  /// have their permits. After a shared count was lowered, it is true for those that fit the new
-  /// count. A shared count takes one round trip more than ReentrantMutex::participants().
-  /// Throws: as ReentrantMutex::participants(). With a shared count also Error(bad_data).
-  std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+  /// See QueuedLock.
+  [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] std::optional<std::size_t> queue_position(
+      std::optional<Owner> owner = std::nullopt, Deadline deadline = Deadline::never()) const;
 
   /// Returns the number of permits that no contender holds or waits for, at least 0. Returns 0
   /// while a mutex on this path is held or waited for. The result may be out of date at the return.
   /// Blocks for two round trips with a fixed count, for three with a shared one.
-  /// Throws: as participants().
-  int available_permits(Deadline deadline = Deadline::never()) const;
+  /// Throws what participants() throws.
+  [[nodiscard]] int available_permits(Deadline deadline = Deadline::never()) const;
 
   /// Returns the permit count. If it is fixed, the call does not block and throws nothing.
   ///
@@ -138,7 +161,7 @@ class Semaphore {
   /// single attempt. The call is a Boost.Thread interruption point.
   /// Throws: Error(bad_data | no_auth | auth_failed | not_connected | closed | forked |
   /// server_error).
-  int permits(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] int permits(Deadline deadline = Deadline::never()) const;
 
   /// Sets the shared count to `permits`, and creates its znode if necessary. If two changes are
   /// concurrent, the later one remains. Blocks as permits() does.
@@ -161,12 +184,12 @@ class Semaphore {
   /// Adds `change`, which may be negative, to the shared count. Returns the new count. Concurrent
   /// changes are all applied. Blocks as permits() does. After outcome_unknown, read permits()
   /// before another attempt.
-  /// Throws: as set_permits(). Error(invalid_option) also if the sum is below 0 or above
+  /// Throws what set_permits() throws. Error(invalid_option) also if the sum is below 0 or above
   /// 2147483647. Error(bad_data).
   /// Source: org.redisson.api.RSemaphore.addPermits, SharedCount.trySetCount.
   int add_permits(int change, Deadline deadline = Deadline::never());
 
-  const std::string& path() const noexcept;
+  [[nodiscard]] const std::string& path() const noexcept;
 
  private:
   void check_shared(const char* operation) const;

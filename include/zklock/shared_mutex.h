@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <future>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "zklock/acquire_options.h"
@@ -12,7 +16,8 @@
 #include "zklock/client.h"
 #include "zklock/deadline.h"
 #include "zklock/hold.h"
-#include "zklock/mutex_options.h"
+#include "zklock/lock_options.h"
+#include "zklock/owner.h"
 #include "zklock/participant.h"
 
 namespace zklock {
@@ -56,87 +61,103 @@ class LockHandle;
 /// Source: java.util.concurrent.locks.ReentrantReadWriteLock.
 /// Source: "ZooKeeper Recipes: Shared Locks".
 ///
-/// The class meets the requirements of std::unique_lock, std::shared_lock, boost::shared_lock and
-/// similar guards. A blocking call is a Boost.Thread interruption point. The acquiring functions
-/// throw what those of ReentrantMutex throw, also would_deadlock. Everything that is not stated
-/// here is as in ReentrantMutex.
+/// The class meets AcquiringLock, ReentrantLock and QueuedLock, which state the contracts of its
+/// members; see lock_concepts.h. Each contract holds for the functions with `_shared`, too: they
+/// acquire and release the lock to read. std::shared_lock and boost::shared_lock work. Objects
+/// cannot be moved; see ReentrantMutex for containers.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class SharedMutex {
  public:
-  /// Makes a lock on `path`. Sends nothing; does not block.
-  /// Throws: Error(invalid_option) for max_local_handoffs or keep_idle_for in `options`. Otherwise
-  /// as the constructor of ReentrantMutex.
-  SharedMutex(Client& client, std::string path, MutexOptions options = {});
+  /// Makes a lock on `path`. See QueuedLock.
+  SharedMutex(Client& client, std::string path, const ExclusiveOptions& options = {});
   SharedMutex(const SharedMutex&) = delete;
   SharedMutex& operator=(const SharedMutex&) = delete;
   ~SharedMutex();
 
-  /// Acquires the lock to write, exclusively. If the lock is free, lock() sends two pipelined
-  /// requests and blocks for one round trip.
+  /// Acquire and release the lock to write, exclusively. See TimedLock. If the lock is free, lock()
+  /// sends two pipelined requests and blocks for one round trip. unlock() does not affect
+  /// lock_shared() calls of the thread.
   void lock();
-  bool try_lock();
+  [[nodiscard]] bool try_lock();
   template <DurationLike D>
-  bool try_lock_for(D timeout) {
+  [[nodiscard]] bool try_lock_for(D timeout) {
     return lock_until(Access::exclusive, Deadline(timeout), {});
   }
   template <TimePointLike T>
-  bool try_lock_until(T at) {
+  [[nodiscard]] bool try_lock_until(T at) {
     return lock_until(Access::exclusive, Deadline(at), {});
   }
-  /// Blocks as lock() does. Returns false if `stop` was requested; then the call has left the
-  /// queue.
-  bool lock(std::stop_token stop);
-  /// Undoes one lock() of the calling thread. Does not block. After a loss it reports no error.
-  /// Throws: Error(not_owner) if the calling thread has no lock() to undo; its lock_shared() calls
-  /// are not affected. Error(forked).
+  [[nodiscard]] bool lock(std::stop_token stop);
   void unlock();
 
-  /// Acquires the lock to read, together with other readers.
+  /// Acquire and release the lock to read, together with other readers. See TimedLock.
   void lock_shared();
-  bool try_lock_shared();
+  [[nodiscard]] bool try_lock_shared();
   template <DurationLike D>
-  bool try_lock_shared_for(D timeout) {
+  [[nodiscard]] bool try_lock_shared_for(D timeout) {
     return lock_until(Access::shared, Deadline(timeout), {});
   }
   template <TimePointLike T>
-  bool try_lock_shared_until(T at) {
+  [[nodiscard]] bool try_lock_shared_until(T at) {
     return lock_until(Access::shared, Deadline(at), {});
   }
-  bool lock_shared(std::stop_token stop);
-  /// Undoes one lock_shared() of the calling thread; otherwise as unlock().
+  [[nodiscard]] bool lock_shared(std::stop_token stop);
   void unlock_shared();
 
-  /// Acquire the lock to write. See ReentrantMutex::acquire(), async_acquire() and co_acquire().
+  /// Acquire the lock to write. See AcquiringLock.
   Hold acquire(AcquireOptions options = {});
+  template <DeadlineLike D>
+  Hold acquire(D deadline) {
+    return acquire({.deadline = deadline});
+  }
   void async_acquire(AcquireOptions options, AcquireHandler handler);
-  std::future<Hold> async_acquire(AcquireOptions options = {});
+  template <std::convertible_to<AcquireHandler> H>
+  void async_acquire(H handler) {
+    async_acquire({}, AcquireHandler(std::move(handler)));
+  }
+  [[nodiscard]] std::future<Hold> async_acquire(AcquireOptions options = {});
   Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {});
   Awaitable co_acquire(const AcquireOptions& options);
   Awaitable co_acquire(AcquireOptions&& options) = delete;
 
-  /// Acquire the lock to read. See ReentrantMutex::acquire(), async_acquire() and co_acquire().
+  /// Acquire the lock to read. See AcquiringLock.
   Hold acquire_shared(AcquireOptions options = {});
+  template <DeadlineLike D>
+  Hold acquire_shared(D deadline) {
+    return acquire_shared({.deadline = deadline});
+  }
   void async_acquire_shared(AcquireOptions options, AcquireHandler handler);
-  std::future<Hold> async_acquire_shared(AcquireOptions options = {});
+  template <std::convertible_to<AcquireHandler> H>
+  void async_acquire_shared(H handler) {
+    async_acquire_shared({}, AcquireHandler(std::move(handler)));
+  }
+  [[nodiscard]] std::future<Hold> async_acquire_shared(AcquireOptions options = {});
   Awaitable co_acquire_shared(Deadline deadline = Deadline::never(), std::stop_token stop = {});
   Awaitable co_acquire_shared(const AcquireOptions& options);
   Awaitable co_acquire_shared(AcquireOptions&& options) = delete;
 
+  /// Returns whether the calling thread holds to write or to read, with a valid lease. Does not
+  /// block; sends nothing.
+  [[nodiscard]] bool is_held_by_this_thread() const { return write_count() + read_count() > 0; }
+
   /// Return how many times the calling thread holds to write, and to read: its lock() or
   /// lock_shared() calls and the Holds on its behalf. Return 0 if it does not hold, or if the hold
   /// was lost. Do not block; send nothing.
-  int write_count() const;
-  int read_count() const;
+  [[nodiscard]] int write_count() const;
+  [[nodiscard]] int read_count() const;
 
-  /// Returns all contenders in the order of the queue. Participant::access distinguishes writers
-  /// from readers. See ReentrantMutex::participants().
-  std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
-  /// Return the writers, and the readers, in the order of the queue. See participants().
-  std::vector<Participant> writers(Deadline deadline = Deadline::never()) const;
-  std::vector<Participant> readers(Deadline deadline = Deadline::never()) const;
+  /// See QueuedLock. Participant::access distinguishes writers from readers.
+  [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] std::optional<std::size_t> queue_position(
+      std::optional<Owner> owner = std::nullopt, Deadline deadline = Deadline::never()) const;
 
-  const std::string& path() const noexcept;
+  /// Return the writers, and the readers, in the order of the queue. Block and throw as
+  /// participants() does.
+  [[nodiscard]] std::vector<Participant> writers(Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] std::vector<Participant> readers(Deadline deadline = Deadline::never()) const;
+
+  [[nodiscard]] const std::string& path() const noexcept;
 
  private:
   bool lock_until(Access access, Deadline deadline, std::stop_token stop);

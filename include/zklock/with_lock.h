@@ -14,12 +14,12 @@
 #include "zklock/error.h"
 #include "zklock/fencing_token.h"
 #include "zklock/hold.h"
-#include "zklock/mutex_options.h"
+#include "zklock/lock_options.h"
 #include "zklock/reentrant_mutex.h"
 
 namespace zklock {
 
-/// AcquireOutcome of with_lock().
+/// The outcome of with_lock().
 ///
 /// | outcome   | the function was run | meaning                                                   |
 /// |-----------|----------------------|-----------------------------------------------------------|
@@ -33,7 +33,7 @@ enum class LockOutcome { ran, not_run, lost };
 ///
 /// Thread-safety: a value.
 template <class Value>
-struct LockResult {
+struct [[nodiscard]] LockResult {
   LockOutcome outcome = LockOutcome::not_run;
   /// Token of the grant. Without a grant it is lower than every real token.
   FencingToken token = {};
@@ -44,25 +44,25 @@ struct LockResult {
 };
 
 /// A lock for one block: `const Hold hold = hold_lock(client, "/locks/report", {.deadline = 5s});`.
-/// Acquires the lock as ReentrantMutex::acquire() does: it returns, blocks and throws as the
-/// constructor of ReentrantMutex and acquire() do. Also throws Error(invalid_option) if
-/// MutexOptions::listener is set, because the mutex, and with it the listener, would end at once.
-/// For a listener, make a ReentrantMutex that outlives the hold.
+/// Makes a ReentrantMutex on `path` and acquires it. Returns, blocks and throws as an acquire() of
+/// AcquiringLock does; also throws what the constructor of ReentrantMutex throws. Also throws
+/// Error(invalid_option) if CohortOptions::listener is set, because the mutex, and with it the
+/// listener, would end at once. For a listener, make a ReentrantMutex that outlives the hold.
 inline Hold hold_lock(Client& client, std::string path, AcquireOptions options = {},
-                      MutexOptions mutex = {}) {
+                      const CohortOptions& mutex = {}) {
   if (mutex.listener) {
     throw Error(Errc::invalid_option, "lock", path,
                 "a listener needs a mutex that outlives the hold; create a ReentrantMutex");
   }
-  return ReentrantMutex(client, std::move(path), std::move(mutex)).acquire(std::move(options));
+  return ReentrantMutex(client, std::move(path), mutex).acquire(std::move(options));
 }
 
 /// Runs `function` under the lock of `path` and returns the outcome. Calls the function with the
-/// Hold (for its token and its lost()), or without arguments. Calls of one thread nest.
+/// Hold (for its token and its loss_token()), or without arguments. Calls of one thread nest.
 ///
 /// Blocks until the lock is granted, at most until options.deadline, and while the function runs.
-/// The function is not interrupted when the lock is lost. It can watch hold.lost().
-/// Throws: what ReentrantMutex::acquire() throws; what the function throws, after the lock was
+/// The function is not interrupted when the lock is lost. It can watch hold.loss_token().
+/// Throws: what hold_lock() throws; what the function throws, after the lock was
 /// released.
 /// Source: Kazoo's Lock in a `with` block, which does not report whether the lock was lost.
 template <class Function>
@@ -88,8 +88,14 @@ auto with_lock(Client& client, std::string path, AcquireOptions options, Functio
   } else {
     result.value.emplace(call(hold));
   }
-  result.outcome = hold.state() == HoldState::lost ? LockOutcome::lost : LockOutcome::ran;
+  result.outcome = hold.is_valid() ? LockOutcome::ran : LockOutcome::lost;
   return result;
+}
+/// Does the same without a deadline.
+template <class Function>
+requires std::invocable<Function, const Hold&> || std::invocable<Function>
+auto with_lock(Client& client, std::string path, Function&& function) {
+  return with_lock(client, std::move(path), {}, std::forward<Function>(function));
 }
 
 }  // namespace zklock

@@ -17,8 +17,8 @@ namespace zklock::bench {
 namespace {
 
 /// Sets the options that a measure needs; no other function does.
-MutexOptions options_for(const Params& params) {
-  MutexOptions options;
+CohortOptions options_for(const Params& params) {
+  CohortOptions options;
   if (params.has("max_local_handoffs")) {
     options.max_local_handoffs = static_cast<int>(params.number("max_local_handoffs"));
   }
@@ -31,7 +31,7 @@ MutexOptions options_for(const Params& params) {
 
 class ZklockLock final : public Lock {
  public:
-  ZklockLock(Client& client, const std::string& path, MutexOptions options)
+  ZklockLock(Client& client, const std::string& path, CohortOptions options)
       : mutex_(client, path, std::move(options)) {}
 
   void lock() override { mutex_.lock(); }
@@ -100,7 +100,7 @@ class ZklockSession final : public Session {
   }
 
   Client client_;
-  const MutexOptions mutex_options_;
+  const CohortOptions mutex_options_;
   std::map<std::string, std::unique_ptr<ReentrantMutex>> mutexes_;
 };
 

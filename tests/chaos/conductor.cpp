@@ -170,7 +170,7 @@ Report Conductor::sum_up() {
   report.grants = history.grants.size();
   for (const Grant& grant : history.grants) {
     ++report.grants_by_lock[kCourse.at(grant.lock).path];
-    if (grant.token.turn != 0) ++report.local_grants;
+    if (grant.token.grant_index != 0) ++report.local_grants;
     if (grant.end == End::lost) ++report.losses;
   }
   report.violations = check(history);

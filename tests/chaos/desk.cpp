@@ -166,7 +166,7 @@ void Desk::handle(Caller& caller, const std::string& line) {
     }
     case 'L': {
       LossNotice notice;
-      in >> notice.lock >> notice.owner >> notice.token.zxid >> notice.token.turn;
+      in >> notice.lock >> notice.owner >> notice.token.zxid >> notice.token.grant_index;
       history_.notices.push_back(notice);
       return;
     }
@@ -197,7 +197,8 @@ void Desk::handle_grant(const std::string& rest) {
   Grant grant;
   bool is_long = false;
   in >> grant.id >> grant.lock >> grant.weight >> grant.owner >> grant.token.zxid >>
-      grant.token.turn >> grant.call >> grant.first >> grant.session >> grant.listened >> is_long;
+      grant.token.grant_index >> grant.call >> grant.first >> grant.session >> grant.listened >>
+      is_long;
   if (is_long) long_.insert(grant.id);
   sessions_[static_cast<unsigned>(grant.id >> 56U)] = grant.session;
   open_[grant.id] = history_.grants.size();
@@ -231,7 +232,7 @@ bool Desk::handle_visit(const std::string& rest) {
   GrantId id = 0;
   Visit visit;
   bool late = false;
-  in >> id >> visit.lock >> visit.token.zxid >> visit.token.turn >> visit.reading >> late;
+  in >> id >> visit.lock >> visit.token.zxid >> visit.token.grant_index >> visit.reading >> late;
   Resource& resource = resources_.at(visit.lock);
   visit.accepted = visit.reading ? resource.read(visit.token) : resource.write(visit.token);
   if (!visit.accepted) ++(late ? refusals_.late : refusals_.unaware);

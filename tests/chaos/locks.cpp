@@ -43,8 +43,8 @@ bool Locks::loss_heard(std::size_t lock, const Owner& owner, const FencingToken&
   return losses_.contains({lock, owner, token});
 }
 
-MutexOptions Locks::options_of(std::size_t lock) {
-  MutexOptions options;
+LockOptions Locks::options_of(std::size_t lock) {
+  LockOptions options;
   options.listener = [this, lock](const LockEvent& event) {
     if (event.kind == LockEvent::Kind::lost) hear_of_loss(lock, event);
   };
@@ -54,7 +54,7 @@ MutexOptions Locks::options_of(std::size_t lock) {
 void Locks::hear_of_loss(std::size_t lock, const LockEvent& event) {
   std::ostringstream line;
   line << "L " << lock << ' ' << std::hash<Owner>{}(event.owner) << ' ' << event.token.zxid << ' '
-       << event.token.turn;
+       << event.token.grant_index;
   link_.tell(line.str());
   const std::lock_guard guard(mutex_);
   losses_.emplace(lock, event.owner, event.token);
@@ -63,20 +63,22 @@ void Locks::hear_of_loss(std::size_t lock, const LockEvent& event) {
 Locks::Any Locks::make(Client& client, std::size_t lock) {
   const Site& site = kCourse.at(lock);
   const std::string path = site.path;
-  MutexOptions options = options_of(lock);
+  const LockOptions options = options_of(lock);
+  CohortOptions shared = options;
   switch (site.kind) {
     case Kind::mutex: return std::make_unique<ReentrantMutex>(client, path, options);
     case Kind::kept:
-      options.keep_idle_for = std::chrono::milliseconds(200);
-      options.max_local_handoffs = 8;
-      return std::make_unique<ReentrantMutex>(client, path, options);
+      shared.keep_idle_for = std::chrono::milliseconds(200);
+      shared.max_local_handoffs = 8;
+      return std::make_unique<ReentrantMutex>(client, path, shared);
     case Kind::batched:
-      options.max_local_handoffs = 4;
-      return std::make_unique<ReentrantMutex>(client, path, options);
+      shared.max_local_handoffs = 4;
+      return std::make_unique<ReentrantMutex>(client, path, shared);
     case Kind::shared: return std::make_unique<SharedMutex>(client, path, options);
     case Kind::semaphore: return std::make_unique<Semaphore>(client, path, site.capacity, options);
     case Kind::priority:
-      return std::make_unique<PriorityMutex>(client, path, PriorityOptions{.mutex = options});
+      return std::make_unique<PriorityMutex>(client, path,
+                                             PriorityOptions{.listener = options.listener});
     case Kind::latch: return std::monostate();
   }
   return std::monostate();

@@ -48,7 +48,7 @@ class Locks {
   using Loss = std::tuple<std::size_t, Owner, FencingToken>;
 
   Any make(Client& client, std::size_t lock);
-  MutexOptions options_of(std::size_t lock);
+  LockOptions options_of(std::size_t lock);
   void hear_of_loss(std::size_t lock, const LockEvent& event);
 
   Client& client_;

@@ -69,7 +69,7 @@ milliseconds almost_a_session(const Ensemble& ensemble, const PlannedFault& plan
 // Asks the hold until it is lost. Visits the resource meanwhile, as the clients do.
 void watch_until_lost(const Hold& hold, Grant& grant, Desk& desk) {
   std::atomic<int> told{0};
-  const std::stop_callback on_loss(hold.lost(), [&told] { ++told; });
+  const std::stop_callback on_loss(hold.loss_token(), [&told] { ++told; });
   const auto is_lost = [&] {
     const Nanos before = now();
     if (hold.state() == HoldState::lost) return true;

@@ -97,7 +97,7 @@ void Stays::visit() {
 std::string Stays::visit_line(bool late) const {
   std::ostringstream line;
   line << "W " << id_ << ' ' << standing_->lock << ' ' << standing_->token.zxid << ' '
-       << standing_->token.turn << ' ' << standing_->reading << ' ' << late;
+       << standing_->token.grant_index << ' ' << standing_->reading << ' ' << late;
   return line.str();
 }
 
@@ -105,8 +105,8 @@ void Stays::report_grant(bool is_long) {
   std::ostringstream line;
   line << "G " << id_ << ' ' << standing_->lock << ' ' << standing_->weight << ' '
        << std::hash<Owner>{}(standing_->owner) << ' ' << standing_->token.zxid << ' '
-       << standing_->token.turn << ' ' << standing_->call << ' ' << first_ << ' ' << session_ << ' '
-       << static_cast<bool>(standing_->loss_heard) << ' ' << is_long;
+       << standing_->token.grant_index << ' ' << standing_->call << ' ' << first_ << ' ' << session_
+       << ' ' << static_cast<bool>(standing_->loss_heard) << ' ' << is_long;
   link_.tell(line.str());
 }
 

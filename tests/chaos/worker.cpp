@@ -151,7 +151,7 @@ void Worker::use_shared(std::size_t lock) {
 void Worker::use_semaphore(std::size_t lock) {
   const int permits = 1 + static_cast<int>(below(3));
   const Nanos call = now();
-  hold(locks_.semaphore(lock).acquire(permits, in_time()), lock, call, permits);
+  hold(locks_.semaphore(lock).acquire(in_time(), permits), lock, call, permits);
 }
 
 void Worker::use_priority(std::size_t lock) {
@@ -164,7 +164,7 @@ void Worker::stand_for_office(std::size_t lock) {
   LeaderLatch latch(client_, kCourse.at(lock).path);
   const Nanos call = now();
   latch.start();
-  if (latch.await(kDeadline, ending_)) lead(latch.leadership(), owner, lock, call);
+  if (latch.wait_until_leader(kDeadline, ending_)) lead(latch.leadership(), owner, lock, call);
 }
 
 void Worker::be_elected(std::size_t lock) {
@@ -172,12 +172,11 @@ void Worker::be_elected(std::size_t lock) {
   std::promise<void> done;
   const Nanos call = now();
   bool led = false;
-  LeaderElection election(client_, kCourse.at(lock).path,
+  LeaderElection election(client_, kCourse.at(lock).path, {.auto_requeue = false},
                           [&](Leadership& leadership) {
                             lead(leadership, owner, lock, call);
                             if (!std::exchange(led, true)) done.set_value();
-                          },
-                          {.auto_requeue = false});
+                          });
   election.start();
   // Without a server the election contends on. The worker stops waiting at this deadline.
   const auto until = std::chrono::steady_clock::now() + kDeadline;
@@ -272,7 +271,7 @@ bool Worker::hold(const Hold& hold, std::size_t lock, Nanos call, int weight) {
                     .token = hold.token(),
                     .owner = hold.owner(),
                     .state = [&hold] { return hold.state(); },
-                    .lost = hold.lost(),
+                    .lost = hold.loss_token(),
                     .reading = kind == Kind::shared && weight < kAll,
                     .fenced = kind != Kind::semaphore};
   // A downgraded grant has one token for both holds, so its loss is reported once.
@@ -292,7 +291,7 @@ bool Worker::lead(const Leadership& leadership, const Owner& owner, std::size_t 
                           .token = leadership.token(),
                           .owner = owner,
                           .state = [&leadership] { return leadership.state(); },
-                          .lost = leadership.ended()};
+                          .lost = leadership.end_token()};
   return stays_.stay(standing, some_time() + 20ms);
 }
 

@@ -187,7 +187,7 @@ TEST_F(Async, BlockedHandler_DelaysNoHeartbeatsAndNoOtherLocks) {
   const auto later = LeaseClock::now() + 2 * client->session_timeout();
   EXPECT_TRUE(eventually([&] { return LeaseClock::now() > later; }, kPatience));
   EXPECT_TRUE(eventually([&] { return other_hold.valid_until() > later; }, kPatience));
-  EXPECT_FALSE(other_hold.lost().stop_requested());
+  EXPECT_FALSE(other_hold.loss_token().stop_requested());
   auto callback = acquire(third);
   EXPECT_TRUE(static_cast<bool>(get(callback).hold));
   EXPECT_FALSE(is_free());  // the blocked handler still has its own hold
@@ -337,8 +337,8 @@ TEST_F(Async, InvalidArguments_AreReportedAsAsyncErrors) {
   const AcquireOptions bad{.max_hold = 0ms};
   const auto refused = std::optional(Errc::invalid_option);
   EXPECT_EQ(handed<AcquireHandler>([&](auto h) { mutex_.async_acquire(bad, h); }), refused);
-  EXPECT_EQ(handed<AcquireHandler>([&](auto h) { semaphore.async_acquire(4, {}, h); }), refused);
-  EXPECT_EQ(handed<AcquireHandler>([&](auto h) { weighted.async_acquire({}, h, 11); }), refused);
+  EXPECT_EQ(handed<AcquireHandler>([&](auto h) { semaphore.async_acquire({}, 4, h); }), refused);
+  EXPECT_EQ(handed<AcquireHandler>([&](auto h) { weighted.async_acquire({}, 11, h); }), refused);
   EXPECT_EQ(handed<CompositeHandler>([&](auto h) { several.async_acquire(bad, h); }), refused);
   auto of_mutex = mutex_.async_acquire(bad);
   EXPECT_EQ(error_of([&] { return get(of_mutex); }), refused);

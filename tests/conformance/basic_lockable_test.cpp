@@ -3,9 +3,13 @@
 #include <atomic>
 #include <chrono>
 #include <concepts>
+#include <deque>
+#include <exception>
 #include <future>
+#include <map>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -60,7 +64,7 @@ static_assert(!std::copy_constructible<Hold> && !std::is_copy_assignable_v<Hold>
 static_assert(noexcept(std::declval<Hold&>().release()));
 static_assert(noexcept(std::declval<const Hold&>().state()));
 static_assert(noexcept(std::declval<const Hold&>().token()));
-static_assert(noexcept(std::declval<const Hold&>().lost()));
+static_assert(noexcept(std::declval<const Hold&>().loss_token()));
 
 static_assert(std::regular<FencingToken> && std::totally_ordered<FencingToken>);
 static_assert(std::copyable<Owner> && std::totally_ordered<Owner>);
@@ -78,6 +82,10 @@ concept LockableUntilADuration = requires(M& m) {
 template <class M>
 concept AcquirableWithANumber = requires(M& m) {
   m.acquire({.deadline = 5});
+};
+template <class M>
+concept AcquirableForANumber = requires(M& m) {
+  m.acquire(5);
 };
 template <class M>
 concept LockableWhileConst = requires(const M& m) {
@@ -98,6 +106,7 @@ concept ConstructibleFromTemporaryClient = requires {
 static_assert(!LockableForANumber<ReentrantMutex>);
 static_assert(!LockableUntilADuration<ReentrantMutex>);
 static_assert(!AcquirableWithANumber<ReentrantMutex>);
+static_assert(!AcquirableForANumber<ReentrantMutex> && !AcquirableForANumber<SharedMutex>);
 static_assert(!LockableWhileConst<ReentrantMutex>);
 static_assert(!ConstructibleFromTemporaryClient<ReentrantMutex>);
 static_assert(!ComparableWithHold<Hold>);
@@ -193,6 +202,41 @@ TEST_F(Lockable, ScopedLockInOppositeOrders_DoesNotDeadlock) {
   EXPECT_EQ(overlaps, 0);
   EXPECT_TRUE(becomes_empty("/first"));
   EXPECT_TRUE(becomes_empty("/second"));
+}
+
+// Objects cannot be moved, like those of std::mutex. These containers do not move their elements.
+TEST_F(Lockable, ContainersOfMutexes_AreUsable) {
+  std::map<std::string, ReentrantMutex> by_path;
+  std::deque<Mutex> in_a_row;
+  for (const std::string path : {"/a", "/b"}) {
+    by_path.try_emplace(path, *client_, path);
+    in_a_row.emplace_back(*client_, path + "/below");
+  }
+  const std::scoped_lock all(by_path.at("/a"), by_path.at("/b"), in_a_row[0], in_a_row[1]);
+  EXPECT_TRUE(by_path.at("/b").is_held_by_this_thread());
+  EXPECT_TRUE(in_a_row[1].is_locked());
+}
+
+TEST_F(Lockable, DeadlineAlone_IsEnoughForAcquire) {
+  block();
+  EXPECT_FALSE(mutex_.acquire(50ms));
+  EXPECT_FALSE(mutex_.acquire(std::chrono::steady_clock::now() + 50ms));
+  EXPECT_FALSE(mutex_.acquire(Deadline::passed()));
+  unblock();
+  EXPECT_TRUE(mutex_.acquire(kPatience));
+
+  Semaphore semaphore(*client_, "/permits", 2);
+  const Permit both = semaphore.acquire(kPatience, 2);
+  EXPECT_EQ(both.permits(), 2);
+  EXPECT_FALSE(semaphore.acquire({.deadline = 50ms}));
+}
+
+TEST_F(Lockable, HandlerAlone_IsEnoughForAsyncAcquire) {
+  std::promise<bool> granted;
+  mutex_.async_acquire(
+      [&](const Hold& hold, const std::exception_ptr&) { granted.set_value(bool{hold}); });
+  auto result = granted.get_future();
+  EXPECT_TRUE(get(result));
 }
 
 TEST_F(Lockable, BoostUniqueLock_LocksAndUnlocks) {

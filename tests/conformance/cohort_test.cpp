@@ -64,7 +64,7 @@ TEST_F(LocalBatch, BusyThreadsOfAClient_OtherClientIsGrantedToo) {
   EXPECT_EQ(overlaps, 0);
   const auto all = tokens.all();
   expect_rising(all);
-  EXPECT_TRUE(std::ranges::any_of(all, [](const FencingToken& t) { return t.turn > 0; }));
+  EXPECT_TRUE(std::ranges::any_of(all, [](const FencingToken& t) { return t.grant_index > 0; }));
   EXPECT_TRUE(becomes_empty());
 }
 
@@ -199,7 +199,7 @@ TEST_F(KeepIdle, IdleZnodeIsDeleted_NextHoldHasANewZnode) {
   const std::string node = hold.node();
   hold.release();
   ASSERT_TRUE(eventually([&] { return is_kept(mutex); }, kPatience));
-  client->flush(kPatience);
+  ASSERT_TRUE(client->flush(kPatience));
   ASSERT_EQ(raw().delete_node(node), ZOK);
   EXPECT_TRUE(eventually(
       [&] {
@@ -242,7 +242,7 @@ ClientOptions nowhere() {
 
 TEST(LocalBatchOptions, OptionsOutOfRange_AreRefused) {
   Client client(nowhere());
-  const auto made = [&](MutexOptions options) {
+  const auto made = [&](const CohortOptions& options) {
     return error_of([&] { return ReentrantMutex(client, kPath, options).hold_count(); });
   };
   EXPECT_EQ(made({.max_local_handoffs = 1, .keep_idle_for = 0ms}), std::nullopt);
@@ -251,21 +251,6 @@ TEST(LocalBatchOptions, OptionsOutOfRange_AreRefused) {
   EXPECT_EQ(made({.max_local_handoffs = 0}), Errc::invalid_option);
   EXPECT_EQ(made({.max_local_handoffs = -1}), Errc::invalid_option);
   EXPECT_EQ(made({.keep_idle_for = -1ms}), Errc::invalid_option);
-}
-
-TEST(LocalBatchOptions, OtherLockTypes_RefuseTheOptions) {
-  Client client(nowhere());
-  for (const MutexOptions& options :
-       {MutexOptions{.max_local_handoffs = 2}, MutexOptions{.keep_idle_for = 1ms}}) {
-    const auto text = error_text_of([&] { return SharedMutex(client, kPath, options).path(); });
-    EXPECT_NE(text.find("for ReentrantMutex and Mutex only"), std::string::npos) << text;
-    const auto refused = [](const auto& call) { return error_of(call) == Errc::invalid_option; };
-    EXPECT_TRUE(refused([&] { return SharedMutex(client, kPath, options).path(); }));
-    EXPECT_TRUE(refused([&] { return Semaphore(client, kPath, 2, options).path(); }));
-    EXPECT_TRUE(refused([&] { return PriorityMutex(client, kPath, {.mutex = options}).path(); }));
-    EXPECT_TRUE(refused([&] { return MultiMutex(client, {kPath}, options).hold_count(); }));
-    EXPECT_FALSE(refused([&] { return Mutex(client, kPath, options).path(); }));
-  }
 }
 
 }  // namespace

@@ -140,8 +140,8 @@ Task<int> acquire_permits_in_every_form(Semaphore& semaphore) {
   const AcquireOptions options{.deadline = kPatience, .stop = stop.get_token()};
   int granted = 0;
   if (co_await semaphore.co_acquire()) ++granted;
-  if (co_await semaphore.co_acquire(2, kPatience, stop.get_token())) ++granted;
-  if (co_await semaphore.co_acquire(2, options)) ++granted;
+  if (co_await semaphore.co_acquire(kPatience, stop.get_token(), 2)) ++granted;
+  if (co_await semaphore.co_acquire(options, 2)) ++granted;
   co_return granted;
 }
 
@@ -198,10 +198,10 @@ concept TakesTemporaryOptions = requires(Lock& lock) {
   lock.co_acquire({.deadline = Deadline::never()});
 }
 || requires(Lock& lock) {
-  lock.co_acquire(1, AcquireOptions{.deadline = Deadline::never()});
+  lock.co_acquire(AcquireOptions{.deadline = Deadline::never()}, 1);
 }
 || requires(Lock& lock) {
-  lock.co_acquire(1, {.deadline = Deadline::never()});
+  lock.co_acquire({.deadline = Deadline::never()}, 1);
 }
 || requires(Lock& lock) {
   lock.co_acquire_shared(AcquireOptions{});

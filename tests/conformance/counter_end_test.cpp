@@ -91,7 +91,7 @@ TEST_F(SequenceEnd, SharedCount_SurvivesTheRecreationOfThePath) {
 
   const auto client = connect();
   Semaphore semaphore(*client, kPath, SharedCount{.initial = 9});
-  const Permit all = semaphore.acquire(3, {.deadline = kPatience});
+  const Permit all = semaphore.acquire({.deadline = kPatience}, 3);
   EXPECT_EQ(all.node(), kPath + "/permits-3-0000000001");
   EXPECT_GT(all.token(), before);
   EXPECT_FALSE(semaphore.try_acquire());

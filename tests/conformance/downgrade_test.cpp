@@ -146,12 +146,12 @@ TEST_F(DowngradeTest, ZnodeOfTheReaderIsDeleted_HoldIsLost) {
   ASSERT_TRUE(eventually(
       [&] {
         return request_release(*other_, kPath, {.deadline = 10ms}) ||
-               held.reading.release_requested().stop_requested();
+               held.reading.release_request_token().stop_requested();
       },
       kPatience));
   const Hold reading = downgraded(std::move(held));
   std::atomic<int> told{0};
-  const std::stop_callback on_loss(reading.lost(), [&] { ++told; });
+  const std::stop_callback on_loss(reading.loss_token(), [&] { ++told; });
   EXPECT_EQ(reading.state(), HoldState::held);
   ASSERT_EQ(raw().delete_node(reading.node()), ZOK);
   EXPECT_TRUE(eventually([&] { return told == 1; }, kPatience));
@@ -187,7 +187,7 @@ TEST_F(DowngradeTest, ReleaseRequestedFromWriter_WaitsForTheReader) {
   Both held = both(mutex);
   auto asked = in_thread([&] { return request_release(*other_, kPath, {.deadline = kPatience}); });
   ASSERT_TRUE(
-      eventually([&] { return held.reading.release_requested().stop_requested(); }, kPatience));
+      eventually([&] { return held.reading.release_request_token().stop_requested(); }, kPatience));
   Hold reading = downgraded(std::move(held));
   // When this second request is answered, the first caller has received every event of the first
   // znode.

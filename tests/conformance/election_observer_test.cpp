@@ -133,7 +133,7 @@ TEST_F(ElectionObserverTest, EachChange_IsReportedOnce) {
   one.proclaim("b");
   ASSERT_TRUE(comes({one.token(), "b"}));
   first->close();
-  ASSERT_TRUE(second->await(kPatience));
+  ASSERT_TRUE(second->wait_until_leader(kPatience));
   const Leadership two = second->leadership();
   ASSERT_TRUE(comes({two.token(), std::nullopt}));
   two.proclaim("b");
@@ -167,7 +167,7 @@ TEST_F(ElectionObserverTest, SessionOfTheLeaderEnds_ValueIsDeleted) {
   EXPECT_EQ(raw().exists(proclamation_writer(dead)).rc, ZNONODE);
   // Before the latch knows that its leadership ended, a proclaim() could lose its reply with the
   // connection.
-  ASSERT_TRUE(eventually([&] { return dead.ended().stop_requested(); }, kPatience));
+  ASSERT_TRUE(eventually([&] { return dead.end_token().stop_requested(); }, kPatience));
   EXPECT_EQ(error_of([&] { return dead.proclaim("I am back"), 0; }), Errc::lock_lost);
   next.proclaim("the second");
   ASSERT_TRUE(witness.comes_to({next.token(), "the second"}));
@@ -248,14 +248,13 @@ TEST_F(ElectionObserverTest, ElectionFunctionProclaims_ObserverReceivesTheValue)
   Gate gate;
   std::atomic<int> calls{0};
   std::promise<FencingToken> token;
-  LeaderElection election(*client_, kPath,
+  LeaderElection election(*client_, kPath, {.auto_requeue = false},
                           [&](const Leadership& leadership) {
                             if (++calls > 1) return;
                             leadership.proclaim("here");
                             token.set_value(leadership.token());
                             gate.pass();
-                          },
-                          {.auto_requeue = false});
+                          });
   const Gate::Opener opener(gate);
   election.start();
   auto leads = token.get_future();
@@ -346,7 +345,7 @@ TEST_F(ElectionObserverTest, ZnodeOfAValueBeyondTheCap_IsRefused) {
     const auto client = connect(capped);
     LeaderLatch latch(*client, kPath);
     latch.start();
-    leads = !error_of([&] { return latch.await(100ms); }) && latch.has_leadership();
+    leads = !error_of([&] { return latch.wait_until_leader(100ms); }) && latch.has_leadership();
     if (!leads) continue;
     EXPECT_EQ(error_of([&] { return latch.leadership().proclaim("x"), 0; }), Errc::too_many_nodes);
     EXPECT_TRUE(latch.has_leadership());

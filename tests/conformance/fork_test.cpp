@@ -59,7 +59,7 @@ TEST_F(Fork, CallsInTheChild_ThrowForked) {
   const auto child = fork_and([this] {
     return first_that_is_not_forked({
         [this] { mutex_->lock(); },
-        [this] { mutex_->lock(std::stop_token{}); },
+        [this] { static_cast<void>(mutex_->lock(std::stop_token{})); },
         [this] { static_cast<void>(mutex_->try_lock()); },
         [this] { static_cast<void>(mutex_->try_lock_for(1s)); },
         [this] { static_cast<void>(mutex_->acquire()); },
@@ -70,8 +70,8 @@ TEST_F(Fork, CallsInTheChild_ThrowForked) {
         [this] { static_cast<void>(mutex_->participants()); },
         [this] { static_cast<void>(mutex_->queue_position()); },
         [this] { const ReentrantMutex another(*client_, "/another"); },
-        [this] { client_->wait_until_connected(1s); },
-        [this] { client_->flush(1s); },
+        [this] { static_cast<void>(client_->wait_until_connected(1s)); },
+        [this] { static_cast<void>(client_->flush(1s)); },
         [this] { static_cast<void>(client_->add_listener([](ConnectionState) {})); },
     });
   });
@@ -169,18 +169,18 @@ TEST_F(Fork, ThreadOfTheParentWaits_IsGrantedAfterTheFork) {
 // Returns 0 if every query of the hold reports the loss.
 int first_that_is_not_lost(const Hold& hold) {
   if (hold.state() != HoldState::lost) return 1;
-  if (!hold.lost().stop_requested()) return 2;
+  if (!hold.loss_token().stop_requested()) return 2;
   if (hold.valid_until() != LeaseClock::time_point::min()) return 3;
   return 0;
 }
 
 TEST_F(Fork, HoldOfTheParent_IsLostInTheChildOnly) {
   const Hold hold = mutex_->acquire();
-  const std::stop_token lost = hold.lost();
+  const std::stop_token lost = hold.loss_token();
   EXPECT_EQ(fork_and([&] { return first_that_is_not_lost(hold); }), 0);
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_FALSE(lost.stop_requested());
-  EXPECT_FALSE(hold.lost().stop_requested());
+  EXPECT_FALSE(hold.loss_token().stop_requested());
   EXPECT_GT(hold.valid_until(), LeaseClock::now());
 }
 

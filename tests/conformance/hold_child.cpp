@@ -45,7 +45,7 @@ int run(char** argv) {
   Hold hold = mutex.acquire();
   std::atomic<int> told{0};
   std::optional<std::stop_callback<std::function<void()>>> on_loss;
-  on_loss.emplace(hold.lost(), [&told] { ++told; });
+  on_loss.emplace(hold.loss_token(), [&told] { ++told; });
   say_state(hold);
 
   std::ifstream commands(argv[4]);

@@ -162,7 +162,8 @@ TEST_F(Hostile, HostileZnodeNames_AreRefusedOrEscaped) {
   int taken = 0;
   for (const std::string& part : {std::string("\x1b[31m"), std::string("a\nb"),
                                   std::string("\xc2\x9b"), std::string("\xff\xfe"), kHostile}) {
-    for (const std::string& prefix : {"_c_" + part + "-lock-", "delay-" + part, part + "revoke-"}) {
+    for (const std::string& prefix :
+         {"_c_" + part + "-lock-", "delay-" + part, part + "release-request-"}) {
       const auto made = raw().create(kPath + "/" + prefix, kHostile, ZOO_EPHEMERAL_SEQUENTIAL);
       if (made.rc == ZOK) ++taken;
     }
@@ -198,14 +199,14 @@ TEST_F(Hostile, RefusedPathsAndHosts_AreEscapedInTheError) {
   expect_harmless_error([&] { Mutex{c, path, {.keep_idle_for = -1ms}}; });
   expect_harmless_error([&] { SharedMutex{c, path, {.lock_delay = -1ms}}; });
   expect_harmless_error([&] { Semaphore{c, path, 0}; });
-  expect_harmless_error([&] { Semaphore{c, path, 1, {.lock_delay = 1s}}; });
+  expect_harmless_error([&] { Semaphore{c, path, 1, {.max_hold = 0ms}}; });
   expect_harmless_error([&] { Semaphore{c, path, SharedCount{-1}}; });
   expect_harmless_error([&] { PriorityMutex{c, path, {.weight = 11}}; });
   expect_harmless_error([&] { PriorityMutex{c, path, {.ageing = 0}}; });
   expect_harmless_error([&] { MultiMutex{c, {path, path}}; });
   expect_harmless_error([&] { QuorumMutex{{}, path}; });
   expect_harmless_error([&] { LeaderLatch{c, path}; });
-  expect_harmless_error([&] { LeaderElection{c, path, {}}; });
+  expect_harmless_error([&] { LeaderElection{c, path, nullptr}; });
   expect_harmless_error([&] { LockObserver{c, path}; });
   expect_harmless_error([&] { return hold_lock(c, path, {}, {.listener = [](auto&) {}}); });
   expect_harmless_error([&] { return request_release(c, path); });
@@ -282,11 +283,11 @@ TEST_F(Secret, DigestCredential_IsInNoLogErrorZnodeOrCommandLine) {
   const Hold hold = ReentrantMutex(*client, kPath).acquire();
   LeaderLatch latch(*client, "/leader");
   latch.start();
-  ASSERT_TRUE(latch.await(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kPatience));
   latch.leadership().proclaim("here");
   expire_session(chroot_.hosts(), client->session_id());
   ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
-  ASSERT_TRUE(latch.await(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kPatience));
   const Hold again = ReentrantMutex(*client, kPath).acquire({.owner = Owner::unique()});
   with_secret.digest->user = "or:ders";
   const std::string error = error_text_of([&] { return std::make_unique<Client>(with_secret); });

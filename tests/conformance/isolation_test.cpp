@@ -92,7 +92,7 @@ TEST_F(Isolation, HolderIsIsolated_HoldIsLostBeforeTheNextGrant) {
   RawClient reader(members_[0]->hosts(), {.session_timeout = 20s});
 
   Hold hold = mutex.acquire();
-  const std::stop_callback on_loss(hold.lost(), [&] {
+  const std::stop_callback on_loss(hold.loss_token(), [&] {
     EXPECT_EQ(hold.state(), HoldState::lost);
     events.add("lost");
   });
@@ -170,7 +170,7 @@ TEST_F(IsolationWithoutQuorum, QuorumIsLost_HoldIsLostAndNextGrantNeedsAQuorum) 
   ASSERT_TRUE(eventually([&] { return mutex.participants().size() == 2; }, kPatience));
 
   std::promise<void> lost;
-  const std::stop_callback on_loss(hold.lost(), [&] { lost.set_value(); });
+  const std::stop_callback on_loss(hold.loss_token(), [&] { lost.set_value(); });
   for (std::size_t i = 0; i < ensemble_.size(); ++i) {
     if (i != *follower) ensemble_[i].pause();
   }

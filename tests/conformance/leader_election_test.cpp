@@ -27,7 +27,7 @@ void wait_for_the_end(const Leadership& leadership) {
   std::mutex mutex;
   std::condition_variable_any never;
   std::unique_lock lock(mutex);
-  never.wait(lock, leadership.ended(), [] { return false; });
+  never.wait(lock, leadership.end_token(), [] { return false; });
 }
 
 class Election : public LeaderTest<LockTest> {
@@ -65,7 +65,7 @@ TEST_F(Election, WhileItLeads_FunctionRuns) {
   EXPECT_EQ(state.get_future().get(), HoldState::held);
   EXPECT_TRUE(election.has_leadership());
   EXPECT_EQ(leadership.state(), HoldState::held);
-  EXPECT_FALSE(leadership.ended().stop_requested());
+  EXPECT_FALSE(leadership.end_token().stop_requested());
   EXPECT_EQ(raw().exists(leadership.node()).stat.czxid, leadership.token().zxid);
   const auto leader = election.leader(kPatience);
   ASSERT_NE(leader, std::nullopt);
@@ -75,7 +75,7 @@ TEST_F(Election, WhileItLeads_FunctionRuns) {
   EXPECT_EQ(election.error(), std::nullopt);
   gate.open();
   election.close();
-  EXPECT_TRUE(leadership.ended().stop_requested());
+  EXPECT_TRUE(leadership.end_token().stop_requested());
   EXPECT_EQ(leadership.state(), HoldState::lost);
   EXPECT_EQ(raw().delete_node(std::string(kPath) + "/by-the-leader"), ZOK);
   EXPECT_EQ(error_of([&] { GuardedTransaction tx(leadership); }), Errc::lock_lost);
@@ -162,13 +162,12 @@ TEST_F(Election, FunctionThrows_NextCandidateLeads) {
   logged.logger = log.logger();
   const auto client = connect(logged);
   std::atomic<int> calls{0};
-  LeaderElection first(*client, kPath,
+  LeaderElection first(*client, kPath, {.retry_delay_min = 1h, .retry_delay_max = 2h},
                        [&](const Leadership& leadership) {
                          const Office::Term term(office_, leadership.token());
                          ++calls;
                          throw std::runtime_error("the leader stumbles");
-                       },
-                       {.retry_delay_min = 1h, .retry_delay_max = 2h});
+                       });
   LeaderElection second(*other_, kPath, until_the_end());
   first.start();
   ASSERT_TRUE(office_.reaches(1));
@@ -188,7 +187,7 @@ TEST_F(Election, EarlierFailure_IsDestroyedWithNoLockHeld) {
   std::atomic<int> calls{0};
   std::atomic<int> died{0};
   std::atomic<bool> asks{true};
-  LeaderElection election(*client_, kPath,
+  LeaderElection election(*client_, kPath, {.retry_delay_min = 1ms, .retry_delay_max = 2ms},
                           [&](const Leadership& leadership) {
                             const Office::Term term(office_, leadership.token());
                             if (++calls == 3) return wait_for_the_end(leadership);
@@ -196,8 +195,7 @@ TEST_F(Election, EarlierFailure_IsDestroyedWithNoLockHeld) {
                               if (asks) static_cast<void>(election.last_failure());
                               ++died;
                             });
-                          },
-                          {.retry_delay_min = 1ms, .retry_delay_max = 2ms});
+                          });
   election.start();
   ASSERT_TRUE(office_.reaches(3));
   EXPECT_TRUE(eventually([&] { return died == 1; }, kPatience)) << "the second took its place";
@@ -206,13 +204,12 @@ TEST_F(Election, EarlierFailure_IsDestroyedWithNoLockHeld) {
 
 TEST_F(Election, FunctionThrows_IsCalledAgain) {
   std::atomic<int> calls{0};
-  LeaderElection election(*client_, kPath,
+  LeaderElection election(*client_, kPath, {.retry_delay_min = 1ms, .retry_delay_max = 2ms},
                           [&](const Leadership& leadership) {
                             const Office::Term term(office_, leadership.token());
                             if (++calls < 4) throw 42;
                             wait_for_the_end(leadership);
-                          },
-                          {.retry_delay_min = 1ms, .retry_delay_max = 2ms});
+                          });
   election.start();
   ASSERT_TRUE(office_.reaches(4));
   EXPECT_THROW(std::rethrow_exception(election.last_failure()), int);
@@ -224,9 +221,8 @@ TEST_F(Election, FunctionThrows_IsCalledAgain) {
 
 TEST_F(Election, WithoutAutoRequeue_LeadsOncePerRequest) {
   LeaderElection election(
-      *client_, kPath,
-      [&](const Leadership& leadership) { const Office::Term term(office_, leadership.token()); },
-      {.auto_requeue = false});
+      *client_, kPath, {.auto_requeue = false},
+      [&](const Leadership& leadership) { const Office::Term term(office_, leadership.token()); });
   election.start();
   ASSERT_TRUE(office_.reaches(1));
   ASSERT_TRUE(becomes_empty());
@@ -244,14 +240,12 @@ TEST_F(Election, RequeuedWhileItLeads_LeadsOnceMore) {
   std::atomic<bool> second_said{false};
   std::unique_ptr<LeaderElection> election;
   election = std::make_unique<LeaderElection>(
-      *client_, kPath,
-      [&](const Leadership& leadership) {
+      *client_, kPath, ElectionOptions{.auto_requeue = false}, [&](const Leadership& leadership) {
         const Office::Term term(office_, leadership.token());
         if (++calls > 1) return;
         first_said = election->requeue();
         second_said = election->requeue();
-      },
-      ElectionOptions{.auto_requeue = false});
+      });
   election->start();
   ASSERT_TRUE(office_.reaches(2));
   ASSERT_TRUE(becomes_empty());
@@ -277,19 +271,17 @@ TEST_F(Election, Interrupted_EndsTheCurrentLeadershipOnly) {
 TEST_F(Election, InterruptedWhileItsFunctionRuns_IsLost) {
   Gate gate;
   std::promise<Leadership> led;
-  LeaderElection election(*client_, kPath,
-                          [&](Leadership& leadership) {
-                            led.set_value(leadership);
-                            gate.pass();
-                          },
-                          {.auto_requeue = false});
+  LeaderElection election(*client_, kPath, {.auto_requeue = false}, [&](Leadership& leadership) {
+    led.set_value(leadership);
+    gate.pass();
+  });
   const Gate::Opener opener(gate);
   election.start();
   auto leads = led.get_future();
   const Leadership leadership = get(leads);
   EXPECT_EQ(leadership.state(), HoldState::held);
   election.interrupt();
-  EXPECT_TRUE(leadership.ended().stop_requested());
+  EXPECT_TRUE(leadership.end_token().stop_requested());
   EXPECT_FALSE(election.has_leadership());
   EXPECT_EQ(leadership.state(), HoldState::lost);
   EXPECT_EQ(leadership.valid_until(), LeaseClock::time_point::min());
@@ -303,11 +295,9 @@ TEST_F(Election, InterruptedBeforeItsFunctionBegins_IsElectedAgain) {
   for (int round = 0; round < 50; ++round) {
     std::promise<void> called;
     std::atomic<bool> first{true};
-    LeaderElection election(*client_, kPath,
-                            [&](Leadership&) {
-                              if (first.exchange(false)) called.set_value();
-                            },
-                            {.auto_requeue = false});
+    LeaderElection election(*client_, kPath, {.auto_requeue = false}, [&](Leadership&) {
+      if (first.exchange(false)) called.set_value();
+    });
     election.start();
     while (!election.has_leadership() && first) std::this_thread::yield();
     election.interrupt();
@@ -379,7 +369,7 @@ TEST_F(Election, FunctionClosesTheElection_ZnodeRemainsUntilReturn) {
   election = std::make_unique<LeaderElection>(*client_, kPath, [&](const Leadership& leadership) {
     const Office::Term term(office_, leadership.token());
     election->close();
-    EXPECT_TRUE(leadership.ended().stop_requested());
+    EXPECT_TRUE(leadership.end_token().stop_requested());
     EXPECT_EQ(leadership.state(), HoldState::lost);
     node_is_there.set_value(raw().exists(leadership.node()).rc == ZOK);
   });
@@ -454,7 +444,7 @@ TEST_F(Election, InvalidInput_IsRefusedByTheConstructor) {
   const auto make = [&](const std::string& path, LeaderElection::Function function,
                         ElectionOptions election_options = {}) {
     return error_of([&] {
-      return LeaderElection(*client_, path, std::move(function), election_options).path();
+      return LeaderElection(*client_, path, election_options, std::move(function)).path();
     });
   };
   EXPECT_EQ(make("lock", until_the_end()), Errc::invalid_path);
@@ -489,12 +479,11 @@ TEST_F(ElectionOnItsServer, StartedBeforeTheServer_LeadsLater) {
   impatient.logger = log.logger();
   Client client(impatient);
   Office office;
-  LeaderElection election(client, kPath,
+  LeaderElection election(client, kPath, {.retry_delay_min = 1ms, .retry_delay_max = 50ms},
                           [&](const Leadership& leadership) {
                             const Office::Term term(office, leadership.token());
                             wait_for_the_end(leadership);
-                          },
-                          {.retry_delay_min = 1ms, .retry_delay_max = 50ms});
+                          });
   election.start();
   ASSERT_TRUE(eventually([&] { return log.contains("lead /lock: "); }, kPatience));
   start_again();

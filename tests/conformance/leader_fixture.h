@@ -108,7 +108,7 @@ class LeaderTest : public Base {
   }
   std::unique_ptr<LeaderLatch> leading_latch(Client& client) const {
     auto latch = start_latch(client);
-    if (!latch->await(kPatience)) throw std::runtime_error("it does not lead");
+    if (!latch->wait_until_leader(kPatience)) throw std::runtime_error("it does not lead");
     return latch;
   }
   void expire(const Client& client) const {

@@ -41,7 +41,7 @@ TEST_F(LatchListener, EachLeadership_IsReportedOnceAndInOrder) {
   Heard second;
   const auto second_subscription = second.listen_to(latch);
   latch.start();
-  ASSERT_TRUE(latch.await(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kPatience));
   for (std::size_t lost = 0; lost < 3; ++lost) {
     // A leadership that ends before its listener was called is not reported.
     ASSERT_TRUE(heard_.reaches(2 * lost + 1));
@@ -70,7 +70,7 @@ TEST_F(LatchListener, CallsOfAListener_DoNotOverlap) {
   };
   const auto subscription = latch.add_listener(call, call);
   latch.start();
-  ASSERT_TRUE(latch.await(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kPatience));
   for (int i = 0; i < 3; ++i) lose_and_lead_again(*client_, latch);
   ASSERT_TRUE(eventually([&] { return calls == 7; }, kPatience));
   EXPECT_FALSE(overlapped);
@@ -113,7 +113,7 @@ TEST_F(LatchListener, ThrowingListener_IsLoggedAndOtherListenersRun) {
   const auto good = heard_.listen_to(latch);
   const auto neither = latch.add_listener({}, {});
   latch.start();
-  ASSERT_TRUE(latch.await(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kPatience));
   lose_and_lead_again(*client, latch);
   ASSERT_TRUE(heard_.reaches(3));
   EXPECT_TRUE(heard_.is_in_order());
@@ -136,7 +136,7 @@ TEST_F(LatchListener, BlockedListeners_LatchLeadsAgainAfterEachLoss) {
   }
   const Gate::Opener opener(gate);
   latch.start();
-  ASSERT_TRUE(latch.await(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kPatience));
   ASSERT_TRUE(gate.reached_by(8));
   for (int i = 0; i < 2; ++i) lose_and_lead_again(*client_, latch);
   EXPECT_EQ(calls, 0);
@@ -158,7 +158,7 @@ TEST_F(LatchListener, LossCallbacksBlock_QueriesReportTheLossAtOnce) {
   for (int i = 0; i < 32; ++i) {
     ReentrantMutex elsewhere(*client_, "/other-" + std::to_string(i));
     holds.push_back(elsewhere.acquire({.owner = Owner::unique()}));
-    callbacks.emplace_back(holds.back().lost(), [&gate] { gate.pass(); });
+    callbacks.emplace_back(holds.back().loss_token(), [&gate] { gate.pass(); });
   }
   const ZooKeeperServer* const server = SharedServer::server();
   if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
@@ -171,8 +171,8 @@ TEST_F(LatchListener, LossCallbacksBlock_QueriesReportTheLossAtOnce) {
   expire(*client_);
   EXPECT_TRUE(eventually([&] { return !latch->has_leadership(); }, kPatience));
   EXPECT_EQ(first.state(), HoldState::lost);
-  EXPECT_TRUE(first.ended().stop_requested());
-  EXPECT_FALSE(latch->await(Deadline::passed()));
+  EXPECT_TRUE(first.end_token().stop_requested());
+  EXPECT_FALSE(latch->wait_until_leader(Deadline::passed()));
   EXPECT_EQ(heard_.size(), 1U);  // the listener was not called
   gate.open();
   EXPECT_TRUE(leads_after(*latch, first.token()));
@@ -210,7 +210,7 @@ TEST_F(LatchListener, ExecutorGiven_ListenerRunsOnIt) {
   const auto subscription = latch.add_listener(
       [&](const Leadership&) { threads.push_back(std::this_thread::get_id()); }, {});
   latch.start();
-  ASSERT_TRUE(latch.await(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kPatience));
   ASSERT_TRUE(eventually(
       [&] {
         later.run();
@@ -226,7 +226,7 @@ TEST_F(LatchListener, EndQueuedInTheExecutor_DestructorReportsIt) {
                                    LatchOptions{.executor = later.executor()});
   const auto subscription = heard_.listen_to(*latch);
   latch->start();
-  ASSERT_TRUE(latch->await(kPatience));
+  ASSERT_TRUE(latch->wait_until_leader(kPatience));
   ASSERT_TRUE(eventually(
       [&] {
         later.run();
@@ -252,7 +252,7 @@ TEST_F(LatchClosing, NotStarted_CloseSendsNothing) {
   latch.close(CloseMode::notify);
   latch.close();
   EXPECT_EQ(error_of([&] { latch.start(); }), Errc::closed);
-  EXPECT_EQ(error_of([&] { return latch.await(Deadline::passed()); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { return latch.wait_until_leader(Deadline::passed()); }), Errc::closed);
   EXPECT_EQ(error_of([&] { return latch.add_listener({}, {}); }), Errc::closed);
   EXPECT_EQ(latch.error()->errc(), Errc::closed);
   EXPECT_EQ(heard_.size(), 0U);
@@ -264,7 +264,7 @@ TEST_F(LatchClosing, ClosedAtAnyMoment_LeavesNoZnode) {
     const auto latch = start_latch(*client_);
     const auto behind = start_latch(*client_);
     if (i % 4 == 1) static_cast<void>(nodes());  // one round trip later
-    if (i % 4 == 2) static_cast<void>(latch->await(kPatience));
+    if (i % 4 == 2) static_cast<void>(latch->wait_until_leader(kPatience));
     if (i % 4 == 3) behind->close(CloseMode::notify);
     latch->close(i % 2 == 0 ? CloseMode::notify : CloseMode::silent);
     EXPECT_FALSE(latch->has_leadership());
@@ -280,7 +280,7 @@ TEST_F(LatchClosing, SilentClose_CallsNoListener) {
   ASSERT_TRUE(heard_.reaches(1));
   const Leadership leadership = latch->leadership();
   std::atomic<int> told{0};
-  const std::stop_callback on_end(leadership.ended(), [&told] { ++told; });
+  const std::stop_callback on_end(leadership.end_token(), [&told] { ++told; });
   latch->close();
   EXPECT_EQ(told, 1);  // the candidate that leads must be notified
   latch->close(CloseMode::notify);
@@ -315,7 +315,7 @@ TEST_F(LatchClosing, LeadershipNotReported_NotifyingCloseReportsNothing) {
   ASSERT_TRUE(gate.reached_by(8));
   const auto subscription = heard_.listen_to(latch);
   latch.start();
-  ASSERT_TRUE(latch.await(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kPatience));
   latch.close(CloseMode::notify);
   gate.open();
   client_->close();
@@ -332,7 +332,7 @@ TEST_F(LatchClosing, ClosedByItsListener_LeadershipEndsAtOnce) {
         [&](const Leadership& leadership) {
           ++gained;
           latch.close(mode);
-          EXPECT_TRUE(leadership.ended().stop_requested());
+          EXPECT_TRUE(leadership.end_token().stop_requested());
           EXPECT_FALSE(latch.has_leadership());
           closed.set_value();
         },
@@ -387,7 +387,7 @@ TEST_F(LatchClosing, ClosedByAStopCallback_DeletesItsZnode) {
   std::promise<void> closed;
   const auto latch = leading_latch(*client_);
   const Leadership leadership = latch->leadership();
-  const std::stop_callback on_end(leadership.ended(), [&] {
+  const std::stop_callback on_end(leadership.end_token(), [&] {
     latch->close();
     closed.set_value();
   });
@@ -427,7 +427,7 @@ TEST_F(LatchClosing, ClientIsClosed_LeadershipEndIsReported) {
   client_->close();
   EXPECT_FALSE(latch->has_leadership());
   EXPECT_EQ(leadership.state(), HoldState::lost);
-  EXPECT_TRUE(leadership.ended().stop_requested());
+  EXPECT_TRUE(leadership.end_token().stop_requested());
   EXPECT_TRUE(heard_.reaches(2));
   EXPECT_TRUE(eventually([&] { return latch->error().has_value(); }, kPatience));
   EXPECT_EQ(latch->error()->errc(), Errc::closed);
@@ -444,7 +444,7 @@ TEST_F(LatchClosing, LatchOutlivesItsClient_QueriesThrowClosed) {
   const auto behind = start_latch(*client);
   client.reset();
   EXPECT_FALSE(latch->has_leadership());
-  EXPECT_EQ(error_of([&] { return behind->await(); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { return behind->wait_until_leader(); }), Errc::closed);
   EXPECT_EQ(error_of([&] { return behind->leader(); }), Errc::closed);
   EXPECT_TRUE(becomes_empty());
 }
@@ -456,7 +456,7 @@ TEST_F(LatchClosing, ClosedAfterALoss_LeavesNoZnode) {
     const auto second = start_latch(*other);
     ASSERT_TRUE(reaches_nodes(2));
     expire(*client_);
-    ASSERT_TRUE(second->await(kPatience));
+    ASSERT_TRUE(second->wait_until_leader(kPatience));
     ASSERT_TRUE(reaches_nodes(2));
     first->close();
     second->close(CloseMode::notify);

@@ -27,20 +27,20 @@ class Latch : public LeaderTest<LockTest> {
 TEST_F(Latch, OnlyCandidate_LeadsUntilItIsClosed) {
   LeaderLatch latch(*client_, kPath);
   EXPECT_FALSE(latch.has_leadership());
-  EXPECT_FALSE(latch.await(Deadline::passed()));
+  EXPECT_FALSE(latch.wait_until_leader(Deadline::passed()));
   EXPECT_EQ(latch.leader(), std::nullopt);
   EXPECT_EQ(latch.leadership().state(), HoldState::lost);
-  EXPECT_TRUE(latch.leadership().ended().stop_requested());
+  EXPECT_TRUE(latch.leadership().end_token().stop_requested());
   EXPECT_TRUE(chroot_.is_empty());  // no znode before start()
 
   latch.start();
-  ASSERT_TRUE(latch.await(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kPatience));
   EXPECT_TRUE(latch.has_leadership());
   latch.start();  // no effect: it is started
   const Leadership leadership = latch.leadership();
   EXPECT_EQ(leadership.state(), HoldState::held);
   EXPECT_GT(leadership.valid_until(), LeaseClock::now());
-  EXPECT_FALSE(leadership.ended().stop_requested());
+  EXPECT_FALSE(leadership.end_token().stop_requested());
   EXPECT_EQ(leadership.token(), latch.token());
   EXPECT_EQ(raw().exists(leadership.node()).stat.czxid, latch.token().zxid);
   EXPECT_EQ(nodes().size(), 1U);
@@ -48,7 +48,7 @@ TEST_F(Latch, OnlyCandidate_LeadsUntilItIsClosed) {
 
   latch.close();
   EXPECT_FALSE(latch.has_leadership());
-  EXPECT_TRUE(leadership.ended().stop_requested());
+  EXPECT_TRUE(leadership.end_token().stop_requested());
   EXPECT_EQ(leadership.state(), HoldState::lost);
   EXPECT_EQ(leadership.valid_until(), LeaseClock::time_point::min());
   EXPECT_TRUE(nothing_is_left());
@@ -76,10 +76,10 @@ TEST_F(Latch, TwoLatchesOfAClient_AreTwoCandidates) {
   const auto first = leading_latch(*client_);
   const auto second = start_latch(*client_);
   ASSERT_TRUE(reaches_nodes(2));
-  EXPECT_FALSE(second->await(100ms));
+  EXPECT_FALSE(second->wait_until_leader(100ms));
   const FencingToken before = first->token();
   first->close();
-  ASSERT_TRUE(second->await(kPatience));
+  ASSERT_TRUE(second->wait_until_leader(kPatience));
   EXPECT_GT(second->token(), before);
 }
 
@@ -89,7 +89,7 @@ TEST_F(Latch, LeaderIsDestroyed_NextCandidateLeads) {
   ASSERT_TRUE(reaches_nodes(2));
   const FencingToken before = first->token();
   first.reset();
-  ASSERT_TRUE(second->await(kPatience));
+  ASSERT_TRUE(second->wait_until_leader(kPatience));
   EXPECT_GT(second->token(), before);
   EXPECT_TRUE(reaches_nodes(1));
 }
@@ -102,10 +102,10 @@ TEST_F(Latch, SessionOfTheLeaderEnds_LatchContendsAgain) {
   ASSERT_TRUE(reaches_nodes(2));
   const Leadership lost = first->leadership();
   expire(*client_);
-  ASSERT_TRUE(second->await(kPatience));
+  ASSERT_TRUE(second->wait_until_leader(kPatience));
   const FencingToken token = second->token();
   EXPECT_GT(token, lost.token());
-  EXPECT_TRUE(eventually([&] { return lost.ended().stop_requested(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return lost.end_token().stop_requested(); }, kPatience));
   EXPECT_EQ(lost.state(), HoldState::lost);
   EXPECT_FALSE(first->has_leadership());
 
@@ -128,7 +128,7 @@ TEST_F(Latch, ZnodeOfTheLeaderIsDeleted_LeadsAgain) {
   const Leadership first = latch->leadership();
   ASSERT_TRUE(eventually([&] { return watched(*server, first.node()); }, kPatience));
   std::atomic<int> told{0};
-  const std::stop_callback on_end(first.ended(), [&told] { ++told; });
+  const std::stop_callback on_end(first.end_token(), [&told] { ++told; });
   ASSERT_EQ(raw().delete_node(first.node()), ZOK);
   EXPECT_TRUE(leads_after(*latch, first.token()));
   ASSERT_TRUE(heard.reaches(3));
@@ -145,7 +145,7 @@ TEST_F(Latch, ZnodeOfAWaiterIsDeleted_EnqueuesAgain) {
   ASSERT_EQ(raw().delete_node(kPath + "/" + node), ZOK);
   ASSERT_TRUE(eventually([&] { return nodes().size() == 2 && nodes().at(1) != node; }, kPatience));
   first->close();
-  EXPECT_TRUE(second->await(kPatience));
+  EXPECT_TRUE(second->wait_until_leader(kPatience));
 }
 
 class TenLatches : public Latch {
@@ -221,31 +221,32 @@ class LatchWaiting : public Latch {
   const std::unique_ptr<LeaderLatch> latch_ = start_latch(*client_);
 };
 
-TEST_F(LatchWaiting, DeadlinePassed_AwaitEndsAndCandidateStaysQueued) {
+TEST_F(LatchWaiting, DeadlinePassed_WaitEndsAndCandidateStaysQueued) {
   const auto deadline = LeaseClock::now() + 300ms;
-  EXPECT_FALSE(latch_->await(deadline));
+  EXPECT_FALSE(latch_->wait_until_leader(deadline));
   EXPECT_GE(LeaseClock::now(), deadline);
   EXPECT_TRUE(reaches_nodes(2));
   leader_->close();
-  EXPECT_TRUE(latch_->await(kPatience));
+  EXPECT_TRUE(latch_->wait_until_leader(kPatience));
 }
 
-TEST_F(LatchWaiting, StopRequested_AwaitEnds) {
+TEST_F(LatchWaiting, StopRequested_WaitEnds) {
   std::stop_source stop;
-  auto waiting = in_thread([&] { return latch_->await(Deadline::never(), stop.get_token()); });
+  auto waiting =
+      in_thread([&] { return latch_->wait_until_leader(Deadline::never(), stop.get_token()); });
   ASSERT_TRUE(reaches_nodes(2));
   EXPECT_FALSE(is_ready(waiting));
   stop.request_stop();
   EXPECT_FALSE(get(waiting));
-  EXPECT_FALSE(latch_->await(Deadline::never(), stop.get_token()));
+  EXPECT_FALSE(latch_->wait_until_leader(Deadline::never(), stop.get_token()));
   EXPECT_EQ(nodes().size(), 2U);
 }
 
-TEST_F(LatchWaiting, ThreadIsInterrupted_AwaitThrows) {
+TEST_F(LatchWaiting, ThreadIsInterrupted_WaitThrows) {
   std::promise<bool> interrupted;
   boost::thread waiting([&] {
     try {
-      latch_->await();
+      static_cast<void>(latch_->wait_until_leader());
       interrupted.set_value(false);
     } catch (const boost::thread_interrupted&) {
       interrupted.set_value(true);
@@ -256,20 +257,20 @@ TEST_F(LatchWaiting, ThreadIsInterrupted_AwaitThrows) {
   EXPECT_TRUE(get(result));
   waiting.join();
   leader_->close();
-  EXPECT_TRUE(latch_->await(kPatience));
+  EXPECT_TRUE(latch_->wait_until_leader(kPatience));
 }
 
-TEST_F(LatchWaiting, LatchIsClosed_AwaitThrows) {
-  auto waiting = in_thread([&] { return latch_->await(); });
+TEST_F(LatchWaiting, LatchIsClosed_WaitThrows) {
+  auto waiting = in_thread([&] { return latch_->wait_until_leader(); });
   ASSERT_TRUE(reaches_nodes(2));
   latch_->close();
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
-  EXPECT_EQ(error_of([&] { return latch_->await(); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { return latch_->wait_until_leader(); }), Errc::closed);
   EXPECT_TRUE(reaches_nodes(1));
 }
 
-TEST_F(LatchWaiting, ClientIsClosed_AwaitThrows) {
-  auto waiting = in_thread([&] { return latch_->await(); });
+TEST_F(LatchWaiting, ClientIsClosed_WaitThrows) {
+  auto waiting = in_thread([&] { return latch_->wait_until_leader(); });
   ASSERT_TRUE(reaches_nodes(2));
   client_->close();
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
@@ -278,10 +279,10 @@ TEST_F(LatchWaiting, ClientIsClosed_AwaitThrows) {
   EXPECT_EQ(latch_->error()->errc(), Errc::closed);
 }
 
-TEST_F(LatchWaiting, ManyThreadsAwait_AllReturn) {
+TEST_F(LatchWaiting, ManyThreadsWait_AllReturn) {
   std::vector<std::future<bool>> waiting;
   for (int i = 0; i < 5; ++i) {
-    waiting.push_back(in_thread([&] { return latch_->await(kPatience); }));
+    waiting.push_back(in_thread([&] { return latch_->wait_until_leader(kPatience); }));
   }
   leader_->close();
   for (auto& one : waiting) EXPECT_TRUE(get(one));
@@ -308,12 +309,12 @@ TEST_F(LatchOnItsServer, StartedBeforeTheServer_LeadsLater) {
   Client client(impatient());
   LeaderLatch latch(client, kPath, {.retry_delay_min = 1ms, .retry_delay_max = 50ms});
   latch.start();
-  EXPECT_FALSE(latch.await(100ms));
+  EXPECT_FALSE(latch.wait_until_leader(100ms));
   ASSERT_TRUE(fails_to_contend());
   EXPECT_EQ(latch.error(), std::nullopt);  // a transient failure is no error
   EXPECT_EQ(error_of([&] { return latch.leader(); }), Errc::not_connected);
   start_again();
-  EXPECT_TRUE(latch.await(kPatience));
+  EXPECT_TRUE(latch.wait_until_leader(kPatience));
   EXPECT_EQ(nodes().size(), 1U);
 }
 
@@ -325,7 +326,7 @@ TEST_F(LatchOnItsServer, ClosedBeforeTheServerStarts_CreatesNoZnode) {
   LeaderLatch failing(client, kPath, {.retry_delay_min = 1h, .retry_delay_max = 2h});
   failing.start();
   ASSERT_TRUE(fails_to_contend());
-  auto waiting = in_thread([&] { return failing.await(); });
+  auto waiting = in_thread([&] { return failing.wait_until_leader(); });
   contending.close();
   failing.close();
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
@@ -336,13 +337,13 @@ TEST_F(LatchOnItsServer, ClosedBeforeTheServerStarts_CreatesNoZnode) {
   EXPECT_TRUE(nodes().empty());
 }
 
-TEST_F(LatchOnItsServer, ClientIsClosedDuringARetryDelay_AwaitThrows) {
+TEST_F(LatchOnItsServer, ClientIsClosedDuringARetryDelay_WaitThrows) {
   server_.kill_hard();
   Client client(impatient());
   LeaderLatch latch(client, kPath, {.retry_delay_min = 1h, .retry_delay_max = 2h});
   latch.start();
   ASSERT_TRUE(fails_to_contend());
-  auto waiting = in_thread([&] { return latch.await(); });
+  auto waiting = in_thread([&] { return latch.wait_until_leader(); });
   client.close();
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
   EXPECT_EQ(latch.error()->errc(), Errc::closed);
@@ -359,7 +360,7 @@ TEST_F(LatchOnItsServer, ServerIsKilled_LeadsAgainAfterTheRestart) {
   const auto first_subscription = first.add_listener(write, {});
   const auto second_subscription = second.add_listener(write, {});
   first.start();
-  ASSERT_TRUE(first.await(kPatience));
+  ASSERT_TRUE(first.wait_until_leader(kPatience));
   second.start();
   ASSERT_TRUE(reaches_nodes(2));
   kill_and_restart();
@@ -370,7 +371,7 @@ TEST_F(LatchOnItsServer, ServerIsKilled_LeadsAgainAfterTheRestart) {
   LeaderLatch& leader = first.has_leadership() ? first : second;
   LeaderLatch& follower = &leader == &first ? second : first;
   leader.close();
-  EXPECT_TRUE(follower.await(kPatience));
+  EXPECT_TRUE(follower.wait_until_leader(kPatience));
   const auto tokens = writes.all();
   for (std::size_t i = 1; i < tokens.size(); ++i) EXPECT_GT(tokens[i], tokens[i - 1]);
 }
@@ -394,17 +395,17 @@ TEST_F(Latch, PermanentError_IsRetainedUntilStartedAgain) {
   ACL_vector read_only{1, &entry};
   ASSERT_EQ(raw().create(kPath, {}, 0, read_only).rc, ZOK);
   LeaderLatch latch(*client_, kPath);
-  auto waiting = in_thread([&] { return latch.await(); });
+  auto waiting = in_thread([&] { return latch.wait_until_leader(); });
   latch.start();
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::no_auth);
-  EXPECT_EQ(error_of([&] { return latch.await(); }), Errc::no_auth);
+  EXPECT_EQ(error_of([&] { return latch.wait_until_leader(); }), Errc::no_auth);
   ASSERT_NE(latch.error(), std::nullopt);
   EXPECT_EQ(latch.error()->errc(), Errc::no_auth);
   EXPECT_FALSE(latch.has_leadership());
 
   ASSERT_EQ(raw().delete_node(kPath), ZOK);
   latch.start();
-  EXPECT_TRUE(latch.await(kPatience));
+  EXPECT_TRUE(latch.wait_until_leader(kPatience));
   EXPECT_EQ(latch.error(), std::nullopt);
 }
 

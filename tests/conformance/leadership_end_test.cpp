@@ -13,11 +13,12 @@
 namespace zklock::testing {
 namespace {
 
-// Records the thread that ran the callback on Leadership::ended().
+// Records the thread that ran the callback on Leadership::end_token().
 class Ending {
  public:
   explicit Ending(const Leadership& leadership)
-      : on_end_(leadership.ended(), [this] { thread_.set_value(std::this_thread::get_id()); }) {}
+      : on_end_(leadership.end_token(), [this] { thread_.set_value(std::this_thread::get_id()); }) {
+  }
   std::thread::id thread() { return get(told_); }
 
  private:
@@ -44,14 +45,11 @@ TEST_F(LeadershipEnd, ElectionIsEndedByACall_CallbackRunsOnThatThread) {
        {End([](LeaderElection& e) { e.interrupt(); }), End([](LeaderElection& e) { e.withdraw(); }),
         End([](LeaderElection& e) { e.close(); })}) {
     std::promise<Leadership> led;
-    LeaderElection election(
-        *client_, kPath,
-        [&](Leadership& leadership) {
-          const std::stop_token ended = leadership.ended();
-          led.set_value(leadership);
-          EXPECT_TRUE(eventually([&] { return ended.stop_requested(); }, kPatience));
-        },
-        {.auto_requeue = false});
+    LeaderElection election(*client_, kPath, {.auto_requeue = false}, [&](Leadership& leadership) {
+      const std::stop_token ended = leadership.end_token();
+      led.set_value(leadership);
+      EXPECT_TRUE(eventually([&] { return ended.stop_requested(); }, kPatience));
+    });
     election.start();
     auto leads = led.get_future();
     Ending ending(get(leads));

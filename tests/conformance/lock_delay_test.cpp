@@ -15,7 +15,7 @@ namespace zklock::testing {
 namespace {
 
 constexpr std::chrono::milliseconds kDelay{1'500};
-const MutexOptions kDelayed{.lock_delay = kDelay};
+const ExclusiveOptions kDelayed{.lock_delay = kDelay};
 
 class LockDelay : public LockTest {
  protected:
@@ -55,13 +55,13 @@ TEST_F(LockDelay, LeadershipIsLost_NoCandidateLeadsDuringTheDelay) {
   LeaderLatch lost(*client_, kPath, {.lock_delay = 24h});
   LeaderLatch next(*other_, kPath);
   lost.start();
-  ASSERT_TRUE(lost.await(kPatience));
+  ASSERT_TRUE(lost.wait_until_leader(kPatience));
   next.start();
   ASSERT_TRUE(reaches_nodes(3)) << "two candidates, and what the leader would leave";
   ASSERT_TRUE(next.leader());
   client_->close();
   ASSERT_TRUE(reaches_nodes(2));
-  EXPECT_FALSE(next.await(300ms));
+  EXPECT_FALSE(next.wait_until_leader(300ms));
   EXPECT_EQ(next.leader(), std::nullopt);
   EXPECT_EQ(next.participants().size(), 1U);
 }
@@ -173,7 +173,7 @@ TEST_F(LockDelay, DelayOutOfRange_IsRefused) {
   for (const std::chrono::milliseconds bad :
        {std::chrono::milliseconds(-1), std::chrono::milliseconds(24h) + 1ms,
         std::chrono::milliseconds::min(), std::chrono::milliseconds::max()}) {
-    const MutexOptions options{.lock_delay = bad};
+    const ExclusiveOptions options{.lock_delay = bad};
     const auto refused = [](auto make) {
       return error_of([&] {
                make();
@@ -182,7 +182,7 @@ TEST_F(LockDelay, DelayOutOfRange_IsRefused) {
     };
     EXPECT_TRUE(refused([&] { ReentrantMutex(*client_, kPath, options); }));
     EXPECT_TRUE(refused([&] { SharedMutex(*client_, kPath, options); }));
-    EXPECT_TRUE(refused([&] { PriorityMutex(*client_, kPath, {.mutex = options}); }));
+    EXPECT_TRUE(refused([&] { PriorityMutex(*client_, kPath, {.lock_delay = bad}); }));
     EXPECT_TRUE(refused([&] { MultiMutex(*client_, {"/a", "/b"}, options); }));
     EXPECT_TRUE(refused([&] { QuorumMutex({*client_}, kPath, {.lock_delay = bad}); }));
     EXPECT_TRUE(refused([&] {
@@ -191,18 +191,8 @@ TEST_F(LockDelay, DelayOutOfRange_IsRefused) {
       LeaderLatch(*client_, kPath, latch);
     }));
     EXPECT_TRUE(
-        refused([&] { LeaderElection(*client_, kPath, [](Leadership&) {}, {.lock_delay = bad}); }));
+        refused([&] { LeaderElection(*client_, kPath, {.lock_delay = bad}, [](Leadership&) {}); }));
   }
-  EXPECT_EQ(error_of([&] {
-              Semaphore(*client_, kPath, 2, kDelayed);
-              return 0;
-            }),
-            Errc::invalid_option);
-  EXPECT_EQ(error_of([&] {
-              Semaphore(*client_, kPath, SharedCount{2}, kDelayed);
-              return 0;
-            }),
-            Errc::invalid_option);
   EXPECT_EQ(raw().exists(kPath).rc, ZNONODE) << "nothing was sent";
 }
 

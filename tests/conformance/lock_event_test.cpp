@@ -174,7 +174,7 @@ TEST_F(Listener, BlockedListeners_OtherCallbacksAndLeasesContinue) {
   for (int i = 0; i < many; ++i) {
     blocked.push_back(std::make_unique<ReentrantMutex>(
         *client_, "/blocked-" + std::to_string(i),
-        MutexOptions{.listener = [&](const LockEvent&) { gate.pass(); }}));
+        LockOptions{.listener = [&](const LockEvent&) { gate.pass(); }}));
     holds.push_back(blocked.back()->acquire());
   }
   ASSERT_TRUE(gate.reached(many));
@@ -227,7 +227,7 @@ TEST_F(Listener, ObjectIsDestroyed_ListenerIsNotCalledAgain) {
   Hold hold;
   auto destroyed = [&] {
     auto mutex = std::make_unique<ReentrantMutex>(*client_, "/short",
-                                                  MutexOptions{.listener = [&](const LockEvent&) {
+                                                  LockOptions{.listener = [&](const LockEvent&) {
                                                     ++calls;
                                                     gate.pass();
                                                     returned = true;
@@ -253,7 +253,7 @@ TEST_F(Listener, ListenerDestroysItsObject_DoesNotDeadlock) {
   std::unique_ptr<ReentrantMutex> mutex;
   std::atomic<bool> gone{false};
   mutex = std::make_unique<ReentrantMutex>(*client_, "/self",
-                                           MutexOptions{.listener = [&](const LockEvent& event) {
+                                           LockOptions{.listener = [&](const LockEvent& event) {
                                              if (event.kind != LockEvent::Kind::released) return;
                                              mutex.reset();
                                              gone = true;

@@ -51,7 +51,7 @@ class BusyHandlers {
 
  private:
   void wait_for_loss_of(const Hold& hold) {
-    const std::stop_token lost = hold.lost();
+    const std::stop_token lost = hold.loss_token();
     ++entered_;
     if (eventually([&] { return lost.stop_requested(); }, kPatience)) ++told_;
   }
@@ -64,7 +64,7 @@ class BusyHandlers {
 struct Listened {
   explicit Listened(ReentrantMutex& mutex)
       : hold_(mutex.acquire({.owner = Owner::unique()})),
-        on_loss_(hold_.lost(), [this] { ++fired_; }) {}
+        on_loss_(hold_.loss_token(), [this] { ++fired_; }) {}
   bool is_told() const {
     return eventually([this] { return fired_ == 1; }, kPatience);
   }
@@ -102,7 +102,7 @@ TEST_F(LossNotice, ThirtyLossCallbacksBlock_NextLossIsReported) {
   std::list<std::stop_callback<std::function<void()>>> callbacks;
   for (int i = 0; i < kBlocking; ++i) {
     holds.push_back(ReentrantMutex(*client, "/blocks-" + std::to_string(i)).acquire());
-    callbacks.emplace_back(holds.back().lost(), [&] {
+    callbacks.emplace_back(holds.back().loss_token(), [&] {
       ++blocked;
       go_on.wait();
     });
@@ -177,7 +177,7 @@ class LossNoticeWithoutThreads : public LossNotice {
     const Hold hold = mutex.acquire();
     raw();  // creates its threads before they are forbidden
     std::atomic<bool> was_there{false};
-    const std::stop_callback on_loss(hold.lost(),
+    const std::stop_callback on_loss(hold.loss_token(),
                                      [&] { was_there = raw().exists(hold.node()).rc == ZOK; });
     std::optional<NoThreads> none;
     auto relief = in_thread([&] {
@@ -188,7 +188,7 @@ class LossNoticeWithoutThreads : public LossNotice {
     none.emplace();
     client->close();
     EXPECT_TRUE(get(relief)) << "there were threads";
-    EXPECT_TRUE(eventually([&] { return hold.lost().stop_requested(); }, kPatience));
+    EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kPatience));
     return was_there;
   }
 };

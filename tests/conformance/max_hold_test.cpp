@@ -35,7 +35,7 @@ TEST_F(MaxHold, MaxHoldElapsed_EndsHoldAndGrantsNext) {
   const auto before = LeaseClock::now();
   Hold hold = mutex.acquire();
   std::atomic<int> told_lost{0};
-  const std::stop_callback on_loss(hold.lost(), [&] {
+  const std::stop_callback on_loss(hold.loss_token(), [&] {
     if (hold.state() == HoldState::lost) ++told_lost;
   });
   auto next = others.async_acquire();
@@ -140,7 +140,7 @@ TEST_F(MaxHold, MultiMutex_IsLostAsAWhole) {
   MultiMutex mutex(*client_, {"/a", "/b"}, {.max_hold = 300ms});
   const MultiHold hold = mutex.acquire();
   ASSERT_TRUE(static_cast<bool>(hold));
-  EXPECT_TRUE(eventually([&] { return hold.lost().stop_requested(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kPatience));
   EXPECT_EQ(hold.state(), HoldState::lost);
   EXPECT_TRUE(becomes_empty("/a") && becomes_empty("/b"));
 }
@@ -205,7 +205,7 @@ TEST_F(MaxHold, MaxHoldOfComposite_RetainsEarlierHoldOfOwner) {
 }
 
 TEST_F(MaxHold, NonPositiveTimesOfComposite_AreRefused) {
-  const auto made = [&](MutexOptions options) {
+  const auto made = [&](const LockOptions& options) {
     return error_of([&] {
       const MultiMutex mutex(*client_, {"/a", "/b"}, std::move(options));
       return 0;

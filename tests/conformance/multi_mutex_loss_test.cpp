@@ -151,11 +151,11 @@ TEST_F(MultiLoss, EarlierLockOfOwnerLost_ThrowsLockLost) {
 TEST_F(MultiLoss, SessionExpiresWhileHeld_NotifiesLossOnce) {
   MultiHold hold = mutex_.acquire();
   std::atomic<int> fired{0};
-  const std::stop_callback on_loss(hold.lost(), [&] { ++fired; });
+  const std::stop_callback on_loss(hold.loss_token(), [&] { ++fired; });
   expire();
   EXPECT_TRUE(becomes_lost(hold));
   EXPECT_TRUE(eventually([&] { return fired == 1; }, kPatience));
-  EXPECT_TRUE(hold.lost().stop_requested());
+  EXPECT_TRUE(hold.loss_token().stop_requested());
   EXPECT_EQ(hold.valid_until(), LeaseClock::time_point::min());
   EXPECT_TRUE(static_cast<bool>(hold));
   EXPECT_EQ(mutex_.hold_count(), 0);
@@ -169,7 +169,7 @@ TEST_F(MultiLoss, OnePartLost_WholeIsLost) {
   if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs a server of this kit";
   MultiHold hold = mutex_.acquire();
   std::atomic<int> fired{0};
-  const std::stop_callback on_loss(hold.lost(), [&] { ++fired; });
+  const std::stop_callback on_loss(hold.loss_token(), [&] { ++fired; });
   evict_from_a();
   EXPECT_TRUE(becomes_lost(hold));
   EXPECT_TRUE(eventually([&] { return fired == 1; }, kPatience));
@@ -201,7 +201,7 @@ TEST_F(MultiLoss, LossCallbackReleasesHold_Returns) {
   MultiHold hold = mutex_.acquire();
   std::promise<void> released;
   auto done = released.get_future();
-  const std::stop_callback on_loss(hold.lost(), [&] {
+  const std::stop_callback on_loss(hold.loss_token(), [&] {
     hold.release();
     released.set_value();
   });
@@ -212,7 +212,7 @@ TEST_F(MultiLoss, LossCallbackReleasesHold_Returns) {
 
 TEST_F(MultiLoss, ReleaseDuringLossCallback_DoesNotWaitForIt) {
   MultiHold hold = mutex_.acquire();
-  const std::stop_token lost = hold.lost();
+  const std::stop_token lost = hold.loss_token();
   std::promise<void> entered;
   auto is_entered = entered.get_future();
   std::promise<void> go_on;
@@ -237,7 +237,7 @@ TEST_F(MultiLoss, ReleaseRacesWithLoss_NotifiesAtMostOnce) {
     MultiHold hold = mutex_.acquire({.deadline = kPatience});
     ASSERT_TRUE(static_cast<bool>(hold));
     std::atomic<int> fired{0};
-    const std::stop_callback on_loss(hold.lost(), [&] { ++fired; });
+    const std::stop_callback on_loss(hold.loss_token(), [&] { ++fired; });
     auto releasing = in_thread([&] { hold.release(); });
     expire();
     get(releasing);

@@ -70,12 +70,12 @@ TEST_F(Multi, Acquire_ReturnsHoldsInCallerOrder) {
   EXPECT_LT(hold[2].token(), hold[0].token());
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_GT(hold.valid_until(), LeaseClock::now());
-  EXPECT_FALSE(hold.lost().stop_requested());
+  EXPECT_FALSE(hold.loss_token().stop_requested());
   EXPECT_EQ(hold.owner(), Owner::this_thread());
   EXPECT_EQ(mutex_.paths(), (std::vector<std::string>{"/c", "/a", "/b"}));
   EXPECT_FALSE(static_cast<bool>(hold[3]));
 
-  const std::stop_token lost = hold.lost();
+  const std::stop_token lost = hold.loss_token();
   hold.release();
   EXPECT_FALSE(static_cast<bool>(hold));
   EXPECT_FALSE(lost.stop_requested());
@@ -108,7 +108,7 @@ TEST_F(Multi, EmptyHold_IsLostAndSafeToUse) {
   MultiHold none;
   EXPECT_FALSE(static_cast<bool>(none));
   EXPECT_EQ(none.state(), HoldState::lost);
-  EXPECT_TRUE(none.lost().stop_requested());
+  EXPECT_TRUE(none.loss_token().stop_requested());
   EXPECT_EQ(none.valid_until(), LeaseClock::time_point::min());
   EXPECT_TRUE(none.holds().empty());
   EXPECT_EQ(none[0].state(), HoldState::lost);
@@ -245,7 +245,7 @@ TEST_F(Multi, InterruptWhileWaiting_LeavesAllQueues) {
   const Hold b = take("/b");
   const std::vector<std::function<void()>> calls{
       [this] { mutex_.lock(); },
-      [this] { mutex_.try_lock_for(kPatience); },
+      [this] { static_cast<void>(mutex_.try_lock_for(kPatience)); },
       [this] { static_cast<void>(mutex_.acquire()); },
   };
   for (const auto& call : calls) {

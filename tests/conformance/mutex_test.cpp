@@ -224,7 +224,7 @@ TEST_F(MutexTest, DestructorRacesWithGrant_PathBecomesFree) {
       mutex.reset();
       destroyed.set_value();
     };
-    mutex = std::make_unique<Mutex>(*client_, kPath, MutexOptions{.listener = destroy});
+    mutex = std::make_unique<Mutex>(*client_, kPath, LockOptions{.listener = destroy});
     auto locked = in_thread([raw = mutex.get()] {
       return error_of([&] {
         raw->lock();

@@ -49,7 +49,7 @@ class ObjectExecutor : public LockTest {
 
 TEST_F(ObjectExecutor, CalledForAMutex_DestructorWaits) {
   auto mutex = std::make_unique<ReentrantMutex>(
-      *client_, kPath, MutexOptions{.listener = [](const LockEvent&) {}, .executor = blocking()});
+      *client_, kPath, LockOptions{.listener = [](const LockEvent&) {}, .executor = blocking()});
   const Hold hold = mutex->acquire();
   expect_destruction_waits_for_the_call(std::move(mutex));
 }

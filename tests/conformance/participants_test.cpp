@@ -103,6 +103,55 @@ TEST_F(Participants, QueuePosition_CountsContendersAhead) {
   EXPECT_EQ(mutex_.queue_position(Owner::unique()), std::nullopt);
 }
 
+// Calls of these classes do not nest, so two contenders of one owner can wait.
+template <class Lock>
+void expect_position_of_first_call(Lock& holders, Lock& lock) {
+  const Owner waiter = Owner::unique();
+  Hold hold = holders.acquire();
+  EXPECT_EQ(holders.queue_position(), 0U);
+  EXPECT_EQ(lock.queue_position(waiter), std::nullopt);
+  const auto waits_at = [&](const Owner& owner, std::size_t position) {
+    return eventually([&] { return lock.queue_position(owner) == position; }, kPatience);
+  };
+  auto first = lock.async_acquire({.owner = waiter});
+  EXPECT_TRUE(waits_at(waiter, 1));
+  const Owner other = Owner::unique();
+  auto second = lock.async_acquire({.owner = other});
+  EXPECT_TRUE(waits_at(other, 2));
+  auto third = lock.async_acquire({.owner = waiter});
+  EXPECT_TRUE(waits_at(waiter, 1)) << "its first contender counts";
+  hold.release();
+  get(first).release();
+  get(second).release();
+  get(third).release();
+}
+
+TEST_F(Participants, MutexAndSemaphore_HaveQueuePositions) {
+  Mutex mutex(*client_, kPath);
+  Mutex others_mutex(*other_, kPath);
+  expect_position_of_first_call(others_mutex, mutex);
+  Semaphore semaphore(*client_, "/permits", 1);
+  Semaphore others_semaphore(*other_, "/permits", 1);
+  expect_position_of_first_call(others_semaphore, semaphore);
+}
+
+TEST_F(Participants, SharedAndPriorityMutex_HaveQueuePositions) {
+  SharedMutex readers(*client_, kPath);
+  const Hold writing = SharedMutex(*other_, kPath).acquire();
+  const Owner reader = Owner::unique();
+  auto reads = readers.async_acquire_shared({.owner = reader});
+  EXPECT_TRUE(eventually([&] { return readers.queue_position(reader) == 1U; }, kPatience));
+
+  PriorityMutex weighted(*client_, "/weighted");
+  Hold first = weighted.acquire();
+  EXPECT_TRUE(eventually([&] { return weighted.queue_position() == 0U; }, kPatience));
+  const Owner light = Owner::unique();
+  auto waits = weighted.async_acquire({.owner = light}, 1);
+  EXPECT_TRUE(eventually([&] { return weighted.queue_position(light) == 1U; }, kPatience));
+  auto overtakes = weighted.async_acquire({}, 9);
+  EXPECT_TRUE(eventually([&] { return weighted.queue_position(light) == 2U; }, kPatience));
+}
+
 TEST_F(Participants, ForeignNode_IsListedWithoutTexts) {
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
   const auto foreign = raw().create(kPath + "/_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-",

@@ -105,7 +105,7 @@ TEST_F(PriorityMutexTest, Waiter_IsNotifiedOfItsPosition) {
   const auto client = connect();
   EventLog heard;
   PriorityMutex mutex(*client, kPath);
-  PriorityMutex listening(*client, kPath, {.mutex = {.listener = heard.listener()}});
+  PriorityMutex listening(*client, kPath, {.listener = heard.listener()});
   Hold hold = mutex.acquire();
   auto heavy = contend(mutex, 9);
   auto light = contend(listening, 1);
@@ -154,7 +154,7 @@ TEST_F(PriorityMutexTest, WaiterAtGate_IsNotAheadInLockQueue) {
   ASSERT_TRUE(reaches_nodes(4));
   hold.release();
   get(other).release();
-  ASSERT_TRUE(latch.await(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kPatience));
   const auto leader = latch.leader();
   ASSERT_TRUE(leader) << "though another came before";
   EXPECT_TRUE(leader->mine && leader->holds);

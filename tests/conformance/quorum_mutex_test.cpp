@@ -109,7 +109,7 @@ TEST_F(Quorum, AllEnsemblesUp_HoldsAll) {
   EXPECT_EQ(taken(hold), "xxx");
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_GT(hold.valid_until(), LeaseClock::now());
-  EXPECT_FALSE(hold.lost().stop_requested());
+  EXPECT_FALSE(hold.loss_token().stop_requested());
   EXPECT_EQ(c->hold_count(), 1);
   EXPECT_EQ(c->path(), kPath);
   EXPECT_TRUE(reaches_nodes({1, 1, 1}));
@@ -287,7 +287,7 @@ TEST_F(Quorum, SecondEnsembleKilled_HoldIsLost) {
   QuorumHold hold = c->acquire();
   ASSERT_EQ(taken(hold), "xxx");
   std::atomic<int> fired{0};
-  const std::stop_callback on_loss(hold.lost(), [&] { ++fired; });
+  const std::stop_callback on_loss(hold.loss_token(), [&] { ++fired; });
 
   servers_[1].kill_hard();
   EXPECT_TRUE(becomes(hold[1], HoldState::lost));
@@ -380,11 +380,13 @@ TEST_F(Quorum, SecondSessionExpires_HoldIsLost) {
   expire(c, 2);
   EXPECT_TRUE(becomes(hold[2], HoldState::lost));
   EXPECT_EQ(hold.state(), HoldState::held);
-  EXPECT_FALSE(hold.lost().stop_requested());
+  EXPECT_TRUE(hold.is_valid());
+  EXPECT_FALSE(hold.loss_token().stop_requested());
   expire(c, 0);
   EXPECT_TRUE(becomes(hold[0], HoldState::lost));
   EXPECT_EQ(hold.state(), HoldState::lost);
-  EXPECT_TRUE(hold.lost().stop_requested());
+  EXPECT_FALSE(hold.is_valid());
+  EXPECT_TRUE(hold.loss_token().stop_requested());
   hold.release();
   EXPECT_TRUE(reaches_nodes({0, 0, 0}));
 }
@@ -427,7 +429,7 @@ TEST_F(Quorum, MaxHoldElapsed_EndsTheWhole) {
                                  .expiry_notice = std::chrono::milliseconds(100)});
   QuorumHold hold = c->acquire();
   ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
-  EXPECT_TRUE(eventually([&] { return hold.lost().stop_requested(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kPatience));
   EXPECT_TRUE(reaches_nodes({0, 0, 0}));
   const auto expired = [&] { return std::ranges::count(log.texts(), "expired"); };
   EXPECT_TRUE(eventually([&] { return expired() == kEnsembles; }, kPatience));

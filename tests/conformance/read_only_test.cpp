@@ -41,7 +41,7 @@ TEST_F(QuorumGone, ServerBecomesReadOnly_HoldEndsAndNoneIsGranted) {
   const Hold hold = mutex.acquire({.deadline = kPatience});
   ASSERT_TRUE(static_cast<bool>(hold));
   Chronicle<std::string> told;
-  const std::stop_callback on_loss(hold.lost(), [&] { told.add("lost"); });
+  const std::stop_callback on_loss(hold.loss_token(), [&] { told.add("lost"); });
   auto waiting = others_mutex.async_acquire();
   ASSERT_TRUE(eventually([&] { return mutex.participants().size() == 2; }, kPatience));
 

@@ -46,7 +46,7 @@ TEST_F(Reconnect, RestartWithinLease_HoldIsRetained) {
   EXPECT_TRUE(eventually([&] { return hold.valid_until() > lease; }, kPatience));
   EXPECT_EQ(hold.token(), token);
   EXPECT_EQ(client->session_id(), session);
-  EXPECT_FALSE(hold.lost().stop_requested());
+  EXPECT_FALSE(hold.loss_token().stop_requested());
   EXPECT_EQ(told.all(), (std::vector{ConnectionState::suspended, ConnectionState::reconnected}));
   hold.release();
   EXPECT_TRUE(client->flush(kPatience));
@@ -59,7 +59,7 @@ TEST_F(Reconnect, ServerPaused_HoldIsLostAtLeaseEnd) {
   ReentrantMutex mutex(*client, kPath);
   const Hold hold = mutex.acquire();
   std::promise<void> lost;
-  const std::stop_callback on_loss(hold.lost(), [&] { lost.set_value(); });
+  const std::stop_callback on_loss(hold.loss_token(), [&] { lost.set_value(); });
   server_.pause();
   const auto session_ends = LeaseClock::now() + client->session_timeout();
   // The end of the lease. On a busy machine the test may notice the loss later.

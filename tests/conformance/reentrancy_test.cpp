@@ -203,12 +203,14 @@ TEST_F(Reentrancy, MovedFromHold_IsEmptyAndSafe) {
     EXPECT_FALSE(static_cast<bool>(*hold));
     EXPECT_EQ(hold->state(), HoldState::lost);
     EXPECT_LT(hold->token(), token);
-    EXPECT_TRUE(hold->lost().stop_requested());
+    EXPECT_TRUE(hold->loss_token().stop_requested());
     EXPECT_EQ(hold->valid_until(), LeaseClock::time_point::min());
+    EXPECT_FALSE(hold->is_valid());
     EXPECT_EQ(hold->node(), "");
+    EXPECT_EQ(hold->expose_node(), "");
     EXPECT_EQ(hold->owner(), Owner::this_thread());
     EXPECT_EQ(hold->permits(), 0);
-    EXPECT_FALSE(hold->release_requested().stop_possible());
+    EXPECT_FALSE(hold->release_request_token().stop_possible());
     EXPECT_FALSE(hold->renew());
     EXPECT_FALSE(hold->renew(1h));
     EXPECT_EQ(error_of([&] { return hold->renew(0ms); }), Errc::invalid_option);

@@ -19,7 +19,7 @@
 namespace zklock::testing {
 namespace {
 
-class Revoke : public LockTest {
+class ReleaseRequests : public LockTest {
  protected:
   const std::unique_ptr<Client> client_ = connect();
   const std::unique_ptr<Client> asker_ = connect();
@@ -27,10 +27,10 @@ class Revoke : public LockTest {
   ReentrantMutex mutex_{*client_, kPath, {.listener = log_.listener()}};
 };
 
-TEST_F(Revoke, HolderReleasesOnRequest_RequestSucceeds) {
+TEST_F(ReleaseRequests, HolderReleasesOnRequest_RequestSucceeds) {
   Hold hold = mutex_.acquire();
   auto asked = in_thread([&] { return request_release(*asker_, kPath, {.deadline = kPatience}); });
-  EXPECT_TRUE(eventually([&] { return hold.release_requested().stop_requested(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold.release_request_token().stop_requested(); }, kPatience));
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_FALSE(is_ready(asked));
   EXPECT_EQ(nodes().size(), 2U) << "its node, and the marker";
@@ -41,7 +41,7 @@ TEST_F(Revoke, HolderReleasesOnRequest_RequestSucceeds) {
   EXPECT_TRUE(log_.reaches({"acquired", "release_requested", "released"}));
 }
 
-TEST_F(Revoke, HolderIgnoresRequest_RequestTimesOut) {
+TEST_F(ReleaseRequests, HolderIgnoresRequest_RequestTimesOut) {
   const Hold hold = mutex_.acquire();
   EXPECT_FALSE(request_release(*asker_, kPath, {.deadline = 5s}));
   EXPECT_TRUE(asker_->flush(kPatience));
@@ -50,7 +50,7 @@ TEST_F(Revoke, HolderIgnoresRequest_RequestTimesOut) {
   EXPECT_TRUE(log_.reaches({"acquired", "release_requested"}));
 }
 
-TEST_F(Revoke, RequestTimesOutBeforeReply_LeavesNoMarker) {
+TEST_F(ReleaseRequests, RequestTimesOutBeforeReply_LeavesNoMarker) {
   if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs a server of this kit";
   const Hold hold = mutex_.acquire();
   const std::string node = hold.node().substr(kPath.size() + 1);
@@ -65,10 +65,10 @@ TEST_F(Revoke, RequestTimesOutBeforeReply_LeavesNoMarker) {
   }
 }
 
-TEST_F(Revoke, ForcedRequest_HolderIsLostBeforeNextGrant) {
+TEST_F(ReleaseRequests, ForcedRequest_HolderIsLostBeforeNextGrant) {
   Hold hold = mutex_.acquire();
   std::atomic<int> told{0};
-  const std::stop_callback on_loss(hold.lost(), [&] {
+  const std::stop_callback on_loss(hold.loss_token(), [&] {
     if (hold.state() == HoldState::lost) ++told;
   });
   ReentrantMutex others(*asker_, kPath);
@@ -86,7 +86,7 @@ TEST_F(Revoke, ForcedRequest_HolderIsLostBeforeNextGrant) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Revoke, RequestNamesOneHolder_OnlyThatHoldIsLost) {
+TEST_F(ReleaseRequests, RequestNamesOneHolder_OnlyThatHoldIsLost) {
   Semaphore semaphore(*client_, kPath, 2);
   const Permit first = semaphore.acquire();
   const Permit second = semaphore.acquire();
@@ -97,7 +97,7 @@ TEST_F(Revoke, RequestNamesOneHolder_OnlyThatHoldIsLost) {
   EXPECT_EQ(second.state(), HoldState::lost);
 }
 
-TEST_F(Revoke, NamedWaiter_IsRequestedOnceGranted) {
+TEST_F(ReleaseRequests, NamedWaiter_IsRequestedOnceGranted) {
   Hold before = ReentrantMutex(*asker_, kPath).acquire();
   auto waiting = mutex_.async_acquire();
   ASSERT_TRUE(reaches_nodes(2));
@@ -105,20 +105,20 @@ TEST_F(Revoke, NamedWaiter_IsRequestedOnceGranted) {
   auto asked = in_thread(
       [&] { return request_release(*asker_, kPath, {.node = node, .deadline = kPatience}); });
   ASSERT_TRUE(reaches_nodes(3)) << "the marker";
-  EXPECT_FALSE(before.release_requested().stop_requested());
+  EXPECT_FALSE(before.release_request_token().stop_requested());
   before.release();
   Hold hold = get(waiting);
-  EXPECT_TRUE(eventually([&] { return hold.release_requested().stop_requested(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold.release_request_token().stop_requested(); }, kPatience));
   EXPECT_FALSE(is_ready(asked));
   hold.release();
   EXPECT_TRUE(get(asked));
   EXPECT_TRUE(log_.reaches({"waiting 1", "acquired", "release_requested", "released"}));
 }
 
-TEST_F(Revoke, ForcedBesidePlainRequest_HolderIsLost) {
+TEST_F(ReleaseRequests, ForcedBesidePlainRequest_HolderIsLost) {
   const Hold hold = mutex_.acquire();
   auto asked = in_thread([&] { return request_release(*asker_, kPath, {.deadline = kPatience}); });
-  EXPECT_TRUE(eventually([&] { return hold.release_requested().stop_requested(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold.release_request_token().stop_requested(); }, kPatience));
   const auto operator_client = connect();
   EXPECT_TRUE(request_release(*operator_client, kPath, {.force = true, .deadline = kPatience}));
   EXPECT_TRUE(get(asked));
@@ -127,7 +127,7 @@ TEST_F(Revoke, ForcedBesidePlainRequest_HolderIsLost) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Revoke, HolderProcessKilled_RequestEndsAtSessionExpiry) {
+TEST_F(ReleaseRequests, HolderProcessKilled_RequestEndsAtSessionExpiry) {
   HolderProcess dead(chroot_.hosts(), kPath, 6s);
   dead.wait_until_held();
   dead.process().kill();
@@ -136,7 +136,7 @@ TEST_F(Revoke, HolderProcessKilled_RequestEndsAtSessionExpiry) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Revoke, RequesterClosed_MarkerIsDeleted) {
+TEST_F(ReleaseRequests, RequesterClosed_MarkerIsDeleted) {
   const Hold hold = mutex_.acquire();
   auto asker = connect();
   auto asked = in_thread([&] { return error_of([&] { return request_release(*asker, kPath); }); });
@@ -147,10 +147,10 @@ TEST_F(Revoke, RequesterClosed_MarkerIsDeleted) {
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
-TEST_F(Revoke, MarkerInQueue_DoesNotBlockContenders) {
+TEST_F(ReleaseRequests, MarkerInQueue_DoesNotBlockContenders) {
   Hold hold = mutex_.acquire();
   const auto number = hold.node().substr(hold.node().size() - 10);
-  const std::string marker = kPath + "/revoke-" + number;
+  const std::string marker = kPath + "/release-request-" + number;
   ASSERT_EQ(raw().create(marker).rc, ZOK);
   ReentrantMutex others(*asker_, kPath);
   EXPECT_FALSE(others.try_lock());
@@ -165,7 +165,7 @@ TEST_F(Revoke, MarkerInQueue_DoesNotBlockContenders) {
   EXPECT_TRUE(again);
 }
 
-TEST_F(Revoke, NoHolder_RequestSucceedsAtOnce) {
+TEST_F(ReleaseRequests, NoHolder_RequestSucceedsAtOnce) {
   EXPECT_TRUE(request_release(*asker_, "/never-locked"));
   mutex_.lock();
   mutex_.unlock();
@@ -175,7 +175,7 @@ TEST_F(Revoke, NoHolder_RequestSucceedsAtOnce) {
   EXPECT_TRUE(nodes().empty());
 }
 
-TEST_F(Revoke, BadInputOrClosedClient_IsRefused) {
+TEST_F(ReleaseRequests, BadInputOrClosedClient_IsRefused) {
   EXPECT_EQ(error_of([&] { return request_release(*asker_, "relative"); }), Errc::invalid_path);
   EXPECT_EQ(error_of([&] { return request_release(*asker_, kPath, {.node = "config"}); }),
             Errc::invalid_option);
@@ -183,7 +183,7 @@ TEST_F(Revoke, BadInputOrClosedClient_IsRefused) {
   EXPECT_EQ(error_of([&] { return request_release(*asker_, kPath); }), Errc::closed);
 }
 
-TEST_F(Revoke, NoCreatePermission_RequestThrowsNoAuth) {
+TEST_F(ReleaseRequests, NoCreatePermission_RequestThrowsNoAuth) {
   ClientOptions with_acl = options();
   with_acl.digest = DigestCredential{"team", "secret"};
   with_acl.acl = AclPolicy::creator_all();
@@ -200,7 +200,7 @@ TEST_F(Revoke, NoCreatePermission_RequestThrowsNoAuth) {
   EXPECT_EQ(hold.state(), HoldState::lost);
 }
 
-class RevokeAtAFrozenServer : public OwnServerTest {
+class ReleaseRequestAtFrozenServer : public OwnServerTest {
  protected:
   const std::unique_ptr<Client> client_ = connect();
   const std::unique_ptr<Client> asker_ = connect();
@@ -212,14 +212,14 @@ class RevokeAtAFrozenServer : public OwnServerTest {
   }
 };
 
-TEST_F(RevokeAtAFrozenServer, InterruptedRequest_LeavesNoMarker) {
+TEST_F(ReleaseRequestAtFrozenServer, InterruptedRequest_LeavesNoMarker) {
   const Hold hold = mutex_.acquire();
   const auto options = asking(hold, kPatience);
   server_.pause();
   bool interrupted = false;
   boost::thread thread([&] {
     try {
-      request_release(*asker_, kPath, options);
+      static_cast<void>(request_release(*asker_, kPath, options));
     } catch (const boost::thread_interrupted&) {
       interrupted = true;
     }
@@ -234,7 +234,7 @@ TEST_F(RevokeAtAFrozenServer, InterruptedRequest_LeavesNoMarker) {
   EXPECT_EQ(nodes().size(), 1U) << "no marker is left";
 }
 
-TEST_F(RevokeAtAFrozenServer, Deadline_EndsRequest) {
+TEST_F(ReleaseRequestAtFrozenServer, Deadline_EndsRequest) {
   const Hold hold = mutex_.acquire();
   const auto options = asking(hold, 500ms);
   server_.pause();
@@ -242,7 +242,7 @@ TEST_F(RevokeAtAFrozenServer, Deadline_EndsRequest) {
   server_.resume();
 }
 
-TEST_F(RevokeAtAFrozenServer, DeadlineBeforeConnectionTimeout_EndsRequest) {
+TEST_F(ReleaseRequestAtFrozenServer, DeadlineBeforeConnectionTimeout_EndsRequest) {
   const Hold hold = mutex_.acquire();
   ClientOptions patient = options();
   patient.connection_timeout = std::chrono::hours(1);
@@ -258,7 +258,7 @@ TEST_F(RevokeAtAFrozenServer, DeadlineBeforeConnectionTimeout_EndsRequest) {
   EXPECT_TRUE(server_.wait_until_serving()) << server_.log();
 }
 
-TEST_F(RevokeAtAFrozenServer, Deadline_EndsSearchForHolder) {
+TEST_F(ReleaseRequestAtFrozenServer, Deadline_EndsSearchForHolder) {
   const Hold hold = mutex_.acquire();
   server_.pause();
   EXPECT_EQ(error_of([&] { return request_release(*asker_, kPath, {.deadline = 500ms}); }),

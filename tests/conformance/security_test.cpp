@@ -148,7 +148,7 @@ class CreatorAll : public Security {
  protected:
   static constexpr std::string_view kKinds[] = {"lock-",    "delay-",      "__READ__",
                                                 "__WRIT__", "permits-",    "count",
-                                                "weight-",  "proclaimed-", "revoke-"};
+                                                "weight-",  "proclaimed-", "release-request-"};
 
   CreatorAll() {
     hold_ = mutex_.acquire();
@@ -158,7 +158,7 @@ class CreatorAll : public Security {
     first_ = priority_.acquire();
     behind_ = priority_.async_acquire();
     latch_.start();
-    EXPECT_TRUE(latch_.await(kPatience));
+    EXPECT_TRUE(latch_.wait_until_leader(kPatience));
     latch_.leadership().proclaim("10.1.2.3:80");
     asking_ = in_thread(
         [this] { return request_release(*owner_, kTop + "/mutex", {.deadline = kPatience}); });
@@ -271,7 +271,7 @@ TEST_F(CreatorAll, WrongSecret_EveryCallThrowsAndCreatesNoNode) {
     refused([&] { return ElectionObserver(*stranger, kTop + "/leader").state(); });
     LeaderLatch latch(*stranger, kTop + "/leader");
     latch.start();
-    refused([&] { return latch.await(kPatience); });
+    refused([&] { return latch.wait_until_leader(kPatience); });
     LeaderElection election(*stranger, kTop + "/leader", [](Leadership&) { ADD_FAILURE(); });
     election.start();
     ASSERT_TRUE(eventually([&] { return election.error().has_value(); }, kPatience));
@@ -413,7 +413,7 @@ TEST_F(RefusedCredential, EveryCall_ThrowsAndCreatesNoNode) {
     EXPECT_EQ(error_of([&] { return Semaphore(client, kPath, 2).acquire(); }), Errc::auth_failed);
     LeaderLatch latch(client, kPath);
     latch.start();
-    EXPECT_EQ(error_of([&] { return latch.await(kPatience); }), Errc::auth_failed);
+    EXPECT_EQ(error_of([&] { return latch.wait_until_leader(kPatience); }), Errc::auth_failed);
   }
   EXPECT_EQ(raw().exists(kPath).rc, ZNONODE);
   EXPECT_TRUE(nodes("/").empty());

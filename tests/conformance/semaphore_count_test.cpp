@@ -81,7 +81,7 @@ TEST_F(SemaphoreCount, CountOfZero_AllWait) {
   Semaphore none(*client_, kPath, SharedCount{.initial = 0});
   EXPECT_FALSE(none.try_acquire());
   EXPECT_EQ(said(), "0");
-  EXPECT_FALSE(none.acquire(1, {.deadline = 50ms}));
+  EXPECT_FALSE(none.acquire({.deadline = 50ms}, 1));
   auto waits = none.async_acquire();
   ASSERT_TRUE(reaches_contenders(1));
   EXPECT_EQ(none.available_permits(), 0);
@@ -104,9 +104,9 @@ TEST_F(SemaphoreCount, RequestAboveCount_WaitsForRaise) {
 }
 
 TEST_F(SemaphoreCount, RequestAboveCount_EndsAtDeadline) {
-  EXPECT_FALSE(semaphore_.acquire(3, {.deadline = 50ms}));
+  EXPECT_FALSE(semaphore_.acquire({.deadline = 50ms}, 3));
   EXPECT_TRUE(reaches_contenders(0));
-  EXPECT_TRUE(semaphore_.acquire(2, {.deadline = kPatience}));
+  EXPECT_TRUE(semaphore_.acquire({.deadline = kPatience}, 2));
 }
 
 TEST_F(SemaphoreCount, ConcurrentChanges_NoneIsLost) {
@@ -143,7 +143,7 @@ TEST_F(SemaphoreCount, CountWrittenByHand_IsUsed) {
 
 TEST_F(SemaphoreCount, CountNode_IsNotListedAsContender) {
   const Owner owner = Owner::unique();
-  Permit one = semaphore_.acquire(1, {.owner = owner});
+  Permit one = semaphore_.acquire({.owner = owner}, 1);
   auto two = others_semaphore_.async_acquire(2);
   ASSERT_TRUE(reaches_contenders(2));
   const auto all = semaphore_.participants();
@@ -172,7 +172,7 @@ TEST_F(SemaphoreCount, CountNode_IsNotListedAsContender) {
 TEST_F(SemaphoreCount, AsyncAcquire_PassesPermitToHandler) {
   std::promise<int> promise;
   auto got = promise.get_future();
-  semaphore_.async_acquire(2, {}, [&](const Permit& permit, const std::exception_ptr& error) {
+  semaphore_.async_acquire({}, 2, [&](const Permit& permit, const std::exception_ptr& error) {
     promise.set_value(error ? -1 : permit.permits());
   });
   EXPECT_EQ(get(got), 2);
@@ -330,7 +330,7 @@ TEST_F(SemaphoreCountAtAFrozenServer, ChangeWithoutReply_ThrowsOutcomeUnknown) {
 
 class ExpiringPermit : public LockTest, public ::testing::WithParamInterface<bool> {
  protected:
-  std::unique_ptr<Semaphore> make(Client& client, MutexOptions options = {}) {
+  std::unique_ptr<Semaphore> make(Client& client, LockOptions options = {}) {
     if (GetParam()) return std::make_unique<Semaphore>(client, kPath, SharedCount{2}, options);
     return std::make_unique<Semaphore>(client, kPath, 2, options);
   }
@@ -344,11 +344,11 @@ TEST_P(ExpiringPermit, MaxHoldElapsed_NotifiesListenerAndGrantsNext) {
   const auto others = make(*other_);
   const auto before = LeaseClock::now();
   Permit expiring = semaphore->acquire(2);
-  const Permit next = others->acquire(1, {.deadline = kPatience});
+  const Permit next = others->acquire({.deadline = kPatience}, 1);
   ASSERT_TRUE(next);
   EXPECT_GE(LeaseClock::now() - before, 400ms);
   EXPECT_EQ(expiring.state(), HoldState::lost);
-  EXPECT_TRUE(expiring.lost().stop_requested());
+  EXPECT_TRUE(expiring.loss_token().stop_requested());
   EXPECT_GT(next.token(), expiring.token());
   EXPECT_TRUE(log_.reaches({"acquired", "expiring", "expired"}));
 }
@@ -356,8 +356,8 @@ TEST_P(ExpiringPermit, MaxHoldElapsed_NotifiesListenerAndGrantsNext) {
 TEST_P(ExpiringPermit, ReleaseAfterExpiry_RetainsNextPermit) {
   const auto semaphore = make(*client_);
   const auto others = make(*other_);
-  Permit expired = semaphore->acquire(2, {.max_hold = 200ms});
-  const Permit next = others->acquire(2, {.deadline = kPatience});
+  Permit expired = semaphore->acquire({.max_hold = 200ms}, 2);
+  const Permit next = others->acquire({.deadline = kPatience}, 2);
   ASSERT_TRUE(next);
   EXPECT_FALSE(expired.renew(1h)) << "too late";
   expired.release();
@@ -369,8 +369,8 @@ TEST_P(ExpiringPermit, ReleaseAfterExpiry_RetainsNextPermit) {
 TEST_P(ExpiringPermit, OneOfTwoExpires_OtherIsRetained) {
   const auto semaphore = make(*client_);
   const Permit kept = semaphore->acquire();
-  const Permit expiring = semaphore->acquire(1, {.max_hold = 200ms});
-  const Permit next = semaphore->acquire(1, {.deadline = kPatience});
+  const Permit expiring = semaphore->acquire({.max_hold = 200ms}, 1);
+  const Permit next = semaphore->acquire({.deadline = kPatience}, 1);
   ASSERT_TRUE(next);
   EXPECT_EQ(expiring.state(), HoldState::lost);
   EXPECT_EQ(kept.state(), HoldState::held);
@@ -395,7 +395,7 @@ TEST_F(SemaphoreCountWatch, CountNode_IsWatchedOnlyWhileWaiting) {
   semaphore.set_permits(2);
   const Permit second = get(waits);
   EXPECT_TRUE(eventually([&] { return !watched(server_, kCount); }, kPatience));
-  EXPECT_FALSE(others.acquire(1, {.deadline = 50ms}));
+  EXPECT_FALSE(others.acquire({.deadline = 50ms}, 1));
   EXPECT_TRUE(eventually([&] { return !watched(server_, kCount); }, kPatience));
 }
 

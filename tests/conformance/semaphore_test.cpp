@@ -24,7 +24,6 @@ static_assert(!std::copy_constructible<Semaphore> && !std::move_constructible<Se
 class SemaphoreTest : public LockTest {
  protected:
   // Returns options with a deadline after `time`.
-  static AcquireOptions at_most(std::chrono::milliseconds time) { return {.deadline = time}; }
 
   const std::unique_ptr<Client> client_ = connect();
   Semaphore semaphore_{*client_, kPath, 3};
@@ -55,7 +54,7 @@ TEST_F(SemaphoreTest, ConcurrentRequestsForTwo_AreGrantedWhole) {
   for (Semaphore* each : {&semaphore_, &others_semaphore_, &semaphore_, &others_semaphore_}) {
     threads.push_back(in_thread([each] {
       for (int round = 0; round < 5; ++round) {
-        const Permit permit = each->acquire(2, {.deadline = kPatience});
+        const Permit permit = each->acquire({.deadline = kPatience}, 2);
         EXPECT_EQ(permit.permits(), 2);
         EXPECT_EQ(permit.state(), HoldState::held);
       }
@@ -84,8 +83,8 @@ TEST_F(SemaphoreTest, Permit_IsNotBoundToThread) {
   Permit mine = semaphore_.acquire(3);
   EXPECT_FALSE(semaphore_.try_acquire(1)) << "calls do not nest";
   const Owner owner = Owner::unique();
-  auto other = semaphore_.async_acquire(1, {.owner = owner});
-  auto same_owner = semaphore_.async_acquire(1, {.owner = owner});
+  auto other = semaphore_.async_acquire({.owner = owner}, 1);
+  auto same_owner = semaphore_.async_acquire({.owner = owner}, 1);
   ASSERT_TRUE(reaches_nodes(3));
   auto released = in_thread([permit = std::move(mine)]() mutable { permit.release(); });
   get(released);
@@ -98,9 +97,9 @@ TEST_F(SemaphoreTest, Permit_IsNotBoundToThread) {
 
 TEST_F(SemaphoreTest, DeadlineStopOrInterrupt_EndsWaiting) {
   const Permit all = semaphore_.acquire(3);
-  EXPECT_FALSE(others_semaphore_.acquire(1, at_most(50ms)));
+  EXPECT_FALSE(others_semaphore_.acquire(50ms));
   std::stop_source stop;
-  auto stopped = others_semaphore_.async_acquire(2, {.stop = stop.get_token()});
+  auto stopped = others_semaphore_.async_acquire({.stop = stop.get_token()}, 2);
   ASSERT_TRUE(reaches_nodes(2));
   stop.request_stop();
   EXPECT_FALSE(get(stopped));
@@ -147,7 +146,7 @@ TEST_F(SemaphoreTest, PermitLost_GrantsNextWaiter) {
 TEST_F(SemaphoreTest, AsyncAcquire_PassesPermitToHandler) {
   std::promise<int> promise;
   auto got = promise.get_future();
-  semaphore_.async_acquire(2, {}, [&](const Permit& permit, const std::exception_ptr& error) {
+  semaphore_.async_acquire({}, 2, [&](const Permit& permit, const std::exception_ptr& error) {
     promise.set_value(error ? -1 : permit.permits());
   });
   EXPECT_EQ(get(got), 2);
@@ -159,7 +158,7 @@ TEST_F(SemaphoreTest, Queries_ReportHoldersAndAvailablePermits) {
   EXPECT_EQ(semaphore_.permits(), 3);
   EXPECT_EQ(semaphore_.available_permits(), 3);
   const Owner owner = Owner::unique();
-  Permit one = semaphore_.acquire(1, {.owner = owner});
+  Permit one = semaphore_.acquire({.owner = owner}, 1);
   EXPECT_EQ(others_semaphore_.available_permits(), 2);
   auto three = others_semaphore_.async_acquire(3);
   ASSERT_TRUE(reaches_nodes(2));

@@ -32,7 +32,7 @@ TEST_F(Session, SessionExpired_HoldIsLostAndNotifiedOnce) {
   const auto subscription = client_->add_listener([&](ConnectionState s) { told.add(s); });
   std::atomic<int> fired{0};
   Hold hold = mutex_.acquire();
-  const std::stop_callback on_loss(hold.lost(), [&fired] { ++fired; });
+  const std::stop_callback on_loss(hold.loss_token(), [&fired] { ++fired; });
   const FencingToken token = hold.token();
   const std::string node = hold.node();
 
@@ -41,7 +41,7 @@ TEST_F(Session, SessionExpired_HoldIsLostAndNotifiedOnce) {
   EXPECT_TRUE(told.has(ConnectionState::lost));
   EXPECT_TRUE(told.has(ConnectionState::connected));  // the new session
   EXPECT_TRUE(eventually([&] { return fired == 1; }, kPatience));
-  EXPECT_TRUE(hold.lost().stop_requested());
+  EXPECT_TRUE(hold.loss_token().stop_requested());
   EXPECT_TRUE(static_cast<bool>(hold));  // the lost hold still has its count
   EXPECT_EQ(hold.valid_until(), LeaseClock::time_point::min());
   EXPECT_EQ(hold.token(), token);

@@ -84,7 +84,7 @@ TEST_F(Shutdown, Close_LosesHoldsAndGrantsNext) {
   std::atomic<int> fired{0};
   Hold hold = mutex_.acquire();
   mutex_.lock();
-  const std::stop_callback on_loss(hold.lost(), [&] { ++fired; });
+  const std::stop_callback on_loss(hold.loss_token(), [&] { ++fired; });
   const auto token = hold.token();
   auto waiting = others_mutex_.async_acquire();
   ASSERT_TRUE(reaches_nodes(2));
@@ -105,7 +105,7 @@ TEST_F(Shutdown, ClientDestroyedWhileHeld_HoldIsLost) {
   client_.reset();
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
   EXPECT_EQ(hold.state(), HoldState::lost);
-  EXPECT_TRUE(hold.lost().stop_requested());
+  EXPECT_TRUE(hold.loss_token().stop_requested());
   EXPECT_EQ(error_of([&] { mutex_.lock(); }), Errc::closed);
   EXPECT_TRUE(static_cast<bool>(others_mutex_.acquire({.deadline = kPatience})));
   hold.release();
@@ -249,7 +249,7 @@ TEST_F(Shutdown, CloseInListenerOrLossCallback_Closes) {
   const Hold hold = others_mutex_.acquire();
   std::promise<void> closed_by_loss;
   auto has_closed_by_loss = closed_by_loss.get_future();
-  const std::stop_callback on_loss(hold.lost(), [&] {
+  const std::stop_callback on_loss(hold.loss_token(), [&] {
     other_->close();
     closed_by_loss.set_value();
   });
@@ -315,7 +315,7 @@ TEST_F(Shutdown, MutexDestroyed_WakesItsWaiters) {
 TEST_F(Shutdown, CloseInLossCallbackOfClose_Returns) {
   std::promise<void> closed_by_loss;
   const Hold hold = mutex_.acquire();
-  const std::stop_callback on_loss(hold.lost(), [&] {
+  const std::stop_callback on_loss(hold.loss_token(), [&] {
     client_->close();
     closed_by_loss.set_value();
   });
@@ -336,7 +336,7 @@ TEST_F(Shutdown, CloseInLossCallbackDuringOtherClose_Returns) {
     const Hold hold = mutex.acquire();
     std::atomic<bool> told{false};
     std::promise<void> closed_by_loss;
-    const std::stop_callback on_loss(hold.lost(), [&] {
+    const std::stop_callback on_loss(hold.loss_token(), [&] {
       told = true;
       client->close();
       closed_by_loss.set_value();

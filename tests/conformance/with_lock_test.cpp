@@ -53,7 +53,7 @@ TEST_F(WithLock, LockLostMeanwhile_ReportsLost) {
   const auto client = connect();
   const auto result = with_lock(*client, kPath, {}, [&](const Hold& hold) {
     expire_session(chroot_.hosts(), client->session_id());
-    EXPECT_TRUE(eventually([&] { return hold.lost().stop_requested(); }, kPatience));
+    EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kPatience));
     return 7;
   });
   EXPECT_EQ(result.outcome, LockOutcome::lost);
@@ -61,10 +61,17 @@ TEST_F(WithLock, LockLostMeanwhile_ReportsLost) {
   EXPECT_EQ(result.value, 7);
 }
 
+TEST_F(WithLock, FunctionAlone_IsRun) {
+  const auto client = connect();
+  const auto result = with_lock(*client, kPath, [](const Hold& hold) { return hold.is_valid(); });
+  EXPECT_EQ(result.outcome, LockOutcome::ran);
+  EXPECT_EQ(result.value, true);
+}
+
 TEST_F(WithLock, FunctionThrows_PropagatesAndReleases) {
   const auto client = connect();
-  EXPECT_THROW(with_lock(*client, kPath, {}, []() -> int { throw std::runtime_error("no"); }),
-               std::runtime_error);
+  const auto fails = []() -> int { throw std::runtime_error("no"); };
+  EXPECT_THROW(static_cast<void>(with_lock(*client, kPath, {}, fails)), std::runtime_error);
   EXPECT_TRUE(becomes_empty());
 }
 
@@ -78,7 +85,7 @@ TEST_F(WithLock, NestedCall_SharesTheGrant) {
 
 TEST_F(WithLock, ListenerOfTemporaryMutex_IsRefused) {
   const auto client = connect();
-  const MutexOptions heard{.listener = [](const LockEvent&) {}};
+  const LockOptions heard{.listener = [](const LockEvent&) {}};
   EXPECT_EQ(error_of([&] { return hold_lock(*client, kPath, {}, heard); }), Errc::invalid_option);
   EXPECT_EQ(error_of([&] { return hold_lock(*client, kPath, {}, {.max_hold = 1h}); }),
             std::nullopt);

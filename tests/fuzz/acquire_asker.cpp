@@ -70,27 +70,27 @@ void Asker::event() {
       const auto which = choices_.below(armed_.size());
       const Armed fired = armed_[which];
       armed_.erase(armed_.begin() + which);
-      if (choices_.one_in(2)) return take(fsm_.predecessor_deleted(fired.node));
+      if (choices_.one_in(2)) return take(fsm_.on_predecessor_deleted(fired.node));
       first_ = fired.is_release;
       const bool lease = choose_lease();
-      return take(fsm_.predecessor_changed(fired.node, lease));
+      return take(fsm_.on_predecessor_changed(fired.node, lease));
     }
     case 2:  // the watch is no longer armed
       if (!armed_.empty() || fsm_.state() == State::arming) return;
-      return take(fsm_.predecessor_deleted(choose_name()));
+      return take(fsm_.on_predecessor_deleted(choose_name()));
     case 3: {
       const SessionId session = choose_session();
       if (own_ && own_->session == session) own_->gone = true;
-      return take(fsm_.session_ended(session));
+      return take(fsm_.on_session_ended(session));
     }
     case 4:
       if (!fsm_.has_node()) return;
       if (own_) own_->gone = true;
-      return take(fsm_.own_node_deleted());
-    case 5: return take(fsm_.resume());
+      return take(fsm_.on_own_node_deleted());
+    case 5: return take(fsm_.on_resume());
     case 6:
       if (fsm_.state() != State::delaying) return;
-      return take(choices_.one_in(2) ? fsm_.delay_lasts() : fsm_.delay_over());
+      return take(choices_.one_in(2) ? fsm_.on_delay_lasts() : fsm_.on_delay_over());
     case 7:
       if (choices_.one_in(4)) withdraw();
       return;
@@ -99,7 +99,7 @@ void Asker::event() {
 }
 
 void Asker::withdraw() {
-  if (granted_ || fsm_.over()) return;
+  if (granted_ || fsm_.has_ended()) return;
   gave_up_ = true;
   take(fsm_.withdraw());
 }
@@ -108,10 +108,10 @@ void Asker::withdraw() {
 void Asker::come_to_an_end() {
   withdraw();
   refused_ = true;
-  for (int i = 0; i < enough_answers && !granted_ && !fsm_.over(); ++i) {
-    outstanding_.empty() ? take(fsm_.resume()) : answer();
+  for (int i = 0; i < enough_answers && !granted_ && !fsm_.has_ended(); ++i) {
+    outstanding_.empty() ? take(fsm_.on_resume()) : answer();
   }
-  require(granted_ || fsm_.over(), "it comes to its end");
+  require(granted_ || fsm_.has_ended(), "it comes to its end");
 }
 
 // ---- answers ------------------------------------------------------------------------------------
@@ -187,9 +187,9 @@ void Asker::answer(const AcquireEffect& request) {
                  : answer_listed();
     case Kind::inspect: return answer_inspected(request);
     case Kind::watch: return answer_watched(request);
-    case Kind::create_parents: return take(fsm_.parents_created(choose_status(), {}));
-    case Kind::remove_parent: return take(fsm_.parent_removed(choose_status(), {}));
-    case Kind::skip: return take(fsm_.number_skipped(choose_status(), {}));
+    case Kind::create_parents: return take(fsm_.on_parents_created(choose_status(), {}));
+    case Kind::remove_parent: return take(fsm_.on_parent_removed(choose_status(), {}));
+    case Kind::skip: return take(fsm_.on_number_skipped(choose_status(), {}));
     default: break;
   }
   const Status status = choose_status();
@@ -197,10 +197,10 @@ void Asker::answer(const AcquireEffect& request) {
   const bool lease = choose_lease();
   switch (request.kind) {
     case Kind::check_parent:
-    case Kind::check_own: return take(fsm_.checked(status, lease, "said"));
-    case Kind::seed_count: return take(fsm_.count_seeded(status, "said"));
-    case Kind::mark: return take(fsm_.marked(status, lease, "said"));
-    case Kind::clear: return take(fsm_.cleared(status, "said"));
+    case Kind::check_own: return take(fsm_.on_checked(status, lease, "said"));
+    case Kind::seed_count: return take(fsm_.on_count_seeded(status, "said"));
+    case Kind::mark: return take(fsm_.on_marked(status, lease, "said"));
+    case Kind::clear: return take(fsm_.on_cleared(status, "said"));
     default: require(false, "a request"); break;
   }
 }
@@ -212,9 +212,9 @@ void Asker::answer_created() {
   const FencingToken token = choose_token();
   if (status == Status::ok) own_ = Node{.name = name, .session = session, .token = token};
   asked_ = session;
-  first_ = status == Status::ok && !fsm_.counts() && choices_.one_in(2);
+  first_ = status == Status::ok && !fsm_.counts_children() && choices_.one_in(2);
   const bool lease = choose_lease();
-  take(fsm_.created({status, session, name, token, "said", first_}, lease));
+  take(fsm_.on_created({status, session, name, token, "said", first_}, lease));
 }
 
 void Asker::answer_moved() {
@@ -224,7 +224,7 @@ void Asker::answer_moved() {
   const FencingToken token = choose_token();
   said_gone(status);
   if (status == Status::ok) own_ = Node{.name = name, .session = session, .token = token};
-  take(fsm_.moved({status, session, name, token, "said"}));
+  take(fsm_.on_moved({status, session, name, token, "said"}));
 }
 
 void Asker::answer_counted() {
@@ -235,7 +235,7 @@ void Asker::answer_counted() {
   first_ = status == Status::ok && own_ && session == own_->session && children == 1 &&
            last == own_->token;
   const bool lease = choose_lease();
-  take(fsm_.counted({status, session, last, children}, lease));
+  take(fsm_.on_counted({status, session, last, children}, lease));
 }
 
 bool Asker::says_first(const std::vector<std::string>& children, FencingToken parent,
@@ -280,7 +280,7 @@ void Asker::answer_listed() {
   }
   const bool lease = choose_lease();
   const Sequence next = choose_sequence(choices_);
-  take(fsm_.listed({status, parent, children, "said", permits, next}, lease));
+  take(fsm_.on_listed({status, parent, children, "said", permits, next}, lease));
 }
 
 void Asker::answer_inspected(const AcquireEffect& request) {
@@ -293,7 +293,7 @@ void Asker::answer_inspected(const AcquireEffect& request) {
   if (status == Status::ok && parsed && parsed->attempt == attempt_ && session == asked_) {
     own_ = Node{.name = request.text, .session = session, .token = token};
   }
-  take(fsm_.inspected({status, data, session, token, "said"}));
+  take(fsm_.on_inspected({status, data, session, token, "said"}));
 }
 
 void Asker::answer_watched(const AcquireEffect& request) {
@@ -301,7 +301,7 @@ void Asker::answer_watched(const AcquireEffect& request) {
   const std::string data = choose_data();
   const FencingToken token = choose_token();
   if (status != Status::no_node) said_gone(status);
-  if (status == Status::ok && !fsm_.over()) {
+  if (status == Status::ok && !fsm_.has_ended()) {
     const auto parsed = ZnodeData::parse(data);
     const auto other = parse_contention(request.text);
     const auto own = own_ ? parse_contention(own_->name) : std::nullopt;
@@ -311,7 +311,7 @@ void Asker::answer_watched(const AcquireEffect& request) {
     armed_.push_back({request.text, parsed && parsed->announces && fits && watches_ == 1 &&
                                         one_at_a_time && other->access == Access::exclusive});
   }
-  take(fsm_.watched(request.text, {status, token, data, "said"}));
+  take(fsm_.on_watched(request.text, {status, token, data, "said"}));
 }
 
 // ---- requests -----------------------------------------------------------------------------------
@@ -340,7 +340,7 @@ void Asker::take(const AcquireEffect& effect) {
       attempt_ = effect.text;
       abandoned_ = false;
       ask(effect);
-      if (effect.kind == Kind::create && fsm_.counts()) {
+      if (effect.kind == Kind::create && fsm_.counts_children()) {
         outstanding_.push_back({.kind = Kind::list, .text = {}});
       }
       return;
@@ -413,8 +413,8 @@ void Asker::check_grant(const AcquireEffect& effect) {
 void Asker::check_state() {
   const bool waits = fsm_.state() == State::arming || fsm_.state() == State::waiting;
   require(waits || armed_.empty(), "no watch is left");
-  require(fsm_.over() || fsm_.state() != State::idle, "it has begun");
-  if (!fsm_.over()) return;
+  require(fsm_.has_ended() || fsm_.state() != State::idle, "it has begun");
+  if (!fsm_.has_ended()) return;
   outstanding_.clear();
   require(!fsm_.has_node(), "it ends without a node");
   require(!own_ || own_->gone, "no node is left");

@@ -160,12 +160,12 @@ class Client {
     if (!outcome.contender) return;
     call.hold = outcome.contender->make_hold(kind);
     call.session = outcome.contender->lock_node().session();
-    call.told.emplace(call.hold.lost(), Told{&call.losses});
+    call.told.emplace(call.hold.loss_token(), Told{&call.losses});
     require(servers_.have_told({call.hold.token().zxid}), "the servers have told of its node");
     require(call.hold.owner() == call.owner, "its owner");
-    // A hold whose node() was called prevents the next local grant until its znode is deleted.
-    const bool asks = choices_.below(4) == 0;
-    const std::string node = asks ? call.hold.node() : outcome.contender->grant().node();
+    // An exposed znode prevents the next local grant until it is deleted.
+    const bool exposes = choices_.below(4) == 0;
+    const std::string node = exposes ? call.hold.expose_node() : call.hold.node();
     require(node.starts_with("/locks/a/"), "its node");
   }
 
@@ -197,7 +197,7 @@ class Client {
       require(!call.was_lost || lost, "lost for ever");
       call.was_lost = lost;
       if (lost) {
-        require(call.hold.lost().stop_requested(), "who asks hears of the loss");
+        require(call.hold.loss_token().stop_requested(), "who asks hears of the loss");
         continue;
       }
       require(call.losses == 0, "who holds has been told no loss");

@@ -108,7 +108,7 @@ Verdict check_decision(const std::vector<std::string>& children,
   }
   require(said.position == before, "its position is how many stand before it");
   const bool agree = front->of == own.of && front->ageing == own.ageing;
-  require((said.verdict == Verdict::at_odds) == !agree, "the first of its kind decides");
+  require((said.verdict == Verdict::mismatch) == !agree, "the first of its kind decides");
   if (!agree) return said.verdict;
   const std::int64_t room = room_for(own, all);
   const Verdict expected = taken <= room ? Verdict::first : Verdict::behind;

@@ -117,7 +117,7 @@ class Worker {
     for (;;) {
       zklock::LeaderLatch latch(client_, path_);
       latch.start();
-      if (latch.await(1h)) section(false);
+      if (latch.wait_until_leader(1h)) section(false);
     }
   }
 

@@ -16,7 +16,6 @@ namespace {
 
 using Kind = OperationKind;
 using detail::PathLock;
-using Section = PathLock::Section;
 
 class AbandonedCall : public PathLockTest {
  protected:
@@ -29,7 +28,7 @@ class AbandonedCall : public PathLockTest {
   /// returns.
   template <class Call>
   void expect_returns_within_section(Call call) {
-    const Section section(*path_lock_);
+    const detail::Monitor::Lock lock(path_lock_->monitor());
     std::jthread([&] { call(); }).join();
   }
   void expect_nothing_was_sent() {
@@ -44,7 +43,7 @@ class AbandonedCall : public PathLockTest {
 
 // ---- the path's mutex is locked --------------------------------------------------------------
 
-TEST_F(AbandonedCall, StopOfCallback_EndsWithinSection) {
+TEST_F(AbandonedCall, StopOfCallback_EndsUnderTheMutex) {
   std::optional<std::size_t> call;
   expect_returns_within_section([&] {
     call = lock_.acquire(0);
@@ -55,7 +54,7 @@ TEST_F(AbandonedCall, StopOfCallback_EndsWithinSection) {
   expect_nothing_was_sent();
 }
 
-TEST_F(AbandonedCall, TimerOfCallback_EndsWithinSection) {
+TEST_F(AbandonedCall, TimerOfCallback_EndsUnderTheMutex) {
   std::optional<std::size_t> call;
   expect_returns_within_section([&] {
     call = lock_.acquire(0, {.timeout = 1ms});
@@ -65,7 +64,7 @@ TEST_F(AbandonedCall, TimerOfCallback_EndsWithinSection) {
   expect_nothing_was_sent();
 }
 
-TEST_F(AbandonedCall, StopOfWaitingCall_EndsWithinSection) {
+TEST_F(AbandonedCall, StopOfWaitingCall_EndsUnderTheMutex) {
   const std::size_t holder = granted(1);
   const std::size_t call = waiting(0);
   expect_returns_within_section([&] {
@@ -82,7 +81,7 @@ TEST_F(AbandonedCall, StopOfWaitingCall_EndsWithinSection) {
 
 // ---- calls during a section --------------------------------------------------------------------
 
-TEST_F(AbandonedCall, CallsDuringSection_EnqueueInCallOrder) {
+TEST_F(AbandonedCall, CallsUnderTheMutex_EnqueueInCallOrder) {
   std::vector<std::size_t> calls;
   expect_returns_within_section([&] {
     for (int i = 0; i < 3; ++i) calls.push_back(lock_.acquire(0));

@@ -144,10 +144,11 @@ TEST_F(CandidateTest, TransactionMadeBefore_IsWrittenWhileTheNodeExists) {
 TEST_F(CandidateTest, NoLeadership_HasEnded) {
   const Leadership none;
   EXPECT_EQ(none.state(), HoldState::lost);
+  EXPECT_FALSE(none.is_valid());
   EXPECT_EQ(none.valid_until(), LeaseClock::time_point::min());
   EXPECT_EQ(none.node(), "");
-  EXPECT_TRUE(none.ended().stop_requested());
-  EXPECT_FALSE(none.release_requested().stop_possible());
+  EXPECT_TRUE(none.end_token().stop_requested());
+  EXPECT_FALSE(none.release_request_token().stop_possible());
   contend(false);
   run_until_it_leads();
   EXPECT_LT(none.token(), candidate_->leadership_state()->leadership().token());
@@ -160,8 +161,9 @@ TEST_F(CandidateTest, CopyOfLeadership_EndsWithItAndRetainsToken) {
   const Leadership copy = leadership;
   const FencingToken token = leadership.token();
   const std::string node = leadership.node();
-  const std::stop_token ended = copy.ended();
+  const std::stop_token ended = copy.end_token();
   EXPECT_FALSE(ended.stop_requested());
+  EXPECT_TRUE(copy.is_valid());
   candidate_->withdraw();
   lock_.world().run_all();
   EXPECT_TRUE(ended.stop_requested());

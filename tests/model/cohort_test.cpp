@@ -31,7 +31,7 @@ TEST_F(LocalBatch, LocalHandoff_SendsNoRequest) {
   reset_counts();
   release(first);
   expect_same_node(first, second);
-  EXPECT_EQ(call(second).token.turn, 1U);
+  EXPECT_EQ(call(second).token.grant_index, 1U);
   EXPECT_EQ(client(0).requests(), 0U);
   release(second);
   EXPECT_EQ(client(0).requests(), 1U);
@@ -74,7 +74,7 @@ TEST_F(LocalBatch, ReleasedHold_IsNotLost) {
   const auto second = waiting(0, many());
   const auto contender = call(first).hold.state();
   EXPECT_EQ(contender, HoldState::held);
-  const std::stop_token lost = call(first).hold.lost();
+  const std::stop_token lost = call(first).hold.loss_token();
   release(first);
   EXPECT_TRUE(is_granted(second));
   EXPECT_FALSE(lost.stop_requested()) << "it was not lost";
@@ -225,7 +225,7 @@ TEST_F(LocalBatch, ReleaseRequested_ReleasesZnode) {
   const auto first = granted(0, many());
   const auto second = waiting(0, many());
   ask_for_release({});
-  EXPECT_TRUE(call(first).hold.release_requested().stop_requested());
+  EXPECT_TRUE(call(first).hold.release_request_token().stop_requested());
   const auto outside = waiting(1);
   release(first);
   EXPECT_TRUE(is_granted(outside));

@@ -49,16 +49,14 @@ class DowngradeTest : public PathLockTest {
   void commit(Deadline deadline = Deadline::never()) {
     GuardedTransaction tx(hold());
     tx.set(data_path, "1");
-    tx.async_commit(
-        [this](const std::exception_ptr& error) {
-          ++commits_;
-          try {
-            if (error) std::rethrow_exception(error);
-          } catch (const Error& e) {
-            code_ = e.errc();
-          }
-        },
-        deadline);
+    tx.async_commit(deadline, [this](const std::exception_ptr& error) {
+      ++commits_;
+      try {
+        if (error) std::rethrow_exception(error);
+      } catch (const Error& e) {
+        code_ = e.errc();
+      }
+    });
   }
   const std::string& data() { return ensemble().find(data_path)->data; }
 

@@ -105,7 +105,7 @@ class Polls {
       }
     };
     try {
-      leader.async_proclaim(value, told, deadline);
+      leader.async_proclaim(value, deadline, told);
     } catch (const Error& e) {
       ++verdict->outcomes;
       verdict->code = e.errc();
@@ -230,10 +230,11 @@ TEST(ElectionModel, EndedDuringFunction_ReportsLoss) {
     ASSERT_EQ(leadership.state(), HoldState::held);
     // The stop callback sees a leadership that has ended.
     std::optional<HoldState> when_told;
-    const std::stop_callback on_end(leadership.ended(), [&] { when_told = leadership.state(); });
+    const std::stop_callback on_end(leadership.end_token(),
+                                    [&] { when_told = leadership.state(); });
 
     end(*candidate);
-    EXPECT_TRUE(leadership.ended().stop_requested());
+    EXPECT_TRUE(leadership.end_token().stop_requested());
     EXPECT_EQ(when_told, HoldState::lost);
     EXPECT_EQ(leadership.state(), HoldState::lost);
     EXPECT_EQ(leadership.valid_until(), LeaseClock::time_point::min());

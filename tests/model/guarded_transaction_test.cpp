@@ -41,17 +41,15 @@ class GuardedModel : private SimEnsemble::Server {
   void commit(Deadline deadline = Deadline::never()) {
     GuardedTransaction tx(hold());
     tx.set(data_path, "1");
-    tx.async_commit(
-        [this](const std::exception_ptr& error) {
-          ++outcomes;
-          code.reset();
-          try {
-            if (error) std::rethrow_exception(error);
-          } catch (const Error& e) {
-            code = e.errc();
-          }
-        },
-        deadline);
+    tx.async_commit(deadline, [this](const std::exception_ptr& error) {
+      ++outcomes;
+      code.reset();
+      try {
+        if (error) std::rethrow_exception(error);
+      } catch (const Error& e) {
+        code = e.errc();
+      }
+    });
   }
 
   /// Returns what is wrong at the end, or an empty string.

@@ -42,7 +42,7 @@ TEST_F(KeepIdle, LockAndRelease_SendNoRequest) {
     const auto next = lock_.acquire(0, turn % 2 == 0 ? once(kept()) : kept());
     EXPECT_TRUE(is_granted(next)) << "at once";
     expect_same_node(before, next);
-    EXPECT_EQ(call(next).token.turn, turn);
+    EXPECT_EQ(call(next).token.grant_index, turn);
     lock_.release(next);
     before = next;
   }
@@ -451,7 +451,7 @@ TEST_F(KeepIdle, ReleaseRequested_IsReleased) {
 
 TEST_F(KeepIdle, ForcedRelease_IsReleased) {
   idle();
-  ask_for_release(core::revocation_forces);
+  ask_for_release(core::release_request_forces);
   EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
   withdraw_request();
   expect_released();

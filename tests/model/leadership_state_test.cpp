@@ -148,7 +148,7 @@ TEST_F(LeadershipStateTest, MaximumHoldTime_ExpiresExactlyAndHandsOff) {
 TEST_F(LeadershipStateTest, MaximumHoldTime_NotifiesLossBeforeDelete) {
   const auto call = granted(0, {.limit = {.longest = 8s}});
   std::optional<std::size_t> deleted_when_told;
-  const std::stop_callback on_loss(lock_.call(call).hold.lost(), [&] {
+  const std::stop_callback on_loss(lock_.call(call).hold.loss_token(), [&] {
     deleted_when_told = client(0).requests(Kind::announce_and_delete);
   });
   run_for(8s - 1ns);
@@ -297,12 +297,12 @@ TEST_F(LeadershipStateTest, NoThread_ReleaseRequestIsNotifiedLater) {
   run_for(2s);
   auto& ensemble = lock_.world().ensemble();
   lock_.world().dispatcher(0).set_exhausted(true);
-  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::revocation_asks)), Status::ok);
+  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::release_request_asks)), Status::ok);
   run_for(1s);
-  EXPECT_FALSE(lock_.call(call).hold.release_requested().stop_requested());
+  EXPECT_FALSE(lock_.call(call).hold.release_request_token().stop_requested());
   lock_.world().dispatcher(0).set_exhausted(false);
   run_for(1s);
-  EXPECT_TRUE(lock_.call(call).hold.release_requested().stop_requested());
+  EXPECT_TRUE(lock_.call(call).hold.release_request_token().stop_requested());
   ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
   lock_.release(call);
   expect_rest();
@@ -327,13 +327,13 @@ TEST_F(LeadershipStateTest, ReleaseRequested_NotifiesAndRetainsHold) {
   const auto call = granted(0, {.listener = listener(0)});
   run_for(2s);
   auto& ensemble = lock_.world().ensemble();
-  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::revocation_asks)), Status::ok);
+  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::release_request_asks)), Status::ok);
   run();
-  EXPECT_TRUE(lock_.call(call).hold.release_requested().stop_requested());
+  EXPECT_TRUE(lock_.call(call).hold.release_request_token().stop_requested());
   EXPECT_EQ(state(call), HoldState::held);
   ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
   run();
-  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::revocation_asks)), Status::ok);
+  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::release_request_asks)), Status::ok);
   run();
   EXPECT_EQ(events_, (Events{"acquired", "release_requested", "release_requested"}));
   ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
@@ -347,7 +347,8 @@ TEST_F(LeadershipStateTest, ForcedRelease_NotifiesLossBeforeDelete) {
   const auto second = waiting(1);
   run_for(2s);
   auto& ensemble = lock_.world().ensemble();
-  ASSERT_EQ(ensemble.create(marker_of(first), std::string(core::revocation_forces)), Status::ok);
+  ASSERT_EQ(ensemble.create(marker_of(first), std::string(core::release_request_forces)),
+            Status::ok);
   for (int turn = 0; has_node(first) && turn < 1000; ++turn) {
     const bool told = lock_.lost_told(first) == 1;
     for (const Step& step : lock_.world().steps()) {
@@ -369,9 +370,10 @@ TEST_F(LeadershipStateTest, RequestThenForced_NotifiesBoth) {
   const auto call = granted(0, {.listener = listener(0)});
   run_for(2s);
   auto& ensemble = lock_.world().ensemble();
-  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::revocation_asks)), Status::ok);
+  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::release_request_asks)), Status::ok);
   run();
-  ASSERT_EQ(ensemble.set_data(marker_of(call), std::string(core::revocation_forces)), Status::ok);
+  ASSERT_EQ(ensemble.set_data(marker_of(call), std::string(core::release_request_forces)),
+            Status::ok);
   run();
   EXPECT_EQ(events_, (Events{"acquired", "release_requested", "lost"}));
   ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);

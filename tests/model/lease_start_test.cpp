@@ -124,7 +124,7 @@ TEST_F(LeaseStartTest, ReconnectWithShorterTimeout_ReportsTheLossInTime) {
   client(0).reconnect();
   while (!client(0).is_connected()) ASSERT_TRUE(step());
   client(0).cut_off();
-  const auto lost = lock_.call(call).hold.lost();
+  const auto lost = lock_.call(call).hold.loss_token();
   world().run_for(valid_until(call) - world().now());
   EXPECT_TRUE(lost.stop_requested());
   client(0).mend();

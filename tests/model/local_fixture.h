@@ -54,7 +54,7 @@ class LocalTest : public PathLockTest {
   void expect_new_node(std::size_t before, std::size_t next) {
     ASSERT_TRUE(is_granted(next));
     EXPECT_GT(call(next).token.zxid, call(before).token.zxid);
-    EXPECT_EQ(call(next).token.turn, 0U);
+    EXPECT_EQ(call(next).token.grant_index, 0U);
   }
   /// Creates a release request for the holder of the only lock znode, as another program would.
   void ask_for_release(std::string_view data) {

@@ -79,6 +79,14 @@ TEST_F(LocalHandoffTest, Release_GrantsNextBeforeDelete) {
   EXPECT_EQ(client(0).requests(Kind::list_children), 0U);
 }
 
+TEST_F(LocalHandoffTest, ZnodeNameRead_NextIsGrantedAtOnce) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  ASSERT_EQ(lock_.call(holder).hold.node(), lock_.call(holder).node);
+  expect_passed_on(holder, next);
+  release(next);
+}
+
 TEST_F(LocalHandoffTest, ContendersOfTwoClients_AreGrantedInOrder) {
   const auto holder = granted(0);
   const auto second = waiting(0);
@@ -308,17 +316,17 @@ TEST_F(LocalHandoffTest, SessionExpired_HoldIsLost) {
 
 // ---- grants after the delete -------------------------------------------------------------------
 
-TEST_F(LocalHandoffTest, ZnodeNameRead_NextWaitsForDelete) {
+TEST_F(LocalHandoffTest, ZnodeExposed_NextWaitsForDelete) {
   const auto holder = granted(0);
   const auto next = waiting(0);
-  ASSERT_EQ(lock_.call(holder).hold.node(), lock_.call(holder).node);
+  ASSERT_EQ(lock_.call(holder).hold.expose_node(), lock_.call(holder).node);
   expect_passed_on_by_servers(holder, next);
 }
 
-TEST_F(LocalHandoffTest, ZnodeNameReadByFormerHolder_NextWaitsForDelete) {
+TEST_F(LocalHandoffTest, ZnodeExposedByFormerHolder_NextWaitsForDelete) {
   const Request kept{.local = {.keep_idle_for = 60s}};
   const auto first = granted(0, kept);
-  ASSERT_FALSE(lock_.call(first).hold.node().empty());
+  ASSERT_FALSE(lock_.call(first).hold.expose_node().empty());
   release(first);
   const auto second = granted(0, anew(kept));
   ASSERT_EQ(lock_.call(second).node, lock_.call(first).node);

@@ -161,9 +161,9 @@ void LockWorld::ended(std::size_t index, detail::AcquireOutcome outcome) {
   if (!outcome.contender) return;
   call.hold = outcome.contender->make_hold(call.kind);
   call.token = call.hold.token();
-  call.node = outcome.contender->grant().node();  // not Hold::node(), which is for transactions
-  watchers_[index] =
-      std::make_unique<std::stop_callback<Watcher>>(call.hold.lost(), Watcher{lost_told_[index]});
+  call.node = call.hold.node();
+  watchers_[index] = std::make_unique<std::stop_callback<Watcher>>(call.hold.loss_token(),
+                                                                   Watcher{lost_told_[index]});
   check_token(call);
   if (call.counts) check_count(call);
   check_delay(call);
@@ -305,7 +305,8 @@ std::string LockWorld::violation() {
     if (said_lost_[i] && !lost) return "G3: held again after lost";
     said_lost_[i] = lost;
     if (!lost && *lost_told_[i] > 0) return "G3: the loss was told, but it is held";
-    if (lost && !call.hold.lost().stop_requested()) return "G3: lost, but the token is not stopped";
+    if (lost && !call.hold.loss_token().stop_requested())
+      return "G3: lost, but the token is not stopped";
   }
   return {};
 }

@@ -31,7 +31,7 @@ class LossNotificationTest : public PathLockTest {
   }
   void force() {
     lock_.world().run_for(2s);  // shorter holds do not watch for a request
-    const std::string data(core::revocation_forces);
+    const std::string data(core::release_request_forces);
     ASSERT_EQ(ensemble().create(marker(), data), Status::ok);
   }
   std::shared_ptr<TestCandidate> leading(bool until_finished) {
@@ -54,7 +54,7 @@ class LossNotificationTest : public PathLockTest {
 TEST_F(LossNotificationTest, LeadershipForced_HandsOffAfterEndCallback) {
   const auto candidate = leading(false);
   const Leadership leadership = candidate->leadership_state()->leadership();
-  const OnLoss on_end(leadership.ended(), Tell{*this});
+  const OnLoss on_end(leadership.end_token(), Tell{*this});
   const std::string asked = (force(), marker());
   lock_.world().run_for(5s);
   EXPECT_EQ(when_told_, 0U);
@@ -70,7 +70,7 @@ TEST_F(LossNotificationTest, ElectionForced_HandsOffWhenFunctionReturns) {
   const auto leadership_state = candidate->leadership_state();
   const std::string asked = (force(), marker());
   ASSERT_TRUE(
-      lock_.world().run_until([&] { return leadership_state->over().stop_requested(); }, 5s));
+      lock_.world().run_until([&] { return leadership_state->end_token().stop_requested(); }, 5s));
   lock_.world().run_for(500ms);
   EXPECT_EQ(handed_over(), 0U);
   candidate->finished(leadership_state->number(), false);
@@ -86,7 +86,7 @@ TEST_F(LossNotificationTest, FunctionStillRuns_HandsOffAfterOneSecond) {
   const auto leadership_state = candidate->leadership_state();
   const std::string asked = (force(), marker());
   ASSERT_TRUE(
-      lock_.world().run_until([&] { return leadership_state->over().stop_requested(); }, 5s));
+      lock_.world().run_until([&] { return leadership_state->end_token().stop_requested(); }, 5s));
   lock_.world().run_for(1100ms);
   EXPECT_EQ(handed_over(), 1U);
   candidate->finished(leadership_state->number(), false);
@@ -102,7 +102,7 @@ TEST_F(LossNotificationTest, PartLost_HandsOffAfterLossOfComposite) {
   auto held = std::make_shared<detail::CompositeGrant>(Owner::unique(), std::move(parts), 1, 1);
   reset_counts();
   {
-    const OnLoss on_loss(held->lost(), Tell{*this});
+    const OnLoss on_loss(held->loss_token(), Tell{*this});
     lock_.world().run_for(5s);
   }
   EXPECT_EQ(when_told_, 0U);

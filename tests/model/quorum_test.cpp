@@ -115,8 +115,10 @@ TEST_F(QuorumModel, Composite_HasStateAndLeaseOfQuorum) {
 
   world().run_until(holds[0].valid_until());
   EXPECT_EQ(holds[0].state(), HoldState::lost);
+  EXPECT_FALSE(holds[0].is_valid());
+  EXPECT_TRUE(holds[1].is_valid() && holds[2].is_valid());
   EXPECT_EQ(held.state(), HoldState::suspended);
-  EXPECT_FALSE(held.lost().stop_requested());
+  EXPECT_FALSE(held.loss_token().stop_requested());
   world().reconnect(1);
   world().run_all();
   EXPECT_EQ(held.state(), HoldState::held);
@@ -124,7 +126,7 @@ TEST_F(QuorumModel, Composite_HasStateAndLeaseOfQuorum) {
   world().run_all();
   EXPECT_EQ(held.state(), HoldState::lost);
   EXPECT_EQ(held.valid_until(), LeaseClock::time_point::min());
-  EXPECT_TRUE(held.lost().stop_requested());
+  EXPECT_TRUE(held.loss_token().stop_requested());
 }
 
 // The servers of one ensemble do not reply, but its client stays connected.

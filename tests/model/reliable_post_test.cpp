@@ -71,7 +71,7 @@ TEST_F(ReliablePostTest, NoThread_CompositeLossIsNotifiedLater) {
   std::vector<detail::CompositeGrant::Part> taken;
   taken.push_back({std::move(lock_.call(granted(0)).hold), lock_.core(0).shared_from_this(), 0});
   const detail::CompositeGrant parts(Owner::unique(), std::move(taken), 1, 1);
-  const auto lost = parts.lost();
+  const auto lost = parts.loss_token();
   lock_.world().dispatcher(0).set_exhausted_after(1);  // for the loss of its part
   lock_.world().expire(0);
   run();
@@ -88,16 +88,16 @@ TEST_F(ReliablePostTest, NoThread_EndOfLeadershipIsNotifiedLater) {
   candidate->want();
   run();
   ASSERT_TRUE(candidate->leads());
-  const auto over = candidate->leadership_state()->over();
+  const auto ended = candidate->leadership_state()->end_token();
   lock_.world().dispatcher(0).set_exhausted_after(1);  // for the loss of the hold
   lock_.world().expire(0);
   run();
   EXPECT_FALSE(candidate->leads());
   lock_.world().run_for(10s);
-  EXPECT_FALSE(over.stop_requested());
+  EXPECT_FALSE(ended.stop_requested());
   set_exhausted(false);
   lock_.world().run_for(1s);
-  EXPECT_TRUE(over.stop_requested());
+  EXPECT_TRUE(ended.stop_requested());
   candidate->close();
   run();
 }

@@ -8,8 +8,8 @@
 
 A mutant is a text file, NAME.mutant. Its first paragraph describes it. Each further paragraph is an edit:
 
-    in zklock/core/acquire_fsm.cpp, AcquireFsm::inspected
-    - data->attempt != attempt() || answer.ephemeral_owner != asked_session_
+    in zklock/core/acquire_fsm_recovery.cpp, AcquireFsm::on_inspected
+    - data->attempt != attempt() || answer.ephemeral_owner != create_session_
     + data->attempt != attempt()
 
 The edit replaces the text of the `-` lines by the text of the `+` lines. If there are none, it deletes the text.

@@ -65,14 +65,14 @@ void write_and_read_on(Site& site) {
 
 void fixed_permits(Site& site) {
   Semaphore semaphore(site.client, site.path("fixed"), 5);
-  const Permit permit = semaphore.acquire(1 + static_cast<int>(site.dice(3)), somebody());
+  const Permit permit = semaphore.acquire(somebody(), 1 + static_cast<int>(site.dice(3)));
   if (site.dice(4) == 0) (void)semaphore.available_permits(kTurn);
 }
 
 void shared_permits(Site& site) {
   Semaphore semaphore(site.client, site.path("counted"), SharedCount{4});
   if (site.dice(8) == 0) semaphore.set_permits(3 + static_cast<int>(site.dice(3)), kTurn);
-  const Permit permit = semaphore.acquire(1 + static_cast<int>(site.dice(3)), somebody());
+  const Permit permit = semaphore.acquire(somebody(), 1 + static_cast<int>(site.dice(3)));
 }
 
 void priority(Site& site) {
@@ -215,7 +215,7 @@ void latch(Site& site) {
   LeaderLatch latch(site.client, site.path("latch"));
   const auto listening = latch.add_listener([](const Leadership&) {}, [](const Leadership&) {});
   latch.start();
-  if (!latch.await(kTurn)) return;
+  if (!latch.wait_until_leader(kTurn)) return;
   if (site.dice(2) == 0) latch.leadership().proclaim("10.0.0.1:80", kTurn);
   latch.close(site.dice(2) == 0 ? CloseMode::silent : CloseMode::notify);
 }
@@ -224,13 +224,12 @@ void election(Site& site) {
   std::mutex mutex;
   std::condition_variable changed;
   bool led = false;
-  LeaderElection election(site.client, site.path("election"),
+  LeaderElection election(site.client, site.path("election"), {.auto_requeue = false},
                           [&](Leadership&) {
                             const std::lock_guard guard(mutex);
                             led = true;
                             changed.notify_all();
-                          },
-                          {.auto_requeue = false});
+                          });
   election.start();
   std::unique_lock lock(mutex);
   changed.wait_for(lock, kTurn, [&] { return led; });

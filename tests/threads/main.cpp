@@ -38,7 +38,7 @@ struct Shared {
         shared(client, "/threads/shared"),
         latch(client, "/threads/latch") {
     latch.start();
-    demand(latch.await(60s), "the latch does not lead");
+    demand(latch.wait_until_leader(60s), "the latch does not lead");
     leadership = latch.leadership();
     hold = ReentrantMutex(client, "/threads/hold").acquire();
     reading = shared.acquire_shared();
@@ -87,7 +87,7 @@ class Worker {
       demand(shared_.hold.state() != HoldState::lost, "the hold is lost");
       demand(shared_.hold.valid_until() > LeaseClock::now(), "the hold is not valid");
       demand(shared_.hold.token() > FencingToken{}, "the hold has no token");
-      demand(!shared_.hold.lost().stop_requested(), "the hold's token is stopped");
+      demand(!shared_.hold.loss_token().stop_requested(), "the hold's token is stopped");
       demand(!shared_.hold.node().empty(), "the hold has no node");
       demand(shared_.reading.state() != HoldState::lost, "the reading is lost");
       demand(shared_.latch.has_leadership(), "the latch does not lead");

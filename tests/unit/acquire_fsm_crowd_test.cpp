@@ -14,7 +14,7 @@ const AcquireFsm::Policy not_counting{.counts = false};
 TEST(AcquireFsmCrowd, NotCounting_WatchesPredictedPredecessor) {
   Steps steps(not_counting);
   steps.start();
-  EXPECT_FALSE(steps.fsm().counts());
+  EXPECT_FALSE(steps.fsm().counts_children());
   EXPECT_EQ(steps.created(5), "watch " + node(4) + " @a");
   EXPECT_EQ(steps.state(), State::arming);
   EXPECT_FALSE(steps.fsm().waited());
@@ -105,7 +105,7 @@ TEST(AcquireFsmCrowd, PredictionNotAllowed_Counts) {
         AcquireFsm::Policy{.rule = QueueRule::writer(), .counts = false}}) {
     Steps steps(policy);
     steps.start();
-    EXPECT_TRUE(steps.fsm().counts());
+    EXPECT_TRUE(steps.fsm().counts_children());
     EXPECT_EQ(steps.created(5), "");
   }
 }

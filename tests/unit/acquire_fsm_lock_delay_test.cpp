@@ -262,7 +262,7 @@ TEST(AcquireDelay, SingleAttempt_DoesNotWaitForTheDelay) {
   EXPECT_EQ(steps.counted(2), "list @a");
   EXPECT_EQ(steps.listed({left, own}), "delay");
   EXPECT_EQ(steps.delay_lasts(), remove_own);
-  EXPECT_TRUE(steps.fsm().over());
+  EXPECT_TRUE(steps.fsm().has_ended());
   EXPECT_EQ(steps.delay_over(), "");
   Steps late(once);
   late.start();

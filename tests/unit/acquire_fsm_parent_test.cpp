@@ -17,13 +17,13 @@ constexpr FencingToken younger{token_of_create + 1};
 AcquireFsm created(AcquireFsm::Policy policy = {}) {
   AcquireFsm fsm("id", 1, policy);
   fsm.start();
-  fsm.created({Status::ok, session_a, node(5), {token_of_create}, ""}, true);
+  fsm.on_created({Status::ok, session_a, node(5), {token_of_create}, ""}, true);
   return fsm;
 }
 
 AcquireFsm listing(AcquireFsm::Policy policy = {}) {
   AcquireFsm fsm = created(policy);
-  fsm.counted({Status::server_error, session_a, {}, 0}, true);
+  fsm.on_counted({Status::server_error, session_a, {}, 0}, true);
   return fsm;
 }
 
@@ -31,7 +31,7 @@ AcquireFsm listing(AcquireFsm::Policy policy = {}) {
 // znode.
 TEST(AcquireFsmParent, NoChangeSinceCreate_IsGrantedByTheCount) {
   AcquireFsm alone = created();
-  EXPECT_EQ(describe(alone.counted({Status::ok, session_a, {token_of_create}, 1}, true)),
+  EXPECT_EQ(describe(alone.on_counted({Status::ok, session_a, {token_of_create}, 1}, true)),
             "grant @a");
 }
 
@@ -39,33 +39,34 @@ TEST(AcquireFsmParent, NoChangeSinceCreate_IsGrantedByTheCount) {
 TEST(AcquireFsmParent, ChangedSinceCreate_Lists) {
   for (const FencingToken last : {older, younger}) {
     AcquireFsm fsm = created();
-    EXPECT_EQ(describe(fsm.counted({Status::ok, session_a, last, 1}, true)), "list @a");
-    EXPECT_EQ(describe(fsm.listed({Status::ok, older, Children{node(4)}, ""}, true)),
+    EXPECT_EQ(describe(fsm.on_counted({Status::ok, session_a, last, 1}, true)), "list @a");
+    EXPECT_EQ(describe(fsm.on_listed({Status::ok, older, Children{node(4)}, ""}, true)),
               "create id1.2");
   }
 }
 
 TEST(AcquireFsmParent, ParentOlderThanNode_IsGranted) {
   AcquireFsm first = listing();
-  EXPECT_EQ(describe(first.listed({Status::ok, older, Children{node(5)}, ""}, true)), "grant @a");
+  EXPECT_EQ(describe(first.on_listed({Status::ok, older, Children{node(5)}, ""}, true)),
+            "grant @a");
 }
 
 TEST(AcquireFsmParent, ParentNewerThanNode_NodeCountsAsDeleted) {
   AcquireFsm first = listing();
-  EXPECT_EQ(describe(first.listed({Status::ok, younger, Children{node(5)}, ""}, true)),
+  EXPECT_EQ(describe(first.on_listed({Status::ok, younger, Children{node(5)}, ""}, true)),
             "create id1.2");
   AcquireFsm impatient = listing({.queue_again = false});
-  EXPECT_EQ(describe(impatient.listed({Status::ok, younger, Children{node(5)}, ""}, true)),
+  EXPECT_EQ(describe(impatient.on_listed({Status::ok, younger, Children{node(5)}, ""}, true)),
             failure(Errc::node_deleted));
 }
 
 TEST(AcquireFsmParent, PredecessorNewerThanOwnNode_ListsAgain) {
   for (const bool stranger : {false, true}) {
     AcquireFsm fsm = created();
-    EXPECT_EQ(describe(fsm.counted({Status::ok, session_a, older, 2}, true)),
+    EXPECT_EQ(describe(fsm.on_counted({Status::ok, session_a, older, 2}, true)),
               "watch " + node(4) + " @a");
     const auto effects = describe(
-        fsm.watched(node(4), {Status::ok, stranger ? younger : older, data_of("other"), ""}));
+        fsm.on_watched(node(4), {Status::ok, stranger ? younger : older, data_of("other"), ""}));
     EXPECT_EQ(effects, stranger ? "unwatch, list @a" : "");
   }
 }
@@ -77,25 +78,28 @@ TEST(AcquireFsmParent, NewerPredecessorListedAgain_IsWaitedFor) {
   const std::string data = data_of("other");
   const WatchedAnswer made{Status::ok, younger, data, ""};
   AcquireFsm fsm = listing();
-  EXPECT_EQ(describe(fsm.listed({Status::ok, older, queue, ""}, true)), "watch " + node(4) + " @a");
-  EXPECT_EQ(describe(fsm.watched(node(4), made)), "unwatch, list @a");
-  EXPECT_EQ(describe(fsm.listed({Status::ok, older, queue, ""}, true)), "watch " + node(4) + " @a");
-  EXPECT_EQ(describe(fsm.watched(node(4), made)), "");
+  EXPECT_EQ(describe(fsm.on_listed({Status::ok, older, queue, ""}, true)),
+            "watch " + node(4) + " @a");
+  EXPECT_EQ(describe(fsm.on_watched(node(4), made)), "unwatch, list @a");
+  EXPECT_EQ(describe(fsm.on_listed({Status::ok, older, queue, ""}, true)),
+            "watch " + node(4) + " @a");
+  EXPECT_EQ(describe(fsm.on_watched(node(4), made)), "");
   EXPECT_EQ(fsm.state(), State::waiting);
-  EXPECT_EQ(describe(fsm.predecessor_changed(node(4), true)), "list @a");
+  EXPECT_EQ(describe(fsm.on_predecessor_changed(node(4), true)), "list @a");
   // A third znode of that name is checked by a list again.
-  EXPECT_EQ(describe(fsm.listed({Status::ok, older, queue, ""}, true)), "watch " + node(4) + " @a");
+  EXPECT_EQ(describe(fsm.on_listed({Status::ok, older, queue, ""}, true)),
+            "watch " + node(4) + " @a");
   const WatchedAnswer another{Status::ok, {younger.zxid + 1}, data, ""};
-  EXPECT_EQ(describe(fsm.watched(node(4), another)), "unwatch, list @a");
+  EXPECT_EQ(describe(fsm.on_watched(node(4), another)), "unwatch, list @a");
 }
 
 TEST(AcquireFsmParent, ParentRecreated_CreatesAgain) {
   const Children queue{node(4), node(5)};
   AcquireFsm fsm = listing();
-  fsm.listed({Status::ok, older, queue, ""}, true);
-  EXPECT_EQ(describe(fsm.watched(node(4), {Status::ok, younger, data_of("other"), ""})),
+  fsm.on_listed({Status::ok, older, queue, ""}, true);
+  EXPECT_EQ(describe(fsm.on_watched(node(4), {Status::ok, younger, data_of("other"), ""})),
             "unwatch, list @a");
-  EXPECT_EQ(describe(fsm.listed({Status::ok, younger, queue, ""}, true)), "create id1.2");
+  EXPECT_EQ(describe(fsm.on_listed({Status::ok, younger, queue, ""}, true)), "create id1.2");
 }
 
 // The token of the holder's grant decides, and not the czxid of its present znode.
@@ -105,13 +109,13 @@ TEST(AcquireFsmParent, HolderChangedItsNode_ItsTokenDecides) {
     AcquireFsm fsm("id", 1, {.rule = QueueRule::writer()});
     fsm.start();
     const std::string own = ZnodeName::make(write_prefix, {5}).text;
-    fsm.created({Status::ok, session_a, own, {token_of_create}, ""}, true);
-    fsm.counted({Status::ok, session_a, older, 2}, true);
-    EXPECT_EQ(describe(fsm.listed({Status::ok, older, Children{reader, own}, ""}, true)),
+    fsm.on_created({Status::ok, session_a, own, {token_of_create}, ""}, true);
+    fsm.on_counted({Status::ok, session_a, older, 2}, true);
+    EXPECT_EQ(describe(fsm.on_listed({Status::ok, older, Children{reader, own}, ""}, true)),
               "watch " + reader + " @a");
     ZnodeData data;
     data.token = came.zxid;
-    EXPECT_EQ(describe(fsm.watched(reader, {Status::ok, younger, data.encode(), ""})),
+    EXPECT_EQ(describe(fsm.on_watched(reader, {Status::ok, younger, data.encode(), ""})),
               came == older ? "" : "unwatch, list @a");
   }
 }
@@ -122,11 +126,11 @@ TEST(AcquireFsmParent, HeavierLaterContender_IsWaitedFor) {
   const std::string own = ZnodeName::make(weight_prefix(1, 0), {5}).text;
   const std::string heavier = ZnodeName::make(weight_prefix(9, 0), {6}).text;
   fsm.start();
-  fsm.created({Status::ok, session_a, own, {token_of_create}, ""}, true);
-  fsm.counted({Status::ok, session_a, older, 2}, true);
-  EXPECT_EQ(describe(fsm.listed({Status::ok, older, Children{own, heavier}, ""}, true)),
+  fsm.on_created({Status::ok, session_a, own, {token_of_create}, ""}, true);
+  fsm.on_counted({Status::ok, session_a, older, 2}, true);
+  EXPECT_EQ(describe(fsm.on_listed({Status::ok, older, Children{own, heavier}, ""}, true)),
             "watch " + heavier + " @a");
-  EXPECT_EQ(describe(fsm.watched(heavier, {Status::ok, younger, data_of("other"), ""})), "");
+  EXPECT_EQ(describe(fsm.on_watched(heavier, {Status::ok, younger, data_of("other"), ""})), "");
   EXPECT_EQ(fsm.state(), State::waiting);
 }
 

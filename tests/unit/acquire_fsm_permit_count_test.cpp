@@ -131,7 +131,7 @@ TEST(AcquireCount, WithdrawnWhileEnqueuing_RemovesNode) {
   Steps steps = enqueuing();
   EXPECT_EQ(steps.withdraw(), "abandon");
   EXPECT_EQ(steps.listed(alone, says("4")), remove_own);
-  EXPECT_TRUE(steps.fsm().over());
+  EXPECT_TRUE(steps.fsm().has_ended());
 }
 
 // ---- a missing count ---------------------------------------------------------------------------
@@ -159,7 +159,7 @@ TEST(AcquireCount, SeedRefused_Fails) {
   Steps steps = seeding();
   EXPECT_EQ(steps.count_seeded(Status::no_auth, "why"),
             remove_own + ", " + failure(Errc::no_auth, "why"));
-  EXPECT_TRUE(steps.fsm().over());
+  EXPECT_TRUE(steps.fsm().has_ended());
 }
 
 TEST(AcquireCount, NodeLostOrWithdrawnWhileSeeding_IsNotGranted) {
@@ -169,7 +169,7 @@ TEST(AcquireCount, NodeLostOrWithdrawnWhileSeeding_IsNotGranted) {
   Steps leaving = seeding();
   EXPECT_EQ(leaving.withdraw(), remove_own);
   EXPECT_EQ(leaving.count_seeded(Status::ok), "");
-  EXPECT_TRUE(leaving.fsm().over());
+  EXPECT_TRUE(leaving.fsm().has_ended());
 }
 
 TEST(AcquireCount, CountDeletedRepeatedly_Fails) {
@@ -195,7 +195,7 @@ TEST(AcquireCount, CountUnreadable_Fails) {
                   failure(Errc::bad_data,
                           "znode count has the data \"four\", which is not a permit count; call "
                           "set_permits()"));
-    EXPECT_TRUE(steps.fsm().over());
+    EXPECT_TRUE(steps.fsm().has_ended());
   }
 }
 

@@ -92,11 +92,11 @@ TEST(AcquireGate, SingleAttempt_NeverWaits) {
   Steps behind = at_the_gate(once);
   behind.counted(2);
   EXPECT_EQ(behind.listed({own, node(4)}), remove_own);
-  EXPECT_TRUE(behind.fsm().over());
+  EXPECT_TRUE(behind.fsm().has_ended());
   Steps late = moving(once);
   late.moved(8);
   EXPECT_EQ(late.listed({moved_to, node(7)}), remove_moved);
-  EXPECT_TRUE(late.fsm().over());
+  EXPECT_TRUE(late.fsm().has_ended());
 }
 
 TEST(AcquireGate, LockDelay_AppliesAfterTheMove) {
@@ -132,11 +132,11 @@ TEST(AcquireGate, EveryReplyToTheMove_HasItsEffect) {
       case Status::node_exists: EXPECT_EQ(effects, remove_own + ", list"); break;
       case Status::not_sent:
         EXPECT_EQ(effects, remove_own);
-        EXPECT_TRUE(steps.fsm().over());
+        EXPECT_TRUE(steps.fsm().has_ended());
         break;
       default:
         EXPECT_TRUE(effects.starts_with(remove_own + ", fail")) << core::to_string(status);
-        EXPECT_TRUE(steps.fsm().over());
+        EXPECT_TRUE(steps.fsm().has_ended());
         break;
     }
   }
@@ -212,7 +212,7 @@ TEST(AcquireGate, SequenceExhaustedByMove_RecreatesThePath) {
 TEST(AcquireGate, WithdrawnDuringMove_RemovesNode) {
   const auto withdrawn = [](Steps steps) {
     EXPECT_EQ(steps.withdraw(), "abandon");
-    EXPECT_FALSE(steps.fsm().over());
+    EXPECT_FALSE(steps.fsm().has_ended());
     return steps;
   };
   for (const Status status : all_statuses) {
@@ -220,29 +220,29 @@ TEST(AcquireGate, WithdrawnDuringMove_RemovesNode) {
     Steps steps = withdrawn(moving());
     const bool gone = status == Status::no_node || status == Status::session_ended;
     EXPECT_EQ(steps.moved(status), gone ? "" : remove_own) << core::to_string(status);
-    EXPECT_TRUE(steps.fsm().over());
+    EXPECT_TRUE(steps.fsm().has_ended());
   }
   Steps there = withdrawn(moving());
   EXPECT_EQ(there.moved(8), remove_moved);
-  EXPECT_TRUE(there.fsm().over());
+  EXPECT_TRUE(there.fsm().has_ended());
   Steps found = withdrawn(recovering());
   EXPECT_EQ(found.listed({moved_to}), "inspect " + moved_to + " @a");
   EXPECT_EQ(found.inspected(data_of("id1.2")), remove_moved);
   Steps not_found = withdrawn(recovering());
   EXPECT_EQ(not_found.listed({own}), "not_created id1.2 @a, " + remove_own);
-  EXPECT_TRUE(not_found.fsm().over());
+  EXPECT_TRUE(not_found.fsm().has_ended());
 }
 
 TEST(AcquireGate, WithdrawnInAPause_RemovesNode) {
   Steps before = moving();
   before.moved(Status::throttled);
   EXPECT_EQ(before.withdraw(), remove_own) << "it was not carried out";
-  EXPECT_TRUE(before.fsm().over());
+  EXPECT_TRUE(before.fsm().has_ended());
   Steps after = moving();
   after.moved(Status::unknown);
   after.checked(Status::throttled);
   EXPECT_EQ(after.withdraw(), "");
-  EXPECT_FALSE(after.fsm().over());
+  EXPECT_FALSE(after.fsm().has_ended());
 }
 
 TEST(AcquireGate, RecoveryError_ContinuesTheSearch) {
@@ -250,7 +250,7 @@ TEST(AcquireGate, RecoveryError_ContinuesTheSearch) {
   EXPECT_EQ(steps.listed(Status::read_only), failure(Errc::read_only) + ", pause");
   EXPECT_EQ(steps.resume(), "list @a");
   EXPECT_EQ(steps.listed({own}), "not_created id1.2 @a, " + remove_own);
-  EXPECT_TRUE(steps.fsm().over());
+  EXPECT_TRUE(steps.fsm().has_ended());
 }
 
 }  // namespace

@@ -168,12 +168,12 @@ TEST(AcquireSequence, CounterHasStuck_ContenderWaitsWithoutANode) {
 
 TEST(AcquireSequence, CounterEndedBefore_CreatesNoNode) {
   for (const std::string& child :
-       {node(7), std::string("revoke-0000000007"), std::string("proclaimed-0000000007")}) {
+       {node(7), std::string("release-request-0000000007"), std::string("proclaimed-0000000007")}) {
     Steps steps;
     EXPECT_EQ(steps.start(true), "list");
     EXPECT_EQ(steps.drained({child}), "pause") << child;
     EXPECT_EQ(steps.withdraw(), "");
-    EXPECT_TRUE(steps.fsm().over());
+    EXPECT_TRUE(steps.fsm().has_ended());
   }
 }
 
@@ -190,7 +190,7 @@ TEST(AcquireSequence, SingleAttemptAtTheEnd_IsRefused) {
   Steps steps({.wait = false});
   steps.start(true);
   EXPECT_EQ(steps.drained({node(7)}), "");
-  EXPECT_TRUE(steps.fsm().over());
+  EXPECT_TRUE(steps.fsm().has_ended());
 }
 
 TEST(AcquireSequence, OnlyOrphanedMarkersLeft_EnqueuesToClearThem) {
@@ -206,7 +206,7 @@ TEST(AcquireSequence, AnotherChildKeepsTheParent_FailsAndNamesIt) {
   Steps steps = steps_in(State::removing_parent);
   EXPECT_EQ(steps.parent_removed(Status::not_empty), "list");
   EXPECT_EQ(steps.drained({"config"}), exhausted("config"));
-  EXPECT_TRUE(steps.fsm().over());
+  EXPECT_TRUE(steps.fsm().has_ended());
 }
 
 TEST(AcquireSequence, SharedCountLeft_RecreatedWithThePath) {
@@ -234,7 +234,7 @@ TEST(AcquireSequence, CounterAlwaysAtItsEnd_Fails) {
   for (; removed < 100; ++removed) {
     steps.created(first_unusable_sequence.value);
     effects = steps.counted(1);
-    if (steps.fsm().over()) break;
+    if (steps.fsm().has_ended()) break;
     steps.parent_removed(Status::ok);
   }
   EXPECT_EQ(removed, 16);
@@ -350,7 +350,7 @@ TEST(AcquireParents, ParentsDeletedRepeatedly_FailsAfterALimit) {
   EXPECT_EQ(made, 16);
   EXPECT_EQ(effects,
             failure(Errc::server_error, "the lock path is repeatedly deleted by another client"));
-  EXPECT_TRUE(steps.fsm().over());
+  EXPECT_TRUE(steps.fsm().has_ended());
 }
 
 TEST(AcquireParents, CreateBetweenFailures_ResetsTheLimit) {
@@ -476,7 +476,7 @@ TEST(AcquireOrder, CountReplyFirst_AwaitsTheCreateReply) {
   leaving.withdraw();
   EXPECT_EQ(leaving.counted(Status::not_sent), "");
   EXPECT_EQ(leaving.created(5), "remove_node lock-0000000005 @a");
-  EXPECT_TRUE(leaving.fsm().over());
+  EXPECT_TRUE(leaving.fsm().has_ended());
 }
 
 TEST(AcquireOrder, CountReplyBeforeCreate_Lists) {
@@ -495,7 +495,7 @@ TEST(AcquireRecovery, RecoveryFails_ReportsOnceAndContinuesTheSearch) {
   EXPECT_EQ(steps.resume(), "list @a");
   EXPECT_EQ(steps.listed({node(5)}), "inspect lock-0000000005 @a");
   EXPECT_EQ(steps.inspected(data_of("id1.1")), "remove_node lock-0000000005 @a");
-  EXPECT_TRUE(steps.fsm().over());
+  EXPECT_TRUE(steps.fsm().has_ended());
 }
 
 }  // namespace

@@ -17,6 +17,16 @@ TEST(AcquireFsm, Helper_ReachesEveryState) {
   for (const State state : all_states) EXPECT_EQ(steps_in(state).state(), state);
 }
 
+// Assertions check the invariants of the machines. Only an optimized build for users omits them.
+TEST(AcquireFsmDeathTest, RequirementViolated_AssertionEndsTheProgram) {
+#ifdef NDEBUG
+  GTEST_SKIP() << "this build has no assertions";
+#else
+  Steps steps = steps_in(State::listing);
+  EXPECT_DEATH(steps.on_predecessor_released(), "waits_for_release");
+#endif
+}
+
 // ---- the rows of the table ----------------------------------------------------------------------
 
 TEST(AcquireFsm, StartedTwice_CreatesOnce) {
@@ -35,7 +45,7 @@ TEST(AcquireFsm, Alone_IsGranted) {
   EXPECT_EQ(steps.fsm().own_name(), own);
   EXPECT_EQ(steps.fsm().token().zxid, token_of_create);
   EXPECT_EQ(steps.fsm().session(), session_a);
-  EXPECT_FALSE(steps.fsm().over());
+  EXPECT_FALSE(steps.fsm().has_ended());
 }
 
 TEST(AcquireFsm, AloneWithoutALease_IsConfirmed) {
@@ -297,7 +307,7 @@ TEST(AcquireFsm, EveryReplyInEveryState_HasItsEffect) {
       EXPECT_EQ(steps.answer(status), wanted)
           << to_string(state) << ", " << core::to_string(status);
       const bool ends = wanted.find("fail") != std::string::npos;
-      EXPECT_EQ(steps.fsm().over(), ends && !wanted.ends_with("pause"));
+      EXPECT_EQ(steps.fsm().has_ended(), ends && !wanted.ends_with("pause"));
     }
   }
 }

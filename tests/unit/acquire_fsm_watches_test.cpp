@@ -189,7 +189,7 @@ TEST(AcquireWatches, WithdrawnWhileArming_UnwatchesAll) {
     for (int i = 0; i < answered; ++i) arm(steps, {4 - i});
     EXPECT_EQ(steps.withdraw(), "unwatch, " + remove_own);
     for (int i = answered; i < 3; ++i) arm(steps, {4 - i});
-    EXPECT_TRUE(steps.fsm().over());
+    EXPECT_TRUE(steps.fsm().has_ended());
   }
 }
 
@@ -277,7 +277,7 @@ TEST(AcquirePermits, AnotherCountAhead_FailsAsMismatched) {
                 failure(Errc::settings_mismatch,
                         "a contender ahead is set to 3 permits, this contender to 4 permits; use "
                         "equal settings"));
-  EXPECT_TRUE(fixed.fsm().over());
+  EXPECT_TRUE(fixed.fsm().has_ended());
   Steps shared = listing({.rule = rule}, name);
   EXPECT_EQ(shared.listed({"permits-1-0000000002", name}),
             "remove_node " + name + " @a, " +

@@ -47,7 +47,7 @@ TEST(AcquireGiveUp, WithdrawnInEveryState_HasItsEffect) {
       case State::waiting: wanted = "unwatch, " + remove_own; break;
     }
     EXPECT_EQ(steps.withdraw(), wanted) << to_string(state);
-    EXPECT_EQ(steps.fsm().over(), at_once) << to_string(state);
+    EXPECT_EQ(steps.fsm().has_ended(), at_once) << to_string(state);
     if (at_once) {
       EXPECT_FALSE(steps.fsm().has_node()) << to_string(state);
     }
@@ -75,7 +75,7 @@ TEST(AcquireGiveUp, WithdrawnWhileEnqueuing_RemovesNodeOnceKnown) {
         EXPECT_EQ(steps.withdraw(), "abandon");
       }
       EXPECT_EQ(count == Status::ok ? steps.counted(1) : steps.counted(count), remove_own);
-      EXPECT_TRUE(steps.fsm().over());
+      EXPECT_TRUE(steps.fsm().has_ended());
     }
   }
 }
@@ -85,7 +85,7 @@ TEST(AcquireGiveUp, CreateNotSent_EndsWithoutRemoval) {
   steps.withdraw();
   steps.created(Status::not_sent);
   EXPECT_EQ(steps.counted(Status::not_sent), "");
-  EXPECT_TRUE(steps.fsm().over());
+  EXPECT_TRUE(steps.fsm().has_ended());
 }
 
 TEST(AcquireGiveUp, CreateFailsAfterWithdrawal_EndsWithoutAnError) {
@@ -94,7 +94,7 @@ TEST(AcquireGiveUp, CreateFailsAfterWithdrawal_EndsWithoutAnError) {
     Steps steps = steps_in(State::enqueuing);
     steps.withdraw();
     EXPECT_EQ(steps.answer(status), "") << core::to_string(status);
-    EXPECT_TRUE(steps.fsm().over()) << core::to_string(status);
+    EXPECT_TRUE(steps.fsm().has_ended()) << core::to_string(status);
   }
 }
 
@@ -107,25 +107,25 @@ TEST(AcquireGiveUp, CreateReplyLost_FindsAndRemovesNode) {
   EXPECT_EQ(steps.listed({own, node(4)}), "inspect lock-0000000005 @a");
   EXPECT_EQ(steps.inspected(data_of("other")), "inspect lock-0000000004 @a");
   EXPECT_EQ(steps.inspected(data_of("id1.1")), "remove_node lock-0000000004 @a");
-  EXPECT_TRUE(steps.fsm().over());
+  EXPECT_TRUE(steps.fsm().has_ended());
 }
 
 TEST(AcquireGiveUp, LostCreateNotExecuted_EndsAsNotCreated) {
   Steps without_parent = steps_in(State::recovering);
   without_parent.withdraw();
   EXPECT_EQ(without_parent.listed(Status::no_node), "not_created id1.1 @a");
-  EXPECT_TRUE(without_parent.fsm().over());
+  EXPECT_TRUE(without_parent.fsm().has_ended());
 
   Steps without_candidates = steps_in(State::recovering);
   without_candidates.withdraw();
   EXPECT_EQ(without_candidates.listed(Children{}), "not_created id1.1 @a");
-  EXPECT_TRUE(without_candidates.fsm().over());
+  EXPECT_TRUE(without_candidates.fsm().has_ended());
 
   Steps not_ours = steps_in(State::inspecting);
   not_ours.withdraw();
   EXPECT_EQ(not_ours.inspected(Status::no_node), "inspect lock-0000000004 @a");
   EXPECT_EQ(not_ours.inspected(data_of("other")), "not_created id1.1 @a");
-  EXPECT_TRUE(not_ours.fsm().over());
+  EXPECT_TRUE(not_ours.fsm().has_ended());
 }
 
 TEST(AcquireGiveUp, SessionEndedInRecovery_Ends) {
@@ -133,7 +133,7 @@ TEST(AcquireGiveUp, SessionEndedInRecovery_Ends) {
     Steps steps = steps_in(state);
     steps.withdraw();
     EXPECT_EQ(steps.answer(Status::session_ended), "") << to_string(state);
-    EXPECT_TRUE(steps.fsm().over()) << to_string(state);
+    EXPECT_TRUE(steps.fsm().has_ended()) << to_string(state);
   }
 }
 
@@ -143,14 +143,14 @@ TEST(AcquireGiveUp, PausedWithUnknownNode_ContinuesTheSearch) {
     Steps steps = steps_in(state);
     steps.answer(Status::throttled);
     EXPECT_EQ(steps.withdraw(), "") << to_string(state);
-    EXPECT_FALSE(steps.fsm().over()) << to_string(state);
+    EXPECT_FALSE(steps.fsm().has_ended()) << to_string(state);
     EXPECT_NE(steps.resume(), "") << to_string(state);
     EXPECT_EQ(steps.state(), state);
   }
   Steps enqueuing = steps_in(State::enqueuing);
   enqueuing.answer(Status::throttled);
   EXPECT_EQ(enqueuing.withdraw(), "");
-  EXPECT_TRUE(enqueuing.fsm().over()) << "a throttled create was not carried out";
+  EXPECT_TRUE(enqueuing.fsm().has_ended()) << "a throttled create was not carried out";
 }
 
 TEST(AcquireGiveUp, WithdrawnWithoutANode_NextReplyEnds) {
@@ -161,7 +161,7 @@ TEST(AcquireGiveUp, WithdrawnWithoutANode_NextReplyEnds) {
       Steps steps = steps_in(state);
       EXPECT_EQ(steps.withdraw(), "abandon");
       EXPECT_EQ(steps.answer(status), "") << to_string(state) << ", " << core::to_string(status);
-      EXPECT_TRUE(steps.fsm().over());
+      EXPECT_TRUE(steps.fsm().has_ended());
     }
   }
 }
@@ -181,7 +181,7 @@ TEST(AcquireTry, AmongOthers_ListsAndNeverWatches) {
   behind.created(5);
   EXPECT_EQ(behind.counted(2), "list @a");
   EXPECT_EQ(behind.listed({node(4), own}), remove_own);
-  EXPECT_TRUE(behind.fsm().over()) << "without an error";
+  EXPECT_TRUE(behind.fsm().has_ended()) << "without an error";
 
   Steps first = steps_in(State::enqueuing, single);
   first.created(5);
@@ -198,7 +198,7 @@ TEST(AcquireTry, AdoptedNodeBehindOthers_IsRemoved) {
   Steps steps = steps_in(State::inspecting, single);
   EXPECT_EQ(steps.inspected(data_of("id1.1")), "list @a");
   EXPECT_EQ(steps.listed({node(1), own}), remove_own);
-  EXPECT_TRUE(steps.fsm().over());
+  EXPECT_TRUE(steps.fsm().has_ended());
 }
 
 TEST(AcquireGiveUp, RequestNeverSubmitted_EndsAtOnce) {

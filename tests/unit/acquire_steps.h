@@ -117,7 +117,7 @@ class Steps {
 
   std::string start(bool counter_ended = false) { return describe(fsm_.start(counter_ended)); }
   std::string created(Status status, SessionId session = session_a, std::string_view detail = {}) {
-    return describe(fsm_.created({status, session, "", {}, detail}, true));
+    return describe(fsm_.on_created({status, session, "", {}, detail}, true));
   }
   std::string created(int sequence, SessionId session = session_a) {
     return created_as(node(sequence), session);
@@ -125,96 +125,98 @@ class Steps {
   std::string created_first(int sequence, bool lease_valid = true) {
     const std::string name = node(sequence);
     return note(
-        fsm_.created({Status::ok, session_a, name, {token_of_create}, "", true}, lease_valid));
+        fsm_.on_created({Status::ok, session_a, name, {token_of_create}, "", true}, lease_valid));
   }
   std::string created_as(std::string_view name, SessionId session = session_a) {
-    return note(fsm_.created({Status::ok, session, name, {token_of_create}, ""}, true));
+    return note(fsm_.on_created({Status::ok, session, name, {token_of_create}, ""}, true));
   }
   std::string moved(Status status, SessionId session = session_a, std::string_view detail = {}) {
-    return describe(fsm_.moved({status, session, "", {}, detail}));
+    return describe(fsm_.on_moved({status, session, "", {}, detail}));
   }
   std::string moved(int sequence, SessionId session = session_a) {
-    return note(fsm_.moved({Status::ok, session, node(sequence), {token_of_move}, ""}));
+    return note(fsm_.on_moved({Status::ok, session, node(sequence), {token_of_move}, ""}));
   }
   std::string counted(int children, bool lease_valid = true, SessionId session = session_a) {
-    return note(fsm_.counted({Status::ok, session, fsm_.token(), children}, lease_valid));
+    return note(fsm_.on_counted({Status::ok, session, fsm_.token(), children}, lease_valid));
   }
   std::string counted(Status status) {
-    return describe(fsm_.counted({status, session_a, {}, 0}, true));
+    return describe(fsm_.on_counted({status, session_a, {}, 0}, true));
   }
   std::string parents_created(Status status, std::string_view detail = {}) {
-    return describe(fsm_.parents_created(status, detail));
+    return describe(fsm_.on_parents_created(status, detail));
   }
   std::string checked(Status status, bool lease_valid = true, std::string_view detail = {}) {
-    return describe(fsm_.checked(status, lease_valid, detail));
+    return describe(fsm_.on_checked(status, lease_valid, detail));
   }
   std::string listed(const Children& children, bool lease_valid = true) {
-    return note(fsm_.listed({Status::ok, {}, children, ""}, lease_valid));
+    return note(fsm_.on_listed({Status::ok, {}, children, ""}, lease_valid));
   }
   /// For the state draining. The counter of the path is at `next`.
   std::string drained(const Children& children, Sequence next = first_unusable_sequence) {
-    return describe(fsm_.listed({Status::ok, {}, children, "", {}, next}, true));
+    return describe(fsm_.on_listed({Status::ok, {}, children, "", {}, next}, true));
   }
   std::string listed(Status status, std::string_view detail = {}) {
-    return describe(fsm_.listed({status, {}, {}, detail}, true));
+    return describe(fsm_.on_listed({status, {}, {}, detail}, true));
   }
   /// Passes the number of permits with the list.
   std::string listed(const Children& children, const PermitsAnswer& count,
                      bool lease_valid = true) {
-    return note(fsm_.listed({Status::ok, {}, children, "", count}, lease_valid));
+    return note(fsm_.on_listed({Status::ok, {}, children, "", count}, lease_valid));
   }
   std::string count_seeded(Status status, std::string_view detail = {}) {
-    return describe(fsm_.count_seeded(status, detail));
+    return describe(fsm_.on_count_seeded(status, detail));
   }
   std::string watched_count(std::string_view data) {
-    return note(fsm_.watched(count_node, {Status::ok, {}, data, ""}));
+    return note(fsm_.on_watched(count_node, {Status::ok, {}, data, ""}));
   }
   std::string inspected(Status status, std::string_view detail = {}) {
-    return describe(fsm_.inspected({status, "", {}, {}, detail}));
+    return describe(fsm_.on_inspected({status, "", {}, {}, detail}));
   }
   std::string inspected(std::string_view data, SessionId owner = session_a) {
-    return describe(fsm_.inspected({Status::ok, data, owner, {token_of_inspection}, ""}));
+    return describe(fsm_.on_inspected({Status::ok, data, owner, {token_of_inspection}, ""}));
   }
   std::string watched(Status status, std::string_view detail = {}) {
-    return note(fsm_.watched(watched_, {status, {}, "", detail}));
+    return note(fsm_.on_watched(watched_, {status, {}, "", detail}));
   }
   std::string watched(std::string_view data) {
-    return note(fsm_.watched(watched_, {Status::ok, {}, data, ""}));
+    return note(fsm_.on_watched(watched_, {Status::ok, {}, data, ""}));
   }
   std::string parent_removed(Status status, std::string_view detail = {}) {
-    return describe(fsm_.parent_removed(status, detail));
+    return describe(fsm_.on_parent_removed(status, detail));
   }
   std::string number_skipped(Status status, std::string_view detail = {}) {
-    return describe(fsm_.number_skipped(status, detail));
+    return describe(fsm_.on_number_skipped(status, detail));
   }
   std::string watched_as(std::string_view name, Status status) {
-    return note(fsm_.watched(name, {status, {}, data_of("other"), ""}));
+    return note(fsm_.on_watched(name, {status, {}, data_of("other"), ""}));
   }
   std::string on_predecessor_released(bool lease_valid = true) {
     return describe(fsm_.on_predecessor_released(lease_valid));
   }
   std::string predecessor_changed(bool lease_valid = true) {
-    return note(fsm_.predecessor_changed(watched_, lease_valid));
+    return note(fsm_.on_predecessor_changed(watched_, lease_valid));
   }
-  std::string predecessor_deleted() { return note(fsm_.predecessor_deleted(watched_)); }
-  std::string deleted(std::string_view name) { return note(fsm_.predecessor_deleted(name)); }
-  std::string changed(std::string_view name) { return note(fsm_.predecessor_changed(name, true)); }
+  std::string predecessor_deleted() { return note(fsm_.on_predecessor_deleted(watched_)); }
+  std::string deleted(std::string_view name) { return note(fsm_.on_predecessor_deleted(name)); }
+  std::string changed(std::string_view name) {
+    return note(fsm_.on_predecessor_changed(name, true));
+  }
   std::string session_ended(SessionId session = session_a) {
-    return describe(fsm_.session_ended(session));
+    return describe(fsm_.on_session_ended(session));
   }
-  std::string own_node_deleted() { return describe(fsm_.own_node_deleted()); }
+  std::string own_node_deleted() { return describe(fsm_.on_own_node_deleted()); }
   std::string marked(Status status, bool lease_valid = true, std::string_view detail = {}) {
-    return describe(fsm_.marked(status, lease_valid, detail));
+    return describe(fsm_.on_marked(status, lease_valid, detail));
   }
   std::string cleared(Status status, std::string_view detail = {}) {
-    return note(fsm_.cleared(status, detail));
+    return note(fsm_.on_cleared(status, detail));
   }
-  std::string delay_over() { return note(fsm_.delay_over()); }
-  std::string delay_lasts() { return describe(fsm_.delay_lasts()); }
-  std::string unmark() { return fsm_.unmark(); }
-  std::string resume() { return note(fsm_.resume()); }
+  std::string delay_over() { return note(fsm_.on_delay_over()); }
+  std::string delay_lasts() { return describe(fsm_.on_delay_lasts()); }
+  std::string unmark() { return fsm_.take_delay_marker(); }
+  std::string resume() { return note(fsm_.on_resume()); }
   std::string withdraw() { return describe(fsm_.withdraw()); }
-  void withdrawn() { fsm_.withdrawn(); }
+  void withdrawn() { fsm_.on_create_withdrawn(); }
 
   /// Replies to the outstanding request of the present state. In the state enqueuing, replies to
   /// the create and to the count.

@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "acquire_steps.h"
@@ -34,6 +35,8 @@ class Walk {
   void run(int steps);
 
   const std::string& wrong() const { return wrong_; }
+  /// The pairs of different states that followed each other.
+  const std::set<std::pair<State, State>>& transitions() const { return transitions_; }
   bool granted() const { return fsm_.state() == State::granted; }
   bool gave_up() const { return gave_up_; }
   int creates() const { return creates_; }
@@ -119,6 +122,8 @@ class Walk {
   std::mt19937_64 random_;
   AcquireFsm::Policy policy_;
   AcquireFsm fsm_;
+  State state_ = State::idle;  ///< of the machine, when last seen
+  std::set<std::pair<State, State>> transitions_;
   bool calm_ = false;  ///< no more trouble
 
   // The state of the ensemble.

@@ -31,7 +31,7 @@ void Walk::answer() {
   const Status status = trouble(request);
   switch (request.kind) {
     case Kind::create:
-      if (!outstanding_.empty() || !fsm_.counts()) return answer_create(status);
+      if (!outstanding_.empty() || !fsm_.counts_children()) return answer_create(status);
       return shares_count() ? answer_first_list(status) : answer_count(status);
     case Kind::move: return answer_move(status);
     case Kind::create_parents: return answer_parents(status);
@@ -79,9 +79,9 @@ void Walk::answer_create(Status status) {
   const std::string name = status == Status::ok ? made.name : "";
   const bool alone =
       status == Status::ok && nodes_.begin()->second.name == name && orphans(children()).empty();
-  const bool known = alone && !fsm_.counts() && one_in(2);
+  const bool known = alone && !fsm_.counts_children() && one_in(2);
   if (known) first_ = true;
-  take(fsm_.created({status, on, name, {made.zxid}, "", known}, lease_valid()));
+  take(fsm_.on_created({status, on, name, {made.zxid}, "", known}, lease_valid()));
 }
 
 void Walk::answer_move(Status status) {
@@ -97,7 +97,7 @@ void Walk::answer_move(Status status) {
     first_ = false;
   }
   const std::string name = status == Status::ok ? made.name : "";
-  take(fsm_.moved({status, session_, name, {made.zxid}, ""}));
+  take(fsm_.on_moved({status, session_, name, {made.zxid}, ""}));
 }
 
 void Walk::answer_count(Status status) {
@@ -109,12 +109,12 @@ void Walk::answer_count(Status status) {
   if (status == Status::ok && alone && session_ == fsm_.session()) first_ = true;
   // An earlier create changed the parent before the count, unless this contender enqueued last.
   const std::int64_t last = alone && !one_in(4) ? own->second.zxid : zxid_ + 1;
-  take(fsm_.counted({status, session_, {last}, count}, lease_valid()));
+  take(fsm_.on_counted({status, session_, {last}, count}, lease_valid()));
 }
 
 void Walk::answer_parents(Status status) {
   parent_ = parent_ || status == Status::ok || (status == Status::unknown && one_in(2));
-  take(fsm_.parents_created(status, ""));
+  take(fsm_.on_parents_created(status, ""));
 }
 
 void Walk::answer_list(Status status) {
@@ -130,7 +130,7 @@ void Walk::answer_list(Status status) {
   if (status != Status::ok && recovers) fate_open_ = true;
   const PermitsAnswer count =
       count_answer(trouble({.kind = Kind::list, .session = fsm_.session()}));
-  take(fsm_.listed({status, {}, seen, "", count, {next_sequence_}}, lease_valid()));
+  take(fsm_.on_listed({status, {}, seen, "", count, {next_sequence_}}, lease_valid()));
   if (!over_) fate_open_ = false;
 }
 
@@ -141,12 +141,12 @@ void Walk::answer_first_list(Status status) {
   const Children seen = children();
   if (!calm_ && one_in(3)) event_between();
   if (session_ == fsm_.session() && find_own() != nodes_.end() && is_first()) first_ = true;
-  take(fsm_.listed({status,
-                    {},
-                    seen,
-                    "",
-                    count_answer(abandoned_ && one_in(2) ? Status::not_sent : trouble({}))},
-                   lease_valid()));
+  take(fsm_.on_listed({status,
+                       {},
+                       seen,
+                       "",
+                       count_answer(abandoned_ && one_in(2) ? Status::not_sent : trouble({}))},
+                      lease_valid()));
 }
 
 // Between the list and the read of the count, contenders leave and the count changes.
@@ -170,7 +170,7 @@ void Walk::answer_seed(const AcquireEffect& request, Status status) {
     all_permits_ = initial();
     ++seeds_;
   }
-  take(fsm_.count_seeded(status, ""));
+  take(fsm_.on_count_seeded(status, ""));
 }
 
 void Walk::answer_mark(const AcquireEffect& request, Status status) {
@@ -182,7 +182,7 @@ void Walk::answer_mark(const AcquireEffect& request, Status status) {
     status = status == Status::ok ? Status::node_exists : status;
   }
   ++marks_;
-  take(fsm_.marked(status, lease_valid(), ""));
+  take(fsm_.on_marked(status, lease_valid(), ""));
 }
 
 void Walk::answer_clear(const AcquireEffect& request, Status status) {
@@ -192,7 +192,7 @@ void Walk::answer_clear(const AcquireEffect& request, Status status) {
   if (is_done && there && markers_.erase(request.text) == 0) {
     status = status == Status::ok ? Status::no_node : status;
   }
-  take(fsm_.cleared(status, ""));
+  take(fsm_.on_cleared(status, ""));
 }
 
 void Walk::answer_inspect(const AcquireEffect& request, Status status) {
@@ -218,7 +218,7 @@ void Walk::answer_inspect(const AcquireEffect& request, Status status) {
   } else if (status != Status::no_node) {
     fate_open_ = true;
   }
-  take(fsm_.inspected(answer));
+  take(fsm_.on_inspected(answer));
   if (!over_) fate_open_ = false;
 }
 
@@ -226,7 +226,7 @@ void Walk::answer_watch(const AcquireEffect& request, Status status) {
   if (request.text == count_node) {
     const PermitsAnswer count = count_answer(status);
     if (count.status == Status::ok && !over_) watches_count_ = true;
-    return take(fsm_.watched(count_node, {count.status, {}, count.data, ""}));
+    return take(fsm_.on_watched(count_node, {count.status, {}, count.data, ""}));
   }
   const auto found = find(request.text);
   if (status == Status::ok && found == nodes_.end()) status = Status::no_node;
@@ -237,7 +237,7 @@ void Walk::answer_watch(const AcquireEffect& request, Status status) {
     watch_is_trusted_ = found->second.announces;
   }
   last_watch_ = request.text;
-  take(fsm_.watched(request.text, {status, {}, data, ""}));
+  take(fsm_.on_watched(request.text, {status, {}, data, ""}));
 }
 
 void Walk::answer_check(const AcquireEffect& request, Status status) {
@@ -245,7 +245,7 @@ void Walk::answer_check(const AcquireEffect& request, Status status) {
   const bool there = proves ? parent_ : find_own() != nodes_.end();
   if (status == Status::ok && !there) status = Status::no_node;
   if (proves && status != Status::ok && status != Status::no_node) fate_open_ = true;
-  take(fsm_.checked(status, lease_valid(), ""));
+  take(fsm_.on_checked(status, lease_valid(), ""));
   if (!over_) fate_open_ = false;
 }
 
@@ -254,7 +254,7 @@ void Walk::answer_skip(Status status) {
   const bool is_done = status == Status::ok || (status == Status::unknown && one_in(2));
   if (is_done) count_up();
   ++skips_;
-  take(fsm_.number_skipped(status, ""));
+  take(fsm_.on_number_skipped(status, ""));
 }
 
 void Walk::answer_remove_parent(const AcquireEffect& request, Status status) {
@@ -271,7 +271,7 @@ void Walk::answer_remove_parent(const AcquireEffect& request, Status status) {
     parent_ = with_count;
     next_sequence_ = with_count ? 1 : 0;
   }
-  take(fsm_.parent_removed(status, ""));
+  take(fsm_.on_parent_removed(status, ""));
 }
 
 }  // namespace zklock::core::acquire_test

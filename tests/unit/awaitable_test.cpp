@@ -28,10 +28,10 @@ concept TakesBraces = requires(Lock& lock) {
   lock.co_acquire(AcquireOptions{.stop = std::stop_token()});
 }
 || requires(Lock& lock) {
-  lock.co_acquire(1, {.stop = std::stop_token()});
+  lock.co_acquire({.stop = std::stop_token()}, 1);
 }
 || requires(Lock& lock) {
-  lock.co_acquire(1, AcquireOptions{.stop = std::stop_token()});
+  lock.co_acquire(AcquireOptions{.stop = std::stop_token()}, 1);
 };
 template <class Lock>
 concept TakesBracesToRead = requires(Lock& lock) {

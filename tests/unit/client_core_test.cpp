@@ -51,8 +51,8 @@ TEST(ClientCore, LateTask_CanBeTheLastUser) {
       ports(std::shared_ptr<void>(nullptr, [gone](void*) { gone.is_known(); })), {});
   auto path_lock = core->path_lock(core::LockPath("/lock"));
   core->close();
-  auto busy = std::make_unique<PathLock::Section>(*path_lock);  // blocks the task
-  core->coordinator().soon([weak = path_lock->weak_from_this()] {
+  auto busy = std::make_unique<Monitor::Lock>(path_lock->monitor());  // blocks the task
+  core->coordinator().soon([weak = std::weak_ptr(path_lock)] {
     if (const auto found = weak.lock()) found->settle();
   });
   core.reset();

@@ -32,59 +32,62 @@ CompositeFsm two_of_three() {
 
 TEST(CompositeFsm, AllParts_RequestedInOrderAndGranted) {
   CompositeFsm g = all_of(3);
-  EXPECT_EQ(g.start(), (Effects{{Kind::ask, 0}}));
-  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask, 1}}));
-  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask, 2}}));
-  EXPECT_FALSE(g.over());
-  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::grant}}));
+  EXPECT_EQ(g.start(), (Effects{{Kind::request, 0}}));
+  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::request, 1}}));
+  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::request, 2}}));
+  EXPECT_FALSE(g.is_over());
+  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::grant}}));
   EXPECT_EQ(g.state(), CompositeState::granted);
-  EXPECT_TRUE(g.lost(1).empty());
+  EXPECT_TRUE(g.on_part_lost(1).empty());
   EXPECT_TRUE(g.stop().empty());
 }
 
 TEST(CompositeFsm, SingleAttempt_TriesEachPartOnce) {
   CompositeFsm g({.parts = 2, .needed = 2, .wait = false});
-  EXPECT_EQ(g.start(), (Effects{{Kind::ask_once, 0}}));
-  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask_once, 1}}));
-  EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::drop, 0}, {Kind::end}}));
+  EXPECT_EQ(g.start(), (Effects{{Kind::request_once, 0}}));
+  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::request_once, 1}}));
+  EXPECT_EQ(g.on_part_answered(PartAnswer::none, kInTime),
+            (Effects{{Kind::release, 0}, {Kind::end}}));
   EXPECT_EQ(g.state(), CompositeState::ended);
 }
 
 TEST(CompositeFsm, PartFails_DropsAllInReverseOrder) {
   CompositeFsm g = all_of(3);
   g.start();
-  g.answered(PartAnswer::granted, kInTime);
-  g.answered(PartAnswer::granted, kInTime);
-  EXPECT_EQ(g.answered(PartAnswer::failed, kInTime),
-            (Effects{{Kind::drop, 1}, {Kind::drop, 0}, {Kind::fail}}));
+  g.on_part_answered(PartAnswer::granted, kInTime);
+  g.on_part_answered(PartAnswer::granted, kInTime);
+  EXPECT_EQ(g.on_part_answered(PartAnswer::failed, kInTime),
+            (Effects{{Kind::release, 1}, {Kind::release, 0}, {Kind::fail}}));
 }
 
 TEST(CompositeFsm, TimeoutReached_DropsAll) {
   CompositeFsm g = all_of(2);
   g.start();
-  g.answered(PartAnswer::granted, kInTime);
-  EXPECT_EQ(g.answered(PartAnswer::none, kLate), (Effects{{Kind::drop, 0}, {Kind::end}}));
+  g.on_part_answered(PartAnswer::granted, kInTime);
+  EXPECT_EQ(g.on_part_answered(PartAnswer::none, kLate),
+            (Effects{{Kind::release, 0}, {Kind::end}}));
 }
 
 TEST(CompositeFsm, LateGrant_RequestsNoFurtherPart) {
   CompositeFsm g = all_of(2);
   g.start();
-  EXPECT_EQ(g.answered(PartAnswer::granted, kLate), (Effects{{Kind::drop, 0}, {Kind::end}}));
+  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kLate),
+            (Effects{{Kind::release, 0}, {Kind::end}}));
   CompositeFsm last = all_of(1);
   last.start();
-  EXPECT_EQ(last.answered(PartAnswer::granted, kLate), (Effects{{Kind::grant}}));
+  EXPECT_EQ(last.on_part_answered(PartAnswer::granted, kLate), (Effects{{Kind::grant}}));
 }
 
 TEST(CompositeFsm, Stopped_EndsWhateverTheReply) {
   for (const PartAnswer answer : {PartAnswer::granted, PartAnswer::none, PartAnswer::failed}) {
     CompositeFsm g = all_of(2);
     g.start();
-    g.answered(PartAnswer::granted, kInTime);
-    EXPECT_EQ(g.stop(), (Effects{{Kind::call_off, 1}}));
+    g.on_part_answered(PartAnswer::granted, kInTime);
+    EXPECT_EQ(g.stop(), (Effects{{Kind::cancel, 1}}));
     EXPECT_TRUE(g.stop().empty());
-    Effects expected{{Kind::drop, 0}, {Kind::end}};
-    if (answer == PartAnswer::granted) expected.insert(expected.begin(), {Kind::drop, 1});
-    EXPECT_EQ(g.answered(answer, kInTime), expected);
+    Effects expected{{Kind::release, 0}, {Kind::end}};
+    if (answer == PartAnswer::granted) expected.insert(expected.begin(), {Kind::release, 1});
+    EXPECT_EQ(g.on_part_answered(answer, kInTime), expected);
     EXPECT_EQ(g.state(), CompositeState::ended);
   }
 }
@@ -98,121 +101,122 @@ TEST(CompositeFsm, StoppedBeforeTheStart_RequestsNothing) {
 TEST(CompositeFsm, PartLost_StartsAgain) {
   CompositeFsm g = all_of(3);
   g.start();
-  g.answered(PartAnswer::granted, kInTime);
-  g.answered(PartAnswer::granted, kInTime);
-  EXPECT_EQ(g.lost(1), (Effects{{Kind::drop, 1}, {Kind::call_off, 2}}));
-  EXPECT_TRUE(g.lost(1).empty());
+  g.on_part_answered(PartAnswer::granted, kInTime);
+  g.on_part_answered(PartAnswer::granted, kInTime);
+  EXPECT_EQ(g.on_part_lost(1), (Effects{{Kind::release, 1}, {Kind::cancel, 2}}));
+  EXPECT_TRUE(g.on_part_lost(1).empty());
   // The request to the third part was granted before it could be cancelled.
-  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime),
-            (Effects{{Kind::drop, 2}, {Kind::drop, 0}, {Kind::ask, 0}}));
-  g.answered(PartAnswer::granted, kInTime);
-  g.answered(PartAnswer::granted, kInTime);
-  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::grant}}));
+  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime),
+            (Effects{{Kind::release, 2}, {Kind::release, 0}, {Kind::request, 0}}));
+  g.on_part_answered(PartAnswer::granted, kInTime);
+  g.on_part_answered(PartAnswer::granted, kInTime);
+  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::grant}}));
 }
 
 TEST(CompositeFsm, PartLostWithoutQueueAgain_Fails) {
   CompositeFsm g({.parts = 3, .needed = 3, .queue_again = false});
   g.start();
-  g.answered(PartAnswer::granted, kInTime);
-  g.answered(PartAnswer::granted, kInTime);
-  g.lost(1);
-  EXPECT_EQ(g.answered(PartAnswer::failed, kInTime),
-            (Effects{{Kind::drop, 0}, {Kind::fail_lost, 1}}));
+  g.on_part_answered(PartAnswer::granted, kInTime);
+  g.on_part_answered(PartAnswer::granted, kInTime);
+  g.on_part_lost(1);
+  EXPECT_EQ(g.on_part_answered(PartAnswer::failed, kInTime),
+            (Effects{{Kind::release, 0}, {Kind::fail_lost, 1}}));
 }
 
 TEST(CompositeFsm, PartLostAfterTheTimeout_Ends) {
   CompositeFsm late = all_of(2);
   late.start();
-  late.answered(PartAnswer::granted, kInTime);
-  late.lost(0);
-  EXPECT_EQ(late.answered(PartAnswer::none, kLate), (Effects{{Kind::end}}));
+  late.on_part_answered(PartAnswer::granted, kInTime);
+  late.on_part_lost(0);
+  EXPECT_EQ(late.on_part_answered(PartAnswer::none, kLate), (Effects{{Kind::end}}));
 
   CompositeFsm once({.parts = 2, .needed = 2, .wait = false});
   once.start();
-  once.answered(PartAnswer::granted, kInTime);
-  once.lost(0);
-  EXPECT_EQ(once.answered(PartAnswer::none, kInTime), (Effects{{Kind::end}}));
+  once.on_part_answered(PartAnswer::granted, kInTime);
+  once.on_part_lost(0);
+  EXPECT_EQ(once.on_part_answered(PartAnswer::none, kInTime), (Effects{{Kind::end}}));
 }
 
 TEST(CompositeFsm, StoppedAfterALoss_Ends) {
   CompositeFsm g = all_of(2);
   g.start();
-  g.answered(PartAnswer::granted, kInTime);
-  g.lost(0);
+  g.on_part_answered(PartAnswer::granted, kInTime);
+  g.on_part_lost(0);
   EXPECT_TRUE(g.stop().empty());  // it was cancelled before
-  EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::end}}));
+  EXPECT_EQ(g.on_part_answered(PartAnswer::none, kInTime), (Effects{{Kind::end}}));
 }
 
 TEST(CompositeFsm, MajorityHeld_TriesTheRestWithoutWaiting) {
   CompositeFsm g = two_of_three();
   g.start();
-  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask, 1}}));
-  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask_once, 2}}));
-  EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::grant}}));
+  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::request, 1}}));
+  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::request_once, 2}}));
+  EXPECT_EQ(g.on_part_answered(PartAnswer::none, kInTime), (Effects{{Kind::grant}}));
   EXPECT_TRUE(g.holds(0) && g.holds(1) && !g.holds(2));
 }
 
 TEST(CompositeFsm, MajorityHeldAfterTheTimeout_IsGranted) {
   CompositeFsm g = two_of_three();
   g.start();
-  g.answered(PartAnswer::granted, kInTime);
-  EXPECT_EQ(g.answered(PartAnswer::granted, kLate), (Effects{{Kind::grant}}));
+  g.on_part_answered(PartAnswer::granted, kInTime);
+  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kLate), (Effects{{Kind::grant}}));
 }
 
 TEST(CompositeFsm, MinoritySilent_IsSkipped) {
   CompositeFsm g = two_of_three();
   g.start();
-  EXPECT_EQ(g.silent(), (Effects{{Kind::call_off, 0}}));
-  EXPECT_TRUE(g.silent().empty());
-  EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::ask, 1}}));
-  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask, 2}}));
-  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::grant}}));
+  EXPECT_EQ(g.on_part_silent(), (Effects{{Kind::cancel, 0}}));
+  EXPECT_TRUE(g.on_part_silent().empty());
+  EXPECT_EQ(g.on_part_answered(PartAnswer::none, kInTime), (Effects{{Kind::request, 1}}));
+  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::request, 2}}));
+  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::grant}}));
 }
 
 TEST(CompositeFsm, SilentPartRepliesLate_Counts) {
   CompositeFsm g = two_of_three();
   g.start();
-  g.silent();
-  g.answered(PartAnswer::granted, kInTime);
+  g.on_part_silent();
+  g.on_part_answered(PartAnswer::granted, kInTime);
   EXPECT_TRUE(g.holds(0));
-  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask_once, 2}}));
+  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::request_once, 2}}));
 }
 
 TEST(CompositeFsm, MajoritySilent_Fails) {
   CompositeFsm g = two_of_three();
   g.start();
-  g.answered(PartAnswer::granted, kInTime);
-  g.silent();
-  EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::ask, 2}}));
-  g.silent();
-  EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::drop, 0}, {Kind::fail}}));
+  g.on_part_answered(PartAnswer::granted, kInTime);
+  g.on_part_silent();
+  EXPECT_EQ(g.on_part_answered(PartAnswer::none, kInTime), (Effects{{Kind::request, 2}}));
+  g.on_part_silent();
+  EXPECT_EQ(g.on_part_answered(PartAnswer::none, kInTime),
+            (Effects{{Kind::release, 0}, {Kind::fail}}));
 }
 
 TEST(CompositeFsm, PartHeldByOthers_IsNoFailure) {
   CompositeFsm g({.parts = 3, .needed = 2, .wait = false});
   g.start();
-  g.answered(PartAnswer::failed, kInTime);
-  EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::end}}));
+  g.on_part_answered(PartAnswer::failed, kInTime);
+  EXPECT_EQ(g.on_part_answered(PartAnswer::none, kInTime), (Effects{{Kind::end}}));
 }
 
 TEST(CompositeFsm, MinorityLost_RemainingPartsSuffice) {
   CompositeFsm g = two_of_three();
   g.start();
-  g.answered(PartAnswer::granted, kInTime);
-  EXPECT_EQ(g.lost(0), (Effects{{Kind::drop, 0}}));  // nothing is cancelled
-  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask, 2}}));
-  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::grant}}));
+  g.on_part_answered(PartAnswer::granted, kInTime);
+  EXPECT_EQ(g.on_part_lost(0), (Effects{{Kind::release, 0}}));  // nothing is cancelled
+  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::request, 2}}));
+  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::grant}}));
   EXPECT_FALSE(g.holds(0));
 }
 
 TEST(CompositeFsm, LossLeavesNoMajority_StartsAgain) {
   CompositeFsm g = two_of_three();
   g.start();
-  g.silent();
-  g.answered(PartAnswer::none, kInTime);
-  g.answered(PartAnswer::granted, kInTime);
-  EXPECT_EQ(g.lost(1), (Effects{{Kind::drop, 1}, {Kind::call_off, 2}}));
-  EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::ask, 0}}));
+  g.on_part_silent();
+  g.on_part_answered(PartAnswer::none, kInTime);
+  g.on_part_answered(PartAnswer::granted, kInTime);
+  EXPECT_EQ(g.on_part_lost(1), (Effects{{Kind::release, 1}, {Kind::cancel, 2}}));
+  EXPECT_EQ(g.on_part_answered(PartAnswer::none, kInTime), (Effects{{Kind::request, 0}}));
 }
 
 // ---- unreachable parts -------------------------------------------------------------------------
@@ -224,64 +228,64 @@ CompositeFsm persistent() {
 TEST(CompositeFsm, MajorityOutOfReach_StartsAgainUntilTheTimeout) {
   CompositeFsm g = persistent();
   g.start();
-  g.answered(PartAnswer::granted, kInTime);
-  g.silent();
-  g.answered(PartAnswer::none, kInTime);
-  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kInTime),
-            (Effects{{Kind::drop, 0}, {Kind::ask, 0}}));
-  g.answered(PartAnswer::out_of_reach, kInTime);
-  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kLate), (Effects{{Kind::fail}}));
+  g.on_part_answered(PartAnswer::granted, kInTime);
+  g.on_part_silent();
+  g.on_part_answered(PartAnswer::none, kInTime);
+  EXPECT_EQ(g.on_part_answered(PartAnswer::unreachable, kInTime),
+            (Effects{{Kind::release, 0}, {Kind::request, 0}}));
+  g.on_part_answered(PartAnswer::unreachable, kInTime);
+  EXPECT_EQ(g.on_part_answered(PartAnswer::unreachable, kLate), (Effects{{Kind::fail}}));
 }
 
 TEST(CompositeFsm, TimeoutAtUnreachablePartInLaterRound_Fails) {
   CompositeFsm g = persistent();
   g.start();
-  g.answered(PartAnswer::out_of_reach, kInTime);
-  g.answered(PartAnswer::out_of_reach, kInTime);
-  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kLate), (Effects{{Kind::fail}}));
+  g.on_part_answered(PartAnswer::unreachable, kInTime);
+  g.on_part_answered(PartAnswer::unreachable, kInTime);
+  EXPECT_EQ(g.on_part_answered(PartAnswer::unreachable, kLate), (Effects{{Kind::fail}}));
 }
 
 TEST(CompositeFsm, TimeoutAtHeldPartInLaterRound_IsNoFailure) {
   CompositeFsm g = persistent();
   g.start();
-  g.answered(PartAnswer::out_of_reach, kInTime);
-  g.answered(PartAnswer::out_of_reach, kInTime);
-  EXPECT_EQ(g.answered(PartAnswer::none, kLate), (Effects{{Kind::end}}));
+  g.on_part_answered(PartAnswer::unreachable, kInTime);
+  g.on_part_answered(PartAnswer::unreachable, kInTime);
+  EXPECT_EQ(g.on_part_answered(PartAnswer::none, kLate), (Effects{{Kind::end}}));
 }
 
 TEST(CompositeFsm, UnreachableMajorityReturns_IsGranted) {
   CompositeFsm g = persistent();
   g.start();
-  g.answered(PartAnswer::out_of_reach, kInTime);
-  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kInTime), (Effects{{Kind::ask, 0}}));
-  g.answered(PartAnswer::granted, kInTime);
-  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask_once, 2}}));
-  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kInTime), (Effects{{Kind::grant}}));
+  g.on_part_answered(PartAnswer::unreachable, kInTime);
+  EXPECT_EQ(g.on_part_answered(PartAnswer::unreachable, kInTime), (Effects{{Kind::request, 0}}));
+  g.on_part_answered(PartAnswer::granted, kInTime);
+  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::request_once, 2}}));
+  EXPECT_EQ(g.on_part_answered(PartAnswer::unreachable, kInTime), (Effects{{Kind::grant}}));
 }
 
 TEST(CompositeFsm, MajorityFailed_FailsAtOnce) {
   CompositeFsm g = persistent();
   g.start();
-  g.answered(PartAnswer::failed, kInTime);
-  EXPECT_EQ(g.answered(PartAnswer::failed, kInTime), (Effects{{Kind::fail}}));
+  g.on_part_answered(PartAnswer::failed, kInTime);
+  EXPECT_EQ(g.on_part_answered(PartAnswer::failed, kInTime), (Effects{{Kind::fail}}));
 }
 
 TEST(CompositeFsm, SkippedPartNeeded_RequestedInASecondRound) {
   CompositeFsm g = two_of_three();
   g.start();
-  EXPECT_EQ(g.answered(PartAnswer::not_asked, kInTime), (Effects{{Kind::ask, 1}}));
-  EXPECT_FALSE(g.in_earnest());
-  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kInTime), (Effects{{Kind::ask, 0}}));
-  EXPECT_TRUE(g.in_earnest());
-  g.answered(PartAnswer::out_of_reach, kInTime);
-  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kInTime), (Effects{{Kind::fail}}));
+  EXPECT_EQ(g.on_part_answered(PartAnswer::skipped, kInTime), (Effects{{Kind::request, 1}}));
+  EXPECT_FALSE(g.requests_every_part());
+  EXPECT_EQ(g.on_part_answered(PartAnswer::unreachable, kInTime), (Effects{{Kind::request, 0}}));
+  EXPECT_TRUE(g.requests_every_part());
+  g.on_part_answered(PartAnswer::unreachable, kInTime);
+  EXPECT_EQ(g.on_part_answered(PartAnswer::unreachable, kInTime), (Effects{{Kind::fail}}));
 }
 
 TEST(CompositeFsm, SingleAttemptOutOfReach_FailsAtOnce) {
   CompositeFsm g({.parts = 3, .needed = 2, .wait = false, .persists = true});
   g.start();
-  g.answered(PartAnswer::not_asked, kInTime);
-  EXPECT_EQ(g.answered(PartAnswer::not_asked, kInTime), (Effects{{Kind::fail}}));
+  g.on_part_answered(PartAnswer::skipped, kInTime);
+  EXPECT_EQ(g.on_part_answered(PartAnswer::skipped, kInTime), (Effects{{Kind::fail}}));
 }
 
 // ---- all orders of events ----------------------------------------------------------------------
@@ -300,13 +304,13 @@ struct Walk {
     for (const CompositeEffect& e : effects) {
       ASSERT_EQ(ends, 0) << "something follows the end";
       switch (e.kind) {
-        case Kind::ask:
+        case Kind::request:
           for (const std::size_t h : owed) ASSERT_LT(h, e.part) << "it waits against the order";
           ASSERT_FALSE(std::exchange(asked, true));
           break;
-        case Kind::ask_once: ASSERT_FALSE(std::exchange(asked, true)); break;
-        case Kind::call_off: ASSERT_TRUE(asked); break;
-        case Kind::drop:
+        case Kind::request_once: ASSERT_FALSE(std::exchange(asked, true)); break;
+        case Kind::cancel: ASSERT_TRUE(asked); break;
+        case Kind::release:
           ASSERT_EQ(owed.erase(e.part), 1U);
           held.erase(e.part);
           break;
@@ -323,26 +327,26 @@ struct Walk {
           break;
       }
     }
-    ASSERT_EQ(ends, fsm.over() ? 1 : 0);
-    ASSERT_TRUE(asked || fsm.over()) << "nothing will ever happen";
+    ASSERT_EQ(ends, fsm.is_over() ? 1 : 0);
+    ASSERT_TRUE(asked || fsm.is_over()) << "nothing will ever happen";
   }
   void answer(PartAnswer answer, bool late) {
     asked = false;
     if (answer == PartAnswer::granted) {
-      held.insert(fsm.asked());
-      owed.insert(fsm.asked());
+      held.insert(fsm.requested_part());
+      owed.insert(fsm.requested_part());
     }
-    follow(fsm.answered(answer, late));
+    follow(fsm.on_part_answered(answer, late));
   }
   void lose(std::size_t part) {
     held.erase(part);
-    follow(fsm.lost(part));
+    follow(fsm.on_part_lost(part));
   }
 };
 
 void explore(const Walk& walk, int depth, std::size_t& ended) {
   if (::testing::Test::HasFatalFailure()) return;
-  if (walk.fsm.over()) {
+  if (walk.fsm.is_over()) {
     ++ended;
     return;
   }
@@ -352,15 +356,15 @@ void explore(const Walk& walk, int depth, std::size_t& ended) {
     step(next);
     explore(next, depth - 1, ended);
   };
-  for (const PartAnswer answer : {PartAnswer::granted, PartAnswer::none, PartAnswer::out_of_reach,
-                                  PartAnswer::not_asked, PartAnswer::failed}) {
+  for (const PartAnswer answer : {PartAnswer::granted, PartAnswer::none, PartAnswer::unreachable,
+                                  PartAnswer::skipped, PartAnswer::failed}) {
     branch([&](Walk& w) { w.answer(answer, kInTime); });
     branch([&](Walk& w) { w.answer(answer, kLate); });
   }
   for (const std::size_t part : walk.held) branch([&](Walk& w) { w.lose(part); });
-  if (walk.fsm.state() == CompositeState::asking) {
+  if (walk.fsm.state() == CompositeState::requesting) {
     branch([](Walk& w) { w.follow(w.fsm.stop()); });
-    if (walk.needed < walk.parts) branch([](Walk& w) { w.follow(w.fsm.silent()); });
+    if (walk.needed < walk.parts) branch([](Walk& w) { w.follow(w.fsm.on_part_silent()); });
   }
 }
 

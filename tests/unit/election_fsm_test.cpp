@@ -40,17 +40,17 @@ constexpr std::array kEvents{Event::wanted,    Event::granted,   Event::failed,
 
 Effects feed(ElectionFsm& fsm, Event event, ElectionFsm::Attempt attempt) {
   switch (event) {
-    case Event::wanted: return fsm.wanted();
-    case Event::granted: return fsm.granted(attempt);
-    case Event::failed: return fsm.failed(attempt, false);
-    case Event::refused: return fsm.failed(attempt, true);
-    case Event::due: return fsm.due(attempt);
-    case Event::lost: return fsm.lost(attempt);
-    case Event::finished: return fsm.finished(attempt);
-    case Event::broke_off: return fsm.finished(attempt, true);
-    case Event::interrupted: return fsm.interrupted();
-    case Event::withdrawn: return fsm.withdrawn();
-    case Event::closed: return fsm.closed();
+    case Event::wanted: return fsm.contend();
+    case Event::granted: return fsm.on_granted(attempt);
+    case Event::failed: return fsm.on_failed(attempt, false);
+    case Event::refused: return fsm.on_failed(attempt, true);
+    case Event::due: return fsm.on_pause_over(attempt);
+    case Event::lost: return fsm.on_lost(attempt);
+    case Event::finished: return fsm.on_finished(attempt);
+    case Event::broke_off: return fsm.on_finished(attempt, true);
+    case Event::interrupted: return fsm.interrupt();
+    case Event::withdrawn: return fsm.withdraw();
+    case Event::closed: return fsm.close();
   }
   return {};
 }
@@ -135,7 +135,7 @@ TEST(ElectionFsm, EveryEventInEveryState_FollowsTheTable) {
         const auto attempt = fsm.attempt();
         const Effects effects = feed(fsm, event);
         const auto then = expected(state, event, again);
-        const Effects nothing = event == Event::granted ? Effects{Effect::give_back} : Effects{};
+        const Effects nothing = event == Event::granted ? Effects{Effect::release_late} : Effects{};
         EXPECT_EQ(fsm.state(), then ? then->state : state);
         EXPECT_EQ(effects, then ? then->effects : nothing);
         const bool asks = !effects.empty() && effects.back() == Effect::contend;
@@ -153,59 +153,61 @@ TEST(ElectionFsm, EventOfAnEarlierAttempt_HasNoEffect) {
       if (fsm.attempt() == 0) continue;
       const Effects effects = feed(fsm, event, fsm.attempt() - 1);
       EXPECT_EQ(fsm.state(), state);
-      EXPECT_EQ(effects, event == Event::granted ? Effects{Effect::give_back} : Effects{});
+      EXPECT_EQ(effects, event == Event::granted ? Effects{Effect::release_late} : Effects{});
     }
   }
 }
 
 TEST(ElectionFsm, LostBeforeItsTurn_ContendsOnceMore) {
   ElectionFsm fsm(false);
-  fsm.wanted();
-  fsm.granted(fsm.attempt());
-  fsm.lost(fsm.attempt());
-  fsm.had_no_turn(fsm.attempt());
-  EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::release, Effect::contend}));
-  fsm.granted(fsm.attempt());
-  fsm.had_no_turn(fsm.attempt());  // the loss has not been notified yet
-  fsm.had_no_turn(fsm.attempt() - 1);
-  EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::stop, Effect::release, Effect::contend}));
-  fsm.granted(fsm.attempt());
-  fsm.had_no_turn(fsm.attempt() - 1);
-  EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::stop, Effect::release})) << "another's";
+  fsm.contend();
+  fsm.on_granted(fsm.attempt());
+  fsm.on_lost(fsm.attempt());
+  fsm.on_leader_not_run(fsm.attempt());
+  EXPECT_EQ(fsm.on_finished(fsm.attempt()), (Effects{Effect::release, Effect::contend}));
+  fsm.on_granted(fsm.attempt());
+  fsm.on_leader_not_run(fsm.attempt());  // the loss has not been notified yet
+  fsm.on_leader_not_run(fsm.attempt() - 1);
+  EXPECT_EQ(fsm.on_finished(fsm.attempt()),
+            (Effects{Effect::stop, Effect::release, Effect::contend}));
+  fsm.on_granted(fsm.attempt());
+  fsm.on_leader_not_run(fsm.attempt() - 1);
+  EXPECT_EQ(fsm.on_finished(fsm.attempt()), (Effects{Effect::stop, Effect::release}))
+      << "another's";
 }
 
 TEST(ElectionFsm, InterruptedBeforeItsTurn_ContendsOnceMore) {
   ElectionFsm fsm(false);
-  fsm.wanted();
-  fsm.granted(fsm.attempt());
-  fsm.interrupted();
-  fsm.had_no_turn(fsm.attempt());
-  EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::release, Effect::contend}));
+  fsm.contend();
+  fsm.on_granted(fsm.attempt());
+  fsm.interrupt();
+  fsm.on_leader_not_run(fsm.attempt());
+  EXPECT_EQ(fsm.on_finished(fsm.attempt()), (Effects{Effect::release, Effect::contend}));
 }
 
 TEST(ElectionFsm, WithdrawnWithoutATurn_DoesNotContend) {
   ElectionFsm fsm(true);
-  fsm.wanted();
-  fsm.granted(fsm.attempt());
-  fsm.withdrawn();
-  fsm.had_no_turn(fsm.attempt());
-  EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::release}));
+  fsm.contend();
+  fsm.on_granted(fsm.attempt());
+  fsm.withdraw();
+  fsm.on_leader_not_run(fsm.attempt());
+  EXPECT_EQ(fsm.on_finished(fsm.attempt()), (Effects{Effect::release}));
 }
 
 TEST(ElectionFsm, Interrupted_LeadsUntilFinished) {
   ElectionFsm fsm = in_state(State::leading, true);
-  EXPECT_EQ(fsm.interrupted(), Effects{Effect::stop});
-  EXPECT_TRUE(fsm.interrupted().empty());
-  EXPECT_TRUE(fsm.lost(fsm.attempt()).empty());
-  EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::release, Effect::contend}));
+  EXPECT_EQ(fsm.interrupt(), Effects{Effect::stop});
+  EXPECT_TRUE(fsm.interrupt().empty());
+  EXPECT_TRUE(fsm.on_lost(fsm.attempt()).empty());
+  EXPECT_EQ(fsm.on_finished(fsm.attempt()), (Effects{Effect::release, Effect::contend}));
 }
 
 TEST(ElectionFsm, SeveralRequestsWhileLeading_LastDecides) {
   const auto after = [](bool again, const std::vector<Event>& said) {
     ElectionFsm fsm = in_state(State::leading, again);
     for (const Event event : said) feed(fsm, event);
-    const bool wants = fsm.wants();
-    fsm.finished(fsm.attempt());
+    const bool wants = fsm.will_contend();
+    fsm.on_finished(fsm.attempt());
     EXPECT_EQ(fsm.state(), wants ? State::contending : State::idle);
     return wants;
   };
@@ -222,11 +224,11 @@ TEST(ElectionFsm, SeveralRequestsWhileLeading_LastDecides) {
 
 TEST(ElectionFsm, RequestWhileLeading_AppliesToOneLeadership) {
   ElectionFsm fsm = in_state(State::leading, false);
-  fsm.wanted();
-  fsm.finished(fsm.attempt());
-  fsm.granted(fsm.attempt());
-  EXPECT_FALSE(fsm.wants());
-  EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::stop, Effect::release}));
+  fsm.contend();
+  fsm.on_finished(fsm.attempt());
+  fsm.on_granted(fsm.attempt());
+  EXPECT_FALSE(fsm.will_contend());
+  EXPECT_EQ(fsm.on_finished(fsm.attempt()), (Effects{Effect::stop, Effect::release}));
 }
 
 TEST(ElectionFsm, QueuedOrRepeating_WantsLeadership) {
@@ -234,7 +236,7 @@ TEST(ElectionFsm, QueuedOrRepeating_WantsLeadership) {
   const std::set<State> leading{State::leading, State::ending};
   for (const bool again : {true, false}) {
     for (const State state : kStates) {
-      EXPECT_EQ(in_state(state, again).wants(),
+      EXPECT_EQ(in_state(state, again).will_contend(),
                 queued.contains(state) || (again && leading.contains(state)));
     }
   }
@@ -291,7 +293,7 @@ struct World {
           expect(holds == 1, "stops after the release");
           break;
         case Effect::release:
-        case Effect::give_back: --holds; break;
+        case Effect::release_late: --holds; break;
       }
     }
     expect(holds >= 0 && holds <= 1, "holds are counted wrongly");
@@ -305,27 +307,27 @@ struct World {
       all.emplace_back([a](World& w) {
         w.asked.erase(a);
         ++w.holds;
-        w.apply(w.fsm.granted(a), a);
+        w.apply(w.fsm.on_granted(a), a);
       });
       for (const bool for_good : {false, true}) {
         all.emplace_back([a, for_good](World& w) {
           w.asked.erase(a);
-          w.apply(w.fsm.failed(a, for_good), a);
+          w.apply(w.fsm.on_failed(a, for_good), a);
         });
       }
     }
     for (const auto a : pauses) {
       all.emplace_back([a](World& w) {
         w.pauses.erase(a);
-        w.apply(w.fsm.due(a), a);
+        w.apply(w.fsm.on_pause_over(a), a);
       });
     }
     for (const auto a : running) {
-      all.emplace_back([a](World& w) { w.apply(w.fsm.lost(a), a); });
+      all.emplace_back([a](World& w) { w.apply(w.fsm.on_lost(a), a); });
       for (const bool failed : {false, true}) {
         all.emplace_back([a, failed](World& w) {
           w.running.erase(a);
-          w.apply(w.fsm.finished(a, failed), a);
+          w.apply(w.fsm.on_finished(a, failed), a);
         });
       }
     }
@@ -333,10 +335,10 @@ struct World {
       all.emplace_back([e](World& w) { w.apply(feed(w.fsm, e), w.fsm.attempt()); });
     }
     if (!closed) {
-      all.emplace_back([](World& w) { w.apply(w.fsm.wanted(), w.fsm.attempt()); });
+      all.emplace_back([](World& w) { w.apply(w.fsm.contend(), w.fsm.attempt()); });
       all.emplace_back([](World& w) {
         w.closed = true;
-        w.apply(w.fsm.closed(), w.fsm.attempt());
+        w.apply(w.fsm.close(), w.fsm.attempt());
       });
     }
     return all;
@@ -347,22 +349,22 @@ struct World {
 void settle(World& world) {
   if (!world.closed) {
     world.closed = true;
-    world.apply(world.fsm.closed(), world.fsm.attempt());
+    world.apply(world.fsm.close(), world.fsm.attempt());
   }
   while (!world.asked.empty() || !world.pauses.empty() || !world.running.empty()) {
     if (!world.asked.empty()) {
       const auto a = *world.asked.begin();
       world.asked.erase(a);
       ++world.holds;  // the grant raced with the cancel
-      world.apply(world.fsm.granted(a), a);
+      world.apply(world.fsm.on_granted(a), a);
     } else if (!world.pauses.empty()) {
       const auto a = *world.pauses.begin();
       world.pauses.erase(a);
-      world.apply(world.fsm.due(a), a);
+      world.apply(world.fsm.on_pause_over(a), a);
     } else {
       const auto a = *world.running.begin();
       world.running.erase(a);
-      world.apply(world.fsm.finished(a), a);
+      world.apply(world.fsm.on_finished(a), a);
     }
   }
   world.expect(world.holds == 0, "a hold is left");

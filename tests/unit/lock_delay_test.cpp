@@ -84,7 +84,7 @@ TEST(DelayMarker, ContenderMissing_IsAnOrphan) {
   EXPECT_EQ(names(orphans(Names{of_five, "lock-0000000007", of_six})), (Names{of_five, of_six}));
   EXPECT_EQ(names(orphans(Names{of_five, "__READ__0000000005"})), Names{})
       << "a writer that goes over to reading";
-  EXPECT_EQ(names(orphans(Names{of_five, "revoke-0000000005"})), Names{of_five});
+  EXPECT_EQ(names(orphans(Names{of_five, "release-request-0000000005"})), Names{of_five});
 }
 
 }  // namespace

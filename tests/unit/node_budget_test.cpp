@@ -76,12 +76,12 @@ TEST(NodeBudget, CreatedAfterUnknownOutcome_CountsOnce) {
 
 TEST(NodeBudget, UnknownWithFullName_EndsWithThatName) {
   NodeBudget nodes(1000);
-  ASSERT_TRUE(nodes.reserve("/p", "revoke-0000000007"));
+  ASSERT_TRUE(nodes.reserve("/p", "release-request-0000000007"));
   const std::size_t one = nodes.bytes();
-  nodes.unknown("/p", "revoke-0000000007");
-  nodes.deleted("/p/revoke-0000000008");
+  nodes.unknown("/p", "release-request-0000000007");
+  nodes.deleted("/p/release-request-0000000008");
   EXPECT_EQ(nodes.bytes(), one);
-  nodes.deleted("/p/revoke-0000000007");
+  nodes.deleted("/p/release-request-0000000007");
   EXPECT_EQ(nodes.bytes(), 0U);
 }
 

@@ -2,7 +2,6 @@
 #include "zklock/client/threads/process_mutex.h"
 
 #include <atomic>
-#include <mutex>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -19,11 +18,11 @@ INSTANTIATE_TEST_SUITE_P(, ForkedChild,
 
 // The thread holds the mutex almost always, and does not exist in the child.
 TEST_P(ForkedChild, MutexHeldAtFork_IsUnlockedInTheChild) {
-  std::mutex& mutex = process_mutex(GetParam());
+  Mutex& mutex = process_mutex(GetParam());
   std::atomic<bool> ends = false;
   std::thread holder([&] {
     while (!ends) {
-      const std::lock_guard guard(mutex);
+      const MutexLock guard(mutex);
       std::this_thread::yield();
     }
   });

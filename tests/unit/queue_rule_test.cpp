@@ -202,8 +202,8 @@ void check_one(const RandomQueue& random, std::size_t at, std::int32_t all) {
   ASSERT_EQ(decision.position, at);
   const auto number = agreed(before);
   if (own.access == Access::permits && number && *number != own.of) {
-    ASSERT_EQ(decision.verdict, Verdict::at_odds);
-    ASSERT_EQ(decision.rival, *number);
+    ASSERT_EQ(decision.verdict, Verdict::mismatch);
+    ASSERT_EQ(decision.other_setting, *number);
     return;
   }
   if (grantable(before, rule)) {
@@ -272,7 +272,7 @@ TEST(QueueRule, Holders_AreListedForAQueue) {
   const Children shared{numbered("permits-2-", 1), numbered("permits-1-", 2),
                         numbered("permits-1-", 3)};
   EXPECT_EQ(names(shared, 3), (Children{shared[0], shared[1]}));
-  EXPECT_EQ(names({"revoke-0000000001"}, 0), Children{});
+  EXPECT_EQ(names({"release-request-0000000001"}, 0), Children{});
 }
 
 struct Named {
@@ -344,7 +344,7 @@ TEST(QueueRule, MismatchedContender_BlocksThoseBehindIt) {
   const std::string wrong = numbered("permits-1-of-9-", 2);
   const std::string late = numbered("permits-1-of-3-", 3);
   const Children children{late, wrong, right};
-  EXPECT_EQ(decide(children, wrong, QueueRule::permits(1, 9, false)).rival, 3);
+  EXPECT_EQ(decide(children, wrong, QueueRule::permits(1, 9, false)).other_setting, 3);
   const Decision behind = decide(children, late, QueueRule::permits(1, 3, false));
   EXPECT_EQ(behind.verdict, Verdict::behind);
   EXPECT_EQ(behind.watch, Children{wrong});
@@ -442,7 +442,7 @@ class Simulation {
   void drop_refused() {
     for (;;) {
       const auto refused = std::ranges::find_if(
-          queue_, [](const Standing& each) { return each.decision.verdict == Verdict::at_odds; });
+          queue_, [](const Standing& each) { return each.decision.verdict == Verdict::mismatch; });
       if (refused == queue_.end()) return;
       leave(static_cast<std::size_t>(refused - queue_.begin()));
     }

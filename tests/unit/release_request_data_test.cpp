@@ -7,7 +7,7 @@ namespace zklock::core {
 namespace {
 
 TEST(ReleaseRequestData, NodeName_HasSequenceAndIsNoContender) {
-  EXPECT_EQ(release_request_path({42}), "revoke-0000000042");
+  EXPECT_EQ(release_request_path({42}), "release-request-0000000042");
   for (const std::int32_t number : {0, 42, 2'147'483'647, -1, -2'147'483'647}) {
     const std::string name = release_request_path({number});
     EXPECT_FALSE(parse_contention(name)) << name;

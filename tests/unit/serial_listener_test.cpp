@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -147,6 +148,28 @@ TEST_F(ListenersTest, FinishedFromItsOwnCall_DeliversNothingMore) {
   listeners.tell(2);
   dispatcher_->run();
   EXPECT_EQ(told_, (Told{1}));
+}
+
+TEST_F(ListenersTest, TaskRunsDuringFinish_CallsDoNotOverlap) {
+  Listeners<int> listeners(dispatcher_);
+  std::promise<void> entered;
+  std::promise<void> leave;
+  const Subscription subscription = listeners.add([&](const int& news) {
+    if (news == 1) {
+      entered.set_value();
+      leave.get_future().wait();
+    }
+    told_.push_back(news);
+  });
+  listeners.tell(1);
+  listeners.tell(2);
+  const auto finished = std::async(std::launch::async, [&] { listeners.finish([] {}); });
+  entered.get_future().wait();
+  dispatcher_->run();
+  EXPECT_EQ(told_, Told{}) << "the first call has not returned";
+  leave.set_value();
+  finished.wait();
+  EXPECT_EQ(told_, (Told{1, 2}));
 }
 
 TEST_F(ListenersTest, ListenerThrowsInFinish_HandlerIsCalled) {

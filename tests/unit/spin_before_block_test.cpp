@@ -2,10 +2,11 @@
 #include "zklock/client/threads/spin_before_block.h"
 
 #include <chrono>
-#include <mutex>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
+
+#include "support/is_free.h"
 
 namespace zklock::client {
 namespace {
@@ -16,45 +17,48 @@ class SpinBeforeBlock : public ::testing::Test {
  protected:
   static bool never() { return false; }
 
-  std::mutex mutex_;
-  std::unique_lock<std::mutex> lock_{mutex_};
+  Mutex mutex_;
   int rounds_ = 0;
 };
 
 TEST_F(SpinBeforeBlock, ConditionTrue_EndsTheSpin) {
+  const MutexLock lock(mutex_);
   spin_before_block(
-      lock_, 24h,
+      mutex_, 24h,
       [this] {
-        EXPECT_TRUE(lock_.owns_lock());
+        EXPECT_FALSE(testing::is_free(mutex_));
         return rounds_ == 3;
       },
       [this] {
-        EXPECT_FALSE(lock_.owns_lock());
+        EXPECT_TRUE(testing::is_free(mutex_));
         ++rounds_;
       });
-  EXPECT_TRUE(lock_.owns_lock());
+  EXPECT_FALSE(testing::is_free(mutex_));
   EXPECT_EQ(rounds_, 3);
 }
 
 TEST_F(SpinBeforeBlock, TimeOver_EndsTheSpin) {
+  const MutexLock lock(mutex_);
   const auto begin = LeaseClock::now();
-  spin_before_block(lock_, 2ms, never, [this] { ++rounds_; });
+  spin_before_block(mutex_, 2ms, never, [this] { ++rounds_; });
   EXPECT_GE(LeaseClock::now() - begin, 2ms);
-  EXPECT_TRUE(lock_.owns_lock());
+  EXPECT_FALSE(testing::is_free(mutex_));
   EXPECT_GE(rounds_, 1);
 }
 
 TEST_F(SpinBeforeBlock, NoTime_DoesNotSpin) {
-  spin_before_block(lock_, 0us, never, [this] { ++rounds_; });
-  EXPECT_TRUE(lock_.owns_lock());
+  const MutexLock lock(mutex_);
+  spin_before_block(mutex_, 0us, never, [this] { ++rounds_; });
+  EXPECT_FALSE(testing::is_free(mutex_));
   EXPECT_EQ(rounds_, 0);
 }
 
 TEST_F(SpinBeforeBlock, PauseThrows_SpinThrows) {
+  const MutexLock lock(mutex_);
   EXPECT_THROW(
-      spin_before_block(lock_, 24h, never, [] { throw std::runtime_error("interrupted"); }),
+      spin_before_block(mutex_, 24h, never, [] { throw std::runtime_error("interrupted"); }),
       std::runtime_error);
-  EXPECT_FALSE(lock_.owns_lock());
+  EXPECT_FALSE(testing::is_free(mutex_));
 }
 
 }  // namespace

@@ -35,20 +35,21 @@ namespace zklock::core {
 
 namespace {
 
-constexpr int most_ends = 16;
+constexpr int kMaxUnusableNumbers = 16;
 /// The transaction that creates it deletes it, so no other client ever sees it.
-constexpr std::string_view skipped_name = "skipped";
+constexpr std::string_view kSkippedName = "skipped";
 
 /// Contenders, and the siblings that are deleted with them.
 bool is_transient(std::string_view child) {
-  return parse_contention(child) || child.starts_with(revocation_prefix) ||
+  return parse_contention(child) || child.starts_with(release_request_prefix) ||
          child.starts_with(proclamation_prefix);
 }
 
-std::string way_out(std::span<const std::string> children) {
+std::string exhausted_cause(std::span<const std::string> children) {
   const bool first_is_count = children.front() == count_node;  // a permit count may remain
   const std::string& child = children[first_is_count ? 1 : 0];
-  return "the sequence counter of the path is exhausted, and the path cannot be recreated while it "
+  return "the sequence counter of the path is exhausted, and the path cannot be "
+         "recreated while it "
          "has the child \"" +
          printable(child, 64) + "\"; delete that child";
 }
@@ -56,10 +57,11 @@ std::string way_out(std::span<const std::string> children) {
 }  // namespace
 
 /// The own znode has no usable sequence number.
-AcquireEffects AcquireFsm::exhausted() {
-  if (++ends_ > most_ends) {
+AcquireEffects AcquireFsm::handle_unusable_number() {
+  if (++unusable_numbers_ > kMaxUnusableNumbers) {
     return fail(Errc::sequence_exhausted,
-                "the sequence counter is still exhausted after " + std::to_string(most_ends) +
+                "the sequence counter is still exhausted after " +
+                    std::to_string(kMaxUnusableNumbers) +
                     " attempts to recreate the path; delete the path when no contender waits");
   }
   AcquireEffects effects = remove_node();
@@ -68,7 +70,7 @@ AcquireEffects AcquireFsm::exhausted() {
 }
 
 /// Another child has the name that the own znode should have got.
-AcquireEffects AcquireFsm::name_taken() {
+AcquireEffects AcquireFsm::handle_taken_name() {
   AcquireEffects effects = remove_node();  // in a move: the znode at the gate
   create_status_ = Status::node_exists;
   std::ranges::move(drain(), std::back_inserter(effects));
@@ -81,14 +83,15 @@ AcquireEffects AcquireFsm::remove_parent() {
   return {{.kind = Kind::remove_parent}};
 }
 
-AcquireEffects AcquireFsm::parent_removed(Status status, std::string_view detail) {
+AcquireEffects AcquireFsm::on_parent_removed(Status status, std::string_view detail) {
+  const InvariantCheck check(*this);
   if (state_ != AcquireState::removing_parent) return {};
-  if (giving_up_) return end();
+  if (ending_) return end();
   if (status == Status::ok || status == Status::no_node || status == Status::session_ended) {
     return enqueue();
   }
   const bool has_changed = status == Status::not_empty || status == Status::bad_version;
-  return has_changed ? drain() : answer_failed(status, detail);
+  return has_changed ? drain() : handle_failure(status, detail);
 }
 
 AcquireEffects AcquireFsm::drain() {
@@ -96,10 +99,10 @@ AcquireEffects AcquireFsm::drain() {
   return {{.kind = Kind::list}};
 }
 
-AcquireEffects AcquireFsm::drained(const ListedAnswer& answer) {
-  if (giving_up_) return end();
+AcquireEffects AcquireFsm::handle_drain_list(const ListedAnswer& answer) {
+  if (ending_) return end();
   if (answer.status == Status::no_node || answer.status == Status::session_ended) return enqueue();
-  if (answer.status != Status::ok) return answer_failed(answer.status, answer.detail);
+  if (answer.status != Status::ok) return handle_failure(answer.status, answer.detail);
   if (is_usable(answer.next)) {
     return create_status_ == Status::node_exists ? skip() : enqueue();
   }
@@ -112,21 +115,22 @@ AcquireEffects AcquireFsm::drained(const ListedAnswer& answer) {
   if (std::ranges::any_of(answer.children, is_transient)) return policy_.wait ? pause() : end();
   // Only a contender that has a znode clears them.
   if (!core::orphans(answer.children).empty()) return enqueue();
-  return fail(Errc::sequence_exhausted, way_out(answer.children));
+  return fail(Errc::sequence_exhausted, exhausted_cause(answer.children));
 }
 
 AcquireEffects AcquireFsm::skip() {
   state_ = AcquireState::skipping;
-  return {{.kind = Kind::skip, .text = std::string(skipped_name)}};
+  return {{.kind = Kind::skip, .text = std::string(kSkippedName)}};
 }
 
-AcquireEffects AcquireFsm::number_skipped(Status status, std::string_view detail) {
+AcquireEffects AcquireFsm::on_number_skipped(Status status, std::string_view detail) {
+  const InvariantCheck check(*this);
   if (state_ != AcquireState::skipping) return {};
-  if (giving_up_) return end();
+  if (ending_) return end();
   if (status == Status::ok || status == Status::no_node || status == Status::session_ended) {
     return enqueue();
   }
-  return answer_failed(status, detail);
+  return handle_failure(status, detail);
 }
 
 }  // namespace zklock::core

@@ -22,49 +22,52 @@ namespace zklock::core {
 
 // ---- the own delay marker -----------------------------------------------------------------------
 
-bool AcquireFsm::marks() const noexcept {
+bool AcquireFsm::needs_marker() const noexcept {
   return policy_.rule.access == Access::exclusive && policy_.lock_delay.count() > 0;
 }
 
 AcquireEffects AcquireFsm::mark() {
   state_ = AcquireState::marking;
-  std::string& marker = doubts_.write().delay_marker;
+  std::string& marker = rare_.write().delay_marker;
   marker = DelayMarker::make(policy_.lock_delay, token(), own_.sequence).name;
   return {effect(Kind::mark, marker)};
 }
 
-AcquireEffects AcquireFsm::marked(Status status, bool lease_valid, std::string_view detail) {
+AcquireEffects AcquireFsm::on_marked(Status status, bool lease_valid, std::string_view detail) {
+  const InvariantCheck check(*this);
   if (state_ != AcquireState::marking) return {};
-  if (own_deleted_ || status == Status::no_node) return node_lost(Errc::node_deleted);
+  if (own_node_deleted_ || status == Status::no_node) return node_lost(Errc::node_deleted);
   // It exists if a reply was lost: no other contender's marker has this token.
-  if (status != Status::ok && status != Status::node_exists) return answer_failed(status, detail);
-  marked_ = true;
-  return first(lease_valid);
+  if (status != Status::ok && status != Status::node_exists) return handle_failure(status, detail);
+  rare_.write().marker_created = true;
+  return become_first(lease_valid);
 }
 
-std::string AcquireFsm::unmark() {
-  return leaves_delay() ? std::exchange(doubts_.write().delay_marker, {}) : std::string();
+std::string AcquireFsm::take_delay_marker() {
+  return leaves_delay() ? std::exchange(rare_.write().delay_marker, {}) : std::string();
 }
 
 // ---- the markers of lost holders ----------------------------------------------------------------
 
 /// The list shows it first. The list may have orphaned delay markers.
-AcquireEffects AcquireFsm::first_of(std::span<const std::string> children, Decision decision,
-                                    bool lease_valid) {
-  if (at_gate() && !at_end()) return move();
+AcquireEffects AcquireFsm::become_first_by_list(std::span<const std::string> children,
+                                                Decision decision, bool lease_valid) {
+  if (at_gate() && !has_unusable_number()) return move();
   auto orphans = core::orphans(children);
-  if (orphans.empty()) return first(lease_valid);
-  doubts_.write().orphans = std::move(orphans);
-  stand_by(std::move(decision));
+  if (orphans.empty()) return become_first(lease_valid);
+  rare_.write().orphans = std::move(orphans);
+  store_decision(std::move(decision));
   state_ = AcquireState::delaying;
   return {{.kind = Kind::delay}};
 }
 
-AcquireEffects AcquireFsm::delay_over() {
+AcquireEffects AcquireFsm::on_delay_over() {
+  const InvariantCheck check(*this);
   return state_ == AcquireState::delaying ? clear_next() : AcquireEffects{};
 }
 
-AcquireEffects AcquireFsm::delay_lasts() {
+AcquireEffects AcquireFsm::on_delay_lasts() {
+  const InvariantCheck check(*this);
   const bool ends = state_ == AcquireState::delaying && !policy_.wait;
   return ends ? end(remove_node()) : AcquireEffects{};
 }
@@ -76,12 +79,13 @@ AcquireEffects AcquireFsm::clear_next() {
   return {effect(Kind::clear, orphans().back().name)};
 }
 
-AcquireEffects AcquireFsm::cleared(Status status, std::string_view detail) {
+AcquireEffects AcquireFsm::on_cleared(Status status, std::string_view detail) {
+  const InvariantCheck check(*this);
   if (state_ != AcquireState::clearing) return {};
-  if (own_deleted_) return node_lost(Errc::node_deleted);
+  if (own_node_deleted_) return node_lost(Errc::node_deleted);
   // "no node" may also mean that the own znode is deleted: the next list shows it.
-  if (status != Status::ok && status != Status::no_node) return answer_failed(status, detail);
-  doubts_.write().orphans.pop_back();
+  if (status != Status::ok && status != Status::no_node) return handle_failure(status, detail);
+  rare_.write().orphans.pop_back();
   return clear_next();
 }
 

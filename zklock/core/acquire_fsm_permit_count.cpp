@@ -14,16 +14,16 @@ namespace zklock::core {
 
 namespace {
 
-constexpr int most_seeds = 16;
+constexpr int kMaxSeeds = 16;
 
 }  // namespace
 
-AcquireEffects AcquireFsm::listed_with_create(const ListedAnswer& answer, bool lease_valid) {
-  if (!create_answered_) {
-    doubts_.write().early_count = CountedAnswer{answer.status, answer.permits.session, {}, 0};
+AcquireEffects AcquireFsm::handle_first_list(const ListedAnswer& answer, bool lease_valid) {
+  if (awaited_ != Awaited::count) {
+    rare_.write().early_count = CountedAnswer{answer.status, answer.permits.session, {}, 0};
     return {};
   }
-  if (auto elsewhere = not_queued()) return *std::move(elsewhere);
+  if (auto other_way = check_created()) return *std::move(other_way);
   // If the last of the three requests was answered in the own znode's session, so was the list.
   if (answer.status != Status::ok || answer.permits.session != session_) return list();
   state_ = AcquireState::listing;
@@ -31,19 +31,19 @@ AcquireEffects AcquireFsm::listed_with_create(const ListedAnswer& answer, bool l
 }
 
 /// Returns nothing if the count is known or not needed, else the effects to go on with.
-std::optional<AcquireEffects> AcquireFsm::count_unknown(const PermitsAnswer& count) {
+std::optional<AcquireEffects> AcquireFsm::check_permit_count(const PermitsAnswer& count) {
   if (!present_rule().shares_count()) return std::nullopt;
   if (count.status == Status::no_node) {
-    if (++seeds_ <= most_seeds) return seed_count();
+    if (++seeds_in_row_ <= kMaxSeeds) return seed_count();
     return fail(Errc::server_error, "the permit count is repeatedly deleted by another client");
   }
   if (count.status == Status::no_auth) {
     return fail(Errc::no_auth, "the ACL does not permit this client to read the permit count");
   }
-  if (count.status != Status::ok) return answer_failed(count.status, count.detail);
+  if (count.status != Status::ok) return handle_failure(count.status, count.detail);
   const auto number = parse_permit_count(count.data);
   if (!number) return fail(Errc::bad_data, bad_permit_count(count.data));
-  seeds_ = 0;
+  seeds_in_row_ = 0;
   policy_.rule.all = *number;
   return std::nullopt;
 }
@@ -53,13 +53,14 @@ AcquireEffects AcquireFsm::seed_count() {
   return {effect(Kind::seed_count, std::to_string(seed_))};
 }
 
-AcquireEffects AcquireFsm::count_seeded(Status status, std::string_view detail) {
+AcquireEffects AcquireFsm::on_count_seeded(Status status, std::string_view detail) {
+  const InvariantCheck check(*this);
   if (state_ != AcquireState::seeding) return {};
-  if (own_deleted_) return node_lost(Errc::node_deleted);
+  if (own_node_deleted_) return node_lost(Errc::node_deleted);
   // Another client may have created the count. After "no node" the list shows whether the path was
   // deleted.
   const bool is_there = status == Status::ok || status == Status::node_exists;
-  return is_there || status == Status::no_node ? list() : answer_failed(status, detail);
+  return is_there || status == Status::no_node ? list() : handle_failure(status, detail);
 }
 
 }  // namespace zklock::core

@@ -24,33 +24,21 @@ AcquireEffects AcquireFsm::move() {
   return {effect(Kind::move, attempt())};
 }
 
-AcquireEffects AcquireFsm::moved(const CreatedAnswer& answer) {
+AcquireEffects AcquireFsm::on_moved(const CreatedAnswer& answer) {
+  const InvariantCheck check(*this);
   if (state_ != AcquireState::moving) return {};
   if (answer.status == Status::ok) {
     stage_ = Stage::queue;
     take_node(answer);
-    auto elsewhere = not_queued();
-    return elsewhere ? *std::move(elsewhere) : list();
+    auto other_way = check_created();
+    return other_way ? *std::move(other_way) : list();
   }
-  if (answer.status == Status::unknown) return prove();
+  if (answer.status == Status::unknown) return check_path();
   if (answer.status == Status::no_node) return node_lost(Errc::node_deleted);
   if (answer.status == Status::session_ended) return node_lost(Errc::session_expired);
-  if (giving_up_) return end(remove_node());
-  if (answer.status == Status::node_exists) return name_taken();
-  return answer_failed(answer.status, answer.detail);
-}
-
-/// The create or move was not executed. So there is no own znode, or only the one at the gate.
-AcquireEffects AcquireFsm::not_created() {
-  AcquireEffects effects{effect(Kind::not_created, attempt())};
-  const auto go_on = [this] {
-    if (giving_up_) return end(remove_node());
-    if (stage_ != Stage::moving) return enqueue();
-    stage_ = Stage::gate;
-    return list();
-  };
-  std::ranges::move(go_on(), std::back_inserter(effects));
-  return effects;
+  if (ending_) return end(remove_node());
+  if (answer.status == Status::node_exists) return handle_taken_name();
+  return handle_failure(answer.status, answer.detail);
 }
 
 }  // namespace zklock::core

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ends of the acquire machine without a grant: given up, or failed.
+#include <cassert>
 #include <string>
 #include <utility>
 
@@ -10,7 +11,7 @@ namespace zklock::core {
 namespace {
 
 /// The states in which it is unknown whether the own znode exists.
-bool looks_for_node(AcquireState state) {
+bool is_searching(AcquireState state) {
   return state == AcquireState::proving || state == AcquireState::recovering ||
          state == AcquireState::inspecting;
 }
@@ -18,7 +19,8 @@ bool looks_for_node(AcquireState state) {
 }  // namespace
 
 AcquireEffects AcquireFsm::withdraw() {
-  giving_up_ = true;
+  const InvariantCheck check(*this);
+  ending_ = true;
   switch (state_) {
     case AcquireState::idle: return end();
     case AcquireState::enqueuing:
@@ -34,6 +36,7 @@ AcquireEffects AcquireFsm::withdraw() {
     case AcquireState::waiting: {
       AcquireEffects effects = remove_node();
       effects.insert(effects.begin(), {.kind = Kind::unwatch});
+      active_watches_ = 0;
       return end(std::move(effects));
     }
     case AcquireState::listing:
@@ -43,14 +46,20 @@ AcquireEffects AcquireFsm::withdraw() {
     case AcquireState::delaying:
     case AcquireState::clearing: return end(remove_node());
     case AcquireState::pausing:
-      return looks_for_node(paused_in_) ? AcquireEffects{} : end(remove_node());
+      return is_searching(paused_in_) ? AcquireEffects{} : end(remove_node());
     case AcquireState::granted:
     case AcquireState::ended: return {};
   }
   return {};
 }
 
-AcquireEffects AcquireFsm::answer_failed(Status status, std::string_view detail) {
+void AcquireFsm::on_create_withdrawn() noexcept {
+  const InvariantCheck check(*this);
+  assert(state_ == AcquireState::enqueuing && ending_);
+  state_ = AcquireState::ended;
+}
+
+AcquireEffects AcquireFsm::handle_failure(Status status, std::string_view detail) {
   switch (sort_of(status)) {
     case StatusSort::doubtful: return repeat();
     case StatusSort::session: return node_lost(Errc::session_expired);
@@ -63,15 +72,15 @@ AcquireEffects AcquireFsm::answer_failed(Status status, std::string_view detail)
   }
   const bool says_enough = !detail.empty() || error_of(status) != Errc::server_error;
   const std::string_view cause = says_enough ? detail : to_string(status);
-  if (!looks_for_node(state_)) return fail(error_of(status), cause);
+  if (!is_searching(state_)) return fail(error_of(status), cause);
   // The caller gets the error now. The znode may exist, so the search for it goes on.
   AcquireEffects effects;
-  if (!std::exchange(giving_up_, true)) effects.push_back(failure(error_of(status), cause));
+  if (!std::exchange(ending_, true)) effects.push_back(failure_effect(error_of(status), cause));
   effects.push_back(pause().front());
   return effects;
 }
 
-AcquireEffect AcquireFsm::failure(Errc error, std::string_view cause) {
+AcquireEffect AcquireFsm::failure_effect(Errc error, std::string_view cause) {
   return {.kind = Kind::fail, .text = std::string(cause), .error = error};
 }
 
@@ -79,11 +88,11 @@ AcquireEffect AcquireFsm::failure(Errc error, std::string_view cause) {
 AcquireEffects AcquireFsm::remove_node() {
   AcquireEffects effects;
   const bool has_one = session_.value != 0;
-  if (has_one && !own_deleted_) {
+  if (has_one && !own_node_deleted_) {
     effects.push_back(effect(Kind::remove_node, own_.text));
-    effects.back().sibling = unmark();
+    effects.back().sibling = take_delay_marker();
   } else if (has_one && leaves_delay()) {  // the name may be another znode's by now
-    effects.push_back(effect(Kind::remove_node, unmark()));
+    effects.push_back(effect(Kind::remove_node, take_delay_marker()));
   }
   session_ = {};
   return effects;
@@ -91,7 +100,7 @@ AcquireEffects AcquireFsm::remove_node() {
 
 AcquireEffects AcquireFsm::fail(Errc error, std::string_view cause) {
   AcquireEffects effects = remove_node();
-  if (!giving_up_) effects.push_back(failure(error, cause));
+  if (!ending_) effects.push_back(failure_effect(error, cause));
   state_ = AcquireState::ended;
   return effects;
 }

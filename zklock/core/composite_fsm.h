@@ -8,53 +8,56 @@ namespace zklock::core {
 
 /// The states of one call that takes several locks, its parts, one after the other.
 ///
-/// | state       | waits for        | event                       | next                   |
-/// |-------------|------------------|-----------------------------|------------------------|
-/// | idle        |                  | start()                     | asking, the first part |
-/// |             |                  | stop()                      | ended                  |
-/// | asking      | the part's reply | reply: too few parts left   | asking, the first part |
-/// |             |                  |                             | (1); otherwise ended   |
-/// |             |                  | reply: enough held; late or | granted                |
-/// |             |                  | no part untried             |                        |
-/// |             |                  | reply: late                 | ended                  |
-/// |             |                  | reply, otherwise            | asking, the next part  |
-/// |             |                  | silent(), stop()            | calling_off            |
-/// |             |                  | lost(): too few parts left  | calling_off            |
-/// | calling_off | the part's reply | reply, after stop()         | ended                  |
-/// |             |                  | reply, otherwise            | as from asking         |
-/// | granted     |                  |                             | (final)                |
-/// | ended       |                  |                             | (final)                |
+/// | state          | input                | condition                          | next       |
+/// |----------------|----------------------|------------------------------------|------------|
+/// | idle           | start                |                                    | requesting |
+/// |                | stop                 |                                    | ended      |
+/// | requesting     | on_part_answered     | too few parts left (1)             | requesting |
+/// |                |                      | too few parts left, otherwise      | ended      |
+/// |                |                      | enough held; late or none untried  | granted    |
+/// |                |                      | late                               | ended      |
+/// |                |                      | otherwise: requests the next part  | requesting |
+/// |                | on_part_silent, stop |                                    | cancelling |
+/// |                | on_part_lost         | too few parts left                 | cancelling |
+/// |                |                      | otherwise: releases the part       | requesting |
+/// | cancelling     | on_part_answered     | after stop                         | ended      |
+/// |                |                      | otherwise as in requesting         | requesting,|
+/// |                |                      |                                    | granted,   |
+/// |                |                      |                                    | ended      |
+/// |                | on_part_lost         | releases the part                  | cancelling |
+/// | granted, ended |                      |                                    | (final)    |
 ///
 /// "Too few parts left": those held and those not yet tried are fewer than needed.
 ///
-/// (1) Only if the call waits and is not late. Either a part was lost and Rule::queue_again is set;
-/// or none was lost, and enough parts may become reachable.
+/// (1) Requests the first part again, if the call waits and is not late, and one of two conditions
+/// holds. Either a part was lost and Rule::queue_again is set, or none was lost and enough parts
+/// may become reachable.
 ///
 /// Before the call ends without a grant, or begins again, it releases all parts that it holds.
-enum class CompositeState { idle, asking, calling_off, granted, ended };
+enum class CompositeState { idle, requesting, cancelling, granted, ended };
 
 /// The reply of a part.
 ///
-/// | reply        | meaning                                                                    |
-/// |--------------|----------------------------------------------------------------------------|
-/// | granted      | the part is held now                                                       |
-/// | none         | not held: its time ran out, other contenders hold it, or it was called off |
-/// | out_of_reach | not reachable now; that may change                                         |
-/// | not_asked    | skipped, because it was not reachable before                               |
-/// | failed       | an error                                                                   |
-enum class PartAnswer { granted, none, out_of_reach, not_asked, failed };
+/// | reply       | meaning                                                                     |
+/// |-------------|-----------------------------------------------------------------------------|
+/// | granted     | the part is held now                                                        |
+/// | none        | not held: its time ran out, other contenders hold it, or it was cancelled   |
+/// | unreachable | not reachable now; that may change                                          |
+/// | skipped     | not requested, because it was not reachable before                          |
+/// | failed      | an error                                                                    |
+enum class PartAnswer { granted, none, unreachable, skipped, failed };
 
 /// A request or notification that the driver carries out.
 struct CompositeEffect {
   enum class Kind {
-    ask,        ///< acquire `part`, until the call's deadline
-    ask_once,   ///< acquire `part` by a single attempt
-    call_off,   ///< cancel the request to `part`; its reply follows
-    drop,       ///< release `part`, which is held or lost
-    grant,      ///< enough parts are held
-    end,        ///< no grant: late, busy or stopped
-    fail_lost,  ///< `part` was lost; Rule::queue_again is false
-    fail,       ///< too many parts failed or are unreachable
+    request,       ///< acquire `part`, until the call's deadline
+    request_once,  ///< acquire `part` by a single attempt
+    cancel,        ///< cancel the request to `part`; its reply follows
+    release,       ///< release `part`, which is held or lost
+    grant,         ///< enough parts are held
+    end,           ///< no grant: late, busy or stopped
+    fail_lost,     ///< `part` was lost; Rule::queue_again is false
+    fail,          ///< too many parts failed or are unreachable
   };
   Kind kind;
   std::size_t part = 0;
@@ -62,6 +65,9 @@ struct CompositeEffect {
 };
 
 using CompositeEffects = std::vector<CompositeEffect>;
+
+template <class Machine>
+class InvariantCheck;
 
 /// The rule by which one call takes `needed` of its parts. It requests them one after the other, in
 /// their order, which is equal for all calls. Pure: each input returns effects.
@@ -74,7 +80,7 @@ using CompositeEffects = std::vector<CompositeEffect>;
 ///
 /// If too few parts are reachable, a call that `persists` begins again until it is late. A call
 /// that skipped a part begins again once even without that, because the part may be reachable now.
-/// From then on in_earnest() is true, and the driver requests every part.
+/// From then on requests_every_part() is true, and the driver requests every part.
 ///
 /// The call tries all parts, by single attempts once enough are held. Parts held beyond the needed
 /// number can be lost without harm.
@@ -94,46 +100,49 @@ class CompositeFsm {
   explicit CompositeFsm(Rule rule) : rule_(rule), standings_(rule.parts, Standing::untried) {}
 
   CompositeState state() const noexcept { return state_; }
-  bool over() const noexcept {
+  bool is_over() const noexcept {
     return state_ == CompositeState::granted || state_ == CompositeState::ended;
   }
   /// The part whose reply is outstanding.
-  std::size_t asked() const noexcept { return asked_; }
+  std::size_t requested_part() const noexcept { return requested_; }
   /// Returns true once the call has begun again because too few parts were reachable.
-  bool in_earnest() const noexcept { return in_earnest_; }
-  bool holds(std::size_t part) const { return standings_.at(part) == Standing::taken; }
+  bool requests_every_part() const noexcept { return requests_every_part_; }
+  bool holds(std::size_t part) const { return standings_.at(part) == Standing::held; }
 
   CompositeEffects start();
-  /// The reply of the part asked(). `late`: the deadline of the call has passed.
-  CompositeEffects answered(PartAnswer answer, bool late);
-  /// The part asked() has been unreachable for too long.
-  CompositeEffects silent();
-  /// The held `part` was lost. REQUIRES: called before the next answered().
-  CompositeEffects lost(std::size_t part);
+  /// The reply of the part requested_part(). `late`: the deadline of the call has passed.
+  CompositeEffects on_part_answered(PartAnswer answer, bool late);
+  /// The part requested_part() has been unreachable for too long.
+  CompositeEffects on_part_silent();
+  /// The held `part` was lost. REQUIRES: called before the next on_part_answered().
+  CompositeEffects on_part_lost(std::size_t part);
   /// Ends the call: no grant follows.
   CompositeEffects stop();
 
  private:
+  friend class InvariantCheck<CompositeFsm>;
   using Kind = CompositeEffect::Kind;
-  enum class Standing { untried, asked, taken, lost, busy, out_of_reach, not_asked, failed };
+  enum class Standing { untried, requested, held, lost, busy, unreachable, skipped, failed };
 
+  static bool can_follow(CompositeState before, CompositeState after) noexcept;
+  void assert_invariants() const noexcept;
   CompositeEffects go_on(bool late);
   CompositeEffects too_few(bool late);
-  CompositeEffects ask_next();
-  CompositeEffects begin_anew();
-  bool may_come_into_reach() const noexcept;
+  CompositeEffects request_next();
+  CompositeEffects start_again();
+  bool may_become_reachable() const noexcept;
   CompositeEffects end(Kind kind, std::size_t part = 0);
-  CompositeEffects drop_all();
+  CompositeEffects release_all();
   std::size_t count(Standing standing) const noexcept;
   bool enough_possible() const noexcept;
 
   const Rule rule_;
   CompositeState state_ = CompositeState::idle;
   std::vector<Standing> standings_;
-  std::size_t asked_ = 0;
-  bool passed_over_ = false;  ///< silent() has called the request off
+  std::size_t requested_ = 0;
+  bool timed_out_ = false;  ///< on_part_silent() cancelled the request
   bool stopped_ = false;
-  bool in_earnest_ = false;
+  bool requests_every_part_ = false;
 };
 
 }  // namespace zklock::core

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/core/election_fsm.h"
 
+#include <cassert>
+
+#include "zklock/core/invariant_check.h"
+
 namespace zklock::core {
 
 using State = CandidateState;
@@ -42,7 +46,26 @@ bool ends_contention(Errc error) noexcept {
   return true;
 }
 
-bool ElectionFsm::wants() const noexcept {
+bool ElectionFsm::can_follow(State before, State after) noexcept {
+  if (before == State::closing) return after == State::closing || after == State::closed;
+  return before != State::closed || after == State::closed;
+}
+
+void ElectionFsm::assert_invariants() const noexcept {
+  assert(attempt_ > 0 || !afterwards_);
+  switch (state_) {
+    case State::contending:
+    case State::failed: assert(attempt_ > 0 && !afterwards_); break;
+    case State::backing_off: assert(attempt_ > 0 && afterwards_.value_or(true)); break;
+    case State::leading:
+    case State::ending:
+    case State::closing: assert(attempt_ > 0); break;
+    case State::idle:
+    case State::closed: break;
+  }
+}
+
+bool ElectionFsm::will_contend() const noexcept {
   switch (state_) {
     case State::contending:
     case State::backing_off: return true;
@@ -56,17 +79,18 @@ bool ElectionFsm::wants() const noexcept {
   return false;
 }
 
-ElectionEffects ElectionFsm::contend() {
+ElectionEffects ElectionFsm::begin_attempt() {
   state_ = State::contending;
   ++attempt_;
   afterwards_.reset();
   return {Effect::contend};
 }
 
-ElectionEffects ElectionFsm::wanted() {
+ElectionEffects ElectionFsm::contend() {
+  const InvariantCheck check(*this);
   switch (state_) {
     case State::idle:
-    case State::failed: return contend();
+    case State::failed: return begin_attempt();
     case State::leading:
     case State::ending: afterwards_ = true; return {};
     case State::contending:
@@ -77,36 +101,42 @@ ElectionEffects ElectionFsm::wanted() {
   return {};
 }
 
-ElectionEffects ElectionFsm::granted(Attempt attempt) {
-  if (!is_current(attempt, State::contending)) return {Effect::give_back};
+ElectionEffects ElectionFsm::on_granted(Attempt attempt) {
+  const InvariantCheck check(*this);
+  if (!is_current(attempt, State::contending)) return {Effect::release_late};
   state_ = State::leading;
   return {Effect::begin};
 }
 
-ElectionEffects ElectionFsm::failed(Attempt attempt, bool for_good) {
+ElectionEffects ElectionFsm::on_failed(Attempt attempt, bool for_good) {
+  const InvariantCheck check(*this);
   if (!is_current(attempt, State::contending)) return {};
   state_ = for_good ? State::failed : State::backing_off;
   if (for_good) return {};
   return {Effect::pause};
 }
 
-ElectionEffects ElectionFsm::due(Attempt attempt) {
+ElectionEffects ElectionFsm::on_pause_over(Attempt attempt) {
+  const InvariantCheck check(*this);
   if (!is_current(attempt, State::backing_off)) return {};
-  return contend();
+  return begin_attempt();
 }
 
-ElectionEffects ElectionFsm::lost(Attempt attempt) {
+ElectionEffects ElectionFsm::on_lost(Attempt attempt) {
+  const InvariantCheck check(*this);
   if (!is_current(attempt, State::leading)) return {};
   state_ = State::ending;
   return {Effect::stop};
 }
 
-void ElectionFsm::had_no_turn(Attempt attempt) noexcept {
+void ElectionFsm::on_leader_not_run(Attempt attempt) noexcept {
+  const InvariantCheck check(*this);
   const bool leads = is_current(attempt, State::leading) || is_current(attempt, State::ending);
   if (leads && !afterwards_) afterwards_ = true;
 }
 
-ElectionEffects ElectionFsm::finished(Attempt attempt, bool failed) {
+ElectionEffects ElectionFsm::on_finished(Attempt attempt, bool failed) {
+  const InvariantCheck check(*this);
   if (attempt != attempt_) return {};
   switch (state_) {
     case State::leading:
@@ -114,11 +144,11 @@ ElectionEffects ElectionFsm::finished(Attempt attempt, bool failed) {
       ElectionEffects effects;
       if (state_ == State::leading) effects.push_back(Effect::stop);
       effects.push_back(Effect::release);
-      if (wants() && failed) {
+      if (will_contend() && failed) {
         state_ = State::backing_off;
         effects.push_back(Effect::pause);
-      } else if (wants()) {
-        contend();
+      } else if (will_contend()) {
+        begin_attempt();
         effects.push_back(Effect::contend);
       } else {
         state_ = State::idle;
@@ -135,17 +165,19 @@ ElectionEffects ElectionFsm::finished(Attempt attempt, bool failed) {
   return {};
 }
 
-ElectionEffects ElectionFsm::interrupted() {
-  return lost(attempt_);
+ElectionEffects ElectionFsm::interrupt() {
+  const InvariantCheck check(*this);
+  return on_lost(attempt_);
 }
 
-ElectionEffects ElectionFsm::withdrawn() {
+ElectionEffects ElectionFsm::withdraw() {
+  const InvariantCheck check(*this);
   switch (state_) {
     case State::contending: state_ = State::idle; return {Effect::cancel};
     case State::backing_off:
     case State::failed: state_ = State::idle; return {};
     case State::leading:
-    case State::ending: afterwards_ = false; return interrupted();
+    case State::ending: afterwards_ = false; return interrupt();
     case State::idle:
     case State::closing:
     case State::closed: return {};
@@ -153,7 +185,8 @@ ElectionEffects ElectionFsm::withdrawn() {
   return {};
 }
 
-ElectionEffects ElectionFsm::closed() {
+ElectionEffects ElectionFsm::close() {
+  const InvariantCheck check(*this);
   switch (state_) {
     case State::contending: state_ = State::closed; return {Effect::cancel};
     case State::leading: state_ = State::closing; return {Effect::stop};

@@ -13,35 +13,39 @@ namespace zklock::core {
 /// exactly once, and it is over when the leader's function has finished. Only then the following
 /// one begins.
 ///
-/// | state          | event                        | next                   | effects           |
-/// |----------------|------------------------------|------------------------|-------------------|
-/// | idle           | wanted                       | contending             | contend           |
-/// | contending     | granted                      | leading                | begin             |
-/// |                | failed, may pass             | backing_off            | pause             |
-/// |                | failed, for good             | failed                 |                   |
-/// |                | withdrawn                    | idle                   | cancel            |
-/// |                | closed                       | closed                 | cancel            |
-/// | backing_off    | due                          | contending             | contend           |
-/// |                | withdrawn                    | idle                   |                   |
-/// |                | closed                       | closed                 |                   |
-/// | leading        | lost, interrupted, withdrawn | ending                 | stop              |
-/// |                | closed                       | closing                | stop              |
-/// |                | finished                     | contending or idle (1) | stop, release (1) |
-/// |                | had_no_turn                  | leading; wanted (2)    |                   |
-/// | ending         | closed                       | closing                |                   |
-/// |                | had_no_turn                  | ending; wanted (2)     |                   |
-/// |                | finished                     | contending or idle (1) | release (1)       |
-/// | closing        | finished                     | closed                 | release           |
-/// | failed         | wanted                       | contending             | contend           |
-/// |                | withdrawn                    | idle                   |                   |
-/// | idle or failed | closed                       | closed                 |                   |
-/// | closed         |                              | (final)                |                   |
+/// | state       | input                        | condition      | next        | effects          |
+/// |-------------|------------------------------|----------------|-------------|------------------|
+/// | idle        | contend                      |                | contending  | contend          |
+/// |             | close                        |                | closed      |                  |
+/// | contending  | on_granted                   |                | leading     | begin            |
+/// |             | on_failed                    | may pass       | backing_off | pause            |
+/// |             |                              | for good       | failed      |                  |
+/// |             | withdraw                     |                | idle        | cancel           |
+/// |             | close                        |                | closed      | cancel           |
+/// | backing_off | on_pause_over                |                | contending  | contend          |
+/// |             | withdraw                     |                | idle        |                  |
+/// |             | close                        |                | closed      |                  |
+/// | leading     | on_lost, interrupt, withdraw |                | ending      | stop             |
+/// |             | close                        |                | closing     | stop             |
+/// | leading,    | on_finished                  | will_contend() | contending  | release, contend |
+/// | ending      |                              | so, but failed | backing_off | release, pause   |
+/// |             |                              | otherwise      | idle        | release          |
+/// | ending      | close                        |                | closing     |                  |
+/// | closing     | on_finished                  |                | closed      | release          |
+/// | failed      | contend                      |                | contending  | contend          |
+/// |             | withdraw                     |                | idle        |                  |
+/// |             | close                        |                | closed      |                  |
+/// | idle,       | on_granted                   |                | the same    | release_late     |
+/// | leading,    |                              |                |             |                  |
+/// | ending,     |                              |                |             |                  |
+/// | closing,    |                              |                |             |                  |
+/// | failed,     |                              |                |             |                  |
+/// | backing_off,|                              |                |             |                  |
+/// | closed      |                              |                |             |                  |
 ///
-/// 1. contending, with the further effect `contend`, if wanted() was called since the grant and
-///    withdrawn() not later. So too if neither was called, and the policy is `again`. Otherwise
-///    idle. If the leader's function failed, backing_off and `pause` replace contending and
-///    `contend`.
-/// 2. As if wanted() were called, unless withdrawn() was called since the grant.
+/// If on_finished comes in leading, the effect `stop` precedes the others. While leading and
+/// ending, contend() and withdraw() decide whether the candidate will contend afterwards; the last
+/// call counts. Without one, on_leader_not_run() makes it contend, and else the policy decides.
 ///
 /// Every attempt to be elected has a number, and its leadership has that number too. Replies and
 /// events of an earlier attempt change nothing. A grant of an earlier attempt is released.
@@ -58,19 +62,22 @@ enum class CandidateState {
 
 /// Requests and notifications that the driver carries out in this order.
 enum class ElectionEffect {
-  contend,    ///< acquire the lock, as attempt()
-  cancel,     ///< cancel the acquire
-  pause,      ///< call due(attempt()) a little later
-  begin,      ///< begin the leadership attempt()
-  stop,       ///< notify the leader that its leadership ends
-  release,    ///< release the lock
-  give_back,  ///< release this late grant
+  contend,       ///< acquire the lock, as attempt()
+  cancel,        ///< cancel the acquire
+  pause,         ///< call on_pause_over(attempt()) a little later
+  begin,         ///< begin the leadership attempt()
+  stop,          ///< notify the leader that its leadership ends
+  release,       ///< release the lock
+  release_late,  ///< release this late grant
 };
 
 using ElectionEffects = std::vector<ElectionEffect>;
 
 /// Returns whether trying again is useless: the cause does not pass without the user's help.
 bool ends_contention(Errc error) noexcept;
+
+template <class Machine>
+class InvariantCheck;
 
 /// Contends, leads and contends again. Pure: each event returns effects.
 ///
@@ -79,38 +86,41 @@ class ElectionFsm {
  public:
   using Attempt = std::uint64_t;
 
-  /// `again`: after a leadership it contends again without wanted().
+  /// `again`: after a leadership it contends again without contend().
   explicit ElectionFsm(bool again) noexcept : again_(again) {}
 
   CandidateState state() const noexcept { return state_; }
   /// The number of the last attempt; 0 before the first.
   Attempt attempt() const noexcept { return attempt_; }
   /// Returns whether it contends, or will contend after the present leadership or pause.
-  bool wants() const noexcept;
+  bool will_contend() const noexcept;
 
-  /// The candidate is to contend. All inputs return no effects if there is nothing to do.
-  ElectionEffects wanted();
-  ElectionEffects granted(Attempt attempt);
-  ElectionEffects failed(Attempt attempt, bool for_good);
-  ElectionEffects due(Attempt attempt);
-  ElectionEffects lost(Attempt attempt);
+  /// Makes the candidate contend. All inputs return no effects if there is nothing to do.
+  ElectionEffects contend();
+  ElectionEffects on_granted(Attempt attempt);
+  ElectionEffects on_failed(Attempt attempt, bool for_good);
+  ElectionEffects on_pause_over(Attempt attempt);
+  ElectionEffects on_lost(Attempt attempt);
   /// The leadership was lost or interrupted before the leader's function began. The candidate
   /// contends once more, unless it was withdrawn or closed.
-  void had_no_turn(Attempt attempt) noexcept;
+  void on_leader_not_run(Attempt attempt) noexcept;
   /// The leader's function has returned. `failed`: it ended with an error.
-  ElectionEffects finished(Attempt attempt, bool failed = false);
+  ElectionEffects on_finished(Attempt attempt, bool failed = false);
   /// Ends the present leadership as a loss does.
-  ElectionEffects interrupted();
-  /// Ends the present leadership or acquire. The candidate does not contend until wanted() is
+  ElectionEffects interrupt();
+  /// Ends the present leadership or acquire. The candidate does not contend until contend() is
   /// called.
-  ElectionEffects withdrawn();
-  ElectionEffects closed();
+  ElectionEffects withdraw();
+  ElectionEffects close();
 
  private:
+  friend class InvariantCheck<ElectionFsm>;
+  static bool can_follow(CandidateState before, CandidateState after) noexcept;
+  void assert_invariants() const noexcept;
   bool is_current(Attempt attempt, CandidateState state) const noexcept {
     return attempt == attempt_ && state == state_;
   }
-  ElectionEffects contend();
+  ElectionEffects begin_attempt();
 
   const bool again_;
   CandidateState state_ = CandidateState::idle;

@@ -83,7 +83,7 @@ QueueRule QueueRule::weighted(std::int32_t weight, std::int32_t ageing) noexcept
 
 std::string QueueRule::prefix() const {
   switch (access) {
-    case Access::exclusive: return std::string(beside_readers ? write_prefix : lock_prefix);
+    case Access::exclusive: return std::string(is_write_lock ? write_prefix : lock_prefix);
     case Access::shared: return std::string(read_prefix);
     case Access::permits: return permits_prefix(wanted, of);
     case Access::weighted: return weight_prefix(weight, ageing);
@@ -130,8 +130,8 @@ Decision decide(std::span<const std::string> children, std::string_view own,
   const auto ours = agreed(rule.access, rule.of, rule.ageing);
   const auto theirs = front ? agreed(front->access, front->of, front->ageing) : ours;
   if (theirs != ours) {
-    decision.verdict = Decision::Verdict::at_odds;
-    decision.rival = theirs;
+    decision.verdict = Decision::Verdict::mismatch;
+    decision.other_setting = theirs;
     return decision;
   }
   const std::int64_t room = room_of(rule);
@@ -160,8 +160,8 @@ bool Holders::next_holds(const Contention& next) {
     case Access::permits:
       if (permits_ == 0) of_ = next.of;
       permits_ += next.permits;
-      at_odds_ = at_odds_ || next.of != of_;
-      return !at_odds_ && exclusive_ + shared_ == 0 && permits_ <= (of_ > 0 ? of_ : all_);
+      mismatched_ = mismatched_ || next.of != of_;
+      return !mismatched_ && exclusive_ + shared_ == 0 && permits_ <= (of_ > 0 ? of_ : all_);
   }
   return false;
 }

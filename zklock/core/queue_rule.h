@@ -39,15 +39,15 @@ namespace zklock::core {
 /// total with that of the first only. So holders never count on different totals.
 struct QueueRule {
   Access access = Access::exclusive;
-  bool beside_readers = false;  ///< a writer; its znode's name says so
-  std::int32_t wanted = 1;      ///< permits that it requests
-  std::int32_t all = 1;         ///< total of the permits
-  std::int32_t of = 0;          ///< agreed total; 0: see shares_count()
+  bool is_write_lock = false;  ///< a writer; its znode's name says so
+  std::int32_t wanted = 1;     ///< permits that it requests
+  std::int32_t all = 1;        ///< total of the permits
+  std::int32_t of = 0;         ///< agreed total; 0: see shares_count()
   std::int32_t weight = 0;
   std::int32_t ageing = 0;  ///< agreed by all contenders; 0: none
 
   static QueueRule mutex() noexcept { return {}; }
-  static QueueRule writer() noexcept { return {.beside_readers = true}; }
+  static QueueRule writer() noexcept { return {.is_write_lock = true}; }
   static QueueRule reader() noexcept { return {.access = Access::shared}; }
   /// `shared`: `all` is only the initial value of the shared permit count; see permit_count_data.h.
   static QueueRule permits(std::int32_t wanted, std::int32_t all, bool shared) noexcept;
@@ -55,8 +55,8 @@ struct QueueRule {
 
   /// Returns the own znode's name without the sequence number.
   std::string prefix() const;
-  bool is_mutex() const noexcept { return access == Access::exclusive && !beside_readers; }
-  bool is_writer() const noexcept { return access == Access::exclusive && beside_readers; }
+  bool is_mutex() const noexcept { return access == Access::exclusive && !is_write_lock; }
+  bool is_writer() const noexcept { return access == Access::exclusive && is_write_lock; }
   /// Returns whether the total is read from the ensemble. It may change while the contender waits.
   bool shares_count() const noexcept { return access == Access::permits && of == 0; }
 
@@ -80,9 +80,9 @@ bool precedes(const Contention& a, const Contention& b) noexcept;
 /// | first    | no contender ahead blocks it: it may be granted                             |
 /// | behind   | blocked until one of `watch` is deleted                                     |
 /// | vanished | its own znode is not in the list; never a grant                             |
-/// | at_odds  | the first contender of its kind of access has the other setting `rival`     |
+/// | mismatch | the first contender of its kind of access has another setting               |
 struct Decision {
-  enum class Verdict { first, behind, vanished, at_odds };
+  enum class Verdict { first, behind, vanished, mismatch };
   Verdict verdict = Verdict::vanished;
   /// The nearest contenders ahead whose weights together exceed the room; none of them is
   /// superfluous. One, or at most as many as there are permits. Empty if it requests more permits
@@ -91,8 +91,8 @@ struct Decision {
   /// The contender to watch is exclusive. While it held, no other contender did, so its announced
   /// release is a grant.
   bool follows_release = false;
-  std::size_t position = 0;  ///< number of contenders ahead
-  std::int32_t rival = 0;    ///< with at_odds: the other setting
+  std::size_t position = 0;        ///< number of contenders ahead
+  std::int32_t other_setting = 0;  ///< with mismatch: the other setting
 };
 
 /// Returns the decision for the contender `own`. Pure. Children that are not contenders are
@@ -115,7 +115,7 @@ class Holders {
   std::size_t shared_ = 0;
   std::int64_t permits_ = 0;
   std::int32_t of_ = 0;  ///< total named by the first of them
-  bool at_odds_ = false;
+  bool mismatched_ = false;
 };
 
 /// Returns the contenders among `children`, in the order in which they would be served now. First

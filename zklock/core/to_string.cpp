@@ -83,7 +83,7 @@ std::string_view to_string(LockEvent::Kind kind) noexcept {
 }
 
 std::string to_string(const FencingToken& token) {
-  return std::to_string(token.zxid) + "." + std::to_string(token.turn);
+  return std::to_string(token.zxid) + "." + std::to_string(token.grant_index);
 }
 
 std::ostream& operator<<(std::ostream& out, Errc code) {

@@ -3,30 +3,32 @@
 
 #include <utility>
 
-#include "zklock/engine/cohort.h"
-#include "zklock/engine/lock_node.h"
-
 namespace zklock::detail {
 
 namespace request = client::request;
 
-void ArrivalWatch::begin() {
-  request::ListAndWatch watch{.path = node_.path_lock().path().str(), .on_event = {}};
-  watch.on_event = on_event([this](request::WatchEvent) {
-    armed_ = false;
-    again();
-    node_.local()->somebody_came(node_);
-  });
-  ask(std::move(watch), [this](const client::Reply& reply) {
-    armed_ = reply.status == core::Status::ok;
-    if (!armed_) again();
-    node_.local()->listed(node_, reply);
-  });
+void ArrivalWatch::look(std::weak_ptr<void> owner, core::SessionId session, Handlers handlers) {
+  if (!slot_.is_free()) return;
+  request::ListAndWatch watch{.path = path_.path().str(), .on_event = {}};
+  watch.on_event = slot_.on_event(owner, path_,
+                                  [this, arrived = std::move(handlers.arrived)](request::WatchEvent)
+                                      ZKLOCK_REQUIRES(path_mutex) {
+                                        armed_ = false;
+                                        slot_.free();
+                                        arrived();
+                                      });
+  slot_.ask(std::move(owner), path_, std::move(watch), session,
+            [this, listed = std::move(handlers.listed)](const client::Reply& reply)
+                ZKLOCK_REQUIRES(path_mutex) {
+                  armed_ = reply.status == core::Status::ok;
+                  if (!armed_) slot_.free();
+                  listed(reply);
+                });
 }
 
 void ArrivalWatch::end() noexcept {
   armed_ = false;
-  disarm();
+  slot_.disarm(path_);
 }
 
 }  // namespace zklock::detail

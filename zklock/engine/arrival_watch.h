@@ -1,36 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "zklock/engine/ticked_watch.h"
+#include <functional>
+#include <memory>
+
+#include "zklock/client/port/coordinator.h"
+#include "zklock/engine/path_context.h"
+#include "zklock/engine/watch_slot.h"
 
 namespace zklock::detail {
 
 /// The watch on the children of the path, which shows new contenders while a lock node is idle. It
-/// is requested at once, not by a tick, and stays while the lock node is held again.
+/// stays while the lock node is held again.
 ///
-/// | state  | event                          | next                         |
-/// |--------|--------------------------------|------------------------------|
-/// | off    | look()                         | asking                       |
-/// | asking | the children were listed       | armed; Cohort::listed()      |
-/// |        | the request failed             | off; Cohort::listed()        |
-/// | armed  | a child was created or deleted | off; Cohort::somebody_came() |
-/// | any    | end()                          | off                          |
+/// | state  | event                          | next                 |
+/// |--------|--------------------------------|----------------------|
+/// | off    | look()                         | asking               |
+/// | asking | the children were listed       | armed; `listed`      |
+/// |        | the request failed             | off; `listed`        |
+/// | armed  | a child was created or deleted | off; `arrived`       |
+/// | any    | end()                          | off                  |
 ///
-/// Thread-safety: none. REQUIRES: within a Section of the path lock. Part of its lock node.
-class ArrivalWatch final : public TickedWatch {
+/// Thread-safety: none. REQUIRES: a Lock of the path's monitor. Part of its cohort.
+class ArrivalWatch {
  public:
-  using TickedWatch::TickedWatch;
+  /// Called under the mutex.
+  struct Handlers {
+    std::function<void(const client::Reply&)> listed;
+    std::function<void()> arrived;
+  };
 
-  /// Lists the children and sets the watch. Does nothing if the watch is asking or armed.
-  void look() { tick(); }
+  explicit ArrivalWatch(PathContext& path) : path_(path) {}
+
+  /// Lists the children and sets the watch, on `session`. Does nothing if the watch is asking or
+  /// armed.
+  void look(std::weak_ptr<void> owner, core::SessionId session, Handlers handlers)
+      ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether no event has arrived since the children were listed.
-  bool armed() const noexcept { return armed_; }
-  void end() noexcept;
+  bool armed() const noexcept ZKLOCK_REQUIRES(path_mutex) { return armed_; }
+  void end() noexcept ZKLOCK_REQUIRES(path_mutex);
 
  private:
-  void begin() override;
-
-  bool armed_ = false;  ///< false: off or asking
+  PathContext& path_;
+  WatchSlot slot_ ZKLOCK_GUARDED_BY(path_mutex);
+  bool armed_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< false: off or asking
 };
 
 }  // namespace zklock::detail

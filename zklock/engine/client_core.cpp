@@ -24,7 +24,7 @@ void ClientCore::removal_refused(const std::string& path, const std::string& nod
                                  const std::string& cause) {
   std::shared_ptr<PathLock> path_lock;
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     const auto found = path_locks_.find(path);
     if (found != path_locks_.end()) path_lock = found->second.lock();
   }
@@ -37,7 +37,7 @@ void ClientCore::removal_refused(const std::string& path, const std::string& nod
 }
 
 std::shared_ptr<PathLock> ClientCore::path_lock(const core::LockPath& path) {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   auto& lock_node = path_locks_[path.str()];
   if (auto path_lock = lock_node.lock()) return path_lock;
   auto path_lock = std::make_shared<PathLock>(shared_from_this(), path, has_counter_ended(path));
@@ -51,7 +51,7 @@ std::shared_ptr<PathLock> ClientCore::path_lock(const core::LockPath& path) {
 
 std::vector<std::shared_ptr<PathLock>> ClientCore::path_locks() {
   std::vector<std::shared_ptr<PathLock>> alive;
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   for (const auto& [path, path_lock] : path_locks_) {
     if (auto shared = path_lock.lock()) alive.push_back(std::move(shared));
   }
@@ -60,9 +60,9 @@ std::vector<std::shared_ptr<PathLock>> ClientCore::path_locks() {
 
 bool ClientCore::wait_until_connected(Deadline deadline) {
   check_usable("connect", settings().hosts);
-  std::unique_lock lock(mutex_);
-  const auto decided = [&] { return connected_ || refused_ || closed(); };
-  if (!wait_in_slices(changed_, lock, deadline, decided)) return false;
+  const client::MutexLock guard(mutex_);
+  const auto decided = [&]() ZKLOCK_REQUIRES(mutex_) { return connected_ || refused_ || closed(); };
+  if (!wait_in_slices(changed_, mutex_, deadline, decided)) return false;
   if (closed()) throw Error(Errc::closed, "connect", settings().hosts);
   if (refused_) throw Error(Errc::auth_failed, "connect", settings().hosts);
   return true;
@@ -85,7 +85,7 @@ void ClientCore::connected(const client::SessionInfo& session) {
   // Before connected_ is set: a listener that is added after wait_until_connected() does not
   // receive this connection.
   listeners_.tell(session.is_new ? ConnectionState::connected : ConnectionState::reconnected);
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   connected_ = true;
   changed_.notify_all();
 }
@@ -93,7 +93,7 @@ void ClientCore::connected(const client::SessionInfo& session) {
 void ClientCore::suspended(SessionId session) {
   keeper().suspended(session);
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     connected_ = false;
   }
   listeners_.tell(ConnectionState::suspended);
@@ -103,7 +103,7 @@ void ClientCore::ended(SessionId session, core::Status why) {
   keeper().ended(session);
   removals().session_ended(session);
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     connected_ = false;
     refused_ = refused_ || why == core::Status::auth_failed;
     changed_.notify_all();
@@ -119,8 +119,8 @@ void ClientCore::close() noexcept {
   if (set_closed()) {
     // The first close() may be waiting for this thread.
     if (ports().in_callback() || ReliablePost::runs_here()) return;
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return close_done_; });
+    const client::MutexLock guard(mutex_);
+    while (!close_done_) changed_.wait(mutex_);
     return;
   }
   for (const auto& path_lock : path_locks()) path_lock->close();
@@ -130,7 +130,7 @@ void ClientCore::close() noexcept {
   ports().stop_threads();
   coordinator().close();  // again: answers what the last timers submitted
   work().close();
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   connected_ = false;
   close_done_ = true;
   changed_.notify_all();

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "zklock/client.h"
 #include "zklock/client/port/coordinator.h"
+#include "zklock/client/port/mutex.h"
 #include "zklock/core/lock_path.h"
 #include "zklock/engine/callback/listeners.h"
 #include "zklock/engine/session/engine_context.h"
@@ -59,14 +58,14 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
 
   Listeners<ConnectionState> listeners_;
 
-  std::mutex mutex_;
-  // guarded by mutex_
-  std::condition_variable changed_;
-  bool connected_ = false;
-  bool refused_ = false;  ///< the servers refused the credential
-  bool close_done_ = false;
-  std::unordered_map<std::string, std::weak_ptr<PathLock>> path_locks_;
-  std::size_t prune_at_ = 16;  ///< size of path_locks_ that removes expired entries
+  client::Mutex mutex_;
+  client::Condition changed_;
+  bool connected_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  bool refused_ ZKLOCK_GUARDED_BY(mutex_) = false;  ///< the servers refused the credential
+  bool close_done_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  std::unordered_map<std::string, std::weak_ptr<PathLock>> path_locks_ ZKLOCK_GUARDED_BY(mutex_);
+  /// Size of path_locks_ that removes expired entries.
+  std::size_t prune_at_ ZKLOCK_GUARDED_BY(mutex_) = 16;
 };
 
 }  // namespace zklock::detail

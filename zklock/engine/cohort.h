@@ -12,12 +12,14 @@
 #include "zklock/core/acquire_fsm.h"
 #include "zklock/core/cohort_policy.h"
 #include "zklock/core/znode_data.h"
+#include "zklock/engine/arrival_watch.h"
+#include "zklock/engine/cohort_member.h"
 #include "zklock/engine/lock_node.h"
+#include "zklock/engine/path_queue.h"
+#include "zklock/engine/release_plan.h"
 #include "zklock/error.h"
 
 namespace zklock::detail {
-
-class Contender;
 
 /// The contenders of one client at one path that share a lock node, and so a lock znode. They have
 /// an equal core::CohortPolicy, and acquire policies that agrees() compares. After a release, the
@@ -78,11 +80,11 @@ class Contender;
 ///
 /// A contender is granted only under a valid lease. A lock node without a valid lease is deleted.
 ///
-/// Thread-safety: none. REQUIRES: within a Section of the path lock, which owns this object.
-class Cohort : public std::enable_shared_from_this<Cohort> {
+/// Thread-safety: none. REQUIRES: a Lock of the monitor of the path, which owns this object.
+class Cohort final : private LockNodeObserver, public std::enable_shared_from_this<Cohort> {
  public:
   /// `policy`: the policy of all contenders, except `wait`, `lists` and `counts`, which may differ.
-  Cohort(PathLock& path_lock, core::AcquireFsm::Policy policy, core::CohortPolicy terms);
+  Cohort(PathQueue& path, core::AcquireFsm::Policy policy, core::CohortPolicy terms);
   Cohort(const Cohort&) = delete;
   Cohort& operator=(const Cohort&) = delete;
   ~Cohort();
@@ -91,93 +93,112 @@ class Cohort : public std::enable_shared_from_this<Cohort> {
   bool agrees(const core::AcquireFsm::Policy& policy,
               const core::CohortPolicy& terms) const noexcept;
   const core::AcquireFsm::Policy& policy() const noexcept { return policy_; }
+  bool has_node() const noexcept ZKLOCK_REQUIRES(path_mutex) { return node_ != nullptr; }
   /// Returns the shared lock node if it is idle, else null.
-  std::shared_ptr<const LockNode> idle_node() const noexcept;
+  std::shared_ptr<const LockNode> idle_node() const noexcept ZKLOCK_REQUIRES(path_mutex);
 
   // Called by contenders.
   /// Adds a contender that begins to wait. It gets a lock node now or later; or, if it is a single
-  /// attempt that cannot be granted at once, Contender::attempt_ended() is called.
-  void begin(const std::shared_ptr<Contender>& who, const Requester& requester);
+  /// attempt that cannot be granted at once, its on_ended() is called.
+  void begin(const std::shared_ptr<CohortMember>& member, const Requester& requester)
+      ZKLOCK_REQUIRES(path_mutex);
   /// Removes a contender that stops waiting. Returns false if it was in a lock node without a
   /// contender behind it: then the caller must give that lock node up.
-  bool leave(const Contender& who);
+  bool leave(const CohortMember& member) ZKLOCK_REQUIRES(path_mutex);
   /// Returns 0 if the contender is in a lock node, 1 if it is the first one behind the shared lock
   /// node, and so on.
-  std::size_t before(const Contender& who) const;
-  /// The lock node was granted to the contender in it. Returns how many contenders were granted on
-  /// this znode before.
-  std::uint64_t granted(const std::shared_ptr<LockNode>& lock_node);
-  /// The contender in the lock node has released. Returns true if this cohort handed the lock node
-  /// off to the next contender or retains it. Returns false if the caller must delete the znode.
-  bool keeps(const LockNode& lock_node);
-  /// The lock node cannot be granted any more, or has been lost or released. The contenders behind
-  /// it get a new lock node.
-  void gone(const LockNode& lock_node);
-  /// The acquire of the lock node has failed: so do the contenders behind it.
-  void failed(const LockNode& lock_node, Errc error, const std::string& cause);
-  /// Calls Contender::connection_timed_out() for the contenders behind the lock node.
-  void connection_timed_out(const LockNode& lock_node, const std::string& cause);
-
-  // Called by the lock node.
-  void stands_at(const LockNode& lock_node, std::size_t position);
-  void on_release_requested(const LockNode& lock_node);
-  void lapsed(const LockNode& lock_node);
-  void node_gone(const LockNode& lock_node);
-  void on_path_recreated();
-  void tick(const LockNode& lock_node);
-  void somebody_came(const LockNode& lock_node);
-  void listed(const LockNode& lock_node, const client::Reply& reply);
+  std::size_t members_ahead(const CohortMember& member) const ZKLOCK_REQUIRES(path_mutex);
+  /// The lock node was granted to `member`. If there is no shared lock node, it becomes the shared
+  /// one. Returns how many contenders were granted on this znode before.
+  std::uint64_t record_grant(const std::shared_ptr<LockNode>& lock_node,
+                             const std::shared_ptr<CohortMember>& member)
+      ZKLOCK_REQUIRES(path_mutex);
+  /// Decides what to do after the contender in the lock node has released. Returns nothing if the
+  /// znode has to be deleted.
+  std::optional<ReleasePlan> decide_release(const LockNode& lock_node) const
+      ZKLOCK_REQUIRES(path_mutex);
+  /// Carries out a plan that decide_release() has returned.
+  void execute(ReleasePlan plan) ZKLOCK_REQUIRES(path_mutex);
+  /// The lock node has been lost or released. The contenders behind it get a new lock node.
+  void remove_node(const LockNode& lock_node) ZKLOCK_REQUIRES(path_mutex);
 
   /// Releases the lock node if it is idle.
-  void end_idling();
+  void end_idling() ZKLOCK_REQUIRES(path_mutex);
+  void on_path_recreated() ZKLOCK_REQUIRES(path_mutex);
   /// Forgets the lock node and all contenders: the client is closing. The path lock notifies the
   /// contenders.
-  void close();
+  void close() ZKLOCK_REQUIRES(path_mutex);
 
  private:
   enum class State { none, queued, held, idle };
   struct Waiting {
-    std::shared_ptr<Contender> who;
+    std::shared_ptr<CohortMember> member;
     Requester requester;  ///< the caller named in its znode's data
   };
 
-  bool is_shared(const LockNode& lock_node) const noexcept { return node_.get() == &lock_node; }
-  bool is_idle(const LockNode& lock_node) const noexcept {
-    return state_ == State::idle && is_shared(lock_node);
-  }
-  void wait_behind(const std::shared_ptr<Contender>& who, const Requester& requester);
-  Waiting take_next();
-  void queue(const std::shared_ptr<Contender>& who, Requester requester);
-  void stand(std::shared_ptr<LockNode> lock_node, State state);
-  std::shared_ptr<LockNode> forget_node() noexcept;
-  void remove_place(LockNode::Manner manner);
-  void queue_the_rest();
-  bool hand_to(const std::shared_ptr<Contender>& who);
-  void hand_to_next();
-  void serve_idle();
-  bool may_serve_idle() const;
-  void become_idle();
-  bool goes_idle();
-  bool awaits_answer();
-  void ask_if_due();
-  void counted(const LockNode& lock_node, const client::Reply& reply);
-  std::int32_t own_children() const;
-  void notify_position(std::size_t index);
-  void tell_positions(std::size_t from);
+  // Events of the shared lock node.
+  void on_granted() override ZKLOCK_REQUIRES(path_mutex);
+  void on_failed(Errc error, const std::string& cause) override ZKLOCK_REQUIRES(path_mutex);
+  void on_ended() override ZKLOCK_REQUIRES(path_mutex);
+  void on_lost(LossCause cause) override ZKLOCK_REQUIRES(path_mutex);
+  void on_position(std::size_t position) override ZKLOCK_REQUIRES(path_mutex);
+  void on_suspended() override ZKLOCK_REQUIRES(path_mutex);
+  void on_resumed() override ZKLOCK_REQUIRES(path_mutex);
+  void on_release_requested(bool force) override ZKLOCK_REQUIRES(path_mutex);
+  void on_unreachable(const std::string& cause) override ZKLOCK_REQUIRES(path_mutex);
+  void on_tick() override ZKLOCK_REQUIRES(path_mutex);
 
-  PathLock& path_lock_;
+  bool is_shared(const LockNode& lock_node) const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return node_.get() == &lock_node;
+  }
+  std::deque<Waiting>::const_iterator find(const CohortMember& member) const
+      ZKLOCK_REQUIRES(path_mutex);
+  /// Returns a callback that calls `step(*this, arguments...)` if the shared lock node is then the
+  /// same as now.
+  template <class Step>
+  auto for_this_node(Step step) ZKLOCK_REQUIRES(path_mutex);
+  void wait_behind(const std::shared_ptr<CohortMember>& member, const Requester& requester)
+      ZKLOCK_REQUIRES(path_mutex);
+  Waiting take_next() ZKLOCK_REQUIRES(path_mutex);
+  void queue(const std::shared_ptr<CohortMember>& member, Requester requester)
+      ZKLOCK_REQUIRES(path_mutex);
+  void set_node(std::shared_ptr<LockNode> lock_node, const std::shared_ptr<CohortMember>& member,
+                State state) ZKLOCK_REQUIRES(path_mutex);
+  std::shared_ptr<LockNode> forget_node() ZKLOCK_REQUIRES(path_mutex);
+  void delete_node(LockNode::Manner manner) ZKLOCK_REQUIRES(path_mutex);
+  void queue_the_rest() ZKLOCK_REQUIRES(path_mutex);
+  bool hand_to(const std::shared_ptr<CohortMember>& member) ZKLOCK_REQUIRES(path_mutex);
+  void hand_to_next() ZKLOCK_REQUIRES(path_mutex);
+  void serve_idle() ZKLOCK_REQUIRES(path_mutex);
+  bool may_serve_idle() const ZKLOCK_REQUIRES(path_mutex);
+  bool may_idle() const ZKLOCK_REQUIRES(path_mutex);
+  void become_idle() ZKLOCK_REQUIRES(path_mutex);
+  void look_for_arrivals() ZKLOCK_REQUIRES(path_mutex);
+  void on_arrival() ZKLOCK_REQUIRES(path_mutex);
+  void on_listed(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  void count_if_due() ZKLOCK_REQUIRES(path_mutex);
+  void on_counted(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  std::int32_t own_children() const ZKLOCK_REQUIRES(path_mutex);
+  void notify_position(std::size_t index) ZKLOCK_REQUIRES(path_mutex);
+  void notify_positions(std::size_t from) ZKLOCK_REQUIRES(path_mutex);
+
+  PathQueue& path_;
   const core::AcquireFsm::Policy policy_;
   const core::CohortPolicy terms_;
 
-  State state_ = State::none;
-  std::shared_ptr<LockNode> node_;
-  std::deque<Waiting> waiting_;  ///< behind the lock node
+  State state_ ZKLOCK_GUARDED_BY(path_mutex) = State::none;
+  std::shared_ptr<LockNode> node_ ZKLOCK_GUARDED_BY(path_mutex);
+  std::weak_ptr<CohortMember> member_
+      ZKLOCK_GUARDED_BY(path_mutex);                           ///< the contender in the lock node
+  std::deque<Waiting> waiting_ ZKLOCK_GUARDED_BY(path_mutex);  ///< behind the lock node
   // describe the shared lock node
-  core::CohortBudget allowance_;
-  std::uint64_t turns_ = 0;              ///< grants on its znode
-  bool asked_for_ = false;               ///< a release was requested: no further hand-off
-  std::optional<std::size_t> position_;  ///< in the path's queue; nothing if unknown
-  core::Instant idle_since_{};
+  ArrivalWatch arrivals_ ZKLOCK_GUARDED_BY(path_mutex);
+  core::CohortBudget allowance_ ZKLOCK_GUARDED_BY(path_mutex);
+  std::uint64_t grants_ ZKLOCK_GUARDED_BY(path_mutex) = 0;        ///< on its znode
+  bool release_requested_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< no further hand-off
+  std::optional<std::size_t> position_
+      ZKLOCK_GUARDED_BY(path_mutex);  ///< in the path's queue; nothing if unknown
+  core::Instant idle_since_ ZKLOCK_GUARDED_BY(path_mutex){};
 };
 
 }  // namespace zklock::detail

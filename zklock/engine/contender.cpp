@@ -11,53 +11,40 @@ namespace zklock::detail {
 
 using core::Ownership;
 
-Contender::Contender(std::shared_ptr<PathLock> path_lock, Owner key, const Requester& requester,
+Contender::Contender(std::shared_ptr<PathQueue> path, Owner key, const Requester& requester,
                      core::AcquireFsm::Policy policy, LockEventSink event_sink,
-                     std::shared_ptr<Cohort> local)
-    : path_lock_(std::move(path_lock)),
+                     std::shared_ptr<Cohort> cohort)
+    : path_(std::move(path)),
       key_(key),
-      owner_(requester.owner),
-      local_(std::move(local)),
-      event_sink_(std::move(event_sink)),
+      cohort_(std::move(cohort)),
+      reporter_(path_->path(), requester.owner, std::move(event_sink)),
       waits_(policy.wait) {
-  if (local_) return;
-  node_ = std::make_shared<LockNode>(path_lock_, requester, std::move(policy));
+  if (cohort_) return;
+  node_ = std::make_shared<LockNode>(path_, requester, std::move(policy));
 }
 
 Contender::~Contender() = default;
 
 void Contender::start(const Requester& requester) {
-  if (local_) return local_->begin(shared_from_this(), requester);
-  node_->enter(shared_from_this());
+  if (cohort_) return cohort_->begin(as_member(), requester);
+  node_->set_observer(as_member());
   node_->start();
 }
 
-void Contender::stands_in(std::shared_ptr<LockNode> lock_node) {
-  node_ = std::move(lock_node);
-  node_->enter(shared_from_this());
+void Contender::undo_start() noexcept {
+  for (const auto& call : calls_) call->disarm();
+  calls_.clear();
+  if (cohort_) cohort_->leave(*this);
+  path_->dismiss(*this);
 }
 
 const core::AcquireFsm::Policy& Contender::policy() const noexcept {
-  return local_ ? local_->policy() : node_->policy();
+  return cohort_ ? cohort_->policy() : node_->policy();
 }
 
-void Contender::waits_at(std::size_t position) {
+void Contender::on_position(std::size_t position) {
   const FencingToken token = node_->at_gate() ? FencingToken{} : node_->token();
-  notify_event(LockEvent::Kind::waiting, token, position);
-}
-
-void Contender::notify_event(LockEvent::Kind kind, FencingToken token,
-                             std::size_t position) const noexcept {
-  if (!is_heard()) return;
-  try {
-    event_sink_->listener->tell({.kind = kind,
-                                 .path = path_lock_->path().str(),
-                                 .owner = owner_,
-                                 .token = token,
-                                 .position = position,
-                                 .part_index = event_sink_->part_index});
-  } catch (...) {  // no thread or memory: delivered with the next event
-  }
+  reporter_.report(LockEvent::Kind::waiting, token, position);
 }
 
 std::optional<Error> Contender::refusal(core::CountKind kind) const {
@@ -74,12 +61,12 @@ std::optional<Error> Contender::refusal(core::CountKind kind) const {
 }
 
 void Contender::join(const std::shared_ptr<PendingAcquire>& call) {
-  const bool held = holds_validly();
+  check_validity();
   if (auto refused = refusal(call->kind())) {
     call->complete({.error = std::move(refused)});
     return;
   }
-  if (held) {
+  if (is_valid()) {
     if (call->complete({.contender = shared_from_this()})) ownership_.add(call->kind());
     return;
   }
@@ -122,22 +109,17 @@ void Contender::withdraw() {
   if (ownership_.state() != Ownership::State::waiting) return;
   const auto self = shared_from_this();
   depart();
-  if (local_ && local_->leave(*this)) return;
+  if (cohort_ && cohort_->leave(*this)) return;
   node_->withdraw();
 }
 
 // No call waits any more. The lock node may still have to find out whether it has a znode.
 void Contender::depart() {
   ownership_.withdraw();
-  path_lock_->forget(*this);
+  path_->dismiss(*this);
 }
 
-void Contender::drop_calls() noexcept {
-  for (const auto& call : calls_) call->disarm();
-  calls_.clear();
-}
-
-void Contender::attempt_ended() {
+void Contender::on_ended() {
   if (ownership_.state() != Ownership::State::waiting) return;
   const auto self = shared_from_this();
   depart();
@@ -158,12 +140,13 @@ void Contender::attempt_ended() {
       patient.lists = static_cast<bool>(call->terms().event_sink);
       // With a gate, or as a reader among writers, it needs a lock node of its own.
       const bool shares = !call->terms().gate && patient.rule == policy().rule;
-      next = path_lock_->begin(key_, Requester::of_this_thread(owner_), patient,
-                               call->terms().event_sink, shares ? local_ : nullptr);
+      next = std::make_shared<Contender>(path_, key_, Requester::of_this_thread(owner()), patient,
+                                         call->terms().event_sink, shares ? cohort_ : nullptr);
+      path_->enlist(next);
     }
     next->join(call);
   }
-  if (next) next->start(Requester::of_this_thread(owner_));
+  if (next) next->start(Requester::of_this_thread(owner()));
 }
 
 // The contender was to write, but the calls that remain may only read: then it queues as a reader.
@@ -175,15 +158,14 @@ core::QueueRule Contender::rule_for(const Calls& calls) const {
   return writes ? node_->rule() : core::QueueRule::reader();
 }
 
-void Contender::failed(Errc code, const std::string& cause) {
+void Contender::on_failed(Errc code, const std::string& cause) {
   complete_all(code, cause);
-  if (local_) local_->failed(*node_, code, cause);
   if (node_->over() || ownership_.state() != Ownership::State::waiting) return;
   depart();
   node_->leave();
 }
 
-void Contender::connection_timed_out(const std::string& cause) {
+void Contender::on_unreachable(const std::string& cause) {
   Calls waiting;
   for (auto& call : std::exchange(calls_, {})) {
     if (call->is_endless()) {
@@ -196,7 +178,7 @@ void Contender::connection_timed_out(const std::string& cause) {
   if (calls_.empty()) withdraw();
 }
 
-void Contender::refused(Errc code, const std::string& cause) {
+void Contender::on_refused(Errc code, const std::string& cause) {
   complete_all(code, cause);
   depart();
 }
@@ -206,7 +188,7 @@ void Contender::complete_all(Errc code, const std::string& cause) {
 }
 
 Error Contender::error(Errc code, std::string_view cause) const {
-  return Error(code, "lock", path_lock_->path().str(), cause);
+  return Error(code, "lock", path_->path().str(), cause);
 }
 
 }  // namespace zklock::detail

@@ -3,13 +3,11 @@
 
 #include <algorithm>
 
-#include "zklock/engine/lock_node.h"
-
 namespace zklock::detail {
 
-void CreateLimiter::enter(const std::shared_ptr<LockNode>& lock_node) {
-  if (under_way_ < at_once_) return let_through(*lock_node);
-  line_.insert(where(*lock_node), lock_node);
+void CreateLimiter::enter(const std::shared_ptr<Waiter>& waiter) {
+  if (under_way_ < at_once_) return let_through(*waiter);
+  line_.insert(where(*waiter), waiter);
 }
 
 void CreateLimiter::passed() {
@@ -21,22 +19,22 @@ void CreateLimiter::passed() {
   }
 }
 
-bool CreateLimiter::withdraw(const LockNode& lock_node) {
-  const auto found = where(lock_node);
-  if (found == line_.end() || found->get() != &lock_node) return false;
+bool CreateLimiter::withdraw(const Waiter& waiter) {
+  const auto found = where(waiter);
+  if (found == line_.end() || found->get() != &waiter) return false;
   line_.erase(found);
   return true;
 }
 
-CreateLimiter::Line::iterator CreateLimiter::where(const LockNode& lock_node) {
-  return std::ranges::lower_bound(line_, lock_node.number(), {},
+CreateLimiter::Line::iterator CreateLimiter::where(const Waiter& waiter) {
+  return std::ranges::lower_bound(line_, waiter.number(), {},
                                   [](const auto& each) { return each->number(); });
 }
 
-void CreateLimiter::let_through(LockNode& lock_node) {
+void CreateLimiter::let_through(Waiter& waiter) {
   ++under_way_;
   try {
-    lock_node.let_through();
+    waiter.let_through();
   } catch (...) {
     --under_way_;
     throw;

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 
-namespace zklock::detail {
+#include "zklock/engine/path_mutex.h"
 
-class LockNode;
+namespace zklock::detail {
 
 /// Limits how many lock nodes of one lock path have their create under way at a time. The other
 /// lock nodes wait in a line, in the order of their numbers.
@@ -20,32 +21,43 @@ class LockNode;
 /// has passed when it has its znode, has failed, or has an unknown outcome. If it has to create a
 /// znode again later, it waits in the line again, ahead of all newer lock nodes.
 ///
-/// Thread-safety: none. REQUIRES: within a Section of the path lock, which owns this object.
+/// Thread-safety: none. REQUIRES: a Lock of the monitor of the path, which owns this object.
 class CreateLimiter {
  public:
+  /// A lock node, as the limiter sees it.
+  class Waiter {
+   public:
+    virtual std::uint64_t number() const noexcept = 0;
+    /// Sends the create.
+    virtual void let_through() = 0;
+
+   protected:
+    ~Waiter() = default;
+  };
+
   /// `at_once`: the limit, at least 1.
   explicit CreateLimiter(std::size_t at_once) : at_once_(at_once) {}
   CreateLimiter(const CreateLimiter&) = delete;
   CreateLimiter& operator=(const CreateLimiter&) = delete;
 
-  /// Calls lock node->let_through() now, or later when the limit permits it.
-  void enter(const std::shared_ptr<LockNode>& lock_node);
+  /// Calls let_through() now, or later when the limit permits it.
+  void enter(const std::shared_ptr<Waiter>& waiter) ZKLOCK_REQUIRES(path_mutex);
   /// Records that a lock node has passed, and lets waiting lock nodes through.
-  void passed();
-  /// Removes `lock node` from the line. Returns false if it is not in the line.
-  bool withdraw(const LockNode& lock_node);
+  void passed() ZKLOCK_REQUIRES(path_mutex);
+  /// Removes `waiter` from the line. Returns false if it is not in the line.
+  bool withdraw(const Waiter& waiter) ZKLOCK_REQUIRES(path_mutex);
   /// Empties the line: no waiting lock node is let through any more.
-  void close() noexcept { line_.clear(); }
+  void close() noexcept ZKLOCK_REQUIRES(path_mutex) { line_.clear(); }
 
  private:
-  using Line = std::deque<std::shared_ptr<LockNode>>;
-  Line::iterator where(const LockNode& lock_node);
-  void let_through(LockNode& lock_node);
+  using Line = std::deque<std::shared_ptr<Waiter>>;
+  Line::iterator where(const Waiter& waiter) ZKLOCK_REQUIRES(path_mutex);
+  void let_through(Waiter& waiter) ZKLOCK_REQUIRES(path_mutex);
 
   const std::size_t at_once_;
-  std::size_t under_way_ = 0;
+  std::size_t under_way_ ZKLOCK_GUARDED_BY(path_mutex) = 0;
   /// Waiting lock nodes, by their numbers. Empty while fewer than at_once_ are under way.
-  Line line_;
+  Line line_ ZKLOCK_GUARDED_BY(path_mutex);
 };
 
 }  // namespace zklock::detail

@@ -6,8 +6,6 @@
 
 #include "zklock/core/znode_data.h"
 #include "zklock/core/znode_name.h"
-#include "zklock/engine/contender.h"
-#include "zklock/engine/lock_node.h"
 
 namespace zklock::detail {
 
@@ -24,22 +22,22 @@ constexpr int place_of_delay_marker = 2;
 }  // namespace
 
 client::ReplyHandler Downgrade::on_reply(Step step) {
-  return [this, lock_node = node_.shared_from_this(), step](const client::Reply& reply) {
-    const PathLock::Section section(lock_node->path_lock());
+  return [this, alive = node_.weak_self().lock(), step](const client::Reply& reply) {
+    const Monitor::Lock lock(node_.path_queue().monitor());
     (this->*step)(reply);
   };
 }
 
-void Downgrade::begin() {
+void Downgrade::begin(std::shared_ptr<HeldNodePath> held_node) {
   if (state_ != State::writer) return;
   const core::ZnodeName writer{node_.own_name(), node_.sequence()};
   const auto reader = writer.reading_on();
   if (!reader) return;
-  contender_ = node_.contender();
+  held_node_ = std::move(held_node);
   name_ = reader->text;
-  node_.own_watch().disarm();  // this client deletes the znode: no loss
-  contender_->grant().held_node().moves();
-  work_ = node_.core().work().begin();
+  node_.disarm_own_watch();  // this client deletes the znode: no loss
+  held_node_->moves();
+  work_ = node_.path_queue().core().work().begin();
   try {
     send();
   } catch (...) {
@@ -50,7 +48,7 @@ void Downgrade::begin() {
 
 void Downgrade::send() {
   state_ = State::sending;
-  const core::LockPath& path = node_.path_lock().path();
+  const core::LockPath& path = node_.path_queue().path();
   request::Transaction exchange;
   exchange.writes.emplace_back(request::write::Create{.path = path.child(name_),
                                                       .data = node_.data_as_reader(),
@@ -60,8 +58,8 @@ void Downgrade::send() {
   if (const std::string& marker = node_.unwanted_delay_marker(); !marker.empty()) {
     exchange.writes.emplace_back(request::write::Remove{path.child(marker)});
   }
-  node_.core().coordinator().submit({.operation = std::move(exchange), .session = node_.session()},
-                                    on_reply(&Downgrade::sent));
+  node_.path_queue().core().coordinator().submit(
+      {.operation = std::move(exchange), .session = node_.session()}, on_reply(&Downgrade::sent));
 }
 
 void Downgrade::sent(const client::Reply& reply) {
@@ -80,9 +78,9 @@ void Downgrade::sent(const client::Reply& reply) {
 // contender's, the transaction was executed.
 void Downgrade::ask() {
   state_ = State::asking;
-  request::Get query{node_.path_lock().path().child(name_)};
-  node_.core().coordinator().submit({.operation = std::move(query), .session = node_.session()},
-                                    on_reply(&Downgrade::asked));
+  request::Get query{node_.path_queue().path().child(name_)};
+  node_.path_queue().core().coordinator().submit(
+      {.operation = std::move(query), .session = node_.session()}, on_reply(&Downgrade::asked));
 }
 
 void Downgrade::asked(const client::Reply& reply) {
@@ -113,34 +111,34 @@ void Downgrade::failed(const client::Reply& reply) {
 }
 
 void Downgrade::again() {
-  if (contender_->ownership().state() != core::Ownership::State::held) return settle(State::kept);
+  if (hold_has_ended_) return settle(State::kept);
   send();
 }
 
 void Downgrade::pause() {
-  if (contender_->ownership().state() != core::Ownership::State::held) return settle(State::kept);
+  if (hold_has_ended_) return settle(State::kept);
   state_ = State::pausing;
-  client::Scheduler& scheduler = node_.core().scheduler();
-  timer_ =
-      scheduler.at(scheduler.now() + retry_delay, [this, lock_node = node_.shared_from_this()] {
-        const PathLock::Section section(lock_node->path_lock());
-        if (state_ == State::pausing) again();
-      });
+  client::Scheduler& scheduler = node_.path_queue().core().scheduler();
+  timer_ = scheduler.at(scheduler.now() + retry_delay, [this, alive = node_.weak_self().lock()] {
+    const Monitor::Lock lock(node_.path_queue().monitor());
+    if (state_ == State::pausing) again();
+  });
 }
 
-void Downgrade::end() {
+void Downgrade::end_hold() {
+  hold_has_ended_ = true;
   if (state_ != State::pausing) return;
-  node_.core().scheduler().cancel(timer_);
+  node_.path_queue().core().scheduler().cancel(timer_);
   settle(State::kept);
 }
 
 void Downgrade::keep(const client::Reply& reply) {
   const std::string cause(reply.detail.empty() ? to_string(reply.status) : reply.detail);
   settle(State::kept);
-  // After the Section, because the logger runs the user's code.
-  node_.path_lock().later(
-      [core = node_.core().shared_from_this(),
-       text = "downgrade " + node_.path_lock().path().str() + ": " + cause +
+  // Without the mutex, because the logger runs the user's code.
+  node_.path_queue().after_unlock(
+      [core = node_.path_queue().core().shared_from_this(),
+       text = "downgrade " + node_.path_queue().path().str() + ": " + cause +
               "; readers wait until this owner releases its read lock"] { core->warn(text); });
 }
 
@@ -151,12 +149,12 @@ void Downgrade::settle(State state) {
   } else {
     node_.remove_unwanted_delay_marker(work_);
   }
-  const std::string path = node_.path_lock().path().child(node_.own_name());
-  for (HeldNodePath::Then& then : contender_->grant().held_node().settles(path)) {
-    node_.path_lock().later(std::move(then));
+  const std::string path = node_.path_queue().path().child(node_.own_name());
+  for (HeldNodePath::Then& then : held_node_->settles(path)) {
+    node_.path_queue().after_unlock(std::move(then));
   }
-  contender_.reset();
-  node_.core().work().end(work_);
+  held_node_.reset();
+  node_.path_queue().core().work().end(work_);
 }
 
 }  // namespace zklock::detail

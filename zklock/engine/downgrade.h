@@ -7,12 +7,11 @@
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/scheduler.h"
+#include "zklock/engine/held_node_path.h"
+#include "zklock/engine/lock_node_parts.h"
 #include "zklock/engine/session/background_work.h"
 
 namespace zklock::detail {
-
-class Contender;
-class LockNode;
 
 /// The downgrade of a writer to a reader. One transaction deletes the writer's znode and its delay
 /// marker, if there is one, and creates a reader's znode with an equal sequence number. So the
@@ -26,7 +25,7 @@ class LockNode;
 /// | writer    | begin()                                    | sending                            |
 /// | sending   | ok                                         | reader                             |
 /// |           | a znode with the reader's name exists      | asking                             |
-/// |           | the writer's znode or the path was deleted | kept; the contender has lost it    |
+/// |           | the writer's znode or the path was deleted | kept; the lock node reports it     |
 /// |           | the delay marker does not exist            | sending, without it                |
 /// |           | outcome unknown                            | sending                            |
 /// |           | throttled                                  | pausing                            |
@@ -45,54 +44,55 @@ class LockNode;
 /// After the hold has ended, the transaction is not sent again. So the delete of the znode is
 /// executed after it.
 ///
-/// Thread-safety: none. REQUIRES: within a Section of the path lock. Part of its lock node.
+/// Thread-safety: none. REQUIRES: a Lock of the path's monitor. Part of its lock node.
 class Downgrade {
  public:
-  explicit Downgrade(LockNode& lock_node) : node_(lock_node) {}
+  explicit Downgrade(LockNodeParts& lock_node) : node_(lock_node) {}
 
-  /// Begins the downgrade: the owner has released all exclusive counts and keeps shared ones. Does
-  /// nothing after the first call.
-  void begin();
+  /// Begins the downgrade: the owner has released all exclusive counts and keeps shared ones.
+  /// `held_node` is the path that the hold shows. Does nothing after the first call.
+  void begin(std::shared_ptr<HeldNodePath> held_node) ZKLOCK_REQUIRES(path_mutex);
   /// Records that the hold has ended.
-  void end();
+  void end_hold() ZKLOCK_REQUIRES(path_mutex);
 
   /// Returns whether no downgrade is under way.
-  bool settled() const noexcept {
+  bool settled() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return state_ == State::writer || state_ == State::reader || state_ == State::kept;
   }
-  bool reads() const noexcept { return state_ == State::reader; }
+  bool reads() const noexcept ZKLOCK_REQUIRES(path_mutex) { return state_ == State::reader; }
   /// Returns the name of the reader's znode.
-  const std::string& name() const noexcept { return name_; }
+  const std::string& name() const noexcept ZKLOCK_REQUIRES(path_mutex) { return name_; }
   /// Returns whether the znode may have either name.
-  bool in_doubt() const noexcept { return !settled() || doubtful_; }
+  bool in_doubt() const noexcept ZKLOCK_REQUIRES(path_mutex) { return !settled() || doubtful_; }
   /// `node`: the reply to a Get of the reader's znode. Returns whether that znode is this
   /// contender's.
-  bool made(const client::Reply& node) const;
+  bool made(const client::Reply& node) const ZKLOCK_REQUIRES(path_mutex);
 
  private:
   enum class State { writer, sending, asking, pausing, reader, kept };
 
   using Step = void (Downgrade::*)(const client::Reply&);
 
-  client::ReplyHandler on_reply(Step step);
-  void send();
-  void sent(const client::Reply& reply);
-  void ask();
-  void asked(const client::Reply& reply);
-  void failed(const client::Reply& reply);
-  void again();
-  void pause();
-  void keep(const client::Reply& reply);
-  void settle(State state);
+  client::ReplyHandler on_reply(Step step) ZKLOCK_REQUIRES(path_mutex);
+  void send() ZKLOCK_REQUIRES(path_mutex);
+  void sent(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  void ask() ZKLOCK_REQUIRES(path_mutex);
+  void asked(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  void failed(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  void again() ZKLOCK_REQUIRES(path_mutex);
+  void pause() ZKLOCK_REQUIRES(path_mutex);
+  void keep(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  void settle(State state) ZKLOCK_REQUIRES(path_mutex);
 
-  LockNode& node_;
-  /// The holder, until the downgrade has settled: callbacks may wait for the name of its znode.
-  std::shared_ptr<Contender> contender_;
-  State state_ = State::writer;
-  std::string name_;
-  bool doubtful_ = false;  ///< a reply was lost
-  BackgroundWork::Id work_{};
-  client::TimerId timer_{};
+  LockNodeParts& node_;
+  /// Until the downgrade has settled: callbacks may wait for the name of the znode.
+  std::shared_ptr<HeldNodePath> held_node_ ZKLOCK_GUARDED_BY(path_mutex);
+  bool hold_has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;
+  State state_ ZKLOCK_GUARDED_BY(path_mutex) = State::writer;
+  std::string name_ ZKLOCK_GUARDED_BY(path_mutex);
+  bool doubtful_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< a reply was lost
+  BackgroundWork::Id work_ ZKLOCK_GUARDED_BY(path_mutex){};
+  client::TimerId timer_ ZKLOCK_GUARDED_BY(path_mutex){};
 };
 
 }  // namespace zklock::detail

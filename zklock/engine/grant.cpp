@@ -5,17 +5,17 @@
 #include <utility>
 
 #include "zklock/engine/callback/stopped_token.h"
-#include "zklock/engine/contender.h"
 
 namespace zklock::detail {
 
-Grant::Grant(Contender& contender, Terms terms)
-    : contender_(contender),
-      core_(contender.core()),
+Grant::Grant(EngineContext& core, const LockEventReporter& reporter, Terms terms,
+             std::function<void()> look)
+    : core_(core),
+      reporter_(reporter),
       terms_(std::move(terms)),
-      limit_timer_(contender, terms_.limit),
+      limit_timer_(core.scheduler(), terms_.limit, std::move(look)),
       node_(terms_.node) {
-  contender_.notify_event(LockEvent::Kind::acquired, token());
+  reporter_.report(LockEvent::Kind::acquired, token());
 }
 
 bool Grant::lease_valid() const noexcept {
@@ -44,29 +44,29 @@ std::stop_token Grant::lost() const noexcept {
 
 void Grant::look_at_the_clock() noexcept {
   if (limit_timer_.warns(core_.scheduler().now()))
-    contender_.notify_event(LockEvent::Kind::expiring, token());
+    reporter_.report(LockEvent::Kind::expiring, token());
 }
 
 void Grant::suspended() noexcept {
   if (!valid()) return;  // its loss is reported in a moment
   told_suspended_ = true;
-  contender_.notify_event(LockEvent::Kind::suspended, token());
+  reporter_.report(LockEvent::Kind::suspended, token());
 }
 
 void Grant::resumed() noexcept {
   if (!valid() || !std::exchange(told_suspended_, false)) return;
-  contender_.notify_event(LockEvent::Kind::resumed, token());
+  reporter_.report(LockEvent::Kind::resumed, token());
 }
 
 std::stop_source Grant::on_release_requested() noexcept {
-  contender_.notify_event(LockEvent::Kind::release_requested, token());
+  reporter_.report(LockEvent::Kind::release_requested, token());
   return request_;
 }
 
 void Grant::end(LockEvent::Kind why) noexcept {
   over_.store(true);
   limit_timer_.stop();
-  contender_.notify_event(why, token());
+  reporter_.report(why, token());
 }
 
 }  // namespace zklock::detail

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -11,6 +13,8 @@
 #include "zklock/core/lease.h"
 #include "zklock/engine/held_node_path.h"
 #include "zklock/engine/hold_limit_timer.h"
+#include "zklock/engine/lock_event_reporter.h"
+#include "zklock/engine/path_mutex.h"
 #include "zklock/engine/session/engine_context.h"
 #include "zklock/fencing_token.h"
 #include "zklock/hold.h"
@@ -18,22 +22,23 @@
 
 namespace zklock::detail {
 
-class Contender;
-
 /// A hold from its grant to its end: its state, its limits and its events.
 ///
 /// Thread-safety: any thread may call the const members. REQUIRES for the constructor and the other
-/// members: within a Section of the path lock. Part of its contender.
+/// members: a Lock of the path's monitor. Part of its contender.
 class Grant {
  public:
   struct Terms {
     FencingToken token;
     std::string node;  ///< full path of the znode at the grant
     std::shared_ptr<core::Lease> lease;
+    std::int32_t permits = 1;
     core::HoldLimit limit = {};
   };
-  /// Begins the hold and reports LockEvent::Kind::acquired.
-  Grant(Contender& contender, Terms terms);
+  /// Begins the hold and reports LockEvent::Kind::acquired. With a limit, `look` is called when the
+  /// clock has to be read: at the warning and at the end. It calls look_at_the_clock().
+  Grant(EngineContext& core, const LockEventReporter& reporter, Terms terms,
+        std::function<void()> look);
 
   FencingToken token() const noexcept { return terms_.token; }
   /// Returns the path of the znode. In a fork()ed child no mutex may be locked: there it returns
@@ -46,6 +51,7 @@ class Grant {
     return node();
   }
   bool is_node_asked_for() const noexcept { return is_node_asked_for_.load(); }
+  std::int32_t permits() const noexcept { return terms_.permits; }
   SessionId session() const noexcept { return terms_.lease->session(); }
 
   /// Returns whether the lease and the hold limit have not passed by the clock. A call after either
@@ -64,8 +70,8 @@ class Grant {
   bool renew(std::optional<core::Duration> length) { return limit_timer_.renew(length); }
   /// Reports LockEvent::Kind::expiring once, when the end of the hold limit is near.
   void look_at_the_clock() noexcept;
-  void suspended() noexcept;
-  void resumed() noexcept;
+  void suspended() noexcept ZKLOCK_REQUIRES(path_mutex);
+  void resumed() noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Reports LockEvent::Kind::release_requested. Returns the source that the caller must stop.
   std::stop_source on_release_requested() noexcept;
   /// Makes state() return `lost` from now on, and reports `why`. Does not stop loss_source(): that
@@ -82,8 +88,8 @@ class Grant {
   bool commits_under_way() const noexcept { return commits_.load() > 0; }
 
  private:
-  const Contender& contender_;
   EngineContext& core_;
+  const LockEventReporter& reporter_;
   const Terms terms_;
   mutable HoldLimitTimer limit_timer_;
   mutable HeldNodePath node_;
@@ -92,7 +98,7 @@ class Grant {
   mutable std::atomic<bool> is_node_asked_for_{false};
   const std::stop_source loss_;
   const std::stop_source request_;
-  bool told_suspended_ = false;  ///< guarded by the path's mutex
+  bool told_suspended_ ZKLOCK_GUARDED_BY(path_mutex) = false;
 };
 
 }  // namespace zklock::detail

@@ -2,6 +2,7 @@
 #include "zklock/engine/guarded_commit.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -109,7 +110,7 @@ std::optional<Error> GuardedCommit::refusal(const GuardedWrites& what) {
   for (const auto& guard : what.guards) {
     if (guard->grant().state() == HoldState::lost ||
         guard->grant().session() != what.guards.front()->grant().session()) {
-      return Error(Errc::lock_lost, what.operation, guard->path_lock().path().str(),
+      return Error(Errc::lock_lost, what.operation, guard->path_context().path().str(),
                    "the hold is lost; nothing was sent");
     }
   }
@@ -132,7 +133,7 @@ void GuardedCommit::submit() {
   const core::Instant now = core().scheduler().now();
   std::optional<Error> refused;
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     refused_ = false;
     if (given_up_) {
       refused.emplace(Errc::not_connected, what_.operation, lock_path(),
@@ -149,6 +150,7 @@ void GuardedCommit::submit() {
           if (const auto alive = weak.lock()) alive->deadline_passed();
         });
       }
+      assert(!over_);
       request_ = core().coordinator().submit(
           {.operation = std::move(transaction), .session = what_.guards.front()->grant().session()},
           [self = shared_from_this(), nodes,
@@ -168,7 +170,7 @@ void GuardedCommit::answered(const client::Reply& reply, const std::vector<std::
   const auto failed = static_cast<std::size_t>(reply.failed_operation);
   if (reply.status != Status::no_node || failed >= nodes.size()) return finish(verdict(reply));
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     refused_ = true;
   }
   const Grant& missing = what_.guards[failed]->grant();
@@ -188,7 +190,7 @@ void GuardedCommit::deadline_passed() {
 
 void GuardedCommit::withdraw() {
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     given_up_ = true;
   }
   withdraw(Errc::not_connected);
@@ -196,7 +198,7 @@ void GuardedCommit::withdraw() {
 
 bool GuardedCommit::withdraw(Errc why) {
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     if (over_ || withdrawn_) return true;
     const bool unsent =
         refused_ || request_ == client::RequestId{} || core().coordinator().abandon(request_);
@@ -227,7 +229,7 @@ std::optional<Error> GuardedCommit::verdict(const client::Reply& reply) {
       if (sent) return error(Errc::outcome_unknown, {});
       break;
     case StatusSort::unsent: {
-      const std::lock_guard guard(mutex_);
+      const client::MutexLock guard(mutex_);
       if (withdrawn_ == Errc::lock_lost) {
         return error(Errc::lock_lost, "the hold was lost while disconnected; nothing was sent");
       }
@@ -249,7 +251,7 @@ std::optional<Error> GuardedCommit::error_of_operation(const client::Reply& repl
   if (code == Errc::server_error) cause = reply.detail;
   auto failed = static_cast<std::size_t>(reply.failed_operation);
   if (failed < what_.guards.size()) {
-    const std::string& path = what_.guards[failed]->path_lock().path().str();
+    const std::string& path = what_.guards[failed]->path_context().path().str();
     if (reply.status != Status::no_node) return Error(code, what_.operation, path, cause);
     return Error(Errc::lock_lost, what_.operation, path,
                  "the znode of the lock was deleted; nothing was written");
@@ -267,7 +269,7 @@ void GuardedCommit::finish(std::optional<Error> error) {
   Done done;
   client::TimerId timer{};
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     if (std::exchange(over_, true)) return;
     done = std::exchange(done_, nullptr);
     timer = timer_;

@@ -4,13 +4,13 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "zklock/client/port/coordinator.h"
+#include "zklock/client/port/mutex.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/deadline.h"
 #include "zklock/engine/contender.h"
@@ -24,7 +24,9 @@ struct GuardedWrites {
   std::vector<client::request::Write> writes;
   const char* operation = "commit";  ///< for error texts
 
-  const std::string& lock_path() const noexcept { return guards.front()->path_lock().path().str(); }
+  const std::string& lock_path() const noexcept {
+    return guards.front()->path_context().path().str();
+  }
 };
 
 /// One commit, from the check of the holds to the outcome.
@@ -79,7 +81,7 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
   GuardedCommit(const GuardedWrites& writes, Deadline deadline, Done done)
       : what_(writes), deadline_(deadline), done_(std::move(done)) {}
 
-  EngineContext& core() const noexcept { return what_.guards.front()->path_lock().core(); }
+  EngineContext& core() const noexcept { return what_.guards.front()->path_context().core(); }
   const std::string& lock_path() const noexcept { return what_.lock_path(); }
 
   void submit();
@@ -94,15 +96,14 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
   const Deadline deadline_;
   std::list<std::stop_callback<OnLoss>> on_loss_;  // used by begin(), then by finish()
 
-  std::mutex mutex_;
-  // guarded by mutex_
-  Done done_;
-  client::RequestId request_{};
-  client::TimerId timer_{};
-  std::optional<Errc> withdrawn_;  ///< the reason
-  bool refused_ = false;           ///< no request is outstanding
-  bool given_up_ = false;          ///< nothing may be sent
-  bool over_ = false;
+  client::Mutex mutex_;
+  Done done_ ZKLOCK_GUARDED_BY(mutex_);
+  client::RequestId request_ ZKLOCK_GUARDED_BY(mutex_) = {};
+  client::TimerId timer_ ZKLOCK_GUARDED_BY(mutex_) = {};
+  std::optional<Errc> withdrawn_ ZKLOCK_GUARDED_BY(mutex_);  ///< the reason
+  bool refused_ ZKLOCK_GUARDED_BY(mutex_) = false;           ///< no request is outstanding
+  bool given_up_ ZKLOCK_GUARDED_BY(mutex_) = false;          ///< nothing may be sent
+  bool over_ ZKLOCK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace zklock::detail

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
+
+#include "zklock/client/port/mutex.h"
 
 namespace zklock::detail {
 
@@ -34,11 +35,10 @@ class HeldNodePath {
   [[nodiscard]] std::vector<Then> settles(std::string path);
 
  private:
-  mutable std::mutex mutex_;
-  // guarded by mutex_
-  std::string path_;
-  bool moving_ = false;
-  std::vector<Then> waiting_;
+  mutable client::Mutex mutex_;
+  std::string path_ ZKLOCK_GUARDED_BY(mutex_);
+  bool moving_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  std::vector<Then> waiting_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace zklock::detail

@@ -3,14 +3,19 @@
 
 #include <utility>
 
-#include "zklock/engine/contender.h"
-
 namespace zklock::detail {
 
-HoldLimitTimer::HoldLimitTimer(Contender& contender, core::HoldLimit limit)
-    : contender_(contender), limit_(limit), lease_(Instant::max()), warning_(Instant::max()) {
+using core::Instant;
+
+HoldLimitTimer::HoldLimitTimer(client::Scheduler& scheduler, core::HoldLimit limit,
+                               std::function<void()> look)
+    : scheduler_(scheduler),
+      look_(std::move(look)),
+      limit_(limit),
+      lease_(Instant::max()),
+      warning_(Instant::max()) {
   if (!limit.longest) return;
-  const Instant now = contender_.core().scheduler().now();
+  const Instant now = scheduler_.now();
   lease_.renew(now, limit_.end(now));
   begin(now);
 }
@@ -20,14 +25,12 @@ void HoldLimitTimer::begin(Instant now) {
   warning_ = limit_.warning(now);
   const Instant end = lease_.valid_until();
   if (end == Instant::max()) return;
-  client::Scheduler& scheduler = contender_.core().scheduler();
-  const auto look = contender_.entering([](Contender& c) { c.look_at_the_clock(); });
-  warning_timer_ = scheduler.at(warning_, look);
-  end_timer_ = scheduler.at(end, look);
+  warning_timer_ = scheduler_.at(warning_, look_);
+  end_timer_ = scheduler_.at(end, look_);
 }
 
 bool HoldLimitTimer::renew(std::optional<core::Duration> length) {
-  const Instant now = contender_.core().scheduler().now();
+  const Instant now = scheduler_.now();
   core::HoldLimit next = limit_;
   if (length) next.longest = length;
   if (!lease_.renew(now, next.end(now))) return false;
@@ -43,8 +46,8 @@ bool HoldLimitTimer::warns(Instant now) noexcept {
 }
 
 void HoldLimitTimer::stop() noexcept {
-  contender_.core().scheduler().cancel(std::exchange(warning_timer_, {}));
-  contender_.core().scheduler().cancel(std::exchange(end_timer_, {}));
+  scheduler_.cancel(std::exchange(warning_timer_, {}));
+  scheduler_.cancel(std::exchange(end_timer_, {}));
 }
 
 }  // namespace zklock::detail

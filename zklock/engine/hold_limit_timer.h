@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "zklock/client/port/scheduler.h"
@@ -9,17 +10,15 @@
 
 namespace zklock::detail {
 
-class Contender;
-
 /// The end of a hold by its hold limit (core::HoldLimit). The clock decides whether the limit has
-/// passed. Timers make the contender read the clock at the warning and at the end.
+/// passed. Timers make the holder read the clock at the warning and at the end.
 ///
-/// Thread-safety: any thread may call valid() and at(). REQUIRES for the other members: within a
-/// Section of the path lock. Part of its contender.
+/// Thread-safety: any thread may call valid() and at(). REQUIRES for the other members: a Lock of
+/// the path's monitor. Part of its Grant.
 class HoldLimitTimer {
  public:
-  /// The limit counts from now.
-  HoldLimitTimer(Contender& contender, core::HoldLimit limit);
+  /// The limit counts from now. `look` is called at the warning and at the end.
+  HoldLimitTimer(client::Scheduler& scheduler, core::HoldLimit limit, std::function<void()> look);
 
   bool valid(core::Instant now) noexcept { return lease_.valid(now); }
   /// Returns the end; Instant::max() without a limit, Instant::min() after the end.
@@ -36,7 +35,8 @@ class HoldLimitTimer {
  private:
   void begin(core::Instant now);
 
-  Contender& contender_;
+  client::Scheduler& scheduler_;
+  const std::function<void()> look_;
   core::HoldLimit limit_;
   core::ValidityPeriod lease_;
   core::Instant warning_;  ///< Instant::max(): none, or already reported

@@ -2,12 +2,11 @@
 #include "zklock/engine/late_creates.h"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 #include "zklock/core/queue_rule.h"
 #include "zklock/core/znode_data.h"
-#include "zklock/engine/path_lock.h"
+#include "zklock/engine/path_context.h"
 
 namespace zklock::detail {
 
@@ -19,32 +18,23 @@ constexpr int looks_per_attempt = 2;
 
 }  // namespace
 
-void LateCreates::add(core::SessionId session, std::string attempt) noexcept {
+void LateCreates::add(core::SessionId session, std::string attempt) {
   if (std::exchange(session_, session) != session) {
     attempts_.clear();
     is_looking_ = false;
   }
   if (attempts_.size() == most_attempts) attempts_.pop_front();
-  try {
-    attempts_.push_back({.id = std::move(attempt)});
-    if (!is_looking_) look_later();
-  } catch (const std::exception&) {
-  }
+  attempts_.push_back({.id = std::move(attempt)});
+  if (!is_looking_) look_later();
 }
 
 /// Returns a callback that makes the next step of a look. It keeps the path lock alive, which may
 /// have no public object and no contender any more.
 template <class Step>
 auto LateCreates::of_this_session(Step step) {
-  return [this, path_lock = path_lock_.shared_from_this(), session = session_,
-          step](const auto&... news) {
-    const PathLock::Section section(*path_lock);
-    if (session != session_) return;
-    try {
-      step(news...);
-    } catch (const std::exception&) {  // no memory: the next attempt begins another look
-      is_looking_ = false;
-    }
+  return [this, path = path_.shared_from_this(), session = session_, step](const auto&... news) {
+    const Monitor::Lock lock(path->monitor());
+    if (session == session_) step(news...);
   };
 }
 
@@ -68,22 +58,23 @@ bool LateCreates::goes_on(const client::Reply& reply) {
 
 void LateCreates::look_later() {
   for (Attempt& attempt : attempts_) attempt.in_look = true;
-  client::Scheduler& scheduler = path_lock_.core().scheduler();
-  scheduler.at(scheduler.now() + path_lock_.core().keeper().timeout() / 2,
-               of_this_session([this] { look(); }));
+  client::Scheduler& scheduler = path_.core().scheduler();
+  scheduler.at(scheduler.now() + path_.core().keeper().timeout() / 2,
+               of_this_session([this]() ZKLOCK_REQUIRES(path_mutex) { look(); }));
   is_looking_ = true;
 }
 
 void LateCreates::look() {
-  path_lock_.core().coordinator().submit(
-      {.operation = request::ListChildren{path_lock_.path().str()}, .session = session_},
-      of_this_session([this](const client::Reply& reply) { listed(reply); }));
+  path_.core().coordinator().submit(
+      {.operation = request::ListChildren{path_.path().str()}, .session = session_},
+      of_this_session([this](const client::Reply& reply)
+                          ZKLOCK_REQUIRES(path_mutex) { listed(reply); }));
 }
 
 void LateCreates::listed(const client::Reply& reply) {
   if (!goes_on(reply)) return;
   candidates_.clear();
-  std::vector<std::string> own = path_lock_.nodes_in_section();
+  std::vector<std::string> own = path_.own_node_names();
   std::ranges::sort(own);
   for (core::ZnodeName& name : core::contenders(reply.children)) {
     if (!std::ranges::binary_search(own, name.text)) candidates_.push_back(std::move(name.text));
@@ -93,9 +84,10 @@ void LateCreates::listed(const client::Reply& reply) {
 
 void LateCreates::inspect_next() {
   if (candidates_.empty()) return looked();
-  path_lock_.core().coordinator().submit(
-      {.operation = request::Get{path_lock_.path().child(candidates_.back())}, .session = session_},
-      of_this_session([this](const client::Reply& reply) { inspected(reply); }));
+  path_.core().coordinator().submit(
+      {.operation = request::Get{path_.path().child(candidates_.back())}, .session = session_},
+      of_this_session([this](const client::Reply& reply)
+                          ZKLOCK_REQUIRES(path_mutex) { inspected(reply); }));
 }
 
 void LateCreates::inspected(const client::Reply& reply) {
@@ -105,14 +97,12 @@ void LateCreates::inspected(const client::Reply& reply) {
   const bool own = reply.status == core::Status::ok && reply.ephemeral_owner == session_;
   const auto data = own ? core::ZnodeData::parse(reply.data) : std::nullopt;
   if (data && contains(data->attempt)) {
-    path_lock_.core().warn(
-        "lock " + path_lock_.path().str() + ": the servers created znode " + node +
-        " late, after its create had been abandoned; it is being deleted, no action "
-        "is needed");
+    path_.warn("the servers created znode " + node +
+               " late, after its create had been abandoned; it is being deleted, no action "
+               "is needed");
     // With care, because the name may be another znode's by then.
-    path_lock_.core().remove(session_,
-                             {.path = path_lock_.path().child(node), .token = reply.token},
-                             NodeDeleter::Manner::with_care);
+    path_.core().remove(session_, {.path = path_.path().child(node), .token = reply.token},
+                        NodeDeleter::Manner::with_care);
   }
   inspect_next();
 }

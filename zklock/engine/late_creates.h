@@ -11,10 +11,11 @@
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/core/session.h"
+#include "zklock/engine/path_mutex.h"
 
 namespace zklock::detail {
 
-class PathLock;
+class PathContext;
 
 /// The creates of one client at one path whose reply was lost and whose znode was not found
 /// afterwards. If the ensemble executes such a create later, no contender claims the znode, and it
@@ -29,18 +30,18 @@ class PathLock;
 /// An attempt is added only after its contender has searched for the znode. Its id is never used
 /// for another create.
 ///
-/// Thread-safety: none. REQUIRES: within a Section of the path lock, which owns this object.
+/// Thread-safety: none. REQUIRES: a Lock of the monitor of the path, which owns this object.
 class LateCreates {
  public:
   /// The limit. Beyond it, the oldest attempts are forgotten.
   static constexpr std::size_t most_attempts = 256;
 
-  explicit LateCreates(PathLock& path_lock) : path_lock_(path_lock) {}
+  explicit LateCreates(PathContext& path) : path_(path) {}
   LateCreates(const LateCreates&) = delete;
   LateCreates& operator=(const LateCreates&) = delete;
 
-  /// Adds an attempt. Without memory, it is not added.
-  void add(core::SessionId session, std::string attempt) noexcept;
+  /// Adds an attempt.
+  void add(core::SessionId session, std::string attempt) ZKLOCK_REQUIRES(path_mutex);
 
  private:
   struct Attempt {
@@ -49,21 +50,22 @@ class LateCreates {
     bool in_look = false;  ///< added before the look was scheduled
   };
   template <class Step>
-  auto of_this_session(Step step);
-  bool goes_on(const client::Reply& reply);
-  void look_later();
-  void look();
-  void listed(const client::Reply& reply);
-  void inspect_next();
-  void inspected(const client::Reply& reply);
-  void looked();
-  bool contains(std::string_view attempt) const;
+  auto of_this_session(Step step) ZKLOCK_REQUIRES(path_mutex);
+  bool goes_on(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  void look_later() ZKLOCK_REQUIRES(path_mutex);
+  void look() ZKLOCK_REQUIRES(path_mutex);
+  void listed(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  void inspect_next() ZKLOCK_REQUIRES(path_mutex);
+  void inspected(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  void looked() ZKLOCK_REQUIRES(path_mutex);
+  bool contains(std::string_view attempt) const ZKLOCK_REQUIRES(path_mutex);
 
-  PathLock& path_lock_;
-  core::SessionId session_;
-  std::deque<Attempt> attempts_;
-  std::vector<std::string> candidates_;  ///< names of znodes still to be read
-  bool is_looking_ = false;              ///< a look is under way or scheduled
+  PathContext& path_;
+  core::SessionId session_ ZKLOCK_GUARDED_BY(path_mutex);
+  std::deque<Attempt> attempts_ ZKLOCK_GUARDED_BY(path_mutex);
+  std::vector<std::string> candidates_
+      ZKLOCK_GUARDED_BY(path_mutex);                       ///< names of znodes still to be read
+  bool is_looking_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< a look is under way or scheduled
 };
 
 }  // namespace zklock::detail

@@ -5,6 +5,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "zklock/engine/path_mutex.h"
 #include "zklock/fencing_token.h"
 
 namespace zklock::detail {
@@ -27,34 +28,37 @@ class LockNode;
 /// with the first one. Then the lock node waits for the delete (see Contender::drop() and
 /// LockNode::local_successor()).
 ///
-/// Thread-safety: none. REQUIRES: within a Section of the path lock, which owns this object.
+/// Thread-safety: none. REQUIRES: a Lock of the monitor of the path, which owns this object.
 class LocalHandoff {
  public:
   /// Registers `lock node`, which waits for the znode with the czxid `predecessor`. Replaces a lock
   /// node that waited for it before. The znode of that lock node was deleted, and its notification
   /// is still to come.
-  void wait(FencingToken predecessor, std::weak_ptr<LockNode> lock_node) {
+  void wait(FencingToken predecessor, std::weak_ptr<LockNode> lock_node)
+      ZKLOCK_REQUIRES(path_mutex) {
     places_[predecessor.zxid] = std::move(lock_node);
   }
   /// Removes `lock node`, which does not wait for that znode any more.
-  void leave(FencingToken predecessor, const std::weak_ptr<LockNode>& lock_node) noexcept {
+  void leave(FencingToken predecessor, const std::weak_ptr<LockNode>& lock_node) noexcept
+      ZKLOCK_REQUIRES(path_mutex) {
     const auto found = places_.find(predecessor.zxid);
     if (found == places_.end()) return;
     const std::weak_ptr<LockNode>& who = found->second;  // no lock(): it may be the last reference
     const bool same = !who.owner_before(lock_node) && !lock_node.owner_before(who);
     if (same) places_.erase(found);
   }
-  void clear() noexcept { places_.clear(); }
+  void clear() noexcept ZKLOCK_REQUIRES(path_mutex) { places_.clear(); }
   /// Returns the lock node that waits for the znode with this czxid, or null.
-  std::shared_ptr<LockNode> of(FencingToken predecessor) const noexcept {
+  std::shared_ptr<LockNode> of(FencingToken predecessor) const noexcept
+      ZKLOCK_REQUIRES(path_mutex) {
     const auto found = places_.find(predecessor.zxid);
     return found == places_.end() ? nullptr : found->second.lock();
   }
 
-  bool empty() const noexcept { return places_.empty(); }
+  bool empty() const noexcept ZKLOCK_REQUIRES(path_mutex) { return places_.empty(); }
 
  private:
-  std::unordered_map<std::int64_t, std::weak_ptr<LockNode>> places_;
+  std::unordered_map<std::int64_t, std::weak_ptr<LockNode>> places_ ZKLOCK_GUARDED_BY(path_mutex);
 };
 
 }  // namespace zklock::detail

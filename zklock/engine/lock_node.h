@@ -14,109 +14,135 @@
 #include "zklock/core/lazy.h"
 #include "zklock/core/lease.h"
 #include "zklock/core/znode_data.h"
-#include "zklock/engine/arrival_watch.h"
 #include "zklock/engine/downgrade.h"
-#include "zklock/engine/own_node_watch.h"
-#include "zklock/engine/path_lock.h"
-#include "zklock/engine/predecessor_watches.h"
-#include "zklock/engine/release_request_watch.h"
+#include "zklock/engine/held_node_path.h"
+#include "zklock/engine/lock_node_observer.h"
+#include "zklock/engine/lock_node_parts.h"
+#include "zklock/engine/node_watches.h"
+#include "zklock/engine/path_queue.h"
 #include "zklock/engine/session/background_work.h"
 #include "zklock/engine/session/lease_keeper.h"
 
 namespace zklock::detail {
 
-class Contender;
-class Cohort;
-
 /// A lock node in the queue of one lock path: one lock znode, from its create to its delete. The
 /// lock node carries out the effects of the acquire machine (core::AcquireFsm) by requests to the
-/// coordinator. It reports grant, failure and loss to the contender in the lock node.
+/// coordinator. It reports grant, failure and loss to its observer.
 ///
-/// | state  | contender in it | znode           | ends with                                     |
-/// |--------|-----------------|-----------------|-----------------------------------------------|
-/// | queued | waits           | may exist       | grant; error; the contender withdraws         |
-/// | left   | none            | may exist       | the machine has proved that no znode is left  |
-/// | held   | holds           | exists; another | release; loss; hand-off or retained idle (see |
-/// |        |                 | one after a     | cohort.h)                                     |
-/// |        |                 | downgrade       |                                               |
-/// | idle   | none            | exists          | held again; release; loss                     |
-/// | over   | has lost it, or | being deleted   |                                               |
-/// |        | none            |                 |                                               |
+/// | state  | observer      | znode             | ends with                                     |
+/// |--------|---------------|-------------------|-----------------------------------------------|
+/// | queued | a contender   | may exist         | grant; error; withdraw()                      |
+/// |        | waits         |                   |                                               |
+/// | left   | none          | may exist         | the machine has proved that no znode is left  |
+/// | held   | a contender   | exists; another   | release; loss; hand-off or retained idle (see |
+/// |        | holds, or the | one after a       | cohort.h)                                     |
+/// |        | node is idle  | downgrade         |                                               |
+/// | over   | any           | is being deleted  |                                               |
 ///
-/// Thread-safety: any thread may call the members of LeaseObserver, without a Section. REQUIRES for
-/// the other members: within a Section of the path lock.
-class LockNode final : public LeaseObserver, public std::enable_shared_from_this<LockNode> {
+/// Thread-safety: any thread may call the members of LeaseObserver, without a Lock. REQUIRES for
+/// the other members: a Lock of the path's monitor.
+class LockNode final : public LeaseObserver,
+                       public CreateLimiter::Waiter,
+                       private LockNodeParts,
+                       public std::enable_shared_from_this<LockNode> {
  public:
-  /// `requester`: named by the znode. `local`: the cohort of the contenders that can share the
-  /// lock node; null if the lock node is for a single contender.
-  LockNode(std::shared_ptr<PathLock> path_lock, Requester requester,
-           core::AcquireFsm::Policy policy, std::shared_ptr<Cohort> local = nullptr);
+  /// `requester`: named by the znode.
+  LockNode(std::shared_ptr<PathQueue> path, Requester requester, core::AcquireFsm::Policy policy);
   ~LockNode() override;
 
-  /// Puts `contender` in the lock node. From now on, the contender is notified.
-  void enter(const std::shared_ptr<Contender>& contender) { contender_ = contender; }
-  /// Takes the contender out of the lock node, which stays.
-  void vacate() noexcept { contender_.reset(); }
+  /// From now on, `observer` receives the events. Without an observer, the lock node is not
+  /// granted.
+  void set_observer(std::weak_ptr<LockNodeObserver> observer) noexcept ZKLOCK_REQUIRES(path_mutex) {
+    observer_ = std::move(observer);
+  }
   /// Begins to enqueue.
-  void start();
-  /// Withdraws: the contender is not notified any more, and the machine deletes the znode.
-  void withdraw();
-  /// Takes the contender out of the lock node. Background work is under way until the machine has
-  /// ended. REQUIRES: the machine has failed or was given up.
-  void leave();
+  void start() ZKLOCK_REQUIRES(path_mutex);
+  /// Withdraws: the observer is not notified any more, and the machine deletes the znode.
+  void withdraw() ZKLOCK_REQUIRES(path_mutex);
+  /// Removes the observer. Background work is under way until the machine has ended. REQUIRES: the
+  /// machine has failed or was given up.
+  void leave() ZKLOCK_REQUIRES(path_mutex);
   /// From now on the delete of the znode leaves no lock delay behind, as after a release.
-  void cancel_lock_delay();
+  void cancel_lock_delay() ZKLOCK_REQUIRES(path_mutex);
   /// Records that the holder has released its exclusive counts and keeps shared ones. From now on
   /// the znode leaves no lock delay behind. A writer's znode is replaced by a reader's znode, so
-  /// that other readers can be granted. The znode of a mutex stays and excludes every other
-  /// contender.
-  void downgrade();
+  /// that other readers can be granted; `held_node` is the path that the hold shows. The znode of a
+  /// mutex stays and excludes every other contender.
+  void downgrade(std::shared_ptr<HeldNodePath> held_node) ZKLOCK_REQUIRES(path_mutex);
   /// The znode at `path` will be deleted with the own znode, in one transaction. The holder writes
   /// to it (see core/proclamation.h). REQUIRES: the lock node is held.
-  void delete_with_node(std::string path);
+  void delete_with_node(std::string path) ZKLOCK_REQUIRES(path_mutex);
+  /// Records that the hold has ended and that the znode will be deleted.
+  void end_hold() ZKLOCK_REQUIRES(path_mutex);
   /// Ends the watches, the timers and the notifications about the session. The znode stays. Used
   /// when the lock node does not wait and is not held any more.
-  void end_watches() noexcept;
+  void end_watches() ZKLOCK_REQUIRES(path_mutex);
   /// How the znode is deleted.
   enum class Manner {
-    release,           ///< announced, if a successor can be waiting
-    to_own_successor,  ///< plainly; a local contender is granted directly
-    plainly,           ///< not announced
-    with_care          ///< plainly, but reads the znode first
+    /// After a release. It is announced, if a successor can be waiting.
+    release,
+    /// After a release, not announced.
+    unannounced,
+    /// After a loss, or when the work under the lock may be unfinished. Not announced.
+    unfinished,
+    /// As `unfinished`, but reads the znode first.
+    with_care
   };
   /// Deletes the znode in the background, as a part of `work` or of a new piece of work.
-  void remove(Manner manner, BackgroundWork::Id work = {});
+  void remove(Manner manner, BackgroundWork::Id work = {}) ZKLOCK_REQUIRES(path_mutex);
+  /// Deletes the unwanted delay marker in the background, but not the znode.
+  void remove_unwanted_delay_marker(BackgroundWork::Id work = {}) override
+      ZKLOCK_REQUIRES(path_mutex);
 
-  EngineContext& core() const noexcept { return path_lock_->core(); }
-  PathLock& path_lock() const noexcept { return *path_lock_; }
-  const core::AcquireFsm::Policy& policy() const noexcept { return fsm_.policy(); }
+  PathQueue& path_context() const noexcept { return *path_; }
+  const core::AcquireFsm::Policy& policy() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return fsm_.policy();
+  }
   /// Returns the queue rule. If the permit count is shared, the rule has the count that was read
   /// last.
-  const core::QueueRule& rule() const noexcept { return fsm_.rule(); }
+  const core::QueueRule& rule() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_.rule(); }
   /// Returns a number that is higher for each newer lock node of the client.
-  std::uint64_t number() const noexcept { return fsm_.number(); }
-  bool at_gate() const noexcept { return fsm_.at_gate(); }
-  bool over() const noexcept { return fsm_.over(); }
+  std::uint64_t number() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
+    return fsm_.number();
+  }
+  bool at_gate() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_.at_gate(); }
+  bool over() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_.has_ended(); }
   /// Returns whether the lock node has had to wait for a predecessor.
-  bool waited() const noexcept { return fsm_.waited(); }
-  bool leaves_delay() const noexcept { return fsm_.leaves_delay(); }
-  core::Duration held_for() const { return core().scheduler().now() - holding_->since; }
+  bool waited() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_.waited(); }
+  bool leaves_delay() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_.leaves_delay(); }
   /// Returns whether another contender can be waiting for the lock node, which is being released.
-  /// The first call decides; later calls return the same result.
-  bool may_be_awaited();
-  FencingToken token() const noexcept { return fsm_.token(); }
-  SessionId session() const noexcept { return fsm_.session(); }
-  core::Sequence sequence() const noexcept { return fsm_.sequence(); }
-  std::string attempt() const { return fsm_.attempt(); }
-  const std::shared_ptr<core::Lease>& lease() const noexcept { return lease_; }
-  const std::string& own_name() const noexcept {
+  bool may_be_awaited() const ZKLOCK_REQUIRES(path_mutex);
+  FencingToken token() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_.token(); }
+  SessionId session() const noexcept override ZKLOCK_REQUIRES(path_mutex) { return fsm_.session(); }
+  const std::shared_ptr<core::Lease>& lease() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return lease_;
+  }
+  const std::string& own_name() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
     return reads_on() ? holding_->downgrade.name() : fsm_.own_name();
   }
   /// Returns the names that the znode can have now: two while the outcome of a downgrade is
   /// unknown, else one.
-  std::vector<std::string> own_names() const;
+  std::vector<std::string> own_names() const ZKLOCK_REQUIRES(path_mutex);
 
-  // LeaseObserver; called without a Section.
+  /// Sets the watch on the own znode. Returns false if it is already set or cannot be set yet.
+  bool watch_own() ZKLOCK_REQUIRES(path_mutex);
+  /// Returns whether the lease of the lock node's session is valid. If so, sets lease() for a
+  /// grant. Returns false without an observer.
+  bool lease_valid() ZKLOCK_REQUIRES(path_mutex) { return lease_valid(fsm_.session()); }
+  void on_own_node_deleted() override ZKLOCK_REQUIRES(path_mutex);
+  void on_path_recreated() ZKLOCK_REQUIRES(path_mutex);
+  /// Records that the user has read the znode's name, and so can check the znode in a transaction.
+  void becomes_known_by_name() noexcept ZKLOCK_REQUIRES(path_mutex) {
+    holding_->known_by_name = true;
+  }
+  /// Returns the lock node of this client that can be granted directly when this one is released.
+  /// Null if there is none, or if the successor has to wait for the watch event.
+  std::shared_ptr<LockNode> local_successor() const ZKLOCK_REQUIRES(path_mutex);
+  /// Records that the holder of the predecessor has released. REQUIRES: the predecessor is a znode
+  /// of this client and session.
+  void on_predecessor_released() ZKLOCK_REQUIRES(path_mutex);
+
+  // LeaseObserver; called without a Lock.
   std::shared_ptr<LeaseObserver> alive() noexcept override { return weak_from_this().lock(); }
   void session_ended(SessionId session) override;
   void on_lease_expired(const std::shared_ptr<core::Lease>& lease) override;
@@ -124,106 +150,90 @@ class LockNode final : public LeaseObserver, public std::enable_shared_from_this
   void resumed(SessionId session) override;
   void tick(int& requests) override;
 
-  /// Sets the watch on the own znode. Returns false if it is already set or cannot be set yet.
-  bool watch_own();
-
-  // Called by its parts.
-  template <class Step>
-  auto entering(Step step) {
-    return detail::entering(weak_from_this(), std::move(step));
-  }
-  /// Returns the contender in the lock node, or null.
-  std::shared_ptr<Contender> contender() const noexcept { return contender_.lock(); }
-  /// Returns the data of the reader's znode that replaces a writer's znode at a downgrade.
-  std::string data_as_reader() const;
-  /// Returns whether `node`, the reply to a Get of the own name, describes the own znode.
-  bool is_own(const client::Reply& node) const;
-  Cohort* local() const noexcept { return local_.get(); }
-  /// REQUIRES: the lock node was granted.
-  ArrivalWatch& arrivals() noexcept { return holding_->arrivals; }
-  /// Returns whether the lease of the lock node's session is valid. If so, sets lease() for a
-  /// grant. Returns false if the lock node has no waiting contender.
-  bool lease_valid() { return lease_valid(fsm_.session()); }
-  OwnNodeWatch& own_watch() noexcept { return own_watch_; }
-  PredecessorWatches& predecessors() noexcept { return predecessors_; }
-  /// Records that the own znode was deleted, but not by this client.
-  void on_own_node_deleted();
-  /// Records that the path was recreated.
-  void on_path_recreated();
-  /// Sends the create: the CreateLimiter permits it.
-  void let_through();
-  void predecessor_watched(const std::string& node, const client::Reply& reply);
-  /// Records that the user has read the znode's name, and so can check the znode in a transaction.
-  void becomes_known_by_name() noexcept { holding_->known_by_name = true; }
-  /// Returns the lock node of this client that can be granted directly when this one is released.
-  /// Null if there is none, or if the successor has to wait for the watch event.
-  std::shared_ptr<LockNode> local_successor() const;
-  /// Records that the holder of the predecessor has released. REQUIRES: the predecessor is a znode
-  /// of this client and session.
-  void on_predecessor_released() noexcept;
-  /// Returns whether grants follow the sequence numbers: the rule is that of a mutex, without a
-  /// gate.
-  bool stands_by_number() const noexcept;
-  /// `which`: the index of the predecessor in waited_for().
-  void predecessor_event(std::size_t which, client::request::WatchEvent event);
-  const core::Few<std::string>& waited_for() const noexcept { return fsm_.watched(); }
-  /// Returns the path at which another client requests the release of this lock node.
-  std::string release_request_path() const;
-  /// Returns the name of a delay marker that may exist although no delay is to be left. It is
-  /// deleted with the znode, in one transaction. Empty if there is none.
-  const std::string& unwanted_delay_marker() const noexcept { return delays_->unwanted_marker; }
-  /// Returns unwanted_delay_marker() and clears it: the marker is deleted, or the caller deletes
-  /// it.
-  std::string take_unwanted_delay_marker();
-  /// Deletes the unwanted delay marker in the background, but not the znode.
-  void remove_unwanted_delay_marker(BackgroundWork::Id work = {});
-  void on_release_requested();
-  void on_release_forced();
-
  private:
   using Effect = core::AcquireEffect;
   using SiblingNode = NodeDeleter::SiblingNode;
 
+  // LockNodeParts and CreateLimiter::Waiter.
+  std::weak_ptr<LockNode> weak_self() noexcept override { return weak_from_this(); }
+  PathQueue& path_queue() const noexcept override { return *path_; }
+  core::Sequence sequence() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
+    return fsm_.sequence();
+  }
+  bool is_own(const client::Reply& node) const override ZKLOCK_REQUIRES(path_mutex);
+  bool is_mutex() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
+    return policy().rule.is_mutex() && !policy().gate;
+  }
+  void on_release_requested(bool force) override ZKLOCK_REQUIRES(path_mutex);
+  void on_predecessor_read(const std::string& node, const client::Reply& reply) override
+      ZKLOCK_REQUIRES(path_mutex);
+  void on_predecessor_event(std::size_t which, client::request::WatchEvent event) override
+      ZKLOCK_REQUIRES(path_mutex);
+  std::string attempt() const override ZKLOCK_REQUIRES(path_mutex) { return fsm_.attempt(); }
+  std::string data_as_reader() const override ZKLOCK_REQUIRES(path_mutex);
+  const std::string& unwanted_delay_marker() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
+    return delays_->unwanted_marker;
+  }
+  std::string take_unwanted_delay_marker() override ZKLOCK_REQUIRES(path_mutex);
+  void disarm_own_watch() noexcept override ZKLOCK_REQUIRES(path_mutex) { watches_.disarm_own(); }
+  void let_through() override ZKLOCK_REQUIRES(path_mutex);
+
+  EngineContext& core() const noexcept { return path_->core(); }
+  std::shared_ptr<LockNodeObserver> observer() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return observer_.lock();
+  }
+  bool is_granted() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return fsm_.state() == core::AcquireState::granted;
+  }
+  template <class Step>
+  auto entering(Step step) {
+    return detail::entering(weak_from_this(), std::move(step));
+  }
   template <class Step>
   auto on_reply(Step step);
-  void run(core::AcquireEffects effects);
-  void carry_out(const Effect& effect);
-  void create();
-  void ask_for_node();
-  void node_made();
-  void count();
-  void move(const std::string& attempt);
-  bool lease_valid(SessionId session);
-  core::CreatedAnswer answer_of(const client::Reply& created);
-  core::AcquireEffects inspected(const client::Reply& reply);
-  void check_own(SessionId session);
+  void run(core::AcquireEffects effects) ZKLOCK_REQUIRES(path_mutex);
+  void carry_out(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
+  void create() ZKLOCK_REQUIRES(path_mutex);
+  void ask_for_node() ZKLOCK_REQUIRES(path_mutex);
+  void node_made() ZKLOCK_REQUIRES(path_mutex);
+  void count() ZKLOCK_REQUIRES(path_mutex);
+  void move(const std::string& attempt) ZKLOCK_REQUIRES(path_mutex);
+  bool lease_valid(SessionId session) ZKLOCK_REQUIRES(path_mutex);
+  core::CreatedAnswer answer_of(const client::Reply& created) ZKLOCK_REQUIRES(path_mutex);
+  core::AcquireEffects inspected(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  void check_own(SessionId session) ZKLOCK_REQUIRES(path_mutex);
   /// Returns the status for the machine of a reply to a request that is bound to no session.
-  core::Status status_unbound(const client::Reply& reply);
-  core::Status status_for_own(const client::Reply& first, const client::Reply& get) const;
-  void make_path_anew();
-  void list(SessionId session);
-  core::AcquireEffects listed(const client::Reply& queue, const client::Reply& count);
-  std::string count_path() const;
-  void pause();
-  void mark(const Effect& effect);
-  void clear(const Effect& effect);
-  void delay();
-  void end_delay() noexcept;
+  core::Status status_unbound(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  core::Status status_for_own(const client::Reply& first, const client::Reply& get) const
+      ZKLOCK_REQUIRES(path_mutex);
+  void make_path_anew() ZKLOCK_REQUIRES(path_mutex);
+  void list(SessionId session) ZKLOCK_REQUIRES(path_mutex);
+  core::AcquireEffects listed(const client::Reply& queue, const client::Reply& count)
+      ZKLOCK_REQUIRES(path_mutex);
+  std::string count_path() const ZKLOCK_REQUIRES(path_mutex);
+  void watch_predecessor(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
+  void pause() ZKLOCK_REQUIRES(path_mutex);
+  void mark(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
+  void clear(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
+  void delay() ZKLOCK_REQUIRES(path_mutex);
+  void end_delay() noexcept ZKLOCK_REQUIRES(path_mutex);
   client::RequestId submit(client::Operation operation, SessionId session,
-                           client::ReplyHandler handler);
-  void grant();
-  void fail(Errc error, const std::string& cause);
-  void machine_ended();
-  void notify_position();
-  void node_is_lost();
-  bool goes_by_number() const noexcept;
-  NodeDeleter::Manner manner_of_release();
-  NodeDeleter::Manner deletion(Manner manner);
+                           client::ReplyHandler handler) ZKLOCK_REQUIRES(path_mutex);
+  void grant() ZKLOCK_REQUIRES(path_mutex);
+  void fail(Errc error, const std::string& cause) ZKLOCK_REQUIRES(path_mutex);
+  void machine_ended() ZKLOCK_REQUIRES(path_mutex);
+  void notify_position() ZKLOCK_REQUIRES(path_mutex);
+  void notify_loss(LossCause cause) ZKLOCK_REQUIRES(path_mutex);
+  core::Duration held_for() const ZKLOCK_REQUIRES(path_mutex) {
+    return core().scheduler().now() - holding_->since;
+  }
+  bool goes_by_number() const noexcept ZKLOCK_REQUIRES(path_mutex);
+  NodeDeleter::Manner deletion(Manner manner) const ZKLOCK_REQUIRES(path_mutex);
   void remove_node(SessionId session, const std::string& name, std::vector<SiblingNode> siblings,
                    NodeDeleter::Manner manner, BackgroundWork::Id work,
-                   std::function<void()> gone = {});
+                   std::function<void()> gone = {}) ZKLOCK_REQUIRES(path_mutex);
   /// Returns the znodes that the caller must delete with its znode, and forgets them.
-  std::vector<SiblingNode> take_siblings();
+  std::vector<SiblingNode> take_siblings() ZKLOCK_REQUIRES(path_mutex);
 
   struct Delays {
     std::string unwanted_marker;
@@ -232,41 +242,46 @@ class LockNode final : public LeaseObserver, public std::enable_shared_from_this
   };
   /// State needed after the grant. Allocated at the grant, to keep waiting lock nodes small.
   struct Holding {
-    explicit Holding(LockNode& lock_node)
-        : release_request(lock_node), arrivals(lock_node), downgrade(lock_node) {}
+    explicit Holding(LockNodeParts& lock_node) : downgrade(lock_node) {}
 
-    ReleaseRequestWatch release_request;
-    ArrivalWatch arrivals;
     Downgrade downgrade;
     core::Instant since{};
-    std::optional<bool> awaited;        ///< the result of may_be_awaited()
     std::vector<std::string> siblings;  ///< paths of znodes, see delete_with_node()
     bool known_by_name = false;         ///< by the user of any of its holds
   };
-  bool reads_on() const noexcept { return holding_ && holding_->downgrade.reads(); }
-  bool name_in_doubt() const noexcept { return holding_ && holding_->downgrade.in_doubt(); }
-  bool name_settled() const noexcept { return !holding_ || holding_->downgrade.settled(); }
+  bool reads_on() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return holding_ && holding_->downgrade.reads();
+  }
+  bool name_in_doubt() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return holding_ && holding_->downgrade.in_doubt();
+  }
+  bool name_settled() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return !holding_ || holding_->downgrade.settled();
+  }
 
-  const std::shared_ptr<PathLock> path_lock_;
+  const std::shared_ptr<PathQueue> path_;
   const Requester requester_;
-  const std::shared_ptr<Cohort> local_;  ///< null: the lock node is not shared
 
-  // guarded by the path's mutex
-  std::weak_ptr<Contender> contender_;
-  core::AcquireFsm fsm_;
-  BackgroundWork::Id work_{};      ///< from leave() until the machine has ended
-  bool let_through_ = false;       ///< let through by the CreateLimiter, not passed yet
-  bool had_node_ = false;          ///< a znode was created: a server was reached
-  client::RequestId create_id_{};  ///< create, or another request bound to no session
-  client::RequestId count_id_{};
-  client::RequestId list_id_{};
-  core::Lazy<Delays> delays_;
-  PredecessorWatches predecessors_;
-  OwnNodeWatch own_watch_{*this};
-  std::unique_ptr<Holding> holding_;    ///< null before the grant
-  std::int64_t queued_ms_ = 0;          ///< ctime of its first znode, in ms
-  core::Instant wanted_since_{};        ///< when the znode was request, then requested
-  std::shared_ptr<core::Lease> lease_;  ///< the lease of the grant
+  std::weak_ptr<LockNodeObserver> observer_ ZKLOCK_GUARDED_BY(path_mutex);
+  core::AcquireFsm fsm_ ZKLOCK_GUARDED_BY(path_mutex);
+  BackgroundWork::Id work_
+      ZKLOCK_GUARDED_BY(path_mutex){};  ///< from leave() until the machine has ended
+  bool let_through_ ZKLOCK_GUARDED_BY(path_mutex) =
+      false;  ///< let through by the CreateLimiter, not passed yet
+  bool had_node_ ZKLOCK_GUARDED_BY(path_mutex) =
+      false;  ///< a znode was created: a server was reached
+  bool hold_has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< or ended without a hold
+  client::RequestId create_id_
+      ZKLOCK_GUARDED_BY(path_mutex){};  ///< create, or another request bound to no session
+  client::RequestId count_id_ ZKLOCK_GUARDED_BY(path_mutex){};
+  client::RequestId list_id_ ZKLOCK_GUARDED_BY(path_mutex){};
+  core::Lazy<Delays> delays_ ZKLOCK_GUARDED_BY(path_mutex);
+  NodeWatches watches_ ZKLOCK_GUARDED_BY(path_mutex){*this};
+  std::unique_ptr<Holding> holding_ ZKLOCK_GUARDED_BY(path_mutex);  ///< null before the grant
+  std::int64_t queued_ms_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< ctime of its first znode, in ms
+  core::Instant wanted_since_
+      ZKLOCK_GUARDED_BY(path_mutex){};  ///< when the znode was requested first
+  std::shared_ptr<core::Lease> lease_ ZKLOCK_GUARDED_BY(path_mutex);  ///< the lease of the grant
 };
 
 }  // namespace zklock::detail

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 The lock delay of a lock node: its own marker, and the
-// markers of lost holds; see core/lock_delay.h.
+// SPDX-License-Identifier: Apache-2.0
+// The lock delay of a lock node: its own marker, and the markers of lost holds; see
+// core/lock_delay.h.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -14,37 +15,39 @@ namespace request = client::request;
 namespace {
 
 // The write takes effect only while the own znode exists.
-request::Transaction while_queued(const LockNode& lock_node, request::Write write) {
-  return {lock_node.path_lock().path().child(lock_node.own_name()), {std::move(write)}};
+request::Transaction while_queued(const LockNode& lock_node, request::Write write)
+    ZKLOCK_REQUIRES(path_mutex) {
+  return {lock_node.path_context().path().child(lock_node.own_name()), {std::move(write)}};
 }
 
 }  // namespace
 
 void LockNode::mark(const Effect& effect) {
   // The data show people which contender left the marker.
-  request::write::Create marker{path_lock_->path().child(effect.text),
+  request::write::Create marker{path_->path().child(effect.text),
                                 core().identify(requester_).encode()};
-  client::submit_then_get(
-      core().coordinator(), while_queued(*this, std::move(marker)),
-      path_lock_->path().child(own_name()), effect.session,
-      entering([](LockNode& p, const client::Reply& made, const client::Reply& get) {
-        // If the ACL forbids the read, the name alone decides.
-        const bool unreadable = get.status == core::Status::no_auth;
-        const auto status = unreadable ? made.status : p.status_for_own(made, get);
-        p.run(p.fsm_.marked(status, p.lease_valid(), made.detail));
-      }));
+  client::submit_then_get(core().coordinator(), while_queued(*this, std::move(marker)),
+                          path_->path().child(own_name()), effect.session,
+                          entering([](LockNode& p, const client::Reply& made,
+                                      const client::Reply& get) ZKLOCK_REQUIRES(path_mutex) {
+                            // If the ACL forbids the read, the name alone decides.
+                            const bool unreadable = get.status == core::Status::no_auth;
+                            const auto status =
+                                unreadable ? made.status : p.status_for_own(made, get);
+                            p.run(p.fsm_.on_marked(status, p.lease_valid(), made.detail));
+                          }));
 }
 
 void LockNode::cancel_lock_delay() {
   if (!fsm_.leaves_delay()) return;
   std::string& unwanted = delays_.write().unwanted_marker;  // first: this may throw
-  unwanted = fsm_.unmark();
+  unwanted = fsm_.take_delay_marker();
 }
 
 // The name is kept: a release before this delete has ended must delete the marker too.
 void LockNode::remove_unwanted_delay_marker(BackgroundWork::Id work) {
   if (unwanted_delay_marker().empty()) return;
-  core().remove(fsm_.session(), path_lock_->path().child(unwanted_delay_marker()), work);
+  core().remove(fsm_.session(), path_->path().child(unwanted_delay_marker()), work);
 }
 
 std::string LockNode::take_unwanted_delay_marker() {
@@ -53,11 +56,11 @@ std::string LockNode::take_unwanted_delay_marker() {
 }
 
 void LockNode::clear(const Effect& effect) {
-  const std::string marker = path_lock_->path().child(effect.text);
+  const std::string marker = path_->path().child(effect.text);
   submit(while_queued(*this, request::write::Remove{marker}), effect.session,
-         entering([marker](LockNode& p, const client::Reply& r) {
+         entering([marker](LockNode& p, const client::Reply& r) ZKLOCK_REQUIRES(path_mutex) {
            if (r.status == core::Status::ok) p.core().delay_marker_clock().forget(marker);
-           p.run(p.fsm_.cleared(r.status, r.detail));
+           p.run(p.fsm_.on_cleared(r.status, r.detail));
          }));
 }
 
@@ -66,16 +69,17 @@ void LockNode::delay() {
   const core::Instant now = core().scheduler().now();
   core::Instant due = now;
   for (const core::DelayMarker& orphan : fsm_.orphans()) {
-    const std::string marker = path_lock_->path().child(orphan.name);
+    const std::string marker = path_->path().child(orphan.name);
     due = std::max(due, core().delay_marker_clock().first_seen(marker, now) + orphan.length);
   }
-  if (due <= now) return run(fsm_.delay_over());
-  if (!policy().wait) return run(fsm_.delay_lasts());
+  if (due <= now) return run(fsm_.on_delay_over());
+  if (!policy().wait) return run(fsm_.on_delay_lasts());
   Delays& delays = delays_.write();
-  delays.timer = core().scheduler().at(due, entering([round = ++delays.rounds](LockNode& p) {
-                                         // A cancelled timer may already have begun to run.
-                                         if (round == p.delays_->rounds) p.run(p.fsm_.delay_over());
-                                       }));
+  delays.timer = core().scheduler().at(
+      due, entering([round = ++delays.rounds](LockNode& p) ZKLOCK_REQUIRES(path_mutex) {
+        // A cancelled timer may already have begun to run.
+        if (round == p.delays_->rounds) p.run(p.fsm_.on_delay_over());
+      }));
 }
 
 void LockNode::end_delay() noexcept {

@@ -9,10 +9,10 @@
 
 namespace zklock::detail {
 
-std::shared_ptr<PendingAcquire> PendingAcquire::start(const std::shared_ptr<PathLock>& path_lock,
+std::shared_ptr<PendingAcquire> PendingAcquire::start(const std::shared_ptr<PathContext>& path,
                                                       AcquireRequest request,
                                                       const std::stop_token& stop) {
-  auto call = std::make_shared<PendingAcquire>(path_lock, request);
+  auto call = std::make_shared<PendingAcquire>(path, request);
   if (stop.stop_requested()) {
     call->leave_waiting(State::abandoned);
     call->finish({});
@@ -20,19 +20,19 @@ std::shared_ptr<PendingAcquire> PendingAcquire::start(const std::shared_ptr<Path
   }
   if (stop.stop_possible()) call->on_stop_.emplace(stop, Cancel{call});
   try {
-    path_lock->acquire(call, std::move(request));
+    path->acquire(call, std::move(request));
   } catch (...) {
     if (call->leave_waiting(State::completed)) throw;  // otherwise a stop has called `done`
   }
   return call;
 }
 
-PendingAcquire::PendingAcquire(std::shared_ptr<PathLock> path_lock, AcquireRequest& request)
-    : path_lock_(std::move(path_lock)),
+PendingAcquire::PendingAcquire(std::shared_ptr<PathContext> path, AcquireRequest& request)
+    : path_(std::move(path)),
       owner_(request.owner),
       kind_(request.kind),
-      began_(path_lock_->core().scheduler().now()),
-      nodes_made_before_(path_lock_->nodes_made()),
+      began_(path_->core().scheduler().now()),
+      nodes_made_before_(path_->nodes_made()),
       waits_(!request.deadline.has_passed(began_)),
       blocks_(request.blocks),
       on_behalf_(request.on_behalf.get()),
@@ -48,11 +48,11 @@ bool PendingAcquire::leave_waiting(State next) noexcept {
 }
 
 void PendingAcquire::cancel() noexcept {
-  if (!path_lock_->core().forked()) abandon({});
+  if (!path_->core().forked()) abandon({});
 }
 
 void PendingAcquire::expire() noexcept {
-  if (path_lock_->core().forked() || has_ended()) return;
+  if (path_->core().forked() || has_ended()) return;
   AcquireOutcome outcome;
   try {
     outcome = timed_out();
@@ -62,10 +62,10 @@ void PendingAcquire::expire() noexcept {
 }
 
 AcquireOutcome PendingAcquire::timed_out() const {
-  EngineContext& core = path_lock_->core();
+  EngineContext& core = path_->core();
   const core::Instant now = core.scheduler().now();
   const bool met_servers =
-      core.keeper().is_connected() || path_lock_->nodes_made() != nodes_made_before_;
+      core.keeper().is_connected() || path_->nodes_made() != nodes_made_before_;
   // A call that joined a single attempt can end before its own deadline: that is an error.
   const bool by_deadline = !joined_attempt_ || deadline_.has_passed(now);
   if (waits_ && by_deadline && met_servers) return {};
@@ -73,12 +73,12 @@ AcquireOutcome PendingAcquire::timed_out() const {
   std::string cause = "no server answered within " + std::to_string(waited.count()) + " ms";
   const std::string trouble = core.coordinator().trouble();
   if (!trouble.empty()) cause += " (" + trouble + ")";
-  return {.error = Error(Errc::not_connected, "lock", path_lock_->path().str(), cause)};
+  return {.error = Error(Errc::not_connected, "lock", path_->path().str(), cause)};
 }
 
 void PendingAcquire::abandon(AcquireOutcome outcome) noexcept {
   if (!leave_waiting(State::abandoned)) return;
-  path_lock_->sweep_soon(owner_);  // first: before the caller's next single attempt
+  path_->sweep_soon(owner_);  // first: before the caller's next single attempt
   finish(std::move(outcome));
 }
 
@@ -87,12 +87,12 @@ void PendingAcquire::finish(AcquireOutcome outcome) noexcept {
     const auto done = std::exchange(done_, nullptr);
     done(std::move(outcome));
   } catch (const std::exception& e) {  // no thread or memory
-    path_lock_->core().warn("lock " + path_lock_->path().str() + ": " + e.what());
+    path_->warn(e.what());
   }
 }
 
 void PendingAcquire::arm(bool waits) {
-  EngineContext& core = path_lock_->core();
+  EngineContext& core = path_->core();
   disarm();
   joined_attempt_ = waits_ && !waits;
   // A single attempt waits for an unreachable server for at most the connection timeout.
@@ -104,13 +104,13 @@ void PendingAcquire::arm(bool waits) {
 }
 
 void PendingAcquire::disarm() noexcept {
-  path_lock_->core().scheduler().cancel(std::exchange(timer_, {}));
+  path_->core().scheduler().cancel(std::exchange(timer_, {}));
 }
 
 // The task is queued first: without memory for it, the call has not ended.
 bool PendingAcquire::complete(AcquireOutcome outcome) {
   if (has_ended()) return false;
-  path_lock_->later([call = shared_from_this(), outcome = std::move(outcome)] {
+  path_->after_unlock([call = shared_from_this(), outcome = std::move(outcome)] {
     if (call->state_ == State::completed) call->finish(outcome);
   });
   disarm();

@@ -12,7 +12,7 @@
 #include "zklock/acquire_options.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/core/lazy.h"
-#include "zklock/engine/path_lock.h"
+#include "zklock/engine/path_context.h"
 
 namespace zklock::detail {
 
@@ -21,8 +21,8 @@ namespace zklock::detail {
 ///
 /// | state     | event                                             | next                        |
 /// |-----------|---------------------------------------------------|-----------------------------|
-/// | waiting   | grant or error, within a Section of the path lock | completed: `done` is called |
-/// |           |                                                   | when that Section has ended |
+/// | waiting   | grant or error, under the mutex of the path       | completed: `done` is called |
+/// |           |                                                   | when that Lock has ended    |
 /// | waiting   | stop, deadline                                    | abandoned: `done` is called |
 /// |           |                                                   | at once                     |
 /// | completed | stop, deadline                                    | completed                   |
@@ -37,9 +37,9 @@ namespace zklock::detail {
 class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
  public:
   /// Begins a call; see PathLock::acquire(). A stop request ends the call.
-  static std::shared_ptr<PendingAcquire> start(const std::shared_ptr<PathLock>& path_lock,
+  static std::shared_ptr<PendingAcquire> start(const std::shared_ptr<PathContext>& path,
                                                AcquireRequest request, const std::stop_token& stop);
-  PendingAcquire(std::shared_ptr<PathLock> path_lock, AcquireRequest& request);
+  PendingAcquire(std::shared_ptr<PathContext> path, AcquireRequest& request);
   PendingAcquire(const PendingAcquire&) = delete;
   PendingAcquire& operator=(const PendingAcquire&) = delete;
   ~PendingAcquire();
@@ -55,7 +55,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   Deadline deadline() const noexcept { return waits_ ? deadline_ : Deadline::never(); }
   /// Returns how long a blocked thread spins (yielding) before it sleeps.
   std::chrono::microseconds spin_before_block() const noexcept {
-    return path_lock_->core().settings().spin_before_block;
+    return path_->core().settings().spin_before_block;
   }
 
   /// Settings of the hold; also of the contender, if the call creates it.
@@ -75,14 +75,14 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   bool is_endless() const noexcept { return deadline_.is_never(); }
 
   /// Sets the timer of the deadline anew. `waits`: its contender is not a single attempt. REQUIRES:
-  /// within a Section, or no other thread knows the call.
-  void arm(bool waits);
+  /// a Lock of the monitor, or no other thread knows the call.
+  void arm(bool waits) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS;
   bool waits() const noexcept { return waits_; }
   /// Cancels the timer. REQUIRES: as for arm().
-  void disarm() noexcept;
-  /// Ends the call; `done` is called after the Section. Returns false if the call had ended before;
-  /// then this outcome is dropped. REQUIRES: within a Section.
-  bool complete(AcquireOutcome outcome);
+  void disarm() noexcept ZKLOCK_NO_THREAD_SAFETY_ANALYSIS;
+  /// Ends the call; `done` is called after the Lock. Returns false if the call had ended before;
+  /// then this outcome is dropped. REQUIRES: a Lock of the monitor.
+  bool complete(AcquireOutcome outcome) ZKLOCK_REQUIRES(path_mutex);
 
  private:
   enum class State { waiting, completed, abandoned };
@@ -99,7 +99,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   void abandon(AcquireOutcome outcome) noexcept;
   void finish(AcquireOutcome outcome) noexcept;
 
-  const std::shared_ptr<PathLock> path_lock_;
+  const std::shared_ptr<PathContext> path_;
   const Owner owner_;
   const core::CountKind kind_;
   const core::Instant began_;
@@ -114,7 +114,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   std::atomic<bool> joined_attempt_ = false;  ///< the contender is a single attempt
   std::optional<std::stop_callback<Cancel>> on_stop_;
 
-  client::TimerId timer_{};  ///< guarded by the path's mutex
+  client::TimerId timer_ ZKLOCK_GUARDED_BY(path_mutex){};
 };
 
 }  // namespace zklock::detail

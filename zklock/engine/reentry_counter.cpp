@@ -4,8 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "zklock/engine/contender.h"
-
 namespace zklock::detail {
 
 namespace {
@@ -31,20 +29,20 @@ bool ReentryCounter::is_here() const noexcept {
   return thread_.load(std::memory_order_relaxed) == number_of_this;
 }
 
-void ReentryCounter::begin(std::shared_ptr<const Contender> contender) noexcept {
+void ReentryCounter::begin(std::shared_ptr<const Grant> grant) noexcept {
   std::uint64_t nobody = 0;
   if (is_here()) {
-    if (contender_ == contender) return;
+    if (grant_ == grant) return;
   } else if (!thread_.compare_exchange_strong(nobody, number_this_thread(),
                                               std::memory_order_acquire)) {
     return;
   }
-  contender_ = std::move(contender);
+  grant_ = std::move(grant);
   count_ = 0;
 }
 
 bool ReentryCounter::enter() noexcept {
-  if (!is_here() || !contender_->grant().holds()) return false;
+  if (!is_here() || !grant_->holds()) return false;
   ++count_;
   return true;
 }
@@ -60,7 +58,7 @@ void ReentryCounter::end() noexcept {
 }
 
 void ReentryCounter::clear() noexcept {
-  contender_.reset();
+  grant_.reset();
   count_ = 0;
   thread_.store(0, std::memory_order_release);
 }

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <memory>
 
-namespace zklock::detail {
+#include "zklock/engine/grant.h"
 
-class Contender;
+namespace zklock::detail {
 
 /// The thread that holds a path's lock by lock(), and the number of its nested lock() calls. Only
 /// that thread reads and writes the count. So a nested call needs no mutex and no search in the map
@@ -34,9 +34,9 @@ class ReentryCounter {
   ReentryCounter(const ReentryCounter&) = delete;
   ReentryCounter& operator=(const ReentryCounter&) = delete;
 
-  /// Records that the calling thread has got a count of `contender` by lock(). Does nothing while
+  /// Records that the calling thread has got a count of the hold `grant` by lock(). Does nothing while
   /// another thread uses this object.
-  void begin(std::shared_ptr<const Contender> contender) noexcept;
+  void begin(std::shared_ptr<const Grant> grant) noexcept;
   /// Adds a nested count and returns true, if the calling thread uses this object and its hold is
   /// valid. Otherwise returns false.
   bool enter() noexcept;
@@ -54,7 +54,7 @@ class ReentryCounter {
 
   std::atomic<std::uint64_t> thread_{0};  ///< number of the thread; 0: none
   // used by that thread only
-  std::shared_ptr<const Contender> contender_;
+  std::shared_ptr<const Grant> grant_;
   int count_ = 0;
 };
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/engine/callback/blocking_call.h"
 
 namespace zklock::detail {
@@ -21,31 +21,36 @@ class Round {
   explicit Round(std::size_t requests) : replies_(requests), missing_(requests) {}
 
   void arrived(std::size_t i, client::Reply reply) {
-    const std::lock_guard guard(mutex_);
-    if (over_) return;
-    replies_[i] = std::move(reply);
-    if (--missing_ > 0) return;
-    over_ = true;
+    {
+      const client::MutexLock guard(mutex_);
+      if (over_) return;
+      replies_[i] = std::move(reply);
+      if (--missing_ > 0) return;
+      over_ = true;
+    }
     done_.set(true);
   }
   void time_is_up() {
-    const std::lock_guard guard(mutex_);
-    if (!std::exchange(over_, true)) done_.set(false);
+    {
+      const client::MutexLock guard(mutex_);
+      if (std::exchange(over_, true)) return;
+    }
+    done_.set(false);
   }
   /// Blocks until the end of the round, and returns the replies; nothing if the time was up. An
   /// interruption point.
   std::optional<std::vector<client::Reply>> wait() {
     if (!done_.wait()) return std::nullopt;
+    const client::MutexLock guard(mutex_);
     return std::move(replies_);
   }
 
  private:
   BlockingCall<bool> done_;
-  std::mutex mutex_;
-  // guarded by mutex_; after the end of the round, only the waiting thread uses replies_
-  std::vector<client::Reply> replies_;
-  std::size_t missing_;
-  bool over_ = false;
+  client::Mutex mutex_;
+  std::vector<client::Reply> replies_ ZKLOCK_GUARDED_BY(mutex_);
+  std::size_t missing_ ZKLOCK_GUARDED_BY(mutex_);
+  bool over_ ZKLOCK_GUARDED_BY(mutex_) = false;
 };
 
 /// Cancels the timer and the requests when round_trip() returns or throws.

@@ -2,10 +2,9 @@
 #include "zklock/engine/sequence_hint.h"
 
 #include <chrono>
-#include <exception>
 #include <utility>
 
-#include "zklock/engine/path_lock.h"
+#include "zklock/engine/path_context.h"
 
 namespace zklock::detail {
 
@@ -19,87 +18,76 @@ constexpr std::chrono::minutes pause_after_refusal{1};
 
 }  // namespace
 
-void SequenceHint::granted(core::Sequence number, core::Instant now) noexcept {
+void SequenceHint::granted(core::Sequence number, core::Instant now) {
   const core::Sequence before = std::exchange(granted_, number);
   const bool is_soon = now - std::exchange(granted_at_, now) < longest_rest;
   in_a_row_ = is_soon && number.value == before.value + 1 ? in_a_row_ + 1 : 0;
-  if (in_a_row_ == 0 || !path_lock_.is_used() || now < not_before_) return;
+  if (in_a_row_ == 0 || !path_.is_used() || now < not_before_) return;
   const bool is_asked = watch_ != client::RequestId{};
-  if (is_asked && connection_ == path_lock_.core().keeper().connection()) return;
+  if (is_asked && connection_ == path_.core().keeper().connection()) return;
   end();
-  try {
-    if (watch()) look_again(now + longest_rest);
-  } catch (const std::exception&) {  // no memory: no watch
-    end();
-  }
+  if (watch()) look_again(now + longest_rest);
 }
 
-template <class Step>
-auto SequenceHint::within_section(Step step) {
-  return [weak = path_lock_.weak_from_this(), step](const auto&... news) {
-    const auto path_lock = weak.lock();
-    if (!path_lock) return;
-    const PathLock::Section section(*path_lock);
-    step(news...);
-  };
-}
-
-/// Returns within_section(), but the callback does nothing after its watch has ended.
+/// Returns a callback under the mutex that does nothing after its watch has ended.
 template <class Step>
 auto SequenceHint::of_this_round(Step step) {
-  return within_section([this, round = round_, step](const auto&... news) {
-    if (round == round_) step(news...);
-  });
+  return under_lock(path_.weak_from_this(), path_,
+                    [this, round = round_, step](const auto&... news) ZKLOCK_REQUIRES(path_mutex) {
+                      if (round == round_) step(news...);
+                    });
 }
 
 std::function<void()> SequenceHint::release_node(core::Sequence number, FencingToken token) {
   last_ = {number, token};
   if (watch_ == client::RequestId{}) return {};
-  return within_section([this, token] {
+  return under_lock(path_.weak_from_this(), path_, [this, token]() ZKLOCK_REQUIRES(path_mutex) {
     if (last_ && last_->token == token) last_->gone = true;
   });
 }
 
 bool SequenceHint::watch() {
-  if (++path_lock_.core().watched_paths() > most_watched_paths) {
-    --path_lock_.core().watched_paths();
+  if (++path_.core().watched_paths() > most_watched_paths) {
+    --path_.core().watched_paths();
     return false;
   }
   is_counted_ = true;
-  connection_ = path_lock_.core().keeper().connection();
-  request::GetAndWatch watch{.path = path_lock_.path().str(), .on_event = {}};
-  watch.on_event = of_this_round([this](core::SessionId, request::WatchEvent) {
-    watch_ = {};
-    end();
-  });
-  watch_ = path_lock_.core().coordinator().submit(
-      {.operation = std::move(watch), .session = path_lock_.core().keeper().session()},
-      of_this_round([this](const client::Reply& reply) { answered(reply); }));
+  connection_ = path_.core().keeper().connection();
+  request::GetAndWatch watch{.path = path_.path().str(), .on_event = {}};
+  watch.on_event =
+      of_this_round([this](core::SessionId, request::WatchEvent) ZKLOCK_REQUIRES(path_mutex) {
+        watch_ = {};
+        end();
+      });
+  watch_ = path_.core().coordinator().submit(
+      {.operation = std::move(watch), .session = path_.core().keeper().session()},
+      of_this_round([this](const client::Reply& reply)
+                        ZKLOCK_REQUIRES(path_mutex) { answered(reply); }));
   return true;
 }
 
 void SequenceHint::look_again(core::Instant when) {
-  timer_ = path_lock_.core().scheduler().at(
-      when, of_this_round([this] {
-        const core::Instant over = granted_at_ + longest_rest;
-        path_lock_.core().scheduler().now() < over ? look_again(over) : end();
-      }));
+  timer_ = path_.core().scheduler().at(when, of_this_round([this]() ZKLOCK_REQUIRES(path_mutex) {
+                                         const core::Instant over = granted_at_ + longest_rest;
+                                         path_.core().scheduler().now() < over ? look_again(over)
+                                                                               : end();
+                                       }));
 }
 
 void SequenceHint::answered(const client::Reply& reply) {
   if (reply.status == core::Status::ok && !reply.mute) {
-    path_ = reply.token;
+    path_token_ = reply.token;
     return;
   }
   end();
   if (core::passes(reply.status)) return;
-  not_before_ = path_lock_.core().scheduler().now() + pause_after_refusal;
+  not_before_ = path_.core().scheduler().now() + pause_after_refusal;
 }
 
 bool SequenceHint::is_known() const noexcept {
   const bool is_armed =
-      path_ != FencingToken{} && connection_ == path_lock_.core().keeper().connection();
-  return is_armed && last_ && path_ < last_->token;
+      path_token_ != FencingToken{} && connection_ == path_.core().keeper().connection();
+  return is_armed && last_ && path_token_ < last_->token;
 }
 
 bool SequenceHint::has_come(core::Sequence number) const noexcept {
@@ -108,11 +96,11 @@ bool SequenceHint::has_come(core::Sequence number) const noexcept {
 
 void SequenceHint::end() noexcept {
   ++round_;
-  path_ = {};
-  if (std::exchange(is_counted_, false)) --path_lock_.core().watched_paths();
-  path_lock_.core().scheduler().cancel(std::exchange(timer_, {}));
+  path_token_ = {};
+  if (std::exchange(is_counted_, false)) --path_.core().watched_paths();
+  path_.core().scheduler().cancel(std::exchange(timer_, {}));
   const auto watch = std::exchange(watch_, {});
-  if (watch != client::RequestId{}) path_lock_.core().coordinator().unwatch(watch);
+  if (watch != client::RequestId{}) path_.core().coordinator().unwatch(watch);
 }
 
 }  // namespace zklock::detail

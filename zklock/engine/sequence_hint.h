@@ -8,11 +8,12 @@
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/core/znode_name.h"
+#include "zklock/engine/path_mutex.h"
 #include "zklock/fencing_token.h"
 
 namespace zklock::detail {
 
-class PathLock;
+class PathContext;
 
 /// Shows by sequence numbers alone that a new znode of this client is first in the queue. Suppose
 /// that this client held the lock by the znode with number k, and that znode is deleted. Then its
@@ -42,42 +43,41 @@ class PathLock;
 /// | all    | no grant for a second; the last public object  | off                                |
 /// |        | on the path is destroyed                       |                                    |
 ///
-/// Thread-safety: none. REQUIRES: within a Section of the path lock, which owns this object.
+/// Thread-safety: none. REQUIRES: a Lock of the monitor of the path, which owns this object.
 class SequenceHint {
  public:
   /// The limit for one client. It may use many paths, and the watches of a session are bounded. The
   /// waiting contenders need most of them.
   static constexpr int most_watched_paths = 500;
 
-  explicit SequenceHint(PathLock& path_lock) : path_lock_(path_lock) {}
+  explicit SequenceHint(PathContext& path) : path_(path) {}
   SequenceHint(const SequenceHint&) = delete;
   SequenceHint& operator=(const SequenceHint&) = delete;
 
   /// Records the grant of a znode with this number. REQUIRES: the contender holds exclusively, was
   /// granted in the order of arrival, and could have used its number instead of the count.
-  void granted(core::Sequence number, core::Instant now) noexcept;
+  void granted(core::Sequence number, core::Instant now) ZKLOCK_REQUIRES(path_mutex);
   /// Records that the granted znode is being deleted. Returns a callback, or an empty function. The
-  /// caller calls it without a Section when the ensemble has confirmed the delete.
-  [[nodiscard]] std::function<void()> release_node(core::Sequence number, FencingToken token);
+  /// caller calls it without a Lock when the ensemble has confirmed the delete.
+  [[nodiscard]] std::function<void()> release_node(core::Sequence number, FencingToken token)
+      ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether a new znode of this client will probably be first by its number.
-  bool may_come() const noexcept { return in_a_row_ > 0 && is_known(); }
+  bool may_come() const noexcept ZKLOCK_REQUIRES(path_mutex) { return in_a_row_ > 0 && is_known(); }
   /// Returns whether the new znode with this number is first. REQUIRES: the reply to its create has
   /// just arrived.
-  bool has_come(core::Sequence number) const noexcept;
+  bool has_come(core::Sequence number) const noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Forgets the last granted znode. In a new session, czxids may be lower than before.
-  void forget() noexcept { last_.reset(); }
+  void forget() noexcept ZKLOCK_REQUIRES(path_mutex) { last_.reset(); }
   /// Removes the watch.
-  void end() noexcept;
+  void end() noexcept ZKLOCK_REQUIRES(path_mutex);
 
  private:
   template <class Step>
-  auto within_section(Step step);
-  template <class Step>
-  auto of_this_round(Step step);
-  bool watch();
-  void look_again(core::Instant when);
-  void answered(const client::Reply& reply);
-  bool is_known() const noexcept;
+  auto of_this_round(Step step) ZKLOCK_REQUIRES(path_mutex);
+  bool watch() ZKLOCK_REQUIRES(path_mutex);
+  void look_again(core::Instant when) ZKLOCK_REQUIRES(path_mutex);
+  void answered(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  bool is_known() const noexcept ZKLOCK_REQUIRES(path_mutex);
 
   struct Last {
     core::Sequence number;
@@ -85,18 +85,21 @@ class SequenceHint {
     bool gone = false;
   };
 
-  PathLock& path_lock_;
-  std::optional<Last> last_;
-  core::Sequence granted_{-2};  ///< last granted; -2: none, not adjacent to any
-  int in_a_row_ = 0;            ///< adjacent grants in a row
-  core::Instant granted_at_{};
-  core::Instant not_before_{};  ///< earliest time of a new watch
-  bool is_counted_ = false;     ///< counted in the client's watched_paths()
-  client::RequestId watch_{};
-  client::TimerId timer_{};       ///< set while a watch exists
-  std::uint64_t round_ = 0;       ///< identifies the watch
-  std::uint64_t connection_ = 0;  ///< connection on which the watch was requested
-  FencingToken path_{};           ///< czxid of the path; 0: not armed
+  PathContext& path_;
+  std::optional<Last> last_ ZKLOCK_GUARDED_BY(path_mutex);
+  core::Sequence granted_ ZKLOCK_GUARDED_BY(path_mutex){
+      -2};                                          ///< last granted; -2: none, not adjacent to any
+  int in_a_row_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< adjacent grants in a row
+  core::Instant granted_at_ ZKLOCK_GUARDED_BY(path_mutex){};
+  core::Instant not_before_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< earliest time of a new watch
+  bool is_counted_ ZKLOCK_GUARDED_BY(path_mutex) =
+      false;  ///< counted in the client's watched_paths()
+  client::RequestId watch_ ZKLOCK_GUARDED_BY(path_mutex){};
+  client::TimerId timer_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< set while a watch exists
+  std::uint64_t round_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< identifies the watch
+  std::uint64_t connection_ ZKLOCK_GUARDED_BY(path_mutex) =
+      0;  ///< connection on which the watch was requested
+  FencingToken path_token_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< czxid of the path; 0: not armed
 };
 
 }  // namespace zklock::detail

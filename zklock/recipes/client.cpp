@@ -5,12 +5,12 @@
 #include <chrono>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include <spdlog/logger.h>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/client/threads/callback_threads.h"
 #include "zklock/client/threads/timer_thread.h"
 #include "zklock/client/zookeeper/make_coordinator.h"
@@ -52,7 +52,7 @@ ClientOptions with_defaults(std::string hosts) {
 class ListenerThreads {
  public:
   void add(const std::shared_ptr<client::CallbackThreads>& threads) {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     std::erase_if(all_, [](const auto& each) { return each.expired(); });
     all_.push_back(threads);
   }
@@ -71,18 +71,17 @@ class ListenerThreads {
 
  private:
   std::size_t size() noexcept {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     return all_.size();
   }
   // Returns null if the pool was destroyed, or removed from the list meanwhile.
   std::shared_ptr<client::CallbackThreads> at(std::size_t i) noexcept {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     return i < all_.size() ? all_[i].lock() : nullptr;
   }
 
-  std::mutex mutex_;
-  // guarded by mutex_
-  std::vector<std::weak_ptr<client::CallbackThreads>> all_;
+  client::Mutex mutex_;
+  std::vector<std::weak_ptr<client::CallbackThreads>> all_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
 detail::Ports open(const ClientOptions& options) {

@@ -30,7 +30,7 @@ TEST_P(Basics, LockFree_GrantsWithOneNodeAndHigherToken) {
     auto hold = acquire(*lock);
     EXPECT_TRUE(hold);
     EXPECT_EQ(hold.state(), HoldState::held);
-    EXPECT_FALSE(hold.lost().stop_requested());
+    EXPECT_FALSE(hold.loss_token().stop_requested());
     EXPECT_GT(hold.token(), last);
     ASSERT_TRUE(reaches_nodes(1));
     EXPECT_EQ(hold.node(), node_at(0));

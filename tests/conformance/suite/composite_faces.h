@@ -30,9 +30,9 @@ class CompositeGrant {
   std::string node(std::size_t ensemble = 0) const { return hold_[first + ensemble].node(); }
   bool holds_on(std::size_t ensemble) const { return static_cast<bool>(hold_[first + ensemble]); }
   HoldState state() const { return hold_.state(); }
-  std::stop_token lost() const { return hold_.lost(); }
-  std::stop_token release_requested(std::size_t ensemble) const {
-    return hold_[first + ensemble].release_requested();
+  std::stop_token loss_token() const { return hold_.loss_token(); }
+  std::stop_token release_request_token(std::size_t ensemble) const {
+    return hold_[first + ensemble].release_request_token();
   }
   LeaseClock::time_point valid_until() const { return hold_.valid_until(); }
   Owner owner() const { return hold_.owner(); }
@@ -97,9 +97,9 @@ struct MultiOf1Face : CompositeFace<MultiMutex, 0> {
   using Rival = MultiOf1Face;
   static constexpr const char* name = "MultiMutexOf1";
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
-                                    MutexOptions options = {}) {
+                                    const CohortOptions& options = {}) {
     return std::unique_ptr<Lock>(
-        new Lock{client, path, MultiMutex(client, {path}, std::move(options))});
+        new Lock{client, path, MultiMutex(client, {path}, options_of<ExclusiveOptions>(options))});
   }
 };
 
@@ -114,9 +114,10 @@ struct MultiOf3Face : CompositeFace<MultiMutex, 1> {
     return {path, path + "-1", path + "-2"};
   }
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
-                                    MutexOptions options = {}) {
-    return std::unique_ptr<Lock>(new Lock{
-        client, path, MultiMutex(client, {path + "-2", path, path + "-1"}, std::move(options))});
+                                    const CohortOptions& options = {}) {
+    return std::unique_ptr<Lock>(new Lock{client, path,
+                                          MultiMutex(client, {path + "-2", path, path + "-1"},
+                                                     options_of<ExclusiveOptions>(options))});
   }
 };
 
@@ -135,16 +136,11 @@ struct QuorumFace : CompositeFace<QuorumMutex, 0> {
   static constexpr std::chrono::milliseconds kPatient = std::chrono::hours(1);
 
   static std::unique_ptr<Lock> make(const std::vector<Client*>& clients, const std::string& path,
-                                    const MutexOptions& options = {}) {
-    return std::unique_ptr<Lock>(
-        new Lock{*clients.at(0), path,
-                 QuorumMutex({*clients.at(0), *clients.at(1), *clients.at(2)}, path,
-                             {.on_node_lost = options.on_node_lost,
-                              .ensemble_timeout = kPatient,
-                              .listener = options.listener,
-                              .max_hold = options.max_hold,
-                              .expiry_notice = options.expiry_notice,
-                              .lock_delay = options.lock_delay})});
+                                    const CohortOptions& options = {}) {
+    auto quorum = options_of<QuorumOptions>(options);
+    quorum.ensemble_timeout = kPatient;
+    const QuorumMutex::Clients all{*clients.at(0), *clients.at(1), *clients.at(2)};
+    return std::unique_ptr<Lock>(new Lock{*clients.at(0), path, QuorumMutex(all, path, quorum)});
   }
 };
 

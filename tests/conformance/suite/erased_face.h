@@ -45,13 +45,13 @@ struct Grant::Of final : Grant::Any {
     }
   }
   HoldState state() const override { return grant_.state(); }
-  std::stop_token lost() const override { return grant_.lost(); }
-  std::stop_token release_requested(std::size_t ensemble) const override {
-    if constexpr (requires { grant_.release_requested(ensemble); }) {
-      return grant_.release_requested(ensemble);
+  std::stop_token loss_token() const override { return grant_.loss_token(); }
+  std::stop_token release_request_token(std::size_t ensemble) const override {
+    if constexpr (requires { grant_.release_request_token(ensemble); }) {
+      return grant_.release_request_token(ensemble);
     } else {
       check_is_first(ensemble);
-      return grant_.release_requested();
+      return grant_.release_request_token();
     }
   }
   LeaseClock::time_point valid_until() const override { return grant_.valid_until(); }
@@ -150,7 +150,7 @@ class LockableOf final : public LockOf<F> {
 
 template <class F>
 std::unique_ptr<SuiteLock> make_lock(const std::vector<Client*>& clients, const std::string& path,
-                                     const MutexOptions& options) {
+                                     const CohortOptions& options) {
   std::unique_ptr<typename F::Lock> lock;
   if constexpr (F::on_ensembles) {
     lock = F::make(clients, path, options);
@@ -178,7 +178,7 @@ Face face_of() {
             .frees_all_by_loss = F::frees_all_by_loss,
             .leads = F::leads,
             .interrupts = F::interrupts,
-            .refuses_delay = F::refuses_delay,
+            .has_delay = F::has_delay,
             .delays = F::delays,
             .on_ensembles = F::on_ensembles,
             .has_lock = HasLockAndUnlock<F>,

@@ -28,7 +28,7 @@ class Events : public SuiteTest {
   Grant acquire_heard(SuiteLock& lock, AcquireOptions options = {}) {
     return heard_.granted(acquire(lock, std::move(options)));
   }
-  std::unique_ptr<SuiteLock> listened(MutexOptions options = {}) {
+  std::unique_ptr<SuiteLock> listened(CohortOptions options = {}) {
     options.listener = heard_.listener();
     return make(client_, options);
   }

@@ -27,7 +27,7 @@ struct Face {
   bool frees_all_by_loss;
   bool leads;
   bool interrupts;
-  bool refuses_delay;
+  bool has_delay;
   int delays;
   bool on_ensembles;
   bool has_lock;
@@ -36,7 +36,7 @@ struct Face {
   std::vector<std::string> paths;  // of the lock on kPath
   // Makes the lock for the clients of one process, which has one client for each ensemble.
   std::function<std::unique_ptr<SuiteLock>(const std::vector<Client*>&, const std::string& path,
-                                           const MutexOptions&)>
+                                           const CohortOptions&)>
       make;
 };
 

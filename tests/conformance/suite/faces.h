@@ -4,6 +4,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -57,24 +58,41 @@ struct UsualFace {
   static constexpr bool leads = false;
   // A waiting call is an interruption point of Boost.Thread.
   static constexpr bool interrupts = true;
-  // MutexOptions::lock_delay: whether it is refused, and how many delays add up after a loss.
-  static constexpr bool refuses_delay = false;
+  // ExclusiveOptions::lock_delay: whether there is one, and how many delays add up after a loss.
+  static constexpr bool has_delay = true;
   static constexpr int delays = 1;
-  // The events that MutexOptions::listener receives.
+  // The events that LockOptions::listener receives.
   static constexpr Hears hears = Hears::all;
   // The paths at which the lock creates znodes. Other locks queue at the first.
   static std::vector<std::string> paths(const std::string& path) { return {path}; }
 };
 
+// Returns the options of a class. Options that the class does not have are left out.
+template <class Options>
+Options options_of(const CohortOptions& all) {
+  Options options;
+  options.on_node_lost = all.on_node_lost;
+  options.listener = all.listener;
+  options.executor = all.executor;
+  options.max_hold = all.max_hold;
+  options.expiry_notice = all.expiry_notice;
+  if constexpr (requires { options.lock_delay; }) options.lock_delay = all.lock_delay;
+  return options;
+}
+
 // Common to all classes whose constructor takes client, path and options, and whose acquire takes
 // only AcquireOptions.
-template <class L>
+template <class L, class Options>
 struct PlainFace : UsualFace {
   using Lock = L;
   using Grant = Hold;
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
-                                    MutexOptions options = {}) {
-    return std::make_unique<Lock>(client, path, options);
+                                    const CohortOptions& options = {}) {
+    if constexpr (std::is_same_v<Options, CohortOptions>) {
+      return std::make_unique<Lock>(client, path, options);
+    } else {
+      return std::make_unique<Lock>(client, path, options_of<Options>(options));
+    }
   }
   static Hold acquire(Lock& lock, AcquireOptions options) {
     return lock.acquire(std::move(options));
@@ -89,15 +107,15 @@ struct PlainFace : UsualFace {
 };
 
 // Adds lock() and unlock().
-template <class L>
-struct LockableFace : PlainFace<L> {
+template <class L, class Options>
+struct LockableFace : PlainFace<L, Options> {
   static void lock(L& lock) { lock.lock(); }
   static bool lock_until(L& lock, Deadline deadline) { return lock.try_lock_until(deadline.at()); }
   static bool try_lock(L& lock) { return lock.try_lock(); }
   static void unlock(L& lock) { lock.unlock(); }
 };
 
-struct ReentrantMutexFace : LockableFace<ReentrantMutex> {
+struct ReentrantMutexFace : LockableFace<ReentrantMutex, CohortOptions> {
   using Rival = ReentrantMutexFace;
   static constexpr const char* name = "ReentrantMutex";
   static constexpr bool nests = true;
@@ -106,7 +124,7 @@ struct ReentrantMutexFace : LockableFace<ReentrantMutex> {
   static bool is_locked(const Lock& lock) { return lock.is_held_by_this_thread(); }
 };
 
-struct MutexFace : LockableFace<Mutex> {
+struct MutexFace : LockableFace<Mutex, CohortOptions> {
   using Rival = MutexFace;
   static constexpr const char* name = "Mutex";
   static constexpr bool nests = false;
@@ -115,7 +133,7 @@ struct MutexFace : LockableFace<Mutex> {
   static bool is_locked(const Lock& lock) { return lock.is_locked(); }
 };
 
-struct WriterFace : LockableFace<SharedMutex> {
+struct WriterFace : LockableFace<SharedMutex, ExclusiveOptions> {
   using Rival = WriterFace;
   static constexpr const char* name = "Writer";
   static constexpr bool nests = true;
@@ -124,7 +142,7 @@ struct WriterFace : LockableFace<SharedMutex> {
   static bool is_locked(const Lock& lock) { return lock.write_count() > 0; }
 };
 
-struct ReaderFace : PlainFace<SharedMutex> {
+struct ReaderFace : PlainFace<SharedMutex, ExclusiveOptions> {
   using Rival = WriterFace;
   static constexpr const char* name = "Reader";
   static constexpr bool nests = true;
@@ -150,7 +168,7 @@ struct ReaderFace : PlainFace<SharedMutex> {
   static bool is_locked(const Lock& lock) { return lock.read_count() > 0; }
 };
 
-struct PriorityMutexFace : LockableFace<PriorityMutex> {
+struct PriorityMutexFace : LockableFace<PriorityMutex, PriorityOptions> {
   using Rival = PriorityMutexFace;
   static constexpr const char* name = "PriorityMutex";
   static constexpr bool nests = true;
@@ -159,35 +177,31 @@ struct PriorityMutexFace : LockableFace<PriorityMutex> {
   // A contender waits with a znode at the gate. The znode that holds is created when it passes the
   // gate.
   static constexpr bool keeps_node = false;
-  static std::unique_ptr<Lock> make(Client& client, const std::string& path,
-                                    MutexOptions options = {}) {
-    return std::make_unique<Lock>(client, path, PriorityOptions{.mutex = std::move(options)});
-  }
   static bool is_locked(const Lock& lock) { return lock.is_held_by_this_thread(); }
 };
 
 // `wanted` is more than half of the permits, so two such acquires exclude each other.
 template <int wanted, int all>
-struct SemaphoreFace : PlainFace<Semaphore> {
+struct SemaphoreFace : PlainFace<Semaphore, LockOptions> {
   using Rival = SemaphoreFace;
   static constexpr bool nests = false;
   static constexpr bool shares = false;
-  // lock_delay is only for exclusive locks.
-  static constexpr bool refuses_delay = true;
+  // Only exclusive locks have one.
+  static constexpr bool has_delay = false;
   static_assert(2 * wanted > all);
 
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
-                                    MutexOptions options = {}) {
-    return std::make_unique<Semaphore>(client, path, all, options);
+                                    const CohortOptions& options = {}) {
+    return std::make_unique<Semaphore>(client, path, all, options_of<LockOptions>(options));
   }
   static Hold acquire(Lock& lock, AcquireOptions options) {
-    return lock.acquire(wanted, std::move(options));
+    return lock.acquire(std::move(options), wanted);
   }
   static std::future<Hold> async_acquire(Lock& lock, AcquireOptions options) {
-    return lock.async_acquire(wanted, std::move(options));
+    return lock.async_acquire(std::move(options), wanted);
   }
   static void async_acquire(Lock& lock, AcquireOptions options, AcquireHandler handler) {
-    lock.async_acquire(wanted, std::move(options), std::move(handler));
+    lock.async_acquire(std::move(options), wanted, std::move(handler));
   }
 };
 // The count is shared. The first contender writes that there is one permit.
@@ -196,8 +210,9 @@ struct SharedCountFace : SemaphoreFace<1, 1> {
   using Rival = SharedCountFace;
   static constexpr const char* name = "SemaphoreOfSharedCount";
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
-                                    MutexOptions options = {}) {
-    return std::make_unique<Semaphore>(client, path, SharedCount{.initial = 1}, options);
+                                    const CohortOptions& options = {}) {
+    return std::make_unique<Semaphore>(client, path, SharedCount{.initial = 1},
+                                       options_of<LockOptions>(options));
   }
 };
 struct OnePermitFace : SemaphoreFace<1, 1> {

@@ -120,7 +120,7 @@ TEST_P(SlowFlush, AfterEndOfMaxHold_LeavesNoNode) {
   const auto lock = make(client_, {.max_hold = 300ms});
   const auto hold = acquire(*lock);
   // The delete begins with the loss callbacks, which may run a moment after state() has changed.
-  ASSERT_TRUE(stage().comes_in_time([&] { return hold.lost().stop_requested(); }));
+  ASSERT_TRUE(stage().comes_in_time([&] { return hold.loss_token().stop_requested(); }));
   flush();
   expect_nothing_but("");
 }

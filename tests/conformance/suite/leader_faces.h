@@ -26,10 +26,10 @@ struct Waiting {
   std::atomic<bool> waits{true};
 };
 
-// One candidate of a LeaderLatch. An acquire is start() and await(); a release is close().
+// One candidate of a LeaderLatch. An acquire is start() and wait_until_leader(); a release is close().
 class LatchCandidate : public Waiting {
  public:
-  LatchCandidate(Client& client, const std::string& path, const MutexOptions& options)
+  LatchCandidate(Client& client, const std::string& path, const CohortOptions& options)
       : latch_(client, path, latch_options(options)) {
     if (!options.listener) return;
     const auto tell = [path, listener = options.listener](LockEvent::Kind kind) {
@@ -44,15 +44,15 @@ class LatchCandidate : public Waiting {
         latch_.add_listener(tell(LockEvent::Kind::acquired), tell(LockEvent::Kind::lost)));
   }
   void start() { latch_.start(); }
-  bool await(Deadline deadline, const std::stop_token& stop) {
-    return latch_.await(deadline, stop);
+  bool wait_until_leader(Deadline deadline, const std::stop_token& stop) {
+    return latch_.wait_until_leader(deadline, stop);
   }
   Leadership leadership() { return latch_.leadership(); }
   std::vector<Participant> participants() const { return latch_.participants(); }
   void close() { latch_.close(CloseMode::notify); }
 
  private:
-  static LatchOptions latch_options(const MutexOptions& options) {
+  static LatchOptions latch_options(const CohortOptions& options) {
     LatchOptions same;
     same.lock_delay = options.lock_delay;
     return same;
@@ -66,15 +66,15 @@ class LatchCandidate : public Waiting {
 // the leadership ends.
 class ElectionCandidate : public Waiting {
  public:
-  ElectionCandidate(Client& client, const std::string& path, const MutexOptions& options)
+  ElectionCandidate(Client& client, const std::string& path, const CohortOptions& options)
       : core_(detail::ClientCore::of(client)),
         path_(path),
         listener_(options.listener),
-        election_(client, path, [this](const Leadership& leadership) { lead(leadership); },
-                  {.auto_requeue = false, .lock_delay = options.lock_delay}) {}
-  void start() { election_.requeue(); }
-  // LeaderElection has no await(). The function notifies the waiting thread.
-  bool await(Deadline deadline, const std::stop_token& stop) {
+        election_(client, path, {.auto_requeue = false, .lock_delay = options.lock_delay},
+                  [this](const Leadership& leadership) { lead(leadership); }) {}
+  void start() { election_.start(); }
+  // LeaderElection has no wait_until_leader(). The function notifies the waiting thread.
+  bool wait_until_leader(Deadline deadline, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     for (;;) {
       if (elected_) return true;
@@ -96,7 +96,7 @@ class ElectionCandidate : public Waiting {
     elected_ = leadership;
     changed_.notify_all();
     tell(LockEvent::Kind::acquired, leadership);
-    changed_.wait(lock, leadership.ended(), [] { return false; });
+    changed_.wait(lock, leadership.end_token(), [] { return false; });
     tell(LockEvent::Kind::lost, leadership);
   }
   void tell(LockEvent::Kind kind, const Leadership& leadership) const {
@@ -134,8 +134,8 @@ class LeaderGrant {
   FencingToken token() const { return leadership_.token(); }
   std::string node() const { return leadership_.node(); }
   HoldState state() const { return leadership_.state(); }
-  std::stop_token lost() const { return leadership_.ended(); }
-  std::stop_token release_requested() const { return leadership_.release_requested(); }
+  std::stop_token loss_token() const { return leadership_.end_token(); }
+  std::stop_token release_request_token() const { return leadership_.release_request_token(); }
   LeaseClock::time_point valid_until() const { return leadership_.valid_until(); }
   GuardedTransaction guarded() const { return GuardedTransaction(leadership_); }
   void proclaim(const std::string& value) const { leadership_.proclaim(value); }
@@ -155,7 +155,7 @@ class Candidates {
   using Grant = LeaderGrant<TestCandidate>;
   using Handler = std::function<void(Grant, std::exception_ptr)>;
 
-  Candidates(Client& client, std::string path, MutexOptions options)
+  Candidates(Client& client, std::string path, CohortOptions options)
       : client_(client),
         path_(std::move(path)),
         options_(std::move(options)),
@@ -174,11 +174,11 @@ class Candidates {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  Grant acquire(const AcquireOptions& options) { return await(begin(), options); }
+  Grant acquire(const AcquireOptions& options) { return wait_until_leader(begin(), options); }
   // Runs the blocking call in a thread.
   std::future<Grant> async_acquire(AcquireOptions options) {
     std::packaged_task<Grant()> task([options = std::move(options), candidate = try_begin()] {
-      return await(candidate(), options);
+      return wait_until_leader(candidate(), options);
     });
     auto future = task.get_future();
     run(std::move(task));
@@ -189,7 +189,7 @@ class Candidates {
       Grant grant;
       std::exception_ptr error;
       try {
-        grant = await(candidate, options);
+        grant = wait_until_leader(candidate, options);
       } catch (...) {
         error = std::current_exception();
       }
@@ -220,10 +220,10 @@ class Candidates {
       };
     }
   }
-  static Grant await(const std::shared_ptr<TestCandidate>& candidate,
-                     const AcquireOptions& options) {
+  static Grant wait_until_leader(const std::shared_ptr<TestCandidate>& candidate,
+                                 const AcquireOptions& options) {
     try {
-      if (candidate->await(options.deadline, options.stop)) {
+      if (candidate->wait_until_leader(options.deadline, options.stop)) {
         candidate->waits = false;
         return Grant(candidate);
       }
@@ -242,7 +242,7 @@ class Candidates {
 
   Client& client_;
   const std::string path_;
-  const MutexOptions options_;
+  const CohortOptions options_;
   TestCandidate asker_;
   std::mutex mutex_;
   // guarded by mutex_
@@ -259,7 +259,7 @@ struct LeaderFace : UsualFace {
   static constexpr bool shares = false;
   static constexpr bool named = false;  // a candidate takes no owner
   // A candidate contends until it is closed, and retries after every transient error. Deadline,
-  // stop token and single attempt apply to await() only.
+  // stop token and single attempt apply to wait_until_leader() only.
   static constexpr bool calls = false;
   static constexpr bool fails_by_policy = false;
   static constexpr bool leads = true;
@@ -267,7 +267,7 @@ struct LeaderFace : UsualFace {
   static constexpr Hears hears = Hears::begin_and_end;
 
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
-                                    const MutexOptions& options = {}) {
+                                    const CohortOptions& options = {}) {
     return std::make_unique<Lock>(client, path, options);
   }
   static Grant acquire(Lock& lock, const AcquireOptions& options) { return lock.acquire(options); }

@@ -31,7 +31,7 @@ TEST_P(Loss, SessionExpiresWhileHeld_NotifiesOnceAndGrantsNext) {
   EXPECT_GT(next.token(), token);
   EXPECT_TRUE(becomes_lost(hold));
   EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
-  EXPECT_TRUE(hold.lost().stop_requested());
+  EXPECT_TRUE(hold.loss_token().stop_requested());
   EXPECT_TRUE(hold);  // the lost hold still has its count
   EXPECT_EQ(hold.token(), token);
   EXPECT_EQ(hold.valid_until(), LeaseClock::time_point::min());

@@ -111,10 +111,11 @@ INSTANTIATE_TEST_SUITE_P(, ReleaseRequest,
 
 TEST_P(ReleaseRequest, RequestedHolder_IsNotifiedAndMayRelease) {
   auto hold = acquire(*lock_);
-  EXPECT_FALSE(hold.release_requested().stop_requested());
+  EXPECT_FALSE(hold.release_request_token().stop_requested());
   auto asked = ask_all();
   for (std::size_t i = 0; i < operators_.size(); ++i) {
-    EXPECT_TRUE(stage().comes_in_time([&] { return hold.release_requested(i).stop_requested(); }));
+    EXPECT_TRUE(
+        stage().comes_in_time([&] { return hold.release_request_token(i).stop_requested(); }));
   }
   EXPECT_TRUE(heard_.exactly({"acquired", "release_requested"}, {"acquired"})) << heard_;
   EXPECT_EQ(hold.state(), HoldState::held);
@@ -143,7 +144,7 @@ TEST_P(ReleaseRequest, ForcedHolder_IsLostBeforeNextGrant) {
     EXPECT_TRUE(get(forced));
     const bool lost = i + 1 >= majority;
     EXPECT_EQ(hold.state(), lost ? HoldState::lost : HoldState::held);
-    EXPECT_EQ(hold.lost().stop_requested(), lost);
+    EXPECT_EQ(hold.loss_token().stop_requested(), lost);
   }
   EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
   EXPECT_TRUE(heard_.exactly({"acquired", "lost"}, {"acquired"})) << heard_;
@@ -186,16 +187,13 @@ class LockDelay : public SuiteTest {
   Client& other_ = connect();
 };
 INSTANTIATE_TEST_SUITE_P(, LockDelay,
-                         ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
+                         ::testing::ValuesIn(classes_on({Scene::servers, Scene::simulation},
+                                                        &Face::has_delay)),
                          pairing_name);
 
 TEST_P(LockDelay, HoldLost_DelaysNextGrant) {
   const bool leaves_one = face().delays > 0;
-  const MutexOptions delayed{.lock_delay = leaves_one ? kDelay : kForAges};
-  if (face().refuses_delay) {
-    EXPECT_EQ(error_of([&] { return make(client_, delayed); }), Errc::invalid_option);
-    return;
-  }
+  const CohortOptions delayed{.lock_delay = leaves_one ? kDelay : kForAges};
   const auto lock = make(client_, delayed);
   const auto others = make(other_);
   auto hold = acquire(*lock);
@@ -215,7 +213,6 @@ TEST_P(LockDelay, HoldLost_DelaysNextGrant) {
 }
 
 TEST_P(LockDelay, HolderReleased_NextIsGrantedWithoutDelay) {
-  if (face().refuses_delay) GTEST_SKIP() << "has none";
   const auto lock = make(client_, {.lock_delay = kForAges});
   const auto others = make(other_, {.lock_delay = kForAges});
   auto hold = acquire(*lock);

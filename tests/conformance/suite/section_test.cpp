@@ -37,7 +37,7 @@ class WithinSection : public BlockableTest {
     std::promise<void> returned;
     Thread thread;
     {
-      const PathLock::Section section(*engine_);
+      const detail::Monitor::Lock lock(engine_->monitor());
       thread = Thread([&] {
         call();
         returned.set_value();

@@ -40,7 +40,7 @@ std::string pairing_name(const ::testing::TestParamInfo<Pairing>& info);
 class Told {
  public:
   explicit Told(const Grant& hold)
-      : lost_(std::make_shared<std::atomic<int>>(0)), on_loss_(hold.lost(), Count{lost_}) {}
+      : lost_(std::make_shared<std::atomic<int>>(0)), on_loss_(hold.loss_token(), Count{lost_}) {}
   int lost() const { return *lost_; }
 
  private:
@@ -58,7 +58,7 @@ class Told {
 //   INSTANTIATE_TEST_SUITE_P(, TheSuite, ::testing::ValuesIn(every_class_on({...})), pairing_name);
 class SuiteTest : public ::testing::TestWithParam<Pairing> {
  protected:
-  static inline const MutexOptions kFail{.on_node_lost = OnNodeLost::fail};
+  static inline const CohortOptions kFail{.on_node_lost = OnNodeLost::fail};
 
   void TearDown() override;
 
@@ -67,11 +67,11 @@ class SuiteTest : public ::testing::TestWithParam<Pairing> {
   Client& connect(std::chrono::milliseconds session_timeout = Stage::kSessionTimeout) {
     return stage_->connect(session_timeout);
   }
-  std::unique_ptr<SuiteLock> make(Client& client, const MutexOptions& options = {}) {
+  std::unique_ptr<SuiteLock> make(Client& client, const CohortOptions& options = {}) {
     return make_at(kPath, client, options);
   }
   std::unique_ptr<SuiteLock> make_at(const std::string& path, Client& client,
-                                     const MutexOptions& options = {}) {
+                                     const CohortOptions& options = {}) {
     return face().make(stage_->clients_of(client), path, options);
   }
 

@@ -36,10 +36,10 @@ class Grant {
   std::string node(std::size_t ensemble = 0) const { return any_->node(ensemble); }
   bool holds_on(std::size_t ensemble) const { return any_->holds_on(ensemble); }
   HoldState state() const { return any_->state(); }
-  std::stop_token lost() const { return any_->lost(); }
+  std::stop_token loss_token() const { return any_->loss_token(); }
   // Stopped by a request on that ensemble.
-  std::stop_token release_requested(std::size_t ensemble = 0) const {
-    return any_->release_requested(ensemble);
+  std::stop_token release_request_token(std::size_t ensemble = 0) const {
+    return any_->release_request_token(ensemble);
   }
   LeaseClock::time_point valid_until() const { return any_->valid_until(); }
   // REQUIRES: Face::named.
@@ -64,8 +64,8 @@ class Grant {
     virtual std::string node(std::size_t ensemble) const = 0;
     virtual bool holds_on(std::size_t ensemble) const = 0;
     virtual HoldState state() const = 0;
-    virtual std::stop_token lost() const = 0;
-    virtual std::stop_token release_requested(std::size_t ensemble) const = 0;
+    virtual std::stop_token loss_token() const = 0;
+    virtual std::stop_token release_request_token(std::size_t ensemble) const = 0;
     virtual LeaseClock::time_point valid_until() const = 0;
     virtual Owner owner() const = 0;
     virtual GuardedTransaction guarded() const = 0;

@@ -136,7 +136,7 @@ TEST_P(Waits, StopAfterGrant_HoldIsRetained) {
   const auto hold = get(waiting);
   stop.request_stop();
   EXPECT_EQ(hold.state(), HoldState::held);
-  EXPECT_FALSE(hold.lost().stop_requested());
+  EXPECT_FALSE(hold.loss_token().stop_requested());
   EXPECT_TRUE(stage().exists(hold.node()));
 }
 

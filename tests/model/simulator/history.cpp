@@ -63,7 +63,7 @@ std::string to_text(const Event& event, Instant start) {
   if (event.token.zxid != 0) {
     text += " token " + std::to_string(event.token.zxid >> 32) + "/" +
             std::to_string(event.token.zxid & 0xffff'ffff);
-    if (event.token.turn != 0) text += "." + std::to_string(event.token.turn);
+    if (event.token.grant_index != 0) text += "." + std::to_string(event.token.grant_index);
   }
   if (event.number != 0) text += " number " + std::to_string(event.number);
   if (event.flag) text += " (!)";

@@ -41,7 +41,7 @@ class Leader::TestCandidate final : public detail::Candidate {
 
   // Does what the thread of a LeaderElection does.
   void lead(const std::shared_ptr<detail::LeadershipState>& leadership_state) {
-    if (leadership_state->over().stop_requested()) {
+    if (leadership_state->end_token().stop_requested()) {
       if (leadership_state->state() == HoldState::lost) had_no_turn(leadership_state->number());
       return finished(leadership_state->number(), false);
     }
@@ -54,7 +54,7 @@ class Leader::TestCandidate final : public detail::Candidate {
   void look(const std::shared_ptr<detail::LeadershipState>& leadership_state, Call& call,
             Instant until) {
     const bool is_over =
-        leadership_state->over().stop_requested() || process_.clock().now() >= until;
+        leadership_state->end_token().stop_requested() || process_.clock().now() >= until;
     if (!is_over) {
       return after(milliseconds(50),
                    [this, leadership_state, &call, until] { look(leadership_state, call, until); });

@@ -19,49 +19,51 @@ std::optional<milliseconds> if_any(int length) {
   return length == 0 ? std::nullopt : std::optional(milliseconds(length));
 }
 
-/// Sets the options that MutexOptions and QuorumOptions share.
+/// Returns the options of a class. Options that the class does not have are left out.
 template <class Options>
-Options shared_options_of(const ObjectPlan& plan, LockListener listener) {
+Options options_of(const ObjectPlan& plan, const LockListener& listener) {
   Options options;
   options.on_node_lost = plan.fails_on_loss != 0 ? OnNodeLost::fail : OnNodeLost::queue_again;
-  if (plan.listens != 0) options.listener = std::move(listener);
+  if (plan.listens != 0) options.listener = listener;
   options.max_hold = if_any(plan.max_hold);
-  options.lock_delay = milliseconds(plan.lock_delay);
-  return options;
-}
-
-MutexOptions options_of(const ObjectPlan& plan, LockListener listener) {
-  auto options = shared_options_of<MutexOptions>(plan, std::move(listener));
-  options.max_local_handoffs = plan.batch;
-  options.keep_idle_for = milliseconds(plan.keep_idle_for);
+  if constexpr (requires { options.lock_delay; }) {
+    options.lock_delay = milliseconds(plan.lock_delay);
+  }
+  if constexpr (requires { options.max_local_handoffs; }) {
+    options.max_local_handoffs = plan.batch;
+    options.keep_idle_for = milliseconds(plan.keep_idle_for);
+  }
   return options;
 }
 
 }  // namespace
 
 LockObject::Made LockObject::make(SimProcess& process, const ObjectPlan& plan,
-                                  LockListener listener) {
+                                  const LockListener& listener) {
   Client& client = process.client();
   const std::string path = path_of(plan.path);
   if (plan.kind == LockClass::quorum) {
     QuorumMutex::Clients clients;
     for (auto& line : process.lines()) clients.emplace_back(*line->client);
-    return std::make_unique<QuorumMutex>(
-        clients, path, shared_options_of<QuorumOptions>(plan, std::move(listener)));
+    return std::make_unique<QuorumMutex>(clients, path, options_of<QuorumOptions>(plan, listener));
   }
-  MutexOptions options = options_of(plan, std::move(listener));
+  const auto exclusive = options_of<ExclusiveOptions>(plan, listener);
+  const auto cohort = options_of<CohortOptions>(plan, listener);
+  const auto common = options_of<LockOptions>(plan, listener);
   switch (plan.kind) {
-    case LockClass::mutex: return std::make_unique<Mutex>(client, path, options);
-    case LockClass::shared: return std::make_unique<SharedMutex>(client, path, options);
+    case LockClass::mutex: return std::make_unique<Mutex>(client, path, cohort);
+    case LockClass::shared: return std::make_unique<SharedMutex>(client, path, exclusive);
     case LockClass::semaphore:
-      return std::make_unique<Semaphore>(client, path, plan.number, options);
+      return std::make_unique<Semaphore>(client, path, plan.number, common);
     case LockClass::counted:
-      return std::make_unique<Semaphore>(client, path, SharedCount{plan.number}, options);
+      return std::make_unique<Semaphore>(client, path, SharedCount{plan.number}, common);
     case LockClass::multi:
-      return std::make_unique<MultiMutex>(client, std::vector{path_of(0), path_of(1)}, options);
-    case LockClass::priority:
-      return std::make_unique<PriorityMutex>(
-          client, path, PriorityOptions{.weight = plan.number, .mutex = options});
+      return std::make_unique<MultiMutex>(client, std::vector{path_of(0), path_of(1)}, exclusive);
+    case LockClass::priority: {
+      auto weighted = options_of<PriorityOptions>(plan, listener);
+      weighted.weight = plan.number;
+      return std::make_unique<PriorityMutex>(client, path, weighted);
+    }
     case LockClass::reentrant:
     case LockClass::quorum:
     case LockClass::latch:
@@ -69,11 +71,11 @@ LockObject::Made LockObject::make(SimProcess& process, const ObjectPlan& plan,
     case LockClass::observer:
     case LockClass::election_observer: break;
   }
-  return std::make_unique<ReentrantMutex>(client, path, options);
+  return std::make_unique<ReentrantMutex>(client, path, cohort);
 }
 
-LockObject::LockObject(SimProcess& process, const ObjectPlan& plan, LockListener listener)
-    : made_(make(process, plan, std::move(listener))) {}
+LockObject::LockObject(SimProcess& process, const ObjectPlan& plan, const LockListener& listener)
+    : made_(make(process, plan, listener)) {}
 
 void LockObject::acquire(const PlanStep& step, AcquireOptions options,
                          std::function<void(Got)> handler) {
@@ -93,10 +95,10 @@ void LockObject::acquire(const PlanStep& step, AcquireOptions options,
             }
           },
           [&](std::unique_ptr<Semaphore>& m) {
-            m->async_acquire(step.number, std::move(options), simple);
+            m->async_acquire(std::move(options), step.number, simple);
           },
           [&](std::unique_ptr<PriorityMutex>& m) {
-            m->async_acquire(std::move(options), simple, step.number);
+            m->async_acquire(std::move(options), step.number, simple);
           },
           [&](std::unique_ptr<MultiMutex>& m) { m->async_acquire(std::move(options), composite); },
           [&](std::unique_ptr<QuorumMutex>& m) { m->async_acquire(std::move(options), composite); },

@@ -35,7 +35,7 @@ struct Got {
 /// Thread-safety: none.
 class LockObject {
  public:
-  LockObject(SimProcess& process, const ObjectPlan& plan, LockListener listener);
+  LockObject(SimProcess& process, const ObjectPlan& plan, const LockListener& listener);
 
   /// Calls the object's async_acquire() with the arguments of the step.
   void acquire(const PlanStep& step, AcquireOptions options, std::function<void(Got)> handler);
@@ -45,7 +45,7 @@ class LockObject {
                             std::unique_ptr<SharedMutex>, std::unique_ptr<Semaphore>,
                             std::unique_ptr<MultiMutex>, std::unique_ptr<QuorumMutex>,
                             std::unique_ptr<PriorityMutex>>;
-  static Made make(SimProcess& process, const ObjectPlan& plan, LockListener listener);
+  static Made make(SimProcess& process, const ObjectPlan& plan, const LockListener& listener);
 
   Made made_;
 };

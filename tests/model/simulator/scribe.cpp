@@ -91,12 +91,6 @@ void Scribe::note(Event event) {
   history_.push_back(std::move(event));
 }
 
-std::string Scribe::node_of(std::size_t ensemble, std::int64_t token) const {
-  const auto found = std::ranges::find_if(
-      nodes_[ensemble], [token](const auto& node) { return node.second.token == token; });
-  return found == nodes_[ensemble].end() ? std::string() : found->first;
-}
-
 void Scribe::node_made(std::size_t ensemble, const std::string& path) {
   const auto lock_node = place_of(path, paths_);
   if (!lock_node) return;
@@ -164,7 +158,7 @@ void Scribe::data_set(std::size_t ensemble, const std::string& path) {
   std::uint32_t number = 0;
   const char* const end = text.data() + text.size();
   auto read = std::from_chars(text.data(), end, token.zxid);
-  if (read.ptr != end) read = std::from_chars(read.ptr + 1, end, token.turn);
+  if (read.ptr != end) read = std::from_chars(read.ptr + 1, end, token.grant_index);
   if (read.ptr != end) read = std::from_chars(read.ptr + 1, end, number);
   committed(ensemble, path[data.size()] - 'a', token, number);
 }

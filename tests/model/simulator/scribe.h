@@ -69,8 +69,6 @@ class Scribe {
     const auto found = nodes_[ensemble].find(path);
     return found == nodes_[ensemble].end() ? 0 : found->second.token;
   }
-  /// Returns the path of the contender with that token, or an empty string.
-  std::string node_of(std::size_t ensemble, std::int64_t token) const;
   bool is_taken(std::size_t ensemble, std::int64_t czxid) const {
     return taken_.contains({ensemble, czxid});
   }

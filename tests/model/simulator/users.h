@@ -36,7 +36,7 @@ struct Call {
     int index = -1;  ///< index in the CompositeHold
     bool said_lost = false;
     bool told_lost = false;
-    bool told_to_end = false;  ///< ended() of the leadership was stopped
+    bool told_to_end = false;  ///< end_token() of the leadership was stopped
     std::unique_ptr<std::stop_callback<std::function<void()>>> on_loss = {};
   };
   std::uint32_t id = 0;

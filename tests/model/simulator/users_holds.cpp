@@ -83,8 +83,8 @@ void Users::granted(Call& call) {
                   .permits = hold && access_of(call) == Access::permits ? hold->permits() : 0,
                   .token = hold || leader ? token : FencingToken{}});
   }
-  // After a call of node(), the next contender waits until the lock znode is deleted.
-  if (call.id % 8 == 0) static_cast<void>(call.got.hold.node());
+  // The next contender then waits until the lock znode is deleted.
+  if (call.id % 8 == 0) static_cast<void>(call.got.hold.expose_node());
   live_.push_back(&call);
   register_loss(call);
   count(call);
@@ -94,9 +94,9 @@ void Users::granted(Call& call) {
 void Users::register_loss(Call& call) {
   for (Call::Part& part : call.parts) {
     const Hold* const hold = hold_of(call, part);
-    const std::stop_token token = hold                 ? hold->lost()
-                                  : call.got.composite ? call.got.composite.lost()
-                                                       : call.leadership.ended();
+    const std::stop_token token = hold                 ? hold->loss_token()
+                                  : call.got.composite ? call.got.composite.loss_token()
+                                                       : call.leadership.end_token();
     part.on_loss =
         std::make_unique<std::stop_callback<std::function<void()>>>(token, [this, &call, &part] {
           // A leadership that is to be resigned is notified, too.
@@ -253,8 +253,8 @@ void Users::plan_ending(Call& call) {
     case Ending::commits: after(*call.process, half, [this, &call] { commit(call); }); break;
     case Ending::renews:
       after(*call.process, half, [&call] {
-        if (!call.over && call.got.hold) call.got.hold.renew();
-        if (!call.over && call.got.composite) call.got.composite.renew();
+        if (!call.over && call.got.hold) static_cast<void>(call.got.hold.renew());
+        if (!call.over && call.got.composite) static_cast<void>(call.got.composite.renew());
       });
       break;
   }
@@ -276,14 +276,11 @@ void Users::nest(Call& call) {
 void Users::commit(Call& call) {
   if (call.over || !call.got.hold || access_of(call) != Access::exclusive) return;
   const FencingToken token = call.got.hold.token();
-  // Hold::node() delays each later hand-off until the znode is deleted, so it is the second choice.
-  std::string node = scribe_.node_of(call.ensemble, token.zxid);
-  if (node.empty()) node = call.got.hold.node();
-  const std::uint32_t number = begin_commit(call, std::move(node));
+  const std::uint32_t number = begin_commit(call, call.got.hold.node());
   GuardedTransaction transaction(call.got.hold);
-  transaction.set(
-      data_path_of(call.object.path),
-      std::to_string(token.zxid) + "." + std::to_string(token.turn) + "." + std::to_string(number));
+  transaction.set(data_path_of(call.object.path), std::to_string(token.zxid) + "." +
+                                                      std::to_string(token.grant_index) + "." +
+                                                      std::to_string(number));
   try {
     transaction.async_commit(
         [this, number](const std::exception_ptr& error) { commit_told(number, error); });

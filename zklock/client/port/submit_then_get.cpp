@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/port/submit_then_get.h"
 
+#include <array>
+#include <cstddef>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
+
+#include "zklock/client/port/mutex.h"
 
 namespace zklock::client {
 
@@ -19,24 +22,26 @@ class Both {
   using Handler = std::function<void(const Reply&, const Reply&)>;
   explicit Both(Handler handler) : handler_(std::move(handler)) {}
 
-  void first(const Reply& reply) { arrived(first_, reply); }
-  void node(const Reply& reply) { arrived(node_, reply); }
+  void first(const Reply& reply) { arrived(0, reply); }
+  void node(const Reply& reply) { arrived(1, reply); }
 
  private:
-  void arrived(std::optional<Reply>& which, const Reply& reply) {
+  using Replies = std::array<std::optional<Reply>, 2>;
+
+  void arrived(std::size_t which, const Reply& reply) {
+    Replies both;
     {
-      const std::lock_guard guard(mutex_);
-      which = reply;
-      if (!first_ || !node_) return;
+      const MutexLock guard(mutex_);
+      replies_[which] = reply;
+      if (!replies_[0] || !replies_[1]) return;
+      both.swap(replies_);
     }
-    handler_(*first_, *node_);  // constant from here on
+    handler_(*both[0], *both[1]);
   }
 
   const Handler handler_;
-  std::mutex mutex_;
-  // Guarded by mutex_ until both have a value:
-  std::optional<Reply> first_;
-  std::optional<Reply> node_;
+  Mutex mutex_;
+  Replies replies_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace

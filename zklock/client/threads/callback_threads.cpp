@@ -3,14 +3,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
+#include <cassert>
 #include <deque>
 #include <list>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/client/threads/spin_before_block.h"
 #include "zklock/client/threads/start_thread.h"
 
@@ -42,10 +42,10 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
   using Task = std::function<void()>;
   class ExecutorTask;
 
-  void add_thread();
+  void add_thread() ZKLOCK_REQUIRES(mutex_);
   void work(Threads::iterator self) noexcept;
-  bool wait_for_task(std::unique_lock<std::mutex>& lock);
-  void leave(std::unique_lock<std::mutex>& lock, Threads::iterator self) noexcept;
+  bool wait_for_task() ZKLOCK_REQUIRES(mutex_);
+  Threads leave(Threads::iterator self) noexcept ZKLOCK_REQUIRES(mutex_);
   void begin(Task task) noexcept;
   void pass_to_executor(Task task) noexcept;
   void run(Task& task) noexcept;
@@ -60,19 +60,21 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
   /// The pool of the task that the calling thread runs, or null.
   static constinit thread_local const Pool* current_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable work_;      // the queue is not empty, or draining_ was set
-  std::condition_variable progress_;  // the condition of drain_for() may have become true
-  // Guarded by mutex_:
-  std::deque<Task> queue_;
-  Threads threads_;
-  Threads ended_;                    // to be joined: they run no further task
-  std::size_t idle_ = 0;             // count of threads that wait for a task
-  std::size_t spinning_ = 0;         // those of them that spin
-  std::size_t running_ = 0;          // count of tasks begun and not ended, on any thread
-  std::size_t draining_inside_ = 0;  // count of running tasks that are in drain_for()
-  bool draining_ = false;
-  bool orphaned_ = false;  // the owner is destroyed: each thread detaches itself
+  mutable Mutex mutex_;
+  Condition work_;      // the queue is not empty, or draining_ was set
+  Condition progress_;  // the condition of drain_for() may have become true
+  std::deque<Task> queue_ ZKLOCK_GUARDED_BY(mutex_);
+  Threads threads_ ZKLOCK_GUARDED_BY(mutex_);
+  Threads ended_ ZKLOCK_GUARDED_BY(mutex_);             // to be joined: they run no further task
+  std::size_t idle_ ZKLOCK_GUARDED_BY(mutex_) = 0;      // count of threads that wait for a task
+  std::size_t spinning_ ZKLOCK_GUARDED_BY(mutex_) = 0;  // count of idle threads that spin
+  // Count of tasks begun and not ended, on any thread.
+  std::size_t running_ ZKLOCK_GUARDED_BY(mutex_) = 0;
+  // Count of running tasks that are in drain_for().
+  std::size_t draining_inside_ ZKLOCK_GUARDED_BY(mutex_) = 0;
+  bool draining_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  // The owner is destroyed: each thread detaches itself.
+  bool orphaned_ ZKLOCK_GUARDED_BY(mutex_) = false;
 };
 
 constinit thread_local const CallbackThreads::Pool* CallbackThreads::Pool::current_ = nullptr;
@@ -101,7 +103,7 @@ class CallbackThreads::Pool::ExecutorTask {
 };
 
 bool CallbackThreads::Pool::post(Task task) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (draining_ && current_ != this) return false;
   queue_.push_back(std::move(task));
   if (queue_.size() <= spinning_) return true;  // spinning threads need no notification
@@ -122,6 +124,7 @@ bool CallbackThreads::Pool::post(Task task) {
 }
 
 void CallbackThreads::Pool::add_thread() {
+  assert(threads_.size() < options_.max_threads);
   const auto self = threads_.emplace(threads_.end());
   try {
     *self = start_thread("zklock-callback", [pool = shared_from_this(), self] {
@@ -135,8 +138,8 @@ void CallbackThreads::Pool::add_thread() {
 }
 
 void CallbackThreads::Pool::work(Threads::iterator self) noexcept {
-  std::unique_lock lock(mutex_);
-  while (wait_for_task(lock)) {
+  MutexLock lock(mutex_);
+  while (wait_for_task()) {
     Task task = std::move(queue_.front());
     queue_.pop_front();
     ++running_;
@@ -144,25 +147,27 @@ void CallbackThreads::Pool::work(Threads::iterator self) noexcept {
     begin(std::move(task));
     lock.lock();
   }
-  leave(lock, self);
+  Threads others = leave(self);
+  lock.unlock();
+  join(std::move(others));
 }
 
 /// Blocks until there is a task. Returns false if the thread must end, because there was no task
 /// for idle_time or drain_for() was called.
-bool CallbackThreads::Pool::wait_for_task(std::unique_lock<std::mutex>& lock) {
-  const auto is_over = [this] { return !queue_.empty() || draining_; };
+bool CallbackThreads::Pool::wait_for_task() {
+  const auto is_over = [this]() ZKLOCK_REQUIRES(mutex_) { return !queue_.empty() || draining_; };
   const auto begin = std::chrono::steady_clock::now();
   ++idle_;
   ++spinning_;
-  spin_before_block(lock, options_.spin_before_block, is_over, [] {});
+  spin_before_block(mutex_, options_.spin_before_block, is_over, [] {});
   --spinning_;
-  work_.wait_until(lock, begin + options_.idle_time, is_over);
+  work_.wait_until(mutex_, begin + options_.idle_time, is_over);
   --idle_;
   return !queue_.empty();
 }
 
-void CallbackThreads::Pool::leave(std::unique_lock<std::mutex>& lock,
-                                  Threads::iterator self) noexcept {
+/// Ends the calling thread. Returns the threads that it must join without the mutex.
+CallbackThreads::Pool::Threads CallbackThreads::Pool::leave(Threads::iterator self) noexcept {
   Threads others;
   if (orphaned_) {
     self->detach();
@@ -173,8 +178,7 @@ void CallbackThreads::Pool::leave(std::unique_lock<std::mutex>& lock,
     ended_.splice(ended_.end(), threads_, self);
   }
   progress_.notify_all();
-  lock.unlock();
-  join(std::move(others));
+  return others;
 }
 
 void CallbackThreads::Pool::join(Threads threads) noexcept {
@@ -224,7 +228,8 @@ void CallbackThreads::Pool::report() noexcept {
 }
 
 void CallbackThreads::Pool::task_ended() noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
+  assert(running_ > 0);
   --running_;
   progress_.notify_all();
 }
@@ -234,7 +239,7 @@ bool CallbackThreads::Pool::drain_for(core::Duration longest) noexcept {
   const auto until = std::chrono::steady_clock::now() + wait;
   const bool inside = current_ == this;
 
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   draining_ = true;
   work_.notify_all();
   if (inside) {
@@ -242,7 +247,7 @@ bool CallbackThreads::Pool::drain_for(core::Duration longest) noexcept {
     progress_.notify_all();
   }
   // Tasks that call drain_for() do not wait for each other.
-  const bool drained = progress_.wait_until(lock, until, [&] {
+  const bool drained = progress_.wait_until(mutex_, until, [&]() ZKLOCK_REQUIRES(mutex_) {
     const std::size_t excepted = inside ? draining_inside_ : 0;
     return queue_.empty() && running_ <= excepted && threads_.size() <= excepted;
   });
@@ -255,7 +260,7 @@ bool CallbackThreads::Pool::drain_for(core::Duration longest) noexcept {
 }
 
 void CallbackThreads::Pool::orphan() noexcept {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   orphaned_ = true;
   Threads ended;
   ended.swap(ended_);
@@ -264,7 +269,7 @@ void CallbackThreads::Pool::orphan() noexcept {
 }
 
 std::size_t CallbackThreads::Pool::thread_count() const noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return threads_.size();
 }
 

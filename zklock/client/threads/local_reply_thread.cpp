@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/threads/local_reply_thread.h"
 
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/client/threads/start_thread.h"
 
 namespace zklock::client {
@@ -26,83 +25,83 @@ class LocalReplyThread::Queue {
   void work();
 
  private:
-  void run_queued(std::unique_lock<std::mutex>& lock);
+  void run_queued() ZKLOCK_REQUIRES(mutex_);
   // Blocks until there is work, or until `when`. Returns false if the thread is to end.
-  bool wait(std::unique_lock<std::mutex>& lock, std::optional<Instant> when);
+  bool wait(std::optional<Instant> when) ZKLOCK_REQUIRES(mutex_);
 
   const std::function<std::optional<Instant>()> overdue_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::condition_variable idle_;
-  // Guarded by mutex_:
-  std::deque<std::function<void()>> tasks_;
-  bool running_ = false;  // a task or `overdue` is running
-  bool poked_ = false;
-  bool stopping_ = false;
+  Mutex mutex_;
+  Condition changed_;
+  Condition idle_;
+  std::deque<std::function<void()>> tasks_ ZKLOCK_GUARDED_BY(mutex_);
+  bool running_ ZKLOCK_GUARDED_BY(mutex_) = false;  // a task or `overdue` is running
+  bool poked_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  bool stopping_ ZKLOCK_GUARDED_BY(mutex_) = false;
 };
 
 void LocalReplyThread::Queue::run(std::function<void()> task) {
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     tasks_.push_back(std::move(task));
   }
   changed_.notify_one();
 }
 
 void LocalReplyThread::Queue::poke() {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   poked_ = true;
   changed_.notify_all();
 }
 
 void LocalReplyThread::Queue::wait_idle() {
-  std::unique_lock lock(mutex_);
-  idle_.wait(lock, [this] { return tasks_.empty() && !running_; });
+  const MutexLock guard(mutex_);
+  while (!tasks_.empty() || running_) idle_.wait(mutex_);
 }
 
 void LocalReplyThread::Queue::run_rest() {
-  std::unique_lock lock(mutex_);
-  run_queued(lock);
+  const MutexLock guard(mutex_);
+  run_queued();
 }
 
 void LocalReplyThread::Queue::end() {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   stopping_ = true;
   changed_.notify_all();
 }
 
-bool LocalReplyThread::Queue::wait(std::unique_lock<std::mutex>& lock,
-                                   std::optional<Instant> when) {
-  const auto awaited = [this] { return stopping_ || poked_ || !tasks_.empty(); };
-  if (when) {
+bool LocalReplyThread::Queue::wait(std::optional<Instant> when) {
+  while (!stopping_ && !poked_ && tasks_.empty()) {
+    if (!when) {
+      changed_.wait(mutex_);
+      continue;
+    }
     // The condition variable has no clock like CLOCK_BOOTTIME, so `overdue` is called late after a
     // suspend of the machine.
-    changed_.wait_for(lock, *when - LeaseClock::now(), awaited);
-  } else {
-    changed_.wait(lock, awaited);
+    const Instant now = LeaseClock::now();
+    if (now >= *when) break;
+    changed_.wait_for(mutex_, *when - now);
   }
   poked_ = false;
   return !stopping_ || !tasks_.empty();
 }
 
-void LocalReplyThread::Queue::run_queued(std::unique_lock<std::mutex>& lock) {
+void LocalReplyThread::Queue::run_queued() {
   while (!tasks_.empty()) {
     std::function<void()> task = std::move(tasks_.front());
     tasks_.pop_front();
-    lock.unlock();
+    const MutexUnlock released(mutex_);
     task();
     task = nullptr;  // destroys its captures unlocked: they may acquire locks
-    lock.lock();
   }
 }
 
 void LocalReplyThread::Queue::work() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   std::optional<Instant> when;
-  while (wait(lock, when)) {
+  while (wait(when)) {
     running_ = true;
-    run_queued(lock);
+    run_queued();
     // After end(), a task may have destroyed the owner of `overdue`.
     if (!stopping_) {
       lock.unlock();

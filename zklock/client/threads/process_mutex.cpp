@@ -10,23 +10,24 @@
 namespace zklock::client {
 namespace {
 
-using Mutexes = std::array<std::mutex, static_cast<std::size_t>(ProcessMutex::requests) + 1>;
+using Mutexes = std::array<Mutex, static_cast<std::size_t>(ProcessMutex::requests) + 1>;
 
 Mutexes& mutexes() noexcept {
   static auto* const all = new Mutexes;
   return *all;
 }
 
-std::mutex& mutex(ProcessMutex which) noexcept {
+Mutex& mutex(ProcessMutex which) noexcept {
   return mutexes()[static_cast<std::size_t>(which)];
 }
 
-void before_fork() noexcept {
+// The mutexes are locked in one handler and unlocked in another.
+void before_fork() noexcept ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   mutex(ProcessMutex::log).lock();
   mutex(ProcessMutex::requests).lock();
 }
 
-void after_fork() noexcept {
+void after_fork() noexcept ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   mutex(ProcessMutex::requests).unlock();
   mutex(ProcessMutex::log).unlock();
 }
@@ -40,7 +41,7 @@ void in_child() noexcept {
 
 }  // namespace
 
-std::mutex& process_mutex(ProcessMutex which) noexcept {
+Mutex& process_mutex(ProcessMutex which) noexcept {
   static const int registered = ::pthread_atfork(&before_fork, &after_fork, &in_child);
   static_cast<void>(registered);
   return mutex(which);

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
+
+#include "zklock/client/port/mutex.h"
 
 namespace zklock::client {
 
@@ -15,6 +16,6 @@ enum class ProcessMutex : std::uint8_t {
 
 /// Returns that mutex, which is never destroyed. A child of fork() finds each one unlocked, and can
 /// make clients of its own.
-std::mutex& process_mutex(ProcessMutex which) noexcept;
+Mutex& process_mutex(ProcessMutex which) noexcept;
 
 }  // namespace zklock::client

@@ -2,9 +2,10 @@
 #include "zklock/client/threads/serial_executor.h"
 
 #include <deque>
-#include <mutex>
 #include <system_error>
 #include <utility>
+
+#include "zklock/client/port/mutex.h"
 
 namespace zklock::client {
 
@@ -14,7 +15,7 @@ class SerialExecutor::Queue : public std::enable_shared_from_this<Queue> {
 
   void add(std::function<void()> task) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       tasks_.push_back(std::move(task));
     }
     urge();
@@ -23,7 +24,7 @@ class SerialExecutor::Queue : public std::enable_shared_from_this<Queue> {
   void urge() {
     std::shared_ptr<Turn> turn;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (tasks_.empty() || busy_) return;
       turn = std::make_shared<Turn>(shared_from_this());
       busy_ = true;
@@ -33,7 +34,7 @@ class SerialExecutor::Queue : public std::enable_shared_from_this<Queue> {
 
   void clear() noexcept {
     std::deque<std::function<void()>> dropped;  // destroyed unlocked
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     tasks_.swap(dropped);
   }
 
@@ -71,12 +72,12 @@ class SerialExecutor::Queue : public std::enable_shared_from_this<Queue> {
   /// Marks the dispatcher as idle. Queued tasks wait until the next post() or urge() dispatches
   /// again.
   void mark_idle() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     busy_ = false;
   }
 
   std::function<void()> take() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (tasks_.empty()) return {};  // removed by clear()
     auto task = std::move(tasks_.front());
     tasks_.pop_front();
@@ -84,10 +85,9 @@ class SerialExecutor::Queue : public std::enable_shared_from_this<Queue> {
   }
 
   const std::shared_ptr<Dispatcher> dispatcher_;
-  std::mutex mutex_;
-  // Guarded by mutex_:
-  std::deque<std::function<void()>> tasks_;
-  bool busy_ = false;  // the dispatcher has a Turn, or runs it
+  Mutex mutex_;
+  std::deque<std::function<void()>> tasks_ ZKLOCK_GUARDED_BY(mutex_);
+  bool busy_ ZKLOCK_GUARDED_BY(mutex_) = false;  // the dispatcher has a Turn, or runs it
 };
 
 SerialExecutor::SerialExecutor(std::shared_ptr<Dispatcher> dispatcher)

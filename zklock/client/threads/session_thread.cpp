@@ -15,14 +15,14 @@ SessionThread::~SessionThread() {
 }
 
 void SessionThread::start() {
-  const std::lock_guard thread_guard(thread_mutex_);
-  const std::lock_guard guard(mutex_);
+  const MutexLock thread_guard(thread_mutex_);
+  const MutexLock guard(mutex_);
   if (stopping_ || thread_.joinable()) return;
   thread_ = start_thread("zklock-session", [this] { run(); });
 }
 
 void SessionThread::retire(Next next) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   retired_ = true;
   next_ = next;
   changed_.notify_all();
@@ -30,27 +30,28 @@ void SessionThread::retire(Next next) {
 
 void SessionThread::stop() {
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     stopping_ = true;
     changed_.notify_all();
   }
-  const std::lock_guard thread_guard(thread_mutex_);
+  const MutexLock thread_guard(thread_mutex_);
   if (thread_.joinable()) thread_.join();
 }
 
-bool SessionThread::wait(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds pause) {
-  return !changed_.wait_for(lock, pause, [this] { return stopping_; });
+bool SessionThread::wait(std::chrono::milliseconds pause) {
+  return !changed_.wait_until(mutex_, std::chrono::steady_clock::now() + pause,
+                              [this]() ZKLOCK_REQUIRES(mutex_) { return stopping_; });
 }
 
 void SessionThread::run() {
   id_ = std::this_thread::get_id();
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stopping_) {
     lock.unlock();
     const bool open = host_.open();
     lock.lock();
     if (open) {
-      changed_.wait(lock, [this] { return stopping_ || retired_; });
+      while (!stopping_ && !retired_) changed_.wait(mutex_);
       lock.unlock();
       host_.shut();
       lock.lock();
@@ -58,7 +59,7 @@ void SessionThread::run() {
       if (std::exchange(retired_, false) && next == Next::never) return;
       if (next == Next::soon) backoff_.reset();
     }
-    if (!wait(lock, backoff_.next())) return;
+    if (!wait(backoff_.next())) return;
   }
 }
 

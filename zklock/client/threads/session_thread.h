@@ -2,10 +2,9 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/client/threads/backoff.h"
 
 namespace zklock::client {
@@ -51,22 +50,21 @@ class SessionThread {
  private:
   void run();
   // Blocks for `pause`. Returns false if stop() is called meanwhile.
-  bool wait(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds pause);
+  bool wait(std::chrono::milliseconds pause) ZKLOCK_REQUIRES(mutex_);
 
   Host& host_;
   Backoff backoff_;  // used by the thread only
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_:
-  bool stopping_ = false;
-  bool retired_ = false;
-  Next next_ = Next::soon;
+  Mutex mutex_;
+  Condition changed_;
+  bool stopping_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  bool retired_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  Next next_ ZKLOCK_GUARDED_BY(mutex_) = Next::soon;
 
   std::atomic<std::thread::id> id_;  // set by the thread when it starts
 
-  std::mutex thread_mutex_;
-  std::thread thread_;  // guarded by thread_mutex_
+  Mutex thread_mutex_;
+  std::thread thread_ ZKLOCK_GUARDED_BY(thread_mutex_);
 };
 
 }  // namespace zklock::client

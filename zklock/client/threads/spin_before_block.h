@@ -4,23 +4,23 @@
 #include <chrono>
 #include <thread>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/lease_clock.h"
 
 namespace zklock::client {
 
-/// Spins (yields) until `done()` returns true, for at most `longest`. `done()` is called with
-/// `lock` held, and `lock` is held at the return. `pause()` is called after each yield, with the
-/// lock released; it may throw.
-template <class Lock, class Done, class Pause>
-void spin_before_block(Lock& lock, std::chrono::microseconds longest, const Done& done,
-                       const Pause& pause) {
+/// Spins (yields) until `done()` returns true, for at most `longest`. `done()` is called with the
+/// mutex held. `pause()` is called after each yield, with the mutex released; it may throw. The
+/// analysis does not see that this is the mutex that `done` requires.
+template <class Done, class Pause>
+void spin_before_block(Mutex& mutex, std::chrono::microseconds longest, const Done& done,
+                       const Pause& pause) ZKLOCK_REQUIRES(mutex) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   if (longest.count() <= 0) return;
   const auto until = LeaseClock::now() + longest;
   while (!done() && LeaseClock::now() < until) {
-    lock.unlock();
+    const MutexUnlock released(mutex);
     std::this_thread::yield();
     pause();
-    lock.lock();
   }
 }
 

@@ -7,7 +7,6 @@
 #include <ctime>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <unordered_map>
@@ -18,6 +17,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/client/threads/start_thread.h"
 
 namespace zklock::client {
@@ -81,33 +81,34 @@ class TimerThread::Timers {
   };
   using Queue = std::map<Key, std::function<void()>>;
 
-  void start(const std::shared_ptr<Timers>& self);
-  void arm(Instant when) noexcept;
+  void start(const std::shared_ptr<Timers>& self) ZKLOCK_REQUIRES(mutex_);
+  void arm(Instant when) noexcept ZKLOCK_REQUIRES(mutex_);
+  std::thread take_thread() noexcept;
   void run() noexcept;
-  void run_due(std::unique_lock<std::mutex>& lock) noexcept;
+  void run_due() noexcept ZKLOCK_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  // Guarded by mutex_:
-  Queue queue_;
-  std::unordered_map<std::uint64_t, Instant> when_;  // time of each queued timer, by id
-  std::uint64_t last_id_ = 0;
-  Instant armed_for_ = awake;
-  bool stopping_ = false;
+  Mutex mutex_;
+  Queue queue_ ZKLOCK_GUARDED_BY(mutex_);
+  // The time of each queued timer, by id.
+  std::unordered_map<std::uint64_t, Instant> when_ ZKLOCK_GUARDED_BY(mutex_);
+  std::uint64_t last_id_ ZKLOCK_GUARDED_BY(mutex_) = 0;
+  Instant armed_for_ ZKLOCK_GUARDED_BY(mutex_) = awake;
+  bool stopping_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  std::thread thread_ ZKLOCK_GUARDED_BY(mutex_);  // moved out to be joined
 
   // Written under mutex_ before the thread starts, and constant from then on:
   FileDescriptor timer_;
   FileDescriptor stop_;
   std::thread::id thread_id_;
 
-  // Acquired before mutex_, and never by the thread itself while it runs tasks.
-  std::mutex join_mutex_;
-  std::thread thread_;  // guarded by join_mutex_; started under mutex_
+  // Held while the thread is joined. Acquired before mutex_, and never by the thread itself.
+  Mutex join_mutex_;
 };
 
 TimerId TimerThread::Timers::add(Instant when, std::function<void()> task,
                                  const std::shared_ptr<Timers>& self) {
   if (when > last_that_fires) return TimerId(0);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stopping_) return TimerId(0);
   start(self);
   const std::uint64_t id = last_id_ + 1;
@@ -138,7 +139,7 @@ void TimerThread::Timers::arm(Instant when) noexcept {
 
 void TimerThread::Timers::cancel(TimerId timer) noexcept {
   Queue::node_type cancelled;  // destroyed unlocked: a task may own any object
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = when_.find(static_cast<std::uint64_t>(timer));
   if (found == when_.end()) return;
   // The descriptor stays armed: one needless wake-up is cheaper than a system call here.
@@ -147,9 +148,9 @@ void TimerThread::Timers::cancel(TimerId timer) noexcept {
 }
 
 void TimerThread::Timers::run() noexcept {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stopping_) {
-    run_due(lock);
+    run_due();
     if (stopping_) return;
     arm(queue_.empty() ? never : queue_.begin()->first.when);
     lock.unlock();
@@ -160,21 +161,20 @@ void TimerThread::Timers::run() noexcept {
   }
 }
 
-void TimerThread::Timers::run_due(std::unique_lock<std::mutex>& lock) noexcept {
+void TimerThread::Timers::run_due() noexcept {
   while (!stopping_ && !queue_.empty() && queue_.begin()->first.when <= LeaseClock::now()) {
     auto due = queue_.extract(queue_.begin());
     when_.erase(due.key().id);
-    lock.unlock();
+    const MutexUnlock released(mutex_);
     due.mapped()();
     due = {};  // destroyed unlocked, see cancel()
-    lock.lock();
   }
 }
 
 void TimerThread::Timers::stop() noexcept {
   Queue dropped;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     dropped.swap(queue_);
     when_.clear();
@@ -182,18 +182,22 @@ void TimerThread::Timers::stop() noexcept {
     ::eventfd_write(stop_.get(), 1);
     if (thread_id_ == std::this_thread::get_id()) return;
   }
-  const std::lock_guard join(join_mutex_);
-  if (thread_.joinable()) thread_.join();
+  const MutexLock join(join_mutex_);
+  if (std::thread ended = take_thread(); ended.joinable()) ended.join();
+}
+
+std::thread TimerThread::Timers::take_thread() noexcept {
+  const MutexLock lock(mutex_);
+  return std::move(thread_);
 }
 
 bool TimerThread::Timers::runs_here() noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return thread_id_ == std::this_thread::get_id();
 }
 
 void TimerThread::Timers::abandon() noexcept {
-  const std::lock_guard join(join_mutex_);
-  if (thread_.joinable()) thread_.detach();
+  if (std::thread running = take_thread(); running.joinable()) running.detach();
 }
 
 TimerThread::TimerThread() : timers_(std::make_shared<Timers>()) {}

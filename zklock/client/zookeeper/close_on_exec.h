@@ -2,10 +2,11 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <string>
 
 #include <sys/socket.h>
+
+#include "zklock/client/port/mutex.h"
 
 namespace zklock::client {
 
@@ -31,7 +32,7 @@ class PipeCloseOnExec {
   /// of the pipe of each.
   static std::map<int, std::string> candidates();
 
-  const std::unique_lock<std::mutex> turn_;
+  const MutexLock turn_;
   const std::map<int, std::string> before_;
 };
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <mutex>
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -32,7 +31,7 @@ class Table {
 
   // Returns the index of the slot, or max_slots if all are in use.
   std::size_t take(const std::shared_ptr<const Target>& target) {
-    const std::lock_guard guard(mutex());
+    const MutexLock guard(mutex_);
     const auto slot = std::ranges::find(slots_, nullptr);
     if (slot != slots_.end()) *slot = target;
     adapt_level();
@@ -41,20 +40,20 @@ class Table {
 
   void release(std::size_t index) {
     std::shared_ptr<const Target> released;  // its logger may run a user's destructor
-    const std::lock_guard guard(mutex());
+    const MutexLock guard(mutex_);
     released.swap(slots_[index]);
     adapt_level();
   }
 
   std::shared_ptr<const Target> target(std::size_t index) {
-    const std::lock_guard guard(mutex());
+    const MutexLock guard(mutex_);
     return slots_[index];
   }
 
  private:
   // The log level of the C client is global. It is above its default only while a logger accepts
   // debug lines.
-  void adapt_level() {
+  void adapt_level() ZKLOCK_REQUIRES(mutex_) {
     const bool wanted = std::ranges::any_of(slots_, [](const auto& target) {
       return target && target->logger->should_log(spdlog::level::debug);
     });
@@ -63,11 +62,9 @@ class Table {
     zoo_set_debug_level(wanted ? ZOO_LOG_LEVEL_DEBUG : ZOO_LOG_LEVEL_INFO);
   }
 
-  static std::mutex& mutex() noexcept { return process_mutex(ProcessMutex::log); }
-
-  // Guarded by mutex():
-  std::array<std::shared_ptr<const Target>, LogBridge::max_slots> slots_;
-  bool debug_ = false;
+  Mutex& mutex_ = process_mutex(ProcessMutex::log);
+  std::array<std::shared_ptr<const Target>, LogBridge::max_slots> slots_ ZKLOCK_GUARDED_BY(mutex_);
+  bool debug_ ZKLOCK_GUARDED_BY(mutex_) = false;
 };
 
 struct Line {

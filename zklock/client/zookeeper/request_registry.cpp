@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/zookeeper/request_registry.h"
 
-#include "zklock/client/threads/process_mutex.h"
-
 namespace zklock::client {
-
-namespace {
-
-std::mutex& mutex() noexcept {
-  return process_mutex(ProcessMutex::requests);
-}
-
-}  // namespace
 
 RequestRegistry& RequestRegistry::instance() {
   static auto* const registry = new RequestRegistry;
@@ -19,7 +9,7 @@ RequestRegistry& RequestRegistry::instance() {
 }
 
 Ticket RequestRegistry::expect(CompletionSink& sink) {
-  const std::lock_guard guard(mutex());
+  const MutexLock guard(mutex_);
   // 0 is no ticket. If pointers are short, the counter may wrap while an old ticket is still
   // awaited.
   while (++last_ == 0 || awaited_.contains(last_)) continue;
@@ -28,17 +18,17 @@ Ticket RequestRegistry::expect(CompletionSink& sink) {
 }
 
 void RequestRegistry::forget(Ticket ticket) {
-  const std::lock_guard guard(mutex());
+  const MutexLock guard(mutex_);
   awaited_.erase(ticket);
 }
 
 void RequestRegistry::forget_all(const CompletionSink& sink) {
-  const std::lock_guard guard(mutex());
+  const MutexLock guard(mutex_);
   std::erase_if(awaited_, [&sink](const auto& entry) { return entry.second == &sink; });
 }
 
 std::size_t RequestRegistry::size() const {
-  const std::lock_guard guard(mutex());
+  const MutexLock guard(mutex_);
   return awaited_.size();
 }
 
@@ -50,7 +40,7 @@ void RequestRegistry::complete(const void* data, const Completion& completion) {
   const auto ticket = reinterpret_cast<Ticket>(data);
   CompletionSink* sink = nullptr;
   {
-    const std::lock_guard guard(mutex());
+    const MutexLock guard(mutex_);
     const auto found = awaited_.find(ticket);
     if (found == awaited_.end()) return;
     sink = found->second;

@@ -7,6 +7,8 @@
 
 #include <zookeeper/zookeeper.h>
 
+#include "zklock/client/threads/process_mutex.h"
+
 namespace zklock::client {
 
 /// Identifies one request to the C client while its completion is awaited.
@@ -64,9 +66,9 @@ class RequestRegistry {
  private:
   void complete(const void* data, const Completion& completion);
 
-  // Guarded by ProcessMutex::requests:
-  Ticket last_ = 0;
-  std::unordered_map<Ticket, CompletionSink*> awaited_;
+  Mutex& mutex_ = process_mutex(ProcessMutex::requests);
+  Ticket last_ ZKLOCK_GUARDED_BY(mutex_) = 0;
+  std::unordered_map<Ticket, CompletionSink*> awaited_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace zklock::client

@@ -61,18 +61,18 @@ ZkCoordinator::~ZkCoordinator() {
 
 void ZkCoordinator::start(SessionObserver& observer) {
   {
-    const std::lock_guard guard(observer_mutex_);
+    const MutexLock guard(observer_mutex_);
     observer_ = &observer;
   }
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     disconnected_since_ = LeaseClock::now();
   }
   session_thread_.start();
 }
 
 RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const RequestId id = next_id();
   const bool at_once = request.at_once;
   const Instant since =
@@ -100,7 +100,7 @@ void ZkCoordinator::soon(std::function<void()> task) {
 }
 
 bool ZkCoordinator::abandon(RequestId request) noexcept {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const auto found = find_queued(request);
   if (found == queued_.end()) return false;
   answer(*found, Status::not_sent, {});
@@ -109,7 +109,7 @@ bool ZkCoordinator::abandon(RequestId request) noexcept {
 }
 
 void ZkCoordinator::unwatch(RequestId request) noexcept {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (const auto found = find_queued(request); found != queued_.end()) {
     (*found)->forget_watch();
     return;
@@ -121,12 +121,12 @@ void ZkCoordinator::unwatch(RequestId request) noexcept {
 
 void ZkCoordinator::close() {
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     closing_ = true;
   }
   session_thread_.stop();  // closes the handle
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     answer_queued(all, Status::closed, {});
   }
   answers_.wait_idle();
@@ -137,7 +137,7 @@ bool ZkCoordinator::runs_here() const noexcept {
 }
 
 std::string ZkCoordinator::trouble() const {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   return trouble_text();
 }
 
@@ -237,7 +237,7 @@ std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
 
 std::optional<Instant> ZkCoordinator::do_what_is_due() {
   end_overdue_session();
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const Instant now = LeaseClock::now();
   if (ready()) return check_presence(now);
   // The C client repeats failed attempts to connect without an event. Between two attempts, the
@@ -246,8 +246,12 @@ std::optional<Instant> ZkCoordinator::do_what_is_due() {
   if (repeats && handle_->before_handshake()) attempt_began_ = now;
   // Calls that are bound to a session wait until it reconnects or ends.
   const auto may_go = [](const Call& call) { return call.bound_to() == SessionId{}; };
-  answer_queued([&](const Call& call) { return may_go(call) && due(call) <= now; },
-                Status::not_connected, trouble_text());
+  answer_queued(
+      [&](const Call& call) {
+        mutex_.assert_held();
+        return may_go(call) && due(call) <= now;
+      },
+      Status::not_connected, trouble_text());
   std::optional<Instant> next;
   if (phase_ == Phase::suspended) next = session_due();
   for (const CallPtr& call : queued_) {

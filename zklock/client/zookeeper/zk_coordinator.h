@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "zklock/client/port/coordinator.h"
+#include "zklock/client/port/mutex.h"
 #include "zklock/client/threads/local_reply_thread.h"
 #include "zklock/client/threads/session_thread.h"
 #include "zklock/client/zookeeper/acl.h"
@@ -100,9 +99,15 @@ class ZkCoordinator final : public Coordinator,
   void on_connected();
   void on_suspended();
   void on_ended(Status why);
-  // Marks the session as dead, notifies the observer and retires the handle.
-  // REQUIRES: `lock` owns mutex_, which is released; the phase is not dead.
-  void end_session(std::unique_lock<std::mutex> lock, Status why, const std::string& cause);
+  struct SessionEnd {
+    SessionId session;
+    Status why = Status::session_ended;
+    SessionThread::Next next = SessionThread::Next::never;
+  };
+  // Marks the session as dead. REQUIRES: the phase is not dead.
+  SessionEnd end_session(Status why) ZKLOCK_REQUIRES(mutex_);
+  // Notifies the observer and retires the handle.
+  void session_ended(const SessionEnd& end, const std::string& cause) ZKLOCK_EXCLUDES(mutex_);
   void deliver_watch_event(const std::string& path, request::WatchEvent event);
 
   // Called on the local-reply thread. Answers the requests that have waited too long for a
@@ -112,50 +117,50 @@ class ZkCoordinator final : public Coordinator,
   // Called on the local-reply thread. Ends the session if T has passed without a connection.
   void end_overdue_session();
 
-  // REQUIRES, for each member up to session_due(): mutex_ is held.
-
   // Sends queued calls while may_send(). Without memory, the process terminates.
-  void pump() noexcept;
-  bool may_send() const noexcept {
+  void pump() noexcept ZKLOCK_REQUIRES(mutex_);
+  bool may_send() const noexcept ZKLOCK_REQUIRES(mutex_) {
     return phase_ == Phase::connected && flights_.size() < options_.max_in_flight;
   }
   // Sends a call. Returns false, without effect, if the connection is lost. Throws std::bad_alloc;
   // then the call gets no reply.
-  bool send(const CallPtr& call);
-  void enqueue(CallPtr call);  // queues a call of the client itself
-  Queue::iterator find_queued(RequestId request);
+  bool send(const CallPtr& call) ZKLOCK_REQUIRES(mutex_);
+  void enqueue(CallPtr call) ZKLOCK_REQUIRES(mutex_);  // queues a call of the client itself
+  Queue::iterator find_queued(RequestId request) ZKLOCK_REQUIRES(mutex_);
   // Queues the removal of the watches at the servers, and calls pump().
-  void remove(std::span<const Watch> watches);
-  void refuse_at_once_calls();
-  RequestId next_id() { return RequestId{++last_id_}; }
-  Origin own_origin() { return {next_id(), session_, nullptr, LeaseClock::now()}; }
-  Wire wire(FollowUps& follow_ups, Reply& reply);
-  std::optional<Instant> check_presence(Instant now);
-  void answer(const CallPtr& call, Status status, std::string detail);
+  void remove(std::span<const Watch> watches) ZKLOCK_REQUIRES(mutex_);
+  void refuse_at_once_calls() ZKLOCK_REQUIRES(mutex_);
+  RequestId next_id() ZKLOCK_REQUIRES(mutex_) { return RequestId{++last_id_}; }
+  Origin own_origin() ZKLOCK_REQUIRES(mutex_) {
+    return {next_id(), session_, nullptr, LeaseClock::now()};
+  }
+  Wire wire(FollowUps& follow_ups, Reply& reply) ZKLOCK_REQUIRES(mutex_);
+  std::optional<Instant> check_presence(Instant now) ZKLOCK_REQUIRES(mutex_);
+  void answer(const CallPtr& call, Status status, std::string detail) ZKLOCK_REQUIRES(mutex_);
   static bool all(const Call& /*queued*/) noexcept { return true; }
   template <typename Which>
-  void answer_queued(Which which, Status status, const std::string& detail) {
+  void answer_queued(Which which, Status status, const std::string& detail)
+      ZKLOCK_REQUIRES(mutex_) {
     for (const CallPtr& call : queued_) {
       if (which(*call)) answer(call, status, detail);
     }
     std::erase_if(queued_, [&which](const CallPtr& call) { return which(*call); });
   }
-  void correct_status(Status& status) const;
-  void drain(std::unique_lock<std::mutex>& lock);
-  void answer_calls_of(SessionId session, Status status);
-  std::string trouble_text() const;
-  bool ready() const noexcept { return phase_ == Phase::connected; }
+  void correct_status(Status& status) const ZKLOCK_REQUIRES(mutex_);
+  void drain() ZKLOCK_REQUIRES(mutex_);
+  void answer_calls_of(SessionId session, Status status) ZKLOCK_REQUIRES(mutex_);
+  std::string trouble_text() const ZKLOCK_REQUIRES(mutex_);
+  bool ready() const noexcept ZKLOCK_REQUIRES(mutex_) { return phase_ == Phase::connected; }
   // Returns when the call's wait for a connection ends.
-  Instant due(const Call& call) const;
+  Instant due(const Call& call) const ZKLOCK_REQUIRES(mutex_);
   // Returns when the client ends the session, unless it reconnects before. REQUIRES: the phase is
   // suspended.
-  Instant session_due() const { return disconnected_since_ + timeout_; }
+  Instant session_due() const ZKLOCK_REQUIRES(mutex_) { return disconnected_since_ + timeout_; }
 
   // Both call the observer, never concurrently, and never for a session that ended() has reported.
-  // REQUIRES: mutex_ is not held.
   template <typename Notify>
-  void notify_observer(SessionId session, Notify&& notify);
-  void notify_ended(SessionId session, Status why);
+  void notify_observer(SessionId session, Notify&& notify) ZKLOCK_EXCLUDES(mutex_);
+  void notify_ended(SessionId session, Status why) ZKLOCK_EXCLUDES(mutex_);
 
   void log_info(const std::string& text) const;
   void log_warn(const std::string& text) const;
@@ -167,34 +172,37 @@ class ZkCoordinator final : public Coordinator,
   const Acl parent_acl_;
   const LogBridge log_bridge_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable opened_;
-  std::condition_variable drained_;
-  // Guarded by mutex_:
-  Phase phase_ = Phase::none;
-  std::unique_ptr<ZkHandle> handle_;
-  SessionId session_;           // 0 before the handle's first connection
-  core::Duration timeout_;      // T: as requested; since the first connection, as negotiated last
-  Instant connected_since_;     // the session's first connection
-  Instant disconnected_since_;  // the last loss of the connection, or start()
-  Instant attempt_began_;       // not later than the next handshake is sent
-  Instant last_contact_;        // not later than the servers last heard of the session
-  Queue queued_;
-  Flights flights_;
-  WatchRegistry watches_;
-  NodeBudget nodes_;
-  std::uint64_t last_id_ = 0;
-  std::string open_error_;  // why there is no handle
-  bool refused_ = false;    // the servers refused a credential: no further session
-  bool closing_ = false;
-  bool withholds_replies_ = false;  // completed calls are collected in withheld_, for shut()
-  std::map<RequestId, CallPtr> withheld_;
-  Instant next_presence_check_;
+  mutable Mutex mutex_;
+  Condition opened_;
+  Condition drained_;
+  Phase phase_ ZKLOCK_GUARDED_BY(mutex_) = Phase::none;
+  std::unique_ptr<ZkHandle> handle_ ZKLOCK_GUARDED_BY(mutex_);
+  SessionId session_ ZKLOCK_GUARDED_BY(mutex_);  // 0 before the handle's first connection
+  // T: as requested; since the first connection, as negotiated last.
+  core::Duration timeout_ ZKLOCK_GUARDED_BY(mutex_);
+  Instant connected_since_ ZKLOCK_GUARDED_BY(mutex_);  // the session's first connection
+  // The last loss of the connection, or start().
+  Instant disconnected_since_ ZKLOCK_GUARDED_BY(mutex_);
+  Instant attempt_began_ ZKLOCK_GUARDED_BY(mutex_);  // not later than the next handshake is sent
+  // Not later than the servers last heard of the session.
+  Instant last_contact_ ZKLOCK_GUARDED_BY(mutex_);
+  Queue queued_ ZKLOCK_GUARDED_BY(mutex_);
+  Flights flights_ ZKLOCK_GUARDED_BY(mutex_);
+  WatchRegistry watches_ ZKLOCK_GUARDED_BY(mutex_);
+  NodeBudget nodes_ ZKLOCK_GUARDED_BY(mutex_);
+  std::uint64_t last_id_ ZKLOCK_GUARDED_BY(mutex_) = 0;
+  std::string open_error_ ZKLOCK_GUARDED_BY(mutex_);  // why there is no handle
+  // The servers refused a credential: no further session.
+  bool refused_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  bool closing_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  // Completed calls are collected in withheld_, for shut().
+  bool withholds_replies_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  std::map<RequestId, CallPtr> withheld_ ZKLOCK_GUARDED_BY(mutex_);
+  Instant next_presence_check_ ZKLOCK_GUARDED_BY(mutex_);
 
-  std::mutex observer_mutex_;
-  // Guarded by observer_mutex_:
-  SessionObserver* observer_ = nullptr;
-  SessionId ended_session_;
+  Mutex observer_mutex_;
+  SessionObserver* observer_ ZKLOCK_GUARDED_BY(observer_mutex_) = nullptr;
+  SessionId ended_session_ ZKLOCK_GUARDED_BY(observer_mutex_);
 
   LocalReplyThread answers_;
   SessionThread session_thread_;

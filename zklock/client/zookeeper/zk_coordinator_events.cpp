@@ -2,6 +2,7 @@
 // The changes of a session. The session thread opens and closes it. The C client's completion
 // thread reports connection, loss and expiry, and delivers watch events and completions.
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 #include <iterator>
 #include <utility>
@@ -28,13 +29,13 @@ std::string in_ms(core::Duration duration) {
 template <typename Notify>
 void ZkCoordinator::notify_observer(SessionId session, Notify&& notify) {
   // Not mutex_: the observer may call members that acquire it.
-  const std::lock_guard guard(observer_mutex_);
+  const MutexLock guard(observer_mutex_);
   if (observer_ == nullptr || session == SessionId{} || session == ended_session_) return;
   notify(*observer_);
 }
 
 void ZkCoordinator::notify_ended(SessionId session, Status why) {
-  const std::lock_guard guard(observer_mutex_);
+  const MutexLock guard(observer_mutex_);
   if (observer_ == nullptr) return;
   // The servers may refuse a client before it has a session.
   const bool has_one = session != SessionId{};
@@ -64,7 +65,8 @@ bool ZkCoordinator::open() {
   if (handle) (void)handle->authenticate(credentials_);
   if (!handle) log_warn(why);
 
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
+  assert(phase_ == Phase::none && !handle_);
   open_error_ = why;
   if (!handle) return false;
   handle_ = std::move(handle);
@@ -81,7 +83,7 @@ void ZkCoordinator::shut() {
   SessionId session;
   bool alive = false;
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     alive = phase_ != Phase::dead;
     // Only close() ends a live session. All replies from now on are `closed`.
     withholds_replies_ = alive;
@@ -90,13 +92,13 @@ void ZkCoordinator::shut() {
   }
   if (alive) notify_ended(session, Status::closed);
   {
-    std::unique_lock lock(mutex_);
-    if (alive) drain(lock);
+    const MutexLock guard(mutex_);
+    if (alive) drain();
     handle = std::move(handle_);
   }
   handle.reset();
 
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   Status status = Status::session_ended;
   if (refused_) status = Status::auth_failed;
   if (closing_) status = Status::closed;
@@ -110,13 +112,14 @@ void ZkCoordinator::shut() {
   answers_.poke();
 }
 
-void ZkCoordinator::drain(std::unique_lock<std::mutex>& lock) {
+void ZkCoordinator::drain() {
   // If replies are still in flight, the C client closes its socket before it has read them. The
   // connection is then reset, and the server drops the request to close the session. The session
   // would remain, with all its znodes, until its timeout.
   constexpr std::chrono::seconds kLongestDrain{1};
-  drained_.wait_for(lock, kLongestDrain,
-                    [this] { return flights_.empty() || !handle_->connected(); });
+  drained_.wait_until(
+      mutex_, std::chrono::steady_clock::now() + kLongestDrain,
+      [this]() ZKLOCK_REQUIRES(mutex_) { return flights_.empty() || !handle_->connected(); });
 }
 
 void ZkCoordinator::answer_calls_of(SessionId session, Status status) {
@@ -138,9 +141,9 @@ thread_local const ZkCoordinator* ZkCoordinator::CompletionScope::current_ = nul
 void ZkCoordinator::on_session_event(int state) {
   const CompletionScope scope(*this);
   {
-    std::unique_lock lock(mutex_);
+    const MutexLock guard(mutex_);
     // The first event may precede the end of open().
-    opened_.wait(lock, [this] { return phase_ != Phase::none; });
+    while (phase_ == Phase::none) opened_.wait(mutex_);
     if (phase_ == Phase::dead) return;
   }
   if (state == ZOO_CONNECTED_STATE) {
@@ -157,7 +160,7 @@ void ZkCoordinator::on_session_event(int state) {
 void ZkCoordinator::on_connected() {
   const ZkHandle* handle = nullptr;
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     handle = handle_.get();
   }
   // Not under mutex_, because it reads every descriptor of the process. The handle is not destroyed
@@ -166,7 +169,7 @@ void ZkCoordinator::on_connected() {
   SessionInfo info;
   core::Duration expected{};
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     if (phase_ == Phase::dead) return;
     // This fails if the connection is lost again. The next connection calls on_connected() again.
     if (!handle_->authenticate(credentials_)) return;
@@ -191,7 +194,7 @@ void ZkCoordinator::on_connected() {
              "maxSessionTimeout");
   }
   notify_observer(info.id, [&](SessionObserver& observer) { observer.connected(info); });
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (phase_ != Phase::greeting) return;
   phase_ = Phase::connected;
   pump();
@@ -202,7 +205,7 @@ void ZkCoordinator::on_suspended() {
   const Instant noticed = LeaseClock::now();
   SessionId session;
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     if (phase_ != Phase::connected) return;
     phase_ = Phase::suspended;
     disconnected_since_ = noticed;
@@ -223,25 +226,34 @@ void ZkCoordinator::refuse_at_once_calls() {
 }
 
 void ZkCoordinator::on_ended(Status why) {
-  std::unique_lock lock(mutex_);
-  if (phase_ == Phase::dead) return;
-  end_session(std::move(lock), why, std::string(core::to_string(why)));
+  SessionEnd end;
+  {
+    const MutexLock guard(mutex_);
+    if (phase_ == Phase::dead) return;
+    end = end_session(why);
+  }
+  session_ended(end, std::string(core::to_string(why)));
 }
 
 void ZkCoordinator::end_overdue_session() {
-  std::unique_lock lock(mutex_);
-  if (phase_ != Phase::suspended || LeaseClock::now() < session_due()) return;
-  end_session(std::move(lock), Status::session_ended,
-              "no connection for its timeout of " + in_ms(timeout_) +
-                  "; the client ends it, its holds are lost, and a new session will be opened");
+  SessionEnd end;
+  core::Duration timeout{};
+  {
+    const MutexLock guard(mutex_);
+    if (phase_ != Phase::suspended || LeaseClock::now() < session_due()) return;
+    end = end_session(Status::session_ended);
+    timeout = timeout_;
+  }
+  session_ended(end, "no connection for its timeout of " + in_ms(timeout) +
+                         "; the client ends it, its holds are lost, and a new session will be "
+                         "opened");
 }
 
-void ZkCoordinator::end_session(std::unique_lock<std::mutex> lock, Status why,
-                                const std::string& cause) {
+ZkCoordinator::SessionEnd ZkCoordinator::end_session(Status why) {
   const Instant now = LeaseClock::now();
+  assert(phase_ != Phase::none && phase_ != Phase::dead && handle_);
   if (phase_ == Phase::connected) disconnected_since_ = now;
   phase_ = Phase::dead;
-  const SessionId session = session_;
   auto next = SessionThread::Next::never;
   if (why == Status::auth_failed) {
     refused_ = true;
@@ -249,10 +261,13 @@ void ZkCoordinator::end_session(std::unique_lock<std::mutex> lock, Status why,
     const bool lived = now - connected_since_ > options_.retry_delay_max;
     next = lived ? SessionThread::Next::soon : SessionThread::Next::with_care;
   }
-  lock.unlock();
-  log_warn("session " + hex(session) + ": " + cause);
-  notify_ended(session, why);
-  session_thread_.retire(next);
+  return {session_, why, next};
+}
+
+void ZkCoordinator::session_ended(const SessionEnd& end, const std::string& cause) {
+  log_warn("session " + hex(end.session) + ": " + cause);
+  notify_ended(end.session, end.why);
+  session_thread_.retire(end.next);
 }
 
 void ZkCoordinator::on_watch_event(int type, const std::string& path) {
@@ -273,7 +288,7 @@ void ZkCoordinator::deliver_watch_event(const std::string& path, request::WatchE
   SessionId session;
   std::vector<RequestId> ids;
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     if (phase_ == Phase::dead || phase_ == Phase::none) return;
     session = session_;
     if (event == request::WatchEvent::deleted) nodes_.missing(path);
@@ -282,7 +297,7 @@ void ZkCoordinator::deliver_watch_event(const std::string& path, request::WatchE
   for (const RequestId id : ids) {
     WatchRegistry::OnEvent on_event;
     {
-      const std::lock_guard guard(mutex_);
+      const MutexLock guard(mutex_);
       on_event = watches_.take_fired(id);
     }
     if (on_event) on_event(session, event);
@@ -310,7 +325,7 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
   bool complete = false;
   FollowUps follow_ups;
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     const auto found = flights_.find(ticket);
     if (found == flights_.end()) return;
     call = std::move(found->second.call);
@@ -341,7 +356,7 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
   if (follow_ups.departures.empty()) return;
   for (const Watch& watch : follow_ups.departures)
     deliver_watch_event(watch.path, request::WatchEvent::deleted);
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   remove(follow_ups.departures);
 }
 

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -13,6 +11,7 @@
 #include <boost/thread/condition_variable.hpp>
 #include <boost/thread/thread.hpp>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/client/threads/spin_before_block.h"
 #include "zklock/deadline.h"
 #include "zklock/engine/session/wait_in_slices.h"
@@ -30,7 +29,7 @@ class BlockingCall {
     // woken after the mutex was unlocked, or it would have to sleep on the mutex at once.
     const std::shared_ptr<State> state = state_;
     {
-      const std::lock_guard guard(state->mutex);
+      const client::MutexLock guard(state->mutex);
       state->result.emplace(std::move(result));
     }
     state->wake();
@@ -39,24 +38,24 @@ class BlockingCall {
   /// Blocks until there is a result, and returns it. For at most `spin`, the thread first spins
   /// (yielding) instead of sleeping. Throws: boost::thread_interrupted (an interruption point).
   Result wait(std::chrono::microseconds spin = {}) {
-    std::unique_lock lock(state_->mutex);
-    await(lock, Deadline::never(), spin);
+    const client::MutexLock guard(state_->mutex);
+    await(Deadline::never(), spin);
     return std::move(*state_->result);
   }
 
   /// Blocks as wait() does, but leaves the result for wait(). Returns false if `deadline` came
   /// first.
   bool wait_until(Deadline deadline, std::chrono::microseconds spin = {}) {
-    std::unique_lock lock(state_->mutex);
-    return await(lock, deadline, spin);
+    const client::MutexLock guard(state_->mutex);
+    return await(deadline, spin);
   }
 
   /// Blocks until there is a result, but for about `longest` at most. Returns nothing if there is
   /// no result by then. An interruption point. Used if it is possible that no thread is left to set
   /// the result.
   std::optional<Result> wait_for(std::chrono::milliseconds longest) {
-    std::unique_lock lock(state_->mutex);
-    await(lock, longest, {});
+    const client::MutexLock guard(state_->mutex);
+    await(longest, {});
     return std::move(state_->result);
   }
 
@@ -71,19 +70,19 @@ class BlockingCall {
         slice_before(deadline, LeaseClock::now(), std::chrono::seconds(1)));
   }
 
-  bool await(std::unique_lock<std::mutex>& lock, Deadline deadline,
-             std::chrono::microseconds spin) {
+  bool await(Deadline deadline, std::chrono::microseconds spin) ZKLOCK_REQUIRES(state_->mutex) {
     if (!deadline.is_never()) spin = std::min(spin, time_left(deadline));
     client::spin_before_block(
-        lock, spin, [this] { return state_->result.has_value(); },
+        state_->mutex, spin,
+        [this]() ZKLOCK_REQUIRES(state_->mutex) { return state_->result.has_value(); },
         [] { boost::this_thread::interruption_point(); });
     while (!state_->result) {
       if (deadline.is_never()) {
-        state_->sleep(lock);
+        state_->sleep();
       } else if (deadline.has_passed(LeaseClock::now())) {
         return false;
       } else {
-        state_->sleep(lock, time_left(deadline));
+        state_->sleep(time_left(deadline));
       }
     }
     return true;
@@ -92,34 +91,35 @@ class BlockingCall {
   /// A thread sleeps on Boost's condition variable only if it can be interrupted. Boost's notifies
   /// with a mutex of its own held, so the woken thread has to sleep once more.
   struct State {
-    void sleep(std::unique_lock<std::mutex>& lock) {
+    void sleep() ZKLOCK_REQUIRES(mutex) {
       if (boost::this_thread::interruption_enabled()) {
-        where_interrupted().wait(lock);
+        where_interrupted().wait(mutex);
       } else {
-        ready.wait(lock);
+        ready.wait(mutex);
       }
     }
-    void sleep(std::unique_lock<std::mutex>& lock, std::chrono::microseconds longest) {
+    void sleep(std::chrono::microseconds longest) ZKLOCK_REQUIRES(mutex) {
       if (boost::this_thread::interruption_enabled()) {
-        where_interrupted().timed_wait(lock, boost::posix_time::microseconds(longest.count()));
+        where_interrupted().timed_wait(mutex, boost::posix_time::microseconds(longest.count()));
       } else {
-        ready.wait_for(lock, longest);
+        ready.wait_for(mutex, longest);
       }
     }
-    /// Wakes the waiting thread. REQUIRES: there is a result, so that no thread begins to sleep.
-    void wake() {
+    /// Wakes the waiting thread. REQUIRES: there is a result, so that no thread begins to sleep,
+    /// and `interruptible` is constant.
+    void wake() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
       if (interruptible) interruptible->notify_one();
       ready.notify_one();
     }
-    boost::condition_variable_any& where_interrupted() {
+    boost::condition_variable_any& where_interrupted() ZKLOCK_REQUIRES(mutex) {
       return interruptible ? *interruptible : interruptible.emplace();
     }
 
-    std::mutex mutex;
-    std::optional<Result> result;  ///< guarded by mutex
-    /// Made by an interruptible sleep. Guarded by mutex; constant after there is a result.
-    std::optional<boost::condition_variable_any> interruptible;
-    std::condition_variable ready;
+    client::Mutex mutex;
+    std::optional<Result> result ZKLOCK_GUARDED_BY(mutex);
+    /// Made by an interruptible sleep.
+    std::optional<boost::condition_variable_any> interruptible ZKLOCK_GUARDED_BY(mutex);
+    client::Condition ready;
   };
   const std::shared_ptr<State> state_ = std::make_shared<State>();
 };

@@ -2,12 +2,13 @@
 #include "zklock/engine/callback/borrowed_executor.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "zklock/client/port/mutex.h"
+#include "zklock/engine/session/wait_in_slices.h"
 
 namespace zklock::detail {
 
@@ -16,14 +17,14 @@ struct BorrowedExecutor::State {
 
   void call(std::function<void()> task) {
     {
-      const std::lock_guard guard(mutex);
+      const client::MutexLock guard(mutex);
       if (over) return;
       calls.push_back(std::this_thread::get_id());
     }
     struct Ended {
       State& state;
       ~Ended() {
-        const std::lock_guard guard(state.mutex);
+        const client::MutexLock guard(state.mutex);
         state.calls.erase(std::ranges::find(state.calls, std::this_thread::get_id()));
         state.returned.notify_all();
       }
@@ -32,11 +33,11 @@ struct BorrowedExecutor::State {
   }
 
   const Executor executor;
-  std::mutex mutex;
-  // guarded by mutex
-  std::condition_variable returned;
-  std::vector<std::thread::id> calls;  ///< threads that call the executor now
-  bool over = false;
+  client::Mutex mutex;
+  client::Condition returned;
+  /// The threads that call the executor now.
+  std::vector<std::thread::id> calls ZKLOCK_GUARDED_BY(mutex);
+  bool over ZKLOCK_GUARDED_BY(mutex) = false;
 };
 
 BorrowedExecutor::BorrowedExecutor(Executor executor)
@@ -49,15 +50,13 @@ Executor BorrowedExecutor::lent() const {
 
 bool BorrowedExecutor::give_back_for(LeaseClock::duration patience) const noexcept {
   if (!state_) return true;
-  std::unique_lock lock(state_->mutex);
+  const client::MutexLock guard(state_->mutex);
   state_->over = true;
-  const auto all_returned = [this, me = std::this_thread::get_id()] {
+  const auto me = std::this_thread::get_id();
+  const auto all_returned = [this, me]() ZKLOCK_REQUIRES(state_->mutex) {
     return std::ranges::all_of(state_->calls, [me](std::thread::id id) { return id == me; });
   };
-  if (patience != LeaseClock::duration::max())
-    return state_->returned.wait_for(lock, patience, all_returned);
-  state_->returned.wait(lock, all_returned);
-  return true;
+  return wait_in_slices(state_->returned, state_->mutex, patience, all_returned);
 }
 
 }  // namespace zklock::detail

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -12,6 +11,7 @@
 
 #include "zklock/client.h"
 #include "zklock/client/port/dispatcher.h"
+#include "zklock/client/port/mutex.h"
 #include "zklock/engine/callback/serial_listener.h"
 #include "zklock/engine/session/fork_guard.h"
 #include "zklock/engine/session/process_identity.h"
@@ -34,7 +34,7 @@ class Listeners {
                    const std::optional<News>& first = std::nullopt) {
     auto added = std::make_shared<Listener>(std::move(listener), dispatcher_);
     {
-      const std::lock_guard guard(list_->mutex);
+      const client::MutexLock guard(list_->mutex);
       if (first) added->tell(*first);
       list_->listeners.push_back(added);
     }
@@ -45,7 +45,7 @@ class Listeners {
         return;
       }
       {
-        const std::lock_guard guard(list->mutex);
+        const client::MutexLock guard(list->mutex);
         std::erase(list->listeners, added);
       }
       added->remove();
@@ -57,7 +57,7 @@ class Listeners {
   bool tell(const News& news) {
     bool all = true;
     // Under the mutex, so that all listeners receive the events in one order.
-    const std::lock_guard guard(list_->mutex);
+    const client::MutexLock guard(list_->mutex);
     for (const auto& listener : list_->listeners) {
       try {
         listener->tell(news);
@@ -68,7 +68,7 @@ class Listeners {
     return all;
   }
   bool is_empty() const {
-    const std::lock_guard guard(list_->mutex);
+    const client::MutexLock guard(list_->mutex);
     return list_->listeners.empty();
   }
 
@@ -106,18 +106,17 @@ class Listeners {
   /// Removes all listeners. Queued events are still delivered.
   void forget() {
     std::vector<std::shared_ptr<Listener>> forgotten;  // destroyed after the lock
-    const std::lock_guard guard(list_->mutex);
+    const client::MutexLock guard(list_->mutex);
     list_->listeners.swap(forgotten);
   }
 
  private:
   struct List {
-    std::mutex mutex;
-    // guarded by mutex
-    std::vector<std::shared_ptr<Listener>> listeners;
+    client::Mutex mutex;
+    std::vector<std::shared_ptr<Listener>> listeners ZKLOCK_GUARDED_BY(mutex);
   };
   std::vector<std::shared_ptr<Listener>> copy() const {
-    const std::lock_guard guard(list_->mutex);
+    const client::MutexLock guard(list_->mutex);
     return list_->listeners;
   }
 

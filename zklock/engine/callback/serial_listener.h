@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
+#include <cassert>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 
 #include "zklock/client/port/dispatcher.h"
+#include "zklock/client/port/mutex.h"
 #include "zklock/client/threads/serial_executor.h"
 
 namespace zklock::detail {
@@ -39,7 +39,7 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
   void tell(News news) {
     bool in_line = false;
     {
-      const std::lock_guard guard(mutex_);
+      const client::MutexLock guard(mutex_);
       if (silent_) return;
       if constexpr (telling == Telling::newest) news_.clear();
       news_.push_back(std::move(news));
@@ -49,7 +49,7 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
     try {
       line_.post([self = this->shared_from_this()] { self->tell_next(); });
     } catch (...) {
-      const std::lock_guard guard(mutex_);
+      const client::MutexLock guard(mutex_);
       has_turn_ = false;
       throw;
     }
@@ -61,7 +61,7 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
   using Keep = bool (*)(const std::optional<News>& told, const News& next);
   void fall_silent(Keep keep = nullptr) {
     std::deque<News> dropped;  // destroyed after the lock
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     silent_ = true;
     news_.swap(dropped);
     if (keep == nullptr || dropped.empty() || !keep(told_, dropped.front())) return;
@@ -70,14 +70,14 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
   }
 
   bool runs_here() const {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     return running_on_ == std::this_thread::get_id();
   }
 
   /// Blocks until no call is under way on another thread.
   void wait() {
-    std::unique_lock lock(mutex_);
-    wait(lock);
+    const client::MutexLock guard(mutex_);
+    wait_for_call();
   }
 
   /// Delivers the queued events on the calling thread. After fall_silent(), that is only the event
@@ -85,15 +85,15 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
   /// under way on another thread. After it returns, no call begins. Throws what the listener
   /// throws.
   void finish() {
-    std::unique_lock lock(mutex_);
+    client::MutexLock lock(mutex_);
     silent_ = true;
     for (;;) {
-      wait(lock);
+      wait_for_call();
       if (running_on_ != std::thread::id()) news_.clear();
-      const bool all_told = news_.empty();
+      const std::optional<News> next = begin_call();
       lock.unlock();
-      if (all_told) return line_.clear();
-      tell_next();
+      if (!next) return line_.clear();
+      call(*next);
       lock.lock();
     }
   }
@@ -105,53 +105,65 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
     // The executor may have dropped its task. Then the queued tasks would retain this object.
     line_.clear();
     Call over;  // destroyed last, with no lock held
-    std::unique_lock lock(mutex_);
-    wait(lock);
+    const client::MutexLock guard(mutex_);
+    wait_for_call();
     if (running_on_ == std::thread::id()) over.swap(call_);
   }
 
  private:
-  void wait(std::unique_lock<std::mutex>& lock) {
+  void wait_for_call() ZKLOCK_REQUIRES(mutex_) {
     const auto me = std::this_thread::get_id();
-    idle_.wait(lock, [&] { return running_on_ == std::thread::id() || running_on_ == me; });
+    while (running_on_ != std::thread::id() && running_on_ != me) idle_.wait(mutex_);
   }
 
-  void tell_next() {
-    std::optional<News> news;
-    {
-      const std::lock_guard guard(mutex_);
-      has_turn_ = false;
-      if (news_.empty()) return;
-      news = std::move(news_.front());
-      news_.pop_front();
-      if constexpr (telling == Telling::newest) {
-        if (news == told_) return;
-      }
-      told_ = news;
-      running_on_ = std::this_thread::get_id();
+  /// Returns the event that the calling thread must pass to call(). Returns nothing if no event is
+  /// queued. REQUIRES: no call is under way, or no event is queued.
+  std::optional<News> begin_call() ZKLOCK_REQUIRES(mutex_) {
+    if (news_.empty()) return std::nullopt;
+    assert(running_on_ == std::thread::id());
+    std::optional<News> news = std::move(news_.front());
+    news_.pop_front();
+    if constexpr (telling == Telling::newest) {
+      if (news == told_) return std::nullopt;
     }
+    told_ = news;
+    running_on_ = std::this_thread::get_id();
+    return news;
+  }
+
+  void call(const News& news) ZKLOCK_EXCLUDES(mutex_) {
     struct Ended {
       SerialListener& listener;
       ~Ended() {
-        const std::lock_guard guard(listener.mutex_);
+        const client::MutexLock guard(listener.mutex_);
         listener.running_on_ = {};
         listener.idle_.notify_all();
       }
     } const ended{*this};
-    if (call_) call_(*news);
+    if (call_) call_(news);
+  }
+
+  void tell_next() ZKLOCK_EXCLUDES(mutex_) {
+    std::optional<News> next;
+    {
+      const client::MutexLock guard(mutex_);
+      has_turn_ = false;
+      if (running_on_ != std::thread::id()) return;  // finish() delivers the rest
+      next = begin_call();
+    }
+    if (next) call(*next);
   }
 
   Call call_;  ///< constant until remove()
   client::SerialExecutor line_;
 
-  mutable std::mutex mutex_;
-  // guarded by mutex_
-  std::condition_variable idle_;
-  std::deque<News> news_;
-  bool has_turn_ = false;     ///< a task for the latest event is queued
-  std::optional<News> told_;  ///< event delivered last
-  std::thread::id running_on_;
-  bool silent_ = false;
+  mutable client::Mutex mutex_;
+  client::Condition idle_;
+  std::deque<News> news_ ZKLOCK_GUARDED_BY(mutex_);
+  bool has_turn_ ZKLOCK_GUARDED_BY(mutex_) = false;     ///< a task for the latest event is queued
+  std::optional<News> told_ ZKLOCK_GUARDED_BY(mutex_);  ///< event delivered last
+  std::thread::id running_on_ ZKLOCK_GUARDED_BY(mutex_);
+  bool silent_ ZKLOCK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace zklock::detail

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <map>
-#include <mutex>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/deadline.h"
 
@@ -49,12 +48,11 @@ class BackgroundWork {
   };
   void move(Id id, int Piece::*from, int Piece::*to) noexcept;
 
-  mutable std::mutex mutex_;
-  // guarded by mutex_
-  std::condition_variable changed_;
-  std::uint64_t last_ = 0;
-  bool closed_ = false;
-  std::map<std::uint64_t, Piece> pieces_;
+  mutable client::Mutex mutex_;
+  client::Condition changed_;
+  std::uint64_t last_ ZKLOCK_GUARDED_BY(mutex_) = 0;
+  bool closed_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  std::map<std::uint64_t, Piece> pieces_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace zklock::detail

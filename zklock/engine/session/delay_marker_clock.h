@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <mutex>
 #include <string>
 #include <unordered_map>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/core/session.h"
 
 namespace zklock::detail {
@@ -23,8 +23,8 @@ class DelayMarkerClock {
   void forget(const std::string& marker);
 
  private:
-  std::mutex mutex_;
-  std::unordered_map<std::string, core::Instant> seen_;  // guarded by mutex_
+  client::Mutex mutex_;
+  std::unordered_map<std::string, core::Instant> seen_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace zklock::detail

@@ -57,7 +57,7 @@ void EngineContext::remove(SessionId session, std::string path, BackgroundWork::
 }
 
 void EngineContext::counter_has_ended(const core::LockPath& path, bool ended) {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   if (ended) {
     ended_counters_.insert(path.str());
   } else {
@@ -66,7 +66,7 @@ void EngineContext::counter_has_ended(const core::LockPath& path, bool ended) {
 }
 
 bool EngineContext::has_counter_ended(const core::LockPath& path) const {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   return ended_counters_.contains(path.str());
 }
 
@@ -85,7 +85,7 @@ core::ZnodeData EngineContext::identify(const Requester& requester) const {
 }
 
 void EngineContext::tell_of_sessions(const std::shared_ptr<NewSessionListener>& listener) {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   std::erase_if(session_listeners_, [](const auto& each) { return each.expired(); });
   session_listeners_.push_back(listener);
 }
@@ -93,7 +93,7 @@ void EngineContext::tell_of_sessions(const std::shared_ptr<NewSessionListener>& 
 void EngineContext::tell_of_new_session() {
   std::vector<std::weak_ptr<NewSessionListener>> listeners;
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     listeners = session_listeners_;
   }
   for (const auto& each : listeners) {

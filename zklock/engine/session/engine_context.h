@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,6 +16,7 @@
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/dispatcher.h"
+#include "zklock/client/port/mutex.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/client_options.h"
 #include "zklock/core/lock_path.h"
@@ -178,10 +178,9 @@ class EngineContext : public NodeRemovals::Host,
   std::atomic<int> watched_paths_{0};
   std::atomic<bool> closed_{false};
 
-  mutable std::mutex mutex_;
-  // guarded by mutex_
-  std::set<std::string> ended_counters_;  ///< paths
-  std::vector<std::weak_ptr<NewSessionListener>> session_listeners_;
+  mutable client::Mutex mutex_;
+  std::set<std::string> ended_counters_ ZKLOCK_GUARDED_BY(mutex_);  ///< paths
+  std::vector<std::weak_ptr<NewSessionListener>> session_listeners_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace zklock::detail

@@ -2,6 +2,7 @@
 #include "zklock/engine/session/lease_keeper.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace zklock::detail {
@@ -27,12 +28,19 @@ constexpr int most_requests_at_a_tick = 500;
 LeaseKeeper::LeaseKeeper(client::Coordinator& coordinator, client::Scheduler& scheduler)
     : coordinator_(coordinator), scheduler_(scheduler) {}
 
+void LeaseKeeper::assert_invariants() const {
+  assert(connected_ == evidence_.has_value());
+  assert(connected_ || tick_timer_ == client::TimerId{});
+  assert(!lease_ || lease_->session() == session());
+  assert(!stopped_ || (!connected_ && !lease_));
+}
+
 void LeaseKeeper::connected(const client::SessionInfo& session) {
   const Instant now = scheduler_.now();
   Term old;
   Term shortened;
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     if (stopped_) return;
     shortest_timeout_ = std::min(shortest_timeout_, session.timeout);
     if (session_id_.load() != session.id.value) {
@@ -46,6 +54,7 @@ void LeaseKeeper::connected(const client::SessionInfo& session) {
     evidence_.emplace(session.timeout, session.attempt_began, now);
     // The handshake gave the session this connection's timeout, even if it makes the end earlier.
     if (lease_ && lease_->limit(evidence_->lease_of_handshake())) shortened = lease_;
+    assert_invariants();
   }
   if (old) tell_lapsed(old);
   if (shortened) watch_lease(shortened);
@@ -57,11 +66,12 @@ void LeaseKeeper::connected(const client::SessionInfo& session) {
 
 void LeaseKeeper::suspended(SessionId session) {
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     if (session_id_.load() != session.value) return;
     connected_ = false;
     evidence_.reset();
     scheduler_.cancel(std::exchange(tick_timer_, {}));
+    assert_invariants();
   }
   for (const auto& member : members()) member->suspended(session);
 }
@@ -69,13 +79,14 @@ void LeaseKeeper::suspended(SessionId session) {
 void LeaseKeeper::ended(SessionId session) {
   Term lease;
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     if (session == SessionId{} || session_id_.load() != session.value) return;
     connected_ = false;
     session_id_ = 0;
     evidence_.reset();
     scheduler_.cancel(std::exchange(tick_timer_, {}));
     lease = std::exchange(lease_, nullptr);
+    assert_invariants();
   }
   if (lease) tell_lapsed(lease);
   for (const auto& member : members()) member->session_ended(session);
@@ -85,7 +96,7 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, bool by_quorum) {
   const Instant now = scheduler_.now();
   Term begun;
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
     if (by_quorum) {
       const Instant until = std::min(evidence_->lease(sent_at, now),
@@ -95,35 +106,36 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, bool by_quorum) {
       }
     }
     evidence_->answered(sent_at, now, by_quorum);
+    assert_invariants();
   }
   if (begun) watch_lease(begun);
 }
 
 std::shared_ptr<core::Lease> LeaseKeeper::valid_lease(SessionId session) {
   const Instant now = scheduler_.now();
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   if (!lease_ || lease_->session() != session || !lease_->valid(now)) return nullptr;
   return lease_;
 }
 
 void LeaseKeeper::enlist(LeaseObserver& member) noexcept {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   if (!member.place_in_line_.is_linked()) members_.push_back(member);
 }
 
 void LeaseKeeper::dismiss(LeaseObserver& member) noexcept {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   if (member.place_in_line_.is_linked()) members_.erase(members_.iterator_to(member));
 }
 
 bool LeaseKeeper::deserted() const {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   return members_.empty();
 }
 
 LeaseKeeper::Members LeaseKeeper::members() const {
   Members alive;  // destroyed after the guard: a member's destructor locks the mutex
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   alive.reserve(members_.size());
   for (LeaseObserver& each : members_) {
     if (auto member = each.alive()) alive.push_back(std::move(member));
@@ -132,7 +144,7 @@ LeaseKeeper::Members LeaseKeeper::members() const {
 }
 
 void LeaseKeeper::schedule_tick(SessionId session) {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   if (stopped_ || !connected_ || session_id_.load() != session.value) return;
   scheduler_.cancel(tick_timer_);
   tick_timer_ =
@@ -146,7 +158,7 @@ void LeaseKeeper::tick(SessionId session) {
   bool request = false;
   bool due = false;
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
     request = !members_.empty();
     // Half a tick of slack. Without it, an early tick would delay the request by a whole tick.
@@ -160,7 +172,7 @@ void LeaseKeeper::tick(SessionId session) {
 
 void LeaseKeeper::send(client::Operation operation, SessionId session, Instant now) {
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     if (stopped_) return;
     last_sent_ = now;
   }
@@ -190,12 +202,13 @@ void LeaseKeeper::tell_lapsed(const Term& lease) {
 void LeaseKeeper::stop() {
   Term lease;
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     if (std::exchange(stopped_, true)) return;
     connected_ = false;
     evidence_.reset();
     scheduler_.cancel(std::exchange(tick_timer_, {}));
     lease = std::exchange(lease_, nullptr);
+    assert_invariants();
   }
   if (lease) tell_lapsed(lease);
 }

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include <boost/intrusive/list.hpp>
 
 #include "zklock/client/port/coordinator.h"
+#include "zklock/client/port/mutex.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/core/lease.h"
 #include "zklock/core/lease_evidence.h"
@@ -107,6 +107,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   void on_lease_due(const Term& lease);
   void tell_lapsed(const Term& lease);
   Members members() const;
+  void assert_invariants() const ZKLOCK_REQUIRES(mutex_);
 
   client::Coordinator& coordinator_;
   client::Scheduler& scheduler_;
@@ -116,19 +117,19 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   std::atomic<std::int64_t> session_id_{0};
   std::atomic<core::Duration::rep> timeout_{0};
 
-  mutable std::mutex mutex_;
-  // guarded by mutex_
-  bool stopped_ = false;
-  std::optional<core::LeaseEvidence> evidence_;  ///< of the connection; nothing while suspended
-  Term lease_;                                   ///< of the session; may have lapsed
+  mutable client::Mutex mutex_;
+  bool stopped_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  /// Evidence of the connection. Nothing while suspended.
+  std::optional<core::LeaseEvidence> evidence_ ZKLOCK_GUARDED_BY(mutex_);
+  Term lease_ ZKLOCK_GUARDED_BY(mutex_);  ///< of the session; may have lapsed
   /// The shortest session timeout that a server granted to this session. A new leader uses the
   /// timeout of the session's creation until a server relays one of its packets.
-  core::Duration shortest_timeout_{};
-  Instant last_sent_{};
-  client::TimerId tick_timer_{};
+  core::Duration shortest_timeout_ ZKLOCK_GUARDED_BY(mutex_) = {};
+  Instant last_sent_ ZKLOCK_GUARDED_BY(mutex_) = {};
+  client::TimerId tick_timer_ ZKLOCK_GUARDED_BY(mutex_) = {};
   using Line = boost::intrusive::member_hook<LeaseObserver, boost::intrusive::list_member_hook<>,
                                              &LeaseObserver::place_in_line_>;
-  mutable boost::intrusive::list<LeaseObserver, Line> members_;
+  mutable boost::intrusive::list<LeaseObserver, Line> members_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace zklock::detail

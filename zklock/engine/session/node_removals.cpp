@@ -2,6 +2,7 @@
 #include "zklock/engine/session/node_removals.h"
 
 #include <algorithm>
+#include <cassert>
 #include <exception>
 #include <utility>
 
@@ -52,7 +53,8 @@ void NodeRemovals::send(const std::shared_ptr<Removal>& removal, NodeDeleter::No
 
 void NodeRemovals::removed(const std::shared_ptr<Removal>& removal) {
   if (has_refused_) {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
+    assert(!removal->refused);
     std::erase(refused_, removal);
     has_refused_ = !refused_.empty();
   }
@@ -62,11 +64,12 @@ void NodeRemovals::removed(const std::shared_ptr<Removal>& removal) {
 void NodeRemovals::refused(const std::shared_ptr<Removal>& removal, NodeDeleter::Node node) {
   bool is_first = false;
   {
-    std::unique_lock lock(mutex_);
+    client::MutexLock lock(mutex_);
     if (!host_.is_current(removal->session)) {
       lock.unlock();
       return removed(removal);
     }
+    assert(!removal->refused && has_refused_ == !refused_.empty());
     if (std::ranges::find(refused_, removal) == refused_.end()) {
       removal->node = std::move(node);
       is_first = std::ranges::find(refused_, removal->parent(),
@@ -86,7 +89,7 @@ std::shared_ptr<NodeRemovals::Removal> NodeRemovals::retry(std::string_view pare
   std::vector<std::shared_ptr<Removal>> again;
   std::shared_ptr<Removal> last;
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     for (const auto& removal : refused_) {
       if (!parent.empty() && removal->parent() != parent) continue;
       last = removal;
@@ -119,7 +122,7 @@ void NodeRemovals::retry_all() {
 
 // A delete that is under way again is not ended here, but by its own reply: see refused().
 void NodeRemovals::session_ended(SessionId session) noexcept {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   std::erase_if(refused_, [&](const auto& removal) {
     if (removal->session != session || !removal->refused) return false;
     host_.work().resume(removal->work);

@@ -4,12 +4,12 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/core/lock_path.h"
 #include "zklock/engine/session/background_work.h"
 #include "zklock/engine/session/node_deleter.h"
@@ -84,9 +84,9 @@ class NodeRemovals {
   NodeDeleter node_deleter_;
   std::atomic<bool> has_refused_{false};  ///< refused_ is not empty
 
-  std::mutex mutex_;
-  // guarded by mutex_
-  std::vector<std::shared_ptr<Removal>> refused_;  ///< also while a delete is repeated
+  client::Mutex mutex_;
+  /// Contains a removal also while its delete is repeated.
+  std::vector<std::shared_ptr<Removal>> refused_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace zklock::detail

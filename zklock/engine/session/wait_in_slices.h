@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/core/session.h"
 #include "zklock/deadline.h"
 
@@ -19,13 +18,15 @@ inline core::Duration slice_before(Deadline deadline, core::Instant now, core::D
 }
 
 /// Blocks until `done()` returns true. Returns false if `deadline` came first, by LeaseClock.
+/// Calls `done` with the mutex held; the analysis does not see that this is the mutex that it
+/// requires.
 template <class Done>
-bool wait_in_slices(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
-                    Deadline deadline, Done done) {
+bool wait_in_slices(client::Condition& changed, client::Mutex& mutex, Deadline deadline, Done done)
+    ZKLOCK_REQUIRES(mutex) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   while (!done()) {
     const auto now = LeaseClock::now();
     if (deadline.has_passed(now)) return false;
-    changed.wait_for(lock, slice_before(deadline, now, std::chrono::seconds(1)));
+    changed.wait_for(mutex, slice_before(deadline, now, std::chrono::seconds(1)));
   }
   return true;
 }

@@ -69,7 +69,7 @@ void Composite::unlock_at_thread_exit() {
 
 void Composite::locked(const Owner& owner, std::vector<std::size_t> taken) {
   if (all_needed()) return;
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   locked_[owner].push_back(std::move(taken));
 }
 
@@ -77,7 +77,7 @@ std::vector<std::size_t> Composite::take_locked(const Owner& owner) {
   std::vector<std::size_t> all(parts_.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   if (all_needed()) return all;
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   const auto found = locked_.find(owner);
   if (found == locked_.end()) throw Error(Errc::not_owner, "unlock", paths());
   auto last = std::move(found->second.back());
@@ -152,13 +152,13 @@ void Composite::post(std::function<void()> task) {
 }
 
 void Composite::call_began(CallId call, std::function<void()> end) {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   calls_.emplace(call, std::move(end));
 }
 
 void Composite::call_ended(CallId call) noexcept {
   std::function<void()> end;  // destroyed with no lock held
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   const auto found = calls_.find(call);
   if (found == calls_.end()) return;
   end = std::move(found->second);
@@ -168,7 +168,7 @@ void Composite::call_ended(CallId call) noexcept {
 void Composite::close() {
   std::map<CallId, std::function<void()>> calls;
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     calls.swap(calls_);
   }
   for (const auto& [id, end] : calls) end();
@@ -178,7 +178,7 @@ void Composite::close() {
 // The parts release the locks of the thread. Only the record of them is deleted here.
 void Composite::thread_exits(Owner owner) noexcept {
   if (forked()) return;
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   locked_.erase(owner);
 }
 

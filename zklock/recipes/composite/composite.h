@@ -8,12 +8,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/core/hold_limit.h"
 #include "zklock/engine/callback/lock_listener.h"
 #include "zklock/engine/session/thread_exit.h"
@@ -102,11 +102,12 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
 
   std::atomic<std::uint64_t> last_call_{0};
 
-  std::mutex mutex_;
-  // guarded by mutex_
-  std::map<CallId, std::function<void()>> calls_;  ///< in the order in which they began
+  client::Mutex mutex_;
+  /// The calls under way, in the order in which they began.
+  std::map<CallId, std::function<void()>> calls_ ZKLOCK_GUARDED_BY(mutex_);
   /// The parts of each lock() that has not been unlocked yet. Unused if all parts are needed.
-  std::unordered_map<Owner, std::vector<std::vector<std::size_t>>> locked_;
+  std::unordered_map<Owner, std::vector<std::vector<std::size_t>>> locked_
+      ZKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace zklock::detail

@@ -2,6 +2,7 @@
 #include "zklock/recipes/composite/composite_call.h"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <utility>
 
@@ -74,7 +75,7 @@ void CompositeCall::Look::operator()() const {
 
 void CompositeCall::post(std::function<void(CompositeCall&)> event) {
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     line_.push_back(std::move(event));
     if (std::exchange(at_work_, true)) return;
   }
@@ -89,7 +90,8 @@ void CompositeCall::post(std::function<void(CompositeCall&)> event) {
 
 bool CompositeCall::take_event(std::function<void(CompositeCall&)>& event) {
   event = nullptr;
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
+  assert(at_work_);
   at_work_ = !line_.empty();
   if (!at_work_) return false;
   event = std::move(line_.front());
@@ -102,7 +104,7 @@ bool CompositeCall::take_event(std::function<void(CompositeCall&)>& event) {
 void CompositeCall::look_for_losses() {
   for (std::size_t i = 0; i < taken_.size(); ++i) {
     if (taken_[i] && taken_[i]->outcome.contender->grant().state() == HoldState::lost) {
-      carry_out(fsm_.lost(i));
+      carry_out(fsm_.on_part_lost(i));
     }
   }
 }
@@ -113,12 +115,12 @@ void CompositeCall::carry_out(const core::CompositeEffects& effects) {
 
 void CompositeCall::carry_out(const CompositeEffect& effect) {
   switch (effect.kind) {
-    case CompositeEffect::Kind::ask: ask(effect.part, false); return;
-    case CompositeEffect::Kind::ask_once: ask(effect.part, true); return;
-    case CompositeEffect::Kind::call_off:
+    case CompositeEffect::Kind::request: ask(effect.part, false); return;
+    case CompositeEffect::Kind::request_once: ask(effect.part, true); return;
+    case CompositeEffect::Kind::cancel:
       if (call_off_) call_off_();
       return;
-    case CompositeEffect::Kind::drop: drop(effect.part); return;
+    case CompositeEffect::Kind::release: drop(effect.part); return;
     case CompositeEffect::Kind::grant: grant(); return;
     case CompositeEffect::Kind::end: {
       if (!closed_) return finish({});
@@ -139,13 +141,14 @@ void CompositeCall::ask(std::size_t part, bool once) {
   const bool spare = static_cast<std::size_t>(taken) >= composite_->rule().needed;
   const bool dispensable = composite_->rule().patience.has_value();
   const bool connected = lock.core().keeper().is_connected();
-  const bool passed_over = composite_->still_silent(part) &&
-                           (!waits_ || (composite_->enough_in_reach() && !fsm_.in_earnest()));
+  const bool passed_over =
+      composite_->still_silent(part) &&
+      (!waits_ || (composite_->enough_in_reach() && !fsm_.requests_every_part()));
   if (dispensable && (passed_over || (spare && !connected))) {
     const Error error(Errc::not_connected, "lock", lock.path(),
                       connected ? skipped_silent : skipped_disconnected);
     post([part, cause = std::make_exception_ptr(error)](CompositeCall& c) {
-      c.failed(part, cause, PartAnswer::not_asked);
+      c.failed(part, cause, PartAnswer::skipped);
     });
     return;
   }
@@ -177,21 +180,22 @@ void CompositeCall::answered(std::size_t part, AcquireOutcome outcome) {
   if (outcome.error) {
     const bool out = outcome.error->errc() == Errc::not_connected;
     return failed(part, std::make_exception_ptr(*outcome.error),
-                  out ? PartAnswer::out_of_reach : PartAnswer::failed);
+                  out ? PartAnswer::unreachable : PartAnswer::failed);
   }
-  if (!outcome.contender) return carry_out(fsm_.answered(PartAnswer::none, late()));
+  if (!outcome.contender) return carry_out(fsm_.on_part_answered(PartAnswer::none, late()));
   composite_->set_in_reach(part);
   errors_[part] = nullptr;
   const std::stop_token lost = outcome.contender->grant().lost();
+  assert(!taken_[part]);
   taken_[part] = Taken{std::move(outcome), nullptr};
   taken_[part]->on_loss = std::make_unique<std::stop_callback<Look>>(lost, Look{weak_from_this()});
-  carry_out(fsm_.answered(PartAnswer::granted, late()));
+  carry_out(fsm_.on_part_answered(PartAnswer::granted, late()));
 }
 
 void CompositeCall::failed(std::size_t part, std::exception_ptr error, core::PartAnswer how) {
   errors_[part] = std::move(error);
-  if (how == PartAnswer::out_of_reach) composite_->set_silent(part);
-  carry_out(fsm_.answered(how, late()));
+  if (how == PartAnswer::unreachable) composite_->set_silent(part);
+  carry_out(fsm_.on_part_answered(how, late()));
 }
 
 // ---- unreachable parts --------------------------------------------------------------------------
@@ -204,7 +208,7 @@ core::Duration CompositeCall::patience_with(core::Instant now, std::size_t parts
 }
 
 void CompositeCall::look_later(std::uint64_t request) {
-  auto& scheduler = composite_->part(fsm_.asked()).core().scheduler();
+  auto& scheduler = composite_->part(fsm_.requested_part()).core().scheduler();
   core::Instant due = scheduler.now() + patience_ / 4;
   if (spare_) due = std::min(due, wanted_.deadline.at());
   look_ = scheduler.at(due, [weak = weak_from_this(), request] {
@@ -215,15 +219,15 @@ void CompositeCall::look_later(std::uint64_t request) {
 }
 
 void CompositeCall::look_no_more() {
-  composite_->part(fsm_.asked()).core().scheduler().cancel(std::exchange(look_, {}));
+  composite_->part(fsm_.requested_part()).core().scheduler().cancel(std::exchange(look_, {}));
 }
 
 void CompositeCall::look_at_silence(std::uint64_t request) {
-  if (request != request_ || fsm_.state() != CompositeState::asking) return;
+  if (request != request_ || fsm_.state() != CompositeState::requesting) return;
   // The request for a spare part is a single attempt, which has no deadline. So the deadline of the
   // call is checked here.
-  if (spare_ && late()) return carry_out(fsm_.silent());
-  const std::size_t part = fsm_.asked();
+  if (spare_ && late()) return carry_out(fsm_.on_part_silent());
+  const std::size_t part = fsm_.requested_part();
   PartLock& lock = composite_->part(part);
   const auto now = lock.core().scheduler().now();
   if (lock.in_touch(wanted_.owner)) {
@@ -235,13 +239,13 @@ void CompositeCall::look_at_silence(std::uint64_t request) {
         Errc::not_connected, "lock", lock.path(),
         "no answer from the ensemble's quorum within " + std::to_string(ms(patience_)) +
             " ms; check its servers, or raise the deadline or QuorumOptions::ensemble_timeout"));
-    return carry_out(fsm_.silent());
+    return carry_out(fsm_.on_part_silent());
   }
   look_later(request);
 }
 
 bool CompositeCall::late() const {
-  auto& core = composite_->part(fsm_.asked()).core();
+  auto& core = composite_->part(fsm_.requested_part()).core();
   return waits_ && wanted_.deadline.has_passed(core.scheduler().now());
 }
 
@@ -287,6 +291,7 @@ void CompositeCall::grant() {
 }
 
 void CompositeCall::finish(CompositeOutcome outcome) {
+  assert(!finished_ && std::ranges::none_of(taken_, [](const auto& t) { return t.has_value(); }));
   finished_ = true;
   composite_->call_ended(id_);
   const auto done = std::exchange(wanted_.done, nullptr);
@@ -303,7 +308,7 @@ std::exception_ptr CompositeCall::lost_error(std::size_t part) const {
 }
 
 std::exception_ptr CompositeCall::failure() const {
-  if (!composite_->rule().patience) return errors_[fsm_.asked()];
+  if (!composite_->rule().patience) return errors_[fsm_.requested_part()];
   std::string text = "no majority of the ensembles is left";
   std::optional<Errc> code;
   for (std::size_t i = 0; i < errors_.size(); ++i) {

@@ -8,12 +8,12 @@
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/core/composite_fsm.h"
 #include "zklock/core/hold_limit.h"
 #include "zklock/deadline.h"
@@ -127,10 +127,9 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   bool closed_ = false;
   bool finished_ = false;
 
-  std::mutex mutex_;
-  // guarded by mutex_
-  std::deque<std::function<void(CompositeCall&)>> line_;
-  bool at_work_ = false;
+  client::Mutex mutex_;
+  std::deque<std::function<void(CompositeCall&)>> line_ ZKLOCK_GUARDED_BY(mutex_);
+  bool at_work_ ZKLOCK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace zklock::detail

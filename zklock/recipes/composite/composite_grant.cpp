@@ -22,7 +22,7 @@ CompositeGrant::CompositeGrant(const Owner& owner, std::vector<Part> taken, std:
     hold = std::move(part.hold);
     order_.push_back(part.index);
     cores_.push_back(part.core);
-    on_loss_.emplace_back(hold.lost(), OnLoss{tally_, std::move(part.core), hold});
+    on_loss_.emplace_back(hold.loss_token(), OnLoss{tally_, std::move(part.core), hold});
   }
 }
 
@@ -46,7 +46,7 @@ void CompositeGrant::OnLoss::operator()() const noexcept {
   try {
     ReliablePost::send(
         core, core->losses(), "lock " + hold.node(),
-        [source, until = Contender::being_told(hold)]() mutable { source.request_stop(); });
+        [source, until = Contender::delay_loss(hold)]() mutable { source.request_stop(); });
   } catch (const std::exception&) {  // no memory
     source.request_stop();
   }
@@ -66,7 +66,7 @@ HoldState CompositeGrant::state() const noexcept {
   return valid >= needed_ ? HoldState::suspended : HoldState::lost;
 }
 
-std::stop_token CompositeGrant::lost() const noexcept {
+std::stop_token CompositeGrant::loss_token() const noexcept {
   if (state() != HoldState::lost || tally_->source.stop_requested()) {
     return tally_->source.get_token();
   }

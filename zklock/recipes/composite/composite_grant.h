@@ -44,7 +44,7 @@ class CompositeGrant {
   static void release(std::shared_ptr<CompositeGrant> parts) noexcept;
 
   HoldState state() const noexcept;
-  std::stop_token lost() const noexcept;
+  std::stop_token loss_token() const noexcept;
   LeaseClock::time_point valid_until() const noexcept;
   /// Calls `renew` for each hold. Returns whether it returned true for enough holds. If the grant
   /// is lost, returns false and calls nothing.

@@ -28,8 +28,8 @@ HoldState CompositeHold::state() const noexcept {
   return parts_ ? parts_->state() : HoldState::lost;
 }
 
-std::stop_token CompositeHold::lost() const noexcept {
-  return parts_ ? parts_->lost() : Hold().lost();
+std::stop_token CompositeHold::loss_token() const noexcept {
+  return parts_ ? parts_->loss_token() : Hold().loss_token();
 }
 
 LeaseClock::time_point CompositeHold::valid_until() const noexcept {

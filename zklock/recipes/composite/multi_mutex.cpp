@@ -19,7 +19,7 @@ namespace {
 
 std::shared_ptr<detail::Composite> all_of(detail::ClientCore& core,
                                           const std::vector<std::string>& paths,
-                                          const MutexOptions& options) {
+                                          const ExclusiveOptions& options) {
   if (paths.empty()) throw Error(Errc::invalid_option, "lock", "", "the list of paths is empty");
   std::vector<core::LockPath> checked;
   for (const std::string& path : paths) checked.emplace_back(path);
@@ -32,7 +32,6 @@ std::shared_ptr<detail::Composite> all_of(detail::ClientCore& core,
   }
   core.check_usable("lock", paths.front());
   const auto limit = detail::checked_limit(options, paths.front());
-  detail::check_not_local(options, paths.front());
   const auto delay = detail::checked_delay(options.lock_delay, paths.front());
   const auto listener = detail::make_listener(core, options);
   std::vector<detail::Composite::Part> parts;
@@ -52,7 +51,8 @@ std::shared_ptr<detail::Composite> all_of(detail::ClientCore& core,
 
 }  // namespace
 
-MultiMutex::MultiMutex(Client& client, std::vector<std::string> paths, MutexOptions options)
+MultiMutex::MultiMutex(Client& client, std::vector<std::string> paths,
+                       const ExclusiveOptions& options)
     : CompositeMutex(all_of(*detail::ClientCore::of(client), paths, options)),
       paths_(std::move(paths)) {}
 

@@ -31,10 +31,10 @@ std::shared_ptr<detail::Composite> majority_of(const Cores& cores, const std::st
     throw Error(Errc::invalid_option, "lock", path, "the ensemble timeout is not positive");
   }
   const auto delay = detail::checked_delay(options.lock_delay, path);
-  const MutexOptions each{.listener = options.listener,
-                          .executor = options.executor,
-                          .max_hold = options.max_hold,
-                          .expiry_notice = options.expiry_notice};
+  const LockOptions each{.listener = options.listener,
+                         .executor = options.executor,
+                         .max_hold = options.max_hold,
+                         .expiry_notice = options.expiry_notice};
   const auto limit = detail::checked_limit(each, path);
   const auto listener = detail::make_listener(*cores.front(), each);
   std::vector<detail::Composite::Part> parts;
@@ -57,7 +57,7 @@ std::shared_ptr<detail::Composite> majority_of(const Cores& cores, const std::st
 
 }  // namespace
 
-QuorumMutex::QuorumMutex(const Clients& clients, std::string path, QuorumOptions options)
+QuorumMutex::QuorumMutex(const Clients& clients, std::string path, const QuorumOptions& options)
     : CompositeMutex([&] {
         Cores cores;
         for (Client& client : clients) cores.push_back(detail::ClientCore::of(client));

@@ -2,6 +2,7 @@
 #include "zklock/recipes/election/candidate.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "zklock/engine/callback/reliable_post.h"
@@ -53,6 +54,7 @@ void Candidate::warn(const std::string& text) const noexcept {
 }
 
 Candidate::Section::~Section() {
+  candidate_.assert_invariants();
   const auto outbox = std::exchange(candidate_.outbox_, {});
   candidate_.changed_.notify_all();
   lock_.unlock();
@@ -66,6 +68,14 @@ Candidate::Section::~Section() {
 }
 
 // ---- driving the machine ------------------------------------------------------------------------
+
+void Candidate::assert_invariants() const {
+  [[maybe_unused]] const auto state = fsm_.state();
+  assert((leadership_state_ != nullptr) ==
+         (state == CandidateState::leading || state == CandidateState::ending ||
+          state == CandidateState::closing));
+  assert(!leadership_state_ || leadership_state_->number() == fsm_.attempt());
+}
 
 void Candidate::run(const core::ElectionEffects& effects, By by) {
   for (const ElectionEffect effect : effects) carry_out(effect, by);
@@ -91,7 +101,7 @@ void Candidate::carry_out(ElectionEffect effect, By by) {
       });
       return;
     case ElectionEffect::begin:  // answered() does these two: it has the hold
-    case ElectionEffect::give_back: return;
+    case ElectionEffect::release_late: return;
   }
 }
 
@@ -118,7 +128,7 @@ void Candidate::answered(Fsm::Attempt attempt, const AcquireOutcome& outcome) {
   // An unwanted hold is released after the Section, without the mutex.
   const Section section(*this);
   if (hold) {
-    const auto effects = fsm_.granted(attempt);
+    const auto effects = fsm_.on_granted(attempt);
     if (effects.front() == ElectionEffect::begin) {
       begin(outcome.contender, std::move(hold));
     } else {
@@ -127,7 +137,7 @@ void Candidate::answered(Fsm::Attempt attempt, const AcquireOutcome& outcome) {
     return;
   }
   const bool for_good = outcome.error && core::ends_contention(outcome.error->errc());
-  run(fsm_.failed(attempt, for_good));
+  run(fsm_.on_failed(attempt, for_good));
   const bool heard = attempt == fsm_.attempt();
   if (heard && fsm_.state() == CandidateState::failed) error_ = outcome.error;
   if (heard && outcome.error && !core().closed()) warn(outcome.error->what());
@@ -155,9 +165,9 @@ void Candidate::end(By by) {
     auto& client = self->core();
     ReliablePost::send(
         client.shared_from_this(), client.losses(), operation + (" " + self->path()),
-        [leadership_state, until = leadership_state->being_told()] { leadership_state->stop(); });
+        [leadership_state, until = leadership_state->loss_delay()] { leadership_state->stop(); });
   });
-  if (!settings_.until_finished) run(fsm_.finished(leadership_state_->number()), by);
+  if (!settings_.until_finished) run(fsm_.on_finished(leadership_state_->number()), by);
 }
 
 void Candidate::pause() {
@@ -169,14 +179,14 @@ void Candidate::pause() {
       const auto alive = candidate.lock();
       if (!alive) return;
       const Section section(*alive);
-      alive->run(alive->fsm_.due(attempt));
+      alive->run(alive->fsm_.on_pause_over(attempt));
     });
   });
 }
 
 void Candidate::lost(LeadershipState::Number number) {
   const Section section(*this);
-  run(fsm_.lost(number), By::loss);
+  run(fsm_.on_lost(number), By::loss);
 }
 
 // ---- requests of the user -----------------------------------------------------------------------
@@ -185,35 +195,35 @@ bool Candidate::want() {
   core().check_usable(operation, path());
   const Section section(*this);
   if (is_closed()) throw Error(Errc::closed, operation, path(), "the election object was closed");
-  if (fsm_.wants()) return false;
-  run(fsm_.wanted());
+  if (fsm_.will_contend()) return false;
+  run(fsm_.contend());
   return true;
 }
 
 void Candidate::interrupt() {
   const Section section(*this);
-  run(fsm_.interrupted());
+  run(fsm_.interrupt());
 }
 
 void Candidate::withdraw() {
   const Section section(*this);
-  run(fsm_.withdrawn());
+  run(fsm_.withdraw());
 }
 
 void Candidate::had_no_turn(LeadershipState::Number number) {
   const Section section(*this);
-  fsm_.had_no_turn(number);
+  fsm_.on_leader_not_run(number);
 }
 
 void Candidate::finished(LeadershipState::Number number, bool failed) {
   const Section section(*this);
   if (!failed) backoff_.reset();
-  run(fsm_.finished(number, failed));
+  run(fsm_.on_finished(number, failed));
 }
 
 void Candidate::close() {
   const Section section(*this);
-  run(fsm_.closed());
+  run(fsm_.close());
 }
 
 // ---- queries ------------------------------------------------------------------------------------
@@ -224,19 +234,19 @@ bool Candidate::is_closed() const noexcept {
 
 bool Candidate::leads() const {
   if (core().forked()) return false;
-  const boost::lock_guard<boost::mutex> guard(mutex_);
+  const client::MutexLock guard(mutex_);
   return fsm_.state() == CandidateState::leading && leadership_state_->state() != HoldState::lost;
 }
 
 bool Candidate::wants() const {
   if (core().forked()) return false;
-  const boost::lock_guard<boost::mutex> guard(mutex_);
-  return fsm_.wants();
+  const client::MutexLock guard(mutex_);
+  return fsm_.will_contend();
 }
 
 std::shared_ptr<LeadershipState> Candidate::leadership_state() const {
   if (core().forked()) return nullptr;
-  const boost::lock_guard<boost::mutex> guard(mutex_);
+  const client::MutexLock guard(mutex_);
   return fsm_.state() == CandidateState::leading ? leadership_state_ : nullptr;
 }
 
@@ -249,18 +259,18 @@ std::optional<Error> Candidate::reason() const {
 
 std::optional<Error> Candidate::error() const {
   if (core().forked()) return Error(Errc::forked, operation, path());
-  const boost::lock_guard<boost::mutex> guard(mutex_);
+  const client::MutexLock guard(mutex_);
   return reason();
 }
 
-bool Candidate::await(Deadline deadline, const std::stop_token& stop) {
+bool Candidate::wait_until_leader(Deadline deadline, const std::stop_token& stop) {
   if (core().forked()) throw Error(Errc::forked, operation, path());
   const auto wake = [self = shared_from_this()] {
-    const boost::lock_guard<boost::mutex> guard(self->mutex_);
+    const client::MutexLock guard(self->mutex_);
     self->changed_.notify_all();
   };
   const std::stop_callback on_stop(stop, wake);
-  boost::unique_lock<boost::mutex> lock(mutex_);
+  const client::MutexLock guard(mutex_);
   for (;;) {
     if (fsm_.state() == CandidateState::leading && leadership_state_->state() != HoldState::lost) {
       return true;
@@ -271,7 +281,7 @@ bool Candidate::await(Deadline deadline, const std::stop_token& stop) {
     // No event reports that the client was closed during a pause between two attempts.
     const auto slice = slice_before(deadline, now, std::chrono::milliseconds(200));
     const auto micros = std::chrono::ceil<std::chrono::microseconds>(slice).count();
-    changed_.timed_wait(lock, boost::posix_time::microseconds(micros));
+    changed_.timed_wait(mutex_, boost::posix_time::microseconds(micros));
   }
 }
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include <boost/thread/condition_variable.hpp>
-#include <boost/thread/mutex.hpp>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/client/threads/backoff.h"
 #include "zklock/core/election_fsm.h"
 #include "zklock/deadline.h"
@@ -63,8 +63,8 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   /// released when finished() is called.
   void close();
 
-  /// See LeaderLatch::await().
-  bool await(Deadline deadline, const std::stop_token& stop);
+  /// See LeaderLatch::wait_until_leader().
+  bool wait_until_leader(Deadline deadline, const std::stop_token& stop);
   bool leads() const;
   /// Returns the current leadership, or null.
   std::shared_ptr<LeadershipState> leadership_state() const;
@@ -79,57 +79,62 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   void warn(const std::string& text) const noexcept;
 
  protected:
-  /// Holds the mutex. The destructor wakes await(), unlocks the mutex and then runs the tasks of
+  /// Holds the mutex. The destructor wakes wait_until_leader(), unlocks the mutex and then runs the tasks of
   /// the outbox.
-  class Section {
+  class ZKLOCK_SCOPED_CAPABILITY Section {
    public:
-    explicit Section(Candidate& candidate) : candidate_(candidate), lock_(candidate.mutex_) {}
-    ~Section();
+    explicit Section(Candidate& candidate) ZKLOCK_ACQUIRE(candidate.mutex_)
+        : candidate_(candidate), lock_(candidate.mutex_) {}
+    ~Section() ZKLOCK_RELEASE();
     Section(const Section&) = delete;
     Section& operator=(const Section&) = delete;
 
    private:
     Candidate& candidate_;
-    boost::unique_lock<boost::mutex> lock_;
+    client::MutexLock lock_;
   };
 
   /// Called when a leadership begins, and when it is over. They do not block and run no user code.
-  /// REQUIRES: within a Section.
-  virtual void began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept = 0;
-  virtual void ended(const std::shared_ptr<LeadershipState>& leadership_state) noexcept = 0;
+  virtual void began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept
+      ZKLOCK_REQUIRES(mutex_) = 0;
+  virtual void ended(const std::shared_ptr<LeadershipState>& leadership_state) noexcept
+      ZKLOCK_REQUIRES(mutex_) = 0;
 
-  /// REQUIRES: within a Section.
-  const std::shared_ptr<LeadershipState>& present() const noexcept { return leadership_state_; }
-  bool is_closed() const noexcept;
+  const std::shared_ptr<LeadershipState>& present() const noexcept ZKLOCK_REQUIRES(mutex_) {
+    return leadership_state_;
+  }
+  bool is_closed() const noexcept ZKLOCK_REQUIRES(mutex_);
 
  private:
   using Fsm = core::ElectionFsm;
   /// Cause of the end of a leadership. It decides on which thread the user's stop callbacks run.
   enum class By { caller, loss };
 
-  void run(const core::ElectionEffects& effects, By by = By::caller);
-  void carry_out(core::ElectionEffect effect, By by);
-  void later(std::function<void()> task) { outbox_.push_back(std::move(task)); }
-  void ask(Fsm::Attempt attempt, const std::stop_token& stop);
-  void answered(Fsm::Attempt attempt, const AcquireOutcome& outcome);
-  void begin(const std::shared_ptr<Contender>& leader, Hold hold);
-  void end(By by);
-  void pause();
-  void lost(LeadershipState::Number number);
-  std::optional<Error> reason() const;
+  void assert_invariants() const ZKLOCK_REQUIRES(mutex_);
+  void run(const core::ElectionEffects& effects, By by = By::caller) ZKLOCK_REQUIRES(mutex_);
+  void carry_out(core::ElectionEffect effect, By by) ZKLOCK_REQUIRES(mutex_);
+  void later(std::function<void()> task) ZKLOCK_REQUIRES(mutex_) {
+    outbox_.push_back(std::move(task));
+  }
+  void ask(Fsm::Attempt attempt, const std::stop_token& stop) ZKLOCK_EXCLUDES(mutex_);
+  void answered(Fsm::Attempt attempt, const AcquireOutcome& outcome) ZKLOCK_EXCLUDES(mutex_);
+  void begin(const std::shared_ptr<Contender>& leader, Hold hold) ZKLOCK_REQUIRES(mutex_);
+  void end(By by) ZKLOCK_REQUIRES(mutex_);
+  void pause() ZKLOCK_REQUIRES(mutex_);
+  void lost(LeadershipState::Number number) ZKLOCK_EXCLUDES(mutex_);
+  std::optional<Error> reason() const ZKLOCK_REQUIRES(mutex_);
 
   const std::shared_ptr<PathLock> path_lock_;
   const Settings settings_;
 
-  mutable boost::mutex mutex_;
-  // guarded by mutex_
-  boost::condition_variable changed_;
-  Fsm fsm_;
-  client::Backoff backoff_;
-  std::stop_source asking_;  ///< stops the current attempt
-  std::shared_ptr<LeadershipState> leadership_state_;
-  std::optional<Error> error_;
-  std::vector<std::function<void()>> outbox_;
+  mutable client::Mutex mutex_;
+  boost::condition_variable_any changed_;  ///< its waits are interruption points
+  Fsm fsm_ ZKLOCK_GUARDED_BY(mutex_);
+  client::Backoff backoff_ ZKLOCK_GUARDED_BY(mutex_);
+  std::stop_source asking_ ZKLOCK_GUARDED_BY(mutex_);  ///< stops the current attempt
+  std::shared_ptr<LeadershipState> leadership_state_ ZKLOCK_GUARDED_BY(mutex_);
+  std::optional<Error> error_ ZKLOCK_GUARDED_BY(mutex_);
+  std::vector<std::function<void()>> outbox_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace zklock::detail

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/leader_election.h"
 
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 #include <utility>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/client/threads/start_thread.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/session/fork_guard.h"
@@ -45,55 +44,57 @@ class ElectionCandidate final : public Candidate {
 
   void close_and_wait() {
     close();
-    std::unique_lock lock(thread_mutex_);
+    const client::MutexLock guard(thread_mutex_);
     closing_ = true;
     changed_.notify_all();
     if (runs_here()) return;
-    changed_.wait(lock, [this] { return !thread_.joinable() || over_; });
+    while (thread_.joinable() && !over_) changed_.wait(thread_mutex_);
     if (thread_.joinable()) thread_.join();
   }
 
   std::exception_ptr last_failure() const {
-    const std::lock_guard guard(thread_mutex_);
+    const client::MutexLock guard(thread_mutex_);
     return last_failure_;
   }
 
  private:
   void began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept override {
-    const std::lock_guard guard(thread_mutex_);
+    const client::MutexLock guard(thread_mutex_);
     next_ = leadership_state;
     changed_.notify_all();
   }
   void ended(const std::shared_ptr<LeadershipState>&) noexcept override {}
 
   void start_thread() {
-    const std::lock_guard guard(thread_mutex_);
+    const client::MutexLock guard(thread_mutex_);
     if (closing_ || thread_.joinable()) return;
     auto self = std::static_pointer_cast<ElectionCandidate>(shared_from_this());
     thread_ = client::start_thread("zklock-leader", [self = std::move(self)] { self->work(); });
   }
 
-  bool runs_here() const { return thread_.get_id() == std::this_thread::get_id(); }
+  bool runs_here() const ZKLOCK_REQUIRES(thread_mutex_) {
+    return thread_.get_id() == std::this_thread::get_id();
+  }
 
   void work() {
     while (const auto leadership_state = next())
       finished(leadership_state->number(), !lead(*leadership_state));
     // Destroys what the function owns here, not on a thread that keeps sessions alive.
     function_ = nullptr;
-    const std::lock_guard guard(thread_mutex_);
+    const client::MutexLock guard(thread_mutex_);
     over_ = true;
     changed_.notify_all();
   }
 
   std::shared_ptr<LeadershipState> next() {
-    std::unique_lock lock(thread_mutex_);
-    changed_.wait(lock, [this] { return next_ || closing_; });
+    const client::MutexLock guard(thread_mutex_);
+    while (!next_ && !closing_) changed_.wait(thread_mutex_);
     return std::exchange(next_, nullptr);
   }
 
   /// Returns false if the function threw.
   bool lead(const LeadershipState& leadership_state) {
-    if (leadership_state.over().stop_requested()) {
+    if (leadership_state.end_token().stop_requested()) {
       had_no_turn(leadership_state.number());
       return true;
     }
@@ -113,27 +114,26 @@ class ElectionCandidate final : public Candidate {
   }
 
   void keep(std::exception_ptr failure) {
-    const std::lock_guard guard(thread_mutex_);
+    const client::MutexLock guard(thread_mutex_);
     // The previous exception is the user's, so it is destroyed after the lock.
     std::swap(last_failure_, failure);
   }
 
   LeaderElection::Function function_;  // used only by the thread, once it runs
 
-  mutable std::mutex thread_mutex_;
-  // guarded by thread_mutex_
-  std::condition_variable changed_;
-  std::thread thread_;
-  std::shared_ptr<LeadershipState> next_;
-  std::exception_ptr last_failure_;
-  bool closing_ = false;
-  bool over_ = false;
+  mutable client::Mutex thread_mutex_;
+  client::Condition changed_;
+  std::thread thread_ ZKLOCK_GUARDED_BY(thread_mutex_);
+  std::shared_ptr<LeadershipState> next_ ZKLOCK_GUARDED_BY(thread_mutex_);
+  std::exception_ptr last_failure_ ZKLOCK_GUARDED_BY(thread_mutex_);
+  bool closing_ ZKLOCK_GUARDED_BY(thread_mutex_) = false;
+  bool over_ ZKLOCK_GUARDED_BY(thread_mutex_) = false;
 };
 
 }  // namespace detail
 
-LeaderElection::LeaderElection(Client& client, std::string path, Function take_leadership,
-                               ElectionOptions options)
+LeaderElection::LeaderElection(Client& client, std::string path, const ElectionOptions& options,
+                               Function take_leadership)
     : candidate_(std::make_shared<detail::ElectionCandidate>(
           *detail::ClientCore::of(client), std::move(path), std::move(take_leadership), options)) {}
 

@@ -111,9 +111,9 @@ void LeaderLatch::start() {
   candidate_->want();
 }
 
-bool LeaderLatch::await(Deadline deadline, std::stop_token stop) {
+bool LeaderLatch::wait_until_leader(Deadline deadline, std::stop_token stop) {
   const auto candidate = candidate_;  // another thread may destroy this object meanwhile
-  return candidate->await(deadline, stop);
+  return candidate->wait_until_leader(deadline, stop);
 }
 
 bool LeaderLatch::has_leadership() const noexcept {

@@ -14,10 +14,9 @@ namespace detail {
 LeadershipState::LeadershipState(Number number, std::shared_ptr<Contender> leader, Hold hold)
     : number_(number),
       token_(hold.token()),
-      // The call marks the znode as known to the user: it is deleted before the next grant.
-      node_(hold.node()),
-      lost_(hold.lost()),
-      requested_(hold.release_requested()),
+      node_(hold.expose_node()),
+      lost_(hold.loss_token()),
+      requested_(hold.release_request_token()),
       proclamation_writer_(std::make_shared<ProclamationWriter>(std::move(leader))),
       hold_(std::move(hold)) {}
 
@@ -26,13 +25,13 @@ void LeadershipState::notify_loss(std::function<void()> on_loss) {
 }
 
 void LeadershipState::is_lost() {
-  const std::lock_guard guard(mutex_);
-  being_told_ = Contender::being_told(hold_);
+  const client::MutexLock guard(mutex_);
+  loss_delay_ = Contender::delay_loss(hold_);
 }
 
-std::shared_ptr<void> LeadershipState::being_told() const {
-  const std::lock_guard guard(mutex_);
-  return being_told_;
+std::shared_ptr<void> LeadershipState::loss_delay() const {
+  const client::MutexLock guard(mutex_);
+  return loss_delay_;
 }
 
 void LeadershipState::release() noexcept {
@@ -40,8 +39,8 @@ void LeadershipState::release() noexcept {
   Hold hold;
   std::shared_ptr<void> told;
   {
-    const std::lock_guard guard(mutex_);
-    told = std::move(being_told_);
+    const client::MutexLock guard(mutex_);
+    told = std::move(loss_delay_);
     hold = std::move(hold_);
     proclamation_writer = std::move(proclamation_writer_);
   }
@@ -50,24 +49,24 @@ void LeadershipState::release() noexcept {
 std::shared_ptr<ProclamationWriter> LeadershipState::proclamation_writer(
     const char* operation) const {
   if (forked()) throw Error(Errc::forked, operation, path());
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   if (proclamation_writer_ && !ended_) return proclamation_writer_;
   throw Error(Errc::lock_lost, operation, path(), "the leadership has ended; nothing was sent");
 }
 
 HoldState LeadershipState::state() const noexcept {
   if (ended_ || forked()) return HoldState::lost;
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   return hold_.state();
 }
 
 LeaseClock::time_point LeadershipState::valid_until() const noexcept {
   if (ended_ || forked()) return LeaseClock::time_point::min();
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   return hold_.valid_until();
 }
 
-std::stop_token LeadershipState::over() const noexcept {
+std::stop_token LeadershipState::end_token() const noexcept {
   if (over_.stop_requested() || state() != HoldState::lost) return over_.get_token();
   return stopped_token();
 }
@@ -90,13 +89,13 @@ HoldState Leadership::state() const noexcept {
   return leadership_state_ ? leadership_state_->state() : HoldState::lost;
 }
 
-std::stop_token Leadership::ended() const noexcept {
-  if (leadership_state_) return leadership_state_->over();
-  return Hold().lost();
+std::stop_token Leadership::end_token() const noexcept {
+  if (leadership_state_) return leadership_state_->end_token();
+  return Hold().loss_token();
 }
 
-std::stop_token Leadership::release_requested() const noexcept {
-  return leadership_state_ ? leadership_state_->release_requested() : std::stop_token();
+std::stop_token Leadership::release_request_token() const noexcept {
+  return leadership_state_ ? leadership_state_->release_request_token() : std::stop_token();
 }
 
 LeaseClock::time_point Leadership::valid_until() const noexcept {
@@ -120,7 +119,7 @@ void Leadership::proclaim(std::string value, Deadline deadline) const {
   });
 }
 
-void Leadership::async_proclaim(std::string value, CommitHandler handler, Deadline deadline) const {
+void Leadership::async_proclaim(std::string value, Deadline deadline, CommitHandler handler) const {
   auto proclamation_writer = this->proclamation_writer(proclaiming);
   const auto core = proclamation_writer->core().shared_from_this();
   detail::commit_and_tell(core, proclaiming + (" " + node()), std::move(handler), [&](auto done) {
@@ -139,7 +138,7 @@ std::future<void> Leadership::async_proclaim(std::string value, Deadline deadlin
 BasicAwaitable<void> Leadership::co_proclaim(std::string value, Deadline deadline) const {
   return BasicAwaitable<void>([leadership = *this, value = std::move(value), deadline](
                                   CommitHandler handler, const std::stop_token&) {
-    leadership.async_proclaim(value, std::move(handler), deadline);
+    leadership.async_proclaim(value, deadline, std::move(handler));
   });
 }
 

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/core/election_fsm.h"
 #include "zklock/engine/session/process_identity.h"
 #include "zklock/hold.h"
@@ -33,11 +33,11 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   /// returning. Never calls it after this object is destroyed.
   void notify_loss(std::function<void()> on_loss);
   /// Returns an object, or null. While the caller retains it after a loss, the lock znode is not
-  /// deleted yet; see Contender::being_told().
-  std::shared_ptr<void> being_told() const;
+  /// deleted yet; see Contender::delay_loss().
+  std::shared_ptr<void> loss_delay() const;
   /// Makes state() return `lost` from now on. The lock is retained until release().
   void end() noexcept { ended_ = true; }
-  /// Stops the token that over() returns. The user's callbacks run on this thread.
+  /// Stops the token that end_token() returns. The user's callbacks run on this thread.
   void stop() { over_.request_stop(); }
   void release() noexcept;
 
@@ -45,9 +45,9 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   const std::string& node() const noexcept { return node_; }
   HoldState state() const noexcept;
   LeaseClock::time_point valid_until() const noexcept;
-  /// See Leadership::ended().
-  std::stop_token over() const noexcept;
-  std::stop_token release_requested() const noexcept { return requested_; }
+  /// See Leadership::end_token().
+  std::stop_token end_token() const noexcept;
+  std::stop_token release_request_token() const noexcept { return requested_; }
   /// Returns the znode in which this leader proclaims. Throws Error(lock_lost) if the leadership
   /// has ended, or Error(forked). The error names `operation`.
   std::shared_ptr<ProclamationWriter> proclamation_writer(const char* operation) const;
@@ -80,11 +80,11 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   std::atomic<bool> ended_{false};
   std::stop_source over_;
 
-  mutable std::mutex mutex_;
-  // guarded by mutex_
-  std::shared_ptr<ProclamationWriter> proclamation_writer_;  // null after release()
-  Hold hold_;
-  std::shared_ptr<void> being_told_;
+  mutable client::Mutex mutex_;
+  /// Null after release().
+  std::shared_ptr<ProclamationWriter> proclamation_writer_ ZKLOCK_GUARDED_BY(mutex_);
+  Hold hold_ ZKLOCK_GUARDED_BY(mutex_);
+  std::shared_ptr<void> loss_delay_ ZKLOCK_GUARDED_BY(mutex_);
 
   // Last, so that it is destroyed first: no call begins after that.
   std::optional<std::stop_callback<OnLoss>> on_loss_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/election/proclamation_writer.h"
 
+#include <cassert>
 #include <utility>
 
 #include "zklock/core/proclamation.h"
@@ -16,7 +17,7 @@ namespace {
 std::string node_beside(const Contender& leader) {
   const std::string own = leader.grant().node();
   const auto name = core::ZnodeName::parse(std::string_view(own).substr(own.rfind('/') + 1));
-  return leader.path_lock().path().child(core::proclamation_node(name->sequence));
+  return leader.path_context().path().child(core::proclamation_node(name->sequence));
 }
 
 }  // namespace
@@ -68,26 +69,28 @@ std::shared_ptr<PendingProclamation> PendingProclamation::start(
 void PendingProclamation::send() {
   const GuardedWrites saying = proclamation_writer_->to_say(value_);
   if (!GuardedCommit::refusal(saying) && proclamation_writer_->bind_to_leader()) {
-    begin(creating_, GuardedCommit::make(proclamation_writer_->to_be_there(), deadline_,
-                                         [self = shared_from_this()](std::optional<Error> error) {
-                                           const std::lock_guard guard(self->mutex_);
-                                           self->not_created_ = std::move(error);
-                                         }));
+    begin(&PendingProclamation::creating_,
+          GuardedCommit::make(proclamation_writer_->to_be_there(), deadline_,
+                              [self = shared_from_this()](std::optional<Error> error) {
+                                const client::MutexLock guard(self->mutex_);
+                                self->not_created_ = std::move(error);
+                              }));
   }
-  begin(saying_, GuardedCommit::make(saying, deadline_,
-                                     [self = shared_from_this()](std::optional<Error> error) {
-                                       self->said(std::move(error));
-                                     }));
+  begin(&PendingProclamation::saying_,
+        GuardedCommit::make(saying, deadline_,
+                            [self = shared_from_this()](std::optional<Error> error) {
+                              self->said(std::move(error));
+                            }));
 }
 
 /// Registers the commit before it can be sent. So withdraw() reaches it, and nothing is sent after
 /// that.
-void PendingProclamation::begin(std::shared_ptr<GuardedCommit>& registered,
+void PendingProclamation::begin(std::shared_ptr<GuardedCommit> PendingProclamation::*registered,
                                 const std::shared_ptr<GuardedCommit>& commit) {
   bool withdrawn = false;
   {
-    const std::lock_guard guard(mutex_);
-    registered = commit;
+    const client::MutexLock guard(mutex_);
+    this->*registered = commit;
     withdrawn = given_up_;
   }
   if (withdrawn) commit->withdraw();
@@ -97,7 +100,8 @@ void PendingProclamation::begin(std::shared_ptr<GuardedCommit>& registered,
 void PendingProclamation::said(std::optional<Error> error) {
   Done done;
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
+    assert(done_ && attempts_left_ > 0);
     const bool no_rostrum =
         error && error->errc() == Errc::no_node && error->path() == proclamation_writer_->node();
     if (no_rostrum) {
@@ -112,7 +116,7 @@ void PendingProclamation::said(std::optional<Error> error) {
     send();
   } catch (const Error& e) {
     {
-      const std::lock_guard guard(mutex_);
+      const client::MutexLock guard(mutex_);
       done = std::exchange(done_, nullptr);
     }
     if (done) done(e);
@@ -131,7 +135,7 @@ void PendingProclamation::withdraw() {
   std::shared_ptr<GuardedCommit> creating;
   std::shared_ptr<GuardedCommit> saying;
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     given_up_ = true;
     creating = creating_;
     saying = saying_;

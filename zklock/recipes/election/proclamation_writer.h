@@ -2,11 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "zklock/client/port/coordinator.h"
+#include "zklock/client/port/mutex.h"
 #include "zklock/deadline.h"
 #include "zklock/engine/guarded_commit.h"
 #include "zklock/error.h"
@@ -26,7 +26,7 @@ class ProclamationWriter {
   ProclamationWriter& operator=(const ProclamationWriter&) = delete;
   ~ProclamationWriter();
 
-  EngineContext& core() const noexcept { return leader_->path_lock().core(); }
+  EngineContext& core() const noexcept { return leader_->path_context().core(); }
   const std::shared_ptr<Contender>& leader() const noexcept { return leader_; }
   const std::string& node() const noexcept { return node_; }
   /// Arranges that the znode is deleted together with the lock znode. Returns false if the leader
@@ -72,24 +72,23 @@ class PendingProclamation : public std::enable_shared_from_this<PendingProclamat
   PendingProclamation(std::shared_ptr<ProclamationWriter> proclamation_writer, std::string value,
                       Deadline deadline, Done done);
   void send();
-  void begin(std::shared_ptr<GuardedCommit>& registered,
+  void begin(std::shared_ptr<GuardedCommit> PendingProclamation::*registered,
              const std::shared_ptr<GuardedCommit>& commit);
   void said(std::optional<Error> error);
   /// Returns the error of the first transaction if it explains why there is no proclaimed znode.
-  std::optional<Error> creation_failure() const;
+  std::optional<Error> creation_failure() const ZKLOCK_REQUIRES(mutex_);
 
   const std::shared_ptr<ProclamationWriter> proclamation_writer_;
   const std::string value_;
   const Deadline deadline_;
 
-  mutable std::mutex mutex_;
-  // guarded by mutex_
-  Done done_;
-  int attempts_left_ = 3;
-  bool given_up_ = false;
-  std::optional<Error> not_created_;
-  std::shared_ptr<GuardedCommit> creating_;
-  std::shared_ptr<GuardedCommit> saying_;
+  mutable client::Mutex mutex_;
+  Done done_ ZKLOCK_GUARDED_BY(mutex_);
+  int attempts_left_ ZKLOCK_GUARDED_BY(mutex_) = 3;
+  bool given_up_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  std::optional<Error> not_created_ ZKLOCK_GUARDED_BY(mutex_);
+  std::shared_ptr<GuardedCommit> creating_ ZKLOCK_GUARDED_BY(mutex_);
+  std::shared_ptr<GuardedCommit> saying_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace zklock::detail

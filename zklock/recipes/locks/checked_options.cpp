@@ -21,7 +21,7 @@ constexpr const char* longest = "the maximum hold time";
 
 }  // namespace
 
-core::HoldLimit checked_limit(const MutexOptions& options, const std::string& path) {
+core::HoldLimit checked_limit(const CohortOptions& options, const std::string& path) {
   check_positive(options.max_hold, longest, path);
   check_positive(options.expiry_notice, "the expiry notice", path);
   return {.longest = options.max_hold, .notice = options.expiry_notice};
@@ -44,7 +44,7 @@ std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,
       "the lock delay must be 0 to 24 hours, not " + std::to_string(lock_delay.count()) + " ms");
 }
 
-core::CohortPolicy checked_local(const MutexOptions& options, const std::string& path) {
+core::CohortPolicy checked_local(const CohortOptions& options, const std::string& path) {
   if (options.max_local_handoffs < 1) {
     throw Error(
         Errc::invalid_option, "lock", path,
@@ -58,14 +58,8 @@ core::CohortPolicy checked_local(const MutexOptions& options, const std::string&
   return {.batch = options.max_local_handoffs, .keep_idle_for = options.keep_idle_for};
 }
 
-void check_not_local(const MutexOptions& options, const std::string& path) {
-  if (checked_local(options, path) == core::CohortPolicy{}) return;
-  throw Error(Errc::invalid_option, "lock", path,
-              "max_local_handoffs and keep_idle_for are for ReentrantMutex and Mutex only");
-}
-
 std::shared_ptr<LockListener> make_listener(const EngineContext& core,
-                                            const MutexOptions& options) {
+                                            const CohortOptions& options) {
   if (!options.listener) return nullptr;
   const BorrowedExecutor executor(options.executor);
   return std::make_shared<LockListener>(options.listener, core.listener_dispatcher(executor.lent()),

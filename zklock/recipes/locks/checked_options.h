@@ -10,13 +10,13 @@
 #include "zklock/core/hold_limit.h"
 #include "zklock/engine/callback/lock_listener.h"
 #include "zklock/engine/session/engine_context.h"
-#include "zklock/mutex_options.h"
+#include "zklock/lock_options.h"
 
 namespace zklock::detail {
 
 /// Returns the limits of the holds of an object with these options. Throws Error(invalid_option)
 /// for a time that is not positive.
-core::HoldLimit checked_limit(const MutexOptions& options, const std::string& path);
+core::HoldLimit checked_limit(const CohortOptions& options, const std::string& path);
 
 /// Returns the limits for one call. If `of_call` is set, it replaces the maximum hold time of the
 /// object. Throws Error(invalid_option) if it is not positive.
@@ -30,13 +30,10 @@ std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,
 
 /// Returns the policy by which contenders of an object share a znode with others of the client.
 /// Throws Error(invalid_option) for max_local_handoffs below 1 or a negative time.
-core::CohortPolicy checked_local(const MutexOptions& options, const std::string& path);
-
-/// For classes whose contenders do not share a znode: throws Error(invalid_option) if the options
-/// request it.
-void check_not_local(const MutexOptions& options, const std::string& path);
+core::CohortPolicy checked_local(const CohortOptions& options, const std::string& path);
 
 /// Returns the listener of an object with these options, or null if there is none.
-std::shared_ptr<LockListener> make_listener(const EngineContext& core, const MutexOptions& options);
+std::shared_ptr<LockListener> make_listener(const EngineContext& core,
+                                            const CohortOptions& options);
 
 }  // namespace zklock::detail

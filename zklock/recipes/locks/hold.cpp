@@ -34,7 +34,7 @@ HoldState Hold::state() const noexcept {
   return contender_ ? contender_->grant().state() : HoldState::lost;
 }
 
-std::stop_token Hold::lost() const noexcept {
+std::stop_token Hold::loss_token() const noexcept {
   return contender_ ? contender_->grant().lost() : detail::stopped_token();
 }
 
@@ -54,11 +54,15 @@ bool Hold::renew(std::chrono::milliseconds length) {
   return contender_ && contender_->renew(length);
 }
 
-std::stop_token Hold::release_requested() const noexcept {
+std::stop_token Hold::release_request_token() const noexcept {
   return contender_ ? contender_->grant().release_requested() : std::stop_token();
 }
 
 std::string Hold::node() const {
+  return contender_ ? contender_->grant().node() : std::string();
+}
+
+std::string Hold::expose_node() const {
   return contender_ ? contender_->grant().node_for_user() : std::string();
 }
 

@@ -35,22 +35,21 @@ Hold hold_of(const std::shared_ptr<Contender>& contender, CountKind count) {
 
 }  // namespace
 
-std::shared_ptr<LockHandle> LockHandle::make(Client& client, std::string path, MutexOptions options,
-                                             Traits traits) {
+std::shared_ptr<LockHandle> LockHandle::make(Client& client, std::string path,
+                                             const CohortOptions& options) {
   core::LockPath checked(std::move(path));
   const auto& core = ClientCore::of(client);
   core->check_usable("lock", checked.str());
-  return std::make_shared<LockHandle>(core->path_lock(checked), std::move(options), traits);
+  return std::make_shared<LockHandle>(core->path_lock(checked), options);
 }
 
-LockHandle::LockHandle(std::shared_ptr<PathLock> path_lock, MutexOptions options, Traits traits)
+LockHandle::LockHandle(std::shared_ptr<PathLock> path_lock, const CohortOptions& options)
     : path_lock_(std::move(path_lock)),
-      options_(std::move(options)),
-      limit_(checked_limit(options_, path_lock_->path().str())),
-      lock_delay_(checked_delay(options_.lock_delay, path_lock_->path().str())),
-      local_(checked_local(options_, path_lock_->path().str())),
-      listener_(make_listener(path_lock_->core(), options_)) {
-  if (!traits.local) check_not_local(options_, path());
+      queue_again_(options.on_node_lost == OnNodeLost::queue_again),
+      limit_(checked_limit(options, path_lock_->path().str())),
+      lock_delay_(checked_delay(options.lock_delay, path_lock_->path().str())),
+      local_(checked_local(options, path_lock_->path().str())),
+      listener_(make_listener(path_lock_->core(), options)) {
   path_lock_->attach();
 }
 
@@ -85,7 +84,7 @@ AcquireRequest LockHandle::request(const Kind& kind, Owner owner, const AcquireO
           .gate = kind.gate,
           .deadline = options.deadline,
           .kind = count,
-          .queue_again = options_.on_node_lost == OnNodeLost::queue_again,
+          .queue_again = queue_again_,
           .on_behalf = destroyed_,
           .limit = checked_limit(limit_, options.max_hold, path()),
           .event_sink = LockEventSink(listener_),

@@ -15,7 +15,7 @@
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/fork_guard.h"
 #include "zklock/error.h"
-#include "zklock/mutex_options.h"
+#include "zklock/lock_options.h"
 
 namespace zklock::detail {
 
@@ -36,15 +36,10 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
     std::optional<Error> refusal = {};
   };
 
-  /// Properties of a public lock class.
-  struct Traits {
-    bool local = false;  ///< contenders of one client may share a znode
-  };
-
   /// Throws Error(invalid_path | invalid_option | closed | forked).
-  static std::shared_ptr<LockHandle> make(Client& client, std::string path, MutexOptions options,
-                                          Traits traits);
-  LockHandle(std::shared_ptr<PathLock> path_lock, MutexOptions options, Traits traits);
+  static std::shared_ptr<LockHandle> make(Client& client, std::string path,
+                                          const CohortOptions& options);
+  LockHandle(std::shared_ptr<PathLock> path_lock, const CohortOptions& options);
   LockHandle(const LockHandle&) = delete;
   LockHandle& operator=(const LockHandle&) = delete;
   ~LockHandle();
@@ -88,7 +83,7 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
              std::function<void(AcquireOutcome)> done);
 
   const std::shared_ptr<PathLock> path_lock_;
-  const MutexOptions options_;
+  const bool queue_again_;  ///< after the loss of a waiting znode
   const core::HoldLimit limit_;
   const std::chrono::milliseconds lock_delay_;
   const core::CohortPolicy local_;

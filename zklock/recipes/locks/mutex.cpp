@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <deque>
-#include <mutex>
 #include <utility>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/engine/session/fork_guard.h"
 #include "zklock/recipes/locks/lock_handle.h"
 #include "zklock/recipes/observe/queue_reader.h"
@@ -26,15 +26,13 @@ struct Mutex::State {
   explicit State(std::shared_ptr<LockHandle> made) : lock_handle(std::move(made)) {}
 
   const std::shared_ptr<LockHandle> lock_handle;
-  std::mutex mutex;
-  // guarded by mutex
-  std::deque<Hold> locked;  ///< acquired by lock(), the oldest first
-  bool destroyed = false;   ///< the public object is destroyed
+  client::Mutex mutex;
+  std::deque<Hold> locked ZKLOCK_GUARDED_BY(mutex);  ///< acquired by lock(), the oldest first
+  bool destroyed ZKLOCK_GUARDED_BY(mutex) = false;   ///< the public object is destroyed
 };
 
-Mutex::Mutex(Client& client, std::string path, MutexOptions options)
-    : state_(std::make_shared<State>(
-          LockHandle::make(client, std::move(path), std::move(options), {.local = true}))) {}
+Mutex::Mutex(Client& client, std::string path, const CohortOptions& options)
+    : state_(std::make_shared<State>(LockHandle::make(client, std::move(path), options))) {}
 
 Mutex::~Mutex() {
   if (state_->lock_handle->path_lock().core().forked()) {
@@ -44,7 +42,7 @@ Mutex::~Mutex() {
   }
   std::deque<Hold> left;
   {
-    const std::lock_guard guard(state_->mutex);
+    const client::MutexLock guard(state_->mutex);
     state_->destroyed = true;
     left.swap(state_->locked);
   }
@@ -55,7 +53,7 @@ bool Mutex::lock_until(Deadline deadline, std::stop_token stop) {
   const auto state = state_;  // another thread may destroy this object meanwhile
   Hold hold = state->lock_handle->acquire(kind(), {.deadline = deadline, .stop = std::move(stop)});
   if (!hold) return false;
-  const std::lock_guard guard(state->mutex);
+  const client::MutexLock guard(state->mutex);
   if (state->destroyed) {  // granted before the destructor ended the call: released
     throw Error(Errc::closed, "lock", state->lock_handle->path(),
                 "the mutex was destroyed meanwhile");
@@ -80,7 +78,7 @@ void Mutex::unlock() {
   if (state_->lock_handle->path_lock().core().forked()) throw Error(Errc::forked, "unlock", path());
   Hold hold;
   {
-    const std::lock_guard guard(state_->mutex);
+    const client::MutexLock guard(state_->mutex);
     if (state_->locked.empty()) throw Error(Errc::not_owner, "unlock", path());
     auto mine = std::ranges::find(state_->locked, Owner::this_thread(), &Hold::owner);
     if (mine == state_->locked.end()) mine = state_->locked.begin();
@@ -112,13 +110,18 @@ Awaitable Mutex::co_acquire(const AcquireOptions& options) {
 bool Mutex::is_locked() const {
   if (state_->lock_handle->path_lock().core().forked())
     return false;  // a fork()ed child holds nothing
-  const std::lock_guard guard(state_->mutex);
-  return std::ranges::any_of(state_->locked,
-                             [](const Hold& hold) { return hold.state() != HoldState::lost; });
+  const client::MutexLock guard(state_->mutex);
+  return std::ranges::any_of(state_->locked, [](const Hold& hold) { return hold.is_valid(); });
 }
 
 std::vector<Participant> Mutex::participants(Deadline deadline) const {
   return detail::read_participants(state_->lock_handle->shared_engine(), deadline);
+}
+
+std::optional<std::size_t> Mutex::queue_position(std::optional<Owner> owner,
+                                                 Deadline deadline) const {
+  return detail::read_position(state_->lock_handle->shared_engine(),
+                               owner.value_or(Owner::this_thread()), deadline);
 }
 
 const std::string& Mutex::path() const noexcept {

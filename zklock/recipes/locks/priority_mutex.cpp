@@ -20,36 +20,45 @@ std::optional<Error> refusal_of(int weight, const std::string& path) {
                "a weight is a number from 1 to 10, not " + std::to_string(weight));
 }
 
-PriorityOptions checked(PriorityOptions options, const std::string& path) {
-  if (const auto refused = refusal_of(options.weight, path)) throw *refused;
-  if (options.ageing && (*options.ageing < 1 || *options.ageing > most_ageing)) {
-    throw Error(Errc::invalid_option, "lock", path,
-                "an ageing is a number from 1 to 1000000, not " + std::to_string(*options.ageing));
-  }
-  return options;
+int checked_weight(int weight, const std::string& path) {
+  if (const auto refused = refusal_of(weight, path)) throw *refused;
+  return weight;
 }
 
-LockHandle::Kind kind(const PriorityOptions& options, std::optional<int> asked,
-                      const std::string& path) {
-  const int weight = asked.value_or(options.weight);
+/// Returns 0 if there is no ageing.
+int checked_ageing(std::optional<int> ageing, const std::string& path) {
+  if (!ageing || (*ageing >= 1 && *ageing <= most_ageing)) return ageing.value_or(0);
+  throw Error(Errc::invalid_option, "lock", path,
+              "an ageing is a number from 1 to 1000000, not " + std::to_string(*ageing));
+}
+
+CohortOptions lock_options(const PriorityOptions& options) {
+  return {.on_node_lost = options.on_node_lost,
+          .listener = options.listener,
+          .executor = options.executor,
+          .max_hold = options.max_hold,
+          .expiry_notice = options.expiry_notice,
+          .lock_delay = options.lock_delay};
+}
+
+LockHandle::Kind kind(int weight, int ageing, const std::string& path) {
   if (auto refused = refusal_of(weight, path)) return {.refusal = std::move(refused)};
-  return {.rule = core::QueueRule::mutex(),
-          .gate = core::QueueRule::weighted(weight, options.ageing.value_or(0))};
+  return {.rule = core::QueueRule::mutex(), .gate = core::QueueRule::weighted(weight, ageing)};
 }
 
 }  // namespace
 
-PriorityMutex::PriorityMutex(Client& client, std::string path, PriorityOptions options)
-    : options_(checked(options, path)) {
-  lock_handle_ = LockHandle::make(client, std::move(path), options.mutex, {});
-}
+PriorityMutex::PriorityMutex(Client& client, std::string path, const PriorityOptions& options)
+    : weight_(checked_weight(options.weight, path)),
+      ageing_(checked_ageing(options.ageing, path)),
+      lock_handle_(LockHandle::make(client, std::move(path), lock_options(options))) {}
 
 PriorityMutex::~PriorityMutex() {
   LockHandle::object_destroyed(std::move(lock_handle_));
 }
 
 bool PriorityMutex::lock_until(Deadline deadline, std::stop_token stop) {
-  return lock_handle_->lock(kind(options_, {}, path()), deadline, stop);
+  return lock_handle_->lock(kind(weight_, ageing_, path()), deadline, stop);
 }
 
 void PriorityMutex::lock() {
@@ -69,26 +78,27 @@ void PriorityMutex::unlock() {
 }
 
 Hold PriorityMutex::acquire(AcquireOptions options, std::optional<int> weight) {
-  return lock_handle_->acquire(kind(options_, weight, path()), options);
+  return lock_handle_->acquire(kind(weight.value_or(weight_), ageing_, path()), options);
 }
 
-void PriorityMutex::async_acquire(AcquireOptions options, AcquireHandler handler,
-                                  std::optional<int> weight) {
-  lock_handle_->async_acquire(kind(options_, weight, path()), options, std::move(handler));
+void PriorityMutex::async_acquire(AcquireOptions options, std::optional<int> weight,
+                                  AcquireHandler handler) {
+  lock_handle_->async_acquire(kind(weight.value_or(weight_), ageing_, path()), options,
+                              std::move(handler));
 }
 
 std::future<Hold> PriorityMutex::async_acquire(AcquireOptions options, std::optional<int> weight) {
-  return lock_handle_->async_acquire(kind(options_, weight, path()), options);
+  return lock_handle_->async_acquire(kind(weight.value_or(weight_), ageing_, path()), options);
 }
 
 Awaitable PriorityMutex::co_acquire(Deadline deadline, std::stop_token stop,
                                     std::optional<int> weight) {
-  return lock_handle_->co_acquire(kind(options_, weight, path()),
+  return lock_handle_->co_acquire(kind(weight.value_or(weight_), ageing_, path()),
                                   {.deadline = deadline, .stop = std::move(stop)});
 }
 
 Awaitable PriorityMutex::co_acquire(const AcquireOptions& options, std::optional<int> weight) {
-  return lock_handle_->co_acquire(kind(options_, weight, path()), options);
+  return lock_handle_->co_acquire(kind(weight.value_or(weight_), ageing_, path()), options);
 }
 
 bool PriorityMutex::is_held_by_this_thread() const {
@@ -101,6 +111,12 @@ int PriorityMutex::hold_count() const {
 
 std::vector<Participant> PriorityMutex::participants(Deadline deadline) const {
   return detail::read_participants(lock_handle_->shared_engine(), deadline);
+}
+
+std::optional<std::size_t> PriorityMutex::queue_position(std::optional<Owner> owner,
+                                                         Deadline deadline) const {
+  return detail::read_position(lock_handle_->shared_engine(), owner.value_or(Owner::this_thread()),
+                               deadline);
 }
 
 const std::string& PriorityMutex::path() const noexcept {

@@ -19,9 +19,8 @@ const LockHandle::Kind& kind() {
 
 }  // namespace
 
-ReentrantMutex::ReentrantMutex(Client& client, std::string path, MutexOptions options)
-    : lock_handle_(LockHandle::make(client, std::move(path), std::move(options), {.local = true})) {
-}
+ReentrantMutex::ReentrantMutex(Client& client, std::string path, const CohortOptions& options)
+    : lock_handle_(LockHandle::make(client, std::move(path), options)) {}
 
 ReentrantMutex::~ReentrantMutex() {
   LockHandle::object_destroyed(std::move(lock_handle_));

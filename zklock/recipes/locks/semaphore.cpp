@@ -23,13 +23,6 @@ int at_least(int least, int permits, const char* operation, const std::string& p
               "the semaphore must have at least " + enough + ", not " + std::to_string(permits));
 }
 
-/// Returns `options`, or throws Error(invalid_option) for a lock delay. Contenders can use the
-/// other permits while one is lost, so a delay would not exclude them.
-MutexOptions without_delay(MutexOptions options, const std::string& path) {
-  if (options.lock_delay.count() == 0) return options;
-  throw Error(Errc::invalid_option, making, path, "a semaphore has no lock delay");
-}
-
 LockHandle::Kind kind(int request, int all, bool shared, const std::string& path) {
   if (request < 1 || (!shared && request > all)) {
     const std::string range =
@@ -42,45 +35,44 @@ LockHandle::Kind kind(int request, int all, bool shared, const std::string& path
 
 }  // namespace
 
-Semaphore::Semaphore(Client& client, std::string path, int permits, MutexOptions options)
+Semaphore::Semaphore(Client& client, std::string path, int permits, const LockOptions& options)
     : shared_(false), permits_(at_least(1, permits, making, path)) {
-  options = without_delay(std::move(options), path);
-  lock_handle_ = LockHandle::make(client, std::move(path), std::move(options), {});
+  lock_handle_ = LockHandle::make(client, std::move(path), options);
 }
 
-Semaphore::Semaphore(Client& client, std::string path, SharedCount permits, MutexOptions options)
+Semaphore::Semaphore(Client& client, std::string path, SharedCount permits,
+                     const LockOptions& options)
     : shared_(true), permits_(at_least(0, permits.initial, making, path)) {
-  options = without_delay(std::move(options), path);
-  lock_handle_ = LockHandle::make(client, std::move(path), std::move(options), {});
+  lock_handle_ = LockHandle::make(client, std::move(path), options);
 }
 
 Semaphore::~Semaphore() {
   LockHandle::object_destroyed(std::move(lock_handle_));
 }
 
-Permit Semaphore::acquire(int permits, AcquireOptions options) {
+Permit Semaphore::acquire(AcquireOptions options, int permits) {
   return lock_handle_->acquire(kind(permits, permits_, shared_, path()), options);
 }
 
 Permit Semaphore::try_acquire(int permits) {
-  return acquire(permits, {.deadline = Deadline::passed()});
+  return acquire({.deadline = Deadline::passed()}, permits);
 }
 
-void Semaphore::async_acquire(int permits, AcquireOptions options, AcquireHandler handler) {
+void Semaphore::async_acquire(AcquireOptions options, int permits, AcquireHandler handler) {
   lock_handle_->async_acquire(kind(permits, permits_, shared_, path()), options,
                               std::move(handler));
 }
 
-std::future<Permit> Semaphore::async_acquire(int permits, AcquireOptions options) {
+std::future<Permit> Semaphore::async_acquire(AcquireOptions options, int permits) {
   return lock_handle_->async_acquire(kind(permits, permits_, shared_, path()), options);
 }
 
-Awaitable Semaphore::co_acquire(int permits, Deadline deadline, std::stop_token stop) {
+Awaitable Semaphore::co_acquire(Deadline deadline, std::stop_token stop, int permits) {
   return lock_handle_->co_acquire(kind(permits, permits_, shared_, path()),
                                   {.deadline = deadline, .stop = std::move(stop)});
 }
 
-Awaitable Semaphore::co_acquire(int permits, const AcquireOptions& options) {
+Awaitable Semaphore::co_acquire(const AcquireOptions& options, int permits) {
   return lock_handle_->co_acquire(kind(permits, permits_, shared_, path()), options);
 }
 
@@ -119,6 +111,12 @@ void Semaphore::set_permits(int permits, Deadline deadline) {
 int Semaphore::add_permits(int change, Deadline deadline) {
   check_shared("add permits to");
   return detail::add_to_permit_count(lock_handle_->shared_engine(), change, permits_, deadline);
+}
+
+std::optional<std::size_t> Semaphore::queue_position(std::optional<Owner> owner,
+                                                     Deadline deadline) const {
+  return detail::read_position(lock_handle_->shared_engine(), owner.value_or(Owner::this_thread()),
+                               deadline);
 }
 
 const std::string& Semaphore::path() const noexcept {

@@ -23,8 +23,8 @@ LockHandle::Kind read() {
 
 }  // namespace
 
-SharedMutex::SharedMutex(Client& client, std::string path, MutexOptions options)
-    : lock_handle_(LockHandle::make(client, std::move(path), std::move(options), {})) {}
+SharedMutex::SharedMutex(Client& client, std::string path, const ExclusiveOptions& options)
+    : lock_handle_(LockHandle::make(client, std::move(path), options)) {}
 
 SharedMutex::~SharedMutex() {
   LockHandle::object_destroyed(std::move(lock_handle_));
@@ -129,6 +129,12 @@ std::vector<Participant> SharedMutex::readers(Deadline deadline) const {
   auto all = participants(deadline);
   std::erase_if(all, [](const Participant& each) { return each.access != Access::shared; });
   return all;
+}
+
+std::optional<std::size_t> SharedMutex::queue_position(std::optional<Owner> owner,
+                                                       Deadline deadline) const {
+  return detail::read_position(lock_handle_->shared_engine(), owner.value_or(Owner::this_thread()),
+                               deadline);
 }
 
 const std::string& SharedMutex::path() const noexcept {

@@ -2,6 +2,7 @@
 #include "zklock/recipes/observe/queue_observer.h"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <utility>
 
@@ -42,25 +43,27 @@ QueueObserver::QueueObserver(std::shared_ptr<PathLock> path_lock, Sight sight, E
 
 Subscription QueueObserver::add(std::function<void(const QueueView&)> listener) {
   core().check_usable("observe", path());
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   Subscription added = listeners_.add(std::move(listener), known_);
   if (state_ == State::idle) {
     // The watches of a session end with it, without an event.
     if (turn_ == 0) core().tell_of_sessions(shared_from_this());
     begin_turn();
   }
+  assert_invariants();
   return added;
 }
 
 void QueueObserver::session_began() {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   session_ = {};
   if (state_ != State::over) begin_turn();
+  assert_invariants();
 }
 
 void QueueObserver::stop() {
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     state_ = State::over;
     ++turn_;
     end_watches();
@@ -82,8 +85,9 @@ client::RequestId QueueObserver::submit(client::Operation operation, Step step) 
       [weak = weak_from_this(), turn = turn_, step](const client::Reply& reply) {
         const auto self = weak.lock();
         if (!self) return;
-        const std::lock_guard guard(self->mutex_);
+        const client::MutexLock guard(self->mutex_);
         if (self->turn_ == turn && self->goes_on(reply)) step(*self, reply);
+        self->assert_invariants();
       }));
   return requests_.back();
 }
@@ -92,7 +96,7 @@ request::OnWatchEvent QueueObserver::on_watch() {
   return [weak = weak_from_this(), turn = turn_](SessionId, request::WatchEvent) {
     const auto self = weak.lock();
     if (!self) return;
-    const std::lock_guard guard(self->mutex_);
+    const client::MutexLock guard(self->mutex_);
     if (self->turn_ != turn) return;
     // The view that is being read is reported first. Otherwise a queue that changes all the time
     // would never be reported.
@@ -101,7 +105,14 @@ request::OnWatchEvent QueueObserver::on_watch() {
     } else if (self->state_ == State::resting) {
       self->list_when_due();
     }
+    self->assert_invariants();
   };
+}
+
+void QueueObserver::assert_invariants() const {
+  assert(state_ != State::idle || (!known_ && watches_.empty() && requests_.empty()));
+  assert(state_ != State::resting || known_);
+  assert(timer_ == client::TimerId{} || state_ == State::pausing || state_ == State::over);
 }
 
 void QueueObserver::end_watches() {
@@ -194,6 +205,7 @@ void QueueObserver::describe(bool proclaimed) {
     const auto node = core::proclamation_node(holders_.front().sequence);
     watches_.push_back(submit(request::GetAndWatch{path_lock_->path().child(node), on_watch()},
                               [](QueueObserver& self, const client::Reply& reply) {
+                                self.mutex_.assert_held();
                                 self.proclaimed_ = reply;
                                 if (reply.mute) self.proclaimed_->status = Status::no_auth;
                                 if (--self.missing_ == 0) self.all_described();
@@ -202,6 +214,7 @@ void QueueObserver::describe(bool proclaimed) {
   for (std::size_t i = 0; i < holders_.size(); ++i) {
     submit(request::Get{path_lock_->path().child(holders_[i].text)},
            [i](QueueObserver& self, const client::Reply& reply) {
+             self.mutex_.assert_held();
              self.replies_[i] = reply;
              if (--self.missing_ == 0) self.all_described();
            });
@@ -263,8 +276,9 @@ void QueueObserver::pause_until(core::Instant when) {
   timer_ = core().scheduler().at(when, [weak = weak_from_this(), turn = turn_] {
     const auto self = weak.lock();
     if (!self) return;
-    const std::lock_guard guard(self->mutex_);
+    const client::MutexLock guard(self->mutex_);
     if (self->turn_ == turn) self->begin_turn();
+    self->assert_invariants();
   });
 }
 

@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "zklock/client.h"
 #include "zklock/client/port/coordinator.h"
+#include "zklock/client/port/mutex.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/client_options.h"
 #include "zklock/core/queue_rule.h"
@@ -93,53 +93,53 @@ class QueueObserver final : public NewSessionListener,
 
   EngineContext& core() const noexcept { return path_lock_->core(); }
 
-  // REQUIRES, for all below: mutex_ is held.
-  void begin_turn();
-  void be_idle();
-  void list();
-  void list_when_due();
-  void count();
-  void counted(const client::Reply& reply);
-  void describe(bool proclaimed);
-  void await();
-  void pause(const client::Reply& reply);
-  void pause_until(core::Instant when);
-  void rest(QueueView view);
-  bool goes_on(const client::Reply& reply);
+  void begin_turn() ZKLOCK_REQUIRES(mutex_);
+  void be_idle() ZKLOCK_REQUIRES(mutex_);
+  void list() ZKLOCK_REQUIRES(mutex_);
+  void list_when_due() ZKLOCK_REQUIRES(mutex_);
+  void count() ZKLOCK_REQUIRES(mutex_);
+  void counted(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
+  void describe(bool proclaimed) ZKLOCK_REQUIRES(mutex_);
+  void await() ZKLOCK_REQUIRES(mutex_);
+  void pause(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
+  void pause_until(core::Instant when) ZKLOCK_REQUIRES(mutex_);
+  void rest(QueueView view) ZKLOCK_REQUIRES(mutex_);
+  bool goes_on(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
   /// Returns whether the next attempt may succeed.
   static bool passes(const client::Reply& reply) noexcept;
   template <class Step>
-  client::RequestId submit(client::Operation operation, Step step);
-  client::request::OnWatchEvent on_watch();
-  void end_watches();
+  client::RequestId submit(client::Operation operation, Step step) ZKLOCK_REQUIRES(mutex_);
+  client::request::OnWatchEvent on_watch() ZKLOCK_REQUIRES(mutex_);
+  void end_watches() ZKLOCK_REQUIRES(mutex_);
+  void assert_invariants() const ZKLOCK_REQUIRES(mutex_);
 
-  void caught_up(const client::Reply& reply);
-  void listed(const client::Reply& reply);
-  void all_described();
-  void awaited(const client::Reply& reply);
+  void caught_up(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
+  void listed(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
+  void all_described() ZKLOCK_REQUIRES(mutex_);
+  void awaited(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
 
   const std::shared_ptr<PathLock> path_lock_;
   const Sight sight_;
   const BorrowedExecutor executor_;
   Listeners<QueueView, Telling::newest> listeners_;
 
-  std::mutex mutex_;
-  // guarded by mutex_
-  State state_ = State::idle;
-  Turn turn_ = 0;
-  SessionId session_{};  ///< session whose Check was answered; 0: none
-  core::Instant listed_at_{};
-  std::vector<client::RequestId> watches_;
-  std::vector<client::RequestId> requests_;
-  client::TimerId timer_{};
-  bool fired_ = false;  ///< a watch fired while describing
-  bool warned_ = false;
-  Queue queue_;
-  std::vector<core::ZnodeName> holders_;
-  std::vector<client::Reply> replies_;       ///< to the Gets of the holders
-  std::optional<client::Reply> proclaimed_;  ///< reply for the first holder's proclamation, if any
-  std::size_t missing_ = 0;                  ///< outstanding replies
-  std::optional<QueueView> known_;
+  client::Mutex mutex_;
+  State state_ ZKLOCK_GUARDED_BY(mutex_) = State::idle;
+  Turn turn_ ZKLOCK_GUARDED_BY(mutex_) = 0;
+  SessionId session_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< session whose Check was answered; 0: none
+  core::Instant listed_at_ ZKLOCK_GUARDED_BY(mutex_) = {};
+  std::vector<client::RequestId> watches_ ZKLOCK_GUARDED_BY(mutex_);
+  std::vector<client::RequestId> requests_ ZKLOCK_GUARDED_BY(mutex_);
+  client::TimerId timer_ ZKLOCK_GUARDED_BY(mutex_) = {};
+  bool fired_ ZKLOCK_GUARDED_BY(mutex_) = false;  ///< a watch fired while describing
+  bool warned_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  Queue queue_ ZKLOCK_GUARDED_BY(mutex_);
+  std::vector<core::ZnodeName> holders_ ZKLOCK_GUARDED_BY(mutex_);
+  std::vector<client::Reply> replies_ ZKLOCK_GUARDED_BY(mutex_);  ///< to the Gets of the holders
+  /// The reply for the first holder's proclamation, if any.
+  std::optional<client::Reply> proclaimed_ ZKLOCK_GUARDED_BY(mutex_);
+  std::size_t missing_ ZKLOCK_GUARDED_BY(mutex_) = 0;  ///< outstanding replies
+  std::optional<QueueView> known_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace zklock::detail

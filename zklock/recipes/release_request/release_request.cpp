@@ -2,14 +2,15 @@
 #include "zklock/release_request.h"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/core/queue_rule.h"
 #include "zklock/core/release_request_data.h"
 #include "zklock/engine/callback/blocking_call.h"
@@ -47,7 +48,7 @@ class Marker {
   class Creation {
    public:
     explicit Creation(std::shared_ptr<Marker> marker) : marker_(std::move(marker)) {
-      const std::lock_guard guard(marker_->mutex_);
+      const client::MutexLock guard(marker_->mutex_);
       ++marker_->unanswered_;
     }
     Creation(const Creation&) = delete;
@@ -63,7 +64,7 @@ class Marker {
     const auto core = core_.lock();
     core::SessionId session;
     {
-      const std::lock_guard guard(mutex_);
+      const client::MutexLock guard(mutex_);
       abandoned_ = true;
       session = session_;
       for (int i = 0; core && i < unanswered_; ++i) work_ = core->work().begin(work_);
@@ -77,7 +78,7 @@ class Marker {
     if (reply.status != Status::ok && reply.status != Status::unknown) return;
     detail::BackgroundWork::Id work;
     {
-      const std::lock_guard guard(mutex_);
+      const client::MutexLock guard(mutex_);
       session_ = reply.session;
       if (!abandoned_) return;
       work = work_;
@@ -87,7 +88,8 @@ class Marker {
   void answered() noexcept {
     detail::BackgroundWork::Id work;
     {
-      const std::lock_guard guard(mutex_);
+      const client::MutexLock guard(mutex_);
+      assert(unanswered_ > 0);
       --unanswered_;
       work = work_;
     }
@@ -96,12 +98,12 @@ class Marker {
 
   const std::weak_ptr<detail::ClientCore> core_;
   const std::string path_;
-  std::mutex mutex_;
-  // guarded by mutex_
-  core::SessionId session_;  ///< session that created it, or may have
-  bool abandoned_ = false;
-  int unanswered_ = 0;                 ///< creates without a reply
-  detail::BackgroundWork::Id work_{};  ///< a part per unanswered create, once abandoned
+  client::Mutex mutex_;
+  core::SessionId session_ ZKLOCK_GUARDED_BY(mutex_);  ///< session that created it, or may have
+  bool abandoned_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  int unanswered_ ZKLOCK_GUARDED_BY(mutex_) = 0;  ///< creates without a reply
+  /// Has a part per unanswered create, once abandoned.
+  detail::BackgroundWork::Id work_ ZKLOCK_GUARDED_BY(mutex_) = {};
 };
 
 /// One call of request_release().
@@ -139,7 +141,8 @@ class Asking {
   /// also changes the data of an existing request znode. Returns whether the contender's znode is
   /// there, if known. Throws Error.
   AcquireOutcome put(Deadline limit) {
-    const auto data = std::string(force_ ? core::revocation_forces : core::revocation_asks);
+    const auto data =
+        std::string(force_ ? core::release_request_forces : core::release_request_asks);
     const auto creation = std::make_shared<const Marker::Creation>(marker_);
     const client::Reply reply =
         ask(request::write::Create{.path = marker_->path(), .data = data, .ephemeral = true}, limit,

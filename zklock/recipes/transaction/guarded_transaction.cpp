@@ -68,7 +68,7 @@ GuardedTransaction& GuardedTransaction::operator=(GuardedTransaction&& other) no
 GuardedTransaction::~GuardedTransaction() {
   if (!writes_) return;
   for (auto& guard : writes_->guards) {
-    if (guard->path_lock().core().forked()) detail::keep_for_ever(std::move(guard));
+    if (guard->path_context().core().forked()) detail::keep_for_ever(std::move(guard));
   }
 }
 
@@ -83,8 +83,8 @@ GuardedTransaction& GuardedTransaction::also_guarded_by(const Leadership& leader
 
 GuardedTransaction& GuardedTransaction::guard(std::shared_ptr<detail::Contender> holder) {
   auto& guards = writes_->guards;
-  auto& path_lock = holder->path_lock();
-  if (!guards.empty() && &path_lock.core() != &guards.front()->path_lock().core()) {
+  auto& path_lock = holder->path_context();
+  if (!guards.empty() && &path_lock.core() != &guards.front()->path_context().core()) {
     throw Error(Errc::invalid_option, guarding, path_lock.path().str(),
                 "the holds belong to different clients");
   }
@@ -125,8 +125,8 @@ void GuardedTransaction::commit(Deadline deadline) const {
       [&](auto done) { return GuardedCommit::start(*writes_, deadline, std::move(done)); });
 }
 
-void GuardedTransaction::async_commit(CommitHandler handler, Deadline deadline) const {
-  auto& path_lock = writes_->guards.front()->path_lock();
+void GuardedTransaction::async_commit(Deadline deadline, CommitHandler handler) const {
+  auto& path_lock = writes_->guards.front()->path_context();
   detail::commit_and_tell(
       path_lock.core().shared_from_this(), "commit under " + path_lock.path().str(),
       std::move(handler),
@@ -140,7 +140,7 @@ std::future<void> GuardedTransaction::async_commit(Deadline deadline) const {
 
 GuardedTransaction::Awaitable GuardedTransaction::co_commit(Deadline deadline) const {
   return Awaitable([this, deadline](CommitHandler handler, const std::stop_token&) {
-    async_commit(std::move(handler), deadline);
+    async_commit(deadline, std::move(handler));
   });
 }
 

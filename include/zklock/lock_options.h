@@ -16,10 +16,35 @@ enum class OnNodeLost {
   fail,         ///< throw session_expired or node_deleted
 };
 
-/// Options of a lock object. Every member has a default.
+struct ExclusiveOptions;
+struct CohortOptions;
+
+/// The options that every lock class has. Every member has a default.
+///
+/// The type of the options says what a lock class can do. An option that the class does not have
+/// does not compile. Name the members in this order:
+/// @code
+///   Semaphore permits(client, "/pool", 8, {.max_hold = 60s});
+///   SharedMutex catalog(client, "/catalog", {.max_hold = 60s, .lock_delay = 5s});
+///   ReentrantMutex busy(client, "/busy", {.max_local_handoffs = 64, .lock_delay = 5s});
+/// @endcode
+///
+/// | type             | members, in this order                                | classes           |
+/// |------------------|-------------------------------------------------------|-------------------|
+/// | LockOptions      | on_node_lost, listener, executor, max_hold,           | Semaphore         |
+/// |                  | expiry_notice                                         |                   |
+/// | ExclusiveOptions | those of LockOptions, lock_delay                      | SharedMutex,      |
+/// |                  |                                                       | MultiMutex        |
+/// | CohortOptions    | those of LockOptions, max_local_handoffs,             | ReentrantMutex,   |
+/// |                  | keep_idle_for, lock_delay                             | Mutex             |
+/// | PriorityOptions  | weight, ageing, those of ExclusiveOptions             | PriorityMutex     |
+/// | QuorumOptions    | ensemble_timeout, those of ExclusiveOptions           | QuorumMutex       |
+///
+/// LockOptions converts to ExclusiveOptions and CohortOptions, and ExclusiveOptions to
+/// CohortOptions. So one variable with the common settings serves several classes.
 ///
 /// Thread-safety: a value.
-struct MutexOptions {
+struct LockOptions {
   OnNodeLost on_node_lost = OnNodeLost::queue_again;
 
   /// Called for each LockEvent of the contenders that calls of this object created. Calls are in
@@ -44,7 +69,7 @@ struct MutexOptions {
 
   /// The maximum hold time, measured by LeaseClock from the grant. Pauses of the process and of the
   /// machine count. When this time ends, the hold is lost, even if the lease is valid. First
-  /// state() turns `lost`. Then the lost() token is stopped, and the listener gets the event
+  /// state() turns `lost`. Then the loss_token() is stopped, and the listener gets the event
   /// `expired`. The znode is deleted when the callbacks on that token have returned, at the latest
   /// after one second. Then the next contender can be granted. The owner still has to release its
   /// counts, as after any loss.
@@ -61,6 +86,21 @@ struct MutexOptions {
   /// The time between the event `expiring` and the end of the maximum hold time. Default: a quarter
   /// of the maximum hold time. If it is not shorter than that time, the event is sent at once. The
   /// value must be positive; otherwise the constructor of the object throws Error(invalid_option).
+  std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
+
+  operator ExclusiveOptions() const;  // NOLINT(google-explicit-constructor)
+  operator CohortOptions() const;     // NOLINT(google-explicit-constructor)
+};
+
+/// The options of a lock whose holder excludes all others. LockOptions explains the types.
+///
+/// Thread-safety: a value.
+struct ExclusiveOptions {
+  // See LockOptions.
+  OnNodeLost on_node_lost = OnNodeLost::queue_again;
+  LockListener listener = {};
+  Executor executor = {};
+  std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
   std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
 
   /// The lock delay: for this long after a loss, no contender is granted the lock. It is for a
@@ -88,9 +128,10 @@ struct MutexOptions {
   ///
   /// Only exclusive holds leave a delay: those of mutexes, of writers, and of each path of a
   /// MultiMutex. A MultiMutex acquires its paths one after the other, so the delays of several lost
-  /// paths add up. Readers leave no delay, and neither does a writer that was downgraded. The
-  /// constructor of Semaphore throws Error(invalid_option) for a delay. If several objects of one
-  /// client on one path share a contender, the delay of the object whose call created it applies.
+  /// paths add up. Readers leave no delay, and neither does a writer that was downgraded. A
+  /// Semaphore has no delay: other contenders can use its other permits while one is lost. If
+  /// several objects of one client on one path share a contender, the delay of the object whose
+  /// call created it applies.
   ///
   /// Cost: one more round trip before the grant. It creates a persistent marker znode "delay-..."
   /// beside the holder's znode; the release deletes both in one transaction. The contender that
@@ -102,6 +143,21 @@ struct MutexOptions {
   /// Error(invalid_option).
   /// Source: Consul's lock-delay.
   std::chrono::milliseconds lock_delay{0};
+
+  operator CohortOptions() const;  // NOLINT(google-explicit-constructor)
+};
+
+/// The options of a mutex whose contenders of one client can share a znode. LockOptions explains
+/// the types.
+///
+/// Thread-safety: a value.
+struct CohortOptions {
+  // See LockOptions.
+  OnNodeLost on_node_lost = OnNodeLost::queue_again;
+  LockListener listener = {};
+  Executor executor = {};
+  std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
+  std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
 
   /// The most local hand-offs: grants in a row that a client makes on one znode while an outside
   /// contender waits. With a value above 1, the contenders of one client on a path share a znode. A
@@ -125,10 +181,11 @@ struct MutexOptions {
   /// instead. So choose a value several times as large as the number of grants in a round trip.
   ///
   /// All guarantees hold. Each grant has its own token, higher than all before; see
-  /// FencingToken::turn. Each hold has its own maximum hold time. The sharing of a znode ends when
-  /// a hold on it is lost, also by its maximum hold time. It also ends when a thread ends without
-  /// unlock(), and after request_release(): the hold that receives the request is the last one on
-  /// the znode. The other contenders then enqueue again, with a new znode, within their deadlines.
+  /// FencingToken::grant_index. Each hold has its own maximum hold time. The sharing of a znode
+  /// ends when a hold on it is lost, also by its maximum hold time. It also ends when a thread ends
+  /// without unlock(), and after request_release(): the hold that receives the request is the last
+  /// one on the znode. The other contenders then enqueue again, with a new znode, within their
+  /// deadlines.
   ///
   /// A release can come before the reply to a GuardedTransaction of its hold, or after one with an
   /// unknown outcome. Such a release also releases the znode. So the transaction is executed before
@@ -136,11 +193,10 @@ struct MutexOptions {
   ///
   /// participants() and LockObserver show a shared znode once, with the owner for whom it was
   /// created. LockEvent::position and queue_position() also count the contenders of this client
-  /// that are ahead of the waiting one. A `check` of Hold::node() in your own transaction does not
-  /// distinguish the holds on one znode: it can succeed for a hold that was released.
+  /// that are ahead of the waiting one. A `check` of Hold::expose_node() in your own transaction
+  /// does not distinguish the holds on one znode: it can succeed for a hold that was released.
   ///
-  /// The constructor of the object throws Error(invalid_option) for a value below 1. All classes
-  /// except ReentrantMutex and Mutex throw it for every value except 1.
+  /// The constructor of the object throws Error(invalid_option) for a value below 1.
   /// Source: cohort locks (Dice, Marathe, Shavit), with ZooKeeper as the global lock.
   int max_local_handoffs = 1;
 
@@ -163,9 +219,36 @@ struct MutexOptions {
   /// heartbeats while it retains the znode.
   ///
   /// With the default, 0, no znode is retained. The constructor of the object throws
-  /// Error(invalid_option) for a negative time. All classes except ReentrantMutex and Mutex throw
-  /// it for every time except 0.
+  /// Error(invalid_option) for a negative time.
   std::chrono::milliseconds keep_idle_for{0};
+
+  /// See ExclusiveOptions::lock_delay.
+  std::chrono::milliseconds lock_delay{0};
 };
+
+inline LockOptions::operator ExclusiveOptions() const {
+  return {.on_node_lost = on_node_lost,
+          .listener = listener,
+          .executor = executor,
+          .max_hold = max_hold,
+          .expiry_notice = expiry_notice};
+}
+
+inline LockOptions::operator CohortOptions() const {
+  return {.on_node_lost = on_node_lost,
+          .listener = listener,
+          .executor = executor,
+          .max_hold = max_hold,
+          .expiry_notice = expiry_notice};
+}
+
+inline ExclusiveOptions::operator CohortOptions() const {
+  return {.on_node_lost = on_node_lost,
+          .listener = listener,
+          .executor = executor,
+          .max_hold = max_hold,
+          .expiry_notice = expiry_notice,
+          .lock_delay = lock_delay};
+}
 
 }  // namespace zklock

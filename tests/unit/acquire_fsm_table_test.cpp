@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state table of the acquire machine, compared with all transitions that the machine makes.
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "acquire_inputs.h"
+#include "state_table.h"
+
+namespace zklock::core::acquire_test {
+namespace {
+
+using state_table::Transitions;
+
+bool has_reply(const Explored& from, const Input& input) {
+  return from.replies.find(input.name + ' ' + input.node + ' ') != std::string::npos;
+}
+
+/// Returns whether the input is one of several replies or events that the state awaits.
+bool is_remembered(const Explored& from, const Input& input) {
+  if (has_reply(from, input)) return false;
+  if (from.fsm.state() == State::arming) {
+    return input.name == "on_watched" || input.name.starts_with("on_predecessor");
+  }
+  const bool lists = from.fsm.present_rule().shares_count();
+  return from.fsm.state() == State::enqueuing && !from.create_answered &&
+         (input.name == "on_created" || input.name == (lists ? "on_listed" : "on_counted"));
+}
+
+/// Returns the machine after the input.
+Explored after(const Explored& from, const Input& input, Transitions& made) {
+  Explored next = from;
+  const State before = from.fsm.state();
+  const AcquireEffects effects = input.give(next.fsm);
+  const State now = next.fsm.state();
+  if (now != before || !effects.empty()) {
+    made.insert({std::string(to_string(before)), input.name, std::string(to_string(now))});
+    if (input.name != "withdraw") next.replies.clear();
+  } else if (is_remembered(from, input)) {
+    next.replies += input.name + ' ' + input.node + ' ';
+    // A reply that comes before the create's says only that it failed.
+    if (before == State::arming || input.name == "on_created") next.replies += input.answer;
+  }
+  if (before != State::pausing) next.paused_in = now == State::pausing ? before : State::idle;
+  if (input.name == "withdraw") next.withdrawn = true;
+  if (input.name == "on_own_node_deleted" && from.fsm.has_node()) next.own_node_deleted = true;
+  if (input.name == "on_marked" && before == State::marking) next.marked = true;
+  if (input.name == "on_created" && before == State::enqueuing) next.create_answered = true;
+  const bool from_create = before == State::enqueuing || before == State::moving;
+  if (now == State::draining && from_create) next.name_taken = true;
+  if (before == State::recovering)
+    next.candidates = now == State::inspecting ? input.candidates : 0;
+  const bool is_inspected = before == State::inspecting && input.name == "on_inspected";
+  if (is_inspected && now == before && input.status != Status::unknown) --next.candidates;
+  if (is_inspected && now != before && now != State::pausing) next.candidates = 0;
+  if (input.name == "on_listed" && next.newer_predecessors == 1) next.newer_predecessors = 2;
+  if (input.is_newer && next.newer_predecessors == 0) next.newer_predecessors = 1;
+  const bool is_event = input.name.starts_with("on_predecessor");
+  if (is_event) next.active.erase(input.node);
+  if (input.name == "on_watched" && input.status == Status::ok) next.active.insert(input.node);
+  if (now != State::arming && now != State::waiting) next.active.clear();
+  for (const AcquireEffect& effect : effects) {
+    if (effect.kind == Kind::unwatch) next.active.clear();
+    if (effect.kind == Kind::fail) next.failed = true;
+    if (effect.kind == Kind::create) {
+      next.create_answered = next.name_taken = next.own_node_deleted = next.marked = false;
+      next.newer_predecessors = 0;
+    }
+  }
+  return next;
+}
+
+/// Gives every input in every reachable situation of a machine. Returns the number of situations.
+std::size_t explore(const AcquireFsm::Policy& policy, Transitions& made) {
+  std::deque<Explored> open{{AcquireFsm("id", 1, policy)}};
+  std::set<std::string> known{open.front().key()};
+  while (!open.empty()) {
+    const Explored from = std::move(open.front());
+    open.pop_front();
+    for (const Input& input : inputs_of(from)) {
+      // There is only one reply to each watch.
+      if (input.name == "on_watched" && has_reply(from, input)) continue;
+      Explored next = after(from, input, made);
+      if (known.insert(next.key()).second) open.push_back(std::move(next));
+    }
+  }
+  return known.size();
+}
+
+std::vector<AcquireFsm::Policy> policies() {
+  constexpr std::chrono::seconds kDelay(3);
+  const QueueRule gate = QueueRule::weighted(5, 2);
+  std::vector<AcquireFsm::Policy> all{
+      {},
+      {.counts = false},
+      {.lists = true},
+      {.lock_delay = kDelay},
+      {.counts = false, .lock_delay = kDelay},
+      {.rule = QueueRule::reader()},
+      {.rule = QueueRule::writer(), .lock_delay = kDelay},
+      {.rule = QueueRule::permits(2, 4, false)},
+      {.rule = QueueRule::permits(2, 4, true)},
+      {.gate = gate},
+      {.gate = gate, .lock_delay = kDelay},
+  };
+  for (std::size_t i = all.size(); i-- > 0;) {
+    for (const auto& [wait, queue_again] :
+         {std::pair(true, false), {false, true}, {false, false}}) {
+      all.push_back(all[i]);
+      all.back().wait = wait;
+      all.back().queue_again = queue_again;
+    }
+  }
+  return all;
+}
+
+TEST(AcquireFsmTable, EveryReachableTransition_IsInTheTable) {
+  Transitions made;
+  std::size_t situations = 0;
+  for (const AcquireFsm::Policy& policy : policies()) situations += explore(policy, made);
+  EXPECT_GT(situations, 1'000U);
+  EXPECT_EQ(
+      state_table::differences(made, state_table::transitions_of("zklock/core/acquire_state.h")),
+      "");
+}
+
+}  // namespace
+}  // namespace zklock::core::acquire_test

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "acquire_steps.h"
+
+namespace zklock::core::acquire_test {
+
+/// A machine, and what is known about its past. Two machines with equal keys behave alike, except
+/// that limits of repetitions are reached at different times.
+struct Explored {
+  AcquireFsm fsm;
+  State paused_in = State::idle;
+  bool withdrawn = false;
+  bool failed = false;
+  bool create_answered = false;
+  bool name_taken = false;
+  bool own_node_deleted = false;
+  bool marked = false;
+  /// 0: none; 1: one was read; 2: a list came after it.
+  int newer_predecessors = 0;
+  std::size_t candidates = 0;
+  std::set<std::string> active = {};  ///< watches that were set and did not fire
+  std::string replies = {};           ///< since the last request
+
+  std::string key() const {
+    const State state = fsm.state();
+    std::string key(to_string(state));
+    const auto add = [&](auto value) { key += ' ' + std::to_string(static_cast<int>(value)); };
+    if (state == State::granted || state == State::ended) return key;
+    if (state == State::pausing) key += to_string(paused_in);
+    if (state == State::enqueuing) add(create_answered);
+    for (const bool fact :
+         {withdrawn, failed, name_taken, own_node_deleted, marked, fsm.has_node(), fsm.at_gate(),
+          fsm.leaves_delay(), fsm.waits_for_release(), fsm.counts_children()}) {
+      add(fact);
+    }
+    add(newer_predecessors);
+    add(candidates);
+    add(fsm.orphans().size());
+    add(fsm.rule().all);
+    if (fsm.session().value != 0) key += ' ' + fsm.own_name();
+    if (state == State::arming || state == State::waiting || paused_in == State::arming) {
+      for (const std::string& node : fsm.watched()) key += ' ' + node;
+    }
+    for (const std::string& node : active) key += ' ' + node;
+    return key + ' ' + replies;
+  }
+};
+
+struct Input {
+  std::string name;
+  std::string answer;  ///< its class
+  std::function<AcquireEffects(AcquireFsm&)> give;
+  Status status = Status::ok;
+  std::string node = {};       ///< of a watch
+  bool is_newer = false;       ///< the node has a newer token
+  std::size_t candidates = 0;  ///< in a list
+};
+
+using Inputs = std::vector<Input>;
+
+/// Returns all inputs that a driver could give now, and one of each reply that the state does not
+/// await.
+Inputs inputs_of(const Explored& from);
+
+}  // namespace zklock::core::acquire_test

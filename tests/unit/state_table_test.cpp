@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state tables in the headers of the small machines, compared with the transitions that the
+// machines make. acquire_fsm_table_test.cpp does this for the acquire machine.
+#include "state_table.h"
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "zklock/core/composite_fsm.h"
+#include "zklock/core/election_fsm.h"
+
+namespace zklock::core {
+namespace {
+
+using state_table::differences;
+using state_table::parse;
+using state_table::Transitions;
+
+// ---- reading a table ----------------------------------------------------------------------------
+
+TEST(StateTable, ListsAndGroups_AreExpanded) {
+  const Transitions table = parse(R"(
+/// | state   | input     | condition | next     |
+/// |---------|-----------|-----------|----------|
+/// | a, b    | x         |           | [either] |
+/// |         | y,  long_ | never     | c        |
+/// |         | name      | always    | the same |
+/// | c       |           |           | (final)  |
+/// | [either]|           |           | d,       |
+/// |         |           |           | [lost]   |
+/// | [lost]  |           |           | e        |
+///
+/// | another | table     |
+)");
+  const Transitions expected{
+      {"a", "x", "d"}, {"a", "x", "e"},         {"b", "x", "d"}, {"b", "x", "e"},
+      {"a", "y", "c"}, {"a", "long_name", "c"}, {"b", "y", "c"}, {"b", "long_name", "c"},
+      {"a", "y", "a"}, {"a", "long_name", "a"}, {"b", "y", "b"}, {"b", "long_name", "b"}};
+  EXPECT_EQ(differences(expected, table), "");
+}
+
+TEST(StateTable, Difference_IsNamed) {
+  EXPECT_EQ(differences({{"a", "x", "b"}}, {{"a", "x", "c"}}),
+            "not in the table: a, x -> b\nonly in the table: a, x -> c\n");
+}
+
+TEST(StateTable, NoTable_Throws) {
+  EXPECT_THROW((void)parse("/// | state | next |\n"), std::runtime_error);
+  EXPECT_THROW((void)state_table::transitions_of("zklock/core/none.h"), std::runtime_error);
+}
+
+// ---- the machines -------------------------------------------------------------------------------
+
+template <class Machine>
+struct Input {
+  std::string name;
+  std::function<bool(Machine&)> give;  ///< returns whether there are effects
+};
+
+template <class Machine>
+using StateNames = std::string (*)(const Machine&);
+
+/// Gives all sequences of at most `depth` inputs to the machine, and records its transitions.
+template <class Machine>
+void explore(const Machine& machine, const std::vector<Input<Machine>>& inputs,
+             StateNames<Machine> name, int depth, Transitions& made) {
+  if (depth == 0) return;
+  for (const auto& input : inputs) {
+    Machine next = machine;
+    const bool has_effects = input.give(next);
+    const std::string before = name(machine);
+    if (has_effects || name(next) != before) made.insert({before, input.name, name(next)});
+    explore(next, inputs, name, depth - 1, made);
+  }
+}
+
+std::string name_of(const ElectionFsm& fsm) {
+  switch (fsm.state()) {
+    case CandidateState::idle: return "idle";
+    case CandidateState::contending: return "contending";
+    case CandidateState::backing_off: return "backing_off";
+    case CandidateState::leading: return "leading";
+    case CandidateState::ending: return "ending";
+    case CandidateState::closing: return "closing";
+    case CandidateState::failed: return "failed";
+    case CandidateState::closed: return "closed";
+  }
+  return {};
+}
+
+TEST(StateTable, ElectionFsm_MakesExactlyItsTable) {
+  const auto input = [](std::string name, auto give) {
+    return Input<ElectionFsm>{std::move(name),
+                              [give](ElectionFsm& fsm) { return !give(fsm).empty(); }};
+  };
+  const std::vector<Input<ElectionFsm>> inputs{
+      input("contend", [](ElectionFsm& fsm) { return fsm.contend(); }),
+      input("on_granted", [](ElectionFsm& fsm) { return fsm.on_granted(fsm.attempt()); }),
+      input("on_failed", [](ElectionFsm& fsm) { return fsm.on_failed(fsm.attempt(), false); }),
+      input("on_failed", [](ElectionFsm& fsm) { return fsm.on_failed(fsm.attempt(), true); }),
+      input("on_pause_over", [](ElectionFsm& fsm) { return fsm.on_pause_over(fsm.attempt()); }),
+      input("on_lost", [](ElectionFsm& fsm) { return fsm.on_lost(fsm.attempt()); }),
+      input("on_leader_not_run",
+            [](ElectionFsm& fsm) {
+              fsm.on_leader_not_run(fsm.attempt());
+              return ElectionEffects{};
+            }),
+      input("on_finished", [](ElectionFsm& fsm) { return fsm.on_finished(fsm.attempt()); }),
+      input("on_finished", [](ElectionFsm& fsm) { return fsm.on_finished(fsm.attempt(), true); }),
+      input("interrupt", [](ElectionFsm& fsm) { return fsm.interrupt(); }),
+      input("withdraw", [](ElectionFsm& fsm) { return fsm.withdraw(); }),
+      input("close", [](ElectionFsm& fsm) { return fsm.close(); })};
+  Transitions made;
+  for (const bool again : {false, true}) explore(ElectionFsm(again), inputs, &name_of, 5, made);
+  EXPECT_EQ(differences(made, state_table::transitions_of("zklock/core/election_fsm.h")), "");
+}
+
+std::string name_of(const CompositeFsm& fsm) {
+  switch (fsm.state()) {
+    case CompositeState::idle: return "idle";
+    case CompositeState::requesting: return "requesting";
+    case CompositeState::cancelling: return "cancelling";
+    case CompositeState::granted: return "granted";
+    case CompositeState::ended: return "ended";
+  }
+  return {};
+}
+
+TEST(StateTable, CompositeFsm_MakesExactlyItsTable) {
+  constexpr std::size_t kParts = 3;
+  using Inputs = std::vector<Input<CompositeFsm>>;
+  Inputs inputs{
+      {"start", [](CompositeFsm& fsm) { return !fsm.start().empty(); }},
+      {"stop", [](CompositeFsm& fsm) { return !fsm.stop().empty(); }},
+      {"on_part_silent", [](CompositeFsm& fsm) { return !fsm.on_part_silent().empty(); }}};
+  for (std::size_t part = 0; part < kParts; ++part) {
+    inputs.push_back(
+        {"on_part_lost", [part](CompositeFsm& fsm) { return !fsm.on_part_lost(part).empty(); }});
+  }
+  for (const PartAnswer answer : {PartAnswer::granted, PartAnswer::none, PartAnswer::unreachable,
+                                  PartAnswer::skipped, PartAnswer::failed}) {
+    for (const bool late : {false, true}) {
+      inputs.push_back({"on_part_answered", [answer, late](CompositeFsm& fsm) {
+                          return !fsm.on_part_answered(answer, late).empty();
+                        }});
+    }
+  }
+  Transitions made;
+  for (std::size_t needed = 1; needed <= kParts; ++needed) {
+    for (const bool persists : {false, true}) {
+      const CompositeFsm fsm({.parts = kParts, .needed = needed, .persists = persists});
+      explore(fsm, inputs, &name_of, 4, made);
+    }
+  }
+  EXPECT_EQ(differences(made, state_table::transitions_of("zklock/core/composite_fsm.h")), "");
+}
+
+}  // namespace
+}  // namespace zklock::core

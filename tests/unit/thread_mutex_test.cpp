@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <future>
+#include <stdexcept>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "support/is_free.h"
+#include "zklock/client/port/mutex.h"
+
+namespace zklock::client {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::is_free;
+
+TEST(ThreadMutex, LockUnlockedAndLockedAgain_HoldsUntilTheEndOfTheScope) {
+  Mutex mutex;
+  {
+    MutexLock lock(mutex);
+    EXPECT_FALSE(is_free(mutex));
+    lock.unlock();
+    EXPECT_TRUE(is_free(mutex));
+    lock.lock();
+    EXPECT_FALSE(is_free(mutex));
+  }
+  EXPECT_TRUE(is_free(mutex));
+}
+
+TEST(ThreadMutex, LockUnlocked_DestructorUnlocksNothing) {
+  Mutex mutex;
+  {
+    MutexLock lock(mutex);
+    lock.unlock();
+    mutex.lock();
+  }
+  mutex.assert_held();
+  EXPECT_FALSE(is_free(mutex));
+  mutex.unlock();
+}
+
+TEST(ThreadMutex, ExceptionWhileReleased_IsLockedAgain) {
+  Mutex mutex;
+  const MutexLock lock(mutex);
+  try {
+    const MutexUnlock released(mutex);
+    EXPECT_TRUE(is_free(mutex));
+    throw std::runtime_error("");
+  } catch (const std::runtime_error&) {
+    EXPECT_FALSE(is_free(mutex));
+  }
+}
+
+TEST(ThreadMutex, TimedMutexHeldForLong_TimesOut) {
+  TimedMutex mutex;
+  const TimedMutexLock lock(mutex);
+  const auto locks = [&mutex] {
+    if (!mutex.try_lock_for(milliseconds(5))) return false;
+    mutex.unlock();
+    return true;
+  };
+  EXPECT_FALSE(std::async(std::launch::async, locks).get());
+}
+
+TEST(ThreadMutex, TimedMutexTakenOver_IsUnlockedAtTheEnd) {
+  TimedMutex mutex;
+  if (!mutex.try_lock_for(milliseconds(5))) FAIL();
+  {
+    const TimedMutexLock lock(mutex, std::adopt_lock);
+    EXPECT_FALSE(is_free(mutex));
+  }
+  EXPECT_TRUE(is_free(mutex));
+}
+
+TEST(ThreadCondition, Notified_WaitEndsWithTheMutexHeld) {
+  Mutex mutex;
+  Condition changed;
+  bool done = false;
+  const MutexLock lock(mutex);
+  std::thread other([&] {
+    const MutexLock guard(mutex);
+    done = true;
+    changed.notify_one();
+  });
+  while (!done) changed.wait(mutex);
+  EXPECT_FALSE(is_free(mutex));
+  other.join();
+}
+
+TEST(ThreadCondition, ConditionTrue_TimedWaitReturnsTrue) {
+  Mutex mutex;
+  Condition changed;
+  const MutexLock lock(mutex);
+  const auto past = std::chrono::steady_clock::now();
+  EXPECT_TRUE(changed.wait_until(mutex, past, [] { return true; }));
+}
+
+TEST(ThreadCondition, ConditionFalseUntilDue_TimedWaitReturnsFalse) {
+  Mutex mutex;
+  Condition changed;
+  const MutexLock lock(mutex);
+  const auto due = std::chrono::steady_clock::now() + milliseconds(2);
+  EXPECT_FALSE(changed.wait_until(mutex, due, [] { return false; }));
+  EXPECT_GE(std::chrono::steady_clock::now(), due);
+  EXPECT_FALSE(is_free(mutex));
+}
+
+TEST(ThreadCondition, NotNotified_TimedWaitsEndWithTheMutexHeld) {
+  Mutex mutex;
+  Condition changed;
+  const MutexLock lock(mutex);
+  changed.wait_for(mutex, milliseconds(2));
+  EXPECT_FALSE(is_free(mutex));
+  changed.wait_until(mutex, std::chrono::steady_clock::now() + milliseconds(2));
+  EXPECT_FALSE(is_free(mutex));
+}
+
+}  // namespace
+}  // namespace zklock::client

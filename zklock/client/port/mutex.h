@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "zklock/core/thread_annotations.h"
+
+namespace zklock::client {
+
+/// A std::mutex that clang's thread-safety analysis knows. It excludes the threads of one process:
+/// zklock::Mutex is the distributed lock.
+class ZKLOCK_CAPABILITY("mutex") Mutex {
+ public:
+  constexpr Mutex() noexcept = default;
+  Mutex(const Mutex&) = delete;
+  Mutex& operator=(const Mutex&) = delete;
+
+  void lock() ZKLOCK_ACQUIRE() { mutex_.lock(); }
+  void unlock() noexcept ZKLOCK_RELEASE() { mutex_.unlock(); }
+  bool try_lock() noexcept ZKLOCK_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
+  /// Tells the analysis that this thread holds the mutex. Checks nothing.
+  void assert_held() const noexcept ZKLOCK_ASSERT_CAPABILITY(this) {}
+
+ private:
+  friend class Condition;
+
+  std::mutex mutex_;
+};
+
+/// A Mutex that a thread can wait for with a time limit.
+class ZKLOCK_CAPABILITY("mutex") TimedMutex {
+ public:
+  TimedMutex() = default;
+  TimedMutex(const TimedMutex&) = delete;
+  TimedMutex& operator=(const TimedMutex&) = delete;
+
+  void lock() ZKLOCK_ACQUIRE() { mutex_.lock(); }
+  void unlock() noexcept ZKLOCK_RELEASE() { mutex_.unlock(); }
+  bool try_lock() noexcept ZKLOCK_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
+  /// Locks the mutex. Blocks for `longest` at most if it is not free. Returns false if it was not
+  /// locked.
+  bool try_lock_for(std::chrono::nanoseconds longest) ZKLOCK_TRY_ACQUIRE(true) {
+#if defined(__SANITIZE_THREAD__)
+    // ThreadSanitizer of g++ 12 sees no lock by the steady clock (pthread_mutex_clocklock).
+    return mutex_.try_lock() || mutex_.try_lock_until(std::chrono::system_clock::now() + longest);
+#else
+    return mutex_.try_lock() || mutex_.try_lock_for(longest);
+#endif
+  }
+  /// Tells the analysis that this thread holds the mutex. Checks nothing.
+  void assert_held() const noexcept ZKLOCK_ASSERT_CAPABILITY(this) {}
+
+ private:
+  std::timed_mutex mutex_;
+};
+
+/// Holds a mutex until unlock() or the destructor.
+template <class Lockable>
+class ZKLOCK_SCOPED_CAPABILITY ScopedLock {
+ public:
+  explicit ScopedLock(Lockable& mutex) ZKLOCK_ACQUIRE(mutex) : mutex_(mutex) { mutex.lock(); }
+  /// Takes over a mutex that this thread holds.
+  ScopedLock(Lockable& mutex, std::adopt_lock_t) ZKLOCK_REQUIRES(mutex) : mutex_(mutex) {}
+  ~ScopedLock() ZKLOCK_RELEASE() {
+    if (is_held_) mutex_.unlock();
+  }
+  ScopedLock(const ScopedLock&) = delete;
+  ScopedLock& operator=(const ScopedLock&) = delete;
+
+  // The analysis does not see that this object stands for mutex_.
+  /// REQUIRES: unlock() was called.
+  void lock() ZKLOCK_ACQUIRE() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
+    mutex_.lock();
+    is_held_ = true;
+  }
+  void unlock() noexcept ZKLOCK_RELEASE() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
+    is_held_ = false;
+    mutex_.unlock();
+  }
+
+ private:
+  Lockable& mutex_;
+  bool is_held_ = true;
+};
+
+using MutexLock = ScopedLock<Mutex>;
+using TimedMutexLock = ScopedLock<TimedMutex>;
+
+/// Releases a mutex that the caller holds. The destructor locks it again, also after an exception.
+class ZKLOCK_SCOPED_CAPABILITY MutexUnlock {
+ public:
+  explicit MutexUnlock(Mutex& mutex) ZKLOCK_RELEASE(mutex) : mutex_(mutex) { mutex.unlock(); }
+  // Clang's term for the end of a scope, also of one that began with a release.
+  ~MutexUnlock() ZKLOCK_RELEASE() { mutex_.lock(); }
+  MutexUnlock(const MutexUnlock&) = delete;
+  MutexUnlock& operator=(const MutexUnlock&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+/// A std::condition_variable for a Mutex. Each wait can end early without a notification, so it
+/// belongs in a loop that checks the condition.
+class Condition {
+ public:
+  void notify_one() noexcept { changed_.notify_one(); }
+  void notify_all() noexcept { changed_.notify_all(); }
+
+  void wait(Mutex& mutex) noexcept ZKLOCK_REQUIRES(mutex) {
+    with_lock(mutex, [this](auto& lock) { changed_.wait(lock); });
+  }
+  template <class Rep, class Period>
+  void wait_for(Mutex& mutex, std::chrono::duration<Rep, Period> longest) noexcept
+      ZKLOCK_REQUIRES(mutex) {
+    with_lock(mutex, [&](auto& lock) { changed_.wait_for(lock, longest); });
+  }
+  template <class Clock, class Duration>
+  void wait_until(Mutex& mutex, std::chrono::time_point<Clock, Duration> due) noexcept
+      ZKLOCK_REQUIRES(mutex) {
+    with_lock(mutex, [&](auto& lock) { changed_.wait_until(lock, due); });
+  }
+  /// Blocks until `done()` returns true. Returns false if `due` came first. Calls `done` with the
+  /// mutex held; the analysis does not see that this is the mutex that it requires.
+  template <class Clock, class Duration, class Done>
+  bool wait_until(Mutex& mutex, std::chrono::time_point<Clock, Duration> due, Done done)
+      ZKLOCK_REQUIRES(mutex) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
+    while (!done()) {
+      if (Clock::now() >= due) return false;
+      wait_until(mutex, due);
+    }
+    return true;
+  }
+
+ private:
+  template <class Wait>
+  static void with_lock(Mutex& mutex, Wait wait) noexcept {
+    std::unique_lock lock(mutex.mutex_, std::adopt_lock);
+    wait(lock);
+    lock.release();  // the mutex remains locked
+  }
+
+  std::condition_variable changed_;
+};
+
+}  // namespace zklock::client

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "zklock/core/session.h"
+#include "zklock/core/status.h"
+#include "zklock/core/znode_name.h"
+#include "zklock/fencing_token.h"
+
+// The replies to the requests of the acquire machine, reduced to the fields that it reads.
+namespace zklock::core {
+
+struct CreatedAnswer {
+  Status status;
+  SessionId session;
+  std::string_view name;
+  FencingToken token;
+  std::string_view detail;
+  bool first = false;  ///< its sequence number proves it first
+};
+/// `last_child`: the zxid of the last create or delete of a child (pzxid).
+struct CountedAnswer {
+  Status status;
+  SessionId session;
+  FencingToken last_child;
+  int children;
+};
+struct WatchedAnswer {
+  Status status;
+  FencingToken token;
+  std::string_view data;
+  std::string_view detail;
+};
+/// The reply to the get of count_node.
+struct PermitsAnswer {
+  Status status = Status::ok;
+  SessionId session = {};
+  std::string_view data = {};
+  std::string_view detail = {};
+};
+/// `parent`: the czxid of the lock path. If it is newer than the own znode, the path was recreated.
+/// Then the own znode is deleted, even if a child has its name.
+struct ListedAnswer {
+  Status status;
+  FencingToken parent;
+  std::span<const std::string> children;
+  std::string_view detail;
+  PermitsAnswer permits = {};  ///< with a shared permit count
+  Sequence next = {};          ///< sequence number of the next child
+};
+struct InspectedAnswer {
+  Status status;
+  std::string_view data;
+  SessionId ephemeral_owner;
+  FencingToken token;
+  std::string_view detail;
+};
+
+}  // namespace zklock::core

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "zklock/core/cohort_policy.h"
+#include "zklock/core/hold_limit.h"
+#include "zklock/core/lazy.h"
+#include "zklock/core/ownership.h"
+#include "zklock/core/queue_rule.h"
+#include "zklock/deadline.h"
+#include "zklock/engine/callback/lock_listener.h"
+#include "zklock/engine/session/engine_context.h"
+#include "zklock/error.h"
+#include "zklock/owner.h"
+
+namespace zklock::detail {
+
+class Contender;
+
+/// The result of an acquire: a count of `contender`, or an error. Neither is set if the deadline
+/// has passed or the acquire was cancelled.
+struct AcquireOutcome {
+  std::shared_ptr<Contender> contender = {};
+  std::optional<Error> error = {};
+};
+
+/// One acquire call. `gate`, `event_sink`, `lock_delay` and `local` are used only if this call
+/// creates the contender of its owner.
+struct AcquireRequest {
+  Owner owner;  ///< calls of equal owners nest
+  /// The owner that the znode and the Hold name. Unset: `owner`.
+  std::optional<Owner> on_behalf_of = {};
+  core::QueueRule rule = core::QueueRule::mutex();
+  /// The contender first waits in a gate queue with this rule. When it is first there, it moves to
+  /// the queue with `rule`.
+  core::Lazy<core::QueueRule> gate = {};
+  Deadline deadline;
+  core::CountKind kind = core::CountKind::hold;
+  bool queue_again = true;  ///< enqueue again after losing the znode
+  /// Identifies the public object, for cancel_all(). It is true once that object is being
+  /// destroyed.
+  std::shared_ptr<const std::atomic<bool>> on_behalf = {};
+  core::HoldLimit limit = {};     ///< of the hold, unless this call nests
+  LockEventSink event_sink = {};  ///< receives the contender's events
+  std::chrono::milliseconds lock_delay = {};
+  core::CohortPolicy local = {};  ///< only with the rule of a mutex
+  bool blocks = false;            ///< a blocked thread enforces the deadline
+  /// Describes the calling thread. Set if a library thread begins the call.
+  std::optional<Requester> requester = {};
+  /// Called once, with no lock held. REQUIRES: it does not block and runs no user code.
+  std::function<void(AcquireOutcome)> done = {};
+};
+
+}  // namespace zklock::detail

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "zklock/core/lazy.h"
+#include "zklock/core/lock_path.h"
+#include "zklock/engine/callback/lock_listener.h"
+#include "zklock/fencing_token.h"
+#include "zklock/lock_event.h"
+#include "zklock/owner.h"
+
+namespace zklock::detail {
+
+/// Reports the events of one contender to the event callback of its object, if there is one.
+///
+/// Thread-safety: const members, from any thread. REQUIRES for report(): a Lock of the path's
+/// monitor, which keeps the events in the order in which they happened.
+class LockEventReporter {
+ public:
+  /// `path` outlives this object.
+  LockEventReporter(const core::LockPath& path, Owner owner, LockEventSink sink)
+      : path_(path), owner_(owner), sink_(std::move(sink)) {}
+
+  const Owner& owner() const noexcept { return owner_; }
+  /// Returns whether there is an event callback.
+  bool is_heard() const noexcept { return static_cast<bool>(*sink_); }
+  void report(LockEvent::Kind kind, FencingToken token, std::size_t position = 0) const noexcept {
+    if (!is_heard()) return;
+    try {
+      sink_->listener->tell({.kind = kind,
+                             .path = path_.str(),
+                             .owner = owner_,
+                             .token = token,
+                             .position = position,
+                             .part_index = sink_->part_index});
+    } catch (...) {  // no thread: delivered with the next event
+    }
+  }
+
+ private:
+  const core::LockPath& path_;
+  const Owner owner_;
+  const core::Lazy<LockEventSink> sink_;
+};
+
+}  // namespace zklock::detail

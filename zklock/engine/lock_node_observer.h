@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "zklock/engine/path_mutex.h"
+#include "zklock/error.h"
+
+namespace zklock::detail {
+
+/// Why a hold is lost.
+enum class LossCause {
+  lease,   ///< the lease has ended
+  node,    ///< the znode does not exist any more
+  limit,   ///< the maximum hold time has passed
+  forced,  ///< by request_release()
+};
+
+/// Receives the events of one lock node: a contender that has the lock node for itself, or a
+/// cohort that shares it. All members are called under the mutex of the path.
+class LockNodeObserver {
+ public:
+  virtual void on_granted() ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// The acquire has failed with an error. on_ended() follows, unless the observer leaves the lock
+  /// node.
+  virtual void on_failed(Errc error, const std::string& cause) ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// The acquire has ended without a grant. The znode is deleted or is being deleted.
+  virtual void on_ended() ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// The granted lock node is lost: `lease` or `node`.
+  virtual void on_lost(LossCause cause) ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// The lock node waits at this position of the queue; 0: it is first.
+  virtual void on_position(std::size_t position) ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// The connection of the lock node's session broke.
+  virtual void on_suspended() ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// The session of the lock node has a connection again.
+  virtual void on_resumed() ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// Another client requests the release. `force`: the hold ends now.
+  virtual void on_release_requested(bool force) ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// No server was reached within ClientOptions::connection_timeout.
+  virtual void on_unreachable(const std::string& cause) ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// Called at each tick of the lease keeper, while the lock node is granted.
+  virtual void on_tick() ZKLOCK_REQUIRES(path_mutex) {}
+
+ protected:
+  ~LockNodeObserver() = default;
+};
+
+}  // namespace zklock::detail

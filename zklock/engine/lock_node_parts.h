@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "zklock/client/port/coordinator.h"
+#include "zklock/core/znode_name.h"
+#include "zklock/engine/path_queue.h"
+#include "zklock/engine/session/background_work.h"
+
+namespace zklock::detail {
+
+class LockNode;
+
+/// The interface of LockNode for its parts, NodeWatches and Downgrade. REQUIRES: a Lock of the
+/// path's monitor.
+class LockNodeParts {
+ public:
+  virtual std::weak_ptr<LockNode> weak_self() noexcept = 0;
+  virtual PathQueue& path_queue() const noexcept = 0;
+  virtual core::SessionId session() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
+  virtual core::Sequence sequence() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
+  virtual const std::string& own_name() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// Returns whether `node`, the reply to a Get of the own name, describes the own znode.
+  virtual bool is_own(const client::Reply& node) const ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// Returns whether grants follow the sequence numbers: the rule is that of a mutex, without a
+  /// gate.
+  virtual bool is_mutex() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
+
+  /// Records that the own znode was deleted, but not by this client.
+  virtual void on_own_node_deleted() ZKLOCK_REQUIRES(path_mutex) = 0;
+  virtual void on_release_requested(bool force) ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// The reply to the read of a predecessor.
+  virtual void on_predecessor_read(const std::string& node, const client::Reply& reply)
+      ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// `which`: the index of the predecessor in the machine's list.
+  virtual void on_predecessor_event(std::size_t which, client::request::WatchEvent event)
+      ZKLOCK_REQUIRES(path_mutex) = 0;
+
+  // For a downgrade.
+  virtual std::string attempt() const ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// Returns the data of the reader's znode that replaces a writer's znode.
+  virtual std::string data_as_reader() const ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// Returns the name of a delay marker that may exist although no delay is to be left. It is
+  /// deleted with the znode, in one transaction. Empty if there is none.
+  virtual const std::string& unwanted_delay_marker() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// Returns unwanted_delay_marker() and clears it: the marker is deleted, or the caller deletes
+  /// it.
+  virtual std::string take_unwanted_delay_marker() ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// Deletes the unwanted delay marker in the background, but not the znode.
+  virtual void remove_unwanted_delay_marker(BackgroundWork::Id work)
+      ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// Removes the watch on the own znode.
+  virtual void disarm_own_watch() noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
+
+ protected:
+  ~LockNodeParts() = default;
+};
+
+}  // namespace zklock::detail

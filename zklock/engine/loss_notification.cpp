@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/engine/loss_notification.h"
+
+#include <chrono>
+#include <utility>
+
+#include "zklock/engine/callback/reliable_post.h"
+
+namespace zklock::detail {
+
+namespace {
+
+/// The longest time for which loss callbacks delay the delete of the znode.
+constexpr std::chrono::seconds longest_delay{1};
+
+}  // namespace
+
+LossNotification::LossNotification(std::shared_ptr<PathContext> path, std::stop_source loss,
+                                   DeleteNode delete_node)
+    : path_(std::move(path)), loss_(std::move(loss)), delete_node_(std::move(delete_node)) {}
+
+void LossNotification::start() {
+  EngineContext& core = path_->core();
+  if (delete_node_) {
+    work_ = core.work().begin();
+    core.scheduler().at(core.scheduler().now() + longest_delay, [self = shared_from_this()] {
+      const Monitor::Lock lock(self->path_->monitor());
+      self->delete_node();
+    });
+  }
+  path_->after_unlock([self = shared_from_this()] {
+    EngineContext& core = self->path_->core();
+    ReliablePost::send(core.shared_from_this(), core.losses(), "lock " + self->path_->path().str(),
+                       [self] { self->run(); });
+  });
+}
+
+std::shared_ptr<void> LossNotification::delay() {
+  if (!work_) return nullptr;
+  ++unfinished_;
+  return {this, [self = shared_from_this()](void*) { self->finish(); }};
+}
+
+void LossNotification::run() {
+  loss_.request_stop();
+  finish();
+}
+
+void LossNotification::finish() {
+  if (path_->core().forked()) return;
+  const Monitor::Lock lock(path_->monitor());
+  if (--unfinished_ == 0) delete_node();
+}
+
+void LossNotification::delete_node() {
+  if (!work_) return;
+  const auto work = *std::exchange(work_, std::nullopt);
+  std::exchange(delete_node_, nullptr)(work);
+  path_->core().work().end(work);
+}
+
+}  // namespace zklock::detail

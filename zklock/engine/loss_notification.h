@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "zklock/engine/path_context.h"
+#include "zklock/engine/session/background_work.h"
+
+namespace zklock::detail {
+
+/// The notification of one loss. The loss callbacks run on threads that do nothing else, because
+/// they may block. If the znode still exists, its delete waits for them, but for one second at
+/// most. It must be deleted, because the session can live on after its lease has lapsed.
+///
+/// | state   | event                                              | next                          |
+/// |---------|----------------------------------------------------|-------------------------------|
+/// | new     | start(), the znode may exist                       | pending                       |
+/// |         | start(), no znode exists                           | over                          |
+/// | pending | run() and all objects of delay() have ended        | over: the znode is deleted    |
+/// |         | one second has passed                              | over: the znode is deleted    |
+///
+/// Thread-safety: any thread may call run() and finish(). REQUIRES for the other members: a Lock of
+/// the path's monitor. Made by std::make_shared.
+class LossNotification : public std::enable_shared_from_this<LossNotification> {
+ public:
+  /// Deletes the znode as a part of the work. Called under the mutex, at most once.
+  using DeleteNode = std::function<void(BackgroundWork::Id)>;
+
+  /// `loss`: stopped by run(). `delete_node`: empty if no znode exists.
+  LossNotification(std::shared_ptr<PathContext> path, std::stop_source loss,
+                   DeleteNode delete_node);
+
+  /// Makes a loss thread call run(), after the Lock has ended.
+  void start() ZKLOCK_REQUIRES(path_mutex);
+  /// Returns an object for a recipe whose own loss follows from this one. While the object exists,
+  /// the znode is not deleted before the second has passed. Returns null if the state is not
+  /// pending.
+  std::shared_ptr<void> delay() ZKLOCK_REQUIRES(path_mutex);
+  /// Stops the loss token: the user's callbacks run on this thread. Then calls finish().
+  void run();
+  /// Ends the wait of run(), or of one object of delay(). After the last one, deletes the znode.
+  void finish();
+
+ private:
+  void delete_node() ZKLOCK_REQUIRES(path_mutex);
+
+  const std::shared_ptr<PathContext> path_;
+  std::stop_source loss_;
+  DeleteNode delete_node_ ZKLOCK_GUARDED_BY(path_mutex);
+  /// While pending.
+  std::optional<BackgroundWork::Id> work_ ZKLOCK_GUARDED_BY(path_mutex);
+  /// run() and the objects of delay().
+  int unfinished_ ZKLOCK_GUARDED_BY(path_mutex) = 1;
+};
+
+}  // namespace zklock::detail

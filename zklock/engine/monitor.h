@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "zklock/client/port/mutex.h"
+#include "zklock/core/session.h"
+#include "zklock/engine/path_mutex.h"
+#include "zklock/engine/session/engine_context.h"
+
+namespace zklock::detail {
+
+/// The mutex of one lock path, and the tasks that code under this mutex puts off.
+///
+/// | put off by      | the task runs                                                        |
+/// |-----------------|----------------------------------------------------------------------|
+/// | before_unlock() | when the Lock ends, still with the mutex locked                      |
+/// | after_unlock()  | when the Lock has ended, with the mutex unlocked, on the same thread |
+/// | defer()         | in flush_deferred(), which a library thread calls soon               |
+///
+/// Thread-safety: any thread may make a Lock. REQUIRES for the other members: the calling thread
+/// has a Lock. Made by std::make_shared.
+class Monitor : public std::enable_shared_from_this<Monitor> {
+ public:
+  using Task = std::function<void()>;
+
+  /// `name`: begins the text of a warning.
+  Monitor(std::shared_ptr<EngineContext> core, std::string name)
+      : core_(std::move(core)), name_(std::move(name)) {}
+  Monitor(const Monitor&) = delete;
+  Monitor& operator=(const Monitor&) = delete;
+  ~Monitor();
+
+  /// Locks the mutex while it exists.
+  class ZKLOCK_SCOPED_CAPABILITY Lock {
+   public:
+    explicit Lock(Monitor& monitor) ZKLOCK_ACQUIRE(path_mutex);
+    /// REQUIRES: try_lock_for() has returned true.
+    Lock(Monitor& monitor, std::adopt_lock_t) ZKLOCK_ACQUIRE(path_mutex) : monitor_(monitor) {}
+    /// Runs the tasks. An exception of a task that runs without the mutex is logged.
+    ~Lock() ZKLOCK_RELEASE();
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+
+   private:
+    Monitor& monitor_;
+  };
+
+  /// Locks the mutex for a Lock that adopts it. Returns false if it was not free within `longest`.
+  bool try_lock_for(core::Duration longest) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
+    return mutex_.try_lock_for(longest);
+  }
+
+  void before_unlock(Task task) ZKLOCK_REQUIRES(path_mutex) {
+    before_unlock_.push_back(std::move(task));
+  }
+  void after_unlock(Task task) ZKLOCK_REQUIRES(path_mutex) {
+    after_unlock_.push_back(std::move(task));
+  }
+  void defer(Task task) ZKLOCK_REQUIRES(path_mutex);
+  /// Runs the deferred tasks now. If a task throws, that task and the later ones stay deferred.
+  void flush_deferred() ZKLOCK_REQUIRES(path_mutex);
+
+ private:
+  struct Running;
+
+  void run_before_unlock() ZKLOCK_REQUIRES(path_mutex);
+  void run_after_unlock(std::vector<Task> tasks);
+  void flush_soon() noexcept;
+  void warn(const char* why) noexcept;
+
+  const std::shared_ptr<EngineContext> core_;
+  const std::string name_;
+  client::TimedMutex mutex_;
+  std::vector<Task> before_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
+  std::vector<Task> after_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
+  std::vector<Task> deferred_ ZKLOCK_GUARDED_BY(path_mutex);
+  bool has_deferred_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< by the present Lock
+};
+
+}  // namespace zklock::detail

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/engine/node_watches.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "zklock/core/release_request_data.h"
+
+namespace zklock::detail {
+
+namespace request = client::request;
+using core::Status;
+using request::WatchEvent;
+
+// ---- the own znode ------------------------------------------------------------------------------
+
+bool NodeWatches::watch_own() {
+  if (!own_.is_free()) return false;
+  request::GetAndWatch watch{.path = path().child(node_.own_name()), .on_event = {}};
+  watch.on_event = own_.on_event(node_.weak_self(), path(),
+                                 [this](WatchEvent event) ZKLOCK_REQUIRES(path_mutex) {
+                                   own_.free();  // also after a change of the data
+                                   if (event == WatchEvent::deleted) node_.on_own_node_deleted();
+                                 });
+  own_.ask(node_.weak_self(), path(), std::move(watch), node_.session(),
+           [this](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) { on_own_read(reply); });
+  return true;
+}
+
+void NodeWatches::on_own_read(const client::Reply& reply) {
+  // If the path was recreated, another znode may have this name.
+  const bool there = reply.status == Status::ok;
+  const bool gone = reply.status == Status::no_node || (there && !node_.is_own(reply));
+  if (there && !gone) return;
+  there ? own_.disarm(path()) : own_.free();
+  if (gone) node_.on_own_node_deleted();
+}
+
+void NodeWatches::disarm() noexcept {
+  own_.disarm(path());
+  release_request_.disarm(path());
+}
+
+// ---- the release request ------------------------------------------------------------------------
+
+std::string NodeWatches::release_request_path() const {
+  return path().child(core::release_request_path(node_.sequence()));
+}
+
+void NodeWatches::watch_release_requests() {
+  if (release_request_.is_free()) await_release_request();
+}
+
+void NodeWatches::await_release_request() {
+  release_request_.disarm(path());
+  request::ExistsAndWatch watch{.path = release_request_path(), .on_event = {}};
+  watch.on_event = release_request_.on_event(
+      node_.weak_self(), path(),
+      [this](WatchEvent) ZKLOCK_REQUIRES(path_mutex) { read_release_request(true); });
+  release_request_.ask(node_.weak_self(), path(), std::move(watch), node_.session(),
+                       [this](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
+                         if (reply.status == Status::ok) return read_release_request(true);
+                         if (reply.status != Status::no_node) release_request_.free();
+                       });
+}
+
+void NodeWatches::read_release_request(bool is_new) {
+  release_request_.disarm(path());
+  request::GetAndWatch watch{.path = release_request_path(), .on_event = {}};
+  watch.on_event = release_request_.on_event(
+      node_.weak_self(), path(), [this](WatchEvent event) ZKLOCK_REQUIRES(path_mutex) {
+        event == WatchEvent::changed ? read_release_request(false) : await_release_request();
+      });
+  release_request_.ask(node_.weak_self(), path(), std::move(watch), node_.session(),
+                       [this, is_new](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
+                         if (reply.status == Status::no_node) return await_release_request();
+                         if (reply.status != Status::ok) return release_request_.free();
+                         const bool force = reply.data == core::release_request_forces;
+                         if (force || is_new) node_.on_release_requested(force);
+                       });
+}
+
+// ---- the predecessors ---------------------------------------------------------------------------
+
+std::uint32_t NodeWatches::connection() const noexcept {
+  return static_cast<std::uint32_t>(path().core().keeper().connection());
+}
+
+bool NodeWatches::on_same_connection() const noexcept {
+  return connection_ == connection();
+}
+
+// While the watch is not forgotten, the machine's list of predecessors does not change. So the index
+// is enough to name the znode.
+void NodeWatches::watch_predecessor(const std::string& node, std::size_t which,
+                                    core::SessionId session) {
+  // The znode may be watched again while an event of its earlier watch is under way.
+  const std::uint32_t serial = ++last_serial_;
+  connection_ = connection();
+  request::GetAndWatch watch{.path = path().child(node), .on_event = {}};
+  watch.on_event = under_lock(node_.weak_self(), path(),
+                              [this, which = static_cast<std::uint32_t>(which), serial](
+                                  core::SessionId, WatchEvent event) ZKLOCK_REQUIRES(path_mutex) {
+                                if (forget_predecessor(serial))
+                                  node_.on_predecessor_event(which, event);
+                              });
+  const auto id = path().core().coordinator().submit(
+      {.operation = std::move(watch), .session = session},
+      under_lock(node_.weak_self(), path(),
+                 [this, node, serial](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
+                   on_predecessor_read(serial, reply);
+                   node_.on_predecessor_read(node, reply);
+                 }));
+  predecessors_.push_back({.serial = serial, .id = id});
+}
+
+void NodeWatches::on_predecessor_read(std::uint32_t serial, const client::Reply& reply) {
+  if (reply.status != Status::ok) {
+    forget_predecessor(serial);
+    return;
+  }
+  const bool stands =
+      std::ranges::find(predecessors_, serial, &Predecessor::serial) != predecessors_.end();
+  if (!stands) return;
+  predecessor_ = reply.token;
+  const bool own = reply.ephemeral_owner == node_.session();
+  if (own && node_.is_mutex()) path().local_handoff().wait(reply.token, node_.weak_self());
+}
+
+bool NodeWatches::forget_predecessor(std::uint32_t serial) noexcept {
+  const auto watch = std::ranges::find(predecessors_, serial, &Predecessor::serial);
+  if (watch == predecessors_.end()) return false;
+  predecessors_.erase(watch);
+  if (predecessors_.empty()) forget_predecessors();
+  return true;
+}
+
+void NodeWatches::unwatch_predecessors() noexcept {
+  for (const Predecessor& each : predecessors_) path().core().coordinator().unwatch(each.id);
+  forget_predecessors();
+}
+
+void NodeWatches::forget_predecessors() noexcept {
+  predecessors_.clear();
+  auto& successors = path().local_handoff();
+  if (!successors.empty()) successors.leave(predecessor_, node_.weak_self());
+}
+
+}  // namespace zklock::detail

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "zklock/client/port/coordinator.h"
+#include "zklock/core/few.h"
+#include "zklock/engine/lock_node_parts.h"
+#include "zklock/engine/watch_slot.h"
+#include "zklock/fencing_token.h"
+
+namespace zklock::detail {
+
+/// The watches of one lock node. Their events go to the lock node.
+///
+/// | watch           | requested             | event                       | reported as            |
+/// |-----------------|-----------------------|-----------------------------|------------------------|
+/// | own znode       | at a tick, again      | another client deleted the  | on_own_node_deleted()  |
+/// |                 | after each event      | znode                       |                        |
+/// | release request | at a tick of a grant, | a release request was       | on_release_requested() |
+/// |                 | again after each      | written or changed          |                        |
+/// |                 | event                 |                             |                        |
+/// | predecessors    | by the acquire        | a predecessor was deleted   | on_predecessor_event() |
+/// |                 | machine               | or changed                  |                        |
+///
+/// There is one predecessor, or several in the queue of a semaphore. While the watched predecessor
+/// is a znode of this client and session, the lock node is registered in the path's LocalHandoff.
+///
+/// Most lock nodes end before the first tick, and need only the watch on the predecessor.
+///
+/// Thread-safety: none. REQUIRES: a Lock of the path's monitor. Part of its lock node.
+class NodeWatches {
+ public:
+  explicit NodeWatches(LockNodeParts& lock_node) : node_(lock_node) {}
+  NodeWatches(const NodeWatches&) = delete;
+  NodeWatches& operator=(const NodeWatches&) = delete;
+
+  /// Sets the watch on the own znode. Returns false if it was set already.
+  bool watch_own() ZKLOCK_REQUIRES(path_mutex);
+  /// Removes the watch on the own znode.
+  void disarm_own() noexcept ZKLOCK_REQUIRES(path_mutex) { own_.disarm(path()); }
+  /// Forgets the watch on the own znode, which is being deleted.
+  void forget_own() noexcept ZKLOCK_REQUIRES(path_mutex) { own_.forget(); }
+  /// Sets the watch on the release request, if it is not set.
+  void watch_release_requests() ZKLOCK_REQUIRES(path_mutex);
+  /// Removes the watches on the own znode and on the release request.
+  void disarm() noexcept ZKLOCK_REQUIRES(path_mutex);
+
+  /// Reads and watches the child `node`, the predecessor with this index in the machine's list.
+  void watch_predecessor(const std::string& node, std::size_t which, core::SessionId session)
+      ZKLOCK_REQUIRES(path_mutex);
+  /// Forgets and removes all watches on predecessors.
+  void unwatch_predecessors() noexcept ZKLOCK_REQUIRES(path_mutex);
+  /// Forgets all watches on predecessors without removing them: the watched znode, the own znode or
+  /// the session has ended or is about to.
+  void forget_predecessors() noexcept ZKLOCK_REQUIRES(path_mutex);
+  /// Returns whether the last predecessor was watched on the current connection.
+  bool on_same_connection() const noexcept ZKLOCK_REQUIRES(path_mutex);
+  /// Returns the czxid of the predecessor that was watched last.
+  FencingToken predecessor() const noexcept ZKLOCK_REQUIRES(path_mutex) { return predecessor_; }
+
+ private:
+  PathQueue& path() const noexcept ZKLOCK_REQUIRES(path_mutex) { return node_.path_queue(); }
+  void on_own_read(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  std::string release_request_path() const ZKLOCK_REQUIRES(path_mutex);
+  void await_release_request() ZKLOCK_REQUIRES(path_mutex);
+  void read_release_request(bool is_new) ZKLOCK_REQUIRES(path_mutex);
+  void on_predecessor_read(std::uint32_t serial, const client::Reply& reply)
+      ZKLOCK_REQUIRES(path_mutex);
+  /// Forgets one watch. Returns false if it has fired or was forgotten before.
+  bool forget_predecessor(std::uint32_t serial) noexcept ZKLOCK_REQUIRES(path_mutex);
+  std::uint32_t connection() const noexcept ZKLOCK_REQUIRES(path_mutex);
+
+  struct Predecessor {
+    std::uint32_t serial;
+    client::RequestId id;
+  };
+
+  LockNodeParts& node_;
+  WatchSlot own_ ZKLOCK_GUARDED_BY(path_mutex);
+  WatchSlot release_request_ ZKLOCK_GUARDED_BY(path_mutex);
+  core::Few<Predecessor> predecessors_ ZKLOCK_GUARDED_BY(path_mutex);
+  FencingToken predecessor_ ZKLOCK_GUARDED_BY(path_mutex){};
+  std::uint32_t last_serial_ ZKLOCK_GUARDED_BY(path_mutex) = 0;
+  std::uint32_t connection_ ZKLOCK_GUARDED_BY(path_mutex) =
+      0;  ///< low bits of the connection count
+};
+
+}  // namespace zklock::detail

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "zklock/core/lock_path.h"
+#include "zklock/engine/acquire_request.h"
+#include "zklock/engine/monitor.h"
+#include "zklock/engine/session/engine_context.h"
+#include "zklock/owner.h"
+
+namespace zklock::detail {
+
+class Contender;
+class PendingAcquire;
+
+/// The part of a path lock that its contenders, lock nodes and calls use. PathLock implements the
+/// virtual members.
+///
+/// Thread-safety: any thread may call any member, if its comment does not require a Lock of the
+/// monitor.
+class PathContext : public std::enable_shared_from_this<PathContext> {
+ public:
+  PathContext(std::shared_ptr<EngineContext> core, core::LockPath path);
+  PathContext(const PathContext&) = delete;
+  PathContext& operator=(const PathContext&) = delete;
+  virtual ~PathContext();
+
+  EngineContext& core() const noexcept { return *core_; }
+  const core::LockPath& path() const noexcept { return path_; }
+  std::string child(std::string_view name) const { return path_.child(std::string(name)); }
+  Monitor& monitor() const noexcept { return *monitor_; }
+  /// Logs a warning about this lock path.
+  void warn(const std::string& text) const { core_->warn("lock " + path_.str() + ": " + text); }
+
+  /// Returns how many creates of lock znodes of this client here the servers have confirmed.
+  std::uint64_t nodes_made() const noexcept { return nodes_made_; }
+  void node_made() noexcept { ++nodes_made_; }
+
+  /// Begins a call; see PathLock.
+  virtual void acquire(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) = 0;
+  /// Withdraws the contender of `owner` soon, if all its calls have been abandoned by then. Does
+  /// not block.
+  virtual void sweep_soon(const Owner& owner) noexcept = 0;
+
+  // REQUIRES: a Lock of the monitor.
+
+  /// Returns whether a public object exists on this path.
+  bool is_used() const noexcept ZKLOCK_REQUIRES(path_mutex) { return objects_ > 0; }
+  virtual bool anyone_waits() const ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// Returns the names of this client's znodes in this queue.
+  virtual std::vector<std::string> own_node_names() const ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// Registers a contender under its key.
+  virtual void enlist(const std::shared_ptr<Contender>& contender) ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// Unregisters a contender. Does nothing if it is not registered.
+  virtual void dismiss(const Contender& contender) noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// Runs `task` without the mutex, when the Lock has ended.
+  void after_unlock(Monitor::Task task) ZKLOCK_REQUIRES(path_mutex) {
+    monitor_->after_unlock(std::move(task));
+  }
+
+ protected:
+  std::size_t objects_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< public objects
+
+ private:
+  const std::shared_ptr<EngineContext> core_;
+  const core::LockPath path_;
+  const std::shared_ptr<Monitor> monitor_;
+  std::atomic<std::uint64_t> nodes_made_ = 0;
+};
+
+/// Returns a callback that calls `step(arguments...)` under the mutex of `path`. It does nothing if
+/// `owner` does not exist any more. REQUIRES: `path` exists while `owner` does.
+template <class Step>
+auto under_lock(std::weak_ptr<void> owner, PathContext& path, Step step) {
+  return [owner = std::move(owner), &path, step = std::move(step)](const auto&... news) {
+    const auto alive = owner.lock();
+    if (!alive) return;
+    const Monitor::Lock lock(path.monitor());
+    step(news...);
+  };
+}
+
+/// Returns a callback that calls `step(*self, arguments...)` under the mutex of its path. It does
+/// nothing if `self` does not exist any more.
+template <class Self, class Step>
+auto entering(std::weak_ptr<Self> self, Step step) {
+  return [self = std::move(self), step = std::move(step)](const auto&... news) {
+    const auto alive = self.lock();
+    if (!alive) return;
+    const Monitor::Lock lock(alive->path_context().monitor());
+    step(*alive, news...);
+  };
+}
+
+}  // namespace zklock::detail

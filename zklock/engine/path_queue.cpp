@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/engine/path_queue.h"
+
+#include <utility>
+
+namespace zklock::detail {
+
+PathQueue::PathQueue(std::shared_ptr<EngineContext> core, core::LockPath path, bool counter_ended)
+    : PathContext(std::move(core), std::move(path)), counter_has_ended_(counter_ended) {}
+
+bool PathQueue::record_own_node(core::Sequence number, FencingToken token,
+                                core::SessionId session) {
+  if (std::exchange(newest_session_, session) != session) {
+    newest_ = gone_ = {};  // the ensemble may have been emptied: its czxids begin again
+    sequence_hint_.forget();
+    trust_.forget();
+  }
+  if (token <= newest_) return false;          // a znode that was found by a search
+  if (!core::is_usable(number)) return false;  // past the counter's end, numbers can be lower
+  const bool again = newest_ != FencingToken{} && number <= newest_number_;
+  newest_number_ = number;
+  // Znodes with a czxid between the two have lost their replies and may be in the new path.
+  const FencingToken before = std::exchange(newest_, token);
+  if (!again) return false;
+  gone_ = before;
+  on_path_recreated();
+  return true;
+}
+
+void PathQueue::counter_is_at(core::Sequence number) {
+  const bool has_ended = !core::is_usable(number);
+  if (has_ended == counter_has_ended_) return;
+  core().counter_has_ended(path(), has_ended);
+  counter_has_ended_ = has_ended;
+}
+
+void PathQueue::path_seen(const client::Reply& stat) {
+  if (stat.status != core::Status::ok) return;
+  counter_is_at(stat.next);
+  trust_.seen({stat.token, stat.acl_version}, stat.sent_at);
+}
+
+void PathQueue::announcement_awaited(core::SessionId session) {
+  if (!trust_.wants_acl(core().scheduler().now())) return;
+  core().coordinator().submit(
+      {.operation = client::request::GetAcl{path().str()}, .session = session},
+      under_lock(weak_from_this(), *this,
+                 [this](const client::Reply& reply)
+                     ZKLOCK_REQUIRES(path_mutex) { acl_answered(reply); }));
+}
+
+void PathQueue::acl_answered(const client::Reply& reply) {
+  if (reply.status == core::Status::ok) {
+    trust_.acl_read({reply.token, reply.acl_version}, reply.last_child, reply.acl, reply.sent_at);
+  } else if (reply.status == core::Status::no_auth) {
+    trust_.acl_refused(reply.sent_at);
+  } else {
+    trust_.acl_not_read();
+  }
+}
+
+}  // namespace zklock::detail

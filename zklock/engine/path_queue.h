@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "zklock/client/port/coordinator.h"
+#include "zklock/core/announcement_trust.h"
+#include "zklock/core/znode_name.h"
+#include "zklock/engine/create_limiter.h"
+#include "zklock/engine/late_creates.h"
+#include "zklock/engine/local_handoff.h"
+#include "zklock/engine/path_context.h"
+#include "zklock/engine/sequence_hint.h"
+#include "zklock/fencing_token.h"
+
+namespace zklock::detail {
+
+/// Collects what the replies of the servers show about the queue of one lock path. That is the
+/// sequence counter, the newest own znode, the ACL, and how many grants had to wait lately.
+///
+/// Thread-safety: none. REQUIRES: a Lock of the monitor.
+class PathQueue : public PathContext {
+ public:
+  /// `counter_ended`: the path's sequence counter was at its end when it was last read.
+  PathQueue(std::shared_ptr<EngineContext> core, core::LockPath path, bool counter_ended);
+
+  /// Records a new znode of this client: its sequence number, its czxid and its session. Returns
+  /// true if the sequence numbers began again, because the path was recreated. Then the older
+  /// znodes of this client were deleted with the old path, and their contenders have been notified.
+  /// A request that was sent earlier may have met the new znode, because it can have the name of an
+  /// older znode.
+  ///
+  /// Before a new session, the ensemble may have been emptied or restored. Then the czxids can
+  /// begin again too. So all knowledge that depends on earlier czxids is forgotten.
+  bool record_own_node(core::Sequence number, FencingToken token, core::SessionId session)
+      ZKLOCK_REQUIRES(path_mutex);
+  /// Returns whether the znode with this czxid is known to have been deleted with its path.
+  bool is_stale(FencingToken token) const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return gone_ != FencingToken{} && token <= gone_;
+  }
+  /// Records a sequence number that a server gave to a child, or will give to the next child.
+  void counter_is_at(core::Sequence number) ZKLOCK_REQUIRES(path_mutex);
+  /// Returns whether the sequence counter was at its end when it was last read. Then a new znode
+  /// would have to be deleted at once, and until then no client could recreate the path.
+  bool counter_has_ended() const noexcept ZKLOCK_REQUIRES(path_mutex) { return counter_has_ended_; }
+  /// Records the stat of the lock path in a successful reply. Ignores other replies.
+  void path_seen(const client::Reply& stat) ZKLOCK_REQUIRES(path_mutex);
+
+  /// Returns whether at least the last four grants had to wait. Then a new contender very probably
+  /// does not find the lock free.
+  bool is_crowded() const noexcept ZKLOCK_REQUIRES(path_mutex) { return waited_in_a_row_ >= 4; }
+  /// Records the grant of a znode. `waited`: it had to wait for another znode.
+  void granted(bool waited) noexcept ZKLOCK_REQUIRES(path_mutex) {
+    waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0;
+  }
+  /// Returns whether a new contender need not request the count of children. Either other
+  /// contenders are very probably ahead of it, or its sequence number will show that it is first.
+  bool goes_by_number() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return is_crowded() || sequence_hint_.may_come();
+  }
+
+  /// Sends at most one request, on `session`: a contender waits for an announced release.
+  void announcement_awaited(core::SessionId session) ZKLOCK_REQUIRES(path_mutex);
+  /// Returns whether an announced release of the predecessor with this czxid is believed.
+  bool believes_announcement(FencingToken predecessor) const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return trust_.believes(predecessor);
+  }
+
+  SequenceHint& sequence_hint() noexcept ZKLOCK_REQUIRES(path_mutex) { return sequence_hint_; }
+  LocalHandoff& local_handoff() noexcept ZKLOCK_REQUIRES(path_mutex) { return local_handoff_; }
+  LateCreates& late_creates() noexcept ZKLOCK_REQUIRES(path_mutex) { return late_creates_; }
+  CreateLimiter& create_limiter() noexcept ZKLOCK_REQUIRES(path_mutex) { return create_limiter_; }
+
+ protected:
+  /// Notifies the lock nodes of this client that may have been deleted with the old path.
+  virtual void on_path_recreated() ZKLOCK_REQUIRES(path_mutex) = 0;
+
+ private:
+  void acl_answered(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+
+  SequenceHint sequence_hint_ ZKLOCK_GUARDED_BY(path_mutex){*this};
+  LocalHandoff local_handoff_ ZKLOCK_GUARDED_BY(path_mutex);
+  core::AnnouncementTrust trust_ ZKLOCK_GUARDED_BY(path_mutex);
+  LateCreates late_creates_ ZKLOCK_GUARDED_BY(path_mutex){*this};
+  CreateLimiter create_limiter_ ZKLOCK_GUARDED_BY(path_mutex){core().settings().creates_at_once};
+  int waited_in_a_row_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< latest grants that all had to wait
+  bool counter_has_ended_ ZKLOCK_GUARDED_BY(path_mutex);
+  core::Sequence newest_number_ ZKLOCK_GUARDED_BY(path_mutex){};
+  FencingToken newest_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< czxid of this client's newest znode
+  core::SessionId newest_session_ ZKLOCK_GUARDED_BY(path_mutex){};
+  FencingToken gone_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< newest czxid deleted with its path
+};
+
+}  // namespace zklock::detail

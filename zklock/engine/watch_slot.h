@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "zklock/client/port/coordinator.h"
+#include "zklock/engine/path_context.h"
+
+namespace zklock::detail {
+
+/// A watch that its owner requests again after each event.
+///
+/// | state | event                        | next |
+/// |-------|------------------------------|------|
+/// | free  | ask()                        | set  |
+/// | set   | free(), disarm(), forget()   | free |
+///
+/// After disarm() and forget(), replies and events of earlier requests are ignored.
+///
+/// Thread-safety: none. REQUIRES: a Lock of the path's monitor; this object exists while `owner`
+/// does.
+class WatchSlot {
+ public:
+  WatchSlot() = default;
+  WatchSlot(const WatchSlot&) = delete;
+  WatchSlot& operator=(const WatchSlot&) = delete;
+
+  bool is_free() const noexcept ZKLOCK_REQUIRES(path_mutex) { return id_ == client::RequestId{}; }
+  /// Sends a request with a watch. `answered` is called under the mutex.
+  void ask(std::weak_ptr<void> owner, PathContext& path, client::Operation watch,
+           core::SessionId session, std::function<void(const client::Reply&)> answered)
+      ZKLOCK_REQUIRES(path_mutex) {
+    id_ = path.core().coordinator().submit(
+        {.operation = std::move(watch), .session = session},
+        under_lock(std::move(owner), path,
+                   [this, round = round_, answered = std::move(answered)](
+                       const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
+                     if (round == round_) answered(reply);
+                   }));
+  }
+  /// Returns an event handler that calls `happened` under the mutex.
+  client::request::OnWatchEvent on_event(std::weak_ptr<void> owner, PathContext& path,
+                                         std::function<void(client::request::WatchEvent)> happened)
+      ZKLOCK_REQUIRES(path_mutex) {
+    return under_lock(std::move(owner), path,
+                      [this, round = round_, happened = std::move(happened)](
+                          core::SessionId, client::request::WatchEvent event)
+                          ZKLOCK_REQUIRES(path_mutex) {
+                            if (round == round_) happened(event);
+                          });
+  }
+  /// Records that no watch is set.
+  void free() noexcept ZKLOCK_REQUIRES(path_mutex) { id_ = {}; }
+  /// Forgets the watch without removing it: the watched znode is being deleted, which ends the
+  /// watch.
+  void forget() noexcept ZKLOCK_REQUIRES(path_mutex) {
+    id_ = {};
+    ++round_;
+  }
+  /// Removes the watch.
+  void disarm(PathContext& path) noexcept ZKLOCK_REQUIRES(path_mutex) {
+    const client::RequestId id = id_;
+    forget();
+    if (id != client::RequestId{}) path.core().coordinator().unwatch(id);
+  }
+
+ private:
+  client::RequestId id_ ZKLOCK_GUARDED_BY(path_mutex){};
+  std::uint64_t round_ ZKLOCK_GUARDED_BY(path_mutex) = 0;
+};
+
+}  // namespace zklock::detail
