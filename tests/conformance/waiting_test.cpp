@@ -97,9 +97,9 @@ TEST_F(Interruption, InterruptOfBlockingCall_LeavesQueue) {
   block();
   EXPECT_TRUE(interrupted([this] { mutex_.lock(); }));
   EXPECT_TRUE(only_the_holder_is_left());
-  EXPECT_TRUE(interrupted([this] { mutex_.lock(std::stop_token{}); }));
+  EXPECT_TRUE(interrupted([this] { static_cast<void>(mutex_.lock(std::stop_token{})); }));
   EXPECT_TRUE(only_the_holder_is_left());
-  EXPECT_TRUE(interrupted([this] { mutex_.try_lock_for(kPatience); }));
+  EXPECT_TRUE(interrupted([this] { static_cast<void>(mutex_.try_lock_for(kPatience)); }));
   EXPECT_TRUE(only_the_holder_is_left());
   EXPECT_TRUE(interrupted([this] { static_cast<void>(mutex_.acquire()); }));
   EXPECT_TRUE(only_the_holder_is_left());

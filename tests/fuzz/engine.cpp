@@ -159,7 +159,10 @@ class Client {
     require(!outcome.contender || !outcome.error, "with one of them");
     if (!outcome.contender) return;
     call.hold = outcome.contender->make_hold(kind);
-    call.session = outcome.contender->lock_node().session();
+    {
+      const Monitor::Lock lock(engine_->monitor());
+      call.session = outcome.contender->lock_node().session();
+    }
     call.told.emplace(call.hold.loss_token(), Told{&call.losses});
     require(servers_.have_told({call.hold.token().zxid}), "the servers have told of its node");
     require(call.hold.owner() == call.owner, "its owner");

@@ -29,7 +29,9 @@ class ForgedAnnouncement : public LocalTest {
       release(holder);
       holder = next;
     }
-    EXPECT_TRUE(lock_.path_lock(1)->is_crowded());
+    const auto path_lock = lock_.path_lock(1);
+    const detail::Monitor::Lock lock(path_lock->monitor());
+    EXPECT_TRUE(path_lock->is_crowded());
     return holder;
   }
   void set_acl(NodeAcl acl) { ASSERT_EQ(ensemble().set_acl(LockWorld::path, acl), Status::ok); }

@@ -448,11 +448,15 @@ class LocalHandoffAtTheEnd : public PathLockTest {};
 
 TEST_F(LocalHandoffAtTheEnd, ClientClosed_LocalHandoffIsEmpty) {
   const auto path_lock = lock_.path_lock(0);
+  const auto is_empty = [&path_lock] {
+    const detail::Monitor::Lock lock(path_lock->monitor());
+    return path_lock->local_handoff().empty();
+  };
   granted(0);
   waiting(0);
-  EXPECT_FALSE(path_lock->local_handoff().empty());
+  EXPECT_FALSE(is_empty());
   lock_.core(0).close();
-  EXPECT_TRUE(path_lock->local_handoff().empty());
+  EXPECT_TRUE(is_empty());
 }
 
 }  // namespace

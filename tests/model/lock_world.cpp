@@ -25,6 +25,11 @@ std::shared_ptr<T> borrowed(T& object) {
   return {std::shared_ptr<void>(), &object};
 }
 
+bool is_handoff_empty(detail::PathLock& path_lock) {
+  const detail::Monitor::Lock lock(path_lock.monitor());
+  return path_lock.local_handoff().empty();
+}
+
 /// Returns the sequence number, which stays when the owner downgrades to a read hold.
 std::int32_t number_of(std::string_view node) {
   return core::parse_contention(node.substr(std::strlen(LockWorld::path) + 1))->sequence.value;
@@ -321,7 +326,7 @@ std::string LockWorld::violation_at_rest() {
     if (world_.client(c).server_watches() != 0) return "G5: a watch is left";
     if (world_.client(c).live_interests() != 0) return "G5: an interest is left";
     if (!path_lock(c)->nodes().empty()) return "G5: an entry of the map is left";
-    if (!path_lock(c)->local_handoff().empty()) return "G5: somebody seems to wait";
+    if (!is_handoff_empty(*path_lock(c))) return "G5: somebody seems to wait";
     if (!cores_[c]->work().idle()) return "G5: background work is left";
     if (!cores_[c]->keeper().deserted()) return "G5: a member is left";
   }
