@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -141,6 +142,8 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   std::optional<Error> refusal(core::CountKind kind) const ZKLOCK_REQUIRES(path_mutex);
   const core::AcquireFsm::Policy& policy() const noexcept ZKLOCK_REQUIRES(path_mutex);
   core::QueueRule rule_for(const Calls& waiting) const ZKLOCK_REQUIRES(path_mutex);
+  /// Returns the callback for the timers of a hold limit.
+  std::function<void()> clock_reader();
   void withdraw() ZKLOCK_REQUIRES(path_mutex);
   void depart() ZKLOCK_REQUIRES(path_mutex);
   void decline(core::CountKind kind) ZKLOCK_REQUIRES(path_mutex);

@@ -20,18 +20,13 @@ void Contender::on_granted() {
   const core::HoldLimit limit =
       oldest == calls_.end() ? core::HoldLimit{} : (*oldest)->terms().limit;
   const std::uint64_t turn = cohort_ ? cohort_->record_grant(node_, as_member()) : 0;
-  std::function<void()> look;
-  if (limit.longest) {
-    look = under_lock(weak_from_this(), *path_,
-                      [this]() ZKLOCK_REQUIRES(path_mutex) { look_at_the_clock(); });
-  }
   grant_ = std::make_unique<Grant>(core(), reporter_,
                                    Grant::Terms{.token = {node_->token().zxid, turn},
                                                 .node = path_->child(node_->own_name()),
                                                 .lease = node_->lease(),
                                                 .permits = policy().rule.wanted,
                                                 .limit = limit},
-                                   std::move(look));
+                                   limit.longest ? clock_reader() : nullptr);
   ownership_.granted();  // after grant_ is set: is_valid() reads it
   const Calls calls = std::exchange(calls_, {});
   for (const auto& call : calls) {
@@ -54,6 +49,11 @@ void Contender::decline(core::CountKind kind) {
 void Contender::check_validity() {
   if (ownership_.state() != Ownership::State::held || grant_->valid()) return;
   lose(grant_->lease_valid() ? LossCause::limit : LossCause::lease);
+}
+
+std::function<void()> Contender::clock_reader() {
+  return under_lock(weak_from_this(), *path_,
+                    [this]() ZKLOCK_REQUIRES(path_mutex) { look_at_the_clock(); });
 }
 
 void Contender::look_at_the_clock() {
@@ -214,7 +214,7 @@ bool Contender::renew(std::optional<core::Duration> length) {
   if (core().forked()) return false;
   const Monitor::Lock lock(path_->monitor());
   check_validity();
-  return is_valid() && grant_->renew(length);
+  return is_valid() && grant_->renew(length, clock_reader());
 }
 
 bool Contender::delete_with_node(std::string path) {
