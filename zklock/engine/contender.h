@@ -79,11 +79,12 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   const core::Ownership& ownership() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return ownership_;
   }
-  /// Loses the hold if its lease or its hold limit has passed by the clock.
+  /// Loses the hold if its lease or its hold limit has passed by the clock. Then holds() shows the
+  /// result of this reading of the clock.
   void check_validity() ZKLOCK_REQUIRES(path_mutex);
-  /// Returns whether the contender holds, by the clock.
-  bool is_valid() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return ownership_.state() == core::Ownership::State::held && grant_->valid();
+  /// Returns whether the contender holds and has not lost the hold. Does not read the clock.
+  bool holds() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return ownership_.state() == core::Ownership::State::held;
   }
   /// Returns the lock node that this contender is in, or behind.
   const LockNode& lock_node() const noexcept ZKLOCK_REQUIRES(path_mutex) { return *node_; }
