@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "zklock/engine/callback/reliable_post.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/session/fork_guard.h"
 
@@ -69,16 +68,12 @@ void Contender::on_resumed() {
   if (holds()) grant_->resumed();
 }
 
-// state() returns the new state before the token is stopped.
 void Contender::on_release_requested(bool force) {
   check_validity();
   if (!holds()) return;
   if (force) return lose(LossCause::forced);
-  path_->after_unlock([self = shared_from_this(), source = grant_->on_release_requested()] {
-    EngineContext& core = self->core();
-    ReliablePost::send(core.shared_from_this(), core.losses(), "lock " + self->path_->path().str(),
-                       [source]() mutable { source.request_stop(); });
-  });
+  post_after_unlock(path_,
+                    [source = grant_->on_release_requested()]() mutable { source.request_stop(); });
 }
 
 // ---- a loss -------------------------------------------------------------------------------------
