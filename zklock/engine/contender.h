@@ -165,11 +165,11 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   const LockEventReporter reporter_;
   const bool waits_;
 
-  bool is_unfinished_ ZKLOCK_GUARDED_BY(path_mutex) =
-      false;  ///< its thread ended while holding the lock
+  /// Its thread ended while holding the lock.
+  bool is_unfinished_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   core::Ownership ownership_ ZKLOCK_GUARDED_BY(path_mutex);
-  std::shared_ptr<LockNode> node_
-      ZKLOCK_GUARDED_BY(path_mutex);  ///< null only before start(); constant after the grant
+  /// Null only before start(). Constant after the grant.
+  std::shared_ptr<LockNode> node_ ZKLOCK_GUARDED_BY(path_mutex);
   Calls calls_ ZKLOCK_GUARDED_BY(path_mutex);  ///< waiting calls
   std::weak_ptr<LossNotification> loss_ ZKLOCK_GUARDED_BY(path_mutex);
 
