@@ -188,16 +188,16 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
 
   State state_ ZKLOCK_GUARDED_BY(path_mutex) = State::none;
   std::shared_ptr<LockNode> node_ ZKLOCK_GUARDED_BY(path_mutex);
-  std::weak_ptr<CohortMember> member_
-      ZKLOCK_GUARDED_BY(path_mutex);                           ///< the contender in the lock node
+  /// The contender in the lock node.
+  std::weak_ptr<CohortMember> member_ ZKLOCK_GUARDED_BY(path_mutex);
   std::deque<Waiting> waiting_ ZKLOCK_GUARDED_BY(path_mutex);  ///< behind the lock node
   // describe the shared lock node
   ArrivalWatch arrivals_ ZKLOCK_GUARDED_BY(path_mutex);
   core::CohortBudget allowance_ ZKLOCK_GUARDED_BY(path_mutex);
   std::uint64_t grants_ ZKLOCK_GUARDED_BY(path_mutex) = 0;        ///< on its znode
   bool release_requested_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< no further hand-off
-  std::optional<std::size_t> position_
-      ZKLOCK_GUARDED_BY(path_mutex);  ///< in the path's queue; nothing if unknown
+  /// In the path's queue; nothing if unknown.
+  std::optional<std::size_t> position_ ZKLOCK_GUARDED_BY(path_mutex);
   core::Instant idle_since_ ZKLOCK_GUARDED_BY(path_mutex){};
 };
 

@@ -66,7 +66,7 @@ void Contender::join(const std::shared_ptr<PendingAcquire>& call) {
     call->complete({.error = std::move(refused)});
     return;
   }
-  if (is_valid()) {
+  if (holds()) {
     if (call->complete({.contender = shared_from_this()})) ownership_.add(call->kind());
     return;
   }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -78,11 +79,12 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   const core::Ownership& ownership() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return ownership_;
   }
-  /// Loses the hold if its lease or its hold limit has passed by the clock.
+  /// Loses the hold if its lease or its hold limit has passed by the clock. Then holds() shows the
+  /// result of this reading of the clock.
   void check_validity() ZKLOCK_REQUIRES(path_mutex);
-  /// Returns whether the contender holds, by the clock.
-  bool is_valid() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return ownership_.state() == core::Ownership::State::held && grant_->valid();
+  /// Returns whether the contender holds and has not lost the hold. Does not read the clock.
+  bool holds() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return ownership_.state() == core::Ownership::State::held;
   }
   /// Returns the lock node that this contender is in, or behind.
   const LockNode& lock_node() const noexcept ZKLOCK_REQUIRES(path_mutex) { return *node_; }
@@ -141,6 +143,8 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   std::optional<Error> refusal(core::CountKind kind) const ZKLOCK_REQUIRES(path_mutex);
   const core::AcquireFsm::Policy& policy() const noexcept ZKLOCK_REQUIRES(path_mutex);
   core::QueueRule rule_for(const Calls& waiting) const ZKLOCK_REQUIRES(path_mutex);
+  /// Returns the callback for the timers of a hold limit.
+  std::function<void()> clock_reader();
   void withdraw() ZKLOCK_REQUIRES(path_mutex);
   void depart() ZKLOCK_REQUIRES(path_mutex);
   void decline(core::CountKind kind) ZKLOCK_REQUIRES(path_mutex);
@@ -161,11 +165,11 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   const LockEventReporter reporter_;
   const bool waits_;
 
-  bool is_unfinished_ ZKLOCK_GUARDED_BY(path_mutex) =
-      false;  ///< its thread ended while holding the lock
+  /// Its thread ended while holding the lock.
+  bool is_unfinished_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   core::Ownership ownership_ ZKLOCK_GUARDED_BY(path_mutex);
-  std::shared_ptr<LockNode> node_
-      ZKLOCK_GUARDED_BY(path_mutex);  ///< null only before start(); constant after the grant
+  /// Null only before start(). Constant after the grant.
+  std::shared_ptr<LockNode> node_ ZKLOCK_GUARDED_BY(path_mutex);
   Calls calls_ ZKLOCK_GUARDED_BY(path_mutex);  ///< waiting calls
   std::weak_ptr<LossNotification> loss_ ZKLOCK_GUARDED_BY(path_mutex);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "zklock/engine/callback/reliable_post.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/session/fork_guard.h"
 
@@ -20,19 +19,14 @@ void Contender::on_granted() {
   const core::HoldLimit limit =
       oldest == calls_.end() ? core::HoldLimit{} : (*oldest)->terms().limit;
   const std::uint64_t grant_index = cohort_ ? cohort_->record_grant(node_, as_member()) : 0;
-  std::function<void()> look;
-  if (limit.longest) {
-    look = under_lock(weak_from_this(), *path_,
-                      [this]() ZKLOCK_REQUIRES(path_mutex) { look_at_the_clock(); });
-  }
   grant_ = std::make_unique<Grant>(core(), reporter_,
                                    Grant::Terms{.token = {node_->token().zxid, grant_index},
                                                 .node = path_->child(node_->own_name()),
                                                 .lease = node_->lease(),
                                                 .permits = policy().rule.wanted,
                                                 .limit = limit},
-                                   std::move(look));
-  ownership_.granted();  // after grant_ is set: is_valid() reads it
+                                   limit.longest ? clock_reader() : nullptr);
+  ownership_.granted();  // after grant_ is set: check_validity() reads it
   const Calls calls = std::exchange(calls_, {});
   for (const auto& call : calls) {
     if (call->complete({.contender = shared_from_this()})) ownership_.add(call->kind());
@@ -41,7 +35,7 @@ void Contender::on_granted() {
   // The lease may have lapsed since valid_lease() returned it. Then its members were notified
   // before this contender held.
   check_validity();
-  if (is_valid()) downgrade_if_only_shared();
+  downgrade_if_only_shared();
 }
 
 // Releases the grant at the end of this Lock: all calls were abandoned meanwhile.
@@ -52,33 +46,34 @@ void Contender::decline(core::CountKind kind) {
 }
 
 void Contender::check_validity() {
-  if (ownership_.state() != Ownership::State::held || grant_->valid()) return;
+  if (!holds() || grant_->valid()) return;
   lose(grant_->lease_valid() ? LossCause::limit : LossCause::lease);
+}
+
+std::function<void()> Contender::clock_reader() {
+  return under_lock(weak_from_this(), *path_,
+                    [this]() ZKLOCK_REQUIRES(path_mutex) { look_at_the_clock(); });
 }
 
 void Contender::look_at_the_clock() {
   check_validity();
-  if (is_valid()) grant_->look_at_the_clock();
+  if (holds()) grant_->look_at_the_clock();
 }
 
 void Contender::on_suspended() {
-  if (ownership_.state() == Ownership::State::held) grant_->suspended();
+  if (holds()) grant_->suspended();
 }
 
 void Contender::on_resumed() {
-  if (ownership_.state() == Ownership::State::held) grant_->resumed();
+  if (holds()) grant_->resumed();
 }
 
-// state() returns the new state before the token is stopped.
 void Contender::on_release_requested(bool force) {
   check_validity();
-  if (!is_valid()) return;
+  if (!holds()) return;
   if (force) return lose(LossCause::forced);
-  path_->after_unlock([self = shared_from_this(), source = grant_->on_release_requested()] {
-    EngineContext& core = self->core();
-    ReliablePost::send(core.shared_from_this(), core.losses(), "lock " + self->path_->path().str(),
-                       [source]() mutable { source.request_stop(); });
-  });
+  post_after_unlock(path_,
+                    [source = grant_->on_release_requested()]() mutable { source.request_stop(); });
 }
 
 // ---- a loss -------------------------------------------------------------------------------------
@@ -122,7 +117,7 @@ std::shared_ptr<void> Contender::delay_loss(const Hold& hold) {
 
 core::Ownership::Dropped Contender::drop(core::CountKind kind, bool thread_ended) {
   check_validity();  // a hold that has lapsed is lost first: its delete is not announced
-  const bool held = ownership_.state() == Ownership::State::held;
+  const bool held = holds();
   const auto dropped = ownership_.drop(kind);
   const bool exclusive = dropped != Ownership::Dropped::refused && !core::is_shared(kind);
   if (thread_ended && exclusive) is_unfinished_ = true;
@@ -179,9 +174,7 @@ void Contender::remove_node(LockNode::Manner manner) {
 }
 
 void Contender::downgrade_if_only_shared() {
-  const bool only_shared =
-      ownership_.state() == Ownership::State::held && ownership_.exclusive_count() == 0;
-  if (!only_shared || is_unfinished_) return;
+  if (!holds() || ownership_.exclusive_count() > 0 || is_unfinished_) return;
   node_->downgrade({shared_from_this(), &grant_->held_node()});
 }
 
@@ -207,20 +200,20 @@ void Contender::release(core::CountKind kind) noexcept {
 
 void Contender::watch_node() {
   const Monitor::Lock lock(path_->monitor());
-  if (ownership_.state() == Ownership::State::held) node_->watch_own();
+  if (holds()) node_->watch_own();
 }
 
 bool Contender::renew(std::optional<core::Duration> length) {
   if (core().forked()) return false;
   const Monitor::Lock lock(path_->monitor());
   check_validity();
-  return is_valid() && grant_->renew(length);
+  return holds() && grant_->renew(length, clock_reader());
 }
 
 bool Contender::delete_with_node(std::string path) {
   const Monitor::Lock lock(path_->monitor());
   check_validity();
-  if (!is_valid()) return false;
+  if (!holds()) return false;
   node_->delete_with_node(std::move(path));
   return true;
 }

@@ -23,7 +23,7 @@ constexpr int place_of_delay_marker = 2;
 
 client::ReplyHandler Downgrade::on_reply(Step step) {
   return [this, alive = node_.weak_self().lock(), step](const client::Reply& reply) {
-    const Monitor::Lock lock(node_.path_queue().monitor());
+    const Monitor::Lock lock(node_.path_context().monitor());
     (this->*step)(reply);
   };
 }
@@ -37,7 +37,7 @@ void Downgrade::begin(std::shared_ptr<HeldNodePath> held_node) {
   name_ = reader->text;
   node_.disarm_own_watch();  // this client deletes the znode: no loss
   held_node_->moves();
-  work_ = node_.path_queue().core().work().begin();
+  work_ = node_.path_context().core().work().begin();
   try {
     send();
   } catch (...) {
@@ -48,7 +48,7 @@ void Downgrade::begin(std::shared_ptr<HeldNodePath> held_node) {
 
 void Downgrade::send() {
   state_ = State::sending;
-  const core::LockPath& path = node_.path_queue().path();
+  const core::LockPath& path = node_.path_context().path();
   request::Transaction exchange;
   exchange.writes.emplace_back(request::write::Create{.path = path.child(name_),
                                                       .data = node_.data_as_reader(),
@@ -58,7 +58,7 @@ void Downgrade::send() {
   if (const std::string& marker = node_.unwanted_delay_marker(); !marker.empty()) {
     exchange.writes.emplace_back(request::write::Remove{path.child(marker)});
   }
-  node_.path_queue().core().coordinator().submit(
+  node_.path_context().core().coordinator().submit(
       {.operation = std::move(exchange), .session = node_.session()}, on_reply(&Downgrade::sent));
 }
 
@@ -78,8 +78,8 @@ void Downgrade::sent(const client::Reply& reply) {
 // contender's, the transaction was executed.
 void Downgrade::ask() {
   state_ = State::asking;
-  request::Get query{node_.path_queue().path().child(name_)};
-  node_.path_queue().core().coordinator().submit(
+  request::Get query{node_.path_context().path().child(name_)};
+  node_.path_context().core().coordinator().submit(
       {.operation = std::move(query), .session = node_.session()}, on_reply(&Downgrade::asked));
 }
 
@@ -118,9 +118,9 @@ void Downgrade::again() {
 void Downgrade::pause() {
   if (hold_has_ended_) return settle(State::kept);
   state_ = State::pausing;
-  client::Scheduler& scheduler = node_.path_queue().core().scheduler();
+  client::Scheduler& scheduler = node_.path_context().core().scheduler();
   timer_ = scheduler.at(scheduler.now() + retry_delay, [this, alive = node_.weak_self().lock()] {
-    const Monitor::Lock lock(node_.path_queue().monitor());
+    const Monitor::Lock lock(node_.path_context().monitor());
     if (state_ == State::pausing) again();
   });
 }
@@ -128,7 +128,7 @@ void Downgrade::pause() {
 void Downgrade::end_hold() {
   hold_has_ended_ = true;
   if (state_ != State::pausing) return;
-  node_.path_queue().core().scheduler().cancel(timer_);
+  node_.path_context().core().scheduler().cancel(timer_);
   settle(State::kept);
 }
 
@@ -136,9 +136,9 @@ void Downgrade::keep(const client::Reply& reply) {
   const std::string cause(reply.detail.empty() ? to_string(reply.status) : reply.detail);
   settle(State::kept);
   // Without the mutex, because the logger runs the user's code.
-  node_.path_queue().after_unlock(
-      [core = node_.path_queue().core().shared_from_this(),
-       text = "downgrade " + node_.path_queue().path().str() + ": " + cause +
+  node_.path_context().after_unlock(
+      [core = node_.path_context().core().shared_from_this(),
+       text = "downgrade " + node_.path_context().path().str() + ": " + cause +
               "; readers wait until this owner releases its read lock"] { core->warn(text); });
 }
 
@@ -149,12 +149,12 @@ void Downgrade::settle(State state) {
   } else {
     node_.remove_unwanted_delay_marker(work_);
   }
-  const std::string path = node_.path_queue().path().child(node_.own_name());
+  const std::string path = node_.path_context().path().child(node_.own_name());
   for (HeldNodePath::Then& then : held_node_->settles(path)) {
-    node_.path_queue().after_unlock(std::move(then));
+    node_.path_context().after_unlock(std::move(then));
   }
   held_node_.reset();
-  node_.path_queue().core().work().end(work_);
+  node_.path_context().core().work().end(work_);
 }
 
 }  // namespace zklock::detail

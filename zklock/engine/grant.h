@@ -67,7 +67,10 @@ class Grant {
   std::stop_source loss_source() const noexcept { return loss_; }
   std::stop_token release_requested() const noexcept { return request_.get_token(); }
 
-  bool renew(std::optional<core::Duration> length) { return limit_timer_.renew(length); }
+  /// See HoldLimitTimer::renew(). `look` as in the constructor.
+  bool renew(std::optional<core::Duration> length, std::function<void()> look) {
+    return limit_timer_.renew(length, std::move(look));
+  }
   /// Reports LockEvent::Kind::expiring once, when the end of the hold limit is near.
   void look_at_the_clock() noexcept;
   void suspended() noexcept ZKLOCK_REQUIRES(path_mutex);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/hold_limit_timer.h"
 
+#include <cassert>
 #include <utility>
 
 namespace zklock::detail {
@@ -25,16 +26,18 @@ void HoldLimitTimer::begin(Instant now) {
   warning_ = limit_.warning(now);
   const Instant end = lease_.valid_until();
   if (end == Instant::max()) return;
+  assert(look_);
   warning_timer_ = scheduler_.at(warning_, look_);
   end_timer_ = scheduler_.at(end, look_);
 }
 
-bool HoldLimitTimer::renew(std::optional<core::Duration> length) {
+bool HoldLimitTimer::renew(std::optional<core::Duration> length, std::function<void()> look) {
   const Instant now = scheduler_.now();
   core::HoldLimit next = limit_;
   if (length) next.longest = length;
   if (!lease_.renew(now, next.end(now))) return false;
   limit_ = next;
+  look_ = std::move(look);
   begin(now);
   return true;
 }

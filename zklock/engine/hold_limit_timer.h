@@ -17,16 +17,17 @@ namespace zklock::detail {
 /// the path's monitor. Part of its Grant.
 class HoldLimitTimer {
  public:
-  /// The limit counts from now. `look` is called at the warning and at the end.
+  /// The limit counts from now. `look` is called at the warning and at the end; without a limit it
+  /// can be empty.
   HoldLimitTimer(client::Scheduler& scheduler, core::HoldLimit limit, std::function<void()> look);
 
   bool valid(core::Instant now) noexcept { return lease_.valid(now); }
   /// Returns the end; Instant::max() without a limit, Instant::min() after the end.
   core::Instant at() const noexcept { return lease_.valid_until(); }
 
-  /// Makes the limit count from now; if `length` is set, it is the limit from now on. Returns false
-  /// if the limit has passed.
-  bool renew(std::optional<core::Duration> length);
+  /// Makes the limit count from now; if `length` is set, it is the limit from now on. From now on
+  /// `look` is called. Returns false, without an effect, if the limit has passed.
+  bool renew(std::optional<core::Duration> length, std::function<void()> look);
   /// Returns whether the warning is due; true only once after the constructor and each renew().
   bool warns(core::Instant now) noexcept;
   /// Cancels the timers.
@@ -36,7 +37,7 @@ class HoldLimitTimer {
   void begin(core::Instant now);
 
   client::Scheduler& scheduler_;
-  const std::function<void()> look_;
+  std::function<void()> look_;  ///< empty: no limit so far
   core::HoldLimit limit_;
   core::ValidityPeriod lease_;
   core::Instant warning_;  ///< Instant::max(): none, or already reported

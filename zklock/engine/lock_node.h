@@ -94,7 +94,7 @@ class LockNode final : public LeaseObserver,
   void remove_unwanted_delay_marker(BackgroundWork::Id work = {}) override
       ZKLOCK_REQUIRES(path_mutex);
 
-  PathQueue& path_context() const noexcept { return *path_; }
+  PathQueue& path_context() const noexcept override { return *path_; }
   const core::AcquireFsm::Policy& policy() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return fsm_.policy();
   }
@@ -156,7 +156,6 @@ class LockNode final : public LeaseObserver,
 
   // LockNodeParts and CreateLimiter::Waiter.
   std::weak_ptr<LockNode> weak_self() noexcept override { return weak_from_this(); }
-  PathQueue& path_queue() const noexcept override { return *path_; }
   core::Sequence sequence() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
     return fsm_.sequence();
   }
@@ -185,9 +184,10 @@ class LockNode final : public LeaseObserver,
   bool is_granted() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return fsm_.state() == core::AcquireState::granted;
   }
+  /// Returns a callback that calls `step(arguments...)` under the mutex, while this exists.
   template <class Step>
-  auto entering(Step step) {
-    return detail::entering(weak_from_this(), std::move(step));
+  auto under_lock(Step step) {
+    return detail::under_lock(weak_from_this(), *path_, std::move(step));
   }
   template <class Step>
   auto on_reply(Step step);
@@ -264,23 +264,23 @@ class LockNode final : public LeaseObserver,
 
   std::weak_ptr<LockNodeObserver> observer_ ZKLOCK_GUARDED_BY(path_mutex);
   core::AcquireFsm fsm_ ZKLOCK_GUARDED_BY(path_mutex);
-  BackgroundWork::Id work_
-      ZKLOCK_GUARDED_BY(path_mutex){};  ///< from leave() until the machine has ended
-  bool let_through_ ZKLOCK_GUARDED_BY(path_mutex) =
-      false;  ///< let through by the CreateLimiter, not passed yet
-  bool had_node_ ZKLOCK_GUARDED_BY(path_mutex) =
-      false;  ///< a znode was created: a server was reached
+  /// From leave() until the machine has ended.
+  BackgroundWork::Id work_ ZKLOCK_GUARDED_BY(path_mutex){};
+  /// Let through by the CreateLimiter, not passed yet.
+  bool let_through_ ZKLOCK_GUARDED_BY(path_mutex) = false;
+  /// A znode was created: a server was reached.
+  bool had_node_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   bool hold_has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< or ended without a hold
-  client::RequestId create_id_
-      ZKLOCK_GUARDED_BY(path_mutex){};  ///< create, or another request bound to no session
+  /// The create, or another request bound to no session.
+  client::RequestId create_id_ ZKLOCK_GUARDED_BY(path_mutex){};
   client::RequestId count_id_ ZKLOCK_GUARDED_BY(path_mutex){};
   client::RequestId list_id_ ZKLOCK_GUARDED_BY(path_mutex){};
   core::Lazy<Delays> delays_ ZKLOCK_GUARDED_BY(path_mutex);
   NodeWatches watches_ ZKLOCK_GUARDED_BY(path_mutex){*this};
   std::unique_ptr<Holding> holding_ ZKLOCK_GUARDED_BY(path_mutex);  ///< null before the grant
   std::int64_t queued_ms_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< ctime of its first znode, in ms
-  core::Instant wanted_since_
-      ZKLOCK_GUARDED_BY(path_mutex){};  ///< when the znode was requested first
+  /// The time when the znode was wanted; from its request on, the time of the request.
+  core::Instant wanted_since_ ZKLOCK_GUARDED_BY(path_mutex){};
   std::shared_ptr<core::Lease> lease_ ZKLOCK_GUARDED_BY(path_mutex);  ///< the lease of the grant
 };
 

@@ -28,13 +28,13 @@ void LockNode::mark(const Effect& effect) {
                                 core().identify(requester_).encode()};
   client::submit_then_get(core().coordinator(), while_queued(*this, std::move(marker)),
                           path_->path().child(own_name()), effect.session,
-                          entering([](LockNode& p, const client::Reply& made,
-                                      const client::Reply& get) ZKLOCK_REQUIRES(path_mutex) {
+                          under_lock([this](const client::Reply& made,
+                                            const client::Reply& get) ZKLOCK_REQUIRES(path_mutex) {
                             // If the ACL forbids the read, the name alone decides.
                             const bool unreadable = get.status == core::Status::no_auth;
                             const auto status =
-                                unreadable ? made.status : p.status_for_own(made, get);
-                            p.run(p.fsm_.on_marked(status, p.lease_valid(), made.detail));
+                                unreadable ? made.status : status_for_own(made, get);
+                            run(fsm_.on_marked(status, lease_valid(), made.detail));
                           }));
 }
 
@@ -58,9 +58,9 @@ std::string LockNode::take_unwanted_delay_marker() {
 void LockNode::clear(const Effect& effect) {
   const std::string marker = path_->path().child(effect.text);
   submit(while_queued(*this, request::write::Remove{marker}), effect.session,
-         entering([marker](LockNode& p, const client::Reply& r) ZKLOCK_REQUIRES(path_mutex) {
-           if (r.status == core::Status::ok) p.core().delay_marker_clock().forget(marker);
-           p.run(p.fsm_.on_cleared(r.status, r.detail));
+         under_lock([this, marker](const client::Reply& r) ZKLOCK_REQUIRES(path_mutex) {
+           if (r.status == core::Status::ok) core().delay_marker_clock().forget(marker);
+           run(fsm_.on_cleared(r.status, r.detail));
          }));
 }
 
@@ -76,9 +76,9 @@ void LockNode::delay() {
   if (!policy().wait) return run(fsm_.on_delay_lasts());
   Delays& delays = delays_.write();
   delays.timer = core().scheduler().at(
-      due, entering([round = ++delays.rounds](LockNode& p) ZKLOCK_REQUIRES(path_mutex) {
+      due, under_lock([this, round = ++delays.rounds]() ZKLOCK_REQUIRES(path_mutex) {
         // A cancelled timer may already have begun to run.
-        if (round == p.delays_->rounds) p.run(p.fsm_.on_delay_over());
+        if (round == delays_->rounds) run(fsm_.on_delay_over());
       }));
 }
 

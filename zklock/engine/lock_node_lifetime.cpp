@@ -82,6 +82,7 @@ bool LockNode::watch_own() {
 void LockNode::on_own_node_deleted() {
   if (!fsm_.has_node()) return;
   if (!is_granted()) return run(fsm_.on_own_node_deleted());
+  const auto self = shared_from_this();  // the observer may drop its reference
   notify_loss(LossCause::node);
   if (holding_ && !holding_->siblings.empty()) remove(Manner::with_care);
 }

@@ -15,6 +15,14 @@ constexpr std::chrono::seconds longest_delay{1};
 
 }  // namespace
 
+void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> task) {
+  PathContext& context = *path;
+  context.after_unlock([path = std::move(path), task = std::move(task)] {
+    EngineContext& core = path->core();
+    ReliablePost::send(core.shared_from_this(), core.losses(), "lock " + path->path().str(), task);
+  });
+}
+
 LossNotification::LossNotification(std::shared_ptr<PathContext> path, std::stop_source loss,
                                    DeleteNode delete_node)
     : path_(std::move(path)), loss_(std::move(loss)), delete_node_(std::move(delete_node)) {}
@@ -28,11 +36,7 @@ void LossNotification::start() {
       self->delete_node();
     });
   }
-  path_->after_unlock([self = shared_from_this()] {
-    EngineContext& core = self->path_->core();
-    ReliablePost::send(core.shared_from_this(), core.losses(), "lock " + self->path_->path().str(),
-                       [self] { self->run(); });
-  });
+  post_after_unlock(path_, [self = shared_from_this()] { self->run(); });
 }
 
 std::shared_ptr<void> LossNotification::delay() {

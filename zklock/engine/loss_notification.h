@@ -11,6 +11,11 @@
 
 namespace zklock::detail {
 
+/// Makes a loss thread, on which the user's callbacks may block, run `task` after the Lock has
+/// ended. So the state that `task` reports can be read by then.
+void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> task)
+    ZKLOCK_REQUIRES(path_mutex);
+
 /// The notification of one loss. The loss callbacks run on threads that do nothing else, because
 /// they may block. If the znode still exists, its delete waits for them, but for one second at
 /// most. It must be deleted, because the session can live on after its lease has lapsed.

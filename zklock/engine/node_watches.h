@@ -62,7 +62,7 @@ class NodeWatches {
   FencingToken predecessor() const noexcept ZKLOCK_REQUIRES(path_mutex) { return predecessor_; }
 
  private:
-  PathQueue& path() const noexcept ZKLOCK_REQUIRES(path_mutex) { return node_.path_queue(); }
+  PathQueue& path() const noexcept ZKLOCK_REQUIRES(path_mutex) { return node_.path_context(); }
   void on_own_read(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
   std::string release_request_path() const ZKLOCK_REQUIRES(path_mutex);
   void await_release_request() ZKLOCK_REQUIRES(path_mutex);

@@ -35,7 +35,7 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
 
   EngineContext& core() const noexcept { return *core_; }
   const core::LockPath& path() const noexcept { return path_; }
-  std::string child(std::string_view name) const { return path_.child(std::string(name)); }
+  std::string child(std::string_view name) const { return path_.child(name); }
   Monitor& monitor() const noexcept { return *monitor_; }
   /// Logs a warning about this lock path.
   void warn(const std::string& text) const { core_->warn("lock " + path_.str() + ": " + text); }
@@ -85,18 +85,6 @@ auto under_lock(std::weak_ptr<void> owner, PathContext& path, Step step) {
     if (!alive) return;
     const Monitor::Lock lock(path.monitor());
     step(news...);
-  };
-}
-
-/// Returns a callback that calls `step(*self, arguments...)` under the mutex of its path. It does
-/// nothing if `self` does not exist any more.
-template <class Self, class Step>
-auto entering(std::weak_ptr<Self> self, Step step) {
-  return [self = std::move(self), step = std::move(step)](const auto&... news) {
-    const auto alive = self.lock();
-    if (!alive) return;
-    const Monitor::Lock lock(alive->path_context().monitor());
-    step(*alive, news...);
   };
 }
 

@@ -196,7 +196,7 @@ core::Ownership PathLock::ownership(const Owner& owner) {
   const auto contender = find(owner);
   if (!contender) return {};
   contender->check_validity();
-  if (!contender->is_valid()) return {};
+  if (!contender->holds()) return {};
   core::Ownership all = contender->ownership();
   const int more = owner == Owner::this_thread() ? reentry_counter_.count() : 0;
   for (int i = 0; i < more; ++i) all.add(core::CountKind::lock);
