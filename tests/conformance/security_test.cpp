@@ -257,7 +257,7 @@ TEST_F(CreatorAll, WrongSecret_EveryCallThrowsAndCreatesNoNode) {
     refused([&] { return shared.try_lock_for(kPatience); });
     refused([&] { return shared.try_lock_shared_for(kPatience); });
     Semaphore semaphore(*stranger, kTop + "/semaphore", SharedCount{9});
-    refused([&] { return semaphore.acquire(1, soon); });
+    refused([&] { return semaphore.acquire(soon); });
     refused([&] { return semaphore.permits(); });
     refused([&] { semaphore.set_permits(9); });
     refused([&] { return semaphore.add_permits(9); });
