@@ -4,6 +4,7 @@
 #include "zklock/version.h"
 
 #include <iosfwd>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -93,7 +94,7 @@ std::ostream& operator<<(std::ostream& out, Errc code);
 /// After an Error of an acquiring call, the caller does not hold. Its znode is deleted, or the
 /// client is deleting it in the background. At the latest it is deleted with the session.
 ///
-/// Thread-safety: a value; copies share nothing mutable.
+/// Thread-safety: a value; copies share their immutable text, and copying does not throw.
 class Error : public std::system_error {
  public:
   /// `operation` is the operation that the user called, for example "lock". `path` may be empty. If
@@ -103,12 +104,19 @@ class Error : public std::system_error {
 
   Errc errc() const noexcept { return static_cast<Errc>(code().value()); }
   /// Returns the path of the lock, or the connection string; empty if there is none.
-  const std::string& path() const noexcept { return path_; }
-  const char* what() const noexcept override { return what_.c_str(); }
+  const std::string& path() const noexcept { return text_->path; }
+  const char* what() const noexcept override;
+
+  // A move is a copy, so a moved-from Error keeps its text.
+  Error(const Error&) noexcept = default;
+  Error& operator=(const Error&) noexcept = default;
 
  private:
-  std::string path_;
-  std::string what_;
+  struct Text {
+    std::string path;
+    std::string what;
+  };
+  std::shared_ptr<const Text> text_;
 };
 
 }  // namespace zklock
