@@ -9,6 +9,7 @@
 
 #include "zklock/acquire_options.h"
 #include "zklock/awaitable.h"
+#include "zklock/callback.h"
 #include "zklock/composite_hold.h"
 #include "zklock/deadline.h"
 
@@ -26,7 +27,7 @@ struct CompositeRequest;
 /// Receives the outcome of an asynchronous acquire: a hold, or an empty hold with an exception, an
 /// Error. An empty hold without an exception means that the deadline passed or a stop was
 /// requested.
-using CompositeHandler = std::function<void(CompositeHold, std::exception_ptr)>;
+using CompositeHandler = Callback<CompositeHold, std::exception_ptr>;
 
 /// The base of MultiMutex and QuorumMutex: several locks, its parts, that are acquired together.
 ///

@@ -3,13 +3,13 @@
 
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "zklock/awaitable.h"
+#include "zklock/callback.h"
 #include "zklock/deadline.h"
 #include "zklock/hold.h"
 
@@ -22,7 +22,7 @@ struct GuardedWrites;
 }
 
 /// Receives the outcome of an asynchronous commit: null if everything was written, or an Error.
-using CommitHandler = std::function<void(std::exception_ptr)>;
+using CommitHandler = Callback<std::exception_ptr>;
 
 /// Writes to ZooKeeper that are executed together, and only while the lock znode of a hold exists.
 /// The server checks the znode in the same multi. If a holder was paused or disconnected, and

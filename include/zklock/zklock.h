@@ -6,6 +6,7 @@
 
 #include "zklock/acquire_options.h"
 #include "zklock/awaitable.h"
+#include "zklock/callback.h"
 #include "zklock/client.h"
 #include "zklock/client_options.h"
 #include "zklock/composite_hold.h"
