@@ -12,6 +12,7 @@
 #include "zklock/callback.h"
 #include "zklock/composite_hold.h"
 #include "zklock/deadline.h"
+#include "zklock/export.h"
 
 namespace zklock {
 
@@ -59,7 +60,7 @@ using CompositeHandler = Callback<CompositeHold, std::exception_ptr>;
 /// Source: Havender, "Avoiding deadlock in multitasking systems", for the common order.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
-class CompositeMutex {
+class ZKLOCK_EXPORT CompositeMutex {
  public:
   CompositeMutex(const CompositeMutex&) = delete;
   CompositeMutex& operator=(const CompositeMutex&) = delete;
@@ -128,15 +129,16 @@ class CompositeMutex {
   int hold_count() const;
 
  protected:
-  explicit CompositeMutex(std::shared_ptr<detail::Composite> composite);
+  ZKLOCK_HIDDEN explicit CompositeMutex(std::shared_ptr<detail::Composite> composite);
   ~CompositeMutex();
 
  private:
   bool lock_until(Deadline deadline, std::stop_token stop);
-  static void start(std::shared_ptr<detail::Composite> composite, AcquireOptions options,
-                    std::function<void(detail::CompositeOutcome)> done);
-  static void acquire_async(const std::shared_ptr<detail::Composite>& composite,
-                            AcquireOptions options, CompositeHandler handler);
+  ZKLOCK_HIDDEN static void start(std::shared_ptr<detail::Composite> composite,
+                                  AcquireOptions options,
+                                  std::function<void(detail::CompositeOutcome)> done);
+  ZKLOCK_HIDDEN static void acquire_async(const std::shared_ptr<detail::Composite>& composite,
+                                          AcquireOptions options, CompositeHandler handler);
 
   std::shared_ptr<detail::Composite> composite_;
 };

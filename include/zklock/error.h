@@ -9,6 +9,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "zklock/export.h"
+
 namespace zklock {
 
 /// The cause of a failed operation. The values are stable; new ones are added at the end.
@@ -77,13 +79,13 @@ enum class Errc {
 };
 
 /// Returns the category of the Errc codes, with the name "zklock".
-const std::error_category& error_category() noexcept;
-std::error_code make_error_code(Errc e) noexcept;
+ZKLOCK_EXPORT const std::error_category& error_category() noexcept;
+ZKLOCK_EXPORT std::error_code make_error_code(Errc e) noexcept;
 
 /// Returns the name of the enumerator, for example "not_connected"; "unknown" for any other value.
-std::string_view to_string(Errc code) noexcept;
+ZKLOCK_EXPORT std::string_view to_string(Errc code) noexcept;
 /// Writes to_string(). With spdlog or fmt, include <fmt/ostream.h> and pass fmt::streamed(code).
-std::ostream& operator<<(std::ostream& out, Errc code);
+ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, Errc code);
 
 /// Thrown by zklock's functions. what() reads as a sentence: operation, path, cause, and, if known,
 /// what to do. The code follows. For example:
@@ -95,7 +97,7 @@ std::ostream& operator<<(std::ostream& out, Errc code);
 /// client is deleting it in the background. At the latest it is deleted with the session.
 ///
 /// Thread-safety: a value; copies share their immutable text, and copying does not throw.
-class Error : public std::system_error {
+class ZKLOCK_EXPORT Error : public std::system_error {
  public:
   /// `operation` is the operation that the user called, for example "lock". `path` may be empty. If
   /// `cause` is empty, the message of the code replaces it. Control characters and invalid UTF-8 in

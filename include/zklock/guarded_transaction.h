@@ -11,6 +11,7 @@
 #include "zklock/awaitable.h"
 #include "zklock/callback.h"
 #include "zklock/deadline.h"
+#include "zklock/export.h"
 #include "zklock/hold.h"
 
 namespace zklock {
@@ -69,7 +70,7 @@ using CommitHandler = Callback<std::exception_ptr>;
 ///
 /// Thread-safety: distinct objects may be used from any thread, one object not by two threads at
 /// once. A commit that has begun is independent of the object.
-class GuardedTransaction {
+class ZKLOCK_EXPORT GuardedTransaction {
  public:
   /// Creates an empty transaction under `hold`. Sends nothing and does not block. Accepts a lost
   /// hold: the commit then fails.
@@ -133,7 +134,7 @@ class GuardedTransaction {
   Awaitable co_commit(Deadline deadline = Deadline::never()) const;
 
  private:
-  GuardedTransaction& guard(std::shared_ptr<detail::Contender> holder);
+  ZKLOCK_HIDDEN GuardedTransaction& guard(std::shared_ptr<detail::Contender> holder);
 
   std::unique_ptr<detail::GuardedWrites> writes_;
 };

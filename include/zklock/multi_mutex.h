@@ -7,6 +7,7 @@
 #include "zklock/client.h"
 #include "zklock/composite_hold.h"
 #include "zklock/composite_mutex.h"
+#include "zklock/export.h"
 #include "zklock/reentrant_mutex.h"
 
 namespace zklock {
@@ -42,7 +43,7 @@ using MultiHold = CompositeHold;
 /// Acquiring functions throw what those of ReentrantMutex throw, for the path that failed.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
-class MultiMutex : public CompositeMutex {
+class ZKLOCK_EXPORT MultiMutex : public CompositeMutex {
  public:
   /// Makes a mutex on `paths`. Sends nothing; does not block.
   /// Throws: Error(invalid_option) if there is no path, or one path occurs twice. Also for

@@ -11,6 +11,7 @@
 #include "zklock/awaitable.h"
 #include "zklock/client.h"
 #include "zklock/deadline.h"
+#include "zklock/export.h"
 #include "zklock/hold.h"
 #include "zklock/mutex_options.h"
 #include "zklock/participant.h"
@@ -33,7 +34,7 @@ namespace zklock {
 /// released. Holds are not affected.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
-class Mutex {
+class ZKLOCK_EXPORT Mutex {
  public:
   /// Makes a mutex on `path`. Sends nothing; does not block.
   /// Throws: as the constructor of ReentrantMutex.
@@ -90,7 +91,7 @@ class Mutex {
   const std::string& path() const noexcept;
 
  private:
-  struct State;
+  struct ZKLOCK_HIDDEN State;
 
   bool lock_until(Deadline deadline, std::stop_token stop);
 

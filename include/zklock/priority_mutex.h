@@ -12,6 +12,7 @@
 #include "zklock/awaitable.h"
 #include "zklock/client.h"
 #include "zklock/deadline.h"
+#include "zklock/export.h"
 #include "zklock/hold.h"
 #include "zklock/mutex_options.h"
 #include "zklock/participant.h"
@@ -68,7 +69,7 @@ struct PriorityOptions {
 /// arrived before uses another ageing.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
-class PriorityMutex {
+class ZKLOCK_EXPORT PriorityMutex {
  public:
   /// Creates a mutex object. Sends nothing and does not block.
   /// Throws: Error(invalid_option) for a weight or an ageing out of range. Error(invalid_option)

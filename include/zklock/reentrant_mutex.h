@@ -13,6 +13,7 @@
 #include "zklock/awaitable.h"
 #include "zklock/client.h"
 #include "zklock/deadline.h"
+#include "zklock/export.h"
 #include "zklock/hold.h"
 #include "zklock/mutex_options.h"
 #include "zklock/owner.h"
@@ -64,7 +65,7 @@ class LockHandle;
 /// affected.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
-class ReentrantMutex {
+class ZKLOCK_EXPORT ReentrantMutex {
  public:
   /// Makes a mutex on `path`, an absolute path below the chroot. Sends nothing; does not block. The
   /// first lock creates missing parents, as containers.

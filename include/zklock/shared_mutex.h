@@ -11,6 +11,7 @@
 #include "zklock/awaitable.h"
 #include "zklock/client.h"
 #include "zklock/deadline.h"
+#include "zklock/export.h"
 #include "zklock/hold.h"
 #include "zklock/mutex_options.h"
 #include "zklock/participant.h"
@@ -62,7 +63,7 @@ class LockHandle;
 /// here is as in ReentrantMutex.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
-class SharedMutex {
+class ZKLOCK_EXPORT SharedMutex {
  public:
   /// Makes a lock on `path`. Sends nothing; does not block.
   /// Throws: Error(invalid_option) for max_local_handoffs or keep_idle_for in `options`. Otherwise
