@@ -22,6 +22,10 @@ list=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/exported_symbols.txt
 # have several symbols with one name.
 exported=$(nm -DC --defined-only "$1" | cut -d ' ' -f 3- | LC_ALL=C sort -u)
 
+if grep -E 'zklock::(client|core|detail)::' <<<"$exported" >&2; then
+  echo "Internal names are exported." >&2
+  exit 1
+fi
 if [[ -n $renew ]]; then
   printf '%s\n' "$exported" >"$list"
 elif ! diff -u --label "$list" --label "$1" "$list" <(printf '%s\n' "$exported"); then
