@@ -13,6 +13,7 @@
 #include <utility>
 #include <variant>
 
+#include "zklock/callback.h"
 #include "zklock/hold.h"
 
 namespace zklock {
@@ -20,7 +21,7 @@ namespace zklock {
 /// Receives the outcome of an asynchronous acquire: a Hold, or an empty Hold with an exception, an
 /// Error. An empty Hold without an exception means that the deadline passed or a stop was
 /// requested.
-using AcquireHandler = std::function<void(Hold, std::exception_ptr)>;
+using AcquireHandler = Callback<Hold, std::exception_ptr>;
 
 /// Returned by the co_...() functions. Await it exactly once, in the expression that creates it.
 /// The call begins when it is awaited. The coroutine resumes on the client's executor, where the
@@ -55,13 +56,13 @@ template <class Result>
 class [[nodiscard]] BasicAwaitable {
   template <class R>
   struct AcquireOutcome {
-    using Handler = std::function<void(R, std::exception_ptr)>;
+    using Handler = Callback<R, std::exception_ptr>;
     using Value = R;
   };
   template <class R>
   requires std::is_void_v<R>
   struct AcquireOutcome<R> {
-    using Handler = std::function<void(std::exception_ptr)>;
+    using Handler = Callback<std::exception_ptr>;
     using Value = std::monostate;
   };
 

@@ -10,6 +10,7 @@
 
 #include "zklock/client_options.h"
 #include "zklock/deadline.h"
+#include "zklock/export.h"
 
 namespace zklock {
 
@@ -36,9 +37,9 @@ struct ClientFactory;
 enum class ConnectionState { connected, suspended, reconnected, lost };
 
 /// Returns the name of the enumerator, for example "connected"; "unknown" for any other value.
-[[nodiscard]] std::string_view to_string(ConnectionState state) noexcept;
+[[nodiscard]] ZKLOCK_EXPORT std::string_view to_string(ConnectionState state) noexcept;
 /// Writes to_string().
-std::ostream& operator<<(std::ostream& out, ConnectionState state);
+ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, ConnectionState state);
 
 /// Keeps a listener registered. The destructor removes the listener. It blocks until a running call
 /// of the listener returns, unless the destructor runs in that call.
@@ -83,7 +84,7 @@ class [[nodiscard]] Subscription {
 /// address gets FD_CLOEXEC, also those of other libraries.
 ///
 /// Thread-safety: all members may be called by any thread at any time, also from callbacks.
-class Client {
+class ZKLOCK_EXPORT Client {
  public:
   /// Checks the options and begins to connect. Does not block; no server needs to run yet.
   /// Throws: Error(invalid_hosts | invalid_option | invalid_acl | unsupported). Then nothing was
@@ -144,7 +145,7 @@ class Client {
  private:
   friend class detail::ClientCore;
   friend struct testing::ClientFactory;  // in tests only, makes a client on simulated servers
-  explicit Client(std::shared_ptr<detail::ClientCore> core) noexcept;
+  ZKLOCK_HIDDEN explicit Client(std::shared_ptr<detail::ClientCore> core) noexcept;
 
   std::shared_ptr<detail::ClientCore> core_;
 };

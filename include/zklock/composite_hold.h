@@ -7,6 +7,7 @@
 #include <span>
 #include <stop_token>
 
+#include "zklock/export.h"
 #include "zklock/hold.h"
 #include "zklock/lease_clock.h"
 #include "zklock/owner.h"
@@ -29,7 +30,7 @@ class CompositeGrant;
 ///
 /// Thread-safety: any thread may use a CompositeHold, also one that did not acquire it. Several
 /// threads may call only the const members of one object at the same time.
-class [[nodiscard]] CompositeHold {
+class [[nodiscard]] ZKLOCK_EXPORT CompositeHold {
  public:
   /// Creates an empty CompositeHold: operator bool returns false. All members may be called:
   /// state() returns `lost`, holds() is empty, and release() does nothing.
@@ -90,7 +91,7 @@ class [[nodiscard]] CompositeHold {
 
  private:
   friend class CompositeMutex;
-  explicit CompositeHold(std::shared_ptr<detail::CompositeGrant> parts) noexcept;
+  ZKLOCK_HIDDEN explicit CompositeHold(std::shared_ptr<detail::CompositeGrant> parts) noexcept;
 
   std::shared_ptr<detail::CompositeGrant> parts_;
 };

@@ -11,8 +11,10 @@
 
 #include "zklock/acquire_options.h"
 #include "zklock/awaitable.h"
+#include "zklock/callback.h"
 #include "zklock/composite_hold.h"
 #include "zklock/deadline.h"
+#include "zklock/export.h"
 
 namespace zklock {
 
@@ -28,7 +30,7 @@ struct CompositeRequest;
 /// Receives the outcome of an asynchronous acquire: a hold, or an empty hold with an exception, an
 /// Error. An empty hold without an exception means that the deadline passed or a stop was
 /// requested.
-using CompositeHandler = std::function<void(CompositeHold, std::exception_ptr)>;
+using CompositeHandler = Callback<CompositeHold, std::exception_ptr>;
 
 /// The base of MultiMutex and QuorumMutex: several locks, its parts, that are acquired together.
 ///
@@ -59,7 +61,7 @@ using CompositeHandler = std::function<void(CompositeHold, std::exception_ptr)>;
 /// Source: Havender, "Avoiding deadlock in multitasking systems", for the common order.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
-class CompositeMutex {
+class ZKLOCK_EXPORT CompositeMutex {
  public:
   CompositeMutex(const CompositeMutex&) = delete;
   CompositeMutex& operator=(const CompositeMutex&) = delete;
@@ -136,15 +138,16 @@ class CompositeMutex {
   [[nodiscard]] int hold_count() const;
 
  protected:
-  explicit CompositeMutex(std::shared_ptr<detail::Composite> composite);
+  ZKLOCK_HIDDEN explicit CompositeMutex(std::shared_ptr<detail::Composite> composite);
   ~CompositeMutex();
 
  private:
   bool lock_until(Deadline deadline, std::stop_token stop);
-  static void start(std::shared_ptr<detail::Composite> composite, AcquireOptions options,
-                    std::function<void(detail::CompositeOutcome)> done);
-  static void acquire_async(const std::shared_ptr<detail::Composite>& composite,
-                            AcquireOptions options, CompositeHandler handler);
+  ZKLOCK_HIDDEN static void start(std::shared_ptr<detail::Composite> composite,
+                                  AcquireOptions options,
+                                  std::function<void(detail::CompositeOutcome)> done);
+  ZKLOCK_HIDDEN static void acquire_async(const std::shared_ptr<detail::Composite>& composite,
+                                          AcquireOptions options, CompositeHandler handler);
 
   std::shared_ptr<detail::Composite> composite_;
 };

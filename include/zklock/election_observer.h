@@ -9,6 +9,7 @@
 #include "zklock/client.h"
 #include "zklock/client_options.h"
 #include "zklock/deadline.h"
+#include "zklock/export.h"
 #include "zklock/participant.h"
 
 namespace zklock {
@@ -58,7 +59,7 @@ struct ElectionState {
 /// Source: etcd's concurrency.Election.Observe() and Leader().
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
-class ElectionObserver {
+class ZKLOCK_EXPORT ElectionObserver {
  public:
   using Listener = std::function<void(const ElectionState&)>;
 

@@ -4,9 +4,12 @@
 #include "zklock/version.h"
 
 #include <iosfwd>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
+
+#include "zklock/export.h"
 
 namespace zklock {
 
@@ -77,13 +80,13 @@ enum class Errc {
 };
 
 /// Returns the category of the Errc codes, with the name "zklock".
-[[nodiscard]] const std::error_category& error_category() noexcept;
-[[nodiscard]] std::error_code make_error_code(Errc e) noexcept;
+[[nodiscard]] ZKLOCK_EXPORT const std::error_category& error_category() noexcept;
+[[nodiscard]] ZKLOCK_EXPORT std::error_code make_error_code(Errc e) noexcept;
 
 /// Returns the name of the enumerator, for example "not_connected"; "unknown" for any other value.
-[[nodiscard]] std::string_view to_string(Errc code) noexcept;
+[[nodiscard]] ZKLOCK_EXPORT std::string_view to_string(Errc code) noexcept;
 /// Writes to_string(). With spdlog or fmt, include <fmt/ostream.h> and pass fmt::streamed(code).
-std::ostream& operator<<(std::ostream& out, Errc code);
+ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, Errc code);
 
 /// Thrown by zklock's functions. what() reads as a sentence: operation, path, cause, and, if known,
 /// what to do. The code follows. For example:
@@ -97,8 +100,8 @@ std::ostream& operator<<(std::ostream& out, Errc code);
 /// If memory runs out, a call throws std::bad_alloc instead, and nothing has changed. If memory runs
 /// out on a thread of the library, or in a noexcept function, the process terminates.
 ///
-/// Thread-safety: a value; copies share nothing mutable.
-class Error : public std::system_error {
+/// Thread-safety: a value; copies share their immutable text, and copying does not throw.
+class ZKLOCK_EXPORT Error : public std::system_error {
  public:
   /// `operation` is the operation that the user called, for example "lock". `path` may be empty. If
   /// `cause` is empty, the message of the code replaces it. Control characters and invalid UTF-8 in
@@ -107,12 +110,19 @@ class Error : public std::system_error {
 
   [[nodiscard]] Errc errc() const noexcept { return static_cast<Errc>(code().value()); }
   /// Returns the path of the lock, or the connection string; empty if there is none.
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  const char* what() const noexcept override { return what_.c_str(); }
+  [[nodiscard]] const std::string& path() const noexcept { return text_->path; }
+  const char* what() const noexcept override;
+
+  // A move is a copy, so a moved-from Error keeps its text.
+  Error(const Error&) noexcept = default;
+  Error& operator=(const Error&) noexcept = default;
 
  private:
-  std::string path_;
-  std::string what_;
+  struct Text {
+    std::string path;
+    std::string what;
+  };
+  std::shared_ptr<const Text> text_;
 };
 
 }  // namespace zklock

@@ -8,6 +8,8 @@
 #include <iosfwd>
 #include <string>
 
+#include "zklock/export.h"
+
 namespace zklock {
 
 /// The token that orders the grants of one lock path.
@@ -42,8 +44,8 @@ struct FencingToken {
 
 /// Returns both parts in decimal, for example "12884901893.0". The text is for people: it does not
 /// sort as the token does.
-[[nodiscard]] std::string to_string(const FencingToken& token);
+[[nodiscard]] ZKLOCK_EXPORT std::string to_string(const FencingToken& token);
 /// Writes to_string().
-std::ostream& operator<<(std::ostream& out, const FencingToken& token);
+ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, const FencingToken& token);
 
 }  // namespace zklock

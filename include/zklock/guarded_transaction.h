@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -11,7 +10,9 @@
 #include <utility>
 
 #include "zklock/awaitable.h"
+#include "zklock/callback.h"
 #include "zklock/deadline.h"
+#include "zklock/export.h"
 #include "zklock/hold.h"
 
 namespace zklock {
@@ -23,7 +24,7 @@ struct GuardedWrites;
 }
 
 /// Receives the outcome of an asynchronous commit: null if everything was written, or an Error.
-using CommitHandler = std::function<void(std::exception_ptr)>;
+using CommitHandler = Callback<std::exception_ptr>;
 
 /// Writes to ZooKeeper that are executed together, and only while the lock znode of a hold exists.
 /// The server checks the znode in the same multi. If a holder was paused or disconnected, and
@@ -70,7 +71,7 @@ using CommitHandler = std::function<void(std::exception_ptr)>;
 ///
 /// Thread-safety: distinct objects may be used from any thread, one object not by two threads at
 /// once. A commit that has begun is independent of the object.
-class GuardedTransaction {
+class ZKLOCK_EXPORT GuardedTransaction {
  public:
   /// Creates an empty transaction under `hold`. Sends nothing and does not block. Accepts a lost
   /// hold: the commit then fails.
@@ -137,7 +138,7 @@ class GuardedTransaction {
   Awaitable co_commit(Deadline deadline = Deadline::never()) const;
 
  private:
-  GuardedTransaction& guard(std::shared_ptr<detail::Contender> holder);
+  ZKLOCK_HIDDEN GuardedTransaction& guard(std::shared_ptr<detail::Contender> holder);
 
   std::unique_ptr<detail::GuardedWrites> writes_;
 };

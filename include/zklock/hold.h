@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "zklock/export.h"
 #include "zklock/fencing_token.h"
 #include "zklock/lease_clock.h"
 #include "zklock/owner.h"
@@ -35,9 +36,9 @@ class Contender;
 enum class HoldState { held, suspended, lost };
 
 /// Returns the name of the enumerator, for example "held"; "unknown" for any other value.
-[[nodiscard]] std::string_view to_string(HoldState state) noexcept;
+[[nodiscard]] ZKLOCK_EXPORT std::string_view to_string(HoldState state) noexcept;
 /// Writes to_string().
-std::ostream& operator<<(std::ostream& out, HoldState state);
+ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, HoldState state);
 
 /// One count of a lock, or permits of a semaphore. The destructor releases it.
 ///
@@ -50,7 +51,7 @@ std::ostream& operator<<(std::ostream& out, HoldState state);
 ///
 /// Thread-safety: any thread may use a Hold, also one that did not acquire it. Several threads may
 /// call only the const members of one Hold object at the same time.
-class [[nodiscard]] Hold {
+class [[nodiscard]] ZKLOCK_EXPORT Hold {
  public:
   /// Creates an empty Hold: operator bool returns false. All members may be called: state() returns
   /// `lost`, token() is lower than the token of any grant, and release() does nothing.
@@ -156,7 +157,7 @@ class [[nodiscard]] Hold {
  private:
   friend class detail::Contender;
   friend class GuardedTransaction;
-  Hold(std::shared_ptr<detail::Contender> contender, core::CountKind kind) noexcept;
+  ZKLOCK_HIDDEN Hold(std::shared_ptr<detail::Contender> contender, core::CountKind kind) noexcept;
 
   std::shared_ptr<detail::Contender> contender_;
   core::CountKind kind_{};

@@ -13,6 +13,7 @@
 #include "zklock/client.h"
 #include "zklock/deadline.h"
 #include "zklock/error.h"
+#include "zklock/export.h"
 #include "zklock/leadership.h"
 #include "zklock/participant.h"
 
@@ -68,7 +69,7 @@ struct ElectionOptions {
 ///
 /// Thread-safety: all members may be called by any thread, also from the function and from stop
 /// callbacks, except construction and destruction. The function may destroy the election.
-class LeaderElection {
+class ZKLOCK_EXPORT LeaderElection {
  public:
   using Function = std::function<void(Leadership&)>;
 

@@ -13,6 +13,7 @@
 #include "zklock/client_options.h"
 #include "zklock/deadline.h"
 #include "zklock/error.h"
+#include "zklock/export.h"
 #include "zklock/leadership.h"
 #include "zklock/participant.h"
 
@@ -52,7 +53,7 @@ struct LatchOptions {
 ///
 /// Thread-safety: all members may be called by any thread, also from listeners and stop callbacks,
 /// except construction and destruction.
-class LeaderLatch {
+class ZKLOCK_EXPORT LeaderLatch {
  public:
   /// Creates a latch that does not contend yet; see start(). Sends nothing and does not block.
   /// Errc::invalid_path says which paths are valid.

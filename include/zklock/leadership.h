@@ -9,6 +9,7 @@
 
 #include "zklock/awaitable.h"
 #include "zklock/deadline.h"
+#include "zklock/export.h"
 #include "zklock/fencing_token.h"
 #include "zklock/guarded_transaction.h"
 #include "zklock/hold.h"
@@ -30,7 +31,7 @@ class LeadershipState;
 /// end_token() first if that matters.
 ///
 /// Thread-safety: a value; all members may be called by any thread.
-class Leadership {
+class ZKLOCK_EXPORT Leadership {
  public:
   /// Creates an ended leadership. Its token is lower than every real one.
   Leadership() noexcept = default;
@@ -106,7 +107,8 @@ class Leadership {
   friend class GuardedTransaction;
   explicit Leadership(std::shared_ptr<const detail::LeadershipState> leadership_state) noexcept
       : leadership_state_(std::move(leadership_state)) {}
-  std::shared_ptr<detail::ProclamationWriter> proclamation_writer(const char* operation) const;
+  ZKLOCK_HIDDEN std::shared_ptr<detail::ProclamationWriter> proclamation_writer(
+      const char* operation) const;
 
   std::shared_ptr<const detail::LeadershipState> leadership_state_;
 };

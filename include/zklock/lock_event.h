@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "zklock/export.h"
 #include "zklock/fencing_token.h"
 #include "zklock/owner.h"
 
@@ -63,9 +64,9 @@ struct LockEvent {
 };
 
 /// Returns the name of the enumerator, for example "waiting"; "unknown" for any other value.
-[[nodiscard]] std::string_view to_string(LockEvent::Kind kind) noexcept;
+[[nodiscard]] ZKLOCK_EXPORT std::string_view to_string(LockEvent::Kind kind) noexcept;
 /// Writes to_string().
-std::ostream& operator<<(std::ostream& out, LockEvent::Kind kind);
+ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, LockEvent::Kind kind);
 
 /// Receives the events; see LockOptions::listener and QuorumOptions::listener.
 using LockListener = std::function<void(const LockEvent&)>;

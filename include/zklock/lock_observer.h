@@ -10,6 +10,7 @@
 #include "zklock/client.h"
 #include "zklock/client_options.h"
 #include "zklock/deadline.h"
+#include "zklock/export.h"
 #include "zklock/participant.h"
 
 namespace zklock {
@@ -48,7 +49,7 @@ struct LockState {
 /// Source: WLock's watchLock; Consul's blocking queries on a lock's key.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
-class LockObserver {
+class ZKLOCK_EXPORT LockObserver {
  public:
   using Listener = std::function<void(const LockState&)>;
 

@@ -7,6 +7,7 @@
 #include "zklock/client.h"
 #include "zklock/composite_hold.h"
 #include "zklock/composite_mutex.h"
+#include "zklock/export.h"
 #include "zklock/lock_options.h"
 #include "zklock/reentrant_mutex.h"
 
@@ -43,7 +44,7 @@ using MultiHold = CompositeHold;
 /// An acquiring call throws the Errors of AcquiringLock, for the path that failed.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
-class MultiMutex : public CompositeMutex {
+class ZKLOCK_EXPORT MultiMutex : public CompositeMutex {
  public:
   /// Makes a mutex on `paths`. Sends nothing; does not block.
   /// Throws: Error(invalid_option) if there is no path, one path occurs twice, or an option is

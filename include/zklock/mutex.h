@@ -15,6 +15,7 @@
 #include "zklock/awaitable.h"
 #include "zklock/client.h"
 #include "zklock/deadline.h"
+#include "zklock/export.h"
 #include "zklock/hold.h"
 #include "zklock/lock_options.h"
 #include "zklock/owner.h"
@@ -40,7 +41,7 @@ namespace zklock {
 /// Source: org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
-class Mutex {
+class ZKLOCK_EXPORT Mutex {
  public:
   /// Makes a mutex on `path`. See QueuedLock.
   Mutex(Client& client, std::string path, const CohortOptions& options = {});
@@ -98,7 +99,7 @@ class Mutex {
   [[nodiscard]] const std::string& path() const noexcept;
 
  private:
-  struct State;
+  struct ZKLOCK_HIDDEN State;
 
   bool lock_until(Deadline deadline, std::stop_token stop);
 

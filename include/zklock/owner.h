@@ -9,6 +9,8 @@
 #include <functional>
 #include <string>
 
+#include "zklock/export.h"
+
 namespace zklock {
 
 /// Identifies the owner of a hold: a thread, a request, a transaction. Equal owners nest: if an
@@ -21,7 +23,7 @@ namespace zklock {
 /// unique and can be chosen by the caller.
 ///
 /// Thread-safety: a value.
-class Owner {
+class ZKLOCK_EXPORT Owner {
  public:
   /// Returns the owner of the calling thread, which lock() uses. Its value does not change during
   /// the life of the thread. No later thread gets it, even if the system reuses the thread's id.

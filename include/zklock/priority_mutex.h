@@ -16,6 +16,7 @@
 #include "zklock/awaitable.h"
 #include "zklock/client.h"
 #include "zklock/deadline.h"
+#include "zklock/export.h"
 #include "zklock/hold.h"
 #include "zklock/lock_options.h"
 #include "zklock/owner.h"
@@ -88,7 +89,7 @@ struct PriorityOptions {
 /// Objects cannot be moved; see ReentrantMutex for containers.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
-class PriorityMutex {
+class ZKLOCK_EXPORT PriorityMutex {
  public:
   /// Makes a mutex on `path`. See QueuedLock.
   PriorityMutex(Client& client, std::string path, const PriorityOptions& options = {});

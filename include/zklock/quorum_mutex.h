@@ -11,6 +11,7 @@
 #include "zklock/client_options.h"
 #include "zklock/composite_hold.h"
 #include "zklock/composite_mutex.h"
+#include "zklock/export.h"
 #include "zklock/lock_event.h"
 #include "zklock/lock_options.h"
 #include "zklock/reentrant_mutex.h"
@@ -93,7 +94,7 @@ struct QuorumOptions {
 /// attempt. That attempt waits at most `ensemble_timeout` for each ensemble.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
-class QuorumMutex : public CompositeMutex {
+class ZKLOCK_EXPORT QuorumMutex : public CompositeMutex {
  public:
   using Clients = std::vector<std::reference_wrapper<Client>>;
 

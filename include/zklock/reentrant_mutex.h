@@ -15,6 +15,7 @@
 #include "zklock/awaitable.h"
 #include "zklock/client.h"
 #include "zklock/deadline.h"
+#include "zklock/export.h"
 #include "zklock/hold.h"
 #include "zklock/lock_options.h"
 #include "zklock/owner.h"
@@ -44,7 +45,7 @@ class LockHandle;
 /// Source: "ZooKeeper Recipes: Locks" of the ZooKeeper documentation.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
-class ReentrantMutex {
+class ZKLOCK_EXPORT ReentrantMutex {
  public:
   /// Makes a mutex on `path`, an absolute path below the chroot. See QueuedLock.
   ReentrantMutex(Client& client, std::string path, const CohortOptions& options = {});

@@ -6,6 +6,7 @@
 
 #include "zklock/client.h"
 #include "zklock/deadline.h"
+#include "zklock/export.h"
 
 namespace zklock {
 
@@ -68,7 +69,7 @@ struct ReleaseRequestOptions {
 /// Source: org.apache.curator.framework.recipes.locks.Revoker.
 ///
 /// Thread-safety: any thread.
-[[nodiscard]] bool request_release(Client& client, std::string path,
-                                   ReleaseRequestOptions options = {});
+[[nodiscard]] ZKLOCK_EXPORT bool request_release(Client& client, std::string path,
+                                                 ReleaseRequestOptions options = {});
 
 }  // namespace zklock

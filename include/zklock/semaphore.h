@@ -15,6 +15,7 @@
 #include "zklock/awaitable.h"
 #include "zklock/client.h"
 #include "zklock/deadline.h"
+#include "zklock/export.h"
 #include "zklock/hold.h"
 #include "zklock/lock_options.h"
 #include "zklock/owner.h"
@@ -101,7 +102,7 @@ struct SharedCount {
 /// Source: Redisson's RSemaphore and RPermitExpirableSemaphore.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
-class Semaphore {
+class ZKLOCK_EXPORT Semaphore {
  public:
   /// Makes a semaphore with a fixed count of `permits`. See QueuedLock.
   /// Throws: also Error(invalid_option) for less than one permit.
@@ -192,7 +193,7 @@ class Semaphore {
   [[nodiscard]] const std::string& path() const noexcept;
 
  private:
-  void check_shared(const char* operation) const;
+  ZKLOCK_HIDDEN void check_shared(const char* operation) const;
 
   std::shared_ptr<detail::LockHandle> lock_handle_;
   const bool shared_;

@@ -15,6 +15,7 @@
 #include "zklock/awaitable.h"
 #include "zklock/client.h"
 #include "zklock/deadline.h"
+#include "zklock/export.h"
 #include "zklock/hold.h"
 #include "zklock/lock_options.h"
 #include "zklock/owner.h"
@@ -67,7 +68,7 @@ class LockHandle;
 /// cannot be moved; see ReentrantMutex for containers.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
-class SharedMutex {
+class ZKLOCK_EXPORT SharedMutex {
  public:
   /// Makes a lock on `path`. See QueuedLock.
   SharedMutex(Client& client, std::string path, const ExclusiveOptions& options = {});

@@ -6,6 +6,7 @@
 
 #include "zklock/acquire_options.h"
 #include "zklock/awaitable.h"
+#include "zklock/callback.h"
 #include "zklock/client.h"
 #include "zklock/client_options.h"
 #include "zklock/composite_hold.h"
@@ -13,6 +14,7 @@
 #include "zklock/deadline.h"
 #include "zklock/election_observer.h"
 #include "zklock/error.h"
+#include "zklock/export.h"
 #include "zklock/fencing_token.h"
 #include "zklock/guarded_transaction.h"
 #include "zklock/hold.h"

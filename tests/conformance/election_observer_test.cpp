@@ -273,7 +273,8 @@ TEST_F(ElectionObserverTest, HandlerFutureAndCoroutine_HaveEqualOutcomes) {
   const Leadership leadership = latch->leadership();
   std::promise<AcquireOutcome> handed;
   auto outcome = handed.get_future();
-  leadership.async_proclaim("by a handler", [&](const std::exception_ptr& error) {
+  leadership.async_proclaim("by a handler", [handed = std::move(handed)](
+                                                const std::exception_ptr& error) mutable {
     handed.set_value(error ? error_of([&] { std::rethrow_exception(error); }) : AcquireOutcome());
   });
   EXPECT_EQ(get(outcome), AcquireOutcome());

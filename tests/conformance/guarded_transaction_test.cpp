@@ -307,7 +307,7 @@ TEST_F(GuardedTransactionTest, HandlerFutureAndCoroutine_HaveEqualOutcomes) {
 
     std::promise<AcquireOutcome> handed;
     auto outcome = handed.get_future();
-    tx.async_commit([&](const std::exception_ptr& error) {
+    tx.async_commit([handed = std::move(handed)](const std::exception_ptr& error) mutable {
       handed.set_value(error ? error_of([&] { std::rethrow_exception(error); }) : AcquireOutcome());
     });
     EXPECT_EQ(get(outcome), expected);

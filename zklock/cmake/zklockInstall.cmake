@@ -71,9 +71,11 @@ string(REPLACE ";" " " ZKLOCK_PC_DEPENDENCIES "${zklock_pc_dependencies}")
 
 # With a static zklock, `pkg-config --libs zklock` must be enough, without --static.
 if(ZKLOCK_IS_STATIC)
+  set(ZKLOCK_PC_CFLAGS -DZKLOCK_STATIC)
   set(ZKLOCK_PC_LIBS "-lzklock ${ZKLOCK_PC_DEPENDENCIES}")
   set(ZKLOCK_PC_LIBS_PRIVATE "")
 else()
+  set(ZKLOCK_PC_CFLAGS "")
   set(ZKLOCK_PC_LIBS "-lzklock")
   set(ZKLOCK_PC_LIBS_PRIVATE "${ZKLOCK_PC_DEPENDENCIES}")
 endif()

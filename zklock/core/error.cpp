@@ -84,7 +84,11 @@ std::error_code make_error_code(Errc e) noexcept {
 
 Error::Error(Errc code, std::string_view operation, std::string_view path, std::string_view cause)
     : std::system_error(make_error_code(code)),
-      path_(shown(path)),
-      what_(shown(sentence(code, operation, path, cause))) {}
+      text_(std::make_shared<Text>(
+          Text{shown(path), shown(sentence(code, operation, path, cause))})) {}
+
+const char* Error::what() const noexcept {
+  return text_->what.c_str();
+}
 
 }  // namespace zklock

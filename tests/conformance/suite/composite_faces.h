@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <exception>
-#include <functional>
 #include <future>
 #include <memory>
 #include <stop_token>
@@ -73,11 +72,11 @@ struct CompositeFace : UsualFace {
     return lock.mutex.async_acquire(std::move(options));
   }
   static void async_acquire(Lock& lock, AcquireOptions options,
-                            std::function<void(Grant, std::exception_ptr)> handler) {
-    const auto shared = std::make_shared<decltype(handler)>(std::move(handler));
+                            Callback<Grant, std::exception_ptr> handler) {
     lock.mutex.async_acquire(std::move(options),
-                             [shared](CompositeHold hold, std::exception_ptr error) {
-                               (*shared)(Grant(std::move(hold)), std::move(error));
+                             [kept = std::make_unique<decltype(handler)>(std::move(handler))](
+                                 CompositeHold hold, std::exception_ptr error) {
+                               (*kept)(Grant(std::move(hold)), std::move(error));
                              });
   }
   // A composite has no participants(). Its parts share the queues of the mutexes on their paths.

@@ -102,12 +102,13 @@ class LockOf : public SuiteLock {
   GrantFuture async_acquire(AcquireOptions options) override {
     return async_acquire_as<F>(std::move(options));
   }
+  // The handler of the lock class can only be moved.
   void async_acquire(AcquireOptions options, Handler handler) override {
-    F::async_acquire(
-        *lock_, std::move(options),
-        [handler = std::move(handler)](typename F::Grant grant, const std::exception_ptr& error) {
-          handler(Grant(std::move(grant)), error);
-        });
+    F::async_acquire(*lock_, std::move(options),
+                     [kept = std::make_unique<Handler>(std::move(handler))](
+                         typename F::Grant grant, const std::exception_ptr& error) {
+                       (*kept)(Grant(std::move(grant)), error);
+                     });
   }
   Grant rival_acquire(AcquireOptions options) override {
     return acquire_as<typename F::Rival>(std::move(options));

@@ -153,7 +153,7 @@ template <class TestCandidate>
 class Candidates {
  public:
   using Grant = LeaderGrant<TestCandidate>;
-  using Handler = std::function<void(Grant, std::exception_ptr)>;
+  using Handler = Callback<Grant, std::exception_ptr>;
 
   Candidates(Client& client, std::string path, CohortOptions options)
       : client_(client),

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "zklock/version.h"
+
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace zklock {
+
+/// The handler of an asynchronous call. A std::function that also accepts a callable that can only
+/// be moved, for example a lambda that captures a std::unique_ptr. Copies of the Callback share such
+/// a callable. The last copy destroys it.
+///
+/// Thread-safety: none. Copies that share a callable count as one object when they are called.
+template <class... Arguments>
+class Callback : public std::function<void(Arguments...)> {
+  using Function = std::function<void(Arguments...)>;
+
+ public:
+  Callback() noexcept = default;
+  Callback(std::nullptr_t) noexcept {}  // NOLINT(google-explicit-constructor)
+  template <class Callable>
+  requires(!std::same_as<std::remove_cvref_t<Callable>, Callback> &&
+           std::invocable<std::decay_t<Callable>&, Arguments...>)
+      Callback(Callable&& callable)  // NOLINT(google-explicit-constructor)
+      : Function(copyable(std::forward<Callable>(callable))) {}
+
+ private:
+  template <class Callable>
+  static auto copyable(Callable&& callable) {
+    using Kept = std::decay_t<Callable>;
+    if constexpr (std::is_copy_constructible_v<Kept>) {
+      return Kept(std::forward<Callable>(callable));
+    } else {
+      return [kept = std::make_shared<Kept>(std::forward<Callable>(callable))](
+                 Arguments... arguments) {
+        std::invoke(*kept, std::forward<Arguments>(arguments)...);
+      };
+    }
+  }
+};
+
+}  // namespace zklock
