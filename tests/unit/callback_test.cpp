@@ -40,7 +40,7 @@ struct CommitEndHandler {
   shared.async_acquire({}, HoldHandler{});
   shared.async_acquire_shared({}, HoldHandler{});
   priority.async_acquire({}, HoldHandler{});
-  semaphore.async_acquire(1, {}, HoldHandler{});
+  semaphore.async_acquire({}, 1, HoldHandler{});
   multi.async_acquire({}, CompositeHoldHandler{});
   quorum.async_acquire({}, CompositeHoldHandler{});
   transaction.async_commit(CommitEndHandler{});
