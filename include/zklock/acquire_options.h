@@ -30,8 +30,8 @@ struct AcquireOptions {
   /// Ends the wait: the contender leaves the queue, and the call ends without a Hold.
   std::stop_token stop = {};
 
-  /// Replaces LockOptions::max_hold for this call. A nested call ignores it. It must be positive;
-  /// otherwise the call sends nothing and fails with Error(invalid_option).
+  /// Replaces LockOptions::max_hold for this call. It has no effect on a call that nests. It must
+  /// be positive; otherwise the call sends nothing and fails with Error(invalid_option).
   std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
 };
 

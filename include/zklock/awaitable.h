@@ -26,7 +26,7 @@ using AcquireHandler = Callback<Hold, std::exception_ptr>;
 /// Returned by the co_...() functions. Await it exactly once, in the expression that creates it.
 /// The call begins when it is awaited. The coroutine resumes on the client's executor, where the
 /// handler of the asynchronous call would run. `co_await` returns the Result, or throws the error
-/// that the asynchronous call reports. It also throws Error(closed | forked).
+/// that the asynchronous call throws or reports.
 ///
 /// Arguments: the options are copied. A relative deadline counts from the construction of the
 /// Deadline, not from the co_await. The compiler g++ 12 destroys a braced aggregate in the operand
@@ -42,8 +42,8 @@ using AcquireHandler = Callback<Hold, std::exception_ptr>;
 /// If your own function takes an aggregate, pass it a named variable in the operand of co_await.
 ///
 /// Destruction: a coroutine may be destroyed while it is suspended here. It is then never resumed.
-/// An acquire leaves the queue; a Hold granted at that moment is released. The outcome of a commit
-/// or a proclamation is then unknown.
+/// A waiting acquire leaves the queue. A Hold that is granted at that moment is released. The
+/// outcome of a commit or a proclamation is then unknown.
 ///
 /// REQUIRES: at such a destruction no executor thread is about to resume the coroutine.
 ///

@@ -30,10 +30,10 @@ struct ClientFactory;
 /// | reconnected | the connection is back, with the same session                                |
 /// | lost        | the session has ended; its holds are lost; a new one is being opened         |
 ///
-/// `lost` needs no server. The client ends a session that has had no connection for its timeout T,
-/// and reports `lost` at that moment. The servers keep the session and its lock znodes until they
-/// expire it. After an outage of the whole ensemble, that takes up to T and two ticks from the
-/// moment when the ensemble is back. Waiting calls enqueue again, behind those znodes.
+/// The client reports `lost` by its own clock: when a session has had no connection for its timeout
+/// T, the client ends it. The servers expire the session, and delete its lock znodes, later. After
+/// an outage of the whole ensemble, they do so up to T and two server ticks after the ensemble is
+/// back. Calls that wait meanwhile enqueue again, behind those znodes.
 enum class ConnectionState { connected, suspended, reconnected, lost };
 
 /// Returns the name of the enumerator, for example "connected"; "unknown" for any other value.
@@ -41,8 +41,9 @@ enum class ConnectionState { connected, suspended, reconnected, lost };
 /// Writes to_string().
 ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, ConnectionState state);
 
-/// Keeps a listener registered. The destructor removes the listener. It blocks until a running call
-/// of the listener returns, unless the destructor runs in that call.
+/// Keeps a listener registered. The destructor and cancel() remove the listener. They block until a
+/// running call of the listener returns, unless the listener itself calls them. A Subscription may
+/// outlive the object that returned it.
 ///
 /// Thread-safety: any thread may use an object, but not several threads at the same time.
 class [[nodiscard]] Subscription {
@@ -70,7 +71,8 @@ class [[nodiscard]] Subscription {
 ///
 /// The client reconnects by itself, and opens a new session when the old one has expired. Share one
 /// Client among all locks of a process. It needs one TCP connection and a few threads, for any
-/// number of locks and waiting calls.
+/// number of locks and waiting calls. Locks and Holds may outlive their Client: then calls throw
+/// Error(closed), and the Holds are `lost`.
 /// Source: org.apache.curator.framework.CuratorFramework.
 ///
 /// After fork() the client belongs to the parent process. In the child, every function that sends a
@@ -78,12 +80,14 @@ class [[nodiscard]] Subscription {
 /// the threads there. Make a new Client in the child. A fork() during the resolution of a host name
 /// can leave glibc's resolver locked in the child.
 ///
-/// A program started by exec does not inherit the client's socket and pipe, except while the client
-/// opens them. The pipe also stays inheritable if another thread creates a similar pipe at that
-/// moment. When the client connects, every socket of the process that is connected to that server
-/// address gets FD_CLOEXEC, also those of other libraries.
+/// The ZooKeeper C client opens its socket and pipe without FD_CLOEXEC. The client sets that flag
+/// directly afterwards. Until then a program started by exec inherits them. The client sets the
+/// flag on every socket of the process that is connected to the server's address, also on those of
+/// other libraries. If another thread creates a non-blocking pipe at that moment, the client cannot
+/// distinguish the pipes and does not set the flag.
 ///
-/// Thread-safety: all members may be called by any thread at any time, also from callbacks.
+/// Thread-safety: all members may be called by any thread, also from callbacks, except construction
+/// and destruction. A callback may destroy the client.
 class ZKLOCK_EXPORT Client {
  public:
   /// Checks the options and begins to connect. Does not block; no server needs to run yet.
@@ -97,7 +101,7 @@ class ZKLOCK_EXPORT Client {
   /// Calls close().
   ~Client();
 
-  /// Blocks until a session is connected, and returns true. Returns false if the deadline came
+  /// Blocks until a session is connected, and returns true. Returns false if the deadline passed
   /// first; the client continues to connect.
   /// Throws: Error(auth_failed | closed | forked).
   [[nodiscard]] bool wait_until_connected(Deadline deadline = Deadline::never());
@@ -112,21 +116,22 @@ class ZKLOCK_EXPORT Client {
   /// Returns the session timeout that the servers granted; 0 before the first connection.
   [[nodiscard]] std::chrono::milliseconds session_timeout() const noexcept;
 
-  /// Calls `listener` for every change from now on, in order, one call at a time, on the executor.
-  /// An exception that the listener throws is logged and dropped. The returned object keeps the
-  /// listener registered.
+  /// Calls `listener` for every change from now on, but not for the present state. The calls run in
+  /// order, one at a time, on ClientOptions::executor. An exception that the listener throws is
+  /// logged and dropped. The returned object keeps the listener registered.
   /// Throws: Error(closed | forked).
   Subscription add_listener(std::function<void(ConnectionState)> listener);
 
-  /// First sends refused deletes again. Then blocks until the ensemble has confirmed every release,
-  /// withdrawal and downgrade that began before the call, or their session has ended. An acquiring
-  /// call that ended without the lock (timeout, stop, close) has begun its withdrawal when it
-  /// returns. Returns true at once if the client is closed. Returns false if the deadline came
-  /// first; the work continues.
+  /// Blocks until the ensemble has confirmed every release, withdrawal and downgrade that began
+  /// before the call, or their session has ended. A withdrawal is the delete of the znode of an
+  /// acquiring call that ended without the lock. It begins before that call returns. Returns true
+  /// at once if the client is closed. Returns false if the deadline passed first; the work
+  /// continues.
   ///
-  /// If the ACL of a lock's path does not permit the client's delete, flush() returns false when
-  /// all other work is done. Every acquire on that path sends the delete again and throws
-  /// Error(no_auth), until a delete succeeds or the session ends.
+  /// If the ACL of a lock's path has refused a delete, flush() sends it once more. If it is refused
+  /// again, flush() returns false when all other work is done. Every acquire on that path also
+  /// sends the delete again, and throws Error(no_auth), until a delete succeeds or the session
+  /// ends.
   /// Throws: Error(forked).
   [[nodiscard]] bool flush(Deadline deadline = Deadline::never());
 
@@ -136,10 +141,10 @@ class ZKLOCK_EXPORT Client {
   /// does not answer. Does not wait for the callback that calls close(). A second call waits for
   /// the first, but not in a callback.
   ///
-  /// On a thread of the library that close() would wait for, close() returns at once, and another
-  /// thread closes the client. That happens, for example, if a destroyed callback owned the last
-  /// Client. If the process exits before that, the servers delete the lock znodes when the session
-  /// expires. The first close() terminates the process if the system has no memory for it.
+  /// If close() runs on an internal thread of the library, it returns at once, and another thread
+  /// closes the client. That happens, for example, if the library destroys a callback that owned
+  /// the Client. If the process exits before that, the servers delete the lock znodes when the
+  /// session expires. The first close() terminates the process if the system has no memory for it.
   void close() noexcept;
 
  private:

@@ -47,15 +47,15 @@ struct AclEntry {
 /// | creator_all() | this client: all; your credential: read| your credential: all      |
 /// | list(entries) | the entries                            | the entries               |
 ///
-/// "This client" is a random credential that every Client creates for itself. No other client can
-/// write its znodes, so an announced release can be trusted. ZooKeeper checks the DELETE permission
-/// on the parent. An identity that has it can delete the znode of any contender. Existing parents
-/// are not changed.
+/// "This client" is a random credential that every Client creates for itself, so no other client
+/// can write its znodes. ZooKeeper checks the DELETE permission on the parent. An identity that has
+/// it can delete the znode of any contender. Existing parents are not changed.
 ///
-/// With list(), other identities may be able to write the znode, so a successor lists the children
-/// at each hand-off. It also does so if the ACL of the lock path is unreadable, or gives an
-/// identity CREATE without DELETE. Such an identity could announce a release that never
-/// happened.
+/// A client announces a release by a write to its lock znode, in the multi that deletes the znode.
+/// That event (NODE_DATA_CHANGED) grants the lock to the next contender, without a getChildren
+/// request. The next contender sends getChildren instead if another identity could cause such an
+/// event without a release. That is so with list(), and if the ACL of the lock path is unreadable
+/// or gives an identity CREATE without DELETE.
 ///
 /// Thread-safety: a value.
 class AclPolicy {
@@ -91,12 +91,14 @@ struct TlsOptions {
   std::string key_password;
 };
 
-/// Runs a task soon, on any thread, but never inside the call itself. zklock calls it on its own
-/// threads, with no mutex held. One thread passes the handlers of calls, in the order in which the
-/// calls ended. Each listener has another thread, which can call the Executor at the same time.
+/// Runs a task soon, on any thread, but never inside the call itself. zklock calls the Executor on
+/// threads of its own, with no mutex held, and on several of them at a time. One of these threads
+/// passes all handlers and coroutines, in the order in which their calls ended. Each
+/// LockOptions::listener has a thread of its own.
 using Executor = std::function<void(std::function<void()>)>;
 
-/// Options of a Client.
+/// Options of a Client. If an option is outside its range, the constructor of Client throws
+/// Error(invalid_option).
 ///
 /// Thread-safety: a value.
 struct ClientOptions {
@@ -110,29 +112,31 @@ struct ClientOptions {
 
   /// The session timeout T to request; the servers may grant another. A warning is logged if they
   /// do, and if T changes later. A crashed holder's lock is released within T and two server ticks
-  /// of the crash; its lock delay is added. A new leader restarts the timeout of every session. So
-  /// a leader change adds the time from the crash to the end of the election. A hold without
-  /// contact to the quorum is lost after at most two thirds of T. After T without a connection the
-  /// client ends the session and opens a new one.
+  /// of the crash; its lock delay is added. If the ensemble elects a new leader meanwhile, it
+  /// restarts the timeout of every session. That adds the time from the crash to the end of the
+  /// election. A hold without contact to the quorum is lost after at most two thirds of T: its
+  /// lease has expired. After T without a connection the client ends the session and opens a new
+  /// one. Range: 100 ms to 1 hour.
   std::chrono::milliseconds session_timeout{10'000};
 
-  /// How long a call waits for a server before it throws not_connected. The explicit deadline of an
-  /// acquire or lock call replaces this timeout, whether shorter or longer. After its contender has
-  /// enqueued once, a call waits until its deadline; without a deadline it waits indefinitely. A
-  /// query (participants, observed states, permit counts) throws not_connected at the earlier of
-  /// its deadline and this timeout. A deadline that has passed, as in try_lock(), means a single
-  /// attempt, which waits this long. A QuorumMutex waits at most QuorumOptions::ensemble_timeout
-  /// for each ensemble.
+  /// How long a call waits for a server before it throws not_connected. Range: 1 ms to 24 hours.
+  ///
+  /// An acquire or lock call with a deadline waits until that deadline instead, whether it is
+  /// earlier or later. A call without a deadline waits indefinitely once its contender has
+  /// enqueued. A single attempt (try_lock(), or a deadline that has passed) waits for this timeout.
+  /// A query (participants, observed states, permit counts) throws not_connected at the earlier of
+  /// its deadline and this timeout. A QuorumMutex waits at most QuorumOptions::ensemble_timeout for
+  /// each ensemble.
   std::chrono::milliseconds connection_timeout{15'000};
 
   /// The shortest and the longest pause between two attempts to open a new session. The pause grows
-  /// with each failed attempt.
+  /// with each failed attempt. Range: 1 ms to 1 hour, the shortest not above the longest.
   std::chrono::milliseconds retry_delay_min{100};
   std::chrono::milliseconds retry_delay_max{5'000};
 
-  /// How long a waiting thread spins, yielding the processor, before it sleeps. That applies to a
-  /// blocking call for one lock, and to a thread for callbacks. With 0, the default, the thread
-  /// sleeps at once. The value is at most 100 ms.
+  /// How long a waiting thread spins, yielding the processor, before it sleeps. Applies to threads
+  /// that block in an acquire of one lock, and to the client's callback threads. With 0, the
+  /// default, the thread sleeps at once. The value is at most 100 ms.
   ///
   /// Spinning saves time if waking a thread takes longer than the wait, as on an idle virtual
   /// machine. Two milliseconds are the time of about three hand-offs. The cost is at most this much
@@ -153,18 +157,20 @@ struct ClientOptions {
   /// bytes.
   std::string application;
 
-  /// Runs handlers, listeners and coroutines. Default: a few threads of the client, which it starts
-  /// when they are needed.
+  /// Runs handlers, listeners and coroutines. Not called after Client::close() has returned.
+  /// Default: a few threads of the client, which it starts when they are needed.
   Executor executor;
 
-  /// Caps on the lock znodes and on the watches of the session, in bytes of path names. ZooKeeper
-  /// cannot close or reconnect a session that has more than about 1 MB of either. Beyond a cap, a
-  /// call throws too_many_nodes or too_many_watches.
+  /// Caps on the total length of the paths of the session's lock znodes, and of its watches, in
+  /// bytes. ZooKeeper cannot close a session with more than about 1 MB of znode paths, nor
+  /// reconnect one with as many bytes of watched paths. A call that would exceed a cap throws
+  /// too_many_nodes or too_many_watches. Range: 1 to 1,000,000.
   std::size_t max_node_bytes = 800'000;
   std::size_t max_watch_bytes = 800'000;
 
-  /// The most requests in flight at a time; further ones wait in the client, in order. For requests
-  /// that create lock znodes on one path the limit is 100, or this value if it is lower.
+  /// The most requests in flight at a time, 1 to 20,000; further ones wait in the client, in order.
+  /// For requests that create lock znodes on one path the limit is 100, or this value if it is
+  /// lower.
   std::size_t max_in_flight = 2'000;
 };
 

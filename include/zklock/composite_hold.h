@@ -18,13 +18,12 @@ namespace detail {
 class CompositeGrant;
 }
 
-/// One count of several locks that were acquired together. The destructor releases it. A MultiHold
-/// needs all its locks, a QuorumHold a majority.
+/// One count of several locks, its parts, that were acquired together. The destructor releases it.
+/// A MultiHold needs all its parts, a QuorumHold a majority.
 ///
-/// Each lock is a Hold, with its own znode and fencing token; the whole has no token. If k locks
-/// are needed, state() is the k-th best of the single states, and valid_until() the k-th latest of
-/// the single times. A CompositeHold may outlive its mutex, which does not affect it. It may also
-/// outlive its clients: then it is `lost`.
+/// Each part is a Hold, with its own znode and fencing token; the whole has no token. The whole is
+/// valid while enough parts are valid. A CompositeHold may outlive its mutex, which does not affect
+/// it. It may also outlive its clients: then it is `lost`.
 /// Source: "Distributed Locks with Redis" (redis.io), for the validity of a majority. Here the
 /// servers of each part determine the validity of that part.
 ///
@@ -46,7 +45,7 @@ class [[nodiscard]] ZKLOCK_EXPORT CompositeHold {
   /// for an empty, moved-from or released object. Does not block.
   explicit operator bool() const noexcept { return parts_ != nullptr; }
 
-  /// Returns `held` while enough locks are held, `suspended` while enough are held or suspended,
+  /// Returns `held` while enough parts are held, `suspended` while enough are held or suspended,
   /// and otherwise `lost`. Once it is `lost`, it stays `lost`. Does not block; sends nothing. The
   /// limits of Hold::state() apply.
   [[nodiscard]] HoldState state() const noexcept;
@@ -55,14 +54,14 @@ class [[nodiscard]] ZKLOCK_EXPORT CompositeHold {
   [[nodiscard]] bool is_valid() const noexcept { return state() != HoldState::lost; }
 
   /// Returns a token that is stopped once, when the whole is lost, before another client can be
-  /// granted the whole. A MultiHold is lost with the first lost lock, a QuorumHold with the lock
-  /// whose loss breaks the majority. release() does not stop the token. Hold::loss_token() says
+  /// granted the whole. A MultiHold is lost with its first lost part. A QuorumHold is lost with the
+  /// part that breaks the majority. release() does not stop the token. Hold::loss_token() says
   /// where its callbacks run. If the whole is lost already, or this object is empty, the returned
   /// token is stopped.
   [[nodiscard]] std::stop_token loss_token() const noexcept;
 
-  /// Returns the time until which the whole is valid if no further reply arrives; time_point::min()
-  /// if it is lost.
+  /// Returns the latest time until which enough parts are valid if no further reply arrives;
+  /// time_point::min() if the whole is lost.
   [[nodiscard]] LeaseClock::time_point valid_until() const noexcept;
 
   /// Calls Hold::renew() of every valid part. Returns true if enough parts were renewed. Returns
@@ -72,10 +71,10 @@ class [[nodiscard]] ZKLOCK_EXPORT CompositeHold {
   [[nodiscard]] bool renew();
   [[nodiscard]] bool renew(std::chrono::milliseconds length);
 
-  /// Returns the single holds, to read their tokens, znodes and states. Those of a MultiHold are in
-  /// the order of the paths in the constructor. Those of a QuorumHold are in the order of the
-  /// clients, with an empty Hold for each ensemble that was not acquired. They are released only
-  /// with the whole. The result is valid until this object is moved from, released or destroyed.
+  /// Returns the parts, to read their tokens, znodes and states. Those of a MultiHold are in the
+  /// order of the paths in the constructor. Those of a QuorumHold are in the order of the clients,
+  /// with an empty Hold for each ensemble that was not acquired. They are released only with the
+  /// whole. The result is valid until this object is moved from, released or destroyed.
   [[nodiscard]] std::span<const Hold> holds() const noexcept;
 
   /// Returns holds()[i], or an empty Hold if there is no such element.
@@ -84,9 +83,9 @@ class [[nodiscard]] ZKLOCK_EXPORT CompositeHold {
   /// Returns the owner of the holds; the calling thread for an empty object.
   [[nodiscard]] Owner owner() const noexcept;
 
-  /// Releases all counts, the last acquired first, each as Hold::release() does. No release can
-  /// fail and prevent the others. Does not block; any thread may call it. Client::flush() waits for
-  /// the confirmation of the ensemble.
+  /// Releases all counts, the last acquired first, each as Hold::release() does. A release cannot
+  /// fail, so all parts are released. Does not block; any thread may call it. Client::flush() waits
+  /// for the confirmation of the ensemble.
   void release() noexcept;
 
  private:

@@ -45,13 +45,13 @@ using CompositeHandler = Callback<CompositeHold, std::exception_ptr>;
 /// lock_concepts.h. The members below state what is particular to several parts.
 ///
 /// A part can be lost while the call waits for other parts: its session expires, or another client
-/// deletes its znode. A lost part is never included in a grant. If too few parts are left, the call
-/// releases all of them. By default it then begins again, at the ends of the queues, within its
-/// deadline. With OnNodeLost::fail the call throws lock_lost. If the awaited part fails with
-/// session_expired or node_deleted, the call throws that error.
+/// deletes its znode. A lost part is never included in a grant. If too few parts remain for a
+/// grant, the call releases those that it holds. By default it then begins again, at the ends of
+/// the queues, within its deadline. With OnNodeLost::fail the call throws lock_lost. If the awaited
+/// part fails with session_expired or node_deleted, the call throws that error.
 ///
-/// If an acquiring function returns no grant, the call holds no part that it acquired. Its znodes
-/// are deleted, or the client is deleting them. The call is never granted afterwards.
+/// A call without a grant releases every part that it acquired. Its znodes are deleted, or the
+/// client is deleting them in the background. The call is never granted afterwards.
 ///
 /// Destroying the object while it is held or waited for is an error of the program, but does no
 /// harm. Waiting calls throw Error(closed). Parts that lock() acquired stay locked until the

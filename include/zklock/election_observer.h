@@ -45,8 +45,9 @@ struct ElectionState {
 /// as the leader until its session expires. If the path does not exist, there is no leader.
 ///
 /// A reported state may be out of date when it is read. So a client can contact a former leader by
-/// mistake, and that service has to refuse. It can compare its Leadership::token() with the token
-/// that the client saw, Participant::token of the leader.
+/// mistake. The service has to refuse such a request. To detect it, the client sends the
+/// Participant::token of the leader that it saw. The service compares it with its own
+/// Leadership::token().
 ///
 /// States never go back: each call of a listener reports a state that is no older than the one
 /// before. This holds also after a disconnect and on a new session. So the tokens only rise. While

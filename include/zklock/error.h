@@ -47,7 +47,8 @@ enum class Errc {
   quota_exceeded,
   /// The server has no quorum, and serves only reads.
   read_only,
-  /// The path's sequence counter cannot be reset.
+  /// The path's sequence counter is at its end, and the path cannot be recreated, for example
+  /// because of the child that the text names.
   sequence_exhausted,
   /// The lock znodes of the session exceed ClientOptions::max_node_bytes.
   too_many_nodes,

@@ -33,10 +33,10 @@ namespace zklock {
 struct FencingToken {
   /// 0 in an empty Hold, lower than in any grant.
   std::int64_t zxid = 0;
-  /// 0 for the first grant on a znode; it stays 0 without max_local_handoffs and keep_idle_for. The
-  /// zxid alone never decreases, and grants of different clients never share one. A resource that
-  /// can compare only one number is thus safe from other clients. It relies on the lock to separate
-  /// the grants of one client.
+  /// The number of earlier grants on the znode. It is always 0 with the defaults of
+  /// max_local_handoffs and keep_idle_for. The zxid alone never decreases, and grants of different
+  /// clients never share one. So a resource that compares only the zxid refuses late writes of
+  /// other clients. It does not refuse those of an earlier grant on the znode.
   std::uint64_t grant_index = 0;
 
   friend auto operator<=>(const FencingToken&, const FencingToken&) = default;

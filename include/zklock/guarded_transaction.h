@@ -42,10 +42,10 @@ using CommitHandler = Callback<std::exception_ptr>;
 /// are executed in the order in which they were added. Each write sees the results of the earlier
 /// ones.
 ///
-/// The transaction does not hold the lock: keep the Hold until commit() has returned. It is bound
-/// to this hold and its session, and cannot be committed under a later hold. A writer of a
-/// SharedMutex that downgrades keeps its hold. A commit during the downgrade can take one round
-/// trip more.
+/// The transaction has no count of the lock: keep the Hold until the commit has reported its
+/// outcome. It is bound to this hold and its session, and cannot be committed under a later hold. A
+/// writer of a SharedMutex that downgrades keeps its hold. A commit during the downgrade can take
+/// one round trip more.
 /// Source: Redisson's transactional locks; etcd's concurrency.Mutex.IsOwner() as the guard of a
 /// Txn.
 ///
@@ -109,12 +109,12 @@ class ZKLOCK_EXPORT GuardedTransaction {
   /// Changes nothing. The other operations are executed only if the znode has this version.
   GuardedTransaction& check(std::string path, std::int32_t version);
 
-  /// Executes all operations at one moment, at which the lock znodes of all its holds exist. If it
-  /// throws, the table above says what was written. Without any operation, only checks the lock
-  /// znodes. Blocks for one round trip. While the client is disconnected, waits until it is
-  /// connected, the deadline passes or a hold is lost. May be called again: then the operations are
-  /// executed once more. An interruption point of Boost.Thread. After an interruption the outcome
-  /// is unknown.
+  /// Executes all operations in one multi, which also checks that the lock znodes of all its holds
+  /// exist. If it throws, the table above says what was written. Without any operation, only checks
+  /// the lock znodes. Blocks for one round trip. While the client is disconnected, waits until it
+  /// is connected, the deadline passes or a hold is lost. May be called again: then the operations
+  /// are executed once more. An interruption point of Boost.Thread. After an interruption the
+  /// outcome is unknown.
   /// Throws: the Errors of the table above; invalid_path also for a write to the znode of one of
   /// its locks.
   void commit(Deadline deadline = Deadline::never()) const;
@@ -134,7 +134,7 @@ class ZKLOCK_EXPORT GuardedTransaction {
   using Awaitable = BasicAwaitable<void>;
   /// For coroutines: `co_await tx.co_commit();`. Resumes on the client's executor. Throws from
   /// co_await what commit() throws.
-  /// REQUIRES: the transaction lives until the coroutine is resumed.
+  /// REQUIRES: the transaction lives until co_await has begun the commit.
   Awaitable co_commit(Deadline deadline = Deadline::never()) const;
 
  private:

@@ -40,12 +40,13 @@ enum class HoldState { held, suspended, lost };
 /// Writes to_string().
 ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, HoldState state);
 
-/// One count of a lock, or permits of a semaphore. The destructor releases it.
+/// One count of a grant: the result of acquire(), async_acquire() or co_acquire(). The destructor
+/// releases it.
 ///
-/// acquire(), async_acquire() and co_acquire() return a grant as a Hold. If calls nest, the Holds
-/// and lock() calls of one owner share one znode, one token and one loss. The lock is released with
-/// the last of these counts. A Hold may outlive its mutex, which does not affect it. It may also
-/// outlive its client: then it is `lost`.
+/// If calls of one owner nest, each adds a count to the owner's grant. All Holds and lock() calls
+/// of a grant share its znode, its token and its loss. The release of the last count releases the
+/// lock. A Hold of a Semaphore has the permits of one call. A Hold may outlive its mutex, which
+/// does not affect it. It may also outlive its client: then it is `lost`.
 /// Source: Burrows, "The Chubby lock service", 2.8, for a lease that outlasts its connection.
 /// Source: Gray and Cheriton, "Leases", for its end by the holder's own clock.
 ///
@@ -120,10 +121,10 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// Do not check this path in your own ZooKeeper transaction; use expose_node().
   [[nodiscard]] std::string node() const;
 
-  /// Returns node(), for a `check` operation in your own ZooKeeper transaction. From this call on,
-  /// no contender that this hold excludes is granted before the znode is deleted. So such a
-  /// transaction cannot succeed after the next grant. Without the call, the next contender of this
-  /// client can be granted before the znode is deleted. A GuardedTransaction needs no such call.
+  /// Returns node(), for a `check` operation in your own ZooKeeper transaction. Without this call,
+  /// the next contender of this client can be granted before the znode is deleted. From this call
+  /// on, the znode is deleted before any contender that this hold excludes is granted. So the
+  /// transaction cannot succeed after the next grant. A GuardedTransaction needs no such call.
   ///
   /// With CohortOptions::max_local_handoffs and keep_idle_for, successive holds of one client can
   /// have one path. Then the check does not distinguish them.
@@ -141,17 +142,17 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
 
   /// Releases the count, and leaves this object empty: state() then returns `lost`. It does not
   /// stop the tokens that loss_token() returned before. With the last count of the owner the lock
-  /// is released. The client announces the release if a contender may wait for it, and deletes the
-  /// znode in the background. It repeats the delete until the ensemble confirms it or the session
-  /// ends. With CohortOptions::max_local_handoffs and keep_idle_for the client may retain the znode
-  /// instead. After a loss release() reports no error. Does not block; any thread may call it.
-  /// Client::flush() waits for the confirmation.
+  /// is released. The client deletes the znode in the background, and announces the release (see
+  /// AclPolicy) if a contender may wait. It repeats the delete until the ensemble confirms it or
+  /// the session ends. With CohortOptions::max_local_handoffs and keep_idle_for the client may
+  /// retain the znode instead. After a loss release() reports no error. Does not block; any thread
+  /// may call it. Client::flush() waits for the confirmation.
   ///
-  /// The next contender can be of this client too. If both contenders are of a ReentrantMutex or a
-  /// Mutex, the next one usually does not wait for the confirmation. It is granted at once, also
-  /// while disconnected, if the lease is valid. While disconnected its hold is `suspended` from the
-  /// start. In some cases the znode must be deleted first: see expose_node(), GuardedTransaction
-  /// and ExclusiveOptions::lock_delay.
+  /// If the next contender is of this client, it is usually granted at once, without the
+  /// confirmation. That requires that both are of a ReentrantMutex or a Mutex. It happens also
+  /// while disconnected, if the lease is valid. Then the new hold is `suspended` from the start. In
+  /// some cases the znode must be deleted first: see expose_node(), GuardedTransaction and
+  /// ExclusiveOptions::lock_delay.
   void release() noexcept;
 
  private:

@@ -29,7 +29,7 @@ struct ElectionOptions {
 
   /// Smallest and largest pause after a failed attempt to contend (no server, a quota), and after a
   /// leader function that threw. The pause grows from failure to failure. A function that returned
-  /// normally resets it.
+  /// normally resets it. The smallest must be positive, and not above the largest.
   std::chrono::milliseconds retry_delay_min{100};
   std::chrono::milliseconds retry_delay_max{5'000};
 
@@ -37,8 +37,8 @@ struct ElectionOptions {
   std::chrono::milliseconds lock_delay{0};
 };
 
-/// Runs a function while this process leads. At most one of all elections on the path, over all
-/// processes, is elected at a time, and its function is called. When the function returns, the next
+/// Runs a function while this process leads. At most one election on the path, over all processes,
+/// is elected at a time. That election calls its function. When the function returns, the next
 /// candidate in the queue is elected.
 /// @code
 ///   LeaderElection election(client, "/services/billing/leader", [](Leadership& leadership) {
@@ -86,9 +86,9 @@ class ZKLOCK_EXPORT LeaderElection {
   /// Calls close().
   ~LeaderElection();
 
-  /// Starts the thread and begins to contend, unless the election contends already. If it leads, it
-  /// contends once more after this leadership, even without auto_requeue. Does not block and needs
-  /// no server: an attempt that fails for a passing reason is repeated after a pause.
+  /// Starts the thread and begins to contend, unless the election contends already. If the election
+  /// leads, it contends once more after this leadership, even without auto_requeue. Does not block
+  /// and needs no server: an attempt that fails for a passing reason is repeated after a pause.
   /// Throws: Error(closed | forked); std::system_error if no thread can be started.
   void start() { static_cast<void>(requeue()); }
 

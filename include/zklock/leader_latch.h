@@ -32,7 +32,8 @@ struct LatchOptions {
   Executor executor = {};
 
   /// Smallest and largest pause after a failed attempt to contend (no server, a quota). The pause
-  /// grows from attempt to attempt. A leadership resets it.
+  /// grows from attempt to attempt. A leadership resets it. The smallest must be positive, and not
+  /// above the largest.
   std::chrono::milliseconds retry_delay_min{100};
   std::chrono::milliseconds retry_delay_max{5'000};
 
@@ -61,10 +62,10 @@ class ZKLOCK_EXPORT LeaderLatch {
   LeaderLatch(Client& client, std::string path, LatchOptions options = {});
   LeaderLatch(const LeaderLatch&) = delete;
   LeaderLatch& operator=(const LeaderLatch&) = delete;
-  /// Closes the latch as close(CloseMode::silent) does. If close(CloseMode::notify) was called
-  /// before and the executor has not yet run a `lost` call, the destructor makes this call on its
-  /// own thread. If a listener of this latch runs the destructor, such calls are dropped instead.
-  /// After the destructor has returned, no listener is called.
+  /// Closes the latch as close(CloseMode::silent) does. After close(CloseMode::notify), `lost`
+  /// calls can still wait in the executor. The destructor makes these calls itself, on the calling
+  /// thread. If a listener of this latch runs the destructor, such calls are dropped instead. After
+  /// the destructor has returned, no listener is called.
   ~LeaderLatch();
 
   /// Begins to contend, unless the latch already contends or leads. Also contends again after a
@@ -132,13 +133,13 @@ class ZKLOCK_EXPORT LeaderLatch {
   /// in the background. Client::flush() waits for the deletion. A blocked wait_until_leader()
   /// throws Error(closed).
   ///
-  /// After close() has returned, no listener is called, with one exception. With `notify`, each
-  /// listener whose last call was `gained` still receives one `lost` when the executor runs it, at
-  /// the latest in the destructor.
+  /// After close() has returned, no listener is called, with one exception. With `notify`, a
+  /// listener that has received `gained`, but not yet the `lost` after it, still receives that
+  /// `lost`. The executor runs the call, or at the latest the destructor.
   ///
-  /// Stop callbacks of the leadership run on the calling thread. If the leadership was lost before,
-  /// they run on a thread of the client. Blocks while listeners of this latch run. If a listener of
-  /// this latch makes the call, it waits for none. A second call only waits.
+  /// If close() ends the leadership, its stop callbacks run on the calling thread. Blocks while
+  /// listeners of this latch run. If a listener of this latch makes the call, it waits for none. A
+  /// second call only waits.
   void close(CloseMode mode = CloseMode::silent) noexcept;
 
   [[nodiscard]] const std::string& path() const noexcept;

@@ -26,8 +26,8 @@ class LeadershipState;
 /// provide it. Copies refer to the same leadership. A copy does not prolong the leadership.
 ///
 /// When end_token() is stopped, state() returns `lost`, valid_until() returns time_point::min(),
-/// and proclaim() throws Error(lock_lost). If the leadership ended without a loss, a
-/// GuardedTransaction made before can still be committed until the lock is released. Check
+/// and proclaim() throws Error(lock_lost). A GuardedTransaction that was made before can still be
+/// committed if the leadership ended without a loss and the lock is not released yet. Check
 /// end_token() first if that matters.
 ///
 /// Thread-safety: a value; all members may be called by any thread.

@@ -34,9 +34,11 @@ namespace zklock {
 /// | co_acquire(5s, stop),           | no: suspends the   | from co_await  | empty Held          |
 /// | co_acquire(options)             | coroutine          |                |                     |
 ///
-/// "No grant" means that the deadline passed or a stop was requested. Without a deadline and a stop
-/// token, a call waits until it is granted or fails. Without an owner in the options, acquire()
-/// acquires for the calling thread, and every other form for a new Owner::unique().
+/// "No grant" means that the deadline passed or a stop was requested. If the deadline passes while
+/// the client is disconnected, and the call has created no znode, the call fails with not_connected
+/// instead. Without a deadline and a stop token, a call waits until it is granted or fails. Without
+/// an owner in the options, acquire() acquires for the calling thread, and every other form for a
+/// new Owner::unique().
 ///
 /// A free lock costs two pipelined requests and one round trip, if the class does not say
 /// otherwise. A grant to an owner that holds already (re-entry) sends nothing. A deadline that has
@@ -50,8 +52,9 @@ namespace zklock {
 /// destroy a suspended coroutine. A blocking call is an interruption point of Boost.Thread.
 ///
 /// An acquiring call fails with one of these Errors. A blocking call throws it, get() of a future
-/// and co_await throw it, and a handler receives it. If a call with a handler fails with closed or
-/// forked, the call itself throws, because no executor is left.
+/// and co_await throw it, and a handler receives it. If the client is already closed or forked, a
+/// call with a handler throws that Error itself, because no executor is left. If the client is
+/// closed while the call waits, the handler receives Error(closed).
 ///
 /// | code                                          | cause                                       |
 /// |-----------------------------------------------|---------------------------------------------|
@@ -68,8 +71,8 @@ namespace zklock {
 /// | session_expired, node_deleted                 | the znode was deleted while the call        |
 /// |                                               | waited; only with OnNodeLost::fail          |
 ///
-/// After "no grant" or an Error, the caller does not hold. Its znode is deleted, or the client
-/// deletes it before any later request. The call is never granted afterwards.
+/// After "no grant" or an Error, the caller does not hold. Its znode is deleted, or the client is
+/// deleting it in the background; see Client::flush(). The call is never granted afterwards.
 ///
 /// If the object is destroyed while calls wait, they fail with closed. That is an error of the
 /// program, but does no harm. Holds are not affected.
@@ -101,12 +104,13 @@ concept AcquiringLock = requires(Lock& lock, const AcquireOptions& options, Dead
 /// They acquire for the calling thread, and throw the Errors of AcquiringLock. After `false` the
 /// call has left the queue. Durations and clocks of boost::chrono are accepted. A timeout of zero
 /// or less means try_lock(). try_lock_for() and try_lock_until() throw not_connected if no server
-/// could be reached in all that time.
+/// could be reached, as AcquiringLock says for a deadline.
 ///
 /// unlock() undoes one lock() of the calling thread. With the last count of the owner the lock is
 /// released. Does not block: the client deletes the znode in the background. Before you tell others
 /// that the lock is free, wait for the delete with Client::flush(). After a loss unlock() reports
-/// no error.
+/// no error. If a thread exits without unlock(), the client undoes its lock() calls as after a
+/// loss: the lock delay applies, and a warning is logged.
 /// Throws: Error(not_owner) if the calling thread has no lock() to undo; nothing is changed, and a
 /// Hold of that thread is not affected. Error(forked).
 ///
@@ -146,7 +150,8 @@ concept ReentrantLock = TimedLock<Lock> && requires(const Lock& lock) {
 ///
 /// queue_position() returns how many contenders are ahead of this client's contender of `owner`, by
 /// default of the calling thread. Returns 0 if it is first, nullopt if `owner` is not in the queue.
-/// If calls of the owner do not nest, its first contender counts. Blocks for one round trip.
+/// In a class in which calls do not nest, an owner can have several contenders. Then the oldest
+/// counts. Blocks for one round trip.
 ///
 /// Both block at most until their deadline or for ClientOptions::connection_timeout, whichever ends
 /// first. Both throw Error(no_auth | auth_failed | not_connected | closed | forked | server_error).

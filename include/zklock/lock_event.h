@@ -13,30 +13,30 @@
 
 namespace zklock {
 
-/// An event of one contender of a lock. LockOptions::listener receives it. The events `expired`,
-/// `released` and `lost` are ends.
+/// An event of one contender of a lock. LockOptions::listener receives it. In the table, "an end"
+/// is one of the events `expired`, `released` and `lost`.
 ///
 /// | kind      | reported                                                      | next event      |
 /// |-----------|---------------------------------------------------------------|-----------------|
 /// | waiting   | Earlier contenders conflict. Reported when it is enqueued and | waiting,        |
 /// |           | when the znode that it watches is deleted, not at every step  | acquired, none  |
-/// |           | of the queue. Also during a lock delay, then mostly at        |                 |
-/// |           | position 0                                                    |                 |
+/// |           | of the queue. Also during a lock delay: then the contenders   |                 |
+/// |           | ahead, if any, do not conflict                                |                 |
 /// | acquired  | It holds                                                      | any row below   |
 /// | suspended | Disconnected while it holds; HoldState::suspended             | resumed, an end |
 /// | resumed   | Connected again while the lease is valid                      | as for acquired |
 /// | release_  | request_release() asks it to release. Reported again for the  | as for acquired |
 /// | requested | next request                                                  |                 |
 /// | expiring  | The maximum hold time ends soon. Reported again after         | as for acquired |
-/// |           | renew(). Omitted if the process was paused until that end     |                 |
+/// |           | renew(). Omitted if the process was paused until `expired`    |                 |
 /// | expired   | The maximum hold time has ended, and the hold is lost         | none            |
 /// | released  | The last count was released                                   | none            |
 /// | lost      | The lease expired, the session or the znode was lost, or the  | none            |
 /// |           | release was forced                                            |                 |
 ///
 /// Only the first grant of an owner and its last release cause an event; re-entry causes none. Each
-/// `acquired` is followed by exactly one end. If a contender leaves the queue without a grant,
-/// there is no event: the waiting call reports it.
+/// `acquired` is followed by exactly one end, unless the object is destroyed before. If a contender
+/// leaves the queue without a grant, there is no event: the waiting call reports it.
 /// Source: the states of org.apache.curator.framework.state.ConnectionState and the rules for
 /// recipes at each state, applied to one hold.
 ///

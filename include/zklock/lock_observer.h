@@ -37,10 +37,10 @@ struct LockState {
 /// Watches a lock without contending for it: whether it is free, its holders, and how many
 /// contenders wait. The lock may be of any class. If the path does not exist, the lock is free.
 ///
-/// A reported state may be out of date when it is read. Do not conclude from it that a client holds
-/// or may write. States never go back: each call of a listener reports a state that is no older
-/// than the one before. This holds also after a disconnect and on a new session. While the client
-/// is disconnected, no state is reported. Changes of that time are reported when it is connected
+/// A reported state may be out of date when it is read. So it does not prove that a client holds
+/// the lock. States never go back: each call of a listener reports a state that is no older than
+/// the one before. This holds also after a disconnect and on a new session. While the client is
+/// disconnected, no state is reported. Changes of that time are reported when it is connected
 /// again.
 ///
 /// Cost: while there is a listener, every change of the queue costs one getChildren and one getData

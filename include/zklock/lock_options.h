@@ -119,12 +119,14 @@ struct ExclusiveOptions {
   /// LockObserver and participants() report no holder meanwhile.
   ///
   /// The client of the first contender in the queue measures the delay, from the moment when it
-  /// sees that the holder's znode is deleted. So the delay is never shorter than this value. If no
-  /// contender waited at the loss, the delay begins when the next contender arrives. If the first
-  /// contender leaves and the next is of another client, the delay begins again. Within one client
-  /// it continues, also between calls that end before the delay is over. If every attempt is made
-  /// by a new client that does not wait, no attempt is ever granted. If readers of several clients
-  /// are first together, each client measures its own delay.
+  /// sees that the holder's znode is deleted. So the delay is never shorter than this value. It can
+  /// be longer:
+  /// - If no contender waits at the loss, the delay begins when the next contender arrives.
+  /// - If the first contender leaves and the next is of another client, the delay begins again.
+  ///   Within one client it continues, also from one call to the next.
+  /// - If each call is a single attempt of a new Client, every call begins the delay again. None is
+  ///   granted.
+  /// - If readers of several clients are first together, each client measures its own delay.
   ///
   /// Only exclusive holds leave a delay: those of mutexes, of writers, and of each path of a
   /// MultiMutex. A MultiMutex acquires its paths one after the other, so the delays of several lost
@@ -134,10 +136,10 @@ struct ExclusiveOptions {
   /// call created it applies.
   ///
   /// Cost: one more round trip before the grant. It creates a persistent marker znode "delay-..."
-  /// beside the holder's znode; the release deletes both in one transaction. The contender that
-  /// enqueues next after a grant lists the queue. After a loss the marker stays until the next
-  /// contender has waited for the delay. Until then the path is not deleted. A delay of 0, the
-  /// default, costs nothing.
+  /// beside the holder's znode; the release deletes both in one transaction. The first contender
+  /// that enqueues after a grant sends one getChildren request more. After a loss the marker stays
+  /// until the next contender has waited for the delay. Until then the path is not deleted. A delay
+  /// of 0, the default, costs nothing.
   ///
   /// The range is 0 to 24 hours; outside it the constructor of the object throws
   /// Error(invalid_option).
@@ -159,37 +161,36 @@ struct CohortOptions {
   std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
   std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
 
-  /// The most local hand-offs: grants in a row that a client makes on one znode while an outside
-  /// contender waits. With a value above 1, the contenders of one client on a path share a znode. A
-  /// release then grants the lock to the next of them at once, first come, first served, and
-  /// without a request. With the default, 1, every contender has its own znode, and all contenders
-  /// are granted strictly in the order of arrival.
+  /// The most grants in a row that a client makes on one znode while an outside contender waits.
+  /// With a value above 1, the contenders of one client on a path share a znode. A release then
+  /// grants the lock to the next of them at once, first come, first served, and without a request:
+  /// a local hand-off. With the default, 1, every contender that waits has its own znode, and all
+  /// contenders are granted in the order of arrival. See keep_idle_for for an exception.
   ///
   /// An outside contender is one that does not share the znode. Contenders of one client share it
   /// if their objects agree on max_local_handoffs, keep_idle_for, lock_delay and on_node_lost. A
   /// single attempt fails at once, without a request, if a contender that it would share with holds
   /// or waits.
   ///
-  /// The hand-offs are counted from the moment when the server that the client is connected to
-  /// knows of the outside contender. When no hand-off is left and an outside contender may wait,
-  /// the znode is released. The contenders left on it enqueue again, behind all contenders that
-  /// wait by then. While no outside contender waits, there is no limit.
+  /// While no outside contender waits, there is no limit. Grants are counted from the moment when
+  /// the client's server has received the znode of the outside contender. After the last permitted
+  /// grant the client releases the shared znode. Its other contenders enqueue again with a new
+  /// znode, behind all contenders that wait by then.
   ///
-  /// The client requests the number of children once in about three quarters of the hand-offs. If
-  /// the reply is missing after the last hand-off, no contender holds the lock until it arrives.
-  /// But if other contenders were ahead of the znode before its first grant, the znode is released
-  /// instead. So choose a value several times as large as the number of grants in a round trip.
+  /// To detect outside contenders, the client requests the number of children after three quarters
+  /// of the permitted grants. If the reply has not arrived after the last permitted grant, no
+  /// contender holds the lock until it arrives. Exception: if other contenders were ahead of the
+  /// znode before its first grant, the client releases the znode at once. So choose a value several
+  /// times as large as the number of grants in a round trip.
   ///
-  /// All guarantees hold. Each grant has its own token, higher than all before; see
-  /// FencingToken::grant_index. Each hold has its own maximum hold time. The sharing of a znode
-  /// ends when a hold on it is lost, also by its maximum hold time. It also ends when a thread ends
-  /// without unlock(), and after request_release(): the hold that receives the request is the last
-  /// one on the znode. The other contenders then enqueue again, with a new znode, within their
-  /// deadlines.
-  ///
-  /// A release can come before the reply to a GuardedTransaction of its hold, or after one with an
-  /// unknown outcome. Such a release also releases the znode. So the transaction is executed before
-  /// the next grant, or never.
+  /// Each grant has its own token, higher than all before; see FencingToken::grant_index. Each hold
+  /// has its own maximum hold time. After these events no further contender is granted on the
+  /// znode, and the others enqueue again with a new znode, within their deadlines:
+  /// - A hold on the znode is lost, also by its maximum hold time.
+  /// - A thread ends without unlock().
+  /// - The holder receives a request_release().
+  /// - A hold is released before the reply to its GuardedTransaction, or after one with an unknown
+  ///   outcome. So the transaction is executed before the next grant, or never.
   ///
   /// participants() and LockObserver show a shared znode once, with the owner for whom it was
   /// created. LockEvent::position and queue_position() also count the contenders of this client
@@ -201,22 +202,24 @@ struct CohortOptions {
   int max_local_handoffs = 1;
 
   /// How long the znode is retained after a release for which no contender of this client waited.
-  /// Until then the client grants the lock again at once, without a request, to contenders that
-  /// share the znode. The znode is released at once when the server reports an outside contender
-  /// (see max_local_handoffs). It is also released when the last object on the path is destroyed,
-  /// after request_release(), and when this time has passed. The client checks the time every
-  /// twentieth of the session timeout, so that release can be this much later. A retained lock is
-  /// lost as a hold is: when the session ends, the lease expires, or the znode is deleted.
+  /// Until then the client grants the lock again at once, without a request, to contenders that may
+  /// share the znode (see max_local_handoffs). That also holds if max_local_handoffs is 1. The
+  /// znode is released at once when the server reports an outside contender (see
+  /// max_local_handoffs). It is also released when the last object on the path is destroyed, after
+  /// request_release(), and when this time has passed. The client checks the time every twentieth
+  /// of the session timeout, so that release can be this much later. A retained lock is lost as a
+  /// hold is: when the session ends, the lease expires, or the znode is deleted.
   ///
   /// A retained lock is held, as other clients see it: participants() shows its owner. The server
   /// cannot report an outside contender while the connection is broken. Until it reports one, this
   /// client can grant the lock any number of times, at most until the lease expires. A hold that is
   /// granted while disconnected is `suspended` from the start.
   ///
-  /// Cost: the first release that retains a znode lists the queue and sets a watch. A contender
-  /// that arrives before the reply waits for it, unless local hand-offs are left. An outside
-  /// contender waits for one watch event and one list more than after a release. The client sends
-  /// heartbeats while it retains the znode.
+  /// Cost: the first release that retains a znode sends one getChildren request with a watch. A
+  /// contender of this client that arrives before the reply waits for it, unless max_local_handoffs
+  /// permits another grant. An outside contender is granted later than after a release, by the time
+  /// of one watch event and one getChildren request. The client sends heartbeats while it retains
+  /// the znode.
   ///
   /// With the default, 0, no znode is retained. The constructor of the object throws
   /// Error(invalid_option) for a negative time.

@@ -32,8 +32,8 @@ using MultiHold = CompositeHold;
 /// thread, for the others the client's thread that continued the call.
 ///
 /// The listener in `options` gets the events of each path, in order (see LockEvent::path and
-/// LockEvent::part_index). The maximum hold time counts from the grant of the whole. It applies to
-/// the paths that the owner did not hold before.
+/// LockEvent::part_index). The maximum hold time counts from the grant of the whole. It does not
+/// change that of a path that the owner held before.
 ///
 /// Each path can be shared with ReentrantMutexes, and with all other locks that can share a path
 /// with those.

@@ -24,16 +24,16 @@
 namespace zklock {
 
 /// A fair, fenced mutex over all processes. It is not reentrant, and belongs to no thread: any
-/// thread may release it. A thread that locks it a second time waits as any other contender does.
-/// It waits for ever if it is the thread that has to unlock. The class is for work that one thread
-/// begins and another thread ends.
+/// thread may release it. A thread that locks it a second time waits as any other contender does:
+/// for ever, if no other thread unlocks. The class is for work that one thread begins and another
+/// thread ends.
 ///
 /// The class meets AcquiringLock, TimedLock and QueuedLock, which state the contracts of its
 /// members; see lock_concepts.h. These differ:
 /// - The owner in AcquireOptions does not nest. It is only written into the znode, for people to
 ///   read.
 /// - No call throws lock_lost or would_deadlock.
-/// - Any thread may unlock().
+/// - Any thread may unlock(). The exit of a thread releases nothing.
 /// - The destructor releases everything that lock() acquired through this object.
 ///
 /// It excludes ReentrantMutex, and all locks that can share a path with that class, in one fair
@@ -64,10 +64,10 @@ class ZKLOCK_EXPORT Mutex {
   }
   [[nodiscard]] bool lock(std::stop_token stop);
 
-  /// Releases one grant of lock() or a variant of it through this object: that of the calling
-  /// thread, or else the oldest. There is more than one grant only after a loss. The lost one
-  /// remains until it is unlocked, and another one may have been granted since. Does not block; any
-  /// thread may call it. After a loss it reports no error.
+  /// Releases one grant that lock() or a variant of it made through this object. Prefers a grant of
+  /// the calling thread; if there is none, releases the oldest. Several grants exist only after a
+  /// loss: a lost grant counts until it is unlocked. Does not block; any thread may call it. After
+  /// a loss it reports no error.
   /// Throws: Error(not_owner) if there is no grant; nothing is changed. Error(forked).
   void unlock();
 

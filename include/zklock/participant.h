@@ -16,7 +16,7 @@ namespace zklock {
 /// | exclusive | holds alone: a mutex, a writer                                              |
 /// | shared    | holds together with other shared holders: a reader                          |
 /// | permits   | holds some permits of a semaphore                                           |
-/// | weighted  | holds alone; still waits at the gate of a PriorityMutex                     |
+/// | weighted  | waits at the gate of a PriorityMutex, to hold alone later                   |
 enum class Access { exclusive, shared, permits, weighted };
 
 /// One contender of a lock, as described by its znode. The texts were written by the contender's
@@ -35,8 +35,8 @@ struct Participant {
   /// ExclusiveOptions::lock_delay.
   bool holds = false;
   bool mine = false;  ///< created by the client that reads it
-  /// Token of the first grant under its znode, made or still to come. Empty for a contender at the
-  /// gate of a PriorityMutex: it gets another znode when it passes the gate.
+  /// The token that the contender got, or will get, with the first grant on its znode. Empty for a
+  /// contender at the gate of a PriorityMutex: it gets another znode when it passes the gate.
   FencingToken token;
   std::int64_t session_id = 0;  ///< ZooKeeper session that owns the znode
   /// Creation time of the znode, by the wall clock of the ensemble's leader. After a downgrade,

@@ -35,12 +35,12 @@ struct PriorityOptions {
   /// Weight of lock(), try_lock() and the other functions without a weight argument: 1 (lightest)
   /// to 10. Functions with a weight argument use that instead, if it is set.
   int weight = 5;
-  /// How far weight reaches, in lock nodes. One lock node is one child created under the lock's
+  /// Bounds how far a heavier contender overtakes, in lock nodes: children created under the lock's
   /// path. A contender that is n units heavier overtakes those that arrived fewer than n * ageing
-  /// lock nodes earlier. At exactly n * ageing lock nodes, the earlier contender is served first.
-  /// So overtaking is bounded. A contender uses two lock nodes until it holds, three with a lock
-  /// delay. Range: 1 to 1,000,000. nullopt: strictly by weight; light contenders may starve. All
-  /// contenders on the path must use the same value.
+  /// lock nodes earlier. It does not overtake those that arrived exactly n * ageing or more lock
+  /// nodes earlier. A contender uses two lock nodes until it holds, three with a lock delay. Range:
+  /// 1 to 1,000,000. nullopt: strictly by weight; light contenders may starve. All contenders on
+  /// the path must use the same value.
   std::optional<int> ageing = 100;
 
   /// See LockOptions.
@@ -68,15 +68,15 @@ struct PriorityOptions {
 /// all contenders at the gate.
 ///
 /// Tokens rise in the order of grants, although that is not the order of arrival. The token is that
-/// of the znode created when the contender passes the gate. If two contenders pass together, the
-/// one with the earlier znode is granted first.
+/// of the znode created when the contender passes the gate.
 ///
-/// A contender that has passed the gate is not overtaken by later ones. If two contenders saw the
-/// mutex free at the same moment, the second one is granted next. Only if its session ends, it
-/// waits at the gate again.
+/// A contender that has passed the gate is not overtaken by later ones. If two contenders see the
+/// mutex free at one moment, both pass. The one that passed first is granted first, the second one
+/// next. A contender waits at the gate again only if its session ends or its znode is deleted.
 ///
 /// A free lock costs four round trips; re-entry sends nothing. A waiter watches one znode. A
-/// hand-off wakes the first contender at the gate, and the contenders that it has overtaken.
+/// hand-off wakes the first contender at the gate, and those that were first there before it
+/// overtook them.
 /// Sources: the weights of WLock; "ZooKeeper Recipes: Priority Queues".
 ///
 /// The class meets AcquiringLock, ReentrantLock and QueuedLock, which state the contracts of its

@@ -32,9 +32,10 @@ using QuorumHold = CompositeHold;
 /// Thread-safety: a value.
 struct QuorumOptions {
   /// How long a call waits for an ensemble that is out of reach before it skips that ensemble. An
-  /// ensemble is out of reach if its client is not connected, or its quorum does not answer. Close
-  /// to the deadline of the call the time is shorter, so that each ensemble gets its share. If the
-  /// ensemble is reachable and its lock is held, the call waits until its deadline.
+  /// ensemble is out of reach if its client is not connected, or its quorum does not answer. If the
+  /// deadline of the call is near, the time is shorter: the ensembles that are still to be tried
+  /// share the remaining time equally. If the ensemble is reachable and its lock is held, the call
+  /// waits until its deadline. The value must be positive.
   std::chrono::milliseconds ensemble_timeout{2'000};
 
   /// See LockOptions.
@@ -66,16 +67,15 @@ struct QuorumOptions {
 ///
 /// A call acquires the ensembles in the order of the clients. All processes must use one order. An
 /// ensemble that is out of reach is skipped after `ensemble_timeout`. Later calls skip it at once,
-/// until its quorum answers a probe or its client reconnects. If no majority would remain without
-/// it, a call waits for it again, for `ensemble_timeout`.
+/// until its quorum answers a probe or its client reconnects. If no majority is possible without
+/// that ensemble, a call does not skip it at once, but waits for `ensemble_timeout` again.
 ///
 /// Any two majorities share an ensemble, and that ensemble grants only one of them.
 ///
 /// Contenders do not wait for each other in a circle, even if they have skipped different
 /// ensembles. A contender waits only for an ensemble that is later in the order than all that it
-/// holds. Before it goes back to an earlier one, it releases everything. In a chain of contenders,
-/// in which each waits for an ensemble that the next one holds, the awaited ensembles are later and
-/// later. So the chain ends.
+/// holds. Before it returns to an earlier one, it releases everything. So if A waits for an
+/// ensemble that B holds, B can wait only for a later ensemble, and never for A.
 ///
 /// When a call holds a majority, it makes one attempt at each remaining ensemble, without waiting
 /// behind other contenders. The free ones are added to the hold. With a bare majority, the hold
@@ -86,12 +86,13 @@ struct QuorumOptions {
 /// Source: the Redlock algorithm (redis.io, "Distributed Locks with Redis"). Unlike Redlock, this
 /// class does not rely on wall clocks, and each ensemble has a fair queue.
 ///
-/// If too many ensembles fail, an acquiring call throws an Error of AcquiringLock. The code is
-/// that of the first failure, and the text names each ensemble. If too many are only out of reach,
-/// the error is not_connected. A call with a deadline throws it when the deadline has passed. Until
-/// then it releases its parts and tries all ensembles again. A call without a deadline throws it
-/// when each of them has been out of reach for `ensemble_timeout`. try_lock() throws it after one
-/// attempt. That attempt waits at most `ensemble_timeout` for each ensemble.
+/// If too many ensembles fail, an acquiring call throws an Error of AcquiringLock. The code is that
+/// of the first failure, and the text names each ensemble. If a majority is missing only because
+/// ensembles are out of reach, the code is not_connected. A call with a deadline throws it when the
+/// deadline has passed. Until then it releases its parts and tries all ensembles again. A call
+/// without a deadline throws it when each of them has been out of reach for `ensemble_timeout`.
+/// try_lock() throws it after one attempt. That attempt waits at most `ensemble_timeout` for each
+/// ensemble.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class ZKLOCK_EXPORT QuorumMutex : public CompositeMutex {

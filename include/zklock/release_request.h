@@ -19,8 +19,9 @@ struct ReleaseRequestOptions {
   /// The contender to ask, by the name of its znode (Participant::node). By default the first
   /// contender that holds or, if none holds, the first in the queue.
   std::optional<std::string> node = std::nullopt;
-  /// When the call stops waiting for the deletion of that znode, even if no server answers. If the
-  /// deadline has already passed, the call sends the request and does not wait for the release.
+  /// The time at which the call stops waiting for the deletion of that znode, even if no server
+  /// answers. If the deadline has already passed, the call sends the request and does not wait for
+  /// the release.
   Deadline deadline = Deadline::never();
 };
 
@@ -40,7 +41,8 @@ struct ReleaseRequestOptions {
 /// quota_exceeded | read_only | too_many_nodes | not_connected | closed | forked | server_error).
 /// An error withdraws the request, too. The code not_connected means that no server answered for
 /// ClientOptions::connection_timeout, and the deadline had not passed before that. The code no_auth
-/// means that the ACL of the lock's path does not permit this client to create children.
+/// means that the ACL of the lock's path does not permit this client to create children. The code
+/// invalid_option means that `node` cannot be the name of a contender's znode.
 ///
 /// A holder receives LockEvent::release_requested, and its Hold::release_request_token() is
 /// stopped. For a leader, Leadership::release_request_token() is stopped. The program decides
@@ -49,8 +51,9 @@ struct ReleaseRequestOptions {
 /// and one of them forces, it is forced. A contender that does not hold yet receives the request
 /// when it holds.
 ///
-/// A holder watches for the request from the first tick of its client after the grant. There are 20
-/// ticks in a session timeout. Holds that end before their first tick cost no request for this.
+/// The client of a holder looks for requests at its first tick after the grant, and watches for
+/// them from then on. A tick is a twentieth of the session timeout. A hold that ends before its
+/// first tick sends nothing for this.
 ///
 /// A holder that has crashed cannot release. Its znode is deleted when its session expires, which
 /// also ends the wait. A holder that has released counts as the holder until its znode is deleted.
@@ -63,8 +66,7 @@ struct ReleaseRequestOptions {
 /// is named, the wait ends when it passes the gate.
 ///
 /// MultiMutex and QuorumMutex: only one part is asked, on this path and this client's ensemble.
-/// Only that part's hold is notified. If too few parts remain, the whole is lost as after any other
-/// loss.
+/// Only that part's hold is notified. If too few parts remain, the CompositeHold is lost.
 ///
 /// Source: org.apache.curator.framework.recipes.locks.Revoker.
 ///

@@ -31,8 +31,8 @@ class LockHandle;
 /// releases the permits, on any thread.
 using Permit = Hold;
 
-/// A shared permit count: the servers store it, and it can be changed while the semaphore is in
-/// use.
+/// Selects a shared permit count for a Semaphore. The ensemble stores the count, and it can be
+/// changed while the semaphore is in use.
 ///
 /// Thread-safety: a value.
 struct SharedCount {
@@ -46,7 +46,8 @@ struct SharedCount {
 /// A contender that requests several permits is granted all of them at once, or none. So two
 /// contenders that each request 3 of 4 permits never block each other. Contenders are granted first
 /// come, first served: a small request does not overtake a large one. A semaphore belongs to no
-/// thread, and calls do not nest.
+/// thread, and calls do not nest. Mutexes and SharedMutexes on the path share its queue; none of
+/// them is held together with a permit.
 ///
 /// The permit count is either fixed or shared. All contenders on a path must use the same kind. A
 /// contender that uses the other kind gets Error(settings_mismatch).
@@ -60,9 +61,8 @@ struct SharedCount {
 ///
 /// If the count is raised, waiting contenders are granted, as many as fit. If the count is lowered,
 /// no holder loses a permit. A released permit is granted again only when fewer permits are held
-/// than the count. A contender that is being granted when the count is lowered can still be
-/// granted. So can a contender that fitted the previous count. After each change every waiting
-/// contender lists the queue once.
+/// than the count. A contender that fits the previous count can still be granted until its client
+/// has received the change. After each change every waiting contender lists the queue once.
 ///
 /// If the znode is deleted, held permits stay valid. Then the waiting contenders, or the next new
 /// one, store their initial count again. If the data are not a count, waiting and new contenders
@@ -70,9 +70,9 @@ struct SharedCount {
 /// ACL does not permit the client to read or to create the znode, its contenders get
 /// Error(no_auth).
 ///
-/// Permits can have a maximum hold time, by LockOptions::max_hold or AcquireOptions::max_hold.
-/// When it ends, the permits are lost, and the next contender can be granted them. The listener
-/// gets LockEvent `expiring` before the end, and `expired` at the end. Hold::state() then returns
+/// Permits can have a maximum hold time, by LockOptions::max_hold or AcquireOptions::max_hold. When
+/// it ends, the permits are lost, and can be granted to the next contender. The listener gets
+/// LockEvent `expiring` before the end, and `expired` at the end. Hold::state() then returns
 /// `lost`. The release of an expired Permit does nothing; it does not affect a later holder.
 ///
 /// The class meets AcquiringLock and QueuedLock, which state the contracts of its members; see

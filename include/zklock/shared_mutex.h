@@ -48,13 +48,13 @@ class LockHandle;
 /// The downgrade takes one request in the background, which gives the owner another znode; see
 /// Hold::node(). Client::flush() waits for it. If the servers refuse it, for example because of a
 /// quota, the refusal is logged. Other contenders then wait as if the owner still held the write
-/// lock. They also do so if the owner acquired the write lock through a ReentrantMutex on the path.
-/// To release both locks, release the read lock first: then there is no downgrade.
+/// lock. There is no downgrade either if the owner acquired the write lock through a ReentrantMutex
+/// on the path. To release both locks, release the read lock first: then there is no downgrade.
 ///
 /// A writer watches the contender directly ahead of it. A reader watches the nearest writer ahead
-/// of it, so queued writers wake a reader at most once. Tokens rise from one writer to the next
-/// writer, and from a writer to the readers behind it. Readers that hold together have different
-/// tokens.
+/// of it. So it is not woken by each of several queued writers. Tokens rise from one writer to the
+/// next writer, and from a writer to the readers behind it. Readers that hold together have
+/// different tokens.
 ///
 /// A path can be shared with Curator's InterProcessReadWriteLock. ReentrantMutex and Mutex on the
 /// path count as writers.
@@ -63,9 +63,9 @@ class LockHandle;
 /// Source: "ZooKeeper Recipes: Shared Locks".
 ///
 /// The class meets AcquiringLock, ReentrantLock and QueuedLock, which state the contracts of its
-/// members; see lock_concepts.h. Each contract holds for the functions with `_shared`, too: they
-/// acquire and release the lock to read. std::shared_lock and boost::shared_lock work. Objects
-/// cannot be moved; see ReentrantMutex for containers.
+/// members; see lock_concepts.h. The functions with `_shared` acquire and release the lock to read,
+/// and have these contracts, too. std::shared_lock and boost::shared_lock work. Objects cannot be
+/// moved; see ReentrantMutex for containers.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class ZKLOCK_EXPORT SharedMutex {

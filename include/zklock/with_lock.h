@@ -44,10 +44,11 @@ struct [[nodiscard]] LockResult {
 };
 
 /// A lock for one block: `const Hold hold = hold_lock(client, "/locks/report", {.deadline = 5s});`.
-/// Makes a ReentrantMutex on `path` and acquires it. Returns, blocks and throws as an acquire() of
-/// AcquiringLock does; also throws what the constructor of ReentrantMutex throws. Also throws
-/// Error(invalid_option) if CohortOptions::listener is set, because the mutex, and with it the
-/// listener, would end at once. For a listener, make a ReentrantMutex that outlives the hold.
+/// Acquires a temporary ReentrantMutex on `path` with the options `mutex`. Returns and blocks as
+/// acquire() of AcquiringLock does.
+/// Throws: what that acquire() and the constructor of ReentrantMutex throw. Error(invalid_option)
+/// if `mutex.listener` is set: it would be removed with the temporary mutex. For a listener, make a
+/// ReentrantMutex that outlives the hold.
 inline Hold hold_lock(Client& client, std::string path, AcquireOptions options = {},
                       const CohortOptions& mutex = {}) {
   if (mutex.listener) {
@@ -62,8 +63,7 @@ inline Hold hold_lock(Client& client, std::string path, AcquireOptions options =
 ///
 /// Blocks until the lock is granted, at most until options.deadline, and while the function runs.
 /// The function is not interrupted when the lock is lost. It can watch hold.loss_token().
-/// Throws: what hold_lock() throws; what the function throws, after the lock was
-/// released.
+/// Throws: what hold_lock() throws; what the function throws, after the lock was released.
 /// Source: Kazoo's Lock in a `with` block, which does not report whether the lock was lost.
 template <class Function>
 requires std::invocable<Function, const Hold&> || std::invocable<Function>
