@@ -16,7 +16,7 @@ struct AcquireEffect {
     /// Create a contender's znode with the attempt `text` in its data. AcquireFsm::attempt()
     /// returns `text` until the reply. If counts_children() is true, then count the children; if
     /// the permit count is shared, carry out `list` instead. The driver may delay this effect. If
-    /// the contender is withdrawn meanwhile, it calls on_create_withdrawn().
+    /// `abandon` comes meanwhile, the driver calls on_create_withdrawn() and sends nothing.
     create,
     /// In one transaction: delete the own znode and create one with the attempt `text` in its data.
     move,
@@ -42,7 +42,7 @@ struct AcquireEffect {
     /// A later `create` cancels this effect.
     delay,
     pause,    ///< call on_resume() a little later
-    abandon,  ///< requests not yet sent may be dropped
+    abandon,  ///< drop the requests not yet sent, if possible
     /// Delete the znode of the attempt `text` if it appears later. The search for it found none,
     /// and the contender never claims it.
     not_created,

@@ -86,8 +86,8 @@ class InvariantCheck;
 /// The call tries all parts, by single attempts once enough are held. Parts held beyond the needed
 /// number can be lost without harm.
 ///
-/// Thread-safety: none. The driver calls it from one thread at a time. It carries out the effects
-/// in order, and before the next input.
+/// Thread-safety: none. The driver calls it from one thread at a time, and carries out the effects
+/// in order, before the next input.
 class CompositeFsm {
  public:
   struct Rule {

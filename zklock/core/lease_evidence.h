@@ -42,9 +42,9 @@ namespace zklock::core {
 /// A paused server answers no questions. Operations sent meanwhile may be executed right after the
 /// pause, before the following question. A round trip longer than J reveals the pause. For that
 /// operation, and for those sent up to J after its answer, an earlier time replaces t. It is the
-/// sending time of the last quorum operation answered at or before t - J. If the pause began after
-/// that operation was executed, the formula holds for it. Otherwise a question was answered after
-/// the pause.
+/// sending time of the last quorum operation answered at or before t - J. If it was executed before
+/// the pause, the questions were regular until then. If it was executed after the pause, the
+/// following question was answered before t.
 ///
 /// tests/model/smt/lease.smt2 proves this for all histories. Pings of the C client are not counted:
 /// the client does not learn when they were sent and answered.

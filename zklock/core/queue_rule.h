@@ -23,8 +23,9 @@ namespace zklock::core {
 /// | exclusive  | 1                   | 1         | 1             | 0                        |
 /// | shared     | 1                   | 0         | 1             | 0                        |
 /// | permits(n) | infinite            | infinite  | k (1)         | total of the permits - n |
+/// | weighted   | 1                   | 1         | 1             | 0                        |
 ///
-/// (1) Infinite if it names another total.
+/// (1) Infinite if its name has another total.
 ///
 /// So all classes that meet at one path exclude each other. All contenders that are ahead count,
 /// whether they wait or hold. So a request for many permits is not overtaken by requests for few.
@@ -33,7 +34,7 @@ namespace zklock::core {
 /// the gate: its znode is a child of the lock path, with a name of its own kind. The contender that
 /// is first at the gate gets the permission, but only while the queue is empty. So ahead of a
 /// weighted contender are all contenders in the queue, and the weighted contenders that precede it
-/// (see precedes()). Contenders in the queue ignore the weighted ones.
+/// (see precedes()). Each has a load of 1. Contenders in the queue ignore the weighted ones.
 ///
 /// The first contender that requests permits sets their total. A later contender with another total
 /// is refused (mismatch). Contenders behind that one compare their total with the first only, so
@@ -45,8 +46,8 @@ struct QueueRule {
   std::int32_t wanted = 1;     ///< permits that it requests
   std::int32_t all = 1;        ///< total of the permits, as known now
   std::int32_t of = 0;         ///< total in the znode's name; 0: shares_count()
-  std::int32_t weight = 0;
-  std::int32_t ageing = 0;  ///< agreed by all contenders; 0: none
+  std::int32_t weight = 0;     ///< see precedes()
+  std::int32_t ageing = 0;     ///< agreed by all contenders; 0: none
 
   static QueueRule mutex() noexcept { return {}; }
   static QueueRule writer() noexcept { return {.is_write_lock = true}; }
@@ -122,8 +123,9 @@ class Holders {
   bool mismatched_ = false;
 };
 
-/// Returns the contenders among `children`, in the order in which they would be served now. First
-/// those that queue in the order of arrival, then those at a gate in the order of precedes().
+/// Returns the contenders among `children`, in the order in which they would be served now. The
+/// contenders in the queue come first, in the order of arrival. Those at the gate follow, in the
+/// order of precedes().
 std::vector<ZnodeName> contenders(std::span<const std::string> children);
 
 /// Returns those contenders that may hold. `queue`: all contenders, as contenders() orders them.
