@@ -26,7 +26,7 @@ struct CohortPolicy {
 /// | asks(): a count is requested         | unchanged               | not before its reply     |
 /// | answered(alone)                      | the grants since asks() | possible                 |
 /// | answered(others), others_found()     | unchanged               | none: other clients wait |
-/// | nobody_known(): a grant while the    | 0                       | unchanged                |
+/// | nobody_known(): before a grant, the  | 0                       | unchanged                |
 /// | watch for other contenders is armed  |                         |                          |
 ///
 /// Without nobody_known(), at most `batch` grants are made in a row while another client waits.
