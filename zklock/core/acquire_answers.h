@@ -13,13 +13,14 @@
 // The replies to the requests of the acquire machine, reduced to the fields that it reads.
 namespace zklock::core {
 
+/// `name` and `token`: the name and the czxid of the created znode.
 struct CreatedAnswer {
   Status status;
   SessionId session;
   std::string_view name;
   FencingToken token;
   std::string_view detail;
-  bool first = false;  ///< its sequence number proves it first
+  bool first = false;  ///< shown first by its number; see SequenceHint
 };
 /// `last_child`: the zxid of the last create or delete of a child (pzxid).
 struct CountedAnswer {
@@ -42,7 +43,7 @@ struct PermitsAnswer {
   std::string_view detail = {};
 };
 /// `parent`: the czxid of the lock path. If it is newer than the own znode, the path was recreated.
-/// Then the own znode is deleted, even if a child has its name.
+/// Then the own znode no longer exists. A child of its name is another contender's.
 struct ListedAnswer {
   Status status;
   FencingToken parent;

@@ -13,35 +13,38 @@ namespace zklock::core {
 /// and `sibling` are; otherwise they are empty.
 struct AcquireEffect {
   enum class Kind {
-    /// Create a contender's znode with the attempt `text` in its data. Then, if counts_children(),
-    /// count the children; with a shared permit count, do what `list` says instead. attempt()
-    /// returns `text` until the reply. The driver may delay this effect; then it may call
-    /// on_create_withdrawn().
+    /// Create a contender's znode with the attempt `text` in its data. AcquireFsm::attempt()
+    /// returns `text` until the reply. If counts_children() is true, then count the children; if
+    /// the permit count is shared, carry out `list` instead. The driver may delay this effect. If
+    /// `abandon` comes meanwhile, the driver calls on_create_withdrawn() and sends nothing.
     create,
     /// In one transaction: delete the own znode and create one with the attempt `text` in its data.
     move,
     create_parents,
-    check_parent,   ///< a quorum operation on the lock path
-    list,           ///< with a shared count, then get count_node
-    seed_count,     ///< create the child count_node with data `text`
-    inspect,        ///< get the child `text`
-    watch,          ///< get and watch the child `text`
-    unwatch,        ///< remove all watches set by `watch`
-    check_own,      ///< quorum operation; verifies the own znode's czxid
-    remove_parent,  ///< delete empty path, or recreate it with `text`
-    skip,           ///< create and delete `text`, in one transaction
+    check_parent,  ///< quorum check of the lock path
+    list,          ///< with a shared count, then get count_node
+    seed_count,    ///< create the child count_node with data `text`
+    inspect,       ///< get the child `text`
+    watch,         ///< get and watch the child `text`
+    unwatch,       ///< remove all watches set by `watch`
+    check_own,     ///< quorum check of the own znode and czxid
+    /// Delete the lock path, which must be empty. If `text` is not empty, it is count_node: delete
+    /// and recreate that child and the path, in one transaction.
+    remove_parent,
+    skip,  ///< create and delete `text`, in one transaction
     /// Delete the children `text` and `sibling` (if not empty) in the background, until that is
     /// confirmed.
     remove_node,
     mark,   ///< create child `text` if the own znode exists
     clear,  ///< delete child `text` if the own znode exists
-    /// Call on_delay_over() when every marker of orphans() has been known for its length, unless a
-    /// create comes first. For a single attempt, call on_delay_lasts() if that is not yet so.
+    /// Call on_delay_over() when this client has known each marker of orphans() for the length that
+    /// the marker names. If that time is still to come, call on_delay_lasts() for a single attempt.
+    /// A later `create` cancels this effect.
     delay,
     pause,    ///< call on_resume() a little later
-    abandon,  ///< requests not yet sent may be dropped
-    /// The search for the znode of the attempt `text` found none. The contender never claims that
-    /// znode, even if the create is executed later.
+    abandon,  ///< drop the requests not yet sent, if possible
+    /// Delete the znode of the attempt `text` if it appears later. The search for it found none,
+    /// and the contender never claims it.
     not_created,
     grant,  ///< it holds: own_name(), token(), session()
     fail,   ///< no grant: `error`, cause `text`; emitted once

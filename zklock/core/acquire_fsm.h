@@ -35,15 +35,17 @@ class AcquireFsm {
  public:
   struct Policy {
     QueueRule rule = QueueRule::mutex();
-    /// Rule of the gate at which it waits for permission to queue; empty: it queues at once.
+    /// The gate's rule, if the contender waits at a gate before it queues; see QueueRule. Empty: it
+    /// queues at once.
     Lazy<QueueRule> gate = {};
     /// false: a single attempt. It ends without an error if it is not first.
     bool wait = true;
     bool queue_again = true;  ///< after losing its znode; false: an error
-    /// It lists the children to learn its position, and never predicts its predecessor.
+    /// true: it lists the children to learn its position. false: a mutex predicts that the
+    /// preceding sequence number is its predecessor's, and lists only if that is wrong.
     bool lists = false;
-    /// It counts the children to learn whether it is alone. false: it goes by its sequence number
-    /// if it may predict its predecessor.
+    /// true: after its create it counts the children, to learn whether it is alone. false: it sends
+    /// no count if it may predict its predecessor.
     bool counts = true;
     /// How long the lock stays blocked after its loss; exclusive access only. 0: not at all.
     std::chrono::milliseconds lock_delay = {};
@@ -63,7 +65,8 @@ class AcquireFsm {
   bool has_node() const noexcept { return session_.value != 0 && stage_ != Stage::moving; }
   /// The orphaned delay markers that block its grant; while delaying and clearing.
   const std::vector<DelayMarker>& orphans() const noexcept { return rare_->orphans; }
-  /// Returns whether its delay marker was requested and not yet taken by take_delay_marker().
+  /// Returns whether its delay marker would remain after a loss: the marker was requested, and
+  /// take_delay_marker() has not been called since.
   bool leaves_delay() const noexcept { return !rare_->delay_marker.empty(); }
   /// Number of contenders ahead of it in the last list; while arming, waiting and delaying. 0 if
   /// its predecessor was predicted.
@@ -134,7 +137,8 @@ class AcquireFsm {
   enum class Stage : std::uint8_t { gate, moving, queue };
   /// The replies that enqueuing still awaits. `count`: or the list that replaces it.
   enum class Awaited : std::uint8_t { create, create_and_count, count };
-  /// Whether the release of the watched predecessor is a grant.
+  /// Whether the release of the watched predecessor is a grant. if_announced: yes, if the data of
+  /// the predecessor promise an announcement.
   enum class GrantByRelease : std::uint8_t { no, if_announced, yes };
 
   static bool can_follow(AcquireState before, AcquireState after) noexcept;
@@ -192,14 +196,15 @@ class AcquireFsm {
 
   /// State that few contenders need, allocated at its first use.
   struct RareState {
-    /// A reply to the count that came before the create's: unsent requests fail out of order.
+    /// The reply to the count, if it comes before the reply to the create. Requests that are never
+    /// sent may be answered out of order.
     std::optional<CountedAnswer> early_count = {};
     std::string detail = {};  ///< of the failed create or first failed watch
-    /// Zxids by which watched predecessors entered the queue, if newer than the own one although
-    /// their sequence number is lower. Either the path was recreated, or they were made by hand.
+    /// Czxids of watched predecessors that entered the queue after the own znode, although their
+    /// sequence number is lower. Either the path was recreated, or they were made by hand.
     std::vector<FencingToken> newer_predecessors = {};
-    /// Those of them that were seen before a list of the own znode's path. So they were made by
-    /// hand in that path, and are waited for like other contenders.
+    /// Those of them that were watched before the last list. That list showed the own znode's path,
+    /// so the path was not recreated. The contender waits for them as for all predecessors.
     std::vector<FencingToken> confirmed_newer_predecessors = {};
     std::vector<ZnodeName> candidates = {};  ///< newest last
     std::string delay_marker = {};           ///< of the own znode; empty: none requested

@@ -6,11 +6,12 @@
 namespace zklock::core {
 
 /// The states of one contender from start() to its grant. A contender that is not withdrawn leaves
-/// a state only after all replies to the requests of that state. So no reply is taken for another
-/// request's.
+/// a state only after the replies to all requests of that state. So a reply is never taken for the
+/// reply to another request.
 ///
-/// The first row of a state and input that applies decides. `[...]` refers to the rows at the end.
-/// A name behind a colon is the Errc that the caller gets. "Number" is the sequence number.
+/// The first row of a state and input that applies decides. In a condition, "/" means "or", and a
+/// comma means "and". If the next state is `[...]`, the rows of that name at the end decide. A name
+/// after a colon is the Errc that the caller gets. "Number" is the sequence number.
 ///
 /// | state           | input               | condition                          | next            |
 /// |-----------------|---------------------|------------------------------------|-----------------|
@@ -21,48 +22,54 @@ namespace zklock::core {
 /// |                 | on_listed           | create: node exists (name taken)   | draining        |
 /// |                 |                     | create: session ended              | enqueuing       |
 /// |                 |                     | create: throttled                  | pausing         |
-/// |                 |                     | create: not sent, an error         | ended           |
+/// |                 |                     | create: not sent / an error        | ended           |
+/// |                 |                     | own znode deleted                  | [lost]          |
 /// |                 |                     | own name is not a contender's      | removing_parent |
-/// |                 |                     | count or list failed, inconclusive | listing         |
-/// |                 | on_created          | first by its number                | [admitted]      |
-/// |                 |                     | so, but number unusable            | removing_parent |
-/// |                 |                     | predecessor predictable            | arming          |
-/// |                 | on_counted          | own znode deleted                  | [lost]          |
-/// |                 |                     | alone                              | [first]         |
-/// |                 |                     | predecessor predictable            | arming          |
-/// |                 | on_listed           | list ok, both in the own session   | [listed]        |
+/// |                 |                     | count or list failed               | listing         |
+/// |                 | on_created          | first by its number (2), unusable  | removing_parent |
+/// |                 |                     | first by its number (2)            | [admitted]      |
+/// |                 |                     | predecessor predictable (3)        | arming          |
+/// |                 |                     | otherwise                          | listing         |
+/// |                 | on_counted          | alone (4)                          | [first]         |
+/// |                 |                     | one child, but not alone           | listing         |
+/// |                 |                     | predecessor predictable (3)        | arming          |
+/// |                 |                     | otherwise                          | listing         |
+/// |                 | on_listed           | list ok, all in one session        | [listed]        |
+/// |                 |                     | otherwise                          | listing         |
 /// |                 | on_create_withdrawn |                                    | ended           |
-/// | making_parents  | on_parents_created  | ok, session ended                  | enqueuing       |
+/// | making_parents  | on_parents_created  | ok / session ended                 | enqueuing       |
 /// |                 |                     | no node: no_chroot                 | ended           |
 /// |                 |                     | otherwise                          | [unbound]       |
-/// | proving         | on_checked          | ok, no node, no auth               | recovering      |
+/// | proving         | on_checked          | ok / no node / no auth             | recovering      |
 /// |                 |                     | otherwise                          | [searching]     |
 /// | recovering      | on_listed           | candidates                         | inspecting      |
-/// |                 |                     | no candidate, no node              | [not created]   |
+/// |                 |                     | no candidate / no node             | [not created]   |
 /// |                 |                     | otherwise                          | [searching]     |
 /// | inspecting      | on_inspected        | it is the own znode                | listing         |
 /// |                 |                     | it is not, others are left         | inspecting      |
 /// |                 |                     | it is not, none is left            | [not created]   |
 /// |                 |                     | otherwise                          | [searching]     |
-/// | listing         | on_listed           | ok                                 | [listed]        |
-/// |                 |                     | first at the gate                  | moving          |
-/// |                 |                     | first, with a lock delay           | marking         |
+/// | listing         | on_listed           | first at the gate, number usable   | moving          |
+/// |                 |                     | [listed] would grant, but with a   | marking         |
+/// |                 |                     | lock delay                         |                 |
+/// |                 |                     | ok                                 | [listed]        |
 /// |                 |                     | otherwise                          | [failed]        |
-/// | moving          | on_moved            | ok                                 | listing         |
-/// |                 |                     | ok, name is not a contender's      | removing_parent |
+/// | moving          | on_moved            | ok, name is not a contender's      | removing_parent |
+/// |                 |                     | ok                                 | listing         |
 /// |                 |                     | unknown                            | proving         |
-/// |                 |                     | no node, session ended             | [lost]          |
+/// |                 |                     | no node / session ended            | [lost]          |
 /// |                 |                     | node exists (name taken)           | draining        |
 /// |                 |                     | throttled                          | pausing         |
-/// |                 |                     | not sent, an error                 | ended           |
-/// | seeding         | on_count_seeded     | ok, node exists, no node           | listing         |
+/// |                 |                     | not sent / an error                | ended           |
+/// | seeding         | on_count_seeded     | ok / node exists / no node         | listing         |
 /// |                 |                     | otherwise                          | [failed]        |
 /// | arming          | on_watched          | a reply failed                     | [failed]        |
-/// |                 |                     | an event, no node, another permit  | listing         |
-/// |                 |                     | count, newer predecessor (2)       |                 |
-/// |                 |                     | all ok, own znode deleted          | [lost]          |
-/// |                 |                     | otherwise, all ok                  | waiting         |
-/// | waiting         | on_predecessor_     | its release is a grant (3)         | [admitted]      |
+/// |                 |                     | an event / no node / another       | listing         |
+/// |                 |                     | permit count / newer predecessor   |                 |
+/// |                 |                     | (5)                                |                 |
+/// |                 |                     | own znode deleted                  | [lost]          |
+/// |                 |                     | otherwise                          | waiting         |
+/// | waiting         | on_predecessor_     | its release is a grant (6)         | [admitted]      |
 /// |                 | changed             | otherwise                          | listing         |
 /// |                 | on_predecessor_     |                                    | [admitted]      |
 /// |                 | released            |                                    |                 |
@@ -70,38 +77,39 @@ namespace zklock::core {
 /// |                 | deleted             |                                    |                 |
 /// | confirming      | on_checked          | ok, lease not valid                | pausing         |
 /// |                 |                     | ok, with a shared count            | listing         |
-/// |                 |                     | ok, otherwise                      | [leased]        |
+/// |                 |                     | ok                                 | [leased]        |
 /// |                 |                     | otherwise                          | [failed]        |
-/// | marking         | on_marked           | ok, node exists, lease valid       | granted         |
-/// |                 |                     | ok, node exists, otherwise         | confirming      |
+/// | marking         | on_marked           | ok / node exists, lease valid      | granted         |
+/// |                 |                     | ok / node exists                   | confirming      |
 /// |                 |                     | otherwise                          | [failed]        |
 /// | delaying        | on_delay_over       |                                    | clearing        |
 /// |                 | on_delay_lasts      | single attempt                     | ended           |
-/// | clearing        | on_cleared          | ok, no node; others are left       | clearing        |
-/// |                 |                     | ok, no node; none is left          | listing         |
+/// | clearing        | on_cleared          | ok / no node, others are left      | clearing        |
+/// |                 |                     | ok / no node, none is left         | listing         |
 /// |                 |                     | otherwise                          | [failed]        |
-/// | removing_parent | on_parent_removed   | ok, no node, session ended         | enqueuing       |
-/// |                 |                     | not empty, bad version             | draining        |
+/// | removing_parent | on_parent_removed   | ok / no node / session ended       | enqueuing       |
+/// |                 |                     | not empty / bad version            | draining        |
 /// |                 |                     | otherwise                          | [unbound]       |
-/// | draining        | on_listed           | no node, session ended             | enqueuing       |
+/// | draining        | on_listed           | no node / session ended            | enqueuing       |
 /// |                 |                     | next number usable, name taken     | skipping        |
-/// |                 |                     | next number usable, otherwise      | enqueuing       |
-/// |                 |                     | no child, or permit count alone    | removing_parent |
-/// |                 |                     | contenders or their siblings (4)   | pausing         |
-/// |                 |                     | so, single attempt                 | ended           |
+/// |                 |                     | next number usable                 | enqueuing       |
+/// |                 |                     | no child / permit count alone      | removing_parent |
+/// |                 |                     | contenders or siblings (7), single | ended           |
+/// |                 |                     | attempt                            |                 |
+/// |                 |                     | contenders or siblings (7)         | pausing         |
 /// |                 |                     | orphaned delay markers             | enqueuing       |
-/// |                 |                     | others: sequence_exhausted         | ended           |
+/// |                 |                     | other children: sequence_exhausted | ended           |
 /// |                 |                     | otherwise                          | [unbound]       |
-/// | skipping        | on_number_skipped   | ok, no node, session ended         | enqueuing       |
+/// | skipping        | on_number_skipped   | ok / no node / session ended       | enqueuing       |
 /// |                 |                     | otherwise                          | [unbound]       |
 /// | pausing         | on_resume           | repeats the requests of the state  | [repeated]      |
 /// |                 |                     | before                             |                 |
 /// | waiting,        | on_session_ended,   | the session of the own znode       | [lost]          |
 /// | pausing,        | on_own_node_deleted |                                    |                 |
 /// | delaying        |                     |                                    |                 |
-/// | idle, listing,  | withdraw            | deletes the own znode; but in      | ended           |
-/// | seeding, arming,|                     | pausing not while it searches      |                 |
-/// | waiting,        |                     | for its znode                      |                 |
+/// | idle, listing,  | withdraw            | deletes the own znode (8)          | ended           |
+/// | seeding, arming,|                     |                                    |                 |
+/// | waiting,        |                     |                                    |                 |
 /// | confirming,     |                     |                                    |                 |
 /// | pausing,        |                     |                                    |                 |
 /// | marking,        |                     |                                    |                 |
@@ -117,18 +125,18 @@ namespace zklock::core {
 /// | draining,       |                     |                                    |                 |
 /// | skipping        |                     |                                    |                 |
 /// | granted, ended  |                     |                                    | (final)         |
-/// | [listed]        |                     | no node, own znode missing, path   | [lost]          |
+/// | [listed]        |                     | no node / own znode missing / path | [lost]          |
 /// |                 |                     | newer than the own znode           |                 |
-/// |                 |                     | permit count (5): no node          | seeding         |
-/// |                 |                     | permit count (5): bad_data         | ended           |
-/// |                 |                     | permit count (5) failed            | [failed]        |
+/// |                 |                     | permit count (9): no node          | seeding         |
+/// |                 |                     | permit count (9): bad_data         | ended           |
+/// |                 |                     | permit count (9) failed            | [failed]        |
 /// |                 |                     | mismatch: settings_mismatch        | ended           |
-/// |                 |                     | first, orphaned delay markers (6)  | delaying        |
+/// |                 |                     | first, orphaned delay markers (10) | delaying        |
 /// |                 |                     | number unusable                    | removing_parent |
 /// |                 |                     | first, lease not valid             | confirming      |
-/// |                 |                     | first, otherwise                   | granted         |
+/// |                 |                     | first                              | granted         |
 /// |                 |                     | behind, single attempt             | ended           |
-/// |                 |                     | behind, otherwise                  | arming          |
+/// |                 |                     | behind                             | arming          |
 /// | [first]         |                     | number unusable                    | removing_parent |
 /// |                 |                     | at the gate                        | moving          |
 /// |                 |                     | otherwise                          | [admitted]      |
@@ -138,21 +146,21 @@ namespace zklock::core {
 /// |                 |                     | otherwise                          | granted         |
 /// | [lost]          |                     | Policy::queue_again                | enqueuing       |
 /// |                 |                     | otherwise: an error                | ended           |
-/// | [not created]   |                     | reply to create was lost           | enqueuing       |
+/// | [not created]   |                     | withdrawn                          | ended           |
+/// |                 |                     | reply to create was lost           | enqueuing       |
 /// |                 |                     | reply to move was lost             | listing         |
-/// |                 |                     | withdrawn                          | ended           |
 /// | [failed]        |                     | unknown: repeats the requests      | the same        |
 /// |                 |                     | throttled                          | pausing         |
-/// |                 |                     | no node, session ended             | [lost]          |
-/// |                 |                     | not sent, an error                 | ended           |
+/// |                 |                     | no node / session ended            | [lost]          |
+/// |                 |                     | not sent / an error                | ended           |
 /// | [unbound]       |                     | unknown: repeats the requests      | the same        |
 /// |                 |                     | throttled                          | pausing         |
-/// |                 |                     | not sent, an error                 | ended           |
+/// |                 |                     | not sent / an error                | ended           |
 /// | [searching]     |                     | unknown: repeats the requests      | the same        |
 /// |                 |                     | session ended                      | [lost]          |
-/// |                 |                     | not sent, closed, auth failed      | ended           |
+/// |                 |                     | not sent / closed / auth failed    | ended           |
 /// |                 |                     | throttled                          | pausing         |
-/// |                 |                     | an error, which is reported        | pausing         |
+/// |                 |                     | an error (11)                      | pausing         |
 /// | [repeated]      |                     | the states with a request          | enqueuing,      |
 /// |                 |                     |                                    | making_parents, |
 /// |                 |                     |                                    | proving,        |
@@ -167,23 +175,32 @@ namespace zklock::core {
 /// |                 |                     |                                    | draining,       |
 /// |                 |                     |                                    | skipping        |
 ///
-/// 1. At the last reply: to the create, the count of the children, or the list with a shared count.
-///    A count is inconclusive if one child was counted, but children were created or deleted since.
-/// 2. It has a lower sequence number and a newer czxid, and was not yet found so; see
-///    RareState::newer_predecessors.
-/// 3. The announcement of one that waits_for_release(), or its release by this client.
-/// 4. Release requests and proclamations.
-/// 5. With a shared count. It is ignored if the own sequence number is unusable.
-/// 6. At the gate only if the own sequence number is unusable; see acquire_fsm_lock_delay.cpp.
+/// 1. The rows of enqueuing apply at the last awaited reply: to the create, or to the count of the
+///    children. If the permit count is shared, a list replaces the count of the children.
+/// 2. CreatedAnswer::first is set, and the contender may predict its predecessor (3).
+/// 3. A contender may predict if its rule is a mutex's, Policy::wait is set, and Policy::lists is
+///    not. The predicted predecessor has the preceding number. It is predictable if the own number
+///    is usable and above 0.
+/// 4. One child was counted, and no child was created or deleted after the own znode. So the
+///    counted child is the own znode. A count in another session is a failed count.
+/// 5. A predecessor with a lower number than the own znode, but a newer czxid. It causes one more
+///    list. If that list shows the predecessor again, the contender waits for it.
+/// 6. waits_for_release() is true, so the change announces the release.
+/// 7. The siblings are release requests and proclamations. They are deleted with their contender.
+/// 8. Exception: a pause in the search for the own znode (proving, recovering, inspecting). Then
+///    the contender ends when the search ends.
+/// 9. With a shared permit count. It is ignored if the own number is unusable.
+/// 10. At the gate, markers are ignored, unless the own number is unusable.
+/// 11. The caller gets the error at once. The search goes on, because the znode must be deleted.
 ///
 /// If the own znode is deleted while a request is outstanding, [lost] follows at the last reply. In
-/// arming, a failed reply or an event counts first.
+/// arming, the rows of a failed reply and of an event precede that.
 ///
-/// The 17th own znode without a usable sequence number leads to sequence_exhausted. The 17th
-/// making_parents or seeding in a row leads to an error: other clients keep deleting that znode.
+/// The 17th own znode without a usable number leads to sequence_exhausted. The 17th making_parents
+/// or seeding in a row leads to an error: other clients keep deleting that znode.
 ///
-/// A withdrawn contender ends at the reply that says whether its znode exists, and enqueues no
-/// more. If the create was not sent, on_create_withdrawn() ends it.
+/// A withdrawn contender ends at the reply that says whether its znode exists, and creates no
+/// further one. If its create was not sent, on_create_withdrawn() ends it.
 ///
 /// acquire_fsm_permit_count.cpp explains the shared permit count, acquire_fsm_priority_gate.cpp the
 /// gate, acquire_fsm_lock_delay.cpp the lock delay, acquire_fsm_counter_end.cpp the end of the
@@ -195,7 +212,7 @@ enum class AcquireState : std::uint8_t {
   proving,          ///< check the path through the quorum
   recovering,       ///< list, to find the own znode
   inspecting,       ///< get a candidate for the own znode
-  listing,          ///< list; with a shared count, get it
+  listing,          ///< list; get the permit count if shared
   moving,           ///< move from the gate to the queue
   seeding,          ///< create the permit count
   arming,           ///< get and watch each predecessor
@@ -207,7 +224,7 @@ enum class AcquireState : std::uint8_t {
   clearing,         ///< delete an orphaned delay marker
   removing_parent,  ///< delete the path, or recreate it
   draining,         ///< list, until the path can be deleted
-  skipping,         ///< add and delete a child
+  skipping,         ///< create and delete a child, in one transaction
   granted,
   ended,
 };

@@ -21,11 +21,12 @@ bool creators_may_delete(std::span<const AclEntry> acl) noexcept;
 
 /// Decides whether a NODE_DATA_CHANGED event of a predecessor counts as its release without a list.
 ///
-/// A contender with CREATE on the lock path can make a znode that promises an announcement. It can
-/// write that znode while another contender holds the lock. If it also has DELETE, it could have
-/// deleted the holder's znode, so a forged announcement gives it no new power. So an announcement
-/// is believed only if all creators had DELETE when the predecessor was created. Otherwise the
-/// successor lists the children.
+/// An announcement can be forged. A client with CREATE on the lock path makes a znode that promises
+/// an announcement. It writes that znode while another contender holds the lock, and the successor
+/// of that znode takes this for a release. If the client also has DELETE, it could delete the
+/// holder's znode, so the forgery gives it no new power. So an announcement is believed only if all
+/// creators had DELETE when the predecessor was created. Otherwise the successor lists the
+/// children.
 ///
 /// The ACL is read once per path. Every stat of the path shows whether that ACL is still current.
 /// The czxid identifies the path, and the aversion counts the changes of the ACL.
@@ -49,8 +50,8 @@ bool creators_may_delete(std::span<const AclEntry> acl) noexcept;
 /// Thread-safety: none.
 class AnnouncementTrust {
  public:
-  /// How long a change of the ACL can go unnoticed: contenders that use only their sequence number
-  /// read no stat of the path.
+  /// How long a change of the ACL can go unnoticed. Contenders that use only their sequence number
+  /// read no stat of the path, so the last stat can be old.
   static constexpr std::chrono::seconds max_age{1};
 
   /// The czxid and the aversion in a stat of the path.
@@ -62,8 +63,9 @@ class AnnouncementTrust {
 
   /// Records a stat of the path.
   void seen(const Version& version, Instant sent_at) noexcept;
-  /// Called when a contender waits for an announcement. Returns true if the caller must read the
-  /// ACL now, and then call exactly one of acl_read(), acl_refused() and acl_not_read().
+  /// Called when a contender waits for an announcement. Forgets the verdict if the last stat is
+  /// older than max_age. Returns true if the caller must read the ACL now, and then call exactly
+  /// one of acl_read(), acl_refused() and acl_not_read(). Until then it returns false.
   bool wants_acl(Instant now) noexcept;
   /// The ACL was read together with this stat of the path. `last_child`: the stat's pzxid.
   void acl_read(const Version& version, FencingToken last_child, std::span<const AclEntry> acl,

@@ -8,8 +8,8 @@ namespace zklock::core {
 
 /// Settings by which contenders of one client share a znode: only those with equal settings do.
 struct CohortPolicy {
-  int batch = 1;
-  std::chrono::milliseconds keep_idle_for{0};
+  int batch = 1;                               ///< see CohortOptions::max_local_handoffs
+  std::chrono::milliseconds keep_idle_for{0};  ///< see CohortOptions
 
   bool shares() const noexcept { return batch > 1 || keep_idle_for.count() > 0; }
   friend bool operator==(const CohortPolicy&, const CohortPolicy&) = default;
@@ -19,25 +19,26 @@ struct CohortPolicy {
 ///
 /// `served` is the number of grants since the last proof that no other client waited:
 ///
-/// | event                              | served                     | may count again         |
-/// |------------------------------------|----------------------------|-------------------------|
-/// | (a new znode)                      | 0                          | yes                     |
-/// | granted()                          | plus 1                     | unchanged               |
-/// | asks(): the children are counted   | unchanged                  | not before the reply    |
-/// | answered(alone)                    | the grants since asks()    | yes                     |
-/// | answered(others), others_found()   | unchanged                  | no: other clients wait  |
-/// | nobody_known(): the watch is armed | 0                          | unchanged               |
+/// | event                                | served                  | next count of children   |
+/// |--------------------------------------|-------------------------|--------------------------|
+/// | (a new znode)                        | 0                       | possible                 |
+/// | granted()                            | plus 1                  | unchanged                |
+/// | asks(): a count is requested         | unchanged               | not before its reply     |
+/// | answered(alone)                      | the grants since asks() | possible                 |
+/// | answered(others), others_found()     | unchanged               | none: other clients wait |
+/// | nobody_known(): before a grant, the  | 0                       | unchanged                |
+/// | watch for other contenders is armed  |                         |                          |
 ///
 /// Without nobody_known(), at most `batch` grants are made in a row while another client waits.
-/// Proof: take the moment from which the server that answers sees that client's znode. The last
-/// answer "alone" was requested before it, because that answer did not count the znode. So `served`
-/// counts every grant since that moment, and left() allows only `batch` of them. A lagging server
-/// sees the znode late; a quorum request would cost one write per count. A wrong answer "others"
-/// costs one superfluous znode, and breaks nothing.
+/// Proof: take the moment from which the answering server sees the other client's znode. A count
+/// requested after that moment is not answered "alone". So the last count answered "alone" was
+/// requested before it, and `served` includes every grant since. left() allows only `batch` of
+/// them. A lagging server sees the znode late; a quorum request would cost one write per count. A
+/// wrong answer "others" costs one superfluous znode, and breaks nothing.
 ///
-/// An armed watch is weaker than an answer: no other contender has arrived as far as the server has
-/// told this client. The number of grants until the event comes is not bounded. Their time is: by
-/// the delay of the event, or by the lease.
+/// An armed watch is weaker than an answer. It shows only that the server has not yet notified this
+/// client of another contender. The number of grants until that event is not bounded. Their
+/// duration is bounded by the delay of the event, or by the lease.
 ///
 /// Thread-safety: none; pure.
 class CohortBudget {
@@ -47,9 +48,9 @@ class CohortBudget {
   bool left() const noexcept { return served_ < batch_; }
   bool others_wait() const noexcept { return others_; }
   bool asking() const noexcept { return asking_; }
-  /// Returns whether the children should be counted now: late in the local hand-offs, because a
-  /// count takes as much processor time as a dozen grants. But before their end, because then the
-  /// lock is idle until the reply. If `batch` is 1, no count is needed.
+  /// Returns whether the children should be counted now. A count takes as much processor time as a
+  /// dozen grants, so it comes late in the local hand-offs. It comes before their end, because
+  /// otherwise the lock would be idle until the reply. If `batch` is 1, no count is needed.
   bool worth_asking() const noexcept {
     return batch_ > 1 && !asking_ && !others_ && served_ >= std::int64_t{batch_} * 3 / 4;
   }

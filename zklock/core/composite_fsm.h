@@ -14,7 +14,8 @@ namespace zklock::core {
 /// |                | stop                 |                                    | ended      |
 /// | requesting     | on_part_answered     | too few parts left (1)             | requesting |
 /// |                |                      | too few parts left, otherwise      | ended      |
-/// |                |                      | enough held; late or none untried  | granted    |
+/// |                |                      | enough held, late                  | granted    |
+/// |                |                      | enough held, none untried          | granted    |
 /// |                |                      | late                               | ended      |
 /// |                |                      | otherwise: requests the next part  | requesting |
 /// |                | on_part_silent, stop |                                    | cancelling |
@@ -27,11 +28,11 @@ namespace zklock::core {
 /// |                | on_part_lost         | releases the part                  | cancelling |
 /// | granted, ended |                      |                                    | (final)    |
 ///
-/// "Too few parts left": those held and those not yet tried are fewer than needed.
+/// "Too few parts left": the parts held, requested and not yet tried are fewer than needed.
 ///
-/// (1) Requests the first part again, if the call waits and is not late, and one of two conditions
-/// holds. Either a part was lost and Rule::queue_again is set, or none was lost and enough parts
-/// may become reachable.
+/// (1) The call begins again with the first part. It does so if it waits, is not late, and one of
+/// two conditions holds. Either a part was lost and Rule::queue_again is set, or no part was lost
+/// and enough parts may become reachable.
 ///
 /// Before the call ends without a grant, or begins again, it releases all parts that it holds.
 enum class CompositeState { idle, requesting, cancelling, granted, ended };
@@ -78,15 +79,15 @@ class InvariantCheck;
 /// that a call has passed over do not matter: before it requests them again, it releases
 /// everything. It does not wait for parts beyond the needed ones.
 ///
-/// If too few parts are reachable, a call that `persists` begins again until it is late. A call
-/// that skipped a part begins again once even without that, because the part may be reachable now.
+/// If too few parts are reachable, a call that `persists` begins again until it is late. Without
+/// `persists`, a call that skipped a part begins again once, because the part may be reachable now.
 /// From then on requests_every_part() is true, and the driver requests every part.
 ///
 /// The call tries all parts, by single attempts once enough are held. Parts held beyond the needed
 /// number can be lost without harm.
 ///
-/// Thread-safety: none. The driver calls it in turn. It carries out the effects in order, and
-/// before the next input.
+/// Thread-safety: none. The driver calls it from one thread at a time, and carries out the effects
+/// in order, before the next input.
 class CompositeFsm {
  public:
   struct Rule {
@@ -114,7 +115,8 @@ class CompositeFsm {
   CompositeEffects on_part_answered(PartAnswer answer, bool late);
   /// The part requested_part() has been unreachable for too long.
   CompositeEffects on_part_silent();
-  /// The held `part` was lost. REQUIRES: called before the next on_part_answered().
+  /// The held `part` was lost. REQUIRES: the driver reports each known loss before it calls
+  /// on_part_answered().
   CompositeEffects on_part_lost(std::size_t part);
   /// Ends the call: no grant follows.
   CompositeEffects stop();

@@ -18,8 +18,8 @@ namespace zklock::core {
 /// | idle        | contend                      |                | contending  | contend          |
 /// |             | close                        |                | closed      |                  |
 /// | contending  | on_granted                   |                | leading     | begin            |
-/// |             | on_failed                    | may pass       | backing_off | pause            |
-/// |             |                              | for good       | failed      |                  |
+/// |             | on_failed                    | for_good       | failed      |                  |
+/// |             |                              | otherwise      | backing_off | pause            |
 /// |             | withdraw                     |                | idle        | cancel           |
 /// |             | close                        |                | closed      | cancel           |
 /// | backing_off | on_pause_over                |                | contending  | contend          |
@@ -27,8 +27,8 @@ namespace zklock::core {
 /// |             | close                        |                | closed      |                  |
 /// | leading     | on_lost, interrupt, withdraw |                | ending      | stop             |
 /// |             | close                        |                | closing     | stop             |
-/// | leading,    | on_finished                  | will_contend() | contending  | release, contend |
-/// | ending      |                              | so, but failed | backing_off | release, pause   |
+/// | leading,    | on_finished                  | failed (1)     | backing_off | release, pause   |
+/// | ending      |                              | will_contend() | contending  | release, contend |
 /// |             |                              | otherwise      | idle        | release          |
 /// | ending      | close                        |                | closing     |                  |
 /// | closing     | on_finished                  |                | closed      | release          |
@@ -43,12 +43,16 @@ namespace zklock::core {
 /// | backing_off,|                              |                |             |                  |
 /// | closed      |                              |                |             |                  |
 ///
+/// (1) will_contend() is true, and the leader's function ended with an error.
+///
 /// If on_finished comes in leading, the effect `stop` precedes the others. While leading and
 /// ending, contend() and withdraw() decide whether the candidate will contend afterwards; the last
-/// call counts. Without one, on_leader_not_run() makes it contend, and else the policy decides.
+/// call counts. If neither was called, on_leader_not_run() makes it contend. Otherwise the `again`
+/// of the constructor decides.
 ///
-/// Every attempt to be elected has a number, and its leadership has that number too. Replies and
-/// events of an earlier attempt change nothing. A grant of an earlier attempt is released.
+/// Every attempt to be elected has a number, and its leadership has that number too. The table is
+/// for the last attempt. Inputs of an earlier attempt change nothing, in every state. A late grant
+/// of an earlier attempt is released (release_late).
 enum class CandidateState {
   idle,
   contending,
@@ -125,7 +129,7 @@ class ElectionFsm {
   const bool again_;
   CandidateState state_ = CandidateState::idle;
   Attempt attempt_ = 0;
-  /// While leading or ending: whether it contends afterwards; empty: the policy decides.
+  /// While leading or ending: whether it contends afterwards; empty: `again_` decides.
   std::optional<bool> afterwards_;
 };
 

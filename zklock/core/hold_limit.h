@@ -13,7 +13,7 @@ namespace zklock::core {
 /// Thread-safety: a value; pure.
 struct HoldLimit {
   std::optional<Duration> longest = std::nullopt;  ///< empty: until the release
-  std::optional<Duration> notice = std::nullopt;   ///< empty: a quarter of `longest`
+  std::optional<Duration> notice = std::nullopt;   ///< warning's lead time; empty: `longest` / 4
 
   /// Returns the end of a hold that begins at `start`; Instant::max() if it is not limited.
   Instant end(Instant start) const noexcept {

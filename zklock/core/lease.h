@@ -6,9 +6,10 @@
 
 namespace zklock::core {
 
-/// The time in which one session's lease is valid. All holds granted in it share it. Quorum answers
-/// extend it. A reconnect with a shorter session timeout may shorten it. A lapsed lease never
-/// becomes valid again; later grants of the session belong to a new lease.
+/// One lease of a session: the time for which the session is certain to be alive. All holds granted
+/// in that time share it. Quorum answers extend it. A reconnect with a shorter session timeout may
+/// shorten it. A lapsed lease never becomes valid again; later grants of the session belong to a
+/// new lease.
 ///
 /// Thread-safety: all members may be called by any thread; lock-free.
 class Lease : public ValidityPeriod {

@@ -16,8 +16,8 @@ namespace zklock::core {
 /// minSessionTimeout is two ticks by default. A question is late by at most J = T/24.
 ///
 /// Take an operation sent at t that the quorum has executed. The last question before it came after
-/// t - h - J. If the client's server is cut off right after the operation, the leader learns
-/// nothing later than that question told it. Hence
+/// t - h - J. Suppose that the client's server is cut off right after the operation. Then that
+/// question is the last one by which the leader can have heard of the session. Hence
 ///
 ///     lease = (when the leader last heard of the session, or earlier) + T - T/12
 ///
@@ -27,19 +27,24 @@ namespace zklock::core {
 /// | what the last question told the leader                 | time                               |
 /// |--------------------------------------------------------|------------------------------------|
 /// | the session: a packet came since the previous question | t - R                              |
-/// | nothing: it fell into a gap of width g between packets | t - 2g - J, or when the packet     |
+/// | nothing: it fell into a gap of width g between packets | t - 2g - J (1), or when the packet |
 /// |                                                        | before the gap was sent, if later  |
-/// | nothing of this connection: no packet was surely       | the earliest time of the handshake |
-/// | reported before it                                     |                                    |
+/// | perhaps no packet of this connection: none is certain  | the earliest time of the handshake |
+/// | to have come before that question                      |                                    |
 ///
-/// A packet arrives between its sending and its answer. A gap is measured from a sending to an
-/// answer, so it is never too narrow.
+/// (1) An earlier question told the leader of the session, and no packet came between the two
+/// questions. So they are less than g apart. All questions are at least h - J apart, so h < g + J.
+/// The earlier question came after t - h - J - g, and so after t - 2g - 2J. T/12 contains one J.
+///
+/// A packet arrives between its sending and its answer. A gap is measured from the sending of the
+/// packet before it to the answer to the packet after it. So the gap is never wider than measured.
 ///
 /// A paused server answers no questions. Operations sent meanwhile may be executed right after the
 /// pause, before the following question. A round trip longer than J reveals the pause. For that
-/// operation, and for those sent up to J after its answer, t is replaced. The replacement is the
-/// sending time of the last quorum operation answered at or before t - J. Either the pause began
-/// after that operation was executed, or a question was answered after the pause.
+/// operation, and for those sent up to J after its answer, an earlier time replaces t. It is the
+/// sending time of the last quorum operation answered at or before t - J. If it was executed before
+/// the pause, the questions were regular until then. If it was executed after the pause, the
+/// following question was answered before t.
 ///
 /// tests/model/smt/lease.smt2 proves this for all histories. Pings of the C client are not counted:
 /// the client does not learn when they were sent and answered.

@@ -20,13 +20,12 @@ namespace zklock::core {
 /// name is not a contender's; Curator's contenders sort it last.
 ///
 /// Name: "delay-<milliseconds>-<token>-<sequence number>", the last two of the contender's znode.
-/// The sequence number finds that znode among the children. The token is there because sequence
-/// numbers start again if the path is recreated. So no contender mistakes another's marker for its
-/// own, to keep it or to delete it.
+/// The sequence number finds that znode among the children. Sequence numbers start again if the
+/// path is recreated, but tokens do not. So two contenders never have markers of one name.
 struct DelayMarker {
   std::string name;
   std::chrono::milliseconds length{};
-  Sequence of;
+  Sequence of;  ///< sequence number of the contender's znode
 
   static DelayMarker make(std::chrono::milliseconds length, FencingToken token, Sequence of);
   /// Returns nothing for every name that make() does not make, and for a length out of range.

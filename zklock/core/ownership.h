@@ -7,8 +7,8 @@
 
 namespace zklock::core {
 
-/// How a count was taken, and so how it is released: lock() by unlock(), lock_shared() by
-/// unlock_shared(), a Hold by its release.
+/// The kind of one acquisition (one count) of an owner, and so its kind of release. lock() is
+/// released by unlock(), lock_shared() by unlock_shared(), and a Hold by its own release.
 enum class CountKind { lock, hold, shared_lock, shared_hold };
 inline constexpr std::size_t count_kinds = 4;
 
@@ -16,7 +16,7 @@ constexpr bool is_shared(CountKind kind) noexcept {
   return kind == CountKind::shared_lock || kind == CountKind::shared_hold;
 }
 
-/// The state of one owner on one path: whether it waits or holds, and how many times.
+/// The state of one owner on one path: whether it waits or holds, and how many times it holds.
 ///
 /// | state   | granted() | lose()  | add(k)    | drop(k), more left | drop(k), last | withdraw() |
 /// |---------|-----------|---------|-----------|--------------------|---------------|------------|
@@ -25,8 +25,8 @@ constexpr bool is_shared(CountKind kind) noexcept {
 /// | lost    | -         | lost    | refused   | count - 1          | -> over       | -          |
 /// | over    | -         | over    | refused   | refused            | refused       | -          |
 ///
-/// "-": never happens. Once the waiting calls have added their counts, count() is above 0 in held
-/// and lost, and 0 in waiting and over.
+/// "-": never happens. After the grant, each call that waited for it adds its count. From then on,
+/// count() is above 0 in held and lost. It is always 0 in waiting and over.
 ///
 /// Thread-safety: none; pure.
 class Ownership {

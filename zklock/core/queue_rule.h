@@ -15,36 +15,39 @@ namespace zklock::core {
 /// The rule of one contender: it judges a list of children, and says whether the contender is
 /// first.
 ///
-/// Contenders are served in the order of arrival. Each contender that is ahead has a weight for
-/// this one. This one is first if the sum of the weights is at most its room:
+/// Contenders are served in the order of arrival. Each contender ahead has a load for this one.
+/// This one is first if the sum of the loads is at most its room:
 ///
-/// | own access | weight of exclusive | of shared | of permits(k) | room                     |
+/// | own access | load of exclusive   | of shared | of permits(k) | room                     |
 /// |------------|---------------------|-----------|---------------|--------------------------|
 /// | exclusive  | 1                   | 1         | 1             | 0                        |
 /// | shared     | 1                   | 0         | 1             | 0                        |
 /// | permits(n) | infinite            | infinite  | k (1)         | total of the permits - n |
+/// | weighted   | 1                   | 1         | 1             | 0                        |
 ///
-/// (1) Infinite if it names another total.
+/// (1) Infinite if its name has another total.
 ///
 /// So all classes that meet at one path exclude each other. All contenders that are ahead count,
 /// whether they wait or hold. So a request for many permits is not overtaken by requests for few.
 ///
-/// Weighted access is the permission to queue for the lock. Weighted contenders wait for it at a
-/// gate. The first of them in the order of precedes() gets it, but only while no other contender
-/// exists. So "ahead of" a weighted contender are all contenders that are not weighted, and the
-/// weighted ones that precede it. All other contenders ignore the weighted ones.
+/// A weighted contender does not wait for the lock, but for permission to queue for it. It waits at
+/// the gate: its znode is a child of the lock path, with a name of its own kind. The contender that
+/// is first at the gate gets the permission, but only while the queue is empty. So ahead of a
+/// weighted contender are all contenders in the queue, and the weighted contenders that precede it
+/// (see precedes()). Each has a load of 1. Contenders in the queue ignore the weighted ones.
 ///
-/// The first contender that requests permits sets their total. A later one with another total is
-/// refused. Until its znode is deleted, it blocks the contenders behind it, which compare their
-/// total with that of the first only. So holders never count on different totals.
+/// The first contender that requests permits sets their total. A later contender with another total
+/// is refused (mismatch). Contenders behind that one compare their total with the first only, so
+/// they are not refused. Its znode blocks them until it is deleted (1). So holders never count on
+/// different totals.
 struct QueueRule {
   Access access = Access::exclusive;
   bool is_write_lock = false;  ///< a writer; its znode's name says so
   std::int32_t wanted = 1;     ///< permits that it requests
-  std::int32_t all = 1;        ///< total of the permits
-  std::int32_t of = 0;         ///< agreed total; 0: see shares_count()
-  std::int32_t weight = 0;
-  std::int32_t ageing = 0;  ///< agreed by all contenders; 0: none
+  std::int32_t all = 1;        ///< total of the permits, as known now
+  std::int32_t of = 0;         ///< total in the znode's name; 0: shares_count()
+  std::int32_t weight = 0;     ///< see precedes()
+  std::int32_t ageing = 0;     ///< agreed by all contenders; 0: none
 
   static QueueRule mutex() noexcept { return {}; }
   static QueueRule writer() noexcept { return {.is_write_lock = true}; }
@@ -66,11 +69,11 @@ struct QueueRule {
 /// Returns whether `a` is served before `b`, both weighted. Heavier contenders are served first,
 /// and those of equal weight in the order of arrival.
 ///
-/// For each unit of extra weight, a later contender may overtake `ageing` lock nodes; a lock node
-/// is one sequence number. At equality the earlier contender is first. So a contender of weight w
-/// is overtaken only by those that arrive fewer than (heaviest - w) * ageing lock nodes later. With
-/// an ageing of 0 there is no such limit. The order depends only on the names, so all contenders
-/// agree on it.
+/// A contender that is n units heavier overtakes those that arrived fewer than n * ageing lock
+/// nodes earlier. That distance is the difference of the sequence numbers. At exactly n * ageing,
+/// the earlier contender is served first. So only a limited number of contenders can overtake
+/// another. With an ageing of 0 there is no limit. The order depends only on the names, so all
+/// contenders agree on it.
 bool precedes(const Contention& a, const Contention& b) noexcept;
 
 /// The result of judging a list of children for one contender.
@@ -84,12 +87,12 @@ bool precedes(const Contention& a, const Contention& b) noexcept;
 struct Decision {
   enum class Verdict { first, behind, vanished, mismatch };
   Verdict verdict = Verdict::vanished;
-  /// The nearest contenders ahead whose weights together exceed the room; none of them is
-  /// superfluous. One, or at most as many as there are permits. Empty if it requests more permits
-  /// than exist: then only a change of the permit count can help.
+  /// The nearest contenders ahead whose loads together exceed the room. If one of them is left out,
+  /// the loads fit. They are at most as many as the permits; for other kinds of access, one. Empty
+  /// if it requests more permits than exist: then only a change of the permit count can help.
   std::vector<std::string> watch = {};
-  /// The contender to watch is exclusive. While it held, no other contender did, so its announced
-  /// release is a grant.
+  /// Whether the announced release of the watched contender is a grant. That is so if it is
+  /// exclusive, and the own access is exclusive or shared. While it held, no other contender held.
   bool follows_release = false;
   std::size_t position = 0;        ///< number of contenders ahead
   std::int32_t other_setting = 0;  ///< with mismatch: the other setting
@@ -99,14 +102,16 @@ struct Decision {
 /// ignored.
 Decision decide(std::span<const std::string> children, std::string_view own, const QueueRule& rule);
 
-/// Tells which contenders of one queue may hold at the same time: those that no contender ahead
-/// blocks. One object for one queue; ask from its front to its back. For contenders in the order of
-/// arrival; weighted ones never hold.
+/// Finds the contenders of one queue that may hold at the same time: those that no contender ahead
+/// blocks. Weighted contenders never hold.
+///
+/// REQUIRES: next_holds() is called for all contenders of one queue, in the order of contenders().
 class Holders {
  public:
   /// `all`: the total of the permits, if the names do not say it.
   explicit Holders(std::int32_t all) : all_(all) {}
-  /// Returns whether `next` may hold, given all contenders of the earlier calls ahead of it.
+  /// Returns whether `next` may hold, if the contenders of the earlier calls are ahead of it. Then
+  /// records that `next` is ahead of those of the later calls.
   bool next_holds(const Contention& next);
 
  private:
@@ -114,12 +119,13 @@ class Holders {
   std::size_t exclusive_ = 0;
   std::size_t shared_ = 0;
   std::int64_t permits_ = 0;
-  std::int32_t of_ = 0;  ///< total named by the first of them
+  std::int32_t of_ = 0;  ///< total in the first name with permits
   bool mismatched_ = false;
 };
 
-/// Returns the contenders among `children`, in the order in which they would be served now. First
-/// those that queue in the order of arrival, then those at a gate in the order of precedes().
+/// Returns the contenders among `children`, in the order in which they would be served now. The
+/// contenders in the queue come first, in the order of arrival. Those at the gate follow, in the
+/// order of precedes().
 std::vector<ZnodeName> contenders(std::span<const std::string> children);
 
 /// Returns those contenders that may hold. `queue`: all contenders, as contenders() orders them.

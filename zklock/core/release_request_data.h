@@ -8,16 +8,19 @@
 
 namespace zklock::core {
 
-/// The prefix of a request znode. A client that requests a contender's release creates it beside
-/// the contender's znode, and the contender watches for it. Only its creator can write a lock
-/// znode. Deleting that from outside would hand off the lock before the holder is notified. The
-/// request znode's name has the contender's sequence number. It is not a contender's name;
+/// The prefix of a request znode, by which a client requests the release of a contender. The client
+/// creates it beside the contender's znode, and the contender watches for it. The client could
+/// instead delete the contender's znode, but then the lock would be handed off before the holder is
+/// notified. It cannot write that znode: only the creator of a lock znode can.
+///
+/// The request znode's name has the contender's sequence number. It is not a contender's name;
 /// Curator's contenders sort it last. The data are `release_request_asks` or
 /// `release_request_forces`.
 inline constexpr std::string_view release_request_prefix = "release-request-";
 inline constexpr std::string_view release_request_asks = "ask";
 inline constexpr std::string_view release_request_forces = "force";
 
+/// Returns the name of the request znode for the contender with that sequence number.
 inline std::string release_request_path(Sequence of) {
   return ZnodeName::make(release_request_prefix, of).text;
 }

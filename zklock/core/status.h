@@ -14,16 +14,16 @@ namespace zklock::core {
 /// |-----------------|------------------------------|-------------------------------------------|
 /// | ok              | yes                          |                                           |
 /// | unknown         | perhaps (reply lost)         | find out, or repeat idempotent requests   |
-/// | session_ended   | no; or, if sent before:      | begin again on another session            |
-/// |                 | perhaps. Ephemeral znodes    |                                           |
-/// |                 | are deleted at the expiry,   |                                           |
-/// |                 | other writes remain          |                                           |
+/// | session_ended   | no, if not sent before the   | begin again on another session            |
+/// |                 | end; otherwise perhaps (1)   |                                           |
 /// | not_sent        | no (abandoned before)        |                                           |
 /// | not_connected   | no (no server in time)       | report to the caller                      |
 /// | throttled       | no                           | repeat a little later                     |
 /// | closed,         | as session_ended             | report to the caller                      |
 /// | auth_failed     |                              |                                           |
 /// | (all others)    | no                           | decide, or report to the caller           |
+///
+/// (1) Ephemeral znodes are deleted at the expiry. Other writes remain.
 enum class Status : std::uint8_t {
   ok,
   unknown,
@@ -117,8 +117,8 @@ constexpr bool passes(Status s) noexcept {
   return sort == StatusSort::doubtful || sort == StatusSort::session || sort == StatusSort::later;
 }
 
-/// Returns the error that the caller gets if this status ends its call. A status after which a call
-/// goes on has no code of its own.
+/// Returns the error that the caller gets if this status ends its call. ok, session_ended, not_sent
+/// and throttled end no call with an error of their own: the result is server_error.
 constexpr Errc error_of(Status s) noexcept {
   switch (s) {
     case Status::not_connected: return Errc::not_connected;

@@ -19,8 +19,8 @@ struct Sequence {
   friend auto operator<=>(const Sequence&, const Sequence&) = default;
 };
 
-/// From this value on, the counter is treated as exhausted. It is so far from the maximum that all
-/// contenders of a full queue can create at once without reaching that.
+/// From this value on, the counter is treated as exhausted. It is far below the maximum. So even if
+/// all contenders of a full queue create at once, the counter does not reach the maximum.
 inline constexpr Sequence first_unusable_sequence{2'147'000'000};
 
 /// Returns whether a contender may have this sequence number. All other numbers come from a counter
@@ -29,7 +29,8 @@ constexpr bool is_usable(Sequence number) noexcept {
   return number.value >= 0 && number < first_unusable_sequence;
 }
 
-/// The content of a contender's znode name. It refers to the parsed text, which must outlive it.
+/// The content of a contender's znode name, as parsed by parse_contention(). It refers to the
+/// parsed text, which must outlive it.
 struct Contention {
   Sequence sequence = {};
   Access access = Access::exclusive;

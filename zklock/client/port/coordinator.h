@@ -165,7 +165,7 @@ struct Request {
 struct Reply {
   Status status = Status::server_error;
   SessionId session;  ///< on which it was sent; 0: never sent
-  /// Not later than the moment when the first byte left. Meaningful only if the request was sent.
+  /// A lower bound of the time when the first byte left. Meaningful only if the request was sent.
   Instant sent_at;
   std::string detail;  ///< cause of the status, in words
   std::string name;    ///< the created znode's name, without its parent
@@ -197,7 +197,7 @@ enum class RequestId : std::uint64_t {};
 struct SessionInfo {
   SessionId id;
   core::Duration timeout{};  ///< the negotiated session timeout T
-  Instant attempt_began;     ///< not later than the handshake was sent
+  Instant attempt_began;     ///< lower bound of the handshake's sending time
   bool is_new = false;       ///< first connection of this session
 };
 
@@ -222,8 +222,8 @@ class SessionObserver {
   virtual void ended(SessionId session, Status why) = 0;
   /// The servers have answered a request. Called before the reply is passed to its handler. Not
   /// called for requests that failed without an answer (unknown, session_ended), or that the client
-  /// itself refused. `sent_at`: a time not later than the sending of the request. If the request
-  /// was sent in several parts at once, it is the time of the first part. `by_quorum`: whether the
+  /// itself refused. `sent_at`: a lower bound of the request's sending time. If the request was
+  /// sent in several parts at once, it is the time of the first part. `by_quorum`: whether the
   /// leader and a majority have seen the request. True for a create, multi or delete that was
   /// executed, or that failed because of the tree (no_node, no_auth, ...). False for reads, and for
   /// refusals that a single server can make (throttled, read_only, ...).
@@ -242,8 +242,8 @@ class SessionObserver {
 /// Thread-safety: all members, from any thread.
 class Coordinator {
  public:
-  /// Calls the handlers of the requests submitted since close(). REQUIRES: the calling thread runs
-  /// no handler, or only the handler of such a request.
+  /// Calls the handlers of the requests submitted after close(). REQUIRES: the calling thread runs
+  /// no handler, except that of a request submitted after close().
   virtual ~Coordinator() = default;
 
   /// Starts connecting. Session events go to `observer`. REQUIRES: `observer` outlives close().
@@ -272,13 +272,13 @@ class Coordinator {
   virtual void unwatch(RequestId request) noexcept = 0;
 
   /// Ends the session and answers all pending requests with `closed`. Blocks until no handler is
-  /// running. A second call waits for the handlers of the requests submitted since, which are
-  /// answered `closed`. REQUIRES: the calling thread runs no handler.
+  /// running. Requests submitted later are answered `closed` too, and a second call blocks until
+  /// their handlers have returned. REQUIRES: the calling thread runs no handler.
   virtual void close() = 0;
 
   /// Returns whether close() would wait for the calling thread. That is so in a handler, a watch
-  /// event, an event of the observer and a task of soon(). The default is for coordinators that
-  /// wait in close() for no thread.
+  /// event, an event of the observer and a task of soon(). The default is right if close() waits
+  /// for no thread.
   virtual bool runs_here() const noexcept { return false; }
 
   /// Returns, in words for error texts, what prevents a connection.

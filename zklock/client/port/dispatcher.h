@@ -11,7 +11,7 @@ namespace zklock::client {
 class Dispatcher {
  public:
   virtual ~Dispatcher() = default;
-  /// Runs `task` soon, on a thread that it may block for a while, never from within post(). Returns
+  /// Runs `task` soon, never from within post(). The task may block its thread for a while. Returns
   /// false if the dispatcher accepts no more tasks; then the task was dropped.
   virtual bool post(std::function<void()> task) = 0;
 };

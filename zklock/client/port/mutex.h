@@ -92,7 +92,7 @@ using TimedMutexLock = ScopedLock<TimedMutex>;
 class ZKLOCK_SCOPED_CAPABILITY MutexUnlock {
  public:
   explicit MutexUnlock(Mutex& mutex) ZKLOCK_RELEASE(mutex) : mutex_(mutex) { mutex.unlock(); }
-  // Clang's term for the end of a scope, also of one that began with a release.
+  // On a destructor, the annotation means the end of the scope. Here that end locks the mutex.
   ~MutexUnlock() ZKLOCK_RELEASE() { mutex_.lock(); }
   MutexUnlock(const MutexUnlock&) = delete;
   MutexUnlock& operator=(const MutexUnlock&) = delete;

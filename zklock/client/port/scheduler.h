@@ -24,8 +24,8 @@ class Scheduler {
   /// Cancels a timer: its task will not be called any more. A task that has begun may still be
   /// running.
   virtual void cancel(TimerId timer) noexcept = 0;
-  /// Returns whether the calling thread runs a task. The default is for schedulers without a thread
-  /// for which Client::close() waits.
+  /// Returns whether the calling thread runs a task. The default is right if Client::close() waits
+  /// for no thread of the scheduler.
   virtual bool runs_here() const noexcept { return false; }
 };
 

@@ -20,7 +20,7 @@ namespace zklock::client {
 
 class Call;
 
-/// A request of a call that was passed to the C client and is not completed.
+/// A request that a call has passed to the C client, and that is not completed.
 struct Flight {
   std::shared_ptr<Call> call;
   std::size_t part = 0;  ///< index among the call's requests
@@ -30,8 +30,8 @@ using Flights = std::unordered_map<Ticket, Flight>;
 /// The work that a completion leaves to the coordinator.
 struct FollowUps {
   std::vector<Watch> removals;    ///< watches to remove at the servers
-  std::vector<Watch> departures;  ///< watches of znodes found deleted by a check
-  bool ask_for_nodes = false;     ///< a watch may be mute
+  std::vector<Watch> departures;  ///< watches whose znode a check found deleted
+  bool ask_for_nodes = false;     ///< a watch became mute; see Reply::mute
 };
 
 /// The parts of one session that a Call needs for sending and completing, and its reply.
@@ -48,17 +48,17 @@ struct Wire {
   FollowUps& follow_ups;
 };
 
-/// The request that a call carries out, except for its operation.
+/// A submitted Request without its operation: its id, its handler and the conditions of sending it.
 struct Origin {
   RequestId id{};
   SessionId bound_to;    ///< 0: any session
   ReplyHandler handler;  ///< null: a request of the client itself
-  Instant wanted_since;
-  bool at_once = false;
+  Instant wanted_since;  ///< see Request
+  bool at_once = false;  ///< see Request
 };
 
-/// A request with its handler, from submission to reply. It passes its requests to the C client,
-/// and composes the reply from the completions.
+/// Carries out one submitted request, from submission to reply. It issues one or more requests to
+/// the C client, its parts, and composes the reply from their completions.
 ///
 /// Thread-safety: none; the caller locks.
 class Call : public std::enable_shared_from_this<Call> {
@@ -87,13 +87,13 @@ class Call : public std::enable_shared_from_this<Call> {
   /// Passes the requests to the C client. Throws std::bad_alloc; then no reply follows, and send()
   /// must not be called again.
   Sent send(const Wire& wire);
-  /// Evaluates the completion of a part. Returns whether the reply is complete; if not, the next
-  /// part composes another one.
+  /// Evaluates the completion of a part, and fills wire.reply. Returns true if that reply is
+  /// complete. Returns false if another part is outstanding; its completion fills a new reply.
   virtual bool complete(std::size_t part, const Completion& completion, const Wire& wire) = 0;
 
   /// Returns whether that part is a quorum operation.
   virtual bool is_write(std::size_t part) const noexcept = 0;
-  /// Makes a read with a watch a plain read. REQUIRES: it has not been sent.
+  /// If this is a read with a watch, removes the watch from it. REQUIRES: it has not been sent.
   virtual void forget_watch() noexcept {}
 
  protected:
@@ -146,8 +146,8 @@ class Call : public std::enable_shared_from_this<Call> {
 /// Makes the call of `operation`. Its paths are below `chroot`, which is a path or empty.
 std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, Origin origin);
 
-/// Makes a call that removes the servers' watch of a full path, unless the watch has an interest
-/// when the call is sent.
+/// Makes a call that removes the servers' watch of a full path. If the watch has an interest in the
+/// WatchRegistry when the call is to be sent, nothing is sent.
 std::shared_ptr<Call> make_watch_removal(Watch watch, Origin origin);
 
 /// Makes a call that checks whether the full path still exists.

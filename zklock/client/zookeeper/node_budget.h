@@ -29,9 +29,9 @@ class NodeBudget {
   void created(std::string_view parent, std::string_view prefix, std::string_view name);
   /// No znode was created. Its bytes no longer count.
   void failed(std::string_view parent, std::string_view prefix) noexcept;
-  /// The outcome is unknown. The bytes count until deleted() of a name that is `prefix` and a
-  /// sequence number, and that created() has not reported. If `prefix` is the whole name, they
-  /// count until created(), deleted() or missing() of that name.
+  /// The outcome is unknown: the znode may exist. The bytes count until deleted() reports a name
+  /// that can be its name: `prefix` and a sequence number, never reported by created(). If `prefix`
+  /// is the whole name, they count until created(), deleted() or missing() reports it.
   void unknown(std::string_view parent, std::string_view prefix);
 
   /// The znode was deleted. It may have belonged to another session.
@@ -41,8 +41,8 @@ class NodeBudget {
   /// The znode may have been deleted. From now on it counts as a create with an unknown outcome.
   void maybe_deleted(const std::string& path);
 
-  /// `parent` was found to have that many children. Not more creates with an unknown outcome can
-  /// have made a znode below it, so any others no longer count.
+  /// `parent` was found to have that many children. So at most that many creates with an unknown
+  /// outcome have made a znode below it. The others no longer count.
   void listed(const std::string& parent, std::size_t children);
 
   /// The session has ended, and its znodes with it.

@@ -46,8 +46,8 @@ class WatchRegistry {
 
   // Each of the next three returns the watch that must be removed at the servers, or nothing.
 
-  /// Arms the interest: the reply to its request confirms the servers' watch. `mute`: the servers
-  /// may withhold the events, because the client has no READ permission on the znode.
+  /// Arms the interest: the reply to its request confirms the servers' watch. `mute`: see
+  /// Reply::mute. The client has no READ permission on the znode.
   [[nodiscard]] std::optional<Watch> arm(RequestId id, bool mute = false) noexcept;
   /// Removes the interest: the reply to its request did not confirm the watch. `server_watches`:
   /// the servers have a watch of this path and kind nevertheless.
@@ -67,8 +67,9 @@ class WatchRegistry {
   bool has_mute_paths() const noexcept { return mute_ > 0; }
   std::vector<std::string> mute_paths() const;
 
-  /// Called before the removal of the servers' watch is sent. Returns false if the watch has an
-  /// interest again. The watch is then retained, and recorded as one that the servers have.
+  /// Called before the removal of the servers' watch is sent. Returns true if the watch has no
+  /// interest. Otherwise returns false, and records that the servers have the watch, because it is
+  /// not removed.
   [[nodiscard]] bool may_remove(const Watch& watch);
 
   /// Removes all watches and interests, because the session has ended.

@@ -135,6 +135,7 @@ class ZkCoordinator final : public Coordinator,
     return {next_id(), session_, nullptr, LeaseClock::now()};
   }
   Wire wire(FollowUps& follow_ups, Reply& reply) ZKLOCK_REQUIRES(mutex_);
+  // Checks the znodes of mute watches, if that is due. Returns when it is due again.
   std::optional<Instant> check_presence(Instant now) ZKLOCK_REQUIRES(mutex_);
   void answer(const CallPtr& call, Status status, std::string detail) ZKLOCK_REQUIRES(mutex_);
   static bool all(const Call& /*queued*/) noexcept { return true; }
@@ -146,7 +147,9 @@ class ZkCoordinator final : public Coordinator,
     }
     std::erase_if(queued_, [&which](const CallPtr& call) { return which(*call); });
   }
+  // Replaces a status that the C client reports although the phase excludes it.
   void correct_status(Status& status) const ZKLOCK_REQUIRES(mutex_);
+  // Blocks until all sent requests are completed or the connection is lost, for at most 1 s.
   void drain() ZKLOCK_REQUIRES(mutex_);
   void answer_calls_of(SessionId session, Status status) ZKLOCK_REQUIRES(mutex_);
   std::string trouble_text() const ZKLOCK_REQUIRES(mutex_);
@@ -183,8 +186,9 @@ class ZkCoordinator final : public Coordinator,
   Instant connected_since_ ZKLOCK_GUARDED_BY(mutex_);  // the session's first connection
   // The last loss of the connection, or start().
   Instant disconnected_since_ ZKLOCK_GUARDED_BY(mutex_);
-  Instant attempt_began_ ZKLOCK_GUARDED_BY(mutex_);  // not later than the next handshake is sent
-  // Not later than the servers last heard of the session.
+  // Lower bound of the time when the next handshake is sent.
+  Instant attempt_began_ ZKLOCK_GUARDED_BY(mutex_);
+  // Lower bound of the time when the servers last heard of the session.
   Instant last_contact_ ZKLOCK_GUARDED_BY(mutex_);
   Queue queued_ ZKLOCK_GUARDED_BY(mutex_);
   Flights flights_ ZKLOCK_GUARDED_BY(mutex_);
@@ -195,7 +199,8 @@ class ZkCoordinator final : public Coordinator,
   // The servers refused a credential: no further session.
   bool refused_ ZKLOCK_GUARDED_BY(mutex_) = false;
   bool closing_ ZKLOCK_GUARDED_BY(mutex_) = false;
-  // Completed calls are collected in withheld_, for shut().
+  // While shut() closes a live session: completed calls are collected in withheld_, and shut()
+  // answers them `closed`.
   bool withholds_replies_ ZKLOCK_GUARDED_BY(mutex_) = false;
   std::map<RequestId, CallPtr> withheld_ ZKLOCK_GUARDED_BY(mutex_);
   Instant next_presence_check_ ZKLOCK_GUARDED_BY(mutex_);

@@ -6,6 +6,7 @@
 
 namespace zklock::client {
 
+/// Returns the path of the child `name` of `parent`.
 inline std::string join(std::string_view parent, std::string_view name) {
   std::string path(parent == "/" ? std::string_view() : parent);
   path += '/';
@@ -13,7 +14,7 @@ inline std::string join(std::string_view parent, std::string_view name) {
   return path;
 }
 
-/// Returns the path on the servers of a path below `chroot`; an empty `chroot` is none. The C
+/// Returns `chroot` and `path` joined: the path on the servers. An empty `chroot` is none. The C
 /// client can prepend a chroot itself, but then frees memory twice if a session ends during a
 /// transaction.
 inline std::string full_path(std::string_view chroot, std::string path) {
