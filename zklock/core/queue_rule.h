@@ -66,11 +66,10 @@ struct QueueRule {
 /// Returns whether `a` is served before `b`, both weighted. Heavier contenders are served first,
 /// and those of equal weight in the order of arrival.
 ///
-/// For each unit of extra weight, a later contender may overtake `ageing` lock nodes; a lock node
-/// is one sequence number. At equality the earlier contender is first. So a contender of weight w
-/// is overtaken only by those that arrive fewer than (heaviest - w) * ageing lock nodes later. With
-/// an ageing of 0 there is no such limit. The order depends only on the names, so all contenders
-/// agree on it.
+/// For each unit of extra weight, a later contender may overtake `ageing` sequence numbers. At
+/// equality the earlier contender is first. So a contender of weight w is overtaken only by those
+/// that arrive fewer than (heaviest - w) * ageing numbers later. With an ageing of 0 there is no
+/// such limit. The order depends only on the names, so all contenders agree on it.
 bool precedes(const Contention& a, const Contention& b) noexcept;
 
 /// The result of judging a list of children for one contender.
