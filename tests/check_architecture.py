@@ -24,6 +24,7 @@ PATH = re.compile(r"^[\w.*-]+(?:/[\w.*/-]+|(?<!\.)%s)$" % SUFFIX)
 FILE = re.compile(r"\w%s$" % SUFFIX)
 PLACEHOLDER = re.compile(r"\b(?:NAME|TARGET)\b")
 DEFINITION = r"\b(?:class|struct|enum)(?: class)?(?: \[\[\w+\]\]| ZKLOCK_\w+(?:\([^)]*\))?)* %s\b[^;{}()]*\{"
+NO_CODE = (".md", ".svg", ".mutant", "exported_symbols.txt", "check_architecture.py")
 # Paths that are not in the tree. Examples of how names are written, and words of diagrams.
 NOT_HERE = ("build/", "/", "your_service.cpp")
 NO_NAMES = ("kCamelCase", "snake_case", "Condition_Result", "sequenceDiagram", "Note")
@@ -45,7 +46,7 @@ class Tree:
         self.words = set()
         for name in names:
             self.words.update(WORD.findall(name))
-            if name.endswith((".md", ".svg", ".mutant", "exported_symbols.txt", "check_architecture.py")) or "/corpus/" in name:
+            if name.endswith(NO_CODE) or "/corpus/" in name:
                 continue
             self.texts[name] = (ROOT / name).read_text(encoding="utf-8", errors="replace")
             self.words.update(WORD.findall(self.texts[name]))
