@@ -56,7 +56,7 @@ void one_that_listens(zklock::Client& workers, zklock::Client& operators) {
   worker.wait_until_it_works();
   promise(zklock::request_release(operators, path, {.deadline = 30s}),
           "asked, a holder that listens lets go");
-  promise(!worker.is_at_work(), "after it has finished what it was at");
+  promise(!worker.is_at_work(), "after it has finished its work");
 }
 
 void one_that_does_not(zklock::Client& workers, zklock::Client& operators) {
@@ -66,7 +66,7 @@ void one_that_does_not(zklock::Client& workers, zklock::Client& operators) {
   auto next = ours.async_acquire({.deadline = 60s});
   promise(!zklock::request_release(operators, path, {.deadline = 2s}),
           "one that does not listen keeps the lock");
-  promise(hold.state() == HoldState::held, "and nothing has happened to its hold");
+  promise(hold.state() == HoldState::held, "and its hold is unchanged");
 
   promise(zklock::request_release(operators, path, {.force = true, .deadline = 30s}),
           "then the lock is taken from it");
@@ -74,7 +74,8 @@ void one_that_does_not(zklock::Client& workers, zklock::Client& operators) {
   const bool knew = hold.loss_token().stop_requested();
   promise(granted.state() == HoldState::held && granted.token() > hold.token(),
           "the operator has it");
-  promise(knew && hold.state() == HoldState::lost, "and the holder had been told that it is lost");
+  promise(knew && hold.state() == HoldState::lost,
+          "and the holder was notified of the loss before");
 }
 
 void ask_to_release(const std::string& hosts) {

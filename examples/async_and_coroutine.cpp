@@ -33,7 +33,7 @@ void with_a_callback(ReentrantMutex& mutex) {
     if (error) return granted.set_exception(error);
     granted.set_value(hold.token());
   });  // the Hold is an argument: it is released when the callback returns
-  promise(granted.get_future().get() > FencingToken{}, "a callback is given a Hold");
+  promise(granted.get_future().get() > FencingToken{}, "a callback receives a Hold");
 }
 
 void with_a_future(ReentrantMutex& mutex) {
@@ -66,7 +66,7 @@ void on_a_pooled_thread(ReentrantMutex& mutex) {
   // The request continues on another thread. That thread may release the hold.
   std::jthread([h = std::move(hold)]() mutable { h.release(); }).join();
   const Hold next = mutex.acquire({.owner = bob, .deadline = 30s});
-  promise(static_cast<bool>(next), "a lock released on another thread passes on");
+  promise(static_cast<bool>(next), "after a release on another thread, the next is granted");
 }
 
 // A minimal coroutine type: the coroutine starts at once, and no caller waits for its end.
@@ -128,7 +128,7 @@ void with_coroutines(ReentrantMutex& mutex) {
   Tally tally{.done = std::latch(kRequests)};
   for (int i = 0; i < kRequests; ++i) serve_request(mutex, tally);
   tally.done.wait();
-  promise(tally.served == kRequests, "every coroutine had its turn");
+  promise(tally.served == kRequests, "every coroutine was granted");
   promise(tally.broken == 0, "one at a time, each nesting in its own lock");
 }
 

@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
       int status = -1;
       all_done = ::waitpid(child, &status, 0) == child && status == 0 && all_done;
     }
-    promise(all_done, "every transfer was made: nobody waited for ever");
+    promise(all_done, "every transfer was made: no thread waited for ever");
 
     std::int64_t money = 0;
     std::int64_t bookings = 0;

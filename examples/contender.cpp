@@ -82,7 +82,7 @@ struct Contender {
   void wait_to_be_killed(const Turn& turn) const {
     resource.turn_to_kill = static_cast<int>(&turn - resource.turns.data());
     std::this_thread::sleep_for(30s);
-    throw std::runtime_error("nobody killed this process");
+    throw std::runtime_error("this process was not killed");
   }
 };
 

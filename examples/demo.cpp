@@ -184,7 +184,7 @@ class Demo {
     resource_.bury(turn);
     print_turns();
     timeline_.event("process " + name(kDoomed) + " (pid " + std::to_string(child.pid()) +
-                    ") was killed with SIGKILL; nobody tells the others");
+                    ") was killed with SIGKILL; the others are not notified");
 
     const auto next = static_cast<std::size_t>(resource_.turn_to_kill) + 1;
     const bool passed_on = wait_for(overall_, [&] {

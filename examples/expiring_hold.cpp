@@ -38,7 +38,7 @@ void expiring_hold(const std::string& hosts) {
   auto next = mutex.async_acquire();
   promise(hold.renew(), "a hold that lasts can be renewed");
   promise(hold.renew(4s), "also for another time than agreed");
-  promise(comes(expiring.get_future()), "before the end the holder is told");
+  promise(comes(expiring.get_future()), "before the end the holder is notified");
   promise(comes(expired.get_future()), "and after it");
   promise(hold.state() == HoldState::lost, "then the hold is lost");
   promise(!hold.renew(), "and cannot be renewed any more");

@@ -23,11 +23,11 @@ namespace {
 
 using namespace std::chrono_literals;
 using example::promise;
-constexpr const char* kPath = "/locks/node_budget";
+constexpr const char* kPath = "/locks/ledger";
 
 // The resource that the lock protects: a database, a file server, ... It stores the highest token
 // and refuses lower ones. Check and write must be one step, for example
-//   UPDATE node_budget SET entry = ?, token = ? WHERE token <= ?
+//   UPDATE ledger SET entry = ?, token = ? WHERE token <= ?
 class Ledger {
  public:
   bool write(zklock::FencingToken token, std::int64_t entry) {
@@ -43,7 +43,7 @@ class Ledger {
   std::int64_t entry_ = 0;
 };
 
-// A request of the other process to the node_budget.
+// A request of the other process to the ledger.
 struct Request {
   std::int64_t token;
   std::int64_t entry;
@@ -73,33 +73,33 @@ zklock::ClientOptions options(const std::string& hosts) {
 }
 
 // The process that will be paused.
-void first_holder(const std::string& hosts, int node_budget) {
+void first_holder(const std::string& hosts, int ledger) {
   zklock::Client client(options(hosts));
   zklock::ReentrantMutex mutex(client, kPath);
   const zklock::Hold hold = mutex.acquire({.deadline = 30s});
   promise(static_cast<bool>(hold), "the first holder is granted");
 
-  send(node_budget, Request{hold.token().zxid, 100});
-  promise(receive<bool>(node_budget), "its write is accepted");
+  send(ledger, Request{hold.token().zxid, 100});
+  promise(receive<bool>(ledger), "its write is accepted");
 
-  (void)receive<bool>(node_budget);  // the process is paused here and does not notice it
-  send(node_budget, Request{hold.token().zxid, 200});
-  promise(!receive<bool>(node_budget), "its write after the pause is refused");
+  (void)receive<bool>(ledger);  // the process is paused here and does not notice it
+  send(ledger, Request{hold.token().zxid, 200});
+  promise(!receive<bool>(ledger), "its write after the pause is refused");
   promise(hold.state() == zklock::HoldState::lost, "asked for it, its hold says: lost");
 }
 
-void second_holder(const std::string& hosts, Ledger& node_budget) {
+void second_holder(const std::string& hosts, Ledger& ledger) {
   zklock::Client client(options(hosts));
   zklock::ReentrantMutex mutex(client, kPath);
   const zklock::Hold hold = mutex.acquire({.deadline = 30s});
   promise(static_cast<bool>(hold), "with the first holder paused, a second one is granted");
-  promise(node_budget.write(hold.token(), 300), "its write is accepted");
+  promise(ledger.write(hold.token(), 300), "its write is accepted");
 }
 
 // Answers one request of the first holder.
-void serve(int fd, Ledger& node_budget) {
+void serve(int fd, Ledger& ledger) {
   const auto request = receive<Request>(fd);
-  send(fd, node_budget.write(zklock::FencingToken{request.token}, request.entry));
+  send(fd, ledger.write(zklock::FencingToken{request.token}, request.entry));
 }
 
 void fenced_resource(const std::string& hosts) {
@@ -125,16 +125,16 @@ void fenced_resource(const std::string& hosts) {
   }
   ::close(ends[1]);
   int status = 0;
-  Ledger node_budget;
+  Ledger ledger;
   try {
-    serve(ends[0], node_budget);
+    serve(ends[0], ledger);
     ::kill(child, SIGSTOP);
     ::waitpid(child, &status, WUNTRACED);
-    second_holder(hosts, node_budget);
+    second_holder(hosts, ledger);
     ::kill(child, SIGCONT);
     send(ends[0], true);
-    serve(ends[0], node_budget);
-    promise(node_budget.entry() == 300, "the node_budget has what the second holder wrote");
+    serve(ends[0], ledger);
+    promise(ledger.entry() == 300, "the ledger has what the second holder wrote");
   } catch (...) {
     ::kill(child, SIGKILL);
     ::waitpid(child, &status, 0);

@@ -111,7 +111,7 @@ void fail_over(const std::string& hosts) {
 
   first.kill();
   const auto killed_at = LeaseClock::now();
-  std::cout << "process A was killed with SIGKILL; nobody tells B" << std::endl;
+  std::cout << "process A was killed with SIGKILL; B is not notified" << std::endl;
   const std::int64_t second_token = second.wait_until_it_leads(60s);
   const auto after =
       std::chrono::duration_cast<std::chrono::milliseconds>(LeaseClock::now() - killed_at);

@@ -49,7 +49,7 @@ void nightly_job(const std::string& hosts) {
     if (outcome == LockOutcome::not_run) ++not_run;
   }
   promise(runs == 1 && ran == 1, "the job ran once, under the lock to its end");
-  promise(not_run == machines - 1, "the others were told that it is being done");
+  promise(not_run == machines - 1, "the others were notified that it is being done");
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ void proclaim_address(const std::string& hosts) {
   Server second(hosts, path, "10.0.0.2:7000");
   for (int i = 0; i < 3000 && one.candidates(path) < 2; ++i) ::usleep(10'000);
   promise(one.candidates(path) == 2 && one.seen().back().value == first.address(),
-          "who waits for leadership is not mistaken for the leader");
+          "a waiting candidate is not taken for the leader");
 
   first.kill();
   std::cout << "the leader was killed with SIGKILL; it could say nothing" << std::endl;
@@ -128,7 +128,7 @@ void proclaim_address(const std::string& hosts) {
           "no client took one leader's address for the other's");
   zklock::Client late(client_options(hosts));
   const auto asked = zklock::ElectionObserver(late, path).state(30s);
-  promise(asked.value == second.address(), "who asks later is told the same");
+  promise(asked.value == second.address(), "a later query returns the same address");
 }
 
 }  // namespace

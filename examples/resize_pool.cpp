@@ -40,16 +40,16 @@ void resize(const std::string& hosts) {
 
   pool.set_permits(4);
   for (auto& each : waiting) used.push_back(each.get());
-  promise(used[2] && used[3], "two more let those in who waited");
+  promise(used[2] && used[3], "two more permits admit the waiting clients");
 
-  promise(pool.add_permits(-3) == 1, "there are three less");
+  promise(pool.add_permits(-3) == 1, "there are three fewer");
   bool all_held = true;
   for (const auto& each : used) all_held &= each.state() == zklock::HoldState::held;
-  promise(all_held, "nobody loses a licence by that");
+  promise(all_held, "no client loses a licence by that");
   while (used.size() > 1) {
     used.pop_back();
     promise(workers.flush(30s), "the servers know of each release");
-    promise(!pool.try_acquire(), "what comes back is not given out: there are too few");
+    promise(!pool.try_acquire(), "a released licence is not granted again: there are too few");
   }
   auto next = licences.async_acquire({.deadline = 60s}, 1);
   used.clear();
@@ -66,7 +66,7 @@ void resize(const std::string& hosts) {
   workers.close();
   zklock::Client later(hosts);
   const zklock::Semaphore same(later, path, zklock::SharedCount{.initial = 100});
-  promise(same.permits() == 1, "the number is there when everybody has gone");
+  promise(same.permits() == 1, "the count remains when all clients have ended");
 }
 
 }  // namespace

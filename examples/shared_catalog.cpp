@@ -77,8 +77,8 @@ void write_then_read_along(const std::string& hosts) {
   mutex.unlock();
   const bool let_in = reader.wait_for(30s) == std::future_status::ready;
   promise(let_in && mutex.read_count() == 1, "after a downgrade others read along");
-  promise(reader.get().token() > token, "with higher tokens than the one who wrote");
-  promise(!others.try_lock(), "and nobody writes");
+  promise(reader.get().token() > token, "with higher tokens than that of the writer");
+  promise(!others.try_lock(), "and no other contender writes");
   mutex.unlock_shared();
 }
 

@@ -93,7 +93,7 @@ void second_holder(const std::string& hosts, const std::function<void()>& let_th
   let_the_first_go_on();
   GuardedTransaction last(hold);
   last.check(kEntry, 1).remove(kEntry);
-  promise(!refused(last), "nobody has written since");
+  promise(!refused(last), "no other process has written since");
   GuardedTransaction none(hold);
   none.remove(kEntry + "-more");
   promise(refused(none) == Errc::no_node, "nor was anything created");

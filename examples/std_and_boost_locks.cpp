@@ -27,7 +27,7 @@ void with_std(ReentrantMutex& a, ReentrantMutex& b) {
     std::unique_lock again(a, 10s);
     promise(again && a.hold_count() == 2, "a second one in the same thread nests");
   }
-  promise(a.hold_count() == 0, "both have given back what they took");
+  promise(a.hold_count() == 0, "both have released");
   {
     // std::lock's algorithm takes two locks, in any order, without a deadlock.
     auto both = [](ReentrantMutex& first, ReentrantMutex& second) {

@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using example::promise;
 
-constexpr auto nobody = "127.0.0.1:1";
+constexpr auto unreachable = "127.0.0.1:1";
 const std::string path = "/examples/everywhere";
 
 // A process, with a client for each ensemble.
@@ -35,19 +35,19 @@ void two_of_three(const std::string& hosts) {
   const auto second = zklock::hold_lock(root, "/ensemble-2/chroot");
 
   Process one{zklock::Client(hosts + "/ensemble-1"), zklock::Client(hosts + "/ensemble-2"),
-              zklock::Client(nobody)};
+              zklock::Client(unreachable)};
   Process other{zklock::Client(hosts + "/ensemble-1"), zklock::Client(hosts + "/ensemble-2"),
-                zklock::Client(nobody)};
+                zklock::Client(unreachable)};
   zklock::QuorumHold hold = one.mutex.acquire({.deadline = 30s});
   promise(hold.state() == zklock::HoldState::held, "two of three ensembles are enough");
   promise(hold[0] && hold[1] && !hold[2], "it is held on those that are up");
-  promise(!other.mutex.try_lock_for(2s), "nobody else gets a majority");
+  promise(!other.mutex.try_lock_for(2s), "no other process gets a majority");
   hold.release();
   promise(other.mutex.try_lock_for(30s), "until it is released");
   other.mutex.unlock();
 
-  Process cut_off{zklock::Client(hosts + "/ensemble-1"), zklock::Client(nobody),
-                  zklock::Client(nobody)};
+  Process cut_off{zklock::Client(hosts + "/ensemble-1"), zklock::Client(unreachable),
+                  zklock::Client(unreachable)};
   std::optional<zklock::Errc> error;
   try {
     promise(!cut_off.mutex.try_lock_for(30s), "one of three is no lock");

@@ -61,7 +61,7 @@ void watch_lock(const std::string& hosts) {
   const zklock::Subscription subscription =
       observer.add_listener([&display](const LockState& state) { display.show(state); });
   promise(display.comes_to([](const LockState& s) { return s.is_free(); }),
-          "a lock that nobody has ever taken is free");
+          "a lock that was never acquired is free");
 
   zklock::Hold hold = mutex.acquire({.deadline = 30s});
   promise(display.comes_to([&](const LockState& s) {
@@ -70,7 +70,7 @@ void watch_lock(const std::string& hosts) {
           "the holder is shown, with its token");
   auto next = mutex.async_acquire();
   promise(display.comes_to([](const LockState& s) { return s.waiting == 1; }),
-          "who waits is counted, and the observer is not among them");
+          "waiting contenders are counted, without the observer");
   promise(observer.state().waiting == 1, "asked for it, it says the same");
 
   hold.release();

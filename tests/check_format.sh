@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Fails if the layout of a C++ source differs from .clang-format. Skipped (77) without
-# clang-format 14, because other versions differ in detail.
+# Fails if a page names code or a file that does not exist (check_architecture.py), or if the layout
+# of a C++ source differs from .clang-format. The second check is skipped (77) without clang-format
+# 14, because other versions differ in detail.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+tests/check_architecture.py
 
 clang_format=$(command -v clang-format-14 || command -v clang-format || true)
 if [[ -z $clang_format || $("$clang_format" --version) != *"version 14."* ]]; then

@@ -35,12 +35,12 @@ struct PriorityOptions {
   /// Weight of lock(), try_lock() and the other functions without a weight argument: 1 (lightest)
   /// to 10. Functions with a weight argument use that instead, if it is set.
   int weight = 5;
-  /// Bounds how far a heavier contender overtakes, in lock nodes: children created under the lock's
-  /// path. A contender that is n units heavier overtakes those that arrived fewer than n * ageing
-  /// lock nodes earlier. It does not overtake those that arrived exactly n * ageing or more lock
-  /// nodes earlier. A contender uses two lock nodes until it holds, three with a lock delay. Range:
-  /// 1 to 1,000,000. nullopt: strictly by weight; light contenders may starve. All contenders on
-  /// the path must use the same value.
+  /// Bounds how far a heavier contender overtakes, in sequence numbers. Each child created under
+  /// the lock's path takes one. A contender that is n units heavier overtakes those that arrived
+  /// fewer than n * ageing numbers earlier. It does not overtake those that arrived exactly
+  /// n * ageing or more numbers earlier. A contender takes two numbers until it holds, three with a
+  /// lock delay. Range: 1 to 1,000,000. nullopt: strictly by weight; light contenders may starve. All
+  /// contenders on the path must use the same value.
   std::optional<int> ageing = 100;
 
   /// See LockOptions.

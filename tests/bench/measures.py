@@ -130,7 +130,7 @@ MEASURES = (
             nanoseconds_of_pair, {}, (at_most(OWN, 40),), seconds=0.5, warm=0.2),
     hand_off(8, True, (at_least(CURATOR, 100),), key="local_8",
              title="8 threads of one process, max_local_handoffs", max_local_handoffs=64),
-    free("kept", "cycle of a lock kept when idle, p50", "cycle",
+    free("kept", "cycle of a lock retained when idle, p50", "cycle",
          (at_most(CURATOR, 1 / 300),), keep_idle_for=60),
     Measure("waiters_10k", "10,000 waiters by callbacks, memory each", "KB", "waiters",
             kilobytes_each, {"waiters": 10000}, (at_most(OWN, 1.5),), seconds=0, warm=0,

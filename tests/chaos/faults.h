@@ -8,7 +8,7 @@
 
 namespace zklock::chaos {
 
-// Each function injects one fault, and returns at its end whether the fault took lock node.
+// Each function injects one fault, and returns at its end whether the fault took place.
 // It may not take place: for example, no request of the kind came, or no server ran. Blocks
 // meanwhile, usually for some seconds. Reports violations to the desk. Throws what
 // testing::RawClient throws; the fault did not take place then.

@@ -21,7 +21,7 @@ struct Report {
   std::map<std::string, std::uint64_t> grants_by_lock;
   std::uint64_t losses = 0;
   Refusals refusals;
-  std::map<std::string, std::uint64_t> faults;  // that took lock node, by class
+  std::map<std::string, std::uint64_t> faults;  // that took place, by class
   std::uint64_t faults_without_effect = 0;
   std::map<std::string, std::uint64_t> tally;
   std::vector<std::string> violations;

@@ -56,7 +56,8 @@ TEST_F(PriorityMutexTest, AgedContender_IsNotOvertaken) {
   PriorityMutex mutex(*client, kPath, {.ageing = 1});
   Hold hold = mutex.acquire();
   std::vector<std::future<Hold>> waiting;
-  // Two units of weight are worth two lock nodes: the last contender overtakes only its predecessor.
+  // Two units of weight are worth two sequence numbers: the last contender overtakes only its
+  // predecessor.
   for (const int weight : {1, 3, 1, 1, 3}) waiting.push_back(contend(mutex, weight));
   hold.release();
   for (const std::size_t i : {1U, 0U, 2U, 4U, 3U}) EXPECT_TRUE(get(waiting[i])) << i;

@@ -128,7 +128,7 @@ class Side {
   virtual Coordinator& coordinator(std::size_t client) = 0;
   /// Runs until every expected reply has arrived. Returns false if one did not arrive.
   virtual bool settle() = 0;
-  /// Closes the client, and connects another one in its lock node.
+  /// Closes the client, and connects another one instead.
   virtual void close(std::size_t client) = 0;
   /// Ends the session of the client from outside. Returns when the client has a new one.
   virtual void expire(std::size_t client) = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The largest number of consecutive grants of one client, on the simulated ensemble. Also the end
-// of a batch while the query for contenders of other clients is unanswered.
+// The largest number of consecutive grants of one client, on the simulated ensemble. Also the last
+// local hand-off while the query for contenders of other clients is unanswered.
 #include "tests/model/local_fixture.h"
 
 namespace zklock::model {
@@ -249,7 +249,7 @@ TEST_F(LocalBatchAnswer, NoWaiterAtReply_RetainsIdleLock) {
   expect_rest();
 }
 
-// The query is older than the grants that the watch permitted, and the watch has fired.
+// The query is older than the grants that the watch allowed, and the watch has fired.
 TEST_F(LocalBatchAnswer, GrantsSinceQuery_ReplyCausesNewQuery) {
   lock_.use(0);
   const core::CohortPolicy terms{.batch = 3, .keep_idle_for = 5s};

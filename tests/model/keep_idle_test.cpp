@@ -481,7 +481,7 @@ TEST_F(KeepIdle, WatchReplyLost_IsReleased) {
   expect_released();
 }
 
-// The query is older than the grants that the watch permitted, so its reply permits no further
+// The query is older than the grants that the watch allowed, so its reply allows no further
 // grant. Then the client queries again, and does not release the lock.
 TEST_F(KeepIdle, StaleReply_CausesNewQuery) {
   release(granted(0, kept(4)));

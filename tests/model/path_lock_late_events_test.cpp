@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A watch event after its watch was removed. The port permits such an event.
+// A watch event after its watch was removed. The port allows such an event.
 #include <functional>
 #include <map>
 #include <memory>

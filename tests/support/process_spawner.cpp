@@ -23,7 +23,7 @@ namespace zklock::testing {
 namespace {
 
 // All memory that the child uses between fork and exec, allocated before the fork. The process has
-// many threads, so only async-signal-safe calls are permitted in the child.
+// many threads, so only async-signal-safe calls are allowed in the child.
 struct ExecPlan {
   std::string program;
   std::vector<std::string> argv_text;

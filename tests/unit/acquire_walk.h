@@ -159,7 +159,7 @@ class Walk {
   std::set<std::string> delays_for_;  ///< markers of the current or latest delay
   int delays_ = 0;
 
-  // The actions that the machine is permitted.
+  // The actions that the machine may take.
   /// A reply since the creation of its znode says that it is first.
   bool first_ = false;
   bool lease_was_valid_ = false;

@@ -105,7 +105,7 @@ TEST(Queue, ContendersAtTheGate_ListedLastAndByWeight) {
   EXPECT_EQ(texts, (Children{children[2], children[1], children[0], children[4], children[3]}));
 }
 
-// At an ageing of two, two units of weight are worth four lock nodes.
+// At an ageing of two, two units of weight are worth four sequence numbers.
 TEST(Queue, HeavierByLessThanItsReach_Overtakes) {
   const Children children{"weight-1-age-2-0000000010", "weight-3-age-2-0000000013"};
   EXPECT_EQ(decide(children, children[1], QueueRule::weighted(3, 2)).verdict, Verdict::first);

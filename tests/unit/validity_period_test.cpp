@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The additions of ValidityPeriod to Lease; see lease_term_test.cpp.
+// The additions of ValidityPeriod to Lease; see lease_test.cpp.
 #include "zklock/core/validity_period.h"
 
 #include <chrono>

@@ -69,11 +69,10 @@ struct QueueRule {
 /// Returns whether `a` is served before `b`, both weighted. Heavier contenders are served first,
 /// and those of equal weight in the order of arrival.
 ///
-/// A contender that is n units heavier overtakes those that arrived fewer than n * ageing lock
-/// nodes earlier. That distance is the difference of the sequence numbers. At exactly n * ageing,
-/// the earlier contender is served first. So only a limited number of contenders can overtake
-/// another. With an ageing of 0 there is no limit. The order depends only on the names, so all
-/// contenders agree on it.
+/// A contender that is n units heavier overtakes those that arrived fewer than n * ageing sequence
+/// numbers earlier. At exactly n * ageing, the earlier contender is served first. So only a limited
+/// number of contenders can overtake another. With an ageing of 0 there is no limit. The order
+/// depends only on the names, so all contenders agree on it.
 bool precedes(const Contention& a, const Contention& b) noexcept;
 
 /// The result of judging a list of children for one contender.

@@ -25,20 +25,20 @@ class LockNode;
 /// For a moment both znodes exist, although the first one is released. Contenders of other clients
 /// wait for the second one only. But a transaction that checks the first znode could still succeed.
 /// So there is no direct grant if such a transaction is possible, or if other znodes are deleted
-/// with the first one. Then the lock node waits for the delete (see Contender::drop() and
+/// with the first one. Then the lock node waits for the delete (see Contender::decide_release() and
 /// LockNode::local_successor()).
 ///
 /// Thread-safety: none. REQUIRES: a Lock of the monitor of the path, which owns this object.
 class LocalHandoff {
  public:
-  /// Registers `lock node`, which waits for the znode with the czxid `predecessor`. Replaces a lock
+  /// Registers `lock_node`, which waits for the znode with the czxid `predecessor`. Replaces a lock
   /// node that waited for it before. The znode of that lock node was deleted, and its notification
   /// is still to come.
   void wait(FencingToken predecessor, std::weak_ptr<LockNode> lock_node)
       ZKLOCK_REQUIRES(path_mutex) {
     places_[predecessor.zxid] = std::move(lock_node);
   }
-  /// Removes `lock node`, which does not wait for that znode any more.
+  /// Removes `lock_node`, which does not wait for that znode any more.
   void leave(FencingToken predecessor, const std::weak_ptr<LockNode>& lock_node) noexcept
       ZKLOCK_REQUIRES(path_mutex) {
     const auto found = places_.find(predecessor.zxid);

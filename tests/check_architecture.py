@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fails if a page names code, a file or a test that does not exist.
+
+    tests/check_architecture.py
+
+In every page, each relative link and each path in backticks or in a shell block must exist. In PAGES_WITH_NAMES, each
+name in backticks that looks like code must occur in the tree: `SomeType`, `function()`, `some_test`. The member of
+`Type::member` must occur in the file that defines the type, or in a source beside it. In a sequence diagram, a call
+must occur in the files of one of the two participants.
+"""
+import fnmatch
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGES_WITH_NAMES = ("zklock/ARCHITECTURE.md", "CONTRIBUTING.md", "tests/chaos/README.md", "tests/mutants/README.md")
+WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# A path has a folder or a known suffix, and no placeholder.
+SUFFIX = r"\.(?:h|cpp|md|sh|py|pml|smt2|txt|supp|java|mutant)"
+PATH = re.compile(r"^[\w.*-]+(?:/[\w.*/-]+|(?<!\.)%s)$" % SUFFIX)
+FILE = re.compile(r"\w%s$" % SUFFIX)
+PLACEHOLDER = re.compile(r"\b(?:NAME|TARGET)\b")
+DEFINITION = r"\b(?:class|struct|enum)(?: class)?(?: \[\[\w+\]\]| ZKLOCK_\w+(?:\([^)]*\))?)* %s\b[^;{}()]*\{"
+NO_CODE = (".md", ".svg", ".mutant", "exported_symbols.txt", "check_architecture.py")
+# Paths that are not in the tree. Examples of how names are written, and words of diagrams.
+NOT_HERE = ("build/", "/", "your_service.cpp")
+NO_NAMES = ("kCamelCase", "snake_case", "Condition_Result", "sequenceDiagram", "Note")
+
+
+def tracked():
+    listing = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    names = listing.stdout.splitlines()
+    if listing.returncode != 0:  # a copy without the repository
+        names = [str(path.relative_to(ROOT)) for path in ROOT.rglob("*") if path.is_file()]
+    return [name for name in names if (ROOT / name).is_file()]
+
+
+class Tree:
+    def __init__(self, names):
+        self.names = names
+        self.texts = {}
+        self.words = set()
+        for name in names:
+            self.words.update(WORD.findall(name))
+            if name.endswith(NO_CODE) or "/corpus/" in name:
+                continue
+            self.texts[name] = (ROOT / name).read_text(encoding="utf-8", errors="replace")
+            self.words.update(WORD.findall(self.texts[name]))
+        self.homes_found = {}
+
+    def has_path(self, path, page):
+        path = PLACEHOLDER.sub("*", path.removeprefix("./").rstrip("/"))
+        beside = str((pathlib.Path(page).parent / path))
+        return any(fnmatch.fnmatch(name, pattern) for name in self.names
+                   for pattern in (path, path + "/*", "*/" + path, "*/" + path + "/*", beside))
+
+    def homes(self, type_name):
+        """Returns the files that define the type, and the sources beside them: contender.h, contender_hold.cpp."""
+        if type_name not in self.homes_found:
+            pattern = re.compile(DEFINITION % type_name)
+            stems = {name.rsplit(".", 1)[0] for name, text in self.texts.items()
+                     if type_name in text and pattern.search(text)}
+            self.homes_found[type_name] = [name for name in self.texts if any(name.startswith(s) for s in stems)]
+        return self.homes_found[type_name]
+
+    def has_member(self, types, member):
+        return any(re.search(r"\b%s\b" % member, self.texts[name]) for each in types for name in self.homes(each))
+
+
+def faults_of_names(code, tree):
+    """Yields what is wrong with the names in one piece of code."""
+    for scope, member in re.findall(r"\b([A-Z]\w*)::(~?\w+)", code):
+        if not tree.has_member([scope], member.lstrip("~")):
+            yield f"{scope}::{member}"
+    for word in WORD.findall(re.sub(r"[\w./*-]*[<>*$^][\w./*-]*", " ", code)):
+        looks_like_code = "_" in word.strip("_") or re.search(r"[a-z][A-Z]|^[A-Z][a-z]", word) or word + "(" in code
+        if looks_like_code and word not in tree.words and word not in NO_NAMES:
+            yield word
+
+
+def faults_of_paths(code, page, tree):
+    for word in code.split():
+        word = word.strip("\"',;()")
+        if PATH.match(word) and not word.startswith(NOT_HERE) and not tree.has_path(word, page):
+            yield word
+
+
+def faults_of_diagram(lines, tree):
+    participants = dict(re.findall(r"participant (\w+) as (\w+)\s*$", "\n".join(lines), re.M))
+    for line in lines:
+        message = re.match(r"\s*(\w+)-+>>(\w+):(.*)", line)
+        text = message[3] if message else line
+        yield from faults_of_names(text, tree)
+        types = [participants[side] for side in message.groups()[:2] if side in participants] if message else []
+        types = [each for each in types if tree.homes(each)]
+        for call in re.findall(r"(?<![\w:~])([a-z_]\w*)\(\)", text):
+            if types and call in tree.words and not tree.has_member(types, call):
+                yield f"{call}() of {' or '.join(types)}"
+
+
+def anchors(path):
+    headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.M) if path.is_file() else []
+    return [re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings]
+
+
+def faults_of_page(page, tree):
+    with_names = page in PAGES_WITH_NAMES
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S)
+    plain = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    for link, anchor in re.findall(r"\]\((?!http|mailto)([^)#\s]*)(?:#([^)\s]+))?\)", plain):
+        target = (ROOT / page).parent / link if link else ROOT / page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            yield f"the link {link}#{anchor}"
+    if with_names:  # files that are named without backticks
+        words = re.findall(r"[\w./*-]+", re.sub(r"\]\([^)]*\)|`[^`\n]*`", " ", plain))
+        yield from faults_of_paths(" ".join(word for word in words if FILE.search(word)), page, tree)
+    for code in re.findall(r"`([^`\n]+)`", plain):
+        yield from faults_of_paths(code, page, tree)
+        if with_names:
+            yield from faults_of_names(code, tree)
+    for language, block in blocks:
+        if language == "sh":
+            yield from faults_of_paths(block, page, tree)
+        if language == "mermaid" and with_names:
+            yield from faults_of_diagram(block.splitlines(), tree)
+
+
+def main():
+    tree = Tree(tracked())
+    pages = [name for name in tree.names if name.endswith(".md")]
+    found = [f"{page}: not in the tree: {fault}" for page in pages
+             for fault in dict.fromkeys(faults_of_page(page, tree))]
+    print(*found, sep="\n", end="\n" if found else "")
+    print(f"{len(pages)} pages, {len(found)} names that do not exist")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
