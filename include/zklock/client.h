@@ -139,7 +139,7 @@ class ZKLOCK_EXPORT Client {
   /// On a thread of the library that close() would wait for, close() returns at once, and another
   /// thread closes the client. That happens, for example, if a destroyed callback owned the last
   /// Client. If the process exits before that, the servers delete the lock znodes when the session
-  /// expires. The first close() terminates the process if the system has no memory for it.
+  /// expires.
   void close() noexcept;
 
  private:

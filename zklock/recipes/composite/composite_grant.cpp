@@ -42,14 +42,10 @@ void CompositeGrant::release(std::shared_ptr<CompositeGrant> parts) noexcept {
 // returned, and must not wait for the user's callbacks. So they run in a separate task.
 void CompositeGrant::OnLoss::operator()() const noexcept {
   if (tally->left.fetch_sub(1) != tally->needed) return;
-  auto source = tally->source;
-  try {
-    ReliablePost::send(
-        core, core->losses(), "lock " + hold.node(),
-        [source, until = Contender::delay_loss(hold)]() mutable { source.request_stop(); });
-  } catch (const std::exception&) {  // no memory
-    source.request_stop();
-  }
+  ReliablePost::send(core, core->losses(), "lock " + hold.node(),
+                     [source = tally->source, until = Contender::delay_loss(hold)]() mutable {
+                       source.request_stop();
+                     });
 }
 
 HoldState CompositeGrant::state() const noexcept {

@@ -112,7 +112,7 @@ void Candidate::ask(Fsm::Attempt attempt, const std::stop_token& stop) {
     PendingAcquire::start(path_lock_, std::move(request), stop);
   } catch (const Error& error) {
     answered(attempt, {.error = error});
-  } catch (const std::exception& e) {  // no thread or no memory
+  } catch (const std::exception& e) {  // no thread, or no memory in a call of the user
     warn(e.what());
     answered(attempt, {});
   }
