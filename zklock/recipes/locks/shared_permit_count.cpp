@@ -101,26 +101,24 @@ class Asked {
 
 }  // namespace
 
-std::int32_t read_permit_count(const std::shared_ptr<PathLock>& path_lock, std::int32_t initial,
-                               Deadline deadline) {
-  const auto count = Asked(*path_lock, "read the permits of", deadline).read();
+std::int32_t read_permit_count(PathLock& path_lock, std::int32_t initial, Deadline deadline) {
+  const auto count = Asked(path_lock, "read the permits of", deadline).read();
   return count ? count->number : initial;
 }
 
 // Writing the count twice has the effect of writing it once. So the write is repeated if its
 // outcome is unknown.
-void set_permit_count(const std::shared_ptr<PathLock>& path_lock, std::int32_t number,
-                      Deadline deadline) {
-  Asked asked(*path_lock, "set the permits of", deadline);
+void set_permit_count(PathLock& path_lock, std::int32_t number, Deadline deadline) {
+  Asked asked(path_lock, "set the permits of", deadline);
   for (;;) {
     if (asked.set(number) == Asked::Written::yes) return;
     if (asked.create(number) == Asked::Written::yes) return;
   }
 }
 
-std::int32_t add_to_permit_count(const std::shared_ptr<PathLock>& path_lock, std::int32_t change,
-                                 std::int32_t initial, Deadline deadline) {
-  Asked asked(*path_lock, "add permits to", deadline);
+std::int32_t add_to_permit_count(PathLock& path_lock, std::int32_t change, std::int32_t initial,
+                                 Deadline deadline) {
+  Asked asked(path_lock, "add permits to", deadline);
   for (;;) {
     const auto count = asked.read();
     const std::int32_t now = count ? count->number : initial;
