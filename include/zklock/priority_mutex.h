@@ -35,11 +35,10 @@ struct PriorityOptions {
   /// Weight of lock(), try_lock() and the other functions without a weight argument: 1 (lightest)
   /// to 10. Functions with a weight argument use that instead, if it is set.
   int weight = 5;
-  /// How far weight reaches, in lock nodes. One lock node is one child created under the lock's
-  /// path. A contender that is n units heavier overtakes those that arrived fewer than n * ageing
-  /// lock nodes earlier. At exactly n * ageing lock nodes, the earlier contender is served first.
-  /// So overtaking is bounded. A contender uses two lock nodes until it holds, three with a lock
-  /// delay. Range: 1 to 1,000,000. nullopt: strictly by weight; light contenders may starve. All
+  /// How far weight reaches, in sequence numbers. Each child created under the lock's path uses one.
+  /// A contender that is n units heavier overtakes those that arrived fewer than n * ageing numbers
+  /// earlier. At exactly n * ageing numbers, the earlier contender is served first. So overtaking is
+  /// bounded. A contender uses two numbers until it holds, three with a lock delay. Range: 1 to 1,000,000. nullopt: strictly by weight; light contenders may starve. All
   /// contenders on the path must use the same value.
   std::optional<int> ageing = 100;
 

@@ -42,7 +42,7 @@ class LockHandle;
 /// Readers and writers are granted first come, first served: neither can starve the other.
 ///
 /// To downgrade, lock shared while holding the write lock, then unlock the write lock. The owner
-/// retains its lock node in the queue and its fencing token, so no waiting writer is granted in
+/// retains its position in the queue and its fencing token, so no waiting writer is granted in
 /// between. Readers that wait behind the owner are granted if no other writer is ahead of them.
 ///
 /// The downgrade takes one request in the background, which gives the owner another znode; see

@@ -11,11 +11,11 @@
 
 namespace zklock::detail {
 
-CompositeGrant::CompositeGrant(const Owner& owner, std::vector<Part> taken, std::size_t lock_nodes,
+CompositeGrant::CompositeGrant(const Owner& owner, std::vector<Part> taken, std::size_t parts,
                                std::size_t needed)
     : owner_(owner),
       needed_(needed),
-      holds_(lock_nodes),
+      holds_(parts),
       tally_(std::make_shared<Tally>(needed, taken.size())) {
   for (Part& part : taken) {
     Hold& hold = holds_.at(part.index);
@@ -28,8 +28,7 @@ CompositeGrant::CompositeGrant(const Owner& owner, std::vector<Part> taken, std:
 
 CompositeGrant::~CompositeGrant() {
   on_loss_.clear();
-  for (auto lock_node = order_.rbegin(); lock_node != order_.rend(); ++lock_node)
-    holds_[*lock_node].release();
+  for (auto index = order_.rbegin(); index != order_.rend(); ++index) holds_[*index].release();
 }
 
 void CompositeGrant::release(std::shared_ptr<CompositeGrant> parts) noexcept {
