@@ -144,7 +144,7 @@ class ZKLOCK_EXPORT Client {
   /// If close() runs on an internal thread of the library, it returns at once, and another thread
   /// closes the client. That happens, for example, if the library destroys a callback that owned
   /// the Client. If the process exits before that, the servers delete the lock znodes when the
-  /// session expires. The first close() terminates the process if the system has no memory for it.
+  /// session expires.
   void close() noexcept;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// close() without memory, and on threads of the client itself. The tests need no server.
+// close() on threads of the client itself. The tests need no server.
 #include <functional>
 #include <memory>
 #include <thread>
@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "fact.h"
-#include "support/scarce_memory.h"
 #include "support/wait_for.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/zklock.h"
@@ -23,18 +22,6 @@ ClientOptions without_a_server() {
   ClientOptions options;
   options.hosts = "127.0.0.1:1";
   return options;
-}
-
-TEST(ClientClose, ASecondClose_NeedsNoMemory) {
-  ClientOptions options = without_a_server();
-  // Each listener of a mutex then has its own thread, which passes tasks to this executor.
-  options.executor = [](std::function<void()> task) { std::thread(std::move(task)).detach(); };
-  Client client(options);
-  const Mutex mutex(client, "/lock", {.listener = [](const LockEvent&) {}});
-  client.close();
-  const testing::ScarceMemory none(0);
-  client.close();
-  EXPECT_FALSE(none.ran_out());
 }
 
 // The last reference to a Client can be released on any thread.

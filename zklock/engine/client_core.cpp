@@ -38,10 +38,10 @@ void ClientCore::removal_refused(const std::string& path, const std::string& nod
 
 std::shared_ptr<PathLock> ClientCore::path_lock(const core::LockPath& path) {
   const client::MutexLock guard(mutex_);
-  auto& lock_node = path_locks_[path.str()];
-  if (auto path_lock = lock_node.lock()) return path_lock;
+  auto& known = path_locks_[path.str()];
+  if (auto path_lock = known.lock()) return path_lock;
   auto path_lock = std::make_shared<PathLock>(shared_from_this(), path, has_counter_ended(path));
-  lock_node = path_lock;
+  known = path_lock;
   if (path_locks_.size() >= prune_at_) {
     std::erase_if(path_locks_, [](const auto& entry) { return entry.second.expired(); });
     prune_at_ = 2 * path_locks_.size() + 16;

@@ -1,28 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/monitor.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <exception>
-#include <iterator>
 
 namespace zklock::detail {
-
-/// The tasks of one monitor that this thread runs after a Lock.
-struct Monitor::Running {
-  Running(const Monitor& of, std::vector<Task> all) : monitor(&of), tasks(std::move(all)) {}
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-  ~Running() { innermost = outer; }
-
-  static constinit thread_local Running* innermost;
-
-  const Monitor* const monitor;
-  std::vector<Task> tasks;
-  Running* const outer = std::exchange(innermost, this);
-};
-
-constinit thread_local Monitor::Running* Monitor::Running::innermost = nullptr;
 
 Monitor::~Monitor() = default;
 
@@ -34,15 +16,15 @@ Monitor::Lock::Lock(Monitor& monitor) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS : monitor
 Monitor::Lock::~Lock() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   monitor_.run_before_unlock();
   const bool flushes = std::exchange(monitor_.has_deferred_, false);
-  if (!flushes && monitor_.after_unlock_.empty()) {
+  auto tasks = monitor_.after_unlock_.take();
+  if (!flushes && tasks.empty()) {
     monitor_.mutex_.unlock();
     return;
   }
-  auto tasks = std::exchange(monitor_.after_unlock_, {});
   const auto alive = monitor_.shared_from_this();  // other references may end after unlock()
   monitor_.mutex_.unlock();
   if (flushes) alive->flush_soon();
-  if (!tasks.empty()) alive->run_after_unlock(std::move(tasks));
+  UnlockTasks::run(alive.get(), std::move(tasks), [&](const char* why) { alive->warn(why); });
 }
 
 void Monitor::defer(Task task) {
@@ -66,25 +48,6 @@ void Monitor::run_before_unlock() {
     after_unlock(std::move(task));
   }
   before_unlock_.clear();
-}
-
-// A task can make another Lock of this monitor. Its tasks go to the outer loop, which bounds the
-// depth of the stack.
-void Monitor::run_after_unlock(std::vector<Task> tasks) {
-  Running* const outer = Running::innermost;
-  if (outer != nullptr && outer->monitor == this) {
-    std::ranges::move(tasks, std::back_inserter(outer->tasks));
-    return;
-  }
-  Running mine(*this, std::move(tasks));
-  for (std::size_t i = 0; i < mine.tasks.size(); ++i) {
-    const Task task = std::move(mine.tasks[i]);
-    try {
-      task();
-    } catch (const std::exception& e) {  // no thread or memory: only this task fails
-      warn(e.what());
-    }
-  }
 }
 
 void Monitor::flush_soon() noexcept {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,6 +11,7 @@
 #include "zklock/core/session.h"
 #include "zklock/engine/path_mutex.h"
 #include "zklock/engine/session/engine_context.h"
+#include "zklock/engine/unlock_tasks.h"
 
 namespace zklock::detail {
 
@@ -27,7 +27,7 @@ namespace zklock::detail {
 /// has a Lock. Made by std::make_shared.
 class Monitor : public std::enable_shared_from_this<Monitor> {
  public:
-  using Task = std::function<void()>;
+  using Task = UnlockTasks::Task;
 
   /// `name`: begins the text of a warning.
   Monitor(std::shared_ptr<EngineContext> core, std::string name)
@@ -42,7 +42,7 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
     explicit Lock(Monitor& monitor) ZKLOCK_ACQUIRE(path_mutex);
     /// REQUIRES: try_lock_for() has returned true.
     Lock(Monitor& monitor, std::adopt_lock_t) ZKLOCK_ACQUIRE(path_mutex) : monitor_(monitor) {}
-    /// Runs the tasks. An exception of a task that runs without the mutex is logged.
+    /// Runs the tasks. A std::system_error of a task that runs without the mutex is logged.
     ~Lock() ZKLOCK_RELEASE();
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
@@ -59,18 +59,13 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
   void before_unlock(Task task) ZKLOCK_REQUIRES(path_mutex) {
     before_unlock_.push_back(std::move(task));
   }
-  void after_unlock(Task task) ZKLOCK_REQUIRES(path_mutex) {
-    after_unlock_.push_back(std::move(task));
-  }
+  void after_unlock(Task task) ZKLOCK_REQUIRES(path_mutex) { after_unlock_.add(std::move(task)); }
   void defer(Task task) ZKLOCK_REQUIRES(path_mutex);
   /// Runs the deferred tasks now. If a task throws, that task and the later ones stay deferred.
   void flush_deferred() ZKLOCK_REQUIRES(path_mutex);
 
  private:
-  struct Running;
-
   void run_before_unlock() ZKLOCK_REQUIRES(path_mutex);
-  void run_after_unlock(std::vector<Task> tasks);
   void flush_soon() noexcept;
   void warn(const char* why) noexcept;
 
@@ -78,7 +73,7 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
   const std::string name_;
   client::TimedMutex mutex_;
   std::vector<Task> before_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
-  std::vector<Task> after_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
+  UnlockTasks after_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
   std::vector<Task> deferred_ ZKLOCK_GUARDED_BY(path_mutex);
   bool has_deferred_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< by the present Lock
 };

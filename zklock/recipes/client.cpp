@@ -56,28 +56,21 @@ class ListenerThreads {
     std::erase_if(all_, [](const auto& each) { return each.expired(); });
     all_.push_back(threads);
   }
-  // These two are called by close(), and do not allocate memory.
-  void drain_until(LeaseClock::time_point end) noexcept {
-    for (std::size_t i = 0; i < size(); ++i) {
-      if (const auto threads = at(i)) threads->drain_for(end - LeaseClock::now());
-    }
+  void drain_until(LeaseClock::time_point end) {
+    for (const auto& threads : all()) threads->drain_for(end - LeaseClock::now());
   }
-  bool runs_here() noexcept {
-    for (std::size_t i = 0; i < size(); ++i) {
-      if (const auto threads = at(i); threads && threads->runs_here()) return true;
-    }
-    return false;
+  bool runs_here() {
+    return std::ranges::any_of(all(), [](const auto& threads) { return threads->runs_here(); });
   }
 
  private:
-  std::size_t size() noexcept {
+  std::vector<std::shared_ptr<client::CallbackThreads>> all() {
+    std::vector<std::shared_ptr<client::CallbackThreads>> alive;
     const client::MutexLock guard(mutex_);
-    return all_.size();
-  }
-  // Returns null if the pool was destroyed, or removed from the list meanwhile.
-  std::shared_ptr<client::CallbackThreads> at(std::size_t i) noexcept {
-    const client::MutexLock guard(mutex_);
-    return i < all_.size() ? all_[i].lock() : nullptr;
+    for (const auto& each : all_) {
+      if (auto threads = each.lock()) alive.push_back(std::move(threads));
+    }
+    return alive;
   }
 
   client::Mutex mutex_;
@@ -134,14 +127,9 @@ detail::Ports open(const ClientOptions& options) {
 }
 
 /// Closes the client on another thread, because close() would wait for the calling one. The
-/// connection stays open until a thread can be started or, if there is no memory, until the process
-/// ends.
-void close_elsewhere(const std::shared_ptr<detail::ClientCore>& core) noexcept {
-  try {
-    detail::ReliablePost::send(core, core->losses(), "close", [core] { core->close(); });
-  } catch (const std::exception&) {  // no memory
-    detail::keep_for_ever(core);
-  }
+/// connection stays open until a thread can be started.
+void close_elsewhere(const std::shared_ptr<detail::ClientCore>& core) {
+  detail::ReliablePost::send(core, core->losses(), "close", [core] { core->close(); });
 }
 
 }  // namespace

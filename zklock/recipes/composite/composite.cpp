@@ -2,7 +2,6 @@
 #include "zklock/recipes/composite/composite.h"
 
 #include <algorithm>
-#include <exception>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -116,18 +115,14 @@ void Composite::set_silent(std::size_t i) {
   EngineContext& core = part(i).core();
   const std::uint64_t mark = 1 + core.keeper().connection();
   if (silent_.at(i).exchange(mark) == mark || !core.keeper().is_connected()) return;
-  try {
-    core.coordinator().submit({.operation = client::request::Check{"/"}, .at_once = true},
-                              [composite = weak_from_this(), i, mark](const client::Reply& reply) {
-                                const auto alive = composite.lock();
-                                std::uint64_t expected = mark;
-                                if (alive && ends_silence(reply.status)) {
-                                  alive->silent_.at(i).compare_exchange_strong(expected, 0);
-                                }
-                              });
-  } catch (const std::exception&) {  // no memory: no reply will clear the mark
-    set_in_reach(i);
-  }
+  core.coordinator().submit({.operation = client::request::Check{"/"}, .at_once = true},
+                            [composite = weak_from_this(), i, mark](const client::Reply& reply) {
+                              const auto alive = composite.lock();
+                              std::uint64_t expected = mark;
+                              if (alive && ends_silence(reply.status)) {
+                                alive->silent_.at(i).compare_exchange_strong(expected, 0);
+                              }
+                            });
 }
 
 bool Composite::still_silent(std::size_t i) const {

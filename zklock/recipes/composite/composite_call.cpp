@@ -76,8 +76,8 @@ void CompositeCall::Look::operator()() const {
 void CompositeCall::post(std::function<void(CompositeCall&)> event) {
   {
     const client::MutexLock guard(mutex_);
-    line_.push_back(std::move(event));
-    if (std::exchange(at_work_, true)) return;
+    events_.push_back(std::move(event));
+    if (std::exchange(processing_, true)) return;
   }
   const auto self = shared_from_this();
   std::function<void(CompositeCall&)> next;
@@ -91,11 +91,11 @@ void CompositeCall::post(std::function<void(CompositeCall&)> event) {
 bool CompositeCall::take_event(std::function<void(CompositeCall&)>& event) {
   event = nullptr;
   const client::MutexLock guard(mutex_);
-  assert(at_work_);
-  at_work_ = !line_.empty();
-  if (!at_work_) return false;
-  event = std::move(line_.front());
-  line_.pop_front();
+  assert(processing_);
+  processing_ = !events_.empty();
+  if (!processing_) return false;
+  event = std::move(events_.front());
+  events_.pop_front();
   return true;
 }
 

@@ -48,7 +48,8 @@ struct CompositeRequest {
 /// core::CompositeFsm.
 ///
 /// No thread waits for a call. Each event is appended to a queue. If no thread is processing the
-/// queue, the thread that appended the event processes it until it is empty.
+/// queue, the thread that appended the event processes it until it is empty. UnlockTasks would not
+/// do: it orders the effects of one thread only, and here a release must not overtake a request.
 ///
 /// Thread-safety: all members, from any thread.
 class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
@@ -128,8 +129,8 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   bool finished_ = false;
 
   client::Mutex mutex_;
-  std::deque<std::function<void(CompositeCall&)>> line_ ZKLOCK_GUARDED_BY(mutex_);
-  bool at_work_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  std::deque<std::function<void(CompositeCall&)>> events_ ZKLOCK_GUARDED_BY(mutex_);
+  bool processing_ ZKLOCK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace zklock::detail

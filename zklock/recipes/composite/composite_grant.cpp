@@ -11,11 +11,11 @@
 
 namespace zklock::detail {
 
-CompositeGrant::CompositeGrant(const Owner& owner, std::vector<Part> taken, std::size_t lock_nodes,
+CompositeGrant::CompositeGrant(const Owner& owner, std::vector<Part> taken, std::size_t parts,
                                std::size_t needed)
     : owner_(owner),
       needed_(needed),
-      holds_(lock_nodes),
+      holds_(parts),
       tally_(std::make_shared<Tally>(needed, taken.size())) {
   for (Part& part : taken) {
     Hold& hold = holds_.at(part.index);
@@ -28,8 +28,7 @@ CompositeGrant::CompositeGrant(const Owner& owner, std::vector<Part> taken, std:
 
 CompositeGrant::~CompositeGrant() {
   on_loss_.clear();
-  for (auto lock_node = order_.rbegin(); lock_node != order_.rend(); ++lock_node)
-    holds_[*lock_node].release();
+  for (auto index = order_.rbegin(); index != order_.rend(); ++index) holds_[*index].release();
 }
 
 void CompositeGrant::release(std::shared_ptr<CompositeGrant> parts) noexcept {
@@ -42,14 +41,10 @@ void CompositeGrant::release(std::shared_ptr<CompositeGrant> parts) noexcept {
 // returned, and must not wait for the user's callbacks. So they run in a separate task.
 void CompositeGrant::OnLoss::operator()() const noexcept {
   if (tally->left.fetch_sub(1) != tally->needed) return;
-  auto source = tally->source;
-  try {
-    ReliablePost::send(
-        core, core->losses(), "lock " + hold.node(),
-        [source, until = Contender::delay_loss(hold)]() mutable { source.request_stop(); });
-  } catch (const std::exception&) {  // no memory
-    source.request_stop();
-  }
+  ReliablePost::send(core, core->losses(), "lock " + hold.node(),
+                     [source = tally->source, until = Contender::delay_loss(hold)]() mutable {
+                       source.request_stop();
+                     });
 }
 
 HoldState CompositeGrant::state() const noexcept {

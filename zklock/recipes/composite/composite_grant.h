@@ -30,9 +30,9 @@ class CompositeGrant {
     std::size_t index;                    ///< index in holds()
   };
 
-  /// `taken`: the parts in the order of their acquisition, which all processes share. `lock nodes`:
-  /// the number of all parts. A part that was not taken has an empty hold in holds().
-  CompositeGrant(const Owner& owner, std::vector<Part> taken, std::size_t lock_nodes,
+  /// `taken`: the parts in the order of their acquisition, which all processes share. `parts`: the
+  /// number of all parts. A part that was not taken has an empty hold in holds().
+  CompositeGrant(const Owner& owner, std::vector<Part> taken, std::size_t parts,
                  std::size_t needed);
   /// Releases all holds, the last acquired first. So a contender that is granted a part and goes on
   /// to the next part finds that one free.
@@ -77,7 +77,7 @@ class CompositeGrant {
   const Owner owner_;
   const std::size_t needed_;
   std::vector<std::shared_ptr<EngineContext>> cores_;  ///< clients of the taken parts
-  std::vector<std::size_t> order_;                     ///< lock nodes, in the order of acquisition
+  std::vector<std::size_t> order_;                     ///< indices, in the order of acquisition
   std::vector<Hold> holds_;
   std::shared_ptr<Tally> tally_;
   std::list<std::stop_callback<OnLoss>> on_loss_;

@@ -35,11 +35,10 @@ std::shared_ptr<detail::Composite> all_of(detail::ClientCore& core,
   const auto delay = detail::checked_delay(options.lock_delay, paths.front());
   const auto listener = detail::make_listener(core, options);
   std::vector<detail::Composite::Part> parts;
-  for (const std::size_t lock_node : order) {
-    parts.push_back(
-        {std::make_unique<detail::PathPartLock>(core, checked[lock_node], delay,
-                                                detail::LockEventSink(listener, lock_node)),
-         lock_node});
+  for (const std::size_t index : order) {
+    parts.push_back({std::make_unique<detail::PathPartLock>(core, checked[index], delay,
+                                                            detail::LockEventSink(listener, index)),
+                     index});
   }
   return std::make_shared<detail::Composite>(
       std::move(parts),

@@ -39,10 +39,10 @@ std::shared_ptr<detail::Composite> majority_of(const Cores& cores, const std::st
   const auto listener = detail::make_listener(*cores.front(), each);
   std::vector<detail::Composite::Part> parts;
   for (const auto& core : cores) {
-    const std::size_t lock_node = parts.size();
-    parts.push_back({std::make_unique<detail::PathPartLock>(
-                         *core, checked, delay, detail::LockEventSink(listener, lock_node)),
-                     lock_node});
+    const std::size_t index = parts.size();
+    parts.push_back({std::make_unique<detail::PathPartLock>(*core, checked, delay,
+                                                            detail::LockEventSink(listener, index)),
+                     index});
   }
   auto composite = std::make_shared<detail::Composite>(
       std::move(parts),

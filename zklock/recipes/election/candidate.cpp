@@ -55,16 +55,11 @@ void Candidate::warn(const std::string& text) const noexcept {
 
 Candidate::Section::~Section() {
   candidate_.assert_invariants();
-  const auto outbox = std::exchange(candidate_.outbox_, {});
   candidate_.changed_.notify_all();
+  auto tasks = candidate_.after_unlock_.take();
+  const auto alive = candidate_.shared_from_this();  // other references may end after unlock()
   lock_.unlock();
-  for (const auto& task : outbox) {
-    try {
-      task();
-    } catch (const std::exception& e) {  // no thread or memory: only this task
-      candidate_.warn(e.what());
-    }
-  }
+  UnlockTasks::run(alive.get(), std::move(tasks), [&](const char* why) { alive->warn(why); });
 }
 
 // ---- driving the machine ------------------------------------------------------------------------
@@ -117,7 +112,7 @@ void Candidate::ask(Fsm::Attempt attempt, const std::stop_token& stop) {
     PendingAcquire::start(path_lock_, std::move(request), stop);
   } catch (const Error& error) {
     answered(attempt, {.error = error});
-  } catch (const std::exception& e) {  // no thread or no memory
+  } catch (const std::exception& e) {  // no thread, or no memory in a call of the user
     warn(e.what());
     answered(attempt, {});
   }

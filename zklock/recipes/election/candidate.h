@@ -17,6 +17,7 @@
 #include "zklock/core/election_fsm.h"
 #include "zklock/deadline.h"
 #include "zklock/engine/path_lock.h"
+#include "zklock/engine/unlock_tasks.h"
 #include "zklock/error.h"
 #include "zklock/participant.h"
 #include "zklock/recipes/election/leadership_state.h"
@@ -79,8 +80,8 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   void warn(const std::string& text) const noexcept;
 
  protected:
-  /// Holds the mutex. The destructor wakes wait_until_leader(), unlocks the mutex and then runs the tasks of
-  /// the outbox.
+  /// Holds the mutex. The destructor wakes wait_until_leader(), unlocks the mutex, and then runs the
+  /// tasks that later() put off.
   class ZKLOCK_SCOPED_CAPABILITY Section {
    public:
     explicit Section(Candidate& candidate) ZKLOCK_ACQUIRE(candidate.mutex_)
@@ -114,7 +115,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   void run(const core::ElectionEffects& effects, By by = By::caller) ZKLOCK_REQUIRES(mutex_);
   void carry_out(core::ElectionEffect effect, By by) ZKLOCK_REQUIRES(mutex_);
   void later(std::function<void()> task) ZKLOCK_REQUIRES(mutex_) {
-    outbox_.push_back(std::move(task));
+    after_unlock_.add(std::move(task));
   }
   void ask(Fsm::Attempt attempt, const std::stop_token& stop) ZKLOCK_EXCLUDES(mutex_);
   void answered(Fsm::Attempt attempt, const AcquireOutcome& outcome) ZKLOCK_EXCLUDES(mutex_);
@@ -134,7 +135,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   std::stop_source asking_ ZKLOCK_GUARDED_BY(mutex_);  ///< stops the current attempt
   std::shared_ptr<LeadershipState> leadership_state_ ZKLOCK_GUARDED_BY(mutex_);
   std::optional<Error> error_ ZKLOCK_GUARDED_BY(mutex_);
-  std::vector<std::function<void()>> outbox_ ZKLOCK_GUARDED_BY(mutex_);
+  UnlockTasks after_unlock_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace zklock::detail

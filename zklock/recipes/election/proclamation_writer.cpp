@@ -69,12 +69,14 @@ std::shared_ptr<PendingProclamation> PendingProclamation::start(
 void PendingProclamation::send() {
   const GuardedWrites saying = proclamation_writer_->to_say(value_);
   if (!GuardedCommit::refusal(saying) && proclamation_writer_->bind_to_leader()) {
-    begin(&PendingProclamation::creating_,
-          GuardedCommit::make(proclamation_writer_->to_be_there(), deadline_,
-                              [self = shared_from_this()](std::optional<Error> error) {
-                                const client::MutexLock guard(self->mutex_);
-                                self->not_created_ = std::move(error);
-                              }));
+    const auto creation = GuardedCommit::make(
+        proclamation_writer_->to_be_there(), deadline_,
+        [self = shared_from_this()](auto error) { self->created(std::move(error)); });
+    {
+      const client::MutexLock guard(mutex_);
+      creation_pending_ = true;
+    }
+    begin(&PendingProclamation::creating_, creation);
   }
   begin(&PendingProclamation::saying_,
         GuardedCommit::make(saying, deadline_,
@@ -97,18 +99,33 @@ void PendingProclamation::begin(std::shared_ptr<GuardedCommit> PendingProclamati
   commit->begin();
 }
 
+void PendingProclamation::created(std::optional<Error> error) {
+  std::optional<Error> unexplained;
+  {
+    const client::MutexLock guard(mutex_);
+    creation_pending_ = false;
+    not_created_ = std::move(error);
+    unexplained = std::exchange(unexplained_, std::nullopt);
+  }
+  if (unexplained) said(std::move(unexplained));
+}
+
 void PendingProclamation::said(std::optional<Error> error) {
   Done done;
   {
     const client::MutexLock guard(mutex_);
     assert(done_ && attempts_left_ > 0);
-    const bool no_rostrum =
+    const bool is_missing =
         error && error->errc() == Errc::no_node && error->path() == proclamation_writer_->node();
-    if (no_rostrum) {
+    if (is_missing && creation_pending_) {
+      unexplained_ = std::move(error);
+      return;
+    }
+    if (is_missing) {
       if (auto failure = creation_failure()) error = std::move(failure);
     }
     const bool again =
-        no_rostrum && error->errc() == Errc::no_node && !given_up_ && --attempts_left_ > 0;
+        is_missing && error->errc() == Errc::no_node && !given_up_ && --attempts_left_ > 0;
     if (!again) done = std::exchange(done_, nullptr);
   }
   if (done) return done(std::move(error));

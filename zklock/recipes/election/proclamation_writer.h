@@ -47,7 +47,8 @@ class ProclamationWriter {
 /// The write of one value. Two transactions are sent back to back, each guarded by the lock znode.
 /// The first creates the proclaimed znode. It usually fails, because that znode
 /// exists. The second writes the value. So values are written in the order of the calls, even if
-/// the outcome of earlier calls is not known yet.
+/// the outcome of earlier calls is not known yet. If the client refuses to send the first one, its
+/// outcome may arrive after that of the second one.
 ///
 /// | outcome of the second transaction                           | becomes                              |
 /// |-------------------------------------------------------------|--------------------------------------|
@@ -74,6 +75,8 @@ class PendingProclamation : public std::enable_shared_from_this<PendingProclamat
   void send();
   void begin(std::shared_ptr<GuardedCommit> PendingProclamation::*registered,
              const std::shared_ptr<GuardedCommit>& commit);
+  /// Handle the outcomes of the two transactions.
+  void created(std::optional<Error> error);
   void said(std::optional<Error> error);
   /// Returns the error of the first transaction if it explains why there is no proclaimed znode.
   std::optional<Error> creation_failure() const ZKLOCK_REQUIRES(mutex_);
@@ -86,7 +89,10 @@ class PendingProclamation : public std::enable_shared_from_this<PendingProclamat
   Done done_ ZKLOCK_GUARDED_BY(mutex_);
   int attempts_left_ ZKLOCK_GUARDED_BY(mutex_) = 3;
   bool given_up_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  bool creation_pending_ ZKLOCK_GUARDED_BY(mutex_) = false;  ///< no outcome of the first one yet
   std::optional<Error> not_created_ ZKLOCK_GUARDED_BY(mutex_);
+  /// The outcome of the second one, while that of the first one is awaited to explain it.
+  std::optional<Error> unexplained_ ZKLOCK_GUARDED_BY(mutex_);
   std::shared_ptr<GuardedCommit> creating_ ZKLOCK_GUARDED_BY(mutex_);
   std::shared_ptr<GuardedCommit> saying_ ZKLOCK_GUARDED_BY(mutex_);
 };

@@ -9,6 +9,7 @@
 #include "zklock/engine/contender.h"
 #include "zklock/engine/pending_acquire.h"
 #include "zklock/recipes/locks/checked_options.h"
+#include "zklock/recipes/observe/queue_reader.h"
 
 namespace zklock::detail {
 
@@ -196,6 +197,16 @@ Awaitable LockHandle::co_acquire(Kind kind, AcquireOptions options) {
 core::Ownership LockHandle::ownership() const {
   if (path_lock_->core().forked()) return {};
   return path_lock_->ownership(Owner::this_thread());
+}
+
+std::vector<Participant> LockHandle::participants(Deadline deadline,
+                                                  std::int32_t all_permits) const {
+  return read_participants(path_lock_, deadline, all_permits);
+}
+
+std::optional<std::size_t> LockHandle::queue_position(std::optional<Owner> owner,
+                                                      Deadline deadline) const {
+  return read_position(path_lock_, owner.value_or(Owner::this_thread()), deadline);
 }
 
 }  // namespace zklock::detail

@@ -3,11 +3,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "zklock/acquire_options.h"
 #include "zklock/awaitable.h"
@@ -16,6 +19,7 @@
 #include "zklock/engine/session/fork_guard.h"
 #include "zklock/error.h"
 #include "zklock/lock_options.h"
+#include "zklock/participant.h"
 
 namespace zklock::detail {
 
@@ -47,7 +51,6 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
   static void object_destroyed(std::shared_ptr<LockHandle> lock_handle) noexcept;
 
   PathLock& path_lock() const noexcept { return *path_lock_; }
-  const std::shared_ptr<PathLock>& shared_engine() const noexcept { return path_lock_; }
   const std::string& path() const noexcept { return path_lock_->path().str(); }
 
   /// Acquires for the calling thread: lock() and the try_lock functions. Returns false if it was
@@ -67,6 +70,9 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
 
   /// Returns the counts of the calling thread.
   core::Ownership ownership() const;
+  /// See read_participants() and read_position(). Without an owner, the calling thread is meant.
+  std::vector<Participant> participants(Deadline deadline, std::int32_t all_permits = 0) const;
+  std::optional<std::size_t> queue_position(std::optional<Owner> owner, Deadline deadline) const;
 
  private:
   /// Throws Error(invalid_option).

@@ -8,7 +8,6 @@
 #include "zklock/client/port/mutex.h"
 #include "zklock/engine/session/fork_guard.h"
 #include "zklock/recipes/locks/lock_handle.h"
-#include "zklock/recipes/observe/queue_reader.h"
 
 namespace zklock {
 
@@ -115,13 +114,12 @@ bool Mutex::is_locked() const {
 }
 
 std::vector<Participant> Mutex::participants(Deadline deadline) const {
-  return detail::read_participants(state_->lock_handle->shared_engine(), deadline);
+  return state_->lock_handle->participants(deadline);
 }
 
 std::optional<std::size_t> Mutex::queue_position(std::optional<Owner> owner,
                                                  Deadline deadline) const {
-  return detail::read_position(state_->lock_handle->shared_engine(),
-                               owner.value_or(Owner::this_thread()), deadline);
+  return state_->lock_handle->queue_position(owner, deadline);
 }
 
 const std::string& Mutex::path() const noexcept {

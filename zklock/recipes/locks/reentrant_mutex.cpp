@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "zklock/recipes/locks/lock_handle.h"
-#include "zklock/recipes/observe/queue_reader.h"
 
 namespace zklock {
 
@@ -75,13 +74,12 @@ int ReentrantMutex::hold_count() const {
 }
 
 std::vector<Participant> ReentrantMutex::participants(Deadline deadline) const {
-  return detail::read_participants(lock_handle_->shared_engine(), deadline);
+  return lock_handle_->participants(deadline);
 }
 
 std::optional<std::size_t> ReentrantMutex::queue_position(std::optional<Owner> owner,
                                                           Deadline deadline) const {
-  return detail::read_position(lock_handle_->shared_engine(), owner.value_or(Owner::this_thread()),
-                               deadline);
+  return lock_handle_->queue_position(owner, deadline);
 }
 
 const std::string& ReentrantMutex::path() const noexcept {

@@ -6,7 +6,6 @@
 
 #include "zklock/recipes/locks/lock_handle.h"
 #include "zklock/recipes/locks/shared_permit_count.h"
-#include "zklock/recipes/observe/queue_reader.h"
 
 namespace zklock {
 
@@ -77,14 +76,12 @@ Awaitable Semaphore::co_acquire(const AcquireOptions& options, int permits) {
 }
 
 std::vector<Participant> Semaphore::participants(Deadline deadline) const {
-  return detail::read_participants(lock_handle_->shared_engine(), deadline,
-                                   shared_ ? permits(deadline) : 0);
+  return lock_handle_->participants(deadline, shared_ ? permits(deadline) : 0);
 }
 
 int Semaphore::available_permits(Deadline deadline) const {
   int free = permits(deadline);
-  for (const Participant& each :
-       detail::read_participants(lock_handle_->shared_engine(), deadline, free)) {
+  for (const Participant& each : lock_handle_->participants(deadline, free)) {
     free -= each.access == Access::permits ? std::min(each.permits, free) : free;
   }
   return free;
@@ -92,7 +89,7 @@ int Semaphore::available_permits(Deadline deadline) const {
 
 int Semaphore::permits(Deadline deadline) const {
   if (!shared_) return permits_;
-  return detail::read_permit_count(lock_handle_->shared_engine(), permits_, deadline);
+  return detail::read_permit_count(lock_handle_->path_lock(), permits_, deadline);
 }
 
 void Semaphore::check_shared(const char* operation) const {
@@ -105,18 +102,17 @@ void Semaphore::set_permits(int permits, Deadline deadline) {
   constexpr const char* operation = "set the permits of";
   check_shared(operation);
   at_least(0, permits, operation, path());
-  detail::set_permit_count(lock_handle_->shared_engine(), permits, deadline);
+  detail::set_permit_count(lock_handle_->path_lock(), permits, deadline);
 }
 
 int Semaphore::add_permits(int change, Deadline deadline) {
   check_shared("add permits to");
-  return detail::add_to_permit_count(lock_handle_->shared_engine(), change, permits_, deadline);
+  return detail::add_to_permit_count(lock_handle_->path_lock(), change, permits_, deadline);
 }
 
 std::optional<std::size_t> Semaphore::queue_position(std::optional<Owner> owner,
                                                      Deadline deadline) const {
-  return detail::read_position(lock_handle_->shared_engine(), owner.value_or(Owner::this_thread()),
-                               deadline);
+  return lock_handle_->queue_position(owner, deadline);
 }
 
 const std::string& Semaphore::path() const noexcept {

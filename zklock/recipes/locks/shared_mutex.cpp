@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "zklock/recipes/locks/lock_handle.h"
-#include "zklock/recipes/observe/queue_reader.h"
 
 namespace zklock {
 
@@ -116,7 +115,7 @@ int SharedMutex::read_count() const {
 }
 
 std::vector<Participant> SharedMutex::participants(Deadline deadline) const {
-  return detail::read_participants(lock_handle_->shared_engine(), deadline);
+  return lock_handle_->participants(deadline);
 }
 
 std::vector<Participant> SharedMutex::writers(Deadline deadline) const {
@@ -133,8 +132,7 @@ std::vector<Participant> SharedMutex::readers(Deadline deadline) const {
 
 std::optional<std::size_t> SharedMutex::queue_position(std::optional<Owner> owner,
                                                        Deadline deadline) const {
-  return detail::read_position(lock_handle_->shared_engine(), owner.value_or(Owner::this_thread()),
-                               deadline);
+  return lock_handle_->queue_position(owner, deadline);
 }
 
 const std::string& SharedMutex::path() const noexcept {

@@ -8,6 +8,7 @@
 
 #include "zklock/core/permit_count_data.h"
 #include "zklock/engine/sync_query.h"
+#include "zklock/recipes/observe/ask_until_final.h"
 
 namespace zklock::detail {
 
@@ -29,25 +30,20 @@ class Asked {
  public:
   Asked(PathLock& path_lock, const char* operation, Deadline deadline)
       : path_lock_(path_lock),
-        question_(path_lock, operation, deadline),
+        query_(path_lock, operation, deadline),
         node_(path_lock.path().child(core::count_node)) {}
 
   /// Returns the stored count, or nullopt if none is stored.
   std::optional<Count> read() {
-    for (;;) {
-      const client::Reply reply = question_.ask(client::request::Get{node_});
-      if (reply.status == Status::no_node) return std::nullopt;
-      if (reply.status == Status::ok) {
-        const auto number = core::parse_permit_count(reply.data);
-        if (!number) question_.fail(Errc::bad_data, core::bad_permit_count(reply.data));
-        return Count{*number, reply.version};
-      }
-      if (!core::passes(reply.status)) question_.fail(reply);
-      SyncQuery::pause();
-    }
+    const client::Reply reply = ask_until_final(query_, client::request::Get{node_});
+    if (reply.status == Status::no_node) return std::nullopt;
+    if (reply.status != Status::ok) query_.fail(reply);
+    const auto number = core::parse_permit_count(reply.data);
+    if (!number) query_.fail(Errc::bad_data, core::bad_permit_count(reply.data));
+    return Count{*number, reply.version};
   }
 
-  /// AcquireOutcome of one attempt to write the count.
+  /// Outcome of one attempt to write the count.
   enum class Written { yes, no, unknown };
 
   Written set(std::int32_t number, std::int32_t version = -1) {
@@ -61,25 +57,23 @@ class Asked {
           written(write::Create{.path = node_, .data = std::to_string(number)}, &no_parent);
       if (!no_parent) return done;
       const client::Reply parents =
-          question_.ask(client::request::CreateParents{path_lock_.path().str()});
-      if (parents.status == Status::no_node) question_.fail(Errc::no_chroot);
-      const bool made = parents.status == Status::ok;
-      if (!made && !core::passes(parents.status)) question_.fail(parents);
-      if (!made) SyncQuery::pause();
+          ask_until_final(query_, client::request::CreateParents{path_lock_.path().str()});
+      if (parents.status == Status::no_node) query_.fail(Errc::no_chroot);
+      if (parents.status != Status::ok) query_.fail(parents);
     }
   }
 
-  [[noreturn]] void fail(Errc code, const std::string& cause = {}) { question_.fail(code, cause); }
+  [[noreturn]] void fail(Errc code, const std::string& cause = {}) { query_.fail(code, cause); }
 
  private:
   Written written(client::request::Write what, bool* no_node = nullptr) {
-    auto replies = question_.try_run({client::request::Transaction{{}, {std::move(what)}}});
+    auto replies = query_.try_run({client::request::Transaction{{}, {std::move(what)}}});
     if (!replies) {
       // While the client is disconnected, no request is outstanding: those that were sent have been
       // answered.
       const bool sent = asked_in_vain_ || path_lock_.core().keeper().is_connected();
-      if (sent) question_.fail(Errc::outcome_unknown);
-      question_.fail_in_time();
+      if (sent) query_.fail(Errc::outcome_unknown);
+      query_.fail_in_time();
     }
     const client::Reply& reply = replies->front();
     if (no_node) *no_node = reply.status == Status::no_node;
@@ -96,37 +90,35 @@ class Asked {
       case StatusSort::over:
       case StatusSort::refused: break;
     }
-    question_.fail(reply);
+    query_.fail(reply);
   }
 
   PathLock& path_lock_;
-  SyncQuery question_;
+  SyncQuery query_;
   const std::string node_;
   bool asked_in_vain_ = false;  ///< an earlier attempt may have been executed
 };
 
 }  // namespace
 
-std::int32_t read_permit_count(const std::shared_ptr<PathLock>& path_lock, std::int32_t initial,
-                               Deadline deadline) {
-  const auto count = Asked(*path_lock, "read the permits of", deadline).read();
+std::int32_t read_permit_count(PathLock& path_lock, std::int32_t initial, Deadline deadline) {
+  const auto count = Asked(path_lock, "read the permits of", deadline).read();
   return count ? count->number : initial;
 }
 
 // Writing the count twice has the effect of writing it once. So the write is repeated if its
 // outcome is unknown.
-void set_permit_count(const std::shared_ptr<PathLock>& path_lock, std::int32_t number,
-                      Deadline deadline) {
-  Asked asked(*path_lock, "set the permits of", deadline);
+void set_permit_count(PathLock& path_lock, std::int32_t number, Deadline deadline) {
+  Asked asked(path_lock, "set the permits of", deadline);
   for (;;) {
     if (asked.set(number) == Asked::Written::yes) return;
     if (asked.create(number) == Asked::Written::yes) return;
   }
 }
 
-std::int32_t add_to_permit_count(const std::shared_ptr<PathLock>& path_lock, std::int32_t change,
-                                 std::int32_t initial, Deadline deadline) {
-  Asked asked(*path_lock, "add permits to", deadline);
+std::int32_t add_to_permit_count(PathLock& path_lock, std::int32_t change, std::int32_t initial,
+                                 Deadline deadline) {
+  Asked asked(path_lock, "add permits to", deadline);
   for (;;) {
     const auto count = asked.read();
     const std::int32_t now = count ? count->number : initial;

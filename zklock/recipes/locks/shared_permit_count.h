@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "zklock/deadline.h"
 #include "zklock/engine/path_lock.h"
@@ -14,15 +13,13 @@ namespace zklock::detail {
 /// ClientOptions::connection_timeout, whichever comes first. They throw Error. `initial`: the count
 /// if none is stored yet.
 
-std::int32_t read_permit_count(const std::shared_ptr<PathLock>& path_lock, std::int32_t initial,
-                               Deadline deadline);
+std::int32_t read_permit_count(PathLock& path_lock, std::int32_t initial, Deadline deadline);
 
 /// Stores the count. Creates its znode if it does not exist.
-void set_permit_count(const std::shared_ptr<PathLock>& path_lock, std::int32_t number,
-                      Deadline deadline);
+void set_permit_count(PathLock& path_lock, std::int32_t number, Deadline deadline);
 
 /// Adds `change` and returns the new count. Concurrent changes are all applied.
-std::int32_t add_to_permit_count(const std::shared_ptr<PathLock>& path_lock, std::int32_t change,
-                                 std::int32_t initial, Deadline deadline);
+std::int32_t add_to_permit_count(PathLock& path_lock, std::int32_t change, std::int32_t initial,
+                                 Deadline deadline);
 
 }  // namespace zklock::detail

@@ -124,7 +124,7 @@ bool QueueObserver::passes(const client::Reply& reply) noexcept {
 }
 
 bool QueueObserver::goes_on(const client::Reply& reply) {
-  const bool over = reply.status == Status::closed || reply.status == Status::auth_failed;
+  const bool over = core::sort_of(reply.status) == core::StatusSort::over;
   if (over) state_ = State::over;
   return !over;
 }

@@ -11,6 +11,7 @@
 #include "zklock/core/proclamation.h"
 #include "zklock/core/queue_rule.h"
 #include "zklock/engine/sync_query.h"
+#include "zklock/recipes/observe/ask_until_final.h"
 
 namespace zklock::detail {
 
@@ -21,14 +22,11 @@ using core::Status;
 constexpr const char* operation = "read the queue of";
 
 Queue read_queue_now(PathLock& path_lock, SyncQuery& query) {
-  // Each iteration waits for a connection, or throws at the deadline.
-  for (;;) {
-    const client::Reply reply = query.ask(client::request::ListChildren{path_lock.path().str()});
-    if (reply.status == Status::no_node) return {};
-    if (reply.status == Status::ok) return Queue::of(reply);
-    if (!core::passes(reply.status)) query.fail(reply);
-    SyncQuery::pause();
-  }
+  const client::Reply reply =
+      ask_until_final(query, client::request::ListChildren{path_lock.path().str()});
+  if (reply.status == Status::no_node) return {};
+  if (reply.status != Status::ok) query.fail(reply);
+  return Queue::of(reply);
 }
 
 /// Recognises this client's znodes in a queue. A readable znode is one of them if the client's
@@ -92,6 +90,10 @@ void follow_downgrades(PathLock& path_lock, SyncQuery& query, std::vector<core::
   }
 }
 
+bool any_passes(const std::vector<client::Reply>& replies) {
+  return std::ranges::any_of(replies, core::passes, &client::Reply::status);
+}
+
 bool is_at_gate(const core::ZnodeName& name) {
   return core::parse_contention(name.text)->access == Access::weighted;
 }
@@ -112,19 +114,19 @@ void follow_passing(PathLock& path_lock, SyncQuery& query, Queue& queue,
   queue = read_queue_now(path_lock, query);
   std::vector<client::Reply> all(queue.contenders.size());
   std::vector<client::Operation> reads;
-  std::vector<std::size_t> lock_nodes;
+  std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto& name = queue.contenders[i];
     if (const auto said = known.find(name.text); said != known.end()) {
       all[i] = std::move(said->second);
     } else {
       reads.emplace_back(client::request::Get{path_lock.path().child(name.text)});
-      lock_nodes.push_back(i);
+      missing.push_back(i);
     }
   }
   auto fresh = query.ask(std::move(reads));
   queue.settle(fresh);
-  for (std::size_t i = 0; i < lock_nodes.size(); ++i) all[lock_nodes[i]] = std::move(fresh[i]);
+  for (std::size_t i = 0; i < missing.size(); ++i) all[missing[i]] = std::move(fresh[i]);
   replies = std::move(all);
 }
 
@@ -173,9 +175,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path
     queue.settle(replies);
     follow_passing(*path_lock, query, queue, replies);
     follow_downgrades(*path_lock, query, queue.contenders, replies);
-    const bool lost =
-        std::ranges::any_of(replies, [](const auto& r) { return core::passes(r.status); });
-    if (lost) {
+    if (any_passes(replies)) {
       SyncQuery::pause();
       continue;
     }
@@ -257,7 +257,7 @@ QueueView read_view(const std::shared_ptr<PathLock>& path_lock, Sight sight, Dea
     const auto is = [](auto... statuses) {
       return [=](const client::Reply& r) { return ((r.status == statuses) || ...); };
     };
-    if (std::ranges::any_of(replies, [](const auto& r) { return core::passes(r.status); })) {
+    if (any_passes(replies)) {
       SyncQuery::pause();
       continue;
     }

@@ -124,7 +124,7 @@ class Asking {
   Asking& operator=(const Asking&) = delete;
   ~Asking() { marker_->abandon(); }
 
-  enum class AcquireOutcome { gone, there, unknown };
+  enum class Presence { gone, there, unknown };
 
   /// Called when the contender's znode is deleted. If it was a writer's, the writer may have
   /// downgraded, and hold as a reader under another name. In that case selects that name and
@@ -140,7 +140,7 @@ class Asking {
   /// Creates the request znode if it is missing and the contender's znode exists. With `force`,
   /// also changes the data of an existing request znode. Returns whether the contender's znode is
   /// there, if known. Throws Error.
-  AcquireOutcome put(Deadline limit) {
+  Presence put(Deadline limit) {
     const auto data =
         std::string(force_ ? core::release_request_forces : core::release_request_asks);
     const auto creation = std::make_shared<const Marker::Creation>(marker_);
@@ -152,18 +152,17 @@ class Asking {
   }
 
   /// Blocks until the contender's znode is deleted, but not longer than `longest` or `deadline`.
-  AcquireOutcome wait(Deadline deadline, core::Duration longest) {
-    const auto woken = std::make_shared<detail::BlockingCall<AcquireOutcome>>();
+  Presence wait(Deadline deadline, core::Duration longest) {
+    const auto woken = std::make_shared<detail::BlockingCall<Presence>>();
     request::ExistsAndWatch watch{
         .path = node_, .on_event = [woken](core::SessionId, request::WatchEvent event) {
           // NODE_DATA_CHANGED announces a release: the next round finds the znode deleted.
-          woken->set(event == request::WatchEvent::deleted ? AcquireOutcome::gone
-                                                           : AcquireOutcome::there);
+          woken->set(event == request::WatchEvent::deleted ? Presence::gone : Presence::there);
         }};
     const auto id = core_->coordinator().submit({.operation = std::move(watch)},
                                                 [woken](const client::Reply& reply) {
                                                   if (reply.status == Status::no_node)
-                                                    woken->set(AcquireOutcome::gone);
+                                                    woken->set(Presence::gone);
                                                 });
     struct Cleanup {
       detail::EngineContext& core;
@@ -174,11 +173,11 @@ class Asking {
       }
     } const cleanup{*core_, id};
     const core::Instant now = core_->scheduler().now();
-    if (deadline.has_passed(now)) return AcquireOutcome::there;
+    if (deadline.has_passed(now)) return Presence::there;
     const auto until = std::min(deadline, Deadline::after(now, longest));
     // Not with a timer of the client: a closed client has none.
     const auto most = std::chrono::ceil<std::chrono::milliseconds>(until.at() - now);
-    return woken->wait_for(most).value_or(AcquireOutcome::there);
+    return woken->wait_for(most).value_or(Presence::there);
   }
 
  private:
@@ -191,16 +190,16 @@ class Asking {
     throw Error(Errc::not_connected, operation, path_.str(), core_->coordinator().trouble());
   }
 
-  AcquireOutcome outcome(const client::Reply& reply) const {
+  Presence outcome(const client::Reply& reply) const {
     switch (core::sort_of(reply.status)) {
-      case StatusSort::done: return AcquireOutcome::there;
+      case StatusSort::done: return Presence::there;
       case StatusSort::doubtful:
       case StatusSort::session:
-      case StatusSort::later: return AcquireOutcome::unknown;
+      case StatusSort::later: return Presence::unknown;
       case StatusSort::tree:
-        if (reply.status == Status::node_exists) return AcquireOutcome::there;
+        if (reply.status == Status::node_exists) return Presence::there;
         if (reply.status != Status::no_node) break;
-        return reply.failed_operation == 0 ? AcquireOutcome::gone : AcquireOutcome::unknown;
+        return reply.failed_operation == 0 ? Presence::gone : Presence::unknown;
       case StatusSort::unsent:
       case StatusSort::over:
       case StatusSort::refused: break;
@@ -246,13 +245,13 @@ bool ask_and_wait(const std::shared_ptr<detail::ClientCore>& core, const core::L
     // After the deadline there may be one more round, for a writer that downgraded. It does not
     // wait.
     auto outcome = asking.put(std::min(last, detail::for_one_round(*core, options.deadline)));
-    if (outcome != Asking::AcquireOutcome::gone) {
-      const core::Duration longest = outcome == Asking::AcquireOutcome::there
+    if (outcome != Asking::Presence::gone) {
+      const core::Duration longest = outcome == Asking::Presence::there
                                          ? core::Duration(most_between_rounds)
                                          : core::Duration(least_between_rounds);
       outcome = asking.wait(options.deadline, longest);
     }
-    if (outcome == Asking::AcquireOutcome::gone) {
+    if (outcome == Asking::Presence::gone) {
       if (!asking.reads_on()) return true;
     } else if (options.deadline.has_passed(core->scheduler().now())) {
       return false;

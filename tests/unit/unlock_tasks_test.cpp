@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/engine/unlock_tasks.h"
+
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace zklock::detail {
+namespace {
+
+class UnlockTasksTest : public ::testing::Test {
+ protected:
+  UnlockTasks::Task note(std::string text) {
+    return [this, text = std::move(text)] { log_.push_back(text); };
+  }
+  void run(const void* owner, std::vector<UnlockTasks::Task> tasks) {
+    UnlockTasks::run(owner, std::move(tasks),
+                     [this](const char*) { log_.emplace_back("a warning"); });
+  }
+
+  using Log = std::vector<std::string>;
+  Log log_;
+  const int first_ = 0;
+  const int second_ = 0;
+};
+
+TEST_F(UnlockTasksTest, Take_RemovesTheTasksInOrder) {
+  UnlockTasks tasks;
+  tasks.add(note("1"));
+  tasks.add(note("2"));
+  run(&first_, tasks.take());
+  EXPECT_TRUE(tasks.empty());
+  EXPECT_EQ(log_, (Log{"1", "2"}));
+}
+
+TEST_F(UnlockTasksTest, NestedTasksOfOneOwner_RunBehindTheOuterOnes) {
+  run(&first_, {[&] {
+                  run(&first_, {note("nested")});
+                  note("1")();
+                },
+                note("2")});
+  EXPECT_EQ(log_, (Log{"1", "2", "nested"}));
+}
+
+TEST_F(UnlockTasksTest, NestedTasksOfAnotherOwner_RunAtOnce) {
+  run(&first_, {[&] {
+                  run(&second_, {note("nested")});
+                  note("1")();
+                },
+                note("2")});
+  EXPECT_EQ(log_, (Log{"nested", "1", "2"}));
+}
+
+TEST_F(UnlockTasksTest, OwnerThatIsNotTheInnermost_StillRunsItsTasksLater) {
+  run(&first_, {[&] {
+                  run(&second_, {[&] { run(&first_, {note("nested")}); }, note("1")});
+                },
+                note("2")});
+  EXPECT_EQ(log_, (Log{"1", "2", "nested"}));
+}
+
+TEST_F(UnlockTasksTest, TaskWithoutThread_WarnsAndTheOthersRun) {
+  run(&first_,
+      {[] {
+         throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+       },
+       note("2")});
+  EXPECT_EQ(log_, (Log{"a warning", "2"}));
+  run(&first_, {note("3")});
+  EXPECT_EQ(log_, (Log{"a warning", "2", "3"}));
+}
+
+}  // namespace
+}  // namespace zklock::detail

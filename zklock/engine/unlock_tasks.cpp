@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/engine/unlock_tasks.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <system_error>
+
+namespace zklock::detail {
+
+/// One call of run() on this thread.
+struct UnlockTasks::Running {
+  Running(const void* of, std::vector<Task> all) : owner(of), tasks(std::move(all)) {}
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() { innermost = outer; }
+
+  static Running* of(const void* owner) noexcept {
+    Running* found = innermost;
+    while (found != nullptr && found->owner != owner) found = found->outer;
+    return found;
+  }
+
+  static constinit thread_local Running* innermost;
+
+  const void* const owner;
+  std::vector<Task> tasks;
+  Running* const outer = std::exchange(innermost, this);
+};
+
+constinit thread_local UnlockTasks::Running* UnlockTasks::Running::innermost = nullptr;
+
+void UnlockTasks::run(const void* owner, std::vector<Task> tasks,
+                      const std::function<void(const char*)>& warn) {
+  if (tasks.empty()) return;
+  if (Running* const outer = Running::of(owner)) {
+    std::ranges::move(tasks, std::back_inserter(outer->tasks));
+    return;
+  }
+  Running mine(owner, std::move(tasks));
+  for (std::size_t i = 0; i < mine.tasks.size(); ++i) {
+    const Task task = std::move(mine.tasks[i]);
+    try {
+      task();
+    } catch (const std::system_error& e) {  // no thread: only this task fails
+      warn(e.what());
+    }
+  }
+}
+
+}  // namespace zklock::detail

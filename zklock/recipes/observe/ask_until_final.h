@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "zklock/client/port/coordinator.h"
+#include "zklock/core/status.h"
+#include "zklock/engine/sync_query.h"
+
+namespace zklock::detail {
+
+/// Sends the request again, after a pause, as long as core::passes() its status. Returns the first
+/// other reply. Blocks and throws as SyncQuery::ask() does. REQUIRES: the request may be executed
+/// more than once.
+inline client::Reply ask_until_final(SyncQuery& query, const client::Operation& operation) {
+  for (;;) {
+    client::Reply reply = query.ask(operation);
+    if (!core::passes(reply.status)) return reply;
+    SyncQuery::pause();
+  }
+}
+
+}  // namespace zklock::detail
