@@ -137,13 +137,8 @@ void LockNode::create() {
 }
 
 void LockNode::let_through() {
+  ask_for_node();
   let_through_ = true;
-  try {
-    ask_for_node();
-  } catch (...) {  // no request was sent
-    let_through_ = false;
-    throw;
-  }
 }
 
 void LockNode::ask_for_node() {
