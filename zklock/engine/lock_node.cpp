@@ -133,7 +133,7 @@ void LockNode::create() {
   end_delay();
   wanted_since_ = core().scheduler().now();
   if (let_through_) return ask_for_node();  // again: the parent was created, or the session is new
-  path_->create_limiter().enter(shared_from_this());
+  path_->create_limiter().enter({shared_from_this(), this});
 }
 
 void LockNode::let_through() {
@@ -195,7 +195,8 @@ core::CreatedAnswer LockNode::answer_of(const client::Reply& created) {
 // `throttled` instead of `not_connected`, and so sends the request again later.
 core::Status LockNode::status_unbound(const client::Reply& reply) {
   const auto observer = this->observer();
-  if (reply.status != Status::not_connected || (observer && !policy().wait)) return reply.status;
+  if (reply.status != Status::not_connected || (observer && !fsm_.policy().wait))
+    return reply.status;
   if (observer && !had_node_) observer->on_unreachable(reply.detail);
   return Status::throttled;
 }
@@ -372,7 +373,7 @@ void LockNode::on_predecessor_released() {
 void LockNode::notify_position() {
   const AcquireState state = fsm_.state();
   const bool waits = state == AcquireState::arming || state == AcquireState::waiting ||
-                     (state == AcquireState::delaying && policy().wait);
+                     (state == AcquireState::delaying && fsm_.policy().wait);
   if (!waits) return;
   if (const auto observer = this->observer()) observer->on_position(fsm_.position());
 }
