@@ -31,15 +31,6 @@ std::shared_ptr<const LockNode> Cohort::idle_node() const noexcept {
   return state_ == State::idle ? node_ : nullptr;
 }
 
-template <class Step>
-auto Cohort::for_this_node(Step step) {
-  return under_lock(weak_from_this(), path_,
-                    [this, node = std::weak_ptr(node_), step](const auto&... news)
-                        ZKLOCK_REQUIRES(path_mutex) {
-                          if (node_ && node.lock() == node_) step(*this, news...);
-                        });
-}
-
 // ---- contenders arrive and leave ----------------------------------------------------------------
 
 void Cohort::begin(const std::shared_ptr<CohortMember>& member, const Requester& requester) {
@@ -106,6 +97,7 @@ void Cohort::set_node(std::shared_ptr<LockNode> lock_node,
 /// From now on, the lock node is that of the contender in it.
 std::shared_ptr<LockNode> Cohort::forget_node() {
   state_ = State::none;
+  epoch_.end();
   arrivals_.end();
   if (node_) node_->set_observer(std::exchange(member_, {}));
   return std::exchange(node_, nullptr);
@@ -298,8 +290,9 @@ void Cohort::count_if_due() {
   path_.core().coordinator().submit(
       {.operation = request::CountChildren{path_.path().str()},
        .session = node_->machine().session()},
-      for_this_node([](Cohort& self, const client::Reply& reply)
-                        ZKLOCK_REQUIRES(path_mutex) { self.on_counted(reply); }));
+      under_lock(weak_from_this(), path_,
+                 epoch_.guard([this](const client::Reply& reply)
+                                  ZKLOCK_REQUIRES(path_mutex) { on_counted(reply); })));
   allowance_.asks();  // last: if submit() throws, no request is under way
 }
 

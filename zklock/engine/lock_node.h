@@ -15,6 +15,7 @@
 #include "zklock/core/lease.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/engine/downgrade.h"
+#include "zklock/engine/epoch.h"
 #include "zklock/engine/held_node_path.h"
 #include "zklock/engine/lock_node_observer.h"
 #include "zklock/engine/lock_node_parts.h"
@@ -235,7 +236,7 @@ class LockNode final : private LeaseObserver,
   struct Delays {
     std::string unwanted_marker;
     client::TimerId timer{};
-    std::uint64_t rounds = 0;
+    Epoch epoch;  ///< of the timer
   };
   /// State needed after the grant. Allocated at the grant, to keep waiting lock nodes small.
   struct Holding {

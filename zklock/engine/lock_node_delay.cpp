@@ -76,15 +76,15 @@ void LockNode::delay() {
   if (!fsm_.policy().wait) return run(fsm_.on_delay_lasts());
   Delays& delays = delays_.write();
   delays.timer = core().scheduler().at(
-      due, under_lock([this, round = ++delays.rounds]() ZKLOCK_REQUIRES(path_mutex) {
-        // A cancelled timer may already have begun to run.
-        if (round == delays_->rounds) run(fsm_.on_delay_over());
-      }));
+      due, under_lock(delays.epoch.guard(
+               [this]() ZKLOCK_REQUIRES(path_mutex) { run(fsm_.on_delay_over()); })));
 }
 
 void LockNode::end_delay() noexcept {
   if (delays_->timer == client::TimerId{}) return;
-  core().scheduler().cancel(std::exchange(delays_.write().timer, {}));
+  Delays& delays = delays_.write();
+  delays.epoch.end();
+  core().scheduler().cancel(std::exchange(delays.timer, {}));
 }
 
 }  // namespace zklock::detail
