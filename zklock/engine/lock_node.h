@@ -185,11 +185,26 @@ class LockNode final : private LeaseObserver,
   auto under_lock(Step step) {
     return detail::under_lock(weak_from_this(), *path_, std::move(step));
   }
+  /// Returns a reply handler that runs the effects of `step(*this, replies...)` under the mutex. It
+  /// keeps this object alive: a znode can exist that only this object knows.
   template <class Step>
-  auto on_reply(Step step);
+  auto on_reply(Step step) {
+    return [self = shared_from_this(), step](const auto&... replies) {
+      const Monitor::Lock lock(self->path_->monitor());
+      self->run(step(*self, replies...));
+    };
+  }
   void run(core::AcquireEffects effects) ZKLOCK_REQUIRES(path_mutex);
   void carry_out(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
   void create() ZKLOCK_REQUIRES(path_mutex);
+  void abandon() ZKLOCK_REQUIRES(path_mutex);
+  void create_parents() ZKLOCK_REQUIRES(path_mutex);
+  void check_parent(SessionId session) ZKLOCK_REQUIRES(path_mutex);
+  void remove_parent() ZKLOCK_REQUIRES(path_mutex);
+  void skip_number(const std::string& name) ZKLOCK_REQUIRES(path_mutex);
+  void seed_count(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
+  void inspect(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
+  void remove_unwanted_node(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
   void ask_for_node() ZKLOCK_REQUIRES(path_mutex);
   void node_made() ZKLOCK_REQUIRES(path_mutex);
   void count() ZKLOCK_REQUIRES(path_mutex);
