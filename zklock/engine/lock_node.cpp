@@ -30,6 +30,7 @@ void LockNode::start() {
 }
 
 void LockNode::run(core::AcquireEffects effects) {
+  const auto self = shared_from_this();  // the observer may drop its reference
   for (const Effect& effect : effects) carry_out(effect);
   const bool asks = fsm_.state() == AcquireState::enqueuing && !fsm_.has_node();
   if (!asks && fsm_.state() != AcquireState::making_parents && std::exchange(let_through_, false)) {
