@@ -2,7 +2,7 @@
 #include "zklock/engine/monitor.h"
 
 #include <cstddef>
-#include <exception>
+#include <utility>
 
 namespace zklock::detail {
 
@@ -24,7 +24,8 @@ Monitor::Lock::~Lock() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   const auto alive = monitor_.shared_from_this();  // other references may end after unlock()
   monitor_.mutex_.unlock();
   if (flushes) alive->flush_soon();
-  UnlockTasks::run(alive.get(), std::move(tasks), [&](const char* why) { alive->warn(why); });
+  UnlockTasks::run(alive.get(), std::move(tasks),
+                   [&](const char* why) { alive->core_->warn(alive->name_ + ": " + why); });
 }
 
 void Monitor::defer(Task task) {
@@ -50,21 +51,13 @@ void Monitor::run_before_unlock() {
   before_unlock_.clear();
 }
 
-void Monitor::flush_soon() noexcept {
-  try {
-    core_->coordinator().soon([weak = weak_from_this()] {
-      const auto monitor = weak.lock();
-      if (!monitor) return;
-      const Lock lock(*monitor);
-      monitor->flush_deferred();
-    });
-  } catch (const std::exception& e) {  // no memory: the next acquire or flush() does it
-    warn(e.what());
-  }
-}
-
-void Monitor::warn(const char* why) noexcept {
-  core_->warn(name_ + ": " + why);
+void Monitor::flush_soon() {
+  core_->coordinator().soon([weak = weak_from_this()] {
+    const auto monitor = weak.lock();
+    if (!monitor) return;
+    const Lock lock(*monitor);
+    monitor->flush_deferred();
+  });
 }
 
 }  // namespace zklock::detail

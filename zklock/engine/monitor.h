@@ -66,8 +66,7 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
 
  private:
   void run_before_unlock() ZKLOCK_REQUIRES(path_mutex);
-  void flush_soon() noexcept;
-  void warn(const char* why) noexcept;
+  void flush_soon();
 
   const std::shared_ptr<EngineContext> core_;
   const std::string name_;
