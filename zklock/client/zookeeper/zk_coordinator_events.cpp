@@ -123,12 +123,13 @@ void ZkCoordinator::drain() {
 }
 
 void ZkCoordinator::answer_calls_of(SessionId session, Status status) {
-  RequestRegistry::instance().forget_all(*this);
   // Ordered by submission. One call may have several flights.
   std::map<RequestId, CallPtr> lost = std::move(withheld_);
   withheld_.clear();
-  for (auto& [ticket, flight] : flights_) lost.emplace(flight.call->id(), flight.call);
-  flights_.clear();
+  for (Flight& flight : flights_.take_all()) {
+    const RequestId id = flight.call->id();
+    lost.emplace(id, std::move(flight.call));
+  }
   for (const auto& [id, call] : lost) answer(call, status, {});
   if (session == SessionId{}) return;
   answer_queued([session](const Call& call) { return call.bound_to() == session; }, status, {});
@@ -140,6 +141,7 @@ thread_local const ZkCoordinator* ZkCoordinator::CompletionScope::current_ = nul
 
 void ZkCoordinator::on_session_event(int state) {
   const CompletionScope scope(*this);
+  receive_here();
   {
     const MutexLock guard(mutex_);
     // The first event may precede the end of open().
@@ -326,11 +328,10 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
   FollowUps follow_ups;
   {
     const MutexLock guard(mutex_);
-    const auto found = flights_.find(ticket);
-    if (found == flights_.end()) return;
-    call = std::move(found->second.call);
-    const std::size_t part = found->second.part;
-    flights_.erase(found);
+    auto flight = flights_.take(ticket);
+    if (!flight) return;
+    call = std::move(flight->call);
+    const std::size_t part = flight->part;
     if (withholds_replies_) {
       withheld_.emplace(call->id(), call);
       if (flights_.empty()) drained_.notify_all();
