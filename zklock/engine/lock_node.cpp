@@ -51,7 +51,7 @@ void LockNode::run(core::AcquireEffects effects) {
 void LockNode::carry_out(const Effect& effect) {
   const std::string& path = path_->path().str();
   switch (effect.kind) {
-    case Effect::Kind::create: create(); return;
+    case Effect::Kind::create: create(core().scheduler().now()); return;
     case Effect::Kind::move: move(effect.text); return;
     case Effect::Kind::create_parents:
       create_id_ = submit(request::CreateParents{path}, {},
@@ -127,41 +127,45 @@ client::RequestId LockNode::submit(client::Operation operation, SessionId sessio
       std::move(handler));
 }
 
-void LockNode::create() {
+/// `wanted_since`: the start of the request's wait for a connection.
+void LockNode::create(core::Instant wanted_since) {
   watches_.disarm_own();
   watches_.forget_predecessors();
   end_delay();
-  wanted_since_ = core().scheduler().now();
-  if (let_through_) return ask_for_node();  // again: the parent was created, or the session is new
-  path_->create_limiter().enter(shared_from_this());
-}
-
-void LockNode::let_through() {
-  let_through_ = true;
+  wanted_since_ = wanted_since;
+  // If it was let through already, the parent was created, or the session is new.
+  if (!let_through_) let_through_ = path_->create_limiter().enter(shared_from_this());
+  if (!let_through_) return;
   try {
-    ask_for_node();
+    core::ZnodeData data = core().identify(requester_);
+    data.attempt = fsm_.attempt();
+    request::CreateContender create{path_->path().str(), fsm_.present_rule().prefix(),
+                                    data.encode()};
+    create_id_ = core().coordinator().submit(
+        {.operation = std::move(create), .wanted_since = wanted_since_},
+        on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
+          if (r.status == Status::ok) p.node_made();
+          p.queued_ms_ = r.created_ms;
+          const auto answer = p.answer_of(r);
+          // Only a znode that is first by its number is granted before the count.
+          return p.fsm_.on_created(answer, answer.first && p.lease_valid(r.session));
+        }));
   } catch (...) {  // no request was sent
     let_through_ = false;
+    path_->create_limiter().passed();
     throw;
   }
-}
-
-void LockNode::ask_for_node() {
-  core::ZnodeData data = core().identify(requester_);
-  data.attempt = fsm_.attempt();
-  const std::string& path = path_->path().str();
-  create_id_ = submit(request::CreateContender{path, fsm_.present_rule().prefix(), data.encode()},
-                      {}, on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
-                        if (r.status == Status::ok) p.node_made();
-                        p.queued_ms_ = r.created_ms;
-                        return p.fsm_.on_created(p.answer_of(r), p.lease_valid(r.session));
-                      }));
   try {
     count();
   } catch (const std::exception&) {  // no memory; but the create is under way
     fsm_.on_count_not_sent();
   }
   wanted_since_ = core().scheduler().now();
+}
+
+void LockNode::let_through() {
+  let_through_ = true;
+  create(wanted_since_);
 }
 
 void LockNode::node_made() {

@@ -193,8 +193,7 @@ class LockNode final : public LeaseObserver,
   auto on_reply(Step step);
   void run(core::AcquireEffects effects) ZKLOCK_REQUIRES(path_mutex);
   void carry_out(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
-  void create() ZKLOCK_REQUIRES(path_mutex);
-  void ask_for_node() ZKLOCK_REQUIRES(path_mutex);
+  void create(core::Instant wanted_since) ZKLOCK_REQUIRES(path_mutex);
   void node_made() ZKLOCK_REQUIRES(path_mutex);
   void count() ZKLOCK_REQUIRES(path_mutex);
   void move(const std::string& attempt) ZKLOCK_REQUIRES(path_mutex);
