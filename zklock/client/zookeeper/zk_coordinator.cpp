@@ -60,10 +60,7 @@ ZkCoordinator::~ZkCoordinator() {
 }
 
 void ZkCoordinator::start(SessionObserver& observer) {
-  {
-    const MutexLock guard(observer_mutex_);
-    observer_ = &observer;
-  }
+  observer_ = &observer;
   {
     const MutexLock guard(mutex_);
     disconnected_since_ = LeaseClock::now();

@@ -321,9 +321,6 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
   const CompletionScope scope(*this);
   CallPtr call;
   Reply reply;
-  SessionId session;
-  Instant sent_at;
-  bool by_quorum = false;
   bool complete = false;
   FollowUps follow_ups;
   {
@@ -339,20 +336,18 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
     }
 
     reply = call->blank_reply();
-    by_quorum = call->is_write(part) && answered_by(completion.code) == AnsweredBy::quorum;
-    if (answered_by(completion.code) != AnsweredBy::none) {
-      session = reply.session;
-      sent_at = reply.sent_at;
-      last_contact_ = std::max(last_contact_, sent_at);
+    const AnsweredBy by = answered_by(completion.code);
+    if (by != AnsweredBy::none) last_contact_ = std::max(last_contact_, reply.sent_at);
+    // Not after ended(): the phase is dead from before that call on.
+    if (by != AnsweredBy::none && phase_ != Phase::dead) {
+      const bool by_quorum = call->is_write(part) && by == AnsweredBy::quorum;
+      observer_->answered(reply.session, reply.sent_at, by_quorum);
     }
     complete = call->complete(part, completion, wire(follow_ups, reply));
     remove(follow_ups.removals);  // also without removals: its pump() may send another call now
     if (follow_ups.ask_for_nodes) answers_.poke();
     correct_status(reply.status);
   }
-  // (If no server answered, the session is 0, and notify_observer() has no effect.)
-  notify_observer(
-      session, [&](SessionObserver& observer) { observer.answered(session, sent_at, by_quorum); });
   if (complete && call->handler()) call->handler()(std::move(reply));
   if (follow_ups.departures.empty()) return;
   for (const Watch& watch : follow_ups.departures)
