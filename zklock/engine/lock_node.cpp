@@ -21,7 +21,7 @@ LockNode::LockNode(std::shared_ptr<PathQueue> path, Requester requester,
       fsm_(core().attempt_prefix().c_str(), core().next_attempt(), std::move(policy)) {}
 
 LockNode::~LockNode() {
-  core().keeper().dismiss(*this);
+  if (is_enlisted_) core().keeper().dismiss(*this);
 }
 
 // ---- driving the machine ------------------------------------------------------------------------
@@ -36,6 +36,7 @@ auto LockNode::on_reply(Step step) {
 
 void LockNode::start() {
   core().keeper().enlist(*this);
+  is_enlisted_ = true;
   run(fsm_.start(path_->counter_has_ended()));
 }
 

@@ -263,6 +263,7 @@ class LockNode final : public LeaseObserver,
 
   std::weak_ptr<LockNodeObserver> observer_ ZKLOCK_GUARDED_BY(path_mutex);
   core::AcquireFsm fsm_ ZKLOCK_GUARDED_BY(path_mutex);
+  bool is_enlisted_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< with the lease keeper
   /// From leave() until the machine has ended.
   BackgroundWork::Id work_ ZKLOCK_GUARDED_BY(path_mutex){};
   /// Let through by the CreateLimiter, not passed yet.

@@ -121,7 +121,7 @@ void LockNode::end_hold() {
 }
 
 void LockNode::end_watches() {
-  core().keeper().dismiss(*this);
+  if (std::exchange(is_enlisted_, false)) core().keeper().dismiss(*this);
   end_delay();
   end_hold();
   watches_.disarm();
