@@ -19,9 +19,9 @@ void Contender::on_granted() {
   const core::HoldLimit limit =
       oldest == calls_.end() ? core::HoldLimit{} : (*oldest)->terms().limit;
   const std::uint64_t grant_index = cohort_ ? cohort_->record_grant(node_, as_member()) : 0;
-  grant_ = std::make_unique<Grant>(core(), reporter_,
+  grant_ = std::make_unique<Grant>(core(), path_->path(), reporter_,
                                    Grant::Terms{.token = {node_->token().zxid, grant_index},
-                                                .node = path_->child(node_->own_name()),
+                                                .node = node_->own_name(),
                                                 .lease = node_->lease(),
                                                 .permits = policy().rule.wanted,
                                                 .limit = limit},

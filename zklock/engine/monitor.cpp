@@ -10,7 +10,7 @@ namespace zklock::detail {
 
 /// The tasks of one monitor that this thread runs after a Lock.
 struct Monitor::Running {
-  Running(const Monitor& of, std::vector<Task> all) : monitor(&of), tasks(std::move(all)) {}
+  Running(const Monitor& of, core::Few<Task> all) : monitor(&of), tasks(std::move(all)) {}
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
   ~Running() { innermost = outer; }
@@ -18,7 +18,7 @@ struct Monitor::Running {
   static constinit thread_local Running* innermost;
 
   const Monitor* const monitor;
-  std::vector<Task> tasks;
+  core::Few<Task> tasks;
   Running* const outer = std::exchange(innermost, this);
 };
 
@@ -70,7 +70,7 @@ void Monitor::run_before_unlock() {
 
 // A task can make another Lock of this monitor. Its tasks go to the outer loop, which bounds the
 // depth of the stack.
-void Monitor::run_after_unlock(std::vector<Task> tasks) {
+void Monitor::run_after_unlock(core::Few<Task> tasks) {
   Running* const outer = Running::innermost;
   if (outer != nullptr && outer->monitor == this) {
     std::ranges::move(tasks, std::back_inserter(outer->tasks));
@@ -78,7 +78,7 @@ void Monitor::run_after_unlock(std::vector<Task> tasks) {
   }
   Running mine(*this, std::move(tasks));
   for (std::size_t i = 0; i < mine.tasks.size(); ++i) {
-    const Task task = std::move(mine.tasks[i]);
+    const Task task = std::move(mine.tasks.begin()[i]);
     try {
       task();
     } catch (const std::exception& e) {  // no thread or memory: only this task fails

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "zklock/client/port/mutex.h"
+#include "zklock/core/few.h"
 #include "zklock/core/session.h"
 #include "zklock/engine/path_mutex.h"
 #include "zklock/engine/session/engine_context.h"
@@ -70,7 +71,7 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
   struct Running;
 
   void run_before_unlock() ZKLOCK_REQUIRES(path_mutex);
-  void run_after_unlock(std::vector<Task> tasks);
+  void run_after_unlock(core::Few<Task> tasks);
   void flush_soon() noexcept;
   void warn(const char* why) noexcept;
 
@@ -78,7 +79,7 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
   const std::string name_;
   client::TimedMutex mutex_;
   std::vector<Task> before_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
-  std::vector<Task> after_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
+  core::Few<Task> after_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
   std::vector<Task> deferred_ ZKLOCK_GUARDED_BY(path_mutex);
   bool has_deferred_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< by the present Lock
 };
