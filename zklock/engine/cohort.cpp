@@ -274,6 +274,7 @@ void Cohort::execute(ReleasePlan plan) {
     case ReleasePlan::to_successor:
     case ReleasePlan::remove:
     case ReleasePlan::remove_soon:
+    case ReleasePlan::remove_unannounced:
     case ReleasePlan::remove_as_lost: return;  // carried out by the contender
   }
 }

@@ -145,32 +145,28 @@ ReleasePlan Contender::decide_release() const {
 }
 
 void Contender::execute(ReleasePlan plan) {
+  std::shared_ptr<LockNode> next;
+  auto manner = LockNode::Manner::unannounced;
   switch (plan) {
     case ReleasePlan::hand_off:
     case ReleasePlan::retain:
     case ReleasePlan::await_count: return cohort_->execute(plan);
-    case ReleasePlan::to_successor: {
-      const auto next = node_->local_successor();
-      remove_node(LockNode::Manner::unannounced);
-      if (cohort_) cohort_->remove_node(*node_);
-      return next->on_predecessor_released();
-    }
-    case ReleasePlan::remove: remove_node(LockNode::Manner::release); break;
     case ReleasePlan::remove_soon:
       node_->end_hold();
       path_->monitor().defer([self = shared_from_this()]() ZKLOCK_REQUIRES(path_mutex) {
-        self->remove_node(LockNode::Manner::unannounced);
+        self->execute(ReleasePlan::remove_unannounced);
       });
-      break;
-    case ReleasePlan::remove_as_lost: remove_node(LockNode::Manner::unfinished); break;
+      return;
+    case ReleasePlan::to_successor: next = node_->local_successor(); break;
+    case ReleasePlan::remove: manner = LockNode::Manner::release; break;
+    case ReleasePlan::remove_unannounced: break;
+    case ReleasePlan::remove_as_lost: manner = LockNode::Manner::unfinished; break;
   }
-  if (cohort_) cohort_->remove_node(*node_);
-}
-
-void Contender::remove_node(LockNode::Manner manner) {
   if (!is_unfinished_) node_->cancel_lock_delay();
   node_->remove(manner);
   node_->end_watches();
+  if (cohort_) cohort_->remove_node(*node_);
+  if (next) next->on_predecessor_released();
 }
 
 void Contender::downgrade_if_only_shared() {

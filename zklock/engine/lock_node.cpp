@@ -97,13 +97,7 @@ void LockNode::carry_out(const Effect& effect) {
           }));
       return;
     }
-    case Effect::Kind::remove_node: {
-      std::vector<SiblingNode> siblings;
-      if (!effect.sibling.empty()) siblings.push_back({path_->path().child(effect.sibling)});
-      remove_node(effect.session, effect.text, std::move(siblings), NodeDeleter::Manner::plainly,
-                  work_);
-      return;
-    }
+    case Effect::Kind::remove_node: remove_node(effect); return;
     case Effect::Kind::mark: mark(effect); return;
     case Effect::Kind::clear: clear(effect); return;
     case Effect::Kind::delay: delay(); return;

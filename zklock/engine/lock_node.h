@@ -228,9 +228,7 @@ class LockNode final : public LeaseObserver,
   }
   bool goes_by_number() const noexcept ZKLOCK_REQUIRES(path_mutex);
   NodeDeleter::Manner deletion(Manner manner) const ZKLOCK_REQUIRES(path_mutex);
-  void remove_node(SessionId session, const std::string& name, std::vector<SiblingNode> siblings,
-                   NodeDeleter::Manner manner, BackgroundWork::Id work,
-                   std::function<void()> gone = {}) ZKLOCK_REQUIRES(path_mutex);
+  void remove_node(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
   /// Returns the znodes that the caller must delete with its znode, and forgets them.
   std::vector<SiblingNode> take_siblings() ZKLOCK_REQUIRES(path_mutex);
 
@@ -263,9 +261,9 @@ class LockNode final : public LeaseObserver,
 
   std::weak_ptr<LockNodeObserver> observer_ ZKLOCK_GUARDED_BY(path_mutex);
   core::AcquireFsm fsm_ ZKLOCK_GUARDED_BY(path_mutex);
-  bool is_enlisted_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< with the lease keeper
   /// From leave() until the machine has ended.
   BackgroundWork::Id work_ ZKLOCK_GUARDED_BY(path_mutex){};
+  bool is_enlisted_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< with the lease keeper
   /// Let through by the CreateLimiter, not passed yet.
   bool let_through_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   /// A znode was created: a server was reached.

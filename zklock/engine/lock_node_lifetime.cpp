@@ -196,11 +196,17 @@ void LockNode::remove(Manner manner, BackgroundWork::Id work) {
   if (is_granted() && is_release && is_mutex()) {
     gone = path_->sequence_hint().release_node(fsm_.sequence(), fsm_.token());
   }
-  for (const std::string& name : own_names()) {
-    // The siblings and `gone` belong to the first name.
-    remove_node(fsm_.session(), name, take_siblings(), deletion(manner), work,
-                std::exchange(gone, {}));
-  }
+  watches_.forget_own();
+  // The siblings and `gone` belong to the first name.
+  const std::string& first = name_in_doubt() ? fsm_.own_name() : own_name();
+  core().removals().begin(
+      fsm_.session(),
+      {.path = path_->child(first), .token = fsm_.token(), .siblings = take_siblings()},
+      deletion(manner), std::move(gone), work);
+  if (!name_in_doubt()) return;
+  core().removals().begin(fsm_.session(),
+                          {.path = path_->child(holding_->downgrade.name()), .token = fsm_.token()},
+                          deletion(manner), {}, work);
 }
 
 // A release is announced only if a successor can rely on it: see Decision::follows_release.
@@ -219,15 +225,14 @@ NodeDeleter::Manner LockNode::deletion(Manner manner) const {
   return NodeDeleter::Manner::with_care;
 }
 
-void LockNode::remove_node(SessionId session, const std::string& name,
-                           std::vector<SiblingNode> siblings, NodeDeleter::Manner manner,
-                           BackgroundWork::Id work, std::function<void()> gone) {
+// A machine's node that is no delay marker is the own znode. A delay marker has a unique name, so its
+// czxid need not be checked.
+void LockNode::remove_node(const Effect& effect) {
   watches_.forget_own();
-  NodeDeleter::Node node{.path = path_->path().child(name)};
-  // A delay marker has a unique name, so its czxid need not be checked.
-  if (!core::DelayMarker::parse(name)) node.token = fsm_.token();
-  node.siblings = std::move(siblings);
-  core().remove(session, std::move(node), manner, std::move(gone), work);
+  NodeDeleter::Node node{.path = path_->child(effect.text)};
+  if (!core::DelayMarker::parse(effect.text)) node.token = fsm_.token();
+  if (!effect.sibling.empty()) node.siblings.push_back({path_->child(effect.sibling)});
+  core().removals().begin(effect.session, std::move(node), NodeDeleter::Manner::plainly, {}, work_);
 }
 
 }  // namespace zklock::detail

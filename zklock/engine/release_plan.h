@@ -17,8 +17,10 @@ enum class ReleasePlan {
   to_successor,
   /// The znode is deleted now: a contender can be waiting.
   remove,
-  /// A library thread deletes the znode soon: probably no contender waits.
+  /// A library thread executes `remove_unannounced` soon: probably no contender waits.
   remove_soon,
+  /// The znode is deleted now, without an announcement.
+  remove_unannounced,
   /// The znode is deleted as after a loss: the work under the lock may be unfinished.
   remove_as_lost,
 };
