@@ -62,7 +62,8 @@ std::string AcquireFsm::attempt() const {
   std::string text;
   text.reserve(client.size() + 2 * number_digits);
   text.append(client).append(std::to_string(number_)) += '.';
-  return text += std::to_string(attempts_);
+  text += std::to_string(attempts_);
+  return text;
 }
 
 void AcquireFsm::on_count_not_sent() noexcept {
