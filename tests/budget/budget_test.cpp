@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -68,11 +69,21 @@ class BudgetTest : public ::testing::Test {
     if (made.rc == ZOK) raw_.delete_node(made.path);  // else the path does not exist yet
   }
 
-  /// Checks the median of several cycles. A cycle with a heartbeat in it costs more.
+  /// Checks the median of several cycles with the expected requests. Other cycles do not count: a
+  /// heartbeat came, or the thread was paused, so that the hold was longer or shorter.
   void check(std::chrono::milliseconds held, const Budget& budget) {
     constexpr std::size_t cycles = 15;
     std::vector<Meter::Counts> all;
-    for (std::size_t i = 0; i < cycles; ++i) all.push_back(cycle(held, false));
+    std::string other;
+    for (std::size_t i = 0; i < 20 * cycles && all.size() < cycles; ++i) {
+      Meter::Counts counts = cycle(held, false);
+      if (counts.request_names() == budget.requests) {
+        all.push_back(std::move(counts));
+      } else {
+        other = counts.request_names();
+      }
+    }
+    ASSERT_EQ(all.size(), cycles) << other;
     const auto median = [&all](auto member) {
       std::ranges::nth_element(all, all.begin() + cycles / 2, {}, member);
       return all[cycles / 2].*member;
@@ -82,7 +93,7 @@ class BudgetTest : public ::testing::Test {
     const auto& some = all[cycles / 2];
     const auto* const created = some.find("zoo_acreate2");
     const auto* const deleted = some.find("zoo_adelete", "zoo_amulti");
-    ASSERT_TRUE(created != nullptr && deleted != nullptr) << some.request_names();
+    ASSERT_TRUE(created != nullptr && deleted != nullptr);
     const auto frames = zklock_frames({created->stack, deleted->stack});
     const auto& down = frames[0];
     const auto& back = frames[1];
@@ -91,7 +102,6 @@ class BudgetTest : public ::testing::Test {
               << budget.allocations << "\nframes of lock(): " << down.size() << ", at most "
               << budget.lock_frames << "\nframes of unlock(): " << back.size() << ", at most "
               << budget.unlock_frames << "\n";
-    EXPECT_EQ(some.request_names(), budget.requests);
     EXPECT_LE(down.size(), budget.lock_frames) << numbered(down);
     EXPECT_LE(back.size(), budget.unlock_frames) << numbered(back);
     const bool too_many = mutexes > budget.mutexes || allocations > budget.allocations;
@@ -124,29 +134,29 @@ class BudgetTest : public ::testing::Test {
 // A hold that is longer than its acquire is released by unlock() itself.
 TEST_F(BudgetTest, LongHold_IsWithinBudget) {
   check(10ms, {.requests = "zoo_acreate2 zoo_aexists zoo_amulti",
-               .mutexes = 33,
-               .allocations = 54,
-               .lock_frames = 26,
-               .unlock_frames = 20});
+               .mutexes = 21,
+               .allocations = 32,
+               .lock_frames = 14,
+               .unlock_frames = 11});
 }
 
 // A short hold is released by a library thread, soon after unlock().
 TEST_F(BudgetTest, ShortHold_IsWithinBudget) {
   check(0ms, {.requests = "zoo_acreate2 zoo_aexists zoo_adelete",
-              .mutexes = 39,
-              .allocations = 54,
-              .lock_frames = 26,
-              .unlock_frames = 21});
+              .mutexes = 24,
+              .allocations = 31,
+              .lock_frames = 14,
+              .unlock_frames = 14});
 }
 
 // The path is used by this client alone: the sequence number replaces the count of the children.
 TEST_F(BudgetTest, UnsharedPath_IsWithinBudget) {
   is_shared_ = false;
   check(0ms, {.requests = "zoo_acreate2 zoo_adelete",
-              .mutexes = 32,
-              .allocations = 50,
-              .lock_frames = 26,
-              .unlock_frames = 21});
+              .mutexes = 21,
+              .allocations = 29,
+              .lock_frames = 14,
+              .unlock_frames = 14});
 }
 
 }  // namespace
