@@ -9,7 +9,7 @@
 #   that have several threads.
 # - clang: clang++, with a shared and optimized library, warnings as errors and no precompiled
 #   headers. Compiles everything. Runs unit tests, walks, Curator and Kazoo on one path, a minute of
-#   chaos, short fuzzing, examples, packaging and format.
+#   chaos, the budget of a lock, short fuzzing, examples, packaging and format.
 #
 # --quick: only the first phase. --long: only the walk with two faults and the larger models of
 # tests/model/promela, in the build of the last phase. They take minutes; run them after a change of
@@ -23,7 +23,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 phases=(asan tsan clang)
-of_clang='^(unit|walk|interop|chaos|fuzz|example|packaging|format)$'
+of_clang='^(unit|walk|interop|chaos|budget|fuzz|example|packaging|format)$'
 case "${1-}" in
   "") ;;
   --quick) phases=(asan) ;;

@@ -12,7 +12,6 @@
 #include "support/scarce_memory.h"
 #include "support/shared_server.h"
 #include "support/test_chroot.h"
-#include "zklock/client/zookeeper/request_registry.h"
 
 namespace zklock::client {
 namespace {
@@ -71,7 +70,6 @@ class ZkCoordinatorMemory : public ::testing::Test {
     for (const std::string& name : names) {
       EXPECT_EQ(probe_.call(rq::Delete{"/p/" + name}).status, Status::ok);
     }
-    EXPECT_EQ(RequestRegistry::instance().size(), 0U);
   }
 
   const TestChroot chroot_{SharedServer::hosts()};
@@ -87,7 +85,7 @@ TEST_F(ZkCoordinatorMemory, NoMemory_ContenderIsCreatedOnlyIfSubmitted) {
     expect_a_contender(memory);
     return ran_out;
   });
-  EXPECT_GE(failures, 5U) << "the call, the reply, the path, the ticket, the flight";
+  EXPECT_GE(failures, 2U) << "the call, the path";
   EXPECT_EQ(replies_that_are(Status::ok), 1U) << "earlier attempts do not count against the cap";
 }
 
@@ -123,7 +121,6 @@ TEST_F(ZkCoordinatorMemory, NoMemoryForParents_NoReplyFollows) {
   const std::size_t failures = at_every_allocation([&](std::size_t memory) {
     const bool ran_out = submit(memory, rq::CreateParents{"/n" + std::to_string(memory) + "/a/b"});
     EXPECT_EQ(probe_.call(rq::Check{"/"}).status, Status::ok);  // behind what was sent
-    EXPECT_EQ(RequestRegistry::instance().size(), 0U);
     return ran_out;
   });
   EXPECT_GE(failures, 6U);

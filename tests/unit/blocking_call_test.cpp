@@ -107,8 +107,7 @@ TEST(BlockingCall, DeadlineFirst_ResultArrivesLater) {
   EXPECT_FALSE(call.wait_until(1ms));
   EXPECT_FALSE(call.wait_until(Deadline::passed(), 24h)) << "it spins no longer than that";
   call.set(7);
-  EXPECT_TRUE(call.wait_until(Deadline::passed()));
-  EXPECT_EQ(call.wait(), 7);
+  EXPECT_EQ(call.wait_until(Deadline::passed()), 7);
 }
 
 TEST(BlockingCall, DeadlineOfInterruptibleThread_EndsTheWait) {
@@ -125,8 +124,9 @@ TEST(BlockingCall, CallPastItsDeadline_IsExpired) {
     void expire() { done(7); }
     void cancel() {}
   };
-  const auto start = [](auto done) { return std::make_shared<Call>(Call{std::move(done)}); };
-  EXPECT_EQ(wait_or_cancel<int>(start, [](int) {}), 7);
+  BlockingCall<int> end;
+  Call call{[&end](int result) { end.set(result); }};
+  EXPECT_EQ(wait_or_cancel(end, call, [](int) {}), 7);
 }
 
 TEST(BlockingCall, SpinTime_IsReadFromTheCall) {
@@ -140,16 +140,11 @@ TEST(BlockingCall, SpinTime_IsReadFromTheCall) {
     void expire() {}
     void cancel() {}
   };
-  const auto call = std::make_shared<Call>();
-  std::jthread other;
-  const int result = wait_or_cancel<int>(
-      [&](auto done) {
-        other = std::jthread([done] { done(7); });
-        return call;
-      },
-      [](int) {});
-  EXPECT_EQ(result, 7);
-  EXPECT_EQ(call->asked, 1);
+  Call call;
+  BlockingCall<int> end;
+  const std::jthread other([&end] { end.set(7); });
+  EXPECT_EQ(wait_or_cancel(end, call, [](int) {}), 7);
+  EXPECT_EQ(call.asked, 1);
 }
 
 }  // namespace

@@ -71,7 +71,8 @@ TEST(ClientCore, RemovalWithoutMemory_IsNotWaitedFor) {
   testing::at_every_allocation([&](std::size_t memory) {
     const testing::ScarceMemory scarce(memory);
     try {
-      core->remove(SessionId{1}, {.path = "/lock/lock-0000000001"}, NodeDeleter::Manner::announced);
+      core->removals().begin(SessionId{1}, {.path = "/lock/lock-0000000001"},
+                             NodeDeleter::Manner::announced);
     } catch (const std::bad_alloc&) {
       ++thrown;
     }

@@ -15,7 +15,7 @@ constexpr std::size_t kOne = 18;
 TEST(NodeBudget, Node_CountsFromCreateToDelete) {
   NodeBudget nodes(2 * kOne);
   ASSERT_TRUE(nodes.reserve("/p", "lock-"));
-  nodes.created("/p", "lock-", "lock-0000000000");
+  nodes.created("/p/lock-0000000000", "lock-");
   EXPECT_EQ(nodes.bytes(), kOne);
   ASSERT_TRUE(nodes.reserve("/p", "lock-"));
   EXPECT_FALSE(nodes.reserve("/p", "lock-"));
@@ -32,7 +32,7 @@ TEST(NodeBudget, NameRepeated_CountsOnce) {
   NodeBudget nodes(2 * kOne);
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(nodes.reserve("/p", "lock-"));
-    nodes.created("/p", "lock-", "lock-0000000000");
+    nodes.created("/p/lock-0000000000", "lock-");
   }
   EXPECT_EQ(nodes.bytes(), kOne);
   nodes.deleted("/p/lock-0000000000");
@@ -68,7 +68,7 @@ TEST(NodeBudget, CreatedAfterUnknownOutcome_CountsOnce) {
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(nodes.reserve("/p", name));
   const std::size_t both = nodes.bytes();
   nodes.unknown("/p", name);
-  nodes.created("/p", name, name);
+  nodes.created("/p/" + name, name);
   EXPECT_EQ(nodes.bytes(), both / 2);
   nodes.deleted("/p/" + name);
   EXPECT_EQ(nodes.bytes(), 0U);
@@ -89,13 +89,13 @@ TEST(NodeBudget, UnknownWithFullName_EndsWithThatName) {
 TEST(NodeBudget, RemovedInTheSameMulti_FreesItsBytes) {
   NodeBudget nodes(kOne);
   ASSERT_TRUE(nodes.reserve("/p", "gate-"));
-  nodes.created("/p", "gate-", "gate-0000000007");
+  nodes.created("/p/gate-0000000007", "gate-");
   EXPECT_FALSE(nodes.reserve("/p", "lock-"));
   EXPECT_EQ(nodes.bytes_of("/p/gate-0000000008"), 0U);
   EXPECT_FALSE(nodes.reserve("/p", "lock-", nodes.bytes_of("/p/gate-0000000007") - 1));
   ASSERT_TRUE(nodes.reserve("/p", "lock-", nodes.bytes_of("/p/gate-0000000007")));
   EXPECT_FALSE(nodes.reserve("/p", "lock-", kOne)) << "that room is taken";
-  nodes.created("/p", "lock-", "lock-0000000008");
+  nodes.created("/p/lock-0000000008", "lock-");
   nodes.deleted("/p/gate-0000000007");
   EXPECT_EQ(nodes.bytes(), kOne);
 }
@@ -104,7 +104,7 @@ TEST(NodeBudget, RemovedInTheSameMulti_FreesItsBytes) {
 TEST(NodeBudget, RemovalReplyLost_CountsAsUnknown) {
   NodeBudget nodes(1000);
   ASSERT_TRUE(nodes.reserve("/p", "gate-"));
-  nodes.created("/p", "gate-", "gate-0000000007");
+  nodes.created("/p/gate-0000000007", "gate-");
   nodes.maybe_deleted("/p/gate-0000000008");
   ASSERT_TRUE(nodes.reserve("/p", "lock-"));
   nodes.unknown("/p", "lock-");
@@ -122,7 +122,7 @@ TEST(NodeBudget, UnknownThenDeleted_NoLongerCounts) {
   for (const auto goes : {&NodeBudget::deleted, &NodeBudget::missing}) {
     NodeBudget nodes(1000);
     ASSERT_TRUE(nodes.reserve("/p", "lock-"));
-    nodes.created("/p", "lock-", "lock-0000000007");
+    nodes.created("/p/lock-0000000007", "lock-");
     nodes.maybe_deleted("/p/lock-0000000007");
     EXPECT_EQ(nodes.bytes(), kOne);
     EXPECT_EQ(nodes.bytes_of("/p/lock-0000000007"), kOne);
@@ -134,7 +134,7 @@ TEST(NodeBudget, UnknownThenDeleted_NoLongerCounts) {
 TEST(NodeBudget, TwoUnknown_ExactNameEndsFirst) {
   NodeBudget nodes(1000);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(nodes.reserve("/p", "lock-"));
-  nodes.created("/p", "lock-", "lock-0000000007");
+  nodes.created("/p/lock-0000000007", "lock-");
   nodes.unknown("/p", "lock-");
   nodes.maybe_deleted("/p/lock-0000000007");
   nodes.deleted("/p/lock-0000000007");
@@ -162,7 +162,7 @@ TEST(NodeBudget, List_BoundsTheUnknown) {
 TEST(NodeBudget, SessionEnded_ClearsTheBudget) {
   NodeBudget nodes(100);
   ASSERT_TRUE(nodes.reserve("/p", "lock-"));
-  nodes.created("/p", "lock-", "lock-0000000000");
+  nodes.created("/p/lock-0000000000", "lock-");
   nodes.clear();
   EXPECT_EQ(nodes.bytes(), 0U);
   nodes.deleted("/p/lock-0000000000");

@@ -13,8 +13,7 @@ namespace {
 
 class ForkedChild : public ::testing::TestWithParam<ProcessMutex> {};
 INSTANTIATE_TEST_SUITE_P(, ForkedChild,
-                         ::testing::Values(ProcessMutex::handles, ProcessMutex::log,
-                                           ProcessMutex::requests));
+                         ::testing::Values(ProcessMutex::handles, ProcessMutex::log));
 
 // The thread holds the mutex almost always, and does not exist in the child.
 TEST_P(ForkedChild, MutexHeldAtFork_IsUnlockedInTheChild) {

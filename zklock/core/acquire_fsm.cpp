@@ -51,7 +51,19 @@ AcquireEffects AcquireFsm::enqueue() {
       policy_.counts || !predicts_predecessor() ? Awaited::create_and_count : Awaited::create;
   rare_.reset();
   ++attempts_;
-  return {effect(Kind::create, attempt())};
+  AcquireEffects effects;
+  effects.push_back(effect(Kind::create, attempt()));  // a list of initializers would copy the text
+  return effects;
+}
+
+std::string AcquireFsm::attempt() const {
+  constexpr std::size_t number_digits = 20;
+  const std::string_view client(client_);
+  std::string text;
+  text.reserve(client.size() + 2 * number_digits);
+  text.append(client).append(std::to_string(number_)) += '.';
+  text += std::to_string(attempts_);
+  return text;
 }
 
 void AcquireFsm::on_count_not_sent() noexcept {

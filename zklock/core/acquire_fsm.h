@@ -90,9 +90,7 @@ class AcquireFsm {
   const QueueRule& present_rule() const noexcept { return at_gate() ? *policy_.gate : rule(); }
   std::uint64_t number() const noexcept { return number_; }
   /// The attempt id in the own znode's data.
-  std::string attempt() const {
-    return std::string(client_) + std::to_string(number_) + "." + std::to_string(attempts_);
-  }
+  std::string attempt() const;
 
   /// `counter_ended`: the sequence counter of the path was at its end when last read.
   AcquireEffects start(bool counter_ended = false);

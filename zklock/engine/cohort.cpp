@@ -105,8 +105,8 @@ std::shared_ptr<LockNode> Cohort::forget_node() {
 
 /// Deletes the lock node, which has no holder. So it leaves no lock delay behind.
 void Cohort::delete_node(LockNode::Manner manner) {
-  node_->release(manner);
-  forget_node();  // last: if release() throws, the lock node is not forgotten
+  node_->remove(manner);
+  forget_node();  // last: if remove() throws, the lock node is not forgotten
 }
 
 void Cohort::queue_the_rest() {
@@ -256,6 +256,7 @@ void Cohort::execute(ReleasePlan plan) {
     case ReleasePlan::hand_off: return hand_to_next();
     case ReleasePlan::retain: become_idle(); return look_for_arrivals();
     case ReleasePlan::await_count: return become_idle();
+    case ReleasePlan::none:
     case ReleasePlan::to_successor:
     case ReleasePlan::remove:
     case ReleasePlan::remove_soon:

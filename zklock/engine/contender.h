@@ -69,11 +69,19 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   /// Undoes a start() that has thrown. Forgets the waiting calls without completing them: their
   /// caller gets an exception instead.
   void undo_start() noexcept ZKLOCK_REQUIRES(path_mutex);
-  /// Releases one count. After the last count, the znode is deleted, or the cohort hands it off or
-  /// retains it. `thread_ended`: the owner's thread has ended, perhaps in the middle of its work
-  /// under the lock. Returns `refused` if there is no count of this kind.
-  core::Ownership::Dropped drop(core::CountKind kind, bool thread_ended = false)
-      ZKLOCK_REQUIRES(path_mutex);
+  /// The result of drop().
+  struct Drop {
+    core::Ownership::Dropped count;
+    ReleasePlan plan = ReleasePlan::none;
+  };
+  /// Releases one count. After the last count, the contender is dismissed, and its hold ends; then
+  /// the caller must pass the plan to execute(). `thread_ended`: the owner's thread has ended,
+  /// perhaps in the middle of its work under the lock. `count` is `refused` if there is no count of
+  /// this kind. REQUIRES: the caller retains this object until execute() has returned.
+  Drop drop(core::CountKind kind, bool thread_ended = false) ZKLOCK_REQUIRES(path_mutex);
+  /// Carries out a plan that drop() has returned: deletes the znode, or the cohort hands it off or
+  /// retains it.
+  void execute(ReleasePlan plan) ZKLOCK_REQUIRES(path_mutex);
   /// Ends the waiting calls with Error(closed), and loses a hold: the client is closing.
   void close() ZKLOCK_REQUIRES(path_mutex);
   const core::Ownership& ownership() const noexcept ZKLOCK_REQUIRES(path_mutex) {
@@ -152,7 +160,6 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   void lose(LossCause why) ZKLOCK_REQUIRES(path_mutex);
   void delete_lost_node(BackgroundWork::Id work) ZKLOCK_REQUIRES(path_mutex);
   ReleasePlan decide_release() const ZKLOCK_REQUIRES(path_mutex);
-  void execute(ReleasePlan plan) ZKLOCK_REQUIRES(path_mutex);
   void downgrade_if_only_shared() ZKLOCK_REQUIRES(path_mutex);
   void complete_all(Errc code, const std::string& cause) ZKLOCK_REQUIRES(path_mutex);
   AcquireOutcome closed() const;

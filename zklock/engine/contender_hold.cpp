@@ -20,9 +20,9 @@ void Contender::on_granted() {
       oldest == calls_.end() ? core::HoldLimit{} : (*oldest)->terms().limit;
   const std::uint64_t grant_index = cohort_ ? cohort_->record_grant(node_, as_member()) : 0;
   grant_ =
-      std::make_unique<Grant>(core(), reporter_,
+      std::make_unique<Grant>(core(), path_->path(), reporter_,
                               Grant::Terms{.token = {node_->machine().token().zxid, grant_index},
-                                           .node = path_->child(node_->own_name()),
+                                           .node = node_->own_name(),
                                            .lease = node_->lease(),
                                            .permits = policy().rule.wanted,
                                            .limit = limit},
@@ -42,8 +42,9 @@ void Contender::on_granted() {
 // Releases the grant at the end of this Lock: all calls were abandoned meanwhile.
 void Contender::decline(core::CountKind kind) {
   ownership_.add(kind);
-  path_->monitor().before_unlock([self = shared_from_this(), kind]()
-                                     ZKLOCK_REQUIRES(path_mutex) { self->drop(kind); });
+  path_->monitor().before_unlock([self = shared_from_this(), kind]() ZKLOCK_REQUIRES(path_mutex) {
+    self->execute(self->drop(kind).plan);
+  });
 }
 
 void Contender::check_validity() {
@@ -103,8 +104,8 @@ void Contender::lose(LossCause why) {
 // A lapsed lease is no release. And if the delay marker stays, the next contender must list the
 // children, so that it finds the marker.
 void Contender::delete_lost_node(BackgroundWork::Id work) {
-  const bool with_care = node_->machine().leaves_delay() || !grant_->lease_valid();
-  node_->remove(with_care ? LockNode::Manner::with_care : LockNode::Manner::release, work);
+  const bool in_doubt = node_->machine().leaves_delay() || !grant_->lease_valid();
+  node_->remove(in_doubt ? LockNode::Manner::lost : LockNode::Manner::release, work);
 }
 
 std::shared_ptr<void> Contender::delay_loss(const Hold& hold) {
@@ -116,21 +117,19 @@ std::shared_ptr<void> Contender::delay_loss(const Hold& hold) {
 
 // ---- a release ----------------------------------------------------------------------------------
 
-core::Ownership::Dropped Contender::drop(core::CountKind kind, bool thread_ended) {
+Contender::Drop Contender::drop(core::CountKind kind, bool thread_ended) {
   check_validity();  // a hold that has lapsed is lost first: its delete is not announced
   const bool held = holds();
   const auto dropped = ownership_.drop(kind);
   const bool exclusive = dropped != Ownership::Dropped::refused && !core::is_shared(kind);
   if (thread_ended && exclusive) is_unfinished_ = true;
   if (dropped == Ownership::Dropped::kept) downgrade_if_only_shared();
-  if (dropped != Ownership::Dropped::last) return dropped;
-  const auto self = shared_from_this();
+  if (dropped != Ownership::Dropped::last) return {dropped};
   path_->dismiss(*this);
-  if (!held) return dropped;
+  if (!held) return {dropped};
   grant_->end(LockEvent::Kind::released);
   if (grant_->is_node_asked_for()) node_->becomes_known_by_name();
-  execute(thread_ended ? ReleasePlan::remove_as_lost : decide_release());
-  return dropped;
+  return {dropped, thread_ended ? ReleasePlan::remove_as_lost : decide_release()};
 }
 
 ReleasePlan Contender::decide_release() const {
@@ -147,20 +146,21 @@ ReleasePlan Contender::decide_release() const {
 
 void Contender::execute(ReleasePlan plan) {
   switch (plan) {
+    case ReleasePlan::none: return;
     case ReleasePlan::hand_off:
     case ReleasePlan::retain:
     case ReleasePlan::await_count: return cohort_->execute(plan);
     case ReleasePlan::to_successor: {
       const auto next = node_->local_successor();
-      node_->release(LockNode::Manner::unannounced);
+      node_->remove(LockNode::Manner::unannounced);
       if (cohort_) cohort_->remove_node(*node_);
       return next->on_predecessor_released();
     }
-    case ReleasePlan::remove: node_->release(LockNode::Manner::release); break;
+    case ReleasePlan::remove: node_->remove(LockNode::Manner::release); break;
     case ReleasePlan::remove_soon:
       node_->end_hold();
       path_->monitor().defer([node = node_]() ZKLOCK_REQUIRES(path_mutex) {
-        node->release(LockNode::Manner::unannounced);
+        node->remove(LockNode::Manner::unannounced);
       });
       break;
     case ReleasePlan::remove_as_lost: node_->remove(LockNode::Manner::unfinished); break;
@@ -190,7 +190,7 @@ void Contender::release(core::CountKind kind) noexcept {
     return;
   }
   const Monitor::Lock lock(path_->monitor());
-  drop(kind);
+  execute(drop(kind).plan);
 }
 
 void Contender::watch_node() {

@@ -5,9 +5,13 @@
 
 namespace zklock::detail {
 
-void CreateLimiter::enter(const std::shared_ptr<Waiter>& waiter) {
-  if (under_way_ < at_once_) return let_through(*waiter);
+bool CreateLimiter::enter(const std::shared_ptr<Waiter>& waiter) {
+  if (under_way_ < at_once_) {
+    ++under_way_;
+    return true;
+  }
   line_.insert(where(*waiter), waiter);
+  return false;
 }
 
 void CreateLimiter::passed() {
@@ -15,7 +19,8 @@ void CreateLimiter::passed() {
   while (under_way_ < at_once_ && !line_.empty()) {
     const auto next = std::move(line_.front());
     line_.pop_front();
-    let_through(*next);
+    ++under_way_;
+    next->let_through();
   }
 }
 
@@ -29,11 +34,6 @@ bool CreateLimiter::withdraw(const Waiter& waiter) {
 CreateLimiter::Line::iterator CreateLimiter::where(const Waiter& waiter) {
   return std::ranges::lower_bound(line_, waiter.number(), {},
                                   [](const auto& each) { return each->number(); });
-}
-
-void CreateLimiter::let_through(Waiter& waiter) {
-  waiter.let_through();  // first: this may throw
-  ++under_way_;
 }
 
 }  // namespace zklock::detail

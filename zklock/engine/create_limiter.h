@@ -40,9 +40,10 @@ class CreateLimiter {
   CreateLimiter(const CreateLimiter&) = delete;
   CreateLimiter& operator=(const CreateLimiter&) = delete;
 
-  /// Calls let_through() now, or later when the limit permits it.
-  void enter(const std::shared_ptr<Waiter>& waiter) ZKLOCK_REQUIRES(path_mutex);
-  /// Records that a lock node has passed, and lets waiting lock nodes through.
+  /// Returns true if the lock node may send its create now. Otherwise let_through() is called when
+  /// the limit permits it.
+  [[nodiscard]] bool enter(const std::shared_ptr<Waiter>& waiter) ZKLOCK_REQUIRES(path_mutex);
+  /// Records that a lock node has passed, or could not send. Lets waiting lock nodes through.
   void passed() ZKLOCK_REQUIRES(path_mutex);
   /// Removes `waiter` from the line. Returns false if it is not in the line.
   bool withdraw(const Waiter& waiter) ZKLOCK_REQUIRES(path_mutex);
@@ -52,7 +53,6 @@ class CreateLimiter {
  private:
   using Line = std::deque<std::shared_ptr<Waiter>>;
   Line::iterator where(const Waiter& waiter) ZKLOCK_REQUIRES(path_mutex);
-  void let_through(Waiter& waiter) ZKLOCK_REQUIRES(path_mutex);
 
   const std::size_t at_once_;
   std::size_t under_way_ ZKLOCK_GUARDED_BY(path_mutex) = 0;

@@ -144,8 +144,7 @@ void Downgrade::settle(State state) {
   } else {
     node_.remove_unwanted_delay_marker(work_);
   }
-  const std::string path = node_.path_context().path().child(node_.own_name());
-  for (HeldNodePath::Then& then : held_node_->settles(path)) {
+  for (HeldNodePath::Then& then : held_node_->settles(node_.own_name())) {
     node_.path_context().after_unlock(std::move(then));
   }
   held_node_.reset();

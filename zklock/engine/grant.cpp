@@ -8,13 +8,14 @@
 
 namespace zklock::detail {
 
-Grant::Grant(EngineContext& core, const LockEventReporter& reporter, Terms terms,
-             std::function<void()> look)
+Grant::Grant(EngineContext& core, const core::LockPath& path, const LockEventReporter& reporter,
+             Terms terms, std::function<void()> look)
     : core_(core),
+      path_(path),
       reporter_(reporter),
       terms_(std::move(terms)),
       limit_timer_(core.scheduler(), terms_.limit, std::move(look)),
-      node_(terms_.node) {
+      node_(path, terms_.node) {
   reporter_.report(LockEvent::Kind::acquired, token());
 }
 
@@ -38,7 +39,7 @@ LeaseClock::time_point Grant::valid_until() const noexcept {
 }
 
 std::stop_token Grant::lost() const noexcept {
-  if (state() != HoldState::lost || loss_.stop_requested()) return loss_.get_token();
+  if (state() != HoldState::lost || loss_.stop_requested()) return loss_.get().get_token();
   return stopped_token();
 }
 
@@ -58,9 +59,9 @@ void Grant::resumed() noexcept {
   reporter_.report(LockEvent::Kind::resumed, token());
 }
 
-std::stop_source Grant::on_release_requested() noexcept {
+std::stop_source Grant::on_release_requested() {
   reporter_.report(LockEvent::Kind::release_requested, token());
-  return request_;
+  return request_.get();
 }
 
 void Grant::end(LockEvent::Kind why) noexcept {

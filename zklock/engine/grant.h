@@ -11,6 +11,8 @@
 
 #include "zklock/core/hold_limit.h"
 #include "zklock/core/lease.h"
+#include "zklock/core/lock_path.h"
+#include "zklock/engine/callback/lazy_stop_source.h"
 #include "zklock/engine/held_node_path.h"
 #include "zklock/engine/hold_limit_timer.h"
 #include "zklock/engine/lock_event_reporter.h"
@@ -30,20 +32,20 @@ class Grant {
  public:
   struct Terms {
     FencingToken token;
-    std::string node;  ///< full path of the znode at the grant
+    std::string node;  ///< name of the znode at the grant
     std::shared_ptr<core::Lease> lease;
     std::int32_t permits = 1;
     core::HoldLimit limit = {};
   };
-  /// Begins the hold and reports LockEvent::Kind::acquired. With a limit, `look` is called when the
+  /// `path`: of the lock; outlives this object. Begins the hold and reports LockEvent::Kind::acquired. With a limit, `look` is called when the
   /// clock has to be read: at the warning and at the end. It calls look_at_the_clock().
-  Grant(EngineContext& core, const LockEventReporter& reporter, Terms terms,
-        std::function<void()> look);
+  Grant(EngineContext& core, const core::LockPath& path, const LockEventReporter& reporter,
+        Terms terms, std::function<void()> look);
 
   FencingToken token() const noexcept { return terms_.token; }
   /// Returns the path of the znode. In a fork()ed child no mutex may be locked: there it returns
   /// the path at the grant.
-  std::string node() const { return core_.forked() ? terms_.node : node_.path(); }
+  std::string node() const { return core_.forked() ? path_.child(terms_.node) : node_.path(); }
   HeldNodePath& held_node() const noexcept { return node_; }
   /// Returns node(), and records that the user can check it in a transaction.
   std::string node_for_user() const {
@@ -64,8 +66,8 @@ class Grant {
   /// Returns LeaseClock::time_point::min() if the hold is lost.
   LeaseClock::time_point valid_until() const noexcept;
   std::stop_token lost() const noexcept;
-  std::stop_source loss_source() const noexcept { return loss_; }
-  std::stop_token release_requested() const noexcept { return request_.get_token(); }
+  std::stop_source loss_source() const { return loss_.get(); }
+  std::stop_token release_requested() const noexcept { return request_.get().get_token(); }
 
   /// See HoldLimitTimer::renew(). `look` as in the constructor.
   bool renew(std::optional<core::Duration> length, std::function<void()> look) {
@@ -76,7 +78,7 @@ class Grant {
   void suspended() noexcept ZKLOCK_REQUIRES(path_mutex);
   void resumed() noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Reports LockEvent::Kind::release_requested. Returns the source that the caller must stop.
-  std::stop_source on_release_requested() noexcept;
+  std::stop_source on_release_requested();
   /// Makes state() return `lost` from now on, and reports `why`. Does not stop loss_source(): that
   /// is up to the caller. REQUIRES: called once.
   void end(LockEvent::Kind why) noexcept;
@@ -92,6 +94,7 @@ class Grant {
 
  private:
   EngineContext& core_;
+  const core::LockPath& path_;
   const LockEventReporter& reporter_;
   const Terms terms_;
   mutable HoldLimitTimer limit_timer_;
@@ -99,8 +102,8 @@ class Grant {
   std::atomic<bool> over_{false};
   mutable std::atomic<int> commits_{0};
   mutable std::atomic<bool> is_node_asked_for_{false};
-  const std::stop_source loss_;
-  const std::stop_source request_;
+  const LazyStopSource loss_;
+  const LazyStopSource request_;
   bool told_suspended_ ZKLOCK_GUARDED_BY(path_mutex) = false;
 };
 

@@ -8,7 +8,7 @@ namespace zklock::detail {
 
 std::string HeldNodePath::path() const {
   const client::MutexLock guard(mutex_);
-  return path_;
+  return parent_.child(name_);
 }
 
 void HeldNodePath::when_settled(Then then) {
@@ -28,11 +28,11 @@ void HeldNodePath::moves() {
   moving_ = true;
 }
 
-std::vector<HeldNodePath::Then> HeldNodePath::settles(std::string path) {
+std::vector<HeldNodePath::Then> HeldNodePath::settles(std::string name) {
   const client::MutexLock guard(mutex_);
   assert(moving_);
   moving_ = false;
-  path_ = std::move(path);
+  name_ = std::move(name);
   return std::exchange(waiting_, {});
 }
 

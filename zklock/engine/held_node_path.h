@@ -3,13 +3,15 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "zklock/client/port/mutex.h"
+#include "zklock/core/lock_path.h"
 
 namespace zklock::detail {
 
-/// The full path of a hold's znode. It can change once, at a downgrade.
+/// The full path of a hold's znode. Its name can change once, at a downgrade.
 ///
 /// | state   | path()                      | event     | next    |
 /// |---------|-----------------------------|-----------|---------|
@@ -22,7 +24,9 @@ class HeldNodePath {
  public:
   using Then = std::function<void()>;
 
-  explicit HeldNodePath(std::string path) : path_(std::move(path)) {}
+  /// `parent` outlives this object.
+  HeldNodePath(const core::LockPath& parent, std::string name)
+      : parent_(parent), name_(std::move(name)) {}
 
   std::string path() const;
   /// Calls `then` once, when the state is settled: before when_settled() returns, or later. It is
@@ -30,13 +34,14 @@ class HeldNodePath {
   void when_settled(Then then);
 
   void moves();
-  /// Sets the path. Returns the callbacks that wait for it: the caller must call them with no lock
+  /// Sets the name. Returns the callbacks that wait for it: the caller must call them with no lock
   /// held.
-  [[nodiscard]] std::vector<Then> settles(std::string path);
+  [[nodiscard]] std::vector<Then> settles(std::string name);
 
  private:
+  const core::LockPath& parent_;
   mutable client::Mutex mutex_;
-  std::string path_ ZKLOCK_GUARDED_BY(mutex_);
+  std::string name_ ZKLOCK_GUARDED_BY(mutex_);
   bool moving_ ZKLOCK_GUARDED_BY(mutex_) = false;
   std::vector<Then> waiting_ ZKLOCK_GUARDED_BY(mutex_);
 };

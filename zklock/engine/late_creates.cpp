@@ -101,8 +101,9 @@ void LateCreates::inspected(const client::Reply& reply) {
                " late, after its create had been abandoned; it is being deleted, no action "
                "is needed");
     // With care, because the name may be another znode's by then.
-    path_.core().remove(session_, {.path = path_.path().child(node), .token = reply.token},
-                        NodeDeleter::Manner::with_care);
+    path_.core().removals().begin(session_,
+                                  {.path = path_.path().child(node), .token = reply.token},
+                                  NodeDeleter::Manner::with_care);
   }
   inspect_next();
 }

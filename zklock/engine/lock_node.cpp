@@ -19,13 +19,14 @@ LockNode::LockNode(std::shared_ptr<PathQueue> path, Requester requester,
       fsm_(core().attempt_prefix().c_str(), core().next_attempt(), std::move(policy)) {}
 
 LockNode::~LockNode() {
-  core().keeper().dismiss(*this);
+  if (is_enlisted_) core().keeper().dismiss(*this);
 }
 
 // ---- driving the machine ------------------------------------------------------------------------
 
 void LockNode::start() {
   core().keeper().enlist(*this);
+  is_enlisted_ = true;
   run(fsm_.start(path_->counter_has_ended()));
 }
 
@@ -41,7 +42,7 @@ void LockNode::run(core::AcquireEffects effects) {
 
 void LockNode::carry_out(const Effect& effect) {
   switch (effect.kind) {
-    case Effect::Kind::create: return create();
+    case Effect::Kind::create: return create(core().scheduler().now());
     case Effect::Kind::move: return move(effect.text);
     case Effect::Kind::create_parents: return create_parents();
     case Effect::Kind::check_parent: return check_parent(effect.session);
@@ -54,7 +55,7 @@ void LockNode::carry_out(const Effect& effect) {
     case Effect::Kind::remove_parent:
       return effect.text.empty() ? remove_parent() : make_path_anew();
     case Effect::Kind::skip: return skip_number(effect.text);
-    case Effect::Kind::remove_node: return remove_unwanted_node(effect);
+    case Effect::Kind::remove_node: return remove_node(effect);
     case Effect::Kind::mark: return mark(effect);
     case Effect::Kind::clear: return clear(effect);
     case Effect::Kind::delay: return delay();
@@ -73,18 +74,40 @@ client::RequestId LockNode::submit(client::Operation operation, SessionId sessio
       std::move(handler));
 }
 
-void LockNode::create() {
+/// `wanted_since`: the start of the request's wait for a connection.
+void LockNode::create(core::Instant wanted_since) {
   watches_.disarm_own();
   watches_.forget_predecessors();
   end_delay();
+  wanted_since_ = wanted_since;
+  // If it was let through already, the parent was created, or the session is new.
+  if (!let_through_) let_through_ = path_->create_limiter().enter({shared_from_this(), this});
+  if (!let_through_) return;
+  try {
+    core::ZnodeData data = core().identify(requester_);
+    data.attempt = fsm_.attempt();
+    request::CreateContender create{path_->path().str(), fsm_.present_rule().prefix(),
+                                    data.encode()};
+    create_id_ = core().coordinator().submit(
+        {.operation = std::move(create), .wanted_since = wanted_since_},
+        on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
+          if (r.status == Status::ok) p.node_made();
+          p.queued_ms_ = r.created_ms;
+          const auto answer = p.answer_of(r);
+          // Only a znode that is first by its number is granted before the count.
+          return p.fsm_.on_created(answer, answer.first && p.lease_valid(r.session));
+        }));
+  } catch (...) {  // no request was sent
+    let_through_ = false;
+    path_->create_limiter().passed();
+    throw;
+  }
+  try {
+    count();
+  } catch (const std::exception&) {  // no memory; but the create is under way
+    fsm_.on_count_not_sent();
+  }
   wanted_since_ = core().scheduler().now();
-  if (let_through_) return ask_for_node();  // again: the parent was created, or the session is new
-  path_->create_limiter().enter({shared_from_this(), this});
-}
-
-void LockNode::let_through() {
-  ask_for_node();
-  let_through_ = true;
 }
 
 void LockNode::abandon() {
@@ -94,22 +117,9 @@ void LockNode::abandon() {
   core().coordinator().abandon(list_id_);
 }
 
-void LockNode::ask_for_node() {
-  core::ZnodeData data = core().identify(requester_);
-  data.attempt = fsm_.attempt();
-  const std::string& path = path_->path().str();
-  create_id_ = submit(request::CreateContender{path, fsm_.present_rule().prefix(), data.encode()},
-                      {}, on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
-                        if (r.status == Status::ok) p.node_made();
-                        p.queued_ms_ = r.created_ms;
-                        return p.fsm_.on_created(p.answer_of(r), p.lease_valid(r.session));
-                      }));
-  try {
-    count();
-  } catch (const std::exception&) {  // no memory; but the create is under way
-    fsm_.on_count_not_sent();
-  }
-  wanted_since_ = core().scheduler().now();
+void LockNode::let_through() {
+  let_through_ = true;
+  create(wanted_since_);
 }
 
 void LockNode::node_made() {

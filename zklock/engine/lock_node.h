@@ -107,18 +107,17 @@ class LockNode final : private LeaseObserver,
     release,
     /// After a release, not announced.
     unannounced,
-    /// After a loss, or when the work under the lock may be unfinished. Not announced.
+    /// The work under the lock may be unfinished. Not announced. The delay marker stays.
     unfinished,
-    /// As `unfinished`, but reads the znode first.
+    /// After a loss. Reads the znode first, not announced. The delay marker stays.
+    lost,
+    /// Without a holder, under a lease that may have lapsed. Reads the znode first, not announced.
     with_care,
     /// Another client has deleted it. Only the unwanted delay marker is deleted.
     already_deleted
   };
-  /// Deletes the znode in the background, so that it leaves no lock delay behind, and ends the
-  /// watches.
-  void release(Manner manner) ZKLOCK_REQUIRES(path_mutex);
   /// Deletes the znode in the background, as a part of `work` or of a new piece of work, and ends
-  /// the watches. The delay marker stays.
+  /// the watches. The delay marker is deleted too, except as Manner says.
   void remove(Manner manner, BackgroundWork::Id work = {}) ZKLOCK_REQUIRES(path_mutex);
   /// Records that the hold has ended and that the znode will be deleted.
   void end_hold() ZKLOCK_REQUIRES(path_mutex);
@@ -196,7 +195,7 @@ class LockNode final : private LeaseObserver,
   }
   void run(core::AcquireEffects effects) ZKLOCK_REQUIRES(path_mutex);
   void carry_out(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
-  void create() ZKLOCK_REQUIRES(path_mutex);
+  void create(core::Instant wanted_since) ZKLOCK_REQUIRES(path_mutex);
   void abandon() ZKLOCK_REQUIRES(path_mutex);
   void create_parents() ZKLOCK_REQUIRES(path_mutex);
   void check_parent(SessionId session) ZKLOCK_REQUIRES(path_mutex);
@@ -204,8 +203,7 @@ class LockNode final : private LeaseObserver,
   void skip_number(const std::string& name) ZKLOCK_REQUIRES(path_mutex);
   void seed_count(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
   void inspect(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
-  void remove_unwanted_node(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
-  void ask_for_node() ZKLOCK_REQUIRES(path_mutex);
+  void remove_node(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
   void node_made() ZKLOCK_REQUIRES(path_mutex);
   void count() ZKLOCK_REQUIRES(path_mutex);
   void move(const std::string& attempt) ZKLOCK_REQUIRES(path_mutex);
@@ -241,10 +239,7 @@ class LockNode final : private LeaseObserver,
   }
   bool goes_by_number() const noexcept ZKLOCK_REQUIRES(path_mutex);
   NodeDeleter::Manner deletion(Manner manner) const ZKLOCK_REQUIRES(path_mutex);
-  void delete_znodes(Manner manner, BackgroundWork::Id work) ZKLOCK_REQUIRES(path_mutex);
-  void remove_node(SessionId session, const std::string& name, std::vector<SiblingNode> siblings,
-                   NodeDeleter::Manner manner, BackgroundWork::Id work,
-                   std::function<void()> gone = {}) ZKLOCK_REQUIRES(path_mutex);
+  std::function<void()> on_removed(Manner manner) const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the znodes that the caller must delete with its znode, and forgets them.
   std::vector<SiblingNode> take_siblings() ZKLOCK_REQUIRES(path_mutex);
 
@@ -279,6 +274,7 @@ class LockNode final : private LeaseObserver,
   core::AcquireFsm fsm_ ZKLOCK_GUARDED_BY(path_mutex);
   /// From leave() until the machine has ended.
   BackgroundWork::Id work_ ZKLOCK_GUARDED_BY(path_mutex){};
+  bool is_enlisted_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< with the lease keeper
   /// Let through by the CreateLimiter, not passed yet.
   bool let_through_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   /// A znode was created: a server was reached.

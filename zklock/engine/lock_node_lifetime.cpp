@@ -89,7 +89,7 @@ void LockNode::on_own_node_deleted() {
   if (!is_granted()) return run(fsm_.on_own_node_deleted());
   const auto self = shared_from_this();  // the observer may drop its reference
   notify_loss(LossCause::node);
-  if (holding_ && !holding_->siblings.empty()) remove(Manner::with_care);
+  if (holding_ && !holding_->siblings.empty()) remove(Manner::lost);
 }
 
 void LockNode::on_path_recreated() {
@@ -127,7 +127,7 @@ void LockNode::end_hold() {
 }
 
 void LockNode::end_watches() {
-  core().keeper().dismiss(*this);
+  if (std::exchange(is_enlisted_, false)) core().keeper().dismiss(*this);
   end_delay();
   end_hold();
   watches_.disarm();
@@ -193,33 +193,34 @@ std::shared_ptr<LockNode> LockNode::local_successor() const {
   return next && next->fsm_.waits_for_release() ? next : nullptr;
 }
 
-void LockNode::release(Manner manner) {
-  cancel_lock_delay();
-  remove(manner);
-}
-
 void LockNode::remove(Manner manner, BackgroundWork::Id work) {
-  if (manner == Manner::already_deleted) {
-    remove_unwanted_delay_marker(work);
-  } else if (!path_->is_stale(fsm_.token())) {  // else the name may be of another znode now
-    delete_znodes(manner, work);
+  if (manner != Manner::unfinished && manner != Manner::lost) cancel_lock_delay();
+  if (manner == Manner::already_deleted) remove_unwanted_delay_marker(work);
+  // If the path was recreated, the name may be of another znode now.
+  const bool exists = manner != Manner::already_deleted && !path_->is_stale(fsm_.token());
+  if (exists) {
+    watches_.forget_own();
+    // If the name is in doubt, both names are deleted. A znode that an unanswered request creates is
+    // deleted too, because the delete is executed after that request.
+    const std::string& first = name_in_doubt() ? fsm_.own_name() : own_name();
+    core().removals().begin(
+        fsm_.session(),
+        {.path = path_->child(first), .token = fsm_.token(), .siblings = take_siblings()},
+        deletion(manner), on_removed(manner), work);
+  }
+  if (exists && name_in_doubt()) {
+    core().removals().begin(
+        fsm_.session(), {.path = path_->child(holding_->downgrade.name()), .token = fsm_.token()},
+        deletion(manner), {}, work);
   }
   end_watches();
 }
 
-// A znode that an unanswered request creates is deleted too, because the delete is executed after
-// that request.
-void LockNode::delete_znodes(Manner manner, BackgroundWork::Id work) {
+/// Returns what to call when the ensemble has confirmed the delete; may be empty.
+std::function<void()> LockNode::on_removed(Manner manner) const {
   const bool is_release = manner == Manner::release || manner == Manner::unannounced;
-  std::function<void()> gone;
-  if (is_granted() && is_release && is_mutex()) {
-    gone = path_->sequence_hint().release_node(fsm_.sequence(), fsm_.token());
-  }
-  for (const std::string& name : own_names()) {
-    // The siblings and `gone` belong to the first name.
-    remove_node(fsm_.session(), name, take_siblings(), deletion(manner), work,
-                std::exchange(gone, {}));
-  }
+  if (!is_granted() || !is_release || !is_mutex()) return {};
+  return path_->sequence_hint().release_node(fsm_.sequence(), fsm_.token());
 }
 
 // A release is announced only if a successor can rely on it: see Decision::follows_release.
@@ -233,21 +234,21 @@ NodeDeleter::Manner LockNode::deletion(Manner manner) const {
     }
     case Manner::unannounced:
     case Manner::unfinished: return NodeDeleter::Manner::plainly;
-    case Manner::already_deleted:
-    case Manner::with_care: return NodeDeleter::Manner::with_care;
+    case Manner::lost:
+    case Manner::with_care:
+    case Manner::already_deleted: return NodeDeleter::Manner::with_care;
   }
   return NodeDeleter::Manner::with_care;
 }
 
-void LockNode::remove_node(SessionId session, const std::string& name,
-                           std::vector<SiblingNode> siblings, NodeDeleter::Manner manner,
-                           BackgroundWork::Id work, std::function<void()> gone) {
+// A machine's node that is no delay marker is the own znode. A delay marker has a unique name, so its
+// czxid need not be checked.
+void LockNode::remove_node(const Effect& effect) {
   watches_.forget_own();
-  NodeDeleter::Node node{.path = path_->path().child(name)};
-  // A delay marker has a unique name, so its czxid need not be checked.
-  if (!core::DelayMarker::parse(name)) node.token = fsm_.token();
-  node.siblings = std::move(siblings);
-  core().remove(session, std::move(node), manner, std::move(gone), work);
+  NodeDeleter::Node node{.path = path_->child(effect.text)};
+  if (!core::DelayMarker::parse(effect.text)) node.token = fsm_.token();
+  if (!effect.sibling.empty()) node.siblings.push_back({path_->child(effect.sibling)});
+  core().removals().begin(effect.session, std::move(node), NodeDeleter::Manner::plainly, {}, work_);
 }
 
 }  // namespace zklock::detail

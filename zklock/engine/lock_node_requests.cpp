@@ -205,11 +205,4 @@ core::Status LockNode::status_for_own(const client::Reply& first, const client::
   return get.token == fsm_.token() ? first.status : Status::no_node;
 }
 
-void LockNode::remove_unwanted_node(const Effect& effect) {
-  std::vector<SiblingNode> siblings;
-  if (!effect.sibling.empty()) siblings.push_back({path_->path().child(effect.sibling)});
-  remove_node(effect.session, effect.text, std::move(siblings), NodeDeleter::Manner::plainly,
-              work_);
-}
-
 }  // namespace zklock::detail

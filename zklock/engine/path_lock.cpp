@@ -179,7 +179,9 @@ bool PathLock::unlock(const Owner& owner, core::CountKind kind) {
   const auto contender = find(owner);
   if (!contender) return false;
   if (by_lock && contender->ownership().count(kind) == 1) reentry_counter_.end();
-  return contender->drop(kind) != core::Ownership::Dropped::refused;
+  const auto [count, plan] = contender->drop(kind);
+  contender->execute(plan);
+  return count != core::Ownership::Dropped::refused;
 }
 
 core::Ownership PathLock::ownership(const Owner& owner) {
@@ -279,7 +281,12 @@ void PathLock::thread_exits(Owner owner) noexcept {
     if (!contender) return;
     // Exclusive counts are last: nothing is downgraded.
     for (const auto kind : {core::CountKind::shared_lock, core::CountKind::lock}) {
-      while (contender->drop(kind, true) != core::Ownership::Dropped::refused) dropped = true;
+      for (;;) {
+        const auto [count, plan] = contender->drop(kind, true);
+        contender->execute(plan);
+        if (count == core::Ownership::Dropped::refused) break;
+        dropped = true;
+      }
     }
   }
   if (dropped) warn("a thread ended without unlocking it");

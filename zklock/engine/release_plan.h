@@ -7,6 +7,9 @@ namespace zklock::detail {
 /// Contender::decide_release() and Cohort::decide_release() decide it without an effect; their
 /// execute() carries it out.
 enum class ReleasePlan {
+  /// Nothing: a count is left, or the hold was lost before. After a loss, LossNotification deletes
+  /// the znode.
+  none,
   /// The cohort grants the lock node to the next contender behind it.
   hand_off,
   /// The cohort retains the lock node idle, and looks for other contenders.

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/unlock_tasks.h"
 
-#include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <system_error>
+#include <utility>
 
 namespace zklock::detail {
 
 /// One call of run() on this thread.
 struct UnlockTasks::Running {
-  Running(const void* of, std::vector<Task> all) : owner(of), tasks(std::move(all)) {}
+  Running(const void* of, Tasks all) : owner(of), tasks(std::move(all)) {}
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
   ~Running() { innermost = outer; }
@@ -24,22 +23,22 @@ struct UnlockTasks::Running {
   static constinit thread_local Running* innermost;
 
   const void* const owner;
-  std::vector<Task> tasks;
+  Tasks tasks;
   Running* const outer = std::exchange(innermost, this);
 };
 
 constinit thread_local UnlockTasks::Running* UnlockTasks::Running::innermost = nullptr;
 
-void UnlockTasks::run(const void* owner, std::vector<Task> tasks,
+void UnlockTasks::run(const void* owner, Tasks tasks,
                       const std::function<void(const char*)>& warn) {
   if (tasks.empty()) return;
   if (Running* const outer = Running::of(owner)) {
-    std::ranges::move(tasks, std::back_inserter(outer->tasks));
+    for (Task& task : tasks) outer->tasks.push_back(std::move(task));
     return;
   }
   Running mine(owner, std::move(tasks));
   for (std::size_t i = 0; i < mine.tasks.size(); ++i) {
-    const Task task = std::move(mine.tasks[i]);
+    const Task task = std::move(mine.tasks.begin()[i]);
     try {
       task();
     } catch (const std::system_error& e) {  // no thread: only this task fails

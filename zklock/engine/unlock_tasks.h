@@ -3,7 +3,8 @@
 
 #include <functional>
 #include <utility>
-#include <vector>
+
+#include "zklock/core/few.h"
 
 namespace zklock::detail {
 
@@ -15,22 +16,24 @@ class UnlockTasks {
  public:
   using Task = std::function<void()>;
 
+  /// Most often there is one task.
+  using Tasks = core::Few<Task>;
+
   void add(Task task) { tasks_.push_back(std::move(task)); }
   bool empty() const noexcept { return tasks_.empty(); }
   /// Removes the tasks and returns them, for run().
-  [[nodiscard]] std::vector<Task> take() noexcept { return std::exchange(tasks_, {}); }
+  [[nodiscard]] Tasks take() noexcept { return std::exchange(tasks_, {}); }
 
   /// Runs `tasks` of `owner` in order, on this thread. If this thread is in a task of that owner
   /// already, the outer call runs them, after its own. That bounds the depth of the stack. Calls
   /// `warn` with the text of a std::system_error of a task; the other tasks still run. REQUIRES:
   /// the mutex is unlocked, and the caller retains `owner`.
-  static void run(const void* owner, std::vector<Task> tasks,
-                  const std::function<void(const char*)>& warn);
+  static void run(const void* owner, Tasks tasks, const std::function<void(const char*)>& warn);
 
  private:
   struct Running;
 
-  std::vector<Task> tasks_;
+  Tasks tasks_;
 };
 
 }  // namespace zklock::detail

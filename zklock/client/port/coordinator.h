@@ -226,7 +226,8 @@ class SessionObserver {
   /// sent in several parts at once, it is the time of the first part. `by_quorum`: whether the
   /// leader and a majority have seen the request. True for a create, multi or delete that was
   /// executed, or that failed because of the tree (no_node, no_auth, ...). False for reads, and for
-  /// refusals that a single server can make (throttled, read_only, ...).
+  /// refusals that a single server can make (throttled, read_only, ...). A mutex of the coordinator
+  /// is held: this member may not call the coordinator.
   virtual void answered(SessionId session, Instant sent_at, bool by_quorum) = 0;
 };
 

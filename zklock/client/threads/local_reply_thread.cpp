@@ -26,8 +26,9 @@ class LocalReplyThread::Queue {
 
  private:
   void run_queued() ZKLOCK_REQUIRES(mutex_);
-  // Blocks until there is work, or until `when`. Returns false if the thread is to end.
-  bool wait(std::optional<Instant> when) ZKLOCK_REQUIRES(mutex_);
+  // Blocks until there is work, or until `when`. Returns false if the thread is to end. Sets
+  // `is_due` if `overdue` must be called.
+  bool wait(std::optional<Instant> when, bool& is_due) ZKLOCK_REQUIRES(mutex_);
 
   const std::function<std::optional<Instant>()> overdue_;
 
@@ -70,16 +71,17 @@ void LocalReplyThread::Queue::end() {
   changed_.notify_all();
 }
 
-bool LocalReplyThread::Queue::wait(std::optional<Instant> when) {
-  while (!stopping_ && !poked_ && tasks_.empty()) {
+bool LocalReplyThread::Queue::wait(std::optional<Instant> when, bool& is_due) {
+  while (true) {
+    const Instant now = when ? LeaseClock::now() : Instant{};
+    is_due = poked_ || (when && now >= *when);
+    if (stopping_ || is_due || !tasks_.empty()) break;
     if (!when) {
       changed_.wait(mutex_);
       continue;
     }
     // The condition variable has no clock like CLOCK_BOOTTIME, so `overdue` is called late after a
     // suspend of the machine.
-    const Instant now = LeaseClock::now();
-    if (now >= *when) break;
     changed_.wait_for(mutex_, *when - now);
   }
   poked_ = false;
@@ -99,11 +101,12 @@ void LocalReplyThread::Queue::run_queued() {
 void LocalReplyThread::Queue::work() {
   MutexLock lock(mutex_);
   std::optional<Instant> when;
-  while (wait(when)) {
+  bool is_due = true;
+  while (wait(when, is_due)) {
     running_ = true;
     run_queued();
     // After end(), a task may have destroyed the owner of `overdue`.
-    if (!stopping_) {
+    if (is_due && !stopping_) {
       lock.unlock();
       when = overdue_();
       lock.lock();

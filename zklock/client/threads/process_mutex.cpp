@@ -10,7 +10,7 @@
 namespace zklock::client {
 namespace {
 
-using Mutexes = std::array<Mutex, static_cast<std::size_t>(ProcessMutex::requests) + 1>;
+using Mutexes = std::array<Mutex, static_cast<std::size_t>(ProcessMutex::log) + 1>;
 
 Mutexes& mutexes() noexcept {
   static auto* const all = new Mutexes;
@@ -24,11 +24,9 @@ Mutex& mutex(ProcessMutex which) noexcept {
 // The mutexes are locked in one handler and unlocked in another.
 void before_fork() noexcept ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   mutex(ProcessMutex::log).lock();
-  mutex(ProcessMutex::requests).lock();
 }
 
 void after_fork() noexcept ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
-  mutex(ProcessMutex::requests).unlock();
   mutex(ProcessMutex::log).unlock();
 }
 

@@ -9,9 +9,8 @@ namespace zklock::client {
 
 /// Names a mutex that outlives every client of the process. Lock order: as declared.
 enum class ProcessMutex : std::uint8_t {
-  handles,   ///< held while a C client handle is opened
-  log,       ///< guards the table of LogBridge
-  requests,  ///< guards RequestRegistry
+  handles,  ///< held while a C client handle is opened
+  log,      ///< guards the table of LogBridge
 };
 
 /// Returns that mutex, which is never destroyed. A child of fork() finds each one unlocked, and can

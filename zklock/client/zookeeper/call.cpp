@@ -1,11 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/zookeeper/call.h"
 
+#include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "zklock/client/zookeeper/zk_error.h"
 
 namespace zklock::client {
+
+Ticket Flights::add(std::shared_ptr<Call> call, std::size_t part) {
+  static constinit std::atomic<Ticket> last{0};
+  Ticket ticket = ++last;
+  if (ticket == 0) ticket = ++last;  // pointers are short, and the counter has wrapped
+  flights_.push_back({ticket, std::move(call), part});
+  return ticket;
+}
+
+std::optional<Flight> Flights::take(Ticket ticket) noexcept {
+  const auto found = std::ranges::find(flights_, ticket, &Flight::ticket);
+  if (found == flights_.end()) return std::nullopt;
+  std::optional<Flight> flight(std::move(*found));
+  flights_.erase(found);
+  return flight;
+}
 
 Reply Call::blank_reply() const {
   Reply reply;
@@ -14,12 +32,7 @@ Reply Call::blank_reply() const {
   return reply;
 }
 
-Call::Sent Call::send(const Wire& wire) {
-  sent_at_ = LeaseClock::now();
-  // If issue() throws after it has sent a part, no reply follows: the call has no handler.
-  ReplyHandler handler = std::exchange(origin_.handler, nullptr);
-  const int code = issue(wire);
-  origin_.handler = std::move(handler);
+Call::Sent Call::end_send(int code, const Wire& wire) {
   if (code == ZOK) {
     session_ = wire.session;
     return Sent::yes;

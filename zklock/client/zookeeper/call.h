@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -12,8 +13,8 @@
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/zookeeper/acl.h"
+#include "zklock/client/zookeeper/completion_sink.h"
 #include "zklock/client/zookeeper/node_budget.h"
-#include "zklock/client/zookeeper/request_registry.h"
 #include "zklock/client/zookeeper/watch_registry.h"
 
 namespace zklock::client {
@@ -22,10 +23,27 @@ class Call;
 
 /// A request that a call has passed to the C client, and that is not completed.
 struct Flight {
+  Ticket ticket = 0;
   std::shared_ptr<Call> call;
   std::size_t part = 0;  ///< index among the call's requests
 };
-using Flights = std::unordered_map<Ticket, Flight>;
+
+/// The flights of one session, in the order of sending. The servers reply in that order, so a
+/// completion nearly always ends the first one.
+class Flights {
+ public:
+  /// Adds a flight with a new ticket.
+  Ticket add(std::shared_ptr<Call> call, std::size_t part);
+  /// Removes a flight. Returns nothing if there is none with this ticket.
+  std::optional<Flight> take(Ticket ticket) noexcept;
+  /// Removes all flights.
+  std::deque<Flight> take_all() { return std::exchange(flights_, {}); }
+  std::size_t size() const noexcept { return flights_.size(); }
+  bool empty() const noexcept { return flights_.empty(); }
+
+ private:
+  std::deque<Flight> flights_;
+};
 
 /// The work that a completion leaves to the coordinator.
 struct FollowUps {
@@ -39,7 +57,6 @@ struct Wire {
   zhandle_t* handle;  ///< null while closing: nothing can be sent
   SessionId session;
   Reply& reply;  ///< made by blank_reply(), filled by the call
-  CompletionSink& sink;
   Flights& flights;
   WatchRegistry& watches;
   NodeBudget& nodes;
@@ -84,9 +101,13 @@ class Call : public std::enable_shared_from_this<Call> {
   /// Returns a reply without a result: session and sent_at are set.
   Reply blank_reply() const;
 
-  /// Passes the requests to the C client. Throws std::bad_alloc; then no reply follows, and send()
-  /// must not be called again.
-  Sent send(const Wire& wire);
+  /// Issues the requests of the call, between begin_send() and end_send(). Returns ZOK, or another
+  /// code if the first request could not be sent. Throws std::bad_alloc; then no reply follows, and
+  /// it must not be called again.
+  virtual int issue(const Wire& wire) = 0;
+  void begin_send() { sent_at_ = LeaseClock::now(); }
+  /// `code`: the result of issue().
+  Sent end_send(int code, const Wire& wire);
   /// Evaluates the completion of a part, and fills wire.reply. Returns true if that reply is
   /// complete. Returns false if another part is outstanding; its completion fills a new reply.
   virtual bool complete(std::size_t part, const Completion& completion, const Wire& wire) = 0;
@@ -97,37 +118,35 @@ class Call : public std::enable_shared_from_this<Call> {
   virtual void forget_watch() noexcept {}
 
  protected:
-  /// Issues the requests of the call. Returns ZOK, or another code if the first request could not
-  /// be sent. Throws std::bad_alloc; then it will not be called again.
-  virtual int issue(const Wire& wire) = 0;
-
-  /// Sends one request by `call_c(data)`, which calls the C client. Returns the code of that call.
-  /// If nothing was sent, calls `undo()`: after a code other than ZOK, and before std::bad_alloc is
-  /// thrown.
-  template <typename CallC, typename Undo = void (*)()>
-  int request(
-      const Wire& wire, std::size_t part, CallC&& call_c, Undo&& undo = [] {}) {
-    auto& registry = RequestRegistry::instance();
-    Ticket ticket = 0;  // none
-    const auto withdraw = [&]() noexcept {
-      registry.forget(ticket);
-      wire.flights.erase(ticket);
-      undo();
-    };
-    try {
-      ticket = registry.expect(wire.sink);
-      wire.flights.emplace(ticket, Flight{shared_from_this(), part});
-    } catch (...) {
-      withdraw();
-      throw;
+  /// One request to the C client that the call is about to send. It is a flight of the wire, which
+  /// the destructor removes unless the request was sent.
+  class Departure {
+   public:
+    /// `part`: index of the request among the call's requests.
+    Departure(Call& call, const Wire& wire, std::size_t part = 0)
+        : flights_(wire.flights), ticket_(flights_.add(call.shared_from_this(), part)) {}
+    ~Departure() {
+      if (!was_sent_) flights_.take(ticket_);
     }
-    const int code = call_c(RequestRegistry::as_pointer(ticket));
-    if (code != ZOK) withdraw();
-    return code;
-  }
+    Departure(const Departure&) = delete;
+    Departure& operator=(const Departure&) = delete;
+
+    /// Returns the pointer to pass to the C client.
+    const void* data() const noexcept { return CompletionSink::as_pointer(ticket_); }
+    /// Records and returns the code of the C client's function that sends the request.
+    int sent(int code) noexcept {
+      was_sent_ = code == ZOK;
+      return code;
+    }
+
+   private:
+    Flights& flights_;
+    const Ticket ticket_;
+    bool was_sent_ = false;
+  };
 
   /// Records that another request of the call is about to be sent.
-  void sent_again() { sent_at_ = LeaseClock::now(); }
+  void sent_again() { begin_send(); }
 
   /// The code that issue() returns if it has refused to send anything. No code of the C client is
   /// positive.

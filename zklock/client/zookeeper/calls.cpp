@@ -15,8 +15,10 @@ namespace {
 
 class CreateContenderCall final : public Call {
  public:
-  CreateContenderCall(request::CreateContender operation, Origin origin)
-      : Call(std::move(origin)), op_(std::move(operation)) {}
+  CreateContenderCall(const std::string& chroot, request::CreateContender operation, Origin origin)
+      : Call(std::move(origin)),
+        path_(full_path(chroot, operation.parent, operation.prefix)),
+        data_(std::move(operation.data)) {}
 
   bool is_write(std::size_t /*part*/) const noexcept override { return true; }
 
@@ -27,33 +29,32 @@ class CreateContenderCall final : public Call {
       wire.reply.name = name_of(completion.value);
       wire.reply.token = {completion.stat->czxid};
       wire.reply.created_ms = completion.stat->ctime;
-      wire.nodes.created(op_.parent, op_.prefix, wire.reply.name);
+      wire.nodes.created(completion.value, name_of(path_));
     } else if (wire.reply.status == Status::unknown) {
-      wire.nodes.unknown(op_.parent, op_.prefix);
+      wire.nodes.unknown(parent_of(path_), name_of(path_));
     } else {
-      wire.nodes.failed(op_.parent, op_.prefix);
+      wire.nodes.failed(parent_of(path_), name_of(path_));
     }
     return true;
   }
 
  private:
   int issue(const Wire& wire) override {
-    const std::string path = join(op_.parent, op_.prefix);
-    if (!wire.nodes.reserve(op_.parent, op_.prefix)) {
+    Departure departure(*this, wire);
+    if (!wire.nodes.reserve(parent_of(path_), name_of(path_))) {
       return refuse(wire, Status::too_many_nodes,
                     "the session's nodes have reached max_node_bytes");
     }
-    return request(
-        wire, 0,
-        [&](const void* data) {
-          return zoo_acreate2(wire.handle, path.c_str(), op_.data.data(),
-                              static_cast<int>(op_.data.size()), &wire.node_acl.c_acl(),
-                              ZOO_EPHEMERAL_SEQUENTIAL, &RequestRegistry::on_string_stat, data);
-        },
-        [&] { wire.nodes.failed(op_.parent, op_.prefix); });
+    const int code = departure.sent(
+        zoo_acreate2(wire.handle, path_.c_str(), data_.data(), static_cast<int>(data_.size()),
+                     &wire.node_acl.c_acl(), ZOO_EPHEMERAL_SEQUENTIAL,
+                     &CompletionSink::on_string_stat, departure.data()));
+    if (code != ZOK) wire.nodes.failed(parent_of(path_), name_of(path_));
+    return code;
   }
 
-  const request::CreateContender op_;
+  const std::string path_;  // without the sequence number
+  const std::string data_;
 };
 
 /// Creates all levels in one burst, from the top, and then checks that the last exists. The check
@@ -102,16 +103,16 @@ class CreateParentsCall final : public Call {
   }
 
   int ask(const Wire& wire, std::size_t part) {
-    return request(wire, part, [&](const void* data) {
-      return part < levels_.size()
-                 ? create(wire, levels_[part], data)
-                 : zoo_aexists(wire.handle, last_.c_str(), 0, &RequestRegistry::on_stat, data);
-    });
+    Departure departure(*this, wire, part);
+    return departure.sent(part < levels_.size()
+                              ? create(wire, levels_[part], departure.data())
+                              : zoo_aexists(wire.handle, last_.c_str(), 0, &CompletionSink::on_stat,
+                                            departure.data()));
   }
 
   static int create(const Wire& wire, const std::string& path, const void* data) {
     return zoo_acreate2(wire.handle, path.c_str(), "", 0, &wire.parent_acl.c_acl(), ZOO_CONTAINER,
-                        &RequestRegistry::on_string_stat, data);
+                        &CompletionSink::on_string_stat, data);
   }
 
   int verdict() const {
@@ -145,9 +146,9 @@ class DeleteCall final : public Call {
 
  private:
   int issue(const Wire& wire) override {
-    return request(wire, 0, [&](const void* data) {
-      return zoo_adelete(wire.handle, op_.path.c_str(), -1, &RequestRegistry::on_void, data);
-    });
+    Departure departure(*this, wire);
+    return departure.sent(
+        zoo_adelete(wire.handle, op_.path.c_str(), -1, &CompletionSink::on_void, departure.data()));
   }
 
   const request::Delete op_;
@@ -163,10 +164,6 @@ void put_below(const std::string& chroot, Op& operation) {
   operation.path = full_path(chroot, std::move(operation.path));
 }
 
-void put_below(const std::string& chroot, request::CreateContender& operation) {
-  operation.parent = full_path(chroot, std::move(operation.parent));
-}
-
 void put_below(const std::string& chroot, request::Transaction& operation) {
   const auto put = [&](std::string& path) { path = full_path(chroot, std::move(path)); };
   if (!operation.guard.empty()) put(operation.guard);
@@ -174,10 +171,6 @@ void put_below(const std::string& chroot, request::Transaction& operation) {
 }
 
 }  // namespace
-
-std::shared_ptr<Call> make(request::CreateContender operation, Origin origin) {
-  return std::make_shared<CreateContenderCall>(std::move(operation), std::move(origin));
-}
 
 std::shared_ptr<Call> make(request::Delete operation, Origin origin) {
   return std::make_shared<DeleteCall>(std::move(operation), std::move(origin));
@@ -188,6 +181,8 @@ std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, 
       [&](auto& op) -> std::shared_ptr<Call> {
         if constexpr (std::is_same_v<decltype(op), request::CreateParents&>) {
           return std::make_shared<CreateParentsCall>(chroot, op, std::move(origin));
+        } else if constexpr (std::is_same_v<decltype(op), request::CreateContender&>) {
+          return std::make_shared<CreateContenderCall>(chroot, std::move(op), std::move(origin));
         } else {
           put_below(chroot, op);
           return make(std::move(op), std::move(origin));

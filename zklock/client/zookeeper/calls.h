@@ -10,7 +10,6 @@
 namespace zklock::client {
 
 // calls.cpp
-std::shared_ptr<Call> make(request::CreateContender operation, Origin origin);
 std::shared_ptr<Call> make(request::Delete operation, Origin origin);
 
 // read_calls.cpp

@@ -25,7 +25,7 @@ NodeBudget::Hash NodeBudget::hash(std::string_view path) noexcept {
 /// Stops counting the first create with an unknown outcome that matches. Returns false if none
 /// does.
 template <class Matches>
-bool NodeBudget::forget_unknown_create(const std::string& parent, Matches matches) {
+bool NodeBudget::forget_unknown_create(std::string_view parent, Matches matches) {
   const auto [first, last] = unknown_creates_.equal_range(parent);
   const auto node =
       std::find_if(first, last, [&](const auto& each) { return matches(each.second); });
@@ -43,10 +43,9 @@ bool NodeBudget::reserve(std::string_view parent, std::string_view prefix,
   return true;
 }
 
-void NodeBudget::created(std::string_view parent, std::string_view prefix, std::string_view name) {
-  const std::string path = join(parent, name);
+void NodeBudget::created(std::string_view path, std::string_view prefix) {
   forget_exactly(path);  // an earlier znode of that name no longer exists
-  nodes_[hash(path)] = size_of(parent, prefix);
+  nodes_[hash(path)] = size_of(parent_of(path), prefix);
 }
 
 void NodeBudget::failed(std::string_view parent, std::string_view prefix) noexcept {
@@ -60,7 +59,7 @@ void NodeBudget::unknown(std::string_view parent, std::string_view prefix) {
 void NodeBudget::deleted(const std::string& path) {
   if (forget_exactly(path)) return;
   const std::string_view name = name_of(path);
-  forget_unknown_create(std::string(parent_of(path)), [name](const UnknownCreate& create) {
+  forget_unknown_create(parent_of(path), [name](const UnknownCreate& create) {
     return name.starts_with(create.prefix) && name.size() == create.prefix.size() + kSequenceDigits;
   });
 }
@@ -70,13 +69,12 @@ void NodeBudget::missing(const std::string& path) {
 }
 
 /// Stops counting the znode at exactly this path. Returns false if none was counted.
-bool NodeBudget::forget_exactly(const std::string& path) {
+bool NodeBudget::forget_exactly(std::string_view path) {
   const auto node = nodes_.find(hash(path));
   if (node == nodes_.end()) {
     const std::string_view name = name_of(path);
-    return forget_unknown_create(std::string(parent_of(path)), [name](const UnknownCreate& create) {
-      return create.prefix == name;
-    });
+    return forget_unknown_create(
+        parent_of(path), [name](const UnknownCreate& create) { return create.prefix == name; });
   }
   bytes_ -= node->second;
   nodes_.erase(node);
@@ -93,7 +91,7 @@ void NodeBudget::maybe_deleted(const std::string& path) {
 
 std::size_t NodeBudget::bytes_of(const std::string& path) const {
   if (const auto node = nodes_.find(hash(path)); node != nodes_.end()) return node->second;
-  const auto [first, last] = unknown_creates_.equal_range(std::string(parent_of(path)));
+  const auto [first, last] = unknown_creates_.equal_range(parent_of(path));
   const std::string_view name = name_of(path);
   const auto found =
       std::find_if(first, last, [name](const auto& each) { return each.second.prefix == name; });

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -25,8 +26,8 @@ class NodeBudget {
 
   // Each reserve() is followed by a call of one of the next three: the outcome of the create.
 
-  /// The znode `name` was created.
-  void created(std::string_view parent, std::string_view prefix, std::string_view name);
+  /// The znode `path` was created.
+  void created(std::string_view path, std::string_view prefix);
   /// No znode was created. Its bytes no longer count.
   void failed(std::string_view parent, std::string_view prefix) noexcept;
   /// The outcome is unknown: the znode may exist. The bytes count until deleted() reports a name
@@ -65,13 +66,13 @@ class NodeBudget {
 
   static Hash hash(std::string_view path) noexcept;
   template <class Matches>
-  bool forget_unknown_create(const std::string& parent, Matches matches);
-  bool forget_exactly(const std::string& path);
+  bool forget_unknown_create(std::string_view parent, Matches matches);
+  bool forget_exactly(std::string_view path);
 
   const std::size_t max_bytes_;
   std::size_t bytes_ = 0;
-  std::unordered_map<Hash, std::size_t> nodes_;                ///< bytes by hash of path
-  std::multimap<std::string, UnknownCreate> unknown_creates_;  ///< by parent
+  std::unordered_map<Hash, std::size_t> nodes_;  ///< bytes by hash of path
+  std::multimap<std::string, UnknownCreate, std::less<>> unknown_creates_;  ///< by parent
 };
 
 }  // namespace zklock::client

@@ -15,7 +15,7 @@ namespace {
 int watch_existence(const Wire& wire, const char* path, const void* data) {
   if (wire.handle == nullptr) return ZINVALIDSTATE;
   if (zoo_state(wire.handle) != ZOO_CONNECTED_STATE) return ZCONNECTIONLOSS;
-  return zoo_aexists(wire.handle, path, 1, &RequestRegistry::on_stat, data);
+  return zoo_aexists(wire.handle, path, 1, &CompletionSink::on_stat, data);
 }
 
 /// The handler of a watch. Without a value: a read without a watch.
@@ -53,16 +53,15 @@ class ReadCall : public Call {
   /// Sends the first request by `call_c(watch, data)`, which calls the C client.
   template <typename CallC>
   int issue_read(const Wire& wire, CallC&& call_c) {
+    Departure departure(*this, wire);
     // interest_ is copied, because the call is issued again later if it cannot be sent now.
     if (watches() && !wire.watches.expect(id(), watch_, *interest_)) {
       return refuse(wire, Status::too_many_watches,
                     "the session's watches have reached max_watch_bytes");
     }
-    return request(
-        wire, 0, [&](const void* data) { return call_c(watches() ? 1 : 0, data); },
-        [&] {
-          if (watches()) (void)wire.watches.fail(id(), false);
-        });
+    const int code = departure.sent(call_c(watches() ? 1 : 0, departure.data()));
+    if (code != ZOK && watches()) (void)wire.watches.fail(id(), false);
+    return code;
   }
 
   void settle(ServerWatch server_watch, const Wire& wire) {
@@ -106,7 +105,7 @@ class ExistsCall final : public ReadCall {
  private:
   int issue(const Wire& wire) override {
     return issue_read(wire, [&](int watch, const void* data) {
-      return zoo_aexists(wire.handle, path(), watch, &RequestRegistry::on_stat, data);
+      return zoo_aexists(wire.handle, path(), watch, &CompletionSink::on_stat, data);
     });
   }
 };
@@ -131,7 +130,7 @@ class ListCall final : public ReadCall {
  private:
   int issue(const Wire& wire) override {
     return issue_read(wire, [&](int watch, const void* data) {
-      return zoo_aget_children2(wire.handle, path(), watch, &RequestRegistry::on_strings, data);
+      return zoo_aget_children2(wire.handle, path(), watch, &CompletionSink::on_strings, data);
     });
   }
 };
@@ -145,8 +144,8 @@ class GetCall final : public ReadCall {
     // The client has no READ permission, but exists requires none.
     if (watches() && part == get && completion.code == ZNOAUTH) {
       sent_again();
-      const int code = request(
-          wire, exists, [&](const void* data) { return watch_existence(wire, path(), data); });
+      Departure departure(*this, wire, exists);
+      const int code = departure.sent(watch_existence(wire, path(), departure.data()));
       if (code == ZOK) return false;
       answer(wire, code);
       settle(ServerWatch::nothing, wire);
@@ -169,7 +168,7 @@ class GetCall final : public ReadCall {
 
   int issue(const Wire& wire) override {
     return issue_read(wire, [&](int watch, const void* data) {
-      return zoo_aget(wire.handle, path(), watch, &RequestRegistry::on_data, data);
+      return zoo_aget(wire.handle, path(), watch, &CompletionSink::on_data, data);
     });
   }
 
@@ -201,7 +200,7 @@ class GetAclCall final : public ReadCall {
  private:
   int issue(const Wire& wire) override {
     return issue_read(wire, [&](int /*watch*/, const void* data) {
-      return zoo_aget_acl(wire.handle, path(), &RequestRegistry::on_acl, data);
+      return zoo_aget_acl(wire.handle, path(), &CompletionSink::on_acl, data);
     });
   }
 };
@@ -219,9 +218,9 @@ class WatchRemovalCall final : public Call {
     // it again at the next server: it forgets only watches whose removal a server confirms. So the
     // call sets the watch again, to remove it then.
     if (completion.code == ZNOWATCHER && watch_.kind == WatchKind::data) {
-      return request(wire, exists, [&](const void* data) {
-               return watch_existence(wire, watch_.path.c_str(), data);
-             }) != ZOK;
+      Departure departure(*this, wire, exists);
+      const char* const path = watch_.path.c_str();
+      return departure.sent(watch_existence(wire, path, departure.data())) != ZOK;
     }
     // The removal must be repeated. Either its outcome is unknown, and the C client sets the watch
     // again at the next server; or the exists has set the watch again.
@@ -240,10 +239,10 @@ class WatchRemovalCall final : public Call {
     if (!wire.watches.may_remove(watch_)) return refuse(wire, Status::ok, {});
     const auto kind = watch_.kind == WatchKind::data ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD;
     // The parameter is declared with one star too many: it must be the function itself.
-    auto* const on_void = reinterpret_cast<void_completion_t*>(&RequestRegistry::on_void);
-    return request(wire, removal, [&](const void* data) {
-      return zoo_aremove_all_watches(wire.handle, watch_.path.c_str(), kind, 0, on_void, data);
-    });
+    auto* const on_void = reinterpret_cast<void_completion_t*>(&CompletionSink::on_void);
+    Departure departure(*this, wire, removal);
+    return departure.sent(zoo_aremove_all_watches(wire.handle, watch_.path.c_str(), kind, 0,
+                                                  on_void, departure.data()));
   }
 
   const Watch watch_;
@@ -266,9 +265,9 @@ class PresenceCheckCall final : public Call {
 
  private:
   int issue(const Wire& wire) override {
-    return request(wire, 0, [&](const void* data) {
-      return zoo_aexists(wire.handle, path_.c_str(), 0, &RequestRegistry::on_stat, data);
-    });
+    Departure departure(*this, wire);
+    return departure.sent(
+        zoo_aexists(wire.handle, path_.c_str(), 0, &CompletionSink::on_stat, departure.data()));
   }
 
   const std::string path_;

@@ -37,17 +37,16 @@ class TransactionCall final : public Call {
       const char* const fault = prepare(wire);
       if (fault != nullptr) return refuse(wire, Status::server_error, fault);
     }
+    Departure departure(*this, wire);
     if (!reserve(wire)) {
       return refuse(wire, Status::too_many_nodes,
                     "the session's nodes have reached max_node_bytes");
     }
-    return request(
-        wire, 0,
-        [&](const void* data) {
-          return zoo_amulti(wire.handle, static_cast<int>(operations_.size()), operations_.data(),
-                            results_.data(), &RequestRegistry::on_void, data);
-        },
-        [&] { release_bytes(wire, op_.writes.size()); });
+    const int code = departure.sent(zoo_amulti(wire.handle, static_cast<int>(operations_.size()),
+                                               operations_.data(), results_.data(),
+                                               &CompletionSink::on_void, departure.data()));
+    if (code != ZOK) release_bytes(wire, op_.writes.size());
+    return code;
   }
 
   // Fills operations_ and results_. Returns the fault of the transaction, or null.
@@ -141,7 +140,7 @@ class TransactionCall final : public Call {
       const auto parent = parent_of(create->path);
       const auto name = name_of(create->path);
       if (status == Status::ok) {
-        wire.nodes.created(parent, name, create->sequential ? wire.reply.name : name);
+        wire.nodes.created(join(parent, create->sequential ? wire.reply.name : name), name);
       } else if (status == Status::unknown) {
         wire.nodes.unknown(parent, name);
       } else {

@@ -60,10 +60,7 @@ ZkCoordinator::~ZkCoordinator() {
 }
 
 void ZkCoordinator::start(SessionObserver& observer) {
-  {
-    const MutexLock guard(observer_mutex_);
-    observer_ = &observer;
-  }
+  observer_ = &observer;
   {
     const MutexLock guard(mutex_);
     disconnected_since_ = LeaseClock::now();
@@ -164,7 +161,6 @@ Wire ZkCoordinator::wire(FollowUps& follow_ups, Reply& reply) {
   return {handle_ ? handle_->get() : nullptr,
           session_,
           reply,
-          *this,
           flights_,
           watches_,
           nodes_,
@@ -180,8 +176,16 @@ bool ZkCoordinator::send(const CallPtr& call) {
   if (!handle_->connected()) return false;
   FollowUps none;  // only completions have follow_ups
   Reply refusal;
-  const Call::Sent sent = call->send(wire(none, refusal));
-  switch (sent) {
+  const Wire wire = this->wire(none, refusal);
+  call->begin_send();
+  int code = ZOK;
+  try {
+    code = call->issue(wire);
+  } catch (...) {  // no memory: a part may be in flight, but no reply follows
+    call->handler() = nullptr;
+    throw;
+  }
+  switch (call->end_send(code, wire)) {
     case Call::Sent::yes: return true;
     case Call::Sent::handle_is_dead: return false;
     case Call::Sent::refused:

@@ -206,7 +206,7 @@ class ZkCoordinator final : public Coordinator,
   Instant next_presence_check_ ZKLOCK_GUARDED_BY(mutex_);
 
   Mutex observer_mutex_;
-  SessionObserver* observer_ ZKLOCK_GUARDED_BY(observer_mutex_) = nullptr;
+  SessionObserver* observer_ = nullptr;  // constant from start() on
   SessionId ended_session_ ZKLOCK_GUARDED_BY(observer_mutex_);
 
   LocalReplyThread answers_;

@@ -123,12 +123,13 @@ void ZkCoordinator::drain() {
 }
 
 void ZkCoordinator::answer_calls_of(SessionId session, Status status) {
-  RequestRegistry::instance().forget_all(*this);
   // Ordered by submission. One call may have several flights.
   std::map<RequestId, CallPtr> lost = std::move(withheld_);
   withheld_.clear();
-  for (auto& [ticket, flight] : flights_) lost.emplace(flight.call->id(), flight.call);
-  flights_.clear();
+  for (Flight& flight : flights_.take_all()) {
+    const RequestId id = flight.call->id();
+    lost.emplace(id, std::move(flight.call));
+  }
   for (const auto& [id, call] : lost) answer(call, status, {});
   if (session == SessionId{}) return;
   answer_queued([session](const Call& call) { return call.bound_to() == session; }, status, {});
@@ -140,6 +141,7 @@ thread_local const ZkCoordinator* ZkCoordinator::CompletionScope::current_ = nul
 
 void ZkCoordinator::on_session_event(int state) {
   const CompletionScope scope(*this);
+  receive_here();
   {
     const MutexLock guard(mutex_);
     // The first event may precede the end of open().
@@ -319,18 +321,14 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
   const CompletionScope scope(*this);
   CallPtr call;
   Reply reply;
-  SessionId session;
-  Instant sent_at;
-  bool by_quorum = false;
   bool complete = false;
   FollowUps follow_ups;
   {
     const MutexLock guard(mutex_);
-    const auto found = flights_.find(ticket);
-    if (found == flights_.end()) return;
-    call = std::move(found->second.call);
-    const std::size_t part = found->second.part;
-    flights_.erase(found);
+    auto flight = flights_.take(ticket);
+    if (!flight) return;
+    call = std::move(flight->call);
+    const std::size_t part = flight->part;
     if (withholds_replies_) {
       withheld_.emplace(call->id(), call);
       if (flights_.empty()) drained_.notify_all();
@@ -338,20 +336,18 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
     }
 
     reply = call->blank_reply();
-    by_quorum = call->is_write(part) && answered_by(completion.code) == AnsweredBy::quorum;
-    if (answered_by(completion.code) != AnsweredBy::none) {
-      session = reply.session;
-      sent_at = reply.sent_at;
-      last_contact_ = std::max(last_contact_, sent_at);
+    const AnsweredBy by = answered_by(completion.code);
+    if (by != AnsweredBy::none) last_contact_ = std::max(last_contact_, reply.sent_at);
+    // Not after ended(): the phase is dead from before that call on.
+    if (by != AnsweredBy::none && phase_ != Phase::dead) {
+      const bool by_quorum = call->is_write(part) && by == AnsweredBy::quorum;
+      observer_->answered(reply.session, reply.sent_at, by_quorum);
     }
     complete = call->complete(part, completion, wire(follow_ups, reply));
     remove(follow_ups.removals);  // also without removals: its pump() may send another call now
     if (follow_ups.ask_for_nodes) answers_.poke();
     correct_status(reply.status);
   }
-  // (If no server answered, the session is 0, and notify_observer() has no effect.)
-  notify_observer(
-      session, [&](SessionObserver& observer) { observer.answered(session, sent_at, by_quorum); });
   if (complete && call->handler()) call->handler()(std::move(reply));
   if (follow_ups.departures.empty()) return;
   for (const Watch& watch : follow_ups.departures)

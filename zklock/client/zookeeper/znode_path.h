@@ -8,7 +8,9 @@ namespace zklock::client {
 
 /// Returns the path of the child `name` of `parent`.
 inline std::string join(std::string_view parent, std::string_view name) {
-  std::string path(parent == "/" ? std::string_view() : parent);
+  std::string path;
+  path.reserve(parent.size() + 1 + name.size());
+  if (parent != "/") path = parent;
   path += '/';
   path += name;
   return path;
@@ -20,6 +22,16 @@ inline std::string join(std::string_view parent, std::string_view name) {
 inline std::string full_path(std::string_view chroot, std::string path) {
   if (path == "/" && !chroot.empty()) path.clear();
   path.insert(0, chroot);
+  return path;
+}
+
+/// Returns the full path of the child `name` of `parent`.
+inline std::string full_path(std::string_view chroot, std::string_view parent,
+                             std::string_view name) {
+  if (parent == "/") return join(chroot, name);
+  std::string path;
+  path.reserve(chroot.size() + parent.size() + 1 + name.size());
+  path.append(chroot).append(parent).append("/").append(name);
   return path;
 }
 

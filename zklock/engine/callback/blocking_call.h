@@ -43,11 +43,11 @@ class BlockingCall {
     return std::move(*state_->result);
   }
 
-  /// Blocks as wait() does, but leaves the result for wait(). Returns false if `deadline` came
-  /// first.
-  bool wait_until(Deadline deadline, std::chrono::microseconds spin = {}) {
+  /// Blocks as wait() does. Returns nothing if `deadline` came first.
+  std::optional<Result> wait_until(Deadline deadline, std::chrono::microseconds spin = {}) {
     const client::MutexLock guard(state_->mutex);
-    return await(deadline, spin);
+    await(deadline, spin);
+    return std::move(state_->result);
   }
 
   /// Blocks until there is a result, but for about `longest` at most. Returns nothing if there is

@@ -23,26 +23,26 @@
 namespace zklock::detail {
 
 // The ways to receive the end of a call. `start` begins a call. Its argument is a function that is
-// called once, with the end of the call. It returns the call, which can be cancelled. If `start`
-// throws, the function is never called.
+// called once, with the end of the call. If `start` throws, the function is never called.
 
 /// Returns the exception for a handler or a future; null without an error.
 inline std::exception_ptr thrown(const std::optional<Error>& error) {
   return error ? std::make_exception_ptr(*error) : nullptr;
 }
 
-/// Begins a call, blocks until its end, and returns its outcome. Blocks until the call's deadline
-/// at most. An interruption point: if the thread is interrupted, the call is cancelled. An outcome
-/// that arrives at that moment is passed to `give_back`.
-template <class Outcome, class Start, class GiveBack>
-Outcome wait_or_cancel(const Start& start, const GiveBack& give_back) {
-  BlockingCall<Outcome> end;
-  const auto under_way = start([&end](Outcome outcome) { end.set(std::move(outcome)); });
+/// Blocks until the end of `under_way`, a call that sets `end`, and returns its outcome. Blocks
+/// until the call's deadline at most. An interruption point: if the thread is interrupted, the call
+/// is cancelled. An outcome that arrives at that moment is passed to `give_back`.
+template <class Outcome, class Call, class GiveBack>
+Outcome wait_or_cancel(BlockingCall<Outcome>& end, Call& under_way, const GiveBack& give_back) {
   try {
-    if (!end.wait_until(under_way->deadline(), under_way->spin_before_block())) under_way->expire();
+    if (auto outcome = end.wait_until(under_way.deadline(), under_way.spin_before_block())) {
+      return *std::move(outcome);
+    }
+    under_way.expire();
     return end.wait();
   } catch (const boost::thread_interrupted&) {
-    under_way->cancel();
+    under_way.cancel();
     give_back(end.wait_without_interruption());
     throw;
   }

@@ -53,7 +53,7 @@ void EngineContext::warn(const std::string& text) const noexcept {
 
 void EngineContext::remove(SessionId session, std::string path, BackgroundWork::Id work) {
   if (session == SessionId{}) return;  // the znode ended with its session
-  remove(session, {.path = std::move(path)}, NodeDeleter::Manner::plainly, {}, work);
+  removals_.begin(session, {.path = std::move(path)}, NodeDeleter::Manner::plainly, {}, work);
 }
 
 void EngineContext::counter_has_ended(const core::LockPath& path, bool ended) {

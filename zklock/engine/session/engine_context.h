@@ -115,13 +115,6 @@ class EngineContext : public NodeRemovals::Host,
   std::atomic<int>& watched_paths() noexcept { return watched_paths_; }
   DelayMarkerClock& delay_marker_clock() noexcept { return delay_marker_clock_; }
   NodeRemovals& removals() noexcept { return removals_; }
-  /// Deletes a znode of this session in the background, as a part of `work` or of a new piece of
-  /// work(). Calls `gone` when the ensemble has confirmed the delete, which may never happen. Does
-  /// not block. If the client is closed, sends nothing: closing the session deletes its znodes.
-  void remove(SessionId session, NodeDeleter::Node node, NodeDeleter::Manner manner,
-              std::function<void()> gone = {}, BackgroundWork::Id work = {}) {
-    if (!closed()) removals_.begin(session, std::move(node), manner, std::move(gone), work);
-  }
   /// Deletes the znode plainly. Does nothing if `session` is 0, because the znode ended with it.
   void remove(SessionId session, std::string path, BackgroundWork::Id work = {});
   const Settings& settings() const noexcept { return settings_; }
@@ -143,7 +136,7 @@ class EngineContext : public NodeRemovals::Host,
   /// Calls `listener` for each new session from now on, while it exists.
   void tell_of_sessions(const std::shared_ptr<NewSessionListener>& listener);
 
-  bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
+  bool closed() const noexcept final { return closed_.load(std::memory_order_acquire); }
   /// Returns whether this process is a fork()ed child of the process that made the client.
   bool forked() const noexcept { return fork_generation() != birth_; }
   /// Throws Error(forked | closed).

@@ -77,7 +77,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   void answered(SessionId session, Instant sent_at, bool by_quorum);
 
   /// Adds a member. Members are notified in the order in which they were added. While there is a
-  /// member, heartbeats are sent. REQUIRES: the member's destructor calls dismiss().
+  /// member, heartbeats are sent. REQUIRES: dismiss() is called before the member's destructor ends.
   void enlist(LeaseObserver& member) noexcept;
   /// Removes a member. Does nothing if it was not added.
   void dismiss(LeaseObserver& member) noexcept;

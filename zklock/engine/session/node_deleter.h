@@ -83,16 +83,12 @@ class NodeDeleter {
     session_ended,  ///< session ended; the servers expire its znodes
     refused         ///< no DELETE permission; expires with the session
   };
-  /// Called once, at the end. If the end is `refused`, `node` is what remains to be deleted;
-  /// otherwise it is empty.
-  using Done = std::function<void(End end, Node node)>;
-  /// Starts a deletion: sends the first request, and calls `done` at the end. Does not block.
-  void remove(SessionId session, Node node, Manner manner, Done done);
+  class Removal;
+  /// Sends the request of the present step, and then those that follow. Does not block.
+  static void submit(const std::shared_ptr<Removal>& removal);
 
  private:
   struct Ports;
-  struct Removal;
-  static void submit(const std::shared_ptr<Removal>& removal);
   static void answered(const std::shared_ptr<Removal>& removal, const client::Reply& reply);
   static bool drops_sibling(Removal& removal, const client::Reply& reply);
   static void look(const std::shared_ptr<Removal>& removal);
@@ -101,6 +97,39 @@ class NodeDeleter {
   static void refused(const std::shared_ptr<Removal>& removal, core::Status status);
 
   std::shared_ptr<Ports> ports_;
+};
+
+/// One deletion, which begins with submit().
+class NodeDeleter::Removal {
+ public:
+  Removal(const NodeDeleter& deleter, SessionId session, Node node, Manner manner);
+  Removal(const Removal&) = delete;
+  Removal& operator=(const Removal&) = delete;
+  virtual ~Removal() = default;
+
+  SessionId session() const noexcept { return session_; }
+  /// Returns the znode that remains to be deleted.
+  const Node& node() const noexcept { return node_; }
+  /// Makes step looking the next. REQUIRES: the end was `refused`.
+  void begin_again() noexcept { step_ = Step::looking; }
+
+ private:
+  friend class NodeDeleter;
+  enum class Step { announcing, looking, deleting };
+
+  /// Called at the end; after begin_again() at the next end.
+  virtual void ended(End end) = 0;
+  static Step first_step(Manner manner) noexcept;
+  bool is_it(const client::Reply& there) const;
+  template <class R>
+  client::Operation with_siblings(R request) const;
+
+  const std::shared_ptr<Ports> ports_;
+  const SessionId session_;
+  Node node_;
+  Step step_;
+  bool alone_ = false;                ///< deletes the siblings; the znode is deleted
+  std::vector<SiblingNode> missing_;  ///< siblings that the transaction did not find
 };
 
 }  // namespace zklock::detail

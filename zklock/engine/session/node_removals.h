@@ -32,6 +32,7 @@ class NodeRemovals {
    public:
     /// Expires when the client is destroyed.
     virtual std::weak_ptr<void> weak_host() noexcept = 0;
+    virtual bool closed() const noexcept = 0;
     virtual bool is_current(SessionId session) const noexcept = 0;
     virtual BackgroundWork& work() noexcept = 0;
     virtual void warn(const std::string& text) const noexcept = 0;
@@ -46,10 +47,12 @@ class NodeRemovals {
 
   NodeRemovals(client::Coordinator& coordinator, client::Scheduler& scheduler, Host& host);
 
-  /// Begins a delete, as a part of `work` or of a new piece of work. Calls `gone` when the ensemble
-  /// has confirmed it, which may never happen. Does not block.
+  /// Deletes a znode of this session in the background, as a part of `work` or of a new piece of
+  /// the host's work(). Calls `gone` when the ensemble has confirmed the delete, which may never
+  /// happen. Does not block. If the host is closed, sends nothing: closing the session deletes its
+  /// znodes.
   void begin(SessionId session, NodeDeleter::Node node, NodeDeleter::Manner manner,
-             std::function<void()> gone, BackgroundWork::Id work);
+             std::function<void()> gone = {}, BackgroundWork::Id work = {});
   /// Returns an error if this session still has a znode at `path` that the ACL does not permit it
   /// to delete. A new acquire there would wait behind that znode, and could not be released either.
   /// Also sends the delete again; if it succeeds, the next call returns no error.
@@ -60,22 +63,9 @@ class NodeRemovals {
   void session_ended(SessionId session) noexcept;
 
  private:
-  /// A znode that is being deleted.
-  struct Removal {
-    SessionId session;
-    NodeDeleter::Node node;  ///< set after the first refusal
-    BackgroundWork::Id work;
-    std::function<void()> gone;
-    bool refused = false;
-
-    std::string_view parent() const {
-      return std::string_view(node.path).substr(0, node.path.rfind('/'));
-    }
-  };
-  void send(const std::shared_ptr<Removal>& removal, NodeDeleter::Node node,
-            NodeDeleter::Manner manner);
+  class Removal;
   void removed(const std::shared_ptr<Removal>& removal);
-  void refused(const std::shared_ptr<Removal>& removal, NodeDeleter::Node node);
+  void refused(const std::shared_ptr<Removal>& removal);
   /// Sends the refused deletes of children of `parent` again; all refused deletes if it is empty.
   /// Returns one of them, or null if there is none.
   std::shared_ptr<Removal> retry(std::string_view parent);

@@ -34,14 +34,12 @@ CompositeOutcome acquire_blocking(const std::shared_ptr<Composite>& composite,
   composite->check_usable("lock");
   const core::CountKind kind = request.kind;
   const Owner owner = request.owner;
-  auto outcome = detail::wait_or_cancel<CompositeOutcome>(
-      [&](auto done) {
-        request.done = std::move(done);
-        return CompositeCall::start(composite, std::move(request));
-      },
-      [&](const CompositeOutcome& late) {
-        if (late.granted && kind == core::CountKind::lock) composite->unlock(owner);
-      });
+  detail::BlockingCall<CompositeOutcome> end;
+  request.done = [&end](CompositeOutcome outcome) { end.set(std::move(outcome)); };
+  const auto call = CompositeCall::start(composite, std::move(request));
+  auto outcome = detail::wait_or_cancel(end, *call, [&](const CompositeOutcome& late) {
+    if (late.granted && kind == core::CountKind::lock) composite->unlock(owner);
+  });
   if (outcome.error) std::rethrow_exception(outcome.error);
   return outcome;
 }

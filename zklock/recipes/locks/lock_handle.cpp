@@ -34,6 +34,15 @@ Hold hold_of(const std::shared_ptr<Contender>& contender, CountKind count) {
   return contender ? contender->make_hold(count) : Hold();
 }
 
+/// Blocks until the end of the call. Returns null if it was not granted. Throws its Error.
+std::shared_ptr<Contender> wait_for_grant(BlockingCall<AcquireOutcome>& end, PendingAcquire& call) {
+  AcquireOutcome outcome = wait_or_cancel(end, call, [&call](const AcquireOutcome& late) {
+    if (late.contender) late.contender->release(call.kind());
+  });
+  if (outcome.error) throw *outcome.error;
+  return std::move(outcome.contender);
+}
+
 }  // namespace
 
 std::shared_ptr<LockHandle> LockHandle::make(Client& client, std::string path,
@@ -93,21 +102,14 @@ AcquireRequest LockHandle::request(const Kind& kind, Owner owner, const AcquireO
           .local = local_};
 }
 
-std::shared_ptr<Contender> LockHandle::acquire_blocking(AcquireRequest request,
-                                                        const std::stop_token& stop) {
+AcquireRequest LockHandle::blocking_request(const Kind& kind, Owner owner,
+                                            const AcquireOptions& options, CountKind count,
+                                            BlockingCall<AcquireOutcome>& end) const {
   path_lock_->core().check_usable("lock", path());
-  const CountKind kind = request.kind;
-  request.blocks = true;
-  AcquireOutcome outcome = wait_or_cancel<AcquireOutcome>(
-      [&](auto done) {
-        request.done = std::move(done);
-        return PendingAcquire::start(path_lock_, std::move(request), stop);
-      },
-      [kind](const AcquireOutcome& late) {
-        if (late.contender) late.contender->release(kind);
-      });
-  if (outcome.error) throw *outcome.error;
-  return std::move(outcome.contender);
+  AcquireRequest blocking = request(kind, owner, options, count);
+  blocking.blocks = true;
+  blocking.done = [&end](AcquireOutcome outcome) { end.set(std::move(outcome)); };
+  return blocking;
 }
 
 bool LockHandle::lock(const Kind& kind, Deadline deadline, const std::stop_token& stop) {
@@ -121,8 +123,13 @@ bool LockHandle::lock(const Kind& kind, Deadline deadline, const std::stop_token
 bool LockHandle::lock_anew(const Kind& kind, Deadline deadline, const std::stop_token& stop) {
   const auto self = shared_from_this();  // another thread may destroy the mutex meanwhile
   call_at_thread_exit(path_lock_);
-  auto contender = acquire_blocking(
-      request(kind, Owner::this_thread(), {.deadline = deadline}, count_of_lock(kind)), stop);
+  BlockingCall<AcquireOutcome> end;
+  const auto call =
+      PendingAcquire::start(path_lock_,
+                            blocking_request(kind, Owner::this_thread(), {.deadline = deadline},
+                                             count_of_lock(kind), end),
+                            stop);
+  auto contender = wait_for_grant(end, *call);
   if (!contender) return false;
   if (is_recursive(kind)) path_lock_->locked(std::move(contender));
   return true;
@@ -131,10 +138,6 @@ bool LockHandle::lock_anew(const Kind& kind, Deadline deadline, const std::stop_
 void LockHandle::unlock(CountKind count, const char* operation) {
   if (!path_lock_->core().forked() && count == CountKind::lock && path_lock_->unlock_again())
     return;
-  unlock_last(count, operation);  // apart, as in lock()
-}
-
-void LockHandle::unlock_last(CountKind count, const char* operation) {
   if (path_lock_->core().forked()) throw Error(Errc::forked, operation, path());
   if (!path_lock_->unlock(Owner::this_thread(), count)) {
     throw Error(Errc::not_owner, operation, path());
@@ -145,7 +148,10 @@ Hold LockHandle::acquire(const Kind& kind, const AcquireOptions& options) {
   const auto self = shared_from_this();  // another thread may destroy the mutex meanwhile
   const Owner owner = options.owner.value_or(Owner::this_thread());
   const CountKind count = count_of_hold(kind);
-  return hold_of(acquire_blocking(request(kind, owner, options, count), options.stop), count);
+  BlockingCall<AcquireOutcome> end;
+  const auto call = PendingAcquire::start(
+      path_lock_, blocking_request(kind, owner, options, count, end), options.stop);
+  return hold_of(wait_for_grant(end, *call), count);
 }
 
 void LockHandle::start(const Kind& kind, const AcquireOptions& options,

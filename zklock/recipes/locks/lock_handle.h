@@ -15,6 +15,7 @@
 #include "zklock/acquire_options.h"
 #include "zklock/awaitable.h"
 #include "zklock/client.h"
+#include "zklock/engine/callback/blocking_call.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/fork_guard.h"
 #include "zklock/error.h"
@@ -81,10 +82,10 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
                          core::CountKind count) const;
   /// Does the work of lock(), except a nested count.
   bool lock_anew(const Kind& kind, Deadline deadline, const std::stop_token& stop);
-  /// Does the work of unlock(), except a nested count.
-  void unlock_last(core::CountKind count, const char* operation);
-  /// Blocks until the end of the acquire. Returns null if it was not granted. Throws its Error.
-  std::shared_ptr<Contender> acquire_blocking(AcquireRequest request, const std::stop_token& stop);
+  /// Returns the request of a blocking call, which passes its end to `end`. Throws Error(closed |
+  /// forked | invalid_option).
+  AcquireRequest blocking_request(const Kind& kind, Owner owner, const AcquireOptions& options,
+                                  core::CountKind count, BlockingCall<AcquireOutcome>& end) const;
   void start(const Kind& kind, const AcquireOptions& options,
              std::function<void(AcquireOutcome)> done);
 

@@ -30,7 +30,7 @@ bool ReentrantMutex::lock_until(Deadline deadline, std::stop_token stop) {
 }
 
 void ReentrantMutex::lock() {
-  lock_until(Deadline::never(), {});
+  lock_handle_->lock(kind(), Deadline::never(), {});
 }
 
 bool ReentrantMutex::lock(std::stop_token stop) {

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <unordered_map>
 
 #include <zookeeper/zookeeper.h>
 
-#include "zklock/client/threads/process_mutex.h"
-
 namespace zklock::client {
 
-/// Identifies one request to the C client while its completion is awaited.
+/// Identifies one request to the C client while its completion is awaited. 0: none.
 using Ticket = std::uintptr_t;
 
 /// The results of a request to the C client. The pointers are valid only during the call of
@@ -25,30 +21,22 @@ struct Completion {
   const ACL_vector* acl = nullptr;
 };
 
+/// Receives the completions of one handle of the C client. The C client returns one pointer with a
+/// completion. Some completions come late, twice or never (ZOOKEEPER-3868). So that pointer is a
+/// number, the ticket: an unknown ticket is harmless, while an object's address would dangle.
+///
+/// A handle has a thread for its completions, and only for these. The first of them is a session
+/// event, before any request is sent. It calls receive_here(). A handle that is being closed can
+/// report completions on the closing thread too. These are ignored.
 class CompletionSink {
  public:
   virtual ~CompletionSink() = default;
   /// Receives a completion, on a thread of the C client.
   virtual void completed(Ticket ticket, const Completion& completion) = 0;
-};
 
-/// Passes each completion of the C client to the sink of its ticket. The C client returns one
-/// pointer with a completion. Some completions come late, twice or never (ZOOKEEPER-3868). So that
-/// pointer is a number, the ticket: an unknown ticket is harmless, while an object's address would
-/// dangle.
-///
-/// The process has one registry, which is never destroyed.
-///
-/// Thread-safety: all members, from any thread.
-class RequestRegistry {
- public:
-  static RequestRegistry& instance();
-
-  /// Returns a new ticket. REQUIRES: `sink` lives until its tickets are completed or forgotten.
-  Ticket expect(CompletionSink& sink);
-  void forget(Ticket ticket);
-  void forget_all(const CompletionSink& sink);
-  std::size_t size() const;
+  /// From now on, this sink receives the completions of the calling thread. REQUIRES: the sink
+  /// lives until the thread ends.
+  void receive_here() noexcept;
 
   static const void* as_pointer(Ticket ticket) noexcept;
 
@@ -62,13 +50,6 @@ class RequestRegistry {
   static void on_acl(int code, ACL_vector* acl, Stat* stat, const void* data) noexcept;
   static void on_string_stat(int code, const char* value, const Stat* stat,
                              const void* data) noexcept;
-
- private:
-  void complete(const void* data, const Completion& completion);
-
-  Mutex& mutex_ = process_mutex(ProcessMutex::requests);
-  Ticket last_ ZKLOCK_GUARDED_BY(mutex_) = 0;
-  std::unordered_map<Ticket, CompletionSink*> awaited_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace zklock::client

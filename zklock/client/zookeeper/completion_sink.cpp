@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/zookeeper/completion_sink.h"
+
+namespace zklock::client {
+
+namespace {
+
+constinit thread_local CompletionSink* sink_of_this_thread = nullptr;
+
+void complete(const void* data, const Completion& completion) {
+  if (sink_of_this_thread == nullptr) return;
+  sink_of_this_thread->completed(reinterpret_cast<Ticket>(data), completion);
+}
+
+}  // namespace
+
+void CompletionSink::receive_here() noexcept {
+  sink_of_this_thread = this;
+}
+
+const void* CompletionSink::as_pointer(Ticket ticket) noexcept {
+  return reinterpret_cast<const void*>(ticket);
+}
+
+void CompletionSink::on_void(int code, const void* data) noexcept {
+  Completion completion;
+  completion.code = code;
+  complete(data, completion);
+}
+
+void CompletionSink::on_stat(int code, const Stat* stat, const void* data) noexcept {
+  Completion completion;
+  completion.code = code;
+  completion.stat = stat;
+  complete(data, completion);
+}
+
+void CompletionSink::on_data(int code, const char* value, int length, const Stat* stat,
+                             const void* data) noexcept {
+  complete(data, {code, stat, value, length, nullptr});
+}
+
+void CompletionSink::on_strings(int code, const String_vector* strings, const Stat* stat,
+                                const void* data) noexcept {
+  Completion completion;
+  completion.code = code;
+  completion.stat = stat;
+  completion.strings = strings;
+  complete(data, completion);
+}
+
+void CompletionSink::on_acl(int code, ACL_vector* acl, Stat* stat, const void* data) noexcept {
+  Completion completion;
+  completion.code = code;
+  completion.stat = stat;
+  completion.acl = acl;
+  complete(data, completion);
+}
+
+void CompletionSink::on_string_stat(int code, const char* value, const Stat* stat,
+                                    const void* data) noexcept {
+  Completion completion;
+  completion.code = code;
+  completion.value = value;
+  completion.stat = stat;
+  complete(data, completion);
+}
+
+}  // namespace zklock::client
