@@ -58,7 +58,7 @@ class ObserverFixture : public LeaderTest<Base> {
     return latch.leadership();
   }
   // Returns the path of the leader's value, as the format's documentation defines it.
-  static std::string proclamation_writer(const Leadership& leadership) {
+  static std::string proclaimed_node(const Leadership& leadership) {
     std::string node = leadership.node();
     return node.replace(node.rfind("lock-"), 5, "proclaimed-");
   }

@@ -45,8 +45,7 @@ TEST_F(ElectionObserverTest, State_HasTheLeaderAndItsProclaimedValue) {
     leadership.proclaim(value);
     EXPECT_EQ(state(), (Seen{leadership.token(), value}));
   }
-  EXPECT_EQ(raw().exists(proclamation_writer(leadership)).stat.ephemeralOwner,
-            client_->session_id());
+  EXPECT_EQ(raw().exists(proclaimed_node(leadership)).stat.ephemeralOwner, client_->session_id());
 }
 
 TEST_F(ElectionObserverTest, EachChange_IsReportedOnce) {
@@ -202,10 +201,10 @@ TEST_F(ElectionObserverFaults, ObserverIsDestroyed_NoWatchRemains) {
   EXPECT_FALSE(watched(server_, kPath + "\n")) << "nobody listens yet";
   const Subscription subscription = witness.listen_to(*observer);
   ASSERT_TRUE(witness.comes_to({latch->token(), "x"}));
-  EXPECT_TRUE(watched(server_, proclamation_writer(latch->leadership())));
+  EXPECT_TRUE(watched(server_, proclaimed_node(latch->leadership())));
   observer.reset();
-  EXPECT_TRUE(eventually(
-      [&] { return !watched(server_, proclamation_writer(latch->leadership())); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return !watched(server_, proclaimed_node(latch->leadership())); },
+                         kPatience));
   EXPECT_TRUE(eventually([&] { return !watched(server_, kPath + "\n"); }, kPatience));
 }
 

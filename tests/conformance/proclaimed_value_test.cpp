@@ -33,7 +33,7 @@ TEST_F(ElectionObserverTest, SessionOfTheLeaderEnds_ValueIsDeleted) {
   expire(*client_);
   const Leadership next = next_leadership(*second, dead.token());
   ASSERT_TRUE(witness.comes_to({next.token(), std::nullopt}));
-  EXPECT_EQ(raw().exists(proclamation_writer(dead)).rc, ZNONODE);
+  EXPECT_EQ(raw().exists(proclaimed_node(dead)).rc, ZNONODE);
   // Before the latch knows that its leadership ended, a proclaim() could lose its reply with the
   // connection.
   ASSERT_TRUE(eventually([&] { return dead.end_token().stop_requested(); }, kPatience));
@@ -53,7 +53,7 @@ TEST_F(ElectionObserverTest, StaleLeader_CannotProclaim) {
   stale.proclaim("before");
   const auto second = start_latch(*other_);
   ASSERT_TRUE(reaches_nodes(3));
-  const std::string node = proclamation_writer(stale);
+  const std::string node = proclaimed_node(stale);
   const auto version = raw().exists(node).stat.version;
   ASSERT_EQ(raw().delete_node(stale.node()), ZOK);
   EXPECT_EQ(error_of([&] { return stale.proclaim("after"), 0; }), Errc::lock_lost);
@@ -70,13 +70,13 @@ TEST_F(ElectionObserverTest, ValueWithAnotherToken_IsIgnored) {
   const auto latch = leading_latch(*client_);
   const Leadership leadership = latch->leadership();
   leadership.proclaim("mine");
-  const std::string said = raw().get_data(proclamation_writer(leadership)).data;
+  const std::string said = raw().get_data(proclaimed_node(leadership)).data;
   const std::string token = std::to_string(leadership.token().zxid);
   ASSERT_NE(said.find(token), std::string::npos);
   for (const std::string& other : {std::string("1"), token + "1", "-" + token}) {
     std::string forged = said;
     forged.replace(forged.find(token), token.size(), other);
-    ASSERT_EQ(raw().set_data(proclamation_writer(leadership), forged).rc, ZOK);
+    ASSERT_EQ(raw().set_data(proclaimed_node(leadership), forged).rc, ZOK);
     EXPECT_EQ(state(), (Seen{leadership.token(), std::nullopt}));
   }
 }
@@ -87,14 +87,14 @@ TEST_F(ElectionObserverTest, UnreadableValue_IsReadOnceTheAclAllowsIt) {
   leadership.proclaim("a");
   ACL unreadable{ZOO_PERM_ALL & ~ZOO_PERM_READ,
                  {const_cast<char*>("world"), const_cast<char*>("anyone")}};
-  ASSERT_EQ(raw().set_acl(proclamation_writer(leadership), ACL_vector{1, &unreadable}), ZOK);
+  ASSERT_EQ(raw().set_acl(proclaimed_node(leadership), ACL_vector{1, &unreadable}), ZOK);
   Witness witness;
   ElectionObserver observer(*observers_client_, kPath);
   const Subscription subscription = witness.listen_to(observer);
   ASSERT_TRUE(witness.comes_to({leadership.token(), std::nullopt}));
   EXPECT_EQ(error_of([&] { return state(), 0; }), Errc::no_auth);
   // ZooKeeper fires no watch event for a changed ACL.
-  ASSERT_EQ(raw().set_acl(proclamation_writer(leadership), ZOO_OPEN_ACL_UNSAFE), ZOK);
+  ASSERT_EQ(raw().set_acl(proclaimed_node(leadership), ZOO_OPEN_ACL_UNSAFE), ZOK);
   EXPECT_TRUE(witness.comes_to({leadership.token(), "a"}));
   EXPECT_EQ(witness.size(), 2U);
 }
@@ -198,7 +198,7 @@ TEST_F(ElectionObserverTest, ZnodeOfAValue_HasTheAclOfParents) {
   const auto client = connect(of_team);
   const auto latch = leading_latch(*client);
   latch->leadership().proclaim("x");
-  const std::string node = proclamation_writer(latch->leadership());
+  const std::string node = proclaimed_node(latch->leadership());
   EXPECT_EQ(raw().get_data(node).rc, ZNOAUTH);
   raw().add_digest("team:a secret");
   EXPECT_EQ(raw().get_acl(node).entries, raw().get_acl(kPath).entries);
@@ -259,7 +259,7 @@ TEST_F(ElectionObserverFaults, InterruptedProclaim_ReturnsAtOnceAndIsNotSentLate
   EXPECT_TRUE(ends_by_interruption([&] { leadership.proclaim("never"); }));
   start_again(*client);
   leadership.proclaim("later");
-  EXPECT_EQ(raw().exists(proclamation_writer(leadership)).stat.version, 1)
+  EXPECT_EQ(raw().exists(proclaimed_node(leadership)).stat.version, 1)
       << "created, and written once";
 }
 

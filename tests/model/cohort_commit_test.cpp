@@ -3,7 +3,7 @@
 #include <exception>
 #include <optional>
 
-#include "tests/model/local_fixture.h"
+#include "tests/model/cohort_fixture.h"
 #include "zklock/guarded_transaction.h"
 
 namespace zklock::model {
@@ -22,7 +22,7 @@ class Writing {
   GuardedTransaction tx_;
 };
 
-TEST_F(LocalBatch, CommitInFlight_IsWrittenBeforeNextGrant) {
+TEST_F(CohortTest, CommitInFlight_IsWrittenBeforeNextGrant) {
   ensemble().create("/data", "0");
   const auto first = granted(0, many());
   const auto second = waiting(0, many());
@@ -41,7 +41,7 @@ TEST_F(LocalBatch, CommitInFlight_IsWrittenBeforeNextGrant) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, CommitAfterRelease_WritesNothing) {
+TEST_F(CohortTest, CommitAfterRelease_WritesNothing) {
   ensemble().create("/data", "0");
   const auto first = granted(0, many());
   const auto second = waiting(0, many());
@@ -58,7 +58,7 @@ TEST_F(LocalBatch, CommitAfterRelease_WritesNothing) {
 
 // Another thread releases between any two steps of the commit. Either the commit sees the release,
 // or the release sees the commit.
-TEST_F(LocalBatch, ReleaseDuringCommit_IsDetected) {
+TEST_F(CohortTest, ReleaseDuringCommit_IsDetected) {
   ensemble().create("/data", "");
   ProcessClock& clock = lock_.world().scheduler(0);
   bool released = true;
@@ -92,7 +92,7 @@ TEST_F(LocalBatch, ReleaseDuringCommit_IsDetected) {
 }
 
 // The write could still arrive after a second grant on the znode.
-TEST_F(LocalBatch, CommitOutcomeUnknown_EndsSharing) {
+TEST_F(CohortTest, CommitOutcomeUnknown_EndsSharing) {
   ensemble().create("/data", "0");
   const auto first = granted(0, many());
   const auto second = waiting(0, many());

@@ -42,12 +42,12 @@ void repair(World& world, std::size_t c) {
 }
 
 // Returns what is wrong with the reported result, or an empty string.
-std::string lie_of(const Verdict& verdict, const std::optional<std::string>& written) {
-  if (verdict.outcomes != 1) return "told " + std::to_string(verdict.outcomes) + " times";
-  if (verdict.code == Errc::outcome_unknown) return {};
-  const bool is_there = written == verdict.value;
-  if (!verdict.code && !is_there) return "told that it was written, and it was not";
-  if (verdict.code && is_there) return "told that it was not written, and it was";
+std::string wrong_result(const ProclaimResult& result, const std::optional<std::string>& written) {
+  if (result.outcomes != 1) return "told " + std::to_string(result.outcomes) + " times";
+  if (result.code == Errc::outcome_unknown) return {};
+  const bool is_there = written == result.value;
+  if (!result.code && !is_there) return "told that it was written, and it was not";
+  if (result.code && is_there) return "told that it was not written, and it was";
   return {};
 }
 
@@ -57,41 +57,41 @@ class ElectionFaults : public ::testing::TestWithParam<Fault> {};
 TEST_P(ElectionFaults, FaultDuringProclaim_ReportsTrueOutcome) {
   for (std::size_t moment = 0; moment < 14; ++moment) {
     SCOPED_TRACE("at moment " + std::to_string(moment));
-    Polls polls;
-    const Leadership first = polls.leadership(0);
-    polls.proclaim(first, "a");
+    ElectionWorld election;
+    const Leadership first = election.leadership(0);
+    election.proclaim(first, "a");
     for (std::size_t i = 0; i < moment; ++i) {
-      const auto steps = polls.world().steps();
+      const auto steps = election.world().steps();
       if (!steps.empty() && steps.front().kind != Step::Kind::timer) {
-        polls.world().run(steps.front());
+        election.world().run(steps.front());
       }
     }
-    const auto before = polls.written(first);
-    inject(polls.world(), 0, GetParam());
-    polls.world().run_all();
+    const auto before = election.written(first);
+    inject(election.world(), 0, GetParam());
+    election.world().run_all();
     // Checked while the znode exists. The znode is deleted with its session.
-    if (const auto now = polls.written(first); before || now) {
-      const Verdict& verdict = *polls.verdicts.back();
-      if (verdict.outcomes > 0) {
-        EXPECT_EQ(lie_of(verdict, now ? now : before), "");
+    if (const auto now = election.written(first); before || now) {
+      const ProclaimResult& result = *election.results.back();
+      if (result.outcomes > 0) {
+        EXPECT_EQ(wrong_result(result, now ? now : before), "");
       }
     }
-    repair(polls.world(), 0);
-    polls.world().run_for(30s);
-    const Verdict& verdict = *polls.verdicts.back();
-    EXPECT_EQ(verdict.outcomes, 1);
-    EXPECT_EQ(polls.violation, "");
-    const std::size_t leads = polls.leadership(0).state() == HoldState::held ? 0 : 1;
-    const Leadership now = polls.leadership(leads);
+    repair(election.world(), 0);
+    election.world().run_for(30s);
+    const ProclaimResult& result = *election.results.back();
+    EXPECT_EQ(result.outcomes, 1);
+    EXPECT_EQ(election.violation, "");
+    const std::size_t leads = election.leadership(0).state() == HoldState::held ? 0 : 1;
+    const Leadership now = election.leadership(leads);
     ASSERT_EQ(now.state(), HoldState::held);
-    EXPECT_EQ(polls.leader_in_view(), now.token());
+    EXPECT_EQ(election.leader_in_view(), now.token());
     if (now.token() == first.token()) {
-      EXPECT_EQ(lie_of(verdict, polls.written(first)), "");
+      EXPECT_EQ(wrong_result(result, election.written(first)), "");
     }
-    polls.proclaim(now, "b");
-    polls.world().run_for(5s);
-    EXPECT_EQ(polls.verdicts.back()->code, std::nullopt);
-    EXPECT_EQ(polls.view().proclaimed, "b");
+    election.proclaim(now, "b");
+    election.world().run_for(5s);
+    EXPECT_EQ(election.results.back()->code, std::nullopt);
+    EXPECT_EQ(election.view().proclaimed, "b");
   }
 }
 
@@ -99,27 +99,27 @@ TEST_P(ElectionFaults, FaultDuringProclaim_ReportsTrueOutcome) {
 TEST_P(ElectionFaults, FaultDuringLeaderChange_NextLeaderIsObserved) {
   for (std::size_t moment = 0; moment < 40; moment += 3) {
     SCOPED_TRACE("at moment " + std::to_string(moment));
-    Polls polls;
-    polls.proclaim(polls.leadership(0), "a");
-    polls.world().run_for(1s);
-    ASSERT_EQ(polls.view().proclaimed, "a");
-    polls.world().expire(0);
+    ElectionWorld election;
+    election.proclaim(election.leadership(0), "a");
+    election.world().run_for(1s);
+    ASSERT_EQ(election.view().proclaimed, "a");
+    election.world().expire(0);
     for (std::size_t i = 0; i < moment; ++i) {
-      const auto steps = polls.world().steps();
+      const auto steps = election.world().steps();
       if (!steps.empty() && steps.front().kind != Step::Kind::timer) {
-        polls.world().run(steps.front());
+        election.world().run(steps.front());
       }
     }
-    inject(polls.world(), Polls::kObserver, GetParam());
-    polls.world().run_for(1s);
-    ASSERT_EQ(polls.leadership(1).state(), HoldState::held);
-    polls.proclaim(polls.leadership(1), "b");
-    polls.world().run_for(1s);
-    repair(polls.world(), Polls::kObserver);
-    polls.world().run_for(20s);
-    EXPECT_EQ(polls.leader_in_view(), polls.leadership(1).token());
-    EXPECT_EQ(polls.view().proclaimed, "b");
-    EXPECT_EQ(polls.violation, "");
+    inject(election.world(), ElectionWorld::kObserver, GetParam());
+    election.world().run_for(1s);
+    ASSERT_EQ(election.leadership(1).state(), HoldState::held);
+    election.proclaim(election.leadership(1), "b");
+    election.world().run_for(1s);
+    repair(election.world(), ElectionWorld::kObserver);
+    election.world().run_for(20s);
+    EXPECT_EQ(election.leader_in_view(), election.leadership(1).token());
+    EXPECT_EQ(election.view().proclaimed, "b");
+    EXPECT_EQ(election.violation, "");
   }
 }
 
@@ -128,43 +128,43 @@ INSTANTIATE_TEST_SUITE_P(All, ElectionFaults, ::testing::ValuesIn(kFaults));
 TEST(ElectionModel, RandomEvents_LastValueIsObserved) {
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Polls polls;
+    ElectionWorld election;
     std::minstd_rand random(seed + 1);
     const auto below = [&](std::size_t n) { return random() % n; };
     for (int i = 0; i < 400; ++i) {
       const std::size_t c = below(3);
       switch (below(40)) {
-        case 0: inject(polls.world(), c, kFaults[below(kFaults.size())]); break;
+        case 0: inject(election.world(), c, kFaults[below(kFaults.size())]); break;
         case 1:
-        case 2: repair(polls.world(), c); break;
+        case 2: repair(election.world(), c); break;
         case 3:
         case 4: {
-          const Leadership leader = polls.leadership(below(2));
-          polls.proclaim(leader, std::to_string(i));
+          const Leadership leader = election.leadership(below(2));
+          election.proclaim(leader, std::to_string(i));
           break;
         }
         default: {
-          const auto steps = polls.world().steps();
-          if (!steps.empty()) polls.world().run(steps[below(steps.size())]);
+          const auto steps = election.world().steps();
+          if (!steps.empty()) election.world().run(steps[below(steps.size())]);
         }
       }
-      ASSERT_EQ(polls.violation, "");
+      ASSERT_EQ(election.violation, "");
     }
     // Pending faults can still lose replies. Repeat until none is left.
     std::size_t leads = 0;
     for (int round = 0; round < 25; ++round) {
-      for (std::size_t c = 0; c < 3; ++c) repair(polls.world(), c);
-      polls.world().run_for(10s);
-      leads = polls.leadership(0).state() == HoldState::held ? 0 : 1;
-      polls.proclaim(polls.leadership(leads), "last");
-      for (std::size_t c = 0; c < 3; ++c) repair(polls.world(), c);
-      polls.world().run_for(10s);
+      for (std::size_t c = 0; c < 3; ++c) repair(election.world(), c);
+      election.world().run_for(10s);
+      leads = election.leadership(0).state() == HoldState::held ? 0 : 1;
+      election.proclaim(election.leadership(leads), "last");
+      for (std::size_t c = 0; c < 3; ++c) repair(election.world(), c);
+      election.world().run_for(10s);
     }
-    EXPECT_EQ(polls.verdicts.back()->code, std::nullopt);
-    ASSERT_EQ(polls.violation, "");
-    EXPECT_EQ(polls.leader_in_view(), polls.leadership(leads).token());
-    EXPECT_EQ(polls.view().proclaimed, "last");
-    for (const auto& verdict : polls.verdicts) ASSERT_EQ(verdict->outcomes, 1);
+    EXPECT_EQ(election.results.back()->code, std::nullopt);
+    ASSERT_EQ(election.violation, "");
+    EXPECT_EQ(election.leader_in_view(), election.leadership(leads).token());
+    EXPECT_EQ(election.view().proclaimed, "last");
+    for (const auto& result : election.results) ASSERT_EQ(result->outcomes, 1);
   }
 }
 

@@ -27,7 +27,7 @@ using detail::QueueView;
 using detail::Sight;
 
 // The result of one proclamation.
-struct Verdict {
+struct ProclaimResult {
   FencingToken leader;
   std::string value;
   int outcomes = 0;
@@ -35,11 +35,11 @@ struct Verdict {
 };
 
 // Clients 0 and 1 are candidates. Client 2 observes.
-class Polls {
+class ElectionWorld {
  public:
   static constexpr std::size_t kObserver = 2;
 
-  explicit Polls(Sight sight = Sight::leadership) : sight_(sight) {
+  explicit ElectionWorld(Sight sight = Sight::leadership) : sight_(sight) {
     lock.connect_all();
     for (std::size_t c = 0; c < 2; ++c) {
       candidates.push_back(std::make_shared<TestCandidate>(lock.core(c), false, true));
@@ -49,14 +49,14 @@ class Polls {
     observe();
     lock.world().run_all();
   }
-  ~Polls() {
+  ~ElectionWorld() {
     subscription.cancel();
     observer->stop();
     for (const auto& candidate : candidates) candidate->close();
     lock.world().run_all();
   }
-  Polls(const Polls&) = delete;
-  Polls& operator=(const Polls&) = delete;
+  ElectionWorld(const ElectionWorld&) = delete;
+  ElectionWorld& operator=(const ElectionWorld&) = delete;
 
   World& world() { return lock.world(); }
   SimEnsemble& ensemble() { return world().ensemble(); }
@@ -64,7 +64,7 @@ class Polls {
     const auto leadership_state = candidates[c]->leadership_state();
     return leadership_state ? leadership_state->leadership() : Leadership();
   }
-  static std::string proclamation_writer(const Leadership& leader) {
+  static std::string proclaimed_node(const Leadership& leader) {
     const std::string node = leader.node();
     const auto name = core::ZnodeName::parse(node.substr(node.rfind('/') + 1));
     return LockWorld::path + ("/" + core::proclamation_node(name->sequence));
@@ -73,23 +73,23 @@ class Polls {
   // Has no effect if there is no leader.
   void proclaim(const Leadership& leader, const std::string& value,
                 Deadline deadline = Deadline::never()) {
-    const auto verdict =
-        std::make_shared<Verdict>(Verdict{.leader = leader.token(), .value = value, .code = {}});
-    verdicts.push_back(verdict);
-    meant_.insert({leader.token().zxid, value});
-    const auto told = [verdict](const std::exception_ptr& error) {
-      ++verdict->outcomes;
+    const auto result = std::make_shared<ProclaimResult>(
+        ProclaimResult{.leader = leader.token(), .value = value, .code = {}});
+    results.push_back(result);
+    proclaimed_.insert({leader.token().zxid, value});
+    const auto told = [result](const std::exception_ptr& error) {
+      ++result->outcomes;
       try {
         if (error) std::rethrow_exception(error);
       } catch (const Error& e) {
-        verdict->code = e.errc();
+        result->code = e.errc();
       }
     };
     try {
       leader.async_proclaim(value, deadline, told);
     } catch (const Error& e) {
-      ++verdict->outcomes;
-      verdict->code = e.errc();
+      ++result->outcomes;
+      result->code = e.errc();
     }
   }
 
@@ -99,7 +99,7 @@ class Polls {
   }
   // Returns the stored value of that leader.
   std::optional<std::string> written(const Leadership& leader) {
-    const Node* const node = ensemble().find(proclamation_writer(leader));
+    const Node* const node = ensemble().find(proclaimed_node(leader));
     const auto said = node == nullptr ? std::nullopt : core::Proclamation::parse(node->data);
     if (!said || said->leader != leader.token()) return std::nullopt;
     return said->value;
@@ -109,7 +109,7 @@ class Polls {
         std::make_shared<detail::QueueObserver>(lock.path_lock(kObserver), sight_, Executor());
     subscription = observer->add([this](const QueueView& each) {
       views.push_back(each);
-      judge(each);
+      check_view(each);
     });
   }
 
@@ -118,12 +118,12 @@ class Polls {
   std::shared_ptr<detail::QueueObserver> observer;
   Subscription subscription;
   std::vector<QueueView> views;
-  std::vector<std::shared_ptr<Verdict>> verdicts;
+  std::vector<std::shared_ptr<ProclaimResult>> results;
   bool values_are_deleted = false;  // by hand
   std::string violation;            // of the promises to an observer
 
  private:
-  void judge(const QueueView& each) {
+  void check_view(const QueueView& each) {
     if (sight_ != Sight::leadership) return;
     if (each.holders.empty()) {
       if (each.proclaimed) violation = "a value without a leader";
@@ -131,20 +131,20 @@ class Polls {
     }
     const FencingToken leader = each.holders.front().token;
     if (leader < highest_) violation = "back to a former leader";
-    if (leader == highest_ && said_ && !each.proclaimed && !values_are_deleted) {
+    if (leader == highest_ && has_value_ && !each.proclaimed && !values_are_deleted) {
       violation = "back to before the first value";
     }
     highest_ = leader;
-    said_ = each.proclaimed.has_value();
-    if (each.proclaimed && !meant_.contains({leader.zxid, *each.proclaimed})) {
+    has_value_ = each.proclaimed.has_value();
+    if (each.proclaimed && !proclaimed_.contains({leader.zxid, *each.proclaimed})) {
       violation = "a value that this leader has not proclaimed: " + *each.proclaimed;
     }
   }
 
   const Sight sight_;
   FencingToken highest_;
-  bool said_ = false;
-  std::set<std::pair<std::int64_t, std::string>> meant_;
+  bool has_value_ = false;
+  std::set<std::pair<std::int64_t, std::string>> proclaimed_;
 };
 
 }  // namespace zklock::model

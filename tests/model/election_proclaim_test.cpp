@@ -22,28 +22,28 @@ namespace {
 using Kind = OperationKind;
 
 TEST(ElectionModel, Proclaim_IsTwoRequestsAndIsObserved) {
-  Polls polls;
-  ASSERT_EQ(polls.views.size(), 1U);
-  EXPECT_EQ(polls.leader_in_view(), polls.leadership(0).token());
-  EXPECT_EQ(polls.view().proclaimed, std::nullopt);
-  polls.world().client(0).reset_counts();
-  polls.proclaim(polls.leadership(0), "a");
-  EXPECT_EQ(polls.world().client(0).requests(), 2U);
-  EXPECT_EQ(polls.world().client(0).requests(Kind::transaction), 2U);
-  polls.world().run_for(1s);
-  EXPECT_EQ(polls.verdicts.back()->outcomes, 1);
-  EXPECT_EQ(polls.verdicts.back()->code, std::nullopt);
-  ASSERT_EQ(polls.views.size(), 2U);
-  EXPECT_EQ(polls.view().proclaimed, "a");
+  ElectionWorld election;
+  ASSERT_EQ(election.views.size(), 1U);
+  EXPECT_EQ(election.leader_in_view(), election.leadership(0).token());
+  EXPECT_EQ(election.view().proclaimed, std::nullopt);
+  election.world().client(0).reset_counts();
+  election.proclaim(election.leadership(0), "a");
+  EXPECT_EQ(election.world().client(0).requests(), 2U);
+  EXPECT_EQ(election.world().client(0).requests(Kind::transaction), 2U);
+  election.world().run_for(1s);
+  EXPECT_EQ(election.results.back()->outcomes, 1);
+  EXPECT_EQ(election.results.back()->code, std::nullopt);
+  ASSERT_EQ(election.views.size(), 2U);
+  EXPECT_EQ(election.view().proclaimed, "a");
 }
 
 // withdraw() is called at each reading of the clock, as by another thread. After it nothing is sent.
 TEST(ElectionModel, ValueAbandoned_IsNotSentLater) {
   int withdrawn = 0;
   for (int reading = 1; withdrawn + 1 == reading; ++reading) {
-    Polls polls;
-    auto& client = polls.world().client(0);
-    auto& clock = polls.world().scheduler(0);
+    ElectionWorld election;
+    auto& client = election.world().client(0);
+    auto& clock = election.world().scheduler(0);
     std::weak_ptr<detail::PendingProclamation> proclaiming;
     std::size_t sent = 0;
     int readings = 0;
@@ -55,11 +55,11 @@ TEST(ElectionModel, ValueAbandoned_IsNotSentLater) {
       sent = client.requests(Kind::transaction);
     };
     // The create and the write fail, so both are sent again.
-    polls.world().fail_next(0, Kind::transaction, Status::unknown);
+    election.world().fail_next(0, Kind::transaction, Status::unknown);
     proclaiming = detail::PendingProclamation::start(
-        polls.candidates[0]->leadership_state()->proclamation_writer("proclaim"), "a",
+        election.candidates[0]->leadership_state()->proclamation_writer("proclaim"), "a",
         Deadline::never(), [](auto) {});
-    polls.world().run_all();
+    election.world().run_all();
     clock.when_read = nullptr;
     if (withdrawn == reading) {
       EXPECT_EQ(client.requests(Kind::transaction), sent) << "reading " << reading;
@@ -110,41 +110,42 @@ TEST(ElectionModel, EndedDuringFunction_ReportsLoss) {
 }
 
 TEST(ElectionModel, SeveralValues_AreWrittenInCallOrder) {
-  Polls polls;
-  polls.proclaim(polls.leadership(0), "a");
-  polls.proclaim(polls.leadership(0), "b");
-  for (int i = 0; i < 3; ++i) polls.world().run({Step::Kind::serve, 0});
-  for (int i = 0; i < 20 && polls.verdicts.front()->outcomes == 0; ++i) {
-    polls.world().run({Step::Kind::receive, 0});
-    polls.world().run({Step::Kind::task, 0});
+  ElectionWorld election;
+  election.proclaim(election.leadership(0), "a");
+  election.proclaim(election.leadership(0), "b");
+  for (int i = 0; i < 3; ++i) election.world().run({Step::Kind::serve, 0});
+  for (int i = 0; i < 20 && election.results.front()->outcomes == 0; ++i) {
+    election.world().run({Step::Kind::receive, 0});
+    election.world().run({Step::Kind::task, 0});
   }
-  polls.proclaim(polls.leadership(0), "c");  // before the reply to "b"
-  polls.world().run_all();
-  for (const auto& verdict : polls.verdicts) {
-    EXPECT_EQ(verdict->outcomes, 1);
-    EXPECT_EQ(verdict->code, std::nullopt) << verdict->value;
+  election.proclaim(election.leadership(0), "c");  // before the reply to "b"
+  election.world().run_all();
+  for (const auto& result : election.results) {
+    EXPECT_EQ(result->outcomes, 1);
+    EXPECT_EQ(result->code, std::nullopt) << result->value;
   }
-  EXPECT_EQ(polls.written(polls.leadership(0)), "c");
+  EXPECT_EQ(election.written(election.leadership(0)), "c");
 }
 
 TEST(ElectionModel, LeaderUnawareOfLoss_ProclaimIsRefused) {
-  for (const bool said_before : {false, true}) {
-    Polls polls;
-    const Leadership stale = polls.leadership(0);
-    if (said_before) polls.proclaim(stale, "a");
-    polls.world().run_all();
-    ASSERT_EQ(polls.ensemble().remove(stale.node()), Status::ok);
+  for (const bool has_value_before : {false, true}) {
+    ElectionWorld election;
+    const Leadership stale = election.leadership(0);
+    if (has_value_before) election.proclaim(stale, "a");
+    election.world().run_all();
+    ASSERT_EQ(election.ensemble().remove(stale.node()), Status::ok);
     ASSERT_EQ(stale.state(), HoldState::held) << "nobody has told it";
-    polls.proclaim(stale, "late");
-    polls.world().run({Step::Kind::serve, 0});
-    polls.world().run({Step::Kind::serve, 0});
-    EXPECT_EQ(polls.written(stale), said_before ? std::optional<std::string>("a") : std::nullopt);
-    polls.world().run_for(1s);
-    EXPECT_EQ(polls.verdicts.back()->code, Errc::lock_lost);
-    EXPECT_EQ(polls.leader_in_view(), polls.leadership(1).token());
-    EXPECT_EQ(polls.view().proclaimed, std::nullopt);
-    EXPECT_EQ(polls.violation, "");
-    EXPECT_EQ(polls.ensemble().find(Polls::proclamation_writer(stale)), nullptr)
+    election.proclaim(stale, "late");
+    election.world().run({Step::Kind::serve, 0});
+    election.world().run({Step::Kind::serve, 0});
+    EXPECT_EQ(election.written(stale),
+              has_value_before ? std::optional<std::string>("a") : std::nullopt);
+    election.world().run_for(1s);
+    EXPECT_EQ(election.results.back()->code, Errc::lock_lost);
+    EXPECT_EQ(election.leader_in_view(), election.leadership(1).token());
+    EXPECT_EQ(election.view().proclaimed, std::nullopt);
+    EXPECT_EQ(election.violation, "");
+    EXPECT_EQ(election.ensemble().find(ElectionWorld::proclaimed_node(stale)), nullptr)
         << "it is cleared away";
   }
 }
@@ -152,83 +153,85 @@ TEST(ElectionModel, LeaderUnawareOfLoss_ProclaimIsRefused) {
 // The sequence numbers restart with the path. So the value of another leader can have the name that
 // this leader's value would have.
 TEST(ElectionModel, ValueOfOtherToken_IsIgnored) {
-  Polls polls;
-  const Leadership leader = polls.leadership(0);
+  ElectionWorld election;
+  const Leadership leader = election.leadership(0);
   const core::Proclamation forged{{leader.token().zxid - 1}, "old"};
-  ASSERT_EQ(polls.ensemble().create(Polls::proclamation_writer(leader), forged.encode()),
+  ASSERT_EQ(election.ensemble().create(ElectionWorld::proclaimed_node(leader), forged.encode()),
             Status::ok);
-  polls.world().run_for(1s);
-  EXPECT_EQ(polls.leader_in_view(), leader.token());
-  EXPECT_EQ(polls.view().proclaimed, std::nullopt);
-  polls.proclaim(leader, "new");
-  polls.world().run_for(1s);
-  EXPECT_EQ(polls.verdicts.back()->code, std::nullopt);
-  EXPECT_EQ(polls.view().proclaimed, "new");
+  election.world().run_for(1s);
+  EXPECT_EQ(election.leader_in_view(), leader.token());
+  EXPECT_EQ(election.view().proclaimed, std::nullopt);
+  election.proclaim(leader, "new");
+  election.world().run_for(1s);
+  EXPECT_EQ(election.results.back()->code, std::nullopt);
+  EXPECT_EQ(election.view().proclaimed, "new");
 }
 
 TEST(ElectionModel, UnreadableValue_IsNotReportedAsNone) {
-  Polls polls;
-  polls.proclaim(polls.leadership(0), "a");
-  polls.world().run_for(1s);
-  polls.world().fail_next(Polls::kObserver, Kind::get_and_watch, Status::no_auth);
-  polls.world().fail_next(Polls::kObserver, Kind::exists_and_watch, Status::no_auth);
-  polls.proclaim(polls.leadership(0), "b");
-  polls.world().run_for(1s);
-  ASSERT_EQ(polls.views.size(), 3U);
-  EXPECT_EQ(polls.views[1].proclaimed, "a");
-  EXPECT_EQ(polls.views[2].proclaimed, "b") << "when it can be read again";
+  ElectionWorld election;
+  election.proclaim(election.leadership(0), "a");
+  election.world().run_for(1s);
+  election.world().fail_next(ElectionWorld::kObserver, Kind::get_and_watch, Status::no_auth);
+  election.world().fail_next(ElectionWorld::kObserver, Kind::exists_and_watch, Status::no_auth);
+  election.proclaim(election.leadership(0), "b");
+  election.world().run_for(1s);
+  ASSERT_EQ(election.views.size(), 3U);
+  EXPECT_EQ(election.views[1].proclaimed, "a");
+  EXPECT_EQ(election.views[2].proclaimed, "b") << "when it can be read again";
 }
 
 TEST(ElectionModel, UnreadableValueOfNewLeader_LeaderIsReported) {
-  Polls polls;
-  polls.world().run_for(1s);
-  polls.observer->stop();
-  polls.proclaim(polls.leadership(0), "a");
-  polls.world().run_for(1s);
-  polls.views.clear();
-  polls.world().fail_next(Polls::kObserver, Kind::get_and_watch, Status::no_auth);
-  polls.world().fail_next(Polls::kObserver, Kind::exists_and_watch, Status::no_auth);
-  polls.observe();
-  polls.world().run_for(1s);
-  ASSERT_EQ(polls.views.size(), 2U);
-  EXPECT_EQ(polls.views[0].holders.front().token, polls.leadership(0).token());
-  EXPECT_EQ(polls.views[0].proclaimed, std::nullopt);
-  EXPECT_EQ(polls.views[1].proclaimed, "a");
+  ElectionWorld election;
+  election.world().run_for(1s);
+  election.observer->stop();
+  election.proclaim(election.leadership(0), "a");
+  election.world().run_for(1s);
+  election.views.clear();
+  election.world().fail_next(ElectionWorld::kObserver, Kind::get_and_watch, Status::no_auth);
+  election.world().fail_next(ElectionWorld::kObserver, Kind::exists_and_watch, Status::no_auth);
+  election.observe();
+  election.world().run_for(1s);
+  ASSERT_EQ(election.views.size(), 2U);
+  EXPECT_EQ(election.views[0].holders.front().token, election.leadership(0).token());
+  EXPECT_EQ(election.views[0].proclaimed, std::nullopt);
+  EXPECT_EQ(election.views[1].proclaimed, "a");
 }
 
 // The counter is beyond its end; see core::Sequence.
 TEST(ElectionModel, NegativeSequenceNumber_DoesNotLead) {
-  Polls polls;
+  ElectionWorld election;
   const std::string stray = core::ZnodeName::make("lock-", {-2'147'483'000}).text;
-  ASSERT_EQ(polls.ensemble().create(LockWorld::path + ("/" + stray)), Status::ok);
-  polls.proclaim(polls.leadership(0), "a");
-  polls.world().run_for(1s);
-  EXPECT_EQ(polls.leader_in_view(), polls.leadership(0).token());
-  EXPECT_EQ(polls.view().proclaimed, "a");
-  EXPECT_EQ(polls.violation, "");
-  ASSERT_EQ(polls.ensemble().remove(LockWorld::path + ("/" + stray)), Status::ok);
-  polls.world().run_for(1s);
+  ASSERT_EQ(election.ensemble().create(LockWorld::path + ("/" + stray)), Status::ok);
+  election.proclaim(election.leadership(0), "a");
+  election.world().run_for(1s);
+  EXPECT_EQ(election.leader_in_view(), election.leadership(0).token());
+  EXPECT_EQ(election.view().proclaimed, "a");
+  EXPECT_EQ(election.violation, "");
+  ASSERT_EQ(election.ensemble().remove(LockWorld::path + ("/" + stray)), Status::ok);
+  election.world().run_for(1s);
 }
 
 TEST(ElectionModel, ValueDeletedByHand_IsWrittenAgain) {
-  Polls polls;
-  polls.values_are_deleted = true;
-  polls.proclaim(polls.leadership(0), "a");
-  polls.world().run_for(1s);
-  ASSERT_EQ(polls.ensemble().remove(Polls::proclamation_writer(polls.leadership(0))), Status::ok);
-  polls.world().run_for(1s);
-  EXPECT_EQ(polls.view().proclaimed, std::nullopt);
-  polls.proclaim(polls.leadership(0), "b");
-  polls.world().run_for(1s);
-  EXPECT_EQ(polls.verdicts.back()->code, std::nullopt);
-  EXPECT_EQ(polls.view().proclaimed, "b");
+  ElectionWorld election;
+  election.values_are_deleted = true;
+  election.proclaim(election.leadership(0), "a");
+  election.world().run_for(1s);
+  ASSERT_EQ(election.ensemble().remove(ElectionWorld::proclaimed_node(election.leadership(0))),
+            Status::ok);
+  election.world().run_for(1s);
+  EXPECT_EQ(election.view().proclaimed, std::nullopt);
+  election.proclaim(election.leadership(0), "b");
+  election.world().run_for(1s);
+  EXPECT_EQ(election.results.back()->code, std::nullopt);
+  EXPECT_EQ(election.view().proclaimed, "b");
 
-  polls.proclaim(polls.leadership(0), "c");
-  polls.world().run({Step::Kind::serve, 0});  // the reply says that the znode exists
-  ASSERT_EQ(polls.ensemble().remove(Polls::proclamation_writer(polls.leadership(0))), Status::ok);
-  polls.world().run_for(1s);
-  EXPECT_EQ(polls.verdicts.back()->code, std::nullopt);
-  EXPECT_EQ(polls.view().proclaimed, "c");
+  election.proclaim(election.leadership(0), "c");
+  election.world().run({Step::Kind::serve, 0});  // the reply says that the znode exists
+  ASSERT_EQ(election.ensemble().remove(ElectionWorld::proclaimed_node(election.leadership(0))),
+            Status::ok);
+  election.world().run_for(1s);
+  EXPECT_EQ(election.results.back()->code, std::nullopt);
+  EXPECT_EQ(election.view().proclaimed, "c");
 }
 
 }  // namespace

@@ -17,82 +17,85 @@ namespace {
 using Kind = OperationKind;
 
 TEST(ElectionModel, AllClosed_NothingIsLeft) {
-  Polls polls;
-  polls.proclaim(polls.leadership(0), "a");
-  polls.world().run_for(1s);
-  EXPECT_EQ(polls.world().client(Polls::kObserver).server_watches(), 2U);
-  polls.proclaim(polls.leadership(0), "b");  // in flight during close()
-  for (const auto& candidate : polls.candidates) candidate->close();
-  polls.observer->stop();
-  polls.world().run_for(2s);
-  EXPECT_EQ(polls.verdicts.back()->outcomes, 1);
-  EXPECT_EQ(polls.lock.violation_at_rest(), "");
-  EXPECT_EQ(polls.ensemble().find(Polls::proclamation_writer(polls.leadership(0))), nullptr);
-  EXPECT_EQ(polls.world().client(0).requests(Kind::remove), 0U) << "it goes with the leader's node";
+  ElectionWorld election;
+  election.proclaim(election.leadership(0), "a");
+  election.world().run_for(1s);
+  EXPECT_EQ(election.world().client(ElectionWorld::kObserver).server_watches(), 2U);
+  election.proclaim(election.leadership(0), "b");  // in flight during close()
+  for (const auto& candidate : election.candidates) candidate->close();
+  election.observer->stop();
+  election.world().run_for(2s);
+  EXPECT_EQ(election.results.back()->outcomes, 1);
+  EXPECT_EQ(election.lock.violation_at_rest(), "");
+  EXPECT_EQ(election.ensemble().find(ElectionWorld::proclaimed_node(election.leadership(0))),
+            nullptr);
+  EXPECT_EQ(election.world().client(0).requests(Kind::remove), 0U)
+      << "it goes with the leader's node";
 }
 
 TEST(ElectionModel, Resign_DeletesZnodesInOneTransaction) {
   for (const bool connection_breaks : {false, true}) {
-    Polls polls;
-    const Leadership leader = polls.leadership(0);
-    polls.proclaim(leader, "a");
-    polls.world().run_for(1s);
-    polls.world().client(0).reset_counts();
-    if (connection_breaks) polls.world().lose_reply(0);
-    polls.candidates[0]->close();
+    ElectionWorld election;
+    const Leadership leader = election.leadership(0);
+    election.proclaim(leader, "a");
+    election.world().run_for(1s);
+    election.world().client(0).reset_counts();
+    if (connection_breaks) election.world().lose_reply(0);
+    election.candidates[0]->close();
     bool is_there = true;
-    for (int i = 0; i < 200 && !polls.world().steps().empty(); ++i) {
-      polls.world().run(polls.world().steps().front());
-      is_there = polls.ensemble().find(leader.node()) != nullptr;
-      ASSERT_EQ(polls.ensemble().find(Polls::proclamation_writer(leader)) != nullptr, is_there);
+    for (int i = 0; i < 200 && !election.world().steps().empty(); ++i) {
+      election.world().run(election.world().steps().front());
+      is_there = election.ensemble().find(leader.node()) != nullptr;
+      ASSERT_EQ(election.ensemble().find(ElectionWorld::proclaimed_node(leader)) != nullptr,
+                is_there);
     }
-    polls.world().run_for(1s);
+    election.world().run_for(1s);
     EXPECT_FALSE(is_there);
-    EXPECT_EQ(polls.violation, "");
-    EXPECT_EQ(polls.world().client(0).requests(Kind::get) > 0, connection_breaks) << "it looks";
+    EXPECT_EQ(election.violation, "");
+    EXPECT_EQ(election.world().client(0).requests(Kind::get) > 0, connection_breaks) << "it looks";
     if (!connection_breaks) {
-      EXPECT_EQ(polls.world().client(0).requests(Kind::transaction), 1U);
-      EXPECT_EQ(polls.world().client(0).requests(Kind::remove), 0U);
+      EXPECT_EQ(election.world().client(0).requests(Kind::transaction), 1U);
+      EXPECT_EQ(election.world().client(0).requests(Kind::remove), 0U);
     }
   }
 }
 
 // A repeated create of the value's znode can arrive after the leader's znode was to be deleted.
 TEST(ElectionModel, ValueZnodeCreatedDuringResign_IsDeleted) {
-  Polls polls;
-  const Leadership leader = polls.leadership(0);
-  const std::string proclamation_writer = Polls::proclamation_writer(leader);
-  polls.proclaim(leader, "a");
-  polls.world().run_for(1s);
-  ASSERT_EQ(polls.ensemble().remove(proclamation_writer), Status::ok);
-  polls.candidates[0]->close();
-  const SimCoordinator& client = polls.world().client(0);
+  ElectionWorld election;
+  const Leadership leader = election.leadership(0);
+  const std::string proclamation_writer = ElectionWorld::proclaimed_node(leader);
+  election.proclaim(leader, "a");
+  election.world().run_for(1s);
+  ASSERT_EQ(election.ensemble().remove(proclamation_writer), Status::ok);
+  election.candidates[0]->close();
+  const SimCoordinator& client = election.world().client(0);
   const auto sent_alone = [&client] {
     return client.requests(Kind::remove) + client.requests(Kind::announce_and_delete);
   };
   for (int i = 0; i < 50 && sent_alone() == 0; ++i) {
-    polls.world().run(polls.world().steps().front());
+    election.world().run(election.world().steps().front());
   }
-  ASSERT_NE(polls.ensemble().find(leader.node()), nullptr) << "not with what is not there";
-  ASSERT_EQ(polls.ensemble().create(proclamation_writer, {}, client.session()), Status::ok);
-  polls.world().run_for(1s);
-  EXPECT_EQ(polls.ensemble().find(leader.node()), nullptr);
-  EXPECT_EQ(polls.ensemble().find(proclamation_writer), nullptr);
+  ASSERT_NE(election.ensemble().find(leader.node()), nullptr) << "not with what is not there";
+  ASSERT_EQ(election.ensemble().create(proclamation_writer, {}, client.session()), Status::ok);
+  election.world().run_for(1s);
+  EXPECT_EQ(election.ensemble().find(leader.node()), nullptr);
+  EXPECT_EQ(election.ensemble().find(proclamation_writer), nullptr);
 }
 
 // A check's reply concerns one znode only, not the znodes that are deleted with it.
 TEST(ElectionModel, OutcomeUnknown_EachZnodeIsCheckedOnce) {
-  Polls polls;
-  const Leadership leader = polls.leadership(0);
-  polls.proclaim(leader, "a");
-  polls.world().run_for(1s);
-  polls.world().client(0).reset_counts();
-  polls.world().fail_next(0, Kind::transaction, Status::unknown, true);
-  polls.candidates[0]->close();
-  polls.world().run_all();
-  EXPECT_EQ(polls.ensemble().find(leader.node()), nullptr);
-  EXPECT_EQ(polls.ensemble().find(Polls::proclamation_writer(leader)), nullptr);
-  EXPECT_EQ(polls.world().client(0).requests(Kind::check), 2U) << "of each node once";
+  ElectionWorld election;
+  const Leadership leader = election.leadership(0);
+  election.proclaim(leader, "a");
+  election.world().run_for(1s);
+  election.world().client(0).reset_counts();
+  election.world().fail_next(0, Kind::transaction, Status::unknown, true);
+  election.candidates[0]->close();
+  election.world().run_all();
+  EXPECT_EQ(election.ensemble().find(leader.node()), nullptr);
+  EXPECT_EQ(election.ensemble().find(ElectionWorld::proclaimed_node(leader)), nullptr);
+  EXPECT_EQ(election.world().client(0).requests(Kind::check), 2U) << "of each node once";
 }
 
 // The path was recreated while the reply to a release was lost. The next leader's value has the old
@@ -100,38 +103,38 @@ TEST(ElectionModel, OutcomeUnknown_EachZnodeIsCheckedOnce) {
 TEST(ElectionModel, ValueOfOtherLeaderOfSameName_IsNotDeleted) {
   for (const bool by_hand : {false, true}) {
     SCOPED_TRACE(by_hand ? "by hand" : "a lost answer");
-    Polls polls;
-    const Leadership leader = polls.leadership(0);
-    const std::string proclamation_writer = Polls::proclamation_writer(leader);
-    polls.proclaim(leader, "a");
-    polls.world().run_for(1s);
+    ElectionWorld election;
+    const Leadership leader = election.leadership(0);
+    const std::string proclamation_writer = ElectionWorld::proclaimed_node(leader);
+    election.proclaim(leader, "a");
+    election.world().run_for(1s);
     if (by_hand) {
-      ASSERT_EQ(polls.ensemble().remove(leader.node()), Status::ok);
-      ASSERT_EQ(polls.ensemble().remove(proclamation_writer), Status::ok);
+      ASSERT_EQ(election.ensemble().remove(leader.node()), Status::ok);
+      ASSERT_EQ(election.ensemble().remove(proclamation_writer), Status::ok);
     } else {
-      polls.world().lose_reply(0);
-      polls.candidates[0]->close();
-      polls.world().run({Step::Kind::serve, 0});
-      ASSERT_EQ(polls.ensemble().find(leader.node()), nullptr);
+      election.world().lose_reply(0);
+      election.candidates[0]->close();
+      election.world().run({Step::Kind::serve, 0});
+      ASSERT_EQ(election.ensemble().find(leader.node()), nullptr);
     }
     const core::Proclamation next{{leader.token().zxid + 1000}, "another's"};
-    ASSERT_EQ(polls.ensemble().create(proclamation_writer, next.encode()), Status::ok);
-    polls.world().run_for(5s);
-    const Node* const there = polls.ensemble().find(proclamation_writer);
+    ASSERT_EQ(election.ensemble().create(proclamation_writer, next.encode()), Status::ok);
+    election.world().run_for(5s);
+    const Node* const there = election.ensemble().find(proclamation_writer);
     ASSERT_NE(there, nullptr);
     EXPECT_EQ(there->data, next.encode());
-    ASSERT_EQ(polls.ensemble().remove(proclamation_writer), Status::ok);
+    ASSERT_EQ(election.ensemble().remove(proclamation_writer), Status::ok);
   }
 }
 
 TEST(ElectionModel, LeaderZnodeDeletedByHand_ValueIsDeleted) {
-  Polls polls;
-  const Leadership leader = polls.leadership(0);
-  polls.proclaim(leader, "a");
-  polls.world().run_for(1s);
-  ASSERT_EQ(polls.ensemble().remove(leader.node()), Status::ok);
-  polls.world().run_for(1s);
-  EXPECT_EQ(polls.ensemble().find(Polls::proclamation_writer(leader)), nullptr);
+  ElectionWorld election;
+  const Leadership leader = election.leadership(0);
+  election.proclaim(leader, "a");
+  election.world().run_for(1s);
+  ASSERT_EQ(election.ensemble().remove(leader.node()), Status::ok);
+  election.world().run_for(1s);
+  EXPECT_EQ(election.ensemble().find(ElectionWorld::proclaimed_node(leader)), nullptr);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "tests/model/local_fixture.h"
+#include "tests/model/cohort_fixture.h"
 
 namespace zklock::model {
 
@@ -10,10 +10,10 @@ inline constexpr std::chrono::milliseconds kKept{5'000};
 // The interval of the check whether the time is over.
 inline constexpr std::chrono::milliseconds kTick{300};
 
-class KeepIdle : public LocalTest {
+class IdleLock : public CohortFixture {
  protected:
   void SetUp() override {
-    LocalTest::SetUp();
+    CohortFixture::SetUp();
     lock_.use(0);
   }
   static Request kept(int batch = 1) { return on({.batch = batch, .keep_idle_for = kKept}); }

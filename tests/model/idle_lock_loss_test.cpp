@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A lock that its client retains without a holder, and the events that end it.
+#include "tests/model/cohort_fixture.h"
 #include "tests/model/idle_lock_fixture.h"
-#include "tests/model/local_fixture.h"
 
 namespace zklock::model {
 namespace {
 
-TEST_F(KeepIdle, SessionExpired_IsLost) {
+TEST_F(IdleLock, SessionExpired_IsLost) {
   const auto first = idle();
   lock_.world().expire(0);
   run_for(1s);
@@ -18,7 +18,7 @@ TEST_F(KeepIdle, SessionExpired_IsLost) {
   expect_released();
 }
 
-TEST_F(KeepIdle, LeaseExpired_IsLost) {
+TEST_F(IdleLock, LeaseExpired_IsLost) {
   const auto first = idle();
   lock_.world().isolate(0);
   run_for(4500ms);
@@ -34,7 +34,7 @@ TEST_F(KeepIdle, LeaseExpired_IsLost) {
   expect_released();
 }
 
-TEST_F(KeepIdle, LeaseExpiredWithoutCall_IsReleased) {
+TEST_F(IdleLock, LeaseExpiredWithoutCall_IsReleased) {
   auto request = on({.keep_idle_for = 1h});
   release(granted(0, request));
   lock_.world().isolate(0);
@@ -45,7 +45,7 @@ TEST_F(KeepIdle, LeaseExpiredWithoutCall_IsReleased) {
   expect_released();
 }
 
-TEST_F(KeepIdle, ReleasedWhileDisconnected_IsNotWatched) {
+TEST_F(IdleLock, ReleasedWhileDisconnected_IsNotWatched) {
   idle();
   EXPECT_EQ(client(0).live_interests(), 1U);
   lock_.world().disconnect(0);
@@ -56,7 +56,7 @@ TEST_F(KeepIdle, ReleasedWhileDisconnected_IsNotWatched) {
   expect_released();
 }
 
-TEST_F(KeepIdle, ZnodeDeleted_LeavesNoDelay) {
+TEST_F(IdleLock, ZnodeDeleted_LeavesNoDelay) {
   auto request = kept();
   request.lock_delay = 30s;
   const auto first = granted(0, request);
@@ -65,7 +65,7 @@ TEST_F(KeepIdle, ZnodeDeleted_LeavesNoDelay) {
   expect_released();
 }
 
-TEST_F(KeepIdle, SessionExpired_LeavesDelay) {
+TEST_F(IdleLock, SessionExpired_LeavesDelay) {
   auto request = on({.keep_idle_for = 1h});
   request.lock_delay = 2s;
   release(granted(0, request));
@@ -79,7 +79,7 @@ TEST_F(KeepIdle, SessionExpired_LeavesDelay) {
   expect_released();
 }
 
-TEST_F(KeepIdle, ProcessPaused_IsLostBeforeAnyEvent) {
+TEST_F(IdleLock, ProcessPaused_IsLostBeforeAnyEvent) {
   const auto first = idle();
   lock_.world().pause(0);
   run_for(8s);
@@ -97,7 +97,7 @@ TEST_F(KeepIdle, ProcessPaused_IsLostBeforeAnyEvent) {
   expect_released();
 }
 
-TEST_F(KeepIdle, ZnodeDeleted_IsLost) {
+TEST_F(IdleLock, ZnodeDeleted_IsLost) {
   const auto first = idle();
   run_for(1s);
   ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
@@ -109,7 +109,7 @@ TEST_F(KeepIdle, ZnodeDeleted_IsLost) {
   expect_released();
 }
 
-TEST_F(KeepIdle, ZnodeDeletedBeforeItsWatch_IsLost) {
+TEST_F(IdleLock, ZnodeDeletedBeforeItsWatch_IsLost) {
   const auto first = idle();
   ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
   run();  // before its own znode is watched
@@ -120,7 +120,7 @@ TEST_F(KeepIdle, ZnodeDeletedBeforeItsWatch_IsLost) {
   expect_released();
 }
 
-TEST_F(KeepIdle, ZnodeReplaced_IsLost) {
+TEST_F(IdleLock, ZnodeReplaced_IsLost) {
   const auto first = idle();
   ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
   ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
@@ -138,7 +138,7 @@ TEST_F(KeepIdle, ZnodeReplaced_IsLost) {
   expect_released();
 }
 
-TEST_F(KeepIdle, ReleaseRequested_IsReleased) {
+TEST_F(IdleLock, ReleaseRequested_IsReleased) {
   idle();
   ask_for_release({});
   EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
@@ -146,7 +146,7 @@ TEST_F(KeepIdle, ReleaseRequested_IsReleased) {
   expect_released();
 }
 
-TEST_F(KeepIdle, ForcedRelease_IsReleased) {
+TEST_F(IdleLock, ForcedRelease_IsReleased) {
   idle();
   ask_for_release(core::release_request_forces);
   EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
@@ -154,7 +154,7 @@ TEST_F(KeepIdle, ForcedRelease_IsReleased) {
   expect_released();
 }
 
-TEST_F(KeepIdle, DisconnectedWithinLease_IsRetained) {
+TEST_F(IdleLock, DisconnectedWithinLease_IsRetained) {
   const auto first = idle();
   lock_.world().disconnect(0);
   run();
@@ -169,7 +169,7 @@ TEST_F(KeepIdle, DisconnectedWithinLease_IsRetained) {
   expect_released();
 }
 
-TEST_F(KeepIdle, WatchReplyLost_IsReleased) {
+TEST_F(IdleLock, WatchReplyLost_IsReleased) {
   const auto first = granted(0, kept());
   lock_.world().lose_reply(0, Kind::list_and_watch);
   lock_.release(first);

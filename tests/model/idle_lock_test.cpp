@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A lock that its client retains without a holder, on the simulated ensemble.
+#include "tests/model/cohort_fixture.h"
 #include "tests/model/idle_lock_fixture.h"
-#include "tests/model/local_fixture.h"
 
 namespace zklock::model {
 namespace {
 
-TEST_F(KeepIdle, LockAndRelease_SendNoRequest) {
+TEST_F(IdleLock, LockAndRelease_SendNoRequest) {
   auto before = granted(0, kept());
   client(0).reset_counts();
   release(before);
@@ -28,7 +28,7 @@ TEST_F(KeepIdle, LockAndRelease_SendNoRequest) {
   expect_released();
 }
 
-TEST_F(KeepIdle, OtherContenderArrives_IsReleased) {
+TEST_F(IdleLock, OtherContenderArrives_IsReleased) {
   const auto first = idle();
   const auto outside = lock_.acquire(1);
   run();
@@ -43,7 +43,7 @@ TEST_F(KeepIdle, OtherContenderArrives_IsReleased) {
   expect_released();
 }
 
-TEST_F(KeepIdle, ContenderWaitsAtRelease_IsNotRetained) {
+TEST_F(IdleLock, ContenderWaitsAtRelease_IsNotRetained) {
   const auto first = granted(0, kept());
   const auto outside = waiting(1);
   release(first);
@@ -52,7 +52,7 @@ TEST_F(KeepIdle, ContenderWaitsAtRelease_IsNotRetained) {
   expect_released();
 }
 
-TEST_F(KeepIdle, ContenderWaitsAtSecondRelease_IsReleased) {
+TEST_F(IdleLock, ContenderWaitsAtSecondRelease_IsReleased) {
   idle();
   const auto again = granted(0, kept());
   const auto outside = waiting(1);
@@ -62,7 +62,7 @@ TEST_F(KeepIdle, ContenderWaitsAtSecondRelease_IsReleased) {
   expect_released();
 }
 
-TEST_F(KeepIdle, LockBeforeReply_WaitsForIt) {
+TEST_F(IdleLock, LockBeforeReply_WaitsForIt) {
   const auto first = granted(0, kept());
   lock_.release(first);
   const auto second = lock_.acquire(0, kept());
@@ -74,7 +74,7 @@ TEST_F(KeepIdle, LockBeforeReply_WaitsForIt) {
   expect_released();
 }
 
-TEST_F(KeepIdle, LockBeforeReply_QueuesBehindFoundContenders) {
+TEST_F(IdleLock, LockBeforeReply_QueuesBehindFoundContenders) {
   const auto first = granted(0, kept());
   const auto outside = waiting(1);
   lock_.release(first);
@@ -98,7 +98,7 @@ TEST_F(KeepIdle, LockBeforeReply_QueuesBehindFoundContenders) {
   expect_released();
 }
 
-TEST_F(KeepIdle, WaiterForReply_IsNotOvertaken) {
+TEST_F(IdleLock, WaiterForReply_IsNotOvertaken) {
   const auto first = granted(0, kept());
   const auto outside = waiting(1);
   lock_.release(first);
@@ -115,7 +115,7 @@ TEST_F(KeepIdle, WaiterForReply_IsNotOvertaken) {
   expect_released();
 }
 
-TEST_F(KeepIdle, WaiterForReply_IsNotOvertakenLater) {
+TEST_F(IdleLock, WaiterForReply_IsNotOvertakenLater) {
   const auto first = granted(0, kept());
   lock_.release(first);
   const auto second = lock_.acquire(0, kept());
@@ -136,7 +136,7 @@ TEST_F(KeepIdle, WaiterForReply_IsNotOvertakenLater) {
   expect_released();
 }
 
-TEST_F(KeepIdle, WaiterForReply_CanCancel) {
+TEST_F(IdleLock, WaiterForReply_CanCancel) {
   const auto first = granted(0, kept(4));
   const auto outside = lock_.acquire(1);  // its znode is created after the list
   lock_.release(first);
@@ -153,7 +153,7 @@ TEST_F(KeepIdle, WaiterForReply_CanCancel) {
   expect_released();
 }
 
-TEST_F(KeepIdle, IdleTimeElapsed_IsReleased) {
+TEST_F(IdleLock, IdleTimeElapsed_IsReleased) {
   idle();
   run_for(kKept - 1ms);
   EXPECT_EQ(lock_.nodes().size(), 1U);
@@ -161,7 +161,7 @@ TEST_F(KeepIdle, IdleTimeElapsed_IsReleased) {
   expect_released();
 }
 
-TEST_F(KeepIdle, IdleTime_CountsFromLastRelease) {
+TEST_F(IdleLock, IdleTime_CountsFromLastRelease) {
   idle();
   run_for(kKept - 1s);
   release(granted(0, kept()));
@@ -171,20 +171,20 @@ TEST_F(KeepIdle, IdleTime_CountsFromLastRelease) {
   expect_released();
 }
 
-TEST_F(KeepIdle, LastObjectDestroyed_IsReleased) {
+TEST_F(IdleLock, LastObjectDestroyed_IsReleased) {
   idle();
   lock_.end_use(0);
   expect_released();
 }
 
-TEST_F(KeepIdle, HoldOutlivesObjects_IsNotRetained) {
+TEST_F(IdleLock, HoldOutlivesObjects_IsNotRetained) {
   const auto call = granted(0, kept());
   lock_.end_use(0);
   release(call);
   expect_released();
 }
 
-TEST_F(KeepIdle, ClientClosed_IsReleased) {
+TEST_F(IdleLock, ClientClosed_IsReleased) {
   idle();
   lock_.core(0).close();
   lock_.world().run_all();
@@ -192,7 +192,7 @@ TEST_F(KeepIdle, ClientClosed_IsReleased) {
   EXPECT_EQ(client(0).live_interests(), 0U);
 }
 
-TEST_F(KeepIdle, WaiterOfSameClient_IsGranted) {
+TEST_F(IdleLock, WaiterOfSameClient_IsGranted) {
   const auto first = granted(0, kept());
   const auto second = waiting(0, kept());
   EXPECT_EQ(lock_.nodes().size(), 2U) << "in the order of arrival, among all";
@@ -207,7 +207,7 @@ TEST_F(KeepIdle, WaiterOfSameClient_IsGranted) {
   expect_released();
 }
 
-TEST_F(KeepIdle, LastOfBatch_RetainsLock) {
+TEST_F(IdleLock, LastOfBatch_RetainsLock) {
   const auto first = granted(0, kept(3));
   const auto second = waiting(0, kept(3));
   release(first);
@@ -221,7 +221,7 @@ TEST_F(KeepIdle, LastOfBatch_RetainsLock) {
   expect_released();
 }
 
-TEST_F(KeepIdle, BatchUnderWatch_StartsAgain) {
+TEST_F(IdleLock, BatchUnderWatch_StartsAgain) {
   auto before = idle(3);
   for (int i = 0; i < 5; ++i) {
     const auto next = granted(0, kept(3));
@@ -237,7 +237,7 @@ TEST_F(KeepIdle, BatchUnderWatch_StartsAgain) {
   expect_released();
 }
 
-TEST_F(KeepIdle, BatchNotExhausted_GrantsWithoutReply) {
+TEST_F(IdleLock, BatchNotExhausted_GrantsWithoutReply) {
   const auto first = granted(0, kept(3));
   lock_.release(first);
   const auto second = lock_.acquire(0, kept(3));
@@ -248,7 +248,7 @@ TEST_F(KeepIdle, BatchNotExhausted_GrantsWithoutReply) {
   expect_released();
 }
 
-TEST_F(KeepIdle, OtherChildCreatedAndDeleted_IsRetained) {
+TEST_F(IdleLock, OtherChildCreatedAndDeleted_IsRetained) {
   const auto first = idle();
   const std::string other = std::string(LockWorld::path) + "/config";
   ASSERT_EQ(ensemble().create(other), Status::ok);
@@ -266,7 +266,7 @@ TEST_F(KeepIdle, OtherChildCreatedAndDeleted_IsRetained) {
   expect_released();
 }
 
-TEST_F(KeepIdle, LockDelay_RemainsWithZnode) {
+TEST_F(IdleLock, LockDelay_RemainsWithZnode) {
   auto request = kept();
   request.lock_delay = 4s;
   const auto first = granted(0, request);
@@ -284,7 +284,7 @@ TEST_F(KeepIdle, LockDelay_RemainsWithZnode) {
 
 // The query is older than the grants that the watch allowed, so its reply allows no further
 // grant. Then the client queries again, and does not release the lock.
-TEST_F(KeepIdle, StaleReply_CausesNewQuery) {
+TEST_F(IdleLock, StaleReply_CausesNewQuery) {
   release(granted(0, kept(4)));
   std::vector<std::size_t> calls;
   const auto chain = [&](int count) {

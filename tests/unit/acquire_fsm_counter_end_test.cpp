@@ -15,13 +15,13 @@ namespace {
 const std::string own = node(5);
 const std::string remove_own = "remove_node lock-0000000005 @a";
 
-TEST(AcquireSequence, LastUsableNumber_IsGranted) {
+TEST(AcquireCounterEnd, LastUsableNumber_IsGranted) {
   Steps steps = steps_in(State::enqueuing);
   steps.created(first_unusable_sequence.value - 1);
   EXPECT_EQ(steps.counted(1), "grant @a");
 }
 
-TEST(AcquireSequence, NumberUnusable_RemovesNodeAndParent) {
+TEST(AcquireCounterEnd, NumberUnusable_RemovesNodeAndParent) {
   using Limits = std::numeric_limits<std::int32_t>;
   for (const std::int32_t number :
        {first_unusable_sequence.value, Limits::max(), Limits::min(), -1}) {
@@ -36,7 +36,7 @@ TEST(AcquireSequence, NumberUnusable_RemovesNodeAndParent) {
   }
 }
 
-TEST(AcquireSequence, NameUnreadable_RemovesNodeAndParent) {
+TEST(AcquireCounterEnd, NameUnreadable_RemovesNodeAndParent) {
   for (const std::string name : {"lock-99999999999", "lock-", "lock-2147483648", ""}) {
     Steps steps = steps_in(State::enqueuing);
     steps.created_as(name);
@@ -45,7 +45,7 @@ TEST(AcquireSequence, NameUnreadable_RemovesNodeAndParent) {
   }
 }
 
-TEST(AcquireSequence, CounterHasStuck_ContenderWaitsWithoutANode) {
+TEST(AcquireCounterEnd, CounterHasStuck_ContenderWaitsWithoutANode) {
   const std::int32_t last = std::numeric_limits<std::int32_t>::max();
   Steps steps = steps_in(State::enqueuing);
   EXPECT_EQ(steps.answer(Status::node_exists), "list");
@@ -56,7 +56,7 @@ TEST(AcquireSequence, CounterHasStuck_ContenderWaitsWithoutANode) {
   EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.2");
 }
 
-TEST(AcquireSequence, CounterEndedBefore_CreatesNoNode) {
+TEST(AcquireCounterEnd, CounterEndedBefore_CreatesNoNode) {
   for (const std::string& child :
        {node(7), std::string("release-request-0000000007"), std::string("proclaimed-0000000007")}) {
     Steps steps;
@@ -67,7 +67,7 @@ TEST(AcquireSequence, CounterEndedBefore_CreatesNoNode) {
   }
 }
 
-TEST(AcquireSequence, PathRecreatedByOthers_Enqueues) {
+TEST(AcquireCounterEnd, PathRecreatedByOthers_Enqueues) {
   Steps counter_restarted;
   counter_restarted.start(true);
   EXPECT_EQ(counter_restarted.drained({node(0)}, {1}), "create id1.1");
@@ -76,14 +76,14 @@ TEST(AcquireSequence, PathRecreatedByOthers_Enqueues) {
   EXPECT_EQ(path_deleted.listed(Status::no_node), "create id1.1");
 }
 
-TEST(AcquireSequence, SingleAttemptAtTheEnd_IsRefused) {
+TEST(AcquireCounterEnd, SingleAttemptAtTheEnd_IsRefused) {
   Steps steps({.wait = false});
   steps.start(true);
   EXPECT_EQ(steps.drained({node(7)}), "");
   EXPECT_TRUE(steps.fsm().has_ended());
 }
 
-TEST(AcquireSequence, OnlyOrphanedMarkersLeft_EnqueuesToClearThem) {
+TEST(AcquireCounterEnd, OnlyOrphanedMarkersLeft_EnqueuesToClearThem) {
   const std::string left = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
   Steps steps;
   steps.start(true);
@@ -92,14 +92,14 @@ TEST(AcquireSequence, OnlyOrphanedMarkersLeft_EnqueuesToClearThem) {
   EXPECT_EQ(steps.drained({left}), "create id1.1");
 }
 
-TEST(AcquireSequence, AnotherChildKeepsTheParent_FailsAndNamesIt) {
+TEST(AcquireCounterEnd, AnotherChildKeepsTheParent_FailsAndNamesIt) {
   Steps steps = steps_in(State::removing_parent);
   EXPECT_EQ(steps.parent_removed(Status::not_empty), "list");
   EXPECT_EQ(steps.drained({"config"}), exhausted("config"));
   EXPECT_TRUE(steps.fsm().has_ended());
 }
 
-TEST(AcquireSequence, SharedCountLeft_RecreatedWithThePath) {
+TEST(AcquireCounterEnd, SharedCountLeft_RecreatedWithThePath) {
   const std::string count(count_node);
   Steps steps = steps_in(State::removing_parent);
   EXPECT_EQ(steps.parent_removed(Status::not_empty), "list");
@@ -111,13 +111,13 @@ TEST(AcquireSequence, SharedCountLeft_RecreatedWithThePath) {
   EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.2");
 }
 
-TEST(AcquireSequence, SharedCountAndAnotherChild_NamesTheOther) {
+TEST(AcquireCounterEnd, SharedCountAndAnotherChild_NamesTheOther) {
   Steps steps = steps_in(State::removing_parent);
   steps.parent_removed(Status::not_empty);
   EXPECT_EQ(steps.drained({std::string(count_node), "zone"}), exhausted("zone"));
 }
 
-TEST(AcquireSequence, CounterAlwaysAtItsEnd_Fails) {
+TEST(AcquireCounterEnd, CounterAlwaysAtItsEnd_Fails) {
   Steps steps = steps_in(State::enqueuing);
   std::string effects;
   int removed = 0;
@@ -134,7 +134,7 @@ TEST(AcquireSequence, CounterAlwaysAtItsEnd_Fails) {
                                  "recreate the path; delete the path when no contender waits"));
 }
 
-TEST(AcquireSequence, NameIsTakenAheadOfTheCounter_SkipsThatNumber) {
+TEST(AcquireCounterEnd, NameIsTakenAheadOfTheCounter_SkipsThatNumber) {
   Steps steps = steps_in(State::enqueuing);
   EXPECT_EQ(steps.answer(Status::node_exists), "list");
   EXPECT_EQ(steps.drained({node(4)}, {4}), "skip skipped");
@@ -144,7 +144,7 @@ TEST(AcquireSequence, NameIsTakenAheadOfTheCounter_SkipsThatNumber) {
   EXPECT_EQ(steps.counted(2), "watch " + node(4) + " @a");
 }
 
-TEST(AcquireSequence, ManyNamesAreTaken_SkipsThemAll) {
+TEST(AcquireCounterEnd, ManyNamesAreTaken_SkipsThemAll) {
   Steps steps = steps_in(State::enqueuing);
   for (int taken = 4; taken < 104; ++taken) {
     EXPECT_EQ(steps.answer(Status::node_exists), "list");
@@ -155,7 +155,7 @@ TEST(AcquireSequence, ManyNamesAreTaken_SkipsThemAll) {
   EXPECT_EQ(steps.counted(2), "watch " + node(103) + " @a");
 }
 
-TEST(AcquireSequence, MoveTargetNameTaken_QueuesAtTheGateAgain) {
+TEST(AcquireCounterEnd, MoveTargetNameTaken_QueuesAtTheGateAgain) {
   const auto gate = QueueRule::weighted(5, 100);
   Steps steps({.gate = gate});
   steps.start();
@@ -168,7 +168,7 @@ TEST(AcquireSequence, MoveTargetNameTaken_QueuesAtTheGateAgain) {
   EXPECT_TRUE(steps.fsm().at_gate());
 }
 
-TEST(AcquireSequence, AdoptedNumberUnusable_RemovesNodeAndParent) {
+TEST(AcquireCounterEnd, AdoptedNumberUnusable_RemovesNodeAndParent) {
   for (const std::int32_t number : {first_unusable_sequence.value, -1}) {
     Steps steps = steps_in(State::recovering);
     EXPECT_EQ(steps.listed({node(number)}), "inspect " + node(number) + " @a");
@@ -178,7 +178,7 @@ TEST(AcquireSequence, AdoptedNumberUnusable_RemovesNodeAndParent) {
 }
 
 // No later contender would do it, because no contender of that path is granted.
-TEST(AcquireSequence, MarkerAtTheSequenceEnd_IsClearedAfterTheDelay) {
+TEST(AcquireCounterEnd, MarkerAtTheCounterEnd_IsClearedAfterTheDelay) {
   const std::string left = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
   for (const std::int32_t number : {first_unusable_sequence.value, -1}) {
     for (const bool shared : {false, true}) {
@@ -202,7 +202,7 @@ TEST(AcquireSequence, MarkerAtTheSequenceEnd_IsClearedAfterTheDelay) {
   }
 }
 
-TEST(AcquireSequence, MarkerAtTheGateSequenceEnd_IsAwaited) {
+TEST(AcquireCounterEnd, MarkerAtTheGateCounterEnd_IsAwaited) {
   const auto gate = QueueRule::weighted(5, 100);
   const std::string last = ZnodeName::make(gate.prefix(), first_unusable_sequence).text;
   Steps steps({.gate = gate});
@@ -213,7 +213,7 @@ TEST(AcquireSequence, MarkerAtTheGateSequenceEnd_IsAwaited) {
   EXPECT_EQ(steps.listed({left, last}), "delay");
 }
 
-TEST(AcquireSequence, BehindOthersAtTheEnd_DoesNotAwaitTheDelay) {
+TEST(AcquireCounterEnd, BehindOthersAtTheEnd_DoesNotAwaitTheDelay) {
   const std::string last = node(first_unusable_sequence.value);
   const std::string left = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
   Steps steps = steps_in(State::enqueuing);

@@ -16,7 +16,7 @@
 namespace zklock::model {
 
 /// Contenders of one client that share a znode, and contenders of other clients.
-class LocalTest : public PathLockTest {
+class CohortFixture : public PathLockTest {
  protected:
   using Kind = OperationKind;
   using Request = LockWorld::Request;
@@ -73,7 +73,7 @@ class LocalTest : public PathLockTest {
   std::string marker_;
 };
 
-class LocalBatch : public LocalTest {
+class CohortTest : public CohortFixture {
  protected:
   /// A batch bound that no test reaches.
   static Request many() { return on({.batch = 1'000}); }
