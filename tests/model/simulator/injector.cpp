@@ -64,8 +64,9 @@ OperationKind some_of(const std::vector<OperationKind>& kinds, int salt) {
 
 }  // namespace
 
-Injector::Injector(Universe& universe, Scribe& scribe, Users& users, const Setup& setup)
-    : universe_(universe), scribe_(scribe), users_(users), setup_(setup) {
+Injector::Injector(Universe& universe, HistoryWriter& history_writer, Users& users,
+                   const Setup& setup)
+    : universe_(universe), history_writer_(history_writer), users_(users), setup_(setup) {
   for (int slot = 0; slot < setup.slots; ++slot) {
     if (setup.drift[static_cast<std::size_t>(slot)] != 0) {
       ++counts_[static_cast<std::size_t>(Fault::clock_drift)];
@@ -101,7 +102,7 @@ void Injector::inject(const PlanStep& step) {
   SimProcess& process = users_.process(step.slot);
   if (process.dead() || process.closed()) return;
   if (process.paused() && needs_process_that_runs(step.fault)) return;
-  scribe_.note(
+  history_writer_.note(
       {.kind = Event::Kind::fault, .number = step.slot, .text = std::string(name_of(step.fault))});
   if (!is_counted_where_it_happens(step.fault)) ++counts_[static_cast<std::size_t>(step.fault)];
   if (step.fault >= Fault::killed) return to_process(step);
@@ -341,7 +342,7 @@ void Injector::heal() {
   }
   for (std::size_t e = 0; e < universe_.ensembles(); ++e) universe_.ensemble(e).restart();
   for (const Stranger& stranger : strangers_) remove_stranger(stranger);
-  scribe_.note({.kind = Event::Kind::healed});
+  history_writer_.note({.kind = Event::Kind::healed});
 }
 
 }  // namespace zklock::simulator

@@ -40,11 +40,11 @@ bool nests(LockClass kind) {
   return false;
 }
 
-bool is_of_leaders(LockClass kind) {
+bool is_leader(LockClass kind) {
   return kind == LockClass::latch || kind == LockClass::election;
 }
 
-bool is_of_onlookers(LockClass kind) {
+bool is_observer(LockClass kind) {
   return kind == LockClass::observer || kind == LockClass::election_observer;
 }
 
@@ -61,8 +61,8 @@ std::int64_t errc_of(const std::exception_ptr& error) {
 
 }  // namespace
 
-Users::Users(Universe& universe, Scribe& scribe, const Plan& plan)
-    : universe_(universe), scribe_(scribe), plan_(plan), fenced_(1024) {
+Users::Users(Universe& universe, HistoryWriter& history_writer, const Plan& plan)
+    : universe_(universe), history_writer_(history_writer), plan_(plan), fenced_(1024) {
   for (const ObjectPlan& object : plan.setup.objects) declare_permits(object);
   universe_.on_news = [this](SimProcess& news) {
     if (canceller_ != &news) return;
@@ -81,9 +81,9 @@ Users::~Users() = default;
 
 void Users::declare_permits(const ObjectPlan& object) {
   if (object.kind != LockClass::semaphore && object.kind != LockClass::counted) return;
-  scribe_.note({.kind = Event::Kind::permits_set,
-                .resource = resource_of(0, object.path),
-                .number = object.number});
+  history_writer_.note({.kind = Event::Kind::permits_set,
+                        .resource = resource_of(0, object.path),
+                        .number = object.number});
 }
 
 void Users::permits_went(const std::string& path) {
@@ -96,7 +96,7 @@ void Users::furnish(Seat& seat) {
   const std::size_t objects = plan_.setup.objects.size();
   seat.objects.resize(objects);
   seat.leaders.resize(objects);
-  seat.onlookers.resize(objects);
+  seat.observers.resize(objects);
   for (auto& owner : seat.owners) owner = Owner::unique();
   for (std::size_t i = 0; i < objects; ++i) make_object(seat, i);
 }
@@ -104,10 +104,11 @@ void Users::furnish(Seat& seat) {
 void Users::make_object(Seat& seat, std::size_t i) {
   const ObjectPlan& object = plan_.setup.objects[i];
   SimProcess& process = *seat.process;
-  if (is_of_leaders(object.kind)) {
+  if (is_leader(object.kind)) {
     seat.leaders[i] = std::make_unique<Leader>(*this, process, object);
-  } else if (is_of_onlookers(object.kind)) {
-    seat.onlookers[i] = std::make_unique<Onlooker>(scribe_, process.client(), object, ++last_id_);
+  } else if (is_observer(object.kind)) {
+    seat.observers[i] =
+        std::make_unique<ObserverModel>(history_writer_, process.client(), object, ++last_id_);
   } else {
     seat.objects[i] =
         std::make_unique<LockObject>(process, object, [this, &process](const LockEvent&) {
@@ -127,7 +128,7 @@ void Users::replace(int slot) {
   } else {
     seat.leaders.clear();
     seat.objects.clear();
-    seat.onlookers.clear();
+    seat.observers.clear();
   }
   seat.process = &universe_.start_process(slot);
   furnish(seat);
@@ -139,7 +140,7 @@ void Users::remake(int slot, int object) {
   if (!seat.process->runs() || seat.process->closed()) return;
   seat.leaders[i].reset();
   seat.objects[i].reset();
-  seat.onlookers[i].reset();
+  seat.observers[i].reset();
   make_object(seat, i);
 }
 
@@ -154,16 +155,17 @@ void Users::destroy_objects() {
 void Users::look_through_observers() {
   for (Seat& seat : seats_) {
     if (seat.process->dead() || seat.process->closed() || seat.process->refused()) continue;
-    for (const auto& onlooker : seat.onlookers) {
-      if (!onlooker || onlooker->sees_nobody()) continue;
-      scribe_.note({.kind = Event::Kind::left, .text = "an observer's view of who was there"});
+    for (const auto& observer : seat.observers) {
+      if (!observer || observer->sees_no_holder()) continue;
+      history_writer_.note(
+          {.kind = Event::Kind::left, .text = "an observer's view of who was there"});
     }
   }
 }
 
 void Users::drop_observers() {
   for (Seat& seat : seats_) {
-    if (!seat.process->dead()) seat.onlookers.clear();
+    if (!seat.process->dead()) seat.observers.clear();
   }
 }
 
@@ -225,14 +227,14 @@ void Users::start(Call& call, LockObject& object) {
     deadline = clock.showing(options.deadline.at()).time_since_epoch().count();
   }
   const LockClass kind = call.object.kind;
-  scribe_.note({.kind = Event::Kind::wanted,
-                .flag = kind == LockClass::multi || kind == LockClass::quorum,
-                .access = call.step.reads != 0 ? Access::shared : Access::exclusive,
-                .hold = call.id,
-                .resource = resource_of(0, call.object.path),
-                .owner = call.owner_number,
-                .permits = call.step.number,
-                .number = deadline});
+  history_writer_.note({.kind = Event::Kind::wanted,
+                        .flag = kind == LockClass::multi || kind == LockClass::quorum,
+                        .access = call.step.reads != 0 ? Access::shared : Access::exclusive,
+                        .hold = call.id,
+                        .resource = resource_of(0, call.object.path),
+                        .owner = call.owner_number,
+                        .permits = call.step.number,
+                        .number = deadline});
   ++waiting_;
   try {
     if (call.step.ending == Ending::locks) {
@@ -278,10 +280,10 @@ void Users::after(SimProcess& process, std::int64_t micros, std::function<void()
 void Users::ended(Call& call, Got got) {
   if (!call.ended) --waiting_;
   call.ended = true;
-  scribe_.note({.kind = Event::Kind::ended,
-                .flag = universe_.now() <= call.process->excused_until,
-                .hold = call.id,
-                .number = errc_of(got.error)});
+  history_writer_.note({.kind = Event::Kind::ended,
+                        .flag = universe_.now() <= call.process->excused_until,
+                        .hold = call.id,
+                        .number = errc_of(got.error)});
   if (!got.hold && !got.composite) return;
   call.got = std::move(got);
   const HoldState state = call.got.composite ? call.got.composite.state() : call.got.hold.state();
@@ -343,9 +345,9 @@ void Users::set_permits(const PlanStep& step) {
   static_cast<void>(servers.create_container(path));
   static_cast<void>(servers.create(path + "/count"));
   servers.set_data(path + "/count", std::to_string(step.number));
-  scribe_.note({.kind = Event::Kind::permits_set,
-                .resource = resource_of(0, step.object >= 0 ? path.back() - 'a' : 0),
-                .number = step.number});
+  history_writer_.note({.kind = Event::Kind::permits_set,
+                        .resource = resource_of(0, step.object >= 0 ? path.back() - 'a' : 0),
+                        .number = step.number});
 }
 
 // Requests a release, as another program would. Withdraws it after half a session timeout.

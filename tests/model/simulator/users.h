@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "tests/model/simulator/history_writer.h"
 #include "tests/model/simulator/lock_object.h"
-#include "tests/model/simulator/onlooker.h"
-#include "tests/model/simulator/scribe.h"
+#include "tests/model/simulator/observer_model.h"
 #include "zklock/leadership.h"
 #include "zklock/owner.h"
 
@@ -63,7 +63,7 @@ struct Call {
 /// Thread-safety: none.
 class Users {
  public:
-  Users(Universe& universe, Scribe& scribe, const Plan& plan);
+  Users(Universe& universe, HistoryWriter& history_writer, const Plan& plan);
   ~Users();
   Users(const Users&) = delete;
   Users& operator=(const Users&) = delete;
@@ -129,14 +129,14 @@ class Users {
   /// Notes that the leader is about to end that leadership. Its loss is then notified.
   void resigns(const Call& call);
   Universe& universe() noexcept { return universe_; }
-  Scribe& scribe() noexcept { return scribe_; }
+  HistoryWriter& history_writer() noexcept { return history_writer_; }
 
  private:
   struct Seat {
     SimProcess* process = nullptr;
     std::vector<std::unique_ptr<LockObject>> objects;  ///< null for the other classes
     std::vector<std::unique_ptr<Leader>> leaders;
-    std::vector<std::unique_ptr<Onlooker>> onlookers;
+    std::vector<std::unique_ptr<ObserverModel>> observers;
     std::array<std::optional<Owner>, 3> owners;
   };
   void furnish(Seat& seat);
@@ -176,7 +176,7 @@ class Users {
   void declare_permits(const ObjectPlan& object);
 
   Universe& universe_;
-  Scribe& scribe_;
+  HistoryWriter& history_writer_;
   const Plan& plan_;
   std::vector<Seat> seats_;
   std::deque<std::unique_ptr<Call>> calls_;

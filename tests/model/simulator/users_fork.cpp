@@ -47,7 +47,7 @@ bool Users::child_has_something() const {
 
 // Returns an action of the child that the library must prevent. Returns null if there is none.
 const char* Users::misdeed_of_child() {
-  scribe_.on_event = nullptr;
+  history_writer_.on_event = nullptr;
   const std::uint64_t requests = requests_of(universe_);
   if (child_has_something()) return "the child of a fork() holds a lock";
   for (Seat& seat : seats_) {
@@ -97,7 +97,7 @@ void Users::fork_process() {
   said.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   if (said == "nothing") return;
   if (said.empty()) said = "the child of a fork() says nothing";
-  scribe_.note({.kind = Event::Kind::left, .text = said});
+  history_writer_.note({.kind = Event::Kind::left, .text = said});
 }
 
 }  // namespace zklock::simulator

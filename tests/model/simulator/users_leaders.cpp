@@ -59,10 +59,11 @@ void Users::look_at_what_is_said() {
     for (const Seat& seat : seats_) {
       const SimProcess& process = *seat.process;
       if (!process.runs() || process.closed() || process.refused()) continue;
-      for (const auto& onlooker : seat.onlookers) {
-        if (!onlooker || !onlooker->is_of_election()) continue;
-        if (onlooker->sees(call->token, call->said)) continue;
-        scribe_.note({.kind = Event::Kind::left, .text = "an observer's view of what was said"});
+      for (const auto& observer : seat.observers) {
+        if (!observer || !observer->is_of_election()) continue;
+        if (observer->sees(call->token, call->said)) continue;
+        history_writer_.note(
+            {.kind = Event::Kind::left, .text = "an observer's view of what was said"});
       }
     }
   }
@@ -83,7 +84,7 @@ bool Users::is_first(const Leadership& leadership) {
 
 void Users::resigns(const Call& call) {
   if (call.over || call.leadership.state() == HoldState::lost) return;
-  scribe_.note({.kind = Event::Kind::resigned, .hold = call.id});
+  history_writer_.note({.kind = Event::Kind::resigned, .hold = call.id});
 }
 
 void Users::end_leadership(Call& call) {

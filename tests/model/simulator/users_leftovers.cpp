@@ -24,7 +24,7 @@ void Users::sweep(std::size_t ensemble, int path, Instant until) {
   call.ensemble = ensemble;
   call.owner = Owner::unique();
   ReentrantMutex mutex(process.client(ensemble), path_of(path));
-  scribe_.note({.kind = Event::Kind::wanted, .hold = call.id, .owner = call.owner_number});
+  history_writer_.note({.kind = Event::Kind::wanted, .hold = call.id, .owner = call.owner_number});
   ++waiting_;
   mutex.async_acquire({.owner = call.owner}, [this, &call](Hold hold, std::exception_ptr error) {
     ended(call, {.hold = std::move(hold), .error = std::move(error)});
@@ -32,7 +32,7 @@ void Users::sweep(std::size_t ensemble, int path, Instant until) {
   while (!(call.ended && call.over) && universe_.step(until)) {
   }
   if (call.ended && !call.got.hold && call.parts.empty()) {
-    scribe_.note({.kind = Event::Kind::left, .text = "a lock that cannot be had"});
+    history_writer_.note({.kind = Event::Kind::left, .text = "a lock that cannot be had"});
   }
   while (!process.line(ensemble).core->work().idle() && universe_.step(until)) {
   }
@@ -53,7 +53,7 @@ bool Users::nodes_are_left() const {
 
 void Users::look_for_leftovers() {
   const auto say = [this](std::string what) {
-    scribe_.note({.kind = Event::Kind::left, .text = std::move(what)});
+    history_writer_.note({.kind = Event::Kind::left, .text = std::move(what)});
   };
   for (std::size_t e = 0; e < universe_.ensembles(); ++e) {
     for (int path = 0; path < plan_.setup.paths; ++path) {

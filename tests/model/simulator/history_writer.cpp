@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/model/simulator/scribe.h"
+#include "tests/model/simulator/history_writer.h"
 
 #include <algorithm>
 #include <charconv>
@@ -48,39 +48,40 @@ std::string data_path_of(int path) {
 }
 
 /// Observes the changes of the znodes of one ensemble.
-class Scribe::Witness final : public SimEnsemble::Server {
+class HistoryWriter::EnsembleListener final : public SimEnsemble::Server {
  public:
-  Witness(Scribe& scribe, std::size_t ensemble) : scribe_(scribe), ensemble_(ensemble) {}
+  EnsembleListener(HistoryWriter& history_writer, std::size_t ensemble)
+      : history_writer_(history_writer), ensemble_(ensemble) {}
   void on_node_event(const std::string& path, model::WatchEvent event,
                      const model::NodeAcl& /*acl*/) override {
     switch (event) {
-      case model::WatchEvent::created: return scribe_.node_made(ensemble_, path);
-      case model::WatchEvent::deleted: return scribe_.node_gone(ensemble_, path);
+      case model::WatchEvent::created: return history_writer_.node_made(ensemble_, path);
+      case model::WatchEvent::deleted: return history_writer_.node_gone(ensemble_, path);
       case model::WatchEvent::changed:
-        scribe_.said_released(ensemble_, path);
-        return scribe_.data_set(ensemble_, path);
+        history_writer_.said_released(ensemble_, path);
+        return history_writer_.data_set(ensemble_, path);
       case model::WatchEvent::children: return;
     }
   }
   void on_session_gone(core::SessionId) override {}
 
  private:
-  Scribe& scribe_;
+  HistoryWriter& history_writer_;
   const std::size_t ensemble_;
 };
 
-Scribe::Scribe(Universe& universe, const Setup& setup)
+HistoryWriter::HistoryWriter(Universe& universe, const Setup& setup)
     : universe_(universe), paths_(setup.paths), nodes_(universe.ensembles()) {
   history_.reserve(256);
   for (std::size_t e = 0; e < universe.ensembles(); ++e) {
-    witnesses_.push_back(std::make_unique<Witness>(*this, e));
-    universe.ensemble(e).attach(*witnesses_.back());
+    listeners_.push_back(std::make_unique<EnsembleListener>(*this, e));
+    universe.ensemble(e).attach(*listeners_.back());
   }
 }
 
-Scribe::~Scribe() = default;
+HistoryWriter::~HistoryWriter() = default;
 
-void Scribe::note(Event event) {
+void HistoryWriter::note(Event event) {
   if (over_) return;
   event.at = universe_.now();
   over_ = event.kind == Event::Kind::rest;
@@ -91,7 +92,7 @@ void Scribe::note(Event event) {
   history_.push_back(std::move(event));
 }
 
-void Scribe::node_made(std::size_t ensemble, const std::string& path) {
+void HistoryWriter::node_made(std::size_t ensemble, const std::string& path) {
   const auto lock_node = place_of(path, paths_);
   if (!lock_node) return;
   const auto contention = core::parse_contention(lock_node->name);
@@ -113,14 +114,14 @@ void Scribe::node_made(std::size_t ensemble, const std::string& path) {
         .text = std::string(lock_node->name)});
 }
 
-void Scribe::node_gone(std::size_t ensemble, const std::string& path) {
+void HistoryWriter::node_gone(std::size_t ensemble, const std::string& path) {
   const auto found = nodes_[ensemble].find(path);
   if (found == nodes_[ensemble].end()) return;
   note({.kind = Event::Kind::gone,
         .resource = found->second.resource,
         .token = {found->second.token},
         .text = path});
-  const Seen node = found->second;
+  const KnownNode node = found->second;
   nodes_[ensemble].erase(found);
   const core::SessionId acting = universe_.ensemble(ensemble).acting();
   if (acting == core::SessionId{} || acting == node.owner) return;
@@ -130,14 +131,14 @@ void Scribe::node_gone(std::size_t ensemble, const std::string& path) {
         .text = path});
 }
 
-void Scribe::expect_commit(std::uint32_t number, std::size_t ensemble, std::string node) {
+void HistoryWriter::expect_commit(std::uint32_t number, std::size_t ensemble, std::string node) {
   commits_[number] = {ensemble, std::move(node)};
 }
 
 // Notes that a release has reached the znode of a waiter. The release was in flight to a holder's
 // znode, which was deleted by hand with its path. A waiter of this client got that name in the
 // recreated path. The contender behind it believes the announcement.
-void Scribe::said_released(std::size_t ensemble, const std::string& path) {
+void HistoryWriter::said_released(std::size_t ensemble, const std::string& path) {
   const auto found = nodes_[ensemble].find(path);
   if (found == nodes_[ensemble].end() || !taken_names_.contains({ensemble, path})) return;
   if (granted_.contains({found->second.resource, found->second.token})) return;
@@ -151,7 +152,7 @@ void Scribe::said_released(std::size_t ensemble, const std::string& path) {
 }
 
 // A guarded transaction writes the parts of the token and its own number.
-void Scribe::data_set(std::size_t ensemble, const std::string& path) {
+void HistoryWriter::data_set(std::size_t ensemble, const std::string& path) {
   if (!path.starts_with(data)) return proclaimed(ensemble, path);
   const std::string& text = universe_.ensemble(ensemble).find(path)->data;
   FencingToken token;
@@ -164,7 +165,7 @@ void Scribe::data_set(std::size_t ensemble, const std::string& path) {
 }
 
 // A leader proclaims the number of a commit.
-void Scribe::proclaimed(std::size_t ensemble, const std::string& path) {
+void HistoryWriter::proclaimed(std::size_t ensemble, const std::string& path) {
   const auto lock_node = place_of(path, paths_);
   const model::Node* const node = universe_.ensemble(ensemble).find(path);
   if (!lock_node || !lock_node->name.starts_with(core::proclamation_prefix) || node == nullptr)
@@ -176,7 +177,8 @@ void Scribe::proclaimed(std::size_t ensemble, const std::string& path) {
   committed(ensemble, lock_node->path, said->leader, number);
 }
 
-void Scribe::committed(std::size_t ensemble, int path, FencingToken token, std::uint32_t number) {
+void HistoryWriter::committed(std::size_t ensemble, int path, FencingToken token,
+                              std::uint32_t number) {
   const auto commit = commits_.find(number);
   if (commit == commits_.end()) return;
   const model::Node* const guard = universe_.ensemble(ensemble).find(commit->second.node);

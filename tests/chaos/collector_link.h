@@ -6,17 +6,17 @@
 
 namespace zklock::chaos {
 
-// A client's connection to the desk, which defines the lines. Ends the process if the desk is
+// A client's connection to the collector, which defines the lines. Ends the process if the collector is
 // unreachable.
 //
 // Thread-safety: all members may be called by any thread.
-class DeskLink {
+class CollectorLink {
  public:
   // Throws std::system_error.
-  explicit DeskLink(const std::string& socket_path);
-  ~DeskLink();
-  DeskLink(const DeskLink&) = delete;
-  DeskLink& operator=(const DeskLink&) = delete;
+  explicit CollectorLink(const std::string& socket_path);
+  ~CollectorLink();
+  CollectorLink(const CollectorLink&) = delete;
+  CollectorLink& operator=(const CollectorLink&) = delete;
 
   // Sends one line. `line` has no line end.
   void tell(const std::string& line);

@@ -12,7 +12,7 @@ inline constexpr unsigned most_workers = 64;
 inline constexpr double most_minutes = 1e6;
 
 /// The arguments of the command line.
-struct Wishes {
+struct CommandLine {
   std::uint64_t seeds = 0;
   std::uint64_t from = 1;
   double minutes = 0;
@@ -21,10 +21,10 @@ struct Wishes {
   std::string plan = {};
   bool shrinks = true;
   bool keep_going = false;
-  friend bool operator==(const Wishes&, const Wishes&) = default;
+  friend bool operator==(const CommandLine&, const CommandLine&) = default;
 };
 
 /// Returns nothing if a word is unknown, or if a value is missing or out of range.
-std::optional<Wishes> parse_wishes(const std::vector<std::string>& words);
+std::optional<CommandLine> parse_command_line(const std::vector<std::string>& words);
 
 }  // namespace zklock::simulator

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "tests/model/simulator/history_writer.h"
 #include "tests/model/simulator/plan.h"
-#include "tests/model/simulator/scribe.h"
 #include "zklock/election_observer.h"
 #include "zklock/lock_observer.h"
 
@@ -15,16 +15,17 @@ namespace zklock::simulator {
 /// Watches a lock or an election, and stores the last state that the observer received.
 ///
 /// Thread-safety: none.
-class Onlooker {
+class ObserverModel {
  public:
   /// `number` identifies this observer in the history.
-  Onlooker(Scribe& scribe, Client& client, const ObjectPlan& plan, std::uint32_t number);
-  Onlooker(const Onlooker&) = delete;
-  Onlooker& operator=(const Onlooker&) = delete;
+  ObserverModel(HistoryWriter& history_writer, Client& client, const ObjectPlan& plan,
+                std::uint32_t number);
+  ObserverModel(const ObserverModel&) = delete;
+  ObserverModel& operator=(const ObserverModel&) = delete;
 
   /// Returns whether the last state has no holder and no leader. Returns false before the first
   /// state.
-  bool sees_nobody() const;
+  bool sees_no_holder() const;
   /// Returns whether the last state of the election has the leader with that token and the value
   /// `said`.
   bool sees(FencingToken leader, std::int64_t said) const;
@@ -35,7 +36,7 @@ class Onlooker {
   void told(ElectionState state);
   void note_seen(FencingToken holder, std::int64_t number);
 
-  Scribe& scribe_;
+  HistoryWriter& history_writer_;
   const int path_;
   const std::uint32_t number_;
   std::optional<LockState> lock_state_;

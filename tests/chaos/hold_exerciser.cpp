@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "chaos/stay.h"
+#include "chaos/hold_exerciser.h"
 
 #include <algorithm>
 #include <array>
@@ -23,11 +23,11 @@ constexpr std::array<std::chrono::nanoseconds, 4> kLate{0s, 1500ms, 4s, 8s};
 
 }  // namespace
 
-Stays::Stays(const Client& client, const std::string& socket_path, unsigned number, unsigned life,
-             unsigned thread)
+HoldExerciser::HoldExerciser(const Client& client, const std::string& socket_path, unsigned number,
+                             unsigned life, unsigned thread)
     : client_(client), link_(socket_path), number_(number), life_(life), thread_(thread) {}
 
-bool Stays::stay(const Standing& standing, microseconds length) {
+bool HoldExerciser::exercise(const Standing& standing, microseconds length) {
   standing_ = &standing;
   id_ = grant_id(number_, life_, thread_, grants_++);
   refused_ = 0;
@@ -69,7 +69,7 @@ bool Stays::stay(const Standing& standing, microseconds length) {
 
 // Sleeps in short pieces, and acts after each before it asks for the state. So does a program that
 // does not know how long it was paused.
-void Stays::wait(microseconds length) {
+void HoldExerciser::wait(microseconds length) {
   while (valid_ && length > 0us) {
     const auto part = std::min(length, kLook);
     std::this_thread::sleep_for(part);
@@ -81,27 +81,27 @@ void Stays::wait(microseconds length) {
 
 // The hold was valid at some moment between the two reads of the clock. The earlier one is
 // reported.
-void Stays::look() {
+void HoldExerciser::look() {
   const Nanos before = now();
   if (!valid_) return;
   valid_ = standing_->state() != HoldState::lost;
   if (valid_) last_ = std::max(last_, before);
 }
 
-void Stays::visit() {
+void HoldExerciser::visit() {
   if (!standing_->fenced) return;
   const bool accepted = link_.ask(visit_line(false));
   if (!accepted && refused_ == 0) refused_ = now();
 }
 
-std::string Stays::visit_line(bool late) const {
+std::string HoldExerciser::visit_line(bool late) const {
   std::ostringstream line;
   line << "W " << id_ << ' ' << standing_->lock << ' ' << standing_->token.zxid << ' '
        << standing_->token.grant_index << ' ' << standing_->reading << ' ' << late;
   return line.str();
 }
 
-void Stays::report_grant(bool is_long) {
+void HoldExerciser::report_grant(bool is_long) {
   std::ostringstream line;
   line << "G " << id_ << ' ' << standing_->lock << ' ' << standing_->weight << ' '
        << std::hash<Owner>{}(standing_->owner) << ' ' << standing_->token.zxid << ' '
@@ -110,7 +110,7 @@ void Stays::report_grant(bool is_long) {
   link_.tell(line.str());
 }
 
-void Stays::come_late() {
+void HoldExerciser::come_late() {
   for (auto& each : late_) {
     if (each.due > now()) continue;
     static_cast<void>(link_.ask(each.line));

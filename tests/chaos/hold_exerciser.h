@@ -9,8 +9,8 @@
 #include <stop_token>
 #include <string>
 
-#include "chaos/course.h"
-#include "chaos/desk_link.h"
+#include "chaos/collector_link.h"
+#include "chaos/workload.h"
 #include "zklock/zklock.h"
 
 namespace zklock::chaos {
@@ -35,14 +35,14 @@ struct Standing {
 // After a loss it visits the resource again with the old token, which must be refused.
 //
 // Thread-safety: for one thread.
-class Stays {
+class HoldExerciser {
  public:
-  Stays(const Client& client, const std::string& socket_path, unsigned number, unsigned life,
-        unsigned thread);
+  HoldExerciser(const Client& client, const std::string& socket_path, unsigned number,
+                unsigned life, unsigned thread);
 
   // Holds for `length`, or until the loss. Returns whether the hold was valid to the end. Does not
   // release it.
-  bool stay(const Standing& standing, std::chrono::microseconds length);
+  bool exercise(const Standing& standing, std::chrono::microseconds length);
   // Does the late visits with old tokens that are due.
   void come_late();
   void tell(const std::string& line) { link_.tell(line); }
@@ -59,7 +59,7 @@ class Stays {
   std::string visit_line(bool late) const;
 
   const Client& client_;
-  DeskLink link_;
+  CollectorLink link_;
   const unsigned number_;
   const unsigned life_;
   const unsigned thread_;

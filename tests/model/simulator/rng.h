@@ -15,9 +15,9 @@ using core::Instant;
 /// Pseudorandom numbers that the seed determines.
 ///
 /// Thread-safety: none.
-class Dice {
+class Rng {
  public:
-  explicit Dice(std::uint64_t seed) noexcept : state_(seed) {}
+  explicit Rng(std::uint64_t seed) noexcept : state_(seed) {}
 
   /// Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators".
   std::uint64_t next() noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/model/simulator/onlooker.h"
+#include "tests/model/simulator/observer_model.h"
 
 #include <charconv>
 #include <system_error>
@@ -20,8 +20,9 @@ std::int64_t number_in(const std::optional<std::string>& value) {
 
 }  // namespace
 
-Onlooker::Onlooker(Scribe& scribe, Client& client, const ObjectPlan& plan, std::uint32_t number)
-    : scribe_(scribe), path_(plan.path), number_(number) {
+ObserverModel::ObserverModel(HistoryWriter& history_writer, Client& client, const ObjectPlan& plan,
+                             std::uint32_t number)
+    : history_writer_(history_writer), path_(plan.path), number_(number) {
   if (plan.kind == LockClass::election_observer) {
     election_.emplace(client, path_of(path_));
     subscription_ = election_->add_listener([this](const ElectionState& now) { told(now); });
@@ -31,7 +32,7 @@ Onlooker::Onlooker(Scribe& scribe, Client& client, const ObjectPlan& plan, std::
   }
 }
 
-void Onlooker::told(LockState state) {
+void ObserverModel::told(LockState state) {
   // Shared holds begin and end in any order. The token of another program's znode can be older than
   // earlier tokens, because its name was made by hand. In both cases no client of the simulation
   // holds alone.
@@ -41,27 +42,27 @@ void Onlooker::told(LockState state) {
   lock_state_ = std::move(state);
 }
 
-void Onlooker::told(ElectionState state) {
+void ObserverModel::told(ElectionState state) {
   const bool is_stranger = state.leader && state.leader->session_id == 0;
   const bool leads = state.leader && !is_stranger;
   note_seen(leads ? state.leader->token : FencingToken{}, is_stranger ? 0 : number_in(state.value));
   election_state_ = std::move(state);
 }
 
-void Onlooker::note_seen(FencingToken holder, std::int64_t number) {
-  scribe_.note({.kind = Event::Kind::seen,
-                .hold = number_,
-                .resource = resource_of(0, path_),
-                .token = holder,
-                .number = number});
+void ObserverModel::note_seen(FencingToken holder, std::int64_t number) {
+  history_writer_.note({.kind = Event::Kind::seen,
+                        .hold = number_,
+                        .resource = resource_of(0, path_),
+                        .token = holder,
+                        .number = number});
 }
 
-bool Onlooker::sees_nobody() const {
+bool ObserverModel::sees_no_holder() const {
   if (election_state_) return !election_state_->leader && !election_state_->value;
   return lock_state_ && lock_state_->is_free();
 }
 
-bool Onlooker::sees(FencingToken leader, std::int64_t said) const {
+bool ObserverModel::sees(FencingToken leader, std::int64_t said) const {
   return election_state_ && election_state_->leader &&
          election_state_->leader->token.zxid == leader.zxid &&
          number_in(election_state_->value) == said;

@@ -39,12 +39,12 @@ inline constexpr std::uint32_t resource_of_multi = 200;
 /// Writes the history: the events passed to note(), and the events of the ensembles.
 ///
 /// Thread-safety: none.
-class Scribe {
+class HistoryWriter {
  public:
-  Scribe(Universe& universe, const Setup& setup);
-  ~Scribe();
-  Scribe(const Scribe&) = delete;
-  Scribe& operator=(const Scribe&) = delete;
+  HistoryWriter(Universe& universe, const Setup& setup);
+  ~HistoryWriter();
+  HistoryWriter(const HistoryWriter&) = delete;
+  HistoryWriter& operator=(const HistoryWriter&) = delete;
 
   /// Appends the event with the present time. After Kind::rest it appends nothing.
   void note(Event event);
@@ -83,7 +83,7 @@ class Scribe {
   }
 
  private:
-  class Witness;
+  class EnsembleListener;
   struct Commit {
     std::size_t ensemble;
     std::string node;
@@ -103,13 +103,13 @@ class Scribe {
   std::set<std::pair<std::size_t, std::int64_t>> taken_;
   std::set<std::pair<std::size_t, std::string>> taken_names_;
   std::set<std::pair<std::uint32_t, std::int64_t>> granted_;  ///< key: resource and token
-  std::vector<std::unique_ptr<Witness>> witnesses_;
-  struct Seen {
+  std::vector<std::unique_ptr<EnsembleListener>> listeners_;
+  struct KnownNode {
     std::uint32_t resource;
     std::int64_t token;
     core::SessionId owner;
   };
-  std::vector<std::unordered_map<std::string, Seen>> nodes_;  ///< index: the ensemble
+  std::vector<std::unordered_map<std::string, KnownNode>> nodes_;  ///< index: the ensemble
   std::unordered_map<std::uint32_t, Commit> commits_;
   std::uint64_t stale_refused_ = 0;
   std::array<std::uint64_t, static_cast<std::size_t>(Event::Kind::fault) + 1> counts_{};

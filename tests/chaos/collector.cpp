@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "chaos/desk.h"
+#include "chaos/collector.h"
 
 #include <array>
 #include <cerrno>
@@ -36,80 +36,80 @@ int listen_at(const std::string& path) {
 
 }  // namespace
 
-Desk::Desk(std::string socket_path)
+Collector::Collector(std::string socket_path)
     : socket_path_(std::move(socket_path)), listener_(listen_at(socket_path_)) {
-  for (const Site& site : kCourse) history_.capacities.push_back(site.capacity);
-  resources_.resize(kCourse.size());
+  for (const Site& site : kWorkload) history_.capacities.push_back(site.capacity);
+  resources_.resize(kWorkload.size());
   thread_ = std::thread([this] { serve(); });
 }
 
-Desk::~Desk() {
+Collector::~Collector() {
   ended_ = true;
   thread_.join();
   ::close(listener_);
 }
 
-void Desk::excuse(const Excuse& excuse) {
+void Collector::excuse(const Excuse& excuse) {
   const std::lock_guard guard(mutex_);
   history_.excuses.push_back(excuse);
 }
 
-void Desk::claim(const std::string& what) {
+void Collector::claim(const std::string& what) {
   const std::lock_guard guard(mutex_);
   history_.claims.push_back(what);
 }
 
-void Desk::grant(const Grant& grant) {
+void Collector::grant(const Grant& grant) {
   const std::lock_guard guard(mutex_);
   history_.grants.push_back(grant);
 }
 
-bool Desk::write_to_resource(std::size_t lock, const FencingToken& token) {
+bool Collector::write_to_resource(std::size_t lock, const FencingToken& token) {
   const std::lock_guard guard(mutex_);
   const bool accepted = resources_.at(lock).write(token);
   history_.visits.push_back({.lock = lock, .token = token, .accepted = accepted});
   return accepted;
 }
 
-void Desk::count(const std::string& name, std::uint64_t number) {
+void Collector::count(const std::string& name, std::uint64_t number) {
   const std::lock_guard guard(mutex_);
   tally_[name] += number;
 }
 
-std::int64_t Desk::session_of(unsigned client) const {
+std::int64_t Collector::session_of(unsigned client) const {
   const std::lock_guard guard(mutex_);
   const auto found = sessions_.find(client);
   return found == sessions_.end() ? 0 : found->second;
 }
 
-bool Desk::stays_long(unsigned client) const {
+bool Collector::stays_long(unsigned client) const {
   const std::lock_guard guard(mutex_);
   const auto first = long_.lower_bound(grant_id(client, 0, 0, 0));
   return first != long_.end() && *first >> 56U == client;
 }
 
-bool Desk::has_met(unsigned client, unsigned life) const {
+bool Collector::has_met(unsigned client, unsigned life) const {
   const std::lock_guard guard(mutex_);
   return met_.contains(life_of(client, life));
 }
 
-Refusals Desk::refusals() const {
+Refusals Collector::refusals() const {
   const std::lock_guard guard(mutex_);
   return refusals_;
 }
 
-std::map<std::string, std::uint64_t> Desk::tally() const {
+std::map<std::string, std::uint64_t> Collector::tally() const {
   const std::lock_guard guard(mutex_);
   return tally_;
 }
 
-History Desk::take_history() {
+History Collector::take_history() {
   const std::lock_guard guard(mutex_);
   open_.clear();
   return std::exchange(history_, {});
 }
 
-void Desk::serve() {
+void Collector::serve() {
   std::list<Caller> callers;
   std::vector<pollfd> waiting;
   while (!ended_) {
@@ -134,7 +134,7 @@ void Desk::serve() {
 }
 
 // Returns false if the caller has closed its connection.
-bool Desk::read_from(Caller& caller) {
+bool Collector::read_from(Caller& caller) {
   std::array<char, 16384> buffer{};
   const auto size = ::recv(caller.fd, buffer.data(), buffer.size(), 0);
   if (size <= 0) return false;
@@ -149,7 +149,7 @@ bool Desk::read_from(Caller& caller) {
   return true;
 }
 
-void Desk::handle(Caller& caller, const std::string& line) {
+void Collector::handle(Caller& caller, const std::string& line) {
   if (line.size() < 2) return;
   const std::string rest = line.substr(2);
   std::istringstream in(rest);
@@ -188,11 +188,11 @@ void Desk::handle(Caller& caller, const std::string& line) {
       return;
     }
     case 'V': history_.claims.push_back(rest); return;
-    default: history_.claims.push_back("the desk does not understand: " + line);
+    default: history_.claims.push_back("the collector does not understand: " + line);
   }
 }
 
-void Desk::handle_grant(const std::string& rest) {
+void Collector::handle_grant(const std::string& rest) {
   std::istringstream in(rest);
   Grant grant;
   bool is_long = false;
@@ -205,7 +205,7 @@ void Desk::handle_grant(const std::string& rest) {
   history_.grants.push_back(grant);
 }
 
-void Desk::handle_end(const std::string& rest) {
+void Collector::handle_end(const std::string& rest) {
   std::istringstream in(rest);
   GrantId id = 0;
   Nanos last = 0;
@@ -227,7 +227,7 @@ void Desk::handle_end(const std::string& rest) {
   grant.told = told;
 }
 
-bool Desk::handle_visit(const std::string& rest) {
+bool Collector::handle_visit(const std::string& rest) {
   std::istringstream in(rest);
   GrantId id = 0;
   Visit visit;

@@ -42,13 +42,13 @@ struct Refusals {
 // | F client life                        | the client has ended in good order                  |
 //
 // Thread-safety: all members may be called by any thread.
-class Desk {
+class Collector {
  public:
   // Throws std::system_error.
-  explicit Desk(std::string socket_path);
-  ~Desk();
-  Desk(const Desk&) = delete;
-  Desk& operator=(const Desk&) = delete;
+  explicit Collector(std::string socket_path);
+  ~Collector();
+  Collector(const Collector&) = delete;
+  Collector& operator=(const Collector&) = delete;
 
   const std::string& socket_path() const noexcept { return socket_path_; }
 

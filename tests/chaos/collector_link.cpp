@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "chaos/desk_link.h"
+#include "chaos/collector_link.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -28,18 +28,18 @@ int connect_to(const std::string& path) {
 
 }  // namespace
 
-DeskLink::DeskLink(const std::string& socket_path) : fd_(connect_to(socket_path)) {}
+CollectorLink::CollectorLink(const std::string& socket_path) : fd_(connect_to(socket_path)) {}
 
-DeskLink::~DeskLink() {
+CollectorLink::~CollectorLink() {
   ::close(fd_);
 }
 
-void DeskLink::tell(const std::string& line) {
+void CollectorLink::tell(const std::string& line) {
   const std::lock_guard guard(mutex_);
   send(line + '\n');
 }
 
-bool DeskLink::ask(const std::string& line) {
+bool CollectorLink::ask(const std::string& line) {
   const std::lock_guard guard(mutex_);
   send(line + '\n');
   std::string answer;
@@ -53,7 +53,7 @@ bool DeskLink::ask(const std::string& line) {
   return answer[0] == '1';
 }
 
-void DeskLink::send(const std::string& line) {
+void CollectorLink::send(const std::string& line) {
   for (std::size_t sent = 0; sent < line.size();) {
     const auto size = ::send(fd_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
     if (size < 0 && errno == EINTR) continue;

@@ -10,7 +10,7 @@
 namespace zklock::chaos {
 
 // The class and options of a lock.
-enum class Kind { mutex, kept, batched, shared, semaphore, priority, latch };
+enum class Kind { mutex, idle_lock, cohort, shared, semaphore, priority, latch };
 
 // A lock path for which clients contend.
 struct Site {
@@ -25,15 +25,15 @@ struct Site {
 inline constexpr int kAll = 1000;
 
 // The locks. The conductor and its clients name them by their index.
-inline constexpr std::array<Site, 12> kCourse{{
+inline constexpr std::array<Site, 12> kWorkload{{
     {"/mutex-0", Kind::mutex, 1, 6, false},
     {"/mutex-1", Kind::mutex, 1, 6, false},
     {"/mutex-2", Kind::mutex, 1, 6, false},
     {"/mutex-3", Kind::mutex, 1, 6, true},
     {"/mutex-4", Kind::mutex, 1, 6, true},
     {"/mutex-5", Kind::mutex, 1, 6, true},
-    {"/kept", Kind::kept, 1, 3, false},
-    {"/batched", Kind::batched, 1, 4, false},
+    {"/idle-lock", Kind::idle_lock, 1, 3, false},
+    {"/cohort", Kind::cohort, 1, 4, false},
     {"/shared", Kind::shared, kAll, 8, false},
     {"/semaphore", Kind::semaphore, 3, 6, false},
     {"/priority", Kind::priority, 1, 4, false},

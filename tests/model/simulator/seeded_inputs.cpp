@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The linker replaces library functions with these (--wrap).
-#include "tests/model/simulator/same_again.h"
+#include "tests/model/simulator/seeded_inputs.h"
 
 #include <bit>
 #include <random>
 
-#include "tests/model/simulator/dice.h"
+#include "tests/model/simulator/rng.h"
 #include "zklock/owner.h"
 
 namespace zklock::simulator {
@@ -23,7 +23,7 @@ struct OwnerNumbers {
 
 }  // namespace
 
-void begin_the_same_again(std::uint64_t seed) noexcept {
+void seed_external_inputs(std::uint64_t seed) noexcept {
   last_owner = 0;
   bits = seed;
 }
@@ -37,8 +37,8 @@ Owner unique_owner() noexcept {
 // Replaces std::random_device::_M_getval().
 unsigned random_bits(std::random_device*) asm("__wrap__ZNSt13random_device9_M_getvalEv");
 unsigned random_bits(std::random_device* /*self*/) {
-  Dice dice(bits++);
-  return static_cast<unsigned>(dice.next());
+  Rng rng(bits++);
+  return static_cast<unsigned>(rng.next());
 }
 
 }  // namespace zklock::simulator
