@@ -52,13 +52,13 @@ void CrewMember::signal(int number) {
 
 bool CrewMember::ends_with(int exit_code) {
   const auto status = process_->wait(kPatience);
-  const std::string who = "client " + std::to_string(number_);
+  const std::string name = "client " + std::to_string(number_);
   if (!status) {
-    collector_.claim(who + " did not come to an end");
+    collector_.claim(name + " did not come to an end");
     return false;
   }
   if (status->exit_code == exit_code) return true;
-  collector_.claim(who + " ended with status " + std::to_string(status->exit_code) + ", signal " +
+  collector_.claim(name + " ended with status " + std::to_string(status->exit_code) + ", signal " +
                    std::to_string(status->signal));
   return false;
 }

@@ -18,35 +18,36 @@ namespace zklock::testing {
 using Value = std::optional<std::string>;
 
 // The state that a listener received, reduced.
-struct Seen {
+struct ReportedState {
   FencingToken leader;  // 0: no leader
   Value value;
-  friend bool operator==(const Seen&, const Seen&) = default;
+  friend bool operator==(const ReportedState&, const ReportedState&) = default;
 };
 
-inline void PrintTo(const Seen& seen, std::ostream* out) {
-  *out << seen.leader.zxid << ' ' << seen.value.value_or("(none)");
+inline void PrintTo(const ReportedState& reported, std::ostream* out) {
+  *out << reported.leader.zxid << ' ' << reported.value.value_or("(none)");
 }
 
-inline Seen seen(const ElectionState& state) {
+inline ReportedState reported(const ElectionState& state) {
   return {state.leader ? state.leader->token : FencingToken{}, state.value};
 }
 
 // Records the states that its listener receives. REQUIRES: outlives the observer.
-class Witness {
+class ElectionStateLog {
  public:
   ElectionObserver::Listener listener() {
-    return [this](const ElectionState& state) { told_.add(seen(state)); };
+    return [this](const ElectionState& state) { states_.add(reported(state)); };
   }
   Subscription listen_to(ElectionObserver& observer) { return observer.add_listener(listener()); }
-  bool comes_to(const Seen& last) const {
-    return eventually([&] { return told_.size() > 0 && told_.all().back() == last; }, kPatience);
+  bool reaches(const ReportedState& last) const {
+    return eventually([&] { return states_.size() > 0 && states_.all().back() == last; },
+                      kPatience);
   }
-  std::vector<Seen> all() const { return told_.all(); }
-  std::size_t size() const { return told_.size(); }
+  std::vector<ReportedState> all() const { return states_.all(); }
+  std::size_t size() const { return states_.size(); }
 
  private:
-  Chronicle<Seen> told_;
+  Chronicle<ReportedState> states_;
 };
 
 template <class Base>
@@ -66,7 +67,7 @@ class ObserverFixture : public LeaderTest<Base> {
 
 class ElectionObserverTest : public ObserverFixture<LockTest> {
  protected:
-  Seen state() const { return seen(observer_.state(kPatience)); }
+  ReportedState state() const { return reported(observer_.state(kPatience)); }
 
   const std::unique_ptr<Client> client_ = connect();
   const std::unique_ptr<Client> other_ = connect();

@@ -24,7 +24,7 @@ namespace {
 
 TEST_F(ElectionObserverTest, State_HasTheLeaderAndItsProclaimedValue) {
   EXPECT_EQ(observer_.path(), kPath);
-  EXPECT_EQ(state(), Seen());
+  EXPECT_EQ(state(), ReportedState());
   const auto latch = leading_latch(*client_);
   const Leadership leadership = latch->leadership();
   const ElectionState before = observer_.state(kPatience);
@@ -43,21 +43,21 @@ TEST_F(ElectionObserverTest, State_HasTheLeaderAndItsProclaimedValue) {
   using namespace std::string_literals;
   for (const std::string& value : {"10.0.0.7:80"s, ""s, "\0\n\xff"s, "10.0.0.7:80"s}) {
     leadership.proclaim(value);
-    EXPECT_EQ(state(), (Seen{leadership.token(), value}));
+    EXPECT_EQ(state(), (ReportedState{leadership.token(), value}));
   }
   EXPECT_EQ(raw().exists(proclaimed_node(leadership)).stat.ephemeralOwner, client_->session_id());
 }
 
 TEST_F(ElectionObserverTest, EachChange_IsReportedOnce) {
-  Witness witness;
+  ElectionStateLog states;
   ElectionObserver observer(*observers_client_, kPath);
-  const Subscription subscription = witness.listen_to(observer);
-  std::vector<Seen> expected{{}};
-  const auto comes = [&](const Seen& next) {
+  const Subscription subscription = states.listen_to(observer);
+  std::vector<ReportedState> expected{{}};
+  const auto comes = [&](const ReportedState& next) {
     expected.push_back(next);
-    return witness.comes_to(next);
+    return states.reaches(next);
   };
-  ASSERT_TRUE(witness.comes_to({}));
+  ASSERT_TRUE(states.reaches({}));
   auto first = leading_latch(*client_);
   const Leadership one = first->leadership();
   ASSERT_TRUE(comes({one.token(), std::nullopt}));
@@ -77,11 +77,11 @@ TEST_F(ElectionObserverTest, EachChange_IsReportedOnce) {
   ASSERT_TRUE(comes({two.token(), "b"}));
   second->close();
   ASSERT_TRUE(comes({}));
-  EXPECT_EQ(witness.all(), expected);
+  EXPECT_EQ(states.all(), expected);
 
-  Witness late;  // its first state is the current one
+  ElectionStateLog late;  // its first state is the current one
   const Subscription another = late.listen_to(observer);
-  ASSERT_TRUE(late.comes_to({}));
+  ASSERT_TRUE(late.reaches({}));
   EXPECT_EQ(late.size(), 1U);
   EXPECT_TRUE(client_->flush(kPatience));
   EXPECT_TRUE(other_->flush(kPatience));
@@ -91,26 +91,26 @@ TEST_F(ElectionObserverTest, EachChange_IsReportedOnce) {
 // ---- observing ------------------------------------------------------------------------------------
 
 TEST_F(ElectionObserverTest, SessionOfTheObserverEnds_ObservationContinues) {
-  Witness witness;
+  ElectionStateLog states;
   ElectionObserver observer(*observers_client_, kPath);
-  const Subscription subscription = witness.listen_to(observer);
+  const Subscription subscription = states.listen_to(observer);
   const auto latch = leading_latch(*client_);
   const Leadership leadership = latch->leadership();
   for (int i = 0; i < 2; ++i) {
     const std::string value = std::to_string(i);
     leadership.proclaim(value);
-    ASSERT_TRUE(witness.comes_to({leadership.token(), value}));
+    ASSERT_TRUE(states.reaches({leadership.token(), value}));
     expire_session(chroot_.hosts(), observers_client_->session_id());
     leadership.proclaim(value + " and more");
-    ASSERT_TRUE(witness.comes_to({leadership.token(), value + " and more"}));
+    ASSERT_TRUE(states.reaches({leadership.token(), value + " and more"}));
   }
   // After the first state, every state has this leader.
-  const auto all = witness.all();
+  const auto all = states.all();
   for (std::size_t i = 1; i < all.size(); ++i) EXPECT_EQ(all[i].leader, leadership.token());
 }
 
 TEST_F(ElectionObserverTest, ExecutorGiven_ListenerRunsOnIt) {
-  Witness witness;
+  ElectionStateLog states;
   std::atomic<bool> elsewhere{false};
   SingleThread single;
   std::promise<std::thread::id> thread;
@@ -119,17 +119,17 @@ TEST_F(ElectionObserverTest, ExecutorGiven_ListenerRunsOnIt) {
   ElectionObserver observer(*observers_client_, kPath, std::ref(single));
   const Subscription subscription = observer.add_listener([&](const ElectionState& state) {
     if (std::this_thread::get_id() != expected) elsewhere = true;
-    witness.listener()(state);
+    states.listener()(state);
   });
   const auto latch = leading_latch(*client_);
   latch->leadership().proclaim("x");
-  ASSERT_TRUE(witness.comes_to({latch->token(), "x"}));
+  ASSERT_TRUE(states.reaches({latch->token(), "x"}));
   EXPECT_FALSE(elsewhere);
 }
 
 TEST_F(ElectionObserverTest, SlowListener_ReceivesTheNewestState) {
-  Witness slow;
-  Witness quick;
+  ElectionStateLog slow;
+  ElectionStateLog quick;
   Gate gate;
   ElectionObserver observer(*observers_client_, kPath);
   bool first = true;
@@ -143,11 +143,11 @@ TEST_F(ElectionObserverTest, SlowListener_ReceivesTheNewestState) {
   const auto latch = leading_latch(*client_);
   for (int i = 0; i < 5; ++i) {
     latch->leadership().proclaim(std::to_string(i));
-    ASSERT_TRUE(quick.comes_to({latch->token(), std::to_string(i)}));
+    ASSERT_TRUE(quick.reaches({latch->token(), std::to_string(i)}));
   }
   EXPECT_EQ(slow.size(), 1U);
   gate.open();
-  ASSERT_TRUE(slow.comes_to({latch->token(), "4"}));
+  ASSERT_TRUE(slow.reaches({latch->token(), "4"}));
   EXPECT_EQ(slow.size(), 2U) << "what was between is left out";
 }
 
@@ -164,17 +164,17 @@ TEST_F(ElectionObserverTest, InvalidPathOrClosedClient_IsRefused) {
 }
 
 TEST_F(ElectionObserverFaults, ServerRestarts_ObservationContinues) {
-  Witness witness;
+  ElectionStateLog states;
   ClientOptions patient = options();
   patient.session_timeout = 40s;
   const auto client = connect(patient);
   const auto observers_client = connect(patient);
   ElectionObserver observer(*observers_client, kPath);
-  const Subscription subscription = witness.listen_to(observer);
+  const Subscription subscription = states.listen_to(observer);
   const auto latch = leading_latch(*client);
   const Leadership leadership = latch->leadership();
   leadership.proclaim("before");
-  ASSERT_TRUE(witness.comes_to({leadership.token(), "before"}));
+  ASSERT_TRUE(states.reaches({leadership.token(), "before"}));
   kill_and_restart();
   // The leadership has survived unless the machine was too slow.
   FencingToken leader;
@@ -185,22 +185,22 @@ TEST_F(ElectionObserverFaults, ServerRestarts_ObservationContinues) {
         return !error_of([&] { return now.proclaim("after"), 0; });
       },
       kPatience));
-  ASSERT_TRUE(witness.comes_to({leader, "after"}));
+  ASSERT_TRUE(states.reaches({leader, "after"}));
   latch->close();
-  ASSERT_TRUE(witness.comes_to({}));
+  ASSERT_TRUE(states.reaches({}));
 }
 
 TEST_F(ElectionObserverFaults, ObserverIsDestroyed_NoWatchRemains) {
-  Witness witness;
+  ElectionStateLog states;
   const auto client = connect();
   const auto observers_client = connect();
   const auto latch = leading_latch(*client);
   latch->leadership().proclaim("x");
   ASSERT_TRUE(eventually([&] { return watched(server_, latch->leadership().node()); }, kPatience));
   auto observer = std::make_unique<ElectionObserver>(*observers_client, kPath);
-  EXPECT_FALSE(watched(server_, kPath + "\n")) << "nobody listens yet";
-  const Subscription subscription = witness.listen_to(*observer);
-  ASSERT_TRUE(witness.comes_to({latch->token(), "x"}));
+  EXPECT_FALSE(watched(server_, kPath + "\n")) << "no listener yet";
+  const Subscription subscription = states.listen_to(*observer);
+  ASSERT_TRUE(states.reaches({latch->token(), "x"}));
   EXPECT_TRUE(watched(server_, proclaimed_node(latch->leadership())));
   observer.reset();
   EXPECT_TRUE(eventually([&] { return !watched(server_, proclaimed_node(latch->leadership())); },

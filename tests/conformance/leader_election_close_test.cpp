@@ -9,7 +9,7 @@
 
 #include "conformance/leader_election_fixture.h"
 #include "conformance/leader_fixture.h"
-#include "conformance/office.h"
+#include "conformance/overlap_detector.h"
 
 namespace zklock::testing {
 namespace {
@@ -18,7 +18,7 @@ TEST_F(Election, WithdrawnWhileItLeads_ZnodeRemainsUntilReturn) {
   Gate gate;
   std::promise<std::string> node;
   LeaderElection first(*client_, kPath, [&](const Leadership& leadership) {
-    const Office::Term term(office_, leadership.token());
+    const OverlapDetector::Call call(overlaps_, leadership.token());
     node.set_value(leadership.node());
     gate.pass();
   });
@@ -33,18 +33,18 @@ TEST_F(Election, WithdrawnWhileItLeads_ZnodeRemainsUntilReturn) {
   EXPECT_FALSE(first.has_leadership());
   EXPECT_TRUE(client_->flush(kPatience));  // no delete is under way
   EXPECT_EQ(raw().exists(path).rc, ZOK);
-  EXPECT_EQ(office_.terms(), 1U);
+  EXPECT_EQ(overlaps_.calls(), 1U);
   gate.open();
-  ASSERT_TRUE(office_.reaches(2));
+  ASSERT_TRUE(overlaps_.reaches(2));
   EXPECT_TRUE(reaches_nodes(1));
-  EXPECT_FALSE(office_.overlapped());
+  EXPECT_FALSE(overlaps_.overlapped());
 }
 
 TEST_F(Election, Withdrawn_LeavesTheQueueUntilItIsRequeued) {
   LeaderElection first(*client_, kPath, until_the_end());
   LeaderElection second(*other_, kPath, until_the_end());
   first.start();
-  ASSERT_TRUE(office_.reaches(1));
+  ASSERT_TRUE(overlaps_.reaches(1));
   second.start();
   ASSERT_TRUE(reaches_nodes(2));
   second.withdraw();  // while it waits
@@ -52,13 +52,13 @@ TEST_F(Election, Withdrawn_LeavesTheQueueUntilItIsRequeued) {
   EXPECT_TRUE(second.requeue());
   ASSERT_TRUE(reaches_nodes(2));
   first.withdraw();  // while it leads
-  ASSERT_TRUE(office_.reaches(2));
+  ASSERT_TRUE(overlaps_.reaches(2));
   EXPECT_TRUE(reaches_nodes(1));
   EXPECT_TRUE(eventually([&] { return second.has_leadership(); }, kPatience));
   EXPECT_FALSE(second.requeue());  // false: it is enqueued already
   EXPECT_TRUE(first.requeue());
   EXPECT_TRUE(reaches_nodes(2));
-  EXPECT_FALSE(office_.overlapped());
+  EXPECT_FALSE(overlaps_.overlapped());
 }
 
 TEST_F(Election, FunctionRuns_CloseWaitsForIt) {
@@ -99,7 +99,7 @@ TEST_F(Election, FunctionClosesTheElection_ZnodeRemainsUntilReturn) {
   std::promise<bool> node_is_there;
   std::unique_ptr<LeaderElection> election;
   election = std::make_unique<LeaderElection>(*client_, kPath, [&](const Leadership& leadership) {
-    const Office::Term term(office_, leadership.token());
+    const OverlapDetector::Call call(overlaps_, leadership.token());
     election->close();
     EXPECT_TRUE(leadership.end_token().stop_requested());
     EXPECT_EQ(leadership.state(), HoldState::lost);
@@ -109,9 +109,9 @@ TEST_F(Election, FunctionClosesTheElection_ZnodeRemainsUntilReturn) {
   auto result = node_is_there.get_future();
   EXPECT_TRUE(get(result));  // the znode exists until the function returns
   election->close();
-  EXPECT_TRUE(office_.is_empty());
+  EXPECT_TRUE(overlaps_.is_empty());
   EXPECT_TRUE(becomes_empty());
-  EXPECT_EQ(office_.terms(), 1U);
+  EXPECT_EQ(overlaps_.calls(), 1U);
 }
 
 TEST_F(Election, FunctionDestroysTheElection_ZnodeIsDeleted) {
@@ -138,38 +138,38 @@ TEST_F(Election, DestroyedAtAnyMoment_LeavesNoZnode) {
   for (int i = 0; i < 50; ++i) {
     LeaderElection first(*client_, kPath, until_the_end());
     LeaderElection second(*other_, kPath, until_the_end());
-    const std::size_t terms = office_.terms();
+    const std::size_t calls = overlaps_.calls();
     if (i % 5 != 0) first.start();
     second.start();
     if (i % 5 == 1) static_cast<void>(nodes());  // a round trip later
     if (i % 5 == 2) {
-      ASSERT_TRUE(office_.reaches(terms + 1));
+      ASSERT_TRUE(overlaps_.reaches(calls + 1));
     }
     if (i % 5 == 3) first.interrupt();
     if (i % 5 == 4) second.withdraw();
   }
-  EXPECT_TRUE(office_.is_empty());
+  EXPECT_TRUE(overlaps_.is_empty());
   EXPECT_TRUE(client_->flush(kPatience));
   EXPECT_TRUE(other_->flush(kPatience));
   EXPECT_TRUE(nothing_is_left());
-  EXPECT_FALSE(office_.overlapped());
+  EXPECT_FALSE(overlaps_.overlapped());
   EXPECT_TRUE(is_free());
 }
 
 TEST_F(Election, ClientIsClosed_FunctionIsStopped) {
   LeaderElection leading(*client_, kPath, until_the_end());
   leading.start();
-  ASSERT_TRUE(office_.reaches(1));
+  ASSERT_TRUE(overlaps_.reaches(1));
   LeaderElection waiting(*client_, kPath, until_the_end());
   waiting.start();
   ASSERT_TRUE(reaches_nodes(2));
   client_->close();
-  EXPECT_TRUE(office_.is_empty());
+  EXPECT_TRUE(overlaps_.is_empty());
   EXPECT_TRUE(eventually([&] { return leading.error().has_value() && waiting.error().has_value(); },
                          kPatience));
   EXPECT_EQ(leading.error()->errc(), Errc::closed);
   EXPECT_EQ(error_of([&] { return waiting.requeue(); }), Errc::closed);
-  EXPECT_EQ(office_.terms(), 1U);
+  EXPECT_EQ(overlaps_.calls(), 1U);
 }
 
 }  // namespace

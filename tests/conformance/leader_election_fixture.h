@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/leader_fixture.h"
-#include "conformance/office.h"
+#include "conformance/overlap_detector.h"
 
 namespace zklock::testing {
 
@@ -25,12 +25,12 @@ class Election : public LeaderTest<LockTest> {
   // Returns a function that leads until its leadership ends.
   LeaderElection::Function until_the_end() {
     return [this](const Leadership& leadership) {
-      const Office::Term term(office_, leadership.token());
+      const OverlapDetector::Call call(overlaps_, leadership.token());
       wait_for_the_end(leadership);
     };
   }
 
-  Office office_;
+  OverlapDetector overlaps_;
   const std::unique_ptr<Client> client_ = connect();
   const std::unique_ptr<Client> other_ = connect();
 };

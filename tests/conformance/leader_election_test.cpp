@@ -15,7 +15,7 @@
 #include "conformance/leader_election_fixture.h"
 #include "conformance/leader_fixture.h"
 #include "conformance/log_capture.h"
-#include "conformance/office.h"
+#include "conformance/overlap_detector.h"
 
 namespace zklock::testing {
 namespace {
@@ -63,14 +63,14 @@ TEST_F(Election, FunctionReturns_NextCandidateLeads) {
   for (Client* const client : {client_.get(), other_.get()}) {
     elections.push_back(
         std::make_unique<LeaderElection>(*client, kPath, [this](const Leadership& leadership) {
-          const Office::Term term(office_, leadership.token());
+          const OverlapDetector::Call call(overlaps_, leadership.token());
         }));
     elections.back()->start();
   }
-  ASSERT_TRUE(office_.reaches(50));  // each candidate contends again without a call
+  ASSERT_TRUE(overlaps_.reaches(50));  // each candidate contends again without a call
   for (const auto& election : elections) election->close();
-  EXPECT_FALSE(office_.overlapped());
-  EXPECT_TRUE(office_.tokens_rise());
+  EXPECT_FALSE(overlaps_.overlapped());
+  EXPECT_TRUE(overlaps_.tokens_rise());
   EXPECT_TRUE(nothing_is_left());
 }
 
@@ -78,17 +78,17 @@ TEST_F(Election, SessionEnds_FunctionIsStoppedAndElectedAgain) {
   LeaderElection first(*client_, kPath, until_the_end());
   LeaderElection second(*other_, kPath, until_the_end());
   first.start();
-  ASSERT_TRUE(office_.reaches(1));
+  ASSERT_TRUE(overlaps_.reaches(1));
   second.start();
   ASSERT_TRUE(reaches_nodes(2));
   expire(*client_);
-  ASSERT_TRUE(office_.reaches(2));
+  ASSERT_TRUE(overlaps_.reaches(2));
   EXPECT_TRUE(eventually([&] { return second.has_leadership(); }, kPatience));
   ASSERT_TRUE(reaches_nodes(2));
   expire(*other_);
-  ASSERT_TRUE(office_.reaches(3));
+  ASSERT_TRUE(overlaps_.reaches(3));
   EXPECT_TRUE(eventually([&] { return first.has_leadership(); }, kPatience));
-  EXPECT_TRUE(office_.tokens_rise());
+  EXPECT_TRUE(overlaps_.tokens_rise());
 }
 
 TEST_F(Election, ZnodeIsDeleted_FunctionIsStopped) {
@@ -96,13 +96,13 @@ TEST_F(Election, ZnodeIsDeleted_FunctionIsStopped) {
   if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
   LeaderElection election(*client_, kPath, until_the_end());
   election.start();
-  ASSERT_TRUE(office_.reaches(1));
+  ASSERT_TRUE(overlaps_.reaches(1));
   const std::string node = kPath + "/" + nodes().at(0);
   ASSERT_TRUE(eventually([&] { return watched(*server, node); }, kPatience));
   ASSERT_EQ(raw().delete_node(node), ZOK);
-  ASSERT_TRUE(office_.reaches(2));
-  EXPECT_TRUE(office_.tokens_rise());
-  EXPECT_FALSE(office_.overlapped());
+  ASSERT_TRUE(overlaps_.reaches(2));
+  EXPECT_TRUE(overlaps_.tokens_rise());
+  EXPECT_FALSE(overlaps_.overlapped());
 }
 
 TEST_F(Election, FunctionThrows_NextCandidateLeads) {
@@ -113,15 +113,15 @@ TEST_F(Election, FunctionThrows_NextCandidateLeads) {
   std::atomic<int> calls{0};
   LeaderElection first(*client, kPath, {.retry_delay_min = 1h, .retry_delay_max = 2h},
                        [&](const Leadership& leadership) {
-                         const Office::Term term(office_, leadership.token());
+                         const OverlapDetector::Call call(overlaps_, leadership.token());
                          ++calls;
                          throw std::runtime_error("the leader stumbles");
                        });
   LeaderElection second(*other_, kPath, until_the_end());
   first.start();
-  ASSERT_TRUE(office_.reaches(1));
+  ASSERT_TRUE(overlaps_.reaches(1));
   second.start();
-  ASSERT_TRUE(office_.reaches(2));
+  ASSERT_TRUE(overlaps_.reaches(2));
   EXPECT_TRUE(eventually([&] { return log.contains("the leader stumbles"); }, kPatience));
   ASSERT_NE(first.last_failure(), nullptr);
   EXPECT_THROW(std::rethrow_exception(first.last_failure()), std::runtime_error);
@@ -138,7 +138,7 @@ TEST_F(Election, EarlierFailure_IsDestroyedWithNoLockHeld) {
   std::atomic<bool> asks{true};
   LeaderElection election(*client_, kPath, {.retry_delay_min = 1ms, .retry_delay_max = 2ms},
                           [&](const Leadership& leadership) {
-                            const Office::Term term(office_, leadership.token());
+                            const OverlapDetector::Call call(overlaps_, leadership.token());
                             if (++calls == 3) return wait_for_the_end(leadership);
                             throw std::shared_ptr<void>(nullptr, [&](void*) {
                               if (asks) static_cast<void>(election.last_failure());
@@ -146,7 +146,7 @@ TEST_F(Election, EarlierFailure_IsDestroyedWithNoLockHeld) {
                             });
                           });
   election.start();
-  ASSERT_TRUE(office_.reaches(3));
+  ASSERT_TRUE(overlaps_.reaches(3));
   EXPECT_TRUE(eventually([&] { return died == 1; }, kPatience)) << "the second took its place";
   asks = false;
 }
@@ -155,32 +155,33 @@ TEST_F(Election, FunctionThrows_IsCalledAgain) {
   std::atomic<int> calls{0};
   LeaderElection election(*client_, kPath, {.retry_delay_min = 1ms, .retry_delay_max = 2ms},
                           [&](const Leadership& leadership) {
-                            const Office::Term term(office_, leadership.token());
+                            const OverlapDetector::Call call(overlaps_, leadership.token());
                             if (++calls < 4) throw 42;
                             wait_for_the_end(leadership);
                           });
   election.start();
-  ASSERT_TRUE(office_.reaches(4));
+  ASSERT_TRUE(overlaps_.reaches(4));
   EXPECT_THROW(std::rethrow_exception(election.last_failure()), int);
   EXPECT_TRUE(election.has_leadership());
-  EXPECT_TRUE(office_.tokens_rise());
+  EXPECT_TRUE(overlaps_.tokens_rise());
 }
 
 // ---- queueing by itself and on request ----------------------------------------------------------
 
 TEST_F(Election, WithoutAutoRequeue_LeadsOncePerRequest) {
-  LeaderElection election(
-      *client_, kPath, {.auto_requeue = false},
-      [&](const Leadership& leadership) { const Office::Term term(office_, leadership.token()); });
+  LeaderElection election(*client_, kPath, {.auto_requeue = false},
+                          [&](const Leadership& leadership) {
+                            const OverlapDetector::Call call(overlaps_, leadership.token());
+                          });
   election.start();
-  ASSERT_TRUE(office_.reaches(1));
+  ASSERT_TRUE(overlaps_.reaches(1));
   ASSERT_TRUE(becomes_empty());
   EXPECT_TRUE(eventually([&] { return election.requeue(); }, kPatience));
-  ASSERT_TRUE(office_.reaches(2));
+  ASSERT_TRUE(overlaps_.reaches(2));
   ASSERT_TRUE(becomes_empty());
   EXPECT_TRUE(client_->flush(kPatience));
-  EXPECT_TRUE(office_.is_empty());
-  EXPECT_EQ(office_.terms(), 2U);
+  EXPECT_TRUE(overlaps_.is_empty());
+  EXPECT_EQ(overlaps_.calls(), 2U);
 }
 
 TEST_F(Election, RequeuedWhileItLeads_LeadsOnceMore) {
@@ -190,31 +191,31 @@ TEST_F(Election, RequeuedWhileItLeads_LeadsOnceMore) {
   std::unique_ptr<LeaderElection> election;
   election = std::make_unique<LeaderElection>(
       *client_, kPath, ElectionOptions{.auto_requeue = false}, [&](const Leadership& leadership) {
-        const Office::Term term(office_, leadership.token());
+        const OverlapDetector::Call call(overlaps_, leadership.token());
         if (++calls > 1) return;
         first_said = election->requeue();
         second_said = election->requeue();
       });
   election->start();
-  ASSERT_TRUE(office_.reaches(2));
+  ASSERT_TRUE(overlaps_.reaches(2));
   ASSERT_TRUE(becomes_empty());
   EXPECT_TRUE(first_said);
   EXPECT_FALSE(second_said);
-  EXPECT_EQ(office_.terms(), 2U);
-  EXPECT_FALSE(office_.overlapped());
+  EXPECT_EQ(overlaps_.calls(), 2U);
+  EXPECT_FALSE(overlaps_.overlapped());
 }
 
 TEST_F(Election, Interrupted_EndsTheCurrentLeadershipOnly) {
   LeaderElection election(*client_, kPath, until_the_end());
   election.interrupt();  // nothing to interrupt
   election.start();
-  ASSERT_TRUE(office_.reaches(1));
+  ASSERT_TRUE(overlaps_.reaches(1));
   EXPECT_FALSE(election.requeue());
   election.interrupt();
-  ASSERT_TRUE(office_.reaches(2));
+  ASSERT_TRUE(overlaps_.reaches(2));
   EXPECT_TRUE(eventually([&] { return election.has_leadership(); }, kPatience));
-  EXPECT_TRUE(office_.tokens_rise());
-  EXPECT_FALSE(office_.overlapped());
+  EXPECT_TRUE(overlaps_.tokens_rise());
+  EXPECT_FALSE(overlaps_.overlapped());
 }
 
 TEST_F(Election, InterruptedWhileItsFunctionRuns_IsLost) {
@@ -275,10 +276,10 @@ TEST_F(Election, LatchAtTheSamePath_ElectionLeadsAfterItsClose) {
   LeaderElection election(*other_, kPath, until_the_end());
   election.start();
   ASSERT_TRUE(reaches_nodes(2));
-  EXPECT_EQ(office_.terms(), 0U);
+  EXPECT_EQ(overlaps_.calls(), 0U);
   const FencingToken token = latch->token();
   latch->close();
-  ASSERT_TRUE(office_.reaches(1));
+  ASSERT_TRUE(overlaps_.reaches(1));
   EXPECT_GT(election.leader(kPatience)->token, token);
 }
 
@@ -293,23 +294,23 @@ TEST_F(ElectionOnItsServer, StartedBeforeTheServer_LeadsLater) {
   impatient.connection_timeout = 100ms;
   impatient.logger = log.logger();
   Client client(impatient);
-  Office office;
+  OverlapDetector overlaps;
   LeaderElection election(client, kPath, {.retry_delay_min = 1ms, .retry_delay_max = 50ms},
                           [&](const Leadership& leadership) {
-                            const Office::Term term(office, leadership.token());
+                            const OverlapDetector::Call call(overlaps, leadership.token());
                             wait_for_the_end(leadership);
                           });
   election.start();
   ASSERT_TRUE(eventually([&] { return log.contains("lead /lock: "); }, kPatience));
   start_again();
-  EXPECT_TRUE(office.reaches(1));
+  EXPECT_TRUE(overlaps.reaches(1));
   kill_and_restart();
   // The session may have survived or ended.
   EXPECT_TRUE(eventually([&] { return election.has_leadership(); }, kPatience));
   election.close();
   EXPECT_TRUE(client.flush(kPatience));
   EXPECT_TRUE(becomes_empty());
-  EXPECT_FALSE(office.overlapped());
+  EXPECT_FALSE(overlaps.overlapped());
 }
 
 }  // namespace

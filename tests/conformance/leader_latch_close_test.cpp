@@ -20,14 +20,14 @@ class LatchClosing : public LatchListener {};
 
 TEST_F(LatchClosing, NotStarted_CloseSendsNothing) {
   LeaderLatch latch(*client_, kPath);
-  const auto subscription = heard_.listen_to(latch);
+  const auto subscription = log_.listen_to(latch);
   latch.close(CloseMode::notify);
   latch.close();
   EXPECT_EQ(error_of([&] { latch.start(); }), Errc::closed);
   EXPECT_EQ(error_of([&] { return latch.wait_until_leader(Deadline::passed()); }), Errc::closed);
   EXPECT_EQ(error_of([&] { return latch.add_listener({}, {}); }), Errc::closed);
   EXPECT_EQ(latch.error()->errc(), Errc::closed);
-  EXPECT_EQ(heard_.size(), 0U);
+  EXPECT_EQ(log_.size(), 0U);
   EXPECT_TRUE(chroot_.is_empty());
 }
 
@@ -48,8 +48,8 @@ TEST_F(LatchClosing, ClosedAtAnyMoment_LeavesNoZnode) {
 
 TEST_F(LatchClosing, SilentClose_CallsNoListener) {
   const auto latch = leading_latch(*client_);
-  const auto subscription = heard_.listen_to(*latch);
-  ASSERT_TRUE(heard_.reaches(1));
+  const auto subscription = log_.listen_to(*latch);
+  ASSERT_TRUE(log_.reaches(1));
   const Leadership leadership = latch->leadership();
   std::atomic<int> told{0};
   const std::stop_callback on_end(leadership.end_token(), [&told] { ++told; });
@@ -58,20 +58,20 @@ TEST_F(LatchClosing, SilentClose_CallsNoListener) {
   latch->close(CloseMode::notify);
   EXPECT_TRUE(client_->flush(kPatience));
   client_->close();  // runs the callbacks that are left
-  EXPECT_EQ(heard_.size(), 1U);
+  EXPECT_EQ(log_.size(), 1U);
 }
 
 TEST_F(LatchClosing, NotifyingClose_ReportsTheEndOnce) {
   const auto latch = leading_latch(*client_);
-  const auto subscription = heard_.listen_to(*latch);
-  ASSERT_TRUE(heard_.reaches(1));
+  const auto subscription = log_.listen_to(*latch);
+  ASSERT_TRUE(log_.reaches(1));
   latch->close(CloseMode::notify);
   latch->close(CloseMode::notify);
   latch->close(CloseMode::silent);
-  ASSERT_TRUE(heard_.reaches(2));
+  ASSERT_TRUE(log_.reaches(2));
   client_->close();
-  EXPECT_EQ(heard_.size(), 2U);
-  EXPECT_TRUE(heard_.is_in_order());
+  EXPECT_EQ(log_.size(), 2U);
+  EXPECT_TRUE(log_.is_in_order());
 }
 
 TEST_F(LatchClosing, LeadershipNotReported_NotifyingCloseReportsNothing) {
@@ -85,13 +85,13 @@ TEST_F(LatchClosing, LeadershipNotReported_NotifyingCloseReportsNothing) {
   const Gate::Opener opener(gate);
   elsewhere.start();
   ASSERT_TRUE(gate.reached_by(8));
-  const auto subscription = heard_.listen_to(latch);
+  const auto subscription = log_.listen_to(latch);
   latch.start();
   ASSERT_TRUE(latch.wait_until_leader(kPatience));
   latch.close(CloseMode::notify);
   gate.open();
   client_->close();
-  EXPECT_EQ(heard_.size(), 0U);
+  EXPECT_EQ(log_.size(), 0U);
 }
 
 TEST_F(LatchClosing, ClosedByItsListener_LeadershipEndsAtOnce) {
@@ -193,20 +193,20 @@ TEST_F(LatchClosing, ListenerRuns_CloseWaitsForIt) {
 
 TEST_F(LatchClosing, ClientIsClosed_LeadershipEndIsReported) {
   auto latch = leading_latch(*client_);
-  const auto subscription = heard_.listen_to(*latch);
-  ASSERT_TRUE(heard_.reaches(1));
+  const auto subscription = log_.listen_to(*latch);
+  ASSERT_TRUE(log_.reaches(1));
   const Leadership leadership = latch->leadership();
   client_->close();
   EXPECT_FALSE(latch->has_leadership());
   EXPECT_EQ(leadership.state(), HoldState::lost);
   EXPECT_TRUE(leadership.end_token().stop_requested());
-  EXPECT_TRUE(heard_.reaches(2));
+  EXPECT_TRUE(log_.reaches(2));
   EXPECT_TRUE(eventually([&] { return latch->error().has_value(); }, kPatience));
   EXPECT_EQ(latch->error()->errc(), Errc::closed);
   latch->close(CloseMode::notify);
   latch.reset();
-  EXPECT_TRUE(heard_.is_in_order());
-  EXPECT_EQ(heard_.size(), 2U);
+  EXPECT_TRUE(log_.is_in_order());
+  EXPECT_EQ(log_.size(), 2U);
   EXPECT_TRUE(becomes_empty());
 }
 

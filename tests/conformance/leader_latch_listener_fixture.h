@@ -18,7 +18,7 @@ class LatchListener : public LeaderTest<LockTest> {
     ASSERT_TRUE(leads_after(latch, token));
   }
 
-  Heard heard_;
+  LeadershipLog log_;
   const std::unique_ptr<Client> client_ = connect();
 };
 

@@ -23,24 +23,24 @@ namespace {
 
 TEST_F(LatchListener, EachLeadership_IsReportedOnceAndInOrder) {
   LeaderLatch latch(*client_, kPath);
-  const auto subscription = heard_.listen_to(latch);
-  Heard second;
+  const auto subscription = log_.listen_to(latch);
+  LeadershipLog second;
   const auto second_subscription = second.listen_to(latch);
   latch.start();
   ASSERT_TRUE(latch.wait_until_leader(kPatience));
   for (std::size_t lost = 0; lost < 3; ++lost) {
     // A leadership that ends before its listener was called is not reported.
-    ASSERT_TRUE(heard_.reaches(2 * lost + 1));
+    ASSERT_TRUE(log_.reaches(2 * lost + 1));
     ASSERT_TRUE(second.reaches(2 * lost + 1));
     lose_and_lead_again(*client_, latch);
   }
-  ASSERT_TRUE(heard_.reaches(7));
+  ASSERT_TRUE(log_.reaches(7));
   ASSERT_TRUE(second.reaches(7));
   latch.close(CloseMode::notify);
-  ASSERT_TRUE(heard_.reaches(8));
+  ASSERT_TRUE(log_.reaches(8));
   ASSERT_TRUE(second.reaches(8));
-  EXPECT_TRUE(heard_.is_in_order());
-  EXPECT_EQ(heard_.all(), second.all());
+  EXPECT_TRUE(log_.is_in_order());
+  EXPECT_EQ(log_.all(), second.all());
 }
 
 TEST_F(LatchListener, CallsOfAListener_DoNotOverlap) {
@@ -64,24 +64,24 @@ TEST_F(LatchListener, CallsOfAListener_DoNotOverlap) {
 
 TEST_F(LatchListener, AddedWhileItLeads_ReceivesThatLeadershipFirst) {
   const auto latch = leading_latch(*client_);
-  const auto subscription = heard_.listen_to(*latch);
-  ASSERT_TRUE(heard_.reaches(1));
-  EXPECT_EQ(heard_.all(), (std::vector{News{true, latch->token()}}));
+  const auto subscription = log_.listen_to(*latch);
+  ASSERT_TRUE(log_.reaches(1));
+  EXPECT_EQ(log_.all(), (std::vector{LeadershipEvent{true, latch->token()}}));
   lose_and_lead_again(*client_, *latch);
-  ASSERT_TRUE(heard_.reaches(3));
-  EXPECT_TRUE(heard_.is_in_order());
+  ASSERT_TRUE(log_.reaches(3));
+  EXPECT_TRUE(log_.is_in_order());
 }
 
 TEST_F(LatchListener, Removed_IsNotCalledAgain) {
   const auto latch = leading_latch(*client_);
-  Heard other;
-  auto removed = heard_.listen_to(*latch);
+  LeadershipLog other;
+  auto removed = log_.listen_to(*latch);
   const auto kept = other.listen_to(*latch);
-  ASSERT_TRUE(heard_.reaches(1));
+  ASSERT_TRUE(log_.reaches(1));
   removed.cancel();
   lose_and_lead_again(*client_, *latch);
   ASSERT_TRUE(other.reaches(3));
-  EXPECT_EQ(heard_.size(), 1U);
+  EXPECT_EQ(log_.size(), 1U);
 }
 
 TEST_F(LatchListener, ThrowingListener_IsLoggedAndOtherListenersRun) {
@@ -96,13 +96,13 @@ TEST_F(LatchListener, ThrowingListener_IsLoggedAndOtherListenersRun) {
     throw std::runtime_error("from a listener");
   };
   const auto bad = latch.add_listener(throws, throws);
-  const auto good = heard_.listen_to(latch);
+  const auto good = log_.listen_to(latch);
   const auto neither = latch.add_listener({}, {});
   latch.start();
   ASSERT_TRUE(latch.wait_until_leader(kPatience));
   lose_and_lead_again(*client, latch);
-  ASSERT_TRUE(heard_.reaches(3));
-  EXPECT_TRUE(heard_.is_in_order());
+  ASSERT_TRUE(log_.reaches(3));
+  EXPECT_TRUE(log_.is_in_order());
   ASSERT_TRUE(eventually([&] { return thrown == 3; }, kPatience));
   EXPECT_TRUE(eventually([&] { return log.contains("from a listener"); }, kPatience));
 }
@@ -134,8 +134,8 @@ TEST_F(LatchListener, BlockedListeners_LatchLeadsAgainAfterEachLoss) {
 TEST_F(LatchListener, LossCallbacksBlock_QueriesReportTheLossAtOnce) {
   Gate gate;
   const auto latch = leading_latch(*client_);
-  const auto subscription = heard_.listen_to(*latch);
-  ASSERT_TRUE(heard_.reaches(1));
+  const auto subscription = log_.listen_to(*latch);
+  ASSERT_TRUE(log_.reaches(1));
   const Leadership first = latch->leadership();
   ReentrantMutex mutex(*client_, "/other");
   std::vector<Hold> holds;
@@ -159,16 +159,16 @@ TEST_F(LatchListener, LossCallbacksBlock_QueriesReportTheLossAtOnce) {
   EXPECT_EQ(first.state(), HoldState::lost);
   EXPECT_TRUE(first.end_token().stop_requested());
   EXPECT_FALSE(latch->wait_until_leader(Deadline::passed()));
-  EXPECT_EQ(heard_.size(), 1U);  // the listener was not called
+  EXPECT_EQ(log_.size(), 1U);  // the listener was not called
   gate.open();
   EXPECT_TRUE(leads_after(*latch, first.token()));
-  ASSERT_TRUE(heard_.reaches(3));
-  EXPECT_TRUE(heard_.is_in_order());
+  ASSERT_TRUE(log_.reaches(3));
+  EXPECT_TRUE(log_.is_in_order());
   callbacks.clear();
 }
 
 // An executor that runs its tasks when the test asks for it.
-class Later {
+class ManualExecutor {
  public:
   Executor executor() {
     return [this](std::function<void()> task) {
@@ -190,16 +190,16 @@ class Later {
 };
 
 TEST_F(LatchListener, ExecutorGiven_ListenerRunsOnIt) {
-  Later later;
+  ManualExecutor executor;
   std::vector<std::thread::id> threads;
-  LeaderLatch latch(*client_, kPath, {.executor = later.executor()});
+  LeaderLatch latch(*client_, kPath, {.executor = executor.executor()});
   const auto subscription = latch.add_listener(
       [&](const Leadership&) { threads.push_back(std::this_thread::get_id()); }, {});
   latch.start();
   ASSERT_TRUE(latch.wait_until_leader(kPatience));
   ASSERT_TRUE(eventually(
       [&] {
-        later.run();
+        executor.run();
         return !threads.empty();
       },
       kPatience));
@@ -207,25 +207,25 @@ TEST_F(LatchListener, ExecutorGiven_ListenerRunsOnIt) {
 }
 
 TEST_F(LatchListener, EndQueuedInTheExecutor_DestructorReportsIt) {
-  Later later;
+  ManualExecutor executor;
   std::optional<LeaderLatch> latch(std::in_place, *client_, kPath,
-                                   LatchOptions{.executor = later.executor()});
-  const auto subscription = heard_.listen_to(*latch);
+                                   LatchOptions{.executor = executor.executor()});
+  const auto subscription = log_.listen_to(*latch);
   latch->start();
   ASSERT_TRUE(latch->wait_until_leader(kPatience));
   ASSERT_TRUE(eventually(
       [&] {
-        later.run();
-        return heard_.size() == 1;
+        executor.run();
+        return log_.size() == 1;
       },
       kPatience));
   latch->close(CloseMode::notify);
-  EXPECT_EQ(heard_.size(), 1U);
+  EXPECT_EQ(log_.size(), 1U);
   latch.reset();
-  EXPECT_EQ(heard_.size(), 2U);
-  EXPECT_TRUE(heard_.is_in_order());
-  later.run();
-  EXPECT_EQ(heard_.size(), 2U);
+  EXPECT_EQ(log_.size(), 2U);
+  EXPECT_TRUE(log_.is_in_order());
+  executor.run();
+  EXPECT_EQ(log_.size(), 2U);
 }
 
 }  // namespace

@@ -94,9 +94,9 @@ TEST_F(Latch, LeaderIsDestroyed_NextCandidateLeads) {
 }
 
 TEST_F(Latch, SessionOfTheLeaderEnds_LatchContendsAgain) {
-  Heard heard;
+  LeadershipLog log;
   const auto first = leading_latch(*client_);
-  const auto subscription = heard.listen_to(*first);
+  const auto subscription = log.listen_to(*first);
   const auto second = start_latch(*other_);
   ASSERT_TRUE(reaches_nodes(2));
   const Leadership lost = first->leadership();
@@ -111,27 +111,27 @@ TEST_F(Latch, SessionOfTheLeaderEnds_LatchContendsAgain) {
   ASSERT_TRUE(reaches_nodes(2));  // it is enqueued again
   second->close();
   EXPECT_TRUE(leads_after(*first, token));
-  ASSERT_TRUE(heard.reaches(3));
-  EXPECT_TRUE(heard.is_in_order());
-  EXPECT_EQ(heard.all()[0].token, lost.token());
-  EXPECT_EQ(heard.all()[2].token, first->token());
+  ASSERT_TRUE(log.reaches(3));
+  EXPECT_TRUE(log.is_in_order());
+  EXPECT_EQ(log.all()[0].token, lost.token());
+  EXPECT_EQ(log.all()[2].token, first->token());
   EXPECT_EQ(lost.state(), HoldState::lost);  // an old leadership stays lost
 }
 
 TEST_F(Latch, ZnodeOfTheLeaderIsDeleted_LeadsAgain) {
   const ZooKeeperServer* const server = SharedServer::server();
   if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
-  Heard heard;
+  LeadershipLog log;
   const auto latch = leading_latch(*client_);
-  const auto subscription = heard.listen_to(*latch);
+  const auto subscription = log.listen_to(*latch);
   const Leadership first = latch->leadership();
   ASSERT_TRUE(eventually([&] { return watched(*server, first.node()); }, kPatience));
   std::atomic<int> told{0};
   const std::stop_callback on_end(first.end_token(), [&told] { ++told; });
   ASSERT_EQ(raw().delete_node(first.node()), ZOK);
   EXPECT_TRUE(leads_after(*latch, first.token()));
-  ASSERT_TRUE(heard.reaches(3));
-  EXPECT_TRUE(heard.is_in_order());
+  ASSERT_TRUE(log.reaches(3));
+  EXPECT_TRUE(log.is_in_order());
   EXPECT_TRUE(eventually([&] { return told == 1; }, kPatience));
   EXPECT_EQ(nodes().size(), 1U);
 }

@@ -14,7 +14,7 @@
 namespace zklock::testing {
 
 // Records the states that its listener receives.
-class Told {
+class LockStateLog {
  public:
   LockObserver::Listener listener() {
     return [this](const LockState& state) {

@@ -20,7 +20,7 @@ namespace zklock::testing {
 namespace {
 
 TEST_F(LockObserverTest, ExecutorGiven_ListenerRunsOnIt) {
-  Told told;
+  LockStateLog states;
   std::promise<std::thread::id> thread;
   SingleThread single;
   single([&] { thread.set_value(std::this_thread::get_id()); });
@@ -29,10 +29,10 @@ TEST_F(LockObserverTest, ExecutorGiven_ListenerRunsOnIt) {
   LockObserver observer(*observers_client_, kPath, std::ref(single));
   const Subscription subscription = observer.add_listener([&](const LockState& state) {
     if (std::this_thread::get_id() != expected) elsewhere = true;
-    told.listener()(state);
+    states.listener()(state);
   });
   const Hold hold = acquire();
-  ASSERT_TRUE(told.last_becomes(hold));
+  ASSERT_TRUE(states.last_becomes(hold));
   EXPECT_FALSE(elsewhere);
 }
 
@@ -42,55 +42,55 @@ TEST_F(LockObserverTest, ClientExecutorDropsTasks_ObservesOnANewSession) {
   dropping.executor = [](const std::function<void()>&) {};
   observers_client_ = connect(dropping);
   SingleThread single;
-  Told told;
+  LockStateLog states;
   LockObserver observer(*observers_client_, kPath, std::ref(single));
-  const Subscription subscription = observer.add_listener(told.listener());
+  const Subscription subscription = observer.add_listener(states.listener());
   Hold hold = acquire();
-  ASSERT_TRUE(told.last_becomes(hold));
+  ASSERT_TRUE(states.last_becomes(hold));
   expire_session(chroot_.hosts(), observers_client_->session_id());
   hold.release();
   hold = acquire();
-  EXPECT_TRUE(told.last_becomes(hold));
+  EXPECT_TRUE(states.last_becomes(hold));
 }
 
 TEST_F(LockObserverTest, SlowListener_ReceivesTheNewestState) {
   LockObserver observer(*observers_client_, kPath);
-  Told told;
-  Told witness;
+  LockStateLog states;
+  LockStateLog other_states;
   std::promise<void> entered;
   std::promise<void> go_on;
   const auto may_go_on = go_on.get_future().share();
   bool first = true;
   const Subscription slow = observer.add_listener([&](const LockState& state) {
-    told.listener()(state);
+    states.listener()(state);
     if (!std::exchange(first, false)) return;
     entered.set_value();
     may_go_on.wait();
   });
   auto inside = entered.get_future();
   get(inside);
-  const Subscription quick = observer.add_listener(witness.listener());
+  const Subscription quick = observer.add_listener(other_states.listener());
   Hold hold;
   for (int i = 0; i < 5; ++i) {
     hold.release();
-    ASSERT_TRUE(witness.last_becomes_free());
+    ASSERT_TRUE(other_states.last_becomes_free());
     hold = acquire();
-    ASSERT_TRUE(witness.last_becomes(hold));
+    ASSERT_TRUE(other_states.last_becomes(hold));
   }
-  EXPECT_EQ(told.count(), 1U);
+  EXPECT_EQ(states.count(), 1U);
   go_on.set_value();
-  ASSERT_TRUE(told.last_becomes(hold));
-  EXPECT_EQ(told.count(), 2U) << "what was between is left out";
+  ASSERT_TRUE(states.last_becomes(hold));
+  EXPECT_EQ(states.count(), 2U) << "what was between is left out";
 }
 
 TEST_F(LockObserverTest, ThrowingListener_OtherListenersAreCalled) {
   LockObserver observer(*observers_client_, kPath);
-  Told told;
+  LockStateLog states;
   const Subscription wild =
       observer.add_listener([](const LockState&) { throw std::runtime_error("wild"); });
-  const Subscription tame = observer.add_listener(told.listener());
+  const Subscription tame = observer.add_listener(states.listener());
   const Hold hold = acquire();
-  EXPECT_TRUE(told.last_becomes(hold));
+  EXPECT_TRUE(states.last_becomes(hold));
 }
 
 // Neither cancel() nor the destructor of the observer returns during a call, and no call begins
@@ -117,11 +117,11 @@ TEST_F(LockObserverTest, RemovedDuringItsCall_WaitsForTheCall) {
     EXPECT_FALSE(is_ready(removed));
     go_on.set_value();
     EXPECT_TRUE(get(removed));
-    Told witness;
+    LockStateLog other_states;
     LockObserver other(*observers_client_, kPath);
-    const Subscription watching = other.add_listener(witness.listener());
+    const Subscription watching = other.add_listener(other_states.listener());
     Hold hold = acquire();
-    ASSERT_TRUE(witness.last_becomes(hold));
+    ASSERT_TRUE(other_states.last_becomes(hold));
     EXPECT_EQ(calls, 1);
     // The next observer starts with a lock that does not change any more.
     hold.release();
@@ -148,16 +148,16 @@ TEST_F(LockObserverTest, ListenerRemovesItselfAndTheObserver_NoDeadlock) {
 
 TEST_F(LockObserverTest, ClientIsClosed_ListenerIsNotCalledAgain) {
   LockObserver observer(*observers_client_, kPath);
-  Told told;
-  const Subscription subscription = observer.add_listener(told.listener());
-  ASSERT_TRUE(told.last_becomes_free());
+  LockStateLog states;
+  const Subscription subscription = observer.add_listener(states.listener());
+  ASSERT_TRUE(states.last_becomes_free());
   observers_client_->close();
   EXPECT_EQ(error_of([&] { return observer.state(); }), Errc::closed);
-  EXPECT_EQ(error_of([&] { return observer.add_listener(told.listener()); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { return observer.add_listener(states.listener()); }), Errc::closed);
   EXPECT_EQ(error_of([&] { return LockObserver(*observers_client_, kPath).path(); }), Errc::closed);
-  const auto before = told.count();
+  const auto before = states.count();
   const Hold hold = acquire();
-  EXPECT_EQ(told.count(), before);
+  EXPECT_EQ(states.count(), before);
 }
 
 }  // namespace

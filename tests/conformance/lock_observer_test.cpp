@@ -40,7 +40,7 @@ TEST_F(LockObserverTest, State_HasTheHolderAndTheNumberOfWaiters) {
   EXPECT_EQ(observer.state().waiting, 0U);
   hold.release();
   ASSERT_TRUE(becomes_empty());
-  EXPECT_TRUE(observer.state().is_free()) << "there is the path, and nobody in the queue";
+  EXPECT_TRUE(observer.state().is_free()) << "the path exists, and the queue is empty";
 }
 
 // Returns the participants that hold.
@@ -52,8 +52,8 @@ std::vector<Participant> holders_among(std::vector<Participant> participants) {
 TEST_F(LockObserverTest, SharedMutex_StateHasAllReadersAndTheWaiters) {
   const LockObserver observer(*client_, kPath);
   LockObserver listening(*client_, kPath);
-  Told told;
-  const Subscription subscription = listening.add_listener(told.listener());
+  LockStateLog states;
+  const Subscription subscription = listening.add_listener(states.listener());
   SharedMutex mutex(*client_, kPath);
   SharedMutex others(*observers_client_, kPath);
   Hold first = mutex.acquire_shared({.owner = Owner::unique(), .deadline = kPatience});
@@ -71,12 +71,12 @@ TEST_F(LockObserverTest, SharedMutex_StateHasAllReadersAndTheWaiters) {
   EXPECT_TRUE(state.holders[0].mine);
   EXPECT_FALSE(state.holders[1].mine);
   EXPECT_EQ(state.waiting, 2U) << "a reader behind a writer waits too";
-  EXPECT_TRUE(told.wait_until_last([&](const LockState& s) { return s == state; }));
+  EXPECT_TRUE(states.wait_until_last([&](const LockState& s) { return s == state; }));
   first.release();
   second.release();
   const Hold writing = get(writer);
-  ASSERT_TRUE(told.last_becomes(writing, 1));
-  EXPECT_EQ(told.states().back().holders[0].access, Access::exclusive);
+  ASSERT_TRUE(states.last_becomes(writing, 1));
+  EXPECT_EQ(states.states().back().holders[0].access, Access::exclusive);
 }
 
 TEST_F(LockObserverTest, Semaphore_StateHasTheHoldersAndTheirPermits) {
@@ -121,47 +121,47 @@ TEST_F(LockObserverTest, PriorityMutex_StateHasTheHolderNotTheFirstInQueue) {
 
 TEST_F(LockObserverTest, EachChange_IsReportedAfterTheFirstState) {
   LockObserver observer(*observers_client_, kPath);
-  Told told;
-  const Subscription subscription = observer.add_listener(told.listener());
-  ASSERT_TRUE(told.last_becomes_free());
+  LockStateLog states;
+  const Subscription subscription = observer.add_listener(states.listener());
+  ASSERT_TRUE(states.last_becomes_free());
   Hold hold = acquire();
-  ASSERT_TRUE(told.last_becomes(hold));
+  ASSERT_TRUE(states.last_becomes(hold));
   auto second = mutex_.async_acquire();
-  ASSERT_TRUE(told.last_becomes(hold, 1));
+  ASSERT_TRUE(states.last_becomes(hold, 1));
   auto third = mutex_.async_acquire();
-  ASSERT_TRUE(told.last_becomes(hold, 2));
+  ASSERT_TRUE(states.last_becomes(hold, 2));
 
-  Told late;  // its first state is the current one
+  LockStateLog late;  // its first state is the current one
   const Subscription another = observer.add_listener(late.listener());
   ASSERT_TRUE(late.last_becomes(hold, 2));
   EXPECT_EQ(late.count(), 1U);
 
   hold.release();
   hold = get(second);
-  ASSERT_TRUE(told.last_becomes(hold, 1));
+  ASSERT_TRUE(states.last_becomes(hold, 1));
   hold.release();
   hold = get(third);
-  ASSERT_TRUE(told.last_becomes(hold));
+  ASSERT_TRUE(states.last_becomes(hold));
   hold.release();
-  ASSERT_TRUE(told.last_becomes_free());
-  const auto states = told.states();
-  for (std::size_t i = 1; i < states.size(); ++i) {
-    EXPECT_NE(states[i], states[i - 1]) << "only changes are told";
+  ASSERT_TRUE(states.last_becomes_free());
+  const auto all = states.states();
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    EXPECT_NE(all[i], all[i - 1]) << "only changes are reported";
   }
-  EXPECT_TRUE(states.front().is_free());
+  EXPECT_TRUE(all.front().is_free());
 }
 
 TEST_F(LockObserverTest, PathIsDeletedAndRecreated_ObservationContinues) {
   LockObserver observer(*observers_client_, "/deep/in/here");
-  Told told;
-  const Subscription subscription = observer.add_listener(told.listener());
-  ASSERT_TRUE(told.last_becomes_free());
+  LockStateLog states;
+  const Subscription subscription = observer.add_listener(states.listener());
+  ASSERT_TRUE(states.last_becomes_free());
   ReentrantMutex mutex(*client_, "/deep/in/here");
   for (int i = 0; i < 3; ++i) {
     Hold hold = mutex.acquire({.deadline = kPatience});
-    ASSERT_TRUE(told.last_becomes(hold));
+    ASSERT_TRUE(states.last_becomes(hold));
     hold.release();
-    ASSERT_TRUE(told.last_becomes_free());
+    ASSERT_TRUE(states.last_becomes_free());
     ASSERT_EQ(raw().delete_recursive("/deep"), ZOK);
   }
 }
@@ -169,14 +169,14 @@ TEST_F(LockObserverTest, PathIsDeletedAndRecreated_ObservationContinues) {
 TEST_F(LockObserverTest, ForeignContender_IsReportedAndOtherChildrenAreNot) {
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
   LockObserver observer(*observers_client_, kPath);
-  Told told;
-  const Subscription subscription = observer.add_listener(told.listener());
-  ASSERT_TRUE(told.last_becomes_free());
+  LockStateLog states;
+  const Subscription subscription = observer.add_listener(states.listener());
+  ASSERT_TRUE(states.last_becomes_free());
   ASSERT_EQ(raw().create(kPath + "/something").rc, ZOK);
   const auto foreign = raw().create(kPath + "/lock-", "theirs", ZOO_EPHEMERAL_SEQUENTIAL);
   ASSERT_EQ(foreign.rc, ZOK);
-  ASSERT_TRUE(told.wait_until_last([](const LockState& s) { return !s.is_free(); }));
-  const LockState state = told.states().back();
+  ASSERT_TRUE(states.wait_until_last([](const LockState& s) { return !s.is_free(); }));
+  const LockState state = states.states().back();
   ASSERT_EQ(state.holders.size(), 1U);
   EXPECT_EQ(kPath + "/" + state.holders.front().node, foreign.path);
   EXPECT_EQ(state.holders.front().pid, 0);
@@ -185,16 +185,16 @@ TEST_F(LockObserverTest, ForeignContender_IsReportedAndOtherChildrenAreNot) {
 
 TEST_F(LockObserverTest, SessionOfTheObserverEnds_ObservationContinues) {
   LockObserver observer(*observers_client_, kPath);
-  Told told;
-  const Subscription subscription = observer.add_listener(told.listener());
+  LockStateLog states;
+  const Subscription subscription = observer.add_listener(states.listener());
   Hold hold = acquire();
-  ASSERT_TRUE(told.last_becomes(hold));
+  ASSERT_TRUE(states.last_becomes(hold));
   for (int i = 0; i < 2; ++i) {
     const auto session = observers_client_->session_id();
     expire_session(chroot_.hosts(), session);
     hold.release();
     hold = acquire();
-    ASSERT_TRUE(told.last_becomes(hold));
+    ASSERT_TRUE(states.last_becomes(hold));
     ASSERT_TRUE(eventually(
         [&] {
           const auto next = observers_client_->session_id();
@@ -203,9 +203,9 @@ TEST_F(LockObserverTest, SessionOfTheObserverEnds_ObservationContinues) {
         kPatience));
     // Changes on the new session are reported too.
     hold.release();
-    ASSERT_TRUE(told.last_becomes_free());
+    ASSERT_TRUE(states.last_becomes_free());
     hold = acquire();
-    ASSERT_TRUE(told.last_becomes(hold));
+    ASSERT_TRUE(states.last_becomes(hold));
   }
 }
 
@@ -230,11 +230,11 @@ TEST_F(LockObserverFaults, ObserverIsDestroyed_NoWatchRemains) {
   ASSERT_EQ(watch_count(), "0");
   ASSERT_EQ(raw().create("/there").rc, ZOK);
   for (const char* path : {"/there", "/not/there"}) {
-    Told told;
+    LockStateLog states;
     auto observer = std::make_unique<LockObserver>(*client, path);
-    EXPECT_EQ(watch_count(), "0") << "nobody listens yet";
-    const Subscription subscription = observer->add_listener(told.listener());
-    ASSERT_TRUE(told.last_becomes_free());
+    EXPECT_EQ(watch_count(), "0") << "no listener yet";
+    const Subscription subscription = observer->add_listener(states.listener());
+    ASSERT_TRUE(states.last_becomes_free());
     EXPECT_TRUE(eventually([&] { return watch_count() == "1"; }, kPatience));
     observer.reset();
     EXPECT_TRUE(eventually([&] { return watch_count() == "0"; }, kPatience)) << path;
@@ -249,18 +249,18 @@ TEST_F(LockObserverFaults, ServerRestarts_ObservationContinues) {
   ReentrantMutex mutex(*client, kPath);
   LockObserver observer(*observers_client, kPath);
   LockObserver absent(*observers_client, "/absent");
-  Told told;
-  Told told_absent;
-  const Subscription subscription = observer.add_listener(told.listener());
+  LockStateLog states;
+  LockStateLog told_absent;
+  const Subscription subscription = observer.add_listener(states.listener());
   const Subscription another = absent.add_listener(told_absent.listener());
   Hold hold = mutex.acquire();
-  ASSERT_TRUE(told.last_becomes(hold));
+  ASSERT_TRUE(states.last_becomes(hold));
   ASSERT_TRUE(told_absent.last_becomes_free());
   kill_and_restart();
   hold.release();
-  ASSERT_TRUE(told.last_becomes_free());
+  ASSERT_TRUE(states.last_becomes_free());
   hold = mutex.acquire({.deadline = kPatience});
-  ASSERT_TRUE(told.last_becomes(hold));
+  ASSERT_TRUE(states.last_becomes(hold));
   ReentrantMutex other(*client, "/absent");
   const Hold there = other.acquire({.deadline = kPatience});
   EXPECT_TRUE(told_absent.last_becomes(there));
@@ -270,14 +270,14 @@ TEST_F(LockObserverFaults, StartedBeforeTheServer_ObservesLater) {
   server_.kill_hard();
   Client client(options());
   LockObserver observer(client, kPath);
-  Told told;
-  const Subscription subscription = observer.add_listener(told.listener());
+  LockStateLog states;
+  const Subscription subscription = observer.add_listener(states.listener());
   EXPECT_EQ(error_of([&] { return observer.state(200ms); }), Errc::not_connected);
   start_again();
-  ASSERT_TRUE(told.last_becomes_free());
+  ASSERT_TRUE(states.last_becomes_free());
   ReentrantMutex mutex(client, kPath);
   const Hold hold = mutex.acquire({.deadline = kPatience});
-  EXPECT_TRUE(told.last_becomes(hold));
+  EXPECT_TRUE(states.last_becomes(hold));
 }
 
 }  // namespace

@@ -21,26 +21,26 @@ namespace zklock::testing {
 namespace {
 
 TEST_F(ElectionObserverTest, SessionOfTheLeaderEnds_ValueIsDeleted) {
-  Witness witness;
+  ElectionStateLog states;
   ElectionObserver observer(*observers_client_, kPath);
-  const Subscription subscription = witness.listen_to(observer);
+  const Subscription subscription = states.listen_to(observer);
   const auto first = leading_latch(*client_);
   const Leadership dead = first->leadership();
   dead.proclaim("the first");
-  ASSERT_TRUE(witness.comes_to({dead.token(), "the first"}));
+  ASSERT_TRUE(states.reaches({dead.token(), "the first"}));
   const auto second = start_latch(*other_);
   ASSERT_TRUE(reaches_nodes(3));
   expire(*client_);
   const Leadership next = next_leadership(*second, dead.token());
-  ASSERT_TRUE(witness.comes_to({next.token(), std::nullopt}));
+  ASSERT_TRUE(states.reaches({next.token(), std::nullopt}));
   EXPECT_EQ(raw().exists(proclaimed_node(dead)).rc, ZNONODE);
   // Before the latch knows that its leadership ended, a proclaim() could lose its reply with the
   // connection.
   ASSERT_TRUE(eventually([&] { return dead.end_token().stop_requested(); }, kPatience));
   EXPECT_EQ(error_of([&] { return dead.proclaim("I am back"), 0; }), Errc::lock_lost);
   next.proclaim("the second");
-  ASSERT_TRUE(witness.comes_to({next.token(), "the second"}));
-  for (const Seen& each : witness.all()) {
+  ASSERT_TRUE(states.reaches({next.token(), "the second"}));
+  for (const ReportedState& each : states.all()) {
     if (each.value) {
       EXPECT_EQ(each.value == "the first", each.leader == dead.token());
     }
@@ -60,7 +60,7 @@ TEST_F(ElectionObserverTest, StaleLeader_CannotProclaim) {
   const auto now = raw().exists(node);
   EXPECT_TRUE(now.rc == ZNONODE || now.stat.version == version);
   const Leadership next = next_leadership(*second, stale.token());
-  EXPECT_EQ(state(), (Seen{next.token(), std::nullopt}));
+  EXPECT_EQ(state(), (ReportedState{next.token(), std::nullopt}));
   EXPECT_TRUE(eventually([&] { return raw().exists(node).rc == ZNONODE; }, kPatience));
 }
 
@@ -77,7 +77,7 @@ TEST_F(ElectionObserverTest, ValueWithAnotherToken_IsIgnored) {
     std::string forged = said;
     forged.replace(forged.find(token), token.size(), other);
     ASSERT_EQ(raw().set_data(proclaimed_node(leadership), forged).rc, ZOK);
-    EXPECT_EQ(state(), (Seen{leadership.token(), std::nullopt}));
+    EXPECT_EQ(state(), (ReportedState{leadership.token(), std::nullopt}));
   }
 }
 
@@ -88,15 +88,15 @@ TEST_F(ElectionObserverTest, UnreadableValue_IsReadOnceTheAclAllowsIt) {
   ACL unreadable{ZOO_PERM_ALL & ~ZOO_PERM_READ,
                  {const_cast<char*>("world"), const_cast<char*>("anyone")}};
   ASSERT_EQ(raw().set_acl(proclaimed_node(leadership), ACL_vector{1, &unreadable}), ZOK);
-  Witness witness;
+  ElectionStateLog states;
   ElectionObserver observer(*observers_client_, kPath);
-  const Subscription subscription = witness.listen_to(observer);
-  ASSERT_TRUE(witness.comes_to({leadership.token(), std::nullopt}));
+  const Subscription subscription = states.listen_to(observer);
+  ASSERT_TRUE(states.reaches({leadership.token(), std::nullopt}));
   EXPECT_EQ(error_of([&] { return state(), 0; }), Errc::no_auth);
   // ZooKeeper fires no watch event for a changed ACL.
   ASSERT_EQ(raw().set_acl(proclaimed_node(leadership), ZOO_OPEN_ACL_UNSAFE), ZOK);
-  EXPECT_TRUE(witness.comes_to({leadership.token(), "a"}));
-  EXPECT_EQ(witness.size(), 2U);
+  EXPECT_TRUE(states.reaches({leadership.token(), "a"}));
+  EXPECT_EQ(states.size(), 2U);
 }
 
 TEST_F(ElectionObserverTest, ForeignLeader_HasNoValue) {
@@ -111,9 +111,9 @@ TEST_F(ElectionObserverTest, ForeignLeader_HasNoValue) {
 }
 
 TEST_F(ElectionObserverTest, ElectionFunctionProclaims_ObserverReceivesTheValue) {
-  Witness witness;
+  ElectionStateLog states;
   ElectionObserver observer(*observers_client_, kPath);
-  const Subscription subscription = witness.listen_to(observer);
+  const Subscription subscription = states.listen_to(observer);
   Gate gate;
   std::atomic<int> calls{0};
   std::promise<FencingToken> token;
@@ -128,9 +128,9 @@ TEST_F(ElectionObserverTest, ElectionFunctionProclaims_ObserverReceivesTheValue)
   election.start();
   auto leads = token.get_future();
   const FencingToken leader = get(leads);
-  ASSERT_TRUE(witness.comes_to({leader, "here"}));
+  ASSERT_TRUE(states.reaches({leader, "here"}));
   gate.open();
-  ASSERT_TRUE(witness.comes_to({}));
+  ASSERT_TRUE(states.reaches({}));
   EXPECT_TRUE(becomes_empty());
   EXPECT_EQ(calls, 1);
 }
@@ -166,7 +166,8 @@ TEST_F(ElectionObserverTest, HandlerFutureAndCoroutine_HaveEqualOutcomes) {
   EXPECT_EQ(get(refusal), AcquireOutcome(Errc::lock_lost));
   EXPECT_EQ(error_text_of([&] { return leadership.proclaim("late"), 0; }).find("proclaim /lock: "),
             0U);
-  EXPECT_EQ(error_of([] { return Leadership().proclaim("nobody's"), 0; }), Errc::lock_lost);
+  EXPECT_EQ(error_of([] { return Leadership().proclaim("without a leadership"), 0; }),
+            Errc::lock_lost);
   EXPECT_TRUE(client_->flush(kPatience));
   EXPECT_TRUE(nothing_is_left());
 }
@@ -230,7 +231,7 @@ TEST_F(ElectionObserverTest, NoWritePermission_ProclaimFailsWithNoAuth) {
   const Leadership leadership = latch->leadership();
   EXPECT_EQ(error_of([&] { return leadership.proclaim("x"), 0; }), Errc::no_auth);
   EXPECT_EQ(leadership.state(), HoldState::held);
-  EXPECT_EQ(state(), (Seen{leadership.token(), std::nullopt}));
+  EXPECT_EQ(state(), (ReportedState{leadership.token(), std::nullopt}));
 }
 
 TEST_F(ElectionObserverFaults, WithoutAServer_ProclaimFailsAtTheDeadline) {

@@ -117,7 +117,7 @@ TEST_F(SemaphoreCount, ConcurrentChanges_NoneIsLost) {
   }
   for (auto& thread : threads) get(thread);
   const int sum = semaphore_.permits();
-  EXPECT_TRUE(sum == 2 + 40 || sum == 9 + 40) << sum << ": whoever was first said how many";
+  EXPECT_TRUE(sum == 2 + 40 || sum == 9 + 40) << sum << ": the first contender sets the count";
 }
 
 TEST_F(SemaphoreCount, NoContenderYet_CountCanBeReadAndSet) {
@@ -184,7 +184,7 @@ TEST_F(SemaphoreCount, CountNodeDeleted_HoldersRetainPermits) {
   auto waits = others_semaphore_.async_acquire();
   ASSERT_TRUE(reaches_contenders(2));
   ASSERT_EQ(raw().delete_node(kCount), ZOK);
-  EXPECT_TRUE(get(waits)) << "who waits puts its own number there";
+  EXPECT_TRUE(get(waits)) << "a waiter writes its own count";
   EXPECT_EQ(said(), "9");
   EXPECT_EQ(held.state(), HoldState::held);
 }
@@ -335,7 +335,7 @@ TEST_F(SemaphoreCountWatch, CountNode_IsWatchedOnlyWhileWaiting) {
   Semaphore semaphore(*client, kPath, SharedCount{.initial = 1});
   Semaphore others(*other, kPath, SharedCount{.initial = 1});
   const Permit held = semaphore.acquire();
-  EXPECT_FALSE(watched(server_, kCount)) << "who holds has no use for it";
+  EXPECT_FALSE(watched(server_, kCount)) << "a holder does not watch the count";
   auto waits = others.async_acquire();
   EXPECT_TRUE(eventually([&] { return watched(server_, kCount); }, kPatience));
   semaphore.set_permits(2);

@@ -55,7 +55,7 @@ TEST_F(SharedWithCurator, OwnNodes_HaveCuratorMarkers) {
   const std::string theirs = enqueue("__WRIT__");
   auto late = others_mutex_.async_acquire_shared();
   ASSERT_TRUE(reaches_nodes(3));
-  EXPECT_FALSE(is_ready(late)) << "their writer stands between";
+  EXPECT_FALSE(is_ready(late)) << "the Curator writer is ahead";
   EXPECT_EQ(reading.node(), kPath + "/__READ__0000000000");
   EXPECT_EQ(theirs.substr(theirs.size() - 10), "0000000001");
   ASSERT_EQ(raw().delete_node(theirs), ZOK);

@@ -15,7 +15,7 @@ namespace zklock::testing {
 
 class SharedMutexTest : public LockTest {
  protected:
-  static AcquireOptions somebody() { return {.owner = Owner::unique()}; }
+  static AcquireOptions with_new_owner() { return {.owner = Owner::unique()}; }
 
   const std::unique_ptr<Client> client_ = connect();
   SharedMutex mutex_{*client_, kPath};

@@ -25,8 +25,8 @@ namespace zklock::testing {
 namespace {
 
 TEST_F(SharedMutexTest, TwoReadersHold_WriterWaitsForBoth) {
-  Hold first = mutex_.acquire_shared(somebody());
-  Hold second = others_mutex_.acquire_shared(somebody());
+  Hold first = mutex_.acquire_shared(with_new_owner());
+  Hold second = others_mutex_.acquire_shared(with_new_owner());
   auto writer = mutex_.async_acquire();
   ASSERT_TRUE(reaches_nodes(3));
   first.release();
@@ -38,7 +38,7 @@ TEST_F(SharedMutexTest, TwoReadersHold_WriterWaitsForBoth) {
 }
 
 TEST_F(SharedMutexTest, ReaderBehindWaitingWriter_Waits) {
-  Hold reader = mutex_.acquire_shared(somebody());
+  Hold reader = mutex_.acquire_shared(with_new_owner());
   auto writer = mutex_.async_acquire();
   ASSERT_TRUE(reaches_nodes(2));
   auto late = others_mutex_.async_acquire_shared();
@@ -217,8 +217,8 @@ TEST_F(SharedMutexTest, AsyncAcquireShared_PassesHoldToHandler) {
 // ---- queries of the queue -----------------------------------------------------------------------
 
 TEST_F(SharedMutexTest, Participants_ShowReadersAndWriters) {
-  const Hold first = mutex_.acquire_shared(somebody());
-  const Hold second = others_mutex_.acquire_shared(somebody());
+  const Hold first = mutex_.acquire_shared(with_new_owner());
+  const Hold second = others_mutex_.acquire_shared(with_new_owner());
   auto writer = others_mutex_.async_acquire();
   ASSERT_TRUE(reaches_nodes(3));
   auto late = mutex_.async_acquire_shared();

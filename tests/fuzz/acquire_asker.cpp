@@ -161,7 +161,7 @@ std::string Asker::choose_data() {
 // ---- requests -----------------------------------------------------------------------------------
 
 void Asker::take(const AcquireEffects& effects) {
-  require(!granted_ || effects.empty(), "after the grant nothing is asked for");
+  require(!granted_ || effects.empty(), "no request after the grant");
   require(effects.size() <= most_children + 8, "not too much at once");
   const auto watches = [](const AcquireEffect& effect) { return effect.kind == Kind::watch; };
   if (std::ranges::any_of(effects, watches)) watches_ = 0;
@@ -174,7 +174,7 @@ void Asker::take(const AcquireEffect& effect) {
   switch (effect.kind) {
     case Kind::create:
     case Kind::move:
-      require(!gave_up_, "who has given up does not queue again");
+      require(!gave_up_, "a withdrawn contender does not queue again");
       require(attempts_.insert(effect.text).second, "no attempt is used twice");
       if (effect.kind == Kind::move) require(first_, "it moves when it is first at the gate");
       if (effect.kind == Kind::create) {
@@ -189,7 +189,7 @@ void Asker::take(const AcquireEffect& effect) {
       }
       return;
     case Kind::watch:
-      require(policy_.wait, "a single attempt watches nobody");
+      require(policy_.wait, "a single attempt sets no watch");
       ++watches_;
       ask(effect);
       return;
@@ -205,14 +205,16 @@ void Asker::take(const AcquireEffect& effect) {
     case Kind::clear: ask(effect); return;
     case Kind::unwatch: armed_.clear(); return;
     case Kind::remove_node: removal(effect); return;
-    case Kind::delay: require(!fsm_.orphans().empty(), "it waits for somebody"); return;
+    case Kind::delay:
+      require(!fsm_.orphans().empty(), "a delay is waited for because of an orphaned marker");
+      return;
     case Kind::pause: return;
     case Kind::abandon: abandoned_ = true; return;
     case Kind::not_created: return;
     case Kind::grant: check_grant(effect); return;
     case Kind::fail:
-      require(!std::exchange(failed_, true), "one error is told");
-      require(!gave_up_, "who has given up is told none");
+      require(!std::exchange(failed_, true), "one error is reported");
+      require(!gave_up_, "a withdrawn contender reports no position");
       return;
   }
 }
@@ -232,14 +234,14 @@ void Asker::removal(const AcquireEffect& effect) {
   require(effect.session != SessionId{}, "a node is removed on its session");
   const bool is_own = own_ && effect.text == own_->name;
   if (!is_own && DelayMarker::parse(effect.text)) return;
-  require(is_own, "it removes nobody else's node", effect.text);
+  require(is_own, "only the own znode is deleted", effect.text);
   require(effect.session == own_->session, "on the node's session");
   require(!std::exchange(own_->removed, true), "once");
   own_->gone = true;
 }
 
 void Asker::check_grant(const AcquireEffect& effect) {
-  require(!gave_up_ && !failed_, "who has been told otherwise is not granted");
+  require(!gave_up_ && !failed_, "no grant after a failure or withdrawal");
   require(own_.has_value(), "no grant without a node");
   require(fsm_.own_name() == own_->name && fsm_.token() == own_->token, "of the own node");
   require(fsm_.session() == own_->session && effect.session == own_->session, "and its session");
@@ -247,7 +249,7 @@ void Asker::check_grant(const AcquireEffect& effect) {
   const auto own = parse_contention(own_->name);
   require(own && is_usable(own->sequence), "which has a place in the queue");
   require(lease_, "with a valid lease");
-  require(first_, "which is first, as somebody has said");
+  require(first_, "the contender is first according to a reply");
   require(!fsm_.at_gate(), "not at the gate");
   const bool leaves = policy_.rule.access == Access::exclusive && policy_.lock_delay.count() > 0;
   require(fsm_.leaves_delay() == leaves, "with its marker, if it leaves one");

@@ -20,7 +20,8 @@ TEST_F(CohortBound, OtherClientWaits_BatchHasExactlyItsBound) {
   release(rest[1]);
   EXPECT_TRUE(is_granted(outside));
   EXPECT_EQ(call(rest[2]).outcomes, 0);
-  EXPECT_EQ(lock_.nodes().size(), 2U) << "those who are left have queued again, under one node";
+  EXPECT_EQ(lock_.nodes().size(), 2U)
+      << "the remaining contenders have queued again under one znode";
   release(outside);
   expect_new_node(first, rest[2]);
   release(rest[2]);
@@ -84,7 +85,7 @@ TEST_F(CohortBound, LaggingServer_BoundCountsFromItsCatchUp) {
     if (!is_granted(outside)) before = rest[next++];
   };
   while (next < 10) pass_on();
-  ASSERT_TRUE(is_granted(before)) << "nobody outside, as far as its server knows";
+  ASSERT_TRUE(is_granted(before)) << "its server knows no other contender";
   client(0).catch_up();
   run();
   const std::size_t known = next;
@@ -237,7 +238,7 @@ TEST_F(CohortWatchReply, NoWaiterAtReply_RetainsIdleLock) {
   lock_.cancel(third_);
   run();
   EXPECT_EQ(lock_.nodes().size(), 1U);
-  EXPECT_EQ(client(0).requests(Kind::list_and_watch), 1U) << "for those who come";
+  EXPECT_EQ(client(0).requests(Kind::list_and_watch), 1U) << "to notice new contenders";
   reset_counts();
   const auto later = lock_.acquire(0, anew());
   expect_same_node(second_, later);

@@ -93,7 +93,7 @@ TEST_F(CohortLoss, ThreadOfHolderExits_NextGetsNewZnode) {
   lock_.path_lock(0)->thread_exits(call(mine).owner);
   run();
   expect_new_node(first_, next);
-  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 0U) << "it was not let go of";
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 0U) << "it was not released";
   call(mine).hold.release();
   release(next);
   expect_rest();

@@ -231,7 +231,7 @@ TEST_F(CohortTest, LossOfLastHolder_LeavesLockDelay) {
   const auto outside = waiting(1);
   lock_.world().expire(0);
   run_for(4s);
-  EXPECT_EQ(call(outside).outcomes, 0) << "the delay of who came second";
+  EXPECT_EQ(call(outside).outcomes, 0) << "the delay of the second contender";
   run_for(2s);
   EXPECT_TRUE(is_granted(outside));
   release(rest[0]);

@@ -228,7 +228,7 @@ class DowngradeInDoubt : public DowngradeTest {
     commit(deadline);
     run();
     ASSERT_EQ(client(0).requests(Kind::transaction), 1U);
-    ASSERT_EQ(commits_, 0) << "refused, and nobody knows yet what that means";
+    ASSERT_EQ(commits_, 0) << "refused, and the cause is not known yet";
   }
 };
 

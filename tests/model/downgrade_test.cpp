@@ -30,7 +30,8 @@ TEST_F(Downgrade, ReaderWaits_IsGranted) {
   EXPECT_EQ(client(1).requests(), 1U) << "a list";
   reset_counts();
   release(reads_);
-  EXPECT_EQ(client(0).requests(Kind::remove), 1U) << "plainly: nobody would trust it";
+  EXPECT_EQ(client(0).requests(Kind::remove), 1U)
+      << "without an announcement, which no reader trusts";
   EXPECT_EQ(client(0).requests(), 1U);
   release(reader);
   expect_rest();
@@ -251,7 +252,8 @@ TEST_F(Downgrade, MaximumHoldTimeBeforeReply_DeletesEitherZnode) {
   while (world().dispatcher(0).empty()) world().run({Step::Kind::timer});
   while (client(0).can_receive()) world().run({Step::Kind::receive, 0});
   EXPECT_EQ(hold().state(), HoldState::lost);
-  ASSERT_FALSE(world().dispatcher(0).empty()) << "it is told now, and then handed over";
+  ASSERT_FALSE(world().dispatcher(0).empty())
+      << "the loss is notified first, then the znode is deleted";
   lock_.connect_all();
   world().run_for(1s);
   EXPECT_TRUE(lock_.nodes().empty());

@@ -134,7 +134,7 @@ TEST(ElectionModel, LeaderUnawareOfLoss_ProclaimIsRefused) {
     if (has_value_before) election.proclaim(stale, "a");
     election.world().run_all();
     ASSERT_EQ(election.ensemble().remove(stale.node()), Status::ok);
-    ASSERT_EQ(stale.state(), HoldState::held) << "nobody has told it";
+    ASSERT_EQ(stale.state(), HoldState::held) << "the client does not know of the loss";
     election.proclaim(stale, "late");
     election.world().run({Step::Kind::serve, 0});
     election.world().run({Step::Kind::serve, 0});

@@ -72,7 +72,7 @@ TEST_F(IdleLock, SessionExpired_LeavesDelay) {
   const auto outside = lock_.acquire(1);
   lock_.world().expire(0);
   run_for(1s);
-  EXPECT_EQ(call(outside).outcomes, 0) << "nobody was there to take it away";
+  EXPECT_EQ(call(outside).outcomes, 0) << "there was no holder that lost it";
   run_for(1500ms);
   EXPECT_TRUE(is_granted(outside));
   release(outside);

@@ -202,7 +202,8 @@ TEST_F(IdleLock, WaiterOfSameClient_IsGranted) {
   release(second);
   EXPECT_EQ(lock_.nodes().size(), 1U) << "and now it is kept";
   const auto other = granted(0, {});
-  EXPECT_GT(call(other).token.zxid, call(second).token.zxid) << "who does not share it is outside";
+  EXPECT_GT(call(other).token.zxid, call(second).token.zxid)
+      << "a contender with other options does not share the znode";
   release(other);
   expect_released();
 }
@@ -277,7 +278,7 @@ TEST_F(IdleLock, LockDelay_RemainsWithZnode) {
   release(again);
   const auto outside = lock_.acquire(1);
   run();
-  EXPECT_TRUE(is_granted(outside)) << "it was let go of";
+  EXPECT_TRUE(is_granted(outside)) << "the idle lock was released";
   release(outside);
   expect_released();
 }
@@ -292,7 +293,7 @@ TEST_F(IdleLock, StaleReply_CausesNewQuery) {
   };
   chain(4);
   for (std::size_t i = 0; i < 2; ++i) lock_.release(calls[i]);
-  ASSERT_TRUE(is_granted(calls[2])) << "the third, and it is asked";
+  ASSERT_TRUE(is_granted(calls[2])) << "the third grant, with a query in flight";
   ASSERT_GT(client(0).unanswered(), 0U);
   lock_.release(calls[2]);
   lock_.release(calls[3]);  // idle; the watch is still armed

@@ -25,7 +25,7 @@ TEST_F(LocalHandoffTest, Release_GrantsNextBeforeDelete) {
   EXPECT_GT(lock_.call(next).token.zxid, lock_.call(holder).token.zxid);
   run();
   EXPECT_EQ(lock_.nodes().size(), 1U);
-  EXPECT_EQ(client(0).requests(Kind::remove), 1U) << "nobody else has to hear of it";
+  EXPECT_EQ(client(0).requests(Kind::remove), 1U) << "no other client is notified";
   EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 0U);
   release(next);
   EXPECT_EQ(client(0).requests(Kind::list_children), 0U);
@@ -53,7 +53,7 @@ TEST_F(LocalHandoffTest, ContendersOfTwoClients_AreGrantedInOrder) {
   EXPECT_FALSE(is_granted(stranger) || is_granted(fourth));
   run();
   EXPECT_TRUE(is_granted(stranger));
-  EXPECT_EQ(client(1).requests(), 0U) << "it was told";
+  EXPECT_EQ(client(1).requests(), 0U) << "the announcement was received";
   EXPECT_FALSE(is_granted(fourth));
   release(stranger);
   EXPECT_TRUE(is_granted(fourth));

@@ -234,7 +234,7 @@ TEST_F(LockDelay, DeadlineDuringDelay_IsNotPostponed) {
   run_for(1ns);
   EXPECT_EQ(lock_.call(timed).outcomes, 1);
   EXPECT_FALSE(is_granted(timed));
-  EXPECT_EQ(lock_.nodes().size(), 2U) << "the marker, and the one who is left";
+  EXPECT_EQ(lock_.nodes().size(), 2U) << "the marker and the remaining waiter";
   expect_granted_after(kDelay, patient);
   release(patient);
   release(holder);

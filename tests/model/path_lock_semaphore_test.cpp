@@ -27,7 +27,7 @@ TEST_F(PathLockSemaphoreTest, PermitsWithinCount_AreHeldTogether) {
   const auto small = waiting(1, permits(1));
   release(two);
   EXPECT_EQ(lock_.call(three).outcomes, 0);
-  EXPECT_EQ(lock_.call(small).outcomes, 0) << "who wants much is not overtaken";
+  EXPECT_EQ(lock_.call(small).outcomes, 0) << "a request for many permits is not overtaken";
   release(one);
   EXPECT_TRUE(lock_.call(three).granted());
   EXPECT_EQ(lock_.call(small).outcomes, 0);

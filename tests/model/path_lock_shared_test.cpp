@@ -43,7 +43,7 @@ TEST_F(PathLockSharedTest, WriterReleases_GrantsWithoutRequest) {
   EXPECT_EQ(client(1).requests() + client(2).requests(), 0U);
   EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
   release(reader);
-  EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 0U) << "nobody would trust it";
+  EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 0U) << "no reader trusts it";
   release(behind);
   expect_rest();
 }
@@ -197,7 +197,7 @@ TEST_F(PathLockSharedTest, ForeignReaderOrWriter_IsHonoured) {
   const auto late = waiting(0, to_read());
   ASSERT_EQ(ensemble.set_data(writes, "released"), Status::ok);
   run();
-  EXPECT_EQ(lock_.call(late).outcomes, 0) << "anybody may have written that";
+  EXPECT_EQ(lock_.call(late).outcomes, 0) << "any client may have written it";
   ASSERT_EQ(ensemble.remove(writes), Status::ok);
   run();
   EXPECT_TRUE(lock_.call(late).granted());

@@ -136,7 +136,7 @@ TEST_F(PathLockTest, ForeignZnode_IsHonouredAndNeverTrusted) {
   EXPECT_EQ(client(0).requests(Kind::list_children), 1U) << "the predicted name is not there";
   ASSERT_EQ(ensemble.set_data(LockWorld::path + ("/" + *curator), "released"), Status::ok);
   run();
-  EXPECT_EQ(lock_.call(call).outcomes, 0) << "anybody may have written that";
+  EXPECT_EQ(lock_.call(call).outcomes, 0) << "any client may have written it";
   ASSERT_EQ(ensemble.remove(LockWorld::path + ("/" + *curator)), Status::ok);
   run();
   EXPECT_TRUE(lock_.call(call).granted());

@@ -273,7 +273,7 @@ TEST(AcquireRecovery, RecoveryFails_ReportsOnceAndContinuesTheSearch) {
   Steps steps = steps_in(State::recovering);
   EXPECT_EQ(steps.answer(Status::no_auth), failure(Errc::no_auth) + ", pause");
   EXPECT_EQ(steps.resume(), "list @a");
-  EXPECT_EQ(steps.answer(Status::server_error), "pause") << "told once";
+  EXPECT_EQ(steps.answer(Status::server_error), "pause") << "reported once";
   EXPECT_EQ(steps.withdraw(), "");
   EXPECT_EQ(steps.resume(), "list @a");
   EXPECT_EQ(steps.listed({node(5)}), "inspect lock-0000000005 @a");

@@ -205,7 +205,7 @@ TEST(CallbackThreads, Drain_RunsQueuedTasksAndEndsThreads) {
   EXPECT_TRUE(threads.drain_for(ample));
   EXPECT_EQ(ran, 100);
   EXPECT_EQ(threads.thread_count(), 0U);
-  EXPECT_EQ(owned.use_count(), 1) << "what the tasks own is gone too";
+  EXPECT_EQ(owned.use_count(), 1) << "the objects of the tasks are destroyed";
 }
 
 TEST(CallbackThreads, PostAfterDrain_IsRefused) {

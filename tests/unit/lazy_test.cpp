@@ -19,7 +19,7 @@ struct Settings {
 };
 using LazySettings = Lazy<Settings>;
 
-TEST(LazySettings, NotWritten_IsTheDefault) {
+TEST(Lazy, NotWritten_IsTheDefault) {
   LazySettings settings;
   EXPECT_FALSE(settings);
   EXPECT_EQ(*settings, Settings{});
@@ -30,14 +30,14 @@ TEST(LazySettings, NotWritten_IsTheDefault) {
   EXPECT_EQ(*settings, (Settings{.name = "a"}));
 }
 
-TEST(LazySettings, NotWritten_SharesOneObject) {
+TEST(Lazy, NotWritten_SharesOneObject) {
   const LazySettings one;
   const LazySettings other;
   EXPECT_EQ(&*one, &*other);
   EXPECT_EQ(sizeof(one), sizeof(void*)) << "that is what it is for";
 }
 
-TEST(LazySettings, WrittenAgain_KeepsEarlierValues) {
+TEST(Lazy, WrittenAgain_KeepsEarlierValues) {
   LazySettings settings;
   settings.write().name = "a";
   settings.write().tries = 5;
@@ -46,14 +46,14 @@ TEST(LazySettings, WrittenAgain_KeepsEarlierValues) {
   EXPECT_EQ(*untouched, Settings{}) << "what all others are is not written to";
 }
 
-TEST(LazySettings, ConstructedFromDefault_AllocatesNothing) {
+TEST(Lazy, ConstructedFromDefault_AllocatesNothing) {
   EXPECT_FALSE(LazySettings(Settings{}));
   const LazySettings made(Settings{.tries = 1});
   EXPECT_TRUE(made);
   EXPECT_EQ(made->tries, 1);
 }
 
-TEST(LazySettings, Copy_IsIndependent) {
+TEST(Lazy, Copy_IsIndependent) {
   LazySettings settings(Settings{.tries = 1});
   const LazySettings copy(settings);
   LazySettings assigned;
@@ -67,14 +67,14 @@ TEST(LazySettings, Copy_IsIndependent) {
   EXPECT_FALSE(LazySettings(nothing)) << "a copy of nothing is nothing";
 }
 
-TEST(LazySettings, SelfAssignment_KeepsTheValue) {
+TEST(Lazy, SelfAssignment_KeepsTheValue) {
   LazySettings settings(Settings{.tries = 1});
   const LazySettings& same = settings;
   settings = same;
   EXPECT_EQ(settings->tries, 1);
 }
 
-TEST(LazySettings, MovedFrom_IsTheDefault) {
+TEST(Lazy, MovedFrom_IsTheDefault) {
   LazySettings settings(Settings{.tries = 1});
   const auto* const object = &*settings;
   const LazySettings moved(std::move(settings));
@@ -84,14 +84,14 @@ TEST(LazySettings, MovedFrom_IsTheDefault) {
   static_assert(std::is_nothrow_move_constructible_v<LazySettings>);
 }
 
-TEST(LazySettings, Reset_IsTheDefault) {
+TEST(Lazy, Reset_IsTheDefault) {
   LazySettings settings(Settings{.tries = 1});
   settings.reset();
   EXPECT_FALSE(settings);
   EXPECT_EQ(settings->tries, 3);
 }
 
-TEST(LazySettings, Comparison_IsByValue) {
+TEST(Lazy, Comparison_IsByValue) {
   LazySettings written;
   written.write();
   EXPECT_TRUE(written) << "it was written to, and is as before";
@@ -100,7 +100,7 @@ TEST(LazySettings, Comparison_IsByValue) {
   EXPECT_NE(LazySettings(Settings{.tries = 1}), LazySettings());
 }
 
-TEST(LazySettings, MoveOnlyType_IsHeld) {
+TEST(Lazy, MoveOnlyType_IsHeld) {
   Lazy<std::unique_ptr<int>> pointer;
   EXPECT_EQ(*pointer, nullptr);
   pointer.write() = std::make_unique<int>(7);

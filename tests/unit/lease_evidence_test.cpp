@@ -171,7 +171,7 @@ TEST(LeaseEvidence, LongSilence_LeavesNoLease) {
     Line line;
     line.operation();
     line.idle(silence);
-    EXPECT_LE(line.operation(), Duration{}) << "the last known packet is too old to stand on";
+    EXPECT_LE(line.operation(), Duration{}) << "the last known packet is too old";
   }
 }
 

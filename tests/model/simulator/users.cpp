@@ -69,11 +69,11 @@ Users::Users(Universe& universe, HistoryWriter& history_writer, const Plan& plan
     canceller_ = nullptr;
     cancel_one(news);
   };
-  seats_.resize(static_cast<std::size_t>(plan.setup.slots));
+  programs_.resize(static_cast<std::size_t>(plan.setup.slots));
   for (int slot = 0; slot < plan.setup.slots; ++slot) {
-    Seat& seat = seats_[static_cast<std::size_t>(slot)];
-    seat.process = &universe_.start_process(slot);
-    furnish(seat);
+    Program& program = programs_[static_cast<std::size_t>(slot)];
+    program.process = &universe_.start_process(slot);
+    furnish(program);
   }
 }
 
@@ -92,25 +92,25 @@ void Users::permits_went(const std::string& path) {
   }
 }
 
-void Users::furnish(Seat& seat) {
+void Users::furnish(Program& program) {
   const std::size_t objects = plan_.setup.objects.size();
-  seat.objects.resize(objects);
-  seat.leaders.resize(objects);
-  seat.observers.resize(objects);
-  for (auto& owner : seat.owners) owner = Owner::unique();
-  for (std::size_t i = 0; i < objects; ++i) make_object(seat, i);
+  program.objects.resize(objects);
+  program.leaders.resize(objects);
+  program.observers.resize(objects);
+  for (auto& owner : program.owners) owner = Owner::unique();
+  for (std::size_t i = 0; i < objects; ++i) make_object(program, i);
 }
 
-void Users::make_object(Seat& seat, std::size_t i) {
+void Users::make_object(Program& program, std::size_t i) {
   const ObjectPlan& object = plan_.setup.objects[i];
-  SimProcess& process = *seat.process;
+  SimProcess& process = *program.process;
   if (is_leader(object.kind)) {
-    seat.leaders[i] = std::make_unique<Leader>(*this, process, object);
+    program.leaders[i] = std::make_unique<Leader>(*this, process, object);
   } else if (is_observer(object.kind)) {
-    seat.observers[i] =
+    program.observers[i] =
         std::make_unique<ObserverModel>(history_writer_, process.client(), object, ++last_id_);
   } else {
-    seat.objects[i] =
+    program.objects[i] =
         std::make_unique<LockObject>(process, object, [this, &process](const LockEvent&) {
           if (universe_.now() < process.listeners_throw_until) {
             ++listeners_thrown_;
@@ -121,51 +121,52 @@ void Users::make_object(Seat& seat, std::size_t i) {
 }
 
 void Users::replace(int slot) {
-  Seat& seat = seats_[static_cast<std::size_t>(slot)];
-  if (seat.process->dead()) {
-    graves_.push_back(std::move(seat));
-    seat = {};
+  Program& program = programs_[static_cast<std::size_t>(slot)];
+  if (program.process->dead()) {
+    killed_programs_.push_back(std::move(program));
+    program = {};
   } else {
-    seat.leaders.clear();
-    seat.objects.clear();
-    seat.observers.clear();
+    program.leaders.clear();
+    program.objects.clear();
+    program.observers.clear();
   }
-  seat.process = &universe_.start_process(slot);
-  furnish(seat);
+  program.process = &universe_.start_process(slot);
+  furnish(program);
 }
 
 void Users::remake(int slot, int object) {
-  Seat& seat = seats_[static_cast<std::size_t>(slot)];
+  Program& program = programs_[static_cast<std::size_t>(slot)];
   const auto i = static_cast<std::size_t>(object) % plan_.setup.objects.size();
-  if (!seat.process->runs() || seat.process->closed()) return;
-  seat.leaders[i].reset();
-  seat.objects[i].reset();
-  seat.observers[i].reset();
-  make_object(seat, i);
+  if (!program.process->runs() || program.process->closed()) return;
+  program.leaders[i].reset();
+  program.objects[i].reset();
+  program.observers[i].reset();
+  make_object(program, i);
 }
 
 void Users::destroy_objects() {
-  for (Seat& seat : seats_) {
-    if (seat.process->dead()) continue;
-    seat.leaders.clear();
-    seat.objects.clear();
+  for (Program& program : programs_) {
+    if (program.process->dead()) continue;
+    program.leaders.clear();
+    program.objects.clear();
   }
 }
 
 void Users::look_through_observers() {
-  for (Seat& seat : seats_) {
-    if (seat.process->dead() || seat.process->closed() || seat.process->refused()) continue;
-    for (const auto& observer : seat.observers) {
+  for (Program& program : programs_) {
+    if (program.process->dead() || program.process->closed() || program.process->refused())
+      continue;
+    for (const auto& observer : program.observers) {
       if (!observer || observer->sees_no_holder()) continue;
       history_writer_.note(
-          {.kind = Event::Kind::left, .text = "an observer's view of who was there"});
+          {.kind = Event::Kind::left, .text = "an observer's state still has a holder or leader"});
     }
   }
 }
 
 void Users::drop_observers() {
-  for (Seat& seat : seats_) {
-    if (!seat.process->dead()) seat.observers.clear();
+  for (Program& program : programs_) {
+    if (!program.process->dead()) program.observers.clear();
   }
 }
 
@@ -179,28 +180,29 @@ void Users::act(const PlanStep& step) {
     case Act::lead:
     case Act::resign: break;
   }
-  Seat& seat = seats_[static_cast<std::size_t>(step.slot)];
+  Program& program = programs_[static_cast<std::size_t>(step.slot)];
   const auto object = static_cast<std::size_t>(step.object);
-  if (!seat.process->runs() || seat.process->closed() || !seat.leaders[object]) return;
+  if (!program.process->runs() || program.process->closed() || !program.leaders[object]) return;
   if (step.act == Act::lead) {
-    seat.leaders[object]->lead(microseconds(step.hold));
+    program.leaders[object]->lead(microseconds(step.hold));
   } else {
     remake(step.slot, step.object);
   }
 }
 
 void Users::acquire(const PlanStep& step) {
-  Seat& seat = seats_[static_cast<std::size_t>(step.slot)];
+  Program& program = programs_[static_cast<std::size_t>(step.slot)];
   const auto object = static_cast<std::size_t>(step.object);
-  if (winding_up_ || !seat.process->runs() || seat.process->closed() || !seat.objects[object])
+  if (winding_up_ || !program.process->runs() || program.process->closed() ||
+      !program.objects[object])
     return;
-  Call& call = new_call(*seat.process, plan_.setup.objects[object], step);
+  Call& call = new_call(*program.process, plan_.setup.objects[object], step);
   const bool is_thread = step.ending == Ending::locks;  // a thread is a unique owner
   const bool shared_owner = step.owner != 0 && nests(call.object.kind) && !is_thread;
-  const auto owner = static_cast<std::size_t>(step.owner) % seat.owners.size();
-  call.owner = shared_owner ? seat.owners[owner] : Owner::unique();
-  call.owner_number = shared_owner ? seat.process->number() * 10 + owner : 1000 + call.id;
-  start(call, *seat.objects[object]);
+  const auto owner = static_cast<std::size_t>(step.owner) % program.owners.size();
+  call.owner = shared_owner ? program.owners[owner] : Owner::unique();
+  call.owner_number = shared_owner ? program.process->number() * 10 + owner : 1000 + call.id;
+  start(call, *program.objects[object]);
 }
 
 Call& Users::new_call(SimProcess& process, const ObjectPlan& object, const PlanStep& step) {
@@ -322,9 +324,9 @@ bool Users::all_over() const {
 void Users::wind_up() {
   winding_up_ = true;
   for (const std::string& marker : markers_) universe_.ensemble(0).remove(marker);
-  for (Seat& seat : seats_) {
-    if (seat.process->dead()) continue;
-    for (auto& leader : seat.leaders) {
+  for (Program& program : programs_) {
+    if (program.process->dead()) continue;
+    for (auto& leader : program.leaders) {
       if (leader) leader->resign();
     }
   }
@@ -362,10 +364,10 @@ void Users::ask_release(const PlanStep& step) {
   }
   if (names.empty()) return;
   std::ranges::sort(names);
-  const auto whom =
+  const auto target =
       core::ZnodeName::parse(names[static_cast<std::size_t>(step.salt) % names.size()]);
   const std::string marker =
-      path_of(object.path) + "/" + core::release_request_path(whom->sequence);
+      path_of(object.path) + "/" + core::release_request_path(target->sequence);
   const bool forces = step.act == Act::force_release;
   const auto data = forces ? core::release_request_forces : core::release_request_asks;
   if (servers.create(marker, std::string(data)) != core::Status::ok) return;

@@ -50,9 +50,9 @@ const char* Users::misdeed_of_child() {
   history_writer_.on_event = nullptr;
   const std::uint64_t requests = requests_of(universe_);
   if (child_has_something()) return "the child of a fork() holds a lock";
-  for (Seat& seat : seats_) {
-    for (const auto& object : seat.objects) {
-      if (object && !seat.process->closed() && !is_refused(*object)) {
+  for (Program& program : programs_) {
+    for (const auto& object : program.objects) {
+      if (object && !program.process->closed() && !is_refused(*object)) {
         return "the child of a fork() may lock";
       }
     }
@@ -62,7 +62,7 @@ const char* Users::misdeed_of_child() {
     call->leadership = {};
     call->stop.request_stop();
   }
-  for (Seat& seat : seats_) seat = {};
+  for (Program& program : programs_) program = {};
   for (const auto& process : universe_.processes()) {
     for (const auto& line : process->lines()) {
       const bool closed = line->coordinator.is_closed();

@@ -56,10 +56,10 @@ void Users::look_at_what_is_said() {
         call->said_at && *call->said_at + std::chrono::seconds(2) < universe_.now();
     if (waits || !is_long_known) continue;
     if (call->leadership.state() != HoldState::held || !is_first(call->leadership)) continue;
-    for (const Seat& seat : seats_) {
-      const SimProcess& process = *seat.process;
+    for (const Program& program : programs_) {
+      const SimProcess& process = *program.process;
       if (!process.runs() || process.closed() || process.refused()) continue;
-      for (const auto& observer : seat.observers) {
+      for (const auto& observer : program.observers) {
         if (!observer || !observer->is_of_election()) continue;
         if (observer->sees(call->token, call->said)) continue;
         history_writer_.note(

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/suite/faces.h"
+#include "conformance/suite/lock_adapters.h"
 
 namespace zklock::testing {
 
@@ -54,7 +54,7 @@ class CompositeGrant {
 
 // Several ReentrantMutexes used as one lock.
 template <class Mutex, std::size_t first>
-struct CompositeFace : UsualFace {
+struct CompositeAdapter : CommonTraits {
   struct Lock {
     Client& client;  // of the first part
     std::string path;
@@ -92,8 +92,8 @@ struct CompositeFace : UsualFace {
   static bool is_locked(const Lock& lock) { return lock.mutex.is_held_by_this_thread(); }
 };
 
-struct MultiOf1Face : CompositeFace<MultiMutex, 0> {
-  using Rival = MultiOf1Face;
+struct MultiOf1Adapter : CompositeAdapter<MultiMutex, 0> {
+  using Rival = MultiOf1Adapter;
   static constexpr const char* name = "MultiMutexOf1";
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
                                     const CohortOptions& options = {}) {
@@ -102,8 +102,8 @@ struct MultiOf1Face : CompositeFace<MultiMutex, 0> {
   }
 };
 
-struct MultiOf3Face : CompositeFace<MultiMutex, 1> {
-  using Rival = MultiOf3Face;
+struct MultiOf3Adapter : CompositeAdapter<MultiMutex, 1> {
+  using Rival = MultiOf3Adapter;
   static constexpr const char* name = "MultiMutexOf3";
   // The other two parts are still held.
   static constexpr bool frees_all_by_loss = false;
@@ -120,8 +120,8 @@ struct MultiOf3Face : CompositeFace<MultiMutex, 1> {
   }
 };
 
-struct QuorumFace : CompositeFace<QuorumMutex, 0> {
-  using Rival = QuorumFace;
+struct QuorumAdapter : CompositeAdapter<QuorumMutex, 0> {
+  using Rival = QuorumAdapter;
   static constexpr const char* name = "QuorumMutex";
   static constexpr bool on_ensembles = true;
   // A failed ensemble is skipped and the next one waited for. The policy shows only if a majority

@@ -8,24 +8,24 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/suite/face.h"
+#include "conformance/suite/lock_adapter.h"
 
 namespace zklock::testing {
 
-// A face describes one way to use a lock class, in the vocabulary of the suite. To add a class to
-// the suite, write such a struct and add it to the list in faces.cpp. The header erased_face.h
-// converts it to a Face and a SuiteLock, which the tests use.
+// A adapter describes one way to use a lock class, in the vocabulary of the suite. To add a class to
+// the suite, write such a struct and add it to the list in lock_adapters.cpp. The header erased_adapter.h
+// converts it to a LockAdapter and a SuiteLock, which the tests use.
 //
 // | member                                 | meaning                                              |
 // |----------------------------------------|------------------------------------------------------|
 // | name                                   | part of the test names                               |
 // | Lock, make(client, path, options)      | the lock object, and its maker for one client        |
-// | Rival                                  | the face of this Lock that excludes this face and is |
+// | Rival                                  | the adapter of this Lock that excludes this adapter and is |
 // |                                        | excluded by it: itself, except for readers           |
 // | Grant                                  | result of an acquire: a Hold or a similar type       |
 // | nests                                  | whether equal owners hold together                   |
 // | shares                                 | whether several owners hold until a rival arrives    |
-// | members of UsualFace                   | the differences from most classes                    |
+// | members of CommonTraits                   | the differences from most classes                    |
 // | acquire, async_acquire (both)          | have the contract of ReentrantMutex                  |
 // | participants(lock)                     | the contenders in the queue                          |
 // | lock, lock_until, unlock, is_locked    | optional: see the concept below                      |
@@ -36,8 +36,8 @@ concept HasLockAndUnlock = requires(typename F::Lock& lock) {
   F::unlock(lock);
 };
 
-// The facts that hold for most classes. A face that overrides one says why.
-struct UsualFace {
+// The facts that hold for most classes. A adapter that overrides one says why.
+struct CommonTraits {
   // Whether the class needs several ensembles. If so, make() gets one client for each ensemble.
   static constexpr bool on_ensembles = false;
   // AcquireOptions::owner is accepted, and the znode names it.
@@ -62,7 +62,7 @@ struct UsualFace {
   static constexpr bool has_delay = true;
   static constexpr int delays = 1;
   // The events that LockOptions::listener receives.
-  static constexpr Hears hears = Hears::all;
+  static constexpr DeliveredEvents delivered = DeliveredEvents::all;
   // The paths at which the lock creates znodes. Other locks queue at the first.
   static std::vector<std::string> paths(const std::string& path) { return {path}; }
 };
@@ -83,7 +83,7 @@ Options options_of(const CohortOptions& all) {
 // Common to all classes whose constructor takes client, path and options, and whose acquire takes
 // only AcquireOptions.
 template <class L, class Options>
-struct PlainFace : UsualFace {
+struct PlainAdapter : CommonTraits {
   using Lock = L;
   using Grant = Hold;
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
@@ -108,15 +108,15 @@ struct PlainFace : UsualFace {
 
 // Adds lock() and unlock().
 template <class L, class Options>
-struct LockableFace : PlainFace<L, Options> {
+struct LockableAdapter : PlainAdapter<L, Options> {
   static void lock(L& lock) { lock.lock(); }
   static bool lock_until(L& lock, Deadline deadline) { return lock.try_lock_until(deadline.at()); }
   static bool try_lock(L& lock) { return lock.try_lock(); }
   static void unlock(L& lock) { lock.unlock(); }
 };
 
-struct ReentrantMutexFace : LockableFace<ReentrantMutex, CohortOptions> {
-  using Rival = ReentrantMutexFace;
+struct ReentrantMutexAdapter : LockableAdapter<ReentrantMutex, CohortOptions> {
+  using Rival = ReentrantMutexAdapter;
   static constexpr const char* name = "ReentrantMutex";
   static constexpr bool nests = true;
   static constexpr bool shares = false;
@@ -124,8 +124,8 @@ struct ReentrantMutexFace : LockableFace<ReentrantMutex, CohortOptions> {
   static bool is_locked(const Lock& lock) { return lock.is_held_by_this_thread(); }
 };
 
-struct MutexFace : LockableFace<Mutex, CohortOptions> {
-  using Rival = MutexFace;
+struct MutexAdapter : LockableAdapter<Mutex, CohortOptions> {
+  using Rival = MutexAdapter;
   static constexpr const char* name = "Mutex";
   static constexpr bool nests = false;
   static constexpr bool shares = false;
@@ -133,8 +133,8 @@ struct MutexFace : LockableFace<Mutex, CohortOptions> {
   static bool is_locked(const Lock& lock) { return lock.is_locked(); }
 };
 
-struct WriterFace : LockableFace<SharedMutex, ExclusiveOptions> {
-  using Rival = WriterFace;
+struct WriterAdapter : LockableAdapter<SharedMutex, ExclusiveOptions> {
+  using Rival = WriterAdapter;
   static constexpr const char* name = "Writer";
   static constexpr bool nests = true;
   static constexpr bool shares = false;
@@ -142,8 +142,8 @@ struct WriterFace : LockableFace<SharedMutex, ExclusiveOptions> {
   static bool is_locked(const Lock& lock) { return lock.write_count() > 0; }
 };
 
-struct ReaderFace : PlainFace<SharedMutex, ExclusiveOptions> {
-  using Rival = WriterFace;
+struct ReaderAdapter : PlainAdapter<SharedMutex, ExclusiveOptions> {
+  using Rival = WriterAdapter;
   static constexpr const char* name = "Reader";
   static constexpr bool nests = true;
   static constexpr bool shares = true;
@@ -168,8 +168,8 @@ struct ReaderFace : PlainFace<SharedMutex, ExclusiveOptions> {
   static bool is_locked(const Lock& lock) { return lock.read_count() > 0; }
 };
 
-struct PriorityMutexFace : LockableFace<PriorityMutex, PriorityOptions> {
-  using Rival = PriorityMutexFace;
+struct PriorityMutexAdapter : LockableAdapter<PriorityMutex, PriorityOptions> {
+  using Rival = PriorityMutexAdapter;
   static constexpr const char* name = "PriorityMutex";
   static constexpr bool nests = true;
   static constexpr bool shares = false;
@@ -182,8 +182,8 @@ struct PriorityMutexFace : LockableFace<PriorityMutex, PriorityOptions> {
 
 // `wanted` is more than half of the permits, so two such acquires exclude each other.
 template <int wanted, int all>
-struct SemaphoreFace : PlainFace<Semaphore, LockOptions> {
-  using Rival = SemaphoreFace;
+struct SemaphoreAdapter : PlainAdapter<Semaphore, LockOptions> {
+  using Rival = SemaphoreAdapter;
   static constexpr bool nests = false;
   static constexpr bool shares = false;
   // Only exclusive locks have one.
@@ -205,9 +205,9 @@ struct SemaphoreFace : PlainFace<Semaphore, LockOptions> {
   }
 };
 // The count is shared. The first contender writes that there is one permit.
-struct SharedCountFace : SemaphoreFace<1, 1> {
+struct SharedCountAdapter : SemaphoreAdapter<1, 1> {
   static constexpr bool seeds_count = true;
-  using Rival = SharedCountFace;
+  using Rival = SharedCountAdapter;
   static constexpr const char* name = "SemaphoreOfSharedCount";
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
                                     const CohortOptions& options = {}) {
@@ -215,10 +215,10 @@ struct SharedCountFace : SemaphoreFace<1, 1> {
                                        options_of<LockOptions>(options));
   }
 };
-struct OnePermitFace : SemaphoreFace<1, 1> {
+struct OnePermitAdapter : SemaphoreAdapter<1, 1> {
   static constexpr const char* name = "SemaphoreOf1";
 };
-struct TwoPermitsFace : SemaphoreFace<2, 3> {
+struct TwoPermitsAdapter : SemaphoreAdapter<2, 3> {
   static constexpr const char* name = "SemaphoreTwoOf3";
 };
 

@@ -26,9 +26,9 @@ namespace {
 using detail::ClientCore;
 using detail::PathLock;
 
-class WithinSection : public BlockableTest {
+class PathMutexHeld : public BlockableTest {
  protected:
-  WithinSection() { block(); }
+  PathMutexHeld() { block(); }
 
   // Checks that `call`, on another thread, returns while this thread holds the path's mutex. The
   // end of that thread locks the mutex too, so the thread is joined after the mutex is released.
@@ -55,19 +55,19 @@ class WithinSection : public BlockableTest {
       ClientCore::of(*client_)->path_lock(core::LockPath(kPath));
 };
 
-TEST_F(WithinSection, DeadlineOfLock_ReturnsFalse) {
+TEST_F(PathMutexHeld, DeadlineOfLock_ReturnsFalse) {
   expect_returns([this] { EXPECT_FALSE(mutex_.try_lock_for(20ms)); });
 }
 
-TEST_F(WithinSection, DeadlineOfAcquire_ReturnsNothing) {
+TEST_F(PathMutexHeld, DeadlineOfAcquire_ReturnsNothing) {
   expect_returns([this] { EXPECT_FALSE(mutex_.acquire({.deadline = 20ms})); });
 }
 
-TEST_F(WithinSection, DeadlineOfBoostThread_ReturnsFalse) {
+TEST_F(PathMutexHeld, DeadlineOfBoostThread_ReturnsFalse) {
   expect_returns<boost::thread>([this] { EXPECT_FALSE(mutex_.try_lock_for(20ms)); });
 }
 
-TEST_F(WithinSection, StopOfLock_ReturnsFalse) {
+TEST_F(PathMutexHeld, StopOfLock_ReturnsFalse) {
   expect_returns([this] {
     std::stop_source stop;
     const std::jthread stops([&] { stop.request_stop(); });
@@ -75,19 +75,19 @@ TEST_F(WithinSection, StopOfLock_ReturnsFalse) {
   });
 }
 
-TEST_F(WithinSection, InterruptionOfLock_Throws) {
+TEST_F(PathMutexHeld, InterruptionOfLock_Throws) {
   expect_returns<boost::thread>([this] { EXPECT_THROW(mutex_.lock(), boost::thread_interrupted); },
                                 [](boost::thread& thread) { thread.interrupt(); });
 }
 
-TEST_F(WithinSection, DeadlineOfFuture_ReturnsNothing) {
+TEST_F(PathMutexHeld, DeadlineOfFuture_ReturnsNothing) {
   expect_returns([this] {
     auto future = mutex_.async_acquire(AcquireOptions{.deadline = 20ms});
     EXPECT_FALSE(get(future));
   });
 }
 
-TEST_F(WithinSection, DeadlineOfCallback_PassesNothing) {
+TEST_F(PathMutexHeld, DeadlineOfCallback_PassesNothing) {
   expect_returns([this] {
     std::promise<bool> result;
     mutex_.async_acquire({.deadline = 20ms}, [&](Hold hold, const std::exception_ptr& error) {
@@ -98,7 +98,7 @@ TEST_F(WithinSection, DeadlineOfCallback_PassesNothing) {
   });
 }
 
-TEST_F(WithinSection, DeadlineOfCoroutine_ReturnsNothing) {
+TEST_F(PathMutexHeld, DeadlineOfCoroutine_ReturnsNothing) {
   expect_returns([this] {
     const AcquireOptions options{.deadline = 20ms};
     const auto begin = [&] { return mutex_.co_acquire(options); };
@@ -110,7 +110,7 @@ TEST_F(WithinSection, DeadlineOfCoroutine_ReturnsNothing) {
 }
 
 // The call waits with its znode before the mutex is locked.
-TEST_F(WithinSection, StopOfWaitingCall_ReturnsNothing) {
+TEST_F(PathMutexHeld, StopOfWaitingCall_ReturnsNothing) {
   std::stop_source stop;
   auto waits = mutex_.async_acquire(AcquireOptions{.stop = stop.get_token()});
   ASSERT_TRUE(reaches_nodes(2));

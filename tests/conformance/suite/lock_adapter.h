@@ -11,10 +11,10 @@
 namespace zklock::testing {
 
 // The events that a listener receives: all of a ReentrantMutex, or only the first and the last.
-enum class Hears { all, begin_and_end };
+enum class DeliveredEvents { all, begin_and_end };
 
-// One way to use a lock class, as a table of facts. faces.h describes the members.
-struct Face {
+// One way to use a lock class, as a table of facts. lock_adapters.h describes the members.
+struct LockAdapter {
   const char* name;
   bool nests;
   bool shares;
@@ -32,7 +32,7 @@ struct Face {
   bool on_ensembles;
   bool has_lock;
   bool thread_owns;
-  Hears hears;
+  DeliveredEvents delivered;
   std::vector<std::string> paths;  // of the lock on kPath
   // Makes the lock for the clients of one process, which has one client for each ensemble.
   std::function<std::unique_ptr<SuiteLock>(const std::vector<Client*>&, const std::string& path,
@@ -41,6 +41,6 @@ struct Face {
 };
 
 // All classes under the suite.
-const std::vector<Face>& all_faces();
+const std::vector<LockAdapter>& all_lock_adapters();
 
 }  // namespace zklock::testing

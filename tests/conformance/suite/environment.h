@@ -17,7 +17,7 @@ namespace zklock::testing {
 //
 // | member                       | meaning                                                        |
 // |------------------------------|----------------------------------------------------------------|
-// | connect(session timeout)     | a connected client, which lives as long as the stage           |
+// | connect(session timeout)     | a connected client, which lives as long as the environment           |
 // | clients_of(client)           | the clients of its process, one for each ensemble              |
 // | close(client)                | closes the client                                              |
 // | now(), in(d)                 | the time now, and d later, by the clock of the clients         |
@@ -32,11 +32,11 @@ namespace zklock::testing {
 // | ensemble(i)                  | one ensemble; other members act on all, or query the first     |
 // | nothing_left()               | no lock znode, watch or pending work of any client is left     |
 //
-// Some members throw std::logic_error on other stages than these:
+// Some members throw std::logic_error on other environments than these:
 //
-// | member                       | stages and meaning                                             |
+// | member                       | environments and meaning                                             |
 // |------------------------------|----------------------------------------------------------------|
-// | stop_servers, start_servers  | all but Scene::servers. Like a crash; data and sessions stay   |
+// | stop_servers, start_servers  | all but EnvironmentKind::servers. Like a crash; data and sessions stay   |
 // | pass(d)                      | simulated. Moves the time by d                                 |
 // | settle()                     | simulated. Executes all requests of other threads so far, and  |
 // |                              | all work that needs no time to pass                            |
@@ -45,7 +45,7 @@ namespace zklock::testing {
 // | connect_slowly(delay)        | real servers of this kit. Delays all bytes of the connection   |
 // |                              | in both directions                                             |
 // | raw()                        | real servers. A client that reads the true state               |
-class Stage {
+class SuiteEnvironment {
  public:
   using Fact = std::function<bool()>;
 
@@ -53,10 +53,10 @@ class Stage {
   // A session of this timeout, and its holds, survive the death of a server until its restart.
   static constexpr std::chrono::seconds kLongSession{60};
 
-  Stage() = default;
-  virtual ~Stage() = default;
-  Stage(const Stage&) = delete;
-  Stage& operator=(const Stage&) = delete;
+  SuiteEnvironment() = default;
+  virtual ~SuiteEnvironment() = default;
+  SuiteEnvironment(const SuiteEnvironment&) = delete;
+  SuiteEnvironment& operator=(const SuiteEnvironment&) = delete;
 
   virtual bool simulated() const = 0;
 
@@ -79,7 +79,7 @@ class Stage {
   virtual void remove_all(const std::string& path) = 0;
   virtual void expire(Client& client) = 0;
   virtual std::size_t ensembles() const { return 1; }
-  virtual Stage& ensemble(std::size_t) { return *this; }
+  virtual SuiteEnvironment& ensemble(std::size_t) { return *this; }
   virtual ::testing::AssertionResult nothing_left() = 0;
 
   virtual void stop_servers();
@@ -92,12 +92,12 @@ class Stage {
   virtual RawClient& raw();
 };
 
-enum class Scene { servers, mortal_servers, simulation };
+enum class EnvironmentKind { servers, restartable_servers, simulation };
 
 // "OnServers" or "OnSimulation". CMakeLists.txt selects tests by this suffix.
-const char* name_of(Scene scene);
+const char* name_of(EnvironmentKind environment);
 
-// Makes a stage of one ensemble, or of several independent ensembles.
-std::unique_ptr<Stage> make_stage(Scene scene, bool on_ensembles);
+// Makes a environment of one ensemble, or of several independent ensembles.
+std::unique_ptr<SuiteEnvironment> make_environment(EnvironmentKind environment, bool on_ensembles);
 
 }  // namespace zklock::testing

@@ -30,7 +30,7 @@
 namespace zklock::testing {
 namespace {
 
-class MultiFaces : public LockTest {
+class MultiInterface : public LockTest {
  protected:
   const std::unique_ptr<Client> client_ = connect();
   MultiMutex mutex_{*client_, {"/a", "/b"}};
@@ -41,7 +41,7 @@ class MultiFaces : public LockTest {
 
 // ---- bad input ----------------------------------------------------------------------------------
 
-TEST_F(MultiFaces, BadInput_IsRefusedWithoutRequests) {
+TEST_F(MultiInterface, BadInput_IsRefusedWithoutRequests) {
   const auto made_of = [this](std::vector<std::string> paths) {
     return error_text_of([&] { return MultiMutex(*client_, std::move(paths)).paths(); });
   };
@@ -56,7 +56,7 @@ TEST_F(MultiFaces, BadInput_IsRefusedWithoutRequests) {
 
 // ---- guards -------------------------------------------------------------------------------------
 
-TEST_F(MultiFaces, DestroyedWhileLocked_PartsStayLocked) {
+TEST_F(MultiInterface, DestroyedWhileLocked_PartsStayLocked) {
   std::make_unique<MultiMutex>(*client_, mutex_.paths())->lock();
   EXPECT_FALSE(is_free("/a") || is_free("/b"));
   for (const std::string& path : mutex_.paths()) {
@@ -71,7 +71,7 @@ TEST_F(MultiFaces, DestroyedWhileLocked_PartsStayLocked) {
   EXPECT_TRUE(all_become_empty()) << "its thread has ended";
 }
 
-TEST_F(MultiFaces, UniqueLock_SupportsAllItsModes) {
+TEST_F(MultiInterface, UniqueLock_SupportsAllItsModes) {
   {
     const std::unique_lock lock(mutex_);
     EXPECT_TRUE(lock.owns_lock());
@@ -90,7 +90,7 @@ TEST_F(MultiFaces, UniqueLock_SupportsAllItsModes) {
   EXPECT_TRUE(all_become_empty());
 }
 
-TEST_F(MultiFaces, ExceptionInSection_ReleasesAllParts) {
+TEST_F(MultiInterface, ExceptionInSection_ReleasesAllParts) {
   EXPECT_THROW(
       {
         const std::lock_guard guard(mutex_);
@@ -108,7 +108,7 @@ TEST_F(MultiFaces, ExceptionInSection_ReleasesAllParts) {
   EXPECT_EQ(mutex_.hold_count(), 0);
 }
 
-TEST_F(MultiFaces, ScopedLocksInOppositeOrders_ExcludeEachOther) {
+TEST_F(MultiInterface, ScopedLocksInOppositeOrders_ExcludeEachOther) {
   constexpr int kRounds = 5;
   std::atomic<int> overlaps{0};
   std::atomic<int> inside{0};
@@ -142,7 +142,7 @@ TEST_F(MultiFaces, ScopedLocksInOppositeOrders_ExcludeEachOther) {
 
 // ---- asynchronous calls -------------------------------------------------------------------------
 
-TEST_F(MultiFaces, AsyncAcquire_PassesHoldOrErrorToHandler) {
+TEST_F(MultiInterface, AsyncAcquire_PassesHoldOrErrorToHandler) {
   Chronicle<std::string> told;
   const auto handler = [&](MultiHold hold, const std::exception_ptr& error) {
     told.add(error ? "error" : hold ? "hold" : "nothing");
@@ -159,7 +159,7 @@ TEST_F(MultiFaces, AsyncAcquire_PassesHoldOrErrorToHandler) {
   EXPECT_EQ(told.size(), 3U);
 }
 
-TEST_F(MultiFaces, ManyAsyncWaiters_AreGrantedInOrder) {
+TEST_F(MultiInterface, ManyAsyncWaiters_AreGrantedInOrder) {
   constexpr int kWaiters = 100;
   Chronicle<int> order;
   MultiHold hold = mutex_.acquire();
@@ -175,7 +175,7 @@ TEST_F(MultiFaces, ManyAsyncWaiters_AreGrantedInOrder) {
 }
 
 // Objects that the handler owns, even the Client, are destroyed on the thread of the handler.
-TEST_F(MultiFaces, HandlerOwnsClient_DestroysItOnHandlerThread) {
+TEST_F(MultiInterface, HandlerOwnsClient_DestroysItOnHandlerThread) {
   struct Belongings {
     std::unique_ptr<Client> client;
     std::unique_ptr<MultiMutex> mutex;  // destroyed first
@@ -207,7 +207,7 @@ TEST_F(MultiFaces, HandlerOwnsClient_DestroysItOnHandlerThread) {
   }
 }
 
-TEST_F(MultiFaces, BlockingCallOnOnlyExecutorThread_Returns) {
+TEST_F(MultiInterface, BlockingCallOnOnlyExecutorThread_Returns) {
   SingleThread executor;
   ClientOptions with_executor = options();
   with_executor.executor = [&](std::function<void()> task) { executor(std::move(task)); };
@@ -245,7 +245,7 @@ Task<MultiHold> acquire(MultiMutex& mutex, AcquireOptions options) {
   co_return std::move(hold);
 }
 
-TEST_F(MultiFaces, CoAcquire_ReturnsHoldOrThrows) {
+TEST_F(MultiInterface, CoAcquire_ReturnsHoldOrThrows) {
   auto first = acquire(mutex_, {});
   MultiHold hold = get(first.result);
   EXPECT_EQ(hold.state(), HoldState::held);
@@ -263,7 +263,7 @@ Task<MultiHold> acquire_with(MultiMutex::Awaitable awaitable) {
 }
 
 // The memory of the mutex is overwritten: the awaitable must not use it.
-TEST_F(MultiFaces, MutexDestroyedBeforeAwait_IsGranted) {
+TEST_F(MultiInterface, MutexDestroyedBeforeAwait_IsGranted) {
   alignas(MultiMutex) std::array<std::byte, sizeof(MultiMutex)> place{};
   auto* const mutex = ::new (place.data()) MultiMutex(*client_, {"/a", "/b"});
   auto awaitable = mutex->co_acquire();
@@ -276,7 +276,7 @@ TEST_F(MultiFaces, MutexDestroyedBeforeAwait_IsGranted) {
 
 // ---- fork() -------------------------------------------------------------------------------------
 
-TEST_F(MultiFaces, ForkedChild_HoldsNothing) {
+TEST_F(MultiInterface, ForkedChild_HoldsNothing) {
   auto mutex = std::make_unique<MultiMutex>(*client_, std::vector<std::string>{"/a", "/b"});
   MultiHold hold = mutex->acquire();
   mutex->lock();

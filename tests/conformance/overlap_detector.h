@@ -10,25 +10,25 @@
 namespace zklock::testing {
 
 // Detects whether functions of several elections on one path overlap.
-class Office {
+class OverlapDetector {
  public:
   // The lifetime of one function call.
-  class Term {
+  class Call {
    public:
-    Term(Office& office, FencingToken token) : office_(office) {
-      if (++office_.inside_ > 1) office_.overlapped_ = true;
-      office_.tokens_.add(token);
+    Call(OverlapDetector& detector, FencingToken token) : detector_(detector) {
+      if (++detector_.inside_ > 1) detector_.overlapped_ = true;
+      detector_.tokens_.add(token);
     }
-    ~Term() { --office_.inside_; }
-    Term(const Term&) = delete;
-    Term& operator=(const Term&) = delete;
+    ~Call() { --detector_.inside_; }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
 
    private:
-    Office& office_;
+    OverlapDetector& detector_;
   };
 
-  bool reaches(std::size_t terms) const { return tokens_.reaches(terms); }
-  std::size_t terms() const { return tokens_.size(); }
+  bool reaches(std::size_t calls) const { return tokens_.reaches(calls); }
+  std::size_t calls() const { return tokens_.size(); }
   bool is_empty() const {
     return eventually([this] { return inside_ == 0; }, kPatience);
   }

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "conformance/suite/environment.h"
 #include "conformance/suite/live_world.h"
-#include "conformance/suite/stage.h"
 #include "support/forwarder.h"
 
 namespace zklock::testing {
 
-// Common to all stages of one ensemble: the list of its clients.
-class SingleStage : public Stage {
+// Common to all environments of one ensemble: the list of its clients.
+class SingleEnvironment : public SuiteEnvironment {
  public:
   void close(Client& client) override { client.close(); }
 
@@ -31,10 +31,10 @@ class SingleStage : public Stage {
   std::vector<std::unique_ptr<Client>> clients_;
 };
 
-class RealStage : public SingleStage, private Realm {
+class RealEnvironment : public SingleEnvironment, private Realm {
  public:
-  RealStage() : RealStage(SharedServer::hosts(), SharedServer::server()) {}
-  ~RealStage() override { close_all(); }  // before the forwarders
+  RealEnvironment() : RealEnvironment(SharedServer::hosts(), SharedServer::server()) {}
+  ~RealEnvironment() override { close_all(); }  // before the forwarders
 
   bool simulated() const override { return false; }
 
@@ -59,7 +59,8 @@ class RealStage : public SingleStage, private Realm {
   RawClient& raw() override { return Realm::raw(); }
 
  protected:
-  RealStage(const std::string& hosts, ZooKeeperServer* server) : Realm(hosts), server_(server) {}
+  RealEnvironment(const std::string& hosts, ZooKeeperServer* server)
+      : Realm(hosts), server_(server) {}
   ZooKeeperServer* server() const { return server_; }
   void connect_raw_again() { raw_.reset(); }
 
@@ -69,18 +70,18 @@ class RealStage : public SingleStage, private Realm {
   std::list<Forwarder> forwarders_;
 };
 
-// A stage on a server that may be killed. All tests of the process share it, one after the other.
-class MortalStage : public RealStage {
+// A environment on a server that may be killed. All tests of the process share it, one after the other.
+class RestartableEnvironment : public RealEnvironment {
  public:
-  MortalStage();
+  RestartableEnvironment();
   void stop_servers() override;
   void start_servers() override;
 };
 
-class FakeStage : public SingleStage {
+class SimulatedEnvironment : public SingleEnvironment {
  public:
-  FakeStage();
-  ~FakeStage() override { close_all(); }
+  SimulatedEnvironment();
+  ~SimulatedEnvironment() override { close_all(); }
 
   bool simulated() const override { return true; }
 

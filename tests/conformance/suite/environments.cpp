@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conformance/suite/stages.h"
+#include "conformance/suite/environments.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMostClients = 6;
 
 model::ClientOptions simulated_clients() {
-  return {.session_timeout = Stage::kSessionTimeout};
+  return {.session_timeout = SuiteEnvironment::kSessionTimeout};
 }
 
 void check(bool done, const std::string& what) {
@@ -24,14 +24,14 @@ void check(bool done, const std::string& what) {
 }
 
 [[noreturn]] void lacks(const char* what) {
-  throw std::logic_error(std::string("this stage has no ") + what);
+  throw std::logic_error(std::string("this environment has no ") + what);
 }
 
 }  // namespace
 
-// ---- all stages ---------------------------------------------------------------------------------
+// ---- all environments ---------------------------------------------------------------------------------
 
-bool Stage::comes_in_time(const Fact& fact) {
+bool SuiteEnvironment::comes_in_time(const Fact& fact) {
   return comes([&] {
     if (fact()) return true;
     let_time_pass();
@@ -39,78 +39,79 @@ bool Stage::comes_in_time(const Fact& fact) {
   });
 }
 
-void Stage::stop_servers() {
+void SuiteEnvironment::stop_servers() {
   lacks("servers that may stop");
 }
 
-void Stage::start_servers() {
+void SuiteEnvironment::start_servers() {
   lacks("servers that may stop");
 }
 
-void Stage::pass(core::Duration) {
+void SuiteEnvironment::pass(core::Duration) {
   lacks("time of its own");
 }
 
-void Stage::lose_reply_to_create(Client&) {
+void SuiteEnvironment::lose_reply_to_create(Client&) {
   lacks("replies that may be lost");
 }
 
-Client& Stage::connect_with(const std::function<void(ClientOptions&)>&) {
+Client& SuiteEnvironment::connect_with(const std::function<void(ClientOptions&)>&) {
   lacks("clients with such options");
 }
 
-Client& Stage::connect_slowly(std::chrono::milliseconds) {
+Client& SuiteEnvironment::connect_slowly(std::chrono::milliseconds) {
   lacks("network that may be slow");
 }
 
-RawClient& Stage::raw() {
+RawClient& SuiteEnvironment::raw() {
   lacks("real servers");
 }
 
-const char* name_of(Scene scene) {
-  switch (scene) {
-    case Scene::servers:
-    case Scene::mortal_servers: return "OnServers";
-    case Scene::simulation: return "OnSimulation";
+const char* name_of(EnvironmentKind environment) {
+  switch (environment) {
+    case EnvironmentKind::servers:
+    case EnvironmentKind::restartable_servers: return "OnServers";
+    case EnvironmentKind::simulation: return "OnSimulation";
   }
   return "?";
 }
 
-std::unique_ptr<Stage> make_stage(Scene scene, bool on_ensembles) {
+std::unique_ptr<SuiteEnvironment> make_environment(EnvironmentKind environment, bool on_ensembles) {
   if (on_ensembles) {
-    return std::make_unique<Ensembles>([scene] { return make_stage(scene, false); });
+    return std::make_unique<Ensembles>(
+        [environment] { return make_environment(environment, false); });
   }
-  switch (scene) {
-    case Scene::servers: return std::make_unique<RealStage>();
-    case Scene::mortal_servers: return std::make_unique<MortalStage>();
-    case Scene::simulation: return std::make_unique<FakeStage>();
+  switch (environment) {
+    case EnvironmentKind::servers: return std::make_unique<RealEnvironment>();
+    case EnvironmentKind::restartable_servers: return std::make_unique<RestartableEnvironment>();
+    case EnvironmentKind::simulation: return std::make_unique<SimulatedEnvironment>();
   }
   return nullptr;
 }
 
 // ---- on one ensemble ----------------------------------------------------------------------------
 
-Client& SingleStage::keep(std::unique_ptr<Client> client) {
+Client& SingleEnvironment::keep(std::unique_ptr<Client> client) {
   clients_.push_back(std::move(client));
   return *clients_.back();
 }
 
-bool SingleStage::all_connected() const {
+bool SingleEnvironment::all_connected() const {
   return std::ranges::all_of(clients_, [](const auto& c) { return c->is_connected(); });
 }
 
-bool SingleStage::all_idle() const {
+bool SingleEnvironment::all_idle() const {
   return std::ranges::all_of(clients_, [](const auto& client) {
     detail::ClientCore& core = *detail::ClientCore::of(*client);
     return core.closed() || (core.work().idle() && core.keeper().deserted());
   });
 }
 
-void SingleStage::close_all() {
+void SingleEnvironment::close_all() {
   clients_.clear();
 }
 
-std::vector<std::string> SingleStage::in_order(std::vector<std::string> names) {
+std::vector<std::string> SingleEnvironment::in_order(std::vector<std::string> names) {
   constexpr std::size_t digits = 10;
   std::erase(names, "count");
   std::ranges::sort(names, {}, [](const std::string& name) {
@@ -121,18 +122,18 @@ std::vector<std::string> SingleStage::in_order(std::vector<std::string> names) {
 
 // ---- real servers -------------------------------------------------------------------------------
 
-Client& RealStage::connect(std::chrono::milliseconds session_timeout) {
+Client& RealEnvironment::connect(std::chrono::milliseconds session_timeout) {
   return connect_with([&](ClientOptions& edited) { edited.session_timeout = session_timeout; });
 }
 
-Client& RealStage::connect_with(const std::function<void(ClientOptions&)>& edit) {
+Client& RealEnvironment::connect_with(const std::function<void(ClientOptions&)>& edit) {
   ClientOptions edited = options();
   edit(edited);
   return keep(Realm::connect(edited));
 }
 
-Client& RealStage::connect_slowly(std::chrono::milliseconds delay) {
-  if (server_ == nullptr) return connect(Stage::kSessionTimeout);
+Client& RealEnvironment::connect_slowly(std::chrono::milliseconds delay) {
+  if (server_ == nullptr) return connect(SuiteEnvironment::kSessionTimeout);
   const Forwarder& slow =
       forwarders_.emplace_back(server_->port(), Forwarder::Events::passed, delay);
   return connect_with([&](ClientOptions& edited) {
@@ -140,34 +141,34 @@ Client& RealStage::connect_slowly(std::chrono::milliseconds delay) {
   });
 }
 
-void RealStage::create(const std::string& path) {
+void RealEnvironment::create(const std::string& path) {
   check(raw().create(path).rc == ZOK, "create " + path);
 }
 
-std::string RealStage::enqueue(const std::string& prefix) {
+std::string RealEnvironment::enqueue(const std::string& prefix) {
   static_cast<void>(raw().create(kPath));
   const auto made = raw().create(kPath + "/" + prefix, "10.0.0.1", ZOO_SEQUENCE);
   check(made.rc == ZOK, "enqueue " + prefix);
   return made.path;
 }
 
-void RealStage::change(const std::string& node) {
+void RealEnvironment::change(const std::string& node) {
   check(raw().set_data(node, "released").rc == ZOK, "change " + node);
 }
 
-void RealStage::remove(const std::string& node) {
+void RealEnvironment::remove(const std::string& node) {
   check(raw().delete_node(node) == ZOK, "remove " + node);
 }
 
-void RealStage::remove_all(const std::string& path) {
+void RealEnvironment::remove_all(const std::string& path) {
   check(raw().delete_recursive(path) == ZOK, "remove all of " + path);
 }
 
-void RealStage::expire(Client& client) {
+void RealEnvironment::expire(Client& client) {
   expire_session(chroot_.hosts(), client.session_id());
 }
 
-void RealStage::add_ephemerals(const std::string& path, std::string& names) {
+void RealEnvironment::add_ephemerals(const std::string& path, std::string& names) {
   for (const std::string& child : raw().children(path).names) {
     const std::string below = (path == "/" ? "" : path) + "/" + child;
     const auto node = raw().exists(below);
@@ -176,7 +177,7 @@ void RealStage::add_ephemerals(const std::string& path, std::string& names) {
   }
 }
 
-::testing::AssertionResult RealStage::nothing_left() {
+::testing::AssertionResult RealEnvironment::nothing_left() {
   for (const auto& client : clients()) {
     if (!client->flush(kPatience)) return ::testing::AssertionFailure() << "work is not done";
   }
@@ -201,7 +202,7 @@ void RealStage::add_ephemerals(const std::string& path, std::string& names) {
 namespace {
 
 // Started by the first test that needs it.
-class MortalServer : public ::testing::Environment {
+class RestartableServer : public ::testing::Environment {
  public:
   ZooKeeperServer& get() {
     if (!started_) started_ = std::make_unique<StartedServer>();
@@ -214,18 +215,19 @@ class MortalServer : public ::testing::Environment {
 };
 
 // GoogleTest owns it.
-MortalServer& mortal_server() {
-  static auto* const server = new MortalServer();
+RestartableServer& restartable_server() {
+  static auto* const server = new RestartableServer();
   return *server;
 }
 [[maybe_unused]] const auto* const kRegistered =
-    ::testing::AddGlobalTestEnvironment(&mortal_server());
+    ::testing::AddGlobalTestEnvironment(&restartable_server());
 
 }  // namespace
 
-MortalStage::MortalStage() : RealStage(mortal_server().get().hosts(), &mortal_server().get()) {}
+RestartableEnvironment::RestartableEnvironment()
+    : RealEnvironment(restartable_server().get().hosts(), &restartable_server().get()) {}
 
-void MortalStage::stop_servers() {
+void RestartableEnvironment::stop_servers() {
   if (server()->running()) server()->kill_hard();
   check(comes([&] {
           return std::ranges::none_of(clients(), [](const auto& c) { return c->is_connected(); });
@@ -233,16 +235,16 @@ void MortalStage::stop_servers() {
         "clients have not noticed the server's death");
 }
 
-void MortalStage::start_servers() {
+void RestartableEnvironment::start_servers() {
   start_until(*server(), [&] { return all_connected(); });
   connect_raw_again();  // its connection broke too
 }
 
 // ---- the simulation -----------------------------------------------------------------------------
 
-FakeStage::FakeStage() : live_(kMostClients, simulated_clients()) {}
+SimulatedEnvironment::SimulatedEnvironment() : live_(kMostClients, simulated_clients()) {}
 
-Client& FakeStage::connect(std::chrono::milliseconds session_timeout) {
+Client& SimulatedEnvironment::connect(std::chrono::milliseconds session_timeout) {
   const std::size_t c = clients().size();
   check(c < kMostClients, "too many clients");
   live_.with([&](model::World& w) { w.client(c).options().session_timeout = session_timeout; });
@@ -253,48 +255,48 @@ Client& FakeStage::connect(std::chrono::milliseconds session_timeout) {
   return client;
 }
 
-void FakeStage::lose_reply_to_create(Client& client) {
+void SimulatedEnvironment::lose_reply_to_create(Client& client) {
   const std::size_t c = index_of(client);
   live_.with([&](model::World& w) { w.lose_reply(c, model::OperationKind::create_contender); });
 }
 
-std::vector<std::string> FakeStage::nodes(const std::string& path) {
+std::vector<std::string> SimulatedEnvironment::nodes(const std::string& path) {
   return live_.with([&](model::World& w) {
     const model::Node* parent = w.ensemble().find(path);
     return in_order(parent == nullptr ? std::vector<std::string>() : parent->children);
   });
 }
 
-bool FakeStage::exists(const std::string& node) {
+bool SimulatedEnvironment::exists(const std::string& node) {
   return live_.with([&](model::World& w) { return w.ensemble().find(node) != nullptr; });
 }
 
-void FakeStage::create(const std::string& path) {
+void SimulatedEnvironment::create(const std::string& path) {
   live_.with([&](model::World& w) {
     check(w.ensemble().create(path) == core::Status::ok, "create " + path);
   });
 }
 
-std::string FakeStage::enqueue(const std::string& prefix) {
+std::string SimulatedEnvironment::enqueue(const std::string& prefix) {
   return live_.with([&](model::World& w) {
     static_cast<void>(w.ensemble().create(kPath));
     return kPath + "/" + w.ensemble().create_sequential(kPath, prefix, "10.0.0.1").value();
   });
 }
 
-void FakeStage::change(const std::string& node) {
+void SimulatedEnvironment::change(const std::string& node) {
   live_.with([&](model::World& w) {
     check(w.ensemble().set_data(node, "released") == core::Status::ok, "change " + node);
   });
 }
 
-void FakeStage::remove(const std::string& node) {
+void SimulatedEnvironment::remove(const std::string& node) {
   live_.with([&](model::World& w) {
     check(w.ensemble().remove(node) == core::Status::ok, "remove " + node);
   });
 }
 
-void FakeStage::remove_all(const std::string& path) {
+void SimulatedEnvironment::remove_all(const std::string& path) {
   const auto children = live_.with([&](model::World& w) {
     const model::Node* parent = w.ensemble().find(path);
     return parent == nullptr ? std::vector<std::string>() : parent->children;
@@ -304,18 +306,18 @@ void FakeStage::remove_all(const std::string& path) {
   live_.with([&](model::World& w) { static_cast<void>(w.ensemble().remove(path)); });
 }
 
-void FakeStage::expire(Client& client) {
+void SimulatedEnvironment::expire(Client& client) {
   const std::size_t c = index_of(client);
   live_.with([&](model::World& w) { w.expire(c); });
 }
 
-void FakeStage::stop_servers() {
+void SimulatedEnvironment::stop_servers() {
   live_.with([&](model::World& w) {
     for (std::size_t c = 0; c < clients().size(); ++c) w.disconnect(c);
   });
 }
 
-void FakeStage::start_servers() {
+void SimulatedEnvironment::start_servers() {
   live_.with([&](model::World& w) {
     w.restart_servers();
     for (std::size_t c = 0; c < clients().size(); ++c) w.reconnect(c);
@@ -323,13 +325,13 @@ void FakeStage::start_servers() {
   check(comes([&] { return all_connected(); }), "clients have not come back");
 }
 
-std::size_t FakeStage::index_of(const Client& client) const {
+std::size_t SimulatedEnvironment::index_of(const Client& client) const {
   const auto found = std::ranges::find(clients(), &client, &std::unique_ptr<Client>::get);
-  check(found != clients().end(), "not a client of this stage");
+  check(found != clients().end(), "not a client of this environment");
   return static_cast<std::size_t>(found - clients().begin());
 }
 
-std::string FakeStage::remains() {
+std::string SimulatedEnvironment::remains() {
   return live_.with([&](model::World& w) {
     std::string names;
     for (const auto& [path, node] : w.ensemble().tree().nodes()) {
@@ -344,7 +346,7 @@ std::string FakeStage::remains() {
   });
 }
 
-::testing::AssertionResult FakeStage::nothing_left() {
+::testing::AssertionResult SimulatedEnvironment::nothing_left() {
   std::string names;
   const auto nothing = [&] {
     names = remains();

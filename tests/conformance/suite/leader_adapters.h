@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/suite/faces.h"
+#include "conformance/suite/lock_adapters.h"
 #include "zklock/engine/client_core.h"
 
 namespace zklock::testing {
@@ -252,7 +252,7 @@ class Candidates {
 };
 
 template <class TestCandidate>
-struct LeaderFace : UsualFace {
+struct LeaderAdapter : CommonTraits {
   using Lock = Candidates<TestCandidate>;
   using Grant = typename Lock::Grant;
   static constexpr bool nests = false;  // each candidate is a new owner
@@ -264,7 +264,7 @@ struct LeaderFace : UsualFace {
   static constexpr bool fails_by_policy = false;
   static constexpr bool leads = true;
   // The listeners of a latch and the function of an election learn only of begin and end.
-  static constexpr Hears hears = Hears::begin_and_end;
+  static constexpr DeliveredEvents delivered = DeliveredEvents::begin_and_end;
 
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
                                     const CohortOptions& options = {}) {
@@ -280,15 +280,15 @@ struct LeaderFace : UsualFace {
   static std::vector<Participant> participants(const Lock& lock) { return lock.participants(); }
 };
 
-struct LeaderLatchFace : LeaderFace<LatchCandidate> {
-  using Rival = LeaderLatchFace;
+struct LeaderLatchAdapter : LeaderAdapter<LatchCandidate> {
+  using Rival = LeaderLatchAdapter;
   static constexpr const char* name = "LeaderLatch";
   // The latch contends again at once until it is closed, and may be the next leader.
   static constexpr bool frees_all_by_loss = false;
 };
 
-struct LeaderElectionFace : LeaderFace<ElectionCandidate> {
-  using Rival = LeaderElectionFace;
+struct LeaderElectionAdapter : LeaderAdapter<ElectionCandidate> {
+  using Rival = LeaderElectionAdapter;
   static constexpr const char* name = "LeaderElection";
   // The election waits in its own thread, so none of its calls does.
   static constexpr bool interrupts = false;

@@ -16,8 +16,8 @@ namespace zklock::soak {
 // The longest time that a server may take to start, even on a busy machine.
 inline constexpr std::chrono::minutes kStarting{5};
 
-// The objects that a trouble acts on.
-struct Scene {
+// The objects that a fault acts on.
+struct FaultTargets {
   testing::ZooKeeperServer& server;
   testing::Forwarder& forwarder;        // one of the clients is behind it
   const std::vector<Client*>& clients;  // whose sessions may be ended
@@ -25,11 +25,11 @@ struct Scene {
 };
 
 // A fault during the work of the crew. It is over when make() returns.
-struct Trouble {
+struct Fault {
   const char* name;
-  void (*make)(const Scene& scene);  // throws if a server does not restart
+  void (*make)(const FaultTargets& targets);  // throws if a server does not restart
 };
 
-std::span<const Trouble> all_troubles();
+std::span<const Fault> all_faults();
 
 }  // namespace zklock::soak

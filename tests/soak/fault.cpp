@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "soak/trouble.h"
+#include "soak/fault.h"
 
 #include <chrono>
 #include <stdexcept>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-void none(const Scene& /*scene*/) {}
+void none(const FaultTargets& /*targets*/) {}
 
 void serve_again(testing::ZooKeeperServer& server) {
   server.start();
@@ -21,47 +21,47 @@ void serve_again(testing::ZooKeeperServer& server) {
 }
 
 // No bytes pass, and the ends are not notified: for less than a lease, or longer than a session.
-void cut(const Scene& scene) {
-  scene.forwarder.cut();
-  std::this_thread::sleep_for(scene.random() % 2 == 0 ? 1s : 6s);
-  scene.forwarder.mend();
+void cut(const FaultTargets& targets) {
+  targets.forwarder.cut();
+  std::this_thread::sleep_for(targets.random() % 2 == 0 ? 1s : 6s);
+  targets.forwarder.mend();
 }
 
-void expire(const Scene& scene) {
-  for (Client* const client : scene.clients) {
+void expire(const FaultTargets& targets) {
+  for (Client* const client : targets.clients) {
     if (!client->wait_until_connected(20s)) continue;
     try {
-      testing::expire_session(scene.server.hosts(), client->session_id());
+      testing::expire_session(targets.server.hosts(), client->session_id());
     } catch (const testing::ConnectError&) {  // the client has a new one by now
     }
   }
 }
 
-void kill(const Scene& scene) {
-  scene.server.kill_hard();
-  serve_again(scene.server);
+void kill(const FaultTargets& targets) {
+  targets.server.kill_hard();
+  serve_again(targets.server);
 }
 
-void restart(const Scene& scene) {
-  scene.server.stop();
-  serve_again(scene.server);
+void restart(const FaultTargets& targets) {
+  targets.server.stop();
+  serve_again(targets.server);
 }
 
-void pause(const Scene& scene) {
-  scene.server.pause();
+void pause(const FaultTargets& targets) {
+  targets.server.pause();
   std::this_thread::sleep_for(2s);
-  scene.server.resume();
+  targets.server.resume();
 }
 
 // Deletes lock paths while contenders hold and wait there.
-void delete_paths(const Scene& scene) {
-  testing::RawClient raw(scene.server.hosts());
+void delete_paths(const FaultTargets& targets) {
+  testing::RawClient raw(targets.server.hosts());
   for (const char* kind : {"reentrant", "shared", "priority", "latch"}) {
     (void)raw.delete_recursive(std::string("/soak/") + kind);
   }
 }
 
-constexpr Trouble kTroubles[] = {
+constexpr Fault kTroubles[] = {
     {"none", none},       {"cut", cut},     {"expire", expire},
     {"kill", kill},       {"none", none},   {"delete paths", delete_paths},
     {"restart", restart}, {"pause", pause},
@@ -69,7 +69,7 @@ constexpr Trouble kTroubles[] = {
 
 }  // namespace
 
-std::span<const Trouble> all_troubles() {
+std::span<const Fault> all_faults() {
   return kTroubles;
 }
 

@@ -11,14 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/suite/face.h"
-#include "conformance/suite/faces.h"
+#include "conformance/suite/lock_adapters.h"
 #include "conformance/suite/suite_lock.h"
 
 namespace zklock::testing {
 
-// Connects the faces, which are types, with the tests, which are compiled once. This file is
-// compiled for each face, so it contains only forwarding functions.
+// Connects the adapters, which are types, with the tests, which are compiled once. This file is
+// compiled for each adapter, so it contains only forwarding functions.
 
 template <class G>
 struct Grant::Of final : Grant::Any {
@@ -119,7 +118,7 @@ class LockOf : public SuiteLock {
   std::vector<Participant> participants() const override { return F::participants(*lock_); }
 
  protected:
-  typename F::Lock& of_face() const { return *lock_; }
+  typename F::Lock& of_adapter() const { return *lock_; }
 
  private:
   template <class As>
@@ -142,11 +141,13 @@ class LockableOf final : public LockOf<F> {
  public:
   using LockOf<F>::LockOf;
 
-  void lock() override { F::lock(this->of_face()); }
-  bool lock_until(Deadline deadline) override { return F::lock_until(this->of_face(), deadline); }
-  bool try_lock() override { return F::try_lock(this->of_face()); }
-  void unlock() override { F::unlock(this->of_face()); }
-  bool is_locked() const override { return F::is_locked(this->of_face()); }
+  void lock() override { F::lock(this->of_adapter()); }
+  bool lock_until(Deadline deadline) override {
+    return F::lock_until(this->of_adapter(), deadline);
+  }
+  bool try_lock() override { return F::try_lock(this->of_adapter()); }
+  void unlock() override { F::unlock(this->of_adapter()); }
+  bool is_locked() const override { return F::is_locked(this->of_adapter()); }
 };
 
 template <class F>
@@ -166,29 +167,29 @@ std::unique_ptr<SuiteLock> make_lock(const std::vector<Client*>& clients, const 
 }
 
 template <class F>
-Face face_of() {
-  Face face{.name = F::name,
-            .nests = F::nests,
-            .shares = F::shares,
-            .named = F::named,
-            .keeps_node = F::keeps_node,
-            .seeds_count = F::seeds_count,
-            .calls = F::calls,
-            .fails_by_policy = F::fails_by_policy,
-            .waits_without_servers = F::waits_without_servers,
-            .frees_all_by_loss = F::frees_all_by_loss,
-            .leads = F::leads,
-            .interrupts = F::interrupts,
-            .has_delay = F::has_delay,
-            .delays = F::delays,
-            .on_ensembles = F::on_ensembles,
-            .has_lock = HasLockAndUnlock<F>,
-            .thread_owns = false,
-            .hears = F::hears,
-            .paths = F::paths(kPath),
-            .make = make_lock<F>};
-  if constexpr (HasLockAndUnlock<F>) face.thread_owns = F::thread_owns;
-  return face;
+LockAdapter adapter_of() {
+  LockAdapter adapter{.name = F::name,
+                      .nests = F::nests,
+                      .shares = F::shares,
+                      .named = F::named,
+                      .keeps_node = F::keeps_node,
+                      .seeds_count = F::seeds_count,
+                      .calls = F::calls,
+                      .fails_by_policy = F::fails_by_policy,
+                      .waits_without_servers = F::waits_without_servers,
+                      .frees_all_by_loss = F::frees_all_by_loss,
+                      .leads = F::leads,
+                      .interrupts = F::interrupts,
+                      .has_delay = F::has_delay,
+                      .delays = F::delays,
+                      .on_ensembles = F::on_ensembles,
+                      .has_lock = HasLockAndUnlock<F>,
+                      .thread_owns = false,
+                      .delivered = F::delivered,
+                      .paths = F::paths(kPath),
+                      .make = make_lock<F>};
+  if constexpr (HasLockAndUnlock<F>) adapter.thread_owns = F::thread_owns;
+  return adapter;
 }
 
 }  // namespace zklock::testing
