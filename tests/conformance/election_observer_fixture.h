@@ -11,7 +11,6 @@
 #include <gtest/gtest.h>
 
 #include "conformance/leader_fixture.h"
-#include "conformance/single_thread.h"
 
 namespace zklock::testing {
 
@@ -74,8 +73,6 @@ class ElectionObserverTest : public ObserverFixture<LockTest> {
   const std::unique_ptr<Client> observers_client_ = connect();
   ElectionObserver observer_{*observers_client_, kPath};
 };
-
-// ---- servers --------------------------------------------------------------------------------------
 
 class ElectionObserverFaults : public ObserverFixture<OwnServerTest> {};
 

@@ -14,10 +14,8 @@
 #include <gtest/gtest.h>
 
 #include "conformance/election_observer_fixture.h"
-#include "conformance/interruption.h"
 #include "conformance/leader_fixture.h"
 #include "conformance/single_thread.h"
-#include "support/coroutines.h"
 
 namespace zklock::testing {
 namespace {
@@ -87,8 +85,6 @@ TEST_F(ElectionObserverTest, EachChange_IsReportedOnce) {
   EXPECT_TRUE(other_->flush(kPatience));
   EXPECT_TRUE(becomes_empty());
 }
-
-// ---- observing ------------------------------------------------------------------------------------
 
 TEST_F(ElectionObserverTest, SessionOfTheObserverEnds_ObservationContinues) {
   ElectionStateLog states;

@@ -9,7 +9,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "conformance/interruption.h"
 #include "conformance/lock_test.h"
 #include "support/coroutines.h"
 #include "support/expire_session.h"

@@ -14,8 +14,6 @@
 namespace zklock::testing {
 namespace {
 
-// ---- closing ------------------------------------------------------------------------------------
-
 class LatchClosing : public LatchListener {};
 
 TEST_F(LatchClosing, NotStarted_CloseSendsNothing) {

@@ -12,7 +12,6 @@
 #include <gtest/gtest.h>
 
 #include "conformance/leader_fixture.h"
-#include "conformance/log_capture.h"
 
 namespace zklock::testing {
 namespace {

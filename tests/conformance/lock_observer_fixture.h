@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
-#include "conformance/single_thread.h"
 
 namespace zklock::testing {
 

@@ -8,7 +8,6 @@
 
 #include "conformance/lock_observer_fixture.h"
 #include "conformance/lock_test.h"
-#include "conformance/single_thread.h"
 #include "support/expire_session.h"
 
 namespace zklock::testing {

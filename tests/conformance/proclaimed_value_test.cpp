@@ -14,7 +14,6 @@
 #include "conformance/election_observer_fixture.h"
 #include "conformance/interruption.h"
 #include "conformance/leader_fixture.h"
-#include "conformance/single_thread.h"
 #include "support/coroutines.h"
 
 namespace zklock::testing {

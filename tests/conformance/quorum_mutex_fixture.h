@@ -8,7 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include "conformance/event_log.h"
 #include "conformance/lock_test.h"
 #include "support/expire_session.h"
 

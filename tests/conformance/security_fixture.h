@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
-#include "conformance/log_capture.h"
 
 namespace zklock::testing {
 

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
-#include "conformance/single_thread.h"
 #include "support/expire_session.h"
 
 namespace zklock::testing {

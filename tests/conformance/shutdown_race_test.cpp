@@ -11,7 +11,6 @@
 
 #include "conformance/lock_test.h"
 #include "conformance/shutdown_fixture.h"
-#include "conformance/single_thread.h"
 
 namespace zklock::testing {
 namespace {

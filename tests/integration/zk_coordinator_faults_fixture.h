@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "integration/coordinator_probe.h"
-#include "support/forwarder.h"
 #include "support/raw_client.h"
 #include "support/shared_server.h"
 #include "support/test_chroot.h"

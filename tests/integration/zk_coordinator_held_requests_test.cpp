@@ -9,8 +9,6 @@
 
 #include "integration/coordinator_probe.h"
 #include "integration/zk_coordinator_faults_fixture.h"
-#include "support/shared_server.h"
-#include "support/test_chroot.h"
 #include "support/wait_for.h"
 
 namespace zklock::client {

@@ -9,9 +9,6 @@
 #include "integration/coordinator_probe.h"
 #include "integration/zk_coordinator_faults_fixture.h"
 #include "support/expire_session.h"
-#include "support/forwarder.h"
-#include "support/raw_client.h"
-#include "support/shared_server.h"
 
 namespace zklock::client {
 namespace {

@@ -17,7 +17,6 @@
 #include "tests/model/lock_world.h"
 #include "tests/model/test_candidate.h"
 #include "zklock/core/proclamation.h"
-#include "zklock/recipes/election/proclamation_writer.h"
 #include "zklock/recipes/observe/queue_observer.h"
 
 namespace zklock::model {

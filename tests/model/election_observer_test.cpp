@@ -6,7 +6,6 @@
 
 #include "tests/model/election_fixture.h"
 #include "tests/model/lock_world.h"
-#include "zklock/core/proclamation.h"
 #include "zklock/recipes/observe/queue_observer.h"
 
 namespace zklock::model {

@@ -7,9 +7,6 @@
 #include "tests/model/election_fixture.h"
 #include "tests/model/lock_world.h"
 #include "zklock/core/proclamation.h"
-#include "zklock/recipes/election/candidate.h"
-#include "zklock/recipes/election/proclamation_writer.h"
-#include "zklock/recipes/observe/queue_observer.h"
 
 namespace zklock::model {
 namespace {

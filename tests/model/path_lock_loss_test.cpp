@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/path_lock_fixture.h"
-#include "zklock/engine/pending_acquire.h"
 
 namespace zklock::model {
 namespace {

@@ -14,8 +14,6 @@ namespace {
 
 using Kind = OperationKind;
 
-// ---- readers and writers ------------------------------------------------------------------------
-
 TEST_F(PathLockSharedTest, ReadersAndWriter_OnlyReadersHoldTogether) {
   const auto first = granted(0, to_read());
   const auto second = granted(1, to_read());

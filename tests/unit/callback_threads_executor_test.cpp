@@ -12,13 +12,10 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <unistd.h>
 
 #include "fact.h"
 #include "support/wait_for.h"
 #include "zklock/client/threads/callback_threads.h"
-#include "zklock/client/threads/start_thread.h"
 
 namespace zklock::client {
 namespace {
