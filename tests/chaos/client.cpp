@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process that locks until it is ended, for the conductor's faults. It uses only the public API.
 //
-//   zklock_chaos_client <hosts> <socket of the desk> <number> <life> <seed>
+//   zklock_chaos_client <hosts> <socket of the collector> <number> <life> <seed>
 //                       <session timeout in ms>
 //
 // SIGTERM: ends in good order. SIGUSR1: ends at once, with all that it holds. SIGUSR2: closes its
@@ -22,10 +22,10 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include "chaos/course.h"
-#include "chaos/desk_link.h"
+#include "chaos/collector_link.h"
 #include "chaos/locks.h"
 #include "chaos/worker.h"
+#include "chaos/workload.h"
 
 namespace zklock::chaos {
 namespace {
@@ -57,7 +57,7 @@ sigset_t block_signals() {
 
 // Checks that no znode of the session is left after everything was released. The session still
 // lives. Retries while the servers are unreachable.
-void leave_nothing(Client& client, DeskLink& link) {
+void leave_nothing(Client& client, CollectorLink& link) {
   if (!client.flush(kPatience)) {
     link.tell("V what was given back is not confirmed");
     return;
@@ -79,20 +79,20 @@ void leave_nothing(Client& client, DeskLink& link) {
 
 int run(char** argv) {
   const sigset_t signals = block_signals();
-  const std::string desk = argv[2];
+  const std::string collector = argv[2];
   const auto number = static_cast<unsigned>(std::atoi(argv[3]));
   const auto life = static_cast<unsigned>(std::atoi(argv[4]));
   const std::uint64_t seed = std::strtoull(argv[5], nullptr, 10);
 
-  DeskLink link(desk);
+  CollectorLink link(collector);
   link.tell("I " + std::to_string(number) + ' ' + std::to_string(life));
   Client client(options_for(argv));
   std::optional<Locks> locks(std::in_place, client, link);
   std::vector<std::jthread> threads;
   for (unsigned thread = 0; thread <= kWorkers; ++thread) {
     threads.emplace_back([&, thread](std::stop_token ending) {
-      Worker worker(client, *locks, desk, number, life, thread, seed);
-      thread < kWorkers ? worker.run(ending) : worker.run_for_office(ending);
+      Worker worker(client, *locks, collector, number, life, thread, seed);
+      thread < kWorkers ? worker.run(ending) : worker.run_for_leadership(ending);
     });
   }
   int signal = 0;

@@ -20,8 +20,8 @@ void wait_for(milliseconds length) {
 
 // Waits until the client holds a lock for a while, because a fault harms a holder most. Returns
 // after 8 s in any case.
-void wait_for_hold(const CrewMember& client, const Desk& desk) {
-  (void)testing::eventually([&] { return desk.stays_long(client.number()); }, 8s, 2ms);
+void wait_for_hold(const CrewMember& client, const Collector& collector) {
+  (void)testing::eventually([&] { return collector.stays_long(client.number()); }, 8s, 2ms);
 }
 
 // Returns a time after which the servers have expired the client's session if it is silent.
@@ -87,26 +87,27 @@ bool spring_and_leave(CrewMember& client, Request request) {
   return true;
 }
 
-bool end_session(const CrewMember& client, const Ensemble& ensemble, Desk& desk) {
-  const std::int64_t session = desk.session_of(client.number());
+bool end_session(const CrewMember& client, const Ensemble& ensemble, Collector& collector) {
+  const std::int64_t session = collector.session_of(client.number());
   if (session == 0) return false;
   Excuse excuse;
   excuse.session = session;
   excuse.from = now();
-  desk.excuse(excuse);
+  collector.excuse(excuse);
   testing::expire_session(ensemble.hosts(), session);
   return true;
 }
 
 }  // namespace
 
-bool do_to_client(const PlannedFault& planned, CrewMember& client, Ensemble& ensemble, Desk& desk) {
+bool do_to_client(const PlannedFault& planned, CrewMember& client, Ensemble& ensemble,
+                  Collector& collector) {
   using enum Fault;
   const auto answer_lost = [&](Request request) {
     return spring(client, request, Trap::When::after);
   };
   if (!client.lives()) client.start_again();
-  if (is_worst_for_holders(planned.fault)) wait_for_hold(client, desk);
+  if (is_worst_for_holders(planned.fault)) wait_for_hold(client, collector);
   const milliseconds length = planned.length;
   switch (planned.fault) {
     case paused_briefly: return pause(client, 200ms + length);
@@ -137,7 +138,7 @@ bool do_to_client(const PlannedFault& planned, CrewMember& client, Ensemble& ens
     case get_answer_lost: return answer_lost(Request::get);
     case create_lost: return spring(client, Request::create, Trap::When::before);
     case multi_lost: return spring(client, Request::multi, Trap::When::before);
-    case session_ended: return end_session(client, ensemble, desk);
+    case session_ended: return end_session(client, ensemble, collector);
     default: throw std::logic_error("not a fault of a client: " + name_of(planned.fault));
   }
 }

@@ -39,12 +39,12 @@ void list_ephemerals(RawClient& raw, const std::string& path, std::string& found
 Conductor::Conductor(RunPlan plan)
     : plan_(std::move(plan)),
       ensemble_(ServerSettings::of_seed(plan_.seed)),
-      desk_((directory_.path() / "desk").string()),
+      collector_((directory_.path() / "collector").string()),
       crew_({.program = plan_.client_program,
              .directory = directory_.path(),
              .seed = plan_.seed,
              .size = plan_.clients},
-            ensemble_, desk_) {
+            ensemble_, collector_) {
   for (std::size_t i = 0; i < kFaults; ++i) faults_[name_of(static_cast<Fault>(i))] = 0;
 }
 
@@ -78,19 +78,22 @@ void Conductor::torment() {
     threads.emplace_back([this, group, seed, selected] {
       tormentor({selected(FaultPlan::of_clients()), 1200ms, seed(group)},
                 [this, group](const PlannedFault& planned) {
-                  return do_to_client(planned, victim(group, planned.choice), ensemble_, desk_);
+                  return do_to_client(planned, victim(group, planned.choice), ensemble_,
+                                      collector_);
                 });
     });
   }
   threads.emplace_back([this, seed, selected] {
-    tormentor(
-        {selected(FaultPlan::of_servers()), plan_.only.empty() ? 9s : 1s, seed(kGroups)},
-        [this](const PlannedFault& planned) { return do_to_servers(planned, ensemble_, desk_); });
+    tormentor({selected(FaultPlan::of_servers()), plan_.only.empty() ? 9s : 1s, seed(kGroups)},
+              [this](const PlannedFault& planned) {
+                return do_to_servers(planned, ensemble_, collector_);
+              });
   });
   threads.emplace_back([this, seed, selected] {
-    tormentor(
-        {selected(FaultPlan::of_nodes()), 3s, seed(kGroups + 1)},
-        [this](const PlannedFault& planned) { return do_to_nodes(planned, ensemble_, desk_); });
+    tormentor({selected(FaultPlan::of_nodes()), 3s, seed(kGroups + 1)},
+              [this](const PlannedFault& planned) {
+                return do_to_nodes(planned, ensemble_, collector_);
+              });
   });
   std::this_thread::sleep_for(plan_.length);
   over_ = true;
@@ -134,7 +137,7 @@ void Conductor::expect_rest() {
         return left.empty();
       },
       kPatience, 200ms);
-  if (!at_rest) desk_.claim("at rest there is left:" + left);
+  if (!at_rest) collector_.claim("at rest there is left:" + left);
 }
 
 std::string Conductor::what_is_left() {
@@ -159,17 +162,17 @@ Report Conductor::sum_up() {
   report.seed = plan_.seed;
   report.servers = ensemble_.settings().name;
   report.seconds = plan_.length.count();
-  report.refusals = desk_.refusals();
-  report.tally = desk_.tally();
+  report.refusals = collector_.refusals();
+  report.tally = collector_.tally();
   {
     const std::lock_guard guard(mutex_);
     report.faults = faults_;
     report.faults_without_effect = without_effect_;
   }
-  const History history = desk_.take_history();
+  const History history = collector_.take_history();
   report.grants = history.grants.size();
   for (const Grant& grant : history.grants) {
-    ++report.grants_by_lock[kCourse.at(grant.lock).path];
+    ++report.grants_by_lock[kWorkload.at(grant.lock).path];
     if (grant.token.grant_index != 0) ++report.local_grants;
     if (grant.end == End::lost) ++report.losses;
   }

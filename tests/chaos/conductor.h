@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "chaos/collector.h"
 #include "chaos/crew.h"
-#include "chaos/desk.h"
 #include "chaos/ensemble.h"
 #include "chaos/fault.h"
 #include "chaos/report.h"
@@ -54,7 +54,7 @@ class Conductor {
   const RunPlan plan_;
   const testing::TempDir directory_;
   Ensemble ensemble_;
-  Desk desk_;
+  Collector collector_;
   Crew crew_;
   std::atomic<bool> over_{false};
 

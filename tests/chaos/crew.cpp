@@ -12,12 +12,13 @@ constexpr std::chrono::seconds kPatience{180};
 
 }  // namespace
 
-CrewMember::CrewMember(const CrewPlan& plan, unsigned number, Ensemble& ensemble, Desk& desk)
+CrewMember::CrewMember(const CrewPlan& plan, unsigned number, Ensemble& ensemble,
+                       Collector& collector)
     : plan_(plan),
       number_(number),
       session_timeout_(ensemble.settings().session_timeout +
                        (number % 4) * ensemble.settings().timeout_step),
-      desk_(desk),
+      collector_(collector),
       proxy_(ensemble.ports()) {}
 
 void CrewMember::start() {
@@ -25,7 +26,7 @@ void CrewMember::start() {
   testing::ChildOptions options;
   options.argv = {plan_.program,
                   proxy_.hosts(),
-                  desk_.socket_path(),
+                  collector_.socket_path(),
                   std::to_string(number_),
                   std::to_string(life_),
                   std::to_string(life_seed),
@@ -33,8 +34,8 @@ void CrewMember::start() {
   options.log_file = plan_.directory / ("client-" + std::to_string(number_) + ".log");
   process_ = std::make_unique<testing::ChildProcess>(options);
   // From now on the process reacts to signals.
-  if (!testing::eventually([this] { return desk_.has_met(number_, life_); }, kPatience)) {
-    desk_.claim("client " + std::to_string(number_) + " does not start");
+  if (!testing::eventually([this] { return collector_.has_met(number_, life_); }, kPatience)) {
+    collector_.claim("client " + std::to_string(number_) + " does not start");
   }
 }
 
@@ -51,14 +52,14 @@ void CrewMember::signal(int number) {
 
 bool CrewMember::ends_with(int exit_code) {
   const auto status = process_->wait(kPatience);
-  const std::string who = "client " + std::to_string(number_);
+  const std::string name = "client " + std::to_string(number_);
   if (!status) {
-    desk_.claim(who + " did not come to an end");
+    collector_.claim(name + " did not come to an end");
     return false;
   }
   if (status->exit_code == exit_code) return true;
-  desk_.claim(who + " ended with status " + std::to_string(status->exit_code) + ", signal " +
-              std::to_string(status->signal));
+  collector_.claim(name + " ended with status " + std::to_string(status->exit_code) + ", signal " +
+                   std::to_string(status->signal));
   return false;
 }
 
@@ -67,10 +68,10 @@ bool CrewMember::lives() {
   return ends_with(-2);  // an exit code that no client has
 }
 
-Crew::Crew(const CrewPlan& plan, Ensemble& ensemble, Desk& desk) {
+Crew::Crew(const CrewPlan& plan, Ensemble& ensemble, Collector& collector) {
   for (std::size_t i = 0; i < plan.size; ++i) {
     members_.push_back(
-        std::make_unique<CrewMember>(plan, static_cast<unsigned>(i), ensemble, desk));
+        std::make_unique<CrewMember>(plan, static_cast<unsigned>(i), ensemble, collector));
   }
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "chaos/desk.h"
+#include "chaos/collector.h"
 #include "chaos/ensemble.h"
 #include "chaos/proxy.h"
 #include "support/child_process.h"
@@ -29,9 +29,9 @@ struct CrewPlan {
 // Starts the process again after its end. For one thread at a time.
 class CrewMember {
  public:
-  CrewMember(const CrewPlan& plan, unsigned number, Ensemble& ensemble, Desk& desk);
+  CrewMember(const CrewPlan& plan, unsigned number, Ensemble& ensemble, Collector& collector);
 
-  // Starts the process and returns when it has reported to the desk. Adds a claim if it does not.
+  // Starts the process and returns when it has reported to the collector. Adds a claim if it does not.
   void start();
   // Kills the process if it still runs, and starts its next life.
   void start_again();
@@ -53,7 +53,7 @@ class CrewMember {
   const CrewPlan plan_;
   const unsigned number_;
   const std::chrono::milliseconds session_timeout_;
-  Desk& desk_;
+  Collector& collector_;
   Proxy proxy_;
   unsigned life_ = 0;
   std::unique_ptr<testing::ChildProcess> process_;
@@ -62,7 +62,7 @@ class CrewMember {
 // All clients of a run.
 class Crew {
  public:
-  Crew(const CrewPlan& plan, Ensemble& ensemble, Desk& desk);
+  Crew(const CrewPlan& plan, Ensemble& ensemble, Collector& collector);
   void start();
   // Asks all clients to end in good order, and waits for that.
   void end();

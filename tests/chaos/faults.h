@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "chaos/collector.h"
 #include "chaos/crew.h"
-#include "chaos/desk.h"
 #include "chaos/ensemble.h"
 #include "chaos/fault.h"
 
@@ -10,10 +10,11 @@ namespace zklock::chaos {
 
 // Each function injects one fault, and returns at its end whether the fault took place.
 // It may not take place: for example, no request of the kind came, or no server ran. Blocks
-// meanwhile, usually for some seconds. Reports violations to the desk. Throws what
+// meanwhile, usually for some seconds. Reports violations to the collector. Throws what
 // testing::RawClient throws; the fault did not take place then.
-bool do_to_client(const PlannedFault& planned, CrewMember& client, Ensemble& ensemble, Desk& desk);
-bool do_to_servers(const PlannedFault& planned, Ensemble& ensemble, Desk& desk);
-bool do_to_nodes(const PlannedFault& planned, const Ensemble& ensemble, Desk& desk);
+bool do_to_client(const PlannedFault& planned, CrewMember& client, Ensemble& ensemble,
+                  Collector& collector);
+bool do_to_servers(const PlannedFault& planned, Ensemble& ensemble, Collector& collector);
+bool do_to_nodes(const PlannedFault& planned, const Ensemble& ensemble, Collector& collector);
 
 }  // namespace zklock::chaos

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "chaos/course.h"
+#include "chaos/workload.h"
 #include "zklock/fencing_token.h"
 
 namespace zklock::chaos {

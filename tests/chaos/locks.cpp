@@ -12,8 +12,8 @@ constexpr std::chrono::seconds kPatience{20};
 
 }  // namespace
 
-Locks::Locks(Client& client, DeskLink& link) : client_(client), link_(link) {
-  for (std::size_t i = 0; i < kCourse.size(); ++i) all_.at(i) = make(client, i);
+Locks::Locks(Client& client, CollectorLink& link) : client_(client), link_(link) {
+  for (std::size_t i = 0; i < kWorkload.size(); ++i) all_.at(i) = make(client, i);
 }
 
 std::vector<std::string> Locks::own_nodes() {
@@ -24,15 +24,15 @@ std::vector<std::string> Locks::own_nodes() {
       if (each.session_id == session) nodes.push_back(lock.path() + '/' + each.node);
     }
   };
-  for (std::size_t i = 0; i < kCourse.size(); ++i) {
-    switch (kCourse.at(i).kind) {
+  for (std::size_t i = 0; i < kWorkload.size(); ++i) {
+    switch (kWorkload.at(i).kind) {
       case Kind::mutex:
-      case Kind::kept:
-      case Kind::batched: collect(*std::get<Mutex>(all_.at(i))); break;
+      case Kind::idle_lock:
+      case Kind::cohort: collect(*std::get<Mutex>(all_.at(i))); break;
       case Kind::shared: collect(*std::get<Shared>(all_.at(i))); break;
       case Kind::semaphore: collect(*std::get<Sem>(all_.at(i))); break;
       case Kind::priority: collect(*std::get<Priority>(all_.at(i))); break;
-      case Kind::latch: collect(ReentrantMutex(client_, kCourse.at(i).path)); break;
+      case Kind::latch: collect(ReentrantMutex(client_, kWorkload.at(i).path)); break;
     }
   }
   return nodes;
@@ -61,17 +61,17 @@ void Locks::hear_of_loss(std::size_t lock, const LockEvent& event) {
 }
 
 Locks::Any Locks::make(Client& client, std::size_t lock) {
-  const Site& site = kCourse.at(lock);
+  const Site& site = kWorkload.at(lock);
   const std::string path = site.path;
   const LockOptions options = options_of(lock);
   CohortOptions shared = options;
   switch (site.kind) {
     case Kind::mutex: return std::make_unique<ReentrantMutex>(client, path, options);
-    case Kind::kept:
+    case Kind::idle_lock:
       shared.keep_idle_for = std::chrono::milliseconds(200);
       shared.max_local_handoffs = 8;
       return std::make_unique<ReentrantMutex>(client, path, shared);
-    case Kind::batched:
+    case Kind::cohort:
       shared.max_local_handoffs = 4;
       return std::make_unique<ReentrantMutex>(client, path, shared);
     case Kind::shared: return std::make_unique<SharedMutex>(client, path, options);

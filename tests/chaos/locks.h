@@ -11,19 +11,19 @@
 #include <variant>
 #include <vector>
 
-#include "chaos/course.h"
-#include "chaos/desk_link.h"
+#include "chaos/collector_link.h"
+#include "chaos/workload.h"
 #include "zklock/zklock.h"
 
 namespace zklock::chaos {
 
 // The lock objects of one client, which its threads share. There is one for each path of the
-// course, except the leader's. Their listeners report losses to the desk.
+// workload, except the leader's. Their listeners report losses to the collector.
 //
 // Thread-safety: all members may be called by any thread.
 class Locks {
  public:
-  Locks(Client& client, DeskLink& link);
+  Locks(Client& client, CollectorLink& link);
 
   // REQUIRES: the lock is of this kind.
   ReentrantMutex& mutex(std::size_t lock) { return *std::get<Mutex>(all_.at(lock)); }
@@ -52,10 +52,10 @@ class Locks {
   void hear_of_loss(std::size_t lock, const LockEvent& event);
 
   Client& client_;
-  DeskLink& link_;
+  CollectorLink& link_;
   mutable std::mutex mutex_;
-  std::set<Loss> losses_;                // guarded by mutex_
-  std::array<Any, kCourse.size()> all_;  // last: the listeners use the other members
+  std::set<Loss> losses_;                  // guarded by mutex_
+  std::array<Any, kWorkload.size()> all_;  // last: the listeners use the other members
 };
 
 }  // namespace zklock::chaos

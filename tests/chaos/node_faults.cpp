@@ -49,25 +49,26 @@ std::vector<std::string> contenders(RawClient& raw, const std::string& path) {
   return names;
 }
 
-bool delete_first(RawClient& raw, std::size_t lock, Desk& desk) {
-  for (const std::string& node : contenders(raw, kCourse.at(lock).path)) {
+bool delete_first(RawClient& raw, std::size_t lock, Collector& collector) {
+  for (const std::string& node : contenders(raw, kWorkload.at(lock).path)) {
     const auto stat = raw.exists(node);
     if (stat.rc != ZOK) continue;  // deleted meanwhile
     Excuse excuse;
     excuse.lock = lock;
     excuse.zxid_from = excuse.zxid_to = stat.stat.czxid;
     excuse.from = now();
-    desk.excuse(excuse);
+    collector.excuse(excuse);
     if (raw.delete_node(node) == ZOK) return true;
   }
   return false;
 }
 
-bool delete_parent(RawClient& raw, const Ensemble& ensemble, std::size_t lock, Desk& desk) {
+bool delete_parent(RawClient& raw, const Ensemble& ensemble, std::size_t lock,
+                   Collector& collector) {
   Excuse excuse;
   excuse.lock = lock;
   excuse.from = now();
-  const int rc = raw.delete_recursive(kCourse.at(lock).path);
+  const int rc = raw.delete_recursive(kWorkload.at(lock).path);
   // Every deleted znode is older than this marker.
   const bool marked = testing::eventually([&] {
     try {
@@ -79,13 +80,13 @@ bool delete_parent(RawClient& raw, const Ensemble& ensemble, std::size_t lock, D
       return false;
     }
   });
-  if (!marked) desk.claim("no server takes a node for a minute");
-  desk.excuse(excuse);
+  if (!marked) collector.claim("no server takes a node for a minute");
+  collector.excuse(excuse);
   return rc == ZOK;
 }
 
 bool add_strange_children(RawClient& raw, std::size_t lock, std::chrono::milliseconds length) {
-  const std::string path = kCourse.at(lock).path;
+  const std::string path = kWorkload.at(lock).path;
   int made = 0;
   for (const char* name : {"lock-", "lock-abc", "lock-99999999999", "foo bar", "-", "lock",
                            "\xC3\xBC", "0000000000x", "lock-00000000-1"}) {
@@ -97,12 +98,12 @@ bool add_strange_children(RawClient& raw, std::size_t lock, std::chrono::millise
 
 // A client that may write "released" into another's znode could end that hold. Foreign znodes are
 // skipped: all clients may write them.
-bool forge_release(RawClient& raw, std::size_t lock, Desk& desk) {
+bool forge_release(RawClient& raw, std::size_t lock, Collector& collector) {
   bool refused = false;
-  for (const std::string& node : contenders(raw, kCourse.at(lock).path)) {
+  for (const std::string& node : contenders(raw, kWorkload.at(lock).path)) {
     if (!raw.get_data(node).data.starts_with("zklock ")) continue;
     const int rc = raw.set_data(node, "released").rc;
-    if (rc == ZOK) desk.claim("a stranger could write " + node);
+    if (rc == ZOK) collector.claim("a stranger could write " + node);
     refused = refused || rc == ZNOAUTH;
   }
   return refused;
@@ -110,8 +111,9 @@ bool forge_release(RawClient& raw, std::size_t lock, Desk& desk) {
 
 // Enqueues as a foreign contender. When it holds, "released" is written into its znode, which every
 // client may write. The foreign contender still holds then.
-bool contend(RawClient& raw, std::size_t lock, std::chrono::milliseconds length, Desk& desk) {
-  const std::string path = kCourse.at(lock).path;
+bool contend(RawClient& raw, std::size_t lock, std::chrono::milliseconds length,
+             Collector& collector) {
+  const std::string path = kWorkload.at(lock).path;
   Grant grant;
   grant.id = grant_id(0xFF, 0, 0, 0);
   grant.lock = lock;
@@ -129,7 +131,7 @@ bool contend(RawClient& raw, std::size_t lock, std::chrono::milliseconds length,
   grant.first = now();
   bool holds = first;
   if (holds) {
-    desk.write_to_resource(lock, grant.token);
+    collector.write_to_resource(lock, grant.token);
     static_cast<void>(raw.set_data(node.path, "released"));
     std::this_thread::sleep_for(50ms + length / 2);
   }
@@ -137,26 +139,26 @@ bool contend(RawClient& raw, std::size_t lock, std::chrono::milliseconds length,
   // If the delete succeeds, the znode existed until then.
   holds = raw.delete_node(node.path) == ZOK && holds;
   grant.end = End::released;
-  if (holds) desk.grant(grant);
+  if (holds) collector.grant(grant);
   return holds;
 }
 
 }  // namespace
 
-bool do_to_nodes(const PlannedFault& planned, const Ensemble& ensemble, Desk& desk) {
+bool do_to_nodes(const PlannedFault& planned, const Ensemble& ensemble, Collector& collector) {
   using enum Fault;
   auto raw = connect(ensemble);
-  const std::size_t any = planned.choice % (kCourse.size() - 1);
+  const std::size_t any = planned.choice % (kWorkload.size() - 1);
   const std::size_t open = kOpen.at(planned.choice % kOpen.size());
   switch (planned.fault) {
     case node_deleted:
-      return testing::eventually([&] { return delete_first(raw, open, desk); }, 4s, 10ms);
-    case parent_deleted: return delete_parent(raw, ensemble, open, desk);
+      return testing::eventually([&] { return delete_first(raw, open, collector); }, 4s, 10ms);
+    case parent_deleted: return delete_parent(raw, ensemble, open, collector);
     case strange_children: return add_strange_children(raw, any, planned.length);
     case release_forged:
-      return testing::eventually([&] { return forge_release(raw, any, desk); }, 4s, 10ms);
+      return testing::eventually([&] { return forge_release(raw, any, collector); }, 4s, 10ms);
     case foreign_contender:
-      return contend(raw, kMutexes.at(planned.choice % kMutexes.size()), planned.length, desk);
+      return contend(raw, kMutexes.at(planned.choice % kMutexes.size()), planned.length, collector);
     default: throw std::logic_error("not a fault of nodes: " + name_of(planned.fault));
   }
 }

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "chaos/course.h"
+#include "chaos/workload.h"
 
 namespace zklock::chaos {
 namespace {

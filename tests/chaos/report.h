@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "chaos/desk.h"
+#include "chaos/collector.h"
 
 namespace zklock::chaos {
 

@@ -67,14 +67,14 @@ milliseconds almost_a_session(const Ensemble& ensemble, const PlannedFault& plan
 }
 
 // Asks the hold until it is lost. Visits the resource meanwhile, as the clients do.
-void watch_until_lost(const Hold& hold, Grant& grant, Desk& desk) {
+void watch_until_lost(const Hold& hold, Grant& grant, Collector& collector) {
   std::atomic<int> told{0};
   const std::stop_callback on_loss(hold.loss_token(), [&told] { ++told; });
   const auto is_lost = [&] {
     const Nanos before = now();
     if (hold.state() == HoldState::lost) return true;
     grant.last = before;
-    const bool accepted = desk.write_to_resource(grant.lock, grant.token);
+    const bool accepted = collector.write_to_resource(grant.lock, grant.token);
     if (!accepted && grant.refused == 0) grant.refused = now();
     return false;
   };
@@ -82,14 +82,14 @@ void watch_until_lost(const Hold& hold, Grant& grant, Desk& desk) {
     grant.end = End::lost;
     (void)testing::eventually([&told] { return told > 0; }, kPatience, 1ms);
   } else {
-    desk.claim("a hold is not lost although its server was cut off: " + describe(grant));
+    collector.claim("a hold is not lost although its server was cut off: " + describe(grant));
   }
   grant.told = told;
 }
 
 // Starts a client that is idle for longer than its session timeout. Then it acquires a lock for
 // which others contend. Its server is isolated right after the grant, before the first heartbeat.
-bool isolate_after_idle(Ensemble& ensemble, const PlannedFault& planned, Desk& desk) {
+bool isolate_after_idle(Ensemble& ensemble, const PlannedFault& planned, Collector& collector) {
   const Member member = ensemble.follower(planned.choice);
   if (!member) return false;
   Grant grant;
@@ -98,7 +98,7 @@ bool isolate_after_idle(Ensemble& ensemble, const PlannedFault& planned, Desk& d
   options.hosts = ensemble[*member].hosts() + kChroot;
   options.session_timeout = ensemble.settings().session_timeout;
   Client client(options);
-  Mutex mutex(client, kCourse.at(grant.lock).path);
+  Mutex mutex(client, kWorkload.at(grant.lock).path);
   // The first grant opens the session.
   if (!mutex.acquire({.deadline = 20s})) return false;
   wait_for(options.session_timeout + 100ms + planned.length);
@@ -114,15 +114,15 @@ bool isolate_after_idle(Ensemble& ensemble, const PlannedFault& planned, Desk& d
   grant.token = hold.token();
   grant.owner = std::hash<Owner>{}(hold.owner());
   grant.session = client.session_id();
-  watch_until_lost(hold, grant, desk);
-  if (valid) desk.grant(grant);
+  watch_until_lost(hold, grant, collector);
+  if (valid) collector.grant(grant);
   // The session expires, and another client is granted. Its token is higher.
   wait_for(options.session_timeout + 2 * ensemble.settings().tick_time);
   ensemble.mend();
-  return !desk.write_to_resource(grant.lock, grant.token);
+  return !collector.write_to_resource(grant.lock, grant.token);
 }
 
-bool perform(const PlannedFault& planned, Ensemble& ensemble, Desk& desk) {
+bool perform(const PlannedFault& planned, Ensemble& ensemble, Collector& collector) {
   using enum Fault;
   const milliseconds length = planned.length;
   switch (planned.fault) {
@@ -138,7 +138,7 @@ bool perform(const PlannedFault& planned, Ensemble& ensemble, Desk& desk) {
     case follower_isolated:
       return isolate(ensemble, ensemble.follower(planned.choice), 8s + length);
     case leader_isolated: return isolate(ensemble, ensemble.leader(), 9s + 2 * length);
-    case isolated_after_idle: return isolate_after_idle(ensemble, planned, desk);
+    case isolated_after_idle: return isolate_after_idle(ensemble, planned, collector);
     default: throw std::logic_error("not a fault of servers: " + name_of(planned.fault));
   }
 }
@@ -155,10 +155,10 @@ bool recover(Ensemble& ensemble) {
 
 }  // namespace
 
-bool do_to_servers(const PlannedFault& planned, Ensemble& ensemble, Desk& desk) {
-  const bool done = perform(planned, ensemble, desk);
+bool do_to_servers(const PlannedFault& planned, Ensemble& ensemble, Collector& collector) {
+  const bool done = perform(planned, ensemble, collector);
   if (!recover(ensemble))
-    desk.claim("the servers do not come back after " + name_of(planned.fault));
+    collector.claim("the servers do not come back after " + name_of(planned.fault));
   return done;
 }
 

@@ -46,14 +46,14 @@ Worker::Worker(Client& client, Locks& locks, const std::string& socket_path, uns
     : quiet_(is_quiet(number, thread)),
       client_(client),
       locks_(locks),
-      stays_(client, socket_path, number, life, thread),
+      hold_exerciser_(client, socket_path, number, life, thread),
       random_(seed * 31 + thread) {}
 
 template <class Turn>
 bool Worker::survives(Turn turn) {
   try {
     turn();
-    stays_.come_late();
+    hold_exerciser_.come_late();
     return true;
   } catch (const Dropped&) {
     count("dropped");
@@ -74,14 +74,14 @@ void Worker::run(std::stop_token ending) {
   while (!ending_.stop_requested() && survives([this] { take_turn(); })) {
   }
   for (const auto& [name, number] : tally_) {
-    stays_.tell("T " + name + ' ' + std::to_string(number));
+    hold_exerciser_.tell("T " + name + ' ' + std::to_string(number));
   }
 }
 
-void Worker::run_for_office(std::stop_token ending) {
+void Worker::run_for_leadership(std::stop_token ending) {
   ending_ = std::move(ending);
-  constexpr std::size_t kLeader = kCourse.size() - 1;
-  static_assert(kCourse[kLeader].kind == Kind::latch);
+  constexpr std::size_t kLeader = kWorkload.size() - 1;
+  static_assert(kWorkload[kLeader].kind == Kind::latch);
   while (!ending_.stop_requested() &&
          survives([this] { below(2) == 0 ? stand_for_office(kLeader) : be_elected(kLeader); })) {
   }
@@ -92,19 +92,19 @@ std::size_t Worker::choose_lock() {
     return site.quiet == quiet_ ? static_cast<unsigned>(site.share) : 0U;
   };
   unsigned shares = 0;
-  for (const Site& site : kCourse) shares += share_of(site);
+  for (const Site& site : kWorkload) shares += share_of(site);
   unsigned share = below(shares);
   std::size_t lock = 0;
-  while (share >= share_of(kCourse.at(lock))) share -= share_of(kCourse.at(lock++));
+  while (share >= share_of(kWorkload.at(lock))) share -= share_of(kWorkload.at(lock++));
   return lock;
 }
 
 void Worker::take_turn() {
   const std::size_t lock = choose_lock();
-  switch (kCourse.at(lock).kind) {
+  switch (kWorkload.at(lock).kind) {
     case Kind::mutex:
-    case Kind::kept:
-    case Kind::batched: use_mutex(lock); return;
+    case Kind::idle_lock:
+    case Kind::cohort: use_mutex(lock); return;
     case Kind::shared: use_shared(lock); return;
     case Kind::semaphore: use_semaphore(lock); return;
     case Kind::priority: use_priority(lock); return;
@@ -161,7 +161,7 @@ void Worker::use_priority(std::size_t lock) {
 
 void Worker::stand_for_office(std::size_t lock) {
   const Owner owner = Owner::unique();
-  LeaderLatch latch(client_, kCourse.at(lock).path);
+  LeaderLatch latch(client_, kWorkload.at(lock).path);
   const Nanos call = now();
   latch.start();
   if (latch.wait_until_leader(kDeadline, ending_)) lead(latch.leadership(), owner, lock, call);
@@ -172,7 +172,7 @@ void Worker::be_elected(std::size_t lock) {
   std::promise<void> done;
   const Nanos call = now();
   bool led = false;
-  LeaderElection election(client_, kCourse.at(lock).path, {.auto_requeue = false},
+  LeaderElection election(client_, kWorkload.at(lock).path, {.auto_requeue = false},
                           [&](Leadership& leadership) {
                             lead(leadership, owner, lock, call);
                             if (!std::exchange(led, true)) done.set_value();
@@ -264,7 +264,7 @@ bool Worker::hold(const Hold& hold, std::size_t lock, Nanos call, int weight) {
     count("not_granted");
     return false;
   }
-  const Kind kind = kCourse.at(lock).kind;
+  const Kind kind = kWorkload.at(lock).kind;
   Standing standing{.lock = lock,
                     .weight = weight,
                     .call = call,
@@ -280,7 +280,7 @@ bool Worker::hold(const Hold& hold, std::size_t lock, Nanos call, int weight) {
       return locks_.loss_heard(lock, owner, token);
     };
   }
-  return stays_.stay(standing, some_time());
+  return hold_exerciser_.exercise(standing, some_time());
 }
 
 bool Worker::lead(const Leadership& leadership, const Owner& owner, std::size_t lock, Nanos call) {
@@ -292,7 +292,7 @@ bool Worker::lead(const Leadership& leadership, const Owner& owner, std::size_t 
                           .owner = owner,
                           .state = [&leadership] { return leadership.state(); },
                           .lost = leadership.end_token()};
-  return stays_.stay(standing, some_time() + 20ms);
+  return hold_exerciser_.exercise(standing, some_time() + 20ms);
 }
 
 void Worker::expect_count(const ReentrantMutex& mutex, const Hold& hold, int expected_count) {
@@ -325,7 +325,7 @@ unsigned Worker::below(unsigned limit) {
 }
 
 void Worker::complain(const std::string& what) {
-  stays_.tell("V " + what);
+  hold_exerciser_.tell("V " + what);
 }
 
 }  // namespace zklock::chaos

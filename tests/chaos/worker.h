@@ -9,9 +9,9 @@
 #include <stop_token>
 #include <string>
 
-#include "chaos/course.h"
+#include "chaos/hold_exerciser.h"
 #include "chaos/locks.h"
-#include "chaos/stay.h"
+#include "chaos/workload.h"
 #include "zklock/zklock.h"
 
 namespace zklock::chaos {
@@ -26,8 +26,8 @@ class Worker {
          unsigned life, unsigned thread, std::uint64_t seed);
 
   void run(std::stop_token ending);
-  // Contends for the leadership of the course in a loop.
-  void run_for_office(std::stop_token ending);
+  // Contends for the leadership of the workload in a loop.
+  void run_for_leadership(std::stop_token ending);
 
  private:
   // Runs `turn`. Returns false if the client is closed.
@@ -61,7 +61,7 @@ class Worker {
   const bool quiet_;
   Client& client_;
   Locks& locks_;
-  Stays stays_;
+  HoldExerciser hold_exerciser_;
   std::mt19937_64 random_;
   std::stop_token ending_;
   std::map<std::string, std::uint64_t> tally_;

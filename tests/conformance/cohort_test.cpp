@@ -20,7 +20,7 @@ namespace {
 // Longer than any test runs.
 constexpr std::chrono::hours kForLong{1};
 
-class LocalBatch : public LockTest {
+class CohortTest : public LockTest {
  protected:
   static void expect_rising(const std::vector<FencingToken>& tokens) {
     for (std::size_t i = 1; i < tokens.size(); ++i) EXPECT_LT(tokens[i - 1], tokens[i]);
@@ -29,7 +29,7 @@ class LocalBatch : public LockTest {
 
 // Holds never overlap, and tokens increase in the order of the grants. The other client is granted
 // too, although the threads of the first always contend.
-TEST_F(LocalBatch, BusyThreadsOfAClient_OtherClientIsGrantedToo) {
+TEST_F(CohortTest, BusyThreadsOfAClient_OtherClientIsGrantedToo) {
   constexpr int kThreads = 8;
   constexpr int kBatch = 4;
   constexpr int kTurnsOutside = 10;
@@ -68,7 +68,7 @@ TEST_F(LocalBatch, BusyThreadsOfAClient_OtherClientIsGrantedToo) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(LocalBatch, WaitersOfAClient_ShareAZnode) {
+TEST_F(CohortTest, WaitersOfAClient_ShareAZnode) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath, {.max_local_handoffs = 100});
   Hold hold = mutex.acquire();
@@ -90,7 +90,7 @@ TEST_F(LocalBatch, WaitersOfAClient_ShareAZnode) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(LocalBatch, NonReentrantMutex_HandsOffLocally) {
+TEST_F(CohortTest, NonReentrantMutex_HandsOffLocally) {
   const auto client = connect();
   Mutex mutex(*client, kPath, {.max_local_handoffs = 3});
   mutex.lock();
@@ -103,7 +103,7 @@ TEST_F(LocalBatch, NonReentrantMutex_HandsOffLocally) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(LocalBatch, HandedOffHold_ThreadsNestInIt) {
+TEST_F(CohortTest, HandedOffHold_ThreadsNestInIt) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath, {.max_local_handoffs = 100, .keep_idle_for = kForLong});
   std::vector<std::future<void>> threads;
@@ -124,7 +124,7 @@ TEST_F(LocalBatch, HandedOffHold_ThreadsNestInIt) {
   EXPECT_EQ(mutex.hold_count(), 0);
 }
 
-TEST_F(LocalBatch, SessionEnds_WaitersGetANewZnode) {
+TEST_F(CohortTest, SessionEnds_WaitersGetANewZnode) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath, {.max_local_handoffs = 100});
   Hold hold = mutex.acquire();
@@ -140,7 +140,7 @@ TEST_F(LocalBatch, SessionEnds_WaitersGetANewZnode) {
   EXPECT_TRUE(becomes_empty());
 }
 
-class KeepIdle : public LocalBatch {
+class IdleLock : public CohortTest {
  protected:
   // Returns whether the znode that this client retains is the only contender.
   bool is_kept(const ReentrantMutex& mutex) const {
@@ -149,7 +149,7 @@ class KeepIdle : public LocalBatch {
   }
 };
 
-TEST_F(KeepIdle, LockedAgain_ReusesTheIdleZnode) {
+TEST_F(IdleLock, LockedAgain_ReusesTheIdleZnode) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath, {.keep_idle_for = kForLong});
   std::vector<FencingToken> tokens;
@@ -162,7 +162,7 @@ TEST_F(KeepIdle, LockedAgain_ReusesTheIdleZnode) {
   EXPECT_TRUE(is_kept(mutex));
 }
 
-TEST_F(KeepIdle, OtherClientContends_IdleZnodeIsReleased) {
+TEST_F(IdleLock, OtherClientContends_IdleZnodeIsReleased) {
   const auto client = connect();
   const auto other = connect();
   ReentrantMutex mutex(*client, kPath, {.keep_idle_for = kForLong});
@@ -176,7 +176,7 @@ TEST_F(KeepIdle, OtherClientContends_IdleZnodeIsReleased) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(KeepIdle, SessionEnds_NextHoldHasANewZnode) {
+TEST_F(IdleLock, SessionEnds_NextHoldHasANewZnode) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath, {.keep_idle_for = kForLong});
   const FencingToken before = mutex.acquire().token();
@@ -191,7 +191,7 @@ TEST_F(KeepIdle, SessionEnds_NextHoldHasANewZnode) {
   EXPECT_TRUE(eventually(held_anew, kPatience));
 }
 
-TEST_F(KeepIdle, IdleZnodeIsDeleted_NextHoldHasANewZnode) {
+TEST_F(IdleLock, IdleZnodeIsDeleted_NextHoldHasANewZnode) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath, {.keep_idle_for = kForLong});
   Hold hold = mutex.acquire();
@@ -209,7 +209,7 @@ TEST_F(KeepIdle, IdleZnodeIsDeleted_NextHoldHasANewZnode) {
       kPatience));
 }
 
-TEST_F(KeepIdle, KeepIdleTimeElapsed_ZnodeIsDeleted) {
+TEST_F(IdleLock, KeepIdleTimeElapsed_ZnodeIsDeleted) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath, {.keep_idle_for = 1ms});
   mutex.lock();
@@ -217,7 +217,7 @@ TEST_F(KeepIdle, KeepIdleTimeElapsed_ZnodeIsDeleted) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(KeepIdle, ObjectsAreDestroyed_NoZnodeAndNoWatchRemain) {
+TEST_F(IdleLock, ObjectsAreDestroyed_NoZnodeAndNoWatchRemain) {
   const auto client = connect();
   {
     ReentrantMutex mutex(*client, kPath, {.max_local_handoffs = 3, .keep_idle_for = kForLong});
@@ -240,7 +240,7 @@ ClientOptions nowhere() {
   return options;
 }
 
-TEST(LocalBatchOptions, OptionsOutOfRange_AreRefused) {
+TEST(CohortOptions, OptionsOutOfRange_AreRefused) {
   Client client(nowhere());
   const auto made = [&](const CohortOptions& options) {
     return error_of([&] { return ReentrantMutex(client, kPath, options).hold_count(); });

@@ -51,7 +51,7 @@ TEST_F(ConnectionListener, RemovedDuringItsCall_WaitsForTheCall) {
   EXPECT_FALSE(eventually([&] { return is_ready(removed); }, 200ms));
   go_on.count_down();
   EXPECT_TRUE(get(removed));
-  EXPECT_EQ(calls_, 1) << "what was to be told after the removal is not";
+  EXPECT_EQ(calls_, 1) << "no call after the removal";
 }
 
 TEST_F(ConnectionListener, RemovedByItsOwnCall_IsNotCalledAgain) {

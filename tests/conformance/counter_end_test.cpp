@@ -20,9 +20,9 @@
 namespace zklock::testing {
 namespace {
 
-class SequenceEnd : public OwnServerTest {
+class CounterEnd : public OwnServerTest {
  protected:
-  SequenceEnd() : OwnServerTest({.extra_jvm_flags = {"-Dzookeeper.digest.enabled=false"}}) {}
+  CounterEnd() : OwnServerTest({.extra_jvm_flags = {"-Dzookeeper.digest.enabled=false"}}) {}
 
   // Restarts the server with this counter of the lock path. REQUIRES: clients connect afterwards.
   void set_counter(std::int32_t counter) {
@@ -36,7 +36,7 @@ class SequenceEnd : public OwnServerTest {
   static constexpr std::int32_t kLast = std::numeric_limits<std::int32_t>::max();
 };
 
-TEST_F(SequenceEnd, EmptyQueue_SequenceNumbersRestart) {
+TEST_F(CounterEnd, EmptyQueue_SequenceNumbersRestart) {
   FencingToken before;
   {
     const auto client = connect();
@@ -53,7 +53,7 @@ TEST_F(SequenceEnd, EmptyQueue_SequenceNumbersRestart) {
   EXPECT_EQ(nodes().size(), 1U);
 }
 
-TEST_F(SequenceEnd, AnotherChildExists_ErrorNamesIt) {
+TEST_F(CounterEnd, AnotherChildExists_ErrorNamesIt) {
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
   ASSERT_EQ(raw().create(kPath + "/config").rc, ZOK);
   ASSERT_NO_FATAL_FAILURE(set_counter(kLast));
@@ -78,7 +78,7 @@ TEST_F(SequenceEnd, AnotherChildExists_ErrorNamesIt) {
   EXPECT_EQ(mutex.acquire({.deadline = kPatience}).node(), kPath + "/lock-0000000000");
 }
 
-TEST_F(SequenceEnd, SharedCount_SurvivesTheRecreationOfThePath) {
+TEST_F(CounterEnd, SharedCount_SurvivesTheRecreationOfThePath) {
   FencingToken before;
   {
     const auto client = connect();
@@ -99,7 +99,7 @@ TEST_F(SequenceEnd, SharedCount_SurvivesTheRecreationOfThePath) {
   EXPECT_EQ(nodes(), (std::vector<std::string>{"count", "permits-3-0000000001"}));
 }
 
-TEST_F(SequenceEnd, ContenderExists_LaterContendersWaitForItsDeletion) {
+TEST_F(CounterEnd, ContenderExists_LaterContendersWaitForItsDeletion) {
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
   ASSERT_EQ(raw().create(kPath + "/lock-0000000007").rc, ZOK);
   ASSERT_NO_FATAL_FAILURE(set_counter(kLast));
@@ -116,7 +116,7 @@ TEST_F(SequenceEnd, ContenderExists_LaterContendersWaitForItsDeletion) {
 }
 
 // Half of the threads use a new object for each call, so no state of an object carries over.
-TEST_F(SequenceEnd, CallsAreRepeatedEveryMillisecond_PathIsRecreated) {
+TEST_F(CounterEnd, CallsAreRepeatedEveryMillisecond_PathIsRecreated) {
   constexpr int kClients = 4;
   constexpr int kEnough = 50;
   ASSERT_EQ(raw().create(kPath).rc, ZOK);

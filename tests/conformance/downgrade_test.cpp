@@ -74,7 +74,7 @@ TEST_F(DowngradeTest, WriterQueued_StaysAheadOfLaterReaders) {
   auto late = mutex_.async_acquire_shared();
   ASSERT_TRUE(reaches_nodes(3));
   Hold reading = downgraded(std::move(held));
-  EXPECT_FALSE(others_mutex_.try_lock_shared()) << "the writer stands before it";
+  EXPECT_FALSE(others_mutex_.try_lock_shared()) << "the writer is ahead";
   EXPECT_FALSE(is_ready(writer) || is_ready(late));
   reading.release();
   Hold writing = get(writer);

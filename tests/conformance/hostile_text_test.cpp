@@ -124,7 +124,7 @@ TEST_F(Hostile, DataOfForeignContenders_IsEscaped) {
   EXPECT_FALSE(mutex.try_lock());
   EXPECT_EQ(mutex.participants().size(), 3U);
   expect_harmless(mutex.participants());
-  EXPECT_EQ(mutex.participants()[0].owner.front(), 'x') << "it is told, as far as it can be";
+  EXPECT_EQ(mutex.participants()[0].owner.front(), 'x') << "the owner is reported, shortened";
   const LockState state = LockObserver(*client_, path).state();
   ASSERT_FALSE(state.holders.empty());
   expect_harmless(state.holders);

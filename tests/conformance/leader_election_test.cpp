@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // LeaderElection: it runs a function while it leads.
 #include <atomic>
-#include <condition_variable>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stdexcept>
-#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -15,35 +12,13 @@
 
 #include <gtest/gtest.h>
 
+#include "conformance/leader_election_fixture.h"
 #include "conformance/leader_fixture.h"
 #include "conformance/log_capture.h"
-#include "conformance/office.h"
+#include "conformance/overlap_detector.h"
 
 namespace zklock::testing {
 namespace {
-
-// Blocks until the leadership has ended.
-void wait_for_the_end(const Leadership& leadership) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait(lock, leadership.end_token(), [] { return false; });
-}
-
-class Election : public LeaderTest<LockTest> {
- protected:
-  // Returns a function that leads until its leadership ends.
-  LeaderElection::Function until_the_end() {
-    return [this](const Leadership& leadership) {
-      const Office::Term term(office_, leadership.token());
-      wait_for_the_end(leadership);
-    };
-  }
-
-  Office office_;
-  const std::unique_ptr<Client> client_ = connect();
-  const std::unique_ptr<Client> other_ = connect();
-};
 
 TEST_F(Election, WhileItLeads_FunctionRuns) {
   std::promise<Leadership> led;
@@ -88,58 +63,32 @@ TEST_F(Election, FunctionReturns_NextCandidateLeads) {
   for (Client* const client : {client_.get(), other_.get()}) {
     elections.push_back(
         std::make_unique<LeaderElection>(*client, kPath, [this](const Leadership& leadership) {
-          const Office::Term term(office_, leadership.token());
+          const OverlapDetector::Call call(overlaps_, leadership.token());
         }));
     elections.back()->start();
   }
-  ASSERT_TRUE(office_.reaches(50));  // each candidate contends again without a call
+  ASSERT_TRUE(overlaps_.reaches(50));  // each candidate contends again without a call
   for (const auto& election : elections) election->close();
-  EXPECT_FALSE(office_.overlapped());
-  EXPECT_TRUE(office_.tokens_rise());
+  EXPECT_FALSE(overlaps_.overlapped());
+  EXPECT_TRUE(overlaps_.tokens_rise());
   EXPECT_TRUE(nothing_is_left());
-}
-
-TEST_F(Election, WithdrawnWhileItLeads_ZnodeRemainsUntilReturn) {
-  Gate gate;
-  std::promise<std::string> node;
-  LeaderElection first(*client_, kPath, [&](const Leadership& leadership) {
-    const Office::Term term(office_, leadership.token());
-    node.set_value(leadership.node());
-    gate.pass();
-  });
-  LeaderElection second(*other_, kPath, until_the_end());
-  const Gate::Opener opener(gate);
-  first.start();
-  ASSERT_TRUE(gate.reached_by(1));
-  const std::string path = node.get_future().get();
-  second.start();
-  ASSERT_TRUE(reaches_nodes(2));
-  first.withdraw();
-  EXPECT_FALSE(first.has_leadership());
-  EXPECT_TRUE(client_->flush(kPatience));  // no delete is under way
-  EXPECT_EQ(raw().exists(path).rc, ZOK);
-  EXPECT_EQ(office_.terms(), 1U);
-  gate.open();
-  ASSERT_TRUE(office_.reaches(2));
-  EXPECT_TRUE(reaches_nodes(1));
-  EXPECT_FALSE(office_.overlapped());
 }
 
 TEST_F(Election, SessionEnds_FunctionIsStoppedAndElectedAgain) {
   LeaderElection first(*client_, kPath, until_the_end());
   LeaderElection second(*other_, kPath, until_the_end());
   first.start();
-  ASSERT_TRUE(office_.reaches(1));
+  ASSERT_TRUE(overlaps_.reaches(1));
   second.start();
   ASSERT_TRUE(reaches_nodes(2));
   expire(*client_);
-  ASSERT_TRUE(office_.reaches(2));
+  ASSERT_TRUE(overlaps_.reaches(2));
   EXPECT_TRUE(eventually([&] { return second.has_leadership(); }, kPatience));
   ASSERT_TRUE(reaches_nodes(2));
   expire(*other_);
-  ASSERT_TRUE(office_.reaches(3));
+  ASSERT_TRUE(overlaps_.reaches(3));
   EXPECT_TRUE(eventually([&] { return first.has_leadership(); }, kPatience));
-  EXPECT_TRUE(office_.tokens_rise());
+  EXPECT_TRUE(overlaps_.tokens_rise());
 }
 
 TEST_F(Election, ZnodeIsDeleted_FunctionIsStopped) {
@@ -147,13 +96,13 @@ TEST_F(Election, ZnodeIsDeleted_FunctionIsStopped) {
   if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
   LeaderElection election(*client_, kPath, until_the_end());
   election.start();
-  ASSERT_TRUE(office_.reaches(1));
+  ASSERT_TRUE(overlaps_.reaches(1));
   const std::string node = kPath + "/" + nodes().at(0);
   ASSERT_TRUE(eventually([&] { return watched(*server, node); }, kPatience));
   ASSERT_EQ(raw().delete_node(node), ZOK);
-  ASSERT_TRUE(office_.reaches(2));
-  EXPECT_TRUE(office_.tokens_rise());
-  EXPECT_FALSE(office_.overlapped());
+  ASSERT_TRUE(overlaps_.reaches(2));
+  EXPECT_TRUE(overlaps_.tokens_rise());
+  EXPECT_FALSE(overlaps_.overlapped());
 }
 
 TEST_F(Election, FunctionThrows_NextCandidateLeads) {
@@ -164,15 +113,15 @@ TEST_F(Election, FunctionThrows_NextCandidateLeads) {
   std::atomic<int> calls{0};
   LeaderElection first(*client, kPath, {.retry_delay_min = 1h, .retry_delay_max = 2h},
                        [&](const Leadership& leadership) {
-                         const Office::Term term(office_, leadership.token());
+                         const OverlapDetector::Call call(overlaps_, leadership.token());
                          ++calls;
                          throw std::runtime_error("the leader stumbles");
                        });
   LeaderElection second(*other_, kPath, until_the_end());
   first.start();
-  ASSERT_TRUE(office_.reaches(1));
+  ASSERT_TRUE(overlaps_.reaches(1));
   second.start();
-  ASSERT_TRUE(office_.reaches(2));
+  ASSERT_TRUE(overlaps_.reaches(2));
   EXPECT_TRUE(eventually([&] { return log.contains("the leader stumbles"); }, kPatience));
   ASSERT_NE(first.last_failure(), nullptr);
   EXPECT_THROW(std::rethrow_exception(first.last_failure()), std::runtime_error);
@@ -189,7 +138,7 @@ TEST_F(Election, EarlierFailure_IsDestroyedWithNoLockHeld) {
   std::atomic<bool> asks{true};
   LeaderElection election(*client_, kPath, {.retry_delay_min = 1ms, .retry_delay_max = 2ms},
                           [&](const Leadership& leadership) {
-                            const Office::Term term(office_, leadership.token());
+                            const OverlapDetector::Call call(overlaps_, leadership.token());
                             if (++calls == 3) return wait_for_the_end(leadership);
                             throw std::shared_ptr<void>(nullptr, [&](void*) {
                               if (asks) static_cast<void>(election.last_failure());
@@ -197,7 +146,7 @@ TEST_F(Election, EarlierFailure_IsDestroyedWithNoLockHeld) {
                             });
                           });
   election.start();
-  ASSERT_TRUE(office_.reaches(3));
+  ASSERT_TRUE(overlaps_.reaches(3));
   EXPECT_TRUE(eventually([&] { return died == 1; }, kPatience)) << "the second took its place";
   asks = false;
 }
@@ -206,32 +155,33 @@ TEST_F(Election, FunctionThrows_IsCalledAgain) {
   std::atomic<int> calls{0};
   LeaderElection election(*client_, kPath, {.retry_delay_min = 1ms, .retry_delay_max = 2ms},
                           [&](const Leadership& leadership) {
-                            const Office::Term term(office_, leadership.token());
+                            const OverlapDetector::Call call(overlaps_, leadership.token());
                             if (++calls < 4) throw 42;
                             wait_for_the_end(leadership);
                           });
   election.start();
-  ASSERT_TRUE(office_.reaches(4));
+  ASSERT_TRUE(overlaps_.reaches(4));
   EXPECT_THROW(std::rethrow_exception(election.last_failure()), int);
   EXPECT_TRUE(election.has_leadership());
-  EXPECT_TRUE(office_.tokens_rise());
+  EXPECT_TRUE(overlaps_.tokens_rise());
 }
 
 // ---- queueing by itself and on request ----------------------------------------------------------
 
 TEST_F(Election, WithoutAutoRequeue_LeadsOncePerRequest) {
-  LeaderElection election(
-      *client_, kPath, {.auto_requeue = false},
-      [&](const Leadership& leadership) { const Office::Term term(office_, leadership.token()); });
+  LeaderElection election(*client_, kPath, {.auto_requeue = false},
+                          [&](const Leadership& leadership) {
+                            const OverlapDetector::Call call(overlaps_, leadership.token());
+                          });
   election.start();
-  ASSERT_TRUE(office_.reaches(1));
+  ASSERT_TRUE(overlaps_.reaches(1));
   ASSERT_TRUE(becomes_empty());
   EXPECT_TRUE(eventually([&] { return election.requeue(); }, kPatience));
-  ASSERT_TRUE(office_.reaches(2));
+  ASSERT_TRUE(overlaps_.reaches(2));
   ASSERT_TRUE(becomes_empty());
   EXPECT_TRUE(client_->flush(kPatience));
-  EXPECT_TRUE(office_.is_empty());
-  EXPECT_EQ(office_.terms(), 2U);
+  EXPECT_TRUE(overlaps_.is_empty());
+  EXPECT_EQ(overlaps_.calls(), 2U);
 }
 
 TEST_F(Election, RequeuedWhileItLeads_LeadsOnceMore) {
@@ -241,31 +191,31 @@ TEST_F(Election, RequeuedWhileItLeads_LeadsOnceMore) {
   std::unique_ptr<LeaderElection> election;
   election = std::make_unique<LeaderElection>(
       *client_, kPath, ElectionOptions{.auto_requeue = false}, [&](const Leadership& leadership) {
-        const Office::Term term(office_, leadership.token());
+        const OverlapDetector::Call call(overlaps_, leadership.token());
         if (++calls > 1) return;
         first_said = election->requeue();
         second_said = election->requeue();
       });
   election->start();
-  ASSERT_TRUE(office_.reaches(2));
+  ASSERT_TRUE(overlaps_.reaches(2));
   ASSERT_TRUE(becomes_empty());
   EXPECT_TRUE(first_said);
   EXPECT_FALSE(second_said);
-  EXPECT_EQ(office_.terms(), 2U);
-  EXPECT_FALSE(office_.overlapped());
+  EXPECT_EQ(overlaps_.calls(), 2U);
+  EXPECT_FALSE(overlaps_.overlapped());
 }
 
 TEST_F(Election, Interrupted_EndsTheCurrentLeadershipOnly) {
   LeaderElection election(*client_, kPath, until_the_end());
   election.interrupt();  // nothing to interrupt
   election.start();
-  ASSERT_TRUE(office_.reaches(1));
+  ASSERT_TRUE(overlaps_.reaches(1));
   EXPECT_FALSE(election.requeue());
   election.interrupt();
-  ASSERT_TRUE(office_.reaches(2));
+  ASSERT_TRUE(overlaps_.reaches(2));
   EXPECT_TRUE(eventually([&] { return election.has_leadership(); }, kPatience));
-  EXPECT_TRUE(office_.tokens_rise());
-  EXPECT_FALSE(office_.overlapped());
+  EXPECT_TRUE(overlaps_.tokens_rise());
+  EXPECT_FALSE(overlaps_.overlapped());
 }
 
 TEST_F(Election, InterruptedWhileItsFunctionRuns_IsLost) {
@@ -306,140 +256,6 @@ TEST_F(Election, InterruptedBeforeItsFunctionBegins_IsElectedAgain) {
   }
 }
 
-TEST_F(Election, Withdrawn_LeavesTheQueueUntilItIsRequeued) {
-  LeaderElection first(*client_, kPath, until_the_end());
-  LeaderElection second(*other_, kPath, until_the_end());
-  first.start();
-  ASSERT_TRUE(office_.reaches(1));
-  second.start();
-  ASSERT_TRUE(reaches_nodes(2));
-  second.withdraw();  // while it waits
-  ASSERT_TRUE(reaches_nodes(1));
-  EXPECT_TRUE(second.requeue());
-  ASSERT_TRUE(reaches_nodes(2));
-  first.withdraw();  // while it leads
-  ASSERT_TRUE(office_.reaches(2));
-  EXPECT_TRUE(reaches_nodes(1));
-  EXPECT_TRUE(eventually([&] { return second.has_leadership(); }, kPatience));
-  EXPECT_FALSE(second.requeue());  // false: it is enqueued already
-  EXPECT_TRUE(first.requeue());
-  EXPECT_TRUE(reaches_nodes(2));
-  EXPECT_FALSE(office_.overlapped());
-}
-
-// ---- closing ------------------------------------------------------------------------------------
-
-TEST_F(Election, FunctionRuns_CloseWaitsForIt) {
-  Gate gate;
-  std::atomic<bool> called{false};
-  std::atomic<bool> returned{false};
-  LeaderElection election(*client_, kPath, [&](const Leadership& leadership) {
-    called = true;
-    wait_for_the_end(leadership);
-    gate.pass();
-    returned = true;
-  });
-  std::future<void> closing;
-  std::future<void> closing_too;
-  const Gate::Opener opener(gate);
-  election.start();
-  ASSERT_TRUE(eventually([&] { return called.load(); }, kPatience));
-  EXPECT_TRUE(election.has_leadership());
-  closing = in_thread([&] { election.close(); });
-  closing_too = in_thread([&] { election.close(); });
-  ASSERT_TRUE(gate.reached_by(1));  // its leadership has ended
-  EXPECT_FALSE(election.has_leadership());
-  EXPECT_FALSE(is_ready(closing));
-  EXPECT_FALSE(is_ready(closing_too));
-  EXPECT_EQ(nodes().size(), 1U);
-  gate.open();
-  get(closing);
-  get(closing_too);
-  EXPECT_TRUE(returned);
-  EXPECT_TRUE(client_->flush(kPatience));
-  EXPECT_TRUE(nothing_is_left());
-  EXPECT_EQ(error_of([&] { election.start(); }), Errc::closed);
-  EXPECT_EQ(error_of([&] { return election.requeue(); }), Errc::closed);
-  EXPECT_EQ(election.error()->errc(), Errc::closed);
-}
-
-TEST_F(Election, FunctionClosesTheElection_ZnodeRemainsUntilReturn) {
-  std::promise<bool> node_is_there;
-  std::unique_ptr<LeaderElection> election;
-  election = std::make_unique<LeaderElection>(*client_, kPath, [&](const Leadership& leadership) {
-    const Office::Term term(office_, leadership.token());
-    election->close();
-    EXPECT_TRUE(leadership.end_token().stop_requested());
-    EXPECT_EQ(leadership.state(), HoldState::lost);
-    node_is_there.set_value(raw().exists(leadership.node()).rc == ZOK);
-  });
-  election->start();
-  auto result = node_is_there.get_future();
-  EXPECT_TRUE(get(result));  // the znode exists until the function returns
-  election->close();
-  EXPECT_TRUE(office_.is_empty());
-  EXPECT_TRUE(becomes_empty());
-  EXPECT_EQ(office_.terms(), 1U);
-}
-
-TEST_F(Election, FunctionDestroysTheElection_ZnodeIsDeleted) {
-  // The witness lives as long as the function object.
-  auto witness = std::make_shared<int>(0);
-  const std::weak_ptr<int> function_lives = witness;
-  auto election = std::make_shared<std::unique_ptr<LeaderElection>>();
-  Gate gate;
-  *election = std::make_unique<LeaderElection>(*client_, kPath,
-                                               [election, witness, &gate](const Leadership&) {
-                                                 gate.pass();
-                                                 election->reset();
-                                               });
-  const Gate::Opener opener(gate);
-  (*election)->start();
-  witness.reset();
-  ASSERT_TRUE(gate.reached_by(1));
-  gate.open();
-  EXPECT_TRUE(eventually([&] { return function_lives.expired(); }, kPatience));
-  EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(Election, DestroyedAtAnyMoment_LeavesNoZnode) {
-  for (int i = 0; i < 50; ++i) {
-    LeaderElection first(*client_, kPath, until_the_end());
-    LeaderElection second(*other_, kPath, until_the_end());
-    const std::size_t terms = office_.terms();
-    if (i % 5 != 0) first.start();
-    second.start();
-    if (i % 5 == 1) static_cast<void>(nodes());  // a round trip later
-    if (i % 5 == 2) {
-      ASSERT_TRUE(office_.reaches(terms + 1));
-    }
-    if (i % 5 == 3) first.interrupt();
-    if (i % 5 == 4) second.withdraw();
-  }
-  EXPECT_TRUE(office_.is_empty());
-  EXPECT_TRUE(client_->flush(kPatience));
-  EXPECT_TRUE(other_->flush(kPatience));
-  EXPECT_TRUE(nothing_is_left());
-  EXPECT_FALSE(office_.overlapped());
-  EXPECT_TRUE(is_free());
-}
-
-TEST_F(Election, ClientIsClosed_FunctionIsStopped) {
-  LeaderElection leading(*client_, kPath, until_the_end());
-  leading.start();
-  ASSERT_TRUE(office_.reaches(1));
-  LeaderElection waiting(*client_, kPath, until_the_end());
-  waiting.start();
-  ASSERT_TRUE(reaches_nodes(2));
-  client_->close();
-  EXPECT_TRUE(office_.is_empty());
-  EXPECT_TRUE(eventually([&] { return leading.error().has_value() && waiting.error().has_value(); },
-                         kPatience));
-  EXPECT_EQ(leading.error()->errc(), Errc::closed);
-  EXPECT_EQ(error_of([&] { return waiting.requeue(); }), Errc::closed);
-  EXPECT_EQ(office_.terms(), 1U);
-}
-
 TEST_F(Election, InvalidInput_IsRefusedByTheConstructor) {
   const auto make = [&](const std::string& path, LeaderElection::Function function,
                         ElectionOptions election_options = {}) {
@@ -460,10 +276,10 @@ TEST_F(Election, LatchAtTheSamePath_ElectionLeadsAfterItsClose) {
   LeaderElection election(*other_, kPath, until_the_end());
   election.start();
   ASSERT_TRUE(reaches_nodes(2));
-  EXPECT_EQ(office_.terms(), 0U);
+  EXPECT_EQ(overlaps_.calls(), 0U);
   const FencingToken token = latch->token();
   latch->close();
-  ASSERT_TRUE(office_.reaches(1));
+  ASSERT_TRUE(overlaps_.reaches(1));
   EXPECT_GT(election.leader(kPatience)->token, token);
 }
 
@@ -478,23 +294,23 @@ TEST_F(ElectionOnItsServer, StartedBeforeTheServer_LeadsLater) {
   impatient.connection_timeout = 100ms;
   impatient.logger = log.logger();
   Client client(impatient);
-  Office office;
+  OverlapDetector overlaps;
   LeaderElection election(client, kPath, {.retry_delay_min = 1ms, .retry_delay_max = 50ms},
                           [&](const Leadership& leadership) {
-                            const Office::Term term(office, leadership.token());
+                            const OverlapDetector::Call call(overlaps, leadership.token());
                             wait_for_the_end(leadership);
                           });
   election.start();
   ASSERT_TRUE(eventually([&] { return log.contains("lead /lock: "); }, kPatience));
   start_again();
-  EXPECT_TRUE(office.reaches(1));
+  EXPECT_TRUE(overlaps.reaches(1));
   kill_and_restart();
   // The session may have survived or ended.
   EXPECT_TRUE(eventually([&] { return election.has_leadership(); }, kPatience));
   election.close();
   EXPECT_TRUE(client.flush(kPatience));
   EXPECT_TRUE(becomes_empty());
-  EXPECT_FALSE(office.overlapped());
+  EXPECT_FALSE(overlaps.overlapped());
 }
 
 }  // namespace

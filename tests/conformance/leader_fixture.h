@@ -15,42 +15,42 @@
 namespace zklock::testing {
 
 // One call of a listener: the kind of event and the token of the leadership.
-struct News {
+struct LeadershipEvent {
   bool gained;
   FencingToken token;
-  friend bool operator==(const News&, const News&) = default;
+  friend bool operator==(const LeadershipEvent&, const LeadershipEvent&) = default;
 };
 
 // Records the calls of its listener. REQUIRES: outlives the latch that it listens to.
-class Heard {
+class LeadershipLog {
  public:
   Subscription listen_to(LeaderLatch& latch) {
     return latch.add_listener(
         [this](const Leadership& l) {
-          news_.add({true, l.token()});
+          events_.add({true, l.token()});
         },
         [this](const Leadership& l) {
-          news_.add({false, l.token()});
+          events_.add({false, l.token()});
         });
   }
-  std::vector<News> all() const { return news_.all(); }
-  bool reaches(std::size_t count) const { return news_.reaches(count); }
-  std::size_t size() const { return news_.size(); }
+  std::vector<LeadershipEvent> all() const { return events_.all(); }
+  bool reaches(std::size_t count) const { return events_.reaches(count); }
+  std::size_t size() const { return events_.size(); }
 
   // Returns whether `gained` and `lost` alternate. Both of a pair name one leadership, and each new
   // leadership has a higher token.
   bool is_in_order() const {
-    const auto news = all();
-    for (std::size_t i = 0; i < news.size(); ++i) {
-      if (news[i].gained != (i % 2 == 0)) return false;
-      if (i % 2 == 1 && news[i].token != news[i - 1].token) return false;
-      if (i % 2 == 0 && i > 0 && news[i].token <= news[i - 1].token) return false;
+    const auto events = all();
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      if (events[i].gained != (i % 2 == 0)) return false;
+      if (i % 2 == 1 && events[i].token != events[i - 1].token) return false;
+      if (i % 2 == 0 && i > 0 && events[i].token <= events[i - 1].token) return false;
     }
     return true;
   }
 
  private:
-  Chronicle<News> news_;
+  Chronicle<LeadershipEvent> events_;
 };
 
 // A gate at which threads block until the test opens it.

@@ -6,14 +6,12 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <boost/thread/thread.hpp>
 #include <gtest/gtest.h>
 
 #include "conformance/leader_fixture.h"
-#include "conformance/log_capture.h"
 
 namespace zklock::testing {
 namespace {
@@ -95,9 +93,9 @@ TEST_F(Latch, LeaderIsDestroyed_NextCandidateLeads) {
 }
 
 TEST_F(Latch, SessionOfTheLeaderEnds_LatchContendsAgain) {
-  Heard heard;
+  LeadershipLog log;
   const auto first = leading_latch(*client_);
-  const auto subscription = heard.listen_to(*first);
+  const auto subscription = log.listen_to(*first);
   const auto second = start_latch(*other_);
   ASSERT_TRUE(reaches_nodes(2));
   const Leadership lost = first->leadership();
@@ -112,27 +110,27 @@ TEST_F(Latch, SessionOfTheLeaderEnds_LatchContendsAgain) {
   ASSERT_TRUE(reaches_nodes(2));  // it is enqueued again
   second->close();
   EXPECT_TRUE(leads_after(*first, token));
-  ASSERT_TRUE(heard.reaches(3));
-  EXPECT_TRUE(heard.is_in_order());
-  EXPECT_EQ(heard.all()[0].token, lost.token());
-  EXPECT_EQ(heard.all()[2].token, first->token());
+  ASSERT_TRUE(log.reaches(3));
+  EXPECT_TRUE(log.is_in_order());
+  EXPECT_EQ(log.all()[0].token, lost.token());
+  EXPECT_EQ(log.all()[2].token, first->token());
   EXPECT_EQ(lost.state(), HoldState::lost);  // an old leadership stays lost
 }
 
 TEST_F(Latch, ZnodeOfTheLeaderIsDeleted_LeadsAgain) {
   const ZooKeeperServer* const server = SharedServer::server();
   if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
-  Heard heard;
+  LeadershipLog log;
   const auto latch = leading_latch(*client_);
-  const auto subscription = heard.listen_to(*latch);
+  const auto subscription = log.listen_to(*latch);
   const Leadership first = latch->leadership();
   ASSERT_TRUE(eventually([&] { return watched(*server, first.node()); }, kPatience));
   std::atomic<int> told{0};
   const std::stop_callback on_end(first.end_token(), [&told] { ++told; });
   ASSERT_EQ(raw().delete_node(first.node()), ZOK);
   EXPECT_TRUE(leads_after(*latch, first.token()));
-  ASSERT_TRUE(heard.reaches(3));
-  EXPECT_TRUE(heard.is_in_order());
+  ASSERT_TRUE(log.reaches(3));
+  EXPECT_TRUE(log.is_in_order());
   EXPECT_TRUE(eventually([&] { return told == 1; }, kPatience));
   EXPECT_EQ(nodes().size(), 1U);
 }
@@ -286,94 +284,6 @@ TEST_F(LatchWaiting, ManyThreadsWait_AllReturn) {
   }
   leader_->close();
   for (auto& one : waiting) EXPECT_TRUE(get(one));
-}
-
-// ---- unreachable servers ------------------------------------------------------------------------
-
-class LatchOnItsServer : public LeaderTest<OwnServerTest> {
- protected:
-  ClientOptions impatient() const {
-    ClientOptions result = options();
-    result.connection_timeout = 100ms;
-    result.logger = log_.logger();
-    return result;
-  }
-  bool fails_to_contend() const {
-    return eventually([this] { return log_.contains("lead /lock: "); }, kPatience);
-  }
-  LogCapture log_;
-};
-
-TEST_F(LatchOnItsServer, StartedBeforeTheServer_LeadsLater) {
-  server_.kill_hard();
-  Client client(impatient());
-  LeaderLatch latch(client, kPath, {.retry_delay_min = 1ms, .retry_delay_max = 50ms});
-  latch.start();
-  EXPECT_FALSE(latch.wait_until_leader(100ms));
-  ASSERT_TRUE(fails_to_contend());
-  EXPECT_EQ(latch.error(), std::nullopt);  // a transient failure is no error
-  EXPECT_EQ(error_of([&] { return latch.leader(); }), Errc::not_connected);
-  start_again();
-  EXPECT_TRUE(latch.wait_until_leader(kPatience));
-  EXPECT_EQ(nodes().size(), 1U);
-}
-
-TEST_F(LatchOnItsServer, ClosedBeforeTheServerStarts_CreatesNoZnode) {
-  server_.kill_hard();
-  Client client(impatient());
-  LeaderLatch contending(client, kPath);
-  contending.start();
-  LeaderLatch failing(client, kPath, {.retry_delay_min = 1h, .retry_delay_max = 2h});
-  failing.start();
-  ASSERT_TRUE(fails_to_contend());
-  auto waiting = in_thread([&] { return failing.wait_until_leader(); });
-  contending.close();
-  failing.close();
-  EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
-  server_.start();
-  ASSERT_TRUE(client.wait_until_connected(kPatience));
-  EXPECT_TRUE(is_free());  // a create of `client` would have come first
-  EXPECT_TRUE(client.flush(kPatience));
-  EXPECT_TRUE(nodes().empty());
-}
-
-TEST_F(LatchOnItsServer, ClientIsClosedDuringARetryDelay_WaitThrows) {
-  server_.kill_hard();
-  Client client(impatient());
-  LeaderLatch latch(client, kPath, {.retry_delay_min = 1h, .retry_delay_max = 2h});
-  latch.start();
-  ASSERT_TRUE(fails_to_contend());
-  auto waiting = in_thread([&] { return latch.wait_until_leader(); });
-  client.close();
-  EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
-  EXPECT_EQ(latch.error()->errc(), Errc::closed);
-  start_again();  // the fixture needs a server to clean up
-}
-
-TEST_F(LatchOnItsServer, ServerIsKilled_LeadsAgainAfterTheRestart) {
-  const auto client = connect();
-  const auto other = connect();
-  Chronicle<FencingToken> writes;
-  LeaderLatch first(*client, kPath);
-  LeaderLatch second(*other, kPath);
-  const auto write = [&](const Leadership& l) { writes.add(l.token()); };
-  const auto first_subscription = first.add_listener(write, {});
-  const auto second_subscription = second.add_listener(write, {});
-  first.start();
-  ASSERT_TRUE(first.wait_until_leader(kPatience));
-  second.start();
-  ASSERT_TRUE(reaches_nodes(2));
-  kill_and_restart();
-  // The session may have survived or ended. One latch leads, and both are enqueued.
-  ASSERT_TRUE(
-      eventually([&] { return first.has_leadership() || second.has_leadership(); }, kPatience));
-  ASSERT_TRUE(reaches_nodes(2));
-  LeaderLatch& leader = first.has_leadership() ? first : second;
-  LeaderLatch& follower = &leader == &first ? second : first;
-  leader.close();
-  EXPECT_TRUE(follower.wait_until_leader(kPatience));
-  const auto tokens = writes.all();
-  for (std::size_t i = 1; i < tokens.size(); ++i) EXPECT_GT(tokens[i], tokens[i - 1]);
 }
 
 // ---- errors -------------------------------------------------------------------------------------

@@ -59,15 +59,15 @@ class Leak : public LockTest {
   static void use(Client& client, int turn) {
     ReentrantMutex mutex(client, kPath);
     ReentrantMutex elsewhere(client, kPath + std::to_string(turn % 7));
-    const auto somebody = [&](AcquireOptions options) {
+    const auto with_new_owner = [&](AcquireOptions options) {
       options.owner = Owner::unique();
       return mutex.acquire(std::move(options));
     };
     mutex.lock();
     mutex.lock();
     mutex.unlock();
-    static_cast<void>(somebody({.deadline = Deadline::passed()}));
-    static_cast<void>(somebody({.deadline = 1ms}));
+    static_cast<void>(with_new_owner({.deadline = Deadline::passed()}));
+    static_cast<void>(with_new_owner({.deadline = 1ms}));
     std::stop_source stop;
     auto stopped = mutex.async_acquire(AcquireOptions{.stop = stop.get_token()});
     { auto dropped = mutex.async_acquire(); }

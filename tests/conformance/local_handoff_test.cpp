@@ -22,7 +22,7 @@ class LocalHandoff : public OwnServerTest {
     const auto before = raw().children(kPath).names;
     auto own = mutex_.async_acquire({.owner = Owner::unique()});
     EXPECT_TRUE(eventually([&] { return watched(server_, kPath + "/" + before.at(0)); }));
-    EXPECT_EQ(mutex_.participants().size(), 2U) << "answered after what was asked before";
+    EXPECT_EQ(mutex_.participants().size(), 2U) << "this reply follows the earlier replies";
     return own;
   }
 };

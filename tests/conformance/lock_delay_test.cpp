@@ -48,7 +48,7 @@ TEST_F(LockDelay, HoldIsLost_WaiterIsGrantedAfterTheDelay) {
   EXPECT_GE(LeaseClock::now() - before, kDelay);
   EXPECT_GT(granted.token(), hold.token());
   EXPECT_TRUE(log_.reaches({"waiting 1", "waiting 0", "acquired"}));
-  EXPECT_TRUE(reaches_nodes(1)) << "what was left is gone";
+  EXPECT_TRUE(reaches_nodes(1)) << "the marker is deleted";
 }
 
 TEST_F(LockDelay, LeadershipIsLost_NoCandidateLeadsDuringTheDelay) {

@@ -167,7 +167,7 @@ TEST_F(PriorityMutexTest, WaiterAtGate_IsNotRequestedToRelease) {
   const auto client = connect();
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
   ASSERT_EQ(raw().create(kPath + "/weight-5-age-100-0000000000").rc, ZOK);
-  EXPECT_TRUE(request_release(*client, kPath, {.deadline = kPatience})) << "nobody has it";
+  EXPECT_TRUE(request_release(*client, kPath, {.deadline = kPatience})) << "no holder";
 }
 
 TEST_F(PriorityMutexTest, NamedWaiterAtTheGate_IsWaitedForUntilItPasses) {

@@ -154,7 +154,7 @@ TEST_F(ReleaseRequests, MarkerInQueue_DoesNotBlockContenders) {
   ASSERT_EQ(raw().create(marker).rc, ZOK);
   ReentrantMutex others(*asker_, kPath);
   EXPECT_FALSE(others.try_lock());
-  ASSERT_TRUE(asker_->flush(kPatience)) << "its node is gone";
+  ASSERT_TRUE(asker_->flush(kPatience)) << "its znode is deleted";
   EXPECT_EQ(mutex_.participants().size(), 1U);
   auto next = others.async_acquire();
   ASSERT_TRUE(reaches_nodes(3));

@@ -10,51 +10,11 @@
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
-#include "conformance/log_capture.h"
+#include "conformance/security_fixture.h"
 #include "support/expire_session.h"
 
 namespace zklock::testing {
 namespace {
-
-const std::string kTop = "/guarded";
-
-// Returns the path and all paths below it.
-std::vector<std::string> tree(RawClient& client, const std::string& path) {
-  std::vector<std::string> all{path};
-  for (const std::string& name : client.children(path).names) {
-    for (std::string& below : tree(client, (path == "/" ? "" : path) + "/" + name)) {
-      all.push_back(std::move(below));
-    }
-  }
-  return all;
-}
-
-bool has_name(const std::vector<std::string>& paths, std::string_view part) {
-  return std::ranges::any_of(paths, [&](const std::string& path) {
-    return path.find(part, path.rfind('/')) != std::string::npos;
-  });
-}
-
-class Security : public LockTest {
- protected:
-  ClientOptions credential(const std::string& password,
-                           AclPolicy acl = AclPolicy::creator_all()) const {
-    ClientOptions with = options();
-    with.digest = DigestCredential{"orders", password};
-    with.acl = std::move(acl);
-    return with;
-  }
-  RawClient raw_with(const std::string& digest) const {
-    RawClient client(chroot_.hosts());
-    const int added = digest.empty() ? ZOK : client.add_digest(digest);
-    EXPECT_EQ(added, ZOK);
-    return client;
-  }
-  std::vector<std::string> everything() {
-    RawClient super = raw_with(std::string(kSuperDigest));
-    return tree(super, "/");
-  }
-};
 
 TEST_F(Security, DefaultAcl_OthersMayDeleteButNotWriteNode) {
   const auto client = connect();
@@ -301,92 +261,6 @@ TEST_F(Security, CreatorAll_NoNodeIsOpenToWorld) {
     EXPECT_FALSE(acl.entries.empty());
     for (const testing::AclEntry& entry : acl.entries) EXPECT_EQ(entry.scheme, "digest") << path;
   }
-}
-
-// The ACL of the lock's path permits everything but DELETE.
-class WithoutDelete : public Security {
- protected:
-  ClientOptions logged() const {
-    ClientOptions with = options();
-    with.logger = log_.logger();
-    return with;
-  }
-  void permit_delete(bool permitted) {
-    Id anyone = ZOO_ANYONE_ID_UNSAFE;
-    ACL all{permitted ? ZOO_PERM_ALL : ZOO_PERM_ALL & ~ZOO_PERM_DELETE, anyone};
-    ASSERT_EQ(raw().set_acl(kPath, ACL_vector{1, &all}), ZOK);
-  }
-  std::size_t lines_with(const std::string& text) const {
-    const auto lines = log_.lines();
-    return static_cast<std::size_t>(std::ranges::count_if(
-        lines, [&](const std::string& line) { return line.find(text) != std::string::npos; }));
-  }
-  LogCapture log_;
-  const std::unique_ptr<Client> client_ = connect(logged());
-  ReentrantMutex mutex_{*client_, kPath};
-};
-
-TEST_F(WithoutDelete, Release_IsReportedByFlushAndLaterCalls) {
-  Hold hold = mutex_.acquire();
-  const std::string node = hold.node();
-  permit_delete(false);
-  hold.release();
-  EXPECT_FALSE(client_->flush()) << "without a deadline, and at once";
-  EXPECT_EQ(raw().exists(node).rc, ZOK);
-  EXPECT_FALSE(client_->flush());
-  EXPECT_EQ(error_of([&] { mutex_.lock(); }), Errc::no_auth);
-  EXPECT_EQ(error_of([&] { return mutex_.try_lock_for(kPatience); }), Errc::no_auth);
-  const std::string text = error_text_of([&] { return mutex_.try_lock(); });
-  EXPECT_NE(text.find(node), std::string::npos) << text;
-  EXPECT_NE(text.find("the ACL of " + kPath + " does not permit"), std::string::npos) << text;
-  EXPECT_FALSE(client_->flush());
-  EXPECT_EQ(lines_with("does not permit"), 1U) << log_.text();
-
-  permit_delete(true);
-  EXPECT_TRUE(client_->flush());
-  EXPECT_EQ(raw().exists(node).rc, ZNONODE);
-  EXPECT_TRUE(mutex_.try_lock());
-  mutex_.unlock();
-  EXPECT_TRUE(client_->flush());
-}
-
-TEST_F(WithoutDelete, Withdrawal_IsReportedByFlush) {
-  const auto other = connect();
-  Hold holder = ReentrantMutex(*other, kPath).acquire();
-  permit_delete(false);
-  EXPECT_FALSE(mutex_.try_lock());
-  EXPECT_FALSE(client_->flush());
-  EXPECT_TRUE(other->flush()) << "it has released nothing";
-  permit_delete(true);
-  holder.release();
-  EXPECT_TRUE(client_->flush());
-  EXPECT_TRUE(other->flush());
-  EXPECT_TRUE(nodes().empty());
-}
-
-TEST_F(WithoutDelete, CallWaitingBehindNode_ThrowsNoAuth) {
-  Hold hold = ReentrantMutex(*client_, kPath, {.lock_delay = 1ms}).acquire();
-  auto waiting = mutex_.async_acquire({.owner = Owner::unique()});
-  ASSERT_TRUE(eventually([&] { return nodes().size() >= 3; }, kPatience)) << "with the marker";
-  permit_delete(false);
-  hold.release();
-  EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::no_auth);
-  permit_delete(true);
-  // The delete of the waiting call's znode may have been refused just before.
-  EXPECT_TRUE(eventually([&] { return client_->flush(); }, kPatience));
-}
-
-TEST_F(WithoutDelete, SessionExpired_FlushSucceeds) {
-  Hold hold = mutex_.acquire();
-  permit_delete(false);
-  hold.release();
-  EXPECT_FALSE(client_->flush());
-  expire_session(chroot_.hosts(), client_->session_id());
-  EXPECT_TRUE(eventually([&] { return client_->flush(); }, kPatience));
-  EXPECT_TRUE(nodes().empty());
-  permit_delete(true);
-  EXPECT_TRUE(mutex_.try_lock_for(kPatience));
-  mutex_.unlock();
 }
 
 // A server without the digest scheme refuses the credential that every client adds.

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Semaphores with a shared, changeable count, and permits that expire.
+// Semaphores with a shared, changeable count.
 #include <atomic>
 #include <future>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "conformance/event_log.h"
 #include "conformance/lock_test.h"
 #include "support/expire_session.h"
 
@@ -118,7 +116,7 @@ TEST_F(SemaphoreCount, ConcurrentChanges_NoneIsLost) {
   }
   for (auto& thread : threads) get(thread);
   const int sum = semaphore_.permits();
-  EXPECT_TRUE(sum == 2 + 40 || sum == 9 + 40) << sum << ": whoever was first said how many";
+  EXPECT_TRUE(sum == 2 + 40 || sum == 9 + 40) << sum << ": the first contender sets the count";
 }
 
 TEST_F(SemaphoreCount, NoContenderYet_CountCanBeReadAndSet) {
@@ -185,7 +183,7 @@ TEST_F(SemaphoreCount, CountNodeDeleted_HoldersRetainPermits) {
   auto waits = others_semaphore_.async_acquire();
   ASSERT_TRUE(reaches_contenders(2));
   ASSERT_EQ(raw().delete_node(kCount), ZOK);
-  EXPECT_TRUE(get(waits)) << "who waits puts its own number there";
+  EXPECT_TRUE(get(waits)) << "a waiter writes its own count";
   EXPECT_EQ(said(), "9");
   EXPECT_EQ(held.state(), HoldState::held);
 }
@@ -326,59 +324,6 @@ TEST_F(SemaphoreCountAtAFrozenServer, ChangeWithoutReply_ThrowsOutcomeUnknown) {
   EXPECT_TRUE(eventually([&] { return semaphore.permits() == 5; }, kPatience)) << "it was sent";
 }
 
-// ---- permits that expire ------------------------------------------------------------------------
-
-class ExpiringPermit : public LockTest, public ::testing::WithParamInterface<bool> {
- protected:
-  std::unique_ptr<Semaphore> make(Client& client, LockOptions options = {}) {
-    if (GetParam()) return std::make_unique<Semaphore>(client, kPath, SharedCount{2}, options);
-    return std::make_unique<Semaphore>(client, kPath, 2, options);
-  }
-  const std::unique_ptr<Client> client_ = connect();
-  const std::unique_ptr<Client> other_ = connect();
-  EventLog log_;
-};
-
-TEST_P(ExpiringPermit, MaxHoldElapsed_NotifiesListenerAndGrantsNext) {
-  const auto semaphore = make(*client_, {.listener = log_.listener(), .max_hold = 400ms});
-  const auto others = make(*other_);
-  const auto before = LeaseClock::now();
-  Permit expiring = semaphore->acquire(2);
-  const Permit next = others->acquire({.deadline = kPatience}, 1);
-  ASSERT_TRUE(next);
-  EXPECT_GE(LeaseClock::now() - before, 400ms);
-  EXPECT_EQ(expiring.state(), HoldState::lost);
-  EXPECT_TRUE(expiring.loss_token().stop_requested());
-  EXPECT_GT(next.token(), expiring.token());
-  EXPECT_TRUE(log_.reaches({"acquired", "expiring", "expired"}));
-}
-
-TEST_P(ExpiringPermit, ReleaseAfterExpiry_RetainsNextPermit) {
-  const auto semaphore = make(*client_);
-  const auto others = make(*other_);
-  Permit expired = semaphore->acquire({.max_hold = 200ms}, 2);
-  const Permit next = others->acquire({.deadline = kPatience}, 2);
-  ASSERT_TRUE(next);
-  EXPECT_FALSE(expired.renew(1h)) << "too late";
-  expired.release();
-  EXPECT_FALSE(semaphore->try_acquire()) << "both are the next one's";
-  EXPECT_EQ(next.state(), HoldState::held);
-  EXPECT_EQ(semaphore->available_permits(), 0);
-}
-
-TEST_P(ExpiringPermit, OneOfTwoExpires_OtherIsRetained) {
-  const auto semaphore = make(*client_);
-  const Permit kept = semaphore->acquire();
-  const Permit expiring = semaphore->acquire({.max_hold = 200ms}, 1);
-  const Permit next = semaphore->acquire({.deadline = kPatience}, 1);
-  ASSERT_TRUE(next);
-  EXPECT_EQ(expiring.state(), HoldState::lost);
-  EXPECT_EQ(kept.state(), HoldState::held);
-}
-
-INSTANTIATE_TEST_SUITE_P(Fixed, ExpiringPermit, ::testing::Values(false));
-INSTANTIATE_TEST_SUITE_P(Shared, ExpiringPermit, ::testing::Values(true));
-
 // ---- watches ------------------------------------------------------------------------------------
 
 class SemaphoreCountWatch : public OwnServerTest {};
@@ -389,7 +334,7 @@ TEST_F(SemaphoreCountWatch, CountNode_IsWatchedOnlyWhileWaiting) {
   Semaphore semaphore(*client, kPath, SharedCount{.initial = 1});
   Semaphore others(*other, kPath, SharedCount{.initial = 1});
   const Permit held = semaphore.acquire();
-  EXPECT_FALSE(watched(server_, kCount)) << "who holds has no use for it";
+  EXPECT_FALSE(watched(server_, kCount)) << "a holder does not watch the count";
   auto waits = others.async_acquire();
   EXPECT_TRUE(eventually([&] { return watched(server_, kCount); }, kPatience));
   semaphore.set_permits(2);

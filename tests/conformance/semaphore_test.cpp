@@ -68,7 +68,7 @@ TEST_F(SemaphoreTest, WaiterForMany_IsNotOvertaken) {
   Permit first = semaphore_.acquire(1);
   auto many = others_semaphore_.async_acquire(3);
   ASSERT_TRUE(reaches_nodes(2));
-  EXPECT_FALSE(semaphore_.try_acquire(1)) << "there are two left, and somebody waits for them";
+  EXPECT_FALSE(semaphore_.try_acquire(1)) << "a waiter is ahead, although two permits are free";
   auto few = semaphore_.async_acquire(1);
   ASSERT_TRUE(reaches_nodes(3));
   first.release();

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <concepts>
 #include <exception>
 #include <future>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <shared_mutex>
 #include <sstream>
 #include <stop_token>
 #include <string>
 #include <thread>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -22,37 +19,14 @@
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
+#include "conformance/shared_mutex_fixture.h"
 
 namespace zklock::testing {
 namespace {
 
-// The part of [thread.sharedtimedmutex.requirements] that std::shared_lock needs.
-template <class L>
-concept SharedTimedLockable = requires(L& l, std::chrono::duration<double, std::ratio<3, 7>> odd) {
-  { l.lock_shared() } -> std::same_as<void>;
-  { l.unlock_shared() } -> std::same_as<void>;
-  { l.try_lock_shared() } -> std::same_as<bool>;
-  { l.try_lock_shared_for(odd) } -> std::same_as<bool>;
-  { l.try_lock_shared_until(std::chrono::steady_clock::now()) } -> std::same_as<bool>;
-  { l.try_lock_for(boost::chrono::milliseconds(1)) } -> std::same_as<bool>;
-};
-static_assert(SharedTimedLockable<SharedMutex>);
-static_assert(!std::copy_constructible<SharedMutex> && !std::move_constructible<SharedMutex>);
-static_assert(!SharedTimedLockable<ReentrantMutex> && !SharedTimedLockable<Mutex>);
-
-class SharedMutexTest : public LockTest {
- protected:
-  static AcquireOptions somebody() { return {.owner = Owner::unique()}; }
-
-  const std::unique_ptr<Client> client_ = connect();
-  SharedMutex mutex_{*client_, kPath};
-  const std::unique_ptr<Client> other_ = connect();
-  SharedMutex others_mutex_{*other_, kPath};
-};
-
 TEST_F(SharedMutexTest, TwoReadersHold_WriterWaitsForBoth) {
-  Hold first = mutex_.acquire_shared(somebody());
-  Hold second = others_mutex_.acquire_shared(somebody());
+  Hold first = mutex_.acquire_shared(with_new_owner());
+  Hold second = others_mutex_.acquire_shared(with_new_owner());
   auto writer = mutex_.async_acquire();
   ASSERT_TRUE(reaches_nodes(3));
   first.release();
@@ -64,7 +38,7 @@ TEST_F(SharedMutexTest, TwoReadersHold_WriterWaitsForBoth) {
 }
 
 TEST_F(SharedMutexTest, ReaderBehindWaitingWriter_Waits) {
-  Hold reader = mutex_.acquire_shared(somebody());
+  Hold reader = mutex_.acquire_shared(with_new_owner());
   auto writer = mutex_.async_acquire();
   ASSERT_TRUE(reaches_nodes(2));
   auto late = others_mutex_.async_acquire_shared();
@@ -205,58 +179,6 @@ TEST_F(SharedMutexTest, MutexesOfOtherClients_ExcludeEachOther) {
   mutex.unlock();
 }
 
-// ---- the guards of the standard library and of Boost --------------------------------------------
-
-TEST_F(SharedMutexTest, StandardGuards_SupportAllTheirModes) {
-  Hold writing = others_mutex_.acquire();
-  EXPECT_FALSE(std::shared_lock(mutex_, std::try_to_lock).owns_lock());
-  EXPECT_FALSE(std::shared_lock(mutex_, 50ms).owns_lock());
-  EXPECT_FALSE(std::shared_lock(mutex_, std::chrono::steady_clock::now() + 50ms).owns_lock());
-  EXPECT_FALSE(std::unique_lock(mutex_, std::try_to_lock).owns_lock());
-  EXPECT_FALSE(std::unique_lock(mutex_, 50ms).owns_lock());
-  std::shared_lock deferred(mutex_, std::defer_lock);
-  EXPECT_FALSE(deferred.try_lock_for(50ms));
-  writing.release();
-  EXPECT_TRUE(deferred.try_lock_for(kPatience));
-  EXPECT_EQ(mutex_.read_count(), 1);
-  {
-    auto elsewhere = in_thread([&] { return std::shared_lock(others_mutex_).owns_lock(); });
-    EXPECT_TRUE(get(elsewhere)) << "together";
-  }
-  deferred.unlock();
-  EXPECT_TRUE(deferred.try_lock_until(std::chrono::system_clock::now() + kPatience));
-  std::shared_lock adopted(*deferred.release(), std::adopt_lock);
-  adopted.unlock();
-  EXPECT_TRUE(std::unique_lock(mutex_, kPatience).owns_lock());
-  EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(SharedMutexTest, BoostGuards_LockAndUnlock) {
-  const auto patience = boost::chrono::seconds(kPatience.count());
-  {
-    boost::shared_lock<SharedMutex> reading(mutex_);
-    boost::shared_lock<SharedMutex> together(others_mutex_, patience);
-    EXPECT_TRUE(reading.owns_lock() && together.owns_lock());
-    EXPECT_FALSE(boost::unique_lock<SharedMutex>(others_mutex_, boost::defer_lock).owns_lock());
-    auto writes = in_thread([&] {
-      return boost::unique_lock<SharedMutex>(mutex_, boost::chrono::milliseconds(50)).owns_lock();
-    });
-    EXPECT_FALSE(get(writes));
-  }
-  {
-    const boost::shared_lock_guard<SharedMutex> reading(mutex_);
-    EXPECT_EQ(mutex_.read_count(), 1);
-  }
-  boost::unique_lock<SharedMutex> writing(mutex_, patience);
-  EXPECT_TRUE(writing.owns_lock());
-  EXPECT_FALSE(boost::shared_lock<SharedMutex>(others_mutex_, boost::try_to_lock).owns_lock());
-  boost::shared_lock<SharedMutex> late(others_mutex_, boost::defer_lock);
-  EXPECT_FALSE(
-      late.try_lock_until(boost::chrono::steady_clock::now() + boost::chrono::milliseconds(50)));
-  writing.unlock();
-  EXPECT_TRUE(late.try_lock_for(patience));
-}
-
 TEST_F(SharedMutexTest, StopOrInterruptOfReader_LeavesQueue) {
   const Hold writing = others_mutex_.acquire();
   bool interrupted = false;
@@ -295,8 +217,8 @@ TEST_F(SharedMutexTest, AsyncAcquireShared_PassesHoldToHandler) {
 // ---- queries of the queue -----------------------------------------------------------------------
 
 TEST_F(SharedMutexTest, Participants_ShowReadersAndWriters) {
-  const Hold first = mutex_.acquire_shared(somebody());
-  const Hold second = others_mutex_.acquire_shared(somebody());
+  const Hold first = mutex_.acquire_shared(with_new_owner());
+  const Hold second = others_mutex_.acquire_shared(with_new_owner());
   auto writer = others_mutex_.async_acquire();
   ASSERT_TRUE(reaches_nodes(3));
   auto late = mutex_.async_acquire_shared();
@@ -316,59 +238,6 @@ TEST_F(SharedMutexTest, Participants_ShowReadersAndWriters) {
   const auto writers = mutex_.writers();
   ASSERT_EQ(writers.size(), 1U);
   EXPECT_EQ(writers[0].node, all[2].node);
-}
-
-// ---- a path shared with Curator -----------------------------------------------------------------
-
-class SharedWithCurator : public SharedMutexTest {
- protected:
-  std::string enqueue(const std::string& name) {
-    static_cast<void>(raw().create(kPath));
-    const auto made = raw().create(kPath + "/_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-" + name,
-                                   "10.0.0.1", ZOO_EPHEMERAL_SEQUENTIAL);
-    EXPECT_EQ(made.rc, ZOK);
-    return made.path;
-  }
-};
-
-TEST_F(SharedWithCurator, CuratorReaderHolds_ReadersEnterAndWritersWait) {
-  const std::string reads = enqueue("__READ__");
-  EXPECT_TRUE(mutex_.try_lock_shared());
-  mutex_.unlock_shared();
-  ASSERT_TRUE(reaches_nodes(1));
-  EXPECT_FALSE(mutex_.try_lock());
-  auto writer = mutex_.async_acquire();
-  ASSERT_TRUE(reaches_nodes(2));
-  EXPECT_FALSE(is_ready(writer));
-  ASSERT_EQ(raw().delete_node(reads), ZOK);
-  EXPECT_TRUE(get(writer));
-}
-
-TEST_F(SharedWithCurator, CuratorWriterHolds_ReadersAndWritersWait) {
-  const std::string writes = enqueue("__WRIT__");
-  EXPECT_FALSE(mutex_.try_lock_shared());
-  EXPECT_FALSE(mutex_.try_lock());
-  auto reader = mutex_.async_acquire_shared();
-  ASSERT_TRUE(reaches_nodes(2));
-  EXPECT_FALSE(is_ready(reader));
-  ASSERT_EQ(raw().delete_node(writes), ZOK);
-  EXPECT_TRUE(get(reader));
-}
-
-// Curator orders znodes by the sequence number behind the marker, and reads the marker itself.
-TEST_F(SharedWithCurator, OwnNodes_HaveCuratorMarkers) {
-  const Hold reading = mutex_.acquire_shared();
-  const std::string theirs = enqueue("__WRIT__");
-  auto late = others_mutex_.async_acquire_shared();
-  ASSERT_TRUE(reaches_nodes(3));
-  EXPECT_FALSE(is_ready(late)) << "their writer stands between";
-  EXPECT_EQ(reading.node(), kPath + "/__READ__0000000000");
-  EXPECT_EQ(theirs.substr(theirs.size() - 10), "0000000001");
-  ASSERT_EQ(raw().delete_node(theirs), ZOK);
-  EXPECT_TRUE(get(late));
-  auto writer = others_mutex_.async_acquire();
-  EXPECT_TRUE(
-      eventually([&] { return raw().exists(kPath + "/__WRIT__0000000003").rc == ZOK; }, kPatience));
 }
 
 // ---- watches ------------------------------------------------------------------------------------

@@ -76,9 +76,9 @@ std::string in_words(const Script& script, const AcquireOutcome& outcome) {
   }
   text += '\n';
   for (const ScriptStep& step : script.steps) text += to_text(step) + '\n';
-  const auto add = [&text](const char* who, const std::vector<std::string>& lines,
+  const auto add = [&text](const char* side, const std::vector<std::string>& lines,
                            const std::vector<std::string>& others) {
-    text += std::string("--- ") + who + '\n';
+    text += std::string("--- ") + side + '\n';
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const bool differs = i >= others.size() || lines[i] != others[i];
       text += (differs ? "* " : "  ") + lines[i] + '\n';

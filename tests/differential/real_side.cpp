@@ -106,7 +106,7 @@ void RealSide::connect(std::size_t client) {
   options.retry_delay_max = std::chrono::milliseconds(10);
   const std::size_t before = journal_.sessions(client);
   clients_.at(client).coordinator = client::make_zookeeper_coordinator(options);
-  clients_.at(client).coordinator->start(witnesses_.at(client));
+  clients_.at(client).coordinator->start(session_logs_.at(client));
   check(journal_.wait_for_session(client, before), "a client does not connect");
   make_sign_of_life(client);
 }

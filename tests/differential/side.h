@@ -98,9 +98,9 @@ class Journal {
 };
 
 /// Records the session events of one coordinator in the journal.
-class Witness final : public client::SessionObserver {
+class SessionEventLog final : public client::SessionObserver {
  public:
-  Witness(Journal& journal, std::size_t client) : journal_(journal), client_(client) {}
+  SessionEventLog(Journal& journal, std::size_t client) : journal_(journal), client_(client) {}
   void connected(const client::SessionInfo& session) override {
     if (session.is_new) journal_.connected(client_, session.id);
   }
@@ -150,8 +150,8 @@ class Side {
 
  protected:
   Journal journal_;
-  std::array<Witness, kClients> witnesses_{Witness{journal_, 0}, Witness{journal_, 1},
-                                           Witness{journal_, 2}};
+  std::array<SessionEventLog, kClients> session_logs_{
+      SessionEventLog{journal_, 0}, SessionEventLog{journal_, 1}, SessionEventLog{journal_, 2}};
   std::string directory_;
   std::string end_directory_;  ///< the parent whose counter is near its end
 };

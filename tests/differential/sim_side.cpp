@@ -27,7 +27,7 @@ void SimSide::begin(const Script& script) {
 
 void SimSide::start(std::size_t client) {
   at_.at(client) = started_++;
-  current(client).start(witnesses_.at(client));
+  current(client).start(session_logs_.at(client));
   world_->run_all();
 }
 

@@ -17,7 +17,6 @@ using State = AcquireState;
 
 namespace {
 
-constexpr std::size_t most_children = 6;
 constexpr int enough_answers = 64;
 
 QueueRule choose_rule(Choices& choices) {
@@ -159,165 +158,10 @@ std::string Asker::choose_data() {
   return data.encode();
 }
 
-/// Records that this answer implies the deletion of the own znode.
-void Asker::said_gone(Status status) {
-  const StatusSort sort = sort_of(status);
-  const bool gone = sort == StatusSort::session || sort == StatusSort::over ||
-                    sort == StatusSort::unsent || status == Status::no_node;
-  if (gone && own_) own_->gone = true;
-}
-
-void Asker::answer() {
-  const auto which = outstanding_.size() > 1 ? choices_.below(outstanding_.size()) : 0;
-  const AcquireEffect request = outstanding_[which];
-  outstanding_.erase(outstanding_.begin() + which);
-  lease_ = false;
-  out_of_turn_ = which > 0 && request.kind != Kind::watch;
-  answer(request);
-  out_of_turn_ = false;
-}
-
-void Asker::answer(const AcquireEffect& request) {
-  switch (request.kind) {
-    case Kind::create: return answer_created();
-    case Kind::move: return answer_moved();
-    case Kind::list:
-      return fsm_.state() == State::enqueuing && !fsm_.present_rule().shares_count()
-                 ? answer_counted()
-                 : answer_listed();
-    case Kind::inspect: return answer_inspected(request);
-    case Kind::watch: return answer_watched(request);
-    case Kind::create_parents: return take(fsm_.on_parents_created(choose_status(), {}));
-    case Kind::remove_parent: return take(fsm_.on_parent_removed(choose_status(), {}));
-    case Kind::skip: return take(fsm_.on_number_skipped(choose_status(), {}));
-    default: break;
-  }
-  const Status status = choose_status();
-  if (request.kind != Kind::check_parent || status != Status::no_node) said_gone(status);
-  const bool lease = choose_lease();
-  switch (request.kind) {
-    case Kind::check_parent:
-    case Kind::check_own: return take(fsm_.on_checked(status, lease, "said"));
-    case Kind::seed_count: return take(fsm_.on_count_seeded(status, "said"));
-    case Kind::mark: return take(fsm_.on_marked(status, lease, "said"));
-    case Kind::clear: return take(fsm_.on_cleared(status, "said"));
-    default: require(false, "a request"); break;
-  }
-}
-
-void Asker::answer_created() {
-  const Status status = choose_status();
-  const SessionId session = choose_session();
-  const std::string name = status == Status::ok ? choose_name() : "";
-  const FencingToken token = choose_token();
-  if (status == Status::ok) own_ = Node{.name = name, .session = session, .token = token};
-  asked_ = session;
-  first_ = status == Status::ok && !fsm_.counts_children() && choices_.one_in(2);
-  const bool lease = choose_lease();
-  take(fsm_.on_created({status, session, name, token, "said", first_}, lease));
-}
-
-void Asker::answer_moved() {
-  const Status status = choose_status();
-  const SessionId session = own_ ? own_->session : choose_session();
-  const std::string name = status == Status::ok ? choose_name() : "";
-  const FencingToken token = choose_token();
-  said_gone(status);
-  if (status == Status::ok) own_ = Node{.name = name, .session = session, .token = token};
-  take(fsm_.on_moved({status, session, name, token, "said"}));
-}
-
-void Asker::answer_counted() {
-  const Status status = choose_status();
-  const SessionId session = choose_session();
-  const FencingToken last = choose_token();
-  const int children = static_cast<int>(choices_.below(3)) + (choices_.one_in(64) ? -2 : 0);
-  first_ = status == Status::ok && own_ && session == own_->session && children == 1 &&
-           last == own_->token;
-  const bool lease = choose_lease();
-  take(fsm_.on_counted({status, session, last, children}, lease));
-}
-
-bool Asker::says_first(const std::vector<std::string>& children, FencingToken parent,
-                       const PermitsAnswer& permits) const {
-  if (!own_ || parent > own_->token) return false;
-  QueueRule rule = fsm_.present_rule();
-  if (rule.shares_count()) {
-    const auto number = parse_permit_count(permits.data);
-    if (permits.status != Status::ok || !number) return false;
-    rule.all = *number;
-  }
-  const bool waits_for_others = !fsm_.at_gate() && !orphans(children).empty();
-  return decide(children, own_->name, rule).verdict == Decision::Verdict::first &&
-         !waits_for_others;
-}
-
-void Asker::answer_listed() {
-  const Status status = choose_status();
-  const FencingToken parent = choices_.one_in(8) ? choose_token() : FencingToken{};
-  auto children = choose_children(choices_, most_children);
-  const bool shown = own_ && !choices_.one_in(8);
-  if (shown && std::ranges::find(children, own_->name) == children.end()) {
-    children.push_back(own_->name);
-  }
-  PermitsAnswer permits{
-      .status = Status::ok, .session = choose_session(), .data = {}, .detail = {}};
-  std::string count;
-  if (fsm_.present_rule().shares_count()) {
-    permits.status = choose_status();
-    count = choose_data();
-    permits.data = count;
-  }
-  const bool enqueuing = fsm_.state() == State::enqueuing;
-  if (!enqueuing) said_gone(status);
-  if (status == Status::ok && sort_of(permits.status) != StatusSort::tree) {
-    said_gone(permits.status);
-  }
-  if (own_ && fsm_.state() != State::recovering) {
-    const bool seen = std::ranges::find(children, own_->name) != children.end();
-    if (!seen || parent > own_->token) own_->gone = true;
-    first_ = status == Status::ok && says_first(children, parent, permits);
-  }
-  const bool lease = choose_lease();
-  const Sequence next = choose_sequence(choices_);
-  take(fsm_.on_listed({status, parent, children, "said", permits, next}, lease));
-}
-
-void Asker::answer_inspected(const AcquireEffect& request) {
-  const Status status = choose_status();
-  const std::string data = choose_data();
-  const SessionId session = choose_session();
-  const FencingToken token = choose_token();
-  if (status != Status::no_node) said_gone(status);
-  const auto parsed = ZnodeData::parse(data);
-  if (status == Status::ok && parsed && parsed->attempt == attempt_ && session == asked_) {
-    own_ = Node{.name = request.text, .session = session, .token = token};
-  }
-  take(fsm_.on_inspected({status, data, session, token, "said"}));
-}
-
-void Asker::answer_watched(const AcquireEffect& request) {
-  const Status status = choose_status();
-  const std::string data = choose_data();
-  const FencingToken token = choose_token();
-  if (status != Status::no_node) said_gone(status);
-  if (status == Status::ok && !fsm_.has_ended()) {
-    const auto parsed = ZnodeData::parse(data);
-    const auto other = parse_contention(request.text);
-    const auto own = own_ ? parse_contention(own_->name) : std::nullopt;
-    const bool fits =
-        own && other && (came_by(parsed, token) <= own_->token || own->sequence <= other->sequence);
-    const bool one_at_a_time = policy_.rule.access != Access::permits && !fsm_.at_gate();
-    armed_.push_back({request.text, parsed && parsed->announces && fits && watches_ == 1 &&
-                                        one_at_a_time && other->access == Access::exclusive});
-  }
-  take(fsm_.on_watched(request.text, {status, token, data, "said"}));
-}
-
 // ---- requests -----------------------------------------------------------------------------------
 
 void Asker::take(const AcquireEffects& effects) {
-  require(!granted_ || effects.empty(), "after the grant nothing is asked for");
+  require(!granted_ || effects.empty(), "no request after the grant");
   require(effects.size() <= most_children + 8, "not too much at once");
   const auto watches = [](const AcquireEffect& effect) { return effect.kind == Kind::watch; };
   if (std::ranges::any_of(effects, watches)) watches_ = 0;
@@ -330,7 +174,7 @@ void Asker::take(const AcquireEffect& effect) {
   switch (effect.kind) {
     case Kind::create:
     case Kind::move:
-      require(!gave_up_, "who has given up does not queue again");
+      require(!gave_up_, "a withdrawn contender does not queue again");
       require(attempts_.insert(effect.text).second, "no attempt is used twice");
       if (effect.kind == Kind::move) require(first_, "it moves when it is first at the gate");
       if (effect.kind == Kind::create) {
@@ -345,7 +189,7 @@ void Asker::take(const AcquireEffect& effect) {
       }
       return;
     case Kind::watch:
-      require(policy_.wait, "a single attempt watches nobody");
+      require(policy_.wait, "a single attempt sets no watch");
       ++watches_;
       ask(effect);
       return;
@@ -361,14 +205,16 @@ void Asker::take(const AcquireEffect& effect) {
     case Kind::clear: ask(effect); return;
     case Kind::unwatch: armed_.clear(); return;
     case Kind::remove_node: removal(effect); return;
-    case Kind::delay: require(!fsm_.orphans().empty(), "it waits for somebody"); return;
+    case Kind::delay:
+      require(!fsm_.orphans().empty(), "a delay is waited for because of an orphaned marker");
+      return;
     case Kind::pause: return;
     case Kind::abandon: abandoned_ = true; return;
     case Kind::not_created: return;
     case Kind::grant: check_grant(effect); return;
     case Kind::fail:
-      require(!std::exchange(failed_, true), "one error is told");
-      require(!gave_up_, "who has given up is told none");
+      require(!std::exchange(failed_, true), "one error is reported");
+      require(!gave_up_, "a withdrawn contender reports no position");
       return;
   }
 }
@@ -388,14 +234,14 @@ void Asker::removal(const AcquireEffect& effect) {
   require(effect.session != SessionId{}, "a node is removed on its session");
   const bool is_own = own_ && effect.text == own_->name;
   if (!is_own && DelayMarker::parse(effect.text)) return;
-  require(is_own, "it removes nobody else's node", effect.text);
+  require(is_own, "only the own znode is deleted", effect.text);
   require(effect.session == own_->session, "on the node's session");
   require(!std::exchange(own_->removed, true), "once");
   own_->gone = true;
 }
 
 void Asker::check_grant(const AcquireEffect& effect) {
-  require(!gave_up_ && !failed_, "who has been told otherwise is not granted");
+  require(!gave_up_ && !failed_, "no grant after a failure or withdrawal");
   require(own_.has_value(), "no grant without a node");
   require(fsm_.own_name() == own_->name && fsm_.token() == own_->token, "of the own node");
   require(fsm_.session() == own_->session && effect.session == own_->session, "and its session");
@@ -403,7 +249,7 @@ void Asker::check_grant(const AcquireEffect& effect) {
   const auto own = parse_contention(own_->name);
   require(own && is_usable(own->sequence), "which has a place in the queue");
   require(lease_, "with a valid lease");
-  require(first_, "which is first, as somebody has said");
+  require(first_, "the contender is first according to a reply");
   require(!fsm_.at_gate(), "not at the gate");
   const bool leaves = policy_.rule.access == Access::exclusive && policy_.lock_delay.count() > 0;
   require(fsm_.leaves_delay() == leaves, "with its marker, if it leaves one");

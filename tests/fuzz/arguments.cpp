@@ -13,8 +13,8 @@
 
 #include "bench/params.h"
 #include "tests/fuzz/target.h"
+#include "tests/model/simulator/command_line.h"
 #include "tests/model/simulator/plan.h"
-#include "tests/model/simulator/wishes.h"
 
 namespace zklock::fuzz {
 namespace {
@@ -26,30 +26,32 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-std::vector<std::string> said_again(const simulator::Wishes& wishes) {
-  std::vector<std::string> words{"--seeds",   std::to_string(wishes.seeds),
-                                 "--from",    std::to_string(wishes.from),
-                                 "--threads", std::to_string(wishes.workers)};
-  if (wishes.seed) {
+std::vector<std::string> said_again(const simulator::CommandLine& command_line) {
+  std::vector<std::string> words{"--seeds",   std::to_string(command_line.seeds),
+                                 "--from",    std::to_string(command_line.from),
+                                 "--threads", std::to_string(command_line.workers)};
+  if (command_line.seed) {
     words.emplace_back("--seed");
-    words.push_back(std::to_string(*wishes.seed));
+    words.push_back(std::to_string(*command_line.seed));
   }
   words.emplace_back("--plan");
-  words.push_back(wishes.plan);
-  if (!wishes.shrinks) words.emplace_back("--no-shrink");
-  if (wishes.keep_going) words.emplace_back("--keep-going");
+  words.push_back(command_line.plan);
+  if (!command_line.shrinks) words.emplace_back("--no-shrink");
+  if (command_line.keep_going) words.emplace_back("--keep-going");
   return words;
 }
 
 void check_wishes(const std::string& text) {
-  const auto wishes = simulator::parse_wishes(words_of(text));
-  if (!wishes) return;
-  require(wishes->minutes >= 0 && wishes->minutes <= simulator::most_minutes, "so many minutes");
-  require(wishes->workers >= 1 && wishes->workers <= simulator::most_workers, "so many workers");
-  auto again = simulator::parse_wishes(said_again(*wishes));
+  const auto command_line = simulator::parse_command_line(words_of(text));
+  if (!command_line) return;
+  require(command_line->minutes >= 0 && command_line->minutes <= simulator::most_minutes,
+          "so many minutes");
+  require(command_line->workers >= 1 && command_line->workers <= simulator::most_workers,
+          "so many workers");
+  auto again = simulator::parse_command_line(said_again(*command_line));
   require(again.has_value(), "it can be said again");
-  again->minutes = wishes->minutes;
-  require(*again == *wishes, "the same wishes");
+  again->minutes = command_line->minutes;
+  require(*again == *command_line, "the same command_line");
 }
 
 void check_plan(const std::string& text) {

@@ -43,7 +43,7 @@ std::shared_ptr<T> borrowed(T& object) {
   return {std::shared_ptr<void>(), &object};
 }
 
-struct Told {
+struct CountLoss {
   int* times;
   void operator()() const noexcept { ++*times; }
 };
@@ -58,7 +58,7 @@ struct Call {
   client::SessionId session = {};
   int losses = 0;
   bool was_lost = false;
-  std::optional<std::stop_callback<Told>> told = {};
+  std::optional<std::stop_callback<CountLoss>> on_loss = {};
 };
 
 class Client {
@@ -163,8 +163,8 @@ class Client {
       const Monitor::Lock lock(engine_->monitor());
       call.session = outcome.contender->lock_node().machine().session();
     }
-    call.told.emplace(call.hold.loss_token(), Told{&call.losses});
-    require(servers_.have_told({call.hold.token().zxid}), "the servers have told of its node");
+    call.on_loss.emplace(call.hold.loss_token(), CountLoss{&call.losses});
+    require(servers_.have_told({call.hold.token().zxid}), "a reply has named the znode");
     require(call.hold.owner() == call.owner, "its owner");
     // An exposed znode prevents the next local grant until it is deleted.
     const bool exposes = choices_.below(4) == 0;
@@ -180,12 +180,12 @@ class Client {
   void release() {
     if (calls_.empty()) return;
     Call& call = *calls_[choices_.below(calls_.size())];
-    call.told.reset();
+    call.on_loss.reset();
     call.hold.release();
     engine_->settle();
   }
 
-  bool is_heard(const Call& call) const {
+  bool has_valid_lease(const Call& call) const {
     const auto heard = servers_.heard_by_quorum(call.session);
     return call.session == servers_.session() && heard &&
            clock_.now() < *heard + LyingServers::timeout;
@@ -194,17 +194,17 @@ class Client {
   void check() {
     for (const auto& each : calls_) {
       Call& call = *each;
-      require(call.losses <= 1, "a loss is told once");
+      require(call.losses <= 1, "a loss is reported once");
       if (!call.hold) continue;
       const bool lost = call.hold.state() == HoldState::lost;
       require(!call.was_lost || lost, "lost for ever");
       call.was_lost = lost;
       if (lost) {
-        require(call.hold.loss_token().stop_requested(), "who asks hears of the loss");
+        require(call.hold.loss_token().stop_requested(), "a lost hold requests stop");
         continue;
       }
-      require(call.losses == 0, "who holds has been told no loss");
-      require(is_heard(call), "nothing is held that the servers have not vouched for");
+      require(call.losses == 0, "a valid hold has reported no loss");
+      require(has_valid_lease(call), "a valid hold has a valid lease");
       require(engine_->ownership(call.owner).count() > 0, "it has a count");
     }
   }
@@ -216,16 +216,16 @@ class Client {
     for (const auto& call : calls_) {
       require(call->outcomes == 1, "every call ends");
       require(!call->hold || call->hold.state() == HoldState::lost, "closed, nothing is held");
-      require(!call->hold || call->losses == 1, "and all losses are told");
+      require(!call->hold || call->losses == 1, "all losses are reported");
     }
     require(servers_.unanswered() == 0, "no request without a reply");
     engine_.reset();
-    for (const auto& call : calls_) call->told.reset();
+    for (const auto& call : calls_) call->on_loss.reset();
     calls_.clear();
     clock_.clear();
     const std::weak_ptr<ClientCore> left = core_;
     core_.reset();
-    require(left.expired(), "nobody keeps what is left of a client");
+    require(left.expired(), "no reference to the client remains");
   }
 
   Choices& choices_;

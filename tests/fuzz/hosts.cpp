@@ -69,7 +69,7 @@ void check_for_c_client(const ConnectionString& hosts) {
     const char* const last = entry.data() + entry.size();
     const auto [stop, error] = std::from_chars(entry.data() + colon + 1, last, port);
     require(error == std::errc() && stop == last && port > 0 && port <= 65535, "a port", entry);
-    require(entry[colon + 1] != '0', "decimal, for those who know octal, too", entry);
+    require(entry[colon + 1] != '0', "no leading zero, which may mean octal", entry);
   }
   require(count % 2 == 1, "an odd number of addresses", text);
 }
@@ -87,7 +87,7 @@ std::optional<ConnectionString> parse(std::string_view text) {
 void check(std::string_view text) {
   const auto hosts = parse(text);
   if (!hosts) return;
-  require(!hosts->servers().empty(), "somebody to ask");
+  require(!hosts->servers().empty(), "at least one server");
   std::ranges::for_each(hosts->servers(), check_server);
   if (!hosts->chroot().empty()) {
     require(core::LockPath(hosts->chroot()).str() == hosts->chroot(), "a usable chroot");

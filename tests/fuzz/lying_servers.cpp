@@ -41,7 +41,7 @@ bool is_by_quorum(const Operation& operation) {
 Reply unasked(Status status) {
   Reply reply;
   reply.status = status;
-  reply.detail = "no server was asked";
+  reply.detail = "the request was not sent";
   return reply;
 }
 

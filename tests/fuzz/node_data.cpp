@@ -74,7 +74,7 @@ void check_read(std::string_view text) {
   require(data.has_value() == (line == "zklock 1"), "by its first line alone");
   const FencingToken made{7};
   require(came_by(data, made) == (data && data->token > 0 ? FencingToken{data->token} : made),
-          "who has taken no other's place came by what made it");
+          "a znode that replaced no other has its own czxid");
   if (!data) return;
   check_values(*data);
   const std::string written = data->encode();
@@ -109,7 +109,7 @@ void check_written(std::string_view bytes) {
 void check_proclaimed(std::string_view text) {
   const auto said = Proclamation::parse(text);
   if (said) {
-    require(said->leader.zxid > 0 && text.ends_with(said->value), "who says what");
+    require(said->leader.zxid > 0 && text.ends_with(said->value), "leader and value are parsed");
     const auto again = Proclamation::parse(said->encode());
     require(again && again->leader == said->leader && again->value == said->value, "read again");
     require(!ZnodeData::parse(text), "of one kind");

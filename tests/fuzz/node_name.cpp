@@ -49,7 +49,7 @@ void check_contention(std::string_view name) {
   require(name.starts_with(it->prefix) && !it->prefix.empty(), "the name begins with its prefix");
   require(ZnodeName::make(it->prefix, it->sequence).text == name, "as ZooKeeper prints it", name);
   require(node->has_prefix(it->prefix), "it has its prefix");
-  require(!it->before(*it), "nobody comes before himself");
+  require(!it->before(*it), "no name is ahead of itself");
   check_kind(*it);
 
   const auto reader = node->reading_on();
@@ -58,7 +58,7 @@ void check_contention(std::string_view name) {
   if (!reader) return;
   const auto reads = parse_contention(reader->text);
   require(reads && reads->access == Access::shared && reads->sequence == it->sequence,
-          "who reads on keeps his number");
+          "a reader after a downgrade keeps its sequence number");
 }
 
 void check_marker(std::string_view name) {
@@ -109,7 +109,7 @@ void check_written(std::string_view bytes) {
   require(read && read->sequence == number && read->prefix == prefix, "read as it was written",
           made.text);
   require(!parse_contention(proclamation_node(number)), "what is proclaimed does not contend");
-  require(!parse_contention(release_request_path(number)), "who asks does not contend");
+  require(!parse_contention(release_request_path(number)), "a release request is no contender");
   const std::chrono::milliseconds length(count);
   const FencingToken token{static_cast<std::int64_t>(said)};
   const auto marker = DelayMarker::make(length, token, number);

@@ -112,7 +112,7 @@ Verdict check_decision(const std::vector<std::string>& children,
   if (!agree) return said.verdict;
   const std::int64_t room = room_for(own, all);
   const Verdict expected = taken <= room ? Verdict::first : Verdict::behind;
-  require(said.verdict == expected, "first is who has room");
+  require(said.verdict == expected, "a contender is first if the rule has room");
   if (expected == Verdict::behind) check_watches(said, own, room);
   return said.verdict;
 }
@@ -143,7 +143,7 @@ void check_orphans(const std::vector<std::string>& children,
     expected += there ? 0U : 1U;
     const bool listed =
         std::ranges::any_of(found, [&](const DelayMarker& orphan) { return orphan.name == child; });
-    require(listed == !there, "an orphan is who has lost its contender");
+    require(listed == !there, "an orphaned marker has no contender");
   }
   require(found.size() == expected, "no other orphans");
 }
@@ -178,7 +178,7 @@ void check_list(const std::vector<std::string>& children, std::int32_t all) {
     const auto it = parse_contention(child);
     if (!it) {
       require(decide(children, child, QueueRule::mutex()).verdict == Verdict::vanished,
-              "who is none is never granted");
+              "a name that is no contender is never granted");
       continue;
     }
     there.push_back(*it);
@@ -202,9 +202,9 @@ void check_list(const std::vector<std::string>& children, std::int32_t all) {
     if (is_weighted(it)) continue;
     ++unweighted;
     require(std::ranges::any_of(hold, [&](const auto& name) { return name.text == it.name; }),
-            "who may be granted holds");
+            "a contender that can be granted is a holder");
   }
-  require(hold.size() == unweighted, "nobody else holds");
+  require(hold.size() == unweighted, "there is no other holder");
 }
 
 void check_absent(const std::vector<std::string>& children, const std::string& own,
@@ -213,7 +213,7 @@ void check_absent(const std::vector<std::string>& children, const std::string& o
   const auto it = parse_contention(own);
   const QueueRule rule = it ? rule_of(*it, all) : QueueRule::mutex();
   require(decide(children, own, rule).verdict == Verdict::vanished,
-          "who is not there is never granted");
+          "an absent contender is never granted");
 }
 
 }  // namespace

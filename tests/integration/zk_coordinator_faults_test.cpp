@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "integration/coordinator_probe.h"
-#include "support/expire_session.h"
+#include "integration/zk_coordinator_faults_fixture.h"
 #include "support/forwarder.h"
 #include "support/free_ports.h"
 #include "support/raw_client.h"
@@ -17,68 +17,6 @@
 
 namespace zklock::client {
 namespace {
-
-using testing::eventually;
-using testing::RawClient;
-using testing::SharedServer;
-using testing::TestChroot;
-using Kind = Event::Kind;
-
-std::vector<Event> of_kind(const Journal& journal, Kind kind) {
-  std::vector<Event> chosen;
-  for (const Event& event : journal.events()) {
-    if (event.kind == kind) chosen.push_back(event);
-  }
-  return chosen;
-}
-
-// A connection attempt at the moment of the session's end can block for two thirds of this timeout.
-ClientOptions with_short_sessions(const testing::ZooKeeperServer& server) {
-  ClientOptions options = Probe::with(server.hosts());
-  options.session_timeout = std::chrono::seconds(6);
-  return options;
-}
-
-// The session survives a restart, even on a busy machine.
-ClientOptions outlasting_a_restart(const testing::ZooKeeperServer& server) {
-  ClientOptions options = Probe::with(server.hosts());
-  options.session_timeout = std::chrono::seconds(60);
-  return options;
-}
-
-void restart(testing::ZooKeeperServer& server) {
-  server.start();
-  ASSERT_TRUE(server.wait_until_serving()) << server.log();
-}
-
-TEST(ZkCoordinatorFaults, ServerDown_RequestsAreHeldAndSentInOrder) {
-  const auto server = serving();
-  Probe probe(outlasting_a_restart(*server));
-  ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
-  const SessionId session = probe.session();
-  server->kill_hard();
-  ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
-  EXPECT_NE(probe->trouble().find(server->hosts()), std::string::npos) << probe->trouble();
-  for (int i = 0; i < 200; i += 2) {
-    probe.send(i, rq::CreateContender{"/p", "lock-", ""});
-    probe.send(i + 1, rq::CountChildren{"/p"}, session);
-  }
-  EXPECT_EQ(probe.journal().count(Kind::reply), 0U);
-  const Instant before_start = LeaseClock::now();
-  restart(*server);
-  ASSERT_TRUE(probe.journal().wait(200, Kind::reply));
-  int tag = 0;
-  for (const Event& reply : of_kind(probe.journal(), Kind::reply)) {
-    EXPECT_EQ(reply.tag, tag++);
-    EXPECT_EQ(reply.status, Status::ok);
-    EXPECT_EQ(reply.session, session);
-  }
-  const Event again = probe.journal().last(Kind::connected);
-  EXPECT_FALSE(again.flag) << "the same session";
-  EXPECT_EQ(again.session, session);
-  EXPECT_GT(again.time, before_start) << "the attempts before that are known to have failed";
-  EXPECT_EQ(probe->trouble(), "");
-}
 
 TEST(ZkCoordinatorFaults, ReplyLost_IsUnknownAndFollowsSuspended) {
   const auto server = serving();
@@ -164,93 +102,6 @@ TEST(ZkCoordinatorFaults, ServerRestarts_EveryKindOfWatchIsRetained) {
   }
 }
 
-TEST(ZkCoordinatorFaults, SessionExpired_NewSessionFollows) {
-  const auto server = serving();
-  Probe probe(with_short_sessions(*server));
-  ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
-  const std::string node = probe.contend("/p");
-  ASSERT_EQ(probe.call(probe.watch(1, node)).status, Status::ok);
-  const SessionId old = probe.session();
-  testing::expire_session(server->hosts(), old.value);
-  ASSERT_TRUE(probe.journal().wait(1, Kind::ended));
-  EXPECT_EQ(probe.journal().last(Kind::ended).status, Status::session_ended);
-  EXPECT_EQ(probe.journal().last(Kind::ended).session, old);
-  ASSERT_TRUE(probe.journal().wait(1, [old](const Event& event) {
-    return event.kind == Kind::connected && event.session > old;
-  }));
-  const Event fresh = probe.journal().last(Kind::connected);
-  EXPECT_TRUE(fresh.flag);
-
-  EXPECT_EQ(probe.call(rq::Check{node}, old).status, Status::session_ended);
-  const Reply current = probe.call(rq::ListChildren{"/p"}, fresh.session);
-  EXPECT_EQ(current.status, Status::ok);
-  EXPECT_TRUE(current.children.empty()) << "the node went with its session";
-  for (const Event& event : of_kind(probe.journal(), Kind::watch)) {
-    EXPECT_EQ(event.session, old) << "the servers may tell of the node's end in time";
-  }
-  EXPECT_EQ(probe.call(rq::CountChildren{"/p"}).session, fresh.session);
-}
-
-TEST(ZkCoordinatorFaults, SessionEnded_OnlyBoundRequestsFail) {
-  const auto server = serving();
-  Probe probe(outlasting_a_restart(*server));
-  const SessionId old = probe.session();
-  server->kill_hard();
-  ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
-  for (int i = 0; i < 20; i += 2) {
-    probe.send(i, rq::CreateContender{"/", "lock-", ""}, old);
-    probe.send(i + 1, rq::CountChildren{"/"});
-  }
-  // The restarted server does not know the session.
-  std::filesystem::remove_all(server->directory() / "data" / "version-2");
-  restart(*server);
-  ASSERT_TRUE(probe.journal().wait(20, Kind::reply));
-  bool ended = false;
-  for (const Event& event : probe.journal().events()) {
-    ended = ended || event.kind == Kind::ended;
-    if (event.kind != Kind::reply) continue;
-    EXPECT_TRUE(ended) << event.tag;
-    EXPECT_EQ(event.status, event.tag % 2 == 0 ? Status::session_ended : Status::ok) << event.tag;
-    EXPECT_NE(event.session, old) << event.tag;
-  }
-}
-
-TEST(ZkCoordinatorFaults, SessionExpires_RequestsInFlightEnd) {
-  const auto server = serving();
-  ClientOptions options = with_short_sessions(*server);
-  options.max_in_flight = 4;
-  Probe probe(options);
-  ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
-  for (int round = 0; round < 5; ++round) {
-    const std::size_t before = probe.journal().count(Kind::reply);
-    const std::size_t sessions = probe.journal().count(Kind::ended);
-    const SessionId session = probe.journal().last(Kind::connected).session;
-    for (int i = 0; i < 300; ++i) probe.send(i, rq::CountChildren{"/p"}, session);
-    testing::expire_session(server->hosts(), session.value);
-    ASSERT_TRUE(probe.journal().wait(before + 300, Kind::reply));
-    ASSERT_TRUE(probe.journal().wait(sessions + 1, Kind::ended));
-    ASSERT_TRUE(probe.journal().wait(1, [session](const Event& event) {
-      return event.kind == Kind::connected && event.session > session;
-    }));
-  }
-  bool ended = false;
-  SessionId current;
-  for (const Event& event : probe.journal().events()) {
-    if (event.kind == Kind::connected) {
-      current = event.session;
-      ended = false;
-    }
-    if (event.kind == Kind::ended) ended = true;
-    if (event.kind == Kind::answered) {
-      EXPECT_FALSE(ended && event.session == current);
-    }
-    if (event.kind == Kind::reply && event.status == Status::session_ended) {
-      EXPECT_TRUE(ended);
-    }
-  }
-  EXPECT_EQ(probe.journal().count(Kind::reply), 5U * 300U) << "each once";
-}
-
 TEST(ZkCoordinatorFaults, OneAddressOfTwoDead_Reconnects) {
   const testing::FreePorts dead(1);
   const auto server = serving();
@@ -291,24 +142,6 @@ TEST(ZkCoordinatorFaults, NoConnection_ReplyStatesTheReason) {
     return probe->trouble().find("none of the hosts no-such-host.invalid:2181 could be resolved") !=
            std::string::npos;
   })) << probe->trouble();
-}
-
-TEST(ZkCoordinatorFaults, ConnectionTimeout_OnlyBoundRequestsKeepWaiting) {
-  const auto server = serving();
-  ClientOptions options = outlasting_a_restart(*server);
-  options.connection_timeout = std::chrono::milliseconds(200);
-  Probe probe(options);
-  const SessionId session = probe.session();
-  server->kill_hard();
-  ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
-  probe.send(1, rq::CountChildren{"/"}, session);
-  const Reply reply = probe.call(rq::CountChildren{"/"});
-  EXPECT_EQ(reply.status, Status::not_connected);
-  EXPECT_NE(reply.detail.find("has been lost for"), std::string::npos) << reply.detail;
-  EXPECT_EQ(probe.journal().count(Kind::reply), 0U);
-  restart(*server);
-  ASSERT_TRUE(probe.journal().wait(1, Kind::reply));
-  EXPECT_EQ(probe.journal().last(Kind::reply).status, Status::ok);
 }
 
 TEST(ZkCoordinatorFaults, UnreadableNode_IsCheckedAfterReconnect) {
@@ -363,80 +196,6 @@ TEST(ZkCoordinatorFaults, WatchEndedWithoutEvent_IsNotSetAfterReconnect) {
   ASSERT_EQ(probe.call(rq::Check{"/"}).status, Status::ok);
   const std::string watches = server->four_letter_word("wchp").value_or("/no answer");
   EXPECT_EQ(watches.find('/'), std::string::npos) << watches;
-}
-
-TEST(ZkCoordinatorFaults, ServerStartsLater_RequestsWaitForIt) {
-  testing::ZooKeeperServer server;
-  Probe probe(server.hosts());
-  probe.send(1, rq::CreateParents{"/p"});
-  probe.send(2, rq::CountChildren{"/p"});
-  server.start();
-  ASSERT_TRUE(probe.journal().wait(2, Kind::reply));
-  for (const Event& reply : of_kind(probe.journal(), Kind::reply)) {
-    EXPECT_EQ(reply.status, Status::ok);
-  }
-}
-
-TEST(ZkCoordinatorFaults, AbandonedRequest_IsNeverSent) {
-  testing::ZooKeeperServer server;
-  Probe probe(server.hosts());
-  const RequestId first = probe.send(1, rq::CreateParents{"/abandoned"});
-  probe.send(2, rq::CreateParents{"/kept"});
-  probe->abandon(first);
-  probe->abandon(first);
-  ASSERT_TRUE(probe.journal().wait(1, Kind::reply));
-  EXPECT_EQ(probe.journal().last(Kind::reply).tag, 1);
-  EXPECT_EQ(probe.journal().last(Kind::reply).status, Status::not_sent);
-  server.start();
-  ASSERT_TRUE(probe.journal().wait(2, Kind::reply));
-  EXPECT_EQ(probe.call(rq::CountChildren{"/abandoned"}).status, Status::no_node);
-  const auto [done, reply] = probe.call_with_id(rq::CountChildren{"/kept"});
-  EXPECT_EQ(reply.status, Status::ok);
-  probe->abandon(done);
-  (void)probe.call(rq::CountChildren{"/"});
-  EXPECT_EQ(probe.journal().count(Kind::reply), 2U);
-}
-
-// Requests that wait for their turn, and then for the connection.
-TEST(ZkCoordinatorFaults, HeldRequests_EndByKindAndRestIsSentInOrder) {
-  constexpr int kOfEach = 100;
-  constexpr int kEvery = 10;
-  const auto server = serving();
-  ClientOptions options = outlasting_a_restart(*server);
-  options.max_in_flight = 1;
-  Probe probe(options);
-  const SessionId session = probe.session();
-  server->pause();
-  probe.send(-1, rq::CountChildren{"/"});
-  std::vector<RequestId> ids;
-  for (int i = 0; i < 3 * kOfEach; i += 3) {
-    ids.push_back(probe.send(i, rq::CountChildren{"/"}, session, true));
-    ids.push_back(probe.send(i + 1, rq::CountChildren{"/"}, session));
-    ids.push_back(probe.send(i + 2, rq::CountChildren{"/"}));
-  }
-  server->kill_hard();
-  ASSERT_TRUE(probe.journal().wait(1 + kOfEach, Kind::reply)) << "under way, or only at once";
-  const auto is_abandoned = [](int tag) { return tag % (3 * kEvery) == 1; };
-  for (int tag = 0; tag < 3 * kOfEach; ++tag) {
-    const auto id = ids[static_cast<std::size_t>(tag)];
-    const bool abandoned = tag % 3 == 0 || is_abandoned(tag) ? probe->abandon(id) : false;
-    EXPECT_EQ(abandoned, is_abandoned(tag)) << "what is answered cannot be";
-  }
-  ASSERT_TRUE(probe.journal().wait(1 + kOfEach + kOfEach / kEvery, Kind::reply));
-  restart(*server);
-  ASSERT_TRUE(probe.journal().wait(1 + 3 * kOfEach, Kind::reply));
-  int last = 0;
-  for (const Event& reply : of_kind(probe.journal(), Kind::reply)) {
-    if (reply.tag == -1) {
-      EXPECT_EQ(reply.status, Status::unknown);
-    } else if (reply.tag % 3 == 0 || is_abandoned(reply.tag)) {
-      EXPECT_EQ(reply.status, Status::not_sent) << reply.tag;
-    } else {
-      EXPECT_EQ(reply.status, Status::ok) << reply.tag;
-      EXPECT_LT(last, reply.tag);
-      last = reply.tag;
-    }
-  }
 }
 
 TEST(ZkCoordinatorFaults, CredentialRefused_AllRequestsFail) {

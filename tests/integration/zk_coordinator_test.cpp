@@ -270,7 +270,7 @@ TEST(ZkCoordinator, NodeBytesOfSession_AreCapped) {
   EXPECT_EQ(probe.call(rq::CountChildren{"/p"}).child_count, 3);
 
   ASSERT_EQ(probe.call(rq::Delete{first}).status, Status::ok);
-  EXPECT_EQ(probe.call(rq::Delete{first}).status, Status::no_node) << "gives back once";
+  EXPECT_EQ(probe.call(rq::Delete{first}).status, Status::no_node) << "the budget is returned once";
   ASSERT_EQ(probe.call(rq::AnnounceAndDelete{second}).status, Status::ok);
   probe.contend("/p");
   probe.contend("/p");

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/model/local_fixture.h"
+#include "tests/model/cohort_fixture.h"
 
 namespace zklock::model {
 namespace {
@@ -19,7 +19,7 @@ constexpr NodeAcl open_acl{};
 constexpr NodeAcl create_only{.everyone = AclEntry::read | AclEntry::create,
                               .users = AclEntry::all};
 
-class ForgedAnnouncement : public LocalTest {
+class ForgedAnnouncement : public CohortFixture {
  protected:
   /// Two clients hand the lock to each other until the path counts as crowded.
   std::size_t holder_of_crowded_path() {
@@ -80,7 +80,7 @@ class ForgedAnnouncement : public LocalTest {
     return client(0).requests(Kind::list_children) + client(1).requests(Kind::list_children);
   }
   void SetUp() override {
-    LocalTest::SetUp();
+    CohortFixture::SetUp();
     for (const std::size_t c : {0U, 1U, 2U}) lock_.use(c);
   }
   void end() {

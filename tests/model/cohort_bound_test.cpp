@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The largest number of consecutive grants of one client, on the simulated ensemble. Also the last
 // local hand-off while the query for contenders of other clients is unanswered.
-#include "tests/model/local_fixture.h"
+#include "tests/model/cohort_fixture.h"
 
 namespace zklock::model {
 namespace {
 
-using LocalBatchBound = LocalBatch;
+using CohortBound = CohortTest;
 
-TEST_F(LocalBatchBound, OtherClientWaits_BatchHasExactlyItsBound) {
+TEST_F(CohortBound, OtherClientWaits_BatchHasExactlyItsBound) {
   const auto three = on({.batch = 3});
   const auto first = granted(0, three);
   const auto outside = waiting(1);
@@ -20,7 +20,8 @@ TEST_F(LocalBatchBound, OtherClientWaits_BatchHasExactlyItsBound) {
   release(rest[1]);
   EXPECT_TRUE(is_granted(outside));
   EXPECT_EQ(call(rest[2]).outcomes, 0);
-  EXPECT_EQ(lock_.nodes().size(), 2U) << "those who are left have queued again, under one node";
+  EXPECT_EQ(lock_.nodes().size(), 2U)
+      << "the remaining contenders have queued again under one znode";
   release(outside);
   expect_new_node(first, rest[2]);
   release(rest[2]);
@@ -29,7 +30,7 @@ TEST_F(LocalBatchBound, OtherClientWaits_BatchHasExactlyItsBound) {
   expect_rest();
 }
 
-TEST_F(LocalBatchBound, NoOtherClientWaits_BatchIsUnbounded) {
+TEST_F(CohortBound, NoOtherClientWaits_BatchIsUnbounded) {
   const auto four = on({.batch = 4});
   const auto first = granted(0, four);
   auto rest = several_wait(0, four, 20);
@@ -48,7 +49,7 @@ TEST_F(LocalBatchBound, NoOtherClientWaits_BatchIsUnbounded) {
 
 // A contender of another client enqueues while the query is in flight. The reply does not include
 // it.
-TEST_F(LocalBatchBound, LaterContender_WaitsForOneBatchAtMost) {
+TEST_F(CohortBound, LaterContender_WaitsForOneBatchAtMost) {
   const auto four = on({.batch = 4});
   const auto first = granted(0, four);
   auto rest = several_wait(0, four, 12);
@@ -72,7 +73,7 @@ TEST_F(LocalBatchBound, LaterContender_WaitsForOneBatchAtMost) {
 }
 
 // A quorum operation for every batch would cost more than the batch saves.
-TEST_F(LocalBatchBound, LaggingServer_BoundCountsFromItsCatchUp) {
+TEST_F(CohortBound, LaggingServer_BoundCountsFromItsCatchUp) {
   const auto four = on({.batch = 4});
   auto before = granted(0, four);
   const auto rest = several_wait(0, four, 20);
@@ -84,7 +85,7 @@ TEST_F(LocalBatchBound, LaggingServer_BoundCountsFromItsCatchUp) {
     if (!is_granted(outside)) before = rest[next++];
   };
   while (next < 10) pass_on();
-  ASSERT_TRUE(is_granted(before)) << "nobody outside, as far as its server knows";
+  ASSERT_TRUE(is_granted(before)) << "its server knows no other contender";
   client(0).catch_up();
   run();
   const std::size_t known = next;
@@ -99,7 +100,7 @@ TEST_F(LocalBatchBound, LaggingServer_BoundCountsFromItsCatchUp) {
 // ---- before the reply --------------------------------------------------------------------------
 
 /// A batch of two was granted. The query for contenders of other clients is in flight.
-class LocalBatchAnswer : public LocalBatch {
+class CohortWatchReply : public CohortTest {
  protected:
   void begin(const Request& request = on({.batch = 2}), Duration held = {}) {
     request_ = request;
@@ -137,7 +138,7 @@ class LocalBatchAnswer : public LocalBatch {
   std::size_t third_ = 0;
 };
 
-TEST_F(LocalBatchAnswer, QueryInFlight_NextGrantWaitsOnSameZnode) {
+TEST_F(CohortWatchReply, QueryInFlight_NextGrantWaitsOnSameZnode) {
   begin();
   run();
   expect_same_node(second_, third_);
@@ -147,7 +148,7 @@ TEST_F(LocalBatchAnswer, QueryInFlight_NextGrantWaitsOnSameZnode) {
   expect_rest();
 }
 
-TEST_F(LocalBatchAnswer, OtherContenderFound_ReleasesZnode) {
+TEST_F(CohortWatchReply, OtherContenderFound_ReleasesZnode) {
   const auto outside = lock_.acquire(1);
   client(1).cut_off();
   begin();
@@ -161,7 +162,7 @@ TEST_F(LocalBatchAnswer, OtherContenderFound_ReleasesZnode) {
   expect_served_anew();
 }
 
-TEST_F(LocalBatchAnswer, ContendedBefore_ReleasesWithoutReply) {
+TEST_F(CohortWatchReply, ContendedBefore_ReleasesWithoutReply) {
   const auto outside = granted(1);
   const auto first = waiting(0, on({.batch = 2}));
   release(outside);
@@ -179,7 +180,7 @@ TEST_F(LocalBatchAnswer, ContendedBefore_ReleasesWithoutReply) {
   expect_rest();
 }
 
-TEST_F(LocalBatchAnswer, LostReply_ReleasesZnode) {
+TEST_F(CohortWatchReply, LostReply_ReleasesZnode) {
   begin();
   lock_.world().lose_reply(0, Kind::count_children);
   run();
@@ -188,14 +189,14 @@ TEST_F(LocalBatchAnswer, LostReply_ReleasesZnode) {
   expect_served_anew();
 }
 
-TEST_F(LocalBatchAnswer, ErrorReply_ReleasesZnode) {
+TEST_F(CohortWatchReply, ErrorReply_ReleasesZnode) {
   begin();
   lock_.world().fail_next(0, Kind::count_children, Status::no_auth);
   run();
   expect_served_anew();
 }
 
-TEST_F(LocalBatchAnswer, NewCallDuringQuery_WaitsForReply) {
+TEST_F(CohortWatchReply, NewCallDuringQuery_WaitsForReply) {
   begin();
   const auto fourth = lock_.acquire(0, anew());
   const auto attempt = lock_.acquire(0, once(anew()));
@@ -211,7 +212,7 @@ TEST_F(LocalBatchAnswer, NewCallDuringQuery_WaitsForReply) {
   expect_rest();
 }
 
-TEST_F(LocalBatchAnswer, NoWaiterAtReply_ReleasesZnode) {
+TEST_F(CohortWatchReply, NoWaiterAtReply_ReleasesZnode) {
   begin();
   lock_.cancel(third_);
   run();
@@ -220,7 +221,7 @@ TEST_F(LocalBatchAnswer, NoWaiterAtReply_ReleasesZnode) {
   expect_rest();
 }
 
-TEST_F(LocalBatchAnswer, WaitersCancelled_ReplyGrantsNewCall) {
+TEST_F(CohortWatchReply, WaitersCancelled_ReplyGrantsNewCall) {
   begin();
   lock_.cancel(third_);
   const auto fourth = lock_.acquire(0, anew());
@@ -231,13 +232,13 @@ TEST_F(LocalBatchAnswer, WaitersCancelled_ReplyGrantsNewCall) {
   expect_rest();
 }
 
-TEST_F(LocalBatchAnswer, NoWaiterAtReply_RetainsIdleLock) {
+TEST_F(CohortWatchReply, NoWaiterAtReply_RetainsIdleLock) {
   lock_.use(0);
   begin(on({.batch = 2, .keep_idle_for = 5s}));
   lock_.cancel(third_);
   run();
   EXPECT_EQ(lock_.nodes().size(), 1U);
-  EXPECT_EQ(client(0).requests(Kind::list_and_watch), 1U) << "for those who come";
+  EXPECT_EQ(client(0).requests(Kind::list_and_watch), 1U) << "to notice new contenders";
   reset_counts();
   const auto later = lock_.acquire(0, anew());
   expect_same_node(second_, later);
@@ -250,7 +251,7 @@ TEST_F(LocalBatchAnswer, NoWaiterAtReply_RetainsIdleLock) {
 }
 
 // The query is older than the grants that the watch allowed, and the watch has fired.
-TEST_F(LocalBatchAnswer, GrantsSinceQuery_ReplyCausesNewQuery) {
+TEST_F(CohortWatchReply, GrantsSinceQuery_ReplyCausesNewQuery) {
   lock_.use(0);
   const core::CohortPolicy terms{.batch = 3, .keep_idle_for = 5s};
   release(granted(0, on(terms)));
@@ -283,7 +284,7 @@ TEST_F(LocalBatchAnswer, GrantsSinceQuery_ReplyCausesNewQuery) {
   expect_rest();
 }
 
-TEST_F(LocalBatchAnswer, DelayMarker_CountsAsOwn) {
+TEST_F(CohortWatchReply, DelayMarker_CountsAsOwn) {
   Request request = on({.batch = 2});
   request.lock_delay = 5s;
   begin(request);
@@ -293,7 +294,7 @@ TEST_F(LocalBatchAnswer, DelayMarker_CountsAsOwn) {
   expect_rest();
 }
 
-TEST_F(LocalBatchAnswer, WaitersCancelled_ReplyGrantsSingleAttempt) {
+TEST_F(CohortWatchReply, WaitersCancelled_ReplyGrantsSingleAttempt) {
   begin();
   lock_.cancel(third_);
   const auto attempt = lock_.acquire(0, once(anew()));
@@ -304,7 +305,7 @@ TEST_F(LocalBatchAnswer, WaitersCancelled_ReplyGrantsSingleAttempt) {
   expect_rest();
 }
 
-TEST_F(LocalBatchAnswer, OtherContenderFound_FailsSingleAttempt) {
+TEST_F(CohortWatchReply, OtherContenderFound_FailsSingleAttempt) {
   const auto outside = lock_.acquire(1);
   client(1).cut_off();
   begin();
@@ -319,7 +320,7 @@ TEST_F(LocalBatchAnswer, OtherContenderFound_FailsSingleAttempt) {
   expect_rest();
 }
 
-TEST_F(LocalBatchAnswer, NoWaiterAndNoReply_ReleasesZnode) {
+TEST_F(CohortWatchReply, NoWaiterAndNoReply_ReleasesZnode) {
   begin();
   client(0).cut_off();
   lock_.cancel(third_);
@@ -331,7 +332,7 @@ TEST_F(LocalBatchAnswer, NoWaiterAndNoReply_ReleasesZnode) {
   expect_rest();
 }
 
-TEST_F(LocalBatchAnswer, LastObjectDestroyed_ReleasesWithoutReply) {
+TEST_F(CohortWatchReply, LastObjectDestroyed_ReleasesWithoutReply) {
   lock_.use(0);
   begin();
   lock_.end_use(0);
@@ -340,13 +341,13 @@ TEST_F(LocalBatchAnswer, LastObjectDestroyed_ReleasesWithoutReply) {
   expect_served_anew();
 }
 
-TEST_F(LocalBatchAnswer, ReplyAfterSession_WaitersServedAgain) {
+TEST_F(CohortWatchReply, ReplyAfterSession_WaitersServedAgain) {
   begin();
   lock_.world().expire(0);
   expect_served_anew();
 }
 
-TEST_F(LocalBatchAnswer, ReplyAfterZnode_WaitersServedAgain) {
+TEST_F(CohortWatchReply, ReplyAfterZnode_WaitersServedAgain) {
   begin(on({.batch = 2}), 1s);  // its own znode is watched
   ASSERT_EQ(ensemble().remove(call(second_).node), Status::ok);
   ASSERT_TRUE(client(0).can_receive());
@@ -355,7 +356,7 @@ TEST_F(LocalBatchAnswer, ReplyAfterZnode_WaitersServedAgain) {
   expect_served_anew();
 }
 
-TEST_F(LocalBatchAnswer, ReplyAfterLease_WaitersServedAgain) {
+TEST_F(CohortWatchReply, ReplyAfterLease_WaitersServedAgain) {
   begin();
   client(0).cut_off();
   run_for(5s);
@@ -366,7 +367,7 @@ TEST_F(LocalBatchAnswer, ReplyAfterLease_WaitersServedAgain) {
   expect_served_anew();
 }
 
-TEST_F(LocalBatchAnswer, ReplyAfterClose_WaitersGetClosed) {
+TEST_F(CohortWatchReply, ReplyAfterClose_WaitersGetClosed) {
   begin();
   lock_.core(0).close();
   lock_.world().run_all();

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The end of the sharing of a znode, on the simulated ensemble. The other contenders are granted
 // later.
-#include "tests/model/local_fixture.h"
+#include "tests/model/cohort_fixture.h"
 
 namespace zklock::model {
 namespace {
 
-using LocalBatchEnd = LocalBatch;
+using CohortEnd = CohortTest;
 
-class LocalBatchLoss : public LocalBatch {
+class CohortLoss : public CohortTest {
  protected:
   void SetUp() override {
-    LocalBatch::SetUp();
+    CohortTest::SetUp();
     first_ = granted(0, many());
     rest_ = several_wait(0, many(), 2);
   }
@@ -34,13 +34,13 @@ class LocalBatchLoss : public LocalBatch {
   std::vector<std::size_t> rest_;
 };
 
-TEST_F(LocalBatchLoss, SessionExpired_HolderLostAndRestServed) {
+TEST_F(CohortLoss, SessionExpired_HolderLostAndRestServed) {
   lock_.world().expire(0);
   run_for(1s);
   expect_first_lost_and_rest_served();
 }
 
-TEST_F(LocalBatchLoss, LeaseExpired_HolderLostAndRestServed) {
+TEST_F(CohortLoss, LeaseExpired_HolderLostAndRestServed) {
   lock_.world().isolate(0);
   run_for(5s);
   EXPECT_EQ(lock_.lost_told(first_), 1U);
@@ -52,14 +52,14 @@ TEST_F(LocalBatchLoss, LeaseExpired_HolderLostAndRestServed) {
   expect_first_lost_and_rest_served();
 }
 
-TEST_F(LocalBatchLoss, ZnodeDeleted_HolderLostAndRestServed) {
+TEST_F(CohortLoss, ZnodeDeleted_HolderLostAndRestServed) {
   run_for(1s);  // after two ticks its own znode is watched
   ASSERT_EQ(ensemble().remove(call(first_).node), Status::ok);
   run();
   expect_first_lost_and_rest_served();
 }
 
-TEST_F(LocalBatchLoss, ProcessPaused_LossDetectedAtRelease) {
+TEST_F(CohortLoss, ProcessPaused_LossDetectedAtRelease) {
   lock_.world().pause(0);
   run_for(8s);
   lock_.world().resume(0);
@@ -73,7 +73,7 @@ TEST_F(LocalBatchLoss, ProcessPaused_LossDetectedAtRelease) {
   expect_rest();
 }
 
-TEST_F(LocalBatchLoss, ForcedRelease_HolderLostAndRestServed) {
+TEST_F(CohortLoss, ForcedRelease_HolderLostAndRestServed) {
   ask_for_release(core::release_request_forces);
   run_for(2s);
   expect_new_node(first_, rest_[0]);
@@ -81,7 +81,7 @@ TEST_F(LocalBatchLoss, ForcedRelease_HolderLostAndRestServed) {
   expect_first_lost_and_rest_served();
 }
 
-TEST_F(LocalBatchLoss, ThreadOfHolderExits_NextGetsNewZnode) {
+TEST_F(CohortLoss, ThreadOfHolderExits_NextGetsNewZnode) {
   auto request = many();
   request.kind = core::CountKind::lock;
   release(first_);
@@ -93,13 +93,13 @@ TEST_F(LocalBatchLoss, ThreadOfHolderExits_NextGetsNewZnode) {
   lock_.path_lock(0)->thread_exits(call(mine).owner);
   run();
   expect_new_node(first_, next);
-  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 0U) << "it was not let go of";
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 0U) << "it was not released";
   call(mine).hold.release();
   release(next);
   expect_rest();
 }
 
-TEST_F(LocalBatchEnd, MaximumHoldTime_CountsForEachHold) {
+TEST_F(CohortEnd, MaximumHoldTime_CountsForEachHold) {
   auto request = many();
   request.limit = {.longest = 1s};
   const auto first = granted(0, request);
@@ -117,7 +117,7 @@ TEST_F(LocalBatchEnd, MaximumHoldTime_CountsForEachHold) {
   expect_rest();
 }
 
-TEST_F(LocalBatchEnd, ErrorOfZnode_EndsAllCallsOfCohort) {
+TEST_F(CohortEnd, ErrorOfZnode_EndsAllCallsOfCohort) {
   const auto outside = granted(1);
   auto request = many();
   request.queue_again = false;
@@ -132,7 +132,7 @@ TEST_F(LocalBatchEnd, ErrorOfZnode_EndsAllCallsOfCohort) {
   expect_rest();
 }
 
-TEST_F(LocalBatchEnd, SessionEndsWhileWaiting_CohortOrderIsRetained) {
+TEST_F(CohortEnd, SessionEndsWhileWaiting_CohortOrderIsRetained) {
   const auto outside = granted(1);
   const auto rest = several_wait(0, many(), 3);
   lock_.world().expire(0);

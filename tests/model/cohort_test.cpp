@@ -1,30 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several contenders of one client under one znode, on the simulated ensemble.
-#include <exception>
-#include <optional>
-
-#include "tests/model/local_fixture.h"
+#include "tests/model/cohort_fixture.h"
 #include "zklock/guarded_transaction.h"
 
 namespace zklock::model {
 namespace {
 
-/// A holder's write of /data.
-class Writing {
- public:
-  Writing(const Hold& hold, const std::string& data) : tx_(hold) { tx_.set("/data", data); }
-  void commit() {
-    tx_.async_commit([this](const std::exception_ptr& e) { written = e == nullptr; });
-  }
-  std::optional<bool> written;
-
- private:
-  GuardedTransaction tx_;
-};
-
 // ---- requests and order ------------------------------------------------------------------------
 
-TEST_F(LocalBatch, LocalHandoff_SendsNoRequest) {
+TEST_F(CohortTest, LocalHandoff_SendsNoRequest) {
   const auto first = granted(0, many());
   const auto second = waiting(0, many());
   EXPECT_EQ(lock_.nodes().size(), 1U);
@@ -39,7 +23,7 @@ TEST_F(LocalBatch, LocalHandoff_SendsNoRequest) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, SeveralWaiters_AreGrantedInOrder) {
+TEST_F(CohortTest, SeveralWaiters_AreGrantedInOrder) {
   const auto first = granted(0, many());
   auto rest = several_wait(0, many(), 5);
   auto before = first;
@@ -53,7 +37,7 @@ TEST_F(LocalBatch, SeveralWaiters_AreGrantedInOrder) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, CallsOfOneOwner_Nest) {
+TEST_F(CohortTest, CallsOfOneOwner_Nest) {
   const Owner owner = Owner::unique();
   auto mine = many();
   mine.owner = owner;
@@ -69,7 +53,7 @@ TEST_F(LocalBatch, CallsOfOneOwner_Nest) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, ReleasedHold_IsNotLost) {
+TEST_F(CohortTest, ReleasedHold_IsNotLost) {
   const auto first = granted(0, many());
   const auto second = waiting(0, many());
   const auto contender = call(first).hold.state();
@@ -85,7 +69,7 @@ TEST_F(LocalBatch, ReleasedHold_IsNotLost) {
 
 // ---- contenders that share a znode -------------------------------------------------------------
 
-TEST_F(LocalBatch, DifferentSettings_DoNotShareZnode) {
+TEST_F(CohortTest, DifferentSettings_DoNotShareZnode) {
   const auto first = granted(0, on({.batch = 3}));
   const auto other_batch = waiting(0, on({.batch = 4}));
   auto request = on({.batch = 3});
@@ -107,7 +91,7 @@ TEST_F(LocalBatch, DifferentSettings_DoNotShareZnode) {
 
 // ---- contenders that stop waiting --------------------------------------------------------------
 
-TEST_F(LocalBatch, CancelledCall_LeavesZnodeToTheNext) {
+TEST_F(CohortTest, CancelledCall_LeavesZnodeToTheNext) {
   const auto outside = granted(1);
   const auto rest = several_wait(0, many(), 4);
   EXPECT_EQ(lock_.nodes().size(), 2U);
@@ -126,7 +110,7 @@ TEST_F(LocalBatch, CancelledCall_LeavesZnodeToTheNext) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, LastCallCancelled_DeletesZnode) {
+TEST_F(CohortTest, LastCallCancelled_DeletesZnode) {
   const auto outside = granted(1);
   const auto rest = several_wait(0, many(), 2);
   lock_.cancel(rest[1]);
@@ -140,7 +124,7 @@ TEST_F(LocalBatch, LastCallCancelled_DeletesZnode) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, Deadline_CountsForEachCall) {
+TEST_F(CohortTest, Deadline_CountsForEachCall) {
   const auto first = granted(0, many());
   auto request = many();
   request.timeout = 1s;
@@ -154,7 +138,7 @@ TEST_F(LocalBatch, Deadline_CountsForEachCall) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, SingleAttemptBehindOwnClient_FailsAtOnce) {
+TEST_F(CohortTest, SingleAttemptBehindOwnClient_FailsAtOnce) {
   const auto first = granted(0, many());
   reset_counts();
   const auto attempt = lock_.acquire(0, once(many()));
@@ -165,7 +149,7 @@ TEST_F(LocalBatch, SingleAttemptBehindOwnClient_FailsAtOnce) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, SingleAttempt_StartsCohort) {
+TEST_F(CohortTest, SingleAttempt_StartsCohort) {
   const auto first = granted(0, once(many()));
   const auto second = waiting(0, many());
   EXPECT_EQ(lock_.nodes().size(), 1U);
@@ -175,7 +159,7 @@ TEST_F(LocalBatch, SingleAttempt_StartsCohort) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, ReaderThatJoinedAttempt_ContinuesAsReader) {
+TEST_F(CohortTest, ReaderThatJoinedAttempt_ContinuesAsReader) {
   const auto holder = granted(0, LockWorld::to_read());
   const Request attempt = once(many());
   lock_.acquire(1, attempt);
@@ -187,7 +171,7 @@ TEST_F(LocalBatch, ReaderThatJoinedAttempt_ContinuesAsReader) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, FailedSingleAttempt_DelaysNoWaiter) {
+TEST_F(CohortTest, FailedSingleAttempt_DelaysNoWaiter) {
   const auto outside = granted(1);
   const auto attempt = lock_.acquire(0, once(many()));
   const auto patient = lock_.acquire(0, many());
@@ -201,7 +185,7 @@ TEST_F(LocalBatch, FailedSingleAttempt_DelaysNoWaiter) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, Close_EndsAllCalls) {
+TEST_F(CohortTest, Close_EndsAllCalls) {
   const auto held = granted(0, many());
   const auto rest = several_wait(0, many(), 3);
   reset_counts();
@@ -221,7 +205,7 @@ TEST_F(LocalBatch, Close_EndsAllCalls) {
 
 // ---- other options of a lock -------------------------------------------------------------------
 
-TEST_F(LocalBatch, ReleaseRequested_ReleasesZnode) {
+TEST_F(CohortTest, ReleaseRequested_ReleasesZnode) {
   const auto first = granted(0, many());
   const auto second = waiting(0, many());
   ask_for_release({});
@@ -237,7 +221,7 @@ TEST_F(LocalBatch, ReleaseRequested_ReleasesZnode) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, LossOfLastHolder_LeavesLockDelay) {
+TEST_F(CohortTest, LossOfLastHolder_LeavesLockDelay) {
   auto request = many();
   request.lock_delay = 5s;
   const auto first = granted(0, request);
@@ -247,7 +231,7 @@ TEST_F(LocalBatch, LossOfLastHolder_LeavesLockDelay) {
   const auto outside = waiting(1);
   lock_.world().expire(0);
   run_for(4s);
-  EXPECT_EQ(call(outside).outcomes, 0) << "the delay of who came second";
+  EXPECT_EQ(call(outside).outcomes, 0) << "the delay of the second contender";
   run_for(2s);
   EXPECT_TRUE(is_granted(outside));
   release(rest[0]);
@@ -255,7 +239,7 @@ TEST_F(LocalBatch, LossOfLastHolder_LeavesLockDelay) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, LockDelay_EndsWithZnode) {
+TEST_F(CohortTest, LockDelay_EndsWithZnode) {
   auto request = on({.batch = 2});
   request.lock_delay = 5s;
   const auto first = granted(0, request);
@@ -272,7 +256,7 @@ TEST_F(LocalBatch, LockDelay_EndsWithZnode) {
 }
 
 // One owner writes and reads. The downgrade deletes its delay marker.
-TEST_F(LocalBatch, ZnodeWithoutMarker_IsNotHandedOff) {
+TEST_F(CohortTest, ZnodeWithoutMarker_IsNotHandedOff) {
   auto request = many();
   request.lock_delay = 5s;
   const Owner owner = request.owner;
@@ -288,7 +272,7 @@ TEST_F(LocalBatch, ZnodeWithoutMarker_IsNotHandedOff) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, ManyImmediateReleases_AreServedInLoop) {
+TEST_F(CohortTest, ManyImmediateReleases_AreServedInLoop) {
   auto request = on({.batch = 1'000'000});
   const auto first = granted(0, request);
   const auto path_lock = lock_.path_lock(0);
@@ -312,95 +296,7 @@ TEST_F(LocalBatch, ManyImmediateReleases_AreServedInLoop) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, CommitInFlight_IsWrittenBeforeNextGrant) {
-  ensemble().create("/data", "0");
-  const auto first = granted(0, many());
-  const auto second = waiting(0, many());
-  std::optional<bool> written;
-  {
-    GuardedTransaction tx(call(first).hold);
-    tx.set("/data", "1");
-    tx.async_commit([&](const std::exception_ptr& e) { written = e == nullptr; });
-  }
-  lock_.release(first);
-  EXPECT_EQ(call(second).outcomes, 0) << "the servers could not tell it from one of the second";
-  run();
-  EXPECT_EQ(written, true);
-  expect_new_node(first, second);
-  release(second);
-  expect_rest();
-}
-
-TEST_F(LocalBatch, CommitAfterRelease_WritesNothing) {
-  ensemble().create("/data", "0");
-  const auto first = granted(0, many());
-  const auto second = waiting(0, many());
-  Writing writing(call(first).hold, "1");
-  release(first);
-  expect_same_node(first, second);
-  writing.commit();
-  run();
-  EXPECT_EQ(writing.written, false);
-  EXPECT_EQ(ensemble().find("/data")->data, "0");
-  release(second);
-  expect_rest();
-}
-
-// Another thread releases between any two steps of the commit. Either the commit sees the release,
-// or the release sees the commit.
-TEST_F(LocalBatch, ReleaseDuringCommit_IsDetected) {
-  ensemble().create("/data", "");
-  ProcessClock& clock = lock_.world().scheduler(0);
-  bool released = true;
-  int written_in_all = 0;
-  for (int reading = 1; released; ++reading) {
-    SCOPED_TRACE(reading);
-    ASSERT_LT(reading, 100);
-    const auto first = granted(0, many());
-    const auto second = waiting(0, many());
-    Writing writing(call(first).hold, std::to_string(reading));
-    released = false;
-    clock.when_read = [&, left = reading]() mutable {
-      if (--left != 0) return;
-      released = true;
-      lock_.release(first);
-    };
-    writing.commit();
-    clock.when_read = nullptr;
-    if (!released) lock_.release(first);
-    run();
-    ASSERT_TRUE(writing.written.has_value());
-    EXPECT_EQ(ensemble().find("/data")->data == std::to_string(reading), *writing.written);
-    if (*writing.written) {
-      expect_new_node(first, second);
-      ++written_in_all;
-    }
-    release(second);
-  }
-  EXPECT_GT(written_in_all, 0);
-  expect_rest();
-}
-
-// The write could still arrive after a second grant on the znode.
-TEST_F(LocalBatch, CommitOutcomeUnknown_EndsSharing) {
-  ensemble().create("/data", "0");
-  const auto first = granted(0, many());
-  const auto second = waiting(0, many());
-  Writing writing(call(first).hold, "1");
-  writing.commit();
-  client(0).disconnect(OnTheWay::linger);
-  run();
-  ASSERT_EQ(writing.written, false);
-  lock_.release(first);
-  EXPECT_EQ(call(second).outcomes, 0);
-  client(0).reconnect();
-  run();
-  expect_new_node(first, second);
-  release(second);
-  expect_rest();
-}
-
-TEST_F(LocalBatch, QueuePosition_CountsCohortMembersAhead) {
+TEST_F(CohortTest, QueuePosition_CountsCohortMembersAhead) {
   const auto first = granted(0, many());
   const auto rest = several_wait(0, many(), 3);
   const auto path_lock = lock_.path_lock(0);

@@ -21,7 +21,7 @@ using Kind = OperationKind;
 
 constexpr std::int32_t kLast = std::numeric_limits<std::int32_t>::max();
 
-class SequenceEnd : public PathLockTest {
+class CounterEnd : public PathLockTest {
  protected:
   static constexpr std::size_t kCallsPerClient = 3;
 
@@ -89,7 +89,7 @@ class SequenceEnd : public PathLockTest {
   }
 };
 
-TEST_F(SequenceEnd, CallsRepeatedEndlessly_PathIsRecreated) {
+TEST_F(CounterEnd, CallsRepeatedEndlessly_PathIsRecreated) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     ensemble().set_counter(LockWorld::path,
                            seed % 2 == 0 ? kLast : core::first_unusable_sequence.value);
@@ -104,7 +104,7 @@ TEST_F(SequenceEnd, CallsRepeatedEndlessly_PathIsRecreated) {
   }
 }
 
-TEST_F(SequenceEnd, SingleAttemptsRepeatedEndlessly_PathIsRecreated) {
+TEST_F(CounterEnd, SingleAttemptsRepeatedEndlessly_PathIsRecreated) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     ensemble().set_counter(LockWorld::path, kLast);
     storm({0s, 0s, 0s}, 10, seed);
@@ -113,7 +113,7 @@ TEST_F(SequenceEnd, SingleAttemptsRepeatedEndlessly_PathIsRecreated) {
   }
 }
 
-TEST_F(SequenceEnd, HolderExists_ContendersWaitForRelease) {
+TEST_F(CounterEnd, HolderExists_ContendersWaitForRelease) {
   const auto holder = granted(0);
   ensemble().set_counter(LockWorld::path, kLast);
   const auto waits = lock_.acquire(1);
@@ -134,7 +134,7 @@ TEST_F(SequenceEnd, HolderExists_ContendersWaitForRelease) {
 }
 
 // A contender that waits for the restart of the counter has no znode that could be counted.
-TEST_F(SequenceEnd, HolderSharesZnode_OtherClientsAreGranted) {
+TEST_F(CounterEnd, HolderSharesZnode_OtherClientsAreGranted) {
   const auto shared = [] { return LockWorld::Request{.local = {.batch = 8}}; };
   for (const auto next : {kLast, core::first_unusable_sequence.value}) {
     lock_.use(0);
@@ -159,7 +159,7 @@ TEST_F(SequenceEnd, HolderSharesZnode_OtherClientsAreGranted) {
   }
 }
 
-TEST_F(SequenceEnd, IdleLockRetained_OtherClientsAreGranted) {
+TEST_F(CounterEnd, IdleLockRetained_OtherClientsAreGranted) {
   const LockWorld::Request kept{.local = {.keep_idle_for = std::chrono::hours(1)}};
   for (const bool ended_before : {false, true}) {
     lock_.use(0);
@@ -177,7 +177,7 @@ TEST_F(SequenceEnd, IdleLockRetained_OtherClientsAreGranted) {
   }
 }
 
-TEST_F(SequenceEnd, OtherChildExists_FailsAndNamesIt) {
+TEST_F(CounterEnd, OtherChildExists_FailsAndNamesIt) {
   create("config");
   ensemble().set_counter(LockWorld::path, kLast);
   for (int attempt = 0; attempt < 2; ++attempt) {
@@ -195,7 +195,7 @@ TEST_F(SequenceEnd, OtherChildExists_FailsAndNamesIt) {
   expect_rest();
 }
 
-TEST_F(SequenceEnd, PathRecreatedByOtherClient_IsNotDeleted) {
+TEST_F(CounterEnd, PathRecreatedByOtherClient_IsNotDeleted) {
   create("config");
   ensemble().set_counter(LockWorld::path, kLast);
   const auto failed = lock_.acquire(0);
@@ -210,7 +210,7 @@ TEST_F(SequenceEnd, PathRecreatedByOtherClient_IsNotDeleted) {
   expect_rest();
 }
 
-TEST_F(SequenceEnd, NoServerWhileDraining_CallsEndAtTheirDeadlines) {
+TEST_F(CounterEnd, NoServerWhileDraining_CallsEndAtTheirDeadlines) {
   const auto holder = granted(1);
   ensemble().set_counter(LockWorld::path, kLast);
   const auto knows = lock_.acquire(0, {.timeout = 1s});
@@ -229,7 +229,7 @@ TEST_F(SequenceEnd, NoServerWhileDraining_CallsEndAtTheirDeadlines) {
 
 // ---- a shared permit count at the end of the counter -------------------------------------------
 
-class CountAtSequenceEnd : public SequenceEnd {
+class CountAtCounterEnd : public CounterEnd {
  protected:
   void end_counter() {
     lock_.say_permits(3);
@@ -243,7 +243,7 @@ class CountAtSequenceEnd : public SequenceEnd {
   const LockWorld::Request permits_ = LockWorld::shared_permits(1, 2);
 };
 
-TEST_F(CountAtSequenceEnd, PathRecreated_RetainsPermitCount) {
+TEST_F(CountAtCounterEnd, PathRecreated_RetainsPermitCount) {
   for (const auto& request : {permits_, LockWorld::Request{}}) {
     end_counter();
     const auto call = granted(0, request);
@@ -254,7 +254,7 @@ TEST_F(CountAtSequenceEnd, PathRecreated_RetainsPermitCount) {
   }
 }
 
-TEST_F(CountAtSequenceEnd, PathRecreated_AllClientsAreGranted) {
+TEST_F(CountAtCounterEnd, PathRecreated_AllClientsAreGranted) {
   end_counter();
   std::vector<std::size_t> calls;
   for (const std::size_t c : {0U, 1U, 2U, 0U}) calls.push_back(lock_.acquire(c, permits_));
@@ -265,7 +265,7 @@ TEST_F(CountAtSequenceEnd, PathRecreated_AllClientsAreGranted) {
   expect_rest();
 }
 
-TEST_F(CountAtSequenceEnd, PermitCountChangedMeanwhile_RetainsNewCount) {
+TEST_F(CountAtCounterEnd, PermitCountChangedMeanwhile_RetainsNewCount) {
   end_counter();
   const auto call = lock_.acquire(0, permits_);
   while (client(0).requests(Kind::transaction) == 0) ASSERT_TRUE(step());
@@ -277,7 +277,7 @@ TEST_F(CountAtSequenceEnd, PermitCountChangedMeanwhile_RetainsNewCount) {
   expect_rest();
 }
 
-TEST_F(CountAtSequenceEnd, OutcomeUnknown_RetainsPermitCount) {
+TEST_F(CountAtCounterEnd, OutcomeUnknown_RetainsPermitCount) {
   for (const bool carried_out : {false, true}) {
     end_counter();
     client(0).fail_next(Kind::transaction, Status::unknown, carried_out);
@@ -287,7 +287,7 @@ TEST_F(CountAtSequenceEnd, OutcomeUnknown_RetainsPermitCount) {
   }
 }
 
-TEST_F(CountAtSequenceEnd, CountAndOtherChild_FailsAndNamesOtherChild) {
+TEST_F(CountAtCounterEnd, CountAndOtherChild_FailsAndNamesOtherChild) {
   create("zone");
   end_counter();
   const auto call = lock_.acquire(0, permits_);
@@ -301,7 +301,7 @@ TEST_F(CountAtSequenceEnd, CountAndOtherChild_FailsAndNamesOtherChild) {
 
 // ---- a name created by hand ahead of the counter -----------------------------------------------
 
-TEST_F(SequenceEnd, NameTakenAheadOfCounter_ContendersWaitForIt) {
+TEST_F(CounterEnd, NameTakenAheadOfCounter_ContendersWaitForIt) {
   const std::int32_t next = counter();
   const std::string by_hand = core::ZnodeName::make("lock-", {next}).text;
   ensemble().create(child(by_hand), {}, {});
@@ -321,7 +321,7 @@ TEST_F(SequenceEnd, NameTakenAheadOfCounter_ContendersWaitForIt) {
   expect_rest();
 }
 
-TEST_F(SequenceEnd, NameTakenAndOutcomeUnknown_NameIsSkipped) {
+TEST_F(CounterEnd, NameTakenAndOutcomeUnknown_NameIsSkipped) {
   for (const bool carried_out : {false, true}) {
     const std::int32_t next = counter();
     const std::string by_hand = core::ZnodeName::make("lock-", {next}).text;
@@ -337,7 +337,7 @@ TEST_F(SequenceEnd, NameTakenAndOutcomeUnknown_NameIsSkipped) {
   }
 }
 
-TEST_F(SequenceEnd, OtherPrefixAheadOfCounter_AppearsInLists) {
+TEST_F(CounterEnd, OtherPrefixAheadOfCounter_AppearsInLists) {
   for (const auto& request : {LockWorld::Request{}, LockWorld::to_write(), LockWorld::to_read()}) {
     const std::string prefix = "_c_01234567-89ab-cdef-0123-456789abcdef-lock-";
     const std::int32_t next = counter();
@@ -355,7 +355,7 @@ TEST_F(SequenceEnd, OtherPrefixAheadOfCounter_AppearsInLists) {
   expect_rest();
 }
 
-TEST_F(SequenceEnd, NoServerWhileSkipping_CallsEndAtTheirDeadlines) {
+TEST_F(CounterEnd, NoServerWhileSkipping_CallsEndAtTheirDeadlines) {
   const std::int32_t next = counter();
   const std::string by_hand = core::ZnodeName::make("lock-", {next}).text;
   create(by_hand);

@@ -98,7 +98,7 @@ TEST_F(CreateLimiterTest, CancelledDuringCreate_AdmitsNextAtReply) {
   const auto calls = acquire(4);
   lock_.cancel(calls[0]);
   lock_.cancel(calls[1]);
-  EXPECT_EQ(creates(), 2U) << "they have asked";
+  EXPECT_EQ(creates(), 2U) << "both creates were sent";
   run();
   EXPECT_EQ(creates(), 4U);
   expect_granted_in_turn({calls[2], calls[3]});
@@ -110,7 +110,7 @@ TEST_F(CreateLimiterTest, CancelledInQueue_DoesNotDelayFlush) {
   const auto calls = acquire(3);
   for (const std::size_t call : calls) lock_.cancel(call);
   lock_.path_lock(0)->settle();
-  EXPECT_FALSE(lock_.core(0).work().idle()) << "two have asked";
+  EXPECT_FALSE(lock_.core(0).work().idle()) << "two creates are in flight";
   run_for(1s);
   client(0).mend();
   expect_rest();

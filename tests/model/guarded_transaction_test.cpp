@@ -55,7 +55,7 @@ class GuardedModel : private SimEnsemble::Server {
   /// Returns what is wrong at the end, or an empty string.
   std::string violation() {
     if (outcomes != 1) return "told " + std::to_string(outcomes) + " times";
-    if (written_without_lock_) return "written without the lock node";
+    if (written_without_lock_) return "written although the lock znode did not exist";
     const bool written = data() == "1";
     if (!code) return written ? "" : "told that it was written, and it was not";
     if (code == Errc::outcome_unknown) return {};
@@ -93,7 +93,7 @@ TEST(GuardedTransactionModel, Commit_IsOneRequest) {
 TEST(GuardedTransactionModel, HolderUnawareOfLoss_IsRefused) {
   GuardedModel model;
   ASSERT_EQ(model.ensemble().remove(model.hold().node()), Status::ok);
-  ASSERT_EQ(model.hold().state(), HoldState::held) << "nobody has told it";
+  ASSERT_EQ(model.hold().state(), HoldState::held) << "the client does not know of the loss";
   model.commit();
   EXPECT_EQ(model.world().client(0).requests(Kind::transaction), 1U);
   model.world().run_all();

@@ -62,7 +62,7 @@ struct Choice {
 
 /// The requests of the two contenders. `nested` is another request of the first owner, which
 /// already holds and whose znode covers it. `beside` is another contender of the first client.
-struct Wishes {
+struct Scenario {
   std::array<LockWorld::Request, 2> of = {};
   std::optional<LockWorld::Request> nested = std::nullopt;
   std::optional<LockWorld::Request> beside = std::nullopt;
@@ -72,17 +72,17 @@ struct Wishes {
 /// A run of the two contenders along a sequence of choices.
 class Run {
  public:
-  explicit Run(const Wishes& wishes) : lock_(2, {}, true, wishes.creates_at_once) {
+  explicit Run(const Scenario& scenario) : lock_(2, {}, true, scenario.creates_at_once) {
     lock_.connect_all();
     // The parent exists, except in runs that test its creation.
     lock_.world().ensemble().create_container("/locks");
     lock_.world().ensemble().create_container(LockWorld::path);
     lock_.use(0);
-    lock_.acquire(0, wishes.of[0]);
-    if (wishes.nested) lock_.world().run_all();
-    lock_.acquire(1, wishes.of[1]);
-    if (wishes.nested) lock_.acquire(0, *wishes.nested);
-    if (wishes.beside) lock_.acquire(0, *wishes.beside);
+    lock_.acquire(0, scenario.of[0]);
+    if (scenario.nested) lock_.world().run_all();
+    lock_.acquire(1, scenario.of[1]);
+    if (scenario.nested) lock_.acquire(0, *scenario.nested);
+    if (scenario.beside) lock_.acquire(0, *scenario.beside);
     settle();
   }
 
@@ -218,7 +218,8 @@ class Run {
 class Explorer {
  public:
   /// `faults`: the largest number of faults on a path.
-  explicit Explorer(int faults, Wishes wishes = {}) : faults_(faults), wishes_(std::move(wishes)) {}
+  explicit Explorer(int faults, Scenario scenario = {})
+      : faults_(faults), scenario_(std::move(scenario)) {}
 
   void explore() { descend({}, faults_); }
   std::uint64_t runs() const { return runs_; }
@@ -228,7 +229,7 @@ class Explorer {
  private:
   void descend(const std::vector<Choice>& path, int faults_left) {
     if (!failure_.empty()) return;
-    Run run(wishes_);
+    Run run(scenario_);
     ++runs_;
     for (const Choice& choice : path) run.take(choice);
     if (report(run.violation(), path)) return;
@@ -259,15 +260,15 @@ class Explorer {
 
   static constexpr std::size_t most_choices = 60;  // a longer path does not end
   const int faults_;
-  const Wishes wishes_;
+  const Scenario scenario_;
   std::set<std::string> seen_;
   std::uint64_t runs_ = 0;
   std::uint64_t ends_ = 0;
   std::string failure_;
 };
 
-void explore(int faults, const Wishes& wishes, std::uint64_t least_runs) {
-  Explorer explorer(faults, wishes);
+void explore(int faults, const Scenario& scenario, std::uint64_t least_runs) {
+  Explorer explorer(faults, scenario);
   explorer.explore();
   EXPECT_EQ(explorer.failure(), "");
   ::testing::Test::RecordProperty("runs", std::to_string(explorer.runs()));
@@ -275,7 +276,7 @@ void explore(int faults, const Wishes& wishes, std::uint64_t least_runs) {
 }
 
 /// The first contender writes and, nested, reads.
-Wishes reads_on(LockWorld::Request other, std::chrono::milliseconds lock_delay = {}) {
+Scenario reads_on(LockWorld::Request other, std::chrono::milliseconds lock_delay = {}) {
   const Owner owner = Owner::unique();
   auto writer = LockWorld::to_write(owner);
   writer.lock_delay = lock_delay;
@@ -283,7 +284,7 @@ Wishes reads_on(LockWorld::Request other, std::chrono::milliseconds lock_delay =
 }
 
 // The first delay exceeds the rest of the run. The second delay is short.
-Wishes with_delays() {
+Scenario with_delays() {
   return {{LockWorld::Request{.lock_delay = 4s}, LockWorld::Request{.lock_delay = 1s}}};
 }
 
@@ -330,7 +331,7 @@ TEST(Interleavings, LockDelayOfDowngradeBesideReader_SurvivesOneFault) {
 }
 
 /// Two contenders of one client share a znode; the third is outside.
-Wishes sharing(core::CohortPolicy terms) {
+Scenario sharing(core::CohortPolicy terms) {
   const LockWorld::Request one{.local = terms};
   LockWorld::Request other = one;
   other.owner = Owner::unique();

@@ -1,59 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The limits of a hold, and the notifications during it, on the virtual clock.
-#include <memory>
 #include <optional>
 #include <stop_token>
-#include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tests/model/leadership_state_fixture.h"
 #include "tests/model/path_lock_fixture.h"
-#include "tests/support/lock_event_words.h"
-#include "zklock/core/release_request_data.h"
 
 namespace zklock::model {
 namespace {
 
 using Kind = OperationKind;
-using Events = std::vector<std::string>;
-
-class LeadershipStateTest : public PathLockTest {
- protected:
-  HoldState state(std::size_t call) { return lock_.call(call).hold.state(); }
-  bool has_node(std::size_t call) {
-    return lock_.world().ensemble().find(lock_.call(call).node) != nullptr;
-  }
-  std::shared_ptr<detail::LockListener> listener(std::size_t c) {
-    const std::shared_ptr<client::Dispatcher> dispatcher(std::shared_ptr<void>(),
-                                                         &lock_.world().dispatcher(c));
-    return std::make_shared<detail::LockListener>(
-        [this](const LockEvent& event) { events_.push_back(testing::describe(event)); },
-        dispatcher);
-  }
-  std::string marker_of(std::size_t call) {
-    const std::string& node = lock_.call(call).node;
-    const std::string name = node.substr(node.rfind('/') + 1);
-    return LockWorld::path +
-           ("/" + core::release_request_path(core::ZnodeName::parse(name)->sequence));
-  }
-  /// Runs everything except the tasks of one client's dispatcher, until that time.
-  void run_without_tasks_of(std::size_t c, Instant until) {
-    for (;;) {
-      bool moved = false;
-      for (const Step& step : lock_.world().steps()) {
-        if (step == Step{Step::Kind::task, c} || step.kind == Step::Kind::timer) continue;
-        lock_.world().run(step);
-        moved = true;
-      }
-      if (moved) continue;
-      if (lock_.world().clock().next_due() > until) return;
-      lock_.world().run({Step::Kind::timer});
-    }
-  }
-
-  Events events_;
-};
 
 TEST_F(LeadershipStateTest, NoListener_SendsNoList) {
   const auto first = granted(0);
@@ -171,7 +129,7 @@ TEST_F(LeadershipStateTest, BlockingCallback_DelaysHandoffByOneSecond) {
   run_without_tasks_of(0, start + 9s - 1ns);
   EXPECT_EQ(state(first), HoldState::lost);
   EXPECT_FALSE(lock_.call(second).granted());
-  EXPECT_FALSE(lock_.core(0).work().idle()) << "who flushes waits for it";
+  EXPECT_FALSE(lock_.core(0).work().idle()) << "a flush waits for it";
   run_without_tasks_of(0, start + 9s);
   EXPECT_TRUE(lock_.call(second).granted());
   EXPECT_EQ(lock_.violation(), "");
@@ -305,22 +263,6 @@ TEST_F(LeadershipStateTest, NoThread_ExpiryStillHandsOff) {
   expect_rest();
 }
 
-TEST_F(LeadershipStateTest, NoThread_ReleaseRequestIsNotifiedLater) {
-  const auto call = granted(0);
-  run_for(2s);
-  auto& ensemble = lock_.world().ensemble();
-  lock_.world().dispatcher(0).set_exhausted(true);
-  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::release_request_asks)), Status::ok);
-  run_for(1s);
-  EXPECT_FALSE(lock_.call(call).hold.release_request_token().stop_requested());
-  lock_.world().dispatcher(0).set_exhausted(false);
-  run_for(1s);
-  EXPECT_TRUE(lock_.call(call).hold.release_request_token().stop_requested());
-  ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
-  lock_.release(call);
-  expect_rest();
-}
-
 TEST_F(LeadershipStateTest, LimitOfCancelledCall_DoesNotCount) {
   const auto first = granted(0);
   const Owner owner = Owner::unique();
@@ -333,73 +275,6 @@ TEST_F(LeadershipStateTest, LimitOfCancelledCall_DoesNotCount) {
   run_for(8s);
   EXPECT_EQ(state(stayed), HoldState::held);
   lock_.release(stayed);
-  expect_rest();
-}
-
-TEST_F(LeadershipStateTest, ReleaseRequested_NotifiesAndRetainsHold) {
-  const auto call = granted(0, {.listener = listener(0)});
-  run_for(2s);
-  auto& ensemble = lock_.world().ensemble();
-  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::release_request_asks)), Status::ok);
-  run();
-  EXPECT_TRUE(lock_.call(call).hold.release_request_token().stop_requested());
-  EXPECT_EQ(state(call), HoldState::held);
-  ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
-  run();
-  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::release_request_asks)), Status::ok);
-  run();
-  EXPECT_EQ(events_, (Events{"acquired", "release_requested", "release_requested"}));
-  ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
-  run();
-  lock_.release(call);
-  expect_rest();
-}
-
-TEST_F(LeadershipStateTest, ForcedRelease_NotifiesLossBeforeDelete) {
-  const auto first = granted(0, {.listener = listener(0)});
-  const auto second = waiting(1);
-  run_for(2s);
-  auto& ensemble = lock_.world().ensemble();
-  ASSERT_EQ(ensemble.create(marker_of(first), std::string(core::release_request_forces)),
-            Status::ok);
-  for (int turn = 0; has_node(first) && turn < 1000; ++turn) {
-    const bool told = lock_.lost_told(first) == 1;
-    for (const Step& step : lock_.world().steps()) {
-      lock_.world().run(step);
-      ASSERT_TRUE(has_node(first) || told);
-    }
-  }
-  EXPECT_FALSE(has_node(first));
-  ASSERT_EQ(ensemble.remove(marker_of(first)), Status::ok);
-  run();
-  EXPECT_EQ(events_, (Events{"acquired", "lost"}));
-  EXPECT_TRUE(lock_.call(second).granted());
-  lock_.release(first);
-  lock_.release(second);
-  expect_rest();
-}
-
-TEST_F(LeadershipStateTest, RequestThenForced_NotifiesBoth) {
-  const auto call = granted(0, {.listener = listener(0)});
-  run_for(2s);
-  auto& ensemble = lock_.world().ensemble();
-  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::release_request_asks)), Status::ok);
-  run();
-  ASSERT_EQ(ensemble.set_data(marker_of(call), std::string(core::release_request_forces)),
-            Status::ok);
-  run();
-  EXPECT_EQ(events_, (Events{"acquired", "release_requested", "lost"}));
-  ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
-  lock_.release(call);
-  expect_rest();
-}
-
-TEST_F(LeadershipStateTest, ShortHold_DoesNotWatchReleaseRequests) {
-  const auto call = granted(0);
-  run_for(299ms);  // until its first tick
-  lock_.release(call);
-  run();
-  EXPECT_EQ(client(0).requests(Kind::exists_and_watch), 0U);
   expect_rest();
 }
 

@@ -31,7 +31,7 @@ TEST_F(LeaseStartTest, LateReply_LeaseCountsFromRequest) {
   // Less than a pause of a server.
   world().clock().advance_to(asked + timeout() / 25);
   while (client(0).can_receive()) world().run({Step::Kind::receive, 0});
-  EXPECT_GT(valid_until(call), before) << "it was heard of";
+  EXPECT_GT(valid_until(call), before) << "a reply of the quorum arrived";
   EXPECT_LE(valid_until(call), asked + 2 * timeout() / 3);
   lock_.release(call);
   expect_rest();
@@ -49,7 +49,7 @@ TEST_F(LeaseStartTest, RepliesOfIsolatedServer_ExtendNothing) {
                      });
     run_for(timeout() / 16);
   }
-  EXPECT_GT(answers, 0) << "it does answer what it need not ask the others for";
+  EXPECT_GT(answers, 0) << "an isolated server answers reads";
   EXPECT_EQ(valid_until(call), before);
   run_for(timeout());
   EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost);

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A waiter behind a contender of its own client is granted at the release, without the ensemble.
-// The exceptions are cases in which the znode must be deleted first.
 #include <chrono>
 #include <cstddef>
-#include <exception>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tests/model/local_handoff_fixture.h"
 #include "tests/model/path_lock_fixture.h"
 #include "zklock/guarded_transaction.h"
 
@@ -17,52 +15,6 @@ namespace zklock::model {
 namespace {
 
 using Kind = OperationKind;
-
-class LocalHandoffTest : public PathLockTest {
- protected:
-  using Request = LockWorld::Request;
-
-  void SetUp() override {
-    PathLockTest::SetUp();
-    lock_.use(0);
-    reset_counts();
-  }
-  void TearDown() override {
-    lock_.world().reconnect(0);
-    expect_rest();
-    lock_.end_use(0);
-  }
-  static Request delayed(std::chrono::milliseconds delay) { return {.lock_delay = delay}; }
-
-  static Request anew(Request request) {
-    request.owner = Owner::unique();
-    return request;
-  }
-
-  /// Expects that the release grants `next` immediately. No message is sent or received.
-  void expect_passed_on(std::size_t holder, std::size_t next) {
-    const auto there = lock_.nodes().size();
-    lock_.release(holder);
-    EXPECT_TRUE(is_granted(next));
-    EXPECT_EQ(lock_.nodes().size(), there);
-    EXPECT_EQ(lock_.violation(), "");
-  }
-  /// Expects that `next` is granted when the znode before its own is deleted.
-  void expect_passed_on_by_servers(std::size_t holder, std::size_t next) {
-    const std::string node = lock_.call(holder).node;
-    release_node(holder);
-    while (!is_granted(next)) ASSERT_TRUE(step());
-    EXPECT_EQ(ensemble().find(node), nullptr);
-    run();
-    release(next);
-  }
-  void commit(std::size_t call) {
-    ASSERT_EQ(ensemble().create("/data"), Status::ok);
-    GuardedTransaction transaction(lock_.call(call).hold);
-    transaction.set("/data", "1");
-    transaction.async_commit([](const std::exception_ptr&) {});
-  }
-};
 
 TEST_F(LocalHandoffTest, Release_GrantsNextBeforeDelete) {
   const auto holder = granted(0);
@@ -73,7 +25,7 @@ TEST_F(LocalHandoffTest, Release_GrantsNextBeforeDelete) {
   EXPECT_GT(lock_.call(next).token.zxid, lock_.call(holder).token.zxid);
   run();
   EXPECT_EQ(lock_.nodes().size(), 1U);
-  EXPECT_EQ(client(0).requests(Kind::remove), 1U) << "nobody else has to hear of it";
+  EXPECT_EQ(client(0).requests(Kind::remove), 1U) << "no other client is notified";
   EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 0U);
   release(next);
   EXPECT_EQ(client(0).requests(Kind::list_children), 0U);
@@ -101,7 +53,7 @@ TEST_F(LocalHandoffTest, ContendersOfTwoClients_AreGrantedInOrder) {
   EXPECT_FALSE(is_granted(stranger) || is_granted(fourth));
   run();
   EXPECT_TRUE(is_granted(stranger));
-  EXPECT_EQ(client(1).requests(), 0U) << "it was told";
+  EXPECT_EQ(client(1).requests(), 0U) << "the announcement was received";
   EXPECT_FALSE(is_granted(fourth));
   release(stranger);
   EXPECT_TRUE(is_granted(fourth));
@@ -312,136 +264,6 @@ TEST_F(LocalHandoffTest, SessionExpired_HoldIsLost) {
   lock_.release(next);
   EXPECT_EQ(lock_.call(last).hold.state(), HoldState::held) << "in the new session";
   release(last);
-}
-
-// ---- grants after the delete -------------------------------------------------------------------
-
-TEST_F(LocalHandoffTest, ZnodeExposed_NextWaitsForDelete) {
-  const auto holder = granted(0);
-  const auto next = waiting(0);
-  ASSERT_EQ(lock_.call(holder).hold.expose_node(), lock_.call(holder).node);
-  expect_passed_on_by_servers(holder, next);
-}
-
-TEST_F(LocalHandoffTest, ZnodeExposedByFormerHolder_NextWaitsForDelete) {
-  const Request kept{.local = {.keep_idle_for = 60s}};
-  const auto first = granted(0, kept);
-  ASSERT_FALSE(lock_.call(first).hold.expose_node().empty());
-  release(first);
-  const auto second = granted(0, anew(kept));
-  ASSERT_EQ(lock_.call(second).node, lock_.call(first).node);
-  const auto next = waiting(0, anew(kept));
-  expect_passed_on_by_servers(second, next);
-  lock_.end_use(0);
-}
-
-TEST_F(LocalHandoffTest, TransactionInFlight_NextWaitsForDelete) {
-  const auto holder = granted(0);
-  const auto next = waiting(0);
-  commit(holder);
-  expect_passed_on_by_servers(holder, next);
-  EXPECT_EQ(ensemble().find("/data")->data, "1");
-}
-
-TEST_F(LocalHandoffTest, TransactionDone_NextIsGrantedAtOnce) {
-  const auto holder = granted(0);
-  const auto next = waiting(0);
-  commit(holder);
-  run();
-  expect_passed_on(holder, next);
-  release(next);
-}
-
-// The transaction can still arrive, and would find the znode.
-TEST_F(LocalHandoffTest, TransactionOutcomeUnknown_NextWaits) {
-  const auto holder = granted(0);
-  const auto next = waiting(0);
-  commit(holder);
-  lock_.world().disconnect(0, OnTheWay::linger);
-  lock_.release(holder);
-  EXPECT_FALSE(is_granted(next));
-  lock_.world().reconnect(0);
-  run();
-  EXPECT_TRUE(is_granted(next));
-  release(next);
-}
-
-TEST_F(LocalHandoffTest, OtherZnodeToDelete_NextWaits) {
-  ASSERT_EQ(ensemble().create("/with"), Status::ok);
-  std::shared_ptr<detail::Contender> holder;
-  detail::PendingAcquire::start(
-      lock_.path_lock(0),
-      {.owner = Owner::unique(),
-       .deadline = Deadline::never(),
-       .done = [&](const detail::AcquireOutcome& outcome) { holder = outcome.contender; }},
-      {});
-  run();
-  ASSERT_TRUE(holder);
-  Hold hold = holder->make_hold(core::CountKind::hold);
-  ASSERT_TRUE(holder->delete_with_node("/with"));
-  const auto next = waiting(0);
-  hold.release();
-  EXPECT_FALSE(is_granted(next));
-  run();
-  EXPECT_TRUE(is_granted(next));
-  EXPECT_EQ(ensemble().find("/with"), nullptr);
-  release(next);
-}
-
-TEST_F(LocalHandoffTest, DelayMarkerToDelete_NextWaits) {
-  const auto holder = granted(0, delayed(500ms));
-  const auto next = waiting(0);
-  expect_passed_on_by_servers(holder, next);
-}
-
-TEST_F(LocalHandoffTest, NextHasLockDelay_MarksBeforeGrant) {
-  const auto holder = granted(0);
-  const auto next = waiting(0, delayed(500ms));
-  lock_.release(holder);
-  EXPECT_FALSE(is_granted(next));
-  run();
-  EXPECT_TRUE(is_granted(next));
-  release(next);
-}
-
-TEST_F(LocalHandoffTest, ThreadOfHolderExits_NextWaits) {
-  const Owner thread = Owner::unique();
-  const auto holder = granted(0, {.owner = thread, .kind = core::CountKind::lock});
-  const auto next = waiting(0);
-  lock_.path_lock(0)->thread_exits(thread);
-  EXPECT_FALSE(is_granted(next));
-  run();
-  EXPECT_TRUE(is_granted(next));
-  lock_.release(holder);
-  release(next);
-}
-
-TEST_F(LocalHandoffTest, MaximumHoldTimeElapsed_NextWaits) {
-  const auto holder = granted(0, {.limit = {.longest = 1s}});
-  const auto next = waiting(0);
-  run_for(2s);
-  ASSERT_EQ(lock_.call(holder).hold.state(), HoldState::lost);
-  EXPECT_EQ(lock_.lost_told(holder), 1U);
-  lock_.release(holder);
-  run_for(1s);
-  EXPECT_TRUE(is_granted(next));
-  release(next);
-}
-
-// The client does not know whether a writer has only readers left, or how many permits are held.
-TEST_F(LocalHandoffTest, OtherKindsThanMutex_NextWaits) {
-  const std::vector<Request> others = {LockWorld::to_write(), LockWorld::permits(1, 1),
-                                       LockWorld::at_gate(1)};
-  for (const Request& other : others) {
-    const auto holder = granted(0, other);
-    const auto next = waiting(0, anew(other));
-    expect_passed_on_by_servers(holder, next);
-  }
-  for (const bool writes_first : {true, false}) {
-    const auto holder = granted(0, writes_first ? LockWorld::to_write() : Request{});
-    const auto next = waiting(0, writes_first ? Request{} : LockWorld::to_write());
-    expect_passed_on_by_servers(holder, next);
-  }
 }
 
 class LocalHandoffAtTheEnd : public PathLockTest {};

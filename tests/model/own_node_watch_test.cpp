@@ -72,7 +72,7 @@ TEST_F(OwnNode, ForeignZnodeAhead_IsWaitedFor) {
   ASSERT_EQ(ensemble().create(made), Status::ok);
   reset_counts();
   lock_.world().expire(0);
-  ASSERT_NO_THROW(lock_.world().run_all(10'000)) << "it asks again and again";
+  ASSERT_NO_THROW(lock_.world().run_all(10'000)) << "the query is repeated";
   EXPECT_EQ(client(1).requests(Kind::list_children), 2U);
   EXPECT_EQ(lock_.call(waiter).outcomes, 0);
   ASSERT_EQ(ensemble().set_data(made, "released"), Status::ok);

@@ -212,12 +212,12 @@ TEST_F(PathLockCountTest, CountDeleted_WaiterWritesItAgain) {
   const auto a = granted(0, permits(2));
   const auto b = waiting(1, permits(1, 3));
   remove_count();
-  EXPECT_EQ(count(), "3") << "who waits puts its own there";
+  EXPECT_EQ(count(), "3") << "a waiter writes its own count";
   EXPECT_TRUE(is_granted(b));
   EXPECT_EQ(lock_.held(), 2U);
   release(a);
   remove_count();
-  EXPECT_EQ(count(), "none") << "who holds does not care";
+  EXPECT_EQ(count(), "none") << "a holder does not need the count";
   release(b);
   release(granted(2, permits(1, 4)));
   EXPECT_EQ(count(), "4");

@@ -55,7 +55,7 @@ TEST_F(PathLockCrowd, QueueFoundEmpty_CountsNextTime) {
   crowd();
   release(granted(1));
   EXPECT_EQ(client(1).requests(Kind::count_children), 0U);
-  EXPECT_EQ(client(1).requests(Kind::list_children), 1U) << "there was nobody to be watched";
+  EXPECT_EQ(client(1).requests(Kind::list_children), 1U) << "there was no contender to watch";
   reset_counts();
   release(granted(1));
   EXPECT_EQ(client(1).requests(Kind::count_children), 1U);

@@ -1,44 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The production path lock on the simulated ensemble: readers and writers, and permits.
-#include <algorithm>
-#include <array>
+// The production path lock on the simulated ensemble: readers and writers.
 #include <cstddef>
-#include <cstdint>
-#include <random>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "tests/model/path_lock_fixture.h"
+#include "tests/model/path_lock_shared_fixture.h"
 
 namespace zklock::model {
 namespace {
 
 using Kind = OperationKind;
-using Request = LockWorld::Request;
-
-class PathLockSharedTest : public PathLockTest {
- protected:
-  static Request to_write(Owner owner = Owner::unique()) { return LockWorld::to_write(owner); }
-  static Request to_read(Owner owner = Owner::unique()) { return LockWorld::to_read(owner); }
-  static Request within(Request request, Duration timeout) {
-    request.timeout = timeout;
-    return request;
-  }
-  std::size_t requests() {
-    std::size_t all = 0;
-    for (std::size_t c = 0; c < lock_.world().clients(); ++c) all += client(c).requests();
-    return all;
-  }
-  std::size_t watches() {
-    std::size_t all = 0;
-    for (std::size_t c = 0; c < lock_.world().clients(); ++c) all += client(c).live_interests();
-    return all;
-  }
-};
-
-// ---- readers and writers ------------------------------------------------------------------------
 
 TEST_F(PathLockSharedTest, ReadersAndWriter_OnlyReadersHoldTogether) {
   const auto first = granted(0, to_read());
@@ -67,7 +41,7 @@ TEST_F(PathLockSharedTest, WriterReleases_GrantsWithoutRequest) {
   EXPECT_EQ(client(1).requests() + client(2).requests(), 0U);
   EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
   release(reader);
-  EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 0U) << "nobody would trust it";
+  EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 0U) << "no reader trusts it";
   release(behind);
   expect_rest();
 }
@@ -221,7 +195,7 @@ TEST_F(PathLockSharedTest, ForeignReaderOrWriter_IsHonoured) {
   const auto late = waiting(0, to_read());
   ASSERT_EQ(ensemble.set_data(writes, "released"), Status::ok);
   run();
-  EXPECT_EQ(lock_.call(late).outcomes, 0) << "anybody may have written that";
+  EXPECT_EQ(lock_.call(late).outcomes, 0) << "any client may have written it";
   ASSERT_EQ(ensemble.remove(writes), Status::ok);
   run();
   EXPECT_TRUE(lock_.call(late).granted());
@@ -239,223 +213,6 @@ TEST_F(PathLockSharedTest, MutexOnPath_ActsAsWriter) {
   EXPECT_TRUE(lock_.call(late).granted());
   release(late);
   expect_rest();
-}
-
-// ---- permits ------------------------------------------------------------------------------------
-
-class PathLockSemaphoreTest : public PathLockSharedTest {
- protected:
-  static Request permits(int wanted, int all = 4) { return LockWorld::permits(wanted, all); }
-};
-
-TEST_F(PathLockSemaphoreTest, PermitsWithinCount_AreHeldTogether) {
-  const auto two = granted(0, permits(2));
-  const auto one = granted(1, permits(1));
-  const auto another = granted(2, permits(1));
-  const auto three = waiting(0, permits(3));
-  const auto small = waiting(1, permits(1));
-  release(two);
-  EXPECT_EQ(lock_.call(three).outcomes, 0);
-  EXPECT_EQ(lock_.call(small).outcomes, 0) << "who wants much is not overtaken";
-  release(one);
-  EXPECT_TRUE(lock_.call(three).granted());
-  EXPECT_EQ(lock_.call(small).outcomes, 0);
-  release(another);
-  EXPECT_TRUE(lock_.call(small).granted());
-  EXPECT_EQ(lock_.call(three).hold.permits(), 3);
-  release(three);
-  release(small);
-  expect_rest();
-}
-
-TEST_F(PathLockSemaphoreTest, SeveralHoldersAhead_WaiterWatchesThem) {
-  std::vector<std::size_t> holders;
-  for (std::size_t i = 0; i < 4; ++i) holders.push_back(granted(i % 2, permits(1)));
-  const auto one = waiting(2, permits(1));
-  EXPECT_EQ(client(2).live_interests(), 4U) << "four of weight one leave no room for one";
-  const auto all = waiting(2, permits(4));
-  EXPECT_EQ(client(2).live_interests(), 5U) << "one is enough where all are wanted";
-  release(holders[0]);
-  EXPECT_TRUE(lock_.call(one).granted());
-  EXPECT_EQ(client(2).live_interests(), 1U);
-  for (std::size_t i = 1; i < 4; ++i) release(holders[i]);
-  release(one);
-  EXPECT_TRUE(lock_.call(all).granted());
-  release(all);
-  expect_rest();
-}
-
-TEST_F(PathLockSemaphoreTest, Release_WakesAtMostThePermitCount) {
-  constexpr std::size_t waiters = 12;
-  const auto first = granted(0, permits(2, 2));
-  std::vector<std::size_t> queued;
-  for (std::size_t i = 0; i < waiters; ++i) queued.push_back(waiting(1 + i % 2, permits(1, 2)));
-  std::size_t worst = 0;
-  reset_counts();
-  release(first);
-  for (const std::size_t each : queued) {
-    EXPECT_TRUE(lock_.call(each).granted());
-    reset_counts();
-    release(each);
-    const std::size_t lists =
-        client(1).requests(Kind::list_children) + client(2).requests(Kind::list_children);
-    worst = std::max(worst, lists);
-  }
-  EXPECT_LE(worst, 2U);
-  expect_rest();
-}
-
-TEST_F(PathLockSemaphoreTest, CallCancelledOrTimedOut_LeavesNoWatch) {
-  const auto a = granted(0, permits(2));
-  const auto b = granted(1, permits(2));
-  const auto timed = waiting(2, within(permits(3), 1s));
-  const auto cancelled = waiting(2, permits(1));
-  EXPECT_GT(client(2).live_interests(), 2U);
-  lock_.cancel(cancelled);
-  lock_.world().run_for(1s);
-  EXPECT_EQ(lock_.call(timed).outcomes + lock_.call(cancelled).outcomes, 2);
-  EXPECT_EQ(client(2).live_interests(), 0U);
-  EXPECT_EQ(lock_.nodes().size(), 2U);
-  release(a);
-  release(b);
-  expect_rest();
-}
-
-TEST_F(PathLockSemaphoreTest, OtherPermitCount_IsRefusedWithoutEffect) {
-  const auto holder = granted(0, permits(2, 3));
-  const auto odd = lock_.acquire(1, permits(1, 5));
-  const auto late = lock_.acquire(2, permits(1, 3));
-  run();
-  EXPECT_EQ(error(odd), Errc::settings_mismatch);
-  EXPECT_TRUE(lock_.call(late).granted());
-  EXPECT_EQ(lock_.nodes().size(), 2U);
-  release(holder);
-  release(late);
-  release(granted(1, permits(5, 5)));  // an unused path has no permit count
-  expect_rest();
-}
-
-TEST_F(PathLockSemaphoreTest, SessionExpiresWhileWaiting_QueuesAgain) {
-  const auto a = granted(0, permits(2));
-  const auto b = granted(0, permits(2));
-  const auto waits = waiting(1, permits(2));
-  lock_.world().expire(1);
-  lock_.world().run_for(1s);
-  EXPECT_EQ(lock_.call(waits).outcomes, 0);
-  EXPECT_EQ(lock_.nodes().size(), 3U);
-  release(a);
-  EXPECT_TRUE(lock_.call(waits).granted());
-  release(b);
-  release(waits);
-  expect_rest();
-}
-
-// ---- random runs -------------------------------------------------------------------------------
-
-/// Three clients with several calls each, which the world serves in a random order, with faults.
-class RandomRun {
- public:
-  RandomRun(std::uint64_t seed, int mix) : random_(seed), mix_(mix) {
-    lock_.connect_all();
-    for (Owner& owner : owners_) owner = Owner::unique();
-  }
-
-  std::string run() {
-    for (int i = 0; i < 250; ++i) {
-      act();
-      if (std::string wrong = lock_.violation(); !wrong.empty()) return wrong;
-    }
-    if (mix_ == 3) lock_.say_permits(3);
-    // Releases all holds repeatedly, until all contenders have been granted.
-    for (int round = 0; round < 40; ++round) {
-      for (std::size_t c = 0; c < 3; ++c) {
-        if (!lock_.world().client(c).is_connected()) lock_.world().reconnect(c);
-      }
-      for (std::size_t i = 0; i < lock_.calls(); ++i) lock_.release(i);
-      lock_.world().run_for(1s);
-      if (std::string wrong = lock_.violation(); !wrong.empty()) return wrong;
-    }
-    return lock_.violation_at_rest();
-  }
-  std::size_t granted() {
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < lock_.calls(); ++i) count += lock_.call(i).granted() ? 1U : 0U;
-    return count;
-  }
-
- private:
-  std::size_t below(std::size_t n) { return random_() % n; }
-  bool one_in(std::size_t n) { return below(n) == 0; }
-
-  Request request() {
-    Request wish = mix_ == 0   ? LockWorld::permits(1 + static_cast<int>(below(3)), 3)
-                   : one_in(3) ? LockWorld::to_write()
-                               : LockWorld::to_read();
-    if (mix_ == 3) wish = LockWorld::shared_permits(1 + static_cast<int>(below(3)), 3);
-    if (mix_ == 2 && one_in(4)) wish = Request{};
-    if (mix_ == 2 && one_in(3)) wish = LockWorld::permits(1 + static_cast<int>(below(2)), 2);
-    // Readers and writers of one owner are mixed.
-    if (mix_ == 1 && one_in(3)) wish.owner = owners_[below(owners_.size())];
-    if (one_in(3)) wish.timeout = std::chrono::milliseconds(below(4) * 300);
-    wish.queue_again = !one_in(4);
-    return wish;
-  }
-
-  void act() {
-    World& world = lock_.world();
-    const std::size_t c = below(3);
-    if (one_in(12)) return strike(c);
-    if (mix_ == 3 && one_in(20)) return lock_.say_permits(static_cast<int>(below(5)));
-    if (one_in(4) && lock_.calls() < 30) {
-      lock_.acquire(c, request());
-      return;
-    }
-    if (one_in(4) && lock_.calls() > 0) {
-      const std::size_t call = below(lock_.calls());
-      one_in(4) ? lock_.cancel(call) : lock_.release(call);
-      return;
-    }
-    auto steps = world.steps();
-    std::erase_if(steps,
-                  [&](const Step& step) { return step.kind == Step::Kind::timer && !one_in(10); });
-    if (!steps.empty()) world.run(steps[below(steps.size())]);
-  }
-
-  void strike(std::size_t c) {
-    World& world = lock_.world();
-    switch (below(mix_ == 3 ? 10 : 7)) {
-      case 7: world.fail_next(c, Kind::get, Status::throttled); return;
-      case 8: world.lose_reply(c, Kind::get); return;
-      case 9: world.lose_reply(c, Kind::transaction); return;
-      case 0: world.lose_reply(c); return;
-      case 1: world.lose_request(c); return;
-      case 2: world.disconnect(c); return;
-      case 3: world.fail_next(c, Kind::list_children, Status::throttled); return;
-      case 4: world.fail_next(c, Kind::get_and_watch, Status::throttled); return;
-      case 5:
-        world.disconnect(c);
-        world.run_for(one_in(2) ? 8s : 100ms);
-        return;
-      default: world.reconnect(c); return;
-    }
-  }
-
-  std::mt19937_64 random_;
-  const int mix_;
-  LockWorld lock_{3};
-  std::array<Owner, 2> owners_{Owner::unique(), Owner::unique()};
-};
-
-TEST(PathLockRandom, RandomEvents_InvariantsHold) {
-  for (int mix = 0; mix < 4; ++mix) {
-    std::size_t granted = 0;
-    for (std::uint64_t seed = 0; seed < 400; ++seed) {
-      RandomRun random(seed, mix);
-      ASSERT_EQ(random.run(), "") << "mix " << mix << ", seed " << seed;
-      granted += random.granted();
-    }
-    EXPECT_GT(granted, 2'000U) << mix;
-  }
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ TEST_F(RequestRelease, OtherContender_RequestHasOneName) {
 
 TEST_F(RequestRelease, FormerWriter_RequestEndsAtDeadline) {
   const core::Instant deadline = time_->now() + 1s;
-  EXPECT_FALSE(request(writer, Deadline(deadline))) << "nobody knows whether it reads on";
+  EXPECT_FALSE(request(writer, Deadline(deadline))) << "the outcome of its downgrade is unknown";
   for (const core::Instant due : time_->due()) EXPECT_LE(due, deadline);
 }
 

@@ -34,7 +34,7 @@ class ReliablePostTest : public PathLockTest {
 
 TEST_F(ReliablePostTest, Sent_RunsOnceOnDispatcherAndIsDestroyed) {
   send();
-  EXPECT_EQ(runs_, 0) << "not by who sends it";
+  EXPECT_EQ(runs_, 0) << "not by the sender";
   run();
   EXPECT_EQ(runs_, 1);
   EXPECT_EQ(owned_.use_count(), 1);

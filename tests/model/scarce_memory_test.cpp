@@ -10,14 +10,14 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/model/local_fixture.h"
+#include "tests/model/cohort_fixture.h"
 
 namespace zklock::model {
 namespace {
 
 using testing::at_every_allocation;
 
-class ScarceMemory : public LocalTest {
+class ScarceMemory : public CohortFixture {
  protected:
   struct Call {
     bool threw = false;

@@ -186,7 +186,7 @@ TEST_F(SequenceHintTest, IdleTime_WatchEndsAndIsSetAgain) {
   EXPECT_EQ(client(0).server_watches(), 1U) << "it was used meanwhile";
   run_for(200ms);
   EXPECT_EQ(client(0).server_watches(), 0U);
-  EXPECT_EQ(requests_of_a_grant(0), 2U) << "who locks this seldom needs no watch";
+  EXPECT_EQ(requests_of_a_grant(0), 2U) << "a client that locks this rarely sets no watch";
   EXPECT_EQ(requests_of_a_grant(0), 3U);
   EXPECT_EQ(requests_of_a_grant(0), 1U);
 }

@@ -2,7 +2,6 @@
 #include "tests/model/sim_ensemble.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstdio>
 #include <limits>
 #include <utility>
@@ -15,169 +14,12 @@ using namespace client::request;
 
 namespace {
 
-template <OperationKind kind, class Alternative>
-constexpr bool names =
-    std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(kind), Operation>,
-                   Alternative>;
-static_assert(names<OperationKind::create_contender, CreateContender>);
-static_assert(names<OperationKind::count_children, CountChildren>);
-static_assert(names<OperationKind::create_parents, CreateParents>);
-static_assert(names<OperationKind::list_children, ListChildren>);
-static_assert(names<OperationKind::get, Get>);
-static_assert(names<OperationKind::get_and_watch, GetAndWatch>);
-static_assert(names<OperationKind::check, Check>);
-static_assert(names<OperationKind::remove, Delete>);
-static_assert(names<OperationKind::announce_and_delete, AnnounceAndDelete>);
-static_assert(names<OperationKind::list_and_watch, ListAndWatch>);
-static_assert(names<OperationKind::exists_and_watch, ExistsAndWatch>);
-static_assert(names<OperationKind::transaction, Transaction>);
-static_assert(names<OperationKind::get_acl, GetAcl>);
-
-std::string_view parent_of(std::string_view path) {
-  const auto slash = path.rfind('/');
-  return slash == 0 ? path.substr(0, 1) : path.substr(0, slash);
-}
-
-std::string_view name_of(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 std::string child_of(const std::string& parent, std::string_view name) {
   std::string path = parent == "/" ? std::string() : parent;
   return path.append("/").append(name);
 }
 
-Reply status_only(Status status) {
-  Reply reply;
-  reply.status = status;
-  return reply;
-}
-
-Reply stat(const Node* node) {
-  if (node == nullptr) return status_only(Status::no_node);
-  Reply reply = status_only(Status::ok);
-  reply.token = {node->czxid};
-  reply.ephemeral_owner = node->owner;
-  reply.created_ms = node->created_ms;
-  reply.child_count = static_cast<std::int32_t>(node->children.size());
-  reply.last_child = {node->pzxid};
-  reply.version = node->version;
-  reply.acl_version = node->acl_version;
-  reply.next = {node->counter};
-  return reply;
-}
-
-Reply contents(const Node* node) {
-  Reply reply = stat(node);
-  if (node != nullptr) reply.data = node->data;
-  return reply;
-}
-
-Reply acl(const Node* node, Credential client) {
-  if (node == nullptr) return status_only(Status::no_node);
-  if (!node->acl.allows(AclEntry::read | AclEntry::admin, client)) {
-    return status_only(Status::no_auth);
-  }
-  Reply reply = stat(node);
-  reply.acl = node->acl.entries_for(client);
-  return reply;
-}
-
-Reply children(const Node* node) {
-  Reply reply = stat(node);
-  if (node != nullptr) reply.children = node->children;
-  return reply;
-}
-
 }  // namespace
-
-bool is_quorum_operation(OperationKind kind) noexcept {
-  switch (kind) {
-    case OperationKind::create_contender:
-    case OperationKind::create_parents:
-    case OperationKind::check:
-    case OperationKind::remove:
-    case OperationKind::announce_and_delete:
-    case OperationKind::transaction: return true;
-    case OperationKind::count_children:
-    case OperationKind::list_children:
-    case OperationKind::get:
-    case OperationKind::get_and_watch:
-    case OperationKind::list_and_watch:
-    case OperationKind::exists_and_watch:
-    case OperationKind::get_acl: return false;
-  }
-  return false;
-}
-
-std::vector<AclEntry> NodeAcl::entries_for(Credential client) const {
-  const std::string secret = allows(AclEntry::admin, client) ? "hash" : "x";
-  std::vector<AclEntry> entries;
-  if (owner != Credential{}) {
-    const std::string name = std::to_string(static_cast<std::uint64_t>(owner));
-    entries.push_back({AclEntry::all, "digest", name + ":" + secret});
-  }
-  if (users != 0) entries.push_back({users, "digest", "users:" + secret});
-  if (everyone != 0) entries.push_back({everyone, "world", "anyone"});
-  return entries;
-}
-
-const Node* Tree::find(std::string_view path) const {
-  const auto found = nodes_.find(path);
-  return found == nodes_.end() ? nullptr : &found->second;
-}
-
-Node* Tree::find(std::string_view path) {
-  return const_cast<Node*>(std::as_const(*this).find(path));
-}
-
-Node& Tree::add(std::string path, Node node) {
-  Node* parent = find(parent_of(path));
-  parent->children.emplace_back(name_of(path));
-  // The counter stays at its end. ZooKeeper treats a change of the parent without a higher counter
-  // as one that it has already applied.
-  if (parent->counter != std::numeric_limits<std::int32_t>::max()) {
-    ++parent->counter;
-    parent->pzxid = node.czxid;
-  }
-  return nodes_.insert_or_assign(std::move(path), std::move(node)).first->second;
-}
-
-void Tree::remove(const std::string& path) {
-  auto& siblings = find(parent_of(path))->children;
-  const auto self = std::find(siblings.begin(), siblings.end(), name_of(path));
-  std::swap(*self, siblings.back());
-  siblings.pop_back();
-  nodes_.erase(path);
-}
-
-Reply read(const Tree& tree, const Operation& operation, Credential client) {
-  const auto not_a_read = [] {
-    assert(false && "a quorum operation");
-    return status_only(Status::server_error);
-  };
-  const auto if_readable = [&](const auto& request, Reply (*answer)(const Node*)) {
-    const Node* node = tree.find(request.path);
-    const bool readable = node == nullptr || node->acl.allows(AclEntry::read, client);
-    return readable ? answer(node) : status_only(Status::no_auth);
-  };
-  return std::visit(Overloaded{
-                        [&](const CountChildren& r) { return stat(tree.find(r.path)); },
-                        [&](const ExistsAndWatch& r) { return stat(tree.find(r.path)); },
-                        [&](const ListChildren& r) { return if_readable(r, children); },
-                        [&](const ListAndWatch& r) { return if_readable(r, children); },
-                        [&](const Get& r) { return if_readable(r, contents); },
-                        [&](const GetAcl& r) { return acl(tree.find(r.path), client); },
-                        [&](const GetAndWatch& r) { return if_readable(r, contents); },
-                        [&](const CreateContender&) { return not_a_read(); },
-                        [&](const CreateParents&) { return not_a_read(); },
-                        [&](const Check&) { return not_a_read(); },
-                        [&](const Delete&) { return not_a_read(); },
-                        [&](const AnnounceAndDelete&) { return not_a_read(); },
-                        [&](const Transaction&) { return not_a_read(); },
-                    },
-                    operation);
-}
 
 Reply SimEnsemble::apply(SessionId session, const Operation& operation) {
   if (!is_alive(session)) return status_only(Status::session_ended);

@@ -9,13 +9,12 @@
 
 namespace zklock::model {
 
-/// A candidate for the leadership at LockWorld::path. It contends once, and does nothing as the
-/// leader.
+/// A candidate for the leadership at LockWorld::path. It does nothing as the leader.
 class TestCandidate final : public detail::Candidate {
  public:
-  explicit TestCandidate(detail::ClientCore& core, bool until_finished = false)
+  explicit TestCandidate(detail::ClientCore& core, bool until_finished = false, bool again = false)
       : Candidate(core, LockWorld::path,
-                  {.again = false,
+                  {.again = again,
                    .until_finished = until_finished,
                    .retry_delay_min = std::chrono::milliseconds(10),
                    .retry_delay_max = std::chrono::milliseconds(20)}) {}

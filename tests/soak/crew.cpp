@@ -10,7 +10,7 @@ namespace zklock::soak {
 namespace {
 
 // Returns whether the loss of a server or session explains this error.
-bool is_of_trouble(Errc code) {
+bool is_caused_by_fault(Errc code) {
   return code == Errc::not_connected || code == Errc::lock_lost || code == Errc::closed ||
          code == Errc::outcome_unknown;
 }
@@ -78,7 +78,7 @@ void Crew::work(Site site, Tally& tally) {
       kind.run(site);
     } catch (const Error& error) {
       ++tally.errors[error.errc()];
-      if (!is_of_trouble(error.errc())) unexpected = error.what();
+      if (!is_caused_by_fault(error.errc())) unexpected = error.what();
     } catch (const std::exception& error) {
       unexpected = error.what();
     }

@@ -22,7 +22,7 @@ struct Tally {
   std::uint64_t cycles = 0;
   std::map<std::string, std::uint64_t> by_kind = {};
   std::map<Errc, std::uint64_t> errors = {};
-  std::vector<std::string> unexpected = {};  // errors that no trouble explains
+  std::vector<std::string> unexpected = {};  // errors that no fault explains
 
   void add(const Tally& other);
 };

@@ -25,7 +25,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-AcquireOptions somebody() {
+AcquireOptions with_new_owner() {
   return {.owner = Owner::unique(), .deadline = kTurn};
 }
 
@@ -56,7 +56,7 @@ void read(Site& site) {
 
 void write_and_read_on(Site& site) {
   SharedMutex mutex(site.client, site.path("shared"));
-  AcquireOptions options = somebody();
+  AcquireOptions options = with_new_owner();
   Hold writing = mutex.acquire(options);
   if (!writing) return;
   const Hold reading = mutex.acquire_shared(options);
@@ -65,29 +65,29 @@ void write_and_read_on(Site& site) {
 
 void fixed_permits(Site& site) {
   Semaphore semaphore(site.client, site.path("fixed"), 5);
-  const Permit permit = semaphore.acquire(somebody(), 1 + static_cast<int>(site.dice(3)));
+  const Permit permit = semaphore.acquire(with_new_owner(), 1 + static_cast<int>(site.dice(3)));
   if (site.dice(4) == 0) (void)semaphore.available_permits(kTurn);
 }
 
 void shared_permits(Site& site) {
   Semaphore semaphore(site.client, site.path("counted"), SharedCount{4});
   if (site.dice(8) == 0) semaphore.set_permits(3 + static_cast<int>(site.dice(3)), kTurn);
-  const Permit permit = semaphore.acquire(somebody(), 1 + static_cast<int>(site.dice(3)));
+  const Permit permit = semaphore.acquire(with_new_owner(), 1 + static_cast<int>(site.dice(3)));
 }
 
 void priority(Site& site) {
   PriorityMutex mutex(site.client, site.path("priority"));
-  const Hold hold = mutex.acquire(somebody(), 1 + static_cast<int>(site.dice(10)));
+  const Hold hold = mutex.acquire(with_new_owner(), 1 + static_cast<int>(site.dice(10)));
 }
 
 void several(Site& site) {
   MultiMutex mutex(site.client,
                    {site.path("several/c"), site.path("several/a"), site.path("several/b")});
-  const MultiHold hold = mutex.acquire(somebody());
+  const MultiHold hold = mutex.acquire(with_new_owner());
 }
 
 void one_line(Site& site) {
-  (void)with_lock(site.client, site.path("reentrant"), somebody(),
+  (void)with_lock(site.client, site.path("reentrant"), with_new_owner(),
                   [](const Hold& hold) { GuardedTransaction(hold).commit(kTurn); });
 }
 
@@ -96,12 +96,12 @@ void one_line(Site& site) {
 void kept_and_shared(Site& site) {
   ReentrantMutex mutex(site.client, site.path("kept"),
                        {.max_local_handoffs = 4, .keep_idle_for = 20ms});
-  for (int i = 0; i < 3; ++i) const Hold hold = mutex.acquire(somebody());
+  for (int i = 0; i < 3; ++i) const Hold hold = mutex.acquire(with_new_owner());
 }
 
 void limited(Site& site) {
   ReentrantMutex mutex(site.client, site.path("limited"), {.max_hold = 30ms});
-  const Hold hold = mutex.acquire(somebody());
+  const Hold hold = mutex.acquire(with_new_owner());
   if (site.dice(4) != 0) return;
   while (hold.state() != HoldState::lost) std::this_thread::sleep_for(5ms);
 }
@@ -110,24 +110,24 @@ void listened_to(Site& site) {
   std::atomic<int> events{0};
   ReentrantMutex mutex(site.client, site.path("heard"),
                        {.listener = [&](const LockEvent&) { ++events; }});
-  const Hold hold = mutex.acquire(somebody());
+  const Hold hold = mutex.acquire(with_new_owner());
 }
 
 // ---- calls that end without a grant -------------------------------------------------------------
 
 void timed_out(Site& site) {
   const std::string path = site.path("out");
-  const Hold others = ReentrantMutex(site.rival, path).acquire(somebody());
+  const Hold others = ReentrantMutex(site.rival, path).acquire(with_new_owner());
   ReentrantMutex mutex(site.client, path);
   const std::unique_lock lock(mutex, 1ms);
 }
 
 void cancelled(Site& site) {
   const std::string path = site.path("cancelled");
-  const Hold others = ReentrantMutex(site.rival, path).acquire(somebody());
+  const Hold others = ReentrantMutex(site.rival, path).acquire(with_new_owner());
   ReentrantMutex mutex(site.client, path);
   std::stop_source stop;
-  AcquireOptions options = somebody();
+  AcquireOptions options = with_new_owner();
   options.stop = stop.get_token();
   auto waiting = mutex.async_acquire(options);
   auto behind = mutex.async_acquire(options);
@@ -138,10 +138,10 @@ void cancelled(Site& site) {
 
 void interrupted(Site& site) {
   const std::string path = site.path("interrupted");
-  const Hold others = ReentrantMutex(site.rival, path).acquire(somebody());
+  const Hold others = ReentrantMutex(site.rival, path).acquire(with_new_owner());
   boost::thread waiting([&] {
     try {
-      const Hold hold = ReentrantMutex(site.client, path).acquire(somebody());
+      const Hold hold = ReentrantMutex(site.client, path).acquire(with_new_owner());
     } catch (const boost::thread_interrupted&) {
     } catch (const Error&) {
     }
@@ -176,7 +176,7 @@ void forgotten(Site& site) {
 void callback(Site& site) {
   ReentrantMutex mutex(site.client, site.path("reentrant"));
   std::promise<void> called;
-  mutex.async_acquire(somebody(), [&](const Hold&, const std::exception_ptr& error) {
+  mutex.async_acquire(with_new_owner(), [&](const Hold&, const std::exception_ptr& error) {
     error ? called.set_exception(error) : called.set_value();
   });
   called.get_future().get();
@@ -184,8 +184,8 @@ void callback(Site& site) {
 
 void dropped(Site& site) {
   ReentrantMutex mutex(site.client, site.path("dropped"));
-  auto one = mutex.async_acquire(somebody());
-  { auto two = mutex.async_acquire(somebody()); }
+  auto one = mutex.async_acquire(with_new_owner());
+  { auto two = mutex.async_acquire(with_new_owner()); }
   (void)one.get();
 }
 
@@ -193,7 +193,7 @@ testing::Detached lock_in_coroutine(ReentrantMutex& mutex,
                                     std::promise<testing::AcquireOutcome>& result) {
   testing::AcquireOutcome outcome;
   try {
-    const AcquireOptions options = somebody();
+    const AcquireOptions options = with_new_owner();
     const Hold hold = co_await mutex.co_acquire(options);
   } catch (const Error& error) {
     outcome = error.errc();
@@ -242,20 +242,20 @@ void observed(Site& site) {
   std::atomic<int> told{0};
   LockObserver observer(site.rival, path);
   const auto listening = observer.add_listener([&](const LockState&) { ++told; });
-  const Hold hold = ReentrantMutex(site.client, path).acquire(somebody());
+  const Hold hold = ReentrantMutex(site.client, path).acquire(with_new_owner());
   (void)observer.state(kTurn);
 }
 
 void asked_for(Site& site) {
   ReentrantMutex mutex(site.client, site.path("asked"));
-  Hold hold = mutex.acquire(somebody());
+  Hold hold = mutex.acquire(with_new_owner());
   (void)request_release(site.rival, mutex.path(), {.deadline = Deadline::passed()});
   (void)mutex.participants(kTurn);
 }
 
 void connection_heard(Site& site) {
   const auto listening = site.client.add_listener([](ConnectionState) {});
-  const Hold hold = ReentrantMutex(site.client, site.path("heard")).acquire(somebody());
+  const Hold hold = ReentrantMutex(site.client, site.path("heard")).acquire(with_new_owner());
 }
 
 // A client with its own session. It is destroyed with a hold, a waiter, or neither.
@@ -263,8 +263,8 @@ void client(Site& site) {
   Client brief(site.options);
   if (!brief.wait_until_connected(kTurn)) return;
   ReentrantMutex mutex(brief, site.path("brief"));
-  auto hold = mutex.async_acquire(somebody());
-  auto waiting = mutex.async_acquire(somebody());
+  auto hold = mutex.async_acquire(with_new_owner());
+  auto waiting = mutex.async_acquire(with_new_owner());
   if (site.dice(2) == 0) (void)hold.get();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //   zklock_soak [--minutes N] [--cycles N] [--threads N] [--seed N] [--json FILE]
 //
-// Locks and unlocks in every way, with troubles, and looks for leaks at every rest. See README.md.
+// Locks and unlocks in every way, with faults, and looks for leaks at every rest. See README.md.
 // Exit status 1: a bound is broken. 2: wrong arguments.
 #include <cstdlib>
 #include <exception>

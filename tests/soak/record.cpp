@@ -119,7 +119,7 @@ void Record::print(std::ostream& out, const Sample& s) {
   char line[160];
   std::snprintf(line, sizeof line,
                 "%-14s %10.0f %10llu %12.0f %10.0f %7zu %8zu %5zu/%-3zu %8zu %6zu\n",
-                s.trouble.c_str(), s.seconds, static_cast<unsigned long long>(s.cycles),
+                s.fault.c_str(), s.seconds, static_cast<unsigned long long>(s.cycles),
                 s.process.resident_kb, s.process.heap_kb, s.process.descriptors, s.process.threads,
                 s.server.sessions, s.clients, s.server.watches, s.server.nodes.size());
   out << line;
@@ -166,7 +166,7 @@ void Record::write_json(std::ostream& out, const std::vector<Bound>& bounds) con
   out << "],\n \"samples\": [";
   between = "";
   for (const Sample& s : samples_) {
-    out << between << "\n  {\"after\": " << quoted(s.trouble) << ", \"seconds\": " << s.seconds
+    out << between << "\n  {\"after\": " << quoted(s.fault) << ", \"seconds\": " << s.seconds
         << ", \"cycles\": " << s.cycles << ", \"resident_kb\": " << s.process.resident_kb
         << ", \"heap_kb\": " << s.process.heap_kb << ", \"descriptors\": " << s.process.descriptors
         << ", \"threads\": " << s.process.threads << ", \"sessions\": " << s.server.sessions

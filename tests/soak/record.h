@@ -15,7 +15,7 @@ namespace zklock::soak {
 
 // The figures of one rest. Descriptors and threads are compared with those of the first rest.
 struct Sample {
-  std::string trouble;  // before this rest
+  std::string fault;  // before this rest
   double seconds = 0;
   std::uint64_t cycles = 0;  // so far
   ProcessFigures process;

@@ -67,14 +67,14 @@ bool Soak::is_over() const {
 void Soak::run() {
   Record::print_head(std::cout);
   for (std::size_t round = 0; !is_over(); ++round) {
-    const char* const trouble = work(round);
+    const char* const fault = work(round);
     if (round == 0) settle_base();
-    rest(trouble);
+    rest(fault);
   }
 }
 
 const char* Soak::work(std::size_t round) {
-  const Trouble& trouble = all_troubles()[round % all_troubles().size()];
+  const Fault& fault = all_faults()[round % all_faults().size()];
   // For this round only: the forwarder retains memory of old connections, which must not be
   // measured.
   testing::Forwarder forwarder(server_.port());
@@ -86,14 +86,14 @@ const char* Soak::work(std::size_t round) {
 
   const auto until = std::chrono::steady_clock::now() + kRound;
   std::this_thread::sleep_for(1s);
-  trouble.make({server_, forwarder, all, random_});
+  fault.make({server_, forwarder, all, random_});
   std::this_thread::sleep_until(until);
   if (!crew.stop(kPatience)) {
-    std::cout << "BROKEN: threads do not come back after \"" << trouble.name << "\"" << std::endl;
+    std::cout << "BROKEN: threads do not come back after \"" << fault.name << "\"" << std::endl;
     std::_Exit(1);
   }
   record_.add(crew.tally());
-  return trouble.name;
+  return fault.name;
 }
 
 // The library's callback threads end after some idle seconds. So the first figures are not the
@@ -131,7 +131,7 @@ void Soak::rest(const char* after) {
       },
       kPatience, 250ms);
   static_cast<void>(answered);  // the figures show what is wrong
-  sample.trouble = after;
+  sample.fault = after;
   sample.seconds = seconds();
   sample.cycles = record_.cycles();
   sample.process = ProcessFigures::now();

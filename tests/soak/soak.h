@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "soak/crew.h"
+#include "soak/fault.h"
 #include "soak/record.h"
-#include "soak/trouble.h"
 #include "support/zookeeper_server.h"
 #include "zklock/client.h"
 
@@ -23,7 +23,7 @@ struct Plan {
   unsigned seed = 1;
 };
 
-// Rounds of work with one trouble each. After each round comes a rest, at which the figures are
+// Rounds of work with one fault each. After each round comes a rest, at which the figures are
 // read.
 //
 // Thread-safety: none.
@@ -38,7 +38,7 @@ class Soak {
 
  private:
   bool is_over() const;
-  // Returns the name of the trouble.
+  // Returns the name of the fault.
   const char* work(std::size_t round);
   void rest(const char* after);
   bool is_at_rest(const ServerFigures& server) const;

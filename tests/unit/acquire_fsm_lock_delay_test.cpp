@@ -87,7 +87,8 @@ TEST(AcquireDelay, LockDelay_MarksBeforeEveryKindOfGrant) {
   Steps confirmed(with_delay());
   confirmed.start();
   confirmed.created(5);
-  EXPECT_EQ(confirmed.counted(1, false), "check_own @a") << "whose lease is in doubt asks first";
+  EXPECT_EQ(confirmed.counted(1, false), "check_own @a")
+      << "without a valid lease, the own znode is checked first";
   EXPECT_EQ(confirmed.checked(Status::ok), mark_own);
   EXPECT_EQ(confirmed.marked(Status::ok), "grant @a");
 }

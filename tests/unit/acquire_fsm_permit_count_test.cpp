@@ -87,7 +87,7 @@ TEST(AcquireCount, PermitsFree_IsGrantedInOneRound) {
 TEST(AcquireCount, AloneWithTooFewPermits_WatchesTheCount) {
   for (const char* few : {"0", "1"}) {
     Steps steps = enqueuing();
-    EXPECT_EQ(steps.listed({own}, says(few)), watch_count) << "whatever it wants to say itself";
+    EXPECT_EQ(steps.listed({own}, says(few)), watch_count) << "regardless of its own count";
     EXPECT_EQ(steps.state(), State::arming);
   }
   // A reply to a count of the children says nothing about the permits.

@@ -137,7 +137,7 @@ TEST(AcquireWatches, SeveralFailures_TheFirstDecides) {
   EXPECT_EQ(steps.resume(), watch_three);
   EXPECT_EQ(steps.state(), State::arming);
   arm(steps, {4, 3});
-  EXPECT_EQ(steps.state(), State::arming) << "all are asked for again";
+  EXPECT_EQ(steps.state(), State::arming) << "all watches are requested again";
   arm(steps, {2});
   EXPECT_EQ(steps.state(), State::waiting) << "and what had failed is forgotten";
 }

@@ -13,7 +13,7 @@ namespace {
 const std::string own = node(5);
 const std::string remove_own = "remove_node lock-0000000005 @a";
 
-TEST(AcquireGiveUp, WithdrawnInEveryState_HasItsEffect) {
+TEST(AcquireWithdrawal, WithdrawnInEveryState_HasItsEffect) {
   for (const State state : all_states) {
     Steps steps = steps_in(state);
     std::string wanted;
@@ -54,7 +54,7 @@ TEST(AcquireGiveUp, WithdrawnInEveryState_HasItsEffect) {
   }
 }
 
-TEST(AcquireGiveUp, WithdrawnTwice_HasNoFurtherEffect) {
+TEST(AcquireWithdrawal, WithdrawnTwice_HasNoFurtherEffect) {
   for (const State state : {State::waiting, State::listing, State::confirming, State::idle}) {
     Steps steps = steps_in(state);
     steps.withdraw();
@@ -65,7 +65,7 @@ TEST(AcquireGiveUp, WithdrawnTwice_HasNoFurtherEffect) {
   EXPECT_EQ(idle.start(), "") << "it has ended";
 }
 
-TEST(AcquireGiveUp, WithdrawnWhileEnqueuing_RemovesNodeOnceKnown) {
+TEST(AcquireWithdrawal, WithdrawnWhileEnqueuing_RemovesNodeOnceKnown) {
   for (const bool between : {false, true}) {
     for (const Status count : {Status::ok, Status::not_sent, Status::unknown, Status::no_node}) {
       Steps steps = steps_in(State::enqueuing);
@@ -80,7 +80,7 @@ TEST(AcquireGiveUp, WithdrawnWhileEnqueuing_RemovesNodeOnceKnown) {
   }
 }
 
-TEST(AcquireGiveUp, CreateNotSent_EndsWithoutRemoval) {
+TEST(AcquireWithdrawal, CreateNotSent_EndsWithoutRemoval) {
   Steps steps = steps_in(State::enqueuing);
   steps.withdraw();
   steps.created(Status::not_sent);
@@ -88,7 +88,7 @@ TEST(AcquireGiveUp, CreateNotSent_EndsWithoutRemoval) {
   EXPECT_TRUE(steps.fsm().has_ended());
 }
 
-TEST(AcquireGiveUp, CreateFailsAfterWithdrawal_EndsWithoutAnError) {
+TEST(AcquireWithdrawal, CreateFailsAfterWithdrawal_EndsWithoutAnError) {
   for (const Status status : all_statuses) {
     if (status == Status::ok || status == Status::unknown) continue;
     Steps steps = steps_in(State::enqueuing);
@@ -98,7 +98,7 @@ TEST(AcquireGiveUp, CreateFailsAfterWithdrawal_EndsWithoutAnError) {
   }
 }
 
-TEST(AcquireGiveUp, CreateReplyLost_FindsAndRemovesNode) {
+TEST(AcquireWithdrawal, CreateReplyLost_FindsAndRemovesNode) {
   Steps steps = steps_in(State::enqueuing);
   steps.withdraw();
   EXPECT_EQ(steps.answer(Status::unknown), "check_parent @a");
@@ -110,7 +110,7 @@ TEST(AcquireGiveUp, CreateReplyLost_FindsAndRemovesNode) {
   EXPECT_TRUE(steps.fsm().has_ended());
 }
 
-TEST(AcquireGiveUp, LostCreateNotExecuted_EndsAsNotCreated) {
+TEST(AcquireWithdrawal, LostCreateNotExecuted_EndsAsNotCreated) {
   Steps without_parent = steps_in(State::recovering);
   without_parent.withdraw();
   EXPECT_EQ(without_parent.listed(Status::no_node), "not_created id1.1 @a");
@@ -128,7 +128,7 @@ TEST(AcquireGiveUp, LostCreateNotExecuted_EndsAsNotCreated) {
   EXPECT_TRUE(not_ours.fsm().has_ended());
 }
 
-TEST(AcquireGiveUp, SessionEndedInRecovery_Ends) {
+TEST(AcquireWithdrawal, SessionEndedInRecovery_Ends) {
   for (const State state : {State::proving, State::recovering, State::inspecting}) {
     Steps steps = steps_in(state);
     steps.withdraw();
@@ -138,7 +138,7 @@ TEST(AcquireGiveUp, SessionEndedInRecovery_Ends) {
 }
 
 // A znode can exist that has not been found yet. So the search continues after the pause.
-TEST(AcquireGiveUp, PausedWithUnknownNode_ContinuesTheSearch) {
+TEST(AcquireWithdrawal, PausedWithUnknownNode_ContinuesTheSearch) {
   for (const State state : {State::proving, State::recovering, State::inspecting}) {
     Steps steps = steps_in(state);
     steps.answer(Status::throttled);
@@ -153,7 +153,7 @@ TEST(AcquireGiveUp, PausedWithUnknownNode_ContinuesTheSearch) {
   EXPECT_TRUE(enqueuing.fsm().has_ended()) << "a throttled create was not carried out";
 }
 
-TEST(AcquireGiveUp, WithdrawnWithoutANode_NextReplyEnds) {
+TEST(AcquireWithdrawal, WithdrawnWithoutANode_NextReplyEnds) {
   for (const State state :
        {State::making_parents, State::removing_parent, State::draining, State::skipping}) {
     for (const Status status : {Status::ok, Status::no_node, Status::not_empty, Status::no_auth,
@@ -201,7 +201,7 @@ TEST(AcquireTry, AdoptedNodeBehindOthers_IsRemoved) {
   EXPECT_TRUE(steps.fsm().has_ended());
 }
 
-TEST(AcquireGiveUp, RequestNeverSubmitted_EndsAtOnce) {
+TEST(AcquireWithdrawal, RequestNeverSubmitted_EndsAtOnce) {
   Steps steps = steps_in(State::enqueuing);
   EXPECT_EQ(steps.withdraw(), "abandon");
   steps.withdrawn();
@@ -209,7 +209,7 @@ TEST(AcquireGiveUp, RequestNeverSubmitted_EndsAtOnce) {
 }
 
 // Another znode can have its name by now.
-TEST(AcquireGiveUp, NodeKnownDeleted_IsNotRemoved) {
+TEST(AcquireWithdrawal, NodeKnownDeleted_IsNotRemoved) {
   Steps steps = steps_in(State::listing);
   EXPECT_EQ(steps.own_node_deleted(), "");
   EXPECT_EQ(steps.withdraw(), "");

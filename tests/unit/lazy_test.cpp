@@ -17,10 +17,10 @@ struct Settings {
   std::string name = {};
   friend bool operator==(const Settings&, const Settings&) = default;
 };
-using SeldomSettings = Lazy<Settings>;
+using LazySettings = Lazy<Settings>;
 
 TEST(Lazy, NotWritten_IsTheDefault) {
-  SeldomSettings settings;
+  LazySettings settings;
   EXPECT_FALSE(settings);
   EXPECT_EQ(*settings, Settings{});
   EXPECT_EQ(settings->tries, 3);
@@ -31,73 +31,73 @@ TEST(Lazy, NotWritten_IsTheDefault) {
 }
 
 TEST(Lazy, NotWritten_SharesOneObject) {
-  const SeldomSettings one;
-  const SeldomSettings other;
+  const LazySettings one;
+  const LazySettings other;
   EXPECT_EQ(&*one, &*other);
   EXPECT_EQ(sizeof(one), sizeof(void*)) << "that is what it is for";
 }
 
 TEST(Lazy, WrittenAgain_KeepsEarlierValues) {
-  SeldomSettings settings;
+  LazySettings settings;
   settings.write().name = "a";
   settings.write().tries = 5;
   EXPECT_EQ(*settings, (Settings{.tries = 5, .name = "a"}));
-  const SeldomSettings untouched;
+  const LazySettings untouched;
   EXPECT_EQ(*untouched, Settings{}) << "what all others are is not written to";
 }
 
 TEST(Lazy, ConstructedFromDefault_AllocatesNothing) {
-  EXPECT_FALSE(SeldomSettings(Settings{}));
-  const SeldomSettings made(Settings{.tries = 1});
+  EXPECT_FALSE(LazySettings(Settings{}));
+  const LazySettings made(Settings{.tries = 1});
   EXPECT_TRUE(made);
   EXPECT_EQ(made->tries, 1);
 }
 
 TEST(Lazy, Copy_IsIndependent) {
-  SeldomSettings settings(Settings{.tries = 1});
-  const SeldomSettings copy(settings);
-  SeldomSettings assigned;
+  LazySettings settings(Settings{.tries = 1});
+  const LazySettings copy(settings);
+  LazySettings assigned;
   assigned = settings;
   settings.write().tries = 2;
   EXPECT_EQ(copy->tries, 1);
   EXPECT_EQ(assigned->tries, 1);
-  assigned = SeldomSettings();
+  assigned = LazySettings();
   EXPECT_FALSE(assigned);
-  const SeldomSettings nothing;
-  EXPECT_FALSE(SeldomSettings(nothing)) << "a copy of nothing is nothing";
+  const LazySettings nothing;
+  EXPECT_FALSE(LazySettings(nothing)) << "a copy of nothing is nothing";
 }
 
 TEST(Lazy, SelfAssignment_KeepsTheValue) {
-  SeldomSettings settings(Settings{.tries = 1});
-  const SeldomSettings& same = settings;
+  LazySettings settings(Settings{.tries = 1});
+  const LazySettings& same = settings;
   settings = same;
   EXPECT_EQ(settings->tries, 1);
 }
 
 TEST(Lazy, MovedFrom_IsTheDefault) {
-  SeldomSettings settings(Settings{.tries = 1});
+  LazySettings settings(Settings{.tries = 1});
   const auto* const object = &*settings;
-  const SeldomSettings moved(std::move(settings));
+  const LazySettings moved(std::move(settings));
   EXPECT_EQ(&*moved, object) << "it is not made anew";
   EXPECT_FALSE(settings);  // NOLINT(bugprone-use-after-move): that is the promise
   EXPECT_EQ(*settings, Settings{});
-  static_assert(std::is_nothrow_move_constructible_v<SeldomSettings>);
+  static_assert(std::is_nothrow_move_constructible_v<LazySettings>);
 }
 
 TEST(Lazy, Reset_IsTheDefault) {
-  SeldomSettings settings(Settings{.tries = 1});
+  LazySettings settings(Settings{.tries = 1});
   settings.reset();
   EXPECT_FALSE(settings);
   EXPECT_EQ(settings->tries, 3);
 }
 
 TEST(Lazy, Comparison_IsByValue) {
-  SeldomSettings written;
+  LazySettings written;
   written.write();
   EXPECT_TRUE(written) << "it was written to, and is as before";
-  EXPECT_EQ(written, SeldomSettings());
-  EXPECT_EQ(SeldomSettings(Settings{.tries = 1}), SeldomSettings(Settings{.tries = 1}));
-  EXPECT_NE(SeldomSettings(Settings{.tries = 1}), SeldomSettings());
+  EXPECT_EQ(written, LazySettings());
+  EXPECT_EQ(LazySettings(Settings{.tries = 1}), LazySettings(Settings{.tries = 1}));
+  EXPECT_NE(LazySettings(Settings{.tries = 1}), LazySettings());
 }
 
 TEST(Lazy, MoveOnlyType_IsHeld) {

@@ -70,7 +70,7 @@ TEST(LocalReplyThread, DestroyedByATask_RemainingTasksRun) {
   const auto gone = std::make_shared<std::atomic<bool>>(false);
   const auto ran = std::make_shared<std::atomic<int>>(0);
   auto answers = std::make_shared<LocalReplyThread>([gone]() -> std::optional<Instant> {
-    EXPECT_FALSE(*gone) << "asked of what may have gone";
+    EXPECT_FALSE(*gone) << "queried before its destruction";
     return LeaseClock::now();
   });
   answers->run([=, mine = answers]() mutable {

@@ -68,7 +68,7 @@ TEST_F(ListenersTest, NewestOnly_DeliveredIfItChanged) {
   listeners.tell(4);
   listeners.tell(3);
   dispatcher_->run();
-  EXPECT_EQ(told_, (Told{3})) << "it was told that already";
+  EXPECT_EQ(told_, (Told{3})) << "this state was reported before";
   listeners.tell(3);
   listeners.tell(4);
   dispatcher_->run();

@@ -137,7 +137,7 @@ TEST(WatchRegistry, Event_FiresOnlyInterestsWithAReply) {
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
   EXPECT_EQ(watches.arm(kA), kNone);
   ASSERT_TRUE(watches.expect(kB, {"/n"}, kNothing));
-  EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{kA}) << "B was asked after the event";
+  EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{kA}) << "B was registered after the event";
   EXPECT_EQ(watches.arm(kB), kNone);
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{kB});
 }
@@ -173,7 +173,7 @@ TEST(WatchRegistry, DataAndChildWatch_AreIndependent) {
   WatchRegistry watches(4);
   ASSERT_TRUE(watches.expect(kA, *kN, kNothing));
   ASSERT_TRUE(watches.expect(kB, *kChildrenOfN, kNothing));
-  EXPECT_EQ(watches.bytes(), 4U) << "both are told to the next server";
+  EXPECT_EQ(watches.bytes(), 4U) << "both are registered at the next server";
   EXPECT_EQ(watches.arm(kA), kNone);
   EXPECT_EQ(watches.arm(kB), kNone);
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{kA});

@@ -18,13 +18,14 @@ namespace {
 
 class Basics : public SuiteTest {};
 INSTANTIATE_TEST_SUITE_P(, Basics,
-                         ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
+                         ::testing::ValuesIn(every_class_on({EnvironmentKind::servers,
+                                                             EnvironmentKind::simulation})),
                          pairing_name);
 
 TEST_P(Basics, LockFree_GrantsWithOneNodeAndHigherToken) {
   Client& client = connect();
   const auto lock = make(client);
-  EXPECT_FALSE(stage().exists(kPath));  // the constructor sends no request
+  EXPECT_FALSE(environment().exists(kPath));  // the constructor sends no request
   FencingToken last;
   for (int round = 0; round < 3; ++round) {
     auto hold = acquire(*lock);
@@ -38,7 +39,7 @@ TEST_P(Basics, LockFree_GrantsWithOneNodeAndHigherToken) {
     hold.release();
     EXPECT_EQ(hold.state(), HoldState::lost);
     EXPECT_TRUE(client.flush(kPatience));
-    EXPECT_TRUE(stage().nodes().empty());
+    EXPECT_TRUE(environment().nodes().empty());
   }
 }
 
@@ -66,7 +67,7 @@ TEST_P(Basics, DifferentOwners_ExcludeEachOtherUnlessShared) {
   const auto lock = make(connect());
   const auto others = make(connect());
   const auto hold = acquire(*lock);
-  const bool shares = face().shares;
+  const bool shares = adapter().shares;
   EXPECT_EQ(static_cast<bool>(try_acquire(*lock)), shares);
   EXPECT_EQ(static_cast<bool>(try_acquire(*others)), shares);
   EXPECT_FALSE(rival_try_acquire(*others));
@@ -80,7 +81,7 @@ TEST_P(Basics, SameOwner_NestsOrWaits) {
   const auto second_object = make(client);
   const Owner owner = Owner::unique();
   auto hold = acquire(*lock, {.owner = owner});
-  if (face().nests) {
+  if (adapter().nests) {
     auto nested = acquire(*second_object, {.owner = owner});
     EXPECT_EQ(nested.token(), hold.token());
     EXPECT_EQ(nested.node(), hold.node());
@@ -95,7 +96,7 @@ TEST_P(Basics, SameOwner_NestsOrWaits) {
     hold.release();
     const auto next = get(waiting);
     EXPECT_EQ(next.state(), HoldState::held);
-    if (face().named) {
+    if (adapter().named) {
       EXPECT_EQ(next.owner(), owner);
     }
   }
@@ -142,7 +143,7 @@ TEST_P(Basics, ReleaseByAnotherThread_Releases) {
   const Owner request = Owner::unique();
   auto acquiring = in_thread([&] { return acquire(*lock, {.owner = request}); });
   auto hold = get(acquiring);
-  if (face().named) {
+  if (adapter().named) {
     EXPECT_EQ(hold.owner(), request);
   }
   EXPECT_FALSE(rival_try_acquire(*lock));
@@ -162,7 +163,7 @@ TEST_P(Basics, MovedOrReleasedHold_ReleasesOnce) {
   moved.release();
   old.release();
   EXPECT_EQ(newer.state(), HoldState::held);
-  EXPECT_TRUE(stage().exists(newer.node()));
+  EXPECT_TRUE(environment().exists(newer.node()));
 }
 
 TEST_P(Basics, LockDestroyed_HoldIsRetained) {
@@ -171,13 +172,13 @@ TEST_P(Basics, LockDestroyed_HoldIsRetained) {
   auto hold = acquire(*lock);
   lock.reset();
   EXPECT_EQ(hold.state(), HoldState::held);
-  EXPECT_TRUE(stage().exists(hold.node()));
+  EXPECT_TRUE(environment().exists(hold.node()));
   hold.release();
   EXPECT_TRUE(becomes_empty());
 }
 
 TEST_P(Basics, LockAndUnlock_FollowThreadOwnership) {
-  if (!face().has_lock) GTEST_SKIP() << "has no lock()";
+  if (!adapter().has_lock) GTEST_SKIP() << "has no lock()";
   const auto lock = make(connect());
   const auto others = make(connect());
   EXPECT_EQ(error_of([&] { lock->unlock(); }), Errc::not_owner);
@@ -186,7 +187,7 @@ TEST_P(Basics, LockAndUnlock_FollowThreadOwnership) {
   EXPECT_FALSE(rival_try_acquire(*others));
   auto elsewhere = in_thread([&] { return error_of([&] { lock->unlock(); }); });
   const auto refused = get(elsewhere);
-  if (face().thread_owns) {
+  if (adapter().thread_owns) {
     EXPECT_EQ(refused, Errc::not_owner);
     EXPECT_TRUE(lock->is_locked());
     lock->unlock();
@@ -201,21 +202,22 @@ TEST_P(Basics, LockAndUnlock_FollowThreadOwnership) {
 }
 
 TEST_P(Basics, SecondLockOfThread_NestsOrIsRefused) {
-  if (!face().has_lock) GTEST_SKIP() << "has no lock()";
+  if (!adapter().has_lock) GTEST_SKIP() << "has no lock()";
   const auto lock = make(connect());
   lock->lock();
-  EXPECT_EQ(lock->try_lock(), face().nests);
+  EXPECT_EQ(lock->try_lock(), adapter().nests);
   EXPECT_TRUE(reaches_nodes(1));
-  if (face().nests) lock->unlock();
+  if (adapter().nests) lock->unlock();
   EXPECT_TRUE(lock->is_locked());
-  EXPECT_TRUE(stage().exists(node_at(0)));
+  EXPECT_TRUE(environment().exists(node_at(0)));
   lock->unlock();
   EXPECT_FALSE(lock->is_locked());
   EXPECT_TRUE(becomes_empty());
 }
 
 TEST_P(Basics, LockAndHold_AreReleasedSeparately) {
-  if (!face().has_lock || !face().nests) GTEST_SKIP() << "lock() and Hold have nothing in common";
+  if (!adapter().has_lock || !adapter().nests)
+    GTEST_SKIP() << "lock() and Hold have nothing in common";
   const auto lock = make(connect());
   auto hold = lock->acquire({});  // for the calling thread
   EXPECT_EQ(error_of([&] { lock->unlock(); }), Errc::not_owner);
@@ -223,7 +225,7 @@ TEST_P(Basics, LockAndHold_AreReleasedSeparately) {
   lock->lock();
   hold.release();
   EXPECT_TRUE(lock->is_locked());
-  EXPECT_TRUE(stage().exists(node_at(0)));
+  EXPECT_TRUE(environment().exists(node_at(0)));
   lock->unlock();
   EXPECT_TRUE(becomes_empty());
 }
@@ -244,7 +246,7 @@ TEST_P(Basics, Participants_AreListedInOrderOfArrival) {
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(kPath + "/" + all[0].node, hold.node());
   EXPECT_EQ(all[0].token, hold.token());
-  if (face().named) {
+  if (adapter().named) {
     EXPECT_EQ(all[0].owner, first.to_string());
     EXPECT_EQ(all[1].owner, second.to_string());
   }
@@ -262,7 +264,7 @@ TEST_P(Basics, Participants_AreListedInOrderOfArrival) {
   hold.release();
   const auto next = get(waiting);
   EXPECT_GT(next.token(), all[0].token);
-  if (face().keeps_node) {
+  if (adapter().keeps_node) {
     EXPECT_EQ(next.token(), all[1].token);
   }
 }
@@ -272,7 +274,7 @@ TEST_P(Basics, BadPaths_AreRefusedWithoutRequests) {
   for (const std::string path : {"", "lock", "/", "/a//b", "/a/", "/a/../b", "/zookeeper/x"}) {
     EXPECT_EQ(error_of([&] { return make_at(path, client); }), Errc::invalid_path) << path;
   }
-  EXPECT_FALSE(stage().exists("/a"));
+  EXPECT_FALSE(environment().exists("/a"));
 }
 
 TEST_P(Basics, ClientClosed_EveryCallThrowsClosed) {
@@ -282,7 +284,7 @@ TEST_P(Basics, ClientClosed_EveryCallThrowsClosed) {
   auto blocking = rival_acquire(*others);
   auto waiting = async_acquire(*lock);
   ASSERT_TRUE(reaches_nodes(2));
-  stage().close(client);
+  environment().close(client);
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
   EXPECT_EQ(error_of([&] { return acquire(*lock); }), Errc::closed);
   EXPECT_EQ(error_of([&] { return try_acquire(*lock); }), Errc::closed);
@@ -301,15 +303,15 @@ TEST_P(Basics, ClientClosed_HoldIsLostAndNotifiedOnce) {
   const auto lock = make(client);
   const auto others = make(connect());
   auto hold = acquire(*lock);
-  const Told told(hold);
+  const LossCounter losses(hold);
   auto waiting = rival_async_acquire(*others);
   ASSERT_TRUE(reaches_nodes(2));
-  stage().close(client);
+  environment().close(client);
   EXPECT_EQ(hold.state(), HoldState::lost);
-  EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
+  EXPECT_TRUE(environment().comes([&] { return losses.count() == 1; }));
   EXPECT_GT(get(waiting).token(), hold.token());
   hold.release();
-  EXPECT_EQ(told.lost(), 1);
+  EXPECT_EQ(losses.count(), 1);
 }
 
 TEST_P(Basics, LockDestroyed_WakesItsWaiters) {

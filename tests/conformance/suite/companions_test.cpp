@@ -42,19 +42,20 @@ class Observed : public SuiteTest {
   // An observer and the states that its listener received.
   template <class Observer>
   struct Watch {
-    Watch(Stage& where, Client& client) : stage(where), observer(client, kPath) {}
+    Watch(SuiteEnvironment& where, Client& client) : environment(where), observer(client, kPath) {}
 
     // Waits until `last` is the last state received. Returns whether that is so and state() agrees.
-    bool comes_to(const Seen& last) const {
-      return stage.comes_in_time([&] { return told.size() > 0 && told.all().back() == last; }) &&
-             seen(observer.state()) == last;
+    bool reaches(const Seen& last) const {
+      return environment.comes_in_time([&] {
+        return states.size() > 0 && states.all().back() == last;
+      }) && seen(observer.state()) == last;
     }
 
-    Stage& stage;
-    Chronicle<Seen> told;
+    SuiteEnvironment& environment;
+    Chronicle<Seen> states;
     Observer observer;
     Subscription subscription =
-        observer.add_listener([this](const auto& state) { told.add(seen(state)); });
+        observer.add_listener([this](const auto& state) { states.add(seen(state)); });
   };
 
   Client& observers_client_ = connect();
@@ -65,18 +66,18 @@ class Observers : public Observed {
   // Two kinds of contenders make the count of waiting contenders uncertain. A contender that passes
   // a gate has two znodes for a moment, or counts as waiting. The first contender at a shared count
   // writes that count before it holds. For both, only the order of the holders is compared.
-  void expect_told(const Chronicle<Seen>& told, const std::vector<Seen>& expected) {
-    if (face().keeps_node && !face().seeds_count) {
-      EXPECT_EQ(told.all(), expected);
+  void expect_states(const Chronicle<Seen>& states, const std::vector<Seen>& expected) {
+    if (adapter().keeps_node && !adapter().seeds_count) {
+      EXPECT_EQ(states.all(), expected);
     } else {
-      EXPECT_EQ(holders(told.all()), holders(expected));
+      EXPECT_EQ(holders(states.all()), holders(expected));
     }
   }
 
  private:
-  static std::vector<FencingToken> holders(const std::vector<Seen>& told) {
+  static std::vector<FencingToken> holders(const std::vector<Seen>& states) {
     std::vector<FencingToken> in_order;
-    for (const Seen& each : told) {
+    for (const Seen& each : states) {
       const bool another = in_order.empty() || in_order.back() != each.first;
       if (each.first.zxid != 0 && another) in_order.push_back(each.first);
     }
@@ -84,22 +85,23 @@ class Observers : public Observed {
   }
 };
 INSTANTIATE_TEST_SUITE_P(, Observers,
-                         ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
+                         ::testing::ValuesIn(every_class_on({EnvironmentKind::servers,
+                                                             EnvironmentKind::simulation})),
                          pairing_name);
 
 TEST_P(Observers, EachChange_IsNotifiedOnce) {
   Client& client = connect();
   const auto lock = make(client);
   const auto others = make(connect());
-  const Watch<LockObserver> queue(stage(), observers_client_);
-  const Watch<ElectionObserver> front(stage(), observers_client_);
-  EXPECT_TRUE(queue.comes_to({}));
+  const Watch<LockObserver> queue(environment(), observers_client_);
+  const Watch<ElectionObserver> front(environment(), observers_client_);
+  EXPECT_TRUE(queue.reaches({}));
   EXPECT_TRUE(queue.observer.state().is_free());
-  EXPECT_TRUE(front.comes_to({}));
+  EXPECT_TRUE(front.reaches({}));
 
   auto hold = acquire(*lock);
-  EXPECT_TRUE(queue.comes_to({hold.token()}));
-  EXPECT_TRUE(front.comes_to({hold.token()}));
+  EXPECT_TRUE(queue.reaches({hold.token()}));
+  EXPECT_TRUE(front.reaches({hold.token()}));
   const LockState held = queue.observer.state();
   ASSERT_EQ(held.holders.size(), 1U);
   const Participant& holder = held.holders.front();
@@ -111,61 +113,62 @@ TEST_P(Observers, EachChange_IsNotifiedOnce) {
   EXPECT_EQ(front.observer.state().leader, holder);
 
   auto waiting = rival_async_acquire(*others);
-  EXPECT_TRUE(queue.comes_to({hold.token(), 1}));
+  EXPECT_TRUE(queue.reaches({hold.token(), 1}));
   const FencingToken first = hold.token();
   hold.release();
   auto next = get(waiting);
-  EXPECT_TRUE(queue.comes_to({next.token()}));
-  EXPECT_TRUE(front.comes_to({next.token()}));
+  EXPECT_TRUE(queue.reaches({next.token()}));
+  EXPECT_TRUE(front.reaches({next.token()}));
   const FencingToken second = next.token();
   next.release();
-  EXPECT_TRUE(queue.comes_to({}));
-  EXPECT_TRUE(front.comes_to({}));
-  expect_told(queue.told, {{}, {first}, {first, 1}, {second}, {}});
-  expect_told(front.told, {{}, {first}, {second}, {}});
+  EXPECT_TRUE(queue.reaches({}));
+  EXPECT_TRUE(front.reaches({}));
+  expect_states(queue.states, {{}, {first}, {first, 1}, {second}, {}});
+  expect_states(front.states, {{}, {first}, {second}, {}});
 }
 
 class Leaders : public Observed {};
 INSTANTIATE_TEST_SUITE_P(, Leaders,
-                         ::testing::ValuesIn(classes_on({Scene::servers, Scene::simulation},
-                                                        &Face::leads)),
+                         ::testing::ValuesIn(classes_on({EnvironmentKind::servers,
+                                                         EnvironmentKind::simulation},
+                                                        &LockAdapter::leads)),
                          pairing_name);
 
 TEST_P(Leaders, LeaderLost_ProclamationIsRemoved) {
   Client& client = connect();
   const auto lock = make(client);
   const auto others = make(connect());
-  const Watch<ElectionObserver> watch(stage(), observers_client_);
-  EXPECT_TRUE(watch.comes_to({}));
+  const Watch<ElectionObserver> watch(environment(), observers_client_);
+  EXPECT_TRUE(watch.reaches({}));
   auto dead = acquire(*lock);
   const FencingToken first = dead.token();
-  EXPECT_TRUE(watch.comes_to({first}));
+  EXPECT_TRUE(watch.reaches({first}));
   dead.proclaim("a");
-  EXPECT_TRUE(watch.comes_to({first, 0, "a"}));
+  EXPECT_TRUE(watch.reaches({first, 0, "a"}));
   auto waiting = async_acquire(*others);
-  EXPECT_TRUE(stage().comes([&] { return lock->participants().size() == 2; }));
+  EXPECT_TRUE(environment().comes([&] { return lock->participants().size() == 2; }));
   dead.proclaim("b");
-  EXPECT_TRUE(watch.comes_to({first, 0, "b"}));
+  EXPECT_TRUE(watch.reaches({first, 0, "b"}));
 
-  stage().expire(client);
+  environment().expire(client);
   const auto next = get_in_time(waiting);
   const FencingToken second = next.token();
-  EXPECT_TRUE(watch.comes_to({second}));
+  EXPECT_TRUE(watch.reaches({second}));
   EXPECT_TRUE(becomes_lost(dead));
   EXPECT_EQ(error_of([&] { dead.proclaim("I am back"); }), Errc::lock_lost);
   dead.release();
   next.proclaim("b");
-  EXPECT_TRUE(watch.comes_to({second, 0, "b"}));
+  EXPECT_TRUE(watch.reaches({second, 0, "b"}));
   const std::vector<Seen> all{{},       {first},         {first, 0, "a"}, {first, 0, "b"},
                               {second}, {second, 0, "b"}};
-  EXPECT_EQ(watch.told.all(), all);
+  EXPECT_EQ(watch.states.all(), all);
 }
 
 // ---- guarded transactions -----------------------------------------------------------------------
 
 class Guarded : public SuiteTest {
  protected:
-  void SetUp() override { stage().create("/there"); }
+  void SetUp() override { environment().create("/there"); }
 
   // Writes whose effect all_written() and nothing_written() check.
   static GuardedTransaction writes(const Grant& hold) {
@@ -173,8 +176,8 @@ class Guarded : public SuiteTest {
     transaction.create("/new").remove("/there");
     return transaction;
   }
-  bool all_written() { return stage().exists("/new") && !stage().exists("/there"); }
-  bool nothing_written() { return !stage().exists("/new") && stage().exists("/there"); }
+  bool all_written() { return environment().exists("/new") && !environment().exists("/there"); }
+  bool nothing_written() { return !environment().exists("/new") && environment().exists("/there"); }
   std::optional<Errc> commit(const GuardedTransaction& transaction) {
     auto committed = transaction.async_commit();
     return error_of([&] { get_in_time(committed); });
@@ -197,7 +200,8 @@ class Guarded : public SuiteTest {
   const std::unique_ptr<SuiteLock> others_ = make(connect());
 };
 INSTANTIATE_TEST_SUITE_P(, Guarded,
-                         ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
+                         ::testing::ValuesIn(every_class_on({EnvironmentKind::servers,
+                                                             EnvironmentKind::simulation})),
                          pairing_name);
 
 TEST_P(Guarded, Transaction_CommitsWhileHeldNotAfterRelease) {
@@ -230,12 +234,12 @@ TEST_P(Guarded, SessionExpired_TransactionIsRefused) {
   auto waiting = rival_async_acquire(*others_);
   ASSERT_TRUE(reaches_nodes(2));
   const auto transaction = writes(hold);
-  stage().expire(client_);
+  environment().expire(client_);
   ASSERT_TRUE(becomes_lost(hold));
   // If there are several ensembles, a client may not know yet. It then closes the connection while
   // the commit is under way.
   const auto refused = commit(transaction);
-  const bool unknown = face().on_ensembles && refused == Errc::outcome_unknown;
+  const bool unknown = adapter().on_ensembles && refused == Errc::outcome_unknown;
   EXPECT_TRUE(unknown || refused == Errc::lock_lost);
   expect_refused_but_for_the_next(std::move(hold), transaction, waiting);
 }

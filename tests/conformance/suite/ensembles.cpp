@@ -6,33 +6,37 @@
 
 namespace zklock::testing {
 
-Ensembles::Ensembles(const std::function<std::unique_ptr<Stage>()>& make) {
+Ensembles::Ensembles(const std::function<std::unique_ptr<SuiteEnvironment>()>& make) {
   std::ranges::generate(stages_, make);
 }
 
 template <class Connect>
 Client& Ensembles::keep(Connect connect) {
   auto& process = processes_.emplace_back();
-  for (const auto& stage : stages_) process.push_back(&connect(*stage));
+  for (const auto& environment : stages_) process.push_back(&connect(*environment));
   return *process[0];
 }
 
 Client& Ensembles::connect(std::chrono::milliseconds session_timeout) {
-  return keep([&](Stage& stage) -> Client& { return stage.connect(session_timeout); });
+  return keep([&](SuiteEnvironment& environment) -> Client& {
+    return environment.connect(session_timeout);
+  });
 }
 
 Client& Ensembles::connect_with(const std::function<void(ClientOptions&)>& edit) {
-  return keep([&](Stage& stage) -> Client& { return stage.connect_with(edit); });
+  return keep(
+      [&](SuiteEnvironment& environment) -> Client& { return environment.connect_with(edit); });
 }
 
 Client& Ensembles::connect_slowly(std::chrono::milliseconds delay) {
-  return keep([&](Stage& stage) -> Client& { return stage.connect_slowly(delay); });
+  return keep(
+      [&](SuiteEnvironment& environment) -> Client& { return environment.connect_slowly(delay); });
 }
 
 std::vector<Client*> Ensembles::clients_of(Client& client) {
   const auto found =
       std::ranges::find(processes_, &client, [](const auto& process) { return process[0]; });
-  if (found == processes_.end()) throw std::runtime_error("not a client of this stage");
+  if (found == processes_.end()) throw std::runtime_error("not a client of this environment");
   return *found;
 }
 
@@ -41,15 +45,15 @@ void Ensembles::close(Client& client) {
 }
 
 void Ensembles::let_time_pass() {
-  for (const auto& stage : stages_) stage->let_time_pass();
+  for (const auto& environment : stages_) environment->let_time_pass();
 }
 
 void Ensembles::pass(core::Duration duration) {
-  for (const auto& stage : stages_) stage->pass(duration);
+  for (const auto& environment : stages_) environment->pass(duration);
 }
 
 void Ensembles::create(const std::string& path) {
-  for (const auto& stage : stages_) stage->create(path);
+  for (const auto& environment : stages_) environment->create(path);
 }
 
 std::string Ensembles::enqueue(const std::string& prefix) {
@@ -67,15 +71,17 @@ void Ensembles::on_each(const std::string& node, Act act) {
 }
 
 void Ensembles::change(const std::string& node) {
-  on_each(node, [](Stage& stage, const std::string& it) { stage.change(it); });
+  on_each(node,
+          [](SuiteEnvironment& environment, const std::string& it) { environment.change(it); });
 }
 
 void Ensembles::remove(const std::string& node) {
-  on_each(node, [](Stage& stage, const std::string& it) { stage.remove(it); });
+  on_each(node,
+          [](SuiteEnvironment& environment, const std::string& it) { environment.remove(it); });
 }
 
 void Ensembles::remove_all(const std::string& path) {
-  for (const auto& stage : stages_) stage->remove_all(path);
+  for (const auto& environment : stages_) environment->remove_all(path);
 }
 
 void Ensembles::expire(Client& client) {
@@ -84,16 +90,16 @@ void Ensembles::expire(Client& client) {
 }
 
 void Ensembles::stop_servers() {
-  for (const auto& stage : stages_) stage->stop_servers();
+  for (const auto& environment : stages_) environment->stop_servers();
 }
 
 void Ensembles::start_servers() {
-  for (const auto& stage : stages_) stage->start_servers();
+  for (const auto& environment : stages_) environment->start_servers();
 }
 
 ::testing::AssertionResult Ensembles::nothing_left() {
-  for (const auto& stage : stages_) {
-    if (auto result = stage->nothing_left(); !result) return result;
+  for (const auto& environment : stages_) {
+    if (auto result = environment->nothing_left(); !result) return result;
   }
   return ::testing::AssertionSuccess();
 }

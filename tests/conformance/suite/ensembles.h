@@ -9,19 +9,19 @@
 #include <string>
 #include <vector>
 
-#include "conformance/suite/stage.h"
+#include "conformance/suite/environment.h"
 
 namespace zklock::testing {
 
 inline constexpr std::size_t kEnsembles = 3;
 
-// Three stages as one, for classes that need several ensembles. On the simulation they are three
+// Three environments as one, for classes that need several ensembles. On the simulation they are three
 // independent ensembles, on servers three chroots of one server with separate sessions. A process
-// has a client on each stage; connect() returns the one on the first. Actions apply to all stages,
+// has a client on each environment; connect() returns the one on the first. Actions apply to all environments,
 // queries to the first.
-class Ensembles : public Stage {
+class Ensembles : public SuiteEnvironment {
  public:
-  explicit Ensembles(const std::function<std::unique_ptr<Stage>()>& make);
+  explicit Ensembles(const std::function<std::unique_ptr<SuiteEnvironment>()>& make);
 
   bool simulated() const override { return stages_[0]->simulated(); }
 
@@ -31,7 +31,7 @@ class Ensembles : public Stage {
   std::vector<Client*> clients_of(Client& client) override;
   void close(Client& client) override;
   std::size_t ensembles() const override { return kEnsembles; }
-  Stage& ensemble(std::size_t index) override { return *stages_.at(index); }
+  SuiteEnvironment& ensemble(std::size_t index) override { return *stages_.at(index); }
 
   core::Instant now() const override { return stages_[0]->now(); }
   bool comes(const Fact& fact) const override { return stages_[0]->comes(fact); }
@@ -45,7 +45,7 @@ class Ensembles : public Stage {
   bool exists(const std::string& node) override { return stages_[0]->exists(node); }
   RawClient& raw() override { return stages_[0]->raw(); }
   void create(const std::string& path) override;
-  // The znodes of the stages have different sequence numbers. Returns the name on the first stage.
+  // The znodes of the environments have different sequence numbers. Returns the name on the first environment.
   std::string enqueue(const std::string& prefix) override;
   void change(const std::string& node) override;
   void remove(const std::string& node) override;
@@ -58,11 +58,11 @@ class Ensembles : public Stage {
  private:
   template <class Connect>
   Client& keep(Connect connect);
-  // Calls `act` on each stage if enqueue() created the znode, otherwise on the first stage only.
+  // Calls `act` on each environment if enqueue() created the znode, otherwise on the first environment only.
   template <class Act>
   void on_each(const std::string& node, Act act);
 
-  std::array<std::unique_ptr<Stage>, kEnsembles> stages_;
+  std::array<std::unique_ptr<SuiteEnvironment>, kEnsembles> stages_;
   std::vector<std::vector<Client*>> processes_;
   std::map<std::string, std::array<std::string, kEnsembles>> enqueued_;
 };

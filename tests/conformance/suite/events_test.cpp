@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "conformance/suite/heard.h"
+#include "conformance/suite/event_recorder.h"
 #include "conformance/suite/suite.h"
 
 namespace zklock::testing {
@@ -22,58 +22,61 @@ class Events : public SuiteTest {
   void TearDown() override {
     SuiteTest::TearDown();
     lock_.reset();
-    EXPECT_TRUE(heard_.exactly_but_for_the_connection(last_, elsewhere_)) << heard_;
+    EXPECT_TRUE(recorder_.exactly_ignoring_connection(last_, elsewhere_)) << recorder_;
   }
   // Acquires by a lock object with the listener.
-  Grant acquire_heard(SuiteLock& lock, AcquireOptions options = {}) {
-    return heard_.granted(acquire(lock, std::move(options)));
+  Grant acquire_recorded(SuiteLock& lock, AcquireOptions options = {}) {
+    return recorder_.granted(acquire(lock, std::move(options)));
   }
-  std::unique_ptr<SuiteLock> listened(CohortOptions options = {}) {
-    options.listener = heard_.listener();
+  std::unique_ptr<SuiteLock> lock_with_listener(CohortOptions options = {}) {
+    options.listener = recorder_.listener();
     return make(client_, options);
   }
-  ::testing::AssertionResult hears(const Texts& expected) { return hears(expected, expected); }
-  ::testing::AssertionResult hears(const Texts& expected, const Texts& elsewhere) {
-    last_ = expected;
-    elsewhere_ = elsewhere;
-    if (heard_.exactly(expected, elsewhere)) return ::testing::AssertionSuccess();
-    return ::testing::AssertionFailure() << "heard: " << heard_;
+  ::testing::AssertionResult receives(const Texts& expected) {
+    return receives(expected, expected);
   }
-  ::testing::AssertionResult hears_of_a_loss(const Texts& expected, const Texts& elsewhere) {
+  ::testing::AssertionResult receives(const Texts& expected, const Texts& elsewhere) {
     last_ = expected;
     elsewhere_ = elsewhere;
-    if (heard_.exactly_but_for_the_connection(expected, elsewhere)) {
+    if (recorder_.exactly(expected, elsewhere)) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << "received: " << recorder_;
+  }
+  ::testing::AssertionResult receives_loss(const Texts& expected, const Texts& elsewhere) {
+    last_ = expected;
+    elsewhere_ = elsewhere;
+    if (recorder_.exactly_ignoring_connection(expected, elsewhere)) {
       return ::testing::AssertionSuccess();
     }
-    return ::testing::AssertionFailure() << "heard: " << heard_;
+    return ::testing::AssertionFailure() << "received: " << recorder_;
   }
 
-  Heard heard_{face()};
+  EventRecorder recorder_{adapter()};
   Texts last_;
   Texts elsewhere_;
   Client& client_ = connect();
-  std::unique_ptr<SuiteLock> lock_ = listened();
+  std::unique_ptr<SuiteLock> lock_ = lock_with_listener();
   const std::unique_ptr<SuiteLock> others_ = make(connect());
 };
 INSTANTIATE_TEST_SUITE_P(, Events,
-                         ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
+                         ::testing::ValuesIn(every_class_on({EnvironmentKind::servers,
+                                                             EnvironmentKind::simulation})),
                          pairing_name);
 
 TEST_P(Events, GrantAndRelease_SendAcquiredAndReleased) {
   const Owner owner = Owner::unique();
-  auto hold = acquire_heard(*lock_, {.owner = owner});
+  auto hold = acquire_recorded(*lock_, {.owner = owner});
   const FencingToken token = hold.token();
-  if (face().nests) {
+  if (adapter().nests) {
     const auto nested = acquire(*lock_, {.owner = owner});
     EXPECT_TRUE(nested);
   }
-  EXPECT_TRUE(hears({"acquired"}));
+  EXPECT_TRUE(receives({"acquired"}));
   hold.release();
-  EXPECT_TRUE(hears({"acquired", "released"}));
-  for (const LockEvent& event : heard_.events()) {
+  EXPECT_TRUE(receives({"acquired", "released"}));
+  for (const LockEvent& event : recorder_.events()) {
     EXPECT_EQ(event.path, kPath);
     EXPECT_EQ(event.token, token);
-    if (face().named) {
+    if (adapter().named) {
       EXPECT_EQ(event.owner, owner);
     }
   }
@@ -86,76 +89,77 @@ TEST_P(Events, PositionChanges_SendWaitingEvents) {
   ASSERT_TRUE(reaches_nodes(2));
   auto waiting = async_acquire(*lock_);
   ASSERT_TRUE(reaches_nodes(3));
-  EXPECT_TRUE(hears({"waiting 2"}));
+  EXPECT_TRUE(receives({"waiting 2"}));
   stop.request_stop();
   EXPECT_FALSE(get(between));
-  EXPECT_TRUE(hears({"waiting 2", "waiting 1"}));
+  EXPECT_TRUE(receives({"waiting 2", "waiting 1"}));
   holder.release();
-  auto hold = heard_.granted(get(waiting));
-  EXPECT_TRUE(hears({"waiting 2", "waiting 1", "acquired"}));
+  auto hold = recorder_.granted(get(waiting));
+  EXPECT_TRUE(receives({"waiting 2", "waiting 1", "acquired"}));
   hold.release();
-  EXPECT_TRUE(hears({"waiting 2", "waiting 1", "acquired", "released"}));
+  EXPECT_TRUE(receives({"waiting 2", "waiting 1", "acquired", "released"}));
 }
 
 TEST_P(Events, NoGrant_SendsNoReleased) {
   auto holder = rival_acquire(*others_);
   EXPECT_FALSE(try_acquire(*lock_));
-  auto timed = async_acquire(*lock_, {.deadline = stage().in(100ms)});
+  auto timed = async_acquire(*lock_, {.deadline = environment().in(100ms)});
   EXPECT_FALSE(get_in_time(timed));
-  EXPECT_TRUE(hears({"waiting 1"}, {}));
+  EXPECT_TRUE(receives({"waiting 1"}, {}));
   holder.release();
   ASSERT_TRUE(becomes_empty());
-  auto hold = acquire_heard(*lock_);
-  EXPECT_TRUE(hears({"waiting 1", "acquired"}, {"acquired"}));
+  auto hold = acquire_recorded(*lock_);
+  EXPECT_TRUE(receives({"waiting 1", "acquired"}, {"acquired"}));
   hold.release();
-  EXPECT_TRUE(hears({"waiting 1", "acquired", "released"}));
+  EXPECT_TRUE(receives({"waiting 1", "acquired", "released"}));
 }
 
 TEST_P(Events, MaxHoldElapsed_SendsExpiringAndExpired) {
-  if (!face().calls) GTEST_SKIP() << "a leadership has none";
+  if (!adapter().calls) GTEST_SKIP() << "a leadership has none";
   // On servers the warning comes long before the end. An event that is delayed until the end is
   // dropped.
-  const auto lock = listened({.max_hold = stage().simulated() ? 400ms : 1000ms,
-                              .expiry_notice = stage().simulated() ? 100ms : 950ms});
-  auto hold = acquire_heard(*lock);
-  if (stage().simulated()) {
-    EXPECT_TRUE(hears({"acquired"}));
-    stage().pass(300ms - 1ns);
-    EXPECT_TRUE(hears({"acquired"}));
-    stage().pass(1ns);
-    EXPECT_TRUE(hears({"acquired", "expiring"}));
-    stage().pass(100ms - 1ns);
-    EXPECT_TRUE(hears({"acquired", "expiring"}));
-    stage().pass(1ns);
+  const auto lock =
+      lock_with_listener({.max_hold = environment().simulated() ? 400ms : 1000ms,
+                          .expiry_notice = environment().simulated() ? 100ms : 950ms});
+  auto hold = acquire_recorded(*lock);
+  if (environment().simulated()) {
+    EXPECT_TRUE(receives({"acquired"}));
+    environment().pass(300ms - 1ns);
+    EXPECT_TRUE(receives({"acquired"}));
+    environment().pass(1ns);
+    EXPECT_TRUE(receives({"acquired", "expiring"}));
+    environment().pass(100ms - 1ns);
+    EXPECT_TRUE(receives({"acquired", "expiring"}));
+    environment().pass(1ns);
   }
-  EXPECT_TRUE(hears({"acquired", "expiring", "expired"}));
+  EXPECT_TRUE(receives({"acquired", "expiring", "expired"}));
   EXPECT_EQ(hold.state(), HoldState::lost);
   hold.release();
-  EXPECT_TRUE(hears({"acquired", "expiring", "expired"}));
+  EXPECT_TRUE(receives({"acquired", "expiring", "expired"}));
 }
 
 TEST_P(Events, NodeDeleted_SendsLostNotReleased) {
-  auto hold = acquire_heard(*lock_);
+  auto hold = acquire_recorded(*lock_);
   auto next = rival_async_acquire(*others_);
   ASSERT_TRUE(reaches_nodes(2));
   remove_nodes_of(hold);
   EXPECT_TRUE(becomes_lost(hold));
-  EXPECT_TRUE(hears({"acquired", "lost"}, {"acquired"}));
+  EXPECT_TRUE(receives({"acquired", "lost"}, {"acquired"}));
   hold.release();
   EXPECT_EQ(get_in_time(next).state(), HoldState::held);
-  EXPECT_TRUE(hears({"acquired", "lost"}, {"acquired", "released"}));
+  EXPECT_TRUE(receives({"acquired", "lost"}, {"acquired", "released"}));
 }
 
 TEST_P(Events, SessionExpired_SendsLostNotReleased) {
-  auto hold = acquire_heard(*lock_);
+  auto hold = acquire_recorded(*lock_);
   auto next = rival_async_acquire(*others_);
   ASSERT_TRUE(reaches_nodes(2));
-  stage().expire(client_);
+  environment().expire(client_);
   EXPECT_TRUE(becomes_lost(hold));
-  EXPECT_TRUE(hears_of_a_loss({"acquired", "lost"}, {"acquired", "lost"}));
+  EXPECT_TRUE(receives_loss({"acquired", "lost"}, {"acquired", "lost"}));
   hold.release();
   EXPECT_EQ(get_in_time(next).state(), HoldState::held);
-  EXPECT_TRUE(hears_of_a_loss({"acquired", "lost"}, {"acquired", "lost"}));
+  EXPECT_TRUE(receives_loss({"acquired", "lost"}, {"acquired", "lost"}));
 }
 
 }  // namespace

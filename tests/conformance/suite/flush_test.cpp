@@ -19,25 +19,27 @@ class SlowFlush : public SuiteTest {
   static constexpr std::chrono::milliseconds kDelay{50};
   static constexpr std::chrono::milliseconds kDeadline{20};
 
-  Client& client_ = stage().connect_slowly(kDelay);
+  Client& client_ = environment().connect_slowly(kDelay);
   const std::unique_ptr<SuiteLock> lock_ = make(client_);
 
   std::string nodes_of_client() {
     std::string names;
-    for (std::size_t i = 0; i < stage().ensembles(); ++i) {
-      for (const std::string& path : face().paths) {
-        for (const std::string& name : stage().ensemble(i).nodes(path)) names += " " + name;
+    for (std::size_t i = 0; i < environment().ensembles(); ++i) {
+      for (const std::string& path : adapter().paths) {
+        for (const std::string& name : environment().ensemble(i).nodes(path)) names += " " + name;
       }
     }
     return names;
   }
   void flush() {
-    for (Client* const each : stage().clients_of(client_)) EXPECT_TRUE(each->flush(kPatience));
+    for (Client* const each : environment().clients_of(client_))
+      EXPECT_TRUE(each->flush(kPatience));
   }
   // Compares without waiting.
   void expect_nothing_but(const std::string& holders) { EXPECT_EQ(nodes_of_client(), holders); }
 };
-INSTANTIATE_TEST_SUITE_P(, SlowFlush, ::testing::ValuesIn(every_class_on({Scene::servers})),
+INSTANTIATE_TEST_SUITE_P(, SlowFlush,
+                         ::testing::ValuesIn(every_class_on({EnvironmentKind::servers})),
                          pairing_name);
 
 class SlowWithdrawal : public SlowFlush {
@@ -55,11 +57,11 @@ class SlowWithdrawal : public SlowFlush {
     bool granted = false;
     const auto error = error_of([&] { return granted = call(); });
     EXPECT_FALSE(granted);
-    EXPECT_TRUE(!error || (error == Errc::not_connected && !face().waits_without_servers));
+    EXPECT_TRUE(!error || (error == Errc::not_connected && !adapter().waits_without_servers));
   }
   // `call` must end before the reply to its create arrives.
   void expect_flushed(const std::function<void()>& call) {
-    for (Client* const each : stage().clients_of(other_)) EXPECT_TRUE(each->flush(kPatience));
+    for (Client* const each : environment().clients_of(other_)) EXPECT_TRUE(each->flush(kPatience));
     const std::string before = nodes_of_client();
     for (int round = 0; round < 3; ++round) {
       call();
@@ -68,24 +70,27 @@ class SlowWithdrawal : public SlowFlush {
     }
   }
 };
-INSTANTIATE_TEST_SUITE_P(, SlowWithdrawal, ::testing::ValuesIn(every_class_on({Scene::servers})),
+INSTANTIATE_TEST_SUITE_P(, SlowWithdrawal,
+                         ::testing::ValuesIn(every_class_on({EnvironmentKind::servers})),
                          pairing_name);
 
 TEST_P(SlowWithdrawal, AfterTimeout_LeavesNoNode) {
   expect_flushed([&] {
-    expect_no_lock(
-        [&] { return static_cast<bool>(acquire(*lock_, {.deadline = stage().in(kDeadline)})); });
+    expect_no_lock([&] {
+      return static_cast<bool>(acquire(*lock_, {.deadline = environment().in(kDeadline)}));
+    });
   });
 }
 
 TEST_P(SlowWithdrawal, AfterTimedLock_LeavesNoNode) {
-  if (!face().has_lock) GTEST_SKIP() << "has no lock()";
-  expect_flushed([&] { expect_no_lock([&] { return lock_->lock_until(stage().in(kDeadline)); }); });
+  if (!adapter().has_lock) GTEST_SKIP() << "has no lock()";
+  expect_flushed(
+      [&] { expect_no_lock([&] { return lock_->lock_until(environment().in(kDeadline)); }); });
 }
 
 TEST_P(SlowWithdrawal, AfterTimeoutOfFuture_LeavesNoNode) {
   expect_flushed([&] {
-    auto future = async_acquire(*lock_, {.deadline = stage().in(kDeadline)});
+    auto future = async_acquire(*lock_, {.deadline = environment().in(kDeadline)});
     expect_no_lock([&] { return static_cast<bool>(get(future)); });
   });
 }
@@ -116,11 +121,11 @@ TEST_P(SlowFlush, AfterRelease_LeavesNoNode) {
 }
 
 TEST_P(SlowFlush, AfterEndOfMaxHold_LeavesNoNode) {
-  if (!face().calls) GTEST_SKIP() << "a leadership has no maximum time";
+  if (!adapter().calls) GTEST_SKIP() << "a leadership has no maximum time";
   const auto lock = make(client_, {.max_hold = 300ms});
   const auto hold = acquire(*lock);
   // The delete begins with the loss callbacks, which may run a moment after state() has changed.
-  ASSERT_TRUE(stage().comes_in_time([&] { return hold.loss_token().stop_requested(); }));
+  ASSERT_TRUE(environment().comes_in_time([&] { return hold.loss_token().stop_requested(); }));
   flush();
   expect_nothing_but("");
 }

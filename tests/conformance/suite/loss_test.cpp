@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "conformance/suite/heard.h"
+#include "conformance/suite/event_recorder.h"
 #include "conformance/suite/suite.h"
 
 namespace zklock::testing {
@@ -14,7 +14,8 @@ namespace {
 
 class Loss : public SuiteTest {};
 INSTANTIATE_TEST_SUITE_P(, Loss,
-                         ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
+                         ::testing::ValuesIn(every_class_on({EnvironmentKind::servers,
+                                                             EnvironmentKind::simulation})),
                          pairing_name);
 
 TEST_P(Loss, SessionExpiresWhileHeld_NotifiesOnceAndGrantsNext) {
@@ -22,15 +23,15 @@ TEST_P(Loss, SessionExpiresWhileHeld_NotifiesOnceAndGrantsNext) {
   const auto lock = make(client);
   const auto others = make(connect());
   auto hold = acquire(*lock);
-  const Told told(hold);
+  const LossCounter losses(hold);
   const FencingToken token = hold.token();
   auto waiting = rival_async_acquire(*others);
   ASSERT_TRUE(reaches_nodes(2));
-  stage().expire(client);
+  environment().expire(client);
   auto next = get_in_time(waiting);
   EXPECT_GT(next.token(), token);
   EXPECT_TRUE(becomes_lost(hold));
-  EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
+  EXPECT_TRUE(environment().comes([&] { return losses.count() == 1; }));
   EXPECT_TRUE(hold.loss_token().stop_requested());
   EXPECT_TRUE(hold);  // the lost hold still has its count
   EXPECT_EQ(hold.token(), token);
@@ -38,8 +39,8 @@ TEST_P(Loss, SessionExpiresWhileHeld_NotifiesOnceAndGrantsNext) {
   hold.release();  // affects neither this lock nor the next hold
   EXPECT_TRUE(client.flush(kPatience));
   EXPECT_EQ(next.state(), HoldState::held);
-  EXPECT_TRUE(stage().exists(next.node()));
-  EXPECT_EQ(told.lost(), 1);
+  EXPECT_TRUE(environment().exists(next.node()));
+  EXPECT_EQ(losses.count(), 1);
 }
 
 TEST_P(Loss, SessionExpired_LostHoldBlocksNestingOfOwner) {
@@ -47,14 +48,14 @@ TEST_P(Loss, SessionExpired_LostHoldBlocksNestingOfOwner) {
   const auto lock = make(client);
   const Owner owner = Owner::unique();
   auto old = acquire(*lock, {.owner = owner});
-  stage().expire(client);
+  environment().expire(client);
   ASSERT_TRUE(becomes_lost(old));
   std::optional<Grant> newer;
-  if (face().nests) {
+  if (adapter().nests) {
     EXPECT_EQ(error_of([&] { return acquire(*lock, {.owner = owner}); }), Errc::lock_lost);
     newer = acquire(*lock);  // only that owner has a lost lock
     old.release();
-  } else if (face().frees_all_by_loss) {
+  } else if (adapter().frees_all_by_loss) {
     newer = acquire(*lock, {.owner = owner});
     old.release();
   } else {
@@ -63,19 +64,19 @@ TEST_P(Loss, SessionExpired_LostHoldBlocksNestingOfOwner) {
   }
   EXPECT_TRUE(client.flush(kPatience));
   EXPECT_EQ(newer->state(), HoldState::held);
-  EXPECT_TRUE(stage().exists(newer->node()));
+  EXPECT_TRUE(environment().exists(newer->node()));
   newer.reset();
   EXPECT_EQ(acquire(*lock, {.owner = owner}).state(), HoldState::held);
 }
 
 TEST_P(Loss, SessionExpiresAfterLock_LockIsLost) {
-  if (!face().has_lock) GTEST_SKIP() << "has no lock()";
+  if (!adapter().has_lock) GTEST_SKIP() << "has no lock()";
   Client& client = connect();
   const auto lock = make(client);
   lock->lock();
-  stage().expire(client);
-  ASSERT_TRUE(stage().comes_in_time([&] { return !lock->is_locked(); }));
-  if (face().nests) {
+  environment().expire(client);
+  ASSERT_TRUE(environment().comes_in_time([&] { return !lock->is_locked(); }));
+  if (adapter().nests) {
     EXPECT_EQ(error_of([&] { lock->lock(); }), Errc::lock_lost);
     EXPECT_EQ(error_of([&] { return lock->try_lock(); }), Errc::lock_lost);
   }
@@ -97,13 +98,13 @@ TEST_P(Loss, SessionExpiresWhileWaiting_EnqueuesAtEnd) {
   ASSERT_TRUE(reaches_nodes(3));
   const std::string behinds_node = node_at(2);
   const auto old_session = client.session_id();
-  stage().expire(client);
-  ASSERT_TRUE(stage().comes_in_time(
-      [&] { return stage().nodes().size() == 3 && client.session_id() != old_session; }));
+  environment().expire(client);
+  ASSERT_TRUE(environment().comes_in_time(
+      [&] { return environment().nodes().size() == 3 && client.session_id() != old_session; }));
   EXPECT_FALSE(is_ready(waiting));
   hold.release();
   auto next = get(behind);
-  if (face().keeps_node) {
+  if (adapter().keeps_node) {
     EXPECT_EQ(next.node(), behinds_node);
   }
   EXPECT_FALSE(is_ready(waiting));
@@ -112,7 +113,7 @@ TEST_P(Loss, SessionExpiresWhileWaiting_EnqueuesAtEnd) {
 }
 
 TEST_P(Loss, SessionExpiresUnderFailPolicy_Throws) {
-  if (!face().fails_by_policy) {
+  if (!adapter().fails_by_policy) {
     GTEST_SKIP() << "has no such policy, or not here";
   }
   Client& client = connect();
@@ -121,7 +122,7 @@ TEST_P(Loss, SessionExpiresUnderFailPolicy_Throws) {
   const auto hold = rival_acquire(*others);
   auto waiting = async_acquire(*lock);
   ASSERT_TRUE(reaches_nodes(2));
-  stage().expire(client);
+  environment().expire(client);
   EXPECT_EQ(error_of([&] { return get_in_time(waiting); }), Errc::session_expired);
   EXPECT_TRUE(reaches_nodes(1));
   EXPECT_EQ(hold.state(), HoldState::held);
@@ -131,28 +132,28 @@ TEST_P(Loss, NodeDeletedWhileHeld_NotifiesLoss) {
   Client& client = connect();
   const auto lock = make(client);
   auto hold = acquire(*lock);
-  const Told told(hold);
+  const LossCounter losses(hold);
   const auto session = client.session_id();
   remove_nodes_of(hold);
   EXPECT_TRUE(becomes_lost(hold));
-  EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
+  EXPECT_TRUE(environment().comes([&] { return losses.count() == 1; }));
   EXPECT_EQ(client.session_id(), session);
-  if (!face().frees_all_by_loss) hold.release();
+  if (!adapter().frees_all_by_loss) hold.release();
   EXPECT_EQ(acquire(*lock).state(), HoldState::held);
   hold.release();
-  EXPECT_EQ(told.lost(), 1);
+  EXPECT_EQ(losses.count(), 1);
 }
 
 TEST_P(Loss, NodeDeletedWhileWaiting_EnqueuesAgainOrThrows) {
   Client& client = connect();
   const auto others = make(connect());
   auto hold = rival_acquire(*others);
-  if (face().fails_by_policy) {
+  if (adapter().fails_by_policy) {
     const auto failing = make(client, kFail);
     auto waiting = async_acquire(*failing);
     ASSERT_TRUE(reaches_nodes(2));
     EXPECT_EQ(failing->participants().size(), 2U);  // the contender has read its queue
-    stage().remove(node_at(1));
+    environment().remove(node_at(1));
     EXPECT_EQ(error_of([&] { return get_in_time(waiting); }), Errc::node_deleted);
     EXPECT_TRUE(reaches_nodes(1));
   }
@@ -161,7 +162,7 @@ TEST_P(Loss, NodeDeletedWhileWaiting_EnqueuesAgainOrThrows) {
   ASSERT_TRUE(reaches_nodes(2));
   EXPECT_EQ(lock->participants().size(), 2U);
   const std::string old = node_at(1);
-  stage().remove(old);
+  environment().remove(old);
   ASSERT_TRUE(queues_again(old));
   EXPECT_FALSE(is_ready(waiting));
   hold.release();
@@ -172,14 +173,14 @@ TEST_P(Loss, ParentDeleted_HoldIsLostAndWaiterEnqueuesAgain) {
   const auto lock = make(connect());
   const auto others = make(connect());
   auto hold = acquire(*lock);
-  const Told told(hold);
+  const LossCounter losses(hold);
   const FencingToken token = hold.token();
   auto waiting = rival_async_acquire(*others);
   ASSERT_TRUE(reaches_nodes(2));
   remove_parents();
   EXPECT_TRUE(becomes_lost(hold));
-  EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
-  if (!face().frees_all_by_loss) hold.release();
+  EXPECT_TRUE(environment().comes([&] { return losses.count() == 1; }));
+  if (!adapter().frees_all_by_loss) hold.release();
   // The token increases even if the sequence numbers restart. The znode may also be deleted just
   // after the grant.
   auto next = get_in_time(waiting);
@@ -194,15 +195,16 @@ TEST_P(Loss, ParentDeletedAndNamesReused_WaiterNoticesLoss) {
   const auto lock = make(connect());
   const auto others = make(connect());
   auto hold = acquire(*lock);
-  const Told told(hold);
+  const LossCounter losses(hold);
   const FencingToken token = hold.token();
   auto waiting = rival_async_acquire(*others);
   ASSERT_TRUE(reaches_nodes(2));
   remove_parents();
-  const std::vector<std::string> strangers{stage().enqueue("lock-"), stage().enqueue("lock-")};
+  const std::vector<std::string> strangers{environment().enqueue("lock-"),
+                                           environment().enqueue("lock-")};
   EXPECT_TRUE(becomes_lost(hold));
-  for (const std::string& stranger : strangers) stage().remove(stranger);
-  if (!face().frees_all_by_loss) hold.release();
+  for (const std::string& stranger : strangers) environment().remove(stranger);
+  if (!adapter().frees_all_by_loss) hold.release();
   EXPECT_GT(get_in_time(waiting).token(), token);
 }
 
@@ -224,43 +226,44 @@ TEST_P(Loss, ParentDeletedBetweenUses_GrantsAgain) {
 
 class Outage : public SuiteTest {
  protected:
-  Client& connect() { return SuiteTest::connect(Stage::kLongSession); }
+  Client& connect() { return SuiteTest::connect(SuiteEnvironment::kLongSession); }
 };
-INSTANTIATE_TEST_SUITE_P(
-    , Outage, ::testing::ValuesIn(every_class_on({Scene::mortal_servers, Scene::simulation})),
-    pairing_name);
+INSTANTIATE_TEST_SUITE_P(, Outage,
+                         ::testing::ValuesIn(every_class_on({EnvironmentKind::restartable_servers,
+                                                             EnvironmentKind::simulation})),
+                         pairing_name);
 
 TEST_P(Outage, ServersRestart_HolderAndWaiterRetainPositions) {
   Client& client = connect();
-  Heard heard(face());
-  const auto lock = make(client, {.listener = heard.listener()});
+  EventRecorder recorder(adapter());
+  const auto lock = make(client, {.listener = recorder.listener()});
   const auto others = make(connect());
   auto hold = acquire(*lock);
-  const Told told(hold);
+  const LossCounter losses(hold);
   auto waiting = rival_async_acquire(*others);
   ASSERT_TRUE(reaches_nodes(2));
-  const auto before = stage().nodes();
-  stage().stop_servers();
+  const auto before = environment().nodes();
+  environment().stop_servers();
   EXPECT_EQ(hold.state(), HoldState::suspended);
   // A call that begins during the outage waits for a server. If none comes in time, it leaves
   // nothing behind.
-  auto hopeless = rival_async_acquire(*lock, {.deadline = stage().in(100ms)});
-  if (face().calls) {
+  auto hopeless = rival_async_acquire(*lock, {.deadline = environment().in(100ms)});
+  if (adapter().calls) {
     EXPECT_EQ(error_of([&] { return get_in_time(hopeless); }), Errc::not_connected);
   } else {
     EXPECT_FALSE(get_in_time(hopeless));
   }
-  stage().start_servers();
-  EXPECT_TRUE(stage().comes_in_time([&] { return hold.state() == HoldState::held; }));
-  EXPECT_EQ(stage().nodes(), before);
+  environment().start_servers();
+  EXPECT_TRUE(environment().comes_in_time([&] { return hold.state() == HoldState::held; }));
+  EXPECT_EQ(environment().nodes(), before);
   EXPECT_FALSE(is_ready(waiting));
-  EXPECT_EQ(told.lost(), 0);
-  EXPECT_TRUE(heard.exactly({"acquired", "suspended", "resumed"}));
+  EXPECT_EQ(losses.count(), 0);
+  EXPECT_TRUE(recorder.exactly({"acquired", "suspended", "resumed"}));
   hold.release();
-  EXPECT_TRUE(heard.exactly({"acquired", "suspended", "resumed", "released"}));
+  EXPECT_TRUE(recorder.exactly({"acquired", "suspended", "resumed", "released"}));
   const auto next = get_in_time(waiting);
   EXPECT_EQ(next.state(), HoldState::held);
-  if (face().keeps_node) {
+  if (adapter().keeps_node) {
     EXPECT_EQ(next.node(), kPath + "/" + before.at(1));
   }
 }
@@ -270,10 +273,10 @@ TEST_P(Outage, ReleaseDuringOutage_IsSentLaterAndTokenIncreases) {
   const auto lock = make(client);
   auto hold = acquire(*lock);
   const FencingToken token = hold.token();
-  stage().stop_servers();
+  environment().stop_servers();
   hold.release();
   auto waiting = rival_async_acquire(*lock);
-  stage().start_servers();
+  environment().start_servers();
   EXPECT_GT(get_in_time(waiting).token(), token);
   EXPECT_TRUE(becomes_empty());
 }

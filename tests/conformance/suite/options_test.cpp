@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "conformance/suite/heard.h"
+#include "conformance/suite/event_recorder.h"
 #include "conformance/suite/suite.h"
 
 namespace zklock::testing {
@@ -23,16 +23,16 @@ class MaximumHold : public SuiteTest {
   static constexpr std::chrono::milliseconds kLimit{400};
 
   void SetUp() override {
-    if (!face().calls) GTEST_SKIP() << "a leadership has none";
+    if (!adapter().calls) GTEST_SKIP() << "a leadership has none";
   }
   // Checks that the hold ends `limit` from now. On the simulation, checks the exact moment.
   void expect_to_end_after(std::chrono::milliseconds limit, const Grant& hold) {
-    if (stage().simulated()) {
-      const Told told(hold);
-      stage().pass(limit - 1ns);
+    if (environment().simulated()) {
+      const LossCounter losses(hold);
+      environment().pass(limit - 1ns);
       EXPECT_EQ(hold.state(), HoldState::held);
-      EXPECT_EQ(told.lost(), 0);
-      stage().pass(1ns);
+      EXPECT_EQ(losses.count(), 0);
+      environment().pass(1ns);
       EXPECT_EQ(hold.state(), HoldState::lost);
     }
     EXPECT_TRUE(becomes_lost(hold));
@@ -42,22 +42,23 @@ class MaximumHold : public SuiteTest {
   const std::unique_ptr<SuiteLock> others_ = make(connect());
 };
 INSTANTIATE_TEST_SUITE_P(, MaximumHold,
-                         ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
+                         ::testing::ValuesIn(every_class_on({EnvironmentKind::servers,
+                                                             EnvironmentKind::simulation})),
                          pairing_name);
 
 TEST_P(MaximumHold, HoldNotReleased_EndsAtMaxHold) {
   const auto lock = make(client_, {.max_hold = kLimit});
   auto hold = acquire(*lock);
-  const Told told(hold);
+  const LossCounter losses(hold);
   expect_to_end_after(kLimit, hold);
-  EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
+  EXPECT_TRUE(environment().comes([&] { return losses.count() == 1; }));
   auto waiting = rival_async_acquire(*others_);
   const auto next = get_in_time(waiting);
   EXPECT_GT(next.token(), hold.token());
   EXPECT_TRUE(hold);  // the lost hold still has its count
   hold.release();
   EXPECT_EQ(next.state(), HoldState::held);
-  EXPECT_EQ(told.lost(), 1);
+  EXPECT_EQ(losses.count(), 1);
 }
 
 TEST_P(MaximumHold, MaxHoldOfCall_OverridesObjectAndIsRenewed) {
@@ -65,7 +66,7 @@ TEST_P(MaximumHold, MaxHoldOfCall_OverridesObjectAndIsRenewed) {
   EXPECT_EQ(error_of([&] { return acquire(*lock, {.max_hold = 0ms}); }), Errc::invalid_option);
   auto refused = async_acquire(*lock, {.max_hold = -1ms});
   EXPECT_EQ(error_of([&] { return get(refused); }), Errc::invalid_option);
-  EXPECT_FALSE(stage().exists(kPath));  // no request was sent
+  EXPECT_FALSE(environment().exists(kPath));  // no request was sent
   auto hold = acquire(*lock, {.max_hold = 2h});
   EXPECT_TRUE(hold.renew());
   EXPECT_TRUE(hold.renew(3h));
@@ -77,10 +78,10 @@ TEST_P(MaximumHold, MaxHoldOfCall_OverridesObjectAndIsRenewed) {
 }
 
 TEST_P(MaximumHold, LockNotReleased_EndsAtMaxHold) {
-  if (!face().has_lock) GTEST_SKIP() << "has no lock()";
+  if (!adapter().has_lock) GTEST_SKIP() << "has no lock()";
   const auto lock = make(client_, {.max_hold = kLimit});
   lock->lock();
-  EXPECT_TRUE(stage().comes_in_time([&] { return !lock->is_locked(); }));
+  EXPECT_TRUE(environment().comes_in_time([&] { return !lock->is_locked(); }));
   auto waiting = rival_async_acquire(*others_);
   EXPECT_EQ(get_in_time(waiting).state(), HoldState::held);
   lock->unlock();  // no error: it undoes the lost lock()
@@ -100,13 +101,14 @@ class ReleaseRequest : public SuiteTest {
     return asked;
   }
 
-  Heard heard_{face()};
+  EventRecorder recorder_{adapter()};
   Client& client_ = connect();
-  const std::vector<Client*> operators_ = stage().clients_of(connect());
-  const std::unique_ptr<SuiteLock> lock_ = make(client_, {.listener = heard_.listener()});
+  const std::vector<Client*> operators_ = environment().clients_of(connect());
+  const std::unique_ptr<SuiteLock> lock_ = make(client_, {.listener = recorder_.listener()});
 };
 INSTANTIATE_TEST_SUITE_P(, ReleaseRequest,
-                         ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
+                         ::testing::ValuesIn(every_class_on({EnvironmentKind::servers,
+                                                             EnvironmentKind::simulation})),
                          pairing_name);
 
 TEST_P(ReleaseRequest, RequestedHolder_IsNotifiedAndMayRelease) {
@@ -114,31 +116,31 @@ TEST_P(ReleaseRequest, RequestedHolder_IsNotifiedAndMayRelease) {
   EXPECT_FALSE(hold.release_request_token().stop_requested());
   auto asked = ask_all();
   for (std::size_t i = 0; i < operators_.size(); ++i) {
-    EXPECT_TRUE(
-        stage().comes_in_time([&] { return hold.release_request_token(i).stop_requested(); }));
+    EXPECT_TRUE(environment().comes_in_time(
+        [&] { return hold.release_request_token(i).stop_requested(); }));
   }
-  EXPECT_TRUE(heard_.exactly({"acquired", "release_requested"}, {"acquired"})) << heard_;
+  EXPECT_TRUE(recorder_.exactly({"acquired", "release_requested"}, {"acquired"})) << recorder_;
   EXPECT_EQ(hold.state(), HoldState::held);
   for (const auto& each : asked) EXPECT_FALSE(is_ready(each));
   hold.release();
   for (auto& each : asked) EXPECT_TRUE(get_in_time(each));
   EXPECT_TRUE(
-      heard_.exactly({"acquired", "release_requested", "released"}, {"acquired", "released"}))
-      << heard_;
+      recorder_.exactly({"acquired", "release_requested", "released"}, {"acquired", "released"}))
+      << recorder_;
   EXPECT_TRUE(becomes_empty());
 }
 
 TEST_P(ReleaseRequest, ForcedHolder_IsLostBeforeNextGrant) {
   const auto others = make(connect());
   auto hold = acquire(*lock_);
-  const Told told(hold);
+  const LossCounter losses(hold);
   auto waiting = rival_async_acquire(*others);
   ASSERT_TRUE(reaches_nodes(2));
   const std::size_t majority = operators_.size() / 2 + 1;
   for (std::size_t i = 0; i < operators_.size(); ++i) {
     auto forced =
         in_thread([&, i] { return request_release(*operators_[i], kPath, {.force = true}); });
-    const bool ended = stage().comes_in_time([&] { return is_ready(forced); });
+    const bool ended = environment().comes_in_time([&] { return is_ready(forced); });
     if (!ended) hold.release();  // or the request never ends
     ASSERT_TRUE(ended);
     EXPECT_TRUE(get(forced));
@@ -146,14 +148,14 @@ TEST_P(ReleaseRequest, ForcedHolder_IsLostBeforeNextGrant) {
     EXPECT_EQ(hold.state(), lost ? HoldState::lost : HoldState::held);
     EXPECT_EQ(hold.loss_token().stop_requested(), lost);
   }
-  EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
-  EXPECT_TRUE(heard_.exactly({"acquired", "lost"}, {"acquired"})) << heard_;
-  if (!face().frees_all_by_loss) hold.release();
+  EXPECT_TRUE(environment().comes([&] { return losses.count() == 1; }));
+  EXPECT_TRUE(recorder_.exactly({"acquired", "lost"}, {"acquired"})) << recorder_;
+  if (!adapter().frees_all_by_loss) hold.release();
   const auto next = get_in_time(waiting);
   EXPECT_GT(next.token(), hold.token());
   hold.release();
   EXPECT_EQ(next.state(), HoldState::held);
-  EXPECT_TRUE(heard_.exactly({"acquired", "lost"}, {"acquired", "released"})) << heard_;
+  EXPECT_TRUE(recorder_.exactly({"acquired", "lost"}, {"acquired", "released"})) << recorder_;
 }
 
 // ---- a delay after a loss -----------------------------------------------------------------------
@@ -164,8 +166,8 @@ class LockDelay : public SuiteTest {
   static constexpr std::chrono::milliseconds kForAges{std::chrono::hours(24)};
 
   bool reaches_contenders(std::ptrdiff_t count) {
-    return stage().comes([&] {
-      return std::ranges::count_if(stage().nodes(), [](const std::string& name) {
+    return environment().comes([&] {
+      return std::ranges::count_if(environment().nodes(), [](const std::string& name) {
                return !name.starts_with("delay-");
              }) == count;
     });
@@ -175,10 +177,10 @@ class LockDelay : public SuiteTest {
   // earlier.
   void expect_delayed(int delays, const GrantFuture& waiting) {
     for (int i = 0; i < delays; ++i) {
-      stage().pass(kDelay - 2ns);
+      environment().pass(kDelay - 2ns);
       EXPECT_FALSE(is_ready(waiting));
-      stage().pass(1ns);
-      stage().pass(1ns);
+      environment().pass(1ns);
+      environment().pass(1ns);
     }
     EXPECT_TRUE(becomes_ready(waiting));
   }
@@ -187,24 +189,25 @@ class LockDelay : public SuiteTest {
   Client& other_ = connect();
 };
 INSTANTIATE_TEST_SUITE_P(, LockDelay,
-                         ::testing::ValuesIn(classes_on({Scene::servers, Scene::simulation},
-                                                        &Face::has_delay)),
+                         ::testing::ValuesIn(classes_on({EnvironmentKind::servers,
+                                                         EnvironmentKind::simulation},
+                                                        &LockAdapter::has_delay)),
                          pairing_name);
 
 TEST_P(LockDelay, HoldLost_DelaysNextGrant) {
-  const bool leaves_one = face().delays > 0;
+  const bool leaves_one = adapter().delays > 0;
   const CohortOptions delayed{.lock_delay = leaves_one ? kDelay : kForAges};
   const auto lock = make(client_, delayed);
   const auto others = make(other_);
   auto hold = acquire(*lock);
   auto waiting = rival_async_acquire(*others);
   ASSERT_TRUE(reaches_contenders(2));
-  const auto before = stage().now();
-  stage().expire(client_);
-  if (stage().simulated()) expect_delayed(face().delays, waiting);
+  const auto before = environment().now();
+  environment().expire(client_);
+  if (environment().simulated()) expect_delayed(adapter().delays, waiting);
   auto next = get(waiting);
   if (leaves_one) {
-    EXPECT_GE(stage().now() - before, face().delays * (kDelay - 2ns));
+    EXPECT_GE(environment().now() - before, adapter().delays * (kDelay - 2ns));
   }
   EXPECT_GT(next.token(), hold.token());
   hold.release();

@@ -42,15 +42,15 @@ class Grant {
     return any_->release_request_token(ensemble);
   }
   LeaseClock::time_point valid_until() const { return any_->valid_until(); }
-  // REQUIRES: Face::named.
+  // REQUIRES: LockAdapter::named.
   Owner owner() const { return any_->owner(); }
   // Guarded by all that is held on the first ensemble.
   GuardedTransaction guarded() const { return any_->guarded(); }
-  // Renews for `length`, or for the last length. REQUIRES: Face::calls.
+  // Renews for `length`, or for the last length. REQUIRES: LockAdapter::calls.
   bool renew(std::optional<std::chrono::milliseconds> length = std::nullopt) {
     return any_->renew(length);
   }
-  // REQUIRES: Face::leads.
+  // REQUIRES: LockAdapter::leads.
   void proclaim(const std::string& value) const { any_->proclaim(value); }
   void release() { any_->release(); }
 
@@ -104,12 +104,12 @@ class SuiteLock {
   virtual Grant acquire(AcquireOptions options) = 0;
   virtual GrantFuture async_acquire(AcquireOptions options) = 0;
   virtual void async_acquire(AcquireOptions options, Handler handler) = 0;
-  // Acquires as the rival face, which equals this one except for readers.
+  // Acquires as the rival adapter, which equals this one except for readers.
   virtual Grant rival_acquire(AcquireOptions options) = 0;
   virtual GrantFuture rival_async_acquire(AcquireOptions options) = 0;
   virtual std::vector<Participant> participants() const = 0;
 
-  // Throw std::logic_error unless Face::has_lock.
+  // Throw std::logic_error unless LockAdapter::has_lock.
   virtual void lock() { no_lock(); }
   virtual bool lock_until(Deadline) { no_lock(); }
   virtual bool try_lock() { no_lock(); }

@@ -14,14 +14,15 @@ namespace {
 
 class Foreign : public SuiteTest {};
 INSTANTIATE_TEST_SUITE_P(, Foreign,
-                         ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
+                         ::testing::ValuesIn(every_class_on({EnvironmentKind::servers,
+                                                             EnvironmentKind::simulation})),
                          pairing_name);
 
 TEST_P(Foreign, NonContenderNodes_AreIgnoredAndRetained) {
   const std::vector<std::string> junk = {
       "junk", "lock-", "lock-123", "lock-000000000x", "permits-0000000000", "0000000000"};
-  stage().create(kPath);
-  for (const std::string& name : junk) stage().create(kPath + "/" + name);
+  environment().create(kPath);
+  for (const std::string& name : junk) environment().create(kPath + "/" + name);
   const auto lock = make(connect());
   {
     const auto hold = acquire(*lock);
@@ -30,7 +31,7 @@ TEST_P(Foreign, NonContenderNodes_AreIgnoredAndRetained) {
     EXPECT_FALSE(rival_try_acquire(*lock));
   }
   EXPECT_TRUE(reaches_nodes(junk.size()));
-  for (const std::string& name : junk) EXPECT_TRUE(stage().exists(kPath + "/" + name));
+  for (const std::string& name : junk) EXPECT_TRUE(environment().exists(kPath + "/" + name));
 }
 
 TEST_P(Foreign, ForeignContender_BlocksUntilDeletedNotChanged) {
@@ -39,14 +40,14 @@ TEST_P(Foreign, ForeignContender_BlocksUntilDeletedNotChanged) {
   for (const std::string prefix : {"lock-", "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-",
                                    "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-__WRIT__",
                                    "8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__lock__"}) {
-    const std::string foreign = stage().enqueue(prefix);
+    const std::string foreign = environment().enqueue(prefix);
     EXPECT_FALSE(try_acquire(*lock));
     auto waiting = async_acquire(*lock);
     ASSERT_TRUE(reaches_nodes(2));
-    stage().change(foreign);
+    environment().change(foreign);
     EXPECT_EQ(lock->participants().size(), 2U);  // one round trip
     EXPECT_FALSE(is_ready(waiting));
-    stage().remove(foreign);
+    environment().remove(foreign);
     EXPECT_EQ(get(waiting).state(), HoldState::held);
     ASSERT_TRUE(becomes_empty());
   }
@@ -55,7 +56,7 @@ TEST_P(Foreign, ForeignContender_BlocksUntilDeletedNotChanged) {
 TEST_P(Foreign, ForeignContenderBehind_DoesNotBlock) {
   const auto lock = make(connect());
   auto hold = acquire(*lock);
-  const std::string foreign = stage().enqueue("lock-");
+  const std::string foreign = environment().enqueue("lock-");
   const auto all = lock->participants();
   ASSERT_EQ(all.size(), 2U);
   EXPECT_TRUE(all[0].holds);
@@ -65,26 +66,28 @@ TEST_P(Foreign, ForeignContenderBehind_DoesNotBlock) {
   EXPECT_EQ(hold.state(), HoldState::held);
   hold.release();
   EXPECT_FALSE(try_acquire(*lock));  // the foreign contender is ahead of it
-  stage().remove(foreign);
+  environment().remove(foreign);
 }
 
 // ---- only on servers ----------------------------------------------------------------------------
 
 class Namespaces : public SuiteTest {};
-INSTANTIATE_TEST_SUITE_P(, Namespaces, ::testing::ValuesIn(every_class_on({Scene::servers})),
+INSTANTIATE_TEST_SUITE_P(, Namespaces,
+                         ::testing::ValuesIn(every_class_on({EnvironmentKind::servers})),
                          pairing_name);
 
 TEST_P(Namespaces, PathInTwoChroots_IsSameLockOnlyForSameNode) {
-  stage().create("/inner");
+  environment().create("/inner");
   Client& outside = connect();
-  Client& inside = stage().connect_with([](ClientOptions& options) { options.hosts += "/inner"; });
+  Client& inside =
+      environment().connect_with([](ClientOptions& options) { options.hosts += "/inner"; });
   const auto outer_lock = make(outside);
   const auto inner_lock = make(inside);
   const auto hold = acquire(*outer_lock);
-  const auto inner_hold = acquire(*inner_lock, {.deadline = stage().in(kPatience)});
+  const auto inner_hold = acquire(*inner_lock, {.deadline = environment().in(kPatience)});
   EXPECT_EQ(inner_hold.state(), HoldState::held);
   EXPECT_EQ(inner_hold.node().rfind(kPath + "/", 0), 0U);
-  EXPECT_TRUE(stage().exists("/inner" + inner_hold.node()));
+  EXPECT_TRUE(environment().exists("/inner" + inner_hold.node()));
 
   const auto same_node = make_at("/inner" + kPath, outside);
   EXPECT_FALSE(rival_try_acquire(*same_node));
@@ -93,7 +96,7 @@ TEST_P(Namespaces, PathInTwoChroots_IsSameLockOnlyForSameNode) {
 class Permissions : public SuiteTest {
  protected:
   Client& connect_as(const std::string& password, const AclPolicy& acl) {
-    return stage().connect_with([&](ClientOptions& options) {
+    return environment().connect_with([&](ClientOptions& options) {
       if (!password.empty()) options.digest = DigestCredential{"orders", password};
       options.acl = acl;
     });
@@ -104,13 +107,14 @@ class Permissions : public SuiteTest {
     const auto others = make(second);
     auto hold = acquire(*lock);
     auto waiting = rival_async_acquire(*others);
-    EXPECT_TRUE(stage().comes([&] { return lock->participants().size() == 2U; }));
+    EXPECT_TRUE(environment().comes([&] { return lock->participants().size() == 2U; }));
     EXPECT_FALSE(is_ready(waiting));
     hold.release();
     EXPECT_EQ(get(waiting).state(), HoldState::held);
   }
 };
-INSTANTIATE_TEST_SUITE_P(, Permissions, ::testing::ValuesIn(every_class_on({Scene::servers})),
+INSTANTIATE_TEST_SUITE_P(, Permissions,
+                         ::testing::ValuesIn(every_class_on({EnvironmentKind::servers})),
                          pairing_name);
 
 TEST_P(Permissions, OpenPolicy_AllClientsLockButNoneWritesNodes) {
@@ -118,8 +122,8 @@ TEST_P(Permissions, OpenPolicy_AllClientsLockButNoneWritesNodes) {
   expect_in_turn(client, connect());
   const auto lock = make(client);
   const auto hold = acquire(*lock);
-  EXPECT_EQ(stage().raw().set_data(hold.node(), "released").rc, ZNOAUTH);
-  EXPECT_EQ(stage().raw().get_data(hold.node()).rc, ZOK);
+  EXPECT_EQ(environment().raw().set_data(hold.node(), "released").rc, ZNOAUTH);
+  EXPECT_EQ(environment().raw().get_data(hold.node()).rc, ZOK);
 }
 
 TEST_P(Permissions, CreatorAll_ExcludesOtherCredentials) {
@@ -131,13 +135,13 @@ TEST_P(Permissions, CreatorAll_ExcludesOtherCredentials) {
   const auto strangers = make(stranger);
   const auto hold = acquire(*lock);
   EXPECT_EQ(error_of([&] { return acquire(*strangers); }), Errc::no_auth);
-  if (face().calls) {
+  if (adapter().calls) {
     EXPECT_EQ(error_of([&] { return try_acquire(*strangers); }), Errc::no_auth);
   }
   EXPECT_EQ(error_of([&] { return strangers->participants(); }), Errc::no_auth);
-  EXPECT_EQ(stage().raw().children(kPath).rc, ZNOAUTH);
-  EXPECT_EQ(stage().raw().get_data(hold.node()).rc, ZNOAUTH);
-  EXPECT_EQ(stage().raw().delete_node(hold.node()), ZNOAUTH);
+  EXPECT_EQ(environment().raw().children(kPath).rc, ZNOAUTH);
+  EXPECT_EQ(environment().raw().get_data(hold.node()).rc, ZNOAUTH);
+  EXPECT_EQ(environment().raw().delete_node(hold.node()), ZNOAUTH);
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
@@ -151,10 +155,10 @@ TEST_P(Permissions, CustomAcl_IsUsedAndChangeIsNoRelease) {
   const auto others = make(other);
   auto hold = rival_acquire(*lock);
   const testing::AclEntry open{ZOO_PERM_ALL, "world", "anyone"};
-  EXPECT_EQ(stage().raw().get_acl(hold.node()).entries, std::vector{open});
+  EXPECT_EQ(environment().raw().get_acl(hold.node()).entries, std::vector{open});
   auto waiting = async_acquire(*others);
   ASSERT_TRUE(reaches_nodes(2));
-  stage().change(hold.node());                   // all may write, so no release
+  environment().change(hold.node());             // all may write, so no release
   EXPECT_EQ(others->participants().size(), 2U);  // one round trip
   EXPECT_FALSE(is_ready(waiting));
   hold.release();

@@ -39,7 +39,8 @@ class Waits : public SuiteTest {
   HoldState expected_ = HoldState::held;
 };
 INSTANTIATE_TEST_SUITE_P(, Waits,
-                         ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
+                         ::testing::ValuesIn(every_class_on({EnvironmentKind::servers,
+                                                             EnvironmentKind::simulation})),
                          pairing_name);
 
 TEST_P(Waits, SingleAttempt_FailsAndLeavesNoNode) {
@@ -50,18 +51,18 @@ TEST_P(Waits, SingleAttempt_FailsAndLeavesNoNode) {
 }
 
 TEST_P(Waits, Deadline_EndsCallAndLeavesNoNode) {
-  const Deadline deadline = stage().in(200ms);
+  const Deadline deadline = environment().in(200ms);
   auto blocked = in_thread([&] { return acquire(*lock_, {.deadline = deadline}); });
   auto asynchronous = async_acquire(*lock_, {.deadline = deadline});
   EXPECT_FALSE(get_in_time(blocked));
   EXPECT_FALSE(get_in_time(asynchronous));
-  EXPECT_TRUE(deadline.has_passed(stage().now()));
+  EXPECT_TRUE(deadline.has_passed(environment().now()));
   expect_only_the_holder();
 }
 
 TEST_P(Waits, TimedLock_ReturnsFalse) {
-  if (!face().has_lock) GTEST_SKIP() << "has no lock()";
-  auto locking = in_thread([&] { return lock_->lock_until(stage().in(100ms)); });
+  if (!adapter().has_lock) GTEST_SKIP() << "has no lock()";
+  auto locking = in_thread([&] { return lock_->lock_until(environment().in(100ms)); });
   EXPECT_FALSE(get_in_time(locking));
   EXPECT_FALSE(lock_->try_lock());
   EXPECT_FALSE(lock_->is_locked());
@@ -70,7 +71,7 @@ TEST_P(Waits, TimedLock_ReturnsFalse) {
 }
 
 TEST_P(Waits, StopBeforeCall_SendsNothing) {
-  if (!face().calls) {
+  if (!adapter().calls) {
     GTEST_SKIP() << "contends all the same";
   }
   std::stop_source stop;
@@ -99,9 +100,9 @@ TEST_P(Waits, StopWhileWaiting_LeavesQueue) {
 }
 
 TEST_P(Waits, InterruptWhileWaiting_LeavesQueue) {
-  if (!face().interrupts) GTEST_SKIP() << "no call of it waits";
+  if (!adapter().interrupts) GTEST_SKIP() << "no call of it waits";
   std::vector<std::function<void()>> calls{[this] { acquire(*lock_); }};
-  if (face().has_lock) {
+  if (adapter().has_lock) {
     calls.emplace_back([this] { lock_->lock(); });
     calls.emplace_back([this] { lock_->lock_until(Deadline::never()); });
   }
@@ -120,7 +121,8 @@ TEST_P(Waits, InterruptWhileWaiting_LeavesQueue) {
     EXPECT_TRUE(reaches_nodes(2));
     waiting.interrupt();
     auto end = interrupted.get_future();
-    if (!stage().comes([&] { return is_ready(end); })) blocking_.release();  // or it never ends
+    if (!environment().comes([&] { return is_ready(end); }))
+      blocking_.release();  // or it never ends
     waiting.join();
     EXPECT_TRUE(get(end));
     expect_only_the_holder();
@@ -137,7 +139,7 @@ TEST_P(Waits, StopAfterGrant_HoldIsRetained) {
   stop.request_stop();
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_FALSE(hold.loss_token().stop_requested());
-  EXPECT_TRUE(stage().exists(hold.node()));
+  EXPECT_TRUE(environment().exists(hold.node()));
 }
 
 TEST_P(Waits, StopRacesWithGrant_GivesHoldOrLeavesNoNode) {
@@ -154,7 +156,7 @@ TEST_P(Waits, StopRacesWithGrant_GivesHoldOrLeavesNoNode) {
     const auto hold = get(waiting);
     if (hold) {
       EXPECT_EQ(hold.state(), HoldState::held);
-      EXPECT_TRUE(stage().exists(hold.node()));
+      EXPECT_TRUE(environment().exists(hold.node()));
     } else {
       ASSERT_TRUE(becomes_empty());
     }
@@ -201,20 +203,21 @@ class ExactTime : public Waits {
  protected:
   // Enqueues with a deadline 300 ms from now.
   auto queue() {
-    auto waiting = async_acquire(*lock_, {.deadline = stage().in(300ms)});
+    auto waiting = async_acquire(*lock_, {.deadline = environment().in(300ms)});
     EXPECT_TRUE(reaches_nodes(2));
     return waiting;
   }
 };
-INSTANTIATE_TEST_SUITE_P(, ExactTime, ::testing::ValuesIn(every_class_on({Scene::simulation})),
+INSTANTIATE_TEST_SUITE_P(, ExactTime,
+                         ::testing::ValuesIn(every_class_on({EnvironmentKind::simulation})),
                          pairing_name);
 
 TEST_P(ExactTime, Deadline_EndsCallExactly) {
   auto waiting = queue();
-  stage().pass(300ms - 1ns);
+  environment().pass(300ms - 1ns);
   EXPECT_FALSE(is_ready(waiting));
-  EXPECT_EQ(stage().nodes().size(), 2U);
-  stage().pass(1ns);
+  EXPECT_EQ(environment().nodes().size(), 2U);
+  environment().pass(1ns);
   ASSERT_TRUE(becomes_ready(waiting));
   EXPECT_FALSE(get(waiting));
   EXPECT_TRUE(reaches_nodes(1));
@@ -222,40 +225,41 @@ TEST_P(ExactTime, Deadline_EndsCallExactly) {
 
 TEST_P(ExactTime, GrantJustBeforeDeadline_HoldIsRetained) {
   auto waiting = queue();
-  stage().pass(300ms - 1ns);
+  environment().pass(300ms - 1ns);
   blocking_.release();
   expected_ = HoldState::lost;
-  stage().settle();
+  environment().settle();
   ASSERT_TRUE(becomes_ready(waiting));
   const auto hold = get(waiting);
-  stage().pass(1s);
+  environment().pass(1s);
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
 TEST_P(ExactTime, DeadlineWithoutServers_EndsCallExactly) {
-  if (!face().waits_without_servers) {
+  if (!adapter().waits_without_servers) {
     GTEST_SKIP() << "gives up before";
   }
   auto waiting = queue();
-  stage().stop_servers();
-  stage().pass(300ms - 1ns);
+  environment().stop_servers();
+  environment().pass(300ms - 1ns);
   EXPECT_FALSE(is_ready(waiting));
-  stage().pass(1ns);
+  environment().pass(1ns);
   ASSERT_TRUE(becomes_ready(waiting));
   EXPECT_FALSE(get(waiting));
-  stage().start_servers();
+  environment().start_servers();
   EXPECT_TRUE(reaches_nodes(1));
 }
 
 TEST_P(ExactTime, DeadlineAfterSessionExpiry_EndsCallExactly) {
   auto waiting = queue();
-  stage().pass(100ms);
+  environment().pass(100ms);
   const std::string old = node_at(1);
-  stage().expire(client_);
-  ASSERT_TRUE(stage().comes([&] { return stage().nodes().size() == 2 && node_at(1) != old; }));
-  stage().pass(200ms - 1ns);
+  environment().expire(client_);
+  ASSERT_TRUE(
+      environment().comes([&] { return environment().nodes().size() == 2 && node_at(1) != old; }));
+  environment().pass(200ms - 1ns);
   EXPECT_FALSE(is_ready(waiting));
-  stage().pass(1ns);
+  environment().pass(1ns);
   ASSERT_TRUE(becomes_ready(waiting));
   EXPECT_FALSE(get(waiting));
   EXPECT_TRUE(reaches_nodes(1));
@@ -263,37 +267,37 @@ TEST_P(ExactTime, DeadlineAfterSessionExpiry_EndsCallExactly) {
 
 // A hold lasts until its lease expires, to the nanosecond. No other contender is granted before.
 TEST_P(ExactTime, NoServers_HoldIsLostExactlyAtLeaseEnd) {
-  stage().pass(1s);
-  stage().stop_servers();
+  environment().pass(1s);
+  environment().stop_servers();
   EXPECT_EQ(blocking_.state(), HoldState::suspended);
-  const auto told = Told(blocking_);
-  const auto left = blocking_.valid_until() - stage().now();
-  EXPECT_GT(left, Stage::kSessionTimeout / 4);
-  stage().pass(left - 1ns);
+  const auto losses = LossCounter(blocking_);
+  const auto left = blocking_.valid_until() - environment().now();
+  EXPECT_GT(left, SuiteEnvironment::kSessionTimeout / 4);
+  environment().pass(left - 1ns);
   EXPECT_EQ(blocking_.state(), HoldState::suspended);
-  EXPECT_EQ(told.lost(), 0);
-  stage().pass(1ns);
+  EXPECT_EQ(losses.count(), 0);
+  environment().pass(1ns);
   EXPECT_EQ(blocking_.state(), HoldState::lost);
-  EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
+  EXPECT_TRUE(environment().comes([&] { return losses.count() == 1; }));
   expected_ = HoldState::lost;
-  stage().start_servers();
+  environment().start_servers();
 }
 
 // The server executes the create, but the client never receives the reply.
 TEST_P(ExactTime, CreateReplyLost_CallHasOneNode) {
-  stage().lose_reply_to_create(client_);
+  environment().lose_reply_to_create(client_);
   auto waiting = async_acquire(*lock_, {});
-  EXPECT_TRUE(stage().comes([&] { return !client_.is_connected(); }));
-  EXPECT_EQ(stage().nodes().size(), 2U);
-  const auto before = stage().nodes();
-  stage().start_servers();
-  stage().pass(1s);
-  EXPECT_EQ(stage().nodes(), before);
+  EXPECT_TRUE(environment().comes([&] { return !client_.is_connected(); }));
+  EXPECT_EQ(environment().nodes().size(), 2U);
+  const auto before = environment().nodes();
+  environment().start_servers();
+  environment().pass(1s);
+  EXPECT_EQ(environment().nodes(), before);
   blocking_.release();
   expected_ = HoldState::lost;
   const auto next = get_in_time(waiting);
   EXPECT_EQ(next.state(), HoldState::held);
-  if (face().keeps_node) {
+  if (adapter().keeps_node) {
     EXPECT_EQ(next.node(), kPath + "/" + before.at(1));
   }
 }

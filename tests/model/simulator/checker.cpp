@@ -272,7 +272,8 @@ void Checker::written(const Event& event) {
   }
   resource.highest_written = std::max(resource.highest_written, event.token);
   if (event.number == 0) return;  // not a guarded transaction
-  if (!event.flag) report(event, "I5", "a guarded write was carried out without the lock node");
+  if (!event.flag)
+    report(event, "I5", "a guarded write was executed although the lock znode did not exist");
   commits_.emplace(static_cast<std::uint32_t>(event.number), event.token);
 }
 

@@ -134,7 +134,8 @@ TEST(Checker, ZnodeDeletedByHand_IsExcusedOnce) {
     return made;
   };
   EXPECT_EQ(taken(Made().granted(1, 10)).broken(), "");
-  EXPECT_EQ(taken(Made().granted(1, 10)).rest().broken(), "I9") << "it must hear of it in the end";
+  EXPECT_EQ(taken(Made().granted(1, 10)).rest().broken(), "I9")
+      << "the holder is notified in the end";
   EXPECT_EQ(taken(Made().granted(1, 10)).held(2).and_with(Made::grant(3, 12)).broken(), "I1");
 }
 
@@ -199,12 +200,12 @@ TEST(Checker, ObserverSeesPastState_IsViolation) {
   EXPECT_EQ(then(seen(11, 3)), "");
   EXPECT_EQ(then(seen(9, 0)), "I2") << "a former leader";
   EXPECT_EQ(then(seen(10, 1)), "I2") << "an older value";
-  EXPECT_EQ(then(seen(10, 0)), "I2") << "none any more";
-  EXPECT_EQ(then(seen(11, 2)), "I5") << "another's value";
-  EXPECT_EQ(then(seen(11, 4)), "I5") << "a value that nobody has written";
-  EXPECT_EQ(then(seen(0, 2)), "I5") << "a value of nobody";
+  EXPECT_EQ(then(seen(10, 0)), "I2") << "no value after a value";
+  EXPECT_EQ(then(seen(11, 2)), "I5") << "the value of another leader";
+  EXPECT_EQ(then(seen(11, 4)), "I5") << "a value that was not written";
+  EXPECT_EQ(then(seen(0, 2)), "I5") << "a value without a leader";
   made.with(seen(0, 0));
-  EXPECT_EQ(then(seen(10, 2)), "I2") << "one that has gone";
+  EXPECT_EQ(then(seen(10, 2)), "I2") << "a deleted leader";
   EXPECT_EQ(then(seen(11, 0)), "");
 }
 
@@ -213,10 +214,10 @@ TEST(Checker, ContenderOvertaken_IsViolation) {
   EXPECT_EQ(Made().node(10).node(11).granted(1, 11).gone(10).broken(), "")
       << "a grant that no call takes is not recorded";
   EXPECT_EQ(Made().node(10).node(11).granted(1, 10).released(1).granted(2, 11).broken(), "")
-      << "its node is still there";
+      << "its znode still exists";
   EXPECT_EQ(Made().node(10).node(11).granted(1, 10).released(1, false).granted(2, 11).broken(),
             "I6")
-      << "whoever had it has died, or lost it";
+      << "the holder died or lost the lock";
   EXPECT_EQ(Made()
                 .node(10)
                 .node(11)
@@ -228,14 +229,14 @@ TEST(Checker, ContenderOvertaken_IsViolation) {
                 .granted(3, 11)
                 .broken(),
             "I2")
-      << "one that waits is passed over";
+      << "a waiter is overtaken";
   Event of_another = {.kind = Kind::made, .owner = 7, .token = {12}, .text = "lock-"};
   EXPECT_EQ(Made().node(10).with(of_another).granted(1, 10).released(1).granted(2, 12).broken(),
             "I6")
-      << "another session has to wait until it is gone";
+      << "a contender of another session waits for the delete";
   Event writer = {.kind = Kind::made, .token = {12}, .text = "__WRIT__"};
   EXPECT_EQ(Made().node(10).with(writer).granted(1, 10).released(1).granted(2, 12).broken(), "I6")
-      << "and so has a writer";
+      << "a writer waits for the delete";
   EXPECT_EQ(Made()
                 .node(10)
                 .node(11)
@@ -248,13 +249,16 @@ TEST(Checker, ContenderOvertaken_IsViolation) {
                 .granted(3, 12)
                 .broken(),
             "")
-      << "but not once it was passed over by its own";
+      << "its own session has overtaken it before";
   Event nested = Made::grant(2, 10);
   nested.owner = 1;
   EXPECT_EQ(
       Made().node(10).granted(1, 10).with(nested).released(1).node(11).granted(3, 11).broken(),
       "I6")
-      << "one of two holds is left";
+      << "one of two holds remains";
+}
+
+TEST(Checker, DeletedOrSharedContenderOvertaken_IsNoViolation) {
   EXPECT_EQ(Made().node(10).gone(10).node(11).granted(1, 11).broken(), "");
   EXPECT_EQ(Made()
                 .node(10, Access::shared)
@@ -262,6 +266,9 @@ TEST(Checker, ContenderOvertaken_IsViolation) {
                 .granted(1, 11, Access::shared)
                 .broken(),
             "");
+}
+
+TEST(Checker, RequestForMorePermitsOvertaken_IsViolation) {
   EXPECT_EQ(Made()
                 .with({.kind = Kind::permits_set, .number = 2})
                 .node(10, Access::permits, 2)

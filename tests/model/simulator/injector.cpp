@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "zklock/core/znode_data.h"
 #include "zklock/core/znode_name.h"
 
 namespace zklock::simulator {
@@ -18,14 +17,12 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// The time that a process gets to recover.
-constexpr Duration recovery = milliseconds(120);
-
 struct LossOf {
   Fault reply;
   Fault request;
   std::vector<OperationKind> kinds;
 };
+
 const std::vector<LossOf>& losses() {
   static const std::vector<LossOf> all = {
       {Fault::lost_reply_create, Fault::lost_request_create, {OperationKind::create_contender}},
@@ -67,8 +64,9 @@ OperationKind some_of(const std::vector<OperationKind>& kinds, int salt) {
 
 }  // namespace
 
-Injector::Injector(Universe& universe, Scribe& scribe, Users& users, const Setup& setup)
-    : universe_(universe), scribe_(scribe), users_(users), setup_(setup) {
+Injector::Injector(Universe& universe, HistoryWriter& history_writer, Users& users,
+                   const Setup& setup)
+    : universe_(universe), history_writer_(history_writer), users_(users), setup_(setup) {
   for (int slot = 0; slot < setup.slots; ++slot) {
     if (setup.drift[static_cast<std::size_t>(slot)] != 0) {
       ++counts_[static_cast<std::size_t>(Fault::clock_drift)];
@@ -104,7 +102,7 @@ void Injector::inject(const PlanStep& step) {
   SimProcess& process = users_.process(step.slot);
   if (process.dead() || process.closed()) return;
   if (process.paused() && needs_process_that_runs(step.fault)) return;
-  scribe_.note(
+  history_writer_.note(
       {.kind = Event::Kind::fault, .number = step.slot, .text = std::string(name_of(step.fault))});
   if (!is_counted_where_it_happens(step.fault)) ++counts_[static_cast<std::size_t>(step.fault)];
   if (step.fault >= Fault::killed) return to_process(step);
@@ -157,22 +155,6 @@ void Injector::to_network(const PlanStep& step) {
     }
     default: return;
   }
-}
-
-void Injector::pause(SimProcess& process, Duration length) {
-  if (process.paused()) return;
-  process.pause();
-  process.excused_until = Instant::max();
-  later(length, [this, &process] { resume(process); });
-}
-
-void Injector::resume(SimProcess& process) {
-  if (!process.paused() || process.dead()) return;
-  process.resume();
-  process.excused_until =
-      std::max({universe_.now(), process.handlers_blocked_until, process.no_threads_until}) +
-      recovery;
-  users_.ask_all(process);
 }
 
 // A client abandons a connection after two thirds of the session timeout without a message.
@@ -333,63 +315,6 @@ void Injector::to_requests(const PlanStep& step) {
   later(microseconds(step.length), [&own] { own.clear_faults(); });
 }
 
-// ---- the process --------------------------------------------------------------------------------
-
-void Injector::to_process(const PlanStep& step) {
-  SimProcess& process = users_.process(step.slot);
-  const Duration length = microseconds(step.length);
-  switch (step.fault) {
-    case Fault::killed: return kill(step.slot, Manner::at_once);
-    case Fault::image_replaced: return kill(step.slot, Manner::silently);
-    case Fault::client_closed: return kill(step.slot, Manner::kindly);
-    case Fault::closed_disconnected: return kill(step.slot, Manner::kindly_disconnected);
-    case Fault::object_destroyed: return users_.remake(step.slot, step.salt);
-    case Fault::cancel_at_news: return users_.cancel_at_news(process);
-    case Fault::handler_throws: return users_.throw_at_next_grant(process);
-    case Fault::closed_by_handler: return users_.close_at_next_grant(process);
-    case Fault::forked: return users_.fork_process();
-    case Fault::thread_exits: return users_.end_a_thread(process);
-    case Fault::listener_throws: process.listeners_throw_until = universe_.now() + length; return;
-    case Fault::handlers_blocked:
-      process.handlers_blocked_until = universe_.now() + length;
-      process.excused_until = std::max(process.excused_until, universe_.now() + length + recovery);
-      return;
-    case Fault::no_threads: return no_threads(process, length);
-    default: return;
-  }
-}
-
-void Injector::kill(int slot, Manner manner) {
-  SimProcess& process = users_.process(slot);
-  if (process.paused()) return;
-  switch (manner) {
-    case Manner::at_once:
-    case Manner::silently:
-      users_.bury(process);
-      process.kill(manner == Manner::at_once);
-      break;
-    case Manner::kindly_disconnected:
-      for (auto& line : process.lines()) line->coordinator.disconnect(OnTheWay::linger);
-      [[fallthrough]];
-    case Manner::kindly:
-      process.excused_until = Instant::max();
-      process.close();
-      break;
-  }
-  users_.replace(slot);
-}
-
-void Injector::no_threads(SimProcess& process, Duration length) {
-  process.handlers().set_exhausted(true);
-  process.losses().set_exhausted(true);
-  process.no_threads_until = universe_.now() + length;
-  process.excused_until = std::max(process.excused_until, universe_.now() + length + recovery);
-  later(length, [&process] {
-    process.handlers().set_exhausted(false);
-    process.losses().set_exhausted(false);
-  });
-}
-
 // ---- healing ------------------------------------------------------------------------------------
 
 void Injector::heal() {
@@ -417,7 +342,7 @@ void Injector::heal() {
   }
   for (std::size_t e = 0; e < universe_.ensembles(); ++e) universe_.ensemble(e).restart();
   for (const Stranger& stranger : strangers_) remove_stranger(stranger);
-  scribe_.note({.kind = Event::Kind::healed});
+  history_writer_.note({.kind = Event::Kind::healed});
 }
 
 }  // namespace zklock::simulator

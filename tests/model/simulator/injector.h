@@ -16,7 +16,7 @@ namespace zklock::simulator {
 /// Thread-safety: none.
 class Injector {
  public:
-  Injector(Universe& universe, Scribe& scribe, Users& users, const Setup& setup);
+  Injector(Universe& universe, HistoryWriter& history_writer, Users& users, const Setup& setup);
 
   void inject(const PlanStep& step);
   /// Ends all faults. No fault has an effect after that.
@@ -61,7 +61,7 @@ class Injector {
   std::vector<std::string> contenders(const std::string& path) const;
 
   Universe& universe_;
-  Scribe& scribe_;
+  HistoryWriter& history_writer_;
   Users& users_;
   const Setup& setup_;
   FaultCounts counts_{};

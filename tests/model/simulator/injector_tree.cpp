@@ -97,9 +97,9 @@ void Injector::delete_parent(const std::string& path) {
 
 void Injector::stranger(const std::string& path, const std::string& prefix, std::string data,
                         Duration length) {
-  scribe_.expect_stranger();
+  history_writer_.expect_stranger();
   const auto name = universe_.ensemble(0).create_sequential(path, prefix, std::move(data));
-  scribe_.expect_no_stranger();
+  history_writer_.expect_no_stranger();
   if (name) has_made(path + "/" + *name, length);
 }
 
@@ -109,9 +109,9 @@ void Injector::name_ahead(const PlanStep& step, const std::string& path) {
   if (parent == nullptr || !core::is_usable({parent->counter})) return;
   const core::Sequence ahead{parent->counter + 1 + step.salt % 3};
   const std::string node = path + "/" + core::ZnodeName::make(core::lock_prefix, ahead).text;
-  scribe_.expect_stranger();
+  history_writer_.expect_stranger();
   const auto status = servers.create(node);
-  scribe_.expect_no_stranger();
+  history_writer_.expect_no_stranger();
   if (status == core::Status::ok) has_made(node, microseconds(step.length));
 }
 

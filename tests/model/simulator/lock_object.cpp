@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/model/simulator/scribe.h"
+#include "tests/model/simulator/history_writer.h"
 
 namespace zklock::simulator {
 

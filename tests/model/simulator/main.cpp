@@ -16,10 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/model/simulator/command_line.h"
 #include "tests/model/simulator/planner.h"
 #include "tests/model/simulator/run.h"
 #include "tests/model/simulator/shrink.h"
-#include "tests/model/simulator/wishes.h"
 
 namespace zklock::simulator {
 namespace {
@@ -58,21 +58,22 @@ int show(const Plan& plan, bool shrinks) {
 }
 
 /// Runs every n-th seed from this worker's first seed on; n is the number of workers.
-Tally work(const Wishes& wishes, unsigned worker) {
+Tally work(const CommandLine& command_line, unsigned worker) {
   const auto end = std::chrono::steady_clock::now() +
                    std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                       std::chrono::duration<double>(wishes.minutes * 60));
+                       std::chrono::duration<double>(command_line.minutes * 60));
   Tally sum;
-  for (std::uint64_t i = worker; wishes.seeds == 0 || i < wishes.seeds; i += wishes.workers) {
-    if (wishes.minutes > 0 && std::chrono::steady_clock::now() >= end) break;
-    const std::uint64_t seed = wishes.from + i;
+  for (std::uint64_t i = worker; command_line.seeds == 0 || i < command_line.seeds;
+       i += command_line.workers) {
+    if (command_line.minutes > 0 && std::chrono::steady_clock::now() >= end) break;
+    const std::uint64_t seed = command_line.from + i;
     const Run one = run(make_plan(seed));
     sum.add(one.tally);
     if (!one.violation) continue;
     std::ostringstream text;
     text << "seed " << seed << ": " << line_of(*one.violation, one.began) << '\n';
     std::cout << text.str() << std::flush;
-    if (!wishes.keep_going) break;
+    if (!command_line.keep_going) break;
   }
   return sum;
 }
@@ -83,14 +84,14 @@ struct Worker {
   int from = -1;
 };
 
-Worker start(const Wishes& wishes, unsigned number) {
+Worker start(const CommandLine& command_line, unsigned number) {
   int ends[2] = {-1, -1};
   if (::pipe(ends) != 0) throw std::runtime_error("no pipe");
   const pid_t pid = ::fork();
   if (pid < 0) throw std::runtime_error("no process");
   if (pid == 0) {
     ::close(ends[0]);
-    const Tally sum = work(wishes, number);
+    const Tally sum = work(command_line, number);
     const bool written = ::write(ends[1], &sum, sizeof sum) == sizeof sum;
     std::cout.flush();
     ::_exit(written ? 0 : 2);
@@ -142,15 +143,15 @@ void print(const Tally& sum, double seconds) {
   std::printf("%-24s %12llu\n", "violations", static_cast<unsigned long long>(sum.violations));
 }
 
-int run_all(const Wishes& wishes) {
+int run_all(const CommandLine& command_line) {
   const auto began = std::chrono::steady_clock::now();
   Tally sum;
   bool good = true;
-  if (wishes.workers == 1) {
-    sum = work(wishes, 0);
+  if (command_line.workers == 1) {
+    sum = work(command_line, 0);
   } else {
     std::vector<Worker> workers;
-    for (unsigned i = 0; i < wishes.workers; ++i) workers.push_back(start(wishes, i));
+    for (unsigned i = 0; i < command_line.workers; ++i) workers.push_back(start(command_line, i));
     for (const Worker& worker : workers) good = finish(worker, sum) && good;
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
@@ -160,21 +161,21 @@ int run_all(const Wishes& wishes) {
 }
 
 int main_with(const std::vector<std::string>& words) {
-  const auto wishes = parse_wishes(words);
-  if (!wishes) return usage();
-  if (wishes->seed) return show(make_plan(*wishes->seed), wishes->shrinks);
-  if (!wishes->plan.empty()) {
-    std::ifstream file(wishes->plan);
+  const auto command_line = parse_command_line(words);
+  if (!command_line) return usage();
+  if (command_line->seed) return show(make_plan(*command_line->seed), command_line->shrinks);
+  if (!command_line->plan.empty()) {
+    std::ifstream file(command_line->plan);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     const auto plan = parse_plan(text);
     if (!plan || plan->setup.objects.empty()) {
-      std::cerr << wishes->plan << " is no plan\n";
+      std::cerr << command_line->plan << " is no plan\n";
       return 2;
     }
-    return show(*plan, wishes->shrinks);
+    return show(*plan, command_line->shrinks);
   }
-  if (wishes->seeds == 0 && wishes->minutes <= 0) return usage();
-  return run_all(*wishes);
+  if (command_line->seeds == 0 && command_line->minutes <= 0) return usage();
+  return run_all(*command_line);
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/model/simulator/dice.h"
 #include "tests/model/simulator/fault.h"
+#include "tests/model/simulator/rng.h"
 
 namespace zklock::simulator {
 

@@ -15,16 +15,16 @@ namespace {
 /// Thread-safety: none.
 class Planner {
  public:
-  explicit Planner(std::uint64_t seed) : dice_(seed) { plan_.seed = seed; }
+  explicit Planner(std::uint64_t seed) : rng_(seed) { plan_.seed = seed; }
 
   Plan make() {
     make_setup();
     make_objects();
-    const bool crowded = dice_.one_in(3);
-    for (int i = dice_.from_to(6, crowded ? 60 : 24); i > 0; --i) plan_.steps.push_back(use());
-    if (!dice_.one_in(32)) {  // the other plans have no faults
-      for (int i = dice_.from_to(4, crowded ? 50 : 24); i > 0; --i) plan_.steps.push_back(fault());
-      if (dice_.one_in(5)) besiege();
+    const bool crowded = rng_.one_in(3);
+    for (int i = rng_.from_to(6, crowded ? 60 : 24); i > 0; --i) plan_.steps.push_back(use());
+    if (!rng_.one_in(32)) {  // the other plans have no faults
+      for (int i = rng_.from_to(4, crowded ? 50 : 24); i > 0; --i) plan_.steps.push_back(fault());
+      if (rng_.one_in(5)) besiege();
     }
     std::ranges::stable_sort(plan_.steps, {}, &PlanStep::at);
     return std::move(plan_);
@@ -33,68 +33,68 @@ class Planner {
  private:
   void make_setup() {
     Setup& setup = plan_.setup;
-    setup.slots = dice_.from_to(2, 4);
-    setup.session_ms = dice_.one_of({4'000, 6'000, 10'000, 20'000, 30'000});
-    setup.relay_ms = dice_.one_of({0, setup.session_ms / 8, setup.session_ms / 4});
-    setup.latency_us = dice_.one_of({100, 500, 2'000, 10'000});
-    setup.announces = dice_.one_in(4) ? 0 : 1;
-    setup.creates_at_once = dice_.one_of({1, 2, 100});
+    setup.slots = rng_.from_to(2, 4);
+    setup.session_ms = rng_.one_of({4'000, 6'000, 10'000, 20'000, 30'000});
+    setup.relay_ms = rng_.one_of({0, setup.session_ms / 8, setup.session_ms / 4});
+    setup.latency_us = rng_.one_of({100, 500, 2'000, 10'000});
+    setup.announces = rng_.one_in(4) ? 0 : 1;
+    setup.creates_at_once = rng_.one_of({1, 2, 100});
     setup.create_only = plan_.seed % 4 == 1 ? 1 : 0;
-    const bool drifts = dice_.one_in(3);
+    const bool drifts = rng_.one_in(3);
     for (int& drift : setup.drift) {
-      if (drifts) drift = dice_.one_of({-20'000, -10'000, 0, 10'000, 20'000});
+      if (drifts) drift = rng_.one_of({-20'000, -10'000, 0, 10'000, 20'000});
     }
-    if (setup.relay_ms != 0 && dice_.one_in(2)) setup.jitter_ms = setup.session_ms / 24;
-    span_ = std::int64_t{setup.session_ms} * 1000 * dice_.from_to(2, 5);
+    if (setup.relay_ms != 0 && rng_.one_in(2)) setup.jitter_ms = setup.session_ms / 24;
+    span_ = std::int64_t{setup.session_ms} * 1000 * rng_.from_to(2, 5);
   }
 
   void add(ObjectPlan object) {
     if (object.kind != LockClass::latch && object.kind != LockClass::election) {
-      object.listens = dice_.one_in(4) ? 1 : 0;
-      object.fails_on_loss = dice_.one_in(6) ? 1 : 0;
-      if (dice_.one_in(6)) object.max_hold = plan_.setup.session_ms / dice_.from_to(1, 8);
+      object.listens = rng_.one_in(4) ? 1 : 0;
+      object.fails_on_loss = rng_.one_in(6) ? 1 : 0;
+      if (rng_.one_in(6)) object.max_hold = plan_.setup.session_ms / rng_.from_to(1, 8);
     }
     const bool permits = object.kind == LockClass::semaphore || object.kind == LockClass::counted;
-    if (!permits && dice_.one_in(6)) object.lock_delay = dice_.from_to(50, 2'000);
+    if (!permits && rng_.one_in(6)) object.lock_delay = rng_.from_to(50, 2'000);
     plan_.setup.objects.push_back(object);
   }
   void add_mutex(int path) {
-    ObjectPlan object{.kind = dice_.one_of({LockClass::reentrant, LockClass::mutex}), .path = path};
-    if (dice_.one_in(3)) object.batch = dice_.from_to(2, 5);
-    if (dice_.one_in(3)) object.keep_idle_for = dice_.from_to(10, plan_.setup.session_ms);
+    ObjectPlan object{.kind = rng_.one_of({LockClass::reentrant, LockClass::mutex}), .path = path};
+    if (rng_.one_in(3)) object.batch = rng_.from_to(2, 5);
+    if (rng_.one_in(3)) object.keep_idle_for = rng_.from_to(10, plan_.setup.session_ms);
     add(object);
   }
 
   void add_leader() {
-    add({.kind = dice_.one_of({LockClass::latch, LockClass::election}),
-         .proclaims = dice_.one_in(3) ? 0 : dice_.from_to(1, 6)});
+    add({.kind = rng_.one_of({LockClass::latch, LockClass::election}),
+         .proclaims = rng_.one_in(3) ? 0 : rng_.from_to(1, 6)});
   }
 
   void make_objects() {
     Setup& setup = plan_.setup;
-    switch (dice_.below(10)) {
+    switch (rng_.below(10)) {
       case 0:
       case 1:
-        setup.paths = dice_.from_to(1, 2);
-        for (int i = dice_.from_to(1, 3); i > 0; --i) {
-          add_mutex(dice_.from_to(0, setup.paths - 1));
+        setup.paths = rng_.from_to(1, 2);
+        for (int i = rng_.from_to(1, 3); i > 0; --i) {
+          add_mutex(rng_.from_to(0, setup.paths - 1));
         }
         break;
       case 2:
       case 3:
         add({.kind = LockClass::shared});
-        if (dice_.one_in(2)) add_mutex(0);
-        if (dice_.one_in(2)) add({.kind = LockClass::shared});
+        if (rng_.one_in(2)) add_mutex(0);
+        if (rng_.one_in(2)) add({.kind = LockClass::shared});
         break;
       case 4:
-        add({.kind = LockClass::semaphore, .number = dice_.from_to(1, 4)});
-        if (dice_.one_in(3)) add_mutex(0);
+        add({.kind = LockClass::semaphore, .number = rng_.from_to(1, 4)});
+        if (rng_.one_in(3)) add_mutex(0);
         break;
-      case 5: add({.kind = LockClass::counted, .number = dice_.from_to(0, 4)}); break;
+      case 5: add({.kind = LockClass::counted, .number = rng_.from_to(0, 4)}); break;
       case 6:
         setup.paths = 2;
         add({.kind = LockClass::multi});
-        add_mutex(dice_.from_to(0, 1));
+        add_mutex(rng_.from_to(0, 1));
         break;
       case 7:
         setup.ensembles = 3;
@@ -102,78 +102,77 @@ class Planner {
         add({.kind = LockClass::quorum});
         break;
       case 8:
-        add({.kind = LockClass::priority, .number = dice_.from_to(1, 10)});
-        if (dice_.one_in(2)) add_mutex(0);
+        add({.kind = LockClass::priority, .number = rng_.from_to(1, 10)});
+        if (rng_.one_in(2)) add_mutex(0);
         break;
       default:
         add_leader();
         add_leader();
-        if (dice_.one_in(2)) add_mutex(0);
-        if (dice_.one_in(2)) setup.objects.push_back({.kind = LockClass::election_observer});
+        if (rng_.one_in(2)) add_mutex(0);
+        if (rng_.one_in(2)) setup.objects.push_back({.kind = LockClass::election_observer});
         break;
     }
-    if (setup.ensembles == 1 && dice_.one_in(5)) {
+    if (setup.ensembles == 1 && rng_.one_in(5)) {
       setup.objects.push_back({.kind = LockClass::observer});
     }
   }
 
   std::int64_t part_of_session(int hundredths_least, int hundredths_most) {
     return std::int64_t{plan_.setup.session_ms} * 10 *
-           dice_.from_to(hundredths_least, hundredths_most);
+           rng_.from_to(hundredths_least, hundredths_most);
   }
   std::int64_t some_hold() {
-    switch (dice_.below(4)) {
-      case 0: return static_cast<std::int64_t>(dice_.below(2'000));
-      case 1: return static_cast<std::int64_t>(dice_.below(200'000));
+    switch (rng_.below(4)) {
+      case 0: return static_cast<std::int64_t>(rng_.below(2'000));
+      case 1: return static_cast<std::int64_t>(rng_.below(200'000));
       case 2: return part_of_session(1, 30);
-      default: return dice_.one_in(4) ? part_of_session(30, 200) : part_of_session(1, 60);
+      default: return rng_.one_in(4) ? part_of_session(30, 200) : part_of_session(1, 60);
     }
   }
 
   PlanStep at_some_time() {
     PlanStep step;
     // Half of the steps are in bursts, so that they interact.
-    step.at = dice_.one_in(2)
-                  ? static_cast<std::int64_t>(dice_.below(4)) * span_ / 4 +
-                        static_cast<std::int64_t>(dice_.below(20'000))
-                  : static_cast<std::int64_t>(dice_.below(static_cast<std::size_t>(span_)));
-    step.slot = dice_.from_to(0, plan_.setup.slots - 1);
-    step.salt = static_cast<int>(dice_.below(1'000));
+    step.at = rng_.one_in(2)
+                  ? static_cast<std::int64_t>(rng_.below(4)) * span_ / 4 +
+                        static_cast<std::int64_t>(rng_.below(20'000))
+                  : static_cast<std::int64_t>(rng_.below(static_cast<std::size_t>(span_)));
+    step.slot = rng_.from_to(0, plan_.setup.slots - 1);
+    step.salt = static_cast<int>(rng_.below(1'000));
     return step;
   }
 
   PlanStep use() {
     PlanStep step = at_some_time();
-    step.object = static_cast<int>(dice_.below(plan_.setup.objects.size()));
+    step.object = static_cast<int>(rng_.below(plan_.setup.objects.size()));
     const ObjectPlan& object = plan_.setup.objects[static_cast<std::size_t>(step.object)];
     if (object.kind == LockClass::latch || object.kind == LockClass::election) {
-      step.act = dice_.one_in(3) ? Act::resign : Act::lead;
+      step.act = rng_.one_in(3) ? Act::resign : Act::lead;
       step.hold = some_hold();
       return step;
     }
-    if (plan_.setup.ensembles == 1 && dice_.one_in(16)) {
-      step.act = dice_.one_of({Act::ask_release, Act::force_release});
+    if (plan_.setup.ensembles == 1 && rng_.one_in(16)) {
+      step.act = rng_.one_of({Act::ask_release, Act::force_release});
       return step;
     }
     const int most = std::max(object.number, 1);
-    step.number = dice_.from_to(1, most);
-    if (object.kind == LockClass::counted && dice_.one_in(4)) {
+    step.number = rng_.from_to(1, most);
+    if (object.kind == LockClass::counted && rng_.one_in(4)) {
       step.act = Act::set_permits;
-      step.number = dice_.from_to(0, 5);
+      step.number = rng_.from_to(0, 5);
       return step;
     }
-    if (object.kind == LockClass::priority) step.number = dice_.from_to(1, 10);
-    if (dice_.one_in(3)) step.owner = dice_.from_to(1, 2);
-    if (object.kind == LockClass::shared) step.reads = dice_.one_in(2) ? 1 : 0;
-    if (dice_.one_in(6)) step.wait = 0;
-    if (step.wait < 0 && dice_.one_in(4)) step.wait = 1 + some_hold();
-    if (dice_.one_in(6)) step.stop = some_hold();
+    if (object.kind == LockClass::priority) step.number = rng_.from_to(1, 10);
+    if (rng_.one_in(3)) step.owner = rng_.from_to(1, 2);
+    if (object.kind == LockClass::shared) step.reads = rng_.one_in(2) ? 1 : 0;
+    if (rng_.one_in(6)) step.wait = 0;
+    if (step.wait < 0 && rng_.one_in(4)) step.wait = 1 + some_hold();
+    if (rng_.one_in(6)) step.stop = some_hold();
     step.hold = some_hold();
-    step.ending =
-        dice_.one_of({Ending::release, Ending::release, Ending::throws, Ending::until_lost,
-                      Ending::nested, Ending::commits, Ending::renews});
+    step.ending = rng_.one_of({Ending::release, Ending::release, Ending::throws, Ending::until_lost,
+                               Ending::nested, Ending::commits, Ending::renews});
     const bool by_threads = object.kind == LockClass::reentrant && object.batch == 1;
-    if (by_threads && object.keep_idle_for == 0 && dice_.one_in(4)) step.ending = Ending::locks;
+    if (by_threads && object.keep_idle_for == 0 && rng_.one_in(4)) step.ending = Ending::locks;
     return step;
   }
 
@@ -181,21 +180,21 @@ class Planner {
     PlanStep step = at_some_time();
     step.act = Act::fault;
     for (;;) {
-      step.fault = static_cast<Fault>(dice_.below(fault_classes));
+      step.fault = static_cast<Fault>(rng_.below(fault_classes));
       const bool rare =
           step.fault == Fault::sequence_at_end || step.fault == Fault::sequence_near_end ||
           step.fault == Fault::sequence_negative || step.fault == Fault::parent_deleted ||
           step.fault == Fault::session_expired || step.fault == Fault::old_node_visible ||
           step.fault == Fault::node_deleted || step.fault == Fault::forked;
-      if (step.fault != Fault::clock_drift && (!rare || dice_.one_in(4))) break;
+      if (step.fault != Fault::clock_drift && (!rare || rng_.one_in(4))) break;
     }
     step.length = length_of(step.fault);
     // A third of the faults begin during another fault of their process.
-    if (dice_.one_in(3) && last_fault_) {
+    if (rng_.one_in(3) && last_fault_) {
       step.slot = last_fault_->slot;
       step.at =
           last_fault_->at +
-          static_cast<std::int64_t>(dice_.below(static_cast<std::size_t>(last_fault_->length) + 1));
+          static_cast<std::int64_t>(rng_.below(static_cast<std::size_t>(last_fault_->length) + 1));
     }
     last_fault_ = step;
     return step;
@@ -209,7 +208,7 @@ class Planner {
     holds.stop = -1;
     holds.wait = -1;
     holds.hold = 3 * session;
-    holds.ending = dice_.one_of({Ending::release, Ending::until_lost});
+    holds.ending = rng_.one_of({Ending::release, Ending::until_lost});
     PlanStep waits = holds;
     waits.slot = (holds.slot + 1) % plan_.setup.slots;
     waits.at += session / 8;
@@ -219,10 +218,10 @@ class Planner {
     late.at = holds.at + part_of_session(20, 90);
     late.fault = Fault::slow_server;
     late.length = session;
-    late.salt = 24 * dice_.from_to(1, 30) + dice_.one_of({4, 7, 10, 13, 16, 19});
+    late.salt = 24 * rng_.from_to(1, 30) + rng_.one_of({4, 7, 10, 13, 16, 19});
     PlanStep silent = late;
     silent.at += part_of_session(5, 95);
-    silent.fault = dice_.one_of(
+    silent.fault = rng_.one_of(
         {Fault::cut_off_long, Fault::follower_isolated, Fault::leader_isolated, Fault::pause_long});
     silent.length = 2 * session;
     for (const PlanStep& step : {holds, waits, late, silent}) plan_.steps.push_back(step);
@@ -246,7 +245,7 @@ class Planner {
     }
   }
 
-  Dice dice_;
+  Rng rng_;
   Plan plan_;
   std::int64_t span_ = 0;  ///< the duration of all steps
   std::optional<PlanStep> last_fault_;

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <numeric>
 
+#include "tests/model/simulator/history_writer.h"
 #include "tests/model/simulator/injector.h"
-#include "tests/model/simulator/same_again.h"
-#include "tests/model/simulator/scribe.h"
+#include "tests/model/simulator/seeded_inputs.h"
 #include "tests/model/simulator/universe.h"
 #include "tests/model/simulator/users.h"
 
@@ -46,7 +46,7 @@ void play(const Plan& plan, Universe& universe, Users& users, Injector& injector
   }
 }
 
-void come_to_rest(const Plan& plan, Universe& universe, Scribe& scribe, Users& users,
+void come_to_rest(const Plan& plan, Universe& universe, HistoryWriter& history_writer, Users& users,
                   Injector& injector) {
   injector.heal();
   const bool observed = std::ranges::any_of(plan.setup.objects, [](const ObjectPlan& object) {
@@ -81,7 +81,7 @@ void come_to_rest(const Plan& plan, Universe& universe, Scribe& scribe, Users& u
   users.drop_observers();
   universe.run_until(universe.now() + std::chrono::seconds(1));
   users.look_for_leftovers();
-  scribe.note({.kind = Event::Kind::rest});
+  history_writer.note({.kind = Event::Kind::rest});
 }
 
 }  // namespace
@@ -130,13 +130,13 @@ std::uint64_t Tally::all_faults() const noexcept {
 }
 
 Run run(const Plan& plan, const std::function<void(const std::string&)>& trace) {
-  begin_the_same_again(plan.seed);
+  seed_external_inputs(plan.seed);
   Run result;
   Universe universe(plan.setup, plan.seed);
   result.began = universe.now();
-  Scribe scribe(universe, plan.setup);
+  HistoryWriter history_writer(universe, plan.setup);
   if (trace) {
-    scribe.on_event = [&](const Event& event) { trace(to_text(event, result.began)); };
+    history_writer.on_event = [&](const Event& event) { trace(to_text(event, result.began)); };
   }
   for (std::size_t e = 0; e < universe.ensembles(); ++e) {
     universe.ensemble(e).create("/data");
@@ -144,26 +144,25 @@ Run run(const Plan& plan, const std::function<void(const std::string&)>& trace) 
       universe.ensemble(e).create(data_path_of(path));
     }
   }
-  Users users(universe, scribe, plan);
-  Injector injector(universe, scribe, users, plan.setup);
+  Users users(universe, history_writer, plan);
+  Injector injector(universe, history_writer, users, plan.setup);
   play(plan, universe, users, injector);
-  come_to_rest(plan, universe, scribe, users, injector);
+  come_to_rest(plan, universe, history_writer, users, injector);
 
-  result.violation = check(scribe.history());
-  if (!result.violation) result.violation = lost_without_cause(plan, scribe.history());
+  result.violation = check(history_writer.history());
+  if (!result.violation) result.violation = lost_without_cause(plan, history_writer.history());
   Tally& tally = result.tally;
   tally.seeds = 1;
   tally.operations = universe.served();
   tally.calls = users.calls();
-  tally.grants = scribe.count(Event::Kind::granted);
-  tally.losses = scribe.count(Event::Kind::told_lost);
-  tally.stale_refused = scribe.stale_refused();
+  tally.grants = history_writer.count(Event::Kind::granted);
+  tally.losses = history_writer.count(Event::Kind::told_lost);
+  tally.stale_refused = history_writer.stale_refused();
   tally.events = universe.events();
   tally.faults = injector.counts();
-  tally.guarded =
-      static_cast<std::uint64_t>(std::ranges::count_if(scribe.history(), [](const Event& event) {
-        return event.kind == Event::Kind::written && event.number != 0;
-      }));
+  tally.guarded = static_cast<std::uint64_t>(std::ranges::count_if(
+      history_writer.history(),
+      [](const Event& event) { return event.kind == Event::Kind::written && event.number != 0; }));
   tally.milliseconds = static_cast<std::uint64_t>(
       std::chrono::duration_cast<milliseconds>(universe.now() - result.began).count());
   tally.violations = result.violation ? 1 : 0;

@@ -10,7 +10,7 @@ namespace zklock::simulator {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-Universe::Universe(const Setup& setup, std::uint64_t seed) : setup_(setup), dice_(seed) {
+Universe::Universe(const Setup& setup, std::uint64_t seed) : setup_(setup), rng_(seed) {
   for (int e = 0; e < setup.ensembles; ++e) {
     ensembles_.push_back(std::make_unique<SimEnsemble>(clock_));
     if (setup.create_only == 0) continue;
@@ -35,7 +35,7 @@ std::uint64_t Universe::served() const {
 
 Duration Universe::latency() {
   const Duration usual = microseconds(setup_.latency_us);
-  return dice_.between(usual / 4, 2 * usual);
+  return rng_.between(usual / 4, 2 * usual);
 }
 
 void Universe::consider(Next& best, Instant at, What what, SimProcess& process, Line* line) const {
@@ -72,21 +72,21 @@ void Universe::look_at(SimProcess& process, Line& line, Next& best) {
     line.connect_at.reset();
   } else {
     if (!line.connect_at)
-      line.connect_at = now() + dice_.between(milliseconds(1), milliseconds(300));
+      line.connect_at = now() + rng_.between(milliseconds(1), milliseconds(300));
     consider(best, std::max(*line.connect_at, line.no_server_until), What::connect, process, &line);
   }
 }
 
 void Universe::look_at(SimProcess& process, Next& best) {
   if (process.runs() && !process.handlers().empty()) {
-    if (!process.handler_at) process.handler_at = now() + microseconds(dice_.from_to(5, 100));
+    if (!process.handler_at) process.handler_at = now() + microseconds(rng_.from_to(5, 100));
     consider(best, std::max(*process.handler_at, process.handlers_blocked_until), What::handler,
              process, nullptr);
   }
   if (process.runs() && !process.losses().empty()) {
     // The callback before it can take some time.
-    const int most = dice_.one_in(8) ? 300 : 50;
-    if (!process.loss_at) process.loss_at = now() + microseconds(dice_.from_to(5, most));
+    const int most = rng_.one_in(8) ? 300 : 50;
+    if (!process.loss_at) process.loss_at = now() + microseconds(rng_.from_to(5, most));
     consider(best, *process.loss_at, What::loss, process, nullptr);
   }
   for (auto& line : process.lines()) look_at(process, *line, best);

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "tests/model/simulator/dice.h"
 #include "tests/model/simulator/process.h"
+#include "tests/model/simulator/rng.h"
 
 namespace zklock::simulator {
 
@@ -24,7 +24,7 @@ class Universe {
 
   SimClock& clock() noexcept { return clock_; }
   Instant now() const noexcept { return clock_.now(); }
-  Dice& dice() noexcept { return dice_; }
+  Rng& rng() noexcept { return rng_; }
   SimEnsemble& ensemble(std::size_t i) noexcept { return *ensembles_[i]; }
   std::size_t ensembles() const noexcept { return ensembles_.size(); }
 
@@ -64,7 +64,7 @@ class Universe {
   Duration latency();
 
   const Setup& setup_;
-  Dice dice_;
+  Rng rng_;
   SimClock clock_;
   std::vector<std::unique_ptr<SimEnsemble>> ensembles_;
   std::vector<std::unique_ptr<SimProcess>> processes_;

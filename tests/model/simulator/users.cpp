@@ -40,11 +40,11 @@ bool nests(LockClass kind) {
   return false;
 }
 
-bool is_of_leaders(LockClass kind) {
+bool is_leader(LockClass kind) {
   return kind == LockClass::latch || kind == LockClass::election;
 }
 
-bool is_of_onlookers(LockClass kind) {
+bool is_observer(LockClass kind) {
   return kind == LockClass::observer || kind == LockClass::election_observer;
 }
 
@@ -61,19 +61,19 @@ std::int64_t errc_of(const std::exception_ptr& error) {
 
 }  // namespace
 
-Users::Users(Universe& universe, Scribe& scribe, const Plan& plan)
-    : universe_(universe), scribe_(scribe), plan_(plan), fenced_(1024) {
+Users::Users(Universe& universe, HistoryWriter& history_writer, const Plan& plan)
+    : universe_(universe), history_writer_(history_writer), plan_(plan), fenced_(1024) {
   for (const ObjectPlan& object : plan.setup.objects) declare_permits(object);
   universe_.on_news = [this](SimProcess& news) {
     if (canceller_ != &news) return;
     canceller_ = nullptr;
     cancel_one(news);
   };
-  seats_.resize(static_cast<std::size_t>(plan.setup.slots));
+  programs_.resize(static_cast<std::size_t>(plan.setup.slots));
   for (int slot = 0; slot < plan.setup.slots; ++slot) {
-    Seat& seat = seats_[static_cast<std::size_t>(slot)];
-    seat.process = &universe_.start_process(slot);
-    furnish(seat);
+    Program& program = programs_[static_cast<std::size_t>(slot)];
+    program.process = &universe_.start_process(slot);
+    furnish(program);
   }
 }
 
@@ -81,9 +81,9 @@ Users::~Users() = default;
 
 void Users::declare_permits(const ObjectPlan& object) {
   if (object.kind != LockClass::semaphore && object.kind != LockClass::counted) return;
-  scribe_.note({.kind = Event::Kind::permits_set,
-                .resource = resource_of(0, object.path),
-                .number = object.number});
+  history_writer_.note({.kind = Event::Kind::permits_set,
+                        .resource = resource_of(0, object.path),
+                        .number = object.number});
 }
 
 void Users::permits_went(const std::string& path) {
@@ -92,24 +92,25 @@ void Users::permits_went(const std::string& path) {
   }
 }
 
-void Users::furnish(Seat& seat) {
+void Users::furnish(Program& program) {
   const std::size_t objects = plan_.setup.objects.size();
-  seat.objects.resize(objects);
-  seat.leaders.resize(objects);
-  seat.onlookers.resize(objects);
-  for (auto& owner : seat.owners) owner = Owner::unique();
-  for (std::size_t i = 0; i < objects; ++i) make_object(seat, i);
+  program.objects.resize(objects);
+  program.leaders.resize(objects);
+  program.observers.resize(objects);
+  for (auto& owner : program.owners) owner = Owner::unique();
+  for (std::size_t i = 0; i < objects; ++i) make_object(program, i);
 }
 
-void Users::make_object(Seat& seat, std::size_t i) {
+void Users::make_object(Program& program, std::size_t i) {
   const ObjectPlan& object = plan_.setup.objects[i];
-  SimProcess& process = *seat.process;
-  if (is_of_leaders(object.kind)) {
-    seat.leaders[i] = std::make_unique<Leader>(*this, process, object);
-  } else if (is_of_onlookers(object.kind)) {
-    seat.onlookers[i] = std::make_unique<Onlooker>(scribe_, process.client(), object, ++last_id_);
+  SimProcess& process = *program.process;
+  if (is_leader(object.kind)) {
+    program.leaders[i] = std::make_unique<Leader>(*this, process, object);
+  } else if (is_observer(object.kind)) {
+    program.observers[i] =
+        std::make_unique<ObserverModel>(history_writer_, process.client(), object, ++last_id_);
   } else {
-    seat.objects[i] =
+    program.objects[i] =
         std::make_unique<LockObject>(process, object, [this, &process](const LockEvent&) {
           if (universe_.now() < process.listeners_throw_until) {
             ++listeners_thrown_;
@@ -120,50 +121,52 @@ void Users::make_object(Seat& seat, std::size_t i) {
 }
 
 void Users::replace(int slot) {
-  Seat& seat = seats_[static_cast<std::size_t>(slot)];
-  if (seat.process->dead()) {
-    graves_.push_back(std::move(seat));
-    seat = {};
+  Program& program = programs_[static_cast<std::size_t>(slot)];
+  if (program.process->dead()) {
+    killed_programs_.push_back(std::move(program));
+    program = {};
   } else {
-    seat.leaders.clear();
-    seat.objects.clear();
-    seat.onlookers.clear();
+    program.leaders.clear();
+    program.objects.clear();
+    program.observers.clear();
   }
-  seat.process = &universe_.start_process(slot);
-  furnish(seat);
+  program.process = &universe_.start_process(slot);
+  furnish(program);
 }
 
 void Users::remake(int slot, int object) {
-  Seat& seat = seats_[static_cast<std::size_t>(slot)];
+  Program& program = programs_[static_cast<std::size_t>(slot)];
   const auto i = static_cast<std::size_t>(object) % plan_.setup.objects.size();
-  if (!seat.process->runs() || seat.process->closed()) return;
-  seat.leaders[i].reset();
-  seat.objects[i].reset();
-  seat.onlookers[i].reset();
-  make_object(seat, i);
+  if (!program.process->runs() || program.process->closed()) return;
+  program.leaders[i].reset();
+  program.objects[i].reset();
+  program.observers[i].reset();
+  make_object(program, i);
 }
 
 void Users::destroy_objects() {
-  for (Seat& seat : seats_) {
-    if (seat.process->dead()) continue;
-    seat.leaders.clear();
-    seat.objects.clear();
+  for (Program& program : programs_) {
+    if (program.process->dead()) continue;
+    program.leaders.clear();
+    program.objects.clear();
   }
 }
 
 void Users::look_through_observers() {
-  for (Seat& seat : seats_) {
-    if (seat.process->dead() || seat.process->closed() || seat.process->refused()) continue;
-    for (const auto& onlooker : seat.onlookers) {
-      if (!onlooker || onlooker->sees_nobody()) continue;
-      scribe_.note({.kind = Event::Kind::left, .text = "an observer's view of who was there"});
+  for (Program& program : programs_) {
+    if (program.process->dead() || program.process->closed() || program.process->refused())
+      continue;
+    for (const auto& observer : program.observers) {
+      if (!observer || observer->sees_no_holder()) continue;
+      history_writer_.note(
+          {.kind = Event::Kind::left, .text = "an observer's state still has a holder or leader"});
     }
   }
 }
 
 void Users::drop_observers() {
-  for (Seat& seat : seats_) {
-    if (!seat.process->dead()) seat.onlookers.clear();
+  for (Program& program : programs_) {
+    if (!program.process->dead()) program.observers.clear();
   }
 }
 
@@ -177,28 +180,29 @@ void Users::act(const PlanStep& step) {
     case Act::lead:
     case Act::resign: break;
   }
-  Seat& seat = seats_[static_cast<std::size_t>(step.slot)];
+  Program& program = programs_[static_cast<std::size_t>(step.slot)];
   const auto object = static_cast<std::size_t>(step.object);
-  if (!seat.process->runs() || seat.process->closed() || !seat.leaders[object]) return;
+  if (!program.process->runs() || program.process->closed() || !program.leaders[object]) return;
   if (step.act == Act::lead) {
-    seat.leaders[object]->lead(microseconds(step.hold));
+    program.leaders[object]->lead(microseconds(step.hold));
   } else {
     remake(step.slot, step.object);
   }
 }
 
 void Users::acquire(const PlanStep& step) {
-  Seat& seat = seats_[static_cast<std::size_t>(step.slot)];
+  Program& program = programs_[static_cast<std::size_t>(step.slot)];
   const auto object = static_cast<std::size_t>(step.object);
-  if (winding_up_ || !seat.process->runs() || seat.process->closed() || !seat.objects[object])
+  if (winding_up_ || !program.process->runs() || program.process->closed() ||
+      !program.objects[object])
     return;
-  Call& call = new_call(*seat.process, plan_.setup.objects[object], step);
+  Call& call = new_call(*program.process, plan_.setup.objects[object], step);
   const bool is_thread = step.ending == Ending::locks;  // a thread is a unique owner
   const bool shared_owner = step.owner != 0 && nests(call.object.kind) && !is_thread;
-  const auto owner = static_cast<std::size_t>(step.owner) % seat.owners.size();
-  call.owner = shared_owner ? seat.owners[owner] : Owner::unique();
-  call.owner_number = shared_owner ? seat.process->number() * 10 + owner : 1000 + call.id;
-  start(call, *seat.objects[object]);
+  const auto owner = static_cast<std::size_t>(step.owner) % program.owners.size();
+  call.owner = shared_owner ? program.owners[owner] : Owner::unique();
+  call.owner_number = shared_owner ? program.process->number() * 10 + owner : 1000 + call.id;
+  start(call, *program.objects[object]);
 }
 
 Call& Users::new_call(SimProcess& process, const ObjectPlan& object, const PlanStep& step) {
@@ -225,14 +229,14 @@ void Users::start(Call& call, LockObject& object) {
     deadline = clock.showing(options.deadline.at()).time_since_epoch().count();
   }
   const LockClass kind = call.object.kind;
-  scribe_.note({.kind = Event::Kind::wanted,
-                .flag = kind == LockClass::multi || kind == LockClass::quorum,
-                .access = call.step.reads != 0 ? Access::shared : Access::exclusive,
-                .hold = call.id,
-                .resource = resource_of(0, call.object.path),
-                .owner = call.owner_number,
-                .permits = call.step.number,
-                .number = deadline});
+  history_writer_.note({.kind = Event::Kind::wanted,
+                        .flag = kind == LockClass::multi || kind == LockClass::quorum,
+                        .access = call.step.reads != 0 ? Access::shared : Access::exclusive,
+                        .hold = call.id,
+                        .resource = resource_of(0, call.object.path),
+                        .owner = call.owner_number,
+                        .permits = call.step.number,
+                        .number = deadline});
   ++waiting_;
   try {
     if (call.step.ending == Ending::locks) {
@@ -278,10 +282,10 @@ void Users::after(SimProcess& process, std::int64_t micros, std::function<void()
 void Users::ended(Call& call, Got got) {
   if (!call.ended) --waiting_;
   call.ended = true;
-  scribe_.note({.kind = Event::Kind::ended,
-                .flag = universe_.now() <= call.process->excused_until,
-                .hold = call.id,
-                .number = errc_of(got.error)});
+  history_writer_.note({.kind = Event::Kind::ended,
+                        .flag = universe_.now() <= call.process->excused_until,
+                        .hold = call.id,
+                        .number = errc_of(got.error)});
   if (!got.hold && !got.composite) return;
   call.got = std::move(got);
   const HoldState state = call.got.composite ? call.got.composite.state() : call.got.hold.state();
@@ -320,9 +324,9 @@ bool Users::all_over() const {
 void Users::wind_up() {
   winding_up_ = true;
   for (const std::string& marker : markers_) universe_.ensemble(0).remove(marker);
-  for (Seat& seat : seats_) {
-    if (seat.process->dead()) continue;
-    for (auto& leader : seat.leaders) {
+  for (Program& program : programs_) {
+    if (program.process->dead()) continue;
+    for (auto& leader : program.leaders) {
       if (leader) leader->resign();
     }
   }
@@ -343,9 +347,9 @@ void Users::set_permits(const PlanStep& step) {
   static_cast<void>(servers.create_container(path));
   static_cast<void>(servers.create(path + "/count"));
   servers.set_data(path + "/count", std::to_string(step.number));
-  scribe_.note({.kind = Event::Kind::permits_set,
-                .resource = resource_of(0, step.object >= 0 ? path.back() - 'a' : 0),
-                .number = step.number});
+  history_writer_.note({.kind = Event::Kind::permits_set,
+                        .resource = resource_of(0, step.object >= 0 ? path.back() - 'a' : 0),
+                        .number = step.number});
 }
 
 // Requests a release, as another program would. Withdraws it after half a session timeout.
@@ -360,82 +364,16 @@ void Users::ask_release(const PlanStep& step) {
   }
   if (names.empty()) return;
   std::ranges::sort(names);
-  const auto whom =
+  const auto target =
       core::ZnodeName::parse(names[static_cast<std::size_t>(step.salt) % names.size()]);
   const std::string marker =
-      path_of(object.path) + "/" + core::release_request_path(whom->sequence);
+      path_of(object.path) + "/" + core::release_request_path(target->sequence);
   const bool forces = step.act == Act::force_release;
   const auto data = forces ? core::release_request_forces : core::release_request_asks;
   if (servers.create(marker, std::string(data)) != core::Status::ok) return;
   markers_.push_back(marker);
   universe_.clock().at(universe_.now() + milliseconds(plan_.setup.session_ms / 2),
                        [&servers, marker] { servers.remove(marker); });
-}
-
-void Users::sweep(std::size_t ensemble, int path, Instant until) {
-  SimProcess& process = universe_.start_process(0);
-  ObjectPlan object{.kind = LockClass::reentrant, .path = path};
-  PlanStep step{.hold = 1000};
-  Call& call = new_call(process, object, step);
-  call.ensemble = ensemble;
-  call.owner = Owner::unique();
-  ReentrantMutex mutex(process.client(ensemble), path_of(path));
-  scribe_.note({.kind = Event::Kind::wanted, .hold = call.id, .owner = call.owner_number});
-  ++waiting_;
-  mutex.async_acquire({.owner = call.owner}, [this, &call](Hold hold, std::exception_ptr error) {
-    ended(call, {.hold = std::move(hold), .error = std::move(error)});
-  });
-  while (!(call.ended && call.over) && universe_.step(until)) {
-  }
-  if (call.ended && !call.got.hold && call.parts.empty()) {
-    scribe_.note({.kind = Event::Kind::left, .text = "a lock that cannot be had"});
-  }
-  while (!process.line(ensemble).core->work().idle() && universe_.step(until)) {
-  }
-}
-
-bool Users::nodes_are_left() const {
-  for (std::size_t e = 0; e < universe_.ensembles(); ++e) {
-    for (int path = 0; path < plan_.setup.paths; ++path) {
-      const model::Node* const parent = universe_.ensemble(e).find(path_of(path));
-      if (parent == nullptr) continue;
-      if (std::ranges::any_of(parent->children, [](const auto& name) { return name != "count"; })) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-void Users::look_for_leftovers() {
-  const auto say = [this](std::string what) {
-    scribe_.note({.kind = Event::Kind::left, .text = std::move(what)});
-  };
-  for (std::size_t e = 0; e < universe_.ensembles(); ++e) {
-    for (int path = 0; path < plan_.setup.paths; ++path) {
-      const model::Node* const parent = universe_.ensemble(e).find(path_of(path));
-      if (parent == nullptr) continue;
-      for (const std::string& name : parent->children) {
-        if (name != "count") say("the node " + path_of(path) + "/" + name);
-      }
-    }
-  }
-  for (const auto& [number, process] : commits_) {
-    if (!process->dead()) say("a commit that nothing was told of");
-  }
-  for (const auto& process : universe_.processes()) {
-    if (process->dead() || process->closed()) continue;
-    for (const auto& line : process->lines()) {
-      if (line->coordinator.server_watches() != 0) say("a watch at the servers");
-      if (line->coordinator.live_interests() != 0) say("an interest in a watch");
-      if (!line->core->work().idle()) say("background work");
-      if (!line->core->keeper().deserted()) say("a member of a session");
-      for (int path = 0; path < plan_.setup.paths; ++path) {
-        if (!line->core->path_lock(core::LockPath(path_of(path)))->nodes().empty())
-          say("an entry of an path_lock's map");
-      }
-    }
-  }
 }
 
 }  // namespace zklock::simulator

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "tests/model/simulator/history_writer.h"
 #include "tests/model/simulator/lock_object.h"
-#include "tests/model/simulator/onlooker.h"
-#include "tests/model/simulator/scribe.h"
+#include "tests/model/simulator/observer_model.h"
 #include "zklock/leadership.h"
 #include "zklock/owner.h"
 
@@ -63,7 +63,7 @@ struct Call {
 /// Thread-safety: none.
 class Users {
  public:
-  Users(Universe& universe, Scribe& scribe, const Plan& plan);
+  Users(Universe& universe, HistoryWriter& history_writer, const Plan& plan);
   ~Users();
   Users(const Users&) = delete;
   Users& operator=(const Users&) = delete;
@@ -71,7 +71,7 @@ class Users {
   /// Runs a step that is not a fault.
   void act(const PlanStep& step);
 
-  SimProcess& process(int slot) { return *seats_[static_cast<std::size_t>(slot)].process; }
+  SimProcess& process(int slot) { return *programs_[static_cast<std::size_t>(slot)].process; }
   /// Starts another process in the slot.
   void replace(int slot);
   /// Destroys the object with that number, and creates it again.
@@ -129,18 +129,18 @@ class Users {
   /// Notes that the leader is about to end that leadership. Its loss is then notified.
   void resigns(const Call& call);
   Universe& universe() noexcept { return universe_; }
-  Scribe& scribe() noexcept { return scribe_; }
+  HistoryWriter& history_writer() noexcept { return history_writer_; }
 
  private:
-  struct Seat {
+  struct Program {
     SimProcess* process = nullptr;
     std::vector<std::unique_ptr<LockObject>> objects;  ///< null for the other classes
     std::vector<std::unique_ptr<Leader>> leaders;
-    std::vector<std::unique_ptr<Onlooker>> onlookers;
+    std::vector<std::unique_ptr<ObserverModel>> observers;
     std::array<std::optional<Owner>, 3> owners;
   };
-  void furnish(Seat& seat);
-  void make_object(Seat& seat, std::size_t i);
+  void furnish(Program& program);
+  void make_object(Program& program, std::size_t i);
   void acquire(const PlanStep& step);
   void lock(Call& call, AcquireOptions options);
   static std::shared_ptr<detail::PathLock> engine_of(const Call& call);
@@ -176,9 +176,9 @@ class Users {
   void declare_permits(const ObjectPlan& object);
 
   Universe& universe_;
-  Scribe& scribe_;
+  HistoryWriter& history_writer_;
   const Plan& plan_;
-  std::vector<Seat> seats_;
+  std::vector<Program> programs_;
   std::deque<std::unique_ptr<Call>> calls_;
   std::vector<Call*> live_;  ///< with a hold
   std::size_t waiting_ = 0;
@@ -187,7 +187,7 @@ class Users {
   std::map<std::uint32_t, const SimProcess*> commits_;  ///< not completed yet
   std::vector<FencingToken> fenced_;                    ///< highest token of each resource
   std::vector<std::string> markers_;                    ///< of requests for release
-  std::vector<Seat> graves_;                            ///< state left by killed processes
+  std::vector<Program> killed_programs_;                ///< state left by killed processes
   SimProcess* thrower_ = nullptr;
   SimProcess* closer_ = nullptr;
   const SimProcess* canceller_ = nullptr;

@@ -47,12 +47,12 @@ bool Users::child_has_something() const {
 
 // Returns an action of the child that the library must prevent. Returns null if there is none.
 const char* Users::misdeed_of_child() {
-  scribe_.on_event = nullptr;
+  history_writer_.on_event = nullptr;
   const std::uint64_t requests = requests_of(universe_);
   if (child_has_something()) return "the child of a fork() holds a lock";
-  for (Seat& seat : seats_) {
-    for (const auto& object : seat.objects) {
-      if (object && !seat.process->closed() && !is_refused(*object)) {
+  for (Program& program : programs_) {
+    for (const auto& object : program.objects) {
+      if (object && !program.process->closed() && !is_refused(*object)) {
         return "the child of a fork() may lock";
       }
     }
@@ -62,7 +62,7 @@ const char* Users::misdeed_of_child() {
     call->leadership = {};
     call->stop.request_stop();
   }
-  for (Seat& seat : seats_) seat = {};
+  for (Program& program : programs_) program = {};
   for (const auto& process : universe_.processes()) {
     for (const auto& line : process->lines()) {
       const bool closed = line->coordinator.is_closed();
@@ -97,7 +97,7 @@ void Users::fork_process() {
   said.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   if (said == "nothing") return;
   if (said.empty()) said = "the child of a fork() says nothing";
-  scribe_.note({.kind = Event::Kind::left, .text = said});
+  history_writer_.note({.kind = Event::Kind::left, .text = said});
 }
 
 }  // namespace zklock::simulator

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The programs: the use of their holds, and the queries of these.
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <utility>
 
@@ -61,7 +60,7 @@ bool Users::is_taken(const Call& call, const Call::Part& part) const {
   const Hold* const hold = hold_of(call, part);
   if (!hold && call.got.composite) return false;
   const FencingToken token = hold ? hold->token() : call.leadership.token();
-  return scribe_.is_taken(part.ensemble, token.zxid);
+  return history_writer_.is_taken(part.ensemble, token.zxid);
 }
 
 void Users::granted(Call& call) {
@@ -74,14 +73,15 @@ void Users::granted(Call& call) {
     const Hold* const hold = hold_of(call, part);
     const bool leader = !hold && !call.got.composite;
     const FencingToken token = hold ? hold->token() : call.leadership.token();
-    scribe_.note({.kind = Event::Kind::granted,
-                  .flag = taken,
-                  .access = access_of(call),
-                  .hold = part.hold,
-                  .resource = part.resource,
-                  .owner = call.owner_number,
-                  .permits = hold && access_of(call) == Access::permits ? hold->permits() : 0,
-                  .token = hold || leader ? token : FencingToken{}});
+    history_writer_.note(
+        {.kind = Event::Kind::granted,
+         .flag = taken,
+         .access = access_of(call),
+         .hold = part.hold,
+         .resource = part.resource,
+         .owner = call.owner_number,
+         .permits = hold && access_of(call) == Access::permits ? hold->permits() : 0,
+         .token = hold || leader ? token : FencingToken{}});
   }
   // The next contender then waits until the lock znode is deleted.
   if (call.id % 8 == 0) static_cast<void>(call.got.hold.expose_node());
@@ -104,7 +104,7 @@ void Users::register_loss(Call& call) {
           const bool lost = state_of(call, part) == HoldState::lost;
           if (call.process->dead() || !lost) return;
           part.told_lost = true;
-          scribe_.note({.kind = Event::Kind::told_lost, .hold = part.hold});
+          history_writer_.note({.kind = Event::Kind::told_lost, .hold = part.hold});
           if (call.step.ending != Ending::until_lost || call.over) return;
           after(*call.process, 500, [this, &call] { release_node(call); });
         });
@@ -134,13 +134,13 @@ void Users::ask(Call& call, Call::Part& part, bool strictly) {
   part.said_lost = !held;
   if (!held && part.told_to_end && !part.told_lost) {
     part.told_lost = true;
-    scribe_.note({.kind = Event::Kind::told_lost, .hold = part.hold});
+    history_writer_.note({.kind = Event::Kind::told_lost, .hold = part.hold});
   }
   const bool able = universe_.now() > call.process->excused_until;
   const bool fine = held || !strictly || !able || part.told_lost;
-  scribe_.note({.kind = held ? Event::Kind::said_held : Event::Kind::said_lost,
-                .flag = fine,
-                .hold = part.hold});
+  history_writer_.note({.kind = held ? Event::Kind::said_held : Event::Kind::said_lost,
+                        .flag = fine,
+                        .hold = part.hold});
 }
 
 void Users::ask_all(const SimProcess& process) {
@@ -157,7 +157,8 @@ void Users::bury(const SimProcess& process) {
   }
   for (const auto& call : calls_) {
     if (call->process != &process || call->ended || call->parts.size() > 0) continue;
-    scribe_.note({.kind = Event::Kind::ended, .flag = true, .hold = call->id, .number = -2});
+    history_writer_.note(
+        {.kind = Event::Kind::ended, .flag = true, .hold = call->id, .number = -2});
     call->ended = true;
   }
 }
@@ -167,7 +168,7 @@ void Users::forget(Call& call, bool given_back) {
   if (call.over) return;
   for (const Call::Part& part : call.parts) {
     const bool held = given_back && !part.said_lost;
-    scribe_.note({.kind = Event::Kind::released, .flag = held, .hold = part.hold});
+    history_writer_.note({.kind = Event::Kind::released, .flag = held, .hold = part.hold});
   }
   std::erase(live_, &call);
   call.over = true;
@@ -236,10 +237,10 @@ void Users::count(const Call& call) {
       if (part.resource == resource) ask(*other, part, false);
     }
   }
-  scribe_.note({.kind = Event::Kind::counted,
-                .resource = resource,
-                .owner = call.owner_number,
-                .number = engine_of(call)->ownership(*call.owner).count()});
+  history_writer_.note({.kind = Event::Kind::counted,
+                        .resource = resource,
+                        .owner = call.owner_number,
+                        .number = engine_of(call)->ownership(*call.owner).count()});
 }
 
 void Users::plan_ending(Call& call) {
@@ -291,7 +292,7 @@ void Users::commit(Call& call) {
 
 std::uint32_t Users::begin_commit(const Call& call, std::string guard) {
   const std::uint32_t number = ++last_commit_;
-  scribe_.expect_commit(number, call.ensemble, std::move(guard));
+  history_writer_.expect_commit(number, call.ensemble, std::move(guard));
   commits_.emplace(number, call.process);
   return number;
 }
@@ -304,7 +305,7 @@ void Users::commit_told(std::uint32_t number, const std::exception_ptr& error) {
     what = e.errc() == Errc::outcome_unknown || e.errc() == Errc::closed ? 2 : 1;
   }
   commits_.erase(number);
-  scribe_.note({.kind = Event::Kind::commit_told, .hold = number, .number = what});
+  history_writer_.note({.kind = Event::Kind::commit_told, .hold = number, .number = what});
 }
 
 // Writes to a resource that refuses tokens below the highest that it has seen.
@@ -317,19 +318,19 @@ void Users::write(Call& call) {
   FencingToken& highest = fenced_[part.resource];
   const bool refused = token < highest;
   highest = std::max(highest, token);
-  scribe_.note({.kind = refused ? Event::Kind::refused : Event::Kind::written,
-                .flag = holds && !scribe_.is_taken(part.ensemble, token.zxid),
-                .hold = part.hold,
-                .resource = part.resource,
-                .token = token});
+  history_writer_.note({.kind = refused ? Event::Kind::refused : Event::Kind::written,
+                        .flag = holds && !history_writer_.is_taken(part.ensemble, token.zxid),
+                        .hold = part.hold,
+                        .resource = part.resource,
+                        .token = token});
 }
 
 void Users::node_taken(std::size_t ensemble, const std::string& path) {
   const model::Node* const node = universe_.ensemble(ensemble).find(path);
   if (node == nullptr) return;
-  const std::int64_t came_by = scribe_.token_of(ensemble, path);
-  scribe_.taken(ensemble, node->czxid);
-  scribe_.taken_name(ensemble, path);
+  const std::int64_t came_by = history_writer_.token_of(ensemble, path);
+  history_writer_.taken(ensemble, node->czxid);
+  history_writer_.taken_name(ensemble, path);
   for (Call* const call : live_) {
     for (const Call::Part& part : call->parts) {
       const Hold* const hold = hold_of(*call, part);
@@ -337,9 +338,9 @@ void Users::node_taken(std::size_t ensemble, const std::string& path) {
       if (!hold && !leader) continue;
       const std::int64_t token = (hold ? hold->token() : call->leadership.token()).zxid;
       if (token != came_by || part.ensemble != ensemble) continue;
-      scribe_.taken(ensemble, token);
+      history_writer_.taken(ensemble, token);
       for (const Call::Part& each : call->parts) {
-        scribe_.note({.kind = Event::Kind::taken, .hold = each.hold});
+        history_writer_.note({.kind = Event::Kind::taken, .hold = each.hold});
       }
     }
   }
@@ -355,89 +356,6 @@ bool Users::is_held(const std::string& node) const {
       return there != nullptr && there->czxid == hold->token().zxid;
     });
   });
-}
-
-// ---- leaders ------------------------------------------------------------------------------------
-
-Call& Users::begin_leadership(SimProcess& process, const ObjectPlan& object) {
-  Call& call = new_call(process, object, {});
-  call.ended = true;
-  return call;
-}
-
-void Users::leads(Call& call, const Leadership& leadership) {
-  if (leadership.state() == HoldState::lost) return;
-  call.leadership = leadership;
-  call.token = leadership.token();
-  call.parts.clear();
-  call.parts.push_back(
-      {.hold = call.id, .resource = resource_of(0, call.object.path), .path = call.object.path});
-  granted(call);
-  proclaim(call, call.object.proclaims);
-}
-
-// Is called for an ended leadership, too. It then has no effect.
-void Users::proclaim(Call& call, int left) {
-  if (left == 0 || call.process->closed()) return;
-  const std::uint32_t number = begin_commit(call, call.leadership.node());
-  const auto told = [this, &call, number](const std::exception_ptr& error) {
-    commit_told(number, error);
-    if (!error && number == call.said) call.said_at = universe_.now();
-  };
-  call.said = number;
-  call.said_at.reset();
-  try {
-    call.leadership.async_proclaim(std::to_string(number), told);
-  } catch (const std::exception&) {  // nothing was sent
-    commits_.erase(number);
-  }
-  after(*call.process, std::int64_t{plan_.setup.session_ms} * 1000 / 16,
-        [this, &call, left] { proclaim(call, left - 1); });
-}
-
-void Users::look_at_what_is_said() {
-  for (const Call* const call : live_) {
-    const bool waits = std::ranges::any_of(
-        commits_, [&](const auto& commit) { return commit.second == call->process; });
-    const bool is_long_known =
-        call->said_at && *call->said_at + std::chrono::seconds(2) < universe_.now();
-    if (waits || !is_long_known) continue;
-    if (call->leadership.state() != HoldState::held || !is_first(call->leadership)) continue;
-    for (const Seat& seat : seats_) {
-      const SimProcess& process = *seat.process;
-      if (!process.runs() || process.closed() || process.refused()) continue;
-      for (const auto& onlooker : seat.onlookers) {
-        if (!onlooker || !onlooker->is_of_election()) continue;
-        if (onlooker->sees(call->token, call->said)) continue;
-        scribe_.note({.kind = Event::Kind::left, .text = "an observer's view of what was said"});
-      }
-    }
-  }
-}
-
-// Returns what the list of children shows.
-bool Users::is_first(const Leadership& leadership) {
-  const std::string node = leadership.node();
-  const auto slash = node.rfind('/');
-  const model::Node* const parent = universe_.ensemble(0).find(node.substr(0, slash));
-  if (parent == nullptr) return false;
-  client::Reply list;
-  list.children = parent->children;
-  const auto queue = detail::Queue::of(list);
-  return !queue.delayed && !queue.contenders.empty() &&
-         queue.contenders.front().text == node.substr(slash + 1);
-}
-
-void Users::resigns(const Call& call) {
-  if (call.over || call.leadership.state() == HoldState::lost) return;
-  scribe_.note({.kind = Event::Kind::resigned, .hold = call.id});
-}
-
-void Users::end_leadership(Call& call) {
-  if (call.over) return;
-  resigns(call);
-  for (Call::Part& part : call.parts) ask(call, part, false);
-  forget(call);
 }
 
 }  // namespace zklock::simulator

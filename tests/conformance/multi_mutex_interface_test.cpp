@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// MultiMutex: invalid arguments, guards of std and Boost, handlers, futures, coroutines,
+// contention.
+#include <array>
+#include <atomic>
+#include <coroutine>
+#include <cstddef>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/chrono.hpp>
+#include <boost/thread/lock_types.hpp>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "conformance/chronicle.h"
+#include "conformance/lock_test.h"
+#include "conformance/single_thread.h"
+
+namespace zklock::testing {
+namespace {
+
+class MultiInterface : public LockTest {
+ protected:
+  const std::unique_ptr<Client> client_ = connect();
+  MultiMutex mutex_{*client_, {"/a", "/b"}};
+  const std::unique_ptr<Client> other_ = connect();
+
+  bool all_become_empty() { return becomes_empty("/a") && becomes_empty("/b"); }
+};
+
+// ---- bad input ----------------------------------------------------------------------------------
+
+TEST_F(MultiInterface, BadInput_IsRefusedWithoutRequests) {
+  const auto made_of = [this](std::vector<std::string> paths) {
+    return error_text_of([&] { return MultiMutex(*client_, std::move(paths)).paths(); });
+  };
+  EXPECT_EQ(made_of({}), "lock: the list of paths is empty [zklock:3]");
+  EXPECT_EQ(made_of({"/a", "/b", "/a"}), "lock /a: the path is given twice [zklock:3]");
+  EXPECT_EQ(made_of({"/a", "b"}), "lock b: the path does not begin with a slash [zklock:1]");
+  EXPECT_EQ(made_of({"/a", "/a/"}), "lock /a/: the path ends with a slash [zklock:1]");
+  EXPECT_EQ(made_of({"b", "b"}), "lock b: the path does not begin with a slash [zklock:1]");
+  EXPECT_EQ(made_of({"/a", "/a/b"}), "");
+  EXPECT_EQ(raw().exists("/a").rc, ZNONODE);
+}
+
+// ---- guards -------------------------------------------------------------------------------------
+
+TEST_F(MultiInterface, DestroyedWhileLocked_PartsStayLocked) {
+  std::make_unique<MultiMutex>(*client_, mutex_.paths())->lock();
+  EXPECT_FALSE(is_free("/a") || is_free("/b"));
+  for (const std::string& path : mutex_.paths()) {
+    ReentrantMutex part(*client_, path);
+    EXPECT_TRUE(part.is_held_by_this_thread());
+    part.unlock();
+  }
+  EXPECT_TRUE(all_become_empty());
+  auto ended =
+      in_thread([this] { std::make_unique<MultiMutex>(*client_, mutex_.paths())->lock(); });
+  get(ended);
+  EXPECT_TRUE(all_become_empty()) << "its thread has ended";
+}
+
+TEST_F(MultiInterface, UniqueLock_SupportsAllItsModes) {
+  {
+    const std::unique_lock lock(mutex_);
+    EXPECT_TRUE(lock.owns_lock());
+    EXPECT_FALSE(is_free("/a"));
+  }
+  Hold block = ReentrantMutex(*other_, "/b").acquire();
+  EXPECT_FALSE(std::unique_lock(mutex_, std::try_to_lock).owns_lock());
+  EXPECT_FALSE(std::unique_lock(mutex_, 50ms).owns_lock());
+  EXPECT_FALSE(std::unique_lock(mutex_, std::chrono::system_clock::now() + 50ms).owns_lock());
+  block.release();
+  EXPECT_TRUE(std::unique_lock(mutex_, kPatience).owns_lock());
+  {
+    boost::unique_lock<MultiMutex> lock(mutex_, boost::defer_lock);
+    EXPECT_TRUE(lock.try_lock_for(boost::chrono::seconds(kPatience.count())));
+  }
+  EXPECT_TRUE(all_become_empty());
+}
+
+TEST_F(MultiInterface, ExceptionInSection_ReleasesAllParts) {
+  EXPECT_THROW(
+      {
+        const std::lock_guard guard(mutex_);
+        throw std::runtime_error("in the critical section");
+      },
+      std::runtime_error);
+  EXPECT_TRUE(all_become_empty());
+  EXPECT_THROW(
+      {
+        const MultiHold hold = mutex_.acquire();
+        throw std::runtime_error("in the critical section");
+      },
+      std::runtime_error);
+  EXPECT_TRUE(all_become_empty());
+  EXPECT_EQ(mutex_.hold_count(), 0);
+}
+
+TEST_F(MultiInterface, ScopedLocksInOppositeOrders_ExcludeEachOther) {
+  constexpr int kRounds = 5;
+  std::atomic<int> overlaps{0};
+  std::atomic<int> inside{0};
+  int done = 0;  // guarded by the locks
+  std::vector<std::future<void>> threads;
+  for (Client* client : {client_.get(), other_.get()}) {
+    threads.push_back(in_thread([&, client] {
+      MultiMutex first(*client, {"/a", "/b"});
+      MultiMutex second(*client, {"/c", "/d"});
+      const auto enter = [&] {
+        if (++inside != 1) ++overlaps;
+        ++done;
+        --inside;
+      };
+      for (int round = 0; round < kRounds; ++round) {
+        if (client == client_.get()) {
+          const std::scoped_lock both(first, second);
+          enter();
+        } else {
+          const std::scoped_lock both(second, first);
+          enter();
+        }
+      }
+    }));
+  }
+  for (auto& thread : threads) get(thread);
+  EXPECT_EQ(done, 2 * kRounds);
+  EXPECT_EQ(overlaps, 0);
+  for (const std::string path : {"/a", "/b", "/c", "/d"}) EXPECT_TRUE(becomes_empty(path));
+}
+
+// ---- asynchronous calls -------------------------------------------------------------------------
+
+TEST_F(MultiInterface, AsyncAcquire_PassesHoldOrErrorToHandler) {
+  Chronicle<std::string> told;
+  const auto handler = [&](MultiHold hold, const std::exception_ptr& error) {
+    told.add(error ? "error" : hold ? "hold" : "nothing");
+  };
+  mutex_.async_acquire({}, handler);
+  ASSERT_TRUE(told.has("hold"));
+  Hold block = ReentrantMutex(*other_, "/b").acquire();
+  mutex_.async_acquire({.deadline = 50ms}, handler);
+  ASSERT_TRUE(told.has("nothing"));
+  mutex_.async_acquire({}, handler);
+  ASSERT_TRUE(reaches_nodes(2, "/b"));
+  client_->close();
+  ASSERT_TRUE(told.has("error"));
+  EXPECT_EQ(told.size(), 3U);
+}
+
+TEST_F(MultiInterface, ManyAsyncWaiters_AreGrantedInOrder) {
+  constexpr int kWaiters = 100;
+  Chronicle<int> order;
+  MultiHold hold = mutex_.acquire();
+  for (int i = 0; i < kWaiters; ++i) {
+    mutex_.async_acquire({}, [&order, i](const MultiHold&, const auto&) { order.add(i); });
+  }
+  ASSERT_TRUE(reaches_nodes(kWaiters + 1, "/a"));
+  EXPECT_EQ(order.size(), 0U);
+  hold.release();
+  ASSERT_TRUE(order.reaches(kWaiters));
+  for (int i = 0; i < kWaiters; ++i) EXPECT_EQ(order.all().at(static_cast<std::size_t>(i)), i);
+  EXPECT_TRUE(all_become_empty());
+}
+
+// Objects that the handler owns, even the Client, are destroyed on the thread of the handler.
+TEST_F(MultiInterface, HandlerOwnsClient_DestroysItOnHandlerThread) {
+  struct Belongings {
+    std::unique_ptr<Client> client;
+    std::unique_ptr<MultiMutex> mutex;  // destroyed first
+    std::promise<std::thread::id>* destroyed = nullptr;
+    ~Belongings() {
+      mutex.reset();
+      client.reset();
+      destroyed->set_value(std::this_thread::get_id());
+    }
+  };
+  for (int round = 0; round < 50; ++round) {
+    std::promise<std::thread::id> called;
+    std::promise<std::thread::id> destroyed;
+    Hold block = ReentrantMutex(*other_, "/b").acquire();
+    {
+      auto all = std::make_shared<Belongings>();
+      all->destroyed = &destroyed;
+      all->client = connect();
+      all->mutex = std::make_unique<MultiMutex>(*all->client, std::vector<std::string>{"/a", "/b"});
+      all->mutex->async_acquire({}, [all, &called](const MultiHold& hold, const auto&) {
+        EXPECT_TRUE(static_cast<bool>(hold));
+        called.set_value(std::this_thread::get_id());
+      });
+    }
+    block.release();
+    auto caller = called.get_future();
+    auto destroyer = destroyed.get_future();
+    ASSERT_EQ(get(caller), get(destroyer)) << "round " << round;
+  }
+}
+
+TEST_F(MultiInterface, BlockingCallOnOnlyExecutorThread_Returns) {
+  SingleThread executor;
+  ClientOptions with_executor = options();
+  with_executor.executor = [&](std::function<void()> task) { executor(std::move(task)); };
+  const auto client = connect(with_executor);
+  MultiMutex mutex(*client, {"/a", "/b"});
+  Hold block = ReentrantMutex(*other_, "/b").acquire();
+  std::promise<bool> locked;
+  auto result = locked.get_future();
+  executor([&] {
+    mutex.lock();
+    mutex.unlock();
+    locked.set_value(true);
+  });
+  ASSERT_TRUE(reaches_nodes(2, "/b"));
+  block.release();
+  EXPECT_TRUE(get(result));
+}
+
+// A coroutine that starts at once. Its future receives the return value or the exception.
+template <class T>
+struct Task {
+  struct promise_type {
+    std::promise<T> result;
+    Task get_return_object() { return {result.get_future()}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_value(T value) { result.set_value(std::move(value)); }
+    void unhandled_exception() { result.set_exception(std::current_exception()); }
+  };
+  std::future<T> result;
+};
+
+Task<MultiHold> acquire(MultiMutex& mutex, AcquireOptions options) {
+  MultiHold hold = co_await mutex.co_acquire(options);
+  co_return std::move(hold);
+}
+
+TEST_F(MultiInterface, CoAcquire_ReturnsHoldOrThrows) {
+  auto first = acquire(mutex_, {});
+  MultiHold hold = get(first.result);
+  EXPECT_EQ(hold.state(), HoldState::held);
+  auto second = acquire(mutex_, {.deadline = 50ms});
+  EXPECT_FALSE(static_cast<bool>(get(second.result)));
+  auto third = acquire(mutex_, {});
+  ASSERT_TRUE(reaches_nodes(2, "/a"));
+  client_->close();
+  EXPECT_EQ(error_of([&] { return get(third.result); }), Errc::closed);
+}
+
+Task<MultiHold> acquire_with(MultiMutex::Awaitable awaitable) {
+  MultiHold hold = co_await awaitable;
+  co_return std::move(hold);
+}
+
+// The memory of the mutex is overwritten: the awaitable must not use it.
+TEST_F(MultiInterface, MutexDestroyedBeforeAwait_IsGranted) {
+  alignas(MultiMutex) std::array<std::byte, sizeof(MultiMutex)> place{};
+  auto* const mutex = ::new (place.data()) MultiMutex(*client_, {"/a", "/b"});
+  auto awaitable = mutex->co_acquire();
+  std::destroy_at(mutex);
+  place.fill({});
+  auto awaited = acquire_with(std::move(awaitable));
+  EXPECT_EQ(get(awaited.result).state(), HoldState::held);
+  EXPECT_TRUE(all_become_empty());
+}
+
+// ---- fork() -------------------------------------------------------------------------------------
+
+TEST_F(MultiInterface, ForkedChild_HoldsNothing) {
+  auto mutex = std::make_unique<MultiMutex>(*client_, std::vector<std::string>{"/a", "/b"});
+  MultiHold hold = mutex->acquire();
+  mutex->lock();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool refused = error_of([&] { mutex->lock(); }) == Errc::forked &&
+                         error_of([&] { mutex->unlock(); }) == Errc::forked &&
+                         error_of([&] { return mutex->acquire(); }) == Errc::forked &&
+                         error_of([&] { return mutex->async_acquire().get(); }) == Errc::forked;
+    const bool lost = hold.state() == HoldState::lost && mutex->hold_count() == 0;
+    hold.release();
+    mutex.reset();
+    ::_exit(refused && lost ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_TRUE(eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }, kPatience));
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_EQ(mutex->hold_count(), 2);
+  mutex->unlock();
+  hold.release();
+  EXPECT_TRUE(all_become_empty());
+}
+
+}  // namespace
+}  // namespace zklock::testing

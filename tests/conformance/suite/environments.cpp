@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance/suite/environments.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "conformance/suite/ensembles.h"
+#include "support/expire_session.h"
+#include "zklock/engine/client_core.h"
+
+namespace zklock::testing {
+
+namespace {
+
+constexpr std::size_t kMostClients = 6;
+
+model::ClientOptions simulated_clients() {
+  return {.session_timeout = SuiteEnvironment::kSessionTimeout};
+}
+
+void check(bool done, const std::string& what) {
+  if (!done) throw std::runtime_error(what);
+}
+
+[[noreturn]] void lacks(const char* what) {
+  throw std::logic_error(std::string("this environment has no ") + what);
+}
+
+}  // namespace
+
+// ---- all environments ---------------------------------------------------------------------------------
+
+bool SuiteEnvironment::comes_in_time(const Fact& fact) {
+  return comes([&] {
+    if (fact()) return true;
+    let_time_pass();
+    return false;
+  });
+}
+
+void SuiteEnvironment::stop_servers() {
+  lacks("servers that may stop");
+}
+
+void SuiteEnvironment::start_servers() {
+  lacks("servers that may stop");
+}
+
+void SuiteEnvironment::pass(core::Duration) {
+  lacks("time of its own");
+}
+
+void SuiteEnvironment::lose_reply_to_create(Client&) {
+  lacks("replies that may be lost");
+}
+
+Client& SuiteEnvironment::connect_with(const std::function<void(ClientOptions&)>&) {
+  lacks("clients with such options");
+}
+
+Client& SuiteEnvironment::connect_slowly(std::chrono::milliseconds) {
+  lacks("network that may be slow");
+}
+
+RawClient& SuiteEnvironment::raw() {
+  lacks("real servers");
+}
+
+const char* name_of(EnvironmentKind environment) {
+  switch (environment) {
+    case EnvironmentKind::servers:
+    case EnvironmentKind::restartable_servers: return "OnServers";
+    case EnvironmentKind::simulation: return "OnSimulation";
+  }
+  return "?";
+}
+
+std::unique_ptr<SuiteEnvironment> make_environment(EnvironmentKind environment, bool on_ensembles) {
+  if (on_ensembles) {
+    return std::make_unique<Ensembles>(
+        [environment] { return make_environment(environment, false); });
+  }
+  switch (environment) {
+    case EnvironmentKind::servers: return std::make_unique<RealEnvironment>();
+    case EnvironmentKind::restartable_servers: return std::make_unique<RestartableEnvironment>();
+    case EnvironmentKind::simulation: return std::make_unique<SimulatedEnvironment>();
+  }
+  return nullptr;
+}
+
+// ---- on one ensemble ----------------------------------------------------------------------------
+
+Client& SingleEnvironment::keep(std::unique_ptr<Client> client) {
+  clients_.push_back(std::move(client));
+  return *clients_.back();
+}
+
+bool SingleEnvironment::all_connected() const {
+  return std::ranges::all_of(clients_, [](const auto& c) { return c->is_connected(); });
+}
+
+bool SingleEnvironment::all_idle() const {
+  return std::ranges::all_of(clients_, [](const auto& client) {
+    detail::ClientCore& core = *detail::ClientCore::of(*client);
+    return core.closed() || (core.work().idle() && core.keeper().deserted());
+  });
+}
+
+void SingleEnvironment::close_all() {
+  clients_.clear();
+}
+
+std::vector<std::string> SingleEnvironment::in_order(std::vector<std::string> names) {
+  constexpr std::size_t digits = 10;
+  std::erase(names, "count");
+  std::ranges::sort(names, {}, [](const std::string& name) {
+    return name.size() < digits ? name : name.substr(name.size() - digits);
+  });
+  return names;
+}
+
+// ---- real servers -------------------------------------------------------------------------------
+
+Client& RealEnvironment::connect(std::chrono::milliseconds session_timeout) {
+  return connect_with([&](ClientOptions& edited) { edited.session_timeout = session_timeout; });
+}
+
+Client& RealEnvironment::connect_with(const std::function<void(ClientOptions&)>& edit) {
+  ClientOptions edited = options();
+  edit(edited);
+  return keep(Realm::connect(edited));
+}
+
+Client& RealEnvironment::connect_slowly(std::chrono::milliseconds delay) {
+  if (server_ == nullptr) return connect(SuiteEnvironment::kSessionTimeout);
+  const Forwarder& slow =
+      forwarders_.emplace_back(server_->port(), Forwarder::Events::passed, delay);
+  return connect_with([&](ClientOptions& edited) {
+    edited.hosts = "127.0.0.1:" + std::to_string(slow.port()) + chroot_.path();
+  });
+}
+
+void RealEnvironment::create(const std::string& path) {
+  check(raw().create(path).rc == ZOK, "create " + path);
+}
+
+std::string RealEnvironment::enqueue(const std::string& prefix) {
+  static_cast<void>(raw().create(kPath));
+  const auto made = raw().create(kPath + "/" + prefix, "10.0.0.1", ZOO_SEQUENCE);
+  check(made.rc == ZOK, "enqueue " + prefix);
+  return made.path;
+}
+
+void RealEnvironment::change(const std::string& node) {
+  check(raw().set_data(node, "released").rc == ZOK, "change " + node);
+}
+
+void RealEnvironment::remove(const std::string& node) {
+  check(raw().delete_node(node) == ZOK, "remove " + node);
+}
+
+void RealEnvironment::remove_all(const std::string& path) {
+  check(raw().delete_recursive(path) == ZOK, "remove all of " + path);
+}
+
+void RealEnvironment::expire(Client& client) {
+  expire_session(chroot_.hosts(), client.session_id());
+}
+
+void RealEnvironment::add_ephemerals(const std::string& path, std::string& names) {
+  for (const std::string& child : raw().children(path).names) {
+    const std::string below = (path == "/" ? "" : path) + "/" + child;
+    const auto node = raw().exists(below);
+    if (node.rc == ZOK && node.stat.ephemeralOwner != 0) names += " node " + below;
+    add_ephemerals(below, names);
+  }
+}
+
+::testing::AssertionResult RealEnvironment::nothing_left() {
+  for (const auto& client : clients()) {
+    if (!client->flush(kPatience)) return ::testing::AssertionFailure() << "work is not done";
+  }
+  std::string names;
+  const auto no_nodes = [&] {
+    names.clear();
+    add_ephemerals("/", names);
+    return names.empty();
+  };
+  if (!comes(no_nodes)) return ::testing::AssertionFailure() << "left:" << names;
+  const auto no_watches = [&] { return server_ == nullptr || !watched(*server_, "/"); };
+  if (!comes(no_watches)) {
+    return ::testing::AssertionFailure() << "watches: " << ask_server(*server_, "wchp");
+  }
+  if (!comes([&] { return all_idle(); }))
+    return ::testing::AssertionFailure() << "a member is left";
+  return ::testing::AssertionSuccess();
+}
+
+// ---- a real server that may be killed -----------------------------------------------------------
+
+namespace {
+
+// Started by the first test that needs it.
+class RestartableServer : public ::testing::Environment {
+ public:
+  ZooKeeperServer& get() {
+    if (!started_) started_ = std::make_unique<StartedServer>();
+    return started_->server_;
+  }
+  void TearDown() override { started_.reset(); }
+
+ private:
+  std::unique_ptr<StartedServer> started_;
+};
+
+// GoogleTest owns it.
+RestartableServer& restartable_server() {
+  static auto* const server = new RestartableServer();
+  return *server;
+}
+[[maybe_unused]] const auto* const kRegistered =
+    ::testing::AddGlobalTestEnvironment(&restartable_server());
+
+}  // namespace
+
+RestartableEnvironment::RestartableEnvironment()
+    : RealEnvironment(restartable_server().get().hosts(), &restartable_server().get()) {}
+
+void RestartableEnvironment::stop_servers() {
+  if (server()->running()) server()->kill_hard();
+  check(comes([&] {
+          return std::ranges::none_of(clients(), [](const auto& c) { return c->is_connected(); });
+        }),
+        "clients have not noticed the server's death");
+}
+
+void RestartableEnvironment::start_servers() {
+  start_until(*server(), [&] { return all_connected(); });
+  connect_raw_again();  // its connection broke too
+}
+
+// ---- the simulation -----------------------------------------------------------------------------
+
+SimulatedEnvironment::SimulatedEnvironment() : live_(kMostClients, simulated_clients()) {}
+
+Client& SimulatedEnvironment::connect(std::chrono::milliseconds session_timeout) {
+  const std::size_t c = clients().size();
+  check(c < kMostClients, "too many clients");
+  live_.with([&](model::World& w) { w.client(c).options().session_timeout = session_timeout; });
+  Client& client = keep(ClientFactory::make(detail::ClientCore::make(
+      live_.ports(c),
+      {.hosts = "sim", .application = "conformance", .host = "host", .logger = nullptr})));
+  check(client.wait_until_connected(kPatience), "not connected");
+  return client;
+}
+
+void SimulatedEnvironment::lose_reply_to_create(Client& client) {
+  const std::size_t c = index_of(client);
+  live_.with([&](model::World& w) { w.lose_reply(c, model::OperationKind::create_contender); });
+}
+
+std::vector<std::string> SimulatedEnvironment::nodes(const std::string& path) {
+  return live_.with([&](model::World& w) {
+    const model::Node* parent = w.ensemble().find(path);
+    return in_order(parent == nullptr ? std::vector<std::string>() : parent->children);
+  });
+}
+
+bool SimulatedEnvironment::exists(const std::string& node) {
+  return live_.with([&](model::World& w) { return w.ensemble().find(node) != nullptr; });
+}
+
+void SimulatedEnvironment::create(const std::string& path) {
+  live_.with([&](model::World& w) {
+    check(w.ensemble().create(path) == core::Status::ok, "create " + path);
+  });
+}
+
+std::string SimulatedEnvironment::enqueue(const std::string& prefix) {
+  return live_.with([&](model::World& w) {
+    static_cast<void>(w.ensemble().create(kPath));
+    return kPath + "/" + w.ensemble().create_sequential(kPath, prefix, "10.0.0.1").value();
+  });
+}
+
+void SimulatedEnvironment::change(const std::string& node) {
+  live_.with([&](model::World& w) {
+    check(w.ensemble().set_data(node, "released") == core::Status::ok, "change " + node);
+  });
+}
+
+void SimulatedEnvironment::remove(const std::string& node) {
+  live_.with([&](model::World& w) {
+    check(w.ensemble().remove(node) == core::Status::ok, "remove " + node);
+  });
+}
+
+void SimulatedEnvironment::remove_all(const std::string& path) {
+  const auto children = live_.with([&](model::World& w) {
+    const model::Node* parent = w.ensemble().find(path);
+    return parent == nullptr ? std::vector<std::string>() : parent->children;
+  });
+  for (const std::string& child : children) remove_all(path + "/" + child);
+  // A contender that loses its znode enqueues again, so the parent may not be empty.
+  live_.with([&](model::World& w) { static_cast<void>(w.ensemble().remove(path)); });
+}
+
+void SimulatedEnvironment::expire(Client& client) {
+  const std::size_t c = index_of(client);
+  live_.with([&](model::World& w) { w.expire(c); });
+}
+
+void SimulatedEnvironment::stop_servers() {
+  live_.with([&](model::World& w) {
+    for (std::size_t c = 0; c < clients().size(); ++c) w.disconnect(c);
+  });
+}
+
+void SimulatedEnvironment::start_servers() {
+  live_.with([&](model::World& w) {
+    w.restart_servers();
+    for (std::size_t c = 0; c < clients().size(); ++c) w.reconnect(c);
+  });
+  check(comes([&] { return all_connected(); }), "clients have not come back");
+}
+
+std::size_t SimulatedEnvironment::index_of(const Client& client) const {
+  const auto found = std::ranges::find(clients(), &client, &std::unique_ptr<Client>::get);
+  check(found != clients().end(), "not a client of this environment");
+  return static_cast<std::size_t>(found - clients().begin());
+}
+
+std::string SimulatedEnvironment::remains() {
+  return live_.with([&](model::World& w) {
+    std::string names;
+    for (const auto& [path, node] : w.ensemble().tree().nodes()) {
+      if (node.owner != model::SessionId{}) names += " node " + path;
+    }
+    for (std::size_t c = 0; c < clients().size(); ++c) {
+      if (w.client(c).server_watches() != 0) names += " a watch of client " + std::to_string(c);
+      if (w.client(c).live_interests() != 0) names += " an interest of " + std::to_string(c);
+      if (w.client(c).unanswered() != 0) names += " a request of " + std::to_string(c);
+    }
+    return names;
+  });
+}
+
+::testing::AssertionResult SimulatedEnvironment::nothing_left() {
+  std::string names;
+  const auto nothing = [&] {
+    names = remains();
+    return names.empty() && all_idle();
+  };
+  // Long enough for every pause and retry.
+  if (comes_in_time(nothing)) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "left:" << names << (all_idle() ? "" : " work");
+}
+
+}  // namespace zklock::testing

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "conformance/suite/environment.h"
+#include "conformance/suite/live_world.h"
+#include "support/forwarder.h"
+
+namespace zklock::testing {
+
+// Common to all environments of one ensemble: the list of its clients.
+class SingleEnvironment : public SuiteEnvironment {
+ public:
+  void close(Client& client) override { client.close(); }
+
+ protected:
+  Client& keep(std::unique_ptr<Client> client);
+  // Whether this is true of all clients.
+  bool all_connected() const;
+  bool all_idle() const;
+  void close_all();
+  static std::vector<std::string> in_order(std::vector<std::string> names);
+  const std::vector<std::unique_ptr<Client>>& clients() const { return clients_; }
+
+ private:
+  std::vector<std::unique_ptr<Client>> clients_;
+};
+
+class RealEnvironment : public SingleEnvironment, private Realm {
+ public:
+  RealEnvironment() : RealEnvironment(SharedServer::hosts(), SharedServer::server()) {}
+  ~RealEnvironment() override { close_all(); }  // before the forwarders
+
+  bool simulated() const override { return false; }
+
+  Client& connect(std::chrono::milliseconds session_timeout) override;
+  Client& connect_with(const std::function<void(ClientOptions&)>& edit) override;
+  Client& connect_slowly(std::chrono::milliseconds delay) override;
+  core::Instant now() const override { return LeaseClock::now(); }
+  bool comes(const Fact& fact) const override { return eventually(fact, kPatience); }
+  void let_time_pass() override {}
+
+  std::vector<std::string> nodes(const std::string& path) override {
+    return in_order(raw().children(path).names);
+  }
+  bool exists(const std::string& node) override { return raw().exists(node).rc == ZOK; }
+  void create(const std::string& path) override;
+  std::string enqueue(const std::string& prefix) override;
+  void change(const std::string& node) override;
+  void remove(const std::string& node) override;
+  void remove_all(const std::string& path) override;
+  void expire(Client& client) override;
+  ::testing::AssertionResult nothing_left() override;
+  RawClient& raw() override { return Realm::raw(); }
+
+ protected:
+  RealEnvironment(const std::string& hosts, ZooKeeperServer* server)
+      : Realm(hosts), server_(server) {}
+  ZooKeeperServer* server() const { return server_; }
+  void connect_raw_again() { raw_.reset(); }
+
+ private:
+  void add_ephemerals(const std::string& path, std::string& names);
+  ZooKeeperServer* server_;  // null: a server of another kind
+  std::list<Forwarder> forwarders_;
+};
+
+// A environment on a server that may be killed. All tests of the process share it, one after the other.
+class RestartableEnvironment : public RealEnvironment {
+ public:
+  RestartableEnvironment();
+  void stop_servers() override;
+  void start_servers() override;
+};
+
+class SimulatedEnvironment : public SingleEnvironment {
+ public:
+  SimulatedEnvironment();
+  ~SimulatedEnvironment() override { close_all(); }
+
+  bool simulated() const override { return true; }
+
+  Client& connect(std::chrono::milliseconds session_timeout) override;
+  core::Instant now() const override { return live_.now(); }
+  bool comes(const Fact& fact) const override {
+    return eventually(fact, kPatience, std::chrono::milliseconds(1));
+  }
+  void let_time_pass() override { pass(kSessionTimeout / 100); }
+  void pass(core::Duration duration) override { live_.pass(duration); }
+  void lose_reply_to_create(Client& client) override;
+
+  std::vector<std::string> nodes(const std::string& path) override;
+  bool exists(const std::string& node) override;
+  void create(const std::string& path) override;
+  std::string enqueue(const std::string& prefix) override;
+  void change(const std::string& node) override;
+  void remove(const std::string& node) override;
+  void remove_all(const std::string& path) override;
+  void expire(Client& client) override;
+  void stop_servers() override;
+  void start_servers() override;
+  ::testing::AssertionResult nothing_left() override;
+
+ private:
+  std::size_t index_of(const Client& client) const;
+  std::string remains();
+
+  LiveWorld live_;
+};
+
+}  // namespace zklock::testing

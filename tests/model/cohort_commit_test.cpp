@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transactions guarded by holds of contenders of one client that share a znode.
+#include <exception>
+#include <optional>
+
+#include "tests/model/cohort_fixture.h"
+#include "zklock/guarded_transaction.h"
+
+namespace zklock::model {
+namespace {
+
+/// A holder's write of /data.
+class Writing {
+ public:
+  Writing(const Hold& hold, const std::string& data) : tx_(hold) { tx_.set("/data", data); }
+  void commit() {
+    tx_.async_commit([this](const std::exception_ptr& e) { written = e == nullptr; });
+  }
+  std::optional<bool> written;
+
+ private:
+  GuardedTransaction tx_;
+};
+
+TEST_F(CohortTest, CommitInFlight_IsWrittenBeforeNextGrant) {
+  ensemble().create("/data", "0");
+  const auto first = granted(0, many());
+  const auto second = waiting(0, many());
+  std::optional<bool> written;
+  {
+    GuardedTransaction tx(call(first).hold);
+    tx.set("/data", "1");
+    tx.async_commit([&](const std::exception_ptr& e) { written = e == nullptr; });
+  }
+  lock_.release(first);
+  EXPECT_EQ(call(second).outcomes, 0) << "the servers could not tell it from one of the second";
+  run();
+  EXPECT_EQ(written, true);
+  expect_new_node(first, second);
+  release(second);
+  expect_rest();
+}
+
+TEST_F(CohortTest, CommitAfterRelease_WritesNothing) {
+  ensemble().create("/data", "0");
+  const auto first = granted(0, many());
+  const auto second = waiting(0, many());
+  Writing writing(call(first).hold, "1");
+  release(first);
+  expect_same_node(first, second);
+  writing.commit();
+  run();
+  EXPECT_EQ(writing.written, false);
+  EXPECT_EQ(ensemble().find("/data")->data, "0");
+  release(second);
+  expect_rest();
+}
+
+// Another thread releases between any two steps of the commit. Either the commit sees the release,
+// or the release sees the commit.
+TEST_F(CohortTest, ReleaseDuringCommit_IsDetected) {
+  ensemble().create("/data", "");
+  ProcessClock& clock = lock_.world().scheduler(0);
+  bool released = true;
+  int written_in_all = 0;
+  for (int reading = 1; released; ++reading) {
+    SCOPED_TRACE(reading);
+    ASSERT_LT(reading, 100);
+    const auto first = granted(0, many());
+    const auto second = waiting(0, many());
+    Writing writing(call(first).hold, std::to_string(reading));
+    released = false;
+    clock.when_read = [&, left = reading]() mutable {
+      if (--left != 0) return;
+      released = true;
+      lock_.release(first);
+    };
+    writing.commit();
+    clock.when_read = nullptr;
+    if (!released) lock_.release(first);
+    run();
+    ASSERT_TRUE(writing.written.has_value());
+    EXPECT_EQ(ensemble().find("/data")->data == std::to_string(reading), *writing.written);
+    if (*writing.written) {
+      expect_new_node(first, second);
+      ++written_in_all;
+    }
+    release(second);
+  }
+  EXPECT_GT(written_in_all, 0);
+  expect_rest();
+}
+
+// The write could still arrive after a second grant on the znode.
+TEST_F(CohortTest, CommitOutcomeUnknown_EndsSharing) {
+  ensemble().create("/data", "0");
+  const auto first = granted(0, many());
+  const auto second = waiting(0, many());
+  Writing writing(call(first).hold, "1");
+  writing.commit();
+  client(0).disconnect(OnTheWay::linger);
+  run();
+  ASSERT_EQ(writing.written, false);
+  lock_.release(first);
+  EXPECT_EQ(call(second).outcomes, 0);
+  client(0).reconnect();
+  run();
+  expect_new_node(first, second);
+  release(second);
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model

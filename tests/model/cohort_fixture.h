@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/path_lock_fixture.h"
+#include "zklock/core/cohort_policy.h"
+#include "zklock/core/release_request_data.h"
+
+namespace zklock::model {
+
+/// Contenders of one client that share a znode, and contenders of other clients.
+class CohortFixture : public PathLockTest {
+ protected:
+  using Kind = OperationKind;
+  using Request = LockWorld::Request;
+
+  static Request on(core::CohortPolicy terms) { return {.local = terms}; }
+  static Request once(Request request) {
+    request.timeout = 0s;
+    return request;
+  }
+  CallResult& call(std::size_t i) { return lock_.call(i); }
+  std::vector<std::size_t> several_wait(std::size_t client, const Request& request, int count) {
+    std::vector<std::size_t> calls;
+    for (int i = 0; i < count; ++i) {
+      Request one = request;
+      one.owner = Owner::unique();
+      calls.push_back(waiting(client, one));
+    }
+    return calls;
+  }
+  /// Releases each hold when it is granted, until all these calls have been granted.
+  void release_as_granted(const std::vector<std::size_t>& calls) {
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      for (const auto each : calls) {
+        if (call(each).hold) release(each);
+      }
+    }
+  }
+  /// Expects that `next` was granted on the lock znode of `before`.
+  void expect_same_node(std::size_t before, std::size_t next) {
+    ASSERT_TRUE(is_granted(next));
+    EXPECT_EQ(call(next).node, call(before).node);
+    EXPECT_EQ(call(next).token.zxid, call(before).token.zxid);
+    EXPECT_GT(call(next).token, call(before).token);
+  }
+  void expect_new_node(std::size_t before, std::size_t next) {
+    ASSERT_TRUE(is_granted(next));
+    EXPECT_GT(call(next).token.zxid, call(before).token.zxid);
+    EXPECT_EQ(call(next).token.grant_index, 0U);
+  }
+  /// Creates a release request for the holder of the only lock znode, as another program would.
+  void ask_for_release(std::string_view data) {
+    run_for(2s);  // shorter holds do not watch for a request
+    const auto node = core::ZnodeName::parse(lock_.nodes().at(0));
+    marker_ = LockWorld::path + ("/" + core::release_request_path(node->sequence));
+    ASSERT_EQ(ensemble().create(marker_, std::string(data)), Status::ok);
+    run();
+  }
+  void withdraw_request() {
+    ASSERT_EQ(ensemble().remove(marker_), Status::ok);
+    run();
+  }
+
+ private:
+  std::string marker_;
+};
+
+class CohortTest : public CohortFixture {
+ protected:
+  /// A batch bound that no test reaches.
+  static Request many() { return on({.batch = 1'000}); }
+};
+
+}  // namespace zklock::model

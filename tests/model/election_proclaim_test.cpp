@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leaders that proclaim values, on the simulated ensemble.
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/election_fixture.h"
+#include "tests/model/lock_world.h"
+#include "zklock/core/proclamation.h"
+#include "zklock/recipes/election/proclamation_writer.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+TEST(ElectionModel, Proclaim_IsTwoRequestsAndIsObserved) {
+  ElectionWorld election;
+  ASSERT_EQ(election.views.size(), 1U);
+  EXPECT_EQ(election.leader_in_view(), election.leadership(0).token());
+  EXPECT_EQ(election.view().proclaimed, std::nullopt);
+  election.world().client(0).reset_counts();
+  election.proclaim(election.leadership(0), "a");
+  EXPECT_EQ(election.world().client(0).requests(), 2U);
+  EXPECT_EQ(election.world().client(0).requests(Kind::transaction), 2U);
+  election.world().run_for(1s);
+  EXPECT_EQ(election.results.back()->outcomes, 1);
+  EXPECT_EQ(election.results.back()->code, std::nullopt);
+  ASSERT_EQ(election.views.size(), 2U);
+  EXPECT_EQ(election.view().proclaimed, "a");
+}
+
+// withdraw() is called at each reading of the clock, as by another thread. After it nothing is sent.
+TEST(ElectionModel, ValueAbandoned_IsNotSentLater) {
+  int withdrawn = 0;
+  for (int reading = 1; withdrawn + 1 == reading; ++reading) {
+    ElectionWorld election;
+    auto& client = election.world().client(0);
+    auto& clock = election.world().scheduler(0);
+    std::weak_ptr<detail::PendingProclamation> proclaiming;
+    std::size_t sent = 0;
+    int readings = 0;
+    clock.when_read = [&] {
+      const auto alive = proclaiming.lock();
+      if (!alive || ++readings != reading) return;
+      ++withdrawn;
+      alive->withdraw();
+      sent = client.requests(Kind::transaction);
+    };
+    // The create and the write fail, so both are sent again.
+    election.world().fail_next(0, Kind::transaction, Status::unknown);
+    proclaiming = detail::PendingProclamation::start(
+        election.candidates[0]->leadership_state()->proclamation_writer("proclaim"), "a",
+        Deadline::never(), [](auto) {});
+    election.world().run_all();
+    clock.when_read = nullptr;
+    if (withdrawn == reading) {
+      EXPECT_EQ(client.requests(Kind::transaction), sent) << "reading " << reading;
+    }
+  }
+  EXPECT_GT(withdrawn, 3);
+}
+
+// The function of the election is still running, so the znode stays.
+TEST(ElectionModel, EndedDuringFunction_ReportsLoss) {
+  using Ending = void (*)(TestCandidate&);
+  for (const Ending end : {Ending([](TestCandidate& c) { c.interrupt(); }),
+                           Ending([](TestCandidate& c) { c.withdraw(); }),
+                           Ending([](TestCandidate& c) { c.close(); })}) {
+    LockWorld lock{1};
+    lock.connect_all();
+    const auto candidate = std::make_shared<TestCandidate>(lock.core(0), true);
+    candidate->want();
+    lock.world().run_all();
+    const auto leadership_state = candidate->leadership_state();
+    ASSERT_NE(leadership_state, nullptr);
+    const Leadership leadership = leadership_state->leadership();
+    ASSERT_EQ(leadership.state(), HoldState::held);
+    // The stop callback sees a leadership that has ended.
+    std::optional<HoldState> when_told;
+    const std::stop_callback on_end(leadership.end_token(),
+                                    [&] { when_told = leadership.state(); });
+
+    end(*candidate);
+    EXPECT_TRUE(leadership.end_token().stop_requested());
+    EXPECT_EQ(when_told, HoldState::lost);
+    EXPECT_EQ(leadership.state(), HoldState::lost);
+    EXPECT_EQ(leadership.valid_until(), LeaseClock::time_point::min());
+    std::optional<Errc> refused;
+    try {
+      leadership.async_proclaim("late", [](const std::exception_ptr&) {});
+    } catch (const Error& e) {
+      refused = e.errc();
+    }
+    EXPECT_EQ(refused, Errc::lock_lost);
+    EXPECT_NE(lock.world().ensemble().find(leadership.node()), nullptr) << "the function runs";
+
+    candidate->close();
+    candidate->finished(leadership_state->number(), false);
+    lock.world().run_all();
+    EXPECT_EQ(lock.world().ensemble().find(leadership.node()), nullptr);
+  }
+}
+
+TEST(ElectionModel, SeveralValues_AreWrittenInCallOrder) {
+  ElectionWorld election;
+  election.proclaim(election.leadership(0), "a");
+  election.proclaim(election.leadership(0), "b");
+  for (int i = 0; i < 3; ++i) election.world().run({Step::Kind::serve, 0});
+  for (int i = 0; i < 20 && election.results.front()->outcomes == 0; ++i) {
+    election.world().run({Step::Kind::receive, 0});
+    election.world().run({Step::Kind::task, 0});
+  }
+  election.proclaim(election.leadership(0), "c");  // before the reply to "b"
+  election.world().run_all();
+  for (const auto& result : election.results) {
+    EXPECT_EQ(result->outcomes, 1);
+    EXPECT_EQ(result->code, std::nullopt) << result->value;
+  }
+  EXPECT_EQ(election.written(election.leadership(0)), "c");
+}
+
+TEST(ElectionModel, LeaderUnawareOfLoss_ProclaimIsRefused) {
+  for (const bool has_value_before : {false, true}) {
+    ElectionWorld election;
+    const Leadership stale = election.leadership(0);
+    if (has_value_before) election.proclaim(stale, "a");
+    election.world().run_all();
+    ASSERT_EQ(election.ensemble().remove(stale.node()), Status::ok);
+    ASSERT_EQ(stale.state(), HoldState::held) << "the client does not know of the loss";
+    election.proclaim(stale, "late");
+    election.world().run({Step::Kind::serve, 0});
+    election.world().run({Step::Kind::serve, 0});
+    EXPECT_EQ(election.written(stale),
+              has_value_before ? std::optional<std::string>("a") : std::nullopt);
+    election.world().run_for(1s);
+    EXPECT_EQ(election.results.back()->code, Errc::lock_lost);
+    EXPECT_EQ(election.leader_in_view(), election.leadership(1).token());
+    EXPECT_EQ(election.view().proclaimed, std::nullopt);
+    EXPECT_EQ(election.violation, "");
+    EXPECT_EQ(election.ensemble().find(ElectionWorld::proclaimed_node(stale)), nullptr)
+        << "it is cleared away";
+  }
+}
+
+// The sequence numbers restart with the path. So the value of another leader can have the name that
+// this leader's value would have.
+TEST(ElectionModel, ValueOfOtherToken_IsIgnored) {
+  ElectionWorld election;
+  const Leadership leader = election.leadership(0);
+  const core::Proclamation forged{{leader.token().zxid - 1}, "old"};
+  ASSERT_EQ(election.ensemble().create(ElectionWorld::proclaimed_node(leader), forged.encode()),
+            Status::ok);
+  election.world().run_for(1s);
+  EXPECT_EQ(election.leader_in_view(), leader.token());
+  EXPECT_EQ(election.view().proclaimed, std::nullopt);
+  election.proclaim(leader, "new");
+  election.world().run_for(1s);
+  EXPECT_EQ(election.results.back()->code, std::nullopt);
+  EXPECT_EQ(election.view().proclaimed, "new");
+}
+
+TEST(ElectionModel, UnreadableValue_IsNotReportedAsNone) {
+  ElectionWorld election;
+  election.proclaim(election.leadership(0), "a");
+  election.world().run_for(1s);
+  election.world().fail_next(ElectionWorld::kObserver, Kind::get_and_watch, Status::no_auth);
+  election.world().fail_next(ElectionWorld::kObserver, Kind::exists_and_watch, Status::no_auth);
+  election.proclaim(election.leadership(0), "b");
+  election.world().run_for(1s);
+  ASSERT_EQ(election.views.size(), 3U);
+  EXPECT_EQ(election.views[1].proclaimed, "a");
+  EXPECT_EQ(election.views[2].proclaimed, "b") << "when it can be read again";
+}
+
+TEST(ElectionModel, UnreadableValueOfNewLeader_LeaderIsReported) {
+  ElectionWorld election;
+  election.world().run_for(1s);
+  election.observer->stop();
+  election.proclaim(election.leadership(0), "a");
+  election.world().run_for(1s);
+  election.views.clear();
+  election.world().fail_next(ElectionWorld::kObserver, Kind::get_and_watch, Status::no_auth);
+  election.world().fail_next(ElectionWorld::kObserver, Kind::exists_and_watch, Status::no_auth);
+  election.observe();
+  election.world().run_for(1s);
+  ASSERT_EQ(election.views.size(), 2U);
+  EXPECT_EQ(election.views[0].holders.front().token, election.leadership(0).token());
+  EXPECT_EQ(election.views[0].proclaimed, std::nullopt);
+  EXPECT_EQ(election.views[1].proclaimed, "a");
+}
+
+// The counter is beyond its end; see core::Sequence.
+TEST(ElectionModel, NegativeSequenceNumber_DoesNotLead) {
+  ElectionWorld election;
+  const std::string stray = core::ZnodeName::make("lock-", {-2'147'483'000}).text;
+  ASSERT_EQ(election.ensemble().create(LockWorld::path + ("/" + stray)), Status::ok);
+  election.proclaim(election.leadership(0), "a");
+  election.world().run_for(1s);
+  EXPECT_EQ(election.leader_in_view(), election.leadership(0).token());
+  EXPECT_EQ(election.view().proclaimed, "a");
+  EXPECT_EQ(election.violation, "");
+  ASSERT_EQ(election.ensemble().remove(LockWorld::path + ("/" + stray)), Status::ok);
+  election.world().run_for(1s);
+}
+
+TEST(ElectionModel, ValueDeletedByHand_IsWrittenAgain) {
+  ElectionWorld election;
+  election.values_are_deleted = true;
+  election.proclaim(election.leadership(0), "a");
+  election.world().run_for(1s);
+  ASSERT_EQ(election.ensemble().remove(ElectionWorld::proclaimed_node(election.leadership(0))),
+            Status::ok);
+  election.world().run_for(1s);
+  EXPECT_EQ(election.view().proclaimed, std::nullopt);
+  election.proclaim(election.leadership(0), "b");
+  election.world().run_for(1s);
+  EXPECT_EQ(election.results.back()->code, std::nullopt);
+  EXPECT_EQ(election.view().proclaimed, "b");
+
+  election.proclaim(election.leadership(0), "c");
+  election.world().run({Step::Kind::serve, 0});  // the reply says that the znode exists
+  ASSERT_EQ(election.ensemble().remove(ElectionWorld::proclaimed_node(election.leadership(0))),
+            Status::ok);
+  election.world().run_for(1s);
+  EXPECT_EQ(election.results.back()->code, std::nullopt);
+  EXPECT_EQ(election.view().proclaimed, "c");
+}
+
+}  // namespace
+}  // namespace zklock::model

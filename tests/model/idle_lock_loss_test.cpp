@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lock that its client retains without a holder, and the events that end it.
+#include "tests/model/cohort_fixture.h"
+#include "tests/model/idle_lock_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+TEST_F(IdleLock, SessionExpired_IsLost) {
+  const auto first = idle();
+  lock_.world().expire(0);
+  run_for(1s);
+  EXPECT_TRUE(lock_.nodes().empty());
+  const auto again = granted(0, kept());
+  expect_new_node(first, again);
+  release(again);
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(IdleLock, LeaseExpired_IsLost) {
+  const auto first = idle();
+  lock_.world().isolate(0);
+  run_for(4500ms);
+  const auto again = lock_.acquire(0, kept());
+  EXPECT_EQ(call(again).outcomes, 0);
+  lock_.world().heal(0);
+  run_for(5s);
+  if (!client(0).is_connected()) lock_.world().reconnect(0);
+  run();
+  expect_new_node(first, again);
+  release(again);
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(IdleLock, LeaseExpiredWithoutCall_IsReleased) {
+  auto request = on({.keep_idle_for = 1h});
+  release(granted(0, request));
+  lock_.world().isolate(0);
+  run_for(4500ms);
+  lock_.world().heal(0);
+  run_for(500ms);
+  EXPECT_TRUE(client(0).is_connected());
+  expect_released();
+}
+
+TEST_F(IdleLock, ReleasedWhileDisconnected_IsNotWatched) {
+  idle();
+  EXPECT_EQ(client(0).live_interests(), 1U);
+  lock_.world().disconnect(0);
+  run();
+  lock_.end_use(0);
+  EXPECT_EQ(client(0).live_interests(), 0U);
+  lock_.world().reconnect(0);
+  expect_released();
+}
+
+TEST_F(IdleLock, ZnodeDeleted_LeavesNoDelay) {
+  auto request = kept();
+  request.lock_delay = 30s;
+  const auto first = granted(0, request);
+  release(first);
+  ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
+  expect_released();
+}
+
+TEST_F(IdleLock, SessionExpired_LeavesDelay) {
+  auto request = on({.keep_idle_for = 1h});
+  request.lock_delay = 2s;
+  release(granted(0, request));
+  const auto outside = lock_.acquire(1);
+  lock_.world().expire(0);
+  run_for(1s);
+  EXPECT_EQ(call(outside).outcomes, 0) << "there was no holder that lost it";
+  run_for(1500ms);
+  EXPECT_TRUE(is_granted(outside));
+  release(outside);
+  expect_released();
+}
+
+TEST_F(IdleLock, ProcessPaused_IsLostBeforeAnyEvent) {
+  const auto first = idle();
+  lock_.world().pause(0);
+  run_for(8s);
+  const auto outside = granted(1);
+  lock_.world().resume(0);
+  const auto again = lock_.acquire(0, kept());
+  EXPECT_EQ(call(again).outcomes, 0);
+  EXPECT_EQ(lock_.violation(), "");
+  lock_.world().reconnect(0);
+  run_for(1s);
+  release(outside);
+  expect_new_node(first, again);
+  release(again);
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(IdleLock, ZnodeDeleted_IsLost) {
+  const auto first = idle();
+  run_for(1s);
+  ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
+  run();
+  const auto again = granted(0, kept());
+  expect_new_node(first, again);
+  release(again);
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(IdleLock, ZnodeDeletedBeforeItsWatch_IsLost) {
+  const auto first = idle();
+  ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
+  run();  // before its own znode is watched
+  const auto again = granted(0, kept());
+  expect_new_node(first, again);
+  release(again);
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(IdleLock, ZnodeReplaced_IsLost) {
+  const auto first = idle();
+  ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
+  ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
+  ASSERT_EQ(ensemble().create_container(LockWorld::path), Status::ok);
+  ASSERT_EQ(ensemble().create(call(first).node), Status::ok);  // another program's
+  ASSERT_EQ(ensemble().create(std::string(LockWorld::path) + "/config"), Status::ok);
+  run();
+  const auto again = waiting(0, kept());
+  ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
+  run();
+  expect_new_node(first, again);
+  release(again);
+  lock_.end_use(0);
+  ASSERT_EQ(ensemble().remove(std::string(LockWorld::path) + "/config"), Status::ok);
+  expect_released();
+}
+
+TEST_F(IdleLock, ReleaseRequested_IsReleased) {
+  idle();
+  ask_for_release({});
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
+  withdraw_request();
+  expect_released();
+}
+
+TEST_F(IdleLock, ForcedRelease_IsReleased) {
+  idle();
+  ask_for_release(core::release_request_forces);
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
+  withdraw_request();
+  expect_released();
+}
+
+TEST_F(IdleLock, DisconnectedWithinLease_IsRetained) {
+  const auto first = idle();
+  lock_.world().disconnect(0);
+  run();
+  const auto again = lock_.acquire(0, kept());
+  expect_same_node(first, again);
+  EXPECT_EQ(call(again).hold.state(), HoldState::suspended);
+  lock_.release(again);
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(IdleLock, WatchReplyLost_IsReleased) {
+  const auto first = granted(0, kept());
+  lock_.world().lose_reply(0, Kind::list_and_watch);
+  lock_.release(first);
+  run();
+  lock_.world().reconnect(0);
+  expect_released();
+}
+
+}  // namespace
+}  // namespace zklock::model

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/model/simulator/history_writer.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "zklock/core/proclamation.h"
+#include "zklock/core/znode_data.h"
+#include "zklock/core/znode_name.h"
+
+namespace zklock::simulator {
+
+namespace {
+
+constexpr std::string_view locks = "/locks/";
+constexpr std::string_view data = "/data/";
+
+/// Returns 1 and "name" for "/locks/b/name". Returns nothing for other paths.
+struct LockNode {
+  int path;
+  std::string_view name;
+};
+std::optional<LockNode> place_of(std::string_view full, int paths) {
+  if (!full.starts_with(locks) || full.size() < locks.size() + 3) return std::nullopt;
+  const int path = full[locks.size()] - 'a';
+  if (path < 0 || path >= paths || full[locks.size() + 1] != '/') return std::nullopt;
+  return LockNode{path, full.substr(locks.size() + 2)};
+}
+
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  }
+  return hash;
+}
+
+}  // namespace
+
+std::string path_of(int path) {
+  return std::string(locks) + static_cast<char>('a' + path);
+}
+
+std::string data_path_of(int path) {
+  return std::string(data) + static_cast<char>('a' + path);
+}
+
+/// Observes the changes of the znodes of one ensemble.
+class HistoryWriter::EnsembleListener final : public SimEnsemble::Server {
+ public:
+  EnsembleListener(HistoryWriter& history_writer, std::size_t ensemble)
+      : history_writer_(history_writer), ensemble_(ensemble) {}
+  void on_node_event(const std::string& path, model::WatchEvent event,
+                     const model::NodeAcl& /*acl*/) override {
+    switch (event) {
+      case model::WatchEvent::created: return history_writer_.node_made(ensemble_, path);
+      case model::WatchEvent::deleted: return history_writer_.node_gone(ensemble_, path);
+      case model::WatchEvent::changed:
+        history_writer_.said_released(ensemble_, path);
+        return history_writer_.data_set(ensemble_, path);
+      case model::WatchEvent::children: return;
+    }
+  }
+  void on_session_gone(core::SessionId) override {}
+
+ private:
+  HistoryWriter& history_writer_;
+  const std::size_t ensemble_;
+};
+
+HistoryWriter::HistoryWriter(Universe& universe, const Setup& setup)
+    : universe_(universe), paths_(setup.paths), nodes_(universe.ensembles()) {
+  history_.reserve(256);
+  for (std::size_t e = 0; e < universe.ensembles(); ++e) {
+    listeners_.push_back(std::make_unique<EnsembleListener>(*this, e));
+    universe.ensemble(e).attach(*listeners_.back());
+  }
+}
+
+HistoryWriter::~HistoryWriter() = default;
+
+void HistoryWriter::note(Event event) {
+  if (over_) return;
+  event.at = universe_.now();
+  over_ = event.kind == Event::Kind::rest;
+  ++counts_[static_cast<std::size_t>(event.kind)];
+  if (event.kind == Event::Kind::refused && !event.flag) ++stale_refused_;
+  if (event.kind == Event::Kind::granted) granted_.emplace(event.resource, event.token.zxid);
+  if (on_event) on_event(event);
+  history_.push_back(std::move(event));
+}
+
+void HistoryWriter::node_made(std::size_t ensemble, const std::string& path) {
+  const auto lock_node = place_of(path, paths_);
+  if (!lock_node) return;
+  const auto contention = core::parse_contention(lock_node->name);
+  if (!contention) return;
+  const model::Node& node = *universe_.ensemble(ensemble).find(path);
+  const auto said = stranger_ ? std::nullopt : core::ZnodeData::parse(node.data);
+  const FencingToken token = core::came_by(said, {node.czxid});
+  const bool reads_on = token.zxid != node.czxid;
+  const std::uint32_t resource = resource_of(ensemble, lock_node->path);
+  nodes_[ensemble][path] = {resource, token.zxid, node.owner};
+  note({.kind = Event::Kind::made,
+        .flag = !said,
+        .access = contention->access,
+        .resource = resource,
+        .owner = static_cast<std::uint64_t>(node.owner.value),
+        .permits = contention->permits,
+        .token = token,
+        .attempt = said && !reads_on ? hash_of(said->attempt) : 0,
+        .text = std::string(lock_node->name)});
+}
+
+void HistoryWriter::node_gone(std::size_t ensemble, const std::string& path) {
+  const auto found = nodes_[ensemble].find(path);
+  if (found == nodes_[ensemble].end()) return;
+  note({.kind = Event::Kind::gone,
+        .resource = found->second.resource,
+        .token = {found->second.token},
+        .text = path});
+  const KnownNode node = found->second;
+  nodes_[ensemble].erase(found);
+  const core::SessionId acting = universe_.ensemble(ensemble).acting();
+  if (acting == core::SessionId{} || acting == node.owner) return;
+  note({.kind = Event::Kind::spoiled,
+        .flag = taken_names_.contains({ensemble, path}),
+        .resource = node.resource,
+        .text = path});
+}
+
+void HistoryWriter::expect_commit(std::uint32_t number, std::size_t ensemble, std::string node) {
+  commits_[number] = {ensemble, std::move(node)};
+}
+
+// Notes that a release has reached the znode of a waiter. The release was in flight to a holder's
+// znode, which was deleted by hand with its path. A waiter of this client got that name in the
+// recreated path. The contender behind it believes the announcement.
+void HistoryWriter::said_released(std::size_t ensemble, const std::string& path) {
+  const auto found = nodes_[ensemble].find(path);
+  if (found == nodes_[ensemble].end() || !taken_names_.contains({ensemble, path})) return;
+  if (granted_.contains({found->second.resource, found->second.token})) return;
+  // The transaction that announces a release also deletes the znode. The events follow both
+  // changes.
+  if (universe_.ensemble(ensemble).find(path) != nullptr) return;
+  note({.kind = Event::Kind::spoiled,
+        .flag = true,
+        .resource = found->second.resource,
+        .text = path});
+}
+
+// A guarded transaction writes the parts of the token and its own number.
+void HistoryWriter::data_set(std::size_t ensemble, const std::string& path) {
+  if (!path.starts_with(data)) return proclaimed(ensemble, path);
+  const std::string& text = universe_.ensemble(ensemble).find(path)->data;
+  FencingToken token;
+  std::uint32_t number = 0;
+  const char* const end = text.data() + text.size();
+  auto read = std::from_chars(text.data(), end, token.zxid);
+  if (read.ptr != end) read = std::from_chars(read.ptr + 1, end, token.grant_index);
+  if (read.ptr != end) read = std::from_chars(read.ptr + 1, end, number);
+  committed(ensemble, path[data.size()] - 'a', token, number);
+}
+
+// A leader proclaims the number of a commit.
+void HistoryWriter::proclaimed(std::size_t ensemble, const std::string& path) {
+  const auto lock_node = place_of(path, paths_);
+  const model::Node* const node = universe_.ensemble(ensemble).find(path);
+  if (!lock_node || !lock_node->name.starts_with(core::proclamation_prefix) || node == nullptr)
+    return;
+  const auto said = core::Proclamation::parse(node->data);
+  if (!said) return;
+  std::uint32_t number = 0;
+  std::from_chars(said->value.data(), said->value.data() + said->value.size(), number);
+  committed(ensemble, lock_node->path, said->leader, number);
+}
+
+void HistoryWriter::committed(std::size_t ensemble, int path, FencingToken token,
+                              std::uint32_t number) {
+  const auto commit = commits_.find(number);
+  if (commit == commits_.end()) return;
+  const model::Node* const guard = universe_.ensemble(ensemble).find(commit->second.node);
+  const bool guarded = guard != nullptr;
+  // The path was deleted by hand and recreated, and another znode has the name.
+  if (taken_names_.contains({ensemble, commit->second.node})) {
+    note({.kind = Event::Kind::spoiled, .flag = true, .text = commit->second.node});
+  }
+  note({.kind = Event::Kind::written,
+        .flag = guarded,
+        .resource = guarded_by(resource_of(ensemble, path)),
+        .token = token,
+        .number = number});
+}
+
+}  // namespace zklock::simulator

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The programs: the znodes that they must not leave behind.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "tests/model/simulator/leader.h"
+#include "tests/model/simulator/users.h"
+#include "zklock/engine/contender.h"
+#include "zklock/engine/path_lock.h"
+#include "zklock/engine/pending_acquire.h"
+#include "zklock/error.h"
+
+namespace zklock::simulator {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+void Users::sweep(std::size_t ensemble, int path, Instant until) {
+  SimProcess& process = universe_.start_process(0);
+  ObjectPlan object{.kind = LockClass::reentrant, .path = path};
+  PlanStep step{.hold = 1000};
+  Call& call = new_call(process, object, step);
+  call.ensemble = ensemble;
+  call.owner = Owner::unique();
+  ReentrantMutex mutex(process.client(ensemble), path_of(path));
+  history_writer_.note({.kind = Event::Kind::wanted, .hold = call.id, .owner = call.owner_number});
+  ++waiting_;
+  mutex.async_acquire({.owner = call.owner}, [this, &call](Hold hold, std::exception_ptr error) {
+    ended(call, {.hold = std::move(hold), .error = std::move(error)});
+  });
+  while (!(call.ended && call.over) && universe_.step(until)) {
+  }
+  if (call.ended && !call.got.hold && call.parts.empty()) {
+    history_writer_.note({.kind = Event::Kind::left, .text = "a lock that cannot be had"});
+  }
+  while (!process.line(ensemble).core->work().idle() && universe_.step(until)) {
+  }
+}
+
+bool Users::nodes_are_left() const {
+  for (std::size_t e = 0; e < universe_.ensembles(); ++e) {
+    for (int path = 0; path < plan_.setup.paths; ++path) {
+      const model::Node* const parent = universe_.ensemble(e).find(path_of(path));
+      if (parent == nullptr) continue;
+      if (std::ranges::any_of(parent->children, [](const auto& name) { return name != "count"; })) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+void Users::look_for_leftovers() {
+  const auto say = [this](std::string what) {
+    history_writer_.note({.kind = Event::Kind::left, .text = std::move(what)});
+  };
+  for (std::size_t e = 0; e < universe_.ensembles(); ++e) {
+    for (int path = 0; path < plan_.setup.paths; ++path) {
+      const model::Node* const parent = universe_.ensemble(e).find(path_of(path));
+      if (parent == nullptr) continue;
+      for (const std::string& name : parent->children) {
+        if (name != "count") say("the node " + path_of(path) + "/" + name);
+      }
+    }
+  }
+  for (const auto& [number, process] : commits_) {
+    if (!process->dead()) say("a commit that nothing was told of");
+  }
+  for (const auto& process : universe_.processes()) {
+    if (process->dead() || process->closed()) continue;
+    for (const auto& line : process->lines()) {
+      if (line->coordinator.server_watches() != 0) say("a watch at the servers");
+      if (line->coordinator.live_interests() != 0) say("an interest in a watch");
+      if (!line->core->work().idle()) say("background work");
+      if (!line->core->keeper().deserted()) say("a member of a session");
+      for (int path = 0; path < plan_.setup.paths; ++path) {
+        if (!line->core->path_lock(core::LockPath(path_of(path)))->nodes().empty())
+          say("an entry of an path_lock's map");
+      }
+    }
+  }
+}
+
+}  // namespace zklock::simulator
