@@ -16,9 +16,13 @@ class UnlockTasksTest : public ::testing::Test {
   UnlockTasks::Task note(std::string text) {
     return [this, text = std::move(text)] { log_.push_back(text); };
   }
-  void run(const void* owner, std::vector<UnlockTasks::Task> tasks) {
-    UnlockTasks::run(owner, std::move(tasks),
-                     [this](const char*) { log_.emplace_back("a warning"); });
+  void run(const void* owner, std::vector<UnlockTasks::Task> all) {
+    UnlockTasks tasks;
+    for (auto& task : all) tasks.add(std::move(task));
+    run(owner, tasks);
+  }
+  void run(const void* owner, UnlockTasks& tasks) {
+    UnlockTasks::run(owner, tasks.take(), [this](const char*) { log_.emplace_back("a warning"); });
   }
 
   using Log = std::vector<std::string>;
@@ -31,7 +35,7 @@ TEST_F(UnlockTasksTest, Take_RemovesTheTasksInOrder) {
   UnlockTasks tasks;
   tasks.add(note("1"));
   tasks.add(note("2"));
-  run(&first_, tasks.take());
+  run(&first_, tasks);
   EXPECT_TRUE(tasks.empty());
   EXPECT_EQ(log_, (Log{"1", "2"}));
 }
