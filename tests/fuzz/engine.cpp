@@ -161,7 +161,7 @@ class Client {
     call.hold = outcome.contender->make_hold(kind);
     {
       const Monitor::Lock lock(engine_->monitor());
-      call.session = outcome.contender->lock_node().session();
+      call.session = outcome.contender->lock_node().machine().session();
     }
     call.told.emplace(call.hold.loss_token(), Told{&call.losses});
     require(servers_.have_told({call.hold.token().zxid}), "the servers have told of its node");

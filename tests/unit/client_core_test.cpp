@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/client_core.h"
 
+#include <cerrno>
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -78,6 +80,28 @@ TEST(ClientCore, RemovalWithoutMemory_IsNotWaitedFor) {
   EXPECT_GE(thrown, 4U);
   EXPECT_TRUE(eventually([&] { return core->work().idle(); }));
   core->close();
+}
+
+/// Calls `task` when a Lock has ended, and then another task. Returns whether that one has run.
+bool runs_after(const Monitor::Task& task) {
+  const auto core = ClientCore::make(ports(nullptr), {});
+  const auto path_lock = core->path_lock(core::LockPath("/lock"));
+  bool has_run = false;
+  {
+    const Monitor::Lock lock(path_lock->monitor());
+    path_lock->after_unlock(task);
+    path_lock->after_unlock([&has_run] { has_run = true; });
+  }
+  core->close();
+  return has_run;
+}
+
+TEST(ClientCore, NoThreadAfterUnlock_OtherTasksRun) {
+  EXPECT_TRUE(runs_after([] { throw std::system_error(EAGAIN, std::generic_category()); }));
+}
+
+TEST(ClientCore, NoMemoryAfterUnlock_ProcessTerminates) {
+  EXPECT_DEATH(runs_after([] { throw std::bad_alloc(); }), "bad_alloc");
 }
 
 }  // namespace

@@ -21,8 +21,6 @@ AcquireEffects AcquireFsm::check_path() {
 }
 
 AcquireEffects AcquireFsm::handle_path_checked(Status status, std::string_view detail) {
-  if (status == Status::unknown) return repeat();
-  if (status == Status::session_ended) return node_lost(Errc::session_expired);
   // Each of these replies came from the quorum.
   if (status != Status::ok && status != Status::no_node && status != Status::no_auth) {
     return handle_failure(status, detail);

@@ -31,15 +31,6 @@ std::shared_ptr<const LockNode> Cohort::idle_node() const noexcept {
   return state_ == State::idle ? node_ : nullptr;
 }
 
-template <class Step>
-auto Cohort::for_this_node(Step step) {
-  return under_lock(weak_from_this(), path_,
-                    [this, node = std::weak_ptr(node_), step](const auto&... news)
-                        ZKLOCK_REQUIRES(path_mutex) {
-                          if (node_ && node.lock() == node_) step(*this, news...);
-                        });
-}
-
 // ---- contenders arrive and leave ----------------------------------------------------------------
 
 void Cohort::begin(const std::shared_ptr<CohortMember>& member, const Requester& requester) {
@@ -106,6 +97,7 @@ void Cohort::set_node(std::shared_ptr<LockNode> lock_node,
 /// From now on, the lock node is that of the contender in it.
 std::shared_ptr<LockNode> Cohort::forget_node() {
   state_ = State::none;
+  epoch_.end();
   arrivals_.end();
   if (node_) node_->set_observer(std::exchange(member_, {}));
   return std::exchange(node_, nullptr);
@@ -113,10 +105,8 @@ std::shared_ptr<LockNode> Cohort::forget_node() {
 
 /// Deletes the lock node, which has no holder. So it leaves no lock delay behind.
 void Cohort::delete_node(LockNode::Manner manner) {
-  node_->cancel_lock_delay();
-  node_->remove(manner);
-  node_->end_watches();
-  forget_node();  // last: if remove() throws, the lock node is not forgotten
+  node_->release(manner);
+  forget_node();  // last: if release() throws, the lock node is not forgotten
 }
 
 void Cohort::queue_the_rest() {
@@ -190,14 +180,8 @@ void Cohort::on_ended() {
 void Cohort::on_lost(LossCause cause) {
   if (const auto member = member_.lock()) return member->on_lost(cause);
   if (state_ != State::idle) return;
-  if (cause == LossCause::lease) {
-    delete_node(LockNode::Manner::with_care);
-  } else {
-    const auto lock_node = forget_node();
-    lock_node->cancel_lock_delay();
-    lock_node->remove_unwanted_delay_marker();
-    lock_node->end_watches();
-  }
+  delete_node(cause == LossCause::lease ? LockNode::Manner::with_care
+                                        : LockNode::Manner::already_deleted);
   queue_the_rest();
 }
 
@@ -251,13 +235,14 @@ std::uint64_t Cohort::record_grant(const std::shared_ptr<LockNode>& lock_node,
 std::optional<ReleasePlan> Cohort::decide_release(const LockNode& lock_node) const {
   // Without its delay marker the znode would leave no lock delay after a loss. No marker is created
   // again.
-  const bool intact = policy_.lock_delay.count() == 0 || lock_node.leaves_delay();
+  const bool intact = policy_.lock_delay.count() == 0 || lock_node.machine().leaves_delay();
   if (!is_shared(lock_node) || release_requested_ || !intact) return std::nullopt;
   if (waiting_.empty()) return may_idle() ? std::optional(ReleasePlan::retain) : std::nullopt;
   if (allowance_.left()) return ReleasePlan::hand_off;
   // To wait for the count is faster than a release and a new znode that prove unnecessary. But if
   // the lock node had to wait for a predecessor, that client probably waits again.
-  const bool awaits = allowance_.asking() && !allowance_.others_wait() && !lock_node.waited();
+  const bool awaits =
+      allowance_.asking() && !allowance_.others_wait() && !lock_node.machine().waited();
   return awaits ? std::optional(ReleasePlan::await_count) : std::nullopt;
 }
 
@@ -303,9 +288,11 @@ void Cohort::hand_to_next() {
 void Cohort::count_if_due() {
   if (state_ != State::held || waiting_.empty() || !allowance_.worth_asking()) return;
   path_.core().coordinator().submit(
-      {.operation = request::CountChildren{path_.path().str()}, .session = node_->session()},
-      for_this_node([](Cohort& self, const client::Reply& reply)
-                        ZKLOCK_REQUIRES(path_mutex) { self.on_counted(reply); }));
+      {.operation = request::CountChildren{path_.path().str()},
+       .session = node_->machine().session()},
+      under_lock(weak_from_this(), path_,
+                 epoch_.guard([this](const client::Reply& reply)
+                                  ZKLOCK_REQUIRES(path_mutex) { on_counted(reply); })));
   allowance_.asks();  // last: if submit() throws, no request is under way
 }
 
@@ -324,7 +311,7 @@ void Cohort::on_counted(const client::Reply& reply) {
 }
 
 std::int32_t Cohort::own_children() const {
-  return node_->leaves_delay() ? 2 : 1;
+  return node_->machine().leaves_delay() ? 2 : 1;
 }
 
 // ---- idle ---------------------------------------------------------------------------------------
@@ -351,7 +338,7 @@ void Cohort::end_idling() {
 }
 
 void Cohort::look_for_arrivals() {
-  arrivals_.look(weak_from_this(), node_->session(),
+  arrivals_.look(weak_from_this(), node_->machine().session(),
                  {.listed = [this](const client::Reply& reply)
                                 ZKLOCK_REQUIRES(path_mutex) { on_listed(reply); },
                   .arrived = [this]() ZKLOCK_REQUIRES(path_mutex) { on_arrival(); }});
@@ -368,7 +355,7 @@ void Cohort::on_listed(const client::Reply& reply) {
   const auto queue = ok ? core::contenders(reply.children) : std::vector<core::ZnodeName>{};
   const bool there =
       std::ranges::find(queue, node_->own_name(), &core::ZnodeName::text) != queue.end() &&
-      reply.token < node_->token();
+      reply.token < node_->machine().token();
   if (reply.status == core::Status::no_node || (ok && !there)) return node_->on_own_node_deleted();
   // Contenders that cannot be seen may be there. At the counter's end they wait without a znode.
   if (!ok || queue.size() > 1 || path_.counter_has_ended()) {

@@ -14,6 +14,7 @@
 #include "zklock/core/znode_data.h"
 #include "zklock/engine/arrival_watch.h"
 #include "zklock/engine/cohort_member.h"
+#include "zklock/engine/epoch.h"
 #include "zklock/engine/lock_node.h"
 #include "zklock/engine/path_queue.h"
 #include "zklock/engine/release_plan.h"
@@ -153,10 +154,6 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
   }
   std::deque<Waiting>::const_iterator find(const CohortMember& member) const
       ZKLOCK_REQUIRES(path_mutex);
-  /// Returns a callback that calls `step(*this, arguments...)` if the shared lock node is then the
-  /// same as now.
-  template <class Step>
-  auto for_this_node(Step step) ZKLOCK_REQUIRES(path_mutex);
   void wait_behind(const std::shared_ptr<CohortMember>& member, const Requester& requester)
       ZKLOCK_REQUIRES(path_mutex);
   Waiting take_next() ZKLOCK_REQUIRES(path_mutex);
@@ -188,6 +185,7 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
 
   State state_ ZKLOCK_GUARDED_BY(path_mutex) = State::none;
   std::shared_ptr<LockNode> node_ ZKLOCK_GUARDED_BY(path_mutex);
+  Epoch epoch_ ZKLOCK_GUARDED_BY(path_mutex);  ///< of the shared lock node
   /// The contender in the lock node.
   std::weak_ptr<CohortMember> member_ ZKLOCK_GUARDED_BY(path_mutex);
   std::deque<Waiting> waiting_ ZKLOCK_GUARDED_BY(path_mutex);  ///< behind the lock node

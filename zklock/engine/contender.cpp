@@ -39,11 +39,12 @@ void Contender::undo_start() noexcept {
 }
 
 const core::AcquireFsm::Policy& Contender::policy() const noexcept {
-  return cohort_ ? cohort_->policy() : node_->policy();
+  return cohort_ ? cohort_->policy() : node_->machine().policy();
 }
 
 void Contender::on_position(std::size_t position) {
-  const FencingToken token = node_->at_gate() ? FencingToken{} : node_->token();
+  const core::AcquireFsm& machine = node_->machine();
+  const FencingToken token = machine.at_gate() ? FencingToken{} : machine.token();
   reporter_.report(LockEvent::Kind::waiting, token, position);
 }
 
@@ -155,12 +156,12 @@ core::QueueRule Contender::rule_for(const Calls& calls) const {
   const bool writes = std::ranges::any_of(calls, [now](const auto& call) {
     return !core::is_shared(call->kind()) && !call->has_ended() && !call->has_passed(now);
   });
-  return writes ? node_->rule() : core::QueueRule::reader();
+  return writes ? node_->machine().rule() : core::QueueRule::reader();
 }
 
 void Contender::on_failed(Errc code, const std::string& cause) {
   complete_all(code, cause);
-  if (node_->over() || ownership_.state() != Ownership::State::waiting) return;
+  if (node_->machine().has_ended() || ownership_.state() != Ownership::State::waiting) return;
   depart();
   node_->leave();
 }

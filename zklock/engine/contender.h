@@ -153,7 +153,6 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   void delete_lost_node(BackgroundWork::Id work) ZKLOCK_REQUIRES(path_mutex);
   ReleasePlan decide_release() const ZKLOCK_REQUIRES(path_mutex);
   void execute(ReleasePlan plan) ZKLOCK_REQUIRES(path_mutex);
-  void remove_node(LockNode::Manner manner) ZKLOCK_REQUIRES(path_mutex);
   void downgrade_if_only_shared() ZKLOCK_REQUIRES(path_mutex);
   void complete_all(Errc code, const std::string& cause) ZKLOCK_REQUIRES(path_mutex);
   AcquireOutcome closed() const;

@@ -19,13 +19,14 @@ void Contender::on_granted() {
   const core::HoldLimit limit =
       oldest == calls_.end() ? core::HoldLimit{} : (*oldest)->terms().limit;
   const std::uint64_t grant_index = cohort_ ? cohort_->record_grant(node_, as_member()) : 0;
-  grant_ = std::make_unique<Grant>(core(), reporter_,
-                                   Grant::Terms{.token = {node_->token().zxid, grant_index},
-                                                .node = path_->child(node_->own_name()),
-                                                .lease = node_->lease(),
-                                                .permits = policy().rule.wanted,
-                                                .limit = limit},
-                                   limit.longest ? clock_reader() : nullptr);
+  grant_ =
+      std::make_unique<Grant>(core(), reporter_,
+                              Grant::Terms{.token = {node_->machine().token().zxid, grant_index},
+                                           .node = path_->child(node_->own_name()),
+                                           .lease = node_->lease(),
+                                           .permits = policy().rule.wanted,
+                                           .limit = limit},
+                              limit.longest ? clock_reader() : nullptr);
   ownership_.granted();  // after grant_ is set: check_validity() reads it
   const Calls calls = std::exchange(calls_, {});
   for (const auto& call : calls) {
@@ -102,7 +103,7 @@ void Contender::lose(LossCause why) {
 // A lapsed lease is no release. And if the delay marker stays, the next contender must list the
 // children, so that it finds the marker.
 void Contender::delete_lost_node(BackgroundWork::Id work) {
-  const bool with_care = node_->leaves_delay() || !grant_->lease_valid();
+  const bool with_care = node_->machine().leaves_delay() || !grant_->lease_valid();
   node_->remove(with_care ? LockNode::Manner::with_care : LockNode::Manner::release, work);
 }
 
@@ -151,26 +152,20 @@ void Contender::execute(ReleasePlan plan) {
     case ReleasePlan::await_count: return cohort_->execute(plan);
     case ReleasePlan::to_successor: {
       const auto next = node_->local_successor();
-      remove_node(LockNode::Manner::unannounced);
+      node_->release(LockNode::Manner::unannounced);
       if (cohort_) cohort_->remove_node(*node_);
       return next->on_predecessor_released();
     }
-    case ReleasePlan::remove: remove_node(LockNode::Manner::release); break;
+    case ReleasePlan::remove: node_->release(LockNode::Manner::release); break;
     case ReleasePlan::remove_soon:
       node_->end_hold();
-      path_->monitor().defer([self = shared_from_this()]() ZKLOCK_REQUIRES(path_mutex) {
-        self->remove_node(LockNode::Manner::unannounced);
+      path_->monitor().defer([node = node_]() ZKLOCK_REQUIRES(path_mutex) {
+        node->release(LockNode::Manner::unannounced);
       });
       break;
-    case ReleasePlan::remove_as_lost: remove_node(LockNode::Manner::unfinished); break;
+    case ReleasePlan::remove_as_lost: node_->remove(LockNode::Manner::unfinished); break;
   }
   if (cohort_) cohort_->remove_node(*node_);
-}
-
-void Contender::remove_node(LockNode::Manner manner) {
-  if (!is_unfinished_) node_->cancel_lock_delay();
-  node_->remove(manner);
-  node_->end_watches();
 }
 
 void Contender::downgrade_if_only_shared() {

@@ -32,13 +32,8 @@ CreateLimiter::Line::iterator CreateLimiter::where(const Waiter& waiter) {
 }
 
 void CreateLimiter::let_through(Waiter& waiter) {
+  waiter.let_through();  // first: this may throw
   ++under_way_;
-  try {
-    waiter.let_through();
-  } catch (...) {
-    --under_way_;
-    throw;
-  }
 }
 
 }  // namespace zklock::detail

@@ -28,7 +28,7 @@ client::ReplyHandler Downgrade::on_reply(Step step) {
   };
 }
 
-void Downgrade::begin(std::shared_ptr<HeldNodePath> held_node) {
+void Downgrade::begin(std::shared_ptr<HeldNodePath> held_node) noexcept {
   if (state_ != State::writer) return;
   const core::ZnodeName writer{node_.own_name(), node_.sequence()};
   const auto reader = writer.reading_on();
@@ -38,12 +38,7 @@ void Downgrade::begin(std::shared_ptr<HeldNodePath> held_node) {
   node_.disarm_own_watch();  // this client deletes the znode: no loss
   held_node_->moves();
   work_ = node_.path_context().core().work().begin();
-  try {
-    send();
-  } catch (...) {
-    settle(State::kept);
-    throw;
-  }
+  send();
 }
 
 void Downgrade::send() {

@@ -51,7 +51,7 @@ class Downgrade {
 
   /// Begins the downgrade: the owner has released all exclusive counts and keeps shared ones.
   /// `held_node` is the path that the hold shows. Does nothing after the first call.
-  void begin(std::shared_ptr<HeldNodePath> held_node) ZKLOCK_REQUIRES(path_mutex);
+  void begin(std::shared_ptr<HeldNodePath> held_node) noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Records that the hold has ended.
   void end_hold() ZKLOCK_REQUIRES(path_mutex);
 

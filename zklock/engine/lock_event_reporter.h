@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <system_error>
 #include <utility>
 
 #include "zklock/core/lazy.h"
@@ -35,7 +36,7 @@ class LockEventReporter {
                              .token = token,
                              .position = position,
                              .part_index = sink_->part_index});
-    } catch (...) {  // no thread: delivered with the next event
+    } catch (const std::system_error&) {  // no thread: delivered with the next event
     }
   }
 

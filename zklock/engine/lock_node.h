@@ -15,6 +15,7 @@
 #include "zklock/core/lease.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/engine/downgrade.h"
+#include "zklock/engine/epoch.h"
 #include "zklock/engine/held_node_path.h"
 #include "zklock/engine/lock_node_observer.h"
 #include "zklock/engine/lock_node_parts.h"
@@ -41,8 +42,8 @@ namespace zklock::detail {
 ///
 /// Thread-safety: any thread may call the members of LeaseObserver, without a Lock. REQUIRES for
 /// the other members: a Lock of the path's monitor.
-class LockNode final : public LeaseObserver,
-                       public CreateLimiter::Waiter,
+class LockNode final : private LeaseObserver,
+                       private CreateLimiter::Waiter,
                        private LockNodeParts,
                        public std::enable_shared_from_this<LockNode> {
  public:
@@ -62,21 +63,44 @@ class LockNode final : public LeaseObserver,
   /// Removes the observer. Background work is under way until the machine has ended. REQUIRES: the
   /// machine has failed or was given up.
   void leave() ZKLOCK_REQUIRES(path_mutex);
-  /// From now on the delete of the znode leaves no lock delay behind, as after a release.
-  void cancel_lock_delay() ZKLOCK_REQUIRES(path_mutex);
+
+  /// Returns the acquire machine: the policy, the token, the session and the state of the lock node.
+  const core::AcquireFsm& machine() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_; }
+  const std::string& own_name() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
+    return reads_on() ? holding_->downgrade.name() : fsm_.own_name();
+  }
+  /// Returns the names that the znode can have now: two while the outcome of a downgrade is
+  /// unknown, else one.
+  std::vector<std::string> own_names() const ZKLOCK_REQUIRES(path_mutex);
+  /// Returns whether the lease of the lock node's session is valid. If so, sets lease() for a
+  /// grant. Returns false without an observer.
+  bool lease_valid() ZKLOCK_REQUIRES(path_mutex) { return lease_valid(fsm_.session()); }
+  const std::shared_ptr<core::Lease>& lease() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return lease_;
+  }
+
+  // While it is granted.
+  /// Sets the watch on the own znode. Returns false if it is already set or cannot be set yet.
+  bool watch_own() ZKLOCK_REQUIRES(path_mutex);
   /// Records that the holder has released its exclusive counts and keeps shared ones. From now on
   /// the znode leaves no lock delay behind. A writer's znode is replaced by a reader's znode, so
   /// that other readers can be granted; `held_node` is the path that the hold shows. The znode of a
   /// mutex stays and excludes every other contender.
   void downgrade(std::shared_ptr<HeldNodePath> held_node) ZKLOCK_REQUIRES(path_mutex);
   /// The znode at `path` will be deleted with the own znode, in one transaction. The holder writes
-  /// to it (see core/proclamation.h). REQUIRES: the lock node is held.
+  /// to it (see core/proclamation.h).
   void delete_with_node(std::string path) ZKLOCK_REQUIRES(path_mutex);
-  /// Records that the hold has ended and that the znode will be deleted.
-  void end_hold() ZKLOCK_REQUIRES(path_mutex);
-  /// Ends the watches, the timers and the notifications about the session. The znode stays. Used
-  /// when the lock node does not wait and is not held any more.
-  void end_watches() ZKLOCK_REQUIRES(path_mutex);
+  /// Records that the user has read the znode's name, and so can check the znode in a transaction.
+  void becomes_known_by_name() noexcept ZKLOCK_REQUIRES(path_mutex) {
+    holding_->known_by_name = true;
+  }
+  /// Returns whether another contender can be waiting for the lock node, which is being released.
+  bool may_be_awaited() const ZKLOCK_REQUIRES(path_mutex);
+  /// Returns the lock node of this client that can be granted directly when this one is released.
+  /// Null if there is none, or if the successor has to wait for the watch event.
+  std::shared_ptr<LockNode> local_successor() const ZKLOCK_REQUIRES(path_mutex);
+
+  // The end of the lock node.
   /// How the znode is deleted.
   enum class Manner {
     /// After a release. It is announced, if a successor can be waiting.
@@ -86,82 +110,52 @@ class LockNode final : public LeaseObserver,
     /// After a loss, or when the work under the lock may be unfinished. Not announced.
     unfinished,
     /// As `unfinished`, but reads the znode first.
-    with_care
+    with_care,
+    /// Another client has deleted it. Only the unwanted delay marker is deleted.
+    already_deleted
   };
-  /// Deletes the znode in the background, as a part of `work` or of a new piece of work.
+  /// Deletes the znode in the background, so that it leaves no lock delay behind, and ends the
+  /// watches.
+  void release(Manner manner) ZKLOCK_REQUIRES(path_mutex);
+  /// Deletes the znode in the background, as a part of `work` or of a new piece of work, and ends
+  /// the watches. The delay marker stays.
   void remove(Manner manner, BackgroundWork::Id work = {}) ZKLOCK_REQUIRES(path_mutex);
-  /// Deletes the unwanted delay marker in the background, but not the znode.
-  void remove_unwanted_delay_marker(BackgroundWork::Id work = {}) override
-      ZKLOCK_REQUIRES(path_mutex);
-
-  PathQueue& path_context() const noexcept override { return *path_; }
-  const core::AcquireFsm::Policy& policy() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return fsm_.policy();
-  }
-  /// Returns the queue rule. If the permit count is shared, the rule has the count that was read
-  /// last.
-  const core::QueueRule& rule() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_.rule(); }
-  /// Returns a number that is higher for each newer lock node of the client.
-  std::uint64_t number() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
-    return fsm_.number();
-  }
-  bool at_gate() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_.at_gate(); }
-  bool over() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_.has_ended(); }
-  /// Returns whether the lock node has had to wait for a predecessor.
-  bool waited() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_.waited(); }
-  bool leaves_delay() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_.leaves_delay(); }
-  /// Returns whether another contender can be waiting for the lock node, which is being released.
-  bool may_be_awaited() const ZKLOCK_REQUIRES(path_mutex);
-  FencingToken token() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_.token(); }
-  SessionId session() const noexcept override ZKLOCK_REQUIRES(path_mutex) { return fsm_.session(); }
-  const std::shared_ptr<core::Lease>& lease() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return lease_;
-  }
-  const std::string& own_name() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
-    return reads_on() ? holding_->downgrade.name() : fsm_.own_name();
-  }
-  /// Returns the names that the znode can have now: two while the outcome of a downgrade is
-  /// unknown, else one.
-  std::vector<std::string> own_names() const ZKLOCK_REQUIRES(path_mutex);
-
-  /// Sets the watch on the own znode. Returns false if it is already set or cannot be set yet.
-  bool watch_own() ZKLOCK_REQUIRES(path_mutex);
-  /// Returns whether the lease of the lock node's session is valid. If so, sets lease() for a
-  /// grant. Returns false without an observer.
-  bool lease_valid() ZKLOCK_REQUIRES(path_mutex) { return lease_valid(fsm_.session()); }
+  /// Records that the hold has ended and that the znode will be deleted.
+  void end_hold() ZKLOCK_REQUIRES(path_mutex);
+  /// Ends the watches, the timers and the notifications about the session. The znode stays. Used
+  /// when the lock node does not wait and is not held any more.
+  void end_watches() ZKLOCK_REQUIRES(path_mutex);
   void on_own_node_deleted() override ZKLOCK_REQUIRES(path_mutex);
   void on_path_recreated() ZKLOCK_REQUIRES(path_mutex);
-  /// Records that the user has read the znode's name, and so can check the znode in a transaction.
-  void becomes_known_by_name() noexcept ZKLOCK_REQUIRES(path_mutex) {
-    holding_->known_by_name = true;
-  }
-  /// Returns the lock node of this client that can be granted directly when this one is released.
-  /// Null if there is none, or if the successor has to wait for the watch event.
-  std::shared_ptr<LockNode> local_successor() const ZKLOCK_REQUIRES(path_mutex);
   /// Records that the holder of the predecessor has released. REQUIRES: the predecessor is a znode
   /// of this client and session.
   void on_predecessor_released() ZKLOCK_REQUIRES(path_mutex);
 
+ private:
+  using Effect = core::AcquireEffect;
+  using SiblingNode = NodeDeleter::SiblingNode;
+
   // LeaseObserver; called without a Lock.
-  std::shared_ptr<LeaseObserver> alive() noexcept override { return weak_from_this().lock(); }
+  std::shared_ptr<LeaseObserver> alive() noexcept override;
   void session_ended(SessionId session) override;
   void on_lease_expired(const std::shared_ptr<core::Lease>& lease) override;
   void suspended(SessionId session) override;
   void resumed(SessionId session) override;
   void tick(int& requests) override;
 
- private:
-  using Effect = core::AcquireEffect;
-  using SiblingNode = NodeDeleter::SiblingNode;
-
   // LockNodeParts and CreateLimiter::Waiter.
   std::weak_ptr<LockNode> weak_self() noexcept override { return weak_from_this(); }
+  PathQueue& path_context() const noexcept override { return *path_; }
+  std::uint64_t number() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
+    return fsm_.number();
+  }
+  SessionId session() const noexcept override ZKLOCK_REQUIRES(path_mutex) { return fsm_.session(); }
   core::Sequence sequence() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
     return fsm_.sequence();
   }
   bool is_own(const client::Reply& node) const override ZKLOCK_REQUIRES(path_mutex);
   bool is_mutex() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
-    return policy().rule.is_mutex() && !policy().gate;
+    return fsm_.rule().is_mutex() && !fsm_.policy().gate;
   }
   void on_release_requested(bool force) override ZKLOCK_REQUIRES(path_mutex);
   void on_predecessor_read(const std::string& node, const client::Reply& reply) override
@@ -174,6 +168,8 @@ class LockNode final : public LeaseObserver,
     return delays_->unwanted_marker;
   }
   std::string take_unwanted_delay_marker() override ZKLOCK_REQUIRES(path_mutex);
+  void remove_unwanted_delay_marker(BackgroundWork::Id work = {}) override
+      ZKLOCK_REQUIRES(path_mutex);
   void disarm_own_watch() noexcept override ZKLOCK_REQUIRES(path_mutex) { watches_.disarm_own(); }
   void let_through() override ZKLOCK_REQUIRES(path_mutex);
 
@@ -189,11 +185,26 @@ class LockNode final : public LeaseObserver,
   auto under_lock(Step step) {
     return detail::under_lock(weak_from_this(), *path_, std::move(step));
   }
+  /// Returns a reply handler that runs the effects of `step(*this, replies...)` under the mutex. It
+  /// keeps this object alive: a znode can exist that only this object knows.
   template <class Step>
-  auto on_reply(Step step);
+  auto on_reply(Step step) {
+    return [self = shared_from_this(), step](const auto&... replies) {
+      const Monitor::Lock lock(self->path_->monitor());
+      self->run(step(*self, replies...));
+    };
+  }
   void run(core::AcquireEffects effects) ZKLOCK_REQUIRES(path_mutex);
   void carry_out(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
   void create() ZKLOCK_REQUIRES(path_mutex);
+  void abandon() ZKLOCK_REQUIRES(path_mutex);
+  void create_parents() ZKLOCK_REQUIRES(path_mutex);
+  void check_parent(SessionId session) ZKLOCK_REQUIRES(path_mutex);
+  void remove_parent() ZKLOCK_REQUIRES(path_mutex);
+  void skip_number(const std::string& name) ZKLOCK_REQUIRES(path_mutex);
+  void seed_count(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
+  void inspect(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
+  void remove_unwanted_node(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
   void ask_for_node() ZKLOCK_REQUIRES(path_mutex);
   void node_made() ZKLOCK_REQUIRES(path_mutex);
   void count() ZKLOCK_REQUIRES(path_mutex);
@@ -215,6 +226,7 @@ class LockNode final : public LeaseObserver,
   void pause() ZKLOCK_REQUIRES(path_mutex);
   void mark(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
   void clear(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
+  void cancel_lock_delay() ZKLOCK_REQUIRES(path_mutex);
   void delay() ZKLOCK_REQUIRES(path_mutex);
   void end_delay() noexcept ZKLOCK_REQUIRES(path_mutex);
   client::RequestId submit(client::Operation operation, SessionId session,
@@ -229,6 +241,7 @@ class LockNode final : public LeaseObserver,
   }
   bool goes_by_number() const noexcept ZKLOCK_REQUIRES(path_mutex);
   NodeDeleter::Manner deletion(Manner manner) const ZKLOCK_REQUIRES(path_mutex);
+  void delete_znodes(Manner manner, BackgroundWork::Id work) ZKLOCK_REQUIRES(path_mutex);
   void remove_node(SessionId session, const std::string& name, std::vector<SiblingNode> siblings,
                    NodeDeleter::Manner manner, BackgroundWork::Id work,
                    std::function<void()> gone = {}) ZKLOCK_REQUIRES(path_mutex);
@@ -238,7 +251,7 @@ class LockNode final : public LeaseObserver,
   struct Delays {
     std::string unwanted_marker;
     client::TimerId timer{};
-    std::uint64_t rounds = 0;
+    Epoch epoch;  ///< of the timer
   };
   /// State needed after the grant. Allocated at the grant, to keep waiting lock nodes small.
   struct Holding {

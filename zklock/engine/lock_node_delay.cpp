@@ -14,10 +14,9 @@ namespace request = client::request;
 
 namespace {
 
-// The write takes effect only while the own znode exists.
-request::Transaction while_queued(const LockNode& lock_node, request::Write write)
-    ZKLOCK_REQUIRES(path_mutex) {
-  return {lock_node.path_context().path().child(lock_node.own_name()), {std::move(write)}};
+// The write takes effect only while the own znode, at the path `own`, exists.
+request::Transaction while_queued(std::string own, request::Write write) {
+  return {std::move(own), {std::move(write)}};
 }
 
 }  // namespace
@@ -26,16 +25,16 @@ void LockNode::mark(const Effect& effect) {
   // The data show people which contender left the marker.
   request::write::Create marker{path_->path().child(effect.text),
                                 core().identify(requester_).encode()};
-  client::submit_then_get(core().coordinator(), while_queued(*this, std::move(marker)),
-                          path_->path().child(own_name()), effect.session,
-                          under_lock([this](const client::Reply& made,
-                                            const client::Reply& get) ZKLOCK_REQUIRES(path_mutex) {
-                            // If the ACL forbids the read, the name alone decides.
-                            const bool unreadable = get.status == core::Status::no_auth;
-                            const auto status =
-                                unreadable ? made.status : status_for_own(made, get);
-                            run(fsm_.on_marked(status, lease_valid(), made.detail));
-                          }));
+  const std::string own = path_->path().child(own_name());
+  client::submit_then_get(
+      core().coordinator(), while_queued(own, std::move(marker)), own, effect.session,
+      under_lock([this](const client::Reply& made, const client::Reply& get)
+                     ZKLOCK_REQUIRES(path_mutex) {
+                       // If the ACL forbids the read, the name alone decides.
+                       const bool unreadable = get.status == core::Status::no_auth;
+                       const auto status = unreadable ? made.status : status_for_own(made, get);
+                       run(fsm_.on_marked(status, lease_valid(), made.detail));
+                     }));
 }
 
 void LockNode::cancel_lock_delay() {
@@ -57,7 +56,8 @@ std::string LockNode::take_unwanted_delay_marker() {
 
 void LockNode::clear(const Effect& effect) {
   const std::string marker = path_->path().child(effect.text);
-  submit(while_queued(*this, request::write::Remove{marker}), effect.session,
+  submit(while_queued(path_->path().child(own_name()), request::write::Remove{marker}),
+         effect.session,
          under_lock([this, marker](const client::Reply& r) ZKLOCK_REQUIRES(path_mutex) {
            if (r.status == core::Status::ok) core().delay_marker_clock().forget(marker);
            run(fsm_.on_cleared(r.status, r.detail));
@@ -73,18 +73,18 @@ void LockNode::delay() {
     due = std::max(due, core().delay_marker_clock().first_seen(marker, now) + orphan.length);
   }
   if (due <= now) return run(fsm_.on_delay_over());
-  if (!policy().wait) return run(fsm_.on_delay_lasts());
+  if (!fsm_.policy().wait) return run(fsm_.on_delay_lasts());
   Delays& delays = delays_.write();
   delays.timer = core().scheduler().at(
-      due, under_lock([this, round = ++delays.rounds]() ZKLOCK_REQUIRES(path_mutex) {
-        // A cancelled timer may already have begun to run.
-        if (round == delays_->rounds) run(fsm_.on_delay_over());
-      }));
+      due, under_lock(delays.epoch.guard(
+               [this]() ZKLOCK_REQUIRES(path_mutex) { run(fsm_.on_delay_over()); })));
 }
 
 void LockNode::end_delay() noexcept {
   if (delays_->timer == client::TimerId{}) return;
-  core().scheduler().cancel(std::exchange(delays_.write().timer, {}));
+  Delays& delays = delays_.write();
+  delays.epoch.end();
+  core().scheduler().cancel(std::exchange(delays.timer, {}));
 }
 
 }  // namespace zklock::detail

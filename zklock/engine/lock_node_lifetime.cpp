@@ -35,6 +35,11 @@ void LockNode::machine_ended() {
   if (observer) observer->on_ended();
 }
 
+std::shared_ptr<LeaseObserver> LockNode::alive() noexcept {
+  const auto self = weak_from_this().lock();
+  return self ? std::shared_ptr<LeaseObserver>(self, this) : nullptr;
+}
+
 void LockNode::session_ended(SessionId session) {
   const Monitor::Lock lock(path_->monitor());
   if (!is_granted()) return run(fsm_.on_session_ended(session));
@@ -98,8 +103,9 @@ void LockNode::on_release_requested(bool force) {
 /// Returns whether SequenceHint may use the grants of this lock node: the contender waits, guesses
 /// its predecessor, and creates a single child.
 bool LockNode::goes_by_number() const noexcept {
-  const bool guesses = policy().wait && !policy().lists;
-  return is_mutex() && guesses && policy().lock_delay.count() == 0;
+  const core::AcquireFsm::Policy& policy = fsm_.policy();
+  const bool guesses = policy.wait && !policy.lists;
+  return is_mutex() && guesses && policy.lock_delay.count() == 0;
 }
 
 // ---- withdrawal and release ---------------------------------------------------------------------
@@ -131,7 +137,7 @@ void LockNode::end_watches() {
 void LockNode::downgrade(std::shared_ptr<HeldNodePath> held_node) {
   const bool left_delay = fsm_.leaves_delay();
   cancel_lock_delay();
-  if (policy().rule.is_writer()) return holding_->downgrade.begin(std::move(held_node));
+  if (fsm_.rule().is_writer()) return holding_->downgrade.begin(std::move(held_node));
   if (left_delay) remove_unwanted_delay_marker();
 }
 
@@ -187,10 +193,23 @@ std::shared_ptr<LockNode> LockNode::local_successor() const {
   return next && next->fsm_.waits_for_release() ? next : nullptr;
 }
 
+void LockNode::release(Manner manner) {
+  cancel_lock_delay();
+  remove(manner);
+}
+
+void LockNode::remove(Manner manner, BackgroundWork::Id work) {
+  if (manner == Manner::already_deleted) {
+    remove_unwanted_delay_marker(work);
+  } else if (!path_->is_stale(fsm_.token())) {  // else the name may be of another znode now
+    delete_znodes(manner, work);
+  }
+  end_watches();
+}
+
 // A znode that an unanswered request creates is deleted too, because the delete is executed after
 // that request.
-void LockNode::remove(Manner manner, BackgroundWork::Id work) {
-  if (path_->is_stale(fsm_.token())) return;  // the name may be of another znode now
+void LockNode::delete_znodes(Manner manner, BackgroundWork::Id work) {
   const bool is_release = manner == Manner::release || manner == Manner::unannounced;
   std::function<void()> gone;
   if (is_granted() && is_release && is_mutex()) {
@@ -208,12 +227,13 @@ NodeDeleter::Manner LockNode::deletion(Manner manner) const {
   switch (manner) {
     case Manner::release: {
       const bool writes = !reads_on() && !name_in_doubt();
-      const bool is_followed = policy().rule.access == Access::exclusive && writes;
+      const bool is_followed = fsm_.rule().access == Access::exclusive && writes;
       const bool announces = core().settings().announces && is_followed && may_be_awaited();
       return announces ? NodeDeleter::Manner::announced : NodeDeleter::Manner::plainly;
     }
     case Manner::unannounced:
     case Manner::unfinished: return NodeDeleter::Manner::plainly;
+    case Manner::already_deleted:
     case Manner::with_care: return NodeDeleter::Manner::with_care;
   }
   return NodeDeleter::Manner::with_care;

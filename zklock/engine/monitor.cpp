@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <exception>
 #include <iterator>
+#include <system_error>
 
 namespace zklock::detail {
 
@@ -81,27 +81,19 @@ void Monitor::run_after_unlock(std::vector<Task> tasks) {
     const Task task = std::move(mine.tasks[i]);
     try {
       task();
-    } catch (const std::exception& e) {  // no thread or memory: only this task fails
-      warn(e.what());
+    } catch (const std::system_error& e) {  // no thread: only this task fails
+      core_->warn(name_ + ": " + e.what());
     }
   }
 }
 
-void Monitor::flush_soon() noexcept {
-  try {
-    core_->coordinator().soon([weak = weak_from_this()] {
-      const auto monitor = weak.lock();
-      if (!monitor) return;
-      const Lock lock(*monitor);
-      monitor->flush_deferred();
-    });
-  } catch (const std::exception& e) {  // no memory: the next acquire or flush() does it
-    warn(e.what());
-  }
-}
-
-void Monitor::warn(const char* why) noexcept {
-  core_->warn(name_ + ": " + why);
+void Monitor::flush_soon() {
+  core_->coordinator().soon([weak = weak_from_this()] {
+    const auto monitor = weak.lock();
+    if (!monitor) return;
+    const Lock lock(*monitor);
+    monitor->flush_deferred();
+  });
 }
 
 }  // namespace zklock::detail

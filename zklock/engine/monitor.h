@@ -42,7 +42,7 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
     explicit Lock(Monitor& monitor) ZKLOCK_ACQUIRE(path_mutex);
     /// REQUIRES: try_lock_for() has returned true.
     Lock(Monitor& monitor, std::adopt_lock_t) ZKLOCK_ACQUIRE(path_mutex) : monitor_(monitor) {}
-    /// Runs the tasks. An exception of a task that runs without the mutex is logged.
+    /// Runs the tasks. A std::system_error of a task that runs without the mutex is logged.
     ~Lock() ZKLOCK_RELEASE();
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
@@ -71,8 +71,7 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
 
   void run_before_unlock() ZKLOCK_REQUIRES(path_mutex);
   void run_after_unlock(std::vector<Task> tasks);
-  void flush_soon() noexcept;
-  void warn(const char* why) noexcept;
+  void flush_soon();
 
   const std::shared_ptr<EngineContext> core_;
   const std::string name_;

@@ -2,9 +2,8 @@
 #include "zklock/engine/path_lock.h"
 
 #include <algorithm>
-#include <exception>
 #include <iterator>
-#include <new>
+#include <system_error>
 #include <utility>
 
 #include "zklock/engine/session/wait_in_slices.h"
@@ -19,15 +18,17 @@ constexpr std::chrono::milliseconds longest_wait_for_mutex{10};
 }  // namespace
 
 template <class Step>
-bool PathLock::soon(Step step) noexcept {
+void PathLock::soon(Step step) {
+  ++deferred_calls_;
   try {
-    core().coordinator().soon(under_lock(weak_from_this(), *this,
-                                         [this, step = std::move(step)]()
-                                             ZKLOCK_REQUIRES(path_mutex) { step(*this); }));
-    return true;
-  } catch (const std::exception& e) {  // no memory
-    warn(e.what());
-    return false;
+    core().coordinator().soon(under_lock(
+        weak_from_this(), *this, [this, step = std::move(step)]() ZKLOCK_REQUIRES(path_mutex) {
+          --deferred_calls_;
+          step(*this);
+        }));
+  } catch (...) {
+    --deferred_calls_;
+    throw;
   }
 }
 
@@ -46,12 +47,9 @@ void PathLock::settle() {
 }
 
 void PathLock::sweep_soon(const Owner& owner) noexcept {
-  ++deferred_calls_;
-  const bool sure = soon([owner](PathLock& path_lock) ZKLOCK_REQUIRES(path_mutex) {
-    --path_lock.deferred_calls_;
+  soon([owner](PathLock& path_lock) ZKLOCK_REQUIRES(path_mutex) {
     if (const auto contender = path_lock.find(owner)) contender->sweep();
   });
-  if (!sure) --deferred_calls_;
 }
 
 void PathLock::acquire(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) {
@@ -69,23 +67,16 @@ void PathLock::acquire(const std::shared_ptr<PendingAcquire>& call, AcquireReque
 void PathLock::enter_soon(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) {
   request.requester = Requester::of_this_thread(request.on_behalf_of.value_or(request.owner));
   call->arm(call->waits());
-  ++deferred_calls_;
-  const bool sure =
-      soon([call, request = std::move(request)](PathLock& path_lock) ZKLOCK_REQUIRES(path_mutex) {
-        --path_lock.deferred_calls_;
-        try {
-          path_lock.enter(call, request);
-        } catch (const Error& error) {
-          call->complete({.error = error});
-        } catch (const std::exception& e) {  // no memory
-          call->complete(
-              {.error = Error(Errc::not_connected, "lock", path_lock.path().str(), e.what())});
-        }
-      });
-  if (sure) return;
-  --deferred_calls_;
-  call->disarm();
-  throw std::bad_alloc();
+  soon([call, request = std::move(request)](PathLock& path_lock) ZKLOCK_REQUIRES(path_mutex) {
+    try {
+      path_lock.enter(call, request);
+    } catch (const Error& error) {
+      call->complete({.error = error});
+    } catch (const std::system_error& e) {  // no thread
+      call->complete(
+          {.error = Error(Errc::not_connected, "lock", path_lock.path().str(), e.what())});
+    }
+  });
 }
 
 void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) {

@@ -41,8 +41,7 @@ class PathLock final : public PathQueue, public ThreadExitListener {
   /// the system has no resources left. If acquire() throws, the call has not begun.
   void acquire(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) override;
   /// Withdraws the contender of `owner` soon, if all its calls have been abandoned by then. Does
-  /// not block. Without memory for this, the contender stays until flush() or until its grant,
-  /// which it releases at once.
+  /// not block.
   void sweep_soon(const Owner& owner) noexcept override;
   /// Ends all waiting calls made for `object` with Error(closed).
   void cancel_all(const void* object);
@@ -102,10 +101,9 @@ class PathLock final : public PathQueue, public ThreadExitListener {
       ZKLOCK_REQUIRES(path_mutex);
   /// Makes a library thread call enter() soon.
   void enter_soon(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request);
-  /// Makes a library thread call `step(*this)` soon, under the mutex. Returns false without memory
-  /// for this.
+  /// Makes a library thread call `step(*this)` soon, under the mutex.
   template <class Step>
-  bool soon(Step step) noexcept;
+  void soon(Step step);
   /// Returns the contender of `owner`, or null.
   std::shared_ptr<Contender> find(const Owner& owner) const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the oldest contender that was created on behalf of `owner`, or null. Its own owner can
@@ -121,7 +119,7 @@ class PathLock final : public PathQueue, public ThreadExitListener {
                                  const core::CohortPolicy& terms) ZKLOCK_REQUIRES(path_mutex);
 
   ReentryCounter reentry_counter_;
-  std::atomic<int> deferred_calls_{0};  ///< calls of enter_soon() and sweep_soon() pending
+  std::atomic<int> deferred_calls_{0};  ///< pending tasks of soon()
   std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_ ZKLOCK_GUARDED_BY(path_mutex);
   std::vector<std::shared_ptr<Cohort>> cohorts_
       ZKLOCK_GUARDED_BY(path_mutex);  ///< one for each pair of policies

@@ -31,11 +31,8 @@ void SequenceHint::granted(core::Sequence number, core::Instant now) {
 
 /// Returns a callback under the mutex that does nothing after its watch has ended.
 template <class Step>
-auto SequenceHint::of_this_round(Step step) {
-  return under_lock(path_.weak_from_this(), path_,
-                    [this, round = round_, step](const auto&... news) ZKLOCK_REQUIRES(path_mutex) {
-                      if (round == round_) step(news...);
-                    });
+auto SequenceHint::of_this_watch(Step step) {
+  return under_lock(path_.weak_from_this(), path_, epoch_.guard(std::move(step)));
 }
 
 std::function<void()> SequenceHint::release_node(core::Sequence number, FencingToken token) {
@@ -55,19 +52,19 @@ bool SequenceHint::watch() {
   connection_ = path_.core().keeper().connection();
   request::GetAndWatch watch{.path = path_.path().str(), .on_event = {}};
   watch.on_event =
-      of_this_round([this](core::SessionId, request::WatchEvent) ZKLOCK_REQUIRES(path_mutex) {
+      of_this_watch([this](core::SessionId, request::WatchEvent) ZKLOCK_REQUIRES(path_mutex) {
         watch_ = {};
         end();
       });
   watch_ = path_.core().coordinator().submit(
       {.operation = std::move(watch), .session = path_.core().keeper().session()},
-      of_this_round([this](const client::Reply& reply)
+      of_this_watch([this](const client::Reply& reply)
                         ZKLOCK_REQUIRES(path_mutex) { answered(reply); }));
   return true;
 }
 
 void SequenceHint::look_again(core::Instant when) {
-  timer_ = path_.core().scheduler().at(when, of_this_round([this]() ZKLOCK_REQUIRES(path_mutex) {
+  timer_ = path_.core().scheduler().at(when, of_this_watch([this]() ZKLOCK_REQUIRES(path_mutex) {
                                          const core::Instant over = granted_at_ + longest_rest;
                                          path_.core().scheduler().now() < over ? look_again(over)
                                                                                : end();
@@ -95,7 +92,7 @@ bool SequenceHint::has_come(core::Sequence number) const noexcept {
 }
 
 void SequenceHint::end() noexcept {
-  ++round_;
+  epoch_.end();
   path_token_ = {};
   if (std::exchange(is_counted_, false)) --path_.core().watched_paths();
   path_.core().scheduler().cancel(std::exchange(timer_, {}));

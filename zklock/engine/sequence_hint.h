@@ -8,6 +8,7 @@
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/core/znode_name.h"
+#include "zklock/engine/epoch.h"
 #include "zklock/engine/path_mutex.h"
 #include "zklock/fencing_token.h"
 
@@ -73,7 +74,7 @@ class SequenceHint {
 
  private:
   template <class Step>
-  auto of_this_round(Step step) ZKLOCK_REQUIRES(path_mutex);
+  auto of_this_watch(Step step) ZKLOCK_REQUIRES(path_mutex);
   bool watch() ZKLOCK_REQUIRES(path_mutex);
   void look_again(core::Instant when) ZKLOCK_REQUIRES(path_mutex);
   void answered(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
@@ -96,7 +97,7 @@ class SequenceHint {
       false;  ///< counted in the client's watched_paths()
   client::RequestId watch_ ZKLOCK_GUARDED_BY(path_mutex){};
   client::TimerId timer_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< set while a watch exists
-  std::uint64_t round_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< identifies the watch
+  Epoch epoch_ ZKLOCK_GUARDED_BY(path_mutex);              ///< of the watch
   std::uint64_t connection_ ZKLOCK_GUARDED_BY(path_mutex) =
       0;  ///< connection on which the watch was requested
   FencingToken path_token_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< czxid of the path; 0: not armed

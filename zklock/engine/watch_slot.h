@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 
 #include "zklock/client/port/coordinator.h"
+#include "zklock/engine/epoch.h"
 #include "zklock/engine/path_context.h"
 
 namespace zklock::detail {
@@ -34,22 +34,16 @@ class WatchSlot {
       ZKLOCK_REQUIRES(path_mutex) {
     id_ = path.core().coordinator().submit(
         {.operation = std::move(watch), .session = session},
-        under_lock(std::move(owner), path,
-                   [this, round = round_, answered = std::move(answered)](
-                       const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
-                     if (round == round_) answered(reply);
-                   }));
+        under_lock(std::move(owner), path, epoch_.guard(std::move(answered))));
   }
   /// Returns an event handler that calls `happened` under the mutex.
   client::request::OnWatchEvent on_event(std::weak_ptr<void> owner, PathContext& path,
                                          std::function<void(client::request::WatchEvent)> happened)
       ZKLOCK_REQUIRES(path_mutex) {
-    return under_lock(std::move(owner), path,
-                      [this, round = round_, happened = std::move(happened)](
-                          core::SessionId, client::request::WatchEvent event)
-                          ZKLOCK_REQUIRES(path_mutex) {
-                            if (round == round_) happened(event);
-                          });
+    return under_lock(
+        std::move(owner), path,
+        epoch_.guard([happened = std::move(happened)](
+                         core::SessionId, client::request::WatchEvent event) { happened(event); }));
   }
   /// Records that no watch is set.
   void free() noexcept ZKLOCK_REQUIRES(path_mutex) { id_ = {}; }
@@ -57,7 +51,7 @@ class WatchSlot {
   /// watch.
   void forget() noexcept ZKLOCK_REQUIRES(path_mutex) {
     id_ = {};
-    ++round_;
+    epoch_.end();
   }
   /// Removes the watch.
   void disarm(PathContext& path) noexcept ZKLOCK_REQUIRES(path_mutex) {
@@ -68,7 +62,7 @@ class WatchSlot {
 
  private:
   client::RequestId id_ ZKLOCK_GUARDED_BY(path_mutex){};
-  std::uint64_t round_ ZKLOCK_GUARDED_BY(path_mutex) = 0;
+  Epoch epoch_ ZKLOCK_GUARDED_BY(path_mutex);
 };
 
 }  // namespace zklock::detail

@@ -149,11 +149,6 @@ class EngineContext : public NodeRemovals::Host,
   /// Throws Error(forked | closed).
   void check_usable(const char* operation, const std::string& path) const;
 
-  // NodeRemovals::Host.
-  std::weak_ptr<void> weak_host() noexcept final { return weak_from_this(); }
-  bool is_current(SessionId session) const noexcept final {
-    return !closed() && keeper_->session() == session;
-  }
   BackgroundWork& work() noexcept final { return work_; }
   void warn(const std::string& text) const noexcept final;
 
@@ -164,6 +159,12 @@ class EngineContext : public NodeRemovals::Host,
   void tell_of_new_session();
 
  private:
+  // NodeRemovals::Host.
+  std::weak_ptr<void> weak_host() noexcept final { return weak_from_this(); }
+  bool is_current(SessionId session) const noexcept final {
+    return !closed() && keeper_->session() == session;
+  }
+
   const Ports ports_;
   const Settings settings_;
   const std::int64_t pid_;

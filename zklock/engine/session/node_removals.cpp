@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <exception>
 #include <utility>
 
 namespace zklock::detail {
@@ -86,25 +85,15 @@ void NodeRemovals::refused(const std::shared_ptr<Removal>& removal, NodeDeleter:
 }
 
 std::shared_ptr<NodeRemovals::Removal> NodeRemovals::retry(std::string_view parent) {
-  std::vector<std::shared_ptr<Removal>> again;
   std::shared_ptr<Removal> last;
-  {
-    const client::MutexLock guard(mutex_);
-    for (const auto& removal : refused_) {
-      if (!parent.empty() && removal->parent() != parent) continue;
-      last = removal;
-      if (!removal->refused) continue;
-      again.push_back(removal);
-      removal->refused = false;
-      host_.work().resume(removal->work);
-    }
-  }
-  for (const auto& removal : again) {
-    try {
-      send(removal, removal->node, NodeDeleter::Manner::with_care);
-    } catch (const std::exception&) {  // no memory: the next call tries again
-      refused(removal, {});
-    }
+  const client::MutexLock guard(mutex_);
+  for (const auto& removal : refused_) {
+    if (!parent.empty() && removal->parent() != parent) continue;
+    last = removal;
+    if (!removal->refused) continue;
+    send(removal, removal->node, NodeDeleter::Manner::with_care);  // the reply awaits the mutex
+    removal->refused = false;
+    host_.work().resume(removal->work);
   }
   return last;
 }

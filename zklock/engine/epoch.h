@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "zklock/engine/path_mutex.h"
+
+namespace zklock::detail {
+
+/// Makes callbacks that are ignored after their activity has ended: a reply, a watch event or a
+/// timer can still arrive after it was cancelled.
+///
+/// Thread-safety: none. REQUIRES: a Lock of the path's monitor; this object exists when a callback
+/// is called.
+class Epoch {
+ public:
+  /// Returns a callback that calls `step(arguments...)`. It does nothing after end().
+  template <class Step>
+  auto guard(Step step) const ZKLOCK_REQUIRES(path_mutex) {
+    return [this, epoch = epoch_, step = std::move(step)](const auto&... news)
+               ZKLOCK_REQUIRES(path_mutex) {
+                 if (epoch == epoch_) step(news...);
+               };
+  }
+  /// Ends the activity: the callbacks made so far do nothing from now on.
+  void end() noexcept ZKLOCK_REQUIRES(path_mutex) { ++epoch_; }
+
+ private:
+  std::uint64_t epoch_ ZKLOCK_GUARDED_BY(path_mutex) = 0;
+};
+
+}  // namespace zklock::detail

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// The requests by which a lock node carries out the effects of its machine, except the create.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "zklock/client/port/submit_then_get.h"
+#include "zklock/engine/lock_node.h"
+
+namespace zklock::detail {
+
+using core::Status;
+namespace request = client::request;
+
+// ---- the lock path ------------------------------------------------------------------------------
+
+void LockNode::create_parents() {
+  create_id_ = submit(request::CreateParents{path_->path().str()}, {},
+                      on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
+                        return p.fsm_.on_parents_created(p.status_unbound(r), r.detail);
+                      }));
+}
+
+void LockNode::check_parent(SessionId session) {
+  submit(request::Check{path_->path().str()}, session,
+         on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
+           return p.fsm_.on_checked(r.status, false, r.detail);
+         }));
+}
+
+void LockNode::remove_parent() {
+  create_id_ = submit(request::Delete{path_->path().str()}, {},
+                      on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
+                        return p.fsm_.on_parent_removed(p.status_unbound(r), r.detail);
+                      }));
+}
+
+// Deletes and recreates the path together with the permit count. The multi is atomic, so the count
+// exists at every moment. The version check fails if a call has changed the count since it was
+// read. One case is not excluded: another client recreated the path in between, and the new count
+// has the version that was read. The new path is no container, because the child with the count
+// would prevent its deletion anyway.
+void LockNode::make_path_anew() {
+  create_id_ =
+      submit(request::Get{count_path()}, {},
+             on_reply([](LockNode& p, const auto& count) ZKLOCK_REQUIRES(path_mutex) {
+               if (count.status != Status::ok)
+                 return p.fsm_.on_parent_removed(p.status_unbound(count), count.detail);
+               const std::string& path = p.path_->path().str();
+               p.create_id_ = p.submit(
+                   request::Transaction{{},
+                                        {request::write::Remove{p.count_path(), count.version},
+                                         request::write::Remove{path}, request::write::Create{path},
+                                         request::write::Create{p.count_path(), count.data}}},
+                   {}, p.on_reply([](LockNode& self, const auto& made) ZKLOCK_REQUIRES(path_mutex) {
+                     return self.fsm_.on_parent_removed(self.status_unbound(made), made.detail);
+                   }));
+               return core::AcquireEffects{};
+             }));
+}
+
+void LockNode::skip_number(const std::string& name) {
+  const std::string child = path_->path().child(name);
+  create_id_ = submit(
+      request::Transaction{{}, {request::write::Create{child}, request::write::Remove{child}}}, {},
+      on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
+        return p.fsm_.on_number_skipped(p.status_unbound(r), r.detail);
+      }));
+}
+
+// ---- the queue ----------------------------------------------------------------------------------
+
+void LockNode::list(SessionId session) {
+  const std::string& path = path_->path().str();
+  if (!fsm_.present_rule().shares_count()) {
+    const auto list = submit(request::ListChildren{path}, session,
+                             on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
+                               return p.listed(r, client::Reply{});
+                             }));
+    if (session == SessionId{}) list_id_ = list;
+    return;
+  }
+  // The count is read after the list. But a request that is never sent may be answered earlier.
+  struct Look {
+    std::optional<client::Reply> queue;
+    std::optional<client::Reply> count;
+  };
+  const auto look = std::make_shared<Look>();
+  const auto both = [look](LockNode& p) ZKLOCK_REQUIRES(path_mutex) {
+    return look->queue && look->count ? p.listed(*look->queue, *look->count)
+                                      : core::AcquireEffects{};
+  };
+  const auto list = submit(
+      request::ListChildren{path}, session,
+      on_reply([look, both](LockNode& p, const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
+        look->queue = reply;
+        return both(p);
+      }));
+  const auto count = submit(
+      request::Get{count_path()}, session,
+      on_reply([look, both](LockNode& p, const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
+        look->count = reply;
+        return both(p);
+      }));
+  if (session != SessionId{}) return;
+  list_id_ = list;
+  count_id_ = count;
+}
+
+core::AcquireEffects LockNode::listed(const client::Reply& queue, const client::Reply& count) {
+  path_->path_seen(queue);
+  // Only the reply to a request bound to no session has the status `not_connected`.
+  auto effects = fsm_.on_listed({status_unbound(queue),
+                                 queue.token,
+                                 queue.children,
+                                 queue.detail,
+                                 {count.status, count.session, count.data, count.detail},
+                                 queue.next},
+                                lease_valid());
+  notify_position();
+  return effects;
+}
+
+std::string LockNode::count_path() const {
+  return path_->path().child(std::string(core::count_node));
+}
+
+void LockNode::seed_count(const Effect& effect) {
+  submit(request::Transaction{{}, {request::write::Create{count_path(), effect.text}}},
+         effect.session, on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
+           return p.fsm_.on_count_seeded(r.status, r.detail);
+         }));
+}
+
+void LockNode::inspect(const Effect& effect) {
+  submit(request::Get{path_->path().child(effect.text)}, effect.session,
+         on_reply([](LockNode& p, const auto& r)
+                      ZKLOCK_REQUIRES(path_mutex) { return p.inspected(r); }));
+}
+
+core::AcquireEffects LockNode::inspected(const client::Reply& reply) {
+  auto effects = fsm_.on_inspected(
+      {reply.status, reply.data, reply.ephemeral_owner, reply.token, reply.detail});
+  if (fsm_.token() == reply.token) queued_ms_ = reply.created_ms;  // it is the own znode
+  if (fsm_.has_node()) {
+    path_->record_own_node(fsm_.sequence(), fsm_.token(), fsm_.session());
+  }
+  return effects;
+}
+
+// ---- the own znode ------------------------------------------------------------------------------
+
+// The reply to a multi has the name of the created znode, but not its stat. So the stat is
+// requested after it.
+void LockNode::move(const std::string& attempt) {
+  core::ZnodeData data = core().identify(requester_);
+  data.attempt = attempt;
+  data.since_ms = queued_ms_;
+  watches_.forget_own();  // this client deletes the znode: no loss
+  const core::LockPath& path = path_->path();
+  create_id_ = submit(
+      request::Transaction{{},
+                           {request::write::Remove{path.child(fsm_.own_name())},
+                            request::write::Create{.path = path.child(fsm_.present_rule().prefix()),
+                                                   .data = data.encode(),
+                                                   .ephemeral = true,
+                                                   .contender = true,
+                                                   .sequential = true}}},
+      fsm_.session(),
+      on_reply([](LockNode& p, const client::Reply& made) ZKLOCK_REQUIRES(path_mutex) {
+        if (made.status != Status::ok) return p.fsm_.on_moved(p.answer_of(made));
+        p.submit(request::CountChildren{p.path_->path().child(made.name)}, made.session,
+                 p.on_reply([made](LockNode& self, const client::Reply& stat)
+                                ZKLOCK_REQUIRES(path_mutex) {
+                                  client::Reply whole = made;
+                                  // If the path was recreated meanwhile, it may be another contender's znode.
+                                  const bool own = stat.status == Status::ok &&
+                                                   stat.ephemeral_owner == made.session;
+                                  whole.status = own ? Status::ok : Status::unknown;
+                                  whole.token = stat.token;
+                                  return self.fsm_.on_moved(self.answer_of(whole));
+                                }));
+        return core::AcquireEffects{};
+      }));
+}
+
+// The check proves by the quorum that a znode of this name exists. The read after it shows whether
+// it is the own znode. The server executes the read after the check.
+void LockNode::check_own(SessionId session) {
+  const std::string path = path_->path().child(fsm_.own_name());
+  client::submit_then_get(
+      core().coordinator(), request::Check{path}, path, session,
+      on_reply([](LockNode& p, const auto& check, const auto& get) ZKLOCK_REQUIRES(path_mutex) {
+        const client::Reply& r = check.status == Status::ok ? get : check;
+        return p.fsm_.on_checked(p.status_for_own(check, get), p.lease_valid(), r.detail);
+      }));
+}
+
+/// Returns the status of `first`, a request that names the own znode. If the reply `get` after it
+/// shows another znode of that name, returns no_node.
+core::Status LockNode::status_for_own(const client::Reply& first, const client::Reply& get) const {
+  if (first.status != Status::ok && first.status != Status::node_exists) return first.status;
+  if (get.status != Status::ok) return get.status;
+  return get.token == fsm_.token() ? first.status : Status::no_node;
+}
+
+void LockNode::remove_unwanted_node(const Effect& effect) {
+  std::vector<SiblingNode> siblings;
+  if (!effect.sibling.empty()) siblings.push_back({path_->path().child(effect.sibling)});
+  remove_node(effect.session, effect.text, std::move(siblings), NodeDeleter::Manner::plainly,
+              work_);
+}
+
+}  // namespace zklock::detail
