@@ -253,5 +253,29 @@ TEST_F(AbandonedCall, DeadlineOfCallThatJoinsAttemptPassesMeanwhile_LeavesNothin
   }
 }
 
+// ---- the deadline passes before the call begins ---------------------------------------------------
+
+// A library thread begins the calls before the timer of their deadline runs. No server answers.
+TEST_F(AbandonedCall, DeadlineOfCallPassesBeforeItBegins_EndsSoon) {
+  lock_.world().disconnect(0);
+  run();
+  const Owner owner = Owner::unique();
+  const std::size_t attempt = lock_.acquire(0, {.owner = owner, .timeout = 0s});
+  std::vector<std::size_t> calls;
+  expect_returns_within_section([&] {
+    calls.push_back(lock_.acquire(0, {.timeout = 1ms}));
+    calls.push_back(lock_.acquire(0, {.owner = owner, .timeout = 1ms}));
+  });
+  lock_.world().clock().stand_at(lock_.world().now() + 2ms);
+  run();
+  run_for(10ms);
+  for (const std::size_t call : calls) EXPECT_EQ(lock_.call(call).outcomes, 1);
+  EXPECT_EQ(lock_.call(attempt).outcomes, 0);
+  lock_.world().reconnect(0);
+  run();
+  lock_.release(attempt);
+  expect_rest();
+}
+
 }  // namespace
 }  // namespace zklock::model
