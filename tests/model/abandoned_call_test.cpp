@@ -230,5 +230,52 @@ TEST_F(AbandonedCall, AttemptThatJoinsWaitingCall_EndsAtOnce) {
   expect_rest();
 }
 
+// The deadline of the joined call passes at one of the readings of the clock. Some of them are
+// between the end of the attempt and the start of the next contender.
+TEST_F(AbandonedCall, DeadlineOfCallThatJoinsAttemptPassesMeanwhile_LeavesNothing) {
+  for (int reading = 0; reading < 40; ++reading) {
+    SCOPED_TRACE(reading);
+    const std::size_t holder = granted(1);
+    const Owner owner = Owner::unique();
+    lock_.acquire(0, {.owner = owner, .timeout = 0s});
+    const std::size_t joined = lock_.acquire(0, {.owner = owner, .timeout = 1ms});
+    const Instant deadline = lock_.world().now() + 1ms;
+    auto& clock = lock_.world().scheduler(0);
+    clock.when_read = [&, left = reading]() mutable {
+      if (left-- == 0) lock_.world().clock().stand_at(deadline);
+    };
+    run();
+    clock.when_read = nullptr;
+    run_for(10ms);
+    expect_ended_with_nothing(joined);
+    release(holder);
+    expect_rest();
+  }
+}
+
+// ---- the deadline passes before the call begins ---------------------------------------------------
+
+// A library thread begins the calls before the timer of their deadline runs. No server answers.
+TEST_F(AbandonedCall, DeadlineOfCallPassesBeforeItBegins_EndsSoon) {
+  lock_.world().disconnect(0);
+  run();
+  const Owner owner = Owner::unique();
+  const std::size_t attempt = lock_.acquire(0, {.owner = owner, .timeout = 0s});
+  std::vector<std::size_t> calls;
+  expect_returns_within_section([&] {
+    calls.push_back(lock_.acquire(0, {.timeout = 1ms}));
+    calls.push_back(lock_.acquire(0, {.owner = owner, .timeout = 1ms}));
+  });
+  lock_.world().clock().stand_at(lock_.world().now() + 2ms);
+  run();
+  run_for(10ms);
+  for (const std::size_t call : calls) EXPECT_EQ(lock_.call(call).outcomes, 1);
+  EXPECT_EQ(lock_.call(attempt).outcomes, 0);
+  lock_.world().reconnect(0);
+  run();
+  lock_.release(attempt);
+  expect_rest();
+}
+
 }  // namespace
 }  // namespace zklock::model

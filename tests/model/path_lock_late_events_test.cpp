@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A watch event after its watch was removed. The port allows such an event.
+// A watch event after its watch was removed, and a callback after the path lock was destroyed. The
+// port allows both.
 #include <functional>
 #include <map>
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/model/lock_world.h"
 #include "tests/model/world.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/contender.h"
@@ -99,6 +101,20 @@ TEST(PathLockLateEvents, WatchRemoved_LateEventIsIgnored) {
   core->path_lock(core::LockPath(path))->unlock(owner, core::CountKind::hold);
   world.run_all();
   core->close();
+}
+
+// A cohort can be kept alive by a callback that has just begun, but its path lock cannot.
+TEST(PathLockLateEvents, PathLockDestroyedBeforeOwner_CallbackDoesNothing) {
+  LockWorld lock(1);
+  auto path_lock = lock.path_lock(0);
+  const auto owner = std::make_shared<int>();
+  int calls = 0;
+  const auto callback = detail::under_lock(owner, *path_lock, [&calls] { ++calls; });
+  callback();
+  EXPECT_EQ(calls, 1);
+  path_lock.reset();
+  callback();
+  EXPECT_EQ(calls, 1);
 }
 
 }  // namespace

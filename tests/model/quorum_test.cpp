@@ -38,15 +38,7 @@ class QuorumModel : public ::testing::Test {
  protected:
   QuorumModel() {
     lock_.connect_all();
-    std::vector<Composite::Part> parts;
-    for (std::size_t i = 0; i < kEnsembles; ++i) {
-      const core::LockPath path("/ensemble-" + std::to_string(i));
-      parts.push_back({std::make_unique<detail::PathPartLock>(lock_.core(i), path, 0ms,
-                                                              detail::LockEventSink(nullptr, i)),
-                       i});
-    }
-    composite_ = std::make_shared<Composite>(std::move(parts),
-                                             Composite::Rule{.needed = 2, .patience = kTimeout});
+    replace_composite({.needed = 2, .patience = kTimeout});
   }
   ~QuorumModel() override {
     composite_->close();
@@ -56,6 +48,17 @@ class QuorumModel : public ::testing::Test {
   QuorumModel& operator=(const QuorumModel&) = delete;
 
   World& world() { return lock_.world(); }
+
+  void replace_composite(const Composite::Rule& rule) {
+    std::vector<Composite::Part> parts;
+    for (std::size_t i = 0; i < kEnsembles; ++i) {
+      const core::LockPath path("/ensemble-" + std::to_string(i));
+      parts.push_back({std::make_unique<detail::PathPartLock>(lock_.core(i), path, 0ms,
+                                                              detail::LockEventSink(nullptr, i)),
+                       i});
+    }
+    composite_ = std::make_shared<Composite>(std::move(parts), rule);
+  }
 
   std::shared_ptr<std::optional<Ended>> acquire(Deadline deadline = Deadline::never()) {
     auto ended = std::make_shared<std::optional<Ended>>();
@@ -93,6 +96,29 @@ class QuorumModel : public ::testing::Test {
   std::shared_ptr<Composite> composite_;
   std::size_t parts_held_ = 0;
 };
+
+// The deadline passes at a reading of the clock, after the call has checked it and before the request
+// for the unreachable part begins. That request must not become a single attempt, which would last
+// for the connection timeout.
+TEST_F(QuorumModel, DeadlinePassesBeforePartIsRequested_EndsByDeadline) {
+  replace_composite({.needed = kEnsembles});
+  world().disconnect(1);
+  for (int reading = 0; reading < 10; ++reading) {
+    SCOPED_TRACE(reading);
+    const Instant deadline = world().now() + 100ms;
+    world().scheduler(1).when_read = [&, left = reading]() mutable {
+      if (left-- == 0) world().clock().stand_at(deadline);
+    };
+    const auto ended = acquire(Deadline(deadline));
+    world().run_all();
+    world().scheduler(1).when_read = nullptr;
+    world().run_for(200ms);
+    ASSERT_TRUE(ended->has_value());
+    EXPECT_FALSE((*ended)->granted);
+    EXPECT_LE((*ended)->at, deadline);
+    world().run_for(1s);
+  }
+}
 
 // CompositeHold: if two parts are needed, the second best state and the second latest end apply.
 TEST_F(QuorumModel, Composite_HasStateAndLeaseOfQuorum) {

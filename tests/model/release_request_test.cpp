@@ -34,7 +34,11 @@ using namespace std::chrono_literals;
 /// Time passes only when the test adds it. An overdue task runs immediately.
 class Time final : public client::Scheduler {
  public:
-  core::Instant now() const noexcept override { return now_; }
+  core::Instant now() const noexcept override {
+    const core::Instant read = now_;
+    now_ += std::exchange(step_, {});
+    return read;
+  }
   client::TimerId at(core::Instant when, std::function<void()> task) override {
     due_.push_back(when);
     if (when <= now_) task();
@@ -43,10 +47,12 @@ class Time final : public client::Scheduler {
   void cancel(client::TimerId /*timer*/) noexcept override {}
 
   void pass(core::Duration duration) { now_ += duration; }
+  void pass_after_next_reading(core::Duration duration) { step_ = duration; }
   const std::vector<core::Instant>& due() const noexcept { return due_; }
 
  private:
-  core::Instant now_{1h};
+  mutable core::Instant now_{1h};
+  mutable core::Duration step_{};
   std::vector<core::Instant> due_;
 };
 
@@ -119,6 +125,13 @@ TEST_F(RequestRelease, DeadlinePassed_RequestsBothNamesOnce) {
   EXPECT_TRUE(request(writer, Deadline::passed()));
   EXPECT_EQ(servers_->asked(), both);
   for (const core::Instant due : time_->due()) EXPECT_LE(due, longest) << "for both of them";
+}
+
+TEST_F(RequestRelease, DeadlinePassesMeanwhile_RequestEndsAtDeadline) {
+  const core::Instant deadline = time_->now() + 1s;
+  time_->pass_after_next_reading(2s);
+  EXPECT_FALSE(request(writer, Deadline(deadline)));
+  for (const core::Instant due : time_->due()) EXPECT_LE(due, deadline);
 }
 
 }  // namespace

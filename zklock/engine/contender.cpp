@@ -125,37 +125,37 @@ void Contender::on_ended() {
   const auto self = shared_from_this();
   depart();
   // A single attempt has failed. Calls of this owner that joined meanwhile and can wait get a new
-  // contender.
-  Calls calls = std::exchange(calls_, {});
-  std::shared_ptr<Contender> next;
-  for (const auto& call : calls) {
-    if (waits_ || call->has_ended() || call->has_passed(core().scheduler().now())) {
+  // contender. Other threads can end them at any moment, so each is judged once.
+  const core::Instant now = core().scheduler().now();
+  Calls waiting;
+  for (auto& call : std::exchange(calls_, {})) {
+    if (waits_ || call->has_ended() || call->has_passed(now)) {
       call->complete({});
-      continue;
+    } else {
+      waiting.push_back(std::move(call));
     }
-    if (!next) {
-      core::AcquireFsm::Policy patient = policy();
-      patient.rule = rule_for(calls);
-      patient.gate = call->terms().gate;
-      patient.wait = true;
-      patient.lists = static_cast<bool>(call->terms().event_sink);
-      // With a gate, or as a reader among writers, it needs a lock node of its own.
-      const bool shares = !call->terms().gate && patient.rule == policy().rule;
-      next = std::make_shared<Contender>(path_, key_, Requester::of_this_thread(owner()), patient,
-                                         call->terms().event_sink, shares ? cohort_ : nullptr);
-      path_->enlist(next);
-    }
-    next->join(call);
   }
-  if (next) next->start(Requester::of_this_thread(owner()));
+  if (waiting.empty()) return;
+  const PendingAcquire::Terms& terms = waiting[0]->terms();
+  core::AcquireFsm::Policy patient = policy();
+  patient.rule = rule_for(waiting);
+  patient.gate = terms.gate;
+  patient.wait = true;
+  patient.lists = static_cast<bool>(terms.event_sink);
+  // With a gate, or as a reader among writers, it needs a lock node of its own.
+  const bool shares = !terms.gate && patient.rule == policy().rule;
+  const auto next =
+      std::make_shared<Contender>(path_, key_, Requester::of_this_thread(owner()), patient,
+                                  terms.event_sink, shares ? cohort_ : nullptr);
+  path_->enlist(next);
+  for (const auto& call : waiting) next->join(call);
+  next->start(Requester::of_this_thread(owner()));
 }
 
 // The contender was to write, but the calls that remain may only read: then it queues as a reader.
-core::QueueRule Contender::rule_for(const Calls& calls) const {
-  const core::Instant now = core().scheduler().now();
-  const bool writes = std::ranges::any_of(calls, [now](const auto& call) {
-    return !core::is_shared(call->kind()) && !call->has_ended() && !call->has_passed(now);
-  });
+core::QueueRule Contender::rule_for(const Calls& waiting) const {
+  const bool writes =
+      std::ranges::any_of(waiting, [](const auto& call) { return !core::is_shared(call->kind()); });
   return writes ? node_->machine().rule() : core::QueueRule::reader();
 }
 

@@ -35,8 +35,9 @@ void Monitor::defer(Task task) {
 
 void Monitor::flush_deferred() {
   while (!deferred_.empty()) {
+    // The copy is destroyed last, without the mutex: it may own the last references.
+    after_unlock([task = deferred_.back()] {});  // first: this may throw
     deferred_.back()();
-    after_unlock([task = std::move(deferred_.back())] {});  // it may own the last references
     deferred_.pop_back();
   }
 }

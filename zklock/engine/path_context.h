@@ -77,13 +77,13 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
 };
 
 /// Returns a callback that calls `step(arguments...)` under the mutex of `path`. It does nothing if
-/// `owner` or `path` does not exist any more. During the call it keeps both alive: the step may drop
-/// their last references.
+/// `owner` or `path` does not exist any more. It keeps both alive during the call, because a cohort
+/// does not keep its path lock alive.
 template <class Step>
 auto under_lock(std::weak_ptr<void> owner, PathContext& path, Step step) {
   return [owner = std::move(owner), path = path.weak_from_this(),
           step = std::move(step)](const auto&... news) {
-    const auto context = path.lock();  // first: `owner` may not keep it alive
+    const auto context = path.lock();  // destroyed last
     const auto alive = owner.lock();
     if (!context || !alive) return;
     const Monitor::Lock lock(context->monitor());

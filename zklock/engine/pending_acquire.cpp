@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/pending_acquire.h"
 
+#include <algorithm>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -90,8 +91,13 @@ void PendingAcquire::arm(bool waits) {
   EngineContext& core = path_->core();
   disarm();
   joined_attempt_ = waits_ && !waits;
-  // A single attempt waits for an unreachable server for at most the connection timeout.
-  const Deadline limit = waits ? deadline_ : for_one_round(core, deadline_);
+  Deadline limit = deadline_;
+  if (!waits) {
+    // A single attempt waits for an unreachable server for at most the connection timeout. A call
+    // that only joins one keeps its deadline, which may have passed by now.
+    const Deadline most = for_one_round(core, Deadline::never());
+    limit = waits_ ? std::min(deadline_, most) : most;
+  }
   if (limit.is_never() || (blocks_ && waits)) return;
   timer_ = core.scheduler().at(limit.at(), [weak = weak_from_this()] {
     if (const auto call = weak.lock()) call->expire();

@@ -172,6 +172,8 @@ void CompositeCall::ask(std::size_t part, bool once) {
     });
     return;
   }
+  // If the deadline passed just now, the request is a single attempt, which does not end by it.
+  if (waits_ && !once && late()) call_off_();
   if (dispensable) look_later(request_);
 }
 

@@ -235,12 +235,12 @@ std::optional<core::ZnodeName> whom_to_ask(detail::ClientCore& core, const core:
 }
 
 bool ask_and_wait(const std::shared_ptr<detail::ClientCore>& core, const core::LockPath& path,
-                  const ReleaseRequestOptions& options) {
+                  const ReleaseRequestOptions& options, bool single_attempt) {
   const auto whom = whom_to_ask(*core, path, options, options.deadline);
   if (!whom) return true;
   Asking asking(core, path, *whom, options.force);
-  const bool once = options.deadline.has_passed(core->scheduler().now());
-  const Deadline last = once ? detail::for_one_round(*core, options.deadline) : options.deadline;
+  const Deadline last =
+      single_attempt ? detail::for_one_round(*core, options.deadline) : options.deadline;
   for (;;) {
     // After the deadline there may be one more round, for a writer that downgraded. It does not
     // wait.
@@ -267,7 +267,7 @@ bool request_release(Client& client, std::string path, ReleaseRequestOptions opt
   core->check_usable(operation, checked.str());
   const bool single_attempt = options.deadline.has_passed(core->scheduler().now());
   try {
-    return ask_and_wait(core, checked, options);
+    return ask_and_wait(core, checked, options, single_attempt);
   } catch (const Error& error) {
     const bool late = options.deadline.has_passed(core->scheduler().now());
     if (error.errc() == Errc::not_connected && late && !single_attempt) return false;
