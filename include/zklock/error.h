@@ -99,7 +99,8 @@ ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, Errc code);
 /// client is deleting it in the background. At the latest it is deleted with the session.
 ///
 /// If memory runs out, a call throws std::bad_alloc instead, and nothing has changed. If memory runs
-/// out on a thread of the library, or in a noexcept function, the process terminates.
+/// out on a thread of the library, or in a noexcept function, the process terminates. So it does in
+/// a release, and where a call detects a loss.
 ///
 /// Thread-safety: a value; copies share their immutable text, and copying does not throw.
 class ZKLOCK_EXPORT Error : public std::system_error {

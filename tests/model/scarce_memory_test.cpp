@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every allocation of an acquire fails once. The call then throws and leaves nothing, or it
-// continues.
+// continues. A release, a loss and a withdrawal cannot be undone: they end the process.
 #include "support/scarce_memory.h"
 
 #include <cstddef>
@@ -209,6 +209,65 @@ TEST_F(ScarceMemory, IdleLockWithExpiredLease_LeavesNoZnode) {
   at_every_allocation_of(step, 5);
   lock_.end_use(0);
   run();
+  expect_rest();
+}
+
+// A release that stopped halfway would leave the znode, and with it the lock, until the session ends.
+TEST_F(ScarceMemory, Unlock_ReleasesOrEndsTheProcess) {
+  const Owner owner = Owner::unique();
+  granted(0, {.owner = owner});
+  const auto unlock = [&](std::size_t memory) {
+    const testing::ScarceMemory scarce(memory);
+    return lock_.path_lock(0)->unlock(owner, core::CountKind::hold);
+  };
+  EXPECT_DEATH(unlock(0), "terminate");
+  EXPECT_TRUE(unlock(100));
+  run();
+  EXPECT_TRUE(lock_.nodes().empty());
+  expect_others_get_it();
+  expect_rest();
+}
+
+// A query of the holder is the first to detect that the lease has expired.
+TEST_F(ScarceMemory, LossDetectedByQuery_IsNotifiedOrEndsTheProcess) {
+  const Owner owner = Owner::unique();
+  const auto held = granted(0, {.owner = owner});
+  lock_.world().pause(0);
+  run_for(4500ms);
+  lock_.world().resume(0);
+  const auto count = [&](std::size_t memory) {
+    const testing::ScarceMemory scarce(memory);
+    return lock_.path_lock(0)->ownership(owner).count();
+  };
+  EXPECT_DEATH(count(0), "terminate");
+  EXPECT_EQ(count(100), 0);
+  run();
+  EXPECT_EQ(lock_.lost_told(held), 1U);
+  expect_others_get_it();
+  release(held);
+  expect_rest();
+}
+
+// The call was cancelled. Its contender is withdrawn by the next flush().
+TEST_F(ScarceMemory, Withdrawal_CompletesOrEndsTheProcess) {
+  const auto holder = granted(1);
+  const auto cancelled = waiting(0);
+  lock_.cancel(cancelled);
+  const auto flush = [&] {
+    at_every_allocation([&](std::size_t memory) {
+      const testing::ScarceMemory scarce(memory);
+      try {
+        lock_.path_lock(0)->settle();
+      } catch (const std::bad_alloc&) {  // before the withdrawal
+      }
+      return scarce.ran_out();
+    });
+  };
+  EXPECT_DEATH(flush(), "terminate");
+  lock_.path_lock(0)->settle();
+  run();
+  EXPECT_EQ(lock_.nodes().size(), 1U) << "of the holder";
+  release(holder);
   expect_rest();
 }
 

@@ -106,7 +106,7 @@ AcquireOutcome Contender::closed() const {
                                                        : "the mutex was destroyed meanwhile")};
 }
 
-void Contender::withdraw() {
+void Contender::withdraw() noexcept {
   if (ownership_.state() != Ownership::State::waiting) return;
   const auto self = shared_from_this();
   depart();

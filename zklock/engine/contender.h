@@ -44,6 +44,9 @@ namespace zklock::detail {
 ///
 /// If contenders of the client share a lock node, their cohort decides which one is in it.
 ///
+/// A release, a withdrawal and a loss are never left half done, or the znode would stay until the
+/// session ends. If memory runs out in one of them, the process terminates.
+///
 /// Thread-safety: any thread may call the members that Hold uses. REQUIRES for the other members: a
 /// Lock of the path's monitor.
 class Contender final : private CohortMember, public std::enable_shared_from_this<Contender> {
@@ -78,10 +81,10 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   /// the caller must pass the plan to execute(). `thread_ended`: the owner's thread has ended,
   /// perhaps in the middle of its work under the lock. `count` is `refused` if there is no count of
   /// this kind. REQUIRES: the caller retains this object until execute() has returned.
-  Drop drop(core::CountKind kind, bool thread_ended = false) ZKLOCK_REQUIRES(path_mutex);
+  Drop drop(core::CountKind kind, bool thread_ended = false) noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Carries out a plan that drop() has returned: deletes the znode, or the cohort hands it off or
   /// retains it.
-  void execute(ReleasePlan plan) ZKLOCK_REQUIRES(path_mutex);
+  void execute(ReleasePlan plan) noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Ends the waiting calls with Error(closed), and loses a hold: the client is closing.
   void close() ZKLOCK_REQUIRES(path_mutex);
   const core::Ownership& ownership() const noexcept ZKLOCK_REQUIRES(path_mutex) {
@@ -153,11 +156,11 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   core::QueueRule rule_for(const Calls& waiting) const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the callback for the timers of a hold limit.
   std::function<void()> clock_reader();
-  void withdraw() ZKLOCK_REQUIRES(path_mutex);
+  void withdraw() noexcept ZKLOCK_REQUIRES(path_mutex);
   void depart() ZKLOCK_REQUIRES(path_mutex);
   void decline(core::CountKind kind) ZKLOCK_REQUIRES(path_mutex);
   /// Makes the hold lost: ends its grant, calls the loss callbacks, then deletes the znode.
-  void lose(LossCause why) ZKLOCK_REQUIRES(path_mutex);
+  void lose(LossCause why) noexcept ZKLOCK_REQUIRES(path_mutex);
   void delete_lost_node(BackgroundWork::Id work) ZKLOCK_REQUIRES(path_mutex);
   ReleasePlan decide_release() const ZKLOCK_REQUIRES(path_mutex);
   void downgrade_if_only_shared() ZKLOCK_REQUIRES(path_mutex);

@@ -84,7 +84,7 @@ void Contender::on_lost(LossCause cause) {
   lose(cause);
 }
 
-void Contender::lose(LossCause why) {
+void Contender::lose(LossCause why) noexcept {
   if (!ownership_.lose()) return;
   const auto self = shared_from_this();
   grant_->end(why == LossCause::limit ? LockEvent::Kind::expired : LockEvent::Kind::lost);
@@ -117,7 +117,7 @@ std::shared_ptr<void> Contender::delay_loss(const Hold& hold) {
 
 // ---- a release ----------------------------------------------------------------------------------
 
-Contender::Drop Contender::drop(core::CountKind kind, bool thread_ended) {
+Contender::Drop Contender::drop(core::CountKind kind, bool thread_ended) noexcept {
   check_validity();  // a hold that has lapsed is lost first: its delete is not announced
   const bool held = holds();
   const auto dropped = ownership_.drop(kind);
@@ -144,7 +144,7 @@ ReleasePlan Contender::decide_release() const {
   return is_awaited ? ReleasePlan::remove : ReleasePlan::remove_soon;
 }
 
-void Contender::execute(ReleasePlan plan) {
+void Contender::execute(ReleasePlan plan) noexcept {
   switch (plan) {
     case ReleasePlan::none: return;
     case ReleasePlan::hand_off:
