@@ -109,7 +109,7 @@ void check_written(std::string_view bytes) {
   require(read && read->sequence == number && read->prefix == prefix, "read as it was written",
           made.text);
   require(!parse_contention(proclamation_node(number)), "what is proclaimed does not contend");
-  require(!parse_contention(release_request_path(number)), "a release request is no contender");
+  require(!parse_contention(release_request_node(number)), "a release request is no contender");
   const std::chrono::milliseconds length(count);
   const FencingToken token{static_cast<std::int64_t>(said)};
   const auto marker = DelayMarker::make(length, token, number);

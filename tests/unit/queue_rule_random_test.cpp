@@ -123,8 +123,7 @@ TEST(QueueRule, HolderOfAQueue_HasNoConflictAhead) {
       Holders holders(all);
       for (const Contender& each : random.queue()) {
         const Decision decision = decide(random.children(), each.name, rule_of(each, all));
-        ASSERT_EQ(holders.next_holds(*parse_contention(each.name)),
-                  decision.verdict == Verdict::first)
+        ASSERT_EQ(holders.add(*parse_contention(each.name)), decision.verdict == Verdict::first)
             << "mix " << static_cast<int>(mix) << ", seed " << seed << ", " << each.name << " of "
             << testing::PrintToString(random.children());
       }

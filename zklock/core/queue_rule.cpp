@@ -150,7 +150,7 @@ Decision decide(std::span<const std::string> children, std::string_view own,
   return decision;
 }
 
-bool Holders::next_holds(const Contention& next) {
+bool Holders::add(const Contention& next) {
   // A zklock contender with an unusable number never holds: it deletes its znode.
   if (!is_usable(next.sequence) && next.is_of_zklock()) return false;
   switch (next.access) {
@@ -185,7 +185,7 @@ std::vector<ZnodeName> holders(std::span<const ZnodeName> queue, std::int32_t al
   Holders rule(all_permits);
   std::vector<ZnodeName> result;
   std::ranges::copy_if(queue, std::back_inserter(result), [&](const ZnodeName& name) {
-    return rule.next_holds(*parse_contention(name.text));
+    return rule.add(*parse_contention(name.text));
   });
   return result;
 }

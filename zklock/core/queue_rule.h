@@ -104,14 +104,13 @@ Decision decide(std::span<const std::string> children, std::string_view own, con
 /// Finds the contenders of one queue that may hold at the same time: those that no contender ahead
 /// blocks. Weighted contenders never hold.
 ///
-/// REQUIRES: next_holds() is called for all contenders of one queue, in the order of contenders().
+/// REQUIRES: add() is called for all contenders of one queue, in the order of contenders().
 class Holders {
  public:
   /// `all`: the total of the permits, if the names do not say it.
   explicit Holders(std::int32_t all) : all_(all) {}
-  /// Returns whether `next` may hold, if the contenders of the earlier calls are ahead of it. Then
-  /// records that `next` is ahead of those of the later calls.
-  bool next_holds(const Contention& next);
+  /// Adds the contender `next`, behind those of the earlier calls. Returns whether it may hold.
+  bool add(const Contention& next);
 
  private:
   std::int32_t all_;

@@ -236,7 +236,7 @@ class WatchRemovalCall final : public Call {
   enum Part : std::size_t { removal, exists };
 
   int issue(const Wire& wire) override {
-    if (!wire.watches.may_remove(watch_)) return refuse(wire, Status::ok, {});
+    if (!wire.watches.begin_removal(watch_)) return refuse(wire, Status::ok, {});
     const auto kind = watch_.kind == WatchKind::data ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD;
     // The parameter is declared with one star too many: it must be the function itself.
     auto* const on_void = reinterpret_cast<void_completion_t*>(&CompletionSink::on_void);

@@ -188,7 +188,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path
       const bool readable = replies[i].status == Status::ok;
       if (!readable && replies[i].status != Status::no_auth) query.fail(replies[i]);
       Participant p = describe(name, replies[i], own);
-      p.holds = !queue.delayed && holders.next_holds(*core::parse_contention(name.text));
+      p.holds = !queue.delayed && holders.add(*core::parse_contention(name.text));
       participants.push_back(std::move(p));
     }
     return participants;

@@ -118,7 +118,7 @@ class Asking {
         whom_(whom),
         node_(path.child(whom.text)),
         marker_(
-            std::make_shared<Marker>(core_, path.child(core::release_request_path(whom.sequence)))),
+            std::make_shared<Marker>(core_, path.child(core::release_request_node(whom.sequence)))),
         force_(force) {}
   Asking(const Asking&) = delete;
   Asking& operator=(const Asking&) = delete;
