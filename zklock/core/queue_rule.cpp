@@ -11,25 +11,26 @@ namespace zklock::core {
 namespace {
 
 struct Rival {
-  Contention place;
+  ParsedZnodeName place;
   std::int64_t weight;  // at most 32 bits, so sums fit
 };
 
-bool stands_before(const Contention& other, const Contention& own) noexcept {
+bool stands_before(const ParsedZnodeName& other, const ParsedZnodeName& own) noexcept {
   const bool one_queue = (other.access == Access::weighted) == (own.access == Access::weighted);
   if (!one_queue) return own.access == Access::weighted;
   return own.access == Access::weighted ? precedes(other, own) : other.before(own);
 }
 
 /// Returns the weight of `other`, which is ahead, for a contender with `rule`; see QueueRule.
-std::int64_t weight_of(const Contention& other, const QueueRule& rule) noexcept {
+std::int64_t weight_of(const ParsedZnodeName& other, const QueueRule& rule) noexcept {
   constexpr std::int64_t everything = std::numeric_limits<std::int32_t>::max();
   switch (rule.access) {
     case Access::weighted:
     case Access::exclusive: return 1;
     case Access::shared: return other.access == Access::shared ? 0 : 1;
     case Access::permits:
-      if (other.access != Access::permits || other.of != rule.of) return everything;
+      if (other.access != Access::permits || other.named_total != rule.named_total)
+        return everything;
       return other.permits;
   }
   return everything;
@@ -40,9 +41,9 @@ std::int64_t room_of(const QueueRule& rule) noexcept {
 }
 
 /// Returns the setting that contenders of one kind of access must agree on; 0: none.
-std::int32_t agreed(Access access, std::int32_t of, std::int32_t ageing) noexcept {
+std::int32_t agreed(Access access, std::int32_t named_total, std::int32_t ageing) noexcept {
   switch (access) {
-    case Access::permits: return of;
+    case Access::permits: return named_total;
     case Access::weighted: return ageing;
     case Access::exclusive:
     case Access::shared: return 0;
@@ -73,8 +74,8 @@ std::vector<std::string> enough_of(const std::vector<Rival>& rivals, std::int64_
 }  // namespace
 
 QueueRule QueueRule::permits(std::int32_t wanted, std::int32_t all, bool shared) noexcept {
-  const std::int32_t of = shared ? 0 : all;
-  return {.access = Access::permits, .wanted = wanted, .all = all, .of = of};
+  const std::int32_t named_total = shared ? 0 : all;
+  return {.access = Access::permits, .wanted = wanted, .all = all, .named_total = named_total};
 }
 
 QueueRule QueueRule::weighted(std::int32_t weight, std::int32_t ageing) noexcept {
@@ -85,15 +86,15 @@ std::string QueueRule::prefix() const {
   switch (access) {
     case Access::exclusive: return std::string(is_write_lock ? write_prefix : lock_prefix);
     case Access::shared: return std::string(read_prefix);
-    case Access::permits: return permits_prefix(wanted, of);
+    case Access::permits: return permits_prefix(wanted, named_total);
     case Access::weighted: return weight_prefix(weight, ageing);
   }
   return {};
 }
 
-bool precedes(const Contention& a, const Contention& b) noexcept {
+bool precedes(const ParsedZnodeName& a, const ParsedZnodeName& b) noexcept {
   constexpr std::int64_t beyond_all_places = std::int64_t{1} << 33;
-  const auto place = [](const Contention& each) {
+  const auto place = [](const ParsedZnodeName& each) {
     const std::int64_t advance = each.ageing > 0 ? each.ageing : beyond_all_places;
     return std::int64_t{each.sequence.value} - each.weight * advance;
   };
@@ -103,17 +104,17 @@ bool precedes(const Contention& a, const Contention& b) noexcept {
 
 Decision decide(std::span<const std::string> children, std::string_view own,
                 const QueueRule& rule) {
-  const auto own_place = parse_contention(own);
+  const auto own_place = parse_znode_name(own);
   if (!own_place) return {};
 
   Decision decision;
   bool seen = false;
   std::vector<Rival> rivals;
   std::int64_t taken = 0;
-  std::optional<Contention> front;  // the first with this kind of access
+  std::optional<ParsedZnodeName> front;  // the first with this kind of access
   for (const std::string& child : children) {
     seen = seen || child == own;
-    const auto other = parse_contention(child);
+    const auto other = parse_znode_name(child);
     if (!other) continue;
     if (other->access == rule.access && other->before(*own_place) &&
         (!front || other->before(*front))) {
@@ -127,8 +128,8 @@ Decision decide(std::span<const std::string> children, std::string_view own,
   }
 
   if (!seen) return {};
-  const auto ours = agreed(rule.access, rule.of, rule.ageing);
-  const auto theirs = front ? agreed(front->access, front->of, front->ageing) : ours;
+  const auto ours = agreed(rule.access, rule.named_total, rule.ageing);
+  const auto theirs = front ? agreed(front->access, front->named_total, front->ageing) : ours;
   if (theirs != ours) {
     decision.verdict = Decision::Verdict::mismatch;
     decision.other_setting = theirs;
@@ -144,13 +145,13 @@ Decision decide(std::span<const std::string> children, std::string_view own,
   std::ranges::sort(rivals,
                     [](const Rival& a, const Rival& b) { return stands_before(b.place, a.place); });
   const bool one_at_a_time = rule.access == Access::exclusive || rule.access == Access::shared;
-  decision.follows_release =
+  decision.grant_by_release =
       one_at_a_time && !rivals.empty() && rivals.front().place.access == Access::exclusive;
   decision.watch = enough_of(rivals, room);
   return decision;
 }
 
-bool Holders::add(const Contention& next) {
+bool Holders::add(const ParsedZnodeName& next) {
   // A zklock contender with an unusable number never holds: it deletes its znode.
   if (!is_usable(next.sequence) && next.is_of_zklock()) return false;
   switch (next.access) {
@@ -158,24 +159,25 @@ bool Holders::add(const Contention& next) {
     case Access::exclusive: return exclusive_++ + shared_ == 0 && permits_ == 0;
     case Access::shared: ++shared_; return exclusive_ == 0 && permits_ == 0;
     case Access::permits:
-      if (permits_ == 0) of_ = next.of;
+      if (permits_ == 0) agreed_total_ = next.named_total;
       permits_ += next.permits;
-      mismatched_ = mismatched_ || next.of != of_;
-      return !mismatched_ && exclusive_ + shared_ == 0 && permits_ <= (of_ > 0 ? of_ : all_);
+      mismatched_ = mismatched_ || next.named_total != agreed_total_;
+      return !mismatched_ && exclusive_ + shared_ == 0 &&
+             permits_ <= (agreed_total_ > 0 ? agreed_total_ : all_);
   }
   return false;
 }
 
 std::vector<ZnodeName> contenders(std::span<const std::string> children) {
-  std::vector<Contention> places;
+  std::vector<ParsedZnodeName> places;
   places.reserve(children.size());
   for (const std::string& child : children) {
-    if (const auto place = parse_contention(child)) places.push_back(*place);
+    if (const auto place = parse_znode_name(child)) places.push_back(*place);
   }
   std::ranges::sort(places, stands_before);
   std::vector<ZnodeName> result;
   result.reserve(places.size());
-  for (const Contention& place : places) {
+  for (const ParsedZnodeName& place : places) {
     result.push_back({std::string(place.name), place.sequence});
   }
   return result;
@@ -185,7 +187,7 @@ std::vector<ZnodeName> holders(std::span<const ZnodeName> queue, std::int32_t al
   Holders rule(all_permits);
   std::vector<ZnodeName> result;
   std::ranges::copy_if(queue, std::back_inserter(result), [&](const ZnodeName& name) {
-    return rule.add(*parse_contention(name.text));
+    return rule.add(*parse_znode_name(name.text));
   });
   return result;
 }

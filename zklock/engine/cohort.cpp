@@ -70,8 +70,8 @@ Cohort::Waiting Cohort::take_next() {
 void Cohort::queue(const std::shared_ptr<CohortMember>& member, Requester requester) {
   core::AcquireFsm::Policy policy = policy_;
   policy.wait = member->waits();
-  policy.lists = member->is_heard();
-  policy.counts = !path_.goes_by_number();
+  policy.always_list = member->is_heard();
+  policy.count_children = !path_.goes_by_number();
   const auto lock_node =
       std::make_shared<LockNode>(std::static_pointer_cast<PathQueue>(path_.shared_from_this()),
                                  std::move(requester), std::move(policy));

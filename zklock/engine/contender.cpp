@@ -138,7 +138,7 @@ void Contender::on_ended() {
       patient.rule = rule_for(calls);
       patient.gate = call->terms().gate;
       patient.wait = true;
-      patient.lists = static_cast<bool>(call->terms().event_sink);
+      patient.always_list = static_cast<bool>(call->terms().event_sink);
       // With a gate, or as a reader among writers, it needs a lock node of its own.
       const bool shares = !call->terms().gate && patient.rule == policy().rule;
       next = std::make_shared<Contender>(path_, key_, Requester::of_this_thread(owner()), patient,

@@ -99,8 +99,8 @@ void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest
                                   .gate = request.gate,
                                   .wait = wait,
                                   .queue_again = request.queue_again,
-                                  .lists = static_cast<bool>(request.event_sink),
-                                  .counts = !goes_by_number(),
+                                  .always_list = static_cast<bool>(request.event_sink),
+                                  .count_children = !goes_by_number(),
                                   .lock_delay = request.lock_delay};
   const auto shared = cohort(policy, request.local);
   const auto requester =

@@ -120,7 +120,7 @@ void QueueObserver::end_watches() {
 }
 
 bool QueueObserver::passes(const client::Reply& reply) noexcept {
-  return core::passes(reply.status) || reply.status == Status::not_connected;
+  return core::is_passing_failure(reply.status) || reply.status == Status::not_connected;
 }
 
 bool QueueObserver::goes_on(const client::Reply& reply) {
