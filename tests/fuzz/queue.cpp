@@ -40,7 +40,7 @@ bool is_weighted(const ParsedZnodeName& it) {
   return it.access == Access::weighted;
 }
 
-bool stands_before(const ParsedZnodeName& a, const ParsedZnodeName& b) {
+bool is_ahead(const ParsedZnodeName& a, const ParsedZnodeName& b) {
   if (is_weighted(a) != is_weighted(b)) return is_weighted(b);
   return is_weighted(a) ? precedes(a, b) : a.before(b);
 }
@@ -82,7 +82,7 @@ void check_watches(const Decision& said, const ParsedZnodeName& own, std::int64_
   std::vector<std::int64_t> each;
   for (const std::string& name : said.watch) {
     const auto other = parse_znode_name(name);
-    require(other && stands_before(*other, own), "it watches those before it");
+    require(other && is_ahead(*other, own), "it watches those before it");
     each.push_back(taken_by(*other, own));
     sum += each.back();
   }
@@ -103,7 +103,7 @@ Verdict check_decision(const std::vector<std::string>& children,
   std::int64_t taken = 0;
   for (const ParsedZnodeName& other : all_there) {
     if (other.access == own.access && (!front || other.before(*front))) front = &other;
-    if (!stands_before(other, own)) continue;
+    if (!is_ahead(other, own)) continue;
     ++before;
     taken += taken_by(other, own);
   }
@@ -195,7 +195,7 @@ void check_list(const std::vector<std::string>& children, std::int32_t all) {
   const auto queue = contenders(children);
   require(queue.size() == there.size(), "all contenders, and they only");
   for (std::size_t i = 1; i < queue.size(); ++i) {
-    require(stands_before(*parse_znode_name(queue[i - 1].text), *parse_znode_name(queue[i].text)),
+    require(is_ahead(*parse_znode_name(queue[i - 1].text), *parse_znode_name(queue[i].text)),
             "in their order");
   }
   const auto hold = holders(queue, all);

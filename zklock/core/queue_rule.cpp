@@ -11,18 +11,18 @@ namespace zklock::core {
 namespace {
 
 struct Rival {
-  ParsedZnodeName place;
-  std::int64_t weight;  // at most 32 bits, so sums fit
+  ParsedZnodeName contender;
+  std::int64_t load;  // at most 32 bits, so sums fit
 };
 
-bool stands_before(const ParsedZnodeName& other, const ParsedZnodeName& own) noexcept {
+bool is_ahead(const ParsedZnodeName& other, const ParsedZnodeName& own) noexcept {
   const bool one_queue = (other.access == Access::weighted) == (own.access == Access::weighted);
   if (!one_queue) return own.access == Access::weighted;
   return own.access == Access::weighted ? precedes(other, own) : other.before(own);
 }
 
-/// Returns the weight of `other`, which is ahead, for a contender with `rule`; see QueueRule.
-std::int64_t weight_of(const ParsedZnodeName& other, const QueueRule& rule) noexcept {
+/// Returns the load of `other`, which is ahead, for a contender with `rule`; see QueueRule.
+std::int64_t load_of(const ParsedZnodeName& other, const QueueRule& rule) noexcept {
   constexpr std::int64_t everything = std::numeric_limits<std::int32_t>::max();
   switch (rule.access) {
     case Access::weighted:
@@ -51,20 +51,20 @@ std::int32_t agreed(Access access, std::int32_t named_total, std::int32_t ageing
   return 0;
 }
 
-/// Returns the nearest of `rivals` whose weights together exceed `room`, without superfluous ones.
+/// Returns the nearest of `rivals` whose loads together exceed `room`, without superfluous ones.
 /// REQUIRES: the nearest rival comes first.
 std::vector<std::string> enough_of(const std::vector<Rival>& rivals, std::int64_t room) {
   std::size_t count = 0;
   std::int64_t taken = 0;
-  while (taken <= room && count < rivals.size()) taken += rivals[count++].weight;
-  // The last one is needed. But it may be so heavy that some nearer ones are not.
+  while (taken <= room && count < rivals.size()) taken += rivals[count++].load;
+  // The last one is needed. But its load may be so high that some nearer ones are not.
   std::int64_t spare = taken - room - 1;
   std::vector<std::string> names;
   for (std::size_t i = count; i-- > 0;) {
-    if (rivals[i].weight <= spare) {
-      spare -= rivals[i].weight;
+    if (rivals[i].load <= spare) {
+      spare -= rivals[i].load;
     } else {
-      names.emplace_back(rivals[i].place.name);
+      names.emplace_back(rivals[i].contender.name);
     }
   }
   std::ranges::reverse(names);
@@ -93,19 +93,19 @@ std::string QueueRule::prefix() const {
 }
 
 bool precedes(const ParsedZnodeName& a, const ParsedZnodeName& b) noexcept {
-  constexpr std::int64_t beyond_all_places = std::int64_t{1} << 33;
-  const auto place = [](const ParsedZnodeName& each) {
-    const std::int64_t advance = each.ageing > 0 ? each.ageing : beyond_all_places;
+  constexpr std::int64_t beyond_all_sequences = std::int64_t{1} << 33;
+  const auto rank = [](const ParsedZnodeName& each) {
+    const std::int64_t advance = each.ageing > 0 ? each.ageing : beyond_all_sequences;
     return std::int64_t{each.sequence.value} - each.weight * advance;
   };
-  if (place(a) != place(b)) return place(a) < place(b);
+  if (rank(a) != rank(b)) return rank(a) < rank(b);
   return a.before(b);
 }
 
 Decision decide(std::span<const std::string> children, std::string_view own,
                 const QueueRule& rule) {
-  const auto own_place = parse_znode_name(own);
-  if (!own_place) return {};
+  const auto own_name = parse_znode_name(own);
+  if (!own_name) return {};
 
   Decision decision;
   bool seen = false;
@@ -116,15 +116,15 @@ Decision decide(std::span<const std::string> children, std::string_view own,
     seen = seen || child == own;
     const auto other = parse_znode_name(child);
     if (!other) continue;
-    if (other->access == rule.access && other->before(*own_place) &&
+    if (other->access == rule.access && other->before(*own_name) &&
         (!front || other->before(*front))) {
       front = other;
     }
-    if (!stands_before(*other, *own_place)) continue;
+    if (!is_ahead(*other, *own_name)) continue;
     ++decision.position;
-    const std::int64_t weight = weight_of(*other, rule);
-    taken += weight;
-    if (weight > 0) rivals.push_back({*other, weight});
+    const std::int64_t load = load_of(*other, rule);
+    taken += load;
+    if (load > 0) rivals.push_back({*other, load});
   }
 
   if (!seen) return {};
@@ -142,11 +142,11 @@ Decision decide(std::span<const std::string> children, std::string_view own,
   }
   decision.verdict = Decision::Verdict::behind;
   // Nearest first: they will be deleted last, so their events are seldom too early for a grant.
-  std::ranges::sort(rivals,
-                    [](const Rival& a, const Rival& b) { return stands_before(b.place, a.place); });
+  std::ranges::sort(
+      rivals, [](const Rival& a, const Rival& b) { return is_ahead(b.contender, a.contender); });
   const bool one_at_a_time = rule.access == Access::exclusive || rule.access == Access::shared;
   decision.grant_by_release =
-      one_at_a_time && !rivals.empty() && rivals.front().place.access == Access::exclusive;
+      one_at_a_time && !rivals.empty() && rivals.front().contender.access == Access::exclusive;
   decision.watch = enough_of(rivals, room);
   return decision;
 }
@@ -169,16 +169,16 @@ bool Holders::add(const ParsedZnodeName& next) {
 }
 
 std::vector<ZnodeName> contenders(std::span<const std::string> children) {
-  std::vector<ParsedZnodeName> places;
-  places.reserve(children.size());
+  std::vector<ParsedZnodeName> all;
+  all.reserve(children.size());
   for (const std::string& child : children) {
-    if (const auto place = parse_znode_name(child)) places.push_back(*place);
+    if (const auto name = parse_znode_name(child)) all.push_back(*name);
   }
-  std::ranges::sort(places, stands_before);
+  std::ranges::sort(all, is_ahead);
   std::vector<ZnodeName> result;
-  result.reserve(places.size());
-  for (const ParsedZnodeName& place : places) {
-    result.push_back({std::string(place.name), place.sequence});
+  result.reserve(all.size());
+  for (const ParsedZnodeName& name : all) {
+    result.push_back({std::string(name.name), name.sequence});
   }
   return result;
 }

@@ -21,7 +21,7 @@ template <class Step>
 void PathLock::soon(Step step) {
   ++deferred_calls_;
   try {
-    core().coordinator().soon(under_lock(
+    core().coordinator().post(under_lock(
         weak_from_this(), *this, [this, step = std::move(step)]() ZKLOCK_REQUIRES(path_mutex) {
           --deferred_calls_;
           step(*this);

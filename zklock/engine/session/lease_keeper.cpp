@@ -120,12 +120,12 @@ std::shared_ptr<core::Lease> LeaseKeeper::valid_lease(SessionId session) {
 
 void LeaseKeeper::enlist(LeaseObserver& member) noexcept {
   const client::MutexLock guard(mutex_);
-  if (!member.place_in_line_.is_linked()) members_.push_back(member);
+  if (!member.member_hook_.is_linked()) members_.push_back(member);
 }
 
 void LeaseKeeper::dismiss(LeaseObserver& member) noexcept {
   const client::MutexLock guard(mutex_);
-  if (member.place_in_line_.is_linked()) members_.erase(members_.iterator_to(member));
+  if (member.member_hook_.is_linked()) members_.erase(members_.iterator_to(member));
 }
 
 bool LeaseKeeper::deserted() const {

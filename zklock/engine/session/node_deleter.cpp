@@ -109,15 +109,15 @@ void NodeDeleter::look(const std::shared_ptr<Removal>& removal) {
 /// deleted. Returns false, without effect, if the reply is no such failure.
 bool NodeDeleter::drops_sibling(Removal& removal, const client::Reply& reply) {
   auto& siblings = removal.node_.siblings;
-  const auto lock_node = static_cast<std::size_t>(reply.failed_operation);
+  const auto failed = static_cast<std::size_t>(reply.failed_operation);
   if (removal.alone_ || removal.step_ == Removal::Step::looking) return false;
-  if (reply.failed_operation < 0 || lock_node >= siblings.size()) return false;
+  if (reply.failed_operation < 0 || failed >= siblings.size()) return false;
   const StatusSort sort = core::sort_of(reply.status);
   if (sort != StatusSort::tree_conflict && sort != StatusSort::refused) return false;
   if (reply.status == Status::no_node) {
-    removal.missing_.push_back(siblings[lock_node]);
+    removal.missing_.push_back(siblings[failed]);
   } else {
-    removal.ports_->complain(siblings[lock_node].path, reply.status);
+    removal.ports_->complain(siblings[failed].path, reply.status);
   }
   siblings.erase(siblings.begin() + reply.failed_operation);
   return true;

@@ -187,7 +187,8 @@ class Asking {
     operations.emplace_back(request::Transaction{node_, {std::move(write)}});
     auto replies = detail::round_trip(*core_, limit, std::move(operations), heard);
     if (replies) return std::move(replies->front());
-    throw Error(Errc::not_connected, operation, path_.str(), core_->coordinator().trouble());
+    throw Error(Errc::not_connected, operation, path_.str(),
+                core_->coordinator().connection_problem());
   }
 
   Presence outcome(const client::Reply& reply) const {
