@@ -35,7 +35,7 @@ TEST(Status, EveryStatus_HasOneSort) {
                       Status::too_many_watches, Status::server_error}));
 }
 
-TEST(Status, UndecidedStatus_IsTransient) {
+TEST(Status, UndecidedStatus_IsPassingFailure) {
   for (const Status s : acquire_test::all_statuses) {
     const bool decides_nothing =
         s == Status::unknown || s == Status::session_ended || s == Status::throttled;
@@ -44,7 +44,7 @@ TEST(Status, UndecidedStatus_IsTransient) {
 }
 
 // Only these statuses leave the outcome unknown. All others have decided the call.
-TEST(Status, DoubtfulStatus_IsOutcomeUnknown) {
+TEST(Status, OutcomeUnknownSort_HasItsError) {
   for (const Status s : acquire_test::all_statuses) {
     EXPECT_EQ(error_of(s) == Errc::outcome_unknown, sort_of(s) == StatusSort::outcome_unknown);
   }
