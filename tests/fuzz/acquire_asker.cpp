@@ -41,8 +41,8 @@ AcquireFsm::Policy Asker::choose_policy(Choices& choices) {
   if (policy.rule.is_mutex() && (flags & 1U) != 0) policy.gate = QueueRule::weighted(5, 2);
   policy.wait = (flags & 2U) == 0;
   policy.queue_again = (flags & 4U) == 0;
-  policy.lists = (flags & 8U) != 0;
-  policy.counts = (flags & 16U) == 0;
+  policy.always_list = (flags & 8U) != 0;
+  policy.count_children = (flags & 16U) == 0;
   policy.lock_delay = std::chrono::seconds((flags & 32U) != 0 ? 3 : 0);
   return policy;
 }
@@ -209,8 +209,8 @@ void Asker::take(const AcquireEffect& effect) {
       require(!fsm_.orphans().empty(), "a delay is waited for because of an orphaned marker");
       return;
     case Kind::pause: return;
-    case Kind::abandon: abandoned_ = true; return;
-    case Kind::not_created: return;
+    case Kind::drop_unsent: abandoned_ = true; return;
+    case Kind::remove_late_create: return;
     case Kind::grant: check_grant(effect); return;
     case Kind::fail:
       require(!std::exchange(failed_, true), "one error is reported");
@@ -246,7 +246,7 @@ void Asker::check_grant(const AcquireEffect& effect) {
   require(fsm_.own_name() == own_->name && fsm_.token() == own_->token, "of the own node");
   require(fsm_.session() == own_->session && effect.session == own_->session, "and its session");
   require(!own_->removed, "which is not being removed");
-  const auto own = parse_contention(own_->name);
+  const auto own = parse_znode_name(own_->name);
   require(own && is_usable(own->sequence), "which has a place in the queue");
   require(lease_, "with a valid lease");
   require(first_, "the contender is first according to a reply");

@@ -122,7 +122,7 @@ void Asker::answer_listed() {
   }
   const bool enqueuing = fsm_.state() == State::enqueuing;
   if (!enqueuing) said_gone(status);
-  if (status == Status::ok && sort_of(permits.status) != StatusSort::tree) {
+  if (status == Status::ok && sort_of(permits.status) != StatusSort::tree_conflict) {
     said_gone(permits.status);
   }
   if (own_ && fsm_.state() != State::recovering) {
@@ -155,10 +155,11 @@ void Asker::answer_watched(const AcquireEffect& request) {
   if (status != Status::no_node) said_gone(status);
   if (status == Status::ok && !fsm_.has_ended()) {
     const auto parsed = ZnodeData::parse(data);
-    const auto other = parse_contention(request.text);
-    const auto own = own_ ? parse_contention(own_->name) : std::nullopt;
+    const auto other = parse_znode_name(request.text);
+    const auto own = own_ ? parse_znode_name(own_->name) : std::nullopt;
     const bool fits =
-        own && other && (came_by(parsed, token) <= own_->token || own->sequence <= other->sequence);
+        own && other &&
+        (queue_zxid(parsed, token) <= own_->token || own->sequence <= other->sequence);
     const bool one_at_a_time = policy_.rule.access != Access::permits && !fsm_.at_gate();
     armed_.push_back({request.text, parsed && parsed->announces && fits && watches_ == 1 &&
                                         one_at_a_time && other->access == Access::exclusive});

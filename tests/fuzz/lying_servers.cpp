@@ -168,7 +168,8 @@ Reply LyingServers::make_reply(Status status, const Operation& operation) {
 
 void LyingServers::tell_observer(const Pending& pending, Status status) {
   if (status == Status::unknown) return;
-  const bool of_tree = status == Status::ok || core::sort_of(status) == core::StatusSort::tree ||
+  const bool of_tree = status == Status::ok ||
+                       core::sort_of(status) == core::StatusSort::tree_conflict ||
                        status == Status::no_auth;
   const bool by_quorum = of_tree && is_by_quorum(pending.request.operation);
   if (by_quorum) {

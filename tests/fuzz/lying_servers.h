@@ -30,11 +30,11 @@ class LyingServers final : public client::Coordinator {
 
   void start(client::SessionObserver& observer) override { observer_ = &observer; }
   client::RequestId submit(client::Request request, client::ReplyHandler handler) override;
-  void soon(std::function<void()> task) override { soon_.push_back(std::move(task)); }
+  void post(std::function<void()> task) override { soon_.push_back(std::move(task)); }
   bool abandon(client::RequestId request) noexcept override;
   void unwatch(client::RequestId request) noexcept override { watches_.erase(request); }
   void close() override;
-  std::string trouble() const override { return "they lie"; }
+  std::string connection_problem() const override { return "they lie"; }
 
   /// Possible next actions. An action without pending work has no effect.
   void connect();

@@ -73,7 +73,7 @@ void check_read(std::string_view text) {
   const std::string_view line = text.substr(0, text.find('\n'));
   require(data.has_value() == (line == "zklock 1"), "by its first line alone");
   const FencingToken made{7};
-  require(came_by(data, made) == (data && data->token > 0 ? FencingToken{data->token} : made),
+  require(queue_zxid(data, made) == (data && data->token > 0 ? FencingToken{data->token} : made),
           "a znode that replaced no other has its own czxid");
   if (!data) return;
   check_values(*data);

@@ -20,27 +20,30 @@ namespace {
 
 using namespace core;
 
-void check_kind(const Contention& it) {
+void check_kind(const ParsedZnodeName& it) {
   switch (it.access) {
     case Access::exclusive:
     case Access::shared:
-      require(it.permits == 0 && it.of == 0 && it.weight == 0 && it.ageing == 0, "no numbers");
+      require(it.permits == 0 && it.named_total == 0 && it.weight == 0 && it.ageing == 0,
+              "no numbers");
       break;
     case Access::permits:
-      require(it.permits > 0 && it.of >= 0 && it.weight == 0 && it.ageing == 0, "permits only");
-      require(it.prefix == permits_prefix(it.permits, it.of), "a prefix of permits is written so");
+      require(it.permits > 0 && it.named_total >= 0 && it.weight == 0 && it.ageing == 0,
+              "permits only");
+      require(it.prefix == permits_prefix(it.permits, it.named_total),
+              "a prefix of permits is written so");
       break;
     case Access::weighted:
       require(it.weight > 0 && it.weight <= most_weight && it.ageing >= 0 && it.permits == 0 &&
-                  it.of == 0,
+                  it.named_total == 0,
               "a weight only");
       require(it.prefix == weight_prefix(it.weight, it.ageing), "one of a weight is written so");
       break;
   }
 }
 
-void check_contention(std::string_view name) {
-  const auto it = parse_contention(name);
+void check_contender_name(std::string_view name) {
+  const auto it = parse_znode_name(name);
   const auto node = ZnodeName::parse(name);
   require(it.has_value() == node.has_value(), "both refuse the same", name);
   if (!it) return;
@@ -52,11 +55,11 @@ void check_contention(std::string_view name) {
   require(!it->before(*it), "no name is ahead of itself");
   check_kind(*it);
 
-  const auto reader = node->reading_on();
+  const auto reader = node->as_reader();
   require(reader.has_value() == (it->prefix == write_prefix),
           "zklock's writers read on, no others");
   if (!reader) return;
-  const auto reads = parse_contention(reader->text);
+  const auto reads = parse_znode_name(reader->text);
   require(reads && reads->access == Access::shared && reads->sequence == it->sequence,
           "a reader after a downgrade keeps its sequence number");
 }
@@ -64,11 +67,13 @@ void check_contention(std::string_view name) {
 void check_marker(std::string_view name) {
   const auto marker = DelayMarker::parse(name);
   if (!marker) return;
-  require(marker->name == name && marker->of.value >= 0, "a marker is called as it is");
+  require(marker->name == name && marker->owner_sequence.value >= 0, "a marker is called as it is");
   require(marker->length.count() > 0 && marker->length <= longest_lock_delay, "a length in bounds");
-  require(!parse_contention(name), "a marker is no contender");
+  require(!parse_znode_name(name), "a marker is no contender");
   const auto again = DelayMarker::parse(marker->name);
-  require(again && again->length == marker->length && again->of == marker->of, "read again");
+  require(
+      again && again->length == marker->length && again->owner_sequence == marker->owner_sequence,
+      "read again");
 }
 
 void check_count(std::string_view text) {
@@ -105,11 +110,11 @@ void check_written(std::string_view bytes) {
   const auto other = static_cast<std::int32_t>(said >> 16U & 0x7fffffffU);
   const std::string prefix = prefix_of(static_cast<unsigned>(said % 5), count, other);
   const auto made = ZnodeName::make(prefix, number);
-  const auto read = parse_contention(made.text);
+  const auto read = parse_znode_name(made.text);
   require(read && read->sequence == number && read->prefix == prefix, "read as it was written",
           made.text);
-  require(!parse_contention(proclamation_node(number)), "what is proclaimed does not contend");
-  require(!parse_contention(release_request_path(number)), "a release request is no contender");
+  require(!parse_znode_name(proclamation_node(number)), "what is proclaimed does not contend");
+  require(!parse_znode_name(release_request_node(number)), "a release request is no contender");
   const std::chrono::milliseconds length(count);
   const FencingToken token{static_cast<std::int64_t>(said)};
   const auto marker = DelayMarker::make(length, token, number);
@@ -122,7 +127,7 @@ void check_written(std::string_view bytes) {
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = zklock::fuzz::as_text(data, size);
-  zklock::fuzz::check_contention(text);
+  zklock::fuzz::check_contender_name(text);
   zklock::fuzz::check_marker(text);
   zklock::fuzz::check_count(text);
   zklock::fuzz::check_written(text);

@@ -24,36 +24,37 @@ constexpr std::size_t most_children = 9;
 constexpr std::size_t most_compared = 4;
 
 /// Returns the rule of the contender that created this znode.
-QueueRule rule_of(const Contention& it, std::int32_t all) {
+QueueRule rule_of(const ParsedZnodeName& it, std::int32_t all) {
   switch (it.access) {
     case Access::exclusive: return QueueRule::mutex();
     case Access::shared: return QueueRule::reader();
     case Access::permits:
-      return QueueRule::permits(it.permits, it.of > 0 ? it.of : all, it.of == 0);
+      return QueueRule::permits(it.permits, it.named_total > 0 ? it.named_total : all,
+                                it.named_total == 0);
     case Access::weighted: return QueueRule::weighted(it.weight, it.ageing);
   }
   return {};
 }
 
-bool is_weighted(const Contention& it) {
+bool is_weighted(const ParsedZnodeName& it) {
   return it.access == Access::weighted;
 }
 
-bool stands_before(const Contention& a, const Contention& b) {
+bool is_ahead(const ParsedZnodeName& a, const ParsedZnodeName& b) {
   if (is_weighted(a) != is_weighted(b)) return is_weighted(b);
   return is_weighted(a) ? precedes(a, b) : a.before(b);
 }
 
 /// Checks that `before` is a strict total order, on a prefix of the list to save time.
 template <class Before>
-void check_order(std::span<const Contention> all, Before before) {
+void check_order(std::span<const ParsedZnodeName> all, Before before) {
   all = all.first(std::min(all.size(), most_compared));
-  for (const Contention& a : all) {
+  for (const ParsedZnodeName& a : all) {
     require(!before(a, a), "irreflexive");
-    for (const Contention& b : all) {
+    for (const ParsedZnodeName& b : all) {
       if (a.name != b.name) require(before(a, b) != before(b, a), "one of two comes first");
       if (!before(a, b)) continue;
-      for (const Contention& c : all) {
+      for (const ParsedZnodeName& c : all) {
         if (before(b, c)) require(before(a, c), "transitive");
       }
     }
@@ -61,53 +62,53 @@ void check_order(std::span<const Contention> all, Before before) {
 }
 
 /// Returns how much of the room of `own` the contender `other`, which is ahead, takes.
-std::int64_t taken_by(const Contention& other, const Contention& own) {
+std::int64_t taken_by(const ParsedZnodeName& other, const ParsedZnodeName& own) {
   constexpr std::int64_t everything = std::numeric_limits<std::int32_t>::max();
   if (own.access != Access::permits) {
     const bool read_together = own.access == Access::shared && other.access == Access::shared;
     return read_together ? 0 : 1;
   }
-  const bool alike = other.access == Access::permits && other.of == own.of;
+  const bool alike = other.access == Access::permits && other.named_total == own.named_total;
   return alike ? other.permits : everything;
 }
 
-std::int64_t room_for(const Contention& own, std::int32_t all) {
+std::int64_t room_for(const ParsedZnodeName& own, std::int32_t all) {
   if (own.access != Access::permits) return 0;
-  return std::int64_t{own.of > 0 ? own.of : all} - own.permits;
+  return std::int64_t{own.named_total > 0 ? own.named_total : all} - own.permits;
 }
 
-void check_watches(const Decision& said, const Contention& own, std::int64_t room) {
+void check_watches(const Decision& said, const ParsedZnodeName& own, std::int64_t room) {
   std::int64_t sum = 0;
   std::vector<std::int64_t> each;
   for (const std::string& name : said.watch) {
-    const auto other = parse_contention(name);
-    require(other && stands_before(*other, own), "it watches those before it");
+    const auto other = parse_znode_name(name);
+    require(other && is_ahead(*other, own), "it watches those before it");
     each.push_back(taken_by(*other, own));
     sum += each.back();
   }
   require(sum > room, "those that it watches suffice to be in its way");
   for (const std::int64_t weight : each) require(sum - weight <= room, "and none too many");
-  if (!said.follows_release) return;
+  if (!said.grant_by_release) return;
   require(said.watch.size() == 1, "it follows one");
-  require(parse_contention(said.watch.front())->access == Access::exclusive, "that held alone");
+  require(parse_znode_name(said.watch.front())->access == Access::exclusive, "that held alone");
   require(own.access == Access::exclusive || own.access == Access::shared, "one at a time");
 }
 
 Verdict check_decision(const std::vector<std::string>& children,
-                       const std::vector<Contention>& all_there, const Contention& own,
+                       const std::vector<ParsedZnodeName>& all_there, const ParsedZnodeName& own,
                        std::int32_t all) {
   const Decision said = decide(children, own.name, rule_of(own, all));
-  const Contention* front = nullptr;  // the first of its kind
+  const ParsedZnodeName* front = nullptr;  // the first of its kind
   std::size_t before = 0;
   std::int64_t taken = 0;
-  for (const Contention& other : all_there) {
+  for (const ParsedZnodeName& other : all_there) {
     if (other.access == own.access && (!front || other.before(*front))) front = &other;
-    if (!stands_before(other, own)) continue;
+    if (!is_ahead(other, own)) continue;
     ++before;
     taken += taken_by(other, own);
   }
   require(said.position == before, "its position is how many stand before it");
-  const bool agree = front->of == own.of && front->ageing == own.ageing;
+  const bool agree = front->named_total == own.named_total && front->ageing == own.ageing;
   require((said.verdict == Verdict::mismatch) == !agree, "the first of its kind decides");
   if (!agree) return said.verdict;
   const std::int64_t room = room_for(own, all);
@@ -118,28 +119,29 @@ Verdict check_decision(const std::vector<std::string>& children,
 }
 
 /// Checks that these contenders may hold together.
-void check_together(const std::vector<Contention>& holders, std::int32_t all) {
+void check_together(const std::vector<ParsedZnodeName>& holders, std::int32_t all) {
   std::int64_t permits = 0;
-  for (const Contention& it : holders) {
+  for (const ParsedZnodeName& it : holders) {
     require(it.access == holders.front().access, "holders are of one kind");
     const bool alone = it.access == Access::exclusive || it.access == Access::weighted;
     require(!alone || holders.size() == 1, "it holds alone");
     permits += it.permits;
   }
   if (permits == 0) return;
-  const std::int32_t of = holders.front().of;
-  require(permits <= (of > 0 ? of : all), "no more permits than there are");
+  const std::int32_t named_total = holders.front().named_total;
+  require(permits <= (named_total > 0 ? named_total : all), "no more permits than there are");
 }
 
 void check_orphans(const std::vector<std::string>& children,
-                   const std::vector<Contention>& all_there) {
+                   const std::vector<ParsedZnodeName>& all_there) {
   const auto found = orphans(children);
   std::size_t expected = 0;
   for (const std::string& child : children) {
     const auto marker = DelayMarker::parse(child);
     if (!marker) continue;
-    const bool there = std::ranges::any_of(
-        all_there, [&](const Contention& it) { return it.sequence == marker->of; });
+    const bool there = std::ranges::any_of(all_there, [&](const ParsedZnodeName& it) {
+      return it.sequence == marker->owner_sequence;
+    });
     expected += there ? 0U : 1U;
     const bool listed =
         std::ranges::any_of(found, [&](const DelayMarker& orphan) { return orphan.name == child; });
@@ -148,10 +150,10 @@ void check_orphans(const std::vector<std::string>& children,
   require(found.size() == expected, "no other orphans");
 }
 
-std::vector<Contention> first_of(const std::vector<std::string>& children,
-                                 const std::vector<Contention>& there, std::int32_t all) {
-  std::vector<Contention> first;
-  for (const Contention& own : there) {
+std::vector<ParsedZnodeName> first_of(const std::vector<std::string>& children,
+                                      const std::vector<ParsedZnodeName>& there, std::int32_t all) {
+  std::vector<ParsedZnodeName> first;
+  for (const ParsedZnodeName& own : there) {
     if (check_decision(children, there, own, all) == Verdict::first) first.push_back(own);
   }
   return first;
@@ -159,11 +161,11 @@ std::vector<Contention> first_of(const std::vector<std::string>& children,
 
 /// Returns the queue without zklock's contenders whose sequence numbers are unusable: they
 /// withdraw, wherever they are.
-std::vector<Contention> first_of_those_that_stay(const std::vector<Contention>& there,
-                                                 std::int32_t all) {
+std::vector<ParsedZnodeName> first_of_those_that_stay(const std::vector<ParsedZnodeName>& there,
+                                                      std::int32_t all) {
   std::vector<std::string> children;
-  std::vector<Contention> staying;
-  for (const Contention& it : there) {
+  std::vector<ParsedZnodeName> staying;
+  for (const ParsedZnodeName& it : there) {
     if (!is_usable(it.sequence) && it.is_of_zklock()) continue;
     children.emplace_back(it.name);
     staying.push_back(it);
@@ -172,10 +174,10 @@ std::vector<Contention> first_of_those_that_stay(const std::vector<Contention>& 
 }
 
 void check_list(const std::vector<std::string>& children, std::int32_t all) {
-  std::vector<Contention> there;
-  std::vector<Contention> weighted;
+  std::vector<ParsedZnodeName> there;
+  std::vector<ParsedZnodeName> weighted;
   for (const std::string& child : children) {
-    const auto it = parse_contention(child);
+    const auto it = parse_znode_name(child);
     if (!it) {
       require(decide(children, child, QueueRule::mutex()).verdict == Verdict::vanished,
               "a name that is no contender is never granted");
@@ -193,12 +195,12 @@ void check_list(const std::vector<std::string>& children, std::int32_t all) {
   const auto queue = contenders(children);
   require(queue.size() == there.size(), "all contenders, and they only");
   for (std::size_t i = 1; i < queue.size(); ++i) {
-    require(stands_before(*parse_contention(queue[i - 1].text), *parse_contention(queue[i].text)),
+    require(is_ahead(*parse_znode_name(queue[i - 1].text), *parse_znode_name(queue[i].text)),
             "in their order");
   }
   const auto hold = holders(queue, all);
   std::size_t unweighted = 0;
-  for (const Contention& it : first_of_those_that_stay(there, all)) {
+  for (const ParsedZnodeName& it : first_of_those_that_stay(there, all)) {
     if (is_weighted(it)) continue;
     ++unweighted;
     require(std::ranges::any_of(hold, [&](const auto& name) { return name.text == it.name; }),
@@ -210,7 +212,7 @@ void check_list(const std::vector<std::string>& children, std::int32_t all) {
 void check_absent(const std::vector<std::string>& children, const std::string& own,
                   std::int32_t all) {
   if (std::ranges::find(children, own) != children.end()) return;
-  const auto it = parse_contention(own);
+  const auto it = parse_znode_name(own);
   const QueueRule rule = it ? rule_of(*it, all) : QueueRule::mutex();
   require(decide(children, own, rule).verdict == Verdict::vanished,
           "an absent contender is never granted");

@@ -66,7 +66,7 @@ TEST(ZkCoordinatorClose, CloseWithRequestsInFlight_RepliesOnceToEach) {
           if (closed) ++late;
         });
         // Between "no reply has arrived" and "all replies have arrived".
-        if (i == round * 4) (void)probe->trouble();
+        if (i == round * 4) (void)probe->connection_problem();
       }
       const Instant begun = LeaseClock::now();
       probe->close();

@@ -139,9 +139,10 @@ TEST(ZkCoordinatorFaults, NoConnection_ReplyStatesTheReason) {
   const Reply reply = probe.call(rq::CountChildren{"/"});
   EXPECT_EQ(reply.status, Status::not_connected);
   EXPECT_TRUE(eventually([&] {
-    return probe->trouble().find("none of the hosts no-such-host.invalid:2181 could be resolved") !=
+    return probe->connection_problem().find(
+               "none of the hosts no-such-host.invalid:2181 could be resolved") !=
            std::string::npos;
-  })) << probe->trouble();
+  })) << probe->connection_problem();
 }
 
 TEST(ZkCoordinatorFaults, UnreadableNode_IsCheckedAfterReconnect) {
@@ -206,7 +207,7 @@ TEST(ZkCoordinatorFaults, CredentialRefused_AllRequestsFail) {
   const Reply first = probe.call(rq::CreateParents{"/p"});
   EXPECT_EQ(first.status, Status::auth_failed) << first.detail;
   EXPECT_EQ(probe.call(rq::CountChildren{"/"}).status, Status::auth_failed);
-  EXPECT_EQ(probe->trouble(), "the servers refused the credential");
+  EXPECT_EQ(probe->connection_problem(), "the servers refused the credential");
   ASSERT_TRUE(probe.journal().wait(1, Kind::ended));
   EXPECT_EQ(probe.journal().last(Kind::ended).status, Status::auth_failed);
   EXPECT_EQ(probe.journal().count(Kind::connected), 1U) << "no second attempt";

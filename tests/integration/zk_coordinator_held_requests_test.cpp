@@ -21,7 +21,8 @@ TEST(ZkCoordinatorFaults, ServerDown_RequestsAreHeldAndSentInOrder) {
   const SessionId session = probe.session();
   server->kill_hard();
   ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
-  EXPECT_NE(probe->trouble().find(server->hosts()), std::string::npos) << probe->trouble();
+  EXPECT_NE(probe->connection_problem().find(server->hosts()), std::string::npos)
+      << probe->connection_problem();
   for (int i = 0; i < 200; i += 2) {
     probe.send(i, rq::CreateContender{"/p", "lock-", ""});
     probe.send(i + 1, rq::CountChildren{"/p"}, session);
@@ -40,7 +41,7 @@ TEST(ZkCoordinatorFaults, ServerDown_RequestsAreHeldAndSentInOrder) {
   EXPECT_FALSE(again.flag) << "the same session";
   EXPECT_EQ(again.session, session);
   EXPECT_GT(again.time, before_start) << "the attempts before that are known to have failed";
-  EXPECT_EQ(probe->trouble(), "");
+  EXPECT_EQ(probe->connection_problem(), "");
 }
 
 TEST(ZkCoordinatorFaults, ConnectionTimeout_OnlyBoundRequestsKeepWaiting) {

@@ -32,7 +32,7 @@ class LeadershipStateTest : public PathLockTest {
     const std::string& node = lock_.call(call).node;
     const std::string name = node.substr(node.rfind('/') + 1);
     return LockWorld::path +
-           ("/" + core::release_request_path(core::ZnodeName::parse(name)->sequence));
+           ("/" + core::release_request_node(core::ZnodeName::parse(name)->sequence));
   }
   /// Runs everything except the tasks of one client's dispatcher, until that time.
   void run_without_tasks_of(std::size_t c, Instant until) {

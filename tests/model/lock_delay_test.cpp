@@ -343,7 +343,7 @@ TEST_F(LockDelay, ForcedRelease_CausesDelay) {
   run_for(2s);  // shorter holds do not watch for a request
   const auto name = lock_.call(holder).node.substr(std::string(LockWorld::path).size() + 1);
   const std::string asks =
-      LockWorld::path + ("/" + core::release_request_path(core::ZnodeName::parse(name)->sequence));
+      LockWorld::path + ("/" + core::release_request_node(core::ZnodeName::parse(name)->sequence));
   ASSERT_EQ(ensemble().create(asks, std::string(core::release_request_forces)), Status::ok);
   ASSERT_TRUE(lock_.world().run_until([&] { return !ensemble().find(lock_.call(holder).node); }));
   run();

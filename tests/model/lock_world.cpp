@@ -32,7 +32,7 @@ bool is_handoff_empty(detail::PathLock& path_lock) {
 
 /// Returns the sequence number, which stays when the owner downgrades to a read hold.
 std::int32_t number_of(std::string_view node) {
-  return core::parse_contention(node.substr(std::strlen(LockWorld::path) + 1))->sequence.value;
+  return core::parse_znode_name(node.substr(std::strlen(LockWorld::path) + 1))->sequence.value;
 }
 
 }  // namespace
@@ -182,7 +182,7 @@ Access LockWorld::access_of(const CallResult& call) const {
     return other->hold && other->token == call.token && !core::is_shared(other->kind);
   });
   if (only_shared && core::is_shared(call.kind)) return Access::shared;
-  return core::parse_contention(std::string_view(call.node).substr(std::strlen(path) + 1))->access;
+  return core::parse_znode_name(std::string_view(call.node).substr(std::strlen(path) + 1))->access;
 }
 
 void LockWorld::empty_servers() {
@@ -211,10 +211,10 @@ void LockWorld::check_token(const CallResult& granted) {
 
 void LockWorld::check_count(const CallResult& granted) {
   const auto own =
-      *core::parse_contention(std::string_view(granted.node).substr(std::strlen(path) + 1));
+      *core::parse_znode_name(std::string_view(granted.node).substr(std::strlen(path) + 1));
   std::int64_t taken = own.permits;
   for (const std::string& name : nodes()) {
-    const auto other = core::parse_contention(name);
+    const auto other = core::parse_znode_name(name);
     if (other && other->before(own)) taken += other->permits;
   }
   const auto since = said_.begin() + static_cast<std::ptrdiff_t>(*granted.counts);
@@ -233,7 +233,7 @@ void LockWorld::check_delay(const CallResult& granted) {
   if (!core::orphans(names).empty() && !nested) violation_ = "delay: a grant within it";
   if (granted.lock_delay.count() == 0 || access_of(granted) != Access::exclusive || nested) return;
   const auto own =
-      *core::parse_contention(std::string_view(granted.node).substr(std::strlen(path) + 1));
+      *core::parse_znode_name(std::string_view(granted.node).substr(std::strlen(path) + 1));
   const auto marker = core::DelayMarker::make(granted.lock_delay, granted.token, own.sequence);
   const bool is_there = world_.ensemble().find(granted.node) != nullptr;
   if (is_there && std::ranges::count(names, marker.name) == 0) violation_ = "delay: no marker";
@@ -288,7 +288,7 @@ std::string LockWorld::violation_of_nodes() const {
   for (const std::string& name : nodes()) {
     const Node* node = world_.ensemble().find(path + ("/" + name));
     const auto data = core::ZnodeData::parse(node->data);
-    if (!data || !core::parse_contention(name)) continue;
+    if (!data || !core::parse_znode_name(name)) continue;
     // Drop the number of the attempt.
     const std::string contender = data->attempt.substr(0, data->attempt.rfind('.'));
     if (!contenders.emplace(node->owner, contender).second) return "nodes: two of one contender";

@@ -27,7 +27,7 @@ class LossNotificationTest : public PathLockTest {
   }
   std::string marker() {
     const auto name = core::ZnodeName::parse(lock_.nodes().at(0));
-    return LockWorld::path + ("/" + core::release_request_path(name->sequence));
+    return LockWorld::path + ("/" + core::release_request_node(name->sequence));
   }
   void force() {
     lock_.world().run_for(2s);  // shorter holds do not watch for a request

@@ -36,11 +36,11 @@ class Eavesdropper final : public client::Coordinator {
     }
     return port_.submit(std::move(request), std::move(handler));
   }
-  void soon(std::function<void()> task) override { port_.soon(std::move(task)); }
+  void post(std::function<void()> task) override { port_.post(std::move(task)); }
   bool abandon(RequestId request) noexcept override { return port_.abandon(request); }
   void unwatch(RequestId watch) noexcept override { port_.unwatch(watch); }
   void close() override { port_.close(); }
-  std::string trouble() const override { return port_.trouble(); }
+  std::string connection_problem() const override { return port_.connection_problem(); }
 
  private:
   SimCoordinator& port_;

@@ -70,11 +70,11 @@ class Answers final : public client::Coordinator {
     handler(std::move(reply));
     return {};
   }
-  void soon(std::function<void()> task) override { task(); }
+  void post(std::function<void()> task) override { task(); }
   bool abandon(client::RequestId) noexcept override { return false; }
   void unwatch(client::RequestId) noexcept override {}
   void close() override {}
-  std::string trouble() const override { return {}; }
+  std::string connection_problem() const override { return {}; }
 
  private:
   std::mutex mutex_;

@@ -71,11 +71,11 @@ class NobodyThere final : public client::Coordinator {
     handler(reply);
     return client::RequestId{asked_.size()};
   }
-  void soon(std::function<void()> task) override { task(); }
+  void post(std::function<void()> task) override { task(); }
   bool abandon(client::RequestId /*request*/) noexcept override { return false; }
   void unwatch(client::RequestId /*request*/) noexcept override {}
   void close() override {}
-  std::string trouble() const override { return {}; }
+  std::string connection_problem() const override { return {}; }
 
   const std::vector<std::string>& asked() const noexcept { return asked_; }
 

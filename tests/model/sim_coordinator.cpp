@@ -169,7 +169,7 @@ void SimCoordinator::answer_locally(Pending pending, Status status, const char* 
   to_client_.emplace_back(LocalReply{std::move(pending), status, detail});
 }
 
-void SimCoordinator::soon(std::function<void()> task) {
+void SimCoordinator::post(std::function<void()> task) {
   Pending pending;
   pending.handler = [task = std::move(task)](const Reply&) { task(); };
   answer_locally(std::move(pending), Status::ok);
@@ -249,7 +249,7 @@ void SimCoordinator::close() {
   }
 }
 
-std::string SimCoordinator::trouble() const {
+std::string SimCoordinator::connection_problem() const {
   if (refused_) return "the servers refused the credential";
   switch (link_) {
     case Link::down: return closed_ ? "closed" : "the network is down";

@@ -81,11 +81,11 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
 
   void start(client::SessionObserver& observer) override;
   RequestId submit(Request request, client::ReplyHandler handler) override;
-  void soon(std::function<void()> task) override;
+  void post(std::function<void()> task) override;
   bool abandon(RequestId request) noexcept override;
   void unwatch(RequestId request) noexcept override;
   void close() override;
-  std::string trouble() const override;
+  std::string connection_problem() const override;
 
   // Steps. Each has a query that returns whether it is enabled. A step that is not enabled does
   // nothing.

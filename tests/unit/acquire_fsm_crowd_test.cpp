@@ -9,7 +9,7 @@ namespace {
 
 using namespace acquire_test;
 
-const AcquireFsm::Policy not_counting{.counts = false};
+const AcquireFsm::Policy not_counting{.count_children = false};
 
 TEST(AcquireFsmCrowd, NotCounting_WatchesPredictedPredecessor) {
   Steps steps(not_counting);
@@ -35,7 +35,7 @@ TEST(AcquireFsmCrowd, CreatedFirstWithoutLease_IsConfirmed) {
 }
 
 TEST(AcquireFsmCrowd, CreatedFirstWithLockDelay_MarksBeforeGrant) {
-  Steps steps({.counts = false, .lock_delay = std::chrono::seconds(3)});
+  Steps steps({.count_children = false, .lock_delay = std::chrono::seconds(3)});
   steps.start();
   EXPECT_EQ(steps.created_first(5).substr(0, 5), "mark ");
 }
@@ -100,9 +100,9 @@ TEST(AcquireFsmCrowd, WithdrawnDuringCreate_RemovesNode) {
 
 TEST(AcquireFsmCrowd, PredictionNotAllowed_Counts) {
   for (const AcquireFsm::Policy& policy :
-       {AcquireFsm::Policy{.wait = false, .counts = false},
-        AcquireFsm::Policy{.lists = true, .counts = false},
-        AcquireFsm::Policy{.rule = QueueRule::writer(), .counts = false}}) {
+       {AcquireFsm::Policy{.wait = false, .count_children = false},
+        AcquireFsm::Policy{.always_list = true, .count_children = false},
+        AcquireFsm::Policy{.rule = QueueRule::writer(), .count_children = false}}) {
     Steps steps(policy);
     steps.start();
     EXPECT_TRUE(steps.fsm().counts_children());

@@ -74,7 +74,7 @@ TEST(PermitCount, OtherThanDecimalNumber_IsNotParsed) {
     EXPECT_EQ(parse_permit_count(bad), std::nullopt) << bad;
   }
   EXPECT_EQ(parse_permit_count(std::string_view("4\0", 2)), std::nullopt);
-  EXPECT_EQ(parse_contention(count_node), std::nullopt) << "it is no contender";
+  EXPECT_EQ(parse_znode_name(count_node), std::nullopt) << "it is no contender";
 }
 
 // ---- the first round ----------------------------------------------------------------------------
@@ -129,7 +129,7 @@ TEST(AcquireCount, CreateFails_RecoversWithoutTheCount) {
 
 TEST(AcquireCount, WithdrawnWhileEnqueuing_RemovesNode) {
   Steps steps = enqueuing();
-  EXPECT_EQ(steps.withdraw(), "abandon");
+  EXPECT_EQ(steps.withdraw(), "drop_unsent");
   EXPECT_EQ(steps.listed(alone, says("4")), remove_own);
   EXPECT_TRUE(steps.fsm().has_ended());
 }

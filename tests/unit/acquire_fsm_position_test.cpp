@@ -17,7 +17,7 @@ TEST(AcquireFsmPosition, PredictedPredecessor_WatchedWithoutAList) {
 }
 
 TEST(AcquireFsmPosition, ListsPolicy_ListsForThePosition) {
-  Steps steps({.lists = true});
+  Steps steps({.always_list = true});
   steps.start();
   steps.created(5);
   EXPECT_EQ(steps.counted(3), "list @a");
@@ -32,14 +32,14 @@ TEST(AcquireFsmPosition, ListsPolicy_ListsForThePosition) {
 }
 
 TEST(AcquireFsmPosition, Alone_IsGrantedWithoutAList) {
-  Steps steps({.lists = true});
+  Steps steps({.always_list = true});
   steps.start();
   steps.created(5);
   EXPECT_EQ(steps.counted(1), "grant @a");
 }
 
 TEST(AcquireFsmPosition, AnnouncedRelease_IsGranted) {
-  Steps steps({.lists = true});
+  Steps steps({.always_list = true});
   steps.start();
   steps.created(5);
   steps.counted(2);

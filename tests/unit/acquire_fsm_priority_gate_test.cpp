@@ -162,16 +162,16 @@ TEST(AcquireGate, MoveReplyLost_AdoptsTheMovedNode) {
 TEST(AcquireGate, MoveNotExecuted_StaysAtTheGate) {
   Steps steps = recovering();
   EXPECT_EQ(steps.listed({own, node(7)}), "inspect " + node(7) + " @a");
-  EXPECT_EQ(steps.inspected(data_of("other")), "not_created id1.2 @a, list @a");
+  EXPECT_EQ(steps.inspected(data_of("other")), "remove_late_create id1.2 @a, list @a");
   EXPECT_TRUE(steps.fsm().at_gate() && steps.fsm().has_node());
   EXPECT_EQ(steps.listed({own, node(7)}), "watch " + node(7) + " @a");
   Steps alone = recovering();
-  EXPECT_EQ(alone.listed({own}), "not_created id1.2 @a, list @a");
+  EXPECT_EQ(alone.listed({own}), "remove_late_create id1.2 @a, list @a");
   EXPECT_EQ(alone.listed({own}), "move id1.3 @a");
   EXPECT_EQ(alone.moved(8), "list @a");
   EXPECT_EQ(alone.listed({moved_to}), "grant @a");
   Steps without_path = recovering();
-  EXPECT_EQ(without_path.listed(Status::no_node), "not_created id1.2 @a, list @a");
+  EXPECT_EQ(without_path.listed(Status::no_node), "remove_late_create id1.2 @a, list @a");
   EXPECT_EQ(without_path.listed(Status::no_node), "create id1.3");
 }
 
@@ -211,7 +211,7 @@ TEST(AcquireGate, SequenceExhaustedByMove_RecreatesThePath) {
 
 TEST(AcquireGate, WithdrawnDuringMove_RemovesNode) {
   const auto withdrawn = [](Steps steps) {
-    EXPECT_EQ(steps.withdraw(), "abandon");
+    EXPECT_EQ(steps.withdraw(), "drop_unsent");
     EXPECT_FALSE(steps.fsm().has_ended());
     return steps;
   };
@@ -229,7 +229,7 @@ TEST(AcquireGate, WithdrawnDuringMove_RemovesNode) {
   EXPECT_EQ(found.listed({moved_to}), "inspect " + moved_to + " @a");
   EXPECT_EQ(found.inspected(data_of("id1.2")), remove_moved);
   Steps not_found = withdrawn(recovering());
-  EXPECT_EQ(not_found.listed({own}), "not_created id1.2 @a, " + remove_own);
+  EXPECT_EQ(not_found.listed({own}), "remove_late_create id1.2 @a, " + remove_own);
   EXPECT_TRUE(not_found.fsm().has_ended());
 }
 
@@ -249,7 +249,7 @@ TEST(AcquireGate, RecoveryError_ContinuesTheSearch) {
   Steps steps = recovering();
   EXPECT_EQ(steps.listed(Status::read_only), failure(Errc::read_only) + ", pause");
   EXPECT_EQ(steps.resume(), "list @a");
-  EXPECT_EQ(steps.listed({own}), "not_created id1.2 @a, " + remove_own);
+  EXPECT_EQ(steps.listed({own}), "remove_late_create id1.2 @a, " + remove_own);
   EXPECT_TRUE(steps.fsm().has_ended());
 }
 

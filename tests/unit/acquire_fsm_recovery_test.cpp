@@ -43,7 +43,7 @@ TEST(AcquireRecovery, SeveralCandidates_NewestIsInspectedFirst) {
   EXPECT_EQ(steps.inspected(data_of("other.1")), "inspect " + node(20) + " @a");
   EXPECT_EQ(steps.inspected(Status::no_node), "inspect " + node(12) + " @a");
   EXPECT_EQ(steps.inspected(Status::no_auth), "inspect " + node(3) + " @a");
-  EXPECT_EQ(steps.inspected(data_of("other.2")), "not_created id1.1 @a, create id1.2");
+  EXPECT_EQ(steps.inspected(data_of("other.2")), "remove_late_create id1.1 @a, create id1.2");
 }
 
 TEST(AcquireRecovery, ForeignNames_AreNotInspected) {
@@ -51,7 +51,7 @@ TEST(AcquireRecovery, ForeignNames_AreNotInspected) {
   EXPECT_EQ(
       steps.listed({"_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-0000000009",
                     "8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__lock__0000000008", "config", "lock-7"}),
-      "not_created id1.1 @a, create id1.2");
+      "remove_late_create id1.1 @a, create id1.2");
   EXPECT_EQ(steps.state(), State::enqueuing);
 }
 
@@ -71,14 +71,15 @@ TEST(AcquireRecovery, NodeOfAnotherSession_IsNotAdopted) {
   for (const SessionId owner : {session_b, SessionId{}, SessionId{-1}}) {
     Steps steps = steps_in(State::inspecting);
     EXPECT_EQ(steps.inspected(data_of("id1.1"), owner), "inspect lock-0000000004 @a");
-    EXPECT_EQ(steps.inspected(data_of("id1.1"), owner), "not_created id1.1 @a, create id1.2");
+    EXPECT_EQ(steps.inspected(data_of("id1.1"), owner),
+              "remove_late_create id1.1 @a, create id1.2");
   }
 }
 
 TEST(AcquireRecovery, NextCreate_HasAnotherAttemptId) {
   Steps steps = steps_in(State::inspecting);
   steps.inspected(data_of("other"));
-  EXPECT_EQ(steps.inspected(data_of("other")), "not_created id1.1 @a, create id1.2");
+  EXPECT_EQ(steps.inspected(data_of("other")), "remove_late_create id1.1 @a, create id1.2");
   EXPECT_EQ(steps.answer(Status::unknown), "check_parent @a");
   EXPECT_EQ(steps.checked(Status::ok), "list @a");
   EXPECT_EQ(steps.listed({node(5), node(6)}), "inspect lock-0000000006 @a");
@@ -88,7 +89,7 @@ TEST(AcquireRecovery, NextCreate_HasAnotherAttemptId) {
 
 TEST(AcquireRecovery, ParentMissing_NodeWasNotCreated) {
   Steps steps = steps_in(State::recovering);
-  EXPECT_EQ(steps.listed(Status::no_node), "not_created id1.1 @a, create id1.2");
+  EXPECT_EQ(steps.listed(Status::no_node), "remove_late_create id1.1 @a, create id1.2");
 }
 
 TEST(AcquireRecovery, RecoveryReplyLost_RepeatsTheRequest) {

@@ -98,10 +98,10 @@ std::vector<AcquireFsm::Policy> policies() {
   const QueueRule gate = QueueRule::weighted(5, 2);
   std::vector<AcquireFsm::Policy> all{
       {},
-      {.counts = false},
-      {.lists = true},
+      {.count_children = false},
+      {.always_list = true},
       {.lock_delay = kDelay},
-      {.counts = false, .lock_delay = kDelay},
+      {.count_children = false, .lock_delay = kDelay},
       {.rule = QueueRule::reader()},
       {.rule = QueueRule::writer(), .lock_delay = kDelay},
       {.rule = QueueRule::permits(2, 4, false)},

@@ -281,7 +281,7 @@ std::string expected(State state, Status status) {
       if (state == State::making_parents) return failure(Errc::no_chroot);
       if (state == State::inspecting) return "inspect lock-0000000004 @a";
       if (state == State::marking) return unmark_own + ", create id1.2";
-      if (state == State::recovering) return "not_created id1.1 @a, create id1.2";
+      if (state == State::recovering) return "remove_late_create id1.1 @a, create id1.2";
       if (state == State::clearing) return "list @a";
       return asks_the_quorum || state == State::arming ? "list @a" : "create id1.2";
     case Status::no_auth:

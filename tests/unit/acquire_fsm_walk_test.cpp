@@ -31,7 +31,7 @@ Walk::Walk(std::uint64_t seed, const Wish& wish)
               .gate = wish.gate,
               .wait = !one_in(4),
               .queue_again = !one_in(4),
-              .counts = one_in(2),
+              .count_children = one_in(2),
               .lock_delay = std::chrono::seconds(one_in(2) ? 3 : 0)},
       fsm_("id", 1, policy_),
       parent_(!one_in(8)),
@@ -125,8 +125,8 @@ void Walk::take(const AcquireEffect& effect) {
       break;
     case Kind::remove_node: removal(effect); break;
     case Kind::pause: ++pauses_; break;
-    case Kind::abandon: abandoned_ = true; break;
-    case Kind::not_created: break;
+    case Kind::drop_unsent: abandoned_ = true; break;
+    case Kind::remove_late_create: break;
     case Kind::grant: check_grant(effect); break;
     case Kind::fail: break;
   }
@@ -225,7 +225,7 @@ void Walk::others() {
 
 std::string Walk::prefix_of_other() {
   if (policy_.rule.access == Access::permits) {
-    return one_in(8) ? "lock-" : permits_prefix(1 + below(3), policy_.rule.of);
+    return one_in(8) ? "lock-" : permits_prefix(1 + below(3), policy_.rule.named_total);
   }
   if (policy_.gate && one_in(2)) return weight_prefix(1 + below(10), policy_.gate->ageing);
   if (policy_.rule.is_mutex())
@@ -249,7 +249,7 @@ void Walk::add_other(int sequence) {
 
 // Only a holder announces its release. Without this promise, a znode can change at any time.
 void Walk::remove_other(Nodes::iterator other) {
-  const bool alone = parse_contention(other->second.name)->access == Access::exclusive;
+  const bool alone = parse_znode_name(other->second.name)->access == Access::exclusive;
   // A znode made by hand ahead of the counter never held, because no client made it.
   const bool holds = alone && other == nodes_.begin() && other->first < next_sequence_;
   if (!other->second.announces && one_in(2) && watched_.erase(other->first) > 0) {
@@ -258,7 +258,7 @@ void Walk::remove_other(Nodes::iterator other) {
   }
   const bool releases = one_in(3);
   if (holds && !releases && one_in(2)) {
-    const auto of = parse_contention(other->second.name)->sequence;
+    const auto of = parse_znode_name(other->second.name)->sequence;
     const std::chrono::seconds length(1 + below(9));
     markers_.emplace(DelayMarker::make(length, {other->second.zxid}, of).name, SessionId{});
   }

@@ -30,7 +30,7 @@ TEST(AcquireWithdrawal, WithdrawnInEveryState_HasItsEffect) {
       case State::proving:
       case State::recovering:
       case State::inspecting:
-        wanted = "abandon";
+        wanted = "drop_unsent";
         at_once = false;
         break;
       case State::listing:
@@ -72,7 +72,7 @@ TEST(AcquireWithdrawal, WithdrawnWhileEnqueuing_RemovesNodeOnceKnown) {
       if (!between) steps.withdraw();
       steps.created(5);
       if (between) {
-        EXPECT_EQ(steps.withdraw(), "abandon");
+        EXPECT_EQ(steps.withdraw(), "drop_unsent");
       }
       EXPECT_EQ(count == Status::ok ? steps.counted(1) : steps.counted(count), remove_own);
       EXPECT_TRUE(steps.fsm().has_ended());
@@ -113,18 +113,18 @@ TEST(AcquireWithdrawal, CreateReplyLost_FindsAndRemovesNode) {
 TEST(AcquireWithdrawal, LostCreateNotExecuted_EndsAsNotCreated) {
   Steps without_parent = steps_in(State::recovering);
   without_parent.withdraw();
-  EXPECT_EQ(without_parent.listed(Status::no_node), "not_created id1.1 @a");
+  EXPECT_EQ(without_parent.listed(Status::no_node), "remove_late_create id1.1 @a");
   EXPECT_TRUE(without_parent.fsm().has_ended());
 
   Steps without_candidates = steps_in(State::recovering);
   without_candidates.withdraw();
-  EXPECT_EQ(without_candidates.listed(Children{}), "not_created id1.1 @a");
+  EXPECT_EQ(without_candidates.listed(Children{}), "remove_late_create id1.1 @a");
   EXPECT_TRUE(without_candidates.fsm().has_ended());
 
   Steps not_ours = steps_in(State::inspecting);
   not_ours.withdraw();
   EXPECT_EQ(not_ours.inspected(Status::no_node), "inspect lock-0000000004 @a");
-  EXPECT_EQ(not_ours.inspected(data_of("other")), "not_created id1.1 @a");
+  EXPECT_EQ(not_ours.inspected(data_of("other")), "remove_late_create id1.1 @a");
   EXPECT_TRUE(not_ours.fsm().has_ended());
 }
 
@@ -159,7 +159,7 @@ TEST(AcquireWithdrawal, WithdrawnWithoutANode_NextReplyEnds) {
     for (const Status status : {Status::ok, Status::no_node, Status::not_empty, Status::no_auth,
                                 Status::session_ended, Status::unknown, Status::throttled}) {
       Steps steps = steps_in(state);
-      EXPECT_EQ(steps.withdraw(), "abandon");
+      EXPECT_EQ(steps.withdraw(), "drop_unsent");
       EXPECT_EQ(steps.answer(status), "") << to_string(state) << ", " << core::to_string(status);
       EXPECT_TRUE(steps.fsm().has_ended());
     }
@@ -203,7 +203,7 @@ TEST(AcquireTry, AdoptedNodeBehindOthers_IsRemoved) {
 
 TEST(AcquireWithdrawal, RequestNeverSubmitted_EndsAtOnce) {
   Steps steps = steps_in(State::enqueuing);
-  EXPECT_EQ(steps.withdraw(), "abandon");
+  EXPECT_EQ(steps.withdraw(), "drop_unsent");
   steps.withdrawn();
   EXPECT_EQ(steps.state(), State::ended);
 }

@@ -66,8 +66,8 @@ constexpr std::string_view to_string(Kind kind) {
     case Kind::clear: return "clear";
     case Kind::delay: return "delay";
     case Kind::pause: return "pause";
-    case Kind::abandon: return "abandon";
-    case Kind::not_created: return "not_created";
+    case Kind::drop_unsent: return "drop_unsent";
+    case Kind::remove_late_create: return "remove_late_create";
     case Kind::grant: return "grant";
     case Kind::fail: return "fail";
   }

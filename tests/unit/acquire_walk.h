@@ -116,7 +116,7 @@ class Walk {
   Nodes::iterator find(const std::string& name);
   Nodes::iterator find_own();
   bool is_first();
-  bool is_first_at_gate(const Contention& own);
+  bool is_first_at_gate(const ParsedZnodeName& own);
   Children children() const;
 
   std::mt19937_64 random_;

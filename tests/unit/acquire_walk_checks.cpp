@@ -96,13 +96,13 @@ void Walk::check_watches() {
 
 // Checks the queue rules independently. The znode can be deleted without the machine's knowledge.
 bool Walk::is_first() {
-  const auto own = parse_contention(fsm_.own_name());
+  const auto own = parse_znode_name(fsm_.own_name());
   if (!own) return false;
   if (own->access == Access::weighted) return is_first_at_gate(*own);
   int free = all_permits_.value_or(-1);
   for (const auto& [sequence, other] : nodes_) {
     if (sequence >= own->sequence.value) break;
-    const auto wish = *parse_contention(other.name);
+    const auto wish = *parse_znode_name(other.name);
     if (wish.access == Access::weighted) continue;
     const bool reads_too = wish.access == Access::shared && policy_.rule.access == Access::shared;
     if (policy_.rule.access != Access::permits && !reads_too) return false;
@@ -112,12 +112,12 @@ bool Walk::is_first() {
   return policy_.rule.access != Access::permits || free >= policy_.rule.wanted;
 }
 
-bool Walk::is_first_at_gate(const Contention& own) {
-  const auto turn = [this](const Contention& each) {
+bool Walk::is_first_at_gate(const ParsedZnodeName& own) {
+  const auto turn = [this](const ParsedZnodeName& each) {
     return each.sequence.value - each.weight * policy_.gate->ageing;
   };
   return std::ranges::none_of(nodes_, [&](const auto& each) {
-    const auto other = *parse_contention(each.second.name);
+    const auto other = *parse_znode_name(each.second.name);
     if (other.access != Access::weighted) return true;
     return std::pair(turn(other), other.sequence) < std::pair(turn(own), own.sequence);
   });

@@ -66,8 +66,8 @@ class AnnouncementTrustTest : public ::testing::Test {
   static constexpr FencingToken predecessor{20};
 
   void reads(Version version, const Acl& acl, FencingToken last_child = {15}) {
-    ASSERT_TRUE(trust_.wants_acl(now_));
-    trust_.acl_read(version, last_child, acl, now_);
+    ASSERT_TRUE(trust_.begin_acl_read_if_due(now_));
+    trust_.on_acl_read(version, last_child, acl, now_);
   }
 
   AnnouncementTrust trust_;
@@ -76,20 +76,20 @@ class AnnouncementTrustTest : public ::testing::Test {
 
 TEST_F(AnnouncementTrustTest, BeforeTheAclIsRead_NotBelieved) {
   EXPECT_FALSE(trust_.believes(predecessor));
-  trust_.seen(unchanged, now_);
-  EXPECT_TRUE(trust_.wants_acl(now_));
+  trust_.on_path_stat(unchanged, now_);
+  EXPECT_TRUE(trust_.begin_acl_read_if_due(now_));
   EXPECT_FALSE(trust_.believes(predecessor));
-  EXPECT_FALSE(trust_.wants_acl(now_)) << "it is being read";
+  EXPECT_FALSE(trust_.begin_acl_read_if_due(now_)) << "it is being read";
 }
 
 TEST_F(AnnouncementTrustTest, SafeAcl_BelievedAndNotReadAgain) {
-  trust_.seen(unchanged, now_);
+  trust_.on_path_stat(unchanged, now_);
   reads(unchanged, {world_all});
   EXPECT_TRUE(trust_.believes(predecessor));
   for (int i = 0; i < 10; ++i) {
     now_ += 1min;
-    trust_.seen(unchanged, now_);
-    EXPECT_FALSE(trust_.wants_acl(now_));
+    trust_.on_path_stat(unchanged, now_);
+    EXPECT_FALSE(trust_.begin_acl_read_if_due(now_));
     EXPECT_TRUE(trust_.believes(predecessor));
   }
 }
@@ -97,13 +97,13 @@ TEST_F(AnnouncementTrustTest, SafeAcl_BelievedAndNotReadAgain) {
 TEST_F(AnnouncementTrustTest, UnsafeAcl_NotBelievedAndNotReadAgain) {
   reads(unchanged, {world(AclEntry::create)});
   EXPECT_FALSE(trust_.believes(predecessor));
-  trust_.seen(unchanged, now_);
-  EXPECT_FALSE(trust_.wants_acl(now_));
+  trust_.on_path_stat(unchanged, now_);
+  EXPECT_FALSE(trust_.begin_acl_read_if_due(now_));
 }
 
 TEST_F(AnnouncementTrustTest, AclChanged_ReadAgain) {
   reads(unchanged, {world_all});
-  trust_.seen(changed_once, now_);
+  trust_.on_path_stat(changed_once, now_);
   EXPECT_FALSE(trust_.believes(predecessor));
   reads(changed_once, {world(AclEntry::create)});
   EXPECT_FALSE(trust_.believes(predecessor));
@@ -111,9 +111,9 @@ TEST_F(AnnouncementTrustTest, AclChanged_ReadAgain) {
 
 TEST_F(AnnouncementTrustTest, PathRecreated_ReadAgain) {
   reads(unchanged, {world_all});
-  trust_.seen({{30}, 0}, now_);
+  trust_.on_path_stat({{30}, 0}, now_);
   EXPECT_FALSE(trust_.believes({40}));
-  EXPECT_TRUE(trust_.wants_acl(now_));
+  EXPECT_TRUE(trust_.begin_acl_read_if_due(now_));
 }
 
 // A znode that existed before the ACL was read can have been created under an earlier ACL.
@@ -136,32 +136,32 @@ TEST_F(AnnouncementTrustTest, SameAclReadAgain_NodesSinceTheFirstBelieved) {
 }
 
 TEST_F(AnnouncementTrustTest, AclRefused_NotBelievedAndNotReadAgain) {
-  trust_.seen(unchanged, now_);
-  ASSERT_TRUE(trust_.wants_acl(now_));
-  trust_.acl_refused(now_);
-  trust_.seen(unchanged, now_);
-  EXPECT_FALSE(trust_.wants_acl(now_));
+  trust_.on_path_stat(unchanged, now_);
+  ASSERT_TRUE(trust_.begin_acl_read_if_due(now_));
+  trust_.on_acl_refused(now_);
+  trust_.on_path_stat(unchanged, now_);
+  EXPECT_FALSE(trust_.begin_acl_read_if_due(now_));
   EXPECT_FALSE(trust_.believes(predecessor));
-  trust_.seen(changed_once, now_);
-  EXPECT_TRUE(trust_.wants_acl(now_));
+  trust_.on_path_stat(changed_once, now_);
+  EXPECT_TRUE(trust_.begin_acl_read_if_due(now_));
 }
 
 TEST_F(AnnouncementTrustTest, RequestFailed_ReadAgain) {
-  ASSERT_TRUE(trust_.wants_acl(now_));
-  trust_.acl_not_read();
+  ASSERT_TRUE(trust_.begin_acl_read_if_due(now_));
+  trust_.on_acl_not_read();
   EXPECT_FALSE(trust_.believes(predecessor));
-  EXPECT_TRUE(trust_.wants_acl(now_));
+  EXPECT_TRUE(trust_.begin_acl_read_if_due(now_));
 }
 
 TEST_F(AnnouncementTrustTest, NoStatForLong_NotBelievedUntilReadAgain) {
   reads(unchanged, {world_all});
   now_ += AnnouncementTrust::max_age;
-  EXPECT_FALSE(trust_.wants_acl(now_));
+  EXPECT_FALSE(trust_.begin_acl_read_if_due(now_));
   EXPECT_TRUE(trust_.believes(predecessor));
   now_ += 1ms;
-  EXPECT_TRUE(trust_.wants_acl(now_));
+  EXPECT_TRUE(trust_.begin_acl_read_if_due(now_));
   EXPECT_FALSE(trust_.believes(predecessor));
-  trust_.acl_read(unchanged, {15}, Acl{world_all}, now_);
+  trust_.on_acl_read(unchanged, {15}, Acl{world_all}, now_);
   EXPECT_TRUE(trust_.believes(predecessor));
 }
 

@@ -51,7 +51,7 @@ TEST_F(ClosedOnOwnThread, OnTheTimerThread_ClosesElsewhere) {
 
 TEST_F(ClosedOnOwnThread, OnTheReplyThread_ClosesElsewhere) {
   destroy_within([](detail::ClientCore& core, Release release) {
-    core.coordinator().soon(std::move(release));
+    core.coordinator().post(std::move(release));
   });
 }
 

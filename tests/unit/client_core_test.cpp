@@ -54,7 +54,7 @@ TEST(ClientCore, LateTask_CanBeTheLastUser) {
   auto path_lock = core->path_lock(core::LockPath("/lock"));
   core->close();
   auto busy = std::make_unique<Monitor::Lock>(path_lock->monitor());  // blocks the task
-  core->coordinator().soon([weak = std::weak_ptr(path_lock)] {
+  core->coordinator().post([weak = std::weak_ptr(path_lock)] {
     if (const auto found = weak.lock()) found->settle();
   });
   core.reset();

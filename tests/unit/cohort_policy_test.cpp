@@ -8,10 +8,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-void grant(CohortBudget& allowance, int times) {
+void grant(CohortBudget& budget, int times) {
   for (int i = 0; i < times; ++i) {
-    EXPECT_TRUE(allowance.left()) << i;
-    allowance.granted();
+    EXPECT_TRUE(budget.has_grants_left()) << i;
+    budget.on_grant();
   }
 }
 
@@ -22,85 +22,87 @@ TEST(CohortPolicy, BatchOrIdleRetention_SharesTheNode) {
 }
 
 TEST(CohortBudget, BatchGranted_IsUsedUp) {
-  CohortBudget allowance(4);
-  grant(allowance, 4);
-  EXPECT_FALSE(allowance.left());
+  CohortBudget budget(4);
+  grant(budget, 4);
+  EXPECT_FALSE(budget.has_grants_left());
 }
 
 TEST(CohortBudget, ThreeQuartersUsed_QueryIsDue) {
-  CohortBudget allowance(64);
-  grant(allowance, 47);
-  EXPECT_FALSE(allowance.worth_asking());
-  grant(allowance, 1);
-  EXPECT_TRUE(allowance.worth_asking()) << "there are 16 left until it comes";
+  CohortBudget budget(64);
+  grant(budget, 47);
+  EXPECT_FALSE(budget.is_count_due());
+  grant(budget, 1);
+  EXPECT_TRUE(budget.is_count_due()) << "16 grants are left until the reply";
 }
 
 TEST(CohortBudget, QueryInFlight_NoSecondQuery) {
-  CohortBudget allowance(4);
-  grant(allowance, 2);
-  EXPECT_FALSE(allowance.worth_asking());
-  grant(allowance, 1);
-  EXPECT_TRUE(allowance.worth_asking());
-  EXPECT_FALSE(allowance.asking());
-  allowance.asks();
-  EXPECT_FALSE(allowance.worth_asking()) << "there is a question under way";
-  EXPECT_TRUE(allowance.asking());
-  grant(allowance, 1);
-  allowance.answered(true);
-  EXPECT_FALSE(allowance.asking());
-  EXPECT_FALSE(allowance.worth_asking()) << "there was one since";
-  grant(allowance, 2);
-  EXPECT_TRUE(allowance.worth_asking());
+  CohortBudget budget(4);
+  grant(budget, 2);
+  EXPECT_FALSE(budget.is_count_due());
+  grant(budget, 1);
+  EXPECT_TRUE(budget.is_count_due());
+  EXPECT_FALSE(budget.is_counting());
+  budget.on_count_requested();
+  EXPECT_FALSE(budget.is_count_due()) << "a count is under way";
+  EXPECT_TRUE(budget.is_counting());
+  grant(budget, 1);
+  budget.on_counted(true);
+  EXPECT_FALSE(budget.is_counting());
+  EXPECT_FALSE(budget.is_count_due()) << "one grant was made since the request";
+  grant(budget, 2);
+  EXPECT_TRUE(budget.is_count_due());
 }
 
 TEST(CohortBudget, QueryAnswered_EarlierGrantsNoLongerCount) {
-  CohortBudget allowance(4);
-  grant(allowance, 2);
-  allowance.asks();
-  grant(allowance, 2);
-  EXPECT_FALSE(allowance.left()) << "the question proves nothing";
-  allowance.answered(true);
-  grant(allowance, 2);
-  EXPECT_FALSE(allowance.left()) << "two came after the question, and may have had somebody wait";
+  CohortBudget budget(4);
+  grant(budget, 2);
+  budget.on_count_requested();
+  grant(budget, 2);
+  EXPECT_FALSE(budget.has_grants_left()) << "a request proves nothing";
+  budget.on_counted(true);
+  grant(budget, 2);
+  EXPECT_FALSE(budget.has_grants_left())
+      << "another client may have waited during the two grants after the request";
 }
 
 TEST(CohortBudget, OthersWait_NoFurtherQuery) {
-  CohortBudget allowance(4);
-  grant(allowance, 2);
-  allowance.asks();
-  allowance.answered(false);
-  EXPECT_TRUE(allowance.others_wait());
-  grant(allowance, 2);
-  EXPECT_FALSE(allowance.left());
-  EXPECT_FALSE(allowance.worth_asking());
+  CohortBudget budget(4);
+  grant(budget, 2);
+  budget.on_count_requested();
+  budget.on_counted(false);
+  EXPECT_TRUE(budget.others_wait());
+  grant(budget, 2);
+  EXPECT_FALSE(budget.has_grants_left());
+  EXPECT_FALSE(budget.is_count_due());
 }
 
 TEST(CohortBudget, WatchSet_BudgetRestarts) {
-  CohortBudget allowance(4);
-  grant(allowance, 3);
-  allowance.asks();
-  allowance.nobody_known();
-  grant(allowance, 3);
-  allowance.answered(true);
-  grant(allowance, 1);
-  EXPECT_FALSE(allowance.left()) << "the answer takes nothing away that came after the watch";
+  CohortBudget budget(4);
+  grant(budget, 3);
+  budget.on_count_requested();
+  budget.on_watched_grant();
+  grant(budget, 3);
+  budget.on_counted(true);
+  grant(budget, 1);
+  EXPECT_FALSE(budget.has_grants_left())
+      << "the reply does not subtract grants made after the watch was armed";
 }
 
 TEST(CohortBudget, BatchOfOne_NeverQueries) {
-  CohortBudget allowance(1);
-  EXPECT_FALSE(allowance.worth_asking());
-  grant(allowance, 1);
-  EXPECT_FALSE(allowance.worth_asking());
-  EXPECT_FALSE(allowance.left());
+  CohortBudget budget(1);
+  EXPECT_FALSE(budget.is_count_due());
+  grant(budget, 1);
+  EXPECT_FALSE(budget.is_count_due());
+  EXPECT_FALSE(budget.has_grants_left());
 }
 
 TEST(CohortBudget, BatchOfTwo_QueriesEachTime) {
-  CohortBudget allowance(2);
+  CohortBudget budget(2);
   for (int i = 0; i < 10; ++i) {
-    grant(allowance, 1);
-    EXPECT_TRUE(allowance.worth_asking());
-    allowance.asks();
-    allowance.answered(true);
+    grant(budget, 1);
+    EXPECT_TRUE(budget.is_count_due());
+    budget.on_count_requested();
+    budget.on_counted(true);
   }
 }
 

@@ -165,8 +165,8 @@ TEST(CompositeFsm, MajorityHeldAfterTheTimeout_IsGranted) {
 TEST(CompositeFsm, MinoritySilent_IsSkipped) {
   CompositeFsm g = two_of_three();
   g.start();
-  EXPECT_EQ(g.on_part_silent(), (Effects{{Kind::cancel, 0}}));
-  EXPECT_TRUE(g.on_part_silent().empty());
+  EXPECT_EQ(g.on_part_timed_out(), (Effects{{Kind::cancel, 0}}));
+  EXPECT_TRUE(g.on_part_timed_out().empty());
   EXPECT_EQ(g.on_part_answered(PartAnswer::none, kInTime), (Effects{{Kind::request, 1}}));
   EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::request, 2}}));
   EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::grant}}));
@@ -175,7 +175,7 @@ TEST(CompositeFsm, MinoritySilent_IsSkipped) {
 TEST(CompositeFsm, SilentPartRepliesLate_Counts) {
   CompositeFsm g = two_of_three();
   g.start();
-  g.on_part_silent();
+  g.on_part_timed_out();
   g.on_part_answered(PartAnswer::granted, kInTime);
   EXPECT_TRUE(g.holds(0));
   EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::request_once, 2}}));
@@ -185,9 +185,9 @@ TEST(CompositeFsm, MajoritySilent_Fails) {
   CompositeFsm g = two_of_three();
   g.start();
   g.on_part_answered(PartAnswer::granted, kInTime);
-  g.on_part_silent();
+  g.on_part_timed_out();
   EXPECT_EQ(g.on_part_answered(PartAnswer::none, kInTime), (Effects{{Kind::request, 2}}));
-  g.on_part_silent();
+  g.on_part_timed_out();
   EXPECT_EQ(g.on_part_answered(PartAnswer::none, kInTime),
             (Effects{{Kind::release, 0}, {Kind::fail}}));
 }
@@ -212,7 +212,7 @@ TEST(CompositeFsm, MinorityLost_RemainingPartsSuffice) {
 TEST(CompositeFsm, LossLeavesNoMajority_StartsAgain) {
   CompositeFsm g = two_of_three();
   g.start();
-  g.on_part_silent();
+  g.on_part_timed_out();
   g.on_part_answered(PartAnswer::none, kInTime);
   g.on_part_answered(PartAnswer::granted, kInTime);
   EXPECT_EQ(g.on_part_lost(1), (Effects{{Kind::release, 1}, {Kind::cancel, 2}}));
@@ -229,7 +229,7 @@ TEST(CompositeFsm, MajorityOutOfReach_StartsAgainUntilTheTimeout) {
   CompositeFsm g = persistent();
   g.start();
   g.on_part_answered(PartAnswer::granted, kInTime);
-  g.on_part_silent();
+  g.on_part_timed_out();
   g.on_part_answered(PartAnswer::none, kInTime);
   EXPECT_EQ(g.on_part_answered(PartAnswer::unreachable, kInTime),
             (Effects{{Kind::release, 0}, {Kind::request, 0}}));
@@ -364,7 +364,7 @@ void explore(const Walk& walk, int depth, std::size_t& ended) {
   for (const std::size_t part : walk.held) branch([&](Walk& w) { w.lose(part); });
   if (walk.fsm.state() == CompositeState::requesting) {
     branch([](Walk& w) { w.follow(w.fsm.stop()); });
-    if (walk.needed < walk.parts) branch([](Walk& w) { w.follow(w.fsm.on_part_silent()); });
+    if (walk.needed < walk.parts) branch([](Walk& w) { w.follow(w.fsm.on_part_timed_out()); });
   }
 }
 

@@ -27,19 +27,19 @@ TEST(Lease, QueriedInTime_IsValidUntilItsEnd) {
   Lease lease(session, end);
   EXPECT_EQ(lease.session(), session);
   EXPECT_EQ(lease.valid_until(), end);
-  EXPECT_TRUE(lease.valid(Instant{}));
-  EXPECT_TRUE(lease.valid(end - moment));
+  EXPECT_TRUE(lease.check(Instant{}));
+  EXPECT_TRUE(lease.check(end - moment));
   EXPECT_EQ(lease.valid_until(), end) << "a question in time changes nothing";
 }
 
 TEST(Lease, QueriedTooLate_Lapses) {
   for (const Duration late : {Duration{}, moment, Duration(seconds(1))}) {
     Lease lease(session, end);
-    EXPECT_FALSE(lease.valid(end + late));
+    EXPECT_FALSE(lease.check(end + late));
     EXPECT_EQ(lease.valid_until(), Instant::min());
-    EXPECT_FALSE(lease.valid(end - seconds(1))) << "whatever time the next one brings";
+    EXPECT_FALSE(lease.check(end - seconds(1))) << "whatever time the next one brings";
     EXPECT_FALSE(lease.extend(end + seconds(10)));
-    EXPECT_FALSE(lease.valid(end));
+    EXPECT_FALSE(lease.check(end));
   }
 }
 
@@ -50,8 +50,8 @@ TEST(Lease, Extended_NeverShortens) {
   EXPECT_TRUE(lease.extend(end));
   EXPECT_TRUE(lease.extend(Instant::min()));
   EXPECT_EQ(lease.valid_until(), end + seconds(5));
-  EXPECT_TRUE(lease.valid(end + seconds(5) - moment));
-  EXPECT_FALSE(lease.valid(end + seconds(5)));
+  EXPECT_TRUE(lease.check(end + seconds(5) - moment));
+  EXPECT_FALSE(lease.check(end + seconds(5)));
 }
 
 // The state was not queried in between. So the extension is in time, though it comes after the old
@@ -59,22 +59,22 @@ TEST(Lease, Extended_NeverShortens) {
 TEST(Lease, ExtendedAfterTheEndUnqueried_IsValid) {
   Lease lease(session, end);
   EXPECT_TRUE(lease.extend(end + seconds(1)));
-  EXPECT_TRUE(lease.valid(end));
+  EXPECT_TRUE(lease.check(end));
 }
 
 TEST(Lease, LapsedOnRequest_StaysLapsed) {
   Lease lease(session, end);
   lease.lapse();
-  EXPECT_FALSE(lease.valid(Instant{}));
+  EXPECT_FALSE(lease.check(Instant{}));
   EXPECT_FALSE(lease.extend(end + seconds(1)));
   EXPECT_EQ(lease.valid_until(), Instant::min());
   lease.lapse();
-  EXPECT_FALSE(lease.valid(Instant{}));
+  EXPECT_FALSE(lease.check(Instant{}));
 }
 
 TEST(Lease, StartedTooLate_WasNeverValid) {
   Lease lease(session, Instant::min());
-  EXPECT_FALSE(lease.valid(Instant::min()));
+  EXPECT_FALSE(lease.check(Instant::min()));
   EXPECT_FALSE(lease.extend(end));
 }
 
@@ -89,7 +89,7 @@ struct Race {
 
   void ask() {
     const bool lapsed_before = seen_lapsed.load();
-    const bool valid = lease.valid(Instant(nanoseconds(now.load())));
+    const bool valid = lease.check(Instant(nanoseconds(now.load())));
     if (valid && lapsed_before) ++lies;
     if (!valid) seen_lapsed.store(true);
   }
@@ -123,7 +123,7 @@ void run_race(std::uint32_t seed, bool with_order_to_lapse) {
   running.clear();
   EXPECT_EQ(race.lies.load(), 0) << "seed " << seed;
   if (with_order_to_lapse) {
-    EXPECT_FALSE(race.lease.valid(Instant{})) << "seed " << seed;
+    EXPECT_FALSE(race.lease.check(Instant{})) << "seed " << seed;
   }
 }
 
@@ -152,13 +152,13 @@ int revived(EndIt end_it) {
   }
   extender.join();
   int valid = 0;
-  for (Lease& lease : terms) valid += lease.valid(Instant{}) ? 1 : 0;
+  for (Lease& lease : terms) valid += lease.check(Instant{}) ? 1 : 0;
   return valid;
 }
 
 TEST(Lease, ExtendedTooLate_StaysLapsed) {
   EXPECT_EQ(revived([](Lease& lease) { lease.lapse(); }), 0);
-  EXPECT_EQ(revived([](Lease& lease) { lease.valid(end + seconds(1)); }), 0);
+  EXPECT_EQ(revived([](Lease& lease) { lease.check(end + seconds(1)); }), 0);
 }
 
 TEST(Lease, LapseSeenByAThread_NoThreadSeesItValid) {

@@ -18,11 +18,11 @@ TEST(DelayMarker, Name_HasLengthTokenAndSequence) {
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->name, marker.name);
   EXPECT_EQ(parsed->length, 2500ms);
-  EXPECT_EQ(parsed->of, Sequence{42});
+  EXPECT_EQ(parsed->owner_sequence, Sequence{42});
 }
 
 TEST(DelayMarker, Name_IsNoContender) {
-  EXPECT_EQ(parse_contention(DelayMarker::make(1ms, {7}, {42}).name), std::nullopt);
+  EXPECT_EQ(parse_znode_name(DelayMarker::make(1ms, {7}, {42}).name), std::nullopt);
 }
 
 TEST(DelayMarker, ExtremeValues_AreParsed) {

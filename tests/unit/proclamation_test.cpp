@@ -13,7 +13,7 @@ TEST(Proclamation, NodeName_HasTheLeaderAndIsNoContender) {
   EXPECT_EQ(proclamation_node({42}), "proclaimed-0000000042");
   for (const std::int32_t number : {0, 42, 2'147'483'647, -1, -2'147'483'647}) {
     const std::string name = proclamation_node({number});
-    EXPECT_FALSE(parse_contention(name)) << name;
+    EXPECT_FALSE(parse_znode_name(name)) << name;
     // Curator sorts by the text behind "lock-", or by the whole name without it.
     EXPECT_EQ(name.find(lock_prefix), std::string::npos);
     EXPECT_GT(name, "9999999999");

@@ -70,7 +70,7 @@ class Simulation {
     for (Standing& each : queue_) {
       const auto& watch = each.decision.watch;
       if (std::ranges::find(watch, name) == watch.end()) continue;
-      const bool trusted = each.decision.follows_release;
+      const bool trusted = each.decision.grant_by_release;
       each.decision = look(each.who);
       if (trusted && each.decision.verdict != Verdict::first) wrong_ = "a release was no grant";
     }
@@ -98,7 +98,9 @@ class Simulation {
     if (holders[Access::exclusive] > 1) return "two hold alone";
     return permits <= least ? "" : "more permits are held than there are";
   }
-  static std::int64_t number_of(const Contender& who) { return who.of > 0 ? who.of : 6; }
+  static std::int64_t number_of(const Contender& who) {
+    return who.named_total > 0 ? who.named_total : 6;
+  }
 
   RandomQueue random_;
   std::vector<Contender> rest_;

@@ -57,7 +57,7 @@ std::string fault_of_watch(const Decision& decision, const std::vector<Contender
 /// Returns what is wrong if a watched holder's release is taken for a grant, or an empty string.
 std::string fault_of_trust(const Decision& decision, const std::vector<Contender>& before,
                            const QueueRule& rule) {
-  if (!decision.follows_release) {
+  if (!decision.grant_by_release) {
     // It could rely on the release, which saves a request.
     if (rule.access == Access::permits || decision.watch.empty()) return "";
     const auto watched = std::ranges::find(before, decision.watch.front(), &Contender::name);
@@ -84,7 +84,7 @@ void check_one(const RandomQueue& random, std::size_t at, std::int32_t all) {
   const Decision decision = decide(random.children(), own.name, rule);
   ASSERT_EQ(decision.position, at);
   const auto number = agreed(before);
-  if (own.access == Access::permits && number && *number != own.of) {
+  if (own.access == Access::permits && number && *number != own.named_total) {
     ASSERT_EQ(decision.verdict, Verdict::mismatch);
     ASSERT_EQ(decision.other_setting, *number);
     return;
@@ -123,8 +123,7 @@ TEST(QueueRule, HolderOfAQueue_HasNoConflictAhead) {
       Holders holders(all);
       for (const Contender& each : random.queue()) {
         const Decision decision = decide(random.children(), each.name, rule_of(each, all));
-        ASSERT_EQ(holders.next_holds(*parse_contention(each.name)),
-                  decision.verdict == Verdict::first)
+        ASSERT_EQ(holders.add(*parse_znode_name(each.name)), decision.verdict == Verdict::first)
             << "mix " << static_cast<int>(mix) << ", seed " << seed << ", " << each.name << " of "
             << testing::PrintToString(random.children());
       }

@@ -37,13 +37,13 @@ TEST(QueueRule, EveryRule_HasItsNamePrefix) {
 TEST(QueueRule, NameOfEveryRule_IsParsedBack) {
   for (const Named& each : named_rules) {
     const std::string name = numbered(each.rule.prefix(), 42);
-    const auto read = parse_contention(name);
+    const auto read = parse_znode_name(name);
     ASSERT_TRUE(read) << name;
     EXPECT_EQ(read->access, each.rule.access) << name;
     EXPECT_EQ(read->prefix, each.prefix);
     const bool counts = each.rule.access == Access::permits;
     EXPECT_EQ(read->permits, counts ? each.rule.wanted : 0) << name;
-    EXPECT_EQ(read->of, each.rule.of) << name;
+    EXPECT_EQ(read->named_total, each.rule.named_total) << name;
     EXPECT_EQ(read->weight, each.rule.weight) << name;
     EXPECT_EQ(read->ageing, each.rule.ageing) << name;
     EXPECT_TRUE(read->is_of_zklock()) << name;

@@ -28,14 +28,14 @@ struct Contender {
   std::string name;
   Access access;
   std::int32_t wanted = 0;
-  std::int32_t of = 0;
+  std::int32_t named_total = 0;
 };
 
 /// Returns the weight that the table in queue_rule.h gives to `other` under `rule`.
 inline std::int64_t weighs(const Contender& other, const QueueRule& rule) {
   if (rule.access == Access::exclusive) return 1;
   if (rule.access == Access::shared) return other.access == Access::shared ? 0 : 1;
-  const bool agrees = other.access == Access::permits && other.of == rule.of;
+  const bool agrees = other.access == Access::permits && other.named_total == rule.named_total;
   return agrees ? other.wanted : everything;
 }
 
@@ -49,7 +49,7 @@ inline bool grantable(const std::vector<Contender>& before, const QueueRule& rul
 
 inline std::optional<std::int32_t> agreed(const std::vector<Contender>& before) {
   for (const Contender& each : before) {
-    if (each.access == Access::permits) return each.of;
+    if (each.access == Access::permits) return each.named_total;
   }
   return std::nullopt;
 }
@@ -61,7 +61,8 @@ inline QueueRule rule_of(const Contender& own, std::int32_t all_of_shared) {
     case Access::permits:
     case Access::weighted: break;
   }
-  return QueueRule::permits(own.wanted, own.of > 0 ? own.of : all_of_shared, own.of == 0);
+  return QueueRule::permits(own.wanted, own.named_total > 0 ? own.named_total : all_of_shared,
+                            own.named_total == 0);
 }
 
 /// The kinds of contenders at a path.
@@ -92,10 +93,11 @@ class RandomQueue {
   const Children& children() const { return children_; }
 
  private:
-  Contender permits(int sequence, int of) {
+  Contender permits(int sequence, int named_total) {
     // With a shared count, a contender can request more permits than there are.
-    const int wanted = 1 + below(of > 0 ? of : 6);
-    return {numbered(permits_prefix(wanted, of), sequence), Access::permits, wanted, of};
+    const int wanted = 1 + below(named_total > 0 ? named_total : 6);
+    return {numbered(permits_prefix(wanted, named_total), sequence), Access::permits, wanted,
+            named_total};
   }
   Contender exclusive(int sequence) {
     static const Children prefixes{"lock-", "__WRIT__",

@@ -137,7 +137,7 @@ TEST(StateTable, CompositeFsm_MakesExactlyItsTable) {
   Inputs inputs{
       {"start", [](CompositeFsm& fsm) { return !fsm.start().empty(); }},
       {"stop", [](CompositeFsm& fsm) { return !fsm.stop().empty(); }},
-      {"on_part_silent", [](CompositeFsm& fsm) { return !fsm.on_part_silent().empty(); }}};
+      {"on_part_timed_out", [](CompositeFsm& fsm) { return !fsm.on_part_timed_out().empty(); }}};
   for (std::size_t part = 0; part < kParts; ++part) {
     inputs.push_back(
         {"on_part_lost", [part](CompositeFsm& fsm) { return !fsm.on_part_lost(part).empty(); }});

@@ -21,11 +21,11 @@ class Answerer final : public Coordinator {
     return RequestId{handlers.size()};
   }
   void start(SessionObserver& /*observer*/) override {}
-  void soon(std::function<void()> task) override { task(); }
+  void post(std::function<void()> task) override { task(); }
   bool abandon(RequestId /*request*/) noexcept override { return false; }
   void unwatch(RequestId /*request*/) noexcept override {}
   void close() override {}
-  std::string trouble() const override { return {}; }
+  std::string connection_problem() const override { return {}; }
 
   void answer(std::size_t i, Status status) {
     Reply reply;

@@ -18,15 +18,15 @@ constexpr Duration moment = nanoseconds(1);
 TEST(ValidityPeriod, RenewedInTime_LastsUntilTheNewEnd) {
   ValidityPeriod lease(end);
   EXPECT_TRUE(lease.renew(end - moment, end + seconds(5)));
-  EXPECT_TRUE(lease.valid(end + seconds(5) - moment));
-  EXPECT_FALSE(lease.valid(end + seconds(5)));
+  EXPECT_TRUE(lease.check(end + seconds(5) - moment));
+  EXPECT_FALSE(lease.check(end + seconds(5)));
 }
 
 TEST(ValidityPeriod, RenewedWithAnEarlierEnd_IsShortened) {
   ValidityPeriod lease(end);
   EXPECT_TRUE(lease.renew(Instant{}, end - seconds(50)));
   EXPECT_EQ(lease.valid_until(), end - seconds(50));
-  EXPECT_FALSE(lease.valid(end - seconds(50)));
+  EXPECT_FALSE(lease.check(end - seconds(50)));
 }
 
 TEST(ValidityPeriod, Limit_OnlyShortens) {
@@ -35,7 +35,7 @@ TEST(ValidityPeriod, Limit_OnlyShortens) {
   EXPECT_FALSE(lease.limit(end + moment));
   EXPECT_EQ(lease.valid_until(), end);
   EXPECT_TRUE(lease.limit(end - seconds(1)));
-  EXPECT_FALSE(lease.valid(end - seconds(1)));
+  EXPECT_FALSE(lease.check(end - seconds(1)));
   EXPECT_FALSE(lease.limit(end - seconds(2)));
   EXPECT_EQ(lease.valid_until(), Instant::min());
 }
@@ -46,15 +46,15 @@ TEST(ValidityPeriod, RenewedTooLate_HasLapsed) {
     EXPECT_FALSE(lease.renew(end + late, end + seconds(5)));
     EXPECT_EQ(lease.valid_until(), Instant::min());
     EXPECT_FALSE(lease.renew(Instant{}, end));
-    EXPECT_FALSE(lease.valid(Instant{}));
+    EXPECT_FALSE(lease.check(Instant{}));
   }
 }
 
 TEST(ValidityPeriod, NoEnd_IsAlwaysValid) {
   ValidityPeriod lease(Instant::max());
-  EXPECT_TRUE(lease.valid(Instant::max() - moment));
+  EXPECT_TRUE(lease.check(Instant::max() - moment));
   EXPECT_TRUE(lease.renew(end, end + moment));
-  EXPECT_FALSE(lease.valid(end + moment));
+  EXPECT_FALSE(lease.check(end + moment));
 }
 
 }  // namespace

@@ -177,10 +177,10 @@ TEST(WatchRegistry, DataAndChildWatch_AreIndependent) {
   EXPECT_EQ(watches.arm(kA), kNone);
   EXPECT_EQ(watches.arm(kB), kNone);
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{kA});
-  EXPECT_TRUE(watches.may_remove(*kN));
-  EXPECT_FALSE(watches.may_remove(*kChildrenOfN));
+  EXPECT_TRUE(watches.begin_removal(*kN));
+  EXPECT_FALSE(watches.begin_removal(*kChildrenOfN));
   EXPECT_EQ(watches.cancel(kB), kChildrenOfN);
-  EXPECT_TRUE(watches.may_remove(*kChildrenOfN));
+  EXPECT_TRUE(watches.begin_removal(*kChildrenOfN));
   EXPECT_EQ(watches.bytes(), 0U);
 }
 
@@ -190,9 +190,9 @@ TEST(WatchRegistry, PathWantedAgain_WatchIsNotRemoved) {
   EXPECT_EQ(watches.arm(kA), kNone);
   EXPECT_EQ(watches.cancel(kA), kN);
   ASSERT_TRUE(watches.expect(kB, {"/n"}, kNothing));
-  EXPECT_FALSE(watches.may_remove(*kN));
+  EXPECT_FALSE(watches.begin_removal(*kN));
   EXPECT_EQ(watches.fail(kB, false), kN) << "the servers' watch is B's by then";
-  EXPECT_TRUE(watches.may_remove(*kN));
+  EXPECT_TRUE(watches.begin_removal(*kN));
 }
 
 TEST(WatchRegistry, ByteLimit_CountsDistinctPaths) {

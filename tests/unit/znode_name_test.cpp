@@ -15,11 +15,11 @@ namespace {
 std::optional<std::int32_t> value(std::string_view text) {
   const auto name = ZnodeName::parse(text);
   // The two parsers agree on every name of these tests.
-  const auto contention = parse_contention(text);
-  EXPECT_EQ(contention.has_value(), name.has_value()) << text;
+  const auto parsed = parse_znode_name(text);
+  EXPECT_EQ(parsed.has_value(), name.has_value()) << text;
   if (!name) return std::nullopt;
   EXPECT_EQ(name->text, text);
-  EXPECT_EQ(name->sequence, contention->sequence);
+  EXPECT_EQ(name->sequence, parsed->sequence);
   return name->sequence.value;
 }
 
@@ -36,7 +36,7 @@ const std::string kUuid = "0a1b2c3d-4e5f-6789-abcd-ef0123456789";
 const std::string kHex = "0a1b2c3d4e5f6789abcdef0123456789";
 
 std::optional<Access> access(const std::string& name) {
-  const auto read = parse_contention(name);
+  const auto read = parse_znode_name(name);
   return read ? std::optional(read->access) : std::nullopt;
 }
 
@@ -62,7 +62,7 @@ TEST(ZnodeName, EveryRowOfTheTable_IsAContender) {
     EXPECT_EQ(value(prefix + "0000000042"), 42) << prefix;
     EXPECT_EQ(value(prefix + "-2147483648"), std::numeric_limits<std::int32_t>::min()) << prefix;
     EXPECT_EQ(access(prefix + "0000000042"), wanted) << prefix;
-    EXPECT_EQ(parse_contention(prefix + "0000000042")->prefix, prefix);
+    EXPECT_EQ(parse_znode_name(prefix + "0000000042")->prefix, prefix);
     const bool is_mutex = prefix == lock_prefix;
     EXPECT_EQ(ZnodeName::parse(prefix + "0000000042")->has_prefix(lock_prefix), is_mutex) << prefix;
     EXPECT_EQ(ZnodeName::parse(prefix + "-2147483648")->has_prefix(lock_prefix), is_mutex)
@@ -171,7 +171,7 @@ TEST(ZnodeName, OneByteMoreOrLess_IsNoContender) {
 }
 
 TEST(ZnodeName, Comparison_IsBySequenceThenText) {
-  const auto name = [](std::string_view text) { return *parse_contention(text); };
+  const auto name = [](std::string_view text) { return *parse_znode_name(text); };
   const std::string curator = "_c_" + kUuid + "-lock-0000000001";
   const std::string kazoo = kHex + "__lock__0000000001";
   const std::string later = kHex + "__lock__0000000002";
@@ -184,16 +184,16 @@ TEST(ZnodeName, Comparison_IsBySequenceThenText) {
 }
 
 TEST(ZnodeName, PermitsName_HasTheCounts) {
-  const auto fixed = parse_contention(permits_prefix(2, 14) + "0000000007");
+  const auto fixed = parse_znode_name(permits_prefix(2, 14) + "0000000007");
   ASSERT_TRUE(fixed);
   EXPECT_EQ(fixed->access, Access::permits);
   EXPECT_EQ(fixed->permits, 2);
-  EXPECT_EQ(fixed->of, 14);
+  EXPECT_EQ(fixed->named_total, 14);
   EXPECT_EQ(fixed->sequence.value, 7);
-  const auto shared = parse_contention("permits-2147483647--0000000007");
+  const auto shared = parse_znode_name("permits-2147483647--0000000007");
   ASSERT_TRUE(shared);
   EXPECT_EQ(shared->permits, 2147483647);
-  EXPECT_EQ(shared->of, 0);
+  EXPECT_EQ(shared->named_total, 0);
   EXPECT_EQ(shared->sequence.value, -7);
   EXPECT_TRUE(ZnodeName::parse("permits-2-of-4-0000000007")->has_prefix("permits-2-of-4-"));
   EXPECT_FALSE(ZnodeName::parse("permits-2-of-4-0000000007")->has_prefix("permits-2-of-"));
@@ -210,16 +210,16 @@ TEST(ZnodeName, MalformedPermits_AreNoContender) {
 }
 
 TEST(ZnodeName, WriterDowngraded_KeepsItsSequence) {
-  const auto reading_on = [](const std::string& name) {
-    const auto reader = ZnodeName::parse(name).value().reading_on();
+  const auto as_reader = [](const std::string& name) {
+    const auto reader = ZnodeName::parse(name).value().as_reader();
     return reader ? reader->text : std::string("none");
   };
-  EXPECT_EQ(reading_on("__WRIT__0000000042"), "__READ__0000000042");
-  EXPECT_EQ(ZnodeName::parse("__WRIT__0000000042")->reading_on()->sequence.value, 42);
-  EXPECT_EQ(reading_on("__WRIT__-0000000001"), "__READ__-0000000001");
-  EXPECT_EQ(reading_on("__READ__0000000042"), "none");
-  EXPECT_EQ(reading_on("lock-0000000042"), "none");
-  EXPECT_EQ(reading_on("_c_" + kUuid + "-__WRIT__0000000042"), "none") << "Curator's do not";
+  EXPECT_EQ(as_reader("__WRIT__0000000042"), "__READ__0000000042");
+  EXPECT_EQ(ZnodeName::parse("__WRIT__0000000042")->as_reader()->sequence.value, 42);
+  EXPECT_EQ(as_reader("__WRIT__-0000000001"), "__READ__-0000000001");
+  EXPECT_EQ(as_reader("__READ__0000000042"), "none");
+  EXPECT_EQ(as_reader("lock-0000000042"), "none");
+  EXPECT_EQ(as_reader("_c_" + kUuid + "-__WRIT__0000000042"), "none") << "Curator's do not";
 }
 
 TEST(ZnodeName, FirstUnusableSequence_IsWellBeforeTheEnd) {

@@ -16,7 +16,7 @@ struct AcquireEffect {
     /// Create a contender's znode with the attempt `text` in its data. AcquireFsm::attempt()
     /// returns `text` until the reply. If counts_children() is true, then count the children; if
     /// the permit count is shared, carry out `list` instead. The driver may delay this effect. If
-    /// `abandon` comes meanwhile, the driver calls on_create_withdrawn() and sends nothing.
+    /// `drop_unsent` comes meanwhile, the driver calls on_create_withdrawn() and sends nothing.
     create,
     /// In one transaction: delete the own znode and create one with the attempt `text` in its data.
     move,
@@ -41,11 +41,11 @@ struct AcquireEffect {
     /// the marker names. If that time is still to come, call on_delay_lasts() for a single attempt.
     /// A later `create` cancels this effect.
     delay,
-    pause,    ///< call on_resume() a little later
-    abandon,  ///< drop the requests not yet sent, if possible
+    pause,        ///< call on_resume() a little later
+    drop_unsent,  ///< drop the requests not yet sent, if possible
     /// Delete the znode of the attempt `text` if it appears later. The search for it found none,
     /// and the contender never claims it.
-    not_created,
+    remove_late_create,
     grant,  ///< it holds: own_name(), token(), session()
     fail,   ///< no grant: `error`, cause `text`; emitted once
   };

@@ -20,7 +20,7 @@ std::string mismatch_cause(const Decision& decision, const QueueRule& rule) {
     return permits == 0 ? "the shared permit count" : std::to_string(permits) + " permits";
   };
   return "a contender ahead is set to " + setting(decision.other_setting, decision.other_setting) +
-         ", this contender to " + setting(rule.of, rule.ageing) + "; use equal settings";
+         ", this contender to " + setting(rule.named_total, rule.ageing) + "; use equal settings";
 }
 
 }  // namespace
@@ -47,8 +47,8 @@ AcquireEffects AcquireFsm::enqueue() {
   own_ = {};
   own_node_deleted_ = false;
   create_status_ = Status::ok;
-  awaited_ =
-      policy_.counts || !predicts_predecessor() ? Awaited::create_and_count : Awaited::create;
+  awaited_ = policy_.count_children || !predicts_predecessor() ? Awaited::create_and_count
+                                                               : Awaited::create;
   rare_.reset();
   ++attempts_;
   AcquireEffects effects;
@@ -118,14 +118,14 @@ AcquireEffects AcquireFsm::handle_counted(const CountedAnswer& answer, bool leas
 
 // Only mutexes: to all others the kind of the predecessor matters, and they do not know it.
 bool AcquireFsm::predicts_predecessor() const noexcept {
-  return policy_.wait && !policy_.lists && present_rule().is_mutex();
+  return policy_.wait && !policy_.always_list && present_rule().is_mutex();
 }
 
 // Predicts that the preceding sequence number is the predecessor's. If not, a list follows.
 AcquireEffects AcquireFsm::predict_predecessor() {
   if (own_.sequence.value <= 0 || has_unusable_number()) return list();
   return arm({.watch = {ZnodeName::make(lock_prefix, {own_.sequence.value - 1}).text},
-              .follows_release = true});
+              .grant_by_release = true});
 }
 
 /// Returns nothing if the own znode is in the queue or at the gate, else the effects to go on with.
@@ -134,7 +134,7 @@ std::optional<AcquireEffects> AcquireFsm::check_created() {
   if (ending_) return end(remove_node());
   if (own_node_deleted_) return node_lost(Errc::node_deleted);
   parents_in_row_ = 0;
-  if (!parse_contention(own_.text)) return handle_unusable_number();  // lists ignore such a name
+  if (!parse_znode_name(own_.text)) return handle_unusable_number();  // lists ignore such a name
   return std::nullopt;
 }
 

@@ -43,10 +43,10 @@ class AcquireFsm {
     bool queue_again = true;  ///< after losing its znode; false: an error
     /// true: it lists the children to learn its position. false: a mutex predicts that the
     /// preceding sequence number is its predecessor's, and lists only if that is wrong.
-    bool lists = false;
+    bool always_list = false;
     /// true: after its create it counts the children, to learn whether it is alone. false: it sends
     /// no count if it may predict its predecessor.
-    bool counts = true;
+    bool count_children = true;
     /// How long the lock stays blocked after its loss; exclusive access only. 0: not at all.
     std::chrono::milliseconds lock_delay = {};
   };

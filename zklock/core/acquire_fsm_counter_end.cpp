@@ -15,7 +15,7 @@
 // other.
 //
 // A create meets only a znode with the prefix of the contender's own name. A znode made by hand
-// ahead of the counter with another prefix of parse_contention() is seen by lists only. A mutex
+// ahead of the counter with another prefix of parse_znode_name() is seen by lists only. A mutex
 // sends no list if its predecessor is where it predicted it, or if it is first by its sequence
 // number. Then it can be granted although such a znode is ahead of it. A mutex whose predicted
 // predecessor does not exist, and every contender of another kind, lists the children and waits for
@@ -41,7 +41,7 @@ constexpr std::string_view kSkippedName = "skipped";
 
 /// Contenders, and the siblings that are deleted with them.
 bool is_transient(std::string_view child) {
-  return parse_contention(child) || child.starts_with(release_request_prefix) ||
+  return parse_znode_name(child) || child.starts_with(release_request_prefix) ||
          child.starts_with(proclamation_prefix);
 }
 

@@ -71,7 +71,7 @@ AcquireEffects AcquireFsm::on_inspected(const InspectedAnswer& answer) {
 
 /// The create or move was not executed. So there is no own znode, or only the one at the gate.
 AcquireEffects AcquireFsm::not_created() {
-  AcquireEffects effects{effect(Kind::not_created, attempt())};
+  AcquireEffects effects{effect(Kind::remove_late_create, attempt())};
   const auto go_on = [this] {
     if (ending_) return end(remove_node());
     if (stage_ != Stage::moving) return enqueue();

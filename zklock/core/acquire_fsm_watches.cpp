@@ -16,7 +16,7 @@ namespace zklock::core {
 
 void AcquireFsm::store_decision(Decision decision) {
   watched_ = Few<std::string>(std::move(decision.watch));
-  grant_by_release_ = decision.follows_release ? GrantByRelease::if_announced : GrantByRelease::no;
+  grant_by_release_ = decision.grant_by_release ? GrantByRelease::if_announced : GrantByRelease::no;
   position_ = decision.position;
 }
 
@@ -44,7 +44,7 @@ bool AcquireFsm::watches(std::string_view node) const noexcept {
 // Returns false if `node` has a lower sequence number but a newer zxid than the own znode. Then the
 // path was recreated, or one of the two was made by hand.
 bool AcquireFsm::is_order_consistent(std::string_view node, FencingToken token) const noexcept {
-  const auto other = parse_contention(node);
+  const auto other = parse_znode_name(node);
   return token <= this->token() || !other || own_.sequence <= other->sequence;
 }
 
@@ -61,7 +61,7 @@ AcquireEffects AcquireFsm::on_watched(std::string_view node, const WatchedAnswer
     ++active_watches_;
     if (node == count_node) list_outdated_ |= parse_permit_count(answer.data) != policy_.rule.all;
     const auto parsed = ZnodeData::parse(answer.data);
-    const bool is_consistent = is_order_consistent(node, came_by(parsed, answer.token));
+    const bool is_consistent = is_order_consistent(node, queue_zxid(parsed, answer.token));
     if (!is_consistent && !std::ranges::count(rare_->confirmed_newer_predecessors, answer.token)) {
       list_outdated_ = true;
       rare_.write().newer_predecessors.push_back(answer.token);

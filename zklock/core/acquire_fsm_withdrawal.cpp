@@ -31,7 +31,7 @@ AcquireEffects AcquireFsm::withdraw() {
     case AcquireState::skipping:
     case AcquireState::proving:
     case AcquireState::recovering:
-    case AcquireState::inspecting: return {{.kind = Kind::abandon}};
+    case AcquireState::inspecting: return {{.kind = Kind::drop_unsent}};
     case AcquireState::arming:
     case AcquireState::waiting: {
       AcquireEffects effects = remove_node();
@@ -61,13 +61,13 @@ void AcquireFsm::on_create_withdrawn() noexcept {
 
 AcquireEffects AcquireFsm::handle_failure(Status status, std::string_view detail) {
   switch (sort_of(status)) {
-    case StatusSort::doubtful: return repeat();
+    case StatusSort::outcome_unknown: return repeat();
     case StatusSort::session: return node_lost(Errc::session_expired);
-    case StatusSort::later: return pause();
+    case StatusSort::retry_later: return pause();
     case StatusSort::unsent: return end(remove_node());
     case StatusSort::over: return fail(error_of(status), detail);  // the session ends too
     case StatusSort::done:
-    case StatusSort::tree:
+    case StatusSort::tree_conflict:
     case StatusSort::refused: break;
   }
   const bool says_enough = !detail.empty() || error_of(status) != Errc::server_error;

@@ -178,9 +178,9 @@ namespace zklock::core {
 /// 1. The rows of enqueuing apply at the last awaited reply: to the create, or to the count of the
 ///    children. If the permit count is shared, a list replaces the count of the children.
 /// 2. CreatedAnswer::first is set, and the contender may predict its predecessor (3).
-/// 3. A contender may predict if its rule is a mutex's, Policy::wait is set, and Policy::lists is
-///    not. The predicted predecessor has the preceding number. It is predictable if the own number
-///    is usable and above 0.
+/// 3. A contender may predict if its rule is a mutex's, Policy::wait is set, and
+///    Policy::always_list is not. The predicted predecessor has the preceding number. It is
+///    predictable if the own number is usable and above 0.
 /// 4. One child was counted, and no child was created or deleted after the own znode. So the
 ///    counted child is the own znode. A count in another session is a failed count.
 /// 5. A predecessor with a lower number than the own znode, but a newer czxid. It causes one more

@@ -29,29 +29,29 @@ bool creators_may_delete(std::span<const AclEntry> acl) noexcept {
          std::ranges::all_of(acl, lets_creators_delete);
 }
 
-void AnnouncementTrust::seen(const Version& version, Instant sent_at) noexcept {
+void AnnouncementTrust::on_path_stat(const Version& version, Instant sent_at) noexcept {
   if (version != version_) verdict_ = Verdict::unknown;
   version_ = version;
   seen_at_ = sent_at;
 }
 
-bool AnnouncementTrust::wants_acl(Instant now) noexcept {
+bool AnnouncementTrust::begin_acl_read_if_due(Instant now) noexcept {
   if (now - seen_at_ > max_age) verdict_ = Verdict::unknown;
   if (reading_ || verdict_ != Verdict::unknown) return false;
   reading_ = true;
   return true;
 }
 
-void AnnouncementTrust::acl_read(const Version& version, FencingToken last_child,
-                                 std::span<const AclEntry> acl, Instant sent_at) noexcept {
+void AnnouncementTrust::on_acl_read(const Version& version, FencingToken last_child,
+                                    std::span<const AclEntry> acl, Instant sent_at) noexcept {
   reading_ = false;
-  seen(version, sent_at);
+  on_path_stat(version, sent_at);
   const bool is_same = std::exchange(read_, version) == version;
   if (!is_same) since_ = version.acl == 0 ? FencingToken{} : last_child;
   verdict_ = creators_may_delete(acl) ? Verdict::safe : Verdict::unsafe;
 }
 
-void AnnouncementTrust::acl_refused(Instant sent_at) noexcept {
+void AnnouncementTrust::on_acl_refused(Instant sent_at) noexcept {
   reading_ = false;
   seen_at_ = sent_at;
   verdict_ = Verdict::unsafe;

@@ -62,18 +62,18 @@ class AnnouncementTrust {
   };
 
   /// Records a stat of the path.
-  void seen(const Version& version, Instant sent_at) noexcept;
+  void on_path_stat(const Version& version, Instant sent_at) noexcept;
   /// Called when a contender waits for an announcement. Forgets the verdict if the last stat is
   /// older than max_age. Returns true if the caller must read the ACL now, and then call exactly
-  /// one of acl_read(), acl_refused() and acl_not_read(). Until then it returns false.
-  bool wants_acl(Instant now) noexcept;
+  /// one of on_acl_read(), on_acl_refused() and on_acl_not_read(). Until then it returns false.
+  bool begin_acl_read_if_due(Instant now) noexcept;
   /// The ACL was read together with this stat of the path. `last_child`: the stat's pzxid.
-  void acl_read(const Version& version, FencingToken last_child, std::span<const AclEntry> acl,
-                Instant sent_at) noexcept;
+  void on_acl_read(const Version& version, FencingToken last_child, std::span<const AclEntry> acl,
+                   Instant sent_at) noexcept;
   /// The server refused to show the ACL.
-  void acl_refused(Instant sent_at) noexcept;
-  /// The request failed. The ACL is read when wants_acl() is called again.
-  void acl_not_read() noexcept { reading_ = false; }
+  void on_acl_refused(Instant sent_at) noexcept;
+  /// The request failed. The ACL is read when begin_acl_read_if_due() is called again.
+  void on_acl_not_read() noexcept { reading_ = false; }
   /// A new session has begun.
   void forget() noexcept {
     verdict_ = Verdict::unknown;

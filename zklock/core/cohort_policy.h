@@ -19,22 +19,23 @@ struct CohortPolicy {
 ///
 /// `served` is the number of grants since the last proof that no other client waited:
 ///
-/// | event                                | served                  | next count of children   |
-/// |--------------------------------------|-------------------------|--------------------------|
-/// | (a new znode)                        | 0                       | possible                 |
-/// | granted()                            | plus 1                  | unchanged                |
-/// | asks(): a count is requested         | unchanged               | not before its reply     |
-/// | answered(alone)                      | the grants since asks() | possible                 |
-/// | answered(others), others_found()     | unchanged               | none: other clients wait |
-/// | nobody_known(): before a grant, the  | 0                       | unchanged                |
-/// | watch for other contenders is armed  |                         |                          |
+/// | event                                   | served               | next count of children   |
+/// |-----------------------------------------|----------------------|--------------------------|
+/// | (a new znode)                           | 0                    | possible                 |
+/// | on_grant()                              | plus 1               | unchanged                |
+/// | on_count_requested()                    | unchanged            | not before its reply     |
+/// | on_counted(alone)                       | the grants since the | possible                 |
+/// |                                         | request              |                          |
+/// | on_counted(others), on_others_found()   | unchanged            | none: other clients wait |
+/// | on_watched_grant(): before a grant, the | 0                    | unchanged                |
+/// | watch for other contenders is armed     |                      |                          |
 ///
-/// Without nobody_known(), at most `batch` grants are made in a row while another client waits.
+/// Without on_watched_grant(), at most `batch` grants are made in a row while another client waits.
 /// Proof: take the moment from which the answering server sees the other client's znode. A count
 /// requested after that moment is not answered "alone". So the last count answered "alone" was
-/// requested before it, and `served` includes every grant since. left() allows only `batch` of
-/// them. A lagging server sees the znode late; a quorum request would cost one write per count. A
-/// wrong answer "others" costs one superfluous znode, and breaks nothing.
+/// requested before it, and `served` includes every grant since. has_grants_left() allows only
+/// `batch` of them. A lagging server sees the znode late; a quorum request would cost one write per
+/// count. A wrong answer "others" costs one superfluous znode, and breaks nothing.
 ///
 /// An armed watch is weaker than an answer. It shows only that the server has not yet notified this
 /// client of another contender. The number of grants until that event is not bounded. Their
@@ -45,34 +46,34 @@ class CohortBudget {
  public:
   explicit CohortBudget(int batch) noexcept : batch_(batch) {}
 
-  bool left() const noexcept { return served_ < batch_; }
+  bool has_grants_left() const noexcept { return served_ < batch_; }
   bool others_wait() const noexcept { return others_; }
-  bool asking() const noexcept { return asking_; }
+  bool is_counting() const noexcept { return counting_; }
   /// Returns whether the children should be counted now. A count takes as much processor time as a
   /// dozen grants, so it comes late in the local hand-offs. It comes before their end, because
   /// otherwise the lock would be idle until the reply. If `batch` is 1, no count is needed.
-  bool worth_asking() const noexcept {
-    return batch_ > 1 && !asking_ && !others_ && served_ >= std::int64_t{batch_} * 3 / 4;
+  bool is_count_due() const noexcept {
+    return batch_ > 1 && !counting_ && !others_ && served_ >= std::int64_t{batch_} * 3 / 4;
   }
 
-  void granted() noexcept { ++served_; }
-  void asks() noexcept {
-    asking_ = true;
+  void on_grant() noexcept { ++served_; }
+  void on_count_requested() noexcept {
+    counting_ = true;
     served_before_ = served_;
   }
-  void answered(bool alone) noexcept {
-    asking_ = false;
-    if (!alone) return others_found();
+  void on_counted(bool alone) noexcept {
+    counting_ = false;
+    if (!alone) return on_others_found();
     served_ -= served_before_;
   }
-  void others_found() noexcept { others_ = true; }
-  void nobody_known() noexcept { served_ = served_before_ = 0; }
+  void on_others_found() noexcept { others_ = true; }
+  void on_watched_grant() noexcept { served_ = served_before_ = 0; }
 
  private:
   int batch_;
   int served_ = 0;
-  int served_before_ = 0;  ///< `served` at the last asks()
-  bool asking_ = false;
+  int served_before_ = 0;  ///< `served` at the last on_count_requested()
+  bool counting_ = false;
   bool others_ = false;
 };
 

@@ -64,7 +64,7 @@ CompositeEffects CompositeFsm::on_part_answered(PartAnswer answer, bool late) {
   return stopped_ ? end(Kind::end) : go_on(late);
 }
 
-CompositeEffects CompositeFsm::on_part_silent() {
+CompositeEffects CompositeFsm::on_part_timed_out() {
   const InvariantCheck check(*this);
   if (state_ != CompositeState::requesting) return {};
   state_ = CompositeState::cancelling;

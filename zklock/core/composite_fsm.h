@@ -8,25 +8,25 @@ namespace zklock::core {
 
 /// The states of one call that takes several locks, its parts, one after the other.
 ///
-/// | state          | input                | condition                          | next       |
-/// |----------------|----------------------|------------------------------------|------------|
-/// | idle           | start                |                                    | requesting |
-/// |                | stop                 |                                    | ended      |
-/// | requesting     | on_part_answered     | too few parts left (1)             | requesting |
-/// |                |                      | too few parts left, otherwise      | ended      |
-/// |                |                      | enough held, late                  | granted    |
-/// |                |                      | enough held, none untried          | granted    |
-/// |                |                      | late                               | ended      |
-/// |                |                      | otherwise: requests the next part  | requesting |
-/// |                | on_part_silent, stop |                                    | cancelling |
-/// |                | on_part_lost         | too few parts left                 | cancelling |
-/// |                |                      | otherwise: releases the part       | requesting |
-/// | cancelling     | on_part_answered     | after stop                         | ended      |
-/// |                |                      | otherwise as in requesting         | requesting,|
-/// |                |                      |                                    | granted,   |
-/// |                |                      |                                    | ended      |
-/// |                | on_part_lost         | releases the part                  | cancelling |
-/// | granted, ended |                      |                                    | (final)    |
+/// | state          | input                   | condition                          | next       |
+/// |----------------|-------------------------|------------------------------------|------------|
+/// | idle           | start                   |                                    | requesting |
+/// |                | stop                    |                                    | ended      |
+/// | requesting     | on_part_answered        | too few parts left (1)             | requesting |
+/// |                |                         | too few parts left, otherwise      | ended      |
+/// |                |                         | enough held, late                  | granted    |
+/// |                |                         | enough held, none untried          | granted    |
+/// |                |                         | late                               | ended      |
+/// |                |                         | otherwise: requests the next part  | requesting |
+/// |                | on_part_timed_out, stop |                                    | cancelling |
+/// |                | on_part_lost            | too few parts left                 | cancelling |
+/// |                |                         | otherwise: releases the part       | requesting |
+/// | cancelling     | on_part_answered        | after stop                         | ended      |
+/// |                |                         | otherwise as in requesting         | requesting,|
+/// |                |                         |                                    | granted,   |
+/// |                |                         |                                    | ended      |
+/// |                | on_part_lost            | releases the part                  | cancelling |
+/// | granted, ended |                         |                                    | (final)    |
 ///
 /// "Too few parts left": the parts held, requested and not yet tried are fewer than needed.
 ///
@@ -114,7 +114,7 @@ class CompositeFsm {
   /// The reply of the part requested_part(). `late`: the deadline of the call has passed.
   CompositeEffects on_part_answered(PartAnswer answer, bool late);
   /// The part requested_part() has been unreachable for too long.
-  CompositeEffects on_part_silent();
+  CompositeEffects on_part_timed_out();
   /// The held `part` was lost. REQUIRES: the driver reports each known loss before it calls
   /// on_part_answered().
   CompositeEffects on_part_lost(std::size_t part);
@@ -142,7 +142,7 @@ class CompositeFsm {
   CompositeState state_ = CompositeState::idle;
   std::vector<Standing> standings_;
   std::size_t requested_ = 0;
-  bool timed_out_ = false;  ///< on_part_silent() cancelled the request
+  bool timed_out_ = false;  ///< on_part_timed_out() cancelled the request
   bool stopped_ = false;
   bool requests_every_part_ = false;
 };

@@ -35,7 +35,7 @@ void LeaseEvidence::remember(std::deque<Packet>& packets, const Packet& packet) 
 
 Instant LeaseEvidence::lease(Instant sent, Instant now) const {
   const bool paused = now - sent > lateness_ || sent < paused_until_;
-  return leaders_news(paused ? alive_before(sent) : sent, sent) + timeout_ - timeout_ / 12;
+  return last_heard_by_leader(paused ? alive_before(sent) : sent, sent) + timeout_ - timeout_ / 12;
 }
 
 Instant LeaseEvidence::alive_before(Instant sent) const {
@@ -57,7 +57,7 @@ bool LeaseEvidence::surely_relayed(const Packet& packet, Instant by) const {
 // Walks back over the gaps into which the last question before the operation may have fallen.
 // Questions came regularly until `by`. lateness_ of the gap's time is part of the T/12 that lease()
 // subtracts.
-Instant LeaseEvidence::leaders_news(Instant by, Instant sent) const {
+Instant LeaseEvidence::last_heard_by_leader(Instant by, Instant sent) const {
   Instant news = by - relay_;
   Instant next_arrived_by = sent;
   for (auto packet = packets_.rbegin(); packet != packets_.rend(); ++packet) {

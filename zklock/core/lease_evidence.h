@@ -76,7 +76,7 @@ class LeaseEvidence {
   };
 
   bool surely_relayed(const Packet& packet, Instant by) const;
-  Instant leaders_news(Instant by, Instant sent) const;
+  Instant last_heard_by_leader(Instant by, Instant sent) const;
   Instant alive_before(Instant sent) const;
   void remember(std::deque<Packet>& packets, const Packet& packet) const;
 

@@ -28,10 +28,13 @@ std::optional<std::int64_t> take(std::string_view& text, std::string_view end) n
 
 }  // namespace
 
-DelayMarker DelayMarker::make(std::chrono::milliseconds length, FencingToken token, Sequence of) {
+DelayMarker DelayMarker::make(std::chrono::milliseconds length, FencingToken token,
+                              Sequence owner_sequence) {
   const std::string prefix = std::string(delay_prefix) + std::to_string(length.count()) + "-" +
                              std::to_string(token.zxid) + "-";
-  return {.name = ZnodeName::make(prefix, of).text, .length = length, .of = of};
+  return {.name = ZnodeName::make(prefix, owner_sequence).text,
+          .length = length,
+          .owner_sequence = owner_sequence};
 }
 
 std::optional<DelayMarker> DelayMarker::parse(std::string_view name) {
@@ -59,9 +62,10 @@ std::vector<DelayMarker> orphans(std::span<const std::string> children) {
   }
   if (markers.empty()) return markers;
   for (const std::string& child : children) {
-    const auto contender = parse_contention(child);
+    const auto contender = parse_znode_name(child);
     if (!contender) continue;
-    std::erase_if(markers, [&](const DelayMarker& m) { return m.of == contender->sequence; });
+    std::erase_if(markers,
+                  [&](const DelayMarker& m) { return m.owner_sequence == contender->sequence; });
   }
   return markers;
 }

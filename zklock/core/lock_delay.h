@@ -25,9 +25,10 @@ namespace zklock::core {
 struct DelayMarker {
   std::string name;
   std::chrono::milliseconds length{};
-  Sequence of;  ///< sequence number of the contender's znode
+  Sequence owner_sequence;  ///< sequence number of the contender's znode
 
-  static DelayMarker make(std::chrono::milliseconds length, FencingToken token, Sequence of);
+  static DelayMarker make(std::chrono::milliseconds length, FencingToken token,
+                          Sequence owner_sequence);
   /// Returns nothing for every name that make() does not make, and for a length out of range.
   static std::optional<DelayMarker> parse(std::string_view name);
 };

@@ -11,25 +11,26 @@ namespace zklock::core {
 namespace {
 
 struct Rival {
-  Contention place;
-  std::int64_t weight;  // at most 32 bits, so sums fit
+  ParsedZnodeName contender;
+  std::int64_t load;  // at most 32 bits, so sums fit
 };
 
-bool stands_before(const Contention& other, const Contention& own) noexcept {
+bool is_ahead(const ParsedZnodeName& other, const ParsedZnodeName& own) noexcept {
   const bool one_queue = (other.access == Access::weighted) == (own.access == Access::weighted);
   if (!one_queue) return own.access == Access::weighted;
   return own.access == Access::weighted ? precedes(other, own) : other.before(own);
 }
 
-/// Returns the weight of `other`, which is ahead, for a contender with `rule`; see QueueRule.
-std::int64_t weight_of(const Contention& other, const QueueRule& rule) noexcept {
+/// Returns the load of `other`, which is ahead, for a contender with `rule`; see QueueRule.
+std::int64_t load_of(const ParsedZnodeName& other, const QueueRule& rule) noexcept {
   constexpr std::int64_t everything = std::numeric_limits<std::int32_t>::max();
   switch (rule.access) {
     case Access::weighted:
     case Access::exclusive: return 1;
     case Access::shared: return other.access == Access::shared ? 0 : 1;
     case Access::permits:
-      if (other.access != Access::permits || other.of != rule.of) return everything;
+      if (other.access != Access::permits || other.named_total != rule.named_total)
+        return everything;
       return other.permits;
   }
   return everything;
@@ -40,9 +41,9 @@ std::int64_t room_of(const QueueRule& rule) noexcept {
 }
 
 /// Returns the setting that contenders of one kind of access must agree on; 0: none.
-std::int32_t agreed(Access access, std::int32_t of, std::int32_t ageing) noexcept {
+std::int32_t agreed(Access access, std::int32_t named_total, std::int32_t ageing) noexcept {
   switch (access) {
-    case Access::permits: return of;
+    case Access::permits: return named_total;
     case Access::weighted: return ageing;
     case Access::exclusive:
     case Access::shared: return 0;
@@ -50,20 +51,20 @@ std::int32_t agreed(Access access, std::int32_t of, std::int32_t ageing) noexcep
   return 0;
 }
 
-/// Returns the nearest of `rivals` whose weights together exceed `room`, without superfluous ones.
+/// Returns the nearest of `rivals` whose loads together exceed `room`, without superfluous ones.
 /// REQUIRES: the nearest rival comes first.
 std::vector<std::string> enough_of(const std::vector<Rival>& rivals, std::int64_t room) {
   std::size_t count = 0;
   std::int64_t taken = 0;
-  while (taken <= room && count < rivals.size()) taken += rivals[count++].weight;
-  // The last one is needed. But it may be so heavy that some nearer ones are not.
+  while (taken <= room && count < rivals.size()) taken += rivals[count++].load;
+  // The last one is needed. But its load may be so high that some nearer ones are not.
   std::int64_t spare = taken - room - 1;
   std::vector<std::string> names;
   for (std::size_t i = count; i-- > 0;) {
-    if (rivals[i].weight <= spare) {
-      spare -= rivals[i].weight;
+    if (rivals[i].load <= spare) {
+      spare -= rivals[i].load;
     } else {
-      names.emplace_back(rivals[i].place.name);
+      names.emplace_back(rivals[i].contender.name);
     }
   }
   std::ranges::reverse(names);
@@ -73,8 +74,8 @@ std::vector<std::string> enough_of(const std::vector<Rival>& rivals, std::int64_
 }  // namespace
 
 QueueRule QueueRule::permits(std::int32_t wanted, std::int32_t all, bool shared) noexcept {
-  const std::int32_t of = shared ? 0 : all;
-  return {.access = Access::permits, .wanted = wanted, .all = all, .of = of};
+  const std::int32_t named_total = shared ? 0 : all;
+  return {.access = Access::permits, .wanted = wanted, .all = all, .named_total = named_total};
 }
 
 QueueRule QueueRule::weighted(std::int32_t weight, std::int32_t ageing) noexcept {
@@ -85,50 +86,50 @@ std::string QueueRule::prefix() const {
   switch (access) {
     case Access::exclusive: return std::string(is_write_lock ? write_prefix : lock_prefix);
     case Access::shared: return std::string(read_prefix);
-    case Access::permits: return permits_prefix(wanted, of);
+    case Access::permits: return permits_prefix(wanted, named_total);
     case Access::weighted: return weight_prefix(weight, ageing);
   }
   return {};
 }
 
-bool precedes(const Contention& a, const Contention& b) noexcept {
-  constexpr std::int64_t beyond_all_places = std::int64_t{1} << 33;
-  const auto place = [](const Contention& each) {
-    const std::int64_t advance = each.ageing > 0 ? each.ageing : beyond_all_places;
+bool precedes(const ParsedZnodeName& a, const ParsedZnodeName& b) noexcept {
+  constexpr std::int64_t beyond_all_sequences = std::int64_t{1} << 33;
+  const auto rank = [](const ParsedZnodeName& each) {
+    const std::int64_t advance = each.ageing > 0 ? each.ageing : beyond_all_sequences;
     return std::int64_t{each.sequence.value} - each.weight * advance;
   };
-  if (place(a) != place(b)) return place(a) < place(b);
+  if (rank(a) != rank(b)) return rank(a) < rank(b);
   return a.before(b);
 }
 
 Decision decide(std::span<const std::string> children, std::string_view own,
                 const QueueRule& rule) {
-  const auto own_place = parse_contention(own);
-  if (!own_place) return {};
+  const auto own_name = parse_znode_name(own);
+  if (!own_name) return {};
 
   Decision decision;
   bool seen = false;
   std::vector<Rival> rivals;
   std::int64_t taken = 0;
-  std::optional<Contention> front;  // the first with this kind of access
+  std::optional<ParsedZnodeName> front;  // the first with this kind of access
   for (const std::string& child : children) {
     seen = seen || child == own;
-    const auto other = parse_contention(child);
+    const auto other = parse_znode_name(child);
     if (!other) continue;
-    if (other->access == rule.access && other->before(*own_place) &&
+    if (other->access == rule.access && other->before(*own_name) &&
         (!front || other->before(*front))) {
       front = other;
     }
-    if (!stands_before(*other, *own_place)) continue;
+    if (!is_ahead(*other, *own_name)) continue;
     ++decision.position;
-    const std::int64_t weight = weight_of(*other, rule);
-    taken += weight;
-    if (weight > 0) rivals.push_back({*other, weight});
+    const std::int64_t load = load_of(*other, rule);
+    taken += load;
+    if (load > 0) rivals.push_back({*other, load});
   }
 
   if (!seen) return {};
-  const auto ours = agreed(rule.access, rule.of, rule.ageing);
-  const auto theirs = front ? agreed(front->access, front->of, front->ageing) : ours;
+  const auto ours = agreed(rule.access, rule.named_total, rule.ageing);
+  const auto theirs = front ? agreed(front->access, front->named_total, front->ageing) : ours;
   if (theirs != ours) {
     decision.verdict = Decision::Verdict::mismatch;
     decision.other_setting = theirs;
@@ -141,16 +142,16 @@ Decision decide(std::span<const std::string> children, std::string_view own,
   }
   decision.verdict = Decision::Verdict::behind;
   // Nearest first: they will be deleted last, so their events are seldom too early for a grant.
-  std::ranges::sort(rivals,
-                    [](const Rival& a, const Rival& b) { return stands_before(b.place, a.place); });
+  std::ranges::sort(
+      rivals, [](const Rival& a, const Rival& b) { return is_ahead(b.contender, a.contender); });
   const bool one_at_a_time = rule.access == Access::exclusive || rule.access == Access::shared;
-  decision.follows_release =
-      one_at_a_time && !rivals.empty() && rivals.front().place.access == Access::exclusive;
+  decision.grant_by_release =
+      one_at_a_time && !rivals.empty() && rivals.front().contender.access == Access::exclusive;
   decision.watch = enough_of(rivals, room);
   return decision;
 }
 
-bool Holders::next_holds(const Contention& next) {
+bool Holders::add(const ParsedZnodeName& next) {
   // A zklock contender with an unusable number never holds: it deletes its znode.
   if (!is_usable(next.sequence) && next.is_of_zklock()) return false;
   switch (next.access) {
@@ -158,25 +159,26 @@ bool Holders::next_holds(const Contention& next) {
     case Access::exclusive: return exclusive_++ + shared_ == 0 && permits_ == 0;
     case Access::shared: ++shared_; return exclusive_ == 0 && permits_ == 0;
     case Access::permits:
-      if (permits_ == 0) of_ = next.of;
+      if (permits_ == 0) agreed_total_ = next.named_total;
       permits_ += next.permits;
-      mismatched_ = mismatched_ || next.of != of_;
-      return !mismatched_ && exclusive_ + shared_ == 0 && permits_ <= (of_ > 0 ? of_ : all_);
+      mismatched_ = mismatched_ || next.named_total != agreed_total_;
+      return !mismatched_ && exclusive_ + shared_ == 0 &&
+             permits_ <= (agreed_total_ > 0 ? agreed_total_ : all_);
   }
   return false;
 }
 
 std::vector<ZnodeName> contenders(std::span<const std::string> children) {
-  std::vector<Contention> places;
-  places.reserve(children.size());
+  std::vector<ParsedZnodeName> all;
+  all.reserve(children.size());
   for (const std::string& child : children) {
-    if (const auto place = parse_contention(child)) places.push_back(*place);
+    if (const auto name = parse_znode_name(child)) all.push_back(*name);
   }
-  std::ranges::sort(places, stands_before);
+  std::ranges::sort(all, is_ahead);
   std::vector<ZnodeName> result;
-  result.reserve(places.size());
-  for (const Contention& place : places) {
-    result.push_back({std::string(place.name), place.sequence});
+  result.reserve(all.size());
+  for (const ParsedZnodeName& name : all) {
+    result.push_back({std::string(name.name), name.sequence});
   }
   return result;
 }
@@ -185,7 +187,7 @@ std::vector<ZnodeName> holders(std::span<const ZnodeName> queue, std::int32_t al
   Holders rule(all_permits);
   std::vector<ZnodeName> result;
   std::ranges::copy_if(queue, std::back_inserter(result), [&](const ZnodeName& name) {
-    return rule.next_holds(*parse_contention(name.text));
+    return rule.add(*parse_znode_name(name.text));
   });
   return result;
 }

@@ -42,12 +42,12 @@ namespace zklock::core {
 /// different totals.
 struct QueueRule {
   Access access = Access::exclusive;
-  bool is_write_lock = false;  ///< a writer; its znode's name says so
-  std::int32_t wanted = 1;     ///< permits that it requests
-  std::int32_t all = 1;        ///< total of the permits, as known now
-  std::int32_t of = 0;         ///< total in the znode's name; 0: shares_count()
-  std::int32_t weight = 0;     ///< see precedes()
-  std::int32_t ageing = 0;     ///< agreed by all contenders; 0: none
+  bool is_write_lock = false;    ///< a writer; its znode's name says so
+  std::int32_t wanted = 1;       ///< permits that it requests
+  std::int32_t all = 1;          ///< total of the permits, as known now
+  std::int32_t named_total = 0;  ///< total in the znode's name; 0: shares_count()
+  std::int32_t weight = 0;       ///< see precedes()
+  std::int32_t ageing = 0;       ///< agreed by all contenders; 0: none
 
   static QueueRule mutex() noexcept { return {}; }
   static QueueRule writer() noexcept { return {.is_write_lock = true}; }
@@ -61,7 +61,7 @@ struct QueueRule {
   bool is_mutex() const noexcept { return access == Access::exclusive && !is_write_lock; }
   bool is_writer() const noexcept { return access == Access::exclusive && is_write_lock; }
   /// Returns whether the total is read from the ensemble. It may change while the contender waits.
-  bool shares_count() const noexcept { return access == Access::permits && of == 0; }
+  bool shares_count() const noexcept { return access == Access::permits && named_total == 0; }
 
   friend bool operator==(const QueueRule&, const QueueRule&) = default;
 };
@@ -73,7 +73,7 @@ struct QueueRule {
 /// numbers earlier. At exactly n * ageing, the earlier contender is served first. So only a limited
 /// number of contenders can overtake another. With an ageing of 0 there is no limit. The order
 /// depends only on the names, so all contenders agree on it.
-bool precedes(const Contention& a, const Contention& b) noexcept;
+bool precedes(const ParsedZnodeName& a, const ParsedZnodeName& b) noexcept;
 
 /// The result of judging a list of children for one contender.
 ///
@@ -92,7 +92,7 @@ struct Decision {
   std::vector<std::string> watch = {};
   /// Whether the announced release of the watched contender is a grant. That is so if it is
   /// exclusive, and the own access is exclusive or shared. While it held, no other contender held.
-  bool follows_release = false;
+  bool grant_by_release = false;
   std::size_t position = 0;        ///< number of contenders ahead
   std::int32_t other_setting = 0;  ///< with mismatch: the other setting
 };
@@ -104,21 +104,20 @@ Decision decide(std::span<const std::string> children, std::string_view own, con
 /// Finds the contenders of one queue that may hold at the same time: those that no contender ahead
 /// blocks. Weighted contenders never hold.
 ///
-/// REQUIRES: next_holds() is called for all contenders of one queue, in the order of contenders().
+/// REQUIRES: add() is called for all contenders of one queue, in the order of contenders().
 class Holders {
  public:
   /// `all`: the total of the permits, if the names do not say it.
   explicit Holders(std::int32_t all) : all_(all) {}
-  /// Returns whether `next` may hold, if the contenders of the earlier calls are ahead of it. Then
-  /// records that `next` is ahead of those of the later calls.
-  bool next_holds(const Contention& next);
+  /// Adds the contender `next`, behind those of the earlier calls. Returns whether it may hold.
+  bool add(const ParsedZnodeName& next);
 
  private:
   std::int32_t all_;
   std::size_t exclusive_ = 0;
   std::size_t shared_ = 0;
   std::int64_t permits_ = 0;
-  std::int32_t of_ = 0;  ///< total in the first name with permits
+  std::int32_t agreed_total_ = 0;  ///< total in the first name with permits
   bool mismatched_ = false;
 };
 

@@ -21,7 +21,7 @@ inline constexpr std::string_view release_request_asks = "ask";
 inline constexpr std::string_view release_request_forces = "force";
 
 /// Returns the name of the request znode for the contender with that sequence number.
-inline std::string release_request_path(Sequence of) {
+inline std::string release_request_node(Sequence of) {
   return ZnodeName::make(release_request_prefix, of).text;
 }
 

@@ -73,24 +73,33 @@ constexpr std::string_view to_string(Status s) noexcept {
 
 /// The meaning of a status for every kind of request.
 ///
-/// | sort     | statuses               | meaning                                              |
-/// |----------|------------------------|------------------------------------------------------|
-/// | done     | ok                     |                                                      |
-/// | doubtful | unknown                | perhaps executed: find out, or repeat if idempotent  |
-/// | later    | throttled              | not now: repeat a little later                       |
-/// | session  | session_ended          | the session has ended: only another session can help |
-/// | unsent   | not_sent               | abandoned before it was sent                         |
-/// | over     | closed, auth_failed    | the session ends, and there will be no other         |
-/// | tree     | no_node, node_exists,  | an existing or missing znode prevents it             |
-/// |          | not_empty, bad_version |                                                      |
-/// | refused  | all others             | repeating it at once does not help                   |
-enum class StatusSort { done, doubtful, later, session, unsent, over, tree, refused };
+/// | sort            | statuses               | meaning                                              |
+/// |-----------------|------------------------|------------------------------------------------------|
+/// | done            | ok                     |                                                      |
+/// | outcome_unknown | unknown                | perhaps executed: find out, or repeat if idempotent  |
+/// | retry_later     | throttled              | not now: repeat a little later                       |
+/// | session         | session_ended          | the session has ended: only another session can help |
+/// | unsent          | not_sent               | abandoned before it was sent                         |
+/// | over            | closed, auth_failed    | the session ends, and there will be no other         |
+/// | tree_conflict   | no_node, node_exists,  | an existing or missing znode prevents it             |
+/// |                 | not_empty, bad_version |                                                      |
+/// | refused         | all others             | repeating it at once does not help                   |
+enum class StatusSort {
+  done,
+  outcome_unknown,
+  retry_later,
+  session,
+  unsent,
+  over,
+  tree_conflict,
+  refused
+};
 
 constexpr StatusSort sort_of(Status s) noexcept {
   switch (s) {
     case Status::ok: return StatusSort::done;
-    case Status::unknown: return StatusSort::doubtful;
-    case Status::throttled: return StatusSort::later;
+    case Status::unknown: return StatusSort::outcome_unknown;
+    case Status::throttled: return StatusSort::retry_later;
     case Status::session_ended: return StatusSort::session;
     case Status::not_sent: return StatusSort::unsent;
     case Status::closed:
@@ -98,7 +107,7 @@ constexpr StatusSort sort_of(Status s) noexcept {
     case Status::no_node:
     case Status::node_exists:
     case Status::not_empty:
-    case Status::bad_version: return StatusSort::tree;
+    case Status::bad_version: return StatusSort::tree_conflict;
     case Status::not_connected:
     case Status::no_auth:
     case Status::invalid_acl:
@@ -112,9 +121,10 @@ constexpr StatusSort sort_of(Status s) noexcept {
 }
 
 /// Returns whether the request may succeed if it is repeated a little later.
-constexpr bool passes(Status s) noexcept {
+constexpr bool is_passing_failure(Status s) noexcept {
   const StatusSort sort = sort_of(s);
-  return sort == StatusSort::doubtful || sort == StatusSort::session || sort == StatusSort::later;
+  return sort == StatusSort::outcome_unknown || sort == StatusSort::session ||
+         sort == StatusSort::retry_later;
 }
 
 /// Returns the error that the caller gets if this status ends its call. ok, session_ended, not_sent

@@ -9,12 +9,12 @@ namespace zklock::core {
 
 /// One period of validity. Until it lapses, its end may be moved, later or earlier.
 ///
-/// | state   | valid() in time | valid() too late | extend, renew, limit | lapse()   |
+/// | state   | check() in time | check() too late | extend, renew, limit | lapse()   |
 /// |---------|-----------------|------------------|----------------------|-----------|
 /// | valid   | valid           | -> lapsed        | valid                | -> lapsed |
 /// | lapsed  | lapsed          | lapsed           | lapsed (refused)     | lapsed    |
 ///
-/// A call of valid() that is too late makes the period lapse. So no caller gets `false` first and
+/// A call of check() that is too late makes the period lapse. So no caller gets `false` first and
 /// `true` later. A renew() that is too late makes it lapse too.
 ///
 /// Thread-safety: all members may be called by any thread; lock-free.
@@ -22,7 +22,8 @@ class ValidityPeriod {
  public:
   explicit ValidityPeriod(Instant valid_until) noexcept : valid_until_(valid_until) {}
 
-  bool valid(Instant now) noexcept {
+  /// Returns whether the period is valid at `now`. Makes it lapse if it has ended.
+  bool check(Instant now) noexcept {
     Instant until = valid_until_.load(std::memory_order_acquire);
     while (until != lapsed_mark) {
       if (now < until) return true;

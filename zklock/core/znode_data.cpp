@@ -120,7 +120,7 @@ std::optional<ZnodeData> ZnodeData::parse(std::string_view text) {
   return data;
 }
 
-FencingToken came_by(const std::optional<ZnodeData>& data, FencingToken made) noexcept {
+FencingToken queue_zxid(const std::optional<ZnodeData>& data, FencingToken made) noexcept {
   return data && data->token > 0 ? FencingToken{data->token} : made;
 }
 

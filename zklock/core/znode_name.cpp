@@ -65,7 +65,7 @@ bool is_gos(std::string_view before) noexcept {
   return is_protection(before, is_hex_id);
 }
 
-/// The table of parse_contention(), without the names that have counts.
+/// The table of parse_znode_name(), without the names that have counts.
 struct Format {
   bool (*accepts)(std::string_view before) noexcept;  ///< the text ahead of the marker
   std::string_view marker;
@@ -121,8 +121,8 @@ std::string print_counts(const Counted& format, Counts counts) {
 }
 
 /// Returns the content of the name, without the sequence number.
-std::optional<Contention> parse_prefix(std::string_view prefix) noexcept {
-  Contention result{.prefix = prefix};
+std::optional<ParsedZnodeName> parse_prefix(std::string_view prefix) noexcept {
+  ParsedZnodeName result{.prefix = prefix};
   for (const Format& format : formats) {
     if (!prefix.ends_with(format.marker)) continue;
     if (!format.accepts(prefix.substr(0, prefix.size() - format.marker.size()))) continue;
@@ -132,7 +132,7 @@ std::optional<Contention> parse_prefix(std::string_view prefix) noexcept {
   if (const auto counts = parse_counts(prefix, permits_format)) {
     result.access = Access::permits;
     result.permits = counts->first;
-    result.of = counts->second;
+    result.named_total = counts->second;
     return result;
   }
   if (const auto counts = parse_counts(prefix, weight_format);
@@ -147,17 +147,17 @@ std::optional<Contention> parse_prefix(std::string_view prefix) noexcept {
 
 }  // namespace
 
-bool Contention::is_of_zklock() const noexcept {
+bool ParsedZnodeName::is_of_zklock() const noexcept {
   const bool counted =
       prefix.starts_with(permits_format.begin) || prefix.starts_with(weight_format.begin);
   return counted || prefix == lock_prefix || prefix == write_prefix || prefix == read_prefix;
 }
 
-bool Contention::before(const Contention& other) const noexcept {
+bool ParsedZnodeName::before(const ParsedZnodeName& other) const noexcept {
   return std::tie(sequence, name) < std::tie(other.sequence, other.name);
 }
 
-std::optional<Contention> parse_contention(std::string_view name) noexcept {
+std::optional<ParsedZnodeName> parse_znode_name(std::string_view name) noexcept {
   if (name.size() < number_width) return std::nullopt;
   std::int64_t value = 0;  // ten digits always fit
   for (const char c : name.substr(name.size() - number_width)) {
@@ -178,8 +178,8 @@ std::optional<Contention> parse_contention(std::string_view name) noexcept {
   return result;
 }
 
-std::string permits_prefix(std::int32_t permits, std::int32_t of) {
-  return print_counts(permits_format, {permits, of});
+std::string permits_prefix(std::int32_t permits, std::int32_t named_total) {
+  return print_counts(permits_format, {permits, named_total});
 }
 
 std::string weight_prefix(std::int32_t weight, std::int32_t ageing) {
@@ -187,9 +187,9 @@ std::string weight_prefix(std::int32_t weight, std::int32_t ageing) {
 }
 
 std::optional<ZnodeName> ZnodeName::parse(std::string_view text) {
-  const auto contention = parse_contention(text);
-  if (!contention) return std::nullopt;
-  return ZnodeName{std::string(text), contention->sequence};
+  const auto parsed = parse_znode_name(text);
+  if (!parsed) return std::nullopt;
+  return ZnodeName{std::string(text), parsed->sequence};
 }
 
 ZnodeName ZnodeName::make(std::string_view prefix, Sequence sequence) {
@@ -209,7 +209,7 @@ bool ZnodeName::has_prefix(std::string_view prefix) const noexcept {
   return text.starts_with(prefix) && text == make(prefix, sequence).text;
 }
 
-std::optional<ZnodeName> ZnodeName::reading_on() const {
+std::optional<ZnodeName> ZnodeName::as_reader() const {
   if (!has_prefix(write_prefix)) return std::nullopt;
   return make(read_prefix, sequence);
 }

@@ -29,13 +29,13 @@ constexpr bool is_usable(Sequence number) noexcept {
   return number.value >= 0 && number < first_unusable_sequence;
 }
 
-/// The content of a contender's znode name, as parsed by parse_contention(). It refers to the
+/// The content of a contender's znode name, as parsed by parse_znode_name(). It refers to the
 /// parsed text, which must outlive it.
-struct Contention {
+struct ParsedZnodeName {
   Sequence sequence = {};
   Access access = Access::exclusive;
   std::int32_t permits = 0;      ///< requested permits; 0 without permits access
-  std::int32_t of = 0;           ///< total of the permits; 0: not named
+  std::int32_t named_total = 0;  ///< total of the permits; 0: not named
   std::int32_t weight = 0;       ///< with weighted access
   std::int32_t ageing = 0;       ///< with weighted access; 0: strict order
   std::string_view prefix = {};  ///< name without the sequence number
@@ -47,7 +47,7 @@ struct Contention {
   bool is_of_zklock() const noexcept;
   /// Returns whether this contender arrived before `other`: it has the lower sequence number. Only
   /// a counter at its end gives equal numbers; then the names decide.
-  bool before(const Contention& other) const noexcept;
+  bool before(const ParsedZnodeName& other) const noexcept;
 };
 
 /// Returns the content of a child's name if it is a contender's: one of these prefixes and the
@@ -74,14 +74,14 @@ struct Contention {
 /// them. <hex> is 32 hexadecimal digits. The sequence number is as ZooKeeper prints it: ten digits
 /// (%010d), or a minus sign and ten digits if the counter is past its end. Every other child, such
 /// as block-0000000001 or __lock__0000000001, is ignored.
-std::optional<Contention> parse_contention(std::string_view name) noexcept;
+std::optional<ParsedZnodeName> parse_znode_name(std::string_view name) noexcept;
 
 /// The prefixes of zklock's own names.
 inline constexpr std::string_view lock_prefix = "lock-";
 inline constexpr std::string_view write_prefix = "__WRIT__";
 inline constexpr std::string_view read_prefix = "__READ__";
 /// `of` 0: the name has no total.
-std::string permits_prefix(std::int32_t permits, std::int32_t of);
+std::string permits_prefix(std::int32_t permits, std::int32_t named_total);
 inline constexpr std::int32_t most_weight = 10;
 /// `ageing` 0: strictly by weight.
 std::string weight_prefix(std::int32_t weight, std::int32_t ageing);
@@ -91,14 +91,14 @@ struct ZnodeName {
   std::string text;
   Sequence sequence;
 
-  /// Returns nothing for every name that parse_contention() refuses.
+  /// Returns nothing for every name that parse_znode_name() refuses.
   static std::optional<ZnodeName> parse(std::string_view text);
   static ZnodeName make(std::string_view prefix, Sequence sequence);
   bool has_prefix(std::string_view prefix) const noexcept;
   /// If this is the name of a zklock writer, returns the name of its znode after a downgrade to
   /// reader. The sequence number is unchanged, and so is the position in the queue. Otherwise
   /// returns nothing.
-  std::optional<ZnodeName> reading_on() const;
+  std::optional<ZnodeName> as_reader() const;
 };
 
 }  // namespace zklock::core

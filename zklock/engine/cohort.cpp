@@ -17,7 +17,7 @@ Cohort::Cohort(PathQueue& path, core::AcquireFsm::Policy policy, core::CohortPol
       policy_(std::move(policy)),
       terms_(terms),
       arrivals_(path),
-      allowance_(terms.batch) {}
+      budget_(terms.batch) {}
 
 Cohort::~Cohort() = default;
 
@@ -70,8 +70,8 @@ Cohort::Waiting Cohort::take_next() {
 void Cohort::queue(const std::shared_ptr<CohortMember>& member, Requester requester) {
   core::AcquireFsm::Policy policy = policy_;
   policy.wait = member->waits();
-  policy.lists = member->is_heard();
-  policy.counts = !path_.goes_by_number();
+  policy.always_list = member->is_heard();
+  policy.count_children = !path_.goes_by_number();
   const auto lock_node =
       std::make_shared<LockNode>(std::static_pointer_cast<PathQueue>(path_.shared_from_this()),
                                  std::move(requester), std::move(policy));
@@ -88,7 +88,7 @@ void Cohort::set_node(std::shared_ptr<LockNode> lock_node,
   node_->set_observer(std::shared_ptr<LockNodeObserver>(shared_from_this(), this));
   member_ = member;
   state_ = state;
-  allowance_ = core::CohortBudget(terms_.batch);
+  budget_ = core::CohortBudget(terms_.batch);
   grants_ = 0;
   release_requested_ = false;
   position_.reset();
@@ -227,7 +227,7 @@ std::uint64_t Cohort::record_grant(const std::shared_ptr<LockNode>& lock_node,
   if (!is_shared(*lock_node)) return 0;
   state_ = State::held;
   position_ = 0;
-  allowance_.granted();
+  budget_.on_grant();
   count_if_due();
   return grants_++;
 }
@@ -238,16 +238,16 @@ std::optional<ReleasePlan> Cohort::decide_release(const LockNode& lock_node) con
   const bool intact = policy_.lock_delay.count() == 0 || lock_node.machine().leaves_delay();
   if (!is_shared(lock_node) || release_requested_ || !intact) return std::nullopt;
   if (waiting_.empty()) return may_idle() ? std::optional(ReleasePlan::retain) : std::nullopt;
-  if (allowance_.left()) return ReleasePlan::hand_off;
+  if (budget_.has_grants_left()) return ReleasePlan::hand_off;
   // To wait for the count is faster than a release and a new znode that prove unnecessary. But if
   // the lock node had to wait for a predecessor, that client probably waits again.
   const bool awaits =
-      allowance_.asking() && !allowance_.others_wait() && !lock_node.machine().waited();
+      budget_.is_counting() && !budget_.others_wait() && !lock_node.machine().waited();
   return awaits ? std::optional(ReleasePlan::await_count) : std::nullopt;
 }
 
 bool Cohort::may_idle() const {
-  const bool is_kept = terms_.keep_idle_for.count() > 0 && !allowance_.others_wait();
+  const bool is_kept = terms_.keep_idle_for.count() > 0 && !budget_.others_wait();
   return is_kept && path_.is_used() && !path_.anyone_waits();
 }
 
@@ -267,7 +267,7 @@ void Cohort::execute(ReleasePlan plan) {
 /// Grants the lock node to `member` and returns true. If the lease is not valid, deletes the lock
 /// node and returns false.
 bool Cohort::hand_to(const std::shared_ptr<CohortMember>& member) {
-  if (state_ == State::idle && arrivals_.armed()) allowance_.nobody_known();
+  if (state_ == State::idle && arrivals_.armed()) budget_.on_watched_grant();
   member->set_lock_node(node_);
   if (node_->lease_valid()) {
     member_ = member;
@@ -287,26 +287,26 @@ void Cohort::hand_to_next() {
 }
 
 void Cohort::count_if_due() {
-  if (state_ != State::held || waiting_.empty() || !allowance_.worth_asking()) return;
+  if (state_ != State::held || waiting_.empty() || !budget_.is_count_due()) return;
   path_.core().coordinator().submit(
       {.operation = request::CountChildren{path_.path().str()},
        .session = node_->machine().session()},
       under_lock(weak_from_this(), path_,
                  epoch_.guard([this](const client::Reply& reply)
                                   ZKLOCK_REQUIRES(path_mutex) { on_counted(reply); })));
-  allowance_.asks();  // last: if submit() throws, no request is under way
+  budget_.on_count_requested();  // last: if submit() throws, no request is under way
 }
 
 void Cohort::on_counted(const client::Reply& reply) {
   path_.path_seen(reply);
-  allowance_.answered(reply.status == core::Status::ok && reply.child_count == own_children() &&
-                      !path_.counter_has_ended());
+  budget_.on_counted(reply.status == core::Status::ok && reply.child_count == own_children() &&
+                     !path_.counter_has_ended());
   if (state_ != State::idle) return count_if_due();  // grants were made since the request
   if (waiting_.empty()) {
     if (terms_.keep_idle_for.count() == 0) return end_idling();
     return look_for_arrivals();  // a list tells contenders from other children
   }
-  if (allowance_.others_wait()) return end_idling();
+  if (budget_.others_wait()) return end_idling();
   if (!may_serve_idle()) return look_for_arrivals();
   serve_idle();
 }
@@ -324,7 +324,7 @@ void Cohort::become_idle() {
 }
 
 bool Cohort::may_serve_idle() const {
-  return allowance_.left() || arrivals_.armed();
+  return budget_.has_grants_left() || arrivals_.armed();
 }
 
 void Cohort::serve_idle() {
@@ -360,7 +360,7 @@ void Cohort::on_listed(const client::Reply& reply) {
   if (reply.status == core::Status::no_node || (ok && !there)) return node_->on_own_node_deleted();
   // Contenders that cannot be seen may be there. At the counter's end they wait without a znode.
   if (!ok || queue.size() > 1 || path_.counter_has_ended()) {
-    allowance_.others_found();
+    budget_.on_others_found();
     return end_idling();
   }
   if (state_ == State::idle && !waiting_.empty()) serve_idle();

@@ -51,17 +51,17 @@ namespace zklock::detail {
 /// |        |                                               | none                                    |
 /// |        | the acquire fails                             | none; all contenders behind fail        |
 /// | held   | released; a contender is behind; the          | held, by the first one behind           |
-/// |        | allowance permits a grant                     |                                         |
+/// |        | budget permits a grant                        |                                         |
 /// |        | released; no contender is behind; the node is | idle                                    |
 /// |        | to be retained                                |                                         |
-/// |        | released; the allowance is used up; the       | idle; or none, if the lock node had     |
+/// |        | released; the budget is used up; the          | idle; or none, if the lock node had     |
 /// |        | count is under way                            | waited: the znode is released           |
-/// |        | the count arrives; most of the allowance      | held; the count is requested again      |
+/// |        | the count arrives; most of the budget         | held; the count is requested again      |
 /// |        | was used after its request                    |                                         |
 /// | idle   | a contender arrives, no count is needed       | held                                    |
 /// |        | the count or list shows no other client, a    | held                                    |
 /// |        | contender is behind                           |                                         |
-/// |        | the allowance was used up after the request   | idle; the children are listed           |
+/// |        | the budget was used up after the request      | idle; the children are listed           |
 /// |        | of the count; or no contender is behind       |                                         |
 /// |        | another client waits; keep_idle_for is over;  | none; the znode is released             |
 /// |        | a release is requested; the last public       |                                         |
@@ -191,7 +191,7 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
   std::deque<Waiting> waiting_ ZKLOCK_GUARDED_BY(path_mutex);  ///< behind the lock node
   // describe the shared lock node
   ArrivalWatch arrivals_ ZKLOCK_GUARDED_BY(path_mutex);
-  core::CohortBudget allowance_ ZKLOCK_GUARDED_BY(path_mutex);
+  core::CohortBudget budget_ ZKLOCK_GUARDED_BY(path_mutex);
   std::uint64_t grants_ ZKLOCK_GUARDED_BY(path_mutex) = 0;        ///< on its znode
   bool release_requested_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< no further hand-off
   /// In the path's queue; nothing if unknown.

@@ -141,7 +141,7 @@ void Contender::on_ended() {
   patient.rule = rule_for(waiting);
   patient.gate = terms.gate;
   patient.wait = true;
-  patient.lists = static_cast<bool>(terms.event_sink);
+  patient.always_list = static_cast<bool>(terms.event_sink);
   // With a gate, or as a reader among writers, it needs a lock node of its own.
   const bool shares = !terms.gate && patient.rule == policy().rule;
   const auto next =

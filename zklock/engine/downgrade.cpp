@@ -31,7 +31,7 @@ client::ReplyHandler Downgrade::on_reply(Step step) {
 void Downgrade::begin(std::shared_ptr<HeldNodePath> held_node) noexcept {
   if (state_ != State::writer) return;
   const core::ZnodeName writer{node_.own_name(), node_.sequence()};
-  const auto reader = writer.reading_on();
+  const auto reader = writer.as_reader();
   if (!reader) return;
   held_node_ = std::move(held_node);
   name_ = reader->text;
@@ -94,13 +94,13 @@ bool Downgrade::made(const client::Reply& node) const {
 
 void Downgrade::failed(const client::Reply& reply) {
   switch (core::sort_of(reply.status)) {
-    case StatusSort::doubtful: doubtful_ = true; return again();
-    case StatusSort::later: return pause();
+    case StatusSort::outcome_unknown: outcome_unknown_ = true; return again();
+    case StatusSort::retry_later: return pause();
     case StatusSort::session:
     case StatusSort::over:
     case StatusSort::unsent: return settle(State::kept);  // the session ends, and so does the znode
     case StatusSort::done:
-    case StatusSort::tree:
+    case StatusSort::tree_conflict:
     case StatusSort::refused: return keep(reply);
   }
 }

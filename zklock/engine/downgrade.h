@@ -63,7 +63,9 @@ class Downgrade {
   /// Returns the name of the reader's znode.
   const std::string& name() const noexcept ZKLOCK_REQUIRES(path_mutex) { return name_; }
   /// Returns whether the znode may have either name.
-  bool in_doubt() const noexcept ZKLOCK_REQUIRES(path_mutex) { return !settled() || doubtful_; }
+  bool in_doubt() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return !settled() || outcome_unknown_;
+  }
   /// `node`: the reply to a Get of the reader's znode. Returns whether that znode is this
   /// contender's.
   bool made(const client::Reply& node) const ZKLOCK_REQUIRES(path_mutex);
@@ -90,7 +92,7 @@ class Downgrade {
   bool hold_has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   State state_ ZKLOCK_GUARDED_BY(path_mutex) = State::writer;
   std::string name_ ZKLOCK_GUARDED_BY(path_mutex);
-  bool doubtful_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< a reply was lost
+  bool outcome_unknown_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< a reply was lost
   BackgroundWork::Id work_ ZKLOCK_GUARDED_BY(path_mutex){};
   client::TimerId timer_ ZKLOCK_GUARDED_BY(path_mutex){};
 };

@@ -20,12 +20,12 @@ Grant::Grant(EngineContext& core, const core::LockPath& path, const LockEventRep
 }
 
 bool Grant::lease_valid() const noexcept {
-  return terms_.lease->valid(core_.scheduler().now());
+  return terms_.lease->check(core_.scheduler().now());
 }
 
 bool Grant::valid() const noexcept {
   const core::Instant now = core_.scheduler().now();
-  return limit_timer_.valid(now) && terms_.lease->valid(now);
+  return limit_timer_.check(now) && terms_.lease->check(now);
 }
 
 HoldState Grant::state() const noexcept {

@@ -155,7 +155,7 @@ void GuardedCommit::submit() {
           {.operation = std::move(transaction), .session = what_.guards.front()->grant().session()},
           [self = shared_from_this(), nodes,
            way = std::move(on_its_way)](const auto& reply) mutable {
-            if (core::sort_of(reply.status) == StatusSort::doubtful) way->stays();
+            if (core::sort_of(reply.status) == StatusSort::outcome_unknown) way->stays();
             way.reset();  // before the caller may release
             self->answered(reply, nodes);
           });
@@ -221,7 +221,7 @@ std::optional<Error> GuardedCommit::verdict(const client::Reply& reply) {
   // If it was sent before its session ended, the writes may have been executed.
   const bool sent = reply.session != SessionId{};
   switch (core::sort_of(reply.status)) {
-    case StatusSort::doubtful: return error(Errc::outcome_unknown, {});
+    case StatusSort::outcome_unknown: return error(Errc::outcome_unknown, {});
     case StatusSort::session:
       if (sent) return error(Errc::outcome_unknown, {});
       return error(Errc::lock_lost, "the session has ended; nothing was sent");
@@ -236,8 +236,8 @@ std::optional<Error> GuardedCommit::verdict(const client::Reply& reply) {
       return error(Errc::not_connected, "disconnected until the deadline; nothing was sent");
     }
     case StatusSort::done:
-    case StatusSort::later:
-    case StatusSort::tree:
+    case StatusSort::retry_later:
+    case StatusSort::tree_conflict:
     case StatusSort::refused: break;
   }
   return error(core::error_of(reply.status),

@@ -13,7 +13,7 @@ namespace zklock::detail {
 /// The end of a hold by its hold limit (core::HoldLimit). The clock decides whether the limit has
 /// passed. Timers make the holder read the clock at the warning and at the end.
 ///
-/// Thread-safety: any thread may call valid() and at(). REQUIRES for the other members: a Lock of
+/// Thread-safety: any thread may call check() and at(). REQUIRES for the other members: a Lock of
 /// the path's monitor. Part of its Grant.
 class HoldLimitTimer {
  public:
@@ -21,7 +21,8 @@ class HoldLimitTimer {
   /// can be empty.
   HoldLimitTimer(client::Scheduler& scheduler, core::HoldLimit limit, std::function<void()> look);
 
-  bool valid(core::Instant now) noexcept { return lease_.valid(now); }
+  /// Returns whether the limit has not passed at `now`. See ValidityPeriod::check().
+  bool check(core::Instant now) noexcept { return lease_.check(now); }
   /// Returns the end; Instant::max() without a limit, Instant::min() after the end.
   core::Instant at() const noexcept { return lease_.valid_until(); }
 

@@ -46,11 +46,11 @@ bool LateCreates::goes_on(const client::Reply& reply) {
       attempts_.clear();
       is_looking_ = false;
       return false;
-    case core::StatusSort::doubtful:
+    case core::StatusSort::outcome_unknown:
     case core::StatusSort::unsent:
-    case core::StatusSort::later: look_later(); return false;
+    case core::StatusSort::retry_later: look_later(); return false;
     case core::StatusSort::done:
-    case core::StatusSort::tree:
+    case core::StatusSort::tree_conflict:
     case core::StatusSort::refused: return true;
   }
   return true;

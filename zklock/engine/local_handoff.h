@@ -36,29 +36,30 @@ class LocalHandoff {
   /// is still to come.
   void wait(FencingToken predecessor, std::weak_ptr<LockNode> lock_node)
       ZKLOCK_REQUIRES(path_mutex) {
-    places_[predecessor.zxid] = std::move(lock_node);
+    waiting_[predecessor.zxid] = std::move(lock_node);
   }
   /// Removes `lock_node`, which does not wait for that znode any more.
   void leave(FencingToken predecessor, const std::weak_ptr<LockNode>& lock_node) noexcept
       ZKLOCK_REQUIRES(path_mutex) {
-    const auto found = places_.find(predecessor.zxid);
-    if (found == places_.end()) return;
-    const std::weak_ptr<LockNode>& who = found->second;  // no lock(): it may be the last reference
-    const bool same = !who.owner_before(lock_node) && !lock_node.owner_before(who);
-    if (same) places_.erase(found);
+    const auto found = waiting_.find(predecessor.zxid);
+    if (found == waiting_.end()) return;
+    // Without lock(): it may be the last reference.
+    const std::weak_ptr<LockNode>& waiter = found->second;
+    const bool same = !waiter.owner_before(lock_node) && !lock_node.owner_before(waiter);
+    if (same) waiting_.erase(found);
   }
-  void clear() noexcept ZKLOCK_REQUIRES(path_mutex) { places_.clear(); }
+  void clear() noexcept ZKLOCK_REQUIRES(path_mutex) { waiting_.clear(); }
   /// Returns the lock node that waits for the znode with this czxid, or null.
   std::shared_ptr<LockNode> of(FencingToken predecessor) const noexcept
       ZKLOCK_REQUIRES(path_mutex) {
-    const auto found = places_.find(predecessor.zxid);
-    return found == places_.end() ? nullptr : found->second.lock();
+    const auto found = waiting_.find(predecessor.zxid);
+    return found == waiting_.end() ? nullptr : found->second.lock();
   }
 
-  bool empty() const noexcept ZKLOCK_REQUIRES(path_mutex) { return places_.empty(); }
+  bool empty() const noexcept ZKLOCK_REQUIRES(path_mutex) { return waiting_.empty(); }
 
  private:
-  std::unordered_map<std::int64_t, std::weak_ptr<LockNode>> places_ ZKLOCK_GUARDED_BY(path_mutex);
+  std::unordered_map<std::int64_t, std::weak_ptr<LockNode>> waiting_ ZKLOCK_GUARDED_BY(path_mutex);
 };
 
 }  // namespace zklock::detail

@@ -60,8 +60,9 @@ void LockNode::carry_out(const Effect& effect) {
     case Effect::Kind::clear: return clear(effect);
     case Effect::Kind::delay: return delay();
     case Effect::Kind::pause: return pause();
-    case Effect::Kind::abandon: return abandon();
-    case Effect::Kind::not_created: return path_->late_creates().add(effect.session, effect.text);
+    case Effect::Kind::drop_unsent: return drop_unsent();
+    case Effect::Kind::remove_late_create:
+      return path_->late_creates().add(effect.session, effect.text);
     case Effect::Kind::grant: return grant();
     case Effect::Kind::fail: return fail(effect.error, effect.text);
   }
@@ -110,7 +111,7 @@ void LockNode::create(core::Instant wanted_since) {
   wanted_since_ = core().scheduler().now();
 }
 
-void LockNode::abandon() {
+void LockNode::drop_unsent() {
   if (!let_through_ && path_->create_limiter().withdraw(*this)) return fsm_.on_create_withdrawn();
   core().coordinator().abandon(create_id_);
   core().coordinator().abandon(count_id_);
@@ -143,10 +144,11 @@ void LockNode::count() {
 core::CreatedAnswer LockNode::answer_of(const client::Reply& created) {
   const auto name = core::ZnodeName::parse(created.name);
   if (name) path_->counter_is_at(name->sequence);
-  const bool doubtful = created.status == Status::ok && name &&
-                        path_->record_own_node(name->sequence, created.token, created.session);
-  const bool first = name && !doubtful && path_->sequence_hint().has_come(name->sequence);
-  return {doubtful ? Status::unknown : status_unbound(created),
+  const bool outcome_unknown =
+      created.status == Status::ok && name &&
+      path_->record_own_node(name->sequence, created.token, created.session);
+  const bool first = name && !outcome_unknown && path_->sequence_hint().has_come(name->sequence);
+  return {outcome_unknown ? Status::unknown : status_unbound(created),
           created.session,
           created.name,
           created.token,

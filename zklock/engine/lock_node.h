@@ -196,7 +196,7 @@ class LockNode final : private LeaseObserver,
   void run(core::AcquireEffects effects) ZKLOCK_REQUIRES(path_mutex);
   void carry_out(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
   void create(core::Instant wanted_since) ZKLOCK_REQUIRES(path_mutex);
-  void abandon() ZKLOCK_REQUIRES(path_mutex);
+  void drop_unsent() ZKLOCK_REQUIRES(path_mutex);
   void create_parents() ZKLOCK_REQUIRES(path_mutex);
   void check_parent(SessionId session) ZKLOCK_REQUIRES(path_mutex);
   void remove_parent() ZKLOCK_REQUIRES(path_mutex);

@@ -104,7 +104,7 @@ void LockNode::on_release_requested(bool force) {
 /// its predecessor, and creates a single child.
 bool LockNode::goes_by_number() const noexcept {
   const core::AcquireFsm::Policy& policy = fsm_.policy();
-  const bool guesses = policy.wait && !policy.lists;
+  const bool guesses = policy.wait && !policy.always_list;
   return is_mutex() && guesses && policy.lock_delay.count() == 0;
 }
 
@@ -223,7 +223,7 @@ std::function<void()> LockNode::on_removed(Manner manner) const {
   return path_->sequence_hint().release_node(fsm_.sequence(), fsm_.token());
 }
 
-// A release is announced only if a successor can rely on it: see Decision::follows_release.
+// A release is announced only if a successor can rely on it: see Decision::grant_by_release.
 NodeDeleter::Manner LockNode::deletion(Manner manner) const {
   switch (manner) {
     case Manner::release: {

@@ -53,7 +53,7 @@ void Monitor::run_before_unlock() {
 }
 
 void Monitor::flush_soon() {
-  core_->coordinator().soon([weak = weak_from_this()] {
+  core_->coordinator().post([weak = weak_from_this()] {
     const auto monitor = weak.lock();
     if (!monitor) return;
     const Lock lock(*monitor);

@@ -44,7 +44,7 @@ void NodeWatches::disarm() noexcept {
 // ---- the release request ------------------------------------------------------------------------
 
 std::string NodeWatches::release_request_path() const {
-  return path().child(core::release_request_path(node_.sequence()));
+  return path().child(core::release_request_node(node_.sequence()));
 }
 
 void NodeWatches::watch_release_requests() {

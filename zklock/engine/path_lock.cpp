@@ -18,10 +18,10 @@ constexpr std::chrono::milliseconds longest_wait_for_mutex{10};
 }  // namespace
 
 template <class Step>
-void PathLock::soon(Step step) {
+void PathLock::post(Step step) {
   ++deferred_calls_;
   try {
-    core().coordinator().soon(under_lock(
+    core().coordinator().post(under_lock(
         weak_from_this(), *this, [this, step = std::move(step)]() ZKLOCK_REQUIRES(path_mutex) {
           --deferred_calls_;
           step(*this);
@@ -47,7 +47,7 @@ void PathLock::settle() {
 }
 
 void PathLock::sweep_soon(const Owner& owner) noexcept {
-  soon([owner](PathLock& path_lock) ZKLOCK_REQUIRES(path_mutex) {
+  post([owner](PathLock& path_lock) ZKLOCK_REQUIRES(path_mutex) {
     if (const auto contender = path_lock.find(owner)) contender->sweep();
   });
 }
@@ -67,7 +67,7 @@ void PathLock::acquire(const std::shared_ptr<PendingAcquire>& call, AcquireReque
 void PathLock::enter_soon(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) {
   request.requester = Requester::of_this_thread(request.on_behalf_of.value_or(request.owner));
   call->arm(call->waits());
-  soon([call, request = std::move(request)](PathLock& path_lock) ZKLOCK_REQUIRES(path_mutex) {
+  post([call, request = std::move(request)](PathLock& path_lock) ZKLOCK_REQUIRES(path_mutex) {
     try {
       path_lock.enter(call, request);
     } catch (const Error& error) {
@@ -99,8 +99,8 @@ void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest
                                   .gate = request.gate,
                                   .wait = wait,
                                   .queue_again = request.queue_again,
-                                  .lists = static_cast<bool>(request.event_sink),
-                                  .counts = !goes_by_number(),
+                                  .always_list = static_cast<bool>(request.event_sink),
+                                  .count_children = !goes_by_number(),
                                   .lock_delay = request.lock_delay};
   const auto shared = cohort(policy, request.local);
   const auto requester =

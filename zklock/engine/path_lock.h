@@ -103,7 +103,7 @@ class PathLock final : public PathQueue, public ThreadExitListener {
   void enter_soon(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request);
   /// Makes a library thread call `step(*this)` soon, under the mutex.
   template <class Step>
-  void soon(Step step);
+  void post(Step step);
   /// Returns the contender of `owner`, or null.
   std::shared_ptr<Contender> find(const Owner& owner) const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the oldest contender that was created on behalf of `owner`, or null. Its own owner can
@@ -119,7 +119,7 @@ class PathLock final : public PathQueue, public ThreadExitListener {
                                  const core::CohortPolicy& terms) ZKLOCK_REQUIRES(path_mutex);
 
   ReentryCounter reentry_counter_;
-  std::atomic<int> deferred_calls_{0};  ///< pending tasks of soon()
+  std::atomic<int> deferred_calls_{0};  ///< pending tasks of post()
   std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_ ZKLOCK_GUARDED_BY(path_mutex);
   std::vector<std::shared_ptr<Cohort>> cohorts_
       ZKLOCK_GUARDED_BY(path_mutex);  ///< one for each pair of policies

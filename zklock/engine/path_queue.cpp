@@ -37,11 +37,11 @@ void PathQueue::counter_is_at(core::Sequence number) {
 void PathQueue::path_seen(const client::Reply& stat) {
   if (stat.status != core::Status::ok) return;
   counter_is_at(stat.next);
-  trust_.seen({stat.token, stat.acl_version}, stat.sent_at);
+  trust_.on_path_stat({stat.token, stat.acl_version}, stat.sent_at);
 }
 
 void PathQueue::announcement_awaited(core::SessionId session) {
-  if (!trust_.wants_acl(core().scheduler().now())) return;
+  if (!trust_.begin_acl_read_if_due(core().scheduler().now())) return;
   core().coordinator().submit(
       {.operation = client::request::GetAcl{path().str()}, .session = session},
       under_lock(weak_from_this(), *this,
@@ -51,11 +51,12 @@ void PathQueue::announcement_awaited(core::SessionId session) {
 
 void PathQueue::acl_answered(const client::Reply& reply) {
   if (reply.status == core::Status::ok) {
-    trust_.acl_read({reply.token, reply.acl_version}, reply.last_child, reply.acl, reply.sent_at);
+    trust_.on_acl_read({reply.token, reply.acl_version}, reply.last_child, reply.acl,
+                       reply.sent_at);
   } else if (reply.status == core::Status::no_auth) {
-    trust_.acl_refused(reply.sent_at);
+    trust_.on_acl_refused(reply.sent_at);
   } else {
-    trust_.acl_not_read();
+    trust_.on_acl_not_read();
   }
 }
 

@@ -67,8 +67,8 @@ AcquireOutcome PendingAcquire::timed_out() const {
   if (waits_ && by_deadline && met_servers) return {};
   const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - began_);
   std::string cause = "no server answered within " + std::to_string(waited.count()) + " ms";
-  const std::string trouble = core.coordinator().trouble();
-  if (!trouble.empty()) cause += " (" + trouble + ")";
+  const std::string problem = core.coordinator().connection_problem();
+  if (!problem.empty()) cause += " (" + problem + ")";
   return {.error = Error(Errc::not_connected, "lock", path_->path().str(), cause)};
 }
 

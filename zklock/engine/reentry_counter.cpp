@@ -30,10 +30,10 @@ bool ReentryCounter::is_here() const noexcept {
 }
 
 void ReentryCounter::begin(std::shared_ptr<const Grant> grant) noexcept {
-  std::uint64_t nobody = 0;
+  std::uint64_t unowned = 0;
   if (is_here()) {
     if (grant_ == grant) return;
-  } else if (!thread_.compare_exchange_strong(nobody, number_this_thread(),
+  } else if (!thread_.compare_exchange_strong(unowned, number_this_thread(),
                                               std::memory_order_acquire)) {
     return;
   }

@@ -42,9 +42,9 @@ client::Reply SyncQuery::ask(client::Operation operation) {
 }
 
 void SyncQuery::fail_in_time() const {
-  const std::string trouble = path_lock_.core().coordinator().trouble();
-  fail(Errc::not_connected, trouble.empty() ? "no reply before the deadline"
-                                            : "no reply before the deadline (" + trouble + ")");
+  const std::string problem = path_lock_.core().coordinator().connection_problem();
+  fail(Errc::not_connected, problem.empty() ? "no reply before the deadline"
+                                            : "no reply before the deadline (" + problem + ")");
 }
 
 void SyncQuery::fail(const client::Reply& reply) const {

@@ -102,10 +102,10 @@ class LiveWorld::CoordinatorPort final : public client::Coordinator {
                                }));
     });
   }
-  void soon(std::function<void()> task) override {
+  void post(std::function<void()> task) override {
     live_.ask([&] {
       return std::pair(
-          0, std::function<void()>([this, task = std::move(task)] { inner_.soon(task); }));
+          0, std::function<void()>([this, task = std::move(task)] { inner_.post(task); }));
     });
   }
   bool abandon(RequestId request) noexcept override {
@@ -125,7 +125,9 @@ class LiveWorld::CoordinatorPort final : public client::Coordinator {
     inner_.close();
   }
   // Called when an error is built, with the client's locks held, so it must not wait for the turn.
-  std::string trouble() const override { return live_.has_turn() ? inner_.trouble() : "simulated"; }
+  std::string connection_problem() const override {
+    return live_.has_turn() ? inner_.connection_problem() : "simulated";
+  }
 
  private:
   LiveWorld& live_;

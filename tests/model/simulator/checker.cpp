@@ -35,8 +35,8 @@ std::string hash(std::uint32_t hold) {
 /// Returns whether `each` is behind `own`. The znode of another program can be older and yet be
 /// behind, because its name was made by hand.
 bool is_behind(const Event& each, const Event& own) {
-  const auto other = core::parse_contention(each.text);
-  const auto mine = core::parse_contention(own.text);
+  const auto other = core::parse_znode_name(each.text);
+  const auto mine = core::parse_znode_name(own.text);
   return other && mine && mine->before(*other);
 }
 

@@ -95,20 +95,20 @@ void HistoryWriter::note(Event event) {
 void HistoryWriter::node_made(std::size_t ensemble, const std::string& path) {
   const auto lock_node = place_of(path, paths_);
   if (!lock_node) return;
-  const auto contention = core::parse_contention(lock_node->name);
-  if (!contention) return;
+  const auto parsed = core::parse_znode_name(lock_node->name);
+  if (!parsed) return;
   const model::Node& node = *universe_.ensemble(ensemble).find(path);
   const auto said = stranger_ ? std::nullopt : core::ZnodeData::parse(node.data);
-  const FencingToken token = core::came_by(said, {node.czxid});
+  const FencingToken token = core::queue_zxid(said, {node.czxid});
   const bool reads_on = token.zxid != node.czxid;
   const std::uint32_t resource = resource_of(ensemble, lock_node->path);
   nodes_[ensemble][path] = {resource, token.zxid, node.owner};
   note({.kind = Event::Kind::made,
         .flag = !said,
-        .access = contention->access,
+        .access = parsed->access,
         .resource = resource,
         .owner = static_cast<std::uint64_t>(node.owner.value),
-        .permits = contention->permits,
+        .permits = parsed->permits,
         .token = token,
         .attempt = said && !reads_on ? hash_of(said->attempt) : 0,
         .text = std::string(lock_node->name)});

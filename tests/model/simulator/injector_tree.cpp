@@ -18,7 +18,7 @@ std::vector<std::string> Injector::contenders(const std::string& path) const {
   const model::Node* const parent = universe_.ensemble(0).find(path);
   if (parent == nullptr) return names;
   for (const std::string& name : parent->children) {
-    if (core::parse_contention(name)) names.push_back(path + "/" + name);
+    if (core::parse_znode_name(name)) names.push_back(path + "/" + name);
   }
   std::ranges::sort(names);
   return names;

@@ -367,7 +367,7 @@ void Users::ask_release(const PlanStep& step) {
   const auto target =
       core::ZnodeName::parse(names[static_cast<std::size_t>(step.salt) % names.size()]);
   const std::string marker =
-      path_of(object.path) + "/" + core::release_request_path(target->sequence);
+      path_of(object.path) + "/" + core::release_request_node(target->sequence);
   const bool forces = step.act == Act::force_release;
   const auto data = forces ? core::release_request_forces : core::release_request_asks;
   if (servers.create(marker, std::string(data)) != core::Status::ok) return;

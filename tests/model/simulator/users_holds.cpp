@@ -328,7 +328,7 @@ void Users::write(Call& call) {
 void Users::node_taken(std::size_t ensemble, const std::string& path) {
   const model::Node* const node = universe_.ensemble(ensemble).find(path);
   if (node == nullptr) return;
-  const std::int64_t came_by = history_writer_.token_of(ensemble, path);
+  const std::int64_t queue_zxid = history_writer_.token_of(ensemble, path);
   history_writer_.taken(ensemble, node->czxid);
   history_writer_.taken_name(ensemble, path);
   for (Call* const call : live_) {
@@ -337,7 +337,7 @@ void Users::node_taken(std::size_t ensemble, const std::string& path) {
       const bool leader = !hold && !call->got.composite;
       if (!hold && !leader) continue;
       const std::int64_t token = (hold ? hold->token() : call->leadership.token()).zxid;
-      if (token != came_by || part.ensemble != ensemble) continue;
+      if (token != queue_zxid || part.ensemble != ensemble) continue;
       history_writer_.taken(ensemble, token);
       for (const Call::Part& each : call->parts) {
         history_writer_.note({.kind = Event::Kind::taken, .hold = each.hold});

@@ -259,8 +259,8 @@ class Coordinator {
   virtual RequestId submit(Request request, ReplyHandler handler) = 0;
 
   /// Calls `task` once, soon, under the conditions of a handler. It is for work that would block
-  /// the calling thread for too long. Tasks are called in the order of the calls of soon().
-  virtual void soon(std::function<void()> task) = 0;
+  /// the calling thread for too long. Tasks are called in the order of the calls of post().
+  virtual void post(std::function<void()> task) = 0;
 
   /// Cancels a request that has not been sent yet. Returns true if it did: the request will never
   /// be sent, and its reply is not_sent, soon. Returns false, without effect, if the request was
@@ -278,12 +278,12 @@ class Coordinator {
   virtual void close() = 0;
 
   /// Returns whether close() would wait for the calling thread. That is so in a handler, a watch
-  /// event, an event of the observer and a task of soon(). The default is right if close() waits
+  /// event, an event of the observer and a task of post(). The default is right if close() waits
   /// for no thread.
   virtual bool runs_here() const noexcept { return false; }
 
   /// Returns, in words for error texts, what prevents a connection.
-  virtual std::string trouble() const = 0;
+  virtual std::string connection_problem() const = 0;
 };
 
 }  // namespace zklock::client

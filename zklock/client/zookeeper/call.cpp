@@ -32,24 +32,24 @@ Reply Call::blank_reply() const {
   return reply;
 }
 
-Call::Sent Call::end_send(int code, const Wire& wire) {
+Call::Sent Call::end_send(int code, const CallContext& context) {
   if (code == ZOK) {
-    session_ = wire.session;
+    session_ = context.session;
     return Sent::yes;
   }
   if (code == ZINVALIDSTATE) return Sent::handle_is_dead;
-  if (code != kRefused) answer(wire, code);
+  if (code != kRefused) answer(context, code);
   return Sent::refused;
 }
 
-void Call::answer(const Wire& wire, int code) {
-  wire.reply.status = to_status(code);
-  wire.reply.detail = code == ZOK ? std::string() : code_name(code);
+void Call::answer(const CallContext& context, int code) {
+  context.reply.status = to_status(code);
+  context.reply.detail = code == ZOK ? std::string() : code_name(code);
 }
 
-int Call::refuse(const Wire& wire, Status status, std::string detail) {
-  wire.reply.status = status;
-  wire.reply.detail = std::move(detail);
+int Call::refuse(const CallContext& context, Status status, std::string detail) {
+  context.reply.status = status;
+  context.reply.detail = std::move(detail);
   return kRefused;
 }
 

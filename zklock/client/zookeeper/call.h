@@ -53,7 +53,7 @@ struct FollowUps {
 };
 
 /// The parts of one session that a Call needs for sending and completing, and its reply.
-struct Wire {
+struct CallContext {
   zhandle_t* handle;  ///< null while closing: nothing can be sent
   SessionId session;
   Reply& reply;  ///< made by blank_reply(), filled by the call
@@ -66,7 +66,7 @@ struct Wire {
 };
 
 /// A submitted Request without its operation: its id, its handler and the conditions of sending it.
-struct Origin {
+struct CallHeader {
   RequestId id{};
   SessionId bound_to;    ///< 0: any session
   ReplyHandler handler;  ///< null: a request of the client itself
@@ -88,29 +88,30 @@ class Call : public std::enable_shared_from_this<Call> {
     refused,
   };
 
-  explicit Call(Origin origin) : origin_(std::move(origin)) {}
+  explicit Call(CallHeader header) : header_(std::move(header)) {}
   virtual ~Call() = default;
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  RequestId id() const noexcept { return origin_.id; }
-  SessionId bound_to() const noexcept { return origin_.bound_to; }
-  Instant wanted_since() const noexcept { return origin_.wanted_since; }
-  bool at_once() const noexcept { return origin_.at_once; }
-  ReplyHandler& handler() noexcept { return origin_.handler; }
+  RequestId id() const noexcept { return header_.id; }
+  SessionId bound_to() const noexcept { return header_.bound_to; }
+  Instant wanted_since() const noexcept { return header_.wanted_since; }
+  bool at_once() const noexcept { return header_.at_once; }
+  ReplyHandler& handler() noexcept { return header_.handler; }
   /// Returns a reply without a result: session and sent_at are set.
   Reply blank_reply() const;
 
   /// Issues the requests of the call, between begin_send() and end_send(). Returns ZOK, or another
   /// code if the first request could not be sent. Throws std::bad_alloc; then no reply follows, and
   /// it must not be called again.
-  virtual int issue(const Wire& wire) = 0;
+  virtual int issue(const CallContext& context) = 0;
   void begin_send() { sent_at_ = LeaseClock::now(); }
   /// `code`: the result of issue().
-  Sent end_send(int code, const Wire& wire);
-  /// Evaluates the completion of a part, and fills wire.reply. Returns true if that reply is
+  Sent end_send(int code, const CallContext& context);
+  /// Evaluates the completion of a part, and fills context.reply. Returns true if that reply is
   /// complete. Returns false if another part is outstanding; its completion fills a new reply.
-  virtual bool complete(std::size_t part, const Completion& completion, const Wire& wire) = 0;
+  virtual bool complete(std::size_t part, const Completion& completion,
+                        const CallContext& context) = 0;
 
   /// Returns whether that part is a quorum operation.
   virtual bool is_write(std::size_t part) const noexcept = 0;
@@ -118,13 +119,13 @@ class Call : public std::enable_shared_from_this<Call> {
   virtual void forget_watch() noexcept {}
 
  protected:
-  /// One request to the C client that the call is about to send. It is a flight of the wire, which
+  /// One request to the C client that the call is about to send. It is one of the flights, which
   /// the destructor removes unless the request was sent.
   class Departure {
    public:
     /// `part`: index of the request among the call's requests.
-    Departure(Call& call, const Wire& wire, std::size_t part = 0)
-        : flights_(wire.flights), ticket_(flights_.add(call.shared_from_this(), part)) {}
+    Departure(Call& call, const CallContext& context, std::size_t part = 0)
+        : flights_(context.flights), ticket_(flights_.add(call.shared_from_this(), part)) {}
     ~Departure() {
       if (!was_sent_) flights_.take(ticket_);
     }
@@ -153,23 +154,23 @@ class Call : public std::enable_shared_from_this<Call> {
   static constexpr int kRefused = 1;
 
   /// Both set the status and detail of the reply. refuse() returns kRefused.
-  static void answer(const Wire& wire, int code);
-  static int refuse(const Wire& wire, Status status, std::string detail);
+  static void answer(const CallContext& context, int code);
+  static int refuse(const CallContext& context, Status status, std::string detail);
 
  private:
-  Origin origin_;
+  CallHeader header_;
   SessionId session_;  ///< on which it was sent; 0: not sent
   Instant sent_at_;    ///< of its last request
 };
 
 /// Makes the call of `operation`. Its paths are below `chroot`, which is a path or empty.
-std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, Origin origin);
+std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, CallHeader header);
 
 /// Makes a call that removes the servers' watch of a full path. If the watch has an interest in the
 /// WatchRegistry when the call is to be sent, nothing is sent.
-std::shared_ptr<Call> make_watch_removal(Watch watch, Origin origin);
+std::shared_ptr<Call> make_watch_removal(Watch watch, CallHeader header);
 
 /// Makes a call that checks whether the full path still exists.
-std::shared_ptr<Call> make_presence_check(std::string path, Origin origin);
+std::shared_ptr<Call> make_presence_check(std::string path, CallHeader header);
 
 }  // namespace zklock::client

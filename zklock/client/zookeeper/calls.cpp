@@ -15,41 +15,43 @@ namespace {
 
 class CreateContenderCall final : public Call {
  public:
-  CreateContenderCall(const std::string& chroot, request::CreateContender operation, Origin origin)
-      : Call(std::move(origin)),
+  CreateContenderCall(const std::string& chroot, request::CreateContender operation,
+                      CallHeader header)
+      : Call(std::move(header)),
         path_(full_path(chroot, operation.parent, operation.prefix)),
         data_(std::move(operation.data)) {}
 
   bool is_write(std::size_t /*part*/) const noexcept override { return true; }
 
-  bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
-    answer(wire, completion.code);
-    if (wire.reply.status == Status::ok && completion.value != nullptr &&
+  bool complete(std::size_t /*part*/, const Completion& completion,
+                const CallContext& context) override {
+    answer(context, completion.code);
+    if (context.reply.status == Status::ok && completion.value != nullptr &&
         completion.stat != nullptr) {
-      wire.reply.name = name_of(completion.value);
-      wire.reply.token = {completion.stat->czxid};
-      wire.reply.created_ms = completion.stat->ctime;
-      wire.nodes.created(completion.value, name_of(path_));
-    } else if (wire.reply.status == Status::unknown) {
-      wire.nodes.unknown(parent_of(path_), name_of(path_));
+      context.reply.name = name_of(completion.value);
+      context.reply.token = {completion.stat->czxid};
+      context.reply.created_ms = completion.stat->ctime;
+      context.nodes.created(completion.value, name_of(path_));
+    } else if (context.reply.status == Status::unknown) {
+      context.nodes.unknown(parent_of(path_), name_of(path_));
     } else {
-      wire.nodes.failed(parent_of(path_), name_of(path_));
+      context.nodes.failed(parent_of(path_), name_of(path_));
     }
     return true;
   }
 
  private:
-  int issue(const Wire& wire) override {
-    Departure departure(*this, wire);
-    if (!wire.nodes.reserve(parent_of(path_), name_of(path_))) {
-      return refuse(wire, Status::too_many_nodes,
+  int issue(const CallContext& context) override {
+    Departure departure(*this, context);
+    if (!context.nodes.reserve(parent_of(path_), name_of(path_))) {
+      return refuse(context, Status::too_many_nodes,
                     "the session's nodes have reached max_node_bytes");
     }
     const int code = departure.sent(
-        zoo_acreate2(wire.handle, path_.c_str(), data_.data(), static_cast<int>(data_.size()),
-                     &wire.node_acl.c_acl(), ZOO_EPHEMERAL_SEQUENTIAL,
+        zoo_acreate2(context.handle, path_.c_str(), data_.data(), static_cast<int>(data_.size()),
+                     &context.node_acl.c_acl(), ZOO_EPHEMERAL_SEQUENTIAL,
                      &CompletionSink::on_string_stat, departure.data()));
-    if (code != ZOK) wire.nodes.failed(parent_of(path_), name_of(path_));
+    if (code != ZOK) context.nodes.failed(parent_of(path_), name_of(path_));
     return code;
   }
 
@@ -62,8 +64,8 @@ class CreateContenderCall final : public Call {
 class CreateParentsCall final : public Call {
  public:
   CreateParentsCall(const std::string& chroot, const request::CreateParents& operation,
-                    Origin origin)
-      : Call(std::move(origin)), last_(full_path(chroot, operation.path)) {
+                    CallHeader header)
+      : Call(std::move(header)), last_(full_path(chroot, operation.path)) {
     for (auto end = last_.find('/', chroot.size() + 1); end != std::string::npos;
          end = last_.find('/', end + 1)) {
       levels_.push_back(last_.substr(0, end));
@@ -75,26 +77,27 @@ class CreateParentsCall final : public Call {
 
   bool is_write(std::size_t part) const noexcept override { return part < levels_.size(); }
 
-  bool complete(std::size_t part, const Completion& completion, const Wire& wire) override {
+  bool complete(std::size_t part, const Completion& completion,
+                const CallContext& context) override {
     codes_[part] = completion.code;
     if (--outstanding_ > 0) return false;
-    answer(wire, verdict());
+    answer(context, verdict());
     // Only a missing chroot is permanent, because zklock does not create it. A level that was
     // deleted in between can be created again.
-    if (wire.reply.status == Status::no_node && codes_.front() != ZNONODE) {
-      refuse(wire, Status::throttled, "a parent was deleted meanwhile");
+    if (context.reply.status == Status::no_node && codes_.front() != ZNONODE) {
+      refuse(context, Status::throttled, "a parent was deleted meanwhile");
     }
     return true;
   }
 
  private:
-  int issue(const Wire& wire) override {
-    const int first = ask(wire, 0);
+  int issue(const CallContext& context) override {
+    const int first = ask(context, 0);
     if (first != ZOK) return first;
     // The first request is in flight, and the reply waits for it. A part that cannot be sent now is
     // complete at once.
     for (std::size_t part = 1; part < codes_.size(); ++part) {
-      const int code = ask(wire, part);
+      const int code = ask(context, part);
       if (code == ZOK) continue;
       codes_[part] = code == ZINVALIDSTATE ? static_cast<int>(ZCONNECTIONLOSS) : code;
       --outstanding_;
@@ -102,17 +105,17 @@ class CreateParentsCall final : public Call {
     return ZOK;
   }
 
-  int ask(const Wire& wire, std::size_t part) {
-    Departure departure(*this, wire, part);
+  int ask(const CallContext& context, std::size_t part) {
+    Departure departure(*this, context, part);
     return departure.sent(part < levels_.size()
-                              ? create(wire, levels_[part], departure.data())
-                              : zoo_aexists(wire.handle, last_.c_str(), 0, &CompletionSink::on_stat,
-                                            departure.data()));
+                              ? create(context, levels_[part], departure.data())
+                              : zoo_aexists(context.handle, last_.c_str(), 0,
+                                            &CompletionSink::on_stat, departure.data()));
   }
 
-  static int create(const Wire& wire, const std::string& path, const void* data) {
-    return zoo_acreate2(wire.handle, path.c_str(), "", 0, &wire.parent_acl.c_acl(), ZOO_CONTAINER,
-                        &CompletionSink::on_string_stat, data);
+  static int create(const CallContext& context, const std::string& path, const void* data) {
+    return zoo_acreate2(context.handle, path.c_str(), "", 0, &context.parent_acl.c_acl(),
+                        ZOO_CONTAINER, &CompletionSink::on_string_stat, data);
   }
 
   int verdict() const {
@@ -132,23 +135,24 @@ class CreateParentsCall final : public Call {
 
 class DeleteCall final : public Call {
  public:
-  DeleteCall(request::Delete operation, Origin origin)
-      : Call(std::move(origin)), op_(std::move(operation)) {}
+  DeleteCall(request::Delete operation, CallHeader header)
+      : Call(std::move(header)), op_(std::move(operation)) {}
 
   bool is_write(std::size_t /*part*/) const noexcept override { return true; }
 
-  bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
-    answer(wire, completion.code);
-    if (wire.reply.status == Status::ok) wire.nodes.deleted(op_.path);
-    if (wire.reply.status == Status::no_node) wire.nodes.missing(op_.path);
+  bool complete(std::size_t /*part*/, const Completion& completion,
+                const CallContext& context) override {
+    answer(context, completion.code);
+    if (context.reply.status == Status::ok) context.nodes.deleted(op_.path);
+    if (context.reply.status == Status::no_node) context.nodes.missing(op_.path);
     return true;
   }
 
  private:
-  int issue(const Wire& wire) override {
-    Departure departure(*this, wire);
-    return departure.sent(
-        zoo_adelete(wire.handle, op_.path.c_str(), -1, &CompletionSink::on_void, departure.data()));
+  int issue(const CallContext& context) override {
+    Departure departure(*this, context);
+    return departure.sent(zoo_adelete(context.handle, op_.path.c_str(), -1,
+                                      &CompletionSink::on_void, departure.data()));
   }
 
   const request::Delete op_;
@@ -172,20 +176,20 @@ void put_below(const std::string& chroot, request::Transaction& operation) {
 
 }  // namespace
 
-std::shared_ptr<Call> make(request::Delete operation, Origin origin) {
-  return std::make_shared<DeleteCall>(std::move(operation), std::move(origin));
+std::shared_ptr<Call> make(request::Delete operation, CallHeader header) {
+  return std::make_shared<DeleteCall>(std::move(operation), std::move(header));
 }
 
-std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, Origin origin) {
+std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, CallHeader header) {
   return std::visit(
       [&](auto& op) -> std::shared_ptr<Call> {
         if constexpr (std::is_same_v<decltype(op), request::CreateParents&>) {
-          return std::make_shared<CreateParentsCall>(chroot, op, std::move(origin));
+          return std::make_shared<CreateParentsCall>(chroot, op, std::move(header));
         } else if constexpr (std::is_same_v<decltype(op), request::CreateContender&>) {
-          return std::make_shared<CreateContenderCall>(chroot, std::move(op), std::move(origin));
+          return std::make_shared<CreateContenderCall>(chroot, std::move(op), std::move(header));
         } else {
           put_below(chroot, op);
-          return make(std::move(op), std::move(origin));
+          return make(std::move(op), std::move(header));
         }
       },
       operation);

@@ -10,24 +10,24 @@
 namespace zklock::client {
 
 // calls.cpp
-std::shared_ptr<Call> make(request::Delete operation, Origin origin);
+std::shared_ptr<Call> make(request::Delete operation, CallHeader header);
 
 // read_calls.cpp
-std::shared_ptr<Call> make(request::CountChildren operation, Origin origin);
-std::shared_ptr<Call> make(request::ListChildren operation, Origin origin);
-std::shared_ptr<Call> make(request::Get operation, Origin origin);
-std::shared_ptr<Call> make(request::GetAcl operation, Origin origin);
-std::shared_ptr<Call> make(request::GetAndWatch operation, Origin origin);
-std::shared_ptr<Call> make(request::ListAndWatch operation, Origin origin);
-std::shared_ptr<Call> make(request::ExistsAndWatch operation, Origin origin);
+std::shared_ptr<Call> make(request::CountChildren operation, CallHeader header);
+std::shared_ptr<Call> make(request::ListChildren operation, CallHeader header);
+std::shared_ptr<Call> make(request::Get operation, CallHeader header);
+std::shared_ptr<Call> make(request::GetAcl operation, CallHeader header);
+std::shared_ptr<Call> make(request::GetAndWatch operation, CallHeader header);
+std::shared_ptr<Call> make(request::ListAndWatch operation, CallHeader header);
+std::shared_ptr<Call> make(request::ExistsAndWatch operation, CallHeader header);
 
 // transaction_call.cpp
-std::shared_ptr<Call> make(request::Transaction operation, Origin origin);
-inline std::shared_ptr<Call> make(request::Check operation, Origin origin) {
-  return make(as_transaction(std::move(operation)), std::move(origin));
+std::shared_ptr<Call> make(request::Transaction operation, CallHeader header);
+inline std::shared_ptr<Call> make(request::Check operation, CallHeader header) {
+  return make(as_transaction(std::move(operation)), std::move(header));
 }
-inline std::shared_ptr<Call> make(request::AnnounceAndDelete operation, Origin origin) {
-  return make(as_transaction(std::move(operation)), std::move(origin));
+inline std::shared_ptr<Call> make(request::AnnounceAndDelete operation, CallHeader header) {
+  return make(as_transaction(std::move(operation)), std::move(header));
 }
 
 }  // namespace zklock::client

@@ -12,10 +12,10 @@ namespace {
 
 /// Sends exists with a watch from within a completion. Sends nothing if the connection is lost,
 /// also if the event of that loss is still to come.
-int watch_existence(const Wire& wire, const char* path, const void* data) {
-  if (wire.handle == nullptr) return ZINVALIDSTATE;
-  if (zoo_state(wire.handle) != ZOO_CONNECTED_STATE) return ZCONNECTIONLOSS;
-  return zoo_aexists(wire.handle, path, 1, &CompletionSink::on_stat, data);
+int watch_existence(const CallContext& context, const char* path, const void* data) {
+  if (context.handle == nullptr) return ZINVALIDSTATE;
+  if (zoo_state(context.handle) != ZOO_CONNECTED_STATE) return ZCONNECTIONLOSS;
+  return zoo_aexists(context.handle, path, 1, &CompletionSink::on_stat, data);
 }
 
 /// The handler of a watch. Without a value: a read without a watch.
@@ -32,8 +32,8 @@ core::Sequence next_sequence(const Stat& stat) noexcept {
 /// A read of one znode, with or without a watch.
 class ReadCall : public Call {
  public:
-  ReadCall(Watch watch, Interest interest, Origin origin)
-      : Call(std::move(origin)), watch_(std::move(watch)), interest_(std::move(interest)) {}
+  ReadCall(Watch watch, Interest interest, CallHeader header)
+      : Call(std::move(header)), watch_(std::move(watch)), interest_(std::move(interest)) {}
 
   bool is_write(std::size_t /*part*/) const noexcept override { return false; }
   void forget_watch() noexcept override { interest_.reset(); }
@@ -52,36 +52,36 @@ class ReadCall : public Call {
 
   /// Sends the first request by `call_c(watch, data)`, which calls the C client.
   template <typename CallC>
-  int issue_read(const Wire& wire, CallC&& call_c) {
-    Departure departure(*this, wire);
+  int issue_read(const CallContext& context, CallC&& call_c) {
+    Departure departure(*this, context);
     // interest_ is copied, because the call is issued again later if it cannot be sent now.
-    if (watches() && !wire.watches.expect(id(), watch_, *interest_)) {
-      return refuse(wire, Status::too_many_watches,
+    if (watches() && !context.watches.expect(id(), watch_, *interest_)) {
+      return refuse(context, Status::too_many_watches,
                     "the session's watches have reached max_watch_bytes");
     }
     const int code = departure.sent(call_c(watches() ? 1 : 0, departure.data()));
-    if (code != ZOK && watches()) (void)wire.watches.fail(id(), false);
+    if (code != ZOK && watches()) (void)context.watches.fail(id(), false);
     return code;
   }
 
-  void settle(ServerWatch server_watch, const Wire& wire) {
+  void settle(ServerWatch server_watch, const CallContext& context) {
     if (!watches()) return;
     const bool wanted = server_watch == ServerWatch::armed || server_watch == ServerWatch::mute;
-    auto remove = wanted ? wire.watches.arm(id(), server_watch == ServerWatch::mute)
-                         : wire.watches.fail(id(), server_watch == ServerWatch::kept);
-    if (remove) wire.follow_ups.removals.push_back(std::move(*remove));
+    auto remove = wanted ? context.watches.arm(id(), server_watch == ServerWatch::mute)
+                         : context.watches.fail(id(), server_watch == ServerWatch::kept);
+    if (remove) context.follow_ups.removals.push_back(std::move(*remove));
   }
 
-  static void describe(const Stat* stat, const Wire& wire) {
+  static void describe(const Stat* stat, const CallContext& context) {
     if (stat == nullptr) return;
-    wire.reply.token = {stat->czxid};
-    wire.reply.created_ms = stat->ctime;
-    wire.reply.ephemeral_owner = {stat->ephemeralOwner};
-    wire.reply.child_count = stat->numChildren;
-    wire.reply.last_child = {stat->pzxid};
-    wire.reply.version = stat->version;
-    wire.reply.acl_version = stat->aversion;
-    wire.reply.next = next_sequence(*stat);
+    context.reply.token = {stat->czxid};
+    context.reply.created_ms = stat->ctime;
+    context.reply.ephemeral_owner = {stat->ephemeralOwner};
+    context.reply.child_count = stat->numChildren;
+    context.reply.last_child = {stat->pzxid};
+    context.reply.version = stat->version;
+    context.reply.acl_version = stat->aversion;
+    context.reply.next = next_sequence(*stat);
   }
 
  private:
@@ -91,84 +91,88 @@ class ReadCall : public Call {
 
 class ExistsCall final : public ReadCall {
  public:
-  ExistsCall(std::string path, Interest interest, Origin origin)
-      : ReadCall({std::move(path), WatchKind::data}, std::move(interest), std::move(origin)) {}
+  ExistsCall(std::string path, Interest interest, CallHeader header)
+      : ReadCall({std::move(path), WatchKind::data}, std::move(interest), std::move(header)) {}
 
-  bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
-    answer(wire, completion.code);
-    const bool known = wire.reply.status == Status::ok || wire.reply.status == Status::no_node;
-    settle(known ? ServerWatch::armed : ServerWatch::nothing, wire);
-    describe(completion.stat, wire);
+  bool complete(std::size_t /*part*/, const Completion& completion,
+                const CallContext& context) override {
+    answer(context, completion.code);
+    const bool known =
+        context.reply.status == Status::ok || context.reply.status == Status::no_node;
+    settle(known ? ServerWatch::armed : ServerWatch::nothing, context);
+    describe(completion.stat, context);
     return true;
   }
 
  private:
-  int issue(const Wire& wire) override {
-    return issue_read(wire, [&](int watch, const void* data) {
-      return zoo_aexists(wire.handle, path(), watch, &CompletionSink::on_stat, data);
+  int issue(const CallContext& context) override {
+    return issue_read(context, [&](int watch, const void* data) {
+      return zoo_aexists(context.handle, path(), watch, &CompletionSink::on_stat, data);
     });
   }
 };
 
 class ListCall final : public ReadCall {
  public:
-  ListCall(std::string path, Interest interest, Origin origin)
-      : ReadCall({std::move(path), WatchKind::children}, std::move(interest), std::move(origin)) {}
+  ListCall(std::string path, Interest interest, CallHeader header)
+      : ReadCall({std::move(path), WatchKind::children}, std::move(interest), std::move(header)) {}
 
-  bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
-    answer(wire, completion.code);
-    settle(wire.reply.status == Status::ok ? ServerWatch::armed : ServerWatch::nothing, wire);
-    if (wire.reply.status == Status::no_node) wire.nodes.listed(path(), 0);
-    if (wire.reply.status != Status::ok || completion.strings == nullptr) return true;
+  bool complete(std::size_t /*part*/, const Completion& completion,
+                const CallContext& context) override {
+    answer(context, completion.code);
+    settle(context.reply.status == Status::ok ? ServerWatch::armed : ServerWatch::nothing, context);
+    if (context.reply.status == Status::no_node) context.nodes.listed(path(), 0);
+    if (context.reply.status != Status::ok || completion.strings == nullptr) return true;
     const String_vector& names = *completion.strings;
-    wire.nodes.listed(path(), static_cast<std::size_t>(names.count));
-    wire.reply.children.assign(names.data, names.data + names.count);
-    describe(completion.stat, wire);
+    context.nodes.listed(path(), static_cast<std::size_t>(names.count));
+    context.reply.children.assign(names.data, names.data + names.count);
+    describe(completion.stat, context);
     return true;
   }
 
  private:
-  int issue(const Wire& wire) override {
-    return issue_read(wire, [&](int watch, const void* data) {
-      return zoo_aget_children2(wire.handle, path(), watch, &CompletionSink::on_strings, data);
+  int issue(const CallContext& context) override {
+    return issue_read(context, [&](int watch, const void* data) {
+      return zoo_aget_children2(context.handle, path(), watch, &CompletionSink::on_strings, data);
     });
   }
 };
 
 class GetCall final : public ReadCall {
  public:
-  GetCall(std::string path, Interest interest, Origin origin)
-      : ReadCall({std::move(path), WatchKind::data}, std::move(interest), std::move(origin)) {}
+  GetCall(std::string path, Interest interest, CallHeader header)
+      : ReadCall({std::move(path), WatchKind::data}, std::move(interest), std::move(header)) {}
 
-  bool complete(std::size_t part, const Completion& completion, const Wire& wire) override {
+  bool complete(std::size_t part, const Completion& completion,
+                const CallContext& context) override {
     // The client has no READ permission, but exists requires none.
     if (watches() && part == get && completion.code == ZNOAUTH) {
       sent_again();
-      Departure departure(*this, wire, exists);
-      const int code = departure.sent(watch_existence(wire, path(), departure.data()));
+      Departure departure(*this, context, exists);
+      const int code = departure.sent(watch_existence(context, path(), departure.data()));
       if (code == ZOK) return false;
-      answer(wire, code);
-      settle(ServerWatch::nothing, wire);
+      answer(context, code);
+      settle(ServerWatch::nothing, context);
       return true;
     }
-    answer(wire, completion.code);
-    settle(server_watch(part, wire.reply.status), wire);
-    wire.follow_ups.ask_for_nodes = watches() && part == exists;
-    wire.reply.mute = part == exists;
-    if (wire.reply.status != Status::ok) return true;
+    answer(context, completion.code);
+    settle(server_watch(part, context.reply.status), context);
+    context.follow_ups.ask_for_nodes = watches() && part == exists;
+    context.reply.mute = part == exists;
+    if (context.reply.status != Status::ok) return true;
     if (completion.value != nullptr && completion.length > 0) {
-      wire.reply.data.assign(completion.value, static_cast<std::size_t>(completion.length));
+      context.reply.data.assign(completion.value, static_cast<std::size_t>(completion.length));
     }
-    describe(completion.stat, wire);
+    describe(completion.stat, context);
     return true;
   }
 
  private:
   enum Part : std::size_t { get, exists };
 
-  int issue(const Wire& wire) override {
-    return issue_read(wire, [&](int watch, const void* data) {
-      return zoo_aget(wire.handle, path(), watch, &CompletionSink::on_data, data);
+  int issue(const CallContext& context) override {
+    return issue_read(context, [&](int watch, const void* data) {
+      return zoo_aget(context.handle, path(), watch, &CompletionSink::on_data, data);
     });
   }
 
@@ -183,51 +187,53 @@ class GetCall final : public ReadCall {
 
 class GetAclCall final : public ReadCall {
  public:
-  GetAclCall(std::string path, Origin origin)
-      : ReadCall({std::move(path), WatchKind::data}, std::nullopt, std::move(origin)) {}
+  GetAclCall(std::string path, CallHeader header)
+      : ReadCall({std::move(path), WatchKind::data}, std::nullopt, std::move(header)) {}
 
-  bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
-    answer(wire, completion.code);
-    if (wire.reply.status != Status::ok || completion.acl == nullptr) return true;
+  bool complete(std::size_t /*part*/, const Completion& completion,
+                const CallContext& context) override {
+    answer(context, completion.code);
+    if (context.reply.status != Status::ok || completion.acl == nullptr) return true;
     for (std::int32_t i = 0; i < completion.acl->count; ++i) {
       const ACL& entry = completion.acl->data[i];
-      wire.reply.acl.push_back({entry.perms, entry.id.scheme, entry.id.id});
+      context.reply.acl.push_back({entry.perms, entry.id.scheme, entry.id.id});
     }
-    describe(completion.stat, wire);
+    describe(completion.stat, context);
     return true;
   }
 
  private:
-  int issue(const Wire& wire) override {
-    return issue_read(wire, [&](int /*watch*/, const void* data) {
-      return zoo_aget_acl(wire.handle, path(), &CompletionSink::on_acl, data);
+  int issue(const CallContext& context) override {
+    return issue_read(context, [&](int /*watch*/, const void* data) {
+      return zoo_aget_acl(context.handle, path(), &CompletionSink::on_acl, data);
     });
   }
 };
 
 class WatchRemovalCall final : public Call {
  public:
-  WatchRemovalCall(Watch watch, Origin origin)
-      : Call(std::move(origin)), watch_(std::move(watch)) {}
+  WatchRemovalCall(Watch watch, CallHeader header)
+      : Call(std::move(header)), watch_(std::move(watch)) {}
 
   bool is_write(std::size_t /*part*/) const noexcept override { return false; }
 
-  bool complete(std::size_t part, const Completion& completion, const Wire& wire) override {
-    answer(wire, completion.code);
+  bool complete(std::size_t part, const Completion& completion,
+                const CallContext& context) override {
+    answer(context, completion.code);
     // The servers have ended the watch without an event. The C client still has it, and would set
     // it again at the next server: it forgets only watches whose removal a server confirms. So the
     // call sets the watch again, to remove it then.
     if (completion.code == ZNOWATCHER && watch_.kind == WatchKind::data) {
-      Departure departure(*this, wire, exists);
+      Departure departure(*this, context, exists);
       const char* const path = watch_.path.c_str();
-      return departure.sent(watch_existence(wire, path, departure.data())) != ZOK;
+      return departure.sent(watch_existence(context, path, departure.data())) != ZOK;
     }
     // The removal must be repeated. Either its outcome is unknown, and the C client sets the watch
     // again at the next server; or the exists has set the watch again.
-    const Status status = wire.reply.status;
+    const Status status = context.reply.status;
     const bool watched = status == Status::ok || status == Status::no_node;
     if (part == removal ? status == Status::unknown : watched) {
-      wire.follow_ups.removals.push_back(watch_);
+      context.follow_ups.removals.push_back(watch_);
     }
     return true;
   }
@@ -235,13 +241,13 @@ class WatchRemovalCall final : public Call {
  private:
   enum Part : std::size_t { removal, exists };
 
-  int issue(const Wire& wire) override {
-    if (!wire.watches.may_remove(watch_)) return refuse(wire, Status::ok, {});
+  int issue(const CallContext& context) override {
+    if (!context.watches.begin_removal(watch_)) return refuse(context, Status::ok, {});
     const auto kind = watch_.kind == WatchKind::data ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD;
     // The parameter is declared with one star too many: it must be the function itself.
     auto* const on_void = reinterpret_cast<void_completion_t*>(&CompletionSink::on_void);
-    Departure departure(*this, wire, removal);
-    return departure.sent(zoo_aremove_all_watches(wire.handle, watch_.path.c_str(), kind, 0,
+    Departure departure(*this, context, removal);
+    return departure.sent(zoo_aremove_all_watches(context.handle, watch_.path.c_str(), kind, 0,
                                                   on_void, departure.data()));
   }
 
@@ -250,24 +256,25 @@ class WatchRemovalCall final : public Call {
 
 class PresenceCheckCall final : public Call {
  public:
-  PresenceCheckCall(std::string path, Origin origin)
-      : Call(std::move(origin)), path_(std::move(path)) {}
+  PresenceCheckCall(std::string path, CallHeader header)
+      : Call(std::move(header)), path_(std::move(path)) {}
 
   bool is_write(std::size_t /*part*/) const noexcept override { return false; }
 
-  bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
-    answer(wire, completion.code);
-    if (wire.reply.status == Status::no_node) {
-      wire.follow_ups.departures.push_back({path_, WatchKind::data});
+  bool complete(std::size_t /*part*/, const Completion& completion,
+                const CallContext& context) override {
+    answer(context, completion.code);
+    if (context.reply.status == Status::no_node) {
+      context.follow_ups.departures.push_back({path_, WatchKind::data});
     }
     return true;
   }
 
  private:
-  int issue(const Wire& wire) override {
-    Departure departure(*this, wire);
+  int issue(const CallContext& context) override {
+    Departure departure(*this, context);
     return departure.sent(
-        zoo_aexists(wire.handle, path_.c_str(), 0, &CompletionSink::on_stat, departure.data()));
+        zoo_aexists(context.handle, path_.c_str(), 0, &CompletionSink::on_stat, departure.data()));
   }
 
   const std::string path_;
@@ -275,43 +282,43 @@ class PresenceCheckCall final : public Call {
 
 }  // namespace
 
-std::shared_ptr<Call> make(request::CountChildren operation, Origin origin) {
-  return std::make_shared<ExistsCall>(std::move(operation.path), std::nullopt, std::move(origin));
+std::shared_ptr<Call> make(request::CountChildren operation, CallHeader header) {
+  return std::make_shared<ExistsCall>(std::move(operation.path), std::nullopt, std::move(header));
 }
 
-std::shared_ptr<Call> make(request::ExistsAndWatch operation, Origin origin) {
+std::shared_ptr<Call> make(request::ExistsAndWatch operation, CallHeader header) {
   return std::make_shared<ExistsCall>(std::move(operation.path), std::move(operation.on_event),
-                                      std::move(origin));
+                                      std::move(header));
 }
 
-std::shared_ptr<Call> make(request::ListChildren operation, Origin origin) {
-  return std::make_shared<ListCall>(std::move(operation.path), std::nullopt, std::move(origin));
+std::shared_ptr<Call> make(request::ListChildren operation, CallHeader header) {
+  return std::make_shared<ListCall>(std::move(operation.path), std::nullopt, std::move(header));
 }
 
-std::shared_ptr<Call> make(request::ListAndWatch operation, Origin origin) {
+std::shared_ptr<Call> make(request::ListAndWatch operation, CallHeader header) {
   return std::make_shared<ListCall>(std::move(operation.path), std::move(operation.on_event),
-                                    std::move(origin));
+                                    std::move(header));
 }
 
-std::shared_ptr<Call> make(request::Get operation, Origin origin) {
-  return std::make_shared<GetCall>(std::move(operation.path), std::nullopt, std::move(origin));
+std::shared_ptr<Call> make(request::Get operation, CallHeader header) {
+  return std::make_shared<GetCall>(std::move(operation.path), std::nullopt, std::move(header));
 }
 
-std::shared_ptr<Call> make(request::GetAcl operation, Origin origin) {
-  return std::make_shared<GetAclCall>(std::move(operation.path), std::move(origin));
+std::shared_ptr<Call> make(request::GetAcl operation, CallHeader header) {
+  return std::make_shared<GetAclCall>(std::move(operation.path), std::move(header));
 }
 
-std::shared_ptr<Call> make(request::GetAndWatch operation, Origin origin) {
+std::shared_ptr<Call> make(request::GetAndWatch operation, CallHeader header) {
   return std::make_shared<GetCall>(std::move(operation.path), std::move(operation.on_event),
-                                   std::move(origin));
+                                   std::move(header));
 }
 
-std::shared_ptr<Call> make_watch_removal(Watch watch, Origin origin) {
-  return std::make_shared<WatchRemovalCall>(std::move(watch), std::move(origin));
+std::shared_ptr<Call> make_watch_removal(Watch watch, CallHeader header) {
+  return std::make_shared<WatchRemovalCall>(std::move(watch), std::move(header));
 }
 
-std::shared_ptr<Call> make_presence_check(std::string path, Origin origin) {
-  return std::make_shared<PresenceCheckCall>(std::move(path), std::move(origin));
+std::shared_ptr<Call> make_presence_check(std::string path, CallHeader header) {
+  return std::make_shared<PresenceCheckCall>(std::move(path), std::move(header));
 }
 
 }  // namespace zklock::client

@@ -15,42 +15,44 @@ namespace {
 /// both are members of the call, which exists until then.
 class TransactionCall final : public Call {
  public:
-  TransactionCall(request::Transaction operation, Origin origin)
-      : Call(std::move(origin)), op_(std::move(operation)) {}
+  TransactionCall(request::Transaction operation, CallHeader header)
+      : Call(std::move(header)), op_(std::move(operation)) {}
 
   bool is_write(std::size_t /*part*/) const noexcept override { return true; }
 
-  bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
+  bool complete(std::size_t /*part*/, const Completion& completion,
+                const CallContext& context) override {
     const std::size_t failed = first_failed();
     const bool one_failed = completion.code != ZOK && failed < results_.size();
-    answer(wire, one_failed ? results_[failed].err : completion.code);
-    if (one_failed) wire.reply.failed_operation = static_cast<int>(failed);
-    if (one_failed && wire.reply.status == Status::no_node) wire.nodes.missing(path(failed));
-    if (wire.reply.status == Status::ok && !made_.empty()) wire.reply.name = name_of(made_.data());
-    for (const request::Write& write : op_.writes) note_outcome(write, wire);
+    answer(context, one_failed ? results_[failed].err : completion.code);
+    if (one_failed) context.reply.failed_operation = static_cast<int>(failed);
+    if (one_failed && context.reply.status == Status::no_node) context.nodes.missing(path(failed));
+    if (context.reply.status == Status::ok && !made_.empty())
+      context.reply.name = name_of(made_.data());
+    for (const request::Write& write : op_.writes) note_outcome(write, context);
     return true;
   }
 
  private:
-  int issue(const Wire& wire) override {
+  int issue(const CallContext& context) override {
     if (results_.empty()) {
-      const char* const fault = prepare(wire);
-      if (fault != nullptr) return refuse(wire, Status::server_error, fault);
+      const char* const fault = prepare(context);
+      if (fault != nullptr) return refuse(context, Status::server_error, fault);
     }
-    Departure departure(*this, wire);
-    if (!reserve(wire)) {
-      return refuse(wire, Status::too_many_nodes,
+    Departure departure(*this, context);
+    if (!reserve(context)) {
+      return refuse(context, Status::too_many_nodes,
                     "the session's nodes have reached max_node_bytes");
     }
-    const int code = departure.sent(zoo_amulti(wire.handle, static_cast<int>(operations_.size()),
+    const int code = departure.sent(zoo_amulti(context.handle, static_cast<int>(operations_.size()),
                                                operations_.data(), results_.data(),
                                                &CompletionSink::on_void, departure.data()));
-    if (code != ZOK) release_bytes(wire, op_.writes.size());
+    if (code != ZOK) release_bytes(context, op_.writes.size());
     return code;
   }
 
   // Fills operations_ and results_. Returns the fault of the transaction, or null.
-  const char* prepare(const Wire& wire) {
+  const char* prepare(const CallContext& context) {
     const std::size_t count = guards() + op_.writes.size();
     if (count == 0) return "an empty transaction";
     for (std::size_t i = 0; i < count; ++i) {
@@ -61,7 +63,7 @@ class TransactionCall final : public Call {
     if (guards() > 0) zoo_check_op_init(&operations_.emplace_back(), op_.guard.c_str(), -1);
     for (const request::Write& write : op_.writes) {
       zoo_op_t& operation = operations_.emplace_back();
-      std::visit([&](const auto& w) { fill(operation, w, wire); }, write);
+      std::visit([&](const auto& w) { fill(operation, w, context); }, write);
     }
     results_.resize(count);
     return nullptr;
@@ -73,23 +75,25 @@ class TransactionCall final : public Call {
     return operation < guards() ? op_.guard : path_of(op_.writes[operation - guards()]);
   }
 
-  void fill(zoo_op_t& operation, const request::write::Create& w, const Wire& wire) {
+  void fill(zoo_op_t& operation, const request::write::Create& w, const CallContext& context) {
     if (w.sequential) made_.resize(w.path.size() + sizeof "-2147483648");
     zoo_create_op_init(&operation, w.path.c_str(), w.data.data(), static_cast<int>(w.data.size()),
-                       &(w.contender ? wire.node_acl : wire.parent_acl).c_acl(),
+                       &(w.contender ? context.node_acl : context.parent_acl).c_acl(),
                        (w.ephemeral ? ZOO_EPHEMERAL : 0) | (w.sequential ? ZOO_SEQUENCE : 0),
                        w.sequential ? made_.data() : nullptr,
                        w.sequential ? static_cast<int>(made_.size()) : 0);
   }
-  static void fill(zoo_op_t& operation, const request::write::Set& w, const Wire& /*wire*/) {
+  static void fill(zoo_op_t& operation, const request::write::Set& w,
+                   const CallContext& /*context*/) {
     zoo_set_op_init(&operation, w.path.c_str(), w.data.data(), static_cast<int>(w.data.size()),
                     w.version, nullptr);
   }
-  static void fill(zoo_op_t& operation, const request::write::Remove& w, const Wire& /*wire*/) {
+  static void fill(zoo_op_t& operation, const request::write::Remove& w,
+                   const CallContext& /*context*/) {
     zoo_delete_op_init(&operation, w.path.c_str(), w.version);
   }
   static void fill(zoo_op_t& operation, const request::write::CheckVersion& w,
-                   const Wire& /*wire*/) {
+                   const CallContext& /*context*/) {
     zoo_check_op_init(&operation, w.path.c_str(), w.version);
   }
 
@@ -107,49 +111,49 @@ class TransactionCall final : public Call {
   // The count of the session's ephemeral znodes (NodeBudget).
 
   // Reserves the bytes of all creates, or none: also if bytes_of() throws.
-  bool reserve(const Wire& wire) {
+  bool reserve(const CallContext& context) {
     // The bytes of the znodes that this transaction deletes are free for its creates. So are the
     // bytes that still count for an earlier create of an equal path, after a lost reply.
     std::size_t freed = 0;
     for (const request::Write& write : op_.writes) {
       const auto* const create = as_ephemeral(write);
       const bool by_name = create != nullptr && !create->sequential;
-      if (is_removal(write) || by_name) freed += wire.nodes.bytes_of(path_of(write));
+      if (is_removal(write) || by_name) freed += context.nodes.bytes_of(path_of(write));
     }
     for (std::size_t i = 0; i < op_.writes.size(); ++i) {
       const auto* const create = as_ephemeral(op_.writes[i]);
       if (create == nullptr) continue;
-      if (!wire.nodes.reserve(parent_of(create->path), name_of(create->path), freed)) {
-        release_bytes(wire, i);
+      if (!context.nodes.reserve(parent_of(create->path), name_of(create->path), freed)) {
+        release_bytes(context, i);
         return false;
       }
     }
     return true;
   }
 
-  void release_bytes(const Wire& wire, std::size_t writes) noexcept {
+  void release_bytes(const CallContext& context, std::size_t writes) noexcept {
     for (std::size_t i = 0; i < writes; ++i) {
       const auto* const create = as_ephemeral(op_.writes[i]);
-      if (create != nullptr) wire.nodes.failed(parent_of(create->path), name_of(create->path));
+      if (create != nullptr) context.nodes.failed(parent_of(create->path), name_of(create->path));
     }
   }
 
-  void note_outcome(const request::Write& write, const Wire& wire) {
-    const Status status = wire.reply.status;
+  void note_outcome(const request::Write& write, const CallContext& context) {
+    const Status status = context.reply.status;
     if (const auto* const create = as_ephemeral(write)) {
       const auto parent = parent_of(create->path);
       const auto name = name_of(create->path);
       if (status == Status::ok) {
-        wire.nodes.created(join(parent, create->sequential ? wire.reply.name : name), name);
+        context.nodes.created(join(parent, create->sequential ? context.reply.name : name), name);
       } else if (status == Status::unknown) {
-        wire.nodes.unknown(parent, name);
+        context.nodes.unknown(parent, name);
       } else {
-        wire.nodes.failed(parent, name);
+        context.nodes.failed(parent, name);
       }
     } else if (is_removal(write) && status == Status::ok) {
-      wire.nodes.deleted(path_of(write));
+      context.nodes.deleted(path_of(write));
     } else if (is_removal(write) && status == Status::unknown) {
-      wire.nodes.maybe_deleted(path_of(write));
+      context.nodes.maybe_deleted(path_of(write));
     }
   }
 
@@ -170,8 +174,8 @@ class TransactionCall final : public Call {
 
 }  // namespace
 
-std::shared_ptr<Call> make(request::Transaction operation, Origin origin) {
-  return std::make_shared<TransactionCall>(std::move(operation), std::move(origin));
+std::shared_ptr<Call> make(request::Transaction operation, CallHeader header) {
+  return std::make_shared<TransactionCall>(std::move(operation), std::move(header));
 }
 
 }  // namespace zklock::client

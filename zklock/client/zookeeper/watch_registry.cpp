@@ -94,7 +94,7 @@ std::vector<std::string> WatchRegistry::mute_paths() const {
   return paths;
 }
 
-bool WatchRegistry::may_remove(const Watch& watch) {
+bool WatchRegistry::begin_removal(const Watch& watch) {
   const auto found = of_kind(watch.kind).find(watch.path);
   if (found == of_kind(watch.kind).end()) return true;
   found->second.server_watches = true;

@@ -67,10 +67,9 @@ class WatchRegistry {
   bool has_mute_paths() const noexcept { return mute_ > 0; }
   std::vector<std::string> mute_paths() const;
 
-  /// Called before the removal of the servers' watch is sent. Returns true if the watch has no
-  /// interest. Otherwise returns false, and records that the servers have the watch, because it is
-  /// not removed.
-  [[nodiscard]] bool may_remove(const Watch& watch);
+  /// Called before the removal of the servers' watch is sent. Returns whether to send it: the watch
+  /// has no interest. Otherwise records that the servers keep the watch.
+  [[nodiscard]] bool begin_removal(const Watch& watch);
 
   /// Removes all watches and interests, because the session has ended.
   void clear() noexcept;

@@ -80,8 +80,8 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
     answer(call, Status::closed, {});
   } else if (call->bound_to() != SessionId{} && call->bound_to() != session_) {
     answer(call, Status::session_ended, {});
-  } else if (refused_ && phase_ != Phase::dead) {
-    answer(call, Status::auth_failed, trouble_text());
+  } else if (credential_refused_ && phase_ != Phase::dead) {
+    answer(call, Status::auth_failed, connection_problem_text());
   } else if (at_once && !ready()) {
     answer(call, Status::not_sent, {});
   } else {
@@ -92,7 +92,7 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   return id;
 }
 
-void ZkCoordinator::soon(std::function<void()> task) {
+void ZkCoordinator::post(std::function<void()> task) {
   answers_.run(std::move(task));
 }
 
@@ -133,13 +133,13 @@ bool ZkCoordinator::runs_here() const noexcept {
   return CompletionScope::runs_here(*this) || session_thread_.runs_here() || answers_.runs_here();
 }
 
-std::string ZkCoordinator::trouble() const {
+std::string ZkCoordinator::connection_problem() const {
   const MutexLock guard(mutex_);
-  return trouble_text();
+  return connection_problem_text();
 }
 
-std::string ZkCoordinator::trouble_text() const {
-  if (refused_) return "the servers refused the credential";
+std::string ZkCoordinator::connection_problem_text() const {
+  if (credential_refused_) return "the servers refused the credential";
   switch (phase_) {
     case Phase::none:
       if (!open_error_.empty()) return open_error_;
@@ -157,7 +157,7 @@ std::string ZkCoordinator::trouble_text() const {
   return {};
 }
 
-Wire ZkCoordinator::wire(FollowUps& follow_ups, Reply& reply) {
+CallContext ZkCoordinator::call_context(FollowUps& follow_ups, Reply& reply) {
   return {handle_ ? handle_->get() : nullptr,
           session_,
           reply,
@@ -176,16 +176,16 @@ bool ZkCoordinator::send(const CallPtr& call) {
   if (!handle_->connected()) return false;
   FollowUps none;  // only completions have follow_ups
   Reply refusal;
-  const Wire wire = this->wire(none, refusal);
+  const CallContext context = call_context(none, refusal);
   call->begin_send();
   int code = ZOK;
   try {
-    code = call->issue(wire);
+    code = call->issue(context);
   } catch (...) {  // no memory: a part may be in flight, but no reply follows
     call->handler() = nullptr;
     throw;
   }
-  switch (call->end_send(code, wire)) {
+  switch (call->end_send(code, context)) {
     case Call::Sent::yes: return true;
     case Call::Sent::handle_is_dead: return false;
     case Call::Sent::refused:
@@ -210,7 +210,7 @@ ZkCoordinator::Queue::iterator ZkCoordinator::find_queued(RequestId request) {
 }
 
 void ZkCoordinator::remove(std::span<const Watch> watches) {
-  for (const Watch& watch : watches) enqueue(make_watch_removal(watch, own_origin()));
+  for (const Watch& watch : watches) enqueue(make_watch_removal(watch, own_header()));
   pump();
 }
 
@@ -233,7 +233,7 @@ std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
   if (now < next_presence_check_) return next_presence_check_;
   next_presence_check_ = now + kInterval;
   for (const std::string& path : watches_.mute_paths()) {
-    enqueue(make_presence_check(path, own_origin()));
+    enqueue(make_presence_check(path, own_header()));
   }
   pump();
   return next_presence_check_;
@@ -255,7 +255,7 @@ std::optional<Instant> ZkCoordinator::do_what_is_due() {
         mutex_.assert_held();
         return may_go(call) && due(call) <= now;
       },
-      Status::not_connected, trouble_text());
+      Status::not_connected, connection_problem_text());
   std::optional<Instant> next;
   if (phase_ == Phase::suspended) next = session_due();
   for (const CallPtr& call : queued_) {

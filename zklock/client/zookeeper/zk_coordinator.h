@@ -59,12 +59,12 @@ class ZkCoordinator final : public Coordinator,
 
   void start(SessionObserver& observer) override;
   RequestId submit(Request request, ReplyHandler handler) override;
-  void soon(std::function<void()> task) override;
+  void post(std::function<void()> task) override;
   bool abandon(RequestId request) noexcept override;
   void unwatch(RequestId request) noexcept override;
   void close() override;
   bool runs_here() const noexcept override;
-  std::string trouble() const override;
+  std::string connection_problem() const override;
 
  private:
   // While an object exists, its thread is the C client's completion thread in a callback of
@@ -131,10 +131,10 @@ class ZkCoordinator final : public Coordinator,
   void remove(std::span<const Watch> watches) ZKLOCK_REQUIRES(mutex_);
   void refuse_at_once_calls() ZKLOCK_REQUIRES(mutex_);
   RequestId next_id() ZKLOCK_REQUIRES(mutex_) { return RequestId{++last_id_}; }
-  Origin own_origin() ZKLOCK_REQUIRES(mutex_) {
+  CallHeader own_header() ZKLOCK_REQUIRES(mutex_) {
     return {next_id(), session_, nullptr, LeaseClock::now()};
   }
-  Wire wire(FollowUps& follow_ups, Reply& reply) ZKLOCK_REQUIRES(mutex_);
+  CallContext call_context(FollowUps& follow_ups, Reply& reply) ZKLOCK_REQUIRES(mutex_);
   // Checks the znodes of mute watches, if that is due. Returns when it is due again.
   std::optional<Instant> check_presence(Instant now) ZKLOCK_REQUIRES(mutex_);
   void answer(const CallPtr& call, Status status, std::string detail) ZKLOCK_REQUIRES(mutex_);
@@ -152,7 +152,7 @@ class ZkCoordinator final : public Coordinator,
   // Blocks until all sent requests are completed or the connection is lost, for at most 1 s.
   void drain() ZKLOCK_REQUIRES(mutex_);
   void answer_calls_of(SessionId session, Status status) ZKLOCK_REQUIRES(mutex_);
-  std::string trouble_text() const ZKLOCK_REQUIRES(mutex_);
+  std::string connection_problem_text() const ZKLOCK_REQUIRES(mutex_);
   bool ready() const noexcept ZKLOCK_REQUIRES(mutex_) { return phase_ == Phase::connected; }
   // Returns when the call's wait for a connection ends.
   Instant due(const Call& call) const ZKLOCK_REQUIRES(mutex_);
@@ -197,7 +197,7 @@ class ZkCoordinator final : public Coordinator,
   std::uint64_t last_id_ ZKLOCK_GUARDED_BY(mutex_) = 0;
   std::string open_error_ ZKLOCK_GUARDED_BY(mutex_);  // why there is no handle
   // The servers refused a credential: no further session.
-  bool refused_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  bool credential_refused_ ZKLOCK_GUARDED_BY(mutex_) = false;
   bool closing_ ZKLOCK_GUARDED_BY(mutex_) = false;
   // While shut() closes a live session: completed calls are collected in withheld_, and shut()
   // answers them `closed`.

@@ -100,7 +100,7 @@ void ZkCoordinator::shut() {
 
   const MutexLock guard(mutex_);
   Status status = Status::session_ended;
-  if (refused_) status = Status::auth_failed;
+  if (credential_refused_) status = Status::auth_failed;
   if (closing_) status = Status::closed;
   answer_calls_of(session, status);
   watches_.clear();
@@ -108,7 +108,7 @@ void ZkCoordinator::shut() {
   session_ = {};
   withholds_replies_ = false;
   phase_ = Phase::none;
-  if (refused_) answer_queued(all, Status::auth_failed, trouble_text());
+  if (credential_refused_) answer_queued(all, Status::auth_failed, connection_problem_text());
   answers_.poke();
 }
 
@@ -258,7 +258,7 @@ ZkCoordinator::SessionEnd ZkCoordinator::end_session(Status why) {
   phase_ = Phase::dead;
   auto next = SessionThread::Next::never;
   if (why == Status::auth_failed) {
-    refused_ = true;
+    credential_refused_ = true;
   } else {
     const bool lived = now - connected_since_ > options_.retry_delay_max;
     next = lived ? SessionThread::Next::soon : SessionThread::Next::with_care;
@@ -310,7 +310,7 @@ void ZkCoordinator::correct_status(Status& status) const {
   // The C client reports `closed` when its handle is closed. Without close() the handle is closed
   // because the session has ended or was refused.
   if (status == Status::closed && !closing_) {
-    status = refused_ ? Status::auth_failed : Status::session_ended;
+    status = credential_refused_ ? Status::auth_failed : Status::session_ended;
   }
   // A server can report the expiry before the C client notices it, on its next connection. No
   // handler is notified of an expiry before the observer is.
@@ -343,7 +343,7 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
       const bool by_quorum = call->is_write(part) && by == AnsweredBy::quorum;
       observer_->answered(reply.session, reply.sent_at, by_quorum);
     }
-    complete = call->complete(part, completion, wire(follow_ups, reply));
+    complete = call->complete(part, completion, call_context(follow_ups, reply));
     remove(follow_ups.removals);  // also without removals: its pump() may send another call now
     if (follow_ups.ask_for_nodes) answers_.poke();
     correct_status(reply.status);

@@ -114,18 +114,18 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, bool by_quorum) {
 std::shared_ptr<core::Lease> LeaseKeeper::valid_lease(SessionId session) {
   const Instant now = scheduler_.now();
   const client::MutexLock guard(mutex_);
-  if (!lease_ || lease_->session() != session || !lease_->valid(now)) return nullptr;
+  if (!lease_ || lease_->session() != session || !lease_->check(now)) return nullptr;
   return lease_;
 }
 
 void LeaseKeeper::enlist(LeaseObserver& member) noexcept {
   const client::MutexLock guard(mutex_);
-  if (!member.place_in_line_.is_linked()) members_.push_back(member);
+  if (!member.member_hook_.is_linked()) members_.push_back(member);
 }
 
 void LeaseKeeper::dismiss(LeaseObserver& member) noexcept {
   const client::MutexLock guard(mutex_);
-  if (member.place_in_line_.is_linked()) members_.erase(members_.iterator_to(member));
+  if (member.member_hook_.is_linked()) members_.erase(members_.iterator_to(member));
 }
 
 bool LeaseKeeper::deserted() const {
@@ -187,7 +187,7 @@ void LeaseKeeper::watch_lease(const Term& lease) {
 }
 
 void LeaseKeeper::on_lease_due(const Term& lease) {
-  if (lease->valid(scheduler_.now())) {
+  if (lease->check(scheduler_.now())) {
     watch_lease(lease);
   } else {
     tell_lapsed(lease);

@@ -43,7 +43,7 @@ class LeaseObserver {
 
  private:
   friend class LeaseKeeper;
-  boost::intrusive::list_member_hook<> place_in_line_;  ///< guarded by the keeper
+  boost::intrusive::list_member_hook<> member_hook_;  ///< guarded by the keeper
 };
 
 /// Keeps the current session's lease. With members (a contender waits or holds) it sends
@@ -128,7 +128,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   Instant last_sent_ ZKLOCK_GUARDED_BY(mutex_) = {};
   client::TimerId tick_timer_ ZKLOCK_GUARDED_BY(mutex_) = {};
   using Line = boost::intrusive::member_hook<LeaseObserver, boost::intrusive::list_member_hook<>,
-                                             &LeaseObserver::place_in_line_>;
+                                             &LeaseObserver::member_hook_>;
   mutable boost::intrusive::list<LeaseObserver, Line> members_ ZKLOCK_GUARDED_BY(mutex_);
 };
 

@@ -59,7 +59,7 @@ bool NodeDeleter::Removal::is_it(const client::Reply& there) const {
     return said ? said->leader == node_.token : of_session;
   }
   if (there.token == node_.token) return true;
-  return of_session && core::came_by(core::ZnodeData::parse(there.data), {}) == node_.token;
+  return of_session && core::queue_zxid(core::ZnodeData::parse(there.data), {}) == node_.token;
 }
 
 /// Returns `request` as an operation that also deletes the siblings. Their deletes come first:
@@ -109,15 +109,15 @@ void NodeDeleter::look(const std::shared_ptr<Removal>& removal) {
 /// deleted. Returns false, without effect, if the reply is no such failure.
 bool NodeDeleter::drops_sibling(Removal& removal, const client::Reply& reply) {
   auto& siblings = removal.node_.siblings;
-  const auto lock_node = static_cast<std::size_t>(reply.failed_operation);
+  const auto failed = static_cast<std::size_t>(reply.failed_operation);
   if (removal.alone_ || removal.step_ == Removal::Step::looking) return false;
-  if (reply.failed_operation < 0 || lock_node >= siblings.size()) return false;
+  if (reply.failed_operation < 0 || failed >= siblings.size()) return false;
   const StatusSort sort = core::sort_of(reply.status);
-  if (sort != StatusSort::tree && sort != StatusSort::refused) return false;
+  if (sort != StatusSort::tree_conflict && sort != StatusSort::refused) return false;
   if (reply.status == Status::no_node) {
-    removal.missing_.push_back(siblings[lock_node]);
+    removal.missing_.push_back(siblings[failed]);
   } else {
-    removal.ports_->complain(siblings[lock_node].path, reply.status);
+    removal.ports_->complain(siblings[failed].path, reply.status);
   }
   siblings.erase(siblings.begin() + reply.failed_operation);
   return true;
@@ -152,17 +152,17 @@ void NodeDeleter::answered(const std::shared_ptr<Removal>& removal, const client
       return submit(removal);
     case StatusSort::session:
     case StatusSort::over: return removal->ended(removal->alone_ ? End::gone : End::session_ended);
-    case StatusSort::doubtful:
+    case StatusSort::outcome_unknown:
     case StatusSort::unsent:  // another znode may have the name when the connection is back
       removal->step_ = Removal::Step::looking;
       return submit(removal);
-    case StatusSort::tree:
+    case StatusSort::tree_conflict:
       if (reply.status == Status::no_node) return gone(removal);
       break;
     case StatusSort::refused:
       if (reply.status != Status::no_auth && reply.status != Status::invalid_acl) break;
       return refused(removal, reply.status);
-    case StatusSort::later: break;
+    case StatusSort::retry_later: break;
   }
   removal->step_ = Removal::Step::looking;
   client::Scheduler& scheduler = removal->ports_->scheduler;

@@ -26,11 +26,11 @@ std::string join(const std::set<std::string>& names) {
 bool ends_silence(core::Status status) noexcept {
   switch (core::sort_of(status)) {
     case core::StatusSort::done:
-    case core::StatusSort::later:
+    case core::StatusSort::retry_later:
     case core::StatusSort::unsent:
-    case core::StatusSort::tree: return true;
+    case core::StatusSort::tree_conflict: return true;
     case core::StatusSort::refused: return status != core::Status::not_connected;
-    case core::StatusSort::doubtful:
+    case core::StatusSort::outcome_unknown:
     case core::StatusSort::session:
     case core::StatusSort::over: return false;
   }

@@ -228,7 +228,7 @@ void CompositeCall::look_at_silence(std::uint64_t request) {
   if (request != request_ || fsm_.state() != CompositeState::requesting) return;
   // The request for a spare part is a single attempt, which has no deadline. So the deadline of the
   // call is checked here.
-  if (spare_ && late()) return carry_out(fsm_.on_part_silent());
+  if (spare_ && late()) return carry_out(fsm_.on_part_timed_out());
   const std::size_t part = fsm_.requested_part();
   PartLock& lock = composite_->part(part);
   const auto now = lock.core().scheduler().now();
@@ -241,7 +241,7 @@ void CompositeCall::look_at_silence(std::uint64_t request) {
         Errc::not_connected, "lock", lock.path(),
         "no answer from the ensemble's quorum within " + std::to_string(ms(patience_)) +
             " ms; check its servers, or raise the deadline or QuorumOptions::ensemble_timeout"));
-    return carry_out(fsm_.on_part_silent());
+    return carry_out(fsm_.on_part_timed_out());
   }
   look_later(request);
 }

@@ -79,13 +79,13 @@ class Asked {
     if (no_node) *no_node = reply.status == Status::no_node;
     switch (core::sort_of(reply.status)) {
       case StatusSort::done: return Written::yes;
-      case StatusSort::tree: return Written::no;
-      case StatusSort::doubtful:
+      case StatusSort::tree_conflict: return Written::no;
+      case StatusSort::outcome_unknown:
       case StatusSort::session:
         asked_in_vain_ = true;
         SyncQuery::pause();
         return Written::unknown;
-      case StatusSort::later: SyncQuery::pause(); return Written::no;
+      case StatusSort::retry_later: SyncQuery::pause(); return Written::no;
       case StatusSort::unsent:
       case StatusSort::over:
       case StatusSort::refused: break;

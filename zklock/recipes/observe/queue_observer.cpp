@@ -119,8 +119,8 @@ void QueueObserver::end_watches() {
   for (const auto id : std::exchange(watches_, {})) core().coordinator().unwatch(id);
 }
 
-bool QueueObserver::passes(const client::Reply& reply) noexcept {
-  return core::passes(reply.status) || reply.status == Status::not_connected;
+bool QueueObserver::is_passing_failure(const client::Reply& reply) noexcept {
+  return core::is_passing_failure(reply.status) || reply.status == Status::not_connected;
 }
 
 bool QueueObserver::goes_on(const client::Reply& reply) {
@@ -188,7 +188,7 @@ void QueueObserver::count() {
 }
 
 void QueueObserver::counted(const client::Reply& reply) {
-  if (passes(reply)) return pause(reply);
+  if (is_passing_failure(reply)) return pause(reply);
   holders_ = holders_in(sight_, queue_, count_in(reply));
   describe(false);
 }
@@ -264,7 +264,7 @@ void QueueObserver::rest(QueueView view) {
 }
 
 void QueueObserver::pause(const client::Reply& reply) {
-  if (!passes(reply) && !std::exchange(warned_, true)) {
+  if (!is_passing_failure(reply) && !std::exchange(warned_, true)) {
     core().warn("observe " + path() + ": " + std::string(to_string(reply.status)));
   }
   if (reply.status == Status::session_ended) session_ = {};

@@ -106,7 +106,7 @@ class QueueObserver final : public NewSessionListener,
   void rest(QueueView view) ZKLOCK_REQUIRES(mutex_);
   bool goes_on(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
   /// Returns whether the next attempt may succeed.
-  static bool passes(const client::Reply& reply) noexcept;
+  static bool is_passing_failure(const client::Reply& reply) noexcept;
   template <class Step>
   client::RequestId submit(client::Operation operation, Step step) ZKLOCK_REQUIRES(mutex_);
   client::request::OnWatchEvent on_watch() ZKLOCK_REQUIRES(mutex_);

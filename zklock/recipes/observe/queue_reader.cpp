@@ -53,7 +53,7 @@ class Own {
 
 /// Returns all but Participant::holds.
 Participant describe(const core::ZnodeName& name, const client::Reply& reply, const Own& own) {
-  const auto wish = *core::parse_contention(name.text);
+  const auto wish = *core::parse_znode_name(name.text);
   Participant p;
   p.access = wish.access;
   p.permits = wish.permits;
@@ -83,7 +83,7 @@ Participant describe(const core::ZnodeName& name, const client::Reply& reply, co
 void follow_downgrades(PathLock& path_lock, SyncQuery& query, std::vector<core::ZnodeName>& queue,
                        std::vector<client::Reply>& replies) {
   for (std::size_t i = 0; i < queue.size(); ++i) {
-    auto reader = queue[i].reading_on();
+    auto reader = queue[i].as_reader();
     if (replies[i].status != Status::no_node || !reader) continue;
     queue[i] = *std::move(reader);
     replies[i] = query.ask(client::request::Get{path_lock.path().child(queue[i].text)});
@@ -91,11 +91,11 @@ void follow_downgrades(PathLock& path_lock, SyncQuery& query, std::vector<core::
 }
 
 bool any_passes(const std::vector<client::Reply>& replies) {
-  return std::ranges::any_of(replies, core::passes, &client::Reply::status);
+  return std::ranges::any_of(replies, core::is_passing_failure, &client::Reply::status);
 }
 
 bool is_at_gate(const core::ZnodeName& name) {
-  return core::parse_contention(name.text)->access == Access::weighted;
+  return core::parse_znode_name(name.text)->access == Access::weighted;
 }
 
 /// If a contender at a gate was deleted meanwhile, it may have passed the gate. Then reads the
@@ -188,7 +188,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path
       const bool readable = replies[i].status == Status::ok;
       if (!readable && replies[i].status != Status::no_auth) query.fail(replies[i]);
       Participant p = describe(name, replies[i], own);
-      p.holds = !queue.delayed && holders.next_holds(*core::parse_contention(name.text));
+      p.holds = !queue.delayed && holders.add(*core::parse_znode_name(name.text));
       participants.push_back(std::move(p));
     }
     return participants;
@@ -197,8 +197,8 @@ std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path
 
 bool shares_count(const std::vector<core::ZnodeName>& queue) noexcept {
   return std::ranges::any_of(queue, [](const core::ZnodeName& name) {
-    const auto wish = core::parse_contention(name.text);
-    return wish && wish->access == Access::permits && wish->of == 0;
+    const auto wish = core::parse_znode_name(name.text);
+    return wish && wish->access == Access::permits && wish->named_total == 0;
   });
 }
 
@@ -240,7 +240,7 @@ QueueView read_view(const std::shared_ptr<PathLock>& path_lock, Sight sight, Dea
     const auto queue = read_queue_now(*path_lock, query);
     client::Reply count;
     if (shares_count(queue.contenders)) count = query.ask(get(std::string(core::count_node)));
-    if (core::passes(count.status)) {
+    if (core::is_passing_failure(count.status)) {
       SyncQuery::pause();
       continue;
     }

@@ -118,7 +118,7 @@ class Asking {
         whom_(whom),
         node_(path.child(whom.text)),
         marker_(
-            std::make_shared<Marker>(core_, path.child(core::release_request_path(whom.sequence)))),
+            std::make_shared<Marker>(core_, path.child(core::release_request_node(whom.sequence)))),
         force_(force) {}
   Asking(const Asking&) = delete;
   Asking& operator=(const Asking&) = delete;
@@ -130,7 +130,7 @@ class Asking {
   /// downgraded, and hold as a reader under another name. In that case selects that name and
   /// returns true.
   bool reads_on() {
-    auto reader = whom_.reading_on();
+    auto reader = whom_.as_reader();
     if (!reader) return false;
     whom_ = *std::move(reader);
     node_ = path_.child(whom_.text);
@@ -187,16 +187,17 @@ class Asking {
     operations.emplace_back(request::Transaction{node_, {std::move(write)}});
     auto replies = detail::round_trip(*core_, limit, std::move(operations), heard);
     if (replies) return std::move(replies->front());
-    throw Error(Errc::not_connected, operation, path_.str(), core_->coordinator().trouble());
+    throw Error(Errc::not_connected, operation, path_.str(),
+                core_->coordinator().connection_problem());
   }
 
   Presence outcome(const client::Reply& reply) const {
     switch (core::sort_of(reply.status)) {
       case StatusSort::done: return Presence::there;
-      case StatusSort::doubtful:
+      case StatusSort::outcome_unknown:
       case StatusSort::session:
-      case StatusSort::later: return Presence::unknown;
-      case StatusSort::tree:
+      case StatusSort::retry_later: return Presence::unknown;
+      case StatusSort::tree_conflict:
         if (reply.status == Status::node_exists) return Presence::there;
         if (reply.status != Status::no_node) break;
         return reply.failed_operation == 0 ? Presence::gone : Presence::unknown;
@@ -230,7 +231,7 @@ std::optional<core::ZnodeName> whom_to_ask(detail::ClientCore& core, const core:
   const auto holders = core::holders(queue, as_the_names_say);
   if (!holders.empty()) return holders.front();
   // If the first contender is at a gate, all of them are.
-  const bool at_gate = core::parse_contention(queue.front().text)->access == Access::weighted;
+  const bool at_gate = core::parse_znode_name(queue.front().text)->access == Access::weighted;
   return at_gate ? std::nullopt : std::optional(queue.front());
 }
 
