@@ -42,8 +42,8 @@ struct AcquireRequest {
   Deadline deadline;
   core::CountKind kind = core::CountKind::hold;
   bool queue_again = true;  ///< enqueue again after losing the znode
-  /// Identifies the public object, for cancel_all(). It is true once that object is being
-  /// destroyed.
+  /// Identifies the public object, for PathLock::cancel_all(). Its value is true once the
+  /// destruction of that object has begun.
   std::shared_ptr<const std::atomic<bool>> on_behalf = {};
   core::HoldLimit limit = {};     ///< of the hold, unless this call nests
   LockEventSink event_sink = {};  ///< receives the contender's events

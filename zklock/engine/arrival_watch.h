@@ -36,7 +36,7 @@ class ArrivalWatch {
   /// armed.
   void look(std::weak_ptr<void> owner, core::SessionId session, Handlers handlers)
       ZKLOCK_REQUIRES(path_mutex);
-  /// Returns whether no event has arrived since the children were listed.
+  /// Returns whether the watch is armed: the children were listed, and no event has arrived since.
   bool armed() const noexcept ZKLOCK_REQUIRES(path_mutex) { return armed_; }
   void end() noexcept ZKLOCK_REQUIRES(path_mutex);
 

@@ -64,7 +64,7 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
   bool refused_ ZKLOCK_GUARDED_BY(mutex_) = false;  ///< the servers refused the credential
   bool close_done_ ZKLOCK_GUARDED_BY(mutex_) = false;
   std::unordered_map<std::string, std::weak_ptr<PathLock>> path_locks_ ZKLOCK_GUARDED_BY(mutex_);
-  /// Size of path_locks_ that removes expired entries.
+  /// When path_locks_ has this size, its expired entries are removed.
   std::size_t prune_at_ ZKLOCK_GUARDED_BY(mutex_) = 16;
 };
 

@@ -22,9 +22,9 @@
 
 namespace zklock::detail {
 
-/// The contenders of one client at one path that share a lock node, and so a lock znode. They have
-/// an equal core::CohortPolicy, and acquire policies that agrees() compares. After a release, the
-/// cohort can retain the granted lock node without a holder: then the lock node is idle.
+/// The contenders of one client at one path that share a lock node, and so a lock znode. Their
+/// policies are equal in all that agrees() compares. After a release, the cohort can retain the
+/// granted lock node without a holder: then the lock node is idle.
 ///
 /// One contender is in the lock node: it holds, or is granted first. The other contenders are
 /// behind it. They wait in this client only, first come first served.
@@ -54,37 +54,47 @@ namespace zklock::detail {
 /// |        | budget permits a grant                        |                                         |
 /// |        | released; no contender is behind; the node is | idle                                    |
 /// |        | to be retained                                |                                         |
-/// |        | released; the budget is used up; the          | idle; or none, if the lock node had     |
-/// |        | count is under way                            | waited: the znode is released           |
+/// |        | released; the budget is used up; the count    | idle                                    |
+/// |        | is under way; the lock node was granted       |                                         |
+/// |        | without waiting for a predecessor             |                                         |
+/// |        | released; any other case                      | none; the znode is released             |
 /// |        | the count arrives; most of the budget         | held; the count is requested again      |
 /// |        | was used after its request                    |                                         |
 /// | idle   | a contender arrives, no count is needed       | held                                    |
 /// |        | the count or list shows no other client, a    | held                                    |
 /// |        | contender is behind                           |                                         |
-/// |        | the budget was used up after the request      | idle; the children are listed           |
-/// |        | of the count; or no contender is behind       |                                         |
-/// |        | another client waits; keep_idle_for is over;  | none; the znode is released             |
-/// |        | a release is requested; the last public       |                                         |
-/// |        | object is destroyed; the count or a tick      |                                         |
-/// |        | finds no contender behind; keep_idle_for is 0 |                                         |
+/// |        | the count shows no other client, and the      | idle; the children are listed           |
+/// |        | budget was used up after its request          |                                         |
+/// |        | the count arrives, no contender is behind,    | idle; the children are listed           |
+/// |        | and keep_idle_for is not 0                    |                                         |
+/// |        | the count arrives, no contender is behind,    | none; the znode is released             |
+/// |        | and keep_idle_for is 0                        |                                         |
+/// |        | another client waits; or keep_idle_for has    | none; the znode is released             |
+/// |        | passed without a contender behind; or a       |                                         |
+/// |        | release is requested; or the last public      |                                         |
+/// |        | object is destroyed                           |                                         |
 /// |        | the lease lapses; the znode is deleted        | none                                    |
-/// | all    | the lock node ends in any other way           | none; queued, if contenders were        |
-/// |        |                                               | behind                                  |
+/// | all    | the lock node ends in any other way           | none                                    |
+///
+/// If the lock node is released or lost, the contenders behind it get a new lock node. Then the
+/// next state is queued instead of none.
 ///
 /// Two kinds of contenders get a lock node of their own:
 /// - a single attempt, if there is no shared lock node. It must not wait for a predecessor.
 /// - every contender that waits, if max_local_handoffs is 1.
 ///
 /// Such a lock node becomes the shared lock node when it is granted. While the lock node is idle
-/// and the count or the list is needed, all new contenders wait behind it. After the reply, if
-/// max_local_handoffs is 1, each of them gets a lock node of its own in the order of arrival.
+/// and the count or the list is needed, all new contenders wait behind it. After the reply, the
+/// first of them is granted. If max_local_handoffs is 1, each later one gets a lock node of its
+/// own.
 ///
 /// A contender is granted only under a valid lease. A lock node without a valid lease is deleted.
 ///
 /// Thread-safety: none. REQUIRES: a Lock of the monitor of the path, which owns this object.
 class Cohort final : private LockNodeObserver, public std::enable_shared_from_this<Cohort> {
  public:
-  /// `policy`: the policy of all contenders, except `wait`, `lists` and `counts`, which may differ.
+  /// `policy`: the policy of all contenders, except `wait`, `always_list` and
+  /// `count_children`, which may differ.
   Cohort(PathQueue& path, core::AcquireFsm::Policy policy, core::CohortPolicy terms);
   Cohort(const Cohort&) = delete;
   Cohort& operator=(const Cohort&) = delete;
@@ -103,14 +113,14 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
   /// attempt that cannot be granted at once, its on_ended() is called.
   void begin(const std::shared_ptr<CohortMember>& member, const Requester& requester)
       ZKLOCK_REQUIRES(path_mutex);
-  /// Removes a contender that stops waiting. Returns false if it was in a lock node without a
-  /// contender behind it: then the caller must give that lock node up.
+  /// Removes a contender that stops waiting. Returns false if no contender behind takes over the
+  /// lock node that it was in. Then the caller must withdraw that lock node.
   bool leave(const CohortMember& member) ZKLOCK_REQUIRES(path_mutex);
   /// Returns 0 if the contender is in a lock node, 1 if it is the first one behind the shared lock
   /// node, and so on.
   std::size_t members_ahead(const CohortMember& member) const ZKLOCK_REQUIRES(path_mutex);
-  /// The lock node was granted to `member`. If there is no shared lock node, it becomes the shared
-  /// one. Returns how many contenders were granted on this znode before.
+  /// Records that `lock_node` was granted to `member`. If there is no shared lock node, it becomes
+  /// the shared one. Returns how many contenders were granted on this znode before.
   std::uint64_t record_grant(const std::shared_ptr<LockNode>& lock_node,
                              const std::shared_ptr<CohortMember>& member)
       ZKLOCK_REQUIRES(path_mutex);
@@ -120,7 +130,8 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
       ZKLOCK_REQUIRES(path_mutex);
   /// Carries out a plan that decide_release() has returned.
   void execute(ReleasePlan plan) ZKLOCK_REQUIRES(path_mutex);
-  /// The lock node has been lost or released. The contenders behind it get a new lock node.
+  /// Forgets the lock node, which has been lost or released. The contenders behind it get a new
+  /// lock node. Does not delete the znode. Does nothing if the lock node is not the shared one.
   void remove_node(const LockNode& lock_node) ZKLOCK_REQUIRES(path_mutex);
 
   /// Releases the lock node if it is idle.
@@ -189,7 +200,7 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
   /// The contender in the lock node.
   std::weak_ptr<CohortMember> member_ ZKLOCK_GUARDED_BY(path_mutex);
   std::deque<Waiting> waiting_ ZKLOCK_GUARDED_BY(path_mutex);  ///< behind the lock node
-  // describe the shared lock node
+  // The following members describe the shared lock node.
   ArrivalWatch arrivals_ ZKLOCK_GUARDED_BY(path_mutex);
   core::CohortBudget budget_ ZKLOCK_GUARDED_BY(path_mutex);
   std::uint64_t grants_ ZKLOCK_GUARDED_BY(path_mutex) = 0;        ///< on its znode

@@ -51,9 +51,9 @@ namespace zklock::detail {
 /// Lock of the path's monitor.
 class Contender final : private CohortMember, public std::enable_shared_from_this<Contender> {
  public:
-  /// `key`: the contender's key in the path. `requester`: named by the znode and the Hold.
-  /// `cohort`: the cohort of the contenders that share a lock node; null if this contender has a
-  /// lock node of its own.
+  /// `key`: the owner whose calls join this contender. `requester`: named by the znode and the
+  /// Hold. `cohort`: the cohort of the contenders that share a lock node; null if this contender
+  /// has a lock node of its own.
   Contender(std::shared_ptr<PathQueue> path, Owner key, const Requester& requester,
             core::AcquireFsm::Policy policy, LockEventSink event_sink,
             std::shared_ptr<Cohort> cohort);
@@ -90,8 +90,8 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   const core::Ownership& ownership() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return ownership_;
   }
-  /// Loses the hold if its lease or its hold limit has passed by the clock. Then holds() shows the
-  /// result of this reading of the clock.
+  /// Loses the hold if its lease or its hold limit has passed by the clock. A caller of holds()
+  /// calls this first if the clock matters.
   void check_validity() ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether the contender holds and has not lost the hold. Does not read the clock.
   bool holds() const noexcept ZKLOCK_REQUIRES(path_mutex) {
@@ -103,8 +103,10 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   std::size_t members_ahead() const ZKLOCK_REQUIRES(path_mutex) {
     return cohort_ ? cohort_->members_ahead(*this) : 0;
   }
+  /// Returns the owner under which the path lock registers this contender.
   const Owner& key() const noexcept { return key_; }
-  /// Loses the hold if it has lapsed by the clock; else reports its coming end when that is due.
+  /// Calls check_validity(). If the hold is still valid, reports LockEvent::Kind::expiring when
+  /// that is due.
   void look_at_the_clock() ZKLOCK_REQUIRES(path_mutex);
   /// The path was recreated: the znode is lost if it was in the old path.
   void on_path_recreated() ZKLOCK_REQUIRES(path_mutex) { node_->on_path_recreated(); }
@@ -113,11 +115,12 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   Hold make_hold(core::CountKind kind) { return Hold(shared_from_this(), kind); }
   /// REQUIRES: the contender was granted.
   const Grant& grant() const noexcept { return *grant_; }
+  /// Returns the owner that the znode and the Hold name; it can differ from key().
   const Owner& owner() const noexcept { return reporter_.owner(); }
   std::int32_t permits() const noexcept { return grant_->permits(); }
   PathContext& path_context() const noexcept { return *path_; }
-  /// Returns an object for a recipe whose own loss follows from the loss of `hold`; see
-  /// LossNotification::delay().
+  /// Returns an object, or null. While a recipe retains it after the loss of `hold`, the znode is
+  /// not deleted yet; see LossNotification::delay().
   static std::shared_ptr<void> delay_loss(const Hold& hold);
   /// Sets the watch on the contender's znode now instead of at the next tick.
   void watch_node();
@@ -157,7 +160,9 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   /// Returns the callback for the timers of a hold limit.
   std::function<void()> clock_reader();
   void withdraw() noexcept ZKLOCK_REQUIRES(path_mutex);
+  /// Makes the state over without a grant, and unregisters the contender.
   void depart() ZKLOCK_REQUIRES(path_mutex);
+  /// Releases the grant when the Lock ends, because no call takes a count of it.
   void decline(core::CountKind kind) ZKLOCK_REQUIRES(path_mutex);
   /// Makes the hold lost: ends its grant, calls the loss callbacks, then deletes the znode.
   void lose(LossCause why) noexcept ZKLOCK_REQUIRES(path_mutex);

@@ -25,7 +25,7 @@ namespace zklock::detail {
 /// | writer    | begin()                                    | sending                            |
 /// | sending   | ok                                         | reader                             |
 /// |           | a znode with the reader's name exists      | asking                             |
-/// |           | the writer's znode or the path was deleted | kept; the lock node reports it     |
+/// |           | the writer's znode or the path was deleted | kept; on_own_node_deleted()        |
 /// |           | the delay marker does not exist            | sending, without it                |
 /// |           | outcome unknown                            | sending                            |
 /// |           | throttled                                  | pausing                            |
@@ -36,13 +36,13 @@ namespace zklock::detail {
 /// |           | any other                                  | as in sending                      |
 /// | pausing   | (timer)                                    | sending                            |
 /// |           | the hold has ended                         | kept                               |
-/// | all but   | the transaction is to be sent again, but   | kept                               |
-/// | writer    | the hold has ended                         |                                    |
+/// | sending,  | the transaction is to be sent again, but   | kept                               |
+/// | asking    | the hold has ended                         |                                    |
 /// | reader,   |                                            | (final)                            |
 /// | kept      |                                            |                                    |
 ///
-/// After the hold has ended, the transaction is not sent again. So the delete of the znode is
-/// executed after it.
+/// After the hold has ended, the transaction is not sent again. So the ensemble executes the delete
+/// of the znode after the transaction.
 ///
 /// Thread-safety: none. REQUIRES: a Lock of the path's monitor. Part of its lock node.
 class Downgrade {
@@ -59,6 +59,7 @@ class Downgrade {
   bool settled() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return state_ == State::writer || state_ == State::reader || state_ == State::kept;
   }
+  /// Returns whether the downgrade has succeeded.
   bool reads() const noexcept ZKLOCK_REQUIRES(path_mutex) { return state_ == State::reader; }
   /// Returns the name of the reader's znode.
   const std::string& name() const noexcept ZKLOCK_REQUIRES(path_mutex) { return name_; }
@@ -66,8 +67,8 @@ class Downgrade {
   bool in_doubt() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return !settled() || outcome_unknown_;
   }
-  /// `node`: the reply to a Get of the reader's znode. Returns whether that znode is this
-  /// contender's.
+  /// Returns whether `node`, the reply to a Get of the reader's name, describes this contender's
+  /// znode.
   bool made(const client::Reply& node) const ZKLOCK_REQUIRES(path_mutex);
 
  private:
@@ -87,7 +88,7 @@ class Downgrade {
   void settle(State state) ZKLOCK_REQUIRES(path_mutex);
 
   LockNodeParts& node_;
-  /// Until the downgrade has settled: callbacks may wait for the name of the znode.
+  /// Null unless a downgrade is under way. Meanwhile, callbacks can wait for the name of the znode.
   std::shared_ptr<HeldNodePath> held_node_ ZKLOCK_GUARDED_BY(path_mutex);
   bool hold_has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   State state_ ZKLOCK_GUARDED_BY(path_mutex) = State::writer;

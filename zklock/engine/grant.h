@@ -37,8 +37,9 @@ class Grant {
     std::int32_t permits = 1;
     core::HoldLimit limit = {};
   };
-  /// `path`: of the lock; outlives this object. Begins the hold and reports LockEvent::Kind::acquired. With a limit, `look` is called when the
-  /// clock has to be read: at the warning and at the end. It calls look_at_the_clock().
+  /// Begins the hold and reports LockEvent::Kind::acquired. `path`: the lock path; outlives this
+  /// object. `look` is called when the clock has to be read: at the warning and at the end of the
+  /// limit. It must call Contender::look_at_the_clock(). Without a limit it can be empty.
   Grant(EngineContext& core, const core::LockPath& path, const LockEventReporter& reporter,
         Terms terms, std::function<void()> look);
 
@@ -56,8 +57,9 @@ class Grant {
   std::int32_t permits() const noexcept { return terms_.permits; }
   SessionId session() const noexcept { return terms_.lease->session(); }
 
-  /// Returns whether the lease and the hold limit have not passed by the clock. A call after either
-  /// has passed makes that final.
+  /// Reads the clock, and returns whether neither the lease nor the hold limit has passed. If one
+  /// has passed, this call makes that final: a later reply or renew() does not make the hold valid
+  /// again.
   bool valid() const noexcept;
   bool lease_valid() const noexcept;
   /// Returns valid(), but false if the hold was released or lost for another reason.

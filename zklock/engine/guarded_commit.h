@@ -42,7 +42,7 @@ struct GuardedWrites {
 /// |           | sent: deadline                       | over: outcome_unknown            |
 /// |           | sent: loss, withdraw()               | submitted: the reply decides     |
 /// | withdrawn | reply: not_sent                      | over: not_connected or lock_lost |
-/// | refused   | the znode was renamed                | submitted, or over as if new (*) |
+/// | refused   | the znode was renamed                | submitted again; or over, by (*) |
 /// |           | the znode was deleted                | over: lock_lost                  |
 /// |           | deadline, loss, withdraw()           | over: not_connected or lock_lost |
 ///
@@ -101,7 +101,7 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
   client::RequestId request_ ZKLOCK_GUARDED_BY(mutex_) = {};
   client::TimerId timer_ ZKLOCK_GUARDED_BY(mutex_) = {};
   std::optional<Errc> withdrawn_ ZKLOCK_GUARDED_BY(mutex_);  ///< the reason
-  bool refused_ ZKLOCK_GUARDED_BY(mutex_) = false;           ///< no request is outstanding
+  bool refused_ ZKLOCK_GUARDED_BY(mutex_) = false;           ///< true in state refused
   bool given_up_ ZKLOCK_GUARDED_BY(mutex_) = false;          ///< nothing may be sent
   bool over_ ZKLOCK_GUARDED_BY(mutex_) = false;
 };

@@ -26,10 +26,11 @@ class HoldLimitTimer {
   /// Returns the end; Instant::max() without a limit, Instant::min() after the end.
   core::Instant at() const noexcept { return lease_.valid_until(); }
 
-  /// Makes the limit count from now; if `length` is set, it is the limit from now on. From now on
-  /// `look` is called. Returns false, without an effect, if the limit has passed.
+  /// Makes the limit count from now. If `length` is set, it replaces the limit. `look` replaces the
+  /// earlier function. Returns false, without an effect, if the limit has passed.
   bool renew(std::optional<core::Duration> length, std::function<void()> look);
-  /// Returns whether the warning is due; true only once after the constructor and each renew().
+  /// Returns whether the warning is due, and records it as reported. So it returns true at most
+  /// once after the constructor and after each renew().
   bool warns(core::Instant now) noexcept;
   /// Cancels the timers.
   void stop() noexcept;

@@ -20,12 +20,12 @@ class PathContext;
 /// The creates of one client at one path whose reply was lost and whose znode was not found
 /// afterwards. If the ensemble executes such a create later, no contender claims the znode, and it
 /// would block the queue until the session ends. So the children are listed and read again. A znode
-/// of that session is deleted if its data name one of these attempts.
+/// of the session that sent these creates is deleted if its data name one of these attempts.
 ///
-/// A look is one list of the children and the reads that follow it; it serves all attempts. An
-/// attempt is covered by two looks: T/2 after it was added, or later, and T/2 after that (T: the
-/// session timeout). Then it is forgotten. It is also forgotten when its session ends. If a reply
-/// of a look is lost, the look is repeated.
+/// A look is one list of the children and the reads that follow it; it serves all attempts. Two
+/// looks cover an attempt. The first begins T/2 or more after the attempt was added, the second T/2
+/// after the first (T: the session timeout). Then the attempt is forgotten. It is also forgotten
+/// when its session ends. If a reply of a look is lost, the look is repeated.
 ///
 /// An attempt is added only after its contender has searched for the znode. Its id is never used
 /// for another create.

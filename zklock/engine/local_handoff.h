@@ -32,8 +32,8 @@ class LockNode;
 class LocalHandoff {
  public:
   /// Registers `lock_node`, which waits for the znode with the czxid `predecessor`. Replaces a lock
-  /// node that waited for it before. The znode of that lock node was deleted, and its notification
-  /// is still to come.
+  /// node that is registered for that predecessor already. The znode of the replaced lock node was
+  /// deleted, but its watch event has not arrived yet.
   void wait(FencingToken predecessor, std::weak_ptr<LockNode> lock_node)
       ZKLOCK_REQUIRES(path_mutex) {
     waiting_[predecessor.zxid] = std::move(lock_node);
@@ -43,7 +43,7 @@ class LocalHandoff {
       ZKLOCK_REQUIRES(path_mutex) {
     const auto found = waiting_.find(predecessor.zxid);
     if (found == waiting_.end()) return;
-    // Without lock(): it may be the last reference.
+    // Compares without lock(), which could make this function drop the last reference.
     const std::weak_ptr<LockNode>& waiter = found->second;
     const bool same = !waiter.owner_before(lock_node) && !lock_node.owner_before(waiter);
     if (same) waiting_.erase(found);

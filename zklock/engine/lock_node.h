@@ -60,11 +60,12 @@ class LockNode final : private LeaseObserver,
   void start() ZKLOCK_REQUIRES(path_mutex);
   /// Withdraws: the observer is not notified any more, and the machine deletes the znode.
   void withdraw() ZKLOCK_REQUIRES(path_mutex);
-  /// Removes the observer. Background work is under way until the machine has ended. REQUIRES: the
-  /// machine has failed or was given up.
+  /// Removes the observer. If the machine has not ended, a part of background work is under way
+  /// until it has. REQUIRES: the machine has failed or was withdrawn.
   void leave() ZKLOCK_REQUIRES(path_mutex);
 
-  /// Returns the acquire machine: the policy, the token, the session and the state of the lock node.
+  /// Returns the acquire machine: the policy, the token, the session and the state of the lock
+  /// node.
   const core::AcquireFsm& machine() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_; }
   const std::string& own_name() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
     return reads_on() ? holding_->downgrade.name() : fsm_.own_name();
@@ -72,14 +73,15 @@ class LockNode final : private LeaseObserver,
   /// Returns the names that the znode can have now: two while the outcome of a downgrade is
   /// unknown, else one.
   std::vector<std::string> own_names() const ZKLOCK_REQUIRES(path_mutex);
-  /// Returns whether the lease of the lock node's session is valid. If so, sets lease() for a
-  /// grant. Returns false without an observer.
+  /// Returns whether a grant is possible now: the lease of the lock node's session is valid, and
+  /// there is an observer. With an observer, also sets lease(): to that lease if valid, else to
+  /// null.
   bool lease_valid() ZKLOCK_REQUIRES(path_mutex) { return lease_valid(fsm_.session()); }
   const std::shared_ptr<core::Lease>& lease() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return lease_;
   }
 
-  // While it is granted.
+  // REQUIRES: the lock node is granted.
   /// Sets the watch on the own znode. Returns false if it is already set or cannot be set yet.
   bool watch_own() ZKLOCK_REQUIRES(path_mutex);
   /// Records that the holder has released its exclusive counts and keeps shared ones. From now on
@@ -195,6 +197,8 @@ class LockNode final : private LeaseObserver,
   }
   void run(core::AcquireEffects effects) ZKLOCK_REQUIRES(path_mutex);
   void carry_out(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
+
+  // The effects of the machine, described at core::AcquireEffect::Kind, and their requests.
   void create(core::Instant wanted_since) ZKLOCK_REQUIRES(path_mutex);
   void drop_unsent() ZKLOCK_REQUIRES(path_mutex);
   void create_parents() ZKLOCK_REQUIRES(path_mutex);
@@ -211,7 +215,9 @@ class LockNode final : private LeaseObserver,
   core::CreatedAnswer answer_of(const client::Reply& created) ZKLOCK_REQUIRES(path_mutex);
   core::AcquireEffects inspected(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
   void check_own(SessionId session) ZKLOCK_REQUIRES(path_mutex);
-  /// Returns the status for the machine of a reply to a request that is bound to no session.
+  /// Returns the status of `reply` for the machine. The request was bound to no session. Unless the
+  /// acquire is a single attempt, `throttled` replaces `not_connected`, so the request is repeated.
+  /// If no server was reached so far, also calls LockNodeObserver::on_unreachable() in that case.
   core::Status status_unbound(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
   core::Status status_for_own(const client::Reply& first, const client::Reply& get) const
       ZKLOCK_REQUIRES(path_mutex);
@@ -275,11 +281,11 @@ class LockNode final : private LeaseObserver,
   /// From leave() until the machine has ended.
   BackgroundWork::Id work_ ZKLOCK_GUARDED_BY(path_mutex){};
   bool is_enlisted_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< with the lease keeper
-  /// Let through by the CreateLimiter, not passed yet.
+  /// The CreateLimiter has let this lock node through, and it has not passed yet.
   bool let_through_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   /// A znode was created: a server was reached.
   bool had_node_ ZKLOCK_GUARDED_BY(path_mutex) = false;
-  bool hold_has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< or ended without a hold
+  bool hold_has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< also set if there was no hold
   /// The create, or another request bound to no session.
   client::RequestId create_id_ ZKLOCK_GUARDED_BY(path_mutex){};
   client::RequestId count_id_ ZKLOCK_GUARDED_BY(path_mutex){};
@@ -288,7 +294,8 @@ class LockNode final : private LeaseObserver,
   NodeWatches watches_ ZKLOCK_GUARDED_BY(path_mutex){*this};
   std::unique_ptr<Holding> holding_ ZKLOCK_GUARDED_BY(path_mutex);  ///< null before the grant
   std::int64_t queued_ms_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< ctime of its first znode, in ms
-  /// The time when the znode was wanted; from its request on, the time of the request.
+  /// Until the create is submitted, the time since when it is wanted. After that, the time of the
+  /// submit.
   core::Instant wanted_since_ ZKLOCK_GUARDED_BY(path_mutex){};
   std::shared_ptr<core::Lease> lease_ ZKLOCK_GUARDED_BY(path_mutex);  ///< the lease of the grant
 };

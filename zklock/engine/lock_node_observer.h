@@ -22,8 +22,8 @@ enum class LossCause {
 class LockNodeObserver {
  public:
   virtual void on_granted() ZKLOCK_REQUIRES(path_mutex) = 0;
-  /// The acquire has failed with an error. on_ended() follows, unless the observer leaves the lock
-  /// node.
+  /// The acquire has failed with an error. on_ended() follows, unless the observer calls
+  /// LockNode::leave().
   virtual void on_failed(Errc error, const std::string& cause) ZKLOCK_REQUIRES(path_mutex) = 0;
   /// The acquire has ended without a grant. The znode is deleted or is being deleted.
   virtual void on_ended() ZKLOCK_REQUIRES(path_mutex) = 0;

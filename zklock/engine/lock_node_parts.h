@@ -40,6 +40,7 @@ class LockNodeParts {
       ZKLOCK_REQUIRES(path_mutex) = 0;
 
   // For a downgrade.
+  /// Returns the id of the attempt in the data of the own znode.
   virtual std::string attempt() const ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Returns the data of the reader's znode that replaces a writer's znode.
   virtual std::string data_as_reader() const ZKLOCK_REQUIRES(path_mutex) = 0;

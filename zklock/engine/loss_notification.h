@@ -12,7 +12,7 @@
 namespace zklock::detail {
 
 /// Makes a loss thread, on which the user's callbacks may block, run `task` after the Lock has
-/// ended. So the state that `task` reports can be read by then.
+/// ended. At that time, the user's callbacks can read the state that `task` reports.
 void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> task)
     ZKLOCK_REQUIRES(path_mutex);
 
@@ -46,7 +46,7 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
   std::shared_ptr<void> delay() ZKLOCK_REQUIRES(path_mutex);
   /// Stops the loss token: the user's callbacks run on this thread. Then calls finish().
   void run();
-  /// Ends the wait of run(), or of one object of delay(). After the last one, deletes the znode.
+  /// Records the end of run(), or of one object of delay(). After the last end, deletes the znode.
   void finish();
 
  private:

@@ -30,7 +30,7 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
  public:
   using Task = UnlockTasks::Task;
 
-  /// `name`: begins the text of a warning.
+  /// Each warning begins with `name`.
   Monitor(std::shared_ptr<EngineContext> core, std::string name)
       : core_(std::move(core)), name_(std::move(name)) {}
   Monitor(const Monitor&) = delete;
@@ -61,8 +61,10 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
     before_unlock_.push_back(std::move(task));
   }
   void after_unlock(Task task) ZKLOCK_REQUIRES(path_mutex) { after_unlock_.add(std::move(task)); }
+  /// REQUIRES: `task` does not call defer().
   void defer(Task task) ZKLOCK_REQUIRES(path_mutex);
-  /// Runs the deferred tasks now. If a task throws, that task and the later ones stay deferred.
+  /// Runs the deferred tasks now, the newest first. If a task throws, that task and the older ones
+  /// stay deferred.
   void flush_deferred() ZKLOCK_REQUIRES(path_mutex);
 
  private:
@@ -75,7 +77,8 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
   std::vector<Task> before_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
   UnlockTasks after_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
   std::vector<Task> deferred_ ZKLOCK_GUARDED_BY(path_mutex);
-  bool has_deferred_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< by the present Lock
+  /// The present Lock has deferred a task.
+  bool has_deferred_ ZKLOCK_GUARDED_BY(path_mutex) = false;
 };
 
 }  // namespace zklock::detail

@@ -54,6 +54,7 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
 
   /// Returns whether a public object exists on this path.
   bool is_used() const noexcept ZKLOCK_REQUIRES(path_mutex) { return objects_ > 0; }
+  /// Returns whether a contender of this client waits here.
   virtual bool anyone_waits() const ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Returns the names of this client's znodes in this queue.
   virtual std::vector<std::string> own_node_names() const ZKLOCK_REQUIRES(path_mutex) = 0;
@@ -77,8 +78,8 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
 };
 
 /// Returns a callback that calls `step(arguments...)` under the mutex of `path`. It does nothing if
-/// `owner` or `path` does not exist any more. It keeps both alive during the call, because a cohort
-/// does not keep its path lock alive.
+/// `owner` or `path` does not exist any more. It keeps both alive during the call. To keep `owner`
+/// alive is not enough: a cohort does not keep its path lock alive.
 template <class Step>
 auto under_lock(std::weak_ptr<void> owner, PathContext& path, Step step) {
   return [owner = std::move(owner), path = path.weak_from_this(),

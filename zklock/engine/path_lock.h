@@ -36,9 +36,9 @@ class PathLock final : public PathQueue, public ThreadExitListener {
 
   /// Begins `call`: it nests, joins the waiting contender of its owner, or enqueues a new
   /// contender. `request.done` may be called before acquire() returns, but only with no lock held.
-  /// Blocks for at most some milliseconds, and not beyond the deadline, if the mutex is not free.
-  /// Then a library thread begins the call soon. Throws Error(closed), and what the ports throw if
-  /// the system has no resources left. If acquire() throws, the call has not begun.
+  /// Waits for the mutex for at most 10 ms, and not beyond the deadline. If the mutex is still
+  /// locked then, a library thread begins the call soon. Throws Error(closed), and what the ports
+  /// throw if the system has no resources left. If acquire() throws, the call has not begun.
   void acquire(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) override;
   /// Withdraws the contender of `owner` soon, if all its calls have been abandoned by then. Does
   /// not block.
@@ -56,15 +56,16 @@ class PathLock final : public PathQueue, public ThreadExitListener {
   bool unlock_again() noexcept { return reentry_counter_.leave(); }
   /// Releases one count of `owner`. Returns false if there is none of this kind.
   bool unlock(const Owner& owner, core::CountKind kind);
-  /// Returns the counts of `owner` if its hold is valid, else counts of 0.
+  /// Returns the counts of `owner` if its hold is valid, else counts of 0. Reads the clock: a hold
+  /// that has lapsed becomes lost.
   core::Ownership ownership(const Owner& owner);
   /// Registers a public object on this path.
   void attach();
   /// Unregisters a public object. Returns true if it was the last one and the lock is still held by
   /// lock() or lock_shared().
   bool detach();
-  /// The znode of an owner's contender, which waits or holds; empty if there is no contender. The
-  /// contenders of this client can share a znode: `before` of them are ahead of this one there.
+  /// The znode of an owner's contender, which waits or holds; empty if there is no contender.
+  /// `before`: the number of contenders of this client that share the znode and are ahead of it.
   struct Standing {
     std::string node;
     std::size_t before = 0;
@@ -96,7 +97,7 @@ class PathLock final : public PathQueue, public ThreadExitListener {
   std::shared_ptr<PathLock> self() {
     return std::static_pointer_cast<PathLock>(shared_from_this());
   }
-  /// Does the work of acquire(). REQUIRES: a Lock of the monitor, as for the following functions.
+  /// Does the work of acquire() under the mutex.
   void enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request)
       ZKLOCK_REQUIRES(path_mutex);
   /// Makes a library thread call enter() soon.
@@ -106,8 +107,8 @@ class PathLock final : public PathQueue, public ThreadExitListener {
   void post(Step step);
   /// Returns the contender of `owner`, or null.
   std::shared_ptr<Contender> find(const Owner& owner) const ZKLOCK_REQUIRES(path_mutex);
-  /// Returns the oldest contender that was created on behalf of `owner`, or null. Its own owner can
-  /// be another one: see AcquireRequest::on_behalf_of.
+  /// Returns the oldest contender that was created on behalf of `owner`, or null. Its key() can be
+  /// a different owner: see AcquireRequest::on_behalf_of.
   std::shared_ptr<Contender> first_on_behalf_of(const Owner& owner) const
       ZKLOCK_REQUIRES(path_mutex);
   /// Returns a copy of contenders_, because a contender that is notified may be dismissed. The

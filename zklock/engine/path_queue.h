@@ -27,8 +27,8 @@ class PathQueue : public PathContext {
   /// Records a new znode of this client: its sequence number, its czxid and its session. Returns
   /// true if the sequence numbers began again, because the path was recreated. Then the older
   /// znodes of this client were deleted with the old path, and their contenders have been notified.
-  /// A request that was sent earlier may have met the new znode, because it can have the name of an
-  /// older znode.
+  /// The new znode can have the name of an older one. So a request that names the older znode may
+  /// have been executed on the new one.
   ///
   /// Before a new session, the ensemble may have been emptied or restored. Then the czxids can
   /// begin again too. So all knowledge that depends on earlier czxids is forgotten.
@@ -40,8 +40,8 @@ class PathQueue : public PathContext {
   }
   /// Records a sequence number that a server gave to a child, or will give to the next child.
   void counter_is_at(core::Sequence number) ZKLOCK_REQUIRES(path_mutex);
-  /// Returns whether the sequence counter was at its end when it was last read. Then a new znode
-  /// would have to be deleted at once, and until then no client could recreate the path.
+  /// Returns whether the sequence counter was at its end when it was last read. Then no contender
+  /// creates a znode: it could not be used, and no client can recreate the path while it exists.
   bool counter_has_ended() const noexcept ZKLOCK_REQUIRES(path_mutex) { return counter_has_ended_; }
   /// Records the stat of the lock path in a successful reply. Ignores other replies.
   void path_seen(const client::Reply& stat) ZKLOCK_REQUIRES(path_mutex);
@@ -53,13 +53,15 @@ class PathQueue : public PathContext {
   void granted(bool waited) noexcept ZKLOCK_REQUIRES(path_mutex) {
     waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0;
   }
-  /// Returns whether a new contender need not request the count of children. Either other
-  /// contenders are very probably ahead of it, or its sequence number will show that it is first.
+  /// Returns whether a new contender omits the request of the count of children. Either other
+  /// contenders are very probably ahead of it, or its number will probably show that it is first.
   bool goes_by_number() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return is_crowded() || sequence_hint_.may_come();
   }
 
-  /// Sends at most one request, on `session`: a contender waits for an announced release.
+  /// Called when a contender waits for an announced release. Reads the ACL of the path, on
+  /// `session`, if that is due. The ACL decides whether announcements are believed
+  /// (core::AnnouncementTrust).
   void announcement_awaited(core::SessionId session) ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether an announced release of the predecessor with this czxid is believed.
   bool believes_announcement(FencingToken predecessor) const noexcept ZKLOCK_REQUIRES(path_mutex) {

@@ -47,8 +47,9 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   /// Ends the call with neither contender nor error. Does nothing if it has ended.
   void cancel() noexcept;
   /// Ends the call because its deadline has passed. Does nothing if it has ended. The result is
-  /// Error(not_connected) for a single attempt, or if no server was reached since the call began.
-  /// Otherwise it has neither contender nor error.
+  /// Error(not_connected) for a single attempt, and for a call that joined one and ends before its
+  /// own deadline. It is this error too if the client is not connected, and no create of its lock
+  /// znodes here was confirmed since the call began. Otherwise it has neither contender nor error.
   void expire() noexcept;
   /// Returns when the blocked thread must call expire(). For a single attempt, the call's timer
   /// does it.
@@ -74,9 +75,11 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   bool has_passed(core::Instant now) const noexcept { return deadline_.has_passed(now); }
   bool is_endless() const noexcept { return deadline_.is_never(); }
 
-  /// Sets the timer of the deadline anew. `waits`: its contender is not a single attempt. REQUIRES:
-  /// a Lock of the monitor, or no other thread knows the call.
+  /// Sets the timer of the deadline anew. `waits` is false if the contender is a single attempt,
+  /// even if the call itself is not. REQUIRES: a Lock of the monitor, or no other thread knows the
+  /// call.
   void arm(bool waits) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS;
+  /// Returns whether the call waits for the lock. False: it is a single attempt.
   bool waits() const noexcept { return waits_; }
   /// Cancels the timer. REQUIRES: as for arm().
   void disarm() noexcept ZKLOCK_NO_THREAD_SAFETY_ANALYSIS;

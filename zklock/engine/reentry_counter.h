@@ -26,16 +26,16 @@ namespace zklock::detail {
 /// released.
 ///
 /// Thread-safety: any thread may call any member; lock-free. REQUIRES for begin(), end() and
-/// clear(): the path's mutex is held. A thread can return from lock(), or end, while clear() runs
-/// after the last public object was destroyed.
+/// clear(): the path's mutex is held. The reason: while one thread runs clear(), another thread can
+/// be returning from lock() or be ending.
 class ReentryCounter {
  public:
   ReentryCounter() = default;
   ReentryCounter(const ReentryCounter&) = delete;
   ReentryCounter& operator=(const ReentryCounter&) = delete;
 
-  /// Records that the calling thread has got a count of the hold `grant` by lock(). Does nothing while
-  /// another thread uses this object.
+  /// Records that the calling thread has got a count of the hold `grant` by lock(). Does nothing
+  /// while another thread uses this object.
   void begin(std::shared_ptr<const Grant> grant) noexcept;
   /// Adds a nested count and returns true, if the calling thread uses this object and its hold is
   /// valid. Otherwise returns false.

@@ -21,18 +21,18 @@ class PathContext;
 /// znode with number k + 1 in the same path is first.
 ///
 /// Why: ZooKeeper counts all children that were ever created in a path, so no child was created
-/// between the two. And when k was granted exclusively, every contender ahead of it had released or
-/// its znode had been deleted.
+/// between znode k and znode k + 1. And when k was granted exclusively, every contender ahead of it
+/// had released or its znode had been deleted.
 ///
-/// A watch on the path shows that the path is the same. A path with a lower czxid than k is the
-/// path that k was created in. Until the watch fires, it exists. A server sends a watch event
-/// before the replies to later operations, so a recreated path is known before the reply to the
-/// create arrives. A watch does not report what happened without a connection: each connection
-/// needs a new watch.
+/// A watch on the path shows that the path was not recreated. If the path's czxid is lower than
+/// that of znode k, it is the path in which k was created. It exists until the watch fires. A
+/// server sends a watch event before the replies to later operations, so a recreated path is known
+/// before the reply to the create arrives. A watch does not report what happened without a
+/// connection: each connection needs a new watch.
 ///
-/// If other clients acquire the lock too, the number k + 1 is rarely this client's, and the wrong
-/// guess costs a list. So this client relies on the number only after two of its grants had
-/// adjacent numbers and were less than a second apart. Such grants are called adjacent here.
+/// If other clients acquire the lock too, the number k + 1 is rarely this client's. A wrong guess
+/// costs a list of the children. So this client relies on the number only after two of its grants
+/// had adjacent numbers and were less than a second apart. Such a second grant is called adjacent.
 ///
 /// | watch  | event                                          | next                               |
 /// |--------|------------------------------------------------|------------------------------------|
@@ -58,8 +58,9 @@ class SequenceHint {
   /// Records the grant of a znode with this number. REQUIRES: the contender holds exclusively, was
   /// granted in the order of arrival, and could have used its number instead of the count.
   void granted(core::Sequence number, core::Instant now) ZKLOCK_REQUIRES(path_mutex);
-  /// Records that the granted znode is being deleted. Returns a callback, or an empty function. The
-  /// caller calls it without a Lock when the ensemble has confirmed the delete.
+  /// Records that the granted znode is being deleted. Returns a callback that records the end of
+  /// the delete; empty without a watch. The caller calls it without a Lock when the ensemble has
+  /// confirmed the delete. Before that, has_come() is false.
   [[nodiscard]] std::function<void()> release_node(core::Sequence number, FencingToken token)
       ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether a new znode of this client will probably be first by its number.

@@ -13,8 +13,8 @@ namespace zklock::detail {
 
 /// A blocking query about one lock: for calls that read or write znodes at the lock's path. Its
 /// functions return replies, or throw an Error that names `operation`. Its time limit is `deadline`
-/// or ClientOptions::connection_timeout, whichever comes first. A deadline that has passed means a
-/// single attempt, with the second limit only.
+/// or ClientOptions::connection_timeout, whichever comes first. If `deadline` has passed already,
+/// the query is a single attempt, and only ClientOptions::connection_timeout limits it.
 ///
 /// Thread-safety: none; each call makes its own.
 class SyncQuery {
@@ -28,8 +28,9 @@ class SyncQuery {
   /// Do what try_run() does, but throw Error(not_connected) at the time limit.
   std::vector<client::Reply> ask(std::vector<client::Operation> operations);
   client::Reply ask(client::Operation operation);
-  /// Throw Error: not_connected, the error in the reply, or `code`.
+  /// Throws Error(not_connected): the time limit has come.
   [[noreturn]] void fail_in_time() const;
+  /// Throw Error: the error in the reply, or `code`.
   [[noreturn]] void fail(const client::Reply& reply) const;
   [[noreturn]] void fail(Errc code, std::string_view cause = {}) const;
 

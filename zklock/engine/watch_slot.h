@@ -17,7 +17,8 @@ namespace zklock::detail {
 /// | free  | ask()                        | set  |
 /// | set   | free(), disarm(), forget()   | free |
 ///
-/// After disarm() and forget(), replies and events of earlier requests are ignored.
+/// The owner calls free() when the watch has fired or could not be set. After disarm() and
+/// forget(), replies and events of earlier requests are ignored.
 ///
 /// Thread-safety: none. REQUIRES: a Lock of the path's monitor; this object exists while `owner`
 /// does.
@@ -28,7 +29,7 @@ class WatchSlot {
   WatchSlot& operator=(const WatchSlot&) = delete;
 
   bool is_free() const noexcept ZKLOCK_REQUIRES(path_mutex) { return id_ == client::RequestId{}; }
-  /// Sends a request with a watch. `answered` is called under the mutex.
+  /// Sends `watch`, a request that sets a watch. Calls `answered` with its reply, under the mutex.
   void ask(std::weak_ptr<void> owner, PathContext& path, client::Operation watch,
            core::SessionId session, std::function<void(const client::Reply&)> answered)
       ZKLOCK_REQUIRES(path_mutex) {

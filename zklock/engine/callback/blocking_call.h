@@ -25,8 +25,8 @@ template <class Result>
 class BlockingCall {
  public:
   void set(Result result) {
-    // The waiting thread destroys this object as soon as it can, so the state is shared. It is
-    // woken after the mutex was unlocked, or it would have to sleep on the mutex at once.
+    // The waiting thread destroys this object as soon as it can, so the state is shared. The thread
+    // is woken after the mutex was unlocked. Otherwise it would have to wait for the mutex at once.
     const std::shared_ptr<State> state = state_;
     {
       const client::MutexLock guard(state->mutex);
@@ -88,8 +88,9 @@ class BlockingCall {
     return true;
   }
 
-  /// A thread sleeps on Boost's condition variable only if it can be interrupted. Boost's notifies
-  /// with a mutex of its own held, so the woken thread has to sleep once more.
+  /// A thread sleeps on Boost's condition variable only if it can be interrupted, because that
+  /// costs a second sleep. Boost's notifies with a mutex of its own held, and the woken thread has
+  /// to wait for that mutex.
   struct State {
     void sleep() ZKLOCK_REQUIRES(mutex) {
       if (boost::this_thread::interruption_enabled()) {

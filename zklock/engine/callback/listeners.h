@@ -83,8 +83,8 @@ class Listeners {
     for (const auto& listener : listeners) listener->wait();
   }
   /// Calls SerialListener::finish() for each listener, then removes all. On a thread that runs a
-  /// call of one of them, waits for none and drops the queued events. `failed` is called in the
-  /// catch block of an exception from a listener.
+  /// call of a listener, calls fall_silent() for each instead, so it does not wait. `failed` is
+  /// called in the catch block of an exception from a listener.
   template <class Failed>
   void finish(Failed failed) {
     const auto listeners = copy();

@@ -16,7 +16,7 @@ namespace zklock::detail {
 /// Thread-safety: all members, from any thread.
 class LockListener : public SerialListener<LockEvent> {
  public:
-  /// `executor`: the one on which `dispatcher` runs the listener.
+  /// `executor`: the executor that `dispatcher` uses to run the listener; empty if there is none.
   LockListener(Call call, std::shared_ptr<client::Dispatcher> dispatcher,
                BorrowedExecutor executor = BorrowedExecutor({}))
       : SerialListener(std::move(call), std::move(dispatcher)), executor_(std::move(executor)) {}

@@ -16,9 +16,10 @@ namespace zklock::detail {
 ///
 /// If the system has no thread for it, it is posted again a little later. It does not run on the
 /// posting thread: the task may block, and that thread may keep all sessions of the client alive.
-/// Meanwhile a loss is counted in the client's untold_losses(). A closed client takes no task and
-/// drops the timer; then the task runs in the destructor of this object. A task that the user's
-/// executor has taken never runs anywhere else. In a fork()ed child no task runs.
+/// Until then, a task that reports a loss counts as work in the client's untold_losses(). A closed
+/// client accepts no task and drops the timer. Then the destructor of this object runs the task. A
+/// task that the user's executor has accepted never runs anywhere else. In a fork()ed child no task
+/// runs.
 ///
 /// Thread-safety: all members, from any thread.
 class ReliablePost : public std::enable_shared_from_this<ReliablePost> {

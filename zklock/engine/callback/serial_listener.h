@@ -22,8 +22,8 @@ enum class Telling {
 };
 
 /// A listener of the user, with a queue of events (News). Delivers them in order, one call at a
-/// time. Other threads can wait for the end of a running call; the thread that runs it does not
-/// wait. An exception that leaves a call is passed to the dispatcher, or thrown by finish().
+/// time. A function that waits for the end of a running call does not wait on the thread that runs
+/// it. An exception that leaves a call is passed to the dispatcher, or thrown by finish().
 ///
 /// Thread-safety: all members, from any thread, also from a call of the listener. REQUIRES: made by
 /// std::make_shared.

@@ -9,10 +9,10 @@
 
 namespace zklock::detail {
 
-/// When this client first saw that the holder of a delay marker (core/lock_delay.h) was lost. A
-/// lost holder never holds again, and no two markers of a path have the same name. So the delay
-/// elapses from then on, whether or not a contender waits. A caller that repeats calls shorter than
-/// the delay is granted the lock in the end.
+/// Records when this client first saw that the holder of a delay marker (core/lock_delay.h) was
+/// lost. A lost holder never holds again, and no two markers of a path have the same name. So the
+/// delay elapses from then on, whether or not a contender waits. A caller can repeat an acquire
+/// whose timeout is shorter than the delay, and is granted the lock after the delay.
 ///
 /// Thread-safety: all members, from any thread.
 class DelayMarkerClock {

@@ -50,8 +50,8 @@ struct Requester {
 };
 
 /// The interfaces to the outside, which tests replace by a simulation. The scheduler is destroyed
-/// before the coordinator, which can still deliver replies then. They have the status `closed` and
-/// need no timer.
+/// before the coordinator. Replies that the coordinator delivers after that have the status
+/// `closed`, and their handlers need no timer.
 struct Ports {
   std::shared_ptr<client::Coordinator> coordinator;
   std::shared_ptr<client::Scheduler> scheduler;
@@ -69,14 +69,14 @@ struct Ports {
   std::function<bool()> in_callback = [] { return false; };
 };
 
-/// The part of a client that the objects of the engine use: the ports, the lease, the background work
-/// and the identity.
+/// The part of a client that the objects of the engine use: the ports, the lease, the background
+/// work and the identity.
 ///
 /// Thread-safety: any thread may call any member.
 class EngineContext : public NodeRemovals::Host,
                       public std::enable_shared_from_this<EngineContext> {
  public:
-  /// More than the servers execute in a round trip of one millisecond.
+  /// Exceeds the number of creates that the servers execute in a round trip of one millisecond.
   static constexpr std::size_t most_creates_at_once = 100;
   struct Settings {
     std::string hosts;  ///< for error texts
@@ -85,7 +85,8 @@ class EngineContext : public NodeRemovals::Host,
     std::chrono::milliseconds connection_timeout{15'000};
     std::chrono::microseconds spin_before_block{0};
     std::size_t creates_at_once = most_creates_at_once;  ///< limit per path, at least 1
-    bool announces = true;                               ///< only this client can write its znodes
+    /// Whether releases are announced. False if other clients may write this client's znodes.
+    bool announces = true;
     std::shared_ptr<spdlog::logger> logger;
   };
 
@@ -123,7 +124,7 @@ class EngineContext : public NodeRemovals::Host,
   /// with that knowledge, so that repeated failing calls with new objects create no more znodes.
   void counter_has_ended(const core::LockPath& path, bool ended);
 
-  /// Returns what counter_has_ended() was last told of the path.
+  /// Returns the value that counter_has_ended() recorded last for the path; false if there is none.
   bool has_counter_ended(const core::LockPath& path) const;
 
   /// Returns a text that no other client uses.

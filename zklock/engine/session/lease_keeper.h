@@ -36,9 +36,9 @@ class LeaseObserver {
   virtual void suspended(SessionId session) = 0;
   /// The session has a connection again.
   virtual void resumed(SessionId session) = 0;
-  /// Called at each tick, so that members which stay get their own znode watched. `requests` is the
-  /// number of requests that waiting members may still send at this tick. A waiting member
-  /// subtracts its own requests; a holding member does not.
+  /// Called at each tick. The member sets the watch on its own znode, if that is not set.
+  /// `requests` is the number of requests that waiting members may still send at this tick. A
+  /// waiting member subtracts its own requests; a holding member does not.
   virtual void tick(int& requests) = 0;
 
  private:
@@ -77,7 +77,8 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   void answered(SessionId session, Instant sent_at, bool by_quorum);
 
   /// Adds a member. Members are notified in the order in which they were added. While there is a
-  /// member, heartbeats are sent. REQUIRES: dismiss() is called before the member's destructor ends.
+  /// member, heartbeats are sent. REQUIRES: dismiss() is called before the member's destructor
+  /// ends.
   void enlist(LeaseObserver& member) noexcept;
   /// Removes a member. Does nothing if it was not added.
   void dismiss(LeaseObserver& member) noexcept;
@@ -122,8 +123,9 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// Evidence of the connection. Nothing while suspended.
   std::optional<core::LeaseEvidence> evidence_ ZKLOCK_GUARDED_BY(mutex_);
   Term lease_ ZKLOCK_GUARDED_BY(mutex_);  ///< of the session; may have lapsed
-  /// The shortest session timeout that a server granted to this session. A new leader uses the
-  /// timeout of the session's creation until a server relays one of its packets.
+  /// The shortest session timeout that a server granted to this session. After a change of the
+  /// leader, the timeout of the session's creation applies until a server forwards a packet of the
+  /// session.
   core::Duration shortest_timeout_ ZKLOCK_GUARDED_BY(mutex_) = {};
   Instant last_sent_ ZKLOCK_GUARDED_BY(mutex_) = {};
   client::TimerId tick_timer_ ZKLOCK_GUARDED_BY(mutex_) = {};

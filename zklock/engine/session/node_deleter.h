@@ -20,7 +20,7 @@ using core::SessionId;
 /// |------------|-------------------|-----------------------|-----------------------------|
 /// | announcing | AnnounceAndDelete | no permission         | looking                     |
 /// | looking    | Check, then Get   | no permission         | deleting                    |
-/// |            |                   | ok: the request znode | deleting                    |
+/// |            |                   | ok: the znode itself  | deleting                    |
 /// |            |                   | ok: another znode     | continues as if deleted     |
 /// | deleting   | Delete            | no permission         | ends: refused               |
 /// | all        |                   | ok, or no_node        | continues as deleted        |
@@ -29,10 +29,10 @@ using core::SessionId;
 /// |            |                   | session ended, closed | ends: session_ended         |
 /// |            |                   | any other             | looking, after 250 ms       |
 ///
-/// AnnounceAndDelete and Delete also delete the siblings, in the same transaction. A sibling
-/// that did not exist may be created late, so it is deleted after the znode. Creates of siblings
-/// check the znode, so they fail from then on. Only the creator of a znode has permission to
-/// announce.
+/// AnnounceAndDelete and Delete also delete the siblings, in the same transaction. If a sibling
+/// does not exist, its create may still be under way. So its delete is sent again after the znode
+/// was deleted. From then on the create fails, because it checks the znode. Only the creator of a
+/// znode has permission to announce.
 ///
 /// After the znode, the remaining siblings are deleted one by one. A sibling with `said_by`
 /// begins with step looking, any other with deleting. If permission is missing, `complain` is
@@ -73,8 +73,8 @@ class NodeDeleter {
   struct Node {
     std::string path;
     /// The contender's token: the czxid of its znode. If the contender has replaced its znode, the
-    /// data of the new znode names this token. 0: the znode is not a contender's. It is then
-    /// ephemeral in the deleting session, or not ephemeral.
+    /// data of the new znode names this token. 0: the znode is not a contender's. Then it is
+    /// deleted if it is not ephemeral, or ephemeral in the deleting session.
     FencingToken token = {};
     std::vector<SiblingNode> siblings = {};
   };
@@ -128,7 +128,7 @@ class NodeDeleter::Removal {
   const SessionId session_;
   Node node_;
   Step step_;
-  bool alone_ = false;                ///< deletes the siblings; the znode is deleted
+  bool alone_ = false;                ///< only siblings remain to be deleted
   std::vector<SiblingNode> missing_;  ///< siblings that the transaction did not find
 };
 

@@ -11,8 +11,8 @@ namespace zklock::detail {
 class ThreadExitListener {
  public:
   virtual ~ThreadExitListener() = default;
-  /// Called on the thread that ends, after its thread_local objects were destroyed. `owner` is
-  /// Owner::this_thread() of that thread, which still returns it.
+  /// Called on the thread that ends, after its thread_local objects were destroyed. `owner` is the
+  /// owner that Owner::this_thread() returns on that thread, even now.
   virtual void thread_exits(Owner owner) noexcept = 0;
 };
 

@@ -18,8 +18,8 @@ inline core::Duration slice_before(Deadline deadline, core::Instant now, core::D
 }
 
 /// Blocks until `done()` returns true. Returns false if `deadline` came first, by LeaseClock.
-/// Calls `done` with the mutex held; the analysis does not see that this is the mutex that it
-/// requires.
+/// Calls `done` with `mutex` held. The thread-safety analysis is off, because it does not see that
+/// `done` requires the same mutex.
 template <class Done>
 bool wait_in_slices(client::Condition& changed, client::Mutex& mutex, Deadline deadline, Done done)
     ZKLOCK_REQUIRES(mutex) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {

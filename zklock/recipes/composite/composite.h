@@ -62,11 +62,11 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   /// Releases the last lock() of `owner`, in all parts that it acquired. Throws Error(not_owner),
   /// which names the parts that refused, after the others have been unlocked. Throws Error(forked).
   void unlock(const Owner& owner);
-  /// Returns the largest number of counts that `owner` has in each of `needed` parts.
+  /// Returns the largest n for which `owner` has n or more counts in each of `needed` parts.
   int count(const Owner& owner) const;
 
-  /// Marks part `i` unreachable. If its client is connected, also sends a quorum request. The reply
-  /// to it, or a new connection, clears the mark.
+  /// Marks part `i` unreachable. If its client is connected, also sends a quorum request. An answer
+  /// of the servers to it, or a new connection, clears the mark.
   void set_silent(std::size_t i);
   /// Clears the mark of part `i`.
   void set_in_reach(std::size_t i) { silent_.at(i) = 0; }

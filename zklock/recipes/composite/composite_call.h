@@ -120,7 +120,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   std::vector<std::optional<Taken>> taken_;
   std::vector<std::exception_ptr> errors_;
   std::function<void()> call_off_;
-  bool spare_ = false;         ///< the awaited part exceeds the needed number
+  bool spare_ = false;         ///< single attempt at a part beyond those needed
   std::uint64_t request_ = 0;  ///< count of requests, to recognise stale timers
   core::Instant last_sign_{};  ///< when the awaited part was last reachable
   core::Duration patience_{};  ///< how long the awaited part may be unreachable

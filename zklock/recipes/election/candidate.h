@@ -49,7 +49,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   virtual ~Candidate();
 
   /// Begins to contend if it is idle or has failed. If it leads, it will contend again afterwards.
-  /// Returns false if it contends, or would contend again, anyway. Throws Error(closed | forked).
+  /// Returns false, without an effect, if wants() is true already. Throws Error(closed | forked).
   bool want();
   /// See LeaderElection::interrupt() and withdraw().
   void interrupt();
@@ -69,6 +69,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   bool leads() const;
   /// Returns the current leadership, or null.
   std::shared_ptr<LeadershipState> leadership_state() const;
+  /// Returns whether it contends now, or will contend again without a further want().
   bool wants() const;
   /// Returns why it does not contend any more, or nullopt.
   std::optional<Error> error() const;
@@ -80,8 +81,8 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   void warn(const std::string& text) const noexcept;
 
  protected:
-  /// Holds the mutex. The destructor wakes wait_until_leader(), unlocks the mutex, and then runs the
-  /// tasks that later() put off.
+  /// Holds the mutex. The destructor wakes wait_until_leader(), unlocks the mutex, and then runs
+  /// the tasks that later() put off.
   class ZKLOCK_SCOPED_CAPABILITY Section {
    public:
     explicit Section(Candidate& candidate) ZKLOCK_ACQUIRE(candidate.mutex_)

@@ -48,8 +48,8 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   /// See Leadership::end_token().
   std::stop_token end_token() const noexcept;
   std::stop_token release_request_token() const noexcept { return requested_; }
-  /// Returns the znode in which this leader proclaims. Throws Error(lock_lost) if the leadership
-  /// has ended, or Error(forked). The error names `operation`.
+  /// Returns the writer of the znode in which this leader proclaims. Throws Error(lock_lost) if the
+  /// leadership has ended, or Error(forked). The error names `operation`.
   std::shared_ptr<ProclamationWriter> proclamation_writer(const char* operation) const;
 
   /// Returns the public object for this leadership.

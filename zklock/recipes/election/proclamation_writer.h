@@ -47,8 +47,8 @@ class ProclamationWriter {
 /// The write of one value. Two transactions are sent back to back, each guarded by the lock znode.
 /// The first creates the proclaimed znode. It usually fails, because that znode
 /// exists. The second writes the value. So values are written in the order of the calls, even if
-/// the outcome of earlier calls is not known yet. If the client refuses to send the first one, its
-/// outcome may arrive after that of the second one.
+/// the outcome of earlier calls is not known yet. The outcome of the first transaction may arrive
+/// after that of the second one, if the client does not send the first one.
 ///
 /// | outcome of the second transaction                           | becomes                              |
 /// |-------------------------------------------------------------|--------------------------------------|

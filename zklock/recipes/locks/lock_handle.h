@@ -24,9 +24,9 @@
 
 namespace zklock::detail {
 
-/// The implementation that all public lock classes share: a path of a client, and every way to
-/// acquire there. If the public object is destroyed while another thread is in a call, that call
-/// keeps this object alive.
+/// The implementation that all public lock classes share: it acquires and releases at one path of a
+/// client, and makes queries. If the public object is destroyed while another thread is in a call,
+/// that call keeps this object alive.
 ///
 /// Thread-safety: any thread may call any member.
 class LockHandle : public std::enable_shared_from_this<LockHandle> {

@@ -121,8 +121,8 @@ class QueueObserver final : public NewSessionListener,
   const std::shared_ptr<PathLock> path_lock_;
   const Sight sight_;
   const BorrowedExecutor executor_;
-  /// Called with mutex_ locked, so that views keep their order: tell() only queues a task, which no
-  /// Dispatcher runs within post().
+  /// Called with mutex_ locked, so that views keep their order. This cannot deadlock: tell() only
+  /// queues a task, and no Dispatcher runs a task within post().
   Listeners<QueueView, Telling::newest> listeners_;
 
   client::Mutex mutex_;
