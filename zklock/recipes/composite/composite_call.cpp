@@ -172,9 +172,9 @@ void CompositeCall::ask(std::size_t part, bool once) {
     });
     return;
   }
+  if (dispensable) return look_later(request_);
   // If the deadline passed just now, the request is a single attempt, which does not end by it.
   if (waits_ && !once && late()) call_off_();
-  if (dispensable) look_later(request_);
 }
 
 void CompositeCall::answered(std::size_t part, AcquireOutcome outcome) {
