@@ -92,8 +92,8 @@ struct TlsOptions {
 };
 
 /// Runs a task soon, on any thread, but never inside the call itself. zklock calls the Executor on
-/// threads of its own, with no mutex held, and on several of them at a time. One of these threads
-/// passes all handlers and coroutines, in the order in which their calls ended. Each
+/// threads of its own, with no mutex held. Several of these threads can call it at the same time.
+/// One of them passes all handlers and coroutines, in the order in which their calls ended. Each
 /// LockOptions::listener has a thread of its own.
 using Executor = std::function<void(std::function<void()>)>;
 

@@ -7,8 +7,8 @@
 
 namespace zklock::core {
 
-/// The kind of one acquisition (one count) of an owner, and so its kind of release. lock() is
-/// released by unlock(), lock_shared() by unlock_shared(), and a Hold by its own release.
+/// The kind of one count of an owner. A count is released by the call that belongs to its kind:
+/// lock() by unlock(), lock_shared() by unlock_shared(), and a Hold by release().
 enum class CountKind { lock, hold, shared_lock, shared_hold };
 inline constexpr std::size_t count_kinds = 4;
 

@@ -127,8 +127,8 @@ constexpr bool is_passing_failure(Status s) noexcept {
          sort == StatusSort::retry_later;
 }
 
-/// Returns the error that the caller gets if this status ends its call. ok, session_ended, not_sent
-/// and throttled end no call with an error of their own: the result is server_error.
+/// Returns the error that the caller gets if this status ends its call. No call ends by one of ok,
+/// session_ended, not_sent and throttled. The result for these is server_error.
 constexpr Errc error_of(Status s) noexcept {
   switch (s) {
     case Status::not_connected: return Errc::not_connected;
