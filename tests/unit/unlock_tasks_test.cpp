@@ -36,7 +36,7 @@ TEST_F(UnlockTasksTest, Take_RemovesTheTasksInOrder) {
   tasks.add(note("1"));
   tasks.add(note("2"));
   run(&first_, tasks);
-  EXPECT_TRUE(tasks.empty());
+  EXPECT_TRUE(tasks.take().empty());
   EXPECT_EQ(log_, (Log{"1", "2"}));
 }
 

@@ -20,7 +20,6 @@ class UnlockTasks {
   using Tasks = core::Few<Task>;
 
   void add(Task task) { tasks_.push_back(std::move(task)); }
-  bool empty() const noexcept { return tasks_.empty(); }
   /// Removes the tasks and returns them, for run().
   [[nodiscard]] Tasks take() noexcept { return std::exchange(tasks_, {}); }
 

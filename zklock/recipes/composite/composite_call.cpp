@@ -174,7 +174,7 @@ void CompositeCall::ask(std::size_t part, bool once) {
   }
   if (dispensable) return look_later(request_);
   // If the deadline passed just now, the request is a single attempt, which does not end by it.
-  if (waits_ && !once && late()) call_off_();
+  if (!once && late()) call_off_();
 }
 
 void CompositeCall::answered(std::size_t part, AcquireOutcome outcome) {
