@@ -99,6 +99,20 @@ TEST_F(Downgrade, OwnZnodeWatched_NoLossByDowngrade) {
   expect_rest();
 }
 
+// Without READ permission, the client sees the owner of the znode, but not its data.
+TEST_F(Downgrade, ZnodeUnreadable_IsNoLoss) {
+  downgraded();
+  client(0).fail_next(Kind::get_and_watch, Status::no_auth);
+  world().run_for(5s);
+  EXPECT_EQ(client(0).live_interests(), 2U) << "its node, and the marker";
+  EXPECT_EQ(hold().state(), HoldState::held);
+  ASSERT_EQ(ensemble().remove(reader_), Status::ok);
+  run();
+  EXPECT_EQ(hold().state(), HoldState::lost);
+  release(reads_);
+  expect_rest();
+}
+
 TEST_F(Downgrade, ZnodeReplacedByStranger_IsLoss) {
   downgraded();
   ASSERT_EQ(ensemble().remove(reader_), Status::ok);

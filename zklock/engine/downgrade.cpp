@@ -87,9 +87,12 @@ void Downgrade::asked(const client::Reply& reply) {
   keep(another);
 }
 
+// Without READ permission, the reply shows only the session.
 bool Downgrade::made(const client::Reply& node) const {
+  if (node.ephemeral_owner != node_.session()) return false;
+  if (node.mute) return true;
   const auto data = core::ZnodeData::parse(node.data);
-  return data && data->attempt == node_.attempt() && node.ephemeral_owner == node_.session();
+  return data && data->attempt == node_.attempt();
 }
 
 void Downgrade::failed(const client::Reply& reply) {

@@ -67,8 +67,8 @@ class Downgrade {
   bool in_doubt() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return !settled() || outcome_unknown_;
   }
-  /// Returns whether `node`, the reply to a Get of the reader's name, describes this contender's
-  /// znode.
+  /// Returns whether `node`, the reply to a Get or GetAndWatch of the reader's name, describes this
+  /// contender's znode.
   bool made(const client::Reply& node) const ZKLOCK_REQUIRES(path_mutex);
 
  private:
