@@ -162,7 +162,7 @@ class Users {
   std::uint32_t begin_commit(const Call& call, std::string guard);
   void commit_told(std::uint32_t number, const std::exception_ptr& error);
   void proclaim(Call& call, int left);
-  bool is_first(const Leadership& leadership);
+  bool is_visibly_first(const Leadership& leadership);
   void write(Call& call);
   void release_node(Call& call);
   void end_thread(Call& call);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <limits>
 
 #include "tests/model/simulator/leader.h"
 #include "tests/model/simulator/users.h"
@@ -55,7 +56,8 @@ void Users::look_at_what_is_said() {
     const bool is_long_known =
         call->said_at && *call->said_at + std::chrono::seconds(2) < universe_.now();
     if (waits || !is_long_known) continue;
-    if (call->leadership.state() != HoldState::held || !is_first(call->leadership)) continue;
+    if (call->leadership.state() != HoldState::held || !is_visibly_first(call->leadership))
+      continue;
     for (const Program& program : programs_) {
       const SimProcess& process = *program.process;
       if (!process.runs() || process.closed() || process.refused()) continue;
@@ -69,12 +71,14 @@ void Users::look_at_what_is_said() {
   }
 }
 
-// Returns what the list of children shows.
-bool Users::is_first(const Leadership& leadership) {
+// Returns what the list of children shows. At the end of the sequence counter, a create does not
+// change the parent's pzxid. So the servers do not report it to an observer that reconnects.
+bool Users::is_visibly_first(const Leadership& leadership) {
   const std::string node = leadership.node();
   const auto slash = node.rfind('/');
   const model::Node* const parent = universe_.ensemble(0).find(node.substr(0, slash));
-  if (parent == nullptr) return false;
+  if (parent == nullptr || parent->counter == std::numeric_limits<std::int32_t>::max())
+    return false;
   client::Reply list;
   list.children = parent->children;
   const auto queue = detail::Queue::of(list);
