@@ -11,8 +11,8 @@
 namespace zklock::client {
 
 /// Calls handlers with the replies that need no server (not_connected, not_sent, session_ended), in
-/// order, on a thread of its own. submit() must not call handlers. The session thread cannot do it
-/// in time: it may be blocked in the resolver when a request has waited long enough.
+/// order, on a thread of its own. submit() must not call handlers itself. The session thread could
+/// be late: it may be blocked in the resolver when the time limit of a request has passed.
 ///
 /// Thread-safety: all members, from any thread, also from a task. A task may also run the
 /// destructor, because a late task may hold the last reference to the owner of this object.

@@ -9,8 +9,8 @@
 
 namespace zklock::client {
 
-/// Opens a handle, closes it when it is retired, and opens the next, on a thread of its own. Both
-/// may block, in the resolver and on the network.
+/// Opens a handle, closes it when it is retired, and opens the next, on a thread of its own.
+/// Opening and closing may block, in the resolver and on the network.
 ///
 /// | input     | from                  | effect on the host                                       |
 /// |-----------|-----------------------|----------------------------------------------------------|
