@@ -21,7 +21,7 @@ namespace zklock::client {
 
 class Call;
 
-/// A request that a call has passed to the C client, and that is not completed.
+/// One request of a Call to the C client, from just before it is sent until its completion.
 struct Flight {
   Ticket ticket = 0;
   std::shared_ptr<Call> call;
@@ -49,7 +49,8 @@ class Flights {
 struct FollowUps {
   std::vector<Watch> removals;    ///< watches to remove at the servers
   std::vector<Watch> departures;  ///< watches whose znode a check found deleted
-  bool ask_for_nodes = false;     ///< a watch became mute; see Reply::mute
+  /// A watch became mute: its znode must be checked repeatedly from now on; see Reply::mute.
+  bool ask_for_nodes = false;
 };
 
 /// The parts of one session that a Call needs for sending and completing, and its reply.
@@ -74,8 +75,8 @@ struct CallHeader {
   bool at_once = false;  ///< see Request
 };
 
-/// Carries out one submitted request, from submission to reply. It issues one or more requests to
-/// the C client, its parts, and composes the reply from their completions.
+/// Carries out one submitted request, from submission to reply. It sends one or more requests to
+/// the C client, which are the parts of the call. It composes the reply from their completions.
 ///
 /// Thread-safety: none; the caller locks.
 class Call : public std::enable_shared_from_this<Call> {
@@ -102,8 +103,8 @@ class Call : public std::enable_shared_from_this<Call> {
   Reply blank_reply() const;
 
   /// Issues the requests of the call, between begin_send() and end_send(). Returns ZOK, or another
-  /// code if the first request could not be sent. Throws std::bad_alloc; then no reply follows, and
-  /// it must not be called again.
+  /// code if the first request could not be sent. Throws std::bad_alloc; then the call gets no
+  /// reply, and issue() must not be called again.
   virtual int issue(const CallContext& context) = 0;
   void begin_send() { sent_at_ = LeaseClock::now(); }
   /// `code`: the result of issue().
@@ -119,8 +120,8 @@ class Call : public std::enable_shared_from_this<Call> {
   virtual void forget_watch() noexcept {}
 
  protected:
-  /// One request to the C client that the call is about to send. It is one of the flights, which
-  /// the destructor removes unless the request was sent.
+  /// One request to the C client that the call is about to send. The constructor adds its flight.
+  /// The destructor removes the flight unless the request was sent.
   class Departure {
    public:
     /// `part`: index of the request among the call's requests.
@@ -166,8 +167,8 @@ class Call : public std::enable_shared_from_this<Call> {
 /// Makes the call of `operation`. Its paths are below `chroot`, which is a path or empty.
 std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, CallHeader header);
 
-/// Makes a call that removes the servers' watch of a full path. If the watch has an interest in the
-/// WatchRegistry when the call is to be sent, nothing is sent.
+/// Makes a call that removes the servers' watch of a full path. Nothing is sent if the
+/// WatchRegistry contains an interest in the watch by then.
 std::shared_ptr<Call> make_watch_removal(Watch watch, CallHeader header);
 
 /// Makes a call that checks whether the full path still exists.

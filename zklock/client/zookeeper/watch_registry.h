@@ -67,8 +67,8 @@ class WatchRegistry {
   bool has_mute_paths() const noexcept { return mute_ > 0; }
   std::vector<std::string> mute_paths() const;
 
-  /// Called before the removal of the servers' watch is sent. Returns whether to send it: the watch
-  /// has no interest. Otherwise records that the servers keep the watch.
+  /// Called before the removal of the servers' watch is sent. If the watch has no interest, returns
+  /// true: the removal must be sent. Otherwise records that the servers retain the watch.
   [[nodiscard]] bool begin_removal(const Watch& watch);
 
   /// Removes all watches and interests, because the session has ended.
@@ -81,8 +81,8 @@ class WatchRegistry {
   struct Watched;
   // Tens of thousands of contenders may wait, each with its own watch and the only interest in it.
   // So the entries must be small. The armed interests of a watch form a list of entries of
-  // interests_. PathHash keeps the standard library from storing the hash of each path. A state
-  // that follows from other members is not stored.
+  // interests_. With std::hash<std::string>, libstdc++ would store the hash in each entry; with
+  // PathHash it does not. A state that follows from other members is not stored.
   struct PathHash {
     std::size_t operator()(const std::string& path) const noexcept {
       return std::hash<std::string>{}(path);
@@ -96,7 +96,8 @@ class WatchRegistry {
     // The list of the watch's armed interests, which may have tens of thousands of entries. It is
     // doubly linked, so that each entry is removed in constant time.
     std::pair<const RequestId, Interest>* next = nullptr;
-    std::pair<const RequestId, Interest>** link = nullptr;  ///< what points here; null: not armed
+    /// The pointer to this entry: Watched::armed, or `next` of the previous entry. Null: not armed.
+    std::pair<const RequestId, Interest>** link = nullptr;
   };
   using Interests = std::unordered_map<RequestId, Interest>;
   struct Watched {
