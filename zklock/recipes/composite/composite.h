@@ -34,7 +34,7 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   };
   struct Rule {
     std::size_t needed = 1;
-    bool queue_again = true;
+    bool queue_again = true;  ///< see PartLock::Request
     core::HoldLimit limit = {};
     std::shared_ptr<LockListener> listener = {};  ///< gets the events of all parts; null: none
     /// How long a part may be unreachable before it is skipped. Set only if not all parts are
@@ -62,7 +62,8 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   /// Releases the last lock() of `owner`, in all parts that it acquired. Throws Error(not_owner),
   /// which names the parts that refused, after the others have been unlocked. Throws Error(forked).
   void unlock(const Owner& owner);
-  /// Returns the largest n for which `owner` has n or more counts in each of `needed` parts.
+  /// Returns how often `owner` holds the composite: the largest n for which at least `needed` parts
+  /// have an exclusive count of n or more.
   int count(const Owner& owner) const;
 
   /// Marks part `i` unreachable. If its client is connected, also sends a quorum request. An answer
@@ -97,7 +98,8 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
 
   const std::vector<Part> parts_;
   const Rule rule_;
-  /// Per part: 0 if it is reachable, otherwise 1 + its connection count when it was marked.
+  /// Per part: 0 if it is reachable. Otherwise 1 + the number of connections that its client had
+  /// made when the part was marked.
   std::vector<std::atomic<std::uint64_t>> silent_;
 
   std::atomic<std::uint64_t> last_call_{0};

@@ -24,7 +24,8 @@
 namespace zklock::detail {
 
 /// How a call that acquires several locks ended: with a grant, with an error, or with neither. It
-/// ends with neither if the deadline passed, others hold the locks, or a stop was requested.
+/// ends with neither if the deadline passed, if a stop was requested, or if a single attempt found
+/// the locks held.
 struct CompositeOutcome {
   bool granted = false;
   /// The holds of a grant to acquire(); null after a lock().
@@ -47,9 +48,10 @@ struct CompositeRequest {
 /// One blocking or asynchronous call that acquires the parts of a composite. It drives
 /// core::CompositeFsm.
 ///
-/// No thread waits for a call. Each event is appended to a queue. If no thread is processing the
-/// queue, the thread that appended the event processes it until it is empty. UnlockTasks would not
-/// do: it orders the effects of one thread only, and here a release must not overtake a request.
+/// A call has no thread of its own. Each event is appended to a queue. If no thread is processing
+/// the queue, the thread that appended the event processes it until it is empty. UnlockTasks is not
+/// sufficient, because it orders the effects of one thread only. Here a release on one thread must
+/// not overtake a request on another.
 ///
 /// Thread-safety: all members, from any thread.
 class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
@@ -58,7 +60,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
                                               CompositeRequest request);
   /// Ends the call soon, without a grant and without an error, unless it has ended.
   void cancel();
-  /// Returns 0: a thread that waits for several locks does not spin. See
+  /// Returns 0: a thread that blocks until the end of a call does not spin. See
   /// PendingAcquire::spin_before_block().
   static std::chrono::microseconds spin_before_block() noexcept { return {}; }
   /// Returns no deadline: the requests to the parts have it. See PendingAcquire::deadline().
@@ -90,7 +92,9 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   void post(std::function<void(CompositeCall&)> event);
   bool take_event(std::function<void(CompositeCall&)>& event);
 
-  /// REQUIRES: called by the thread that processes the queue of events.
+  // REQUIRES of all functions from here to failure(): called by the thread that processes the queue
+  // of events.
+
   void look_for_losses();
   void carry_out(const core::CompositeEffects& effects);
   void carry_out(const core::CompositeEffect& effect);
@@ -103,6 +107,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   core::Duration patience_with(core::Instant now, std::size_t parts_left) const;
   bool late() const;
   void drop(std::size_t part);
+  /// Starts the maximum hold time of a taken part, unless the owner already held the part.
   void begin_time_of(std::size_t part);
   void grant();
   void finish(CompositeOutcome outcome);

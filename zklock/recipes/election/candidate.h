@@ -82,7 +82,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
 
  protected:
   /// Holds the mutex. The destructor wakes wait_until_leader(), unlocks the mutex, and then runs
-  /// the tasks that later() put off.
+  /// the tasks that later() deferred.
   class ZKLOCK_SCOPED_CAPABILITY Section {
    public:
     explicit Section(Candidate& candidate) ZKLOCK_ACQUIRE(candidate.mutex_)

@@ -35,12 +35,13 @@ namespace zklock::detail {
 /// |             |                 | permit count                 |                               |
 /// |             |                 | no_node                      | awaiting                      |
 /// | describing  | GetAndWatch of  | any reply but a failure that | describing the holders, or    |
-/// |             | the count       | may pass                     | resting, as after listing     |
-/// |             | Get of each     | all replies are ok, or       | resting; reports the holders  |
-/// |             | holder, and     | no_auth for a holder         | and the value                 |
-/// |             | GetAndWatch of  | no_auth for the value        | pausing; a new leader is      |
-/// |             | a leader's      |                              | reported without a value      |
-/// |             | value           | no_node                      | pausing (2)                   |
+/// | the count   | the count       | may pass                     | resting, as after listing     |
+/// | describing  | Get of each     | all replies are ok, or       | resting; reports the holders  |
+/// | the holders | holder, and     | no_auth for a holder         | and the value                 |
+/// |             | GetAndWatch of  | no_auth for the value        | pausing, to read it again; a  |
+/// |             | a leader's      |                              | new leader is reported now,   |
+/// |             | value           |                              | without a value               |
+/// |             |                 | any reply is no_node         | pausing (2)                   |
 /// | awaiting    | ExistsAndWatch  | no_node                      | resting; reports no holder    |
 /// |             |                 | ok                           | pausing (2)                   |
 /// | resting     | watches         | a watch fires, or has fired  | pausing (2)                   |
@@ -104,6 +105,7 @@ class QueueObserver final : public NewSessionListener,
   void pause(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
   void pause_until(core::Instant when) ZKLOCK_REQUIRES(mutex_);
   void rest(QueueView view) ZKLOCK_REQUIRES(mutex_);
+  /// Ends the observer if the reply says that the client is closed or refused. Returns false then.
   bool goes_on(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
   /// Returns whether the next attempt may succeed.
   static bool is_passing_failure(const client::Reply& reply) noexcept;
@@ -121,8 +123,8 @@ class QueueObserver final : public NewSessionListener,
   const std::shared_ptr<PathLock> path_lock_;
   const Sight sight_;
   const BorrowedExecutor executor_;
-  /// Called with mutex_ locked, so that views keep their order. This cannot deadlock: tell() only
-  /// queues a task, and no Dispatcher runs a task within post().
+  /// tell() is called with mutex_ locked, so that the views keep their order. It calls no listener:
+  /// it only posts a task, and no Dispatcher runs a task within post().
   Listeners<QueueView, Telling::newest> listeners_;
 
   client::Mutex mutex_;
@@ -140,8 +142,8 @@ class QueueObserver final : public NewSessionListener,
   std::vector<client::Reply> replies_ ZKLOCK_GUARDED_BY(mutex_);  ///< to the Gets of the holders
   /// The reply for the first holder's proclamation, if any.
   std::optional<client::Reply> proclaimed_ ZKLOCK_GUARDED_BY(mutex_);
-  std::size_t missing_ ZKLOCK_GUARDED_BY(mutex_) = 0;  ///< outstanding replies
-  std::optional<QueueView> known_ ZKLOCK_GUARDED_BY(mutex_);
+  std::size_t missing_ ZKLOCK_GUARDED_BY(mutex_) = 0;         ///< outstanding replies
+  std::optional<QueueView> known_ ZKLOCK_GUARDED_BY(mutex_);  ///< the last reported view
 };
 
 }  // namespace zklock::detail

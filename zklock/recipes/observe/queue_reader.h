@@ -42,7 +42,8 @@ std::optional<std::size_t> read_position(const std::shared_ptr<PathLock>& path_l
                                          const Owner& owner, Deadline deadline);
 
 /// Returns the contenders, as described by their znodes. Omits those that are deleted meanwhile.
-/// `all_permits`: the permits of a semaphore if the names of its contenders do not contain them.
+/// `all_permits`: the permit count of a semaphore whose contenders' names do not contain it (shared
+/// permit count).
 std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path_lock,
                                            Deadline deadline, std::int32_t all_permits = 0);
 
