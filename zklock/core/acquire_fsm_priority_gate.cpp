@@ -19,17 +19,14 @@ namespace zklock::core {
 
 AcquireEffects AcquireFsm::move() {
   state_ = AcquireState::moving;
-  stage_ = Stage::moving;
-  ++attempts_;
-  return {effect(Kind::move, attempt())};
+  node_.move();
+  attempt_.advance();
+  return {effect(Kind::move, attempt_.text())};
 }
 
-AcquireEffects AcquireFsm::on_moved(const CreatedAnswer& answer) {
-  const InvariantCheck check(*this);
-  if (state_ != AcquireState::moving) return {};
+AcquireEffects AcquireFsm::handle_moved(const CreatedAnswer& answer) {
   if (answer.status == Status::ok) {
-    stage_ = Stage::queue;
-    take_node(answer);
+    node_.take(answer);
     auto other_way = check_created();
     return other_way ? *std::move(other_way) : list();
   }
