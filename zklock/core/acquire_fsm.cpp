@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "zklock/core/queue_rule.h"
-#include "zklock/core/znode_data.h"
 
 namespace zklock::core {
 

@@ -24,7 +24,6 @@
 #include <iterator>
 #include <span>
 #include <string>
-#include <utility>
 
 #include "zklock/core/acquire_fsm.h"
 #include "zklock/core/proclamation.h"

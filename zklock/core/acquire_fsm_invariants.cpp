@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The invariants of the acquire machine, asserted at the entry and the exit of every input.
 #include <cassert>
-#include <cstdint>
 
 #include "zklock/core/acquire_fsm.h"
 

@@ -8,8 +8,6 @@
 //
 // If the reply to the move is lost, the contender searches for the new znode as after a lost
 // create. If the search finds none, the contender is still at the gate.
-#include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 
