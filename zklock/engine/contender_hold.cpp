@@ -33,7 +33,7 @@ void Contender::on_granted() {
     if (call->complete({.contender = shared_from_this()})) ownership_.add(call->kind());
   }
   if (ownership_.count() == 0 && !calls.empty()) decline(calls[0]->kind());
-  // The lease may have lapsed since valid_lease() returned it. Then its members were notified
+  // The lease may have lapsed since lease_for_grant() returned it. Then its members were notified
   // before this contender held.
   check_validity();
   downgrade_if_only_shared();

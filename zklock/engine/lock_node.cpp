@@ -213,7 +213,7 @@ void LockNode::pause() {
 
 bool LockNode::lease_valid(SessionId session) {
   if (observer_.expired()) return false;
-  lease_ = core().keeper().valid_lease(session);
+  lease_ = core().keeper().lease_for_grant(session);
   return lease_ != nullptr;
 }
 
