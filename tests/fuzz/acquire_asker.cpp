@@ -72,7 +72,7 @@ void Asker::event() {
       if (choices_.one_in(2)) return take(fsm_.on_predecessor_deleted(fired.node));
       first_ = fired.is_release;
       const bool lease = choose_lease();
-      return take(fsm_.on_predecessor_changed(fired.node, lease));
+      return take(fsm_.on_predecessor_released(fired.node, lease));
     }
     case 2:  // the watch is no longer armed
       if (!armed_.empty() || fsm_.state() == State::arming) return;
@@ -83,13 +83,15 @@ void Asker::event() {
       return take(fsm_.on_session_ended(session));
     }
     case 4:
-      if (!fsm_.has_node()) return;
+      if (!fsm_.node().exists()) return;
       if (own_) own_->gone = true;
       return take(fsm_.on_own_node_deleted());
     case 5: return take(fsm_.on_resume());
     case 6:
       if (fsm_.state() != State::delaying) return;
-      return take(choices_.one_in(2) ? fsm_.on_delay_lasts() : fsm_.on_delay_over());
+      if (!choices_.one_in(2)) return take(fsm_.on_delay_over());
+      if (!policy_.wait) take(fsm_.withdraw());
+      return;
     case 7:
       if (choices_.one_in(4)) withdraw();
       return;
@@ -153,7 +155,7 @@ std::string Asker::choose_data() {
   if (which >= 240) return std::string(choices_.text());
   if (which >= 200) return std::to_string(which % 6);
   ZnodeData data;
-  data.attempt = (which & 1U) != 0 ? fsm_.attempt() : "another.1";
+  data.attempt = (which & 1U) != 0 ? fsm_.attempt().text() : "another.1";
   data.announces = (which & 2U) != 0;
   if ((which & 4U) != 0) data.token = choose_token().zxid;
   return data.encode();
@@ -207,7 +209,8 @@ void Asker::take(const AcquireEffect& effect) {
     case Kind::unwatch: armed_.clear(); return;
     case Kind::remove_node: removal(effect); return;
     case Kind::delay:
-      require(!fsm_.orphans().empty(), "a delay is waited for because of an orphaned marker");
+      require(!fsm_.delay_markers().orphans.empty(),
+              "a delay is waited for because of an orphaned marker");
       return;
     case Kind::pause: return;
     case Kind::drop_unsent: abandoned_ = true; return;
@@ -244,16 +247,18 @@ void Asker::removal(const AcquireEffect& effect) {
 void Asker::check_grant(const AcquireEffect& effect) {
   require(!gave_up_ && !failed_, "no grant after a failure or withdrawal");
   require(own_.has_value(), "no grant without a node");
-  require(fsm_.own_name() == own_->name && fsm_.token() == own_->token, "of the own node");
-  require(fsm_.session() == own_->session && effect.session == own_->session, "and its session");
+  require(fsm_.node().name() == own_->name && fsm_.node().token() == own_->token,
+          "of the own node");
+  require(fsm_.node().session() == own_->session && effect.session == own_->session,
+          "and its session");
   require(!own_->removed, "which is not being removed");
   const auto own = parse_znode_name(own_->name);
   require(own && is_usable(own->sequence), "which has a place in the queue");
   require(lease_, "with a valid lease");
   require(first_, "the contender is first according to a reply");
-  require(!fsm_.at_gate(), "not at the gate");
+  require(!fsm_.node().at_gate(), "not at the gate");
   const bool leaves = policy_.rule.access == Access::exclusive && policy_.lock_delay.count() > 0;
-  require(fsm_.leaves_delay() == leaves, "with its marker, if it leaves one");
+  require(fsm_.delay_markers().leave_delay() == leaves, "with its marker, if it leaves one");
   granted_ = true;
 }
 
@@ -263,7 +268,7 @@ void Asker::check_state() {
   require(fsm_.has_ended() || fsm_.state() != State::idle, "it has begun");
   if (!fsm_.has_ended()) return;
   outstanding_.clear();
-  require(!fsm_.has_node(), "it ends without a node");
+  require(!fsm_.node().exists(), "it ends without a node");
   require(!own_ || own_->gone, "no node is left");
   require(failed_ || gave_up_ || !policy_.wait, "it does not end without a word");
 }

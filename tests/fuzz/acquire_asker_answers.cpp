@@ -39,9 +39,9 @@ void Asker::answer(const AcquireEffect& request) {
                  : answer_listed();
     case Kind::inspect: return answer_inspected(request);
     case Kind::watch: return answer_watched(request);
-    case Kind::create_parents: return take(fsm_.on_parents_created(choose_status(), {}));
-    case Kind::remove_parent: return take(fsm_.on_parent_removed(choose_status(), {}));
-    case Kind::skip: return take(fsm_.on_number_skipped(choose_status(), {}));
+    case Kind::create_parents: return take(fsm_.on_done({choose_status(), {}}));
+    case Kind::remove_parent: return take(fsm_.on_done({choose_status(), {}}));
+    case Kind::skip: return take(fsm_.on_done({choose_status(), {}}));
     default: break;
   }
   const Status status = choose_status();
@@ -49,10 +49,10 @@ void Asker::answer(const AcquireEffect& request) {
   const bool lease = choose_lease();
   switch (request.kind) {
     case Kind::check_parent:
-    case Kind::check_own: return take(fsm_.on_checked(status, lease, "said"));
-    case Kind::seed_count: return take(fsm_.on_count_seeded(status, "said"));
-    case Kind::mark: return take(fsm_.on_marked(status, lease, "said"));
-    case Kind::clear: return take(fsm_.on_cleared(status, "said"));
+    case Kind::check_own: return take(fsm_.on_done({status, "said"}, lease));
+    case Kind::seed_count: return take(fsm_.on_done({status, "said"}));
+    case Kind::mark: return take(fsm_.on_done({status, "said"}, lease));
+    case Kind::clear: return take(fsm_.on_done({status, "said"}));
     default: require(false, "a request"); break;
   }
 }
@@ -76,7 +76,7 @@ void Asker::answer_moved() {
   const FencingToken token = choose_token();
   said_gone(status);
   if (status == Status::ok) own_ = Node{.name = name, .session = session, .token = token};
-  take(fsm_.on_moved({status, session, name, token, "said"}));
+  take(fsm_.on_created({status, session, name, token, "said"}, false));
 }
 
 void Asker::answer_counted() {
@@ -99,7 +99,7 @@ bool Asker::says_first(const std::vector<std::string>& children, FencingToken pa
     if (permits.status != Status::ok || !number) return false;
     rule.all = *number;
   }
-  const bool waits_for_others = !fsm_.at_gate() && !orphans(children).empty();
+  const bool waits_for_others = !fsm_.node().at_gate() && !orphans(children).empty();
   return decide(children, own_->name, rule).verdict == Decision::Verdict::first &&
          !waits_for_others;
 }
@@ -160,7 +160,7 @@ void Asker::answer_watched(const AcquireEffect& request) {
     const bool fits =
         own && other &&
         (queue_zxid(parsed, token) <= own_->token || own->sequence <= other->sequence);
-    const bool one_at_a_time = policy_.rule.access != Access::permits && !fsm_.at_gate();
+    const bool one_at_a_time = policy_.rule.access != Access::permits && !fsm_.node().at_gate();
     armed_.push_back({request.text, parsed && parsed->announces && fits && watches_ == 1 &&
                                         one_at_a_time && other->access == Access::exclusive});
   }

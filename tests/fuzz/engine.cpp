@@ -161,7 +161,7 @@ class Client {
     call.hold = outcome.contender->make_hold(kind);
     {
       const Monitor::Lock lock(engine_->monitor());
-      call.session = outcome.contender->lock_node().machine().session();
+      call.session = outcome.contender->lock_node().machine().node().session();
     }
     call.on_loss.emplace(call.hold.loss_token(), CountLoss{&call.losses});
     require(servers_.have_told({call.hold.token().zxid}), "a reply has named the znode");

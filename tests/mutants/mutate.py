@@ -9,8 +9,8 @@
 A mutant is a text file, NAME.mutant. Its first paragraph describes it. Each further paragraph is an edit:
 
     in zklock/core/acquire_fsm_recovery.cpp, AcquireFsm::on_inspected
-    - data->attempt != attempt() || answer.ephemeral_owner != create_session_
-    + data->attempt != attempt()
+    - data->attempt != attempt_.text() || answer.ephemeral_owner != node_.create_session()
+    + data->attempt != attempt_.text()
 
 The edit replaces the text of the `-` lines by the text of the `+` lines. If there are none, it deletes the text.
 It ignores white space, so a new layout of the source does not affect it. The text must occur exactly once: in the

@@ -29,7 +29,7 @@ TEST(AcquireCounterEnd, NumberUnusable_RemovesNodeAndParent) {
     steps.created(number);
     EXPECT_EQ(steps.counted(1), "remove_node " + node(number) + " @a, remove_parent") << number;
     EXPECT_EQ(steps.state(), State::removing_parent);
-    EXPECT_FALSE(steps.fsm().has_node());
+    EXPECT_FALSE(steps.fsm().node().exists());
     EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.2");
     steps.created(0);
     EXPECT_EQ(steps.counted(1), "grant @a");
@@ -50,7 +50,7 @@ TEST(AcquireCounterEnd, CounterHasStuck_ContenderWaitsWithoutANode) {
   Steps steps = steps_in(State::enqueuing);
   EXPECT_EQ(steps.answer(Status::node_exists), "list");
   EXPECT_EQ(steps.drained({node(last)}, {last}), "pause");
-  EXPECT_FALSE(steps.fsm().has_node());
+  EXPECT_FALSE(steps.fsm().node().exists());
   EXPECT_EQ(steps.resume(), "list");
   EXPECT_EQ(steps.drained({}, {last}), "remove_parent");
   EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.2");
@@ -165,7 +165,7 @@ TEST(AcquireCounterEnd, MoveTargetNameTaken_QueuesAtTheGateAgain) {
   EXPECT_EQ(steps.moved(Status::node_exists), "remove_node " + at_gate + " @a, list");
   EXPECT_EQ(steps.drained({node(4)}, {4}), "skip skipped");
   EXPECT_EQ(steps.number_skipped(Status::ok), "create id1.3");
-  EXPECT_TRUE(steps.fsm().at_gate());
+  EXPECT_TRUE(steps.fsm().node().at_gate());
 }
 
 TEST(AcquireCounterEnd, AdoptedNumberUnusable_RemovesNodeAndParent) {

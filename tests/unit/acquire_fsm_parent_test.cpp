@@ -85,7 +85,7 @@ TEST(AcquireFsmParent, NewerPredecessorListedAgain_IsWaitedFor) {
             "watch " + node(4) + " @a");
   EXPECT_EQ(describe(fsm.on_watched(node(4), made)), "");
   EXPECT_EQ(fsm.state(), State::waiting);
-  EXPECT_EQ(describe(fsm.on_predecessor_changed(node(4), true)), "list @a");
+  EXPECT_EQ(describe(fsm.on_predecessor_released(node(4), true)), "list @a");
   // A third znode of that name is checked by a list again.
   EXPECT_EQ(describe(fsm.on_listed({Status::ok, kOlder, queue, ""}, true)),
             "watch " + node(4) + " @a");

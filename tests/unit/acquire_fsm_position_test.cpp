@@ -24,11 +24,11 @@ TEST(AcquireFsmPosition, ListsPolicy_ListsForThePosition) {
   EXPECT_EQ(steps.listed({node(3), node(2), node(5), node(6), "other"}),
             "watch " + node(3) + " @a");
   EXPECT_EQ(steps.state(), State::arming);
-  EXPECT_EQ(steps.fsm().position(), 2U);
+  EXPECT_EQ(steps.fsm().predecessors().position(), 2U);
   steps.watched(data_of("other"));
   EXPECT_EQ(steps.predecessor_deleted(), "list @a");
   steps.listed({node(2), node(5)});
-  EXPECT_EQ(steps.fsm().position(), 1U);
+  EXPECT_EQ(steps.fsm().predecessors().position(), 1U);
 }
 
 TEST(AcquireFsmPosition, Alone_IsGrantedWithoutAList) {
@@ -45,7 +45,7 @@ TEST(AcquireFsmPosition, AnnouncedRelease_IsGranted) {
   steps.counted(2);
   steps.listed({node(4), node(5)});
   steps.watched(data_of("other"));
-  EXPECT_EQ(steps.predecessor_changed(), "grant @a");
+  EXPECT_EQ(steps.predecessor_released(), "grant @a");
 }
 
 }  // namespace

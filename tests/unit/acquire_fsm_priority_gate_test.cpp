@@ -27,7 +27,7 @@ Steps at_the_gate(const AcquireFsm::Policy& policy = kGated) {
   Steps steps(policy);
   EXPECT_EQ(steps.start(), "create id1.1");
   steps.created_as(kOwn);
-  EXPECT_TRUE(steps.fsm().at_gate());
+  EXPECT_TRUE(steps.fsm().node().at_gate());
   return steps;
 }
 
@@ -35,8 +35,8 @@ Steps moving(const AcquireFsm::Policy& policy = kGated) {
   Steps steps = at_the_gate(policy);
   EXPECT_EQ(steps.counted(1), "move id1.2 @a");
   EXPECT_EQ(steps.state(), State::moving);
-  EXPECT_FALSE(steps.fsm().has_node()) << "which one is not known";
-  EXPECT_EQ(steps.fsm().own_name(), kOwn);
+  EXPECT_FALSE(steps.fsm().node().exists()) << "which one is not known";
+  EXPECT_EQ(steps.fsm().node().name(), kOwn);
   return steps;
 }
 
@@ -52,10 +52,10 @@ Steps recovering(const AcquireFsm::Policy& policy = kGated) {
 TEST(AcquireGate, Alone_MovesAndIsGrantedByAList) {
   Steps steps = moving();
   EXPECT_EQ(steps.moved(8), "list @a");
-  EXPECT_FALSE(steps.fsm().at_gate());
-  EXPECT_EQ(steps.fsm().own_name(), kMovedTo);
+  EXPECT_FALSE(steps.fsm().node().at_gate());
+  EXPECT_EQ(steps.fsm().node().name(), kMovedTo);
   EXPECT_EQ(steps.listed({kMovedTo}), "grant @a");
-  EXPECT_EQ(steps.fsm().token().zxid, kTokenOfMove);
+  EXPECT_EQ(steps.fsm().node().token().zxid, kTokenOfMove);
 }
 
 TEST(AcquireGate, NoLease_MovesAndConfirmsBeforeGrant) {
@@ -69,12 +69,12 @@ TEST(AcquireGate, BehindOthers_MovesOnceFirstAtTheGate) {
   Steps steps = at_the_gate();
   EXPECT_EQ(steps.counted(3), "list @a") << "nobody can be guessed";
   EXPECT_EQ(steps.listed({kOwn, weighted(9, 6), node(4)}), "watch " + weighted(9, 6) + " @a");
-  EXPECT_EQ(steps.fsm().position(), 2U);
+  EXPECT_EQ(steps.fsm().predecessors().position(), 2U);
   EXPECT_EQ(steps.watched(data_of("other")), "");
   EXPECT_EQ(steps.predecessor_deleted(), "list @a");
   EXPECT_EQ(steps.listed({kOwn, node(7)}), "watch " + node(7) + " @a") << "that one has moved";
   EXPECT_EQ(steps.watched(data_of("other")), "");
-  EXPECT_EQ(steps.predecessor_changed(), "list @a") << "a release is no leave";
+  EXPECT_EQ(steps.predecessor_released(), "list @a") << "a release is no leave";
   EXPECT_EQ(steps.listed({kOwn, weighted(1, 3)}), "move id1.2 @a");
   EXPECT_EQ(steps.moved(8), "list @a");
   EXPECT_EQ(steps.listed({kMovedTo, weighted(1, 3), weighted(10, 9)}), "grant @a");
@@ -85,7 +85,7 @@ TEST(AcquireGate, Moved_QueuesBehindEarlierMoves) {
   steps.moved(8);
   EXPECT_EQ(steps.listed({kMovedTo, node(7), weighted(9, 6)}), "watch " + node(7) + " @a");
   EXPECT_EQ(steps.watched(data_of("other")), "");
-  EXPECT_EQ(steps.predecessor_changed(), "grant @a") << "a release is a grant";
+  EXPECT_EQ(steps.predecessor_released(), "grant @a") << "a release is a grant";
 }
 
 TEST(AcquireGate, SingleAttempt_NeverWaits) {
@@ -153,17 +153,17 @@ TEST(AcquireGate, MoveReplyLost_AdoptsTheMovedNode) {
   Steps steps = recovering();
   EXPECT_EQ(steps.listed({node(7), kMovedTo, weighted(9, 6)}), "inspect " + kMovedTo + " @a");
   EXPECT_EQ(steps.inspected(data_of("id1.2")), "list @a");
-  EXPECT_EQ(steps.fsm().own_name(), kMovedTo);
-  EXPECT_FALSE(steps.fsm().at_gate());
+  EXPECT_EQ(steps.fsm().node().name(), kMovedTo);
+  EXPECT_FALSE(steps.fsm().node().at_gate());
   EXPECT_EQ(steps.listed({kMovedTo, node(9)}), "grant @a");
-  EXPECT_EQ(steps.fsm().token().zxid, kTokenOfInspection);
+  EXPECT_EQ(steps.fsm().node().token().zxid, kTokenOfInspection);
 }
 
 TEST(AcquireGate, MoveNotExecuted_StaysAtTheGate) {
   Steps steps = recovering();
   EXPECT_EQ(steps.listed({kOwn, node(7)}), "inspect " + node(7) + " @a");
   EXPECT_EQ(steps.inspected(data_of("other")), "remove_late_create id1.2 @a, list @a");
-  EXPECT_TRUE(steps.fsm().at_gate() && steps.fsm().has_node());
+  EXPECT_TRUE(steps.fsm().node().at_gate() && steps.fsm().node().exists());
   EXPECT_EQ(steps.listed({kOwn, node(7)}), "watch " + node(7) + " @a");
   Steps alone = recovering();
   EXPECT_EQ(alone.listed({kOwn}), "remove_late_create id1.2 @a, list @a");
@@ -181,7 +181,7 @@ TEST(AcquireGate, QueuesAgain_StartsAtTheGate) {
   EXPECT_EQ(steps.listed({node(7), kMovedTo}), "watch " + node(7) + " @a");
   steps.watched(data_of("other"));
   EXPECT_EQ(steps.session_ended(), "unwatch, create id1.3");
-  EXPECT_TRUE(steps.fsm().at_gate());
+  EXPECT_TRUE(steps.fsm().node().at_gate());
 }
 
 // The deletion of a znode has no effect if the contender's own move can have caused it.
@@ -204,7 +204,7 @@ TEST(AcquireGate, SequenceExhaustedByMove_RecreatesThePath) {
   const std::string last = node(kFirstUnusableSequence.value);
   EXPECT_EQ(steps.listed({last}), "remove_node " + last + " @a, remove_parent");
   EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.3");
-  EXPECT_TRUE(steps.fsm().at_gate());
+  EXPECT_TRUE(steps.fsm().node().at_gate());
 }
 
 // ---- giving up ----------------------------------------------------------------------------------

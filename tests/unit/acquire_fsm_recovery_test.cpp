@@ -24,9 +24,9 @@ TEST(AcquireRecovery, CreateReplyLost_ProvesQuorumThenListsThenReads) {
   EXPECT_EQ(steps.state(), State::inspecting);
   EXPECT_EQ(steps.inspected(data_of("id1.1")), "list @a");
   EXPECT_EQ(steps.state(), State::listing);
-  EXPECT_EQ(steps.fsm().own_name(), kOwn);
-  EXPECT_EQ(steps.fsm().token().zxid, kTokenOfInspection);
-  EXPECT_EQ(steps.fsm().session(), kSessionA);
+  EXPECT_EQ(steps.fsm().node().name(), kOwn);
+  EXPECT_EQ(steps.fsm().node().token().zxid, kTokenOfInspection);
+  EXPECT_EQ(steps.fsm().node().session(), kSessionA);
   EXPECT_EQ(steps.listed({node(4), kOwn}), "watch lock-0000000004 @a");
 }
 
@@ -63,7 +63,7 @@ TEST(AcquireRecovery, NodeOfAnotherAttempt_IsNotAdopted) {
         std::string("zklock 2\nattempt=id1.1\n")}) {
     Steps steps = steps_in(State::inspecting);
     EXPECT_EQ(steps.inspected(data), "inspect lock-0000000004 @a") << data;
-    EXPECT_FALSE(steps.fsm().has_node());
+    EXPECT_FALSE(steps.fsm().node().exists());
   }
 }
 
@@ -109,7 +109,7 @@ TEST(AcquireRecovery, CreatedOnAnotherSession_RecoversOnThatSession) {
   EXPECT_EQ(steps.checked(Status::ok), "list @b");
   EXPECT_EQ(steps.listed({kOwn}), "inspect lock-0000000005 @b");
   EXPECT_EQ(steps.inspected(data_of("id1.1"), kSessionB), "list @b");
-  EXPECT_EQ(steps.fsm().session(), kSessionB);
+  EXPECT_EQ(steps.fsm().node().session(), kSessionB);
 }
 
 TEST(AcquireRecovery, SessionEndedInRecovery_ReplyEndsTheRecovery) {
@@ -234,7 +234,7 @@ TEST(AcquireSession, NextNode_BelongsToTheNextSession) {
   steps.session_ended();
   steps.created(9, kSessionB);
   EXPECT_EQ(steps.counted(1, true, kSessionB), "grant @b");
-  EXPECT_EQ(steps.fsm().own_name(), node(9));
+  EXPECT_EQ(steps.fsm().node().name(), node(9));
 }
 
 // The timer of an earlier pause runs late.
@@ -250,7 +250,7 @@ TEST(AcquireOrder, CountReplyFirst_AwaitsTheCreateReply) {
   Steps steps = steps_in(State::enqueuing);
   EXPECT_EQ(steps.counted(Status::not_sent), "");
   EXPECT_EQ(steps.created(5), "list @a");
-  EXPECT_TRUE(steps.fsm().has_node());
+  EXPECT_TRUE(steps.fsm().node().exists());
 
   Steps failing = steps_in(State::enqueuing);
   EXPECT_EQ(failing.counted(Status::ok), "");

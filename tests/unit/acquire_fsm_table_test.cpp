@@ -49,8 +49,8 @@ Explored after(const Explored& from, const Input& input, Transitions& made) {
   }
   if (before != State::pausing) next.paused_in = now == State::pausing ? before : State::idle;
   if (input.name == "withdraw") next.withdrawn = true;
-  if (input.name == "on_own_node_deleted" && from.fsm.has_node()) next.own_node_deleted = true;
-  if (input.name == "on_marked" && before == State::marking) next.marked = true;
+  if (input.name == "on_own_node_deleted" && from.fsm.node().exists()) next.own_node_deleted = true;
+  if (input.name == "on_done" && before == State::marking) next.marked = true;
   if (input.name == "on_created" && before == State::enqueuing) next.create_answered = true;
   const bool from_create = before == State::enqueuing || before == State::moving;
   if (now == State::draining && from_create) next.name_taken = true;

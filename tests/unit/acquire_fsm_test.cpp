@@ -23,7 +23,7 @@ TEST(AcquireFsmDeathTest, RequirementViolated_AssertionEndsTheProgram) {
   GTEST_SKIP() << "this build has no assertions";
 #else
   Steps steps = steps_in(State::listing);
-  EXPECT_DEATH(steps.on_predecessor_released(), "waits_for_release");
+  EXPECT_DEATH(steps.withdrawn(), "enqueuing");
 #endif
 }
 
@@ -34,7 +34,7 @@ TEST(AcquireFsm, StartedTwice_CreatesOnce) {
   EXPECT_EQ(steps.start(), "create id1.1");
   EXPECT_EQ(steps.state(), State::enqueuing);
   EXPECT_EQ(steps.start(), "");
-  EXPECT_FALSE(steps.fsm().has_node());
+  EXPECT_FALSE(steps.fsm().node().exists());
 }
 
 TEST(AcquireFsm, Alone_IsGranted) {
@@ -42,9 +42,9 @@ TEST(AcquireFsm, Alone_IsGranted) {
   EXPECT_EQ(steps.created(5), "");
   EXPECT_EQ(steps.counted(1), "grant @a");
   EXPECT_EQ(steps.state(), State::granted);
-  EXPECT_EQ(steps.fsm().own_name(), kOwn);
-  EXPECT_EQ(steps.fsm().token().zxid, kTokenOfCreate);
-  EXPECT_EQ(steps.fsm().session(), kSessionA);
+  EXPECT_EQ(steps.fsm().node().name(), kOwn);
+  EXPECT_EQ(steps.fsm().node().token().zxid, kTokenOfCreate);
+  EXPECT_EQ(steps.fsm().node().session(), kSessionA);
   EXPECT_FALSE(steps.fsm().has_ended());
 }
 
@@ -107,7 +107,7 @@ TEST(AcquireFsm, NotInTheList_IsNeverGranted) {
   for (const Children& children : {Children{}, Children{node(6)}, Children{"x-" + kOwn}}) {
     Steps again = steps_in(State::listing);
     EXPECT_EQ(again.listed(children), "create id1.2");
-    EXPECT_FALSE(again.fsm().has_node());
+    EXPECT_FALSE(again.fsm().node().exists());
     Steps never = steps_in(State::listing, {.queue_again = false});
     EXPECT_EQ(never.listed(children), failure(Errc::node_deleted));
     EXPECT_EQ(never.state(), State::ended);
@@ -128,20 +128,20 @@ TEST(AcquireFsm, PredecessorMissing_ListsAgain) {
 
 TEST(AcquireFsm, AnnouncedRelease_IsGranted) {
   Steps steps = steps_in(State::waiting);
-  EXPECT_EQ(steps.predecessor_changed(), "grant @a");
+  EXPECT_EQ(steps.predecessor_released(), "grant @a");
   Steps late = steps_in(State::waiting);
-  EXPECT_EQ(late.predecessor_changed(false), "check_own @a");
+  EXPECT_EQ(late.predecessor_released(false), "check_own @a");
 }
 
 TEST(AcquireFsm, ReleasedByItsOwnClient_IsGranted) {
   Steps steps = steps_in(State::waiting);
   ASSERT_TRUE(steps.fsm().waits_for_release());
-  EXPECT_EQ(steps.on_predecessor_released(), "grant @a");
+  EXPECT_EQ(steps.predecessor_released(), "grant @a");
   EXPECT_FALSE(steps.fsm().waits_for_release());
-  EXPECT_EQ(steps.predecessor_changed(), "") << "that is no news";
+  EXPECT_EQ(steps.predecessor_released(), "") << "that is no news";
   Steps late = steps_in(State::waiting);
-  EXPECT_EQ(late.on_predecessor_released(false), "check_own @a");
-  EXPECT_EQ(late.predecessor_changed(), "");
+  EXPECT_EQ(late.predecessor_released(false), "check_own @a");
+  EXPECT_EQ(late.predecessor_released(), "");
   EXPECT_FALSE(steps_in(State::arming).fsm().waits_for_release());
 }
 
@@ -152,7 +152,7 @@ TEST(AcquireFsm, ChangeOfUnannouncedNode_ListsAgain) {
         std::string("zklock 1\nannounces=yes\n"), std::string(kReleasedData)}) {
     Steps steps = steps_in(State::arming);
     EXPECT_EQ(steps.watched(data), "") << data;
-    EXPECT_EQ(steps.predecessor_changed(), "list @a") << data;
+    EXPECT_EQ(steps.predecessor_released(), "list @a") << data;
     EXPECT_EQ(steps.state(), State::listing);
   }
 }
@@ -163,7 +163,7 @@ TEST(AcquireFsm, NextPredecessorUnannounced_IsNotTrusted) {
   EXPECT_EQ(steps.predecessor_deleted(), "list @a");
   EXPECT_EQ(steps.listed({node(2), kOwn}), "watch lock-0000000002 @a");
   steps.watched(data_of("kazoo", false));
-  EXPECT_EQ(steps.predecessor_changed(), "list @a");
+  EXPECT_EQ(steps.predecessor_released(), "list @a");
 }
 
 TEST(AcquireFsm, PredecessorDeleted_ListsAgain) {
@@ -195,7 +195,7 @@ TEST(AcquireFsm, GrantedOrEnded_IsFinal) {
     EXPECT_EQ(steps.start() + steps.created(6) + steps.counted(1) + steps.listed({kOwn}), "");
     EXPECT_EQ(steps.parents_created(Status::ok) + steps.checked(Status::ok), "");
     EXPECT_EQ(steps.inspected(data_of("id1.1")) + steps.watched(data_of("other")), "");
-    EXPECT_EQ(steps.parent_removed(Status::ok) + steps.predecessor_changed(), "");
+    EXPECT_EQ(steps.parent_removed(Status::ok) + steps.predecessor_released(), "");
     EXPECT_EQ(steps.predecessor_deleted() + steps.session_ended() + steps.own_node_deleted(), "");
     EXPECT_EQ(steps.resume() + steps.withdraw(), "");
     EXPECT_EQ(steps.state(), state);
@@ -350,16 +350,13 @@ TEST(AcquireFsm, UnexpectedReply_HasNoEffect) {
     std::string effects = steps.start();
     if (state == State::idle) continue;
     if (state != State::enqueuing) effects += steps.created(9) + steps.counted(1);
-    if (state != State::making_parents) effects += steps.parents_created(Status::ok);
-    if (state != State::proving && state != State::confirming) effects += steps.checked(Status::ok);
+    if (!awaits_done(state)) effects += steps.checked(Status::ok);
     if (state != State::recovering && state != State::listing && state != State::draining) {
       effects += steps.listed({kOwn});
     }
-    if (state != State::skipping) effects += steps.number_skipped(Status::ok);
     if (state != State::inspecting) effects += steps.inspected(data_of("id1.1"));
     if (state != State::arming) effects += steps.watched(data_of("other"));
-    if (state != State::removing_parent) effects += steps.parent_removed(Status::ok);
-    if (state != State::waiting) effects += steps.predecessor_changed();
+    if (state != State::waiting) effects += steps.predecessor_released();
     if (state != State::waiting) effects += steps.predecessor_deleted();
     if (state != State::pausing) effects += steps.resume();
     EXPECT_EQ(effects, "") << to_string(state);

@@ -64,7 +64,7 @@ void Walk::run(int steps) {
 void Walk::blame(const std::string& what) {
   if (!wrong_.empty()) return;
   wrong_ =
-      what + " (" + std::string(to_string(fsm_.state())) + ", own node " + fsm_.own_name() + ")";
+      what + " (" + std::string(to_string(fsm_.state())) + ", own node " + fsm_.node().name() + ")";
 }
 
 // ---- the effects of the machine -----------------------------------------------------------------
@@ -158,13 +158,13 @@ void Walk::step() {
   const bool being_made = fsm_.state() == State::enqueuing || fsm_.state() == State::moving;
   if (deletion_to_tell_ && !being_made && (calm_ || one_in(2))) {
     const auto zxid = *std::exchange(deletion_to_tell_, {});
-    if (zxid == fsm_.token().zxid) take(fsm_.on_own_node_deleted());
+    if (zxid == fsm_.node().token().zxid) take(fsm_.on_own_node_deleted());
     return;
   }
   if (!outstanding_.empty()) return answer();
   if (delay_runs_ && (calm_ || one_in(2))) {
     delay_runs_ = false;
-    return take(policy_.wait || one_in(2) ? fsm_.on_delay_over() : fsm_.on_delay_lasts());
+    return take(policy_.wait || one_in(2) ? fsm_.on_delay_over() : fsm_.withdraw());
   }
   if (pauses_ > 0) {
     --pauses_;
@@ -212,7 +212,7 @@ void Walk::change_permits(std::optional<int> all) {
   all_permits_ = all;
   if (!std::exchange(watches_count_, false)) return;
   take(deleted ? fsm_.on_predecessor_deleted(kCountNode)
-               : fsm_.on_predecessor_changed(kCountNode, lease_valid()));
+               : fsm_.on_predecessor_released(kCountNode, lease_valid()));
 }
 
 void Walk::others() {
@@ -253,7 +253,7 @@ void Walk::remove_other(Nodes::iterator other) {
   // A znode made by hand ahead of the counter never held, because no client made it.
   const bool holds = alone && other == nodes_.begin() && other->first < next_sequence_;
   if (!other->second.announces && one_in(2) && watched_.erase(other->first) > 0) {
-    take(fsm_.on_predecessor_changed(std::string(other->second.name), lease_valid()));
+    take(fsm_.on_predecessor_released(std::string(other->second.name), lease_valid()));
     return;
   }
   const bool releases = one_in(3);
@@ -277,7 +277,7 @@ void Walk::delete_node(Nodes::iterator gone, bool announced) {
   if (!is_watched) return;
   if (!announced) return take(fsm_.on_predecessor_deleted(name));
   first_ = first_ || (watch_is_trusted_ && is_first());
-  take(fsm_.on_predecessor_changed(name, lease_valid()));
+  take(fsm_.on_predecessor_released(name, lease_valid()));
 }
 
 void Walk::end_session() {
@@ -294,13 +294,12 @@ void Walk::late_news() {
   const std::string any = last_watch_;
   AcquireEffects effects = fsm_.on_resume();
   for (const auto& more :
-       {fsm_.on_predecessor_changed(any, true), fsm_.on_predecessor_deleted(any),
-        fsm_.on_predecessor_deleted(kCountNode), fsm_.on_count_seeded(Status::ok, ""),
-        fsm_.on_session_ended(session_), fsm_.on_moved({Status::ok, session_, "", {}, ""}),
-        fsm_.on_number_skipped(Status::ok, ""), fsm_.on_own_node_deleted(), fsm_.withdraw(),
-        fsm_.on_delay_over(), fsm_.on_cleared(Status::ok, ""), fsm_.on_marked(Status::ok, true, ""),
+       {fsm_.on_predecessor_released(any, true), fsm_.on_predecessor_deleted(any),
+        fsm_.on_predecessor_deleted(kCountNode), fsm_.on_session_ended(session_),
+        fsm_.on_created({Status::ok, session_, "", {}, ""}, true), fsm_.on_own_node_deleted(),
+        fsm_.withdraw(), fsm_.on_delay_over(), fsm_.on_done({Status::ok, ""}, true),
         fsm_.on_listed({Status::ok, {}, children(), ""}, true),
-        fsm_.on_watched(any, {Status::ok, {}, "", ""}), fsm_.on_checked(Status::ok, true, "")}) {
+        fsm_.on_watched(any, {Status::ok, {}, "", ""})}) {
     effects.insert(effects.end(), more.begin(), more.end());
   }
   if (wrong_.empty() && !effects.empty()) blame("after its end: " + describe(effects));
@@ -311,7 +310,7 @@ Walk::Nodes::iterator Walk::find(const std::string& name) {
 }
 
 Walk::Nodes::iterator Walk::find_own() {
-  const auto found = find(fsm_.own_name());
+  const auto found = find(fsm_.node().name());
   return found != nodes_.end() && found->second.ours() ? found : nodes_.end();
 }
 

@@ -235,13 +235,13 @@ TEST(AcquireWatches, ChangeOfSharedHolder_IsNoGrant) {
   Steps permit = listing();
   EXPECT_EQ(permit.listed({node(4), kOwn}), "watch lock-0000000004 @a");
   permit.watched(data_of("other"));
-  EXPECT_EQ(permit.predecessor_changed(), "list @a");
+  EXPECT_EQ(permit.predecessor_released(), "list @a");
 
   const std::string write = "__WRIT__0000000005";
   Steps writer = listing({.rule = QueueRule::writer()}, write);
   EXPECT_EQ(writer.listed({"__READ__0000000004", write}), "watch __READ__0000000004 @a");
   writer.watched(data_of("other"));
-  EXPECT_EQ(writer.predecessor_changed(), "list @a");
+  EXPECT_EQ(writer.predecessor_released(), "list @a");
 }
 
 TEST(AcquireWatches, WriterReleases_ReadersAndWritersAreGranted) {
@@ -251,7 +251,7 @@ TEST(AcquireWatches, WriterReleases_ReadersAndWritersAreGranted) {
     EXPECT_EQ(steps.listed({"__READ__0000000001", "__WRIT__0000000002", name}),
               "watch __WRIT__0000000002 @a");
     steps.watched(data_of("other"));
-    EXPECT_EQ(steps.predecessor_changed(), "grant @a");
+    EXPECT_EQ(steps.predecessor_released(), "grant @a");
   }
 }
 

@@ -49,7 +49,7 @@ TEST(AcquireWithdrawal, WithdrawnInEveryState_HasItsEffect) {
     EXPECT_EQ(steps.withdraw(), wanted) << to_string(state);
     EXPECT_EQ(steps.fsm().has_ended(), at_once) << to_string(state);
     if (at_once) {
-      EXPECT_FALSE(steps.fsm().has_node()) << to_string(state);
+      EXPECT_FALSE(steps.fsm().node().exists()) << to_string(state);
     }
   }
 }

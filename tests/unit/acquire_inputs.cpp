@@ -53,15 +53,9 @@ void add_created(Inputs& inputs, const AcquireFsm& fsm) {
              }});
       }
     }
-    inputs.push_back({"on_moved", "ok " + name, [=](AcquireFsm& machine) {
-                        return machine.on_moved({Status::ok, kSessionA, name, kOwn, ""});
-                      }});
   }
   add_failures(inputs, "on_created", [](AcquireFsm& machine, Status status) {
     return machine.on_created({status, kSessionA, "", {}, ""}, true);
-  });
-  add_failures(inputs, "on_moved", [](AcquireFsm& machine, Status status) {
-    return machine.on_moved({status, kSessionA, "", {}, ""});
   });
 }
 
@@ -105,7 +99,7 @@ void add_listed(Inputs& inputs, const Explored& from) {
     return machine.on_listed({status, {}, {}, "", permits}, true);
   });
   if (fsm.state() == State::enqueuing && !from.create_answered) return;
-  const std::string& own = fsm.own_name();
+  const std::string& own = fsm.node().name();
   const std::string prefix = fsm.present_rule().prefix();
   const std::string marker = DelayMarker::make(std::chrono::seconds(7), {70}, {3}).name;
   const PermitsAnswer permits{.session = kSessionA, .data = "4"};
@@ -129,7 +123,7 @@ void add_listed(Inputs& inputs, const Explored& from) {
 }
 
 void add_inspected(Inputs& inputs, const AcquireFsm& fsm) {
-  for (const std::string& attempt : {fsm.attempt(), std::string("other.1")}) {
+  for (const std::string& attempt : {fsm.attempt().text(), std::string("other.1")}) {
     for (const SessionId owner : {kSessionA, kSessionB}) {
       const std::string data = data_of(attempt);
       inputs.push_back({"on_inspected", "ok", [=](AcquireFsm& machine) {
@@ -143,7 +137,7 @@ void add_inspected(Inputs& inputs, const AcquireFsm& fsm) {
 }
 
 void add_watched(Inputs& inputs, const Explored& from) {
-  for (const std::string& node : from.fsm.watched()) {
+  for (const std::string& node : from.fsm.predecessors().nodes()) {
     for (const std::string& data : {data_of("other"), data_of("other", false), std::string("4")}) {
       for (const FencingToken token : {kOlder, kNewer}) {
         const auto give = [=](AcquireFsm& machine) {
@@ -176,21 +170,17 @@ void add_events(Inputs& inputs, const Explored& from) {
     inputs.push_back(
         {.name = "on_predecessor_deleted", .answer = "", .give = deleted, .node = node});
     for (const bool lease : {false, true}) {
-      const auto changed = [=](AcquireFsm& fsm) { return fsm.on_predecessor_changed(node, lease); };
+      const auto changed = [=](AcquireFsm& fsm) {
+        return fsm.on_predecessor_released(node, lease);
+      };
       inputs.push_back(
-          {.name = "on_predecessor_changed", .answer = "", .give = changed, .node = node});
+          {.name = "on_predecessor_released", .answer = "", .give = changed, .node = node});
     }
-  }
-  for (const bool lease : {false, true}) {
-    if (!from.fsm.waits_for_release()) break;
-    add("on_predecessor_released",
-        [=](AcquireFsm& fsm) { return fsm.on_predecessor_released(lease); });
   }
   add("on_session_ended", [](AcquireFsm& fsm) { return fsm.on_session_ended(kSessionA); });
   add("on_own_node_deleted", [](AcquireFsm& fsm) { return fsm.on_own_node_deleted(); });
   add("on_resume", [](AcquireFsm& fsm) { return fsm.on_resume(); });
   add("on_delay_over", [](AcquireFsm& fsm) { return fsm.on_delay_over(); });
-  add("on_delay_lasts", [](AcquireFsm& fsm) { return fsm.on_delay_lasts(); });
   add("withdraw", [](AcquireFsm& fsm) { return fsm.withdraw(); });
   if (from.fsm.state() != State::enqueuing || from.create_answered) return;
   const auto no_effects = [](auto command) {
@@ -208,20 +198,20 @@ bool awaits(State state, std::string_view reply) {
   switch (state) {
     case State::enqueuing:
       return reply == "on_created" || reply == "on_counted" || reply == "on_listed";
-    case State::making_parents: return reply == "on_parents_created";
+    case State::making_parents:
     case State::proving:
-    case State::confirming: return reply == "on_checked";
+    case State::seeding:
+    case State::confirming:
+    case State::marking:
+    case State::clearing:
+    case State::removing_parent:
+    case State::skipping: return reply == "on_done";
     case State::recovering:
     case State::listing:
     case State::draining: return reply == "on_listed";
     case State::inspecting: return reply == "on_inspected";
-    case State::moving: return reply == "on_moved";
-    case State::seeding: return reply == "on_count_seeded";
+    case State::moving: return reply == "on_created";
     case State::arming: return reply == "on_watched";
-    case State::marking: return reply == "on_marked";
-    case State::clearing: return reply == "on_cleared";
-    case State::removing_parent: return reply == "on_parent_removed";
-    case State::skipping: return reply == "on_number_skipped";
     case State::idle:
     case State::waiting:
     case State::pausing:
@@ -241,24 +231,11 @@ Inputs inputs_of(const Explored& from) {
   add_listed(inputs, from);
   add_inspected(inputs, from.fsm);
   add_watched(inputs, from);
-  const auto add = [&](const std::string& name, auto answer) {
-    add_statuses(inputs, name,
-                 [answer](AcquireFsm& fsm, Status status) { return (fsm.*answer)(status, ""); });
-  };
-  const auto add_with_lease = [&](const std::string& name, auto answer) {
-    for (const bool lease : {false, true}) {
-      add_statuses(inputs, name, [answer, lease](AcquireFsm& fsm, Status status) {
-        return (fsm.*answer)(status, lease, "");
-      });
-    }
-  };
-  add("on_parents_created", &AcquireFsm::on_parents_created);
-  add("on_count_seeded", &AcquireFsm::on_count_seeded);
-  add("on_parent_removed", &AcquireFsm::on_parent_removed);
-  add("on_number_skipped", &AcquireFsm::on_number_skipped);
-  add("on_cleared", &AcquireFsm::on_cleared);
-  add_with_lease("on_checked", &AcquireFsm::on_checked);
-  add_with_lease("on_marked", &AcquireFsm::on_marked);
+  for (const bool lease : {false, true}) {
+    add_statuses(inputs, "on_done", [lease](AcquireFsm& fsm, Status status) {
+      return fsm.on_done({status, ""}, lease);
+    });
+  }
   // One example shows that a reply is ignored that the state does not await.
   std::set<std::string> ignored;
   std::erase_if(inputs, [&](const Input& input) {

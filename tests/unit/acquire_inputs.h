@@ -36,17 +36,18 @@ struct Explored {
     if (state == State::pausing) key += to_string(paused_in);
     if (state == State::enqueuing) add(create_answered);
     for (const bool fact :
-         {withdrawn, failed, name_taken, own_node_deleted, marked, fsm.has_node(), fsm.at_gate(),
-          fsm.leaves_delay(), fsm.waits_for_release(), fsm.counts_children()}) {
+         {withdrawn, failed, name_taken, own_node_deleted, marked, fsm.node().exists(),
+          fsm.node().at_gate(), fsm.delay_markers().leave_delay(), fsm.waits_for_release(),
+          fsm.counts_children()}) {
       add(fact);
     }
     add(newer_predecessors);
     add(candidates);
-    add(fsm.orphans().size());
-    add(fsm.rule().all);
-    if (fsm.session().value != 0) key += ' ' + fsm.own_name();
+    add(fsm.delay_markers().orphans.size());
+    add(fsm.policy().rule.all);
+    if (fsm.node().session().value != 0) key += ' ' + fsm.node().name();
     if (state == State::arming || state == State::waiting || paused_in == State::arming) {
-      for (const std::string& node : fsm.watched()) key += ' ' + node;
+      for (const std::string& node : fsm.predecessors().nodes()) key += ' ' + node;
     }
     for (const std::string& node : active) key += ' ' + node;
     return key + ' ' + replies;

@@ -131,22 +131,22 @@ class Steps {
     return note(fsm_.on_created({Status::ok, session, name, {kTokenOfCreate}, ""}, true));
   }
   std::string moved(Status status, SessionId session = kSessionA, std::string_view detail = {}) {
-    return describe(fsm_.on_moved({status, session, "", {}, detail}));
+    return describe(fsm_.on_created({status, session, "", {}, detail}, false));
   }
   std::string moved(int sequence, SessionId session = kSessionA) {
-    return note(fsm_.on_moved({Status::ok, session, node(sequence), {kTokenOfMove}, ""}));
+    return note(fsm_.on_created({Status::ok, session, node(sequence), {kTokenOfMove}, ""}, false));
   }
   std::string counted(int children, bool lease_valid = true, SessionId session = kSessionA) {
-    return note(fsm_.on_counted({Status::ok, session, fsm_.token(), children}, lease_valid));
+    return note(fsm_.on_counted({Status::ok, session, fsm_.node().token(), children}, lease_valid));
   }
   std::string counted(Status status) {
     return describe(fsm_.on_counted({status, kSessionA, {}, 0}, true));
   }
   std::string parents_created(Status status, std::string_view detail = {}) {
-    return describe(fsm_.on_parents_created(status, detail));
+    return describe(fsm_.on_done({status, detail}));
   }
   std::string checked(Status status, bool lease_valid = true, std::string_view detail = {}) {
-    return describe(fsm_.on_checked(status, lease_valid, detail));
+    return describe(fsm_.on_done({status, detail}, lease_valid));
   }
   std::string listed(const Children& children, bool lease_valid = true) {
     return note(fsm_.on_listed({Status::ok, {}, children, ""}, lease_valid));
@@ -164,7 +164,7 @@ class Steps {
     return note(fsm_.on_listed({Status::ok, {}, children, "", count}, lease_valid));
   }
   std::string count_seeded(Status status, std::string_view detail = {}) {
-    return describe(fsm_.on_count_seeded(status, detail));
+    return describe(fsm_.on_done({status, detail}));
   }
   std::string watched_count(std::string_view data) {
     return note(fsm_.on_watched(kCountNode, {Status::ok, {}, data, ""}));
@@ -182,37 +182,33 @@ class Steps {
     return note(fsm_.on_watched(watched_, {Status::ok, {}, data, ""}));
   }
   std::string parent_removed(Status status, std::string_view detail = {}) {
-    return describe(fsm_.on_parent_removed(status, detail));
+    return describe(fsm_.on_done({status, detail}));
   }
   std::string number_skipped(Status status, std::string_view detail = {}) {
-    return describe(fsm_.on_number_skipped(status, detail));
+    return describe(fsm_.on_done({status, detail}));
   }
   std::string watched_as(std::string_view name, Status status) {
     return note(fsm_.on_watched(name, {status, {}, data_of("other"), ""}));
   }
-  std::string on_predecessor_released(bool lease_valid = true) {
-    return describe(fsm_.on_predecessor_released(lease_valid));
-  }
-  std::string predecessor_changed(bool lease_valid = true) {
-    return note(fsm_.on_predecessor_changed(watched_, lease_valid));
+  std::string predecessor_released(bool lease_valid = true) {
+    return note(fsm_.on_predecessor_released(watched_, lease_valid));
   }
   std::string predecessor_deleted() { return note(fsm_.on_predecessor_deleted(watched_)); }
   std::string deleted(std::string_view name) { return note(fsm_.on_predecessor_deleted(name)); }
   std::string changed(std::string_view name) {
-    return note(fsm_.on_predecessor_changed(name, true));
+    return note(fsm_.on_predecessor_released(name, true));
   }
   std::string session_ended(SessionId session = kSessionA) {
     return describe(fsm_.on_session_ended(session));
   }
   std::string own_node_deleted() { return describe(fsm_.on_own_node_deleted()); }
   std::string marked(Status status, bool lease_valid = true, std::string_view detail = {}) {
-    return describe(fsm_.on_marked(status, lease_valid, detail));
+    return describe(fsm_.on_done({status, detail}, lease_valid));
   }
   std::string cleared(Status status, std::string_view detail = {}) {
-    return note(fsm_.on_cleared(status, detail));
+    return note(fsm_.on_done({status, detail}));
   }
   std::string delay_over() { return note(fsm_.on_delay_over()); }
-  std::string delay_lasts() { return describe(fsm_.on_delay_lasts()); }
   std::string unmark() { return fsm_.take_delay_marker(); }
   std::string resume() { return note(fsm_.on_resume()); }
   std::string withdraw() { return describe(fsm_.withdraw()); }
@@ -328,6 +324,13 @@ inline constexpr State kAllStates[] = {
     State::inspecting, State::listing,   State::arming,          State::waiting, State::confirming,
     State::pausing,    State::granted,   State::removing_parent, State::ended,   State::marking,
     State::delaying,   State::clearing,  State::draining,        State::skipping};
+
+/// Returns whether the state awaits on_done().
+constexpr bool awaits_done(State state) {
+  return state == State::making_parents || state == State::proving || state == State::seeding ||
+         state == State::confirming || state == State::marking || state == State::clearing ||
+         state == State::removing_parent || state == State::skipping;
+}
 
 /// The states with an outstanding request.
 inline constexpr State kAskingStates[] = {

@@ -97,7 +97,7 @@ void Walk::answer_move(Status status) {
     first_ = false;
   }
   const std::string name = status == Status::ok ? made.name : "";
-  take(fsm_.on_moved({status, session_, name, {made.zxid}, ""}));
+  take(fsm_.on_created({status, session_, name, {made.zxid}, ""}, false));
 }
 
 void Walk::answer_count(Status status) {
@@ -106,7 +106,7 @@ void Walk::answer_count(Status status) {
   if (status == Status::ok && !parent_) status = Status::no_node;
   const auto own = find_own();
   const bool alone = count == 1 && own != nodes_.end();
-  if (status == Status::ok && alone && session_ == fsm_.session()) first_ = true;
+  if (status == Status::ok && alone && session_ == fsm_.node().session()) first_ = true;
   // An earlier create changed the parent before the count, unless this contender enqueued last.
   const std::int64_t last = alone && !one_in(4) ? own->second.zxid : zxid_ + 1;
   take(fsm_.on_counted({status, session_, {last}, count}, lease_valid()));
@@ -114,7 +114,7 @@ void Walk::answer_count(Status status) {
 
 void Walk::answer_parents(Status status) {
   parent_ = parent_ || status == Status::ok || (status == Status::unknown && one_in(2));
-  take(fsm_.on_parents_created(status, ""));
+  take(fsm_.on_done({status, ""}));
 }
 
 void Walk::answer_list(Status status) {
@@ -129,7 +129,7 @@ void Walk::answer_list(Status status) {
   if (status == Status::ok && !recovers && find_own() != nodes_.end() && is_first()) first_ = true;
   if (status != Status::ok && recovers) fate_open_ = true;
   const PermitsAnswer count =
-      count_answer(trouble({.kind = Kind::list, .session = fsm_.session()}));
+      count_answer(trouble({.kind = Kind::list, .session = fsm_.node().session()}));
   take(fsm_.on_listed({status, {}, seen, "", count, {next_sequence_}}, lease_valid()));
   if (!over_) fate_open_ = false;
 }
@@ -140,7 +140,7 @@ void Walk::answer_first_list(Status status) {
   if (status == Status::ok && !parent_) status = Status::no_node;
   const Children seen = children();
   if (!calm_ && one_in(3)) event_between();
-  if (session_ == fsm_.session() && find_own() != nodes_.end() && is_first()) first_ = true;
+  if (session_ == fsm_.node().session() && find_own() != nodes_.end() && is_first()) first_ = true;
   take(fsm_.on_listed({status,
                        {},
                        seen,
@@ -170,7 +170,7 @@ void Walk::answer_seed(const AcquireEffect& request, Status status) {
     all_permits_ = initial();
     ++seeds_;
   }
-  take(fsm_.on_count_seeded(status, ""));
+  take(fsm_.on_done({status, ""}));
 }
 
 void Walk::answer_mark(const AcquireEffect& request, Status status) {
@@ -182,7 +182,7 @@ void Walk::answer_mark(const AcquireEffect& request, Status status) {
     status = status == Status::ok ? Status::node_exists : status;
   }
   ++marks_;
-  take(fsm_.on_marked(status, lease_valid(), ""));
+  take(fsm_.on_done({status, ""}, lease_valid()));
 }
 
 void Walk::answer_clear(const AcquireEffect& request, Status status) {
@@ -192,7 +192,7 @@ void Walk::answer_clear(const AcquireEffect& request, Status status) {
   if (is_done && there && markers_.erase(request.text) == 0) {
     status = status == Status::ok ? Status::no_node : status;
   }
-  take(fsm_.on_cleared(status, ""));
+  take(fsm_.on_done({status, ""}));
 }
 
 void Walk::answer_inspect(const AcquireEffect& request, Status status) {
@@ -245,7 +245,7 @@ void Walk::answer_check(const AcquireEffect& request, Status status) {
   const bool there = proves ? parent_ : find_own() != nodes_.end();
   if (status == Status::ok && !there) status = Status::no_node;
   if (proves && status != Status::ok && status != Status::no_node) fate_open_ = true;
-  take(fsm_.on_checked(status, lease_valid(), ""));
+  take(fsm_.on_done({status, ""}, lease_valid()));
   if (!over_) fate_open_ = false;
 }
 
@@ -254,7 +254,7 @@ void Walk::answer_skip(Status status) {
   const bool is_done = status == Status::ok || (status == Status::unknown && one_in(2));
   if (is_done) count_up();
   ++skips_;
-  take(fsm_.on_number_skipped(status, ""));
+  take(fsm_.on_done({status, ""}));
 }
 
 void Walk::answer_remove_parent(const AcquireEffect& request, Status status) {
@@ -271,7 +271,7 @@ void Walk::answer_remove_parent(const AcquireEffect& request, Status status) {
     parent_ = with_count;
     next_sequence_ = with_count ? 1 : 0;
   }
-  take(fsm_.on_parent_removed(status, ""));
+  take(fsm_.on_done({status, ""}));
 }
 
 }  // namespace zklock::core::acquire_test

@@ -28,23 +28,24 @@ void Walk::check_grant(const AcquireEffect& effect) {
   if (gave_up_) blame("granted after giving up");
   if (!first_) blame("granted, but nothing said that it is first");
   if (!lease_was_valid_) blame("granted without a lease");
-  if (effect.session != fsm_.session()) blame("granted on another session");
+  if (effect.session != fsm_.node().session()) blame("granted on another session");
   const auto own = find_own();
   if (own == nodes_.end()) return;  // deleted; the machine has no event yet
-  if (own->second.zxid != fsm_.token().zxid) blame("granted with another's token");
+  if (own->second.zxid != fsm_.node().token().zxid) blame("granted with another's token");
   if (own->second.removes > 0) blame("granted with a node that is being removed");
   if (own->second.session != session_) return;
   if (!is_first()) blame("granted behind another");
   if (!orphans(children()).empty()) blame("granted within a delay");
   const bool leaves =
       policy_.rule.access == Access::exclusive && policy_.lock_delay > std::chrono::seconds(0);
-  const auto marker = DelayMarker::make(policy_.lock_delay, fsm_.token(), fsm_.sequence());
+  const auto marker =
+      DelayMarker::make(policy_.lock_delay, fsm_.node().token(), fsm_.node().sequence());
   if (markers_.contains(marker.name) != leaves) blame("granted with a wrong marker");
 }
 
 void Walk::check_delay() {
   delays_for_.clear();
-  for (const DelayMarker& marker : fsm_.orphans()) delays_for_.insert(marker.name);
+  for (const DelayMarker& marker : fsm_.delay_markers().orphans) delays_for_.insert(marker.name);
   // Other contenders can have deleted some of them since the list.
   for (const DelayMarker& marker : orphans(children())) {
     if (!delays_for_.contains(marker.name)) blame("it does not wait for one");
@@ -71,7 +72,7 @@ void Walk::check_markers() {
 
 // Every znode that the machine knew is deleted, or its delete was requested.
 void Walk::check_end() {
-  if (fsm_.has_node()) blame("it ended with a node");
+  if (fsm_.node().exists()) blame("it ended with a node");
   for (const auto& [sequence, node] : nodes_) {
     if (!node.ours() || node.removes == 1) continue;
     if (node.known || !fate_open_) blame("it left its node " + std::to_string(sequence));
@@ -96,7 +97,7 @@ void Walk::check_watches() {
 
 // Checks the queue rules independently. The znode can be deleted without the machine's knowledge.
 bool Walk::is_first() {
-  const auto own = parse_znode_name(fsm_.own_name());
+  const auto own = parse_znode_name(fsm_.node().name());
   if (!own) return false;
   if (own->access == Access::weighted) return is_first_at_gate(*own);
   int free = all_permits_.value_or(-1);

@@ -60,4 +60,10 @@ struct InspectedAnswer {
   std::string_view detail;
 };
 
+/// The reply to a request that returns no data.
+struct DoneAnswer {
+  Status status;
+  std::string_view detail;
+};
+
 }  // namespace zklock::core

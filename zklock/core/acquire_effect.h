@@ -37,8 +37,8 @@ struct AcquireEffect {
     remove_node,
     mark,   ///< create child `text` if the own znode exists
     clear,  ///< delete child `text` if the own znode exists
-    /// Call on_delay_over() when this client has known each marker of orphans() for the length that
-    /// the marker names. If that time is still to come, call on_delay_lasts() for a single attempt.
+    /// Call on_delay_over() when this client has known each orphaned marker for the length that
+    /// the marker names. If that time is still to come, withdraw() a single attempt instead.
     /// A later `create` cancels this effect.
     delay,
     pause,        ///< call on_resume() a little later
@@ -46,7 +46,7 @@ struct AcquireEffect {
     /// Delete the znode of the attempt `text` if it appears later. The search for it found none,
     /// and the contender never claims it.
     remove_late_create,
-    grant,  ///< it holds: own_name(), token(), session()
+    grant,  ///< it holds its node()
     fail,   ///< no grant: `error`, cause `text`; emitted once
   };
   Kind kind;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "zklock/core/queue_rule.h"
-#include "zklock/core/znode_data.h"
 
 namespace zklock::core {
 
@@ -26,11 +25,10 @@ std::string mismatch_cause(const Decision& decision, const QueueRule& rule) {
 }  // namespace
 
 AcquireFsm::AcquireFsm(const char* client, std::uint64_t number, Policy policy)
-    : client_(client), number_(number), policy_(std::move(policy)), seed_(policy_.rule.all) {}
+    : attempt_(client, number), policy_(std::move(policy)), seed_(policy_.rule.all) {}
 
 AcquireEffect AcquireFsm::effect(Kind kind, std::string text) const {
-  const SessionId bound = session_.value != 0 ? session_ : create_session_;
-  return {.kind = kind, .text = std::move(text), .session = bound};
+  return {.kind = kind, .text = std::move(text), .session = node_.bound_session()};
 }
 
 AcquireEffects AcquireFsm::start(bool counter_ended) {
@@ -41,29 +39,17 @@ AcquireEffects AcquireFsm::start(bool counter_ended) {
 
 AcquireEffects AcquireFsm::enqueue() {
   state_ = AcquireState::enqueuing;
-  stage_ = policy_.gate ? Stage::gate : Stage::queue;
-  session_ = {};
-  create_session_ = {};
-  own_ = {};
-  own_node_deleted_ = false;
+  node_.begin(static_cast<bool>(policy_.gate));
   create_status_ = Status::ok;
   awaited_ = policy_.count_children || !predicts_predecessor() ? Awaited::create_and_count
                                                                : Awaited::create;
   rare_.reset();
-  ++attempts_;
+  predecessors_.on_create();
+  attempt_.advance();
   AcquireEffects effects;
-  effects.push_back(effect(Kind::create, attempt()));  // a list of initializers would copy the text
+  effects.push_back(
+      effect(Kind::create, attempt_.text()));  // a list of initializers would copy the text
   return effects;
-}
-
-std::string AcquireFsm::attempt() const {
-  constexpr std::size_t kNumberDigits = 20;
-  const std::string_view client(client_);
-  std::string text;
-  text.reserve(client.size() + 2 * kNumberDigits);
-  text.append(client).append(std::to_string(number_)) += '.';
-  text += std::to_string(attempts_);
-  return text;
 }
 
 void AcquireFsm::on_count_not_sent() noexcept {
@@ -73,11 +59,12 @@ void AcquireFsm::on_count_not_sent() noexcept {
 
 AcquireEffects AcquireFsm::on_created(const CreatedAnswer& answer, bool lease_valid) {
   const InvariantCheck check(*this);
+  if (state_ == AcquireState::moving) return handle_moved(answer);
   if (state_ != AcquireState::enqueuing || awaited_ == Awaited::count) return {};
   create_status_ = answer.status;
   if (answer.status != Status::ok) rare_.write().detail = answer.detail;
-  create_session_ = answer.session;
-  if (answer.status == Status::ok) take_node(answer);
+  node_.set_create_session(answer.session);
+  if (answer.status == Status::ok) node_.take(answer);
   if (std::exchange(awaited_, Awaited::count) == Awaited::create_and_count) {
     if (!rare_->early_count) return {};
     return handle_counted(*std::exchange(rare_.write().early_count, {}), false);
@@ -85,16 +72,6 @@ AcquireEffects AcquireFsm::on_created(const CreatedAnswer& answer, bool lease_va
   if (auto other_way = check_created()) return *std::move(other_way);
   if (!predicts_predecessor()) return list();
   return answer.first ? become_first(lease_valid) : predict_predecessor();
-}
-
-void AcquireFsm::take_node(const CreatedAnswer& answer) {
-  session_ = answer.session;
-  zxid_ = answer.token.zxid;
-  if (auto name = ZnodeName::parse(answer.name)) {
-    own_ = *std::move(name);
-  } else {
-    own_ = {.text = std::string(answer.name), .sequence = kFirstUnusableSequence};
-  }
 }
 
 AcquireEffects AcquireFsm::on_counted(const CountedAnswer& answer, bool lease_valid) {
@@ -108,10 +85,10 @@ AcquireEffects AcquireFsm::on_counted(const CountedAnswer& answer, bool lease_va
 AcquireEffects AcquireFsm::handle_counted(const CountedAnswer& answer, bool lease_valid) {
   if (auto other_way = check_created()) return *std::move(other_way);
   if (present_rule().shares_count()) return list();
-  const bool known = answer.status == Status::ok && answer.session == session_;
+  const bool known = answer.status == Status::ok && answer.session == node_.session();
   // No child was created or deleted after the own znode, so the counted child is the own znode.
   if (known && answer.children == 1) {
-    return answer.last_child == token() ? become_first(lease_valid) : list();
+    return answer.last_child == node_.token() ? become_first(lease_valid) : list();
   }
   return known && predicts_predecessor() ? predict_predecessor() : list();
 }
@@ -123,18 +100,18 @@ bool AcquireFsm::predicts_predecessor() const noexcept {
 
 // Predicts that the preceding sequence number is the predecessor's. If not, a list follows.
 AcquireEffects AcquireFsm::predict_predecessor() {
-  if (own_.sequence.value <= 0 || has_unusable_number()) return list();
-  return arm({.watch = {ZnodeName::make(kLockPrefix, {own_.sequence.value - 1}).text},
+  if (node_.sequence().value <= 0 || !node_.has_usable_number()) return list();
+  return arm({.watch = {ZnodeName::make(kLockPrefix, {node_.sequence().value - 1}).text},
               .grant_by_release = true});
 }
 
 /// Returns nothing if the own znode is in the queue or at the gate, else the effects to go on with.
 std::optional<AcquireEffects> AcquireFsm::check_created() {
-  if (!has_node()) return create_failed();
+  if (!node_.exists()) return create_failed();
   if (ending_) return end(remove_node());
-  if (own_node_deleted_) return node_lost(Errc::node_deleted);
+  if (node_.is_deleted()) return node_lost(Errc::node_deleted);
   parents_in_row_ = 0;
-  if (!parse_znode_name(own_.text)) return handle_unusable_number();  // lists ignore such a name
+  if (!parse_znode_name(node_.name())) return handle_unusable_number();  // lists ignore such a name
   return std::nullopt;
 }
 
@@ -153,21 +130,44 @@ AcquireEffects AcquireFsm::create_failed() {
   return handle_failure(create_status_, rare_->detail);
 }
 
-AcquireEffects AcquireFsm::on_parents_created(Status status, std::string_view detail) {
+AcquireEffects AcquireFsm::on_done(const DoneAnswer& answer, bool lease_valid) {
   const InvariantCheck check(*this);
-  if (state_ != AcquireState::making_parents) return {};
-  if (ending_) return end();
-  if (status == Status::ok || status == Status::session_ended) return enqueue();
-  if (status == Status::no_node) return fail(Errc::no_chroot);
-  return handle_failure(status, detail);
+  switch (state_) {
+    case AcquireState::making_parents: return handle_parents_created(answer);
+    case AcquireState::proving: return handle_path_checked(answer);
+    case AcquireState::seeding: return handle_count_seeded(answer);
+    case AcquireState::confirming: return handle_own_checked(answer, lease_valid);
+    case AcquireState::marking: return handle_marked(answer, lease_valid);
+    case AcquireState::clearing: return handle_cleared(answer);
+    case AcquireState::removing_parent: return handle_parent_removed(answer);
+    case AcquireState::skipping: return handle_number_skipped(answer);
+    case AcquireState::idle:
+    case AcquireState::enqueuing:
+    case AcquireState::recovering:
+    case AcquireState::inspecting:
+    case AcquireState::listing:
+    case AcquireState::moving:
+    case AcquireState::arming:
+    case AcquireState::waiting:
+    case AcquireState::pausing:
+    case AcquireState::delaying:
+    case AcquireState::draining:
+    case AcquireState::granted:
+    case AcquireState::ended: return {};
+  }
+  return {};
 }
 
-AcquireEffects AcquireFsm::on_checked(Status status, bool lease_valid, std::string_view detail) {
-  const InvariantCheck check(*this);
-  if (state_ == AcquireState::proving) return handle_path_checked(status, detail);
-  if (state_ != AcquireState::confirming) return {};
-  if (own_node_deleted_ || status == Status::no_node) return node_lost(Errc::node_deleted);
-  if (status != Status::ok) return handle_failure(status, detail);
+AcquireEffects AcquireFsm::handle_parents_created(const DoneAnswer& answer) {
+  if (ending_) return end();
+  if (answer.status == Status::ok || answer.status == Status::session_ended) return enqueue();
+  if (answer.status == Status::no_node) return fail(Errc::no_chroot);
+  return handle_failure(answer.status, answer.detail);
+}
+
+AcquireEffects AcquireFsm::handle_own_checked(const DoneAnswer& answer, bool lease_valid) {
+  if (node_.is_deleted() || answer.status == Status::no_node) return node_lost(Errc::node_deleted);
+  if (answer.status != Status::ok) return handle_failure(answer.status, answer.detail);
   // The permit count may have changed meanwhile.
   if (lease_valid && policy_.rule.shares_count()) return list();
   return lease_valid ? become_first(true) : pause();
@@ -181,27 +181,24 @@ AcquireEffects AcquireFsm::on_listed(const ListedAnswer& answer, bool lease_vali
   if (state_ == AcquireState::recovering) return handle_candidates(answer);
   if (state_ == AcquireState::draining) return handle_drain_list(answer);
   if (state_ != AcquireState::listing) return {};
-  if (own_node_deleted_ || answer.status == Status::no_node) return node_lost(Errc::node_deleted);
+  if (node_.is_deleted() || answer.status == Status::no_node) return node_lost(Errc::node_deleted);
   if (answer.status != Status::ok) return handle_failure(answer.status, answer.detail);
   return decide_by(answer, lease_valid);
 }
 
 AcquireEffects AcquireFsm::decide_by(const ListedAnswer& answer, bool lease_valid) {
   if (is_path_newer(answer.parent)) return node_lost(Errc::node_deleted);
-  // They were seen before this list, so they are in this path, not in a deleted one.
-  if (!rare_->newer_predecessors.empty()) {
-    rare_.write().confirmed_newer_predecessors = rare_->newer_predecessors;
-  }
-  if (!has_unusable_number()) {
+  predecessors_.on_listed();
+  if (node_.has_usable_number()) {
     if (auto other_way = check_permit_count(answer.permits)) return *std::move(other_way);
   }
   const auto children = answer.children;
-  Decision decision = decide(children, own_.text, present_rule());
+  Decision decision = decide(children, node_.name(), present_rule());
   switch (decision.verdict) {
     case Decision::Verdict::first:
       return become_first_by_list(children, std::move(decision), lease_valid);
     case Decision::Verdict::behind:
-      if (has_unusable_number()) return handle_unusable_number();
+      if (!node_.has_usable_number()) return handle_unusable_number();
       if (!policy_.wait) return end(remove_node());
       return arm(std::move(decision));
     case Decision::Verdict::vanished: return node_lost(Errc::node_deleted);
@@ -217,20 +214,15 @@ AcquireEffects AcquireFsm::list() {
 }
 
 AcquireEffects AcquireFsm::become_first(bool lease_valid) {
-  if (has_unusable_number()) return handle_unusable_number();
-  if (at_gate()) return move();
+  if (!node_.has_usable_number()) return handle_unusable_number();
+  if (node_.at_gate()) return move();
   if (!lease_valid) {
     state_ = AcquireState::confirming;
     return {effect(Kind::check_own)};
   }
-  if (needs_marker() && !rare_->marker_created) return mark();
+  if (needs_marker() && !delay_markers().is_own_created) return mark();
   state_ = AcquireState::granted;
   return {effect(Kind::grant)};
-}
-
-/// A counter past its end gives negative sequence numbers.
-bool AcquireFsm::has_unusable_number() const noexcept {
-  return !is_usable(own_.sequence);
 }
 
 /// Returns whether the state has no outstanding request, so that only an event changes it.
@@ -242,25 +234,25 @@ bool AcquireFsm::awaits_event(AcquireState state) noexcept {
 AcquireEffects AcquireFsm::on_session_ended(SessionId session) {
   const InvariantCheck check(*this);
   // In all other states a reply is outstanding, which will have the status session_ended.
-  if (!awaits_event(state_) || !has_node() || session != session_) return {};
+  if (!awaits_event(state_) || !node_.exists() || session != node_.session()) return {};
   return node_lost(Errc::session_expired);
 }
 
 AcquireEffects AcquireFsm::on_own_node_deleted() {
   const InvariantCheck check(*this);
-  if (!has_node()) return {};
-  own_node_deleted_ = true;  // an outstanding reply may be older than the deletion
+  if (!node_.exists()) return {};
+  node_.on_deleted();  // an outstanding reply may be older than the deletion
   return awaits_event(state_) ? node_lost(Errc::node_deleted) : AcquireEffects{};
 }
 
 AcquireEffects AcquireFsm::node_lost(Errc error) {
   // It has not held, so it must leave no delay. If the session ended, the marker cannot be deleted.
-  if (error == Errc::node_deleted && leaves_delay()) {
+  if (error == Errc::node_deleted && delay_markers().leave_delay()) {
     AcquireEffects effects{effect(Kind::remove_node, take_delay_marker())};
     std::ranges::move(node_lost(error), std::back_inserter(effects));
     return effects;
   }
-  session_ = {};
+  node_.forget();
   if (ending_) return drop_watches_then(end());
   return drop_watches_then(policy_.queue_again ? enqueue() : fail(error));
 }

@@ -24,7 +24,6 @@
 #include <iterator>
 #include <span>
 #include <string>
-#include <utility>
 
 #include "zklock/core/acquire_fsm.h"
 #include "zklock/core/proclamation.h"
@@ -83,15 +82,15 @@ AcquireEffects AcquireFsm::remove_parent() {
   return {{.kind = Kind::remove_parent}};
 }
 
-AcquireEffects AcquireFsm::on_parent_removed(Status status, std::string_view detail) {
-  const InvariantCheck check(*this);
-  if (state_ != AcquireState::removing_parent) return {};
+AcquireEffects AcquireFsm::handle_parent_removed(const DoneAnswer& answer) {
   if (ending_) return end();
-  if (status == Status::ok || status == Status::no_node || status == Status::session_ended) {
+  if (answer.status == Status::ok || answer.status == Status::no_node ||
+      answer.status == Status::session_ended) {
     return enqueue();
   }
-  const bool has_changed = status == Status::not_empty || status == Status::bad_version;
-  return has_changed ? drain() : handle_failure(status, detail);
+  const bool has_changed =
+      answer.status == Status::not_empty || answer.status == Status::bad_version;
+  return has_changed ? drain() : handle_failure(answer.status, answer.detail);
 }
 
 AcquireEffects AcquireFsm::drain() {
@@ -123,14 +122,13 @@ AcquireEffects AcquireFsm::skip() {
   return {{.kind = Kind::skip, .text = std::string(kSkippedName)}};
 }
 
-AcquireEffects AcquireFsm::on_number_skipped(Status status, std::string_view detail) {
-  const InvariantCheck check(*this);
-  if (state_ != AcquireState::skipping) return {};
+AcquireEffects AcquireFsm::handle_number_skipped(const DoneAnswer& answer) {
   if (ending_) return end();
-  if (status == Status::ok || status == Status::no_node || status == Status::session_ended) {
+  if (answer.status == Status::ok || answer.status == Status::no_node ||
+      answer.status == Status::session_ended) {
     return enqueue();
   }
-  return handle_failure(status, detail);
+  return handle_failure(answer.status, answer.detail);
 }
 
 }  // namespace zklock::core

@@ -28,23 +28,23 @@ bool AcquireFsm::needs_marker() const noexcept {
 
 AcquireEffects AcquireFsm::mark() {
   state_ = AcquireState::marking;
-  std::string& marker = rare_.write().delay_marker;
-  marker = DelayMarker::make(policy_.lock_delay, token(), own_.sequence).name;
+  std::string& marker = rare_.write().delay_markers.own;
+  marker = DelayMarker::make(policy_.lock_delay, node_.token(), node_.sequence()).name;
   return {effect(Kind::mark, marker)};
 }
 
-AcquireEffects AcquireFsm::on_marked(Status status, bool lease_valid, std::string_view detail) {
-  const InvariantCheck check(*this);
-  if (state_ != AcquireState::marking) return {};
-  if (own_node_deleted_ || status == Status::no_node) return node_lost(Errc::node_deleted);
+AcquireEffects AcquireFsm::handle_marked(const DoneAnswer& answer, bool lease_valid) {
+  if (node_.is_deleted() || answer.status == Status::no_node) return node_lost(Errc::node_deleted);
   // It exists if a reply was lost: no other contender's marker has this token.
-  if (status != Status::ok && status != Status::node_exists) return handle_failure(status, detail);
-  rare_.write().marker_created = true;
+  if (answer.status != Status::ok && answer.status != Status::node_exists)
+    return handle_failure(answer.status, answer.detail);
+  rare_.write().delay_markers.is_own_created = true;
   return become_first(lease_valid);
 }
 
 std::string AcquireFsm::take_delay_marker() {
-  return leaves_delay() ? std::exchange(rare_.write().delay_marker, {}) : std::string();
+  return delay_markers().leave_delay() ? std::exchange(rare_.write().delay_markers.own, {})
+                                       : std::string();
 }
 
 // ---- the markers of lost holders ----------------------------------------------------------------
@@ -52,11 +52,11 @@ std::string AcquireFsm::take_delay_marker() {
 /// The list shows it first. The list may have orphaned delay markers.
 AcquireEffects AcquireFsm::become_first_by_list(std::span<const std::string> children,
                                                 Decision decision, bool lease_valid) {
-  if (at_gate() && !has_unusable_number()) return move();
+  if (node_.at_gate() && node_.has_usable_number()) return move();
   auto orphans = core::orphans(children);
   if (orphans.empty()) return become_first(lease_valid);
-  rare_.write().orphans = std::move(orphans);
-  store_decision(std::move(decision));
+  rare_.write().delay_markers.orphans = std::move(orphans);
+  predecessors_.set(std::move(decision));
   state_ = AcquireState::delaying;
   return {{.kind = Kind::delay}};
 }
@@ -66,26 +66,19 @@ AcquireEffects AcquireFsm::on_delay_over() {
   return state_ == AcquireState::delaying ? clear_next() : AcquireEffects{};
 }
 
-AcquireEffects AcquireFsm::on_delay_lasts() {
-  const InvariantCheck check(*this);
-  const bool ends = state_ == AcquireState::delaying && !policy_.wait;
-  return ends ? end(remove_node()) : AcquireEffects{};
-}
-
 /// Deletes one marker at a time. Another contender may delete it first: that is no failure.
 AcquireEffects AcquireFsm::clear_next() {
-  if (orphans().empty()) return list();
+  if (delay_markers().orphans.empty()) return list();
   state_ = AcquireState::clearing;
-  return {effect(Kind::clear, orphans().back().name)};
+  return {effect(Kind::clear, delay_markers().orphans.back().name)};
 }
 
-AcquireEffects AcquireFsm::on_cleared(Status status, std::string_view detail) {
-  const InvariantCheck check(*this);
-  if (state_ != AcquireState::clearing) return {};
-  if (own_node_deleted_) return node_lost(Errc::node_deleted);
+AcquireEffects AcquireFsm::handle_cleared(const DoneAnswer& answer) {
+  if (node_.is_deleted()) return node_lost(Errc::node_deleted);
   // "no node" may also mean that the own znode is deleted: the next list shows it.
-  if (status != Status::ok && status != Status::no_node) return handle_failure(status, detail);
-  rare_.write().orphans.pop_back();
+  if (answer.status != Status::ok && answer.status != Status::no_node)
+    return handle_failure(answer.status, answer.detail);
+  rare_.write().delay_markers.orphans.pop_back();
   return clear_next();
 }
 

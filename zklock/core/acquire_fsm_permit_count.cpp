@@ -25,7 +25,7 @@ AcquireEffects AcquireFsm::handle_first_list(const ListedAnswer& answer, bool le
   }
   if (auto other_way = check_created()) return *std::move(other_way);
   // If the last of the three requests was answered in the own znode's session, so was the list.
-  if (answer.status != Status::ok || answer.permits.session != session_) return list();
+  if (answer.status != Status::ok || answer.permits.session != node_.session()) return list();
   state_ = AcquireState::listing;
   return decide_by(answer, lease_valid);
 }
@@ -53,14 +53,14 @@ AcquireEffects AcquireFsm::seed_count() {
   return {effect(Kind::seed_count, std::to_string(seed_))};
 }
 
-AcquireEffects AcquireFsm::on_count_seeded(Status status, std::string_view detail) {
-  const InvariantCheck check(*this);
-  if (state_ != AcquireState::seeding) return {};
-  if (own_node_deleted_) return node_lost(Errc::node_deleted);
+AcquireEffects AcquireFsm::handle_count_seeded(const DoneAnswer& answer) {
+  if (node_.is_deleted()) return node_lost(Errc::node_deleted);
   // Another client may have created the count. After "no node" the list shows whether the path was
   // deleted.
-  const bool is_there = status == Status::ok || status == Status::node_exists;
-  return is_there || status == Status::no_node ? list() : handle_failure(status, detail);
+  const bool is_there = answer.status == Status::ok || answer.status == Status::node_exists;
+  return is_there || answer.status == Status::no_node
+             ? list()
+             : handle_failure(answer.status, answer.detail);
 }
 
 }  // namespace zklock::core

@@ -8,8 +8,6 @@
 //
 // If the reply to the move is lost, the contender searches for the new znode as after a lost
 // create. If the search finds none, the contender is still at the gate.
-#include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -19,17 +17,14 @@ namespace zklock::core {
 
 AcquireEffects AcquireFsm::move() {
   state_ = AcquireState::moving;
-  stage_ = Stage::moving;
-  ++attempts_;
-  return {effect(Kind::move, attempt())};
+  node_.move();
+  attempt_.advance();
+  return {effect(Kind::move, attempt_.text())};
 }
 
-AcquireEffects AcquireFsm::on_moved(const CreatedAnswer& answer) {
-  const InvariantCheck check(*this);
-  if (state_ != AcquireState::moving) return {};
+AcquireEffects AcquireFsm::handle_moved(const CreatedAnswer& answer) {
   if (answer.status == Status::ok) {
-    stage_ = Stage::queue;
-    take_node(answer);
+    node_.take(answer);
     auto other_way = check_created();
     return other_way ? *std::move(other_way) : list();
   }

@@ -20,10 +20,11 @@ AcquireEffects AcquireFsm::check_path() {
   return {effect(Kind::check_parent)};
 }
 
-AcquireEffects AcquireFsm::handle_path_checked(Status status, std::string_view detail) {
+AcquireEffects AcquireFsm::handle_path_checked(const DoneAnswer& answer) {
   // Each of these replies came from the quorum.
-  if (status != Status::ok && status != Status::no_node && status != Status::no_auth) {
-    return handle_failure(status, detail);
+  if (answer.status != Status::ok && answer.status != Status::no_node &&
+      answer.status != Status::no_auth) {
+    return handle_failure(answer.status, answer.detail);
   }
   state_ = AcquireState::recovering;
   return {effect(Kind::list)};
@@ -57,25 +58,23 @@ AcquireEffects AcquireFsm::on_inspected(const InspectedAnswer& answer) {
   candidates.pop_back();
   const auto data = is_other ? std::nullopt : ZnodeData::parse(answer.data);
   // A znode of an older session will be deleted with that: it is never the own one.
-  if (!data || data->attempt != attempt() || answer.ephemeral_owner != create_session_) {
+  if (!data || data->attempt != attempt_.text() ||
+      answer.ephemeral_owner != node_.create_session()) {
     return inspect_next();
   }
   candidates.clear();
-  own_ = std::move(name);
-  zxid_ = answer.token.zxid;
-  session_ = create_session_;
-  if (stage_ == Stage::moving) stage_ = Stage::queue;
+  node_.adopt(std::move(name), answer.token);
   if (ending_) return end(remove_node());
   return list();
 }
 
 /// The create or move was not executed. So there is no own znode, or only the one at the gate.
 AcquireEffects AcquireFsm::not_created() {
-  AcquireEffects effects{effect(Kind::remove_late_create, attempt())};
+  AcquireEffects effects{effect(Kind::remove_late_create, attempt_.text())};
   const auto go_on = [this] {
     if (ending_) return end(remove_node());
-    if (stage_ != Stage::moving) return enqueue();
-    stage_ = Stage::gate;
+    if (!node_.is_moving()) return enqueue();
+    node_.stay_at_gate();
     return list();
   };
   std::ranges::move(go_on(), std::back_inserter(effects));

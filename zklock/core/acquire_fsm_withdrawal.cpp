@@ -36,7 +36,7 @@ AcquireEffects AcquireFsm::withdraw() {
     case AcquireState::waiting: {
       AcquireEffects effects = remove_node();
       effects.insert(effects.begin(), {.kind = Kind::unwatch});
-      active_watches_ = 0;
+      predecessors_.drop_watches();
       return end(std::move(effects));
     }
     case AcquireState::listing:
@@ -87,14 +87,14 @@ AcquireEffect AcquireFsm::failure_effect(Errc error, std::string_view cause) {
 /// Deletes the own znode, if there is one, and its delay marker.
 AcquireEffects AcquireFsm::remove_node() {
   AcquireEffects effects;
-  const bool has_one = session_.value != 0;
-  if (has_one && !own_node_deleted_) {
-    effects.push_back(effect(Kind::remove_node, own_.text));
+  const bool has_one = node_.may_exist();
+  if (has_one && !node_.is_deleted()) {
+    effects.push_back(effect(Kind::remove_node, node_.name()));
     effects.back().sibling = take_delay_marker();
-  } else if (has_one && leaves_delay()) {  // the name may be another znode's by now
+  } else if (has_one && delay_markers().leave_delay()) {  // the name may be another znode's by now
     effects.push_back(effect(Kind::remove_node, take_delay_marker()));
   }
-  session_ = {};
+  node_.forget();
   return effects;
 }
 

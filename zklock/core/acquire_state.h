@@ -37,10 +37,10 @@ namespace zklock::core {
 /// |                 | on_listed           | list ok, all in one session        | [listed]        |
 /// |                 |                     | otherwise                          | listing         |
 /// |                 | on_create_withdrawn |                                    | ended           |
-/// | making_parents  | on_parents_created  | ok / session ended                 | enqueuing       |
+/// | making_parents  | on_done             | ok / session ended                 | enqueuing       |
 /// |                 |                     | no node: no_chroot                 | ended           |
 /// |                 |                     | otherwise                          | [unbound]       |
-/// | proving         | on_checked          | ok / no node / no auth             | recovering      |
+/// | proving         | on_done             | ok / no node / no auth             | recovering      |
 /// |                 |                     | otherwise                          | [searching]     |
 /// | recovering      | on_listed           | candidates                         | inspecting      |
 /// |                 |                     | no candidate / no node             | [not created]   |
@@ -54,14 +54,14 @@ namespace zklock::core {
 /// |                 |                     | lock delay                         |                 |
 /// |                 |                     | ok                                 | [listed]        |
 /// |                 |                     | otherwise                          | [failed]        |
-/// | moving          | on_moved            | ok, name is not a contender's      | removing_parent |
+/// | moving          | on_created          | ok, name is not a contender's      | removing_parent |
 /// |                 |                     | ok                                 | listing         |
 /// |                 |                     | unknown                            | proving         |
 /// |                 |                     | no node / session ended            | [lost]          |
 /// |                 |                     | node exists (name taken)           | draining        |
 /// |                 |                     | throttled                          | pausing         |
 /// |                 |                     | not sent / an error                | ended           |
-/// | seeding         | on_count_seeded     | ok / node exists / no node         | listing         |
+/// | seeding         | on_done             | ok / node exists / no node         | listing         |
 /// |                 |                     | otherwise                          | [failed]        |
 /// | arming          | on_watched          | a reply failed                     | [failed]        |
 /// |                 |                     | an event / no node / another       | listing         |
@@ -70,24 +70,21 @@ namespace zklock::core {
 /// |                 |                     | own znode deleted                  | [lost]          |
 /// |                 |                     | otherwise                          | waiting         |
 /// | waiting         | on_predecessor_     | its release is a grant (6)         | [admitted]      |
-/// |                 | changed             | otherwise                          | listing         |
-/// |                 | on_predecessor_     |                                    | [admitted]      |
-/// |                 | released            |                                    |                 |
+/// |                 | released            | otherwise                          | listing         |
 /// |                 | on_predecessor_     |                                    | listing         |
 /// |                 | deleted             |                                    |                 |
-/// | confirming      | on_checked          | ok, lease not valid                | pausing         |
+/// | confirming      | on_done             | ok, lease not valid                | pausing         |
 /// |                 |                     | ok, with a shared count            | listing         |
 /// |                 |                     | ok                                 | [leased]        |
 /// |                 |                     | otherwise                          | [failed]        |
-/// | marking         | on_marked           | ok / node exists, lease valid      | granted         |
+/// | marking         | on_done             | ok / node exists, lease valid      | granted         |
 /// |                 |                     | ok / node exists                   | confirming      |
 /// |                 |                     | otherwise                          | [failed]        |
 /// | delaying        | on_delay_over       |                                    | clearing        |
-/// |                 | on_delay_lasts      | single attempt                     | ended           |
-/// | clearing        | on_cleared          | ok / no node, others are left      | clearing        |
+/// | clearing        | on_done             | ok / no node, others are left      | clearing        |
 /// |                 |                     | ok / no node, none is left         | listing         |
 /// |                 |                     | otherwise                          | [failed]        |
-/// | removing_parent | on_parent_removed   | ok / no node / session ended       | enqueuing       |
+/// | removing_parent | on_done             | ok / no node / session ended       | enqueuing       |
 /// |                 |                     | not empty / bad version            | draining        |
 /// |                 |                     | otherwise                          | [unbound]       |
 /// | draining        | on_listed           | no node / session ended            | enqueuing       |
@@ -100,7 +97,7 @@ namespace zklock::core {
 /// |                 |                     | orphaned delay markers             | enqueuing       |
 /// |                 |                     | other children: sequence_exhausted | ended           |
 /// |                 |                     | otherwise                          | [unbound]       |
-/// | skipping        | on_number_skipped   | ok / no node / session ended       | enqueuing       |
+/// | skipping        | on_done             | ok / no node / session ended       | enqueuing       |
 /// |                 |                     | otherwise                          | [unbound]       |
 /// | pausing         | on_resume           | repeats the requests of the state  | [repeated]      |
 /// |                 |                     | before                             |                 |

@@ -36,6 +36,17 @@ struct DelayMarker {
 /// The largest length. A longer one is taken for a mistake: every contender would wait for it.
 inline constexpr std::chrono::hours kLongestLockDelay{24};
 
+/// The delay markers that concern one contender.
+struct DelayMarkers {
+  std::string own = {};  ///< name of its own; empty: none requested
+  bool is_own_created = false;
+  /// Those that block its grant and are not yet deleted.
+  std::vector<DelayMarker> orphans = {};
+
+  /// Returns whether the own marker would remain after a loss.
+  bool leave_delay() const noexcept { return !own.empty(); }
+};
+
 /// Returns the markers whose contender's znode is not among the children: it was lost, not
 /// released.
 std::vector<DelayMarker> orphans(std::span<const std::string> children);

@@ -235,14 +235,15 @@ std::uint64_t Cohort::record_grant(const std::shared_ptr<LockNode>& lock_node,
 std::optional<ReleasePlan> Cohort::decide_release(const LockNode& lock_node) const {
   // Without its delay marker the znode would leave no lock delay after a loss. No marker is created
   // again.
-  const bool intact = policy_.lock_delay.count() == 0 || lock_node.machine().leaves_delay();
+  const bool intact =
+      policy_.lock_delay.count() == 0 || lock_node.machine().delay_markers().leave_delay();
   if (!is_shared(lock_node) || release_requested_ || !intact) return std::nullopt;
   if (waiting_.empty()) return may_idle() ? std::optional(ReleasePlan::retain) : std::nullopt;
   if (budget_.has_grants_left()) return ReleasePlan::hand_off;
   // To wait for the count is faster than a release and a new znode that prove unnecessary. But if
   // the lock node had to wait for a predecessor, that client probably waits again.
-  const bool awaits =
-      budget_.is_counting() && !budget_.others_wait() && !lock_node.machine().waited();
+  const bool awaits = budget_.is_counting() && !budget_.others_wait() &&
+                      !lock_node.machine().predecessors().were_awaited();
   return awaits ? std::optional(ReleasePlan::await_count) : std::nullopt;
 }
 
@@ -290,7 +291,7 @@ void Cohort::count_if_due() {
   if (state_ != State::held || waiting_.empty() || !budget_.is_count_due()) return;
   path_.core().coordinator().submit(
       {.operation = request::CountChildren{path_.path().str()},
-       .session = node_->machine().session()},
+       .session = node_->machine().node().session()},
       under_lock(weak_from_this(), path_,
                  epoch_.guard([this](const client::Reply& reply)
                                   ZKLOCK_REQUIRES(path_mutex) { on_counted(reply); })));
@@ -312,7 +313,7 @@ void Cohort::on_counted(const client::Reply& reply) {
 }
 
 std::int32_t Cohort::own_children() const {
-  return node_->machine().leaves_delay() ? 2 : 1;
+  return node_->machine().delay_markers().leave_delay() ? 2 : 1;
 }
 
 // ---- idle ---------------------------------------------------------------------------------------
@@ -339,7 +340,7 @@ void Cohort::end_idling() {
 }
 
 void Cohort::look_for_arrivals() {
-  arrivals_.look(weak_from_this(), node_->machine().session(),
+  arrivals_.look(weak_from_this(), node_->machine().node().session(),
                  {.listed = [this](const client::Reply& reply)
                                 ZKLOCK_REQUIRES(path_mutex) { on_listed(reply); },
                   .arrived = [this]() ZKLOCK_REQUIRES(path_mutex) { on_arrival(); }});
@@ -356,7 +357,7 @@ void Cohort::on_listed(const client::Reply& reply) {
   const auto queue = ok ? core::contenders(reply.children) : std::vector<core::ZnodeName>{};
   const bool there =
       std::ranges::find(queue, node_->own_name(), &core::ZnodeName::text) != queue.end() &&
-      reply.token < node_->machine().token();
+      reply.token < node_->machine().node().token();
   if (reply.status == core::Status::no_node || (ok && !there)) return node_->on_own_node_deleted();
   // Contenders that cannot be seen may be there. At the counter's end they wait without a znode.
   if (!ok || queue.size() > 1 || path_.counter_has_ended()) {

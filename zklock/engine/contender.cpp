@@ -44,7 +44,7 @@ const core::AcquireFsm::Policy& Contender::policy() const noexcept {
 
 void Contender::on_position(std::size_t position) {
   const core::AcquireFsm& machine = node_->machine();
-  const FencingToken token = machine.at_gate() ? FencingToken{} : machine.token();
+  const FencingToken token = machine.node().at_gate() ? FencingToken{} : machine.node().token();
   reporter_.report(LockEvent::Kind::waiting, token, position);
 }
 
@@ -156,7 +156,7 @@ void Contender::on_ended() {
 core::QueueRule Contender::rule_for(const Calls& waiting) const {
   const bool writes =
       std::ranges::any_of(waiting, [](const auto& call) { return !core::is_shared(call->kind()); });
-  return writes ? node_->machine().rule() : core::QueueRule::reader();
+  return writes ? node_->machine().policy().rule : core::QueueRule::reader();
 }
 
 void Contender::on_failed(Errc code, const std::string& cause) {

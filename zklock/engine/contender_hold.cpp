@@ -19,21 +19,21 @@ void Contender::on_granted() {
   const core::HoldLimit limit =
       oldest == calls_.end() ? core::HoldLimit{} : (*oldest)->terms().limit;
   const std::uint64_t grant_index = cohort_ ? cohort_->record_grant(node_, as_member()) : 0;
-  grant_ =
-      std::make_unique<Grant>(core(), path_->path(), reporter_,
-                              Grant::Terms{.token = {node_->machine().token().zxid, grant_index},
-                                           .node = node_->own_name(),
-                                           .lease = node_->lease(),
-                                           .permits = policy().rule.wanted,
-                                           .limit = limit},
-                              limit.longest ? clock_reader() : nullptr);
+  grant_ = std::make_unique<Grant>(
+      core(), path_->path(), reporter_,
+      Grant::Terms{.token = {node_->machine().node().token().zxid, grant_index},
+                   .node = node_->own_name(),
+                   .lease = node_->lease(),
+                   .permits = policy().rule.wanted,
+                   .limit = limit},
+      limit.longest ? clock_reader() : nullptr);
   ownership_.granted();  // after grant_ is set: check_validity() reads it
   const Calls calls = std::exchange(calls_, {});
   for (const auto& call : calls) {
     if (call->complete({.contender = shared_from_this()})) ownership_.add(call->kind());
   }
   if (ownership_.count() == 0 && !calls.empty()) decline(calls[0]->kind());
-  // The lease may have lapsed since valid_lease() returned it. Then its members were notified
+  // The lease may have lapsed since lease_for_grant() returned it. Then its members were notified
   // before this contender held.
   check_validity();
   downgrade_if_only_shared();
@@ -104,7 +104,7 @@ void Contender::lose(LossCause why) noexcept {
 // A lapsed lease is no release. And if the delay marker stays, the next contender must list the
 // children, so that it finds the marker.
 void Contender::delete_lost_node(BackgroundWork::Id work) {
-  const bool in_doubt = node_->machine().leaves_delay() || !grant_->lease_valid();
+  const bool in_doubt = node_->machine().delay_markers().leave_delay() || !grant_->lease_valid();
   node_->remove(in_doubt ? LockNode::Manner::lost : LockNode::Manner::release, work);
 }
 

@@ -2,6 +2,7 @@
 #include "zklock/engine/lock_node.h"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <exception>
 #include <utility>
@@ -33,7 +34,7 @@ void LockNode::start() {
 void LockNode::run(core::AcquireEffects effects) {
   const auto self = shared_from_this();  // the observer may drop its reference
   for (const Effect& effect : effects) carry_out(effect);
-  const bool asks = fsm_.state() == AcquireState::enqueuing && !fsm_.has_node();
+  const bool asks = fsm_.state() == AcquireState::enqueuing && !fsm_.node().exists();
   if (!asks && fsm_.state() != AcquireState::making_parents && std::exchange(let_through_, false)) {
     path_->create_limiter().passed();
   }
@@ -86,7 +87,7 @@ void LockNode::create(core::Instant wanted_since) {
   if (!let_through_) return;
   try {
     core::ZnodeData data = core().identify(requester_);
-    data.attempt = fsm_.attempt();
+    data.attempt = fsm_.attempt().text();
     request::CreateContender create{path_->path().str(), fsm_.present_rule().prefix(),
                                     data.encode()};
     create_id_ = core().coordinator().submit(
@@ -167,29 +168,30 @@ core::Status LockNode::status_unbound(const client::Reply& reply) {
 }
 
 void LockNode::watch_predecessor(const Effect& effect) {
-  const auto& all = fsm_.watched();
+  const auto& all = fsm_.predecessors().nodes();
   const auto which = static_cast<std::size_t>(std::ranges::find(all, effect.text) - all.begin());
   watches_.watch_predecessor(effect.text, which, effect.session);
 }
 
 void LockNode::on_predecessor_read(const std::string& node, const client::Reply& reply) {
   run(fsm_.on_watched(node, {reply.status, reply.token, reply.data, reply.detail}));
-  if (fsm_.waits_for_release()) path_->announcement_awaited(fsm_.session());
+  if (fsm_.waits_for_release()) path_->announcement_awaited(fsm_.node().session());
 }
 
 void LockNode::on_predecessor_event(std::size_t which, request::WatchEvent event) {
-  const std::string predecessor = fsm_.watched()[which];
+  const std::string predecessor = fsm_.predecessors().nodes()[which];
   // On a new connection the servers set watches again by path: it may be another znode by then.
   const bool released = event == request::WatchEvent::changed && watches_.on_same_connection() &&
                         path_->believes_announcement(watches_.predecessor());
-  run(released ? fsm_.on_predecessor_changed(predecessor, lease_valid())
+  run(released ? fsm_.on_predecessor_released(predecessor, lease_valid())
                : fsm_.on_predecessor_deleted(predecessor));
 }
 
 // The watch event will still arrive, but it is ignored.
 void LockNode::on_predecessor_released() {
+  assert(fsm_.waits_for_release());
   watches_.forget_predecessors();
-  run(fsm_.on_predecessor_released(lease_valid()));
+  run(fsm_.on_predecessor_released(fsm_.predecessors().nodes()[0], lease_valid()));
 }
 
 void LockNode::notify_position() {
@@ -197,7 +199,7 @@ void LockNode::notify_position() {
   const bool waits = state == AcquireState::arming || state == AcquireState::waiting ||
                      (state == AcquireState::delaying && fsm_.policy().wait);
   if (!waits) return;
-  if (const auto observer = this->observer()) observer->on_position(fsm_.position());
+  if (const auto observer = this->observer()) observer->on_position(fsm_.predecessors().position());
 }
 
 void LockNode::pause() {
@@ -211,7 +213,7 @@ void LockNode::pause() {
 
 bool LockNode::lease_valid(SessionId session) {
   if (observer_.expired()) return false;
-  lease_ = core().keeper().valid_lease(session);
+  lease_ = core().keeper().lease_for_grant(session);
   return lease_ != nullptr;
 }
 

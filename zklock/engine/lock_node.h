@@ -68,7 +68,7 @@ class LockNode final : private LeaseObserver,
   /// node.
   const core::AcquireFsm& machine() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_; }
   const std::string& own_name() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
-    return reads_on() ? holding_->downgrade.name() : fsm_.own_name();
+    return reads_on() ? holding_->downgrade.name() : fsm_.node().name();
   }
   /// Returns the names that the znode can have now: two while the outcome of a downgrade is
   /// unknown, else one.
@@ -76,7 +76,7 @@ class LockNode final : private LeaseObserver,
   /// Returns whether a grant is possible now: the lease of the lock node's session is valid, and
   /// there is an observer. With an observer, also sets lease(): to that lease if valid, else to
   /// null.
-  bool lease_valid() ZKLOCK_REQUIRES(path_mutex) { return lease_valid(fsm_.session()); }
+  bool lease_valid() ZKLOCK_REQUIRES(path_mutex) { return lease_valid(fsm_.node().session()); }
   const std::shared_ptr<core::Lease>& lease() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return lease_;
   }
@@ -148,22 +148,24 @@ class LockNode final : private LeaseObserver,
   std::weak_ptr<LockNode> weak_self() noexcept override { return weak_from_this(); }
   PathQueue& path_context() const noexcept override { return *path_; }
   std::uint64_t number() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
-    return fsm_.number();
+    return fsm_.attempt().number();
   }
-  SessionId session() const noexcept override ZKLOCK_REQUIRES(path_mutex) { return fsm_.session(); }
+  SessionId session() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
+    return fsm_.node().session();
+  }
   core::Sequence sequence() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
-    return fsm_.sequence();
+    return fsm_.node().sequence();
   }
   bool is_own(const client::Reply& node) const override ZKLOCK_REQUIRES(path_mutex);
   bool is_mutex() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
-    return fsm_.rule().is_mutex() && !fsm_.policy().gate;
+    return fsm_.policy().rule.is_mutex() && !fsm_.policy().gate;
   }
   void on_release_requested(bool force) override ZKLOCK_REQUIRES(path_mutex);
   void on_predecessor_read(const std::string& node, const client::Reply& reply) override
       ZKLOCK_REQUIRES(path_mutex);
   void on_predecessor_event(std::size_t which, client::request::WatchEvent event) override
       ZKLOCK_REQUIRES(path_mutex);
-  std::string attempt() const override ZKLOCK_REQUIRES(path_mutex) { return fsm_.attempt(); }
+  std::string attempt() const override ZKLOCK_REQUIRES(path_mutex) { return fsm_.attempt().text(); }
   std::string data_as_reader() const override ZKLOCK_REQUIRES(path_mutex);
   const std::string& unwanted_delay_marker() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
     return delays_->unwanted_marker;
@@ -194,6 +196,13 @@ class LockNode final : private LeaseObserver,
       const Monitor::Lock lock(self->path_->monitor());
       self->run(step(*self, replies...));
     };
+  }
+  /// Returns a reply handler for a request that returns no data.
+  auto on_done() {
+    return on_reply([](LockNode& p, const client::Reply& r) ZKLOCK_REQUIRES(path_mutex) {
+      // Only the reply to a request bound to no session has the status `not_connected`.
+      return p.fsm_.on_done({p.status_unbound(r), r.detail});
+    });
   }
   void run(core::AcquireEffects effects) ZKLOCK_REQUIRES(path_mutex);
   void carry_out(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);

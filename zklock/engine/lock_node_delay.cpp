@@ -33,12 +33,12 @@ void LockNode::mark(const Effect& effect) {
                        // If the ACL forbids the read, the name alone decides.
                        const bool unreadable = get.status == core::Status::no_auth;
                        const auto status = unreadable ? made.status : status_for_own(made, get);
-                       run(fsm_.on_marked(status, lease_valid(), made.detail));
+                       run(fsm_.on_done({status, made.detail}, lease_valid()));
                      }));
 }
 
 void LockNode::cancel_lock_delay() {
-  if (!fsm_.leaves_delay()) return;
+  if (!fsm_.delay_markers().leave_delay()) return;
   std::string& unwanted = delays_.write().unwanted_marker;  // first: this may throw
   unwanted = fsm_.take_delay_marker();
 }
@@ -46,7 +46,7 @@ void LockNode::cancel_lock_delay() {
 // The name is kept: a release before this delete has ended must delete the marker too.
 void LockNode::remove_unwanted_delay_marker(BackgroundWork::Id work) {
   if (unwanted_delay_marker().empty()) return;
-  core().remove(fsm_.session(), path_->path().child(unwanted_delay_marker()), work);
+  core().remove(fsm_.node().session(), path_->path().child(unwanted_delay_marker()), work);
 }
 
 std::string LockNode::take_unwanted_delay_marker() {
@@ -60,7 +60,7 @@ void LockNode::clear(const Effect& effect) {
          effect.session,
          under_lock([this, marker](const client::Reply& r) ZKLOCK_REQUIRES(path_mutex) {
            if (r.status == core::Status::ok) core().delay_marker_clock().forget(marker);
-           run(fsm_.on_cleared(r.status, r.detail));
+           run(fsm_.on_done({r.status, r.detail}));
          }));
 }
 
@@ -68,12 +68,12 @@ void LockNode::delay() {
   end_delay();
   const core::Instant now = core().scheduler().now();
   core::Instant due = now;
-  for (const core::DelayMarker& orphan : fsm_.orphans()) {
+  for (const core::DelayMarker& orphan : fsm_.delay_markers().orphans) {
     const std::string marker = path_->path().child(orphan.name);
     due = std::max(due, core().delay_marker_clock().first_seen(marker, now) + orphan.length);
   }
   if (due <= now) return run(fsm_.on_delay_over());
-  if (!fsm_.policy().wait) return run(fsm_.on_delay_lasts());
+  if (!fsm_.policy().wait) return run(fsm_.withdraw());
   Delays& delays = delays_.write();
   delays.timer = core().scheduler().at(
       due, under_lock(delays.epoch.guard(

@@ -16,9 +16,10 @@ namespace zklock::detail {
 void LockNode::grant() {
   holding_ = std::make_unique<Holding>(static_cast<LockNodeParts&>(*this));
   holding_->since = core().scheduler().now();
-  path_->granted(fsm_.waited());
+  core().keeper().begin_hold(*this);
+  path_->granted(fsm_.predecessors().were_awaited());
   observer()->on_granted();
-  if (goes_by_number()) path_->sequence_hint().granted(fsm_.sequence(), holding_->since);
+  if (goes_by_number()) path_->sequence_hint().granted(fsm_.node().sequence(), holding_->since);
 }
 
 void LockNode::fail(Errc error, const std::string& cause) {
@@ -43,7 +44,7 @@ std::shared_ptr<LeaseObserver> LockNode::alive() noexcept {
 void LockNode::session_ended(SessionId session) {
   const Monitor::Lock lock(path_->monitor());
   if (!is_granted()) return run(fsm_.on_session_ended(session));
-  if (session == fsm_.session()) notify_loss(LossCause::node);
+  if (session == fsm_.node().session()) notify_loss(LossCause::node);
 }
 
 void LockNode::on_lease_expired(const std::shared_ptr<core::Lease>& lease) {
@@ -58,19 +59,19 @@ void LockNode::notify_loss(LossCause cause) {
 void LockNode::suspended(SessionId session) {
   const Monitor::Lock lock(path_->monitor());
   const auto observer = this->observer();
-  if (observer && session == fsm_.session()) observer->on_suspended();
+  if (observer && session == fsm_.node().session()) observer->on_suspended();
 }
 
 void LockNode::resumed(SessionId session) {
   const Monitor::Lock lock(path_->monitor());
   const auto observer = this->observer();
-  if (observer && session == fsm_.session()) observer->on_resumed();
+  if (observer && session == fsm_.node().session()) observer->on_resumed();
 }
 
 void LockNode::tick(int& requests) {
   const Monitor::Lock lock(path_->monitor());
   const auto observer = this->observer();
-  if (!fsm_.has_node() || !observer || hold_has_ended_) return;
+  if (!fsm_.node().exists() || !observer || hold_has_ended_) return;
   if (!is_granted()) {
     if (requests > 0 && watch_own()) --requests;
     return;
@@ -85,7 +86,7 @@ bool LockNode::watch_own() {
 }
 
 void LockNode::on_own_node_deleted() {
-  if (!fsm_.has_node()) return;
+  if (!fsm_.node().exists()) return;
   if (!is_granted()) return run(fsm_.on_own_node_deleted());
   const auto self = shared_from_this();  // the observer may drop its reference
   notify_loss(LossCause::node);
@@ -93,7 +94,7 @@ void LockNode::on_own_node_deleted() {
 }
 
 void LockNode::on_path_recreated() {
-  if (fsm_.has_node() && path_->is_stale(fsm_.token())) on_own_node_deleted();
+  if (fsm_.node().exists() && path_->is_stale(fsm_.node().token())) on_own_node_deleted();
 }
 
 void LockNode::on_release_requested(bool force) {
@@ -135,9 +136,9 @@ void LockNode::end_watches() {
 
 // The znode of a mutex stays, because Curator's mutexes would not wait for a reader's znode.
 void LockNode::downgrade(std::shared_ptr<HeldNodePath> held_node) {
-  const bool left_delay = fsm_.leaves_delay();
+  const bool left_delay = fsm_.delay_markers().leave_delay();
   cancel_lock_delay();
-  if (fsm_.rule().is_writer()) return holding_->downgrade.begin(std::move(held_node));
+  if (fsm_.policy().rule.is_writer()) return holding_->downgrade.begin(std::move(held_node));
   if (left_delay) remove_unwanted_delay_marker();
 }
 
@@ -150,7 +151,7 @@ std::vector<NodeDeleter::SiblingNode> LockNode::take_siblings() {
   std::vector<SiblingNode> siblings;
   if (holding_) {
     for (std::string& path : std::exchange(holding_->siblings, {})) {
-      siblings.push_back({std::move(path), fsm_.token()});
+      siblings.push_back({std::move(path), fsm_.node().token()});
     }
   }
   const std::string marker = take_unwanted_delay_marker();
@@ -159,20 +160,20 @@ std::vector<NodeDeleter::SiblingNode> LockNode::take_siblings() {
 }
 
 std::vector<std::string> LockNode::own_names() const {
-  if (name_in_doubt()) return {fsm_.own_name(), holding_->downgrade.name()};
+  if (name_in_doubt()) return {fsm_.node().name(), holding_->downgrade.name()};
   return {own_name()};
 }
 
 std::string LockNode::data_as_reader() const {
   core::ZnodeData data = core().identify(requester_);
-  data.attempt = fsm_.attempt();
-  data.token = fsm_.token().zxid;
+  data.attempt = fsm_.attempt().text();
+  data.token = fsm_.node().token().zxid;
   data.since_ms = queued_ms_;
   return data.encode();
 }
 
 bool LockNode::is_own(const client::Reply& node) const {
-  return reads_on() ? holding_->downgrade.made(node) : node.token == fsm_.token();
+  return reads_on() ? holding_->downgrade.made(node) : node.token == fsm_.node().token();
 }
 
 /// If the lock was free, and was held for a shorter time than its acquire took, probably no
@@ -181,15 +182,15 @@ bool LockNode::is_own(const client::Reply& node) const {
 bool LockNode::may_be_awaited() const {
   const core::Duration way =
       std::min(holding_->since - wanted_since_, core().keeper().timeout() / 20);
-  return fsm_.waited() || held_for() >= way;
+  return fsm_.predecessors().were_awaited() || held_for() >= way;
 }
 
 // The znodes that are deleted with the own znode must be deleted before the next grant. So must the
 // own znode, if a transaction of the user may check it.
 std::shared_ptr<LockNode> LockNode::local_successor() const {
-  const bool goes_alone = !fsm_.leaves_delay() && holding_->siblings.empty();
+  const bool goes_alone = !fsm_.delay_markers().leave_delay() && holding_->siblings.empty();
   if (!is_mutex() || !goes_alone || holding_->known_by_name) return nullptr;
-  auto next = path_->local_handoff().of(fsm_.token());
+  auto next = path_->local_handoff().of(fsm_.node().token());
   return next && next->fsm_.waits_for_release() ? next : nullptr;
 }
 
@@ -197,20 +198,21 @@ void LockNode::remove(Manner manner, BackgroundWork::Id work) {
   if (manner != Manner::unfinished && manner != Manner::lost) cancel_lock_delay();
   if (manner == Manner::already_deleted) remove_unwanted_delay_marker(work);
   // If the path was recreated, the name may be of another znode now.
-  const bool exists = manner != Manner::already_deleted && !path_->is_stale(fsm_.token());
+  const bool exists = manner != Manner::already_deleted && !path_->is_stale(fsm_.node().token());
   if (exists) {
     watches_.forget_own();
     // If the name is in doubt, both names are deleted. A znode that an unanswered request creates is
     // deleted too, because the delete is executed after that request.
-    const std::string& first = name_in_doubt() ? fsm_.own_name() : own_name();
+    const std::string& first = name_in_doubt() ? fsm_.node().name() : own_name();
     core().removals().begin(
-        fsm_.session(),
-        {.path = path_->child(first), .token = fsm_.token(), .siblings = take_siblings()},
+        fsm_.node().session(),
+        {.path = path_->child(first), .token = fsm_.node().token(), .siblings = take_siblings()},
         deletion(manner), on_removed(manner), work);
   }
   if (exists && name_in_doubt()) {
     core().removals().begin(
-        fsm_.session(), {.path = path_->child(holding_->downgrade.name()), .token = fsm_.token()},
+        fsm_.node().session(),
+        {.path = path_->child(holding_->downgrade.name()), .token = fsm_.node().token()},
         deletion(manner), {}, work);
   }
   end_watches();
@@ -220,7 +222,7 @@ void LockNode::remove(Manner manner, BackgroundWork::Id work) {
 std::function<void()> LockNode::on_removed(Manner manner) const {
   const bool is_release = manner == Manner::release || manner == Manner::unannounced;
   if (!is_granted() || !is_release || !is_mutex()) return {};
-  return path_->sequence_hint().release_node(fsm_.sequence(), fsm_.token());
+  return path_->sequence_hint().release_node(fsm_.node().sequence(), fsm_.node().token());
 }
 
 // A release is announced only if a successor can rely on it: see Decision::grant_by_release.
@@ -228,7 +230,7 @@ NodeDeleter::Manner LockNode::deletion(Manner manner) const {
   switch (manner) {
     case Manner::release: {
       const bool writes = !reads_on() && !name_in_doubt();
-      const bool is_followed = fsm_.rule().access == Access::exclusive && writes;
+      const bool is_followed = fsm_.policy().rule.access == Access::exclusive && writes;
       const bool announces = core().settings().announces && is_followed && may_be_awaited();
       return announces ? NodeDeleter::Manner::announced : NodeDeleter::Manner::plainly;
     }
@@ -246,7 +248,7 @@ NodeDeleter::Manner LockNode::deletion(Manner manner) const {
 void LockNode::remove_node(const Effect& effect) {
   watches_.forget_own();
   NodeDeleter::Node node{.path = path_->child(effect.text)};
-  if (!core::DelayMarker::parse(effect.text)) node.token = fsm_.token();
+  if (!core::DelayMarker::parse(effect.text)) node.token = fsm_.node().token();
   if (!effect.sibling.empty()) node.siblings.push_back({path_->child(effect.sibling)});
   core().removals().begin(effect.session, std::move(node), NodeDeleter::Manner::plainly, {}, work_);
 }

@@ -16,24 +16,15 @@ namespace request = client::request;
 // ---- the lock path ------------------------------------------------------------------------------
 
 void LockNode::create_parents() {
-  create_id_ = submit(request::CreateParents{path_->path().str()}, {},
-                      on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
-                        return p.fsm_.on_parents_created(p.status_unbound(r), r.detail);
-                      }));
+  create_id_ = submit(request::CreateParents{path_->path().str()}, {}, on_done());
 }
 
 void LockNode::check_parent(SessionId session) {
-  submit(request::Check{path_->path().str()}, session,
-         on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
-           return p.fsm_.on_checked(r.status, false, r.detail);
-         }));
+  submit(request::Check{path_->path().str()}, session, on_done());
 }
 
 void LockNode::remove_parent() {
-  create_id_ = submit(request::Delete{path_->path().str()}, {},
-                      on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
-                        return p.fsm_.on_parent_removed(p.status_unbound(r), r.detail);
-                      }));
+  create_id_ = submit(request::Delete{path_->path().str()}, {}, on_done());
 }
 
 // Deletes and recreates the path together with the permit count. The multi is atomic, so the count
@@ -46,16 +37,14 @@ void LockNode::make_path_anew() {
       submit(request::Get{count_path()}, {},
              on_reply([](LockNode& p, const auto& count) ZKLOCK_REQUIRES(path_mutex) {
                if (count.status != Status::ok)
-                 return p.fsm_.on_parent_removed(p.status_unbound(count), count.detail);
+                 return p.fsm_.on_done({p.status_unbound(count), count.detail});
                const std::string& path = p.path_->path().str();
                p.create_id_ = p.submit(
                    request::Transaction{{},
                                         {request::write::Remove{p.count_path(), count.version},
                                          request::write::Remove{path}, request::write::Create{path},
                                          request::write::Create{p.count_path(), count.data}}},
-                   {}, p.on_reply([](LockNode& self, const auto& made) ZKLOCK_REQUIRES(path_mutex) {
-                     return self.fsm_.on_parent_removed(self.status_unbound(made), made.detail);
-                   }));
+                   {}, p.on_done());
                return core::AcquireEffects{};
              }));
 }
@@ -64,9 +53,7 @@ void LockNode::skip_number(const std::string& name) {
   const std::string child = path_->path().child(name);
   create_id_ = submit(
       request::Transaction{{}, {request::write::Create{child}, request::write::Remove{child}}}, {},
-      on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
-        return p.fsm_.on_number_skipped(p.status_unbound(r), r.detail);
-      }));
+      on_done());
 }
 
 // ---- the queue ----------------------------------------------------------------------------------
@@ -110,7 +97,6 @@ void LockNode::list(SessionId session) {
 
 core::AcquireEffects LockNode::listed(const client::Reply& queue, const client::Reply& count) {
   path_->path_seen(queue);
-  // Only the reply to a request bound to no session has the status `not_connected`.
   auto effects = fsm_.on_listed({status_unbound(queue),
                                  queue.token,
                                  queue.children,
@@ -128,9 +114,7 @@ std::string LockNode::count_path() const {
 
 void LockNode::seed_count(const Effect& effect) {
   submit(request::Transaction{{}, {request::write::Create{count_path(), effect.text}}},
-         effect.session, on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
-           return p.fsm_.on_count_seeded(r.status, r.detail);
-         }));
+         effect.session, on_done());
 }
 
 void LockNode::inspect(const Effect& effect) {
@@ -142,9 +126,9 @@ void LockNode::inspect(const Effect& effect) {
 core::AcquireEffects LockNode::inspected(const client::Reply& reply) {
   auto effects = fsm_.on_inspected(
       {reply.status, reply.data, reply.ephemeral_owner, reply.token, reply.detail});
-  if (fsm_.token() == reply.token) queued_ms_ = reply.created_ms;  // it is the own znode
-  if (fsm_.has_node()) {
-    path_->record_own_node(fsm_.sequence(), fsm_.token(), fsm_.session());
+  if (fsm_.node().token() == reply.token) queued_ms_ = reply.created_ms;  // it is the own znode
+  if (fsm_.node().exists()) {
+    path_->record_own_node(fsm_.node().sequence(), fsm_.node().token(), fsm_.node().session());
   }
   return effects;
 }
@@ -161,15 +145,15 @@ void LockNode::move(const std::string& attempt) {
   const core::LockPath& path = path_->path();
   create_id_ = submit(
       request::Transaction{{},
-                           {request::write::Remove{path.child(fsm_.own_name())},
+                           {request::write::Remove{path.child(fsm_.node().name())},
                             request::write::Create{.path = path.child(fsm_.present_rule().prefix()),
                                                    .data = data.encode(),
                                                    .ephemeral = true,
                                                    .contender = true,
                                                    .sequential = true}}},
-      fsm_.session(),
+      fsm_.node().session(),
       on_reply([](LockNode& p, const client::Reply& made) ZKLOCK_REQUIRES(path_mutex) {
-        if (made.status != Status::ok) return p.fsm_.on_moved(p.answer_of(made));
+        if (made.status != Status::ok) return p.fsm_.on_created(p.answer_of(made), false);
         p.submit(request::CountChildren{p.path_->path().child(made.name)}, made.session,
                  p.on_reply([made](LockNode& self, const client::Reply& stat)
                                 ZKLOCK_REQUIRES(path_mutex) {
@@ -179,7 +163,7 @@ void LockNode::move(const std::string& attempt) {
                                                    stat.ephemeral_owner == made.session;
                                   whole.status = own ? Status::ok : Status::unknown;
                                   whole.token = stat.token;
-                                  return self.fsm_.on_moved(self.answer_of(whole));
+                                  return self.fsm_.on_created(self.answer_of(whole), false);
                                 }));
         return core::AcquireEffects{};
       }));
@@ -188,12 +172,12 @@ void LockNode::move(const std::string& attempt) {
 // The check proves by the quorum that a znode of this name exists. The read after it shows whether
 // it is the own znode. The server executes the read after the check.
 void LockNode::check_own(SessionId session) {
-  const std::string path = path_->path().child(fsm_.own_name());
+  const std::string path = path_->path().child(fsm_.node().name());
   client::submit_then_get(
       core().coordinator(), request::Check{path}, path, session,
       on_reply([](LockNode& p, const auto& check, const auto& get) ZKLOCK_REQUIRES(path_mutex) {
         const client::Reply& r = check.status == Status::ok ? get : check;
-        return p.fsm_.on_checked(p.status_for_own(check, get), p.lease_valid(), r.detail);
+        return p.fsm_.on_done({p.status_for_own(check, get), r.detail}, p.lease_valid());
       }));
 }
 
@@ -202,7 +186,7 @@ void LockNode::check_own(SessionId session) {
 core::Status LockNode::status_for_own(const client::Reply& first, const client::Reply& get) const {
   if (first.status != Status::ok && first.status != Status::node_exists) return first.status;
   if (get.status != Status::ok) return get.status;
-  return get.token == fsm_.token() ? first.status : Status::no_node;
+  return get.token == fsm_.node().token() ? first.status : Status::no_node;
 }
 
 }  // namespace zklock::detail

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace zklock::core {
+
+/// The id of one attempt of a contender to create a znode: `<client><number>.<attempt>`. It is in
+/// the data of the znode, so the contender finds its znode if the reply to the create is lost.
+class AttemptId {
+ public:
+  /// REQUIRES: no other contender of the client has this `number`; no other client has this
+  /// `client`. `client` has at most 32 printable bytes, the last no digit; it outlives the id.
+  AttemptId(const char* client, std::uint64_t number) noexcept : client_(client), number_(number) {}
+
+  std::uint64_t number() const noexcept { return number_; }
+  std::string text() const {
+    constexpr std::size_t kNumberDigits = 20;
+    const std::string_view client(client_);
+    std::string text;
+    text.reserve(client.size() + 2 * kNumberDigits);
+    text.append(client).append(std::to_string(number_)) += '.';
+    text += std::to_string(attempts_);
+    return text;
+  }
+  bool has_begun() const noexcept { return attempts_ > 0; }
+  /// Begins the next attempt.
+  void advance() noexcept { ++attempts_; }
+
+ private:
+  const char* client_;
+  std::uint64_t number_;
+  int attempts_ = 0;
+};
+
+}  // namespace zklock::core

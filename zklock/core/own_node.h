@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "zklock/core/acquire_answers.h"
+#include "zklock/core/session.h"
+#include "zklock/core/znode_name.h"
+#include "zklock/fencing_token.h"
+
+namespace zklock::core {
+
+/// The lock znode of one contender, as far as the contender knows. There is at most one at a time.
+/// If it is lost, another one may follow.
+///
+/// | state                        | may_exist() | exists() | changed by                             |
+/// |------------------------------|-------------|----------|----------------------------------------|
+/// | no znode, or one is created  | no          | no       | take(), adopt(): exists                |
+/// | exists, at gate or in queue  | yes         | yes      | move(): moves; forget(): no znode      |
+/// | moves from gate to queue     | yes         | no       | take(), adopt(), stay_at_gate(): exists |
+class OwnNode {
+ public:
+  /// Returns whether the znode exists and its name is known; false while it moves.
+  bool exists() const noexcept { return may_exist() && !is_moving(); }
+  bool may_exist() const noexcept { return session_.value != 0; }
+  /// The place of the znode, or of the one being created. Exactly one of these three is true.
+  bool at_gate() const noexcept { return stage_ == Stage::gate; }
+  bool is_moving() const noexcept { return stage_ == Stage::moving; }
+  bool in_queue() const noexcept { return stage_ == Stage::queue; }
+
+  const std::string& name() const noexcept { return name_.text; }
+  Sequence sequence() const noexcept { return name_.sequence; }
+  /// A counter past its end gives sequence numbers that define no order.
+  bool has_usable_number() const noexcept { return is_usable(name_.sequence); }
+  /// The czxid; if there is no znode, that of the last one.
+  FencingToken token() const noexcept { return token_; }
+  /// The session that owns it; 0 if there is no znode.
+  SessionId session() const noexcept { return session_; }
+  /// The session to which requests about it are bound: that of the znode, or of the last create. 0
+  /// until the reply to the create.
+  SessionId bound_session() const noexcept { return may_exist() ? session_ : create_session_; }
+  SessionId create_session() const noexcept { return create_session_; }
+  /// Returns whether an event said that another client has deleted it.
+  bool is_deleted() const noexcept { return is_deleted_; }
+
+  /// A create begins. There is no znode.
+  void begin(bool at_gate) noexcept {
+    stage_ = at_gate ? Stage::gate : Stage::queue;
+    name_ = {};
+    session_ = {};
+    create_session_ = {};
+    is_deleted_ = false;
+  }
+  /// A create was executed, or may have been, in this session.
+  void set_create_session(SessionId session) noexcept { create_session_ = session; }
+  /// The move to the queue begins.
+  void move() noexcept { stage_ = Stage::moving; }
+  /// The move was not executed.
+  void stay_at_gate() noexcept { stage_ = Stage::gate; }
+  /// The create or the move has made this znode.
+  void take(const CreatedAnswer& made) {
+    if (auto name = ZnodeName::parse(made.name)) {
+      name_ = *std::move(name);
+    } else {
+      name_ = {.text = std::string(made.name), .sequence = kFirstUnusableSequence};
+    }
+    settle(made.token, made.session);
+  }
+  /// A search after a lost reply has found this znode.
+  void adopt(ZnodeName name, FencingToken token) noexcept {
+    name_ = std::move(name);
+    settle(token, create_session_);
+  }
+  void on_deleted() noexcept { is_deleted_ = true; }
+  /// It is deleted, or will be.
+  void forget() noexcept { session_ = {}; }
+
+ private:
+  enum class Stage : std::uint8_t { gate, moving, queue };
+
+  void settle(FencingToken token, SessionId session) noexcept {
+    token_ = token;
+    session_ = session;
+    if (is_moving()) stage_ = Stage::queue;
+  }
+
+  ZnodeName name_;
+  FencingToken token_;
+  SessionId session_;
+  SessionId create_session_;  ///< session of the last create
+  Stage stage_ = Stage::queue;
+  bool is_deleted_ = false;
+};
+
+}  // namespace zklock::core
