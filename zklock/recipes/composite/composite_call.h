@@ -79,14 +79,14 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
       if (const auto alive = call.lock()) alive->cancel();
     }
   };
-  struct Look {
+  struct LossCheck {
     std::weak_ptr<CompositeCall> call;
     void operator()() const;
   };
   /// A part that is held, or that was lost and is not released yet.
   struct Taken {
     AcquireOutcome outcome;
-    std::unique_ptr<std::stop_callback<Look>> on_loss;
+    std::unique_ptr<std::stop_callback<LossCheck>> on_loss;
   };
 
   void post(std::function<void(CompositeCall&)> event);
@@ -95,20 +95,20 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   // REQUIRES of all functions from here to failure(): called by the thread that processes the queue
   // of events.
 
-  void look_for_losses();
+  void check_losses();
   void carry_out(const core::CompositeEffects& effects);
   void carry_out(const core::CompositeEffect& effect);
   void ask(std::size_t part, bool once);
   void answered(std::size_t part, AcquireOutcome outcome);
   void failed(std::size_t part, std::exception_ptr error, core::PartAnswer how);
-  void look_at_silence(std::uint64_t request);
-  void look_later(std::uint64_t request);
-  void look_no_more();
-  core::Duration patience_with(core::Instant now, std::size_t parts_left) const;
+  void check_reachability(std::uint64_t request);
+  void schedule_check(std::uint64_t request);
+  void cancel_check();
+  core::Duration part_timeout_with(core::Instant now, std::size_t parts_left) const;
   bool late() const;
   void drop(std::size_t part);
   /// Starts the maximum hold time of a taken part, unless the owner already held the part.
-  void begin_time_of(std::size_t part);
+  void start_hold_limit_of(std::size_t part);
   void grant();
   void finish(CompositeOutcome outcome);
   std::exception_ptr lost_error(std::size_t part) const;
@@ -124,12 +124,12 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   core::CompositeFsm fsm_;
   std::vector<std::optional<Taken>> taken_;
   std::vector<std::exception_ptr> errors_;
-  std::function<void()> call_off_;
-  bool spare_ = false;         ///< single attempt at a part beyond those needed
-  std::uint64_t request_ = 0;  ///< count of requests, to recognise stale timers
-  core::Instant last_sign_{};  ///< when the awaited part was last reachable
-  core::Duration patience_{};  ///< how long the awaited part may be unreachable
-  client::TimerId look_{};     ///< timer for look_at_silence()
+  std::function<void()> cancel_request_;
+  bool spare_ = false;             ///< single attempt at a part beyond those needed
+  std::uint64_t request_ = 0;      ///< count of requests, to recognise stale timers
+  core::Instant last_contact_{};   ///< when the awaited part was last reachable
+  core::Duration part_timeout_{};  ///< how long the awaited part may be unreachable
+  client::TimerId check_timer_{};  ///< timer for check_reachability()
   bool closed_ = false;
   bool finished_ = false;
 

@@ -41,7 +41,7 @@ class CompositeGrant {
   CompositeGrant& operator=(const CompositeGrant&) = delete;
 
   /// Does what the destructor does. In a fork()ed child, leaks the object instead.
-  static void release(std::shared_ptr<CompositeGrant> parts) noexcept;
+  static void release(std::shared_ptr<CompositeGrant> grant) noexcept;
 
   HoldState state() const noexcept;
   std::stop_token loss_token() const noexcept;

@@ -44,7 +44,7 @@ class PartLock {
   virtual int count(const Owner& owner) = 0;
   /// Returns whether `owner` has a znode in the queue and the client is connected with a valid
   /// lease. A valid lease shows that the ensemble's quorum has answered recently.
-  virtual bool in_touch(const Owner& owner) = 0;
+  virtual bool has_contact(const Owner& owner) = 0;
   /// Arranges that the locks of the calling thread are released when the thread ends.
   virtual void unlock_at_thread_exit() = 0;
 
