@@ -33,9 +33,9 @@ class ProclamationWriter {
   /// does not lead any more.
   bool bind_to_leader() const;
   /// Returns the write that creates the znode, guarded by the lock znode.
-  GuardedWrites to_be_there() const;
+  GuardedWrites creation() const;
   /// Returns the write of `value` to the znode, guarded by the lock znode.
-  GuardedWrites to_say(std::string value) const;
+  GuardedWrites value_write(std::string value) const;
 
  private:
   GuardedWrites guarded(client::request::Write write) const;
@@ -77,8 +77,8 @@ class PendingProclamation : public std::enable_shared_from_this<PendingProclamat
   void begin(std::shared_ptr<GuardedCommit> PendingProclamation::*registered,
              const std::shared_ptr<GuardedCommit>& commit);
   /// Handle the outcomes of the two transactions.
-  void created(std::optional<Error> error);
-  void said(std::optional<Error> error);
+  void on_created(std::optional<Error> error);
+  void on_value_written(std::optional<Error> error);
   /// Returns the error of the first transaction if it explains why there is no proclaimed znode.
   std::optional<Error> creation_failure() const ZKLOCK_REQUIRES(mutex_);
 
@@ -95,7 +95,7 @@ class PendingProclamation : public std::enable_shared_from_this<PendingProclamat
   /// The outcome of the second one, while that of the first one is awaited to explain it.
   std::optional<Error> unexplained_ ZKLOCK_GUARDED_BY(mutex_);
   std::shared_ptr<GuardedCommit> creating_ ZKLOCK_GUARDED_BY(mutex_);
-  std::shared_ptr<GuardedCommit> saying_ ZKLOCK_GUARDED_BY(mutex_);
+  std::shared_ptr<GuardedCommit> writing_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace zklock::detail

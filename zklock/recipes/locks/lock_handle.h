@@ -93,7 +93,7 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
   const bool queue_again_;  ///< after the loss of a waiting znode
   const core::HoldLimit limit_;
   const std::chrono::milliseconds lock_delay_;
-  const core::CohortPolicy local_;
+  const core::CohortPolicy cohort_policy_;
   const std::shared_ptr<LockListener> listener_;  ///< null without a listener
   const std::shared_ptr<std::atomic<bool>> destroyed_ = std::make_shared<std::atomic<bool>>(false);
 };
