@@ -42,7 +42,7 @@ struct ListChildren {
   std::string path;
 };
 /// Sends getData. Reply: data, token (czxid), created_ms, ephemeral_owner, version, child_count,
-/// last_child, acl_version, next.
+/// pzxid, acl_version, next_sequence.
 struct Get {
   std::string path;
 };
@@ -65,7 +65,7 @@ using OnWatchEvent = std::function<void(SessionId, WatchEvent)>;
 
 /// Sends getData with a watch. The reply has the members of a Get reply. ok arms the watch for
 /// changed and deleted. If the client has no READ permission, it watches the znode by an exists
-/// instead. The reply then has `mute` set, and no data.
+/// instead. The reply then has `unreadable` set, and no data.
 struct GetAndWatch {
   std::string path;
   OnWatchEvent on_event;
@@ -78,8 +78,8 @@ struct ListAndWatch {
 };
 /// Sends exists with a watch. The reply has all members of a Get reply except data. ok arms the
 /// watch for changed and deleted, no_node arms it for created. It requires no permission. But some
-/// servers send no events of a znode on which the client has no READ permission. `mute` is not set
-/// in that case.
+/// servers send no events of a znode on which the client has no READ permission. `unreadable` is
+/// not set in that case.
 struct ExistsAndWatch {
   std::string path;
   OnWatchEvent on_event;
@@ -172,9 +172,9 @@ struct Reply {
   std::string name;    ///< the created znode's name, without its parent
   FencingToken token;
   std::int32_t child_count = 0;
-  FencingToken last_child;  ///< pzxid: last create or delete of a child
+  FencingToken pzxid;  ///< zxid of the last child create or delete
   std::vector<std::string> children;
-  core::Sequence next;  ///< sequence number of the next child
+  core::Sequence next_sequence;  ///< of the next child
   std::string data;
   SessionId ephemeral_owner;
   std::int64_t created_ms = 0;   ///< ctime, milliseconds since 1970
@@ -184,10 +184,11 @@ struct Reply {
   /// The index of the operation of a Transaction that failed. If there is a guard, its index is 0.
   /// -1: no operation is known to have failed.
   int failed_operation = -1;
-  /// If true, the servers may withhold the events of this watch. The client then checks repeatedly
-  /// whether the znode exists, so `deleted` comes late. `changed` may never come, and neither event
-  /// if the znode is recreated between two checks.
-  bool mute = false;
+  /// If true, the client has no READ permission on the znode of this watch, and the servers may
+  /// withhold its events. The client then checks repeatedly whether the znode exists, so `deleted`
+  /// comes late. `changed` may never come, and neither event if the znode is recreated between two
+  /// checks.
+  bool unreadable = false;
 };
 
 using ReplyHandler = std::function<void(Reply)>;

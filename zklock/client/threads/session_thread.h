@@ -31,8 +31,8 @@ class SessionThread {
   };
   /// When the next handle is opened.
   enum class Next {
-    soon,       ///< after the shortest pause
-    with_care,  ///< after a longer pause: the handle was short-lived
+    soon,   ///< after the shortest pause
+    later,  ///< after a longer pause: the handle was short-lived
     never,
   };
 

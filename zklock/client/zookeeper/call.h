@@ -47,10 +47,10 @@ class Flights {
 
 /// The work that a completion leaves to the coordinator.
 struct FollowUps {
-  std::vector<Watch> removals;    ///< watches to remove at the servers
-  std::vector<Watch> departures;  ///< watches whose znode a check found deleted
-  /// A watch became mute: its znode must be checked repeatedly from now on; see Reply::mute.
-  bool ask_for_nodes = false;
+  std::vector<Watch> removals;  ///< watches to remove at the servers
+  std::vector<Watch> vanished;  ///< watches whose znode a check found deleted
+  /// A watch of an unreadable znode was armed. Such znodes must be checked repeatedly from now on.
+  bool poll_unreadable = false;
 };
 
 /// The parts of one session that a Call needs for sending and completing, and its reply.
@@ -122,16 +122,16 @@ class Call : public std::enable_shared_from_this<Call> {
  protected:
   /// One request to the C client that the call is about to send. The constructor adds its flight.
   /// The destructor removes the flight unless the request was sent.
-  class Departure {
+  class OutgoingRequest {
    public:
     /// `part`: index of the request among the call's requests.
-    Departure(Call& call, const CallContext& context, std::size_t part = 0)
+    OutgoingRequest(Call& call, const CallContext& context, std::size_t part = 0)
         : flights_(context.flights), ticket_(flights_.add(call.shared_from_this(), part)) {}
-    ~Departure() {
+    ~OutgoingRequest() {
       if (!was_sent_) flights_.take(ticket_);
     }
-    Departure(const Departure&) = delete;
-    Departure& operator=(const Departure&) = delete;
+    OutgoingRequest(const OutgoingRequest&) = delete;
+    OutgoingRequest& operator=(const OutgoingRequest&) = delete;
 
     /// Returns the pointer to pass to the C client.
     const void* data() const noexcept { return CompletionSink::as_pointer(ticket_); }
@@ -148,7 +148,7 @@ class Call : public std::enable_shared_from_this<Call> {
   };
 
   /// Records that another request of the call is about to be sent.
-  void sent_again() { begin_send(); }
+  void begin_next_send() { begin_send(); }
 
   /// The code that issue() returns if it has refused to send anything. No code of the C client is
   /// positive.

@@ -39,14 +39,14 @@ class TransactionCall final : public Call {
       const char* const fault = prepare(context);
       if (fault != nullptr) return refuse(context, Status::server_error, fault);
     }
-    Departure departure(*this, context);
+    OutgoingRequest outgoing(*this, context);
     if (!reserve(context)) {
       return refuse(context, Status::too_many_nodes,
                     "the session's nodes have reached max_node_bytes");
     }
-    const int code = departure.sent(zoo_amulti(context.handle, static_cast<int>(operations_.size()),
-                                               operations_.data(), results_.data(),
-                                               &CompletionSink::on_void, departure.data()));
+    const int code = outgoing.sent(zoo_amulti(context.handle, static_cast<int>(operations_.size()),
+                                              operations_.data(), results_.data(),
+                                              &CompletionSink::on_void, outgoing.data()));
     if (code != ZOK) release_bytes(context, op_.writes.size());
     return code;
   }

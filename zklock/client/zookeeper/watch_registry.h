@@ -46,9 +46,9 @@ class WatchRegistry {
 
   // Each of the next three returns the watch that must be removed at the servers, or nothing.
 
-  /// Arms the interest: the reply to its request confirms the servers' watch. `mute`: see
-  /// Reply::mute. The client has no READ permission on the znode.
-  [[nodiscard]] std::optional<Watch> arm(RequestId id, bool mute = false) noexcept;
+  /// Arms the interest: the reply to its request confirms the servers' watch. `unreadable`: see
+  /// Reply::unreadable.
+  [[nodiscard]] std::optional<Watch> arm(RequestId id, bool unreadable = false) noexcept;
   /// Removes the interest: the reply to its request did not confirm the watch. `server_watches`:
   /// the servers have a watch of this path and kind nevertheless.
   [[nodiscard]] std::optional<Watch> fail(RequestId id, bool server_watches) noexcept;
@@ -62,10 +62,10 @@ class WatchRegistry {
   /// Removes a fired interest. Returns its handler; empty if the interest was cancelled.
   OnEvent take_fired(RequestId id);
 
-  /// Returns whether any watch is mute. The client must check repeatedly whether the mute paths
-  /// exist, because the servers may withhold their events.
-  bool has_mute_paths() const noexcept { return mute_ > 0; }
-  std::vector<std::string> mute_paths() const;
+  /// Returns whether the znode of any watch is unreadable. The client must check repeatedly whether
+  /// these znodes exist, because the servers may withhold their events.
+  bool has_unreadable_paths() const noexcept { return unreadable_ > 0; }
+  std::vector<std::string> unreadable_paths() const;
 
   /// Called before the removal of the servers' watch is sent. If the watch has no interest, returns
   /// true: the removal must be sent. Otherwise records that the servers retain the watch.
@@ -75,7 +75,7 @@ class WatchRegistry {
   void clear() noexcept;
 
   std::size_t bytes() const noexcept { return bytes_; }
-  std::size_t watches() const noexcept { return watched_[0].size() + watched_[1].size(); }
+  std::size_t watch_count() const noexcept { return watched_[0].size() + watched_[1].size(); }
 
  private:
   struct Watched;
@@ -103,7 +103,7 @@ class WatchRegistry {
   struct Watched {
     WatchKind kind;
     bool server_watches = false;
-    bool mute = false;
+    bool unreadable = false;
     std::uint32_t under_way = 0;             ///< count of interests not armed
     Interests::value_type* armed = nullptr;  ///< list of armed interests, in any order
   };
@@ -119,7 +119,7 @@ class WatchRegistry {
   std::size_t bytes_ = 0;
   std::array<Paths, 2> watched_;  ///< by kind
   Interests interests_;
-  std::size_t mute_ = 0;  ///< count of mute watches
+  std::size_t unreadable_ = 0;  ///< count of watches of unreadable znodes
   std::map<RequestId, OnEvent> fired_;
 };
 

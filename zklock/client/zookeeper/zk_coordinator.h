@@ -105,9 +105,9 @@ class ZkCoordinator final : public Coordinator,
     SessionThread::Next next = SessionThread::Next::never;
   };
   // Marks the session as dead. REQUIRES: the phase is not dead.
-  SessionEnd end_session(Status why) ZKLOCK_REQUIRES(mutex_);
+  SessionEnd mark_session_dead(Status why) ZKLOCK_REQUIRES(mutex_);
   // Notifies the observer and retires the handle.
-  void session_ended(const SessionEnd& end, const std::string& cause) ZKLOCK_EXCLUDES(mutex_);
+  void finish_session_end(const SessionEnd& end, const std::string& cause) ZKLOCK_EXCLUDES(mutex_);
   void deliver_watch_event(const std::string& path, request::WatchEvent event);
 
   // Called on the local-reply thread. Answers the requests that have waited too long for a
@@ -135,10 +135,10 @@ class ZkCoordinator final : public Coordinator,
     return {next_id(), session_, nullptr, LeaseClock::now()};
   }
   CallContext call_context(FollowUps& follow_ups, Reply& reply) ZKLOCK_REQUIRES(mutex_);
-  // Checks the znodes of mute watches, if that is due. Returns when it is due again.
+  // Checks whether unreadable watched znodes exist, if that is due. Returns when it is due again.
   std::optional<Instant> check_presence(Instant now) ZKLOCK_REQUIRES(mutex_);
   void answer(const CallPtr& call, Status status, std::string detail) ZKLOCK_REQUIRES(mutex_);
-  static bool all(const Call& /*queued*/) noexcept { return true; }
+  static bool any_call(const Call& /*queued*/) noexcept { return true; }
   template <typename Which>
   void answer_queued(Which which, Status status, const std::string& detail)
       ZKLOCK_REQUIRES(mutex_) {
@@ -207,9 +207,9 @@ class ZkCoordinator final : public Coordinator,
 
   Mutex observer_mutex_;
   SessionObserver* observer_ = nullptr;  // constant from start() on
-  SessionId ended_session_ ZKLOCK_GUARDED_BY(observer_mutex_);
+  SessionId last_ended_session_ ZKLOCK_GUARDED_BY(observer_mutex_);
 
-  LocalReplyThread answers_;
+  LocalReplyThread local_replies_;
   SessionThread session_thread_;
 };
 

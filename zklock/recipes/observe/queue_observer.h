@@ -71,10 +71,10 @@ class QueueObserver final : public NewSessionListener,
   static constexpr std::chrono::milliseconds kLeastBetweenLists{20};
 
   /// Throws Error(invalid_path | closed | forked).
-  static std::shared_ptr<QueueObserver> make(Client& client, std::string path, Sight sight,
+  static std::shared_ptr<QueueObserver> make(Client& client, std::string path, ViewKind kind,
                                              Executor executor);
   /// `executor` runs the listeners, if it is set.
-  QueueObserver(std::shared_ptr<PathLock> path_lock, Sight sight, Executor executor);
+  QueueObserver(std::shared_ptr<PathLock> path_lock, ViewKind kind, Executor executor);
 
   Subscription add(std::function<void(const QueueView&)> listener);
   void stop();
@@ -83,30 +83,31 @@ class QueueObserver final : public NewSessionListener,
   static void object_destroyed(std::shared_ptr<QueueObserver> observer) noexcept;
 
   /// Reads the view from a server, independently of the watches; see read_view().
-  QueueView read(Deadline deadline) const { return read_view(path_lock_, sight_, deadline); }
+  QueueView read(Deadline deadline) const { return read_view(path_lock_, kind_, deadline); }
   const std::string& path() const noexcept { return path_lock_->path().str(); }
 
  private:
   enum class State { idle, catching_up, listing, describing, awaiting, resting, pausing, over };
-  /// Number of the current round: one list and the reads that follow it. Replies and events of
-  /// earlier rounds are ignored.
-  using Turn = std::uint64_t;
+  /// Identifies a round: one list and the reads that follow it. Replies and events of earlier
+  /// rounds are ignored.
+  using Round = std::uint64_t;
 
   EngineContext& core() const noexcept { return path_lock_->core(); }
 
-  void begin_turn() ZKLOCK_REQUIRES(mutex_);
+  void begin_round() ZKLOCK_REQUIRES(mutex_);
   void be_idle() ZKLOCK_REQUIRES(mutex_);
   void list() ZKLOCK_REQUIRES(mutex_);
   void list_when_due() ZKLOCK_REQUIRES(mutex_);
-  void count() ZKLOCK_REQUIRES(mutex_);
-  void counted(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
+  void get_permit_count() ZKLOCK_REQUIRES(mutex_);
+  void got_permit_count(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
   void describe(bool proclaimed) ZKLOCK_REQUIRES(mutex_);
   void await() ZKLOCK_REQUIRES(mutex_);
   void pause(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
   void pause_until(core::Instant when) ZKLOCK_REQUIRES(mutex_);
   void rest(QueueView view) ZKLOCK_REQUIRES(mutex_);
-  /// Ends the observer if the reply says that the client is closed or refused. Returns false then.
-  bool goes_on(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
+  /// Ends the observer if the reply says that the client is closed or refused. Returns whether it
+  /// did.
+  bool end_if_over(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
   /// Returns whether the next attempt may succeed.
   static bool is_passing_failure(const client::Reply& reply) noexcept;
   template <class Step>
@@ -121,7 +122,7 @@ class QueueObserver final : public NewSessionListener,
   void awaited(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
 
   const std::shared_ptr<PathLock> path_lock_;
-  const Sight sight_;
+  const ViewKind kind_;
   const BorrowedExecutor executor_;
   /// tell() is called with mutex_ locked, so that the views keep their order. It calls no listener:
   /// it only posts a task, and no Dispatcher runs a task within post().
@@ -129,7 +130,7 @@ class QueueObserver final : public NewSessionListener,
 
   client::Mutex mutex_;
   State state_ ZKLOCK_GUARDED_BY(mutex_) = State::idle;
-  Turn turn_ ZKLOCK_GUARDED_BY(mutex_) = 0;
+  Round round_ ZKLOCK_GUARDED_BY(mutex_) = 0;
   SessionId session_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< session whose Check was answered; 0: none
   core::Instant listed_at_ ZKLOCK_GUARDED_BY(mutex_) = {};
   std::vector<client::RequestId> watches_ ZKLOCK_GUARDED_BY(mutex_);
@@ -142,8 +143,8 @@ class QueueObserver final : public NewSessionListener,
   std::vector<client::Reply> replies_ ZKLOCK_GUARDED_BY(mutex_);  ///< to the Gets of the holders
   /// The reply for the first holder's proclamation, if any.
   std::optional<client::Reply> proclaimed_ ZKLOCK_GUARDED_BY(mutex_);
-  std::size_t missing_ ZKLOCK_GUARDED_BY(mutex_) = 0;         ///< outstanding replies
-  std::optional<QueueView> known_ ZKLOCK_GUARDED_BY(mutex_);  ///< the last reported view
+  std::size_t outstanding_ ZKLOCK_GUARDED_BY(mutex_) = 0;         ///< count of replies
+  std::optional<QueueView> last_view_ ZKLOCK_GUARDED_BY(mutex_);  ///< the last reported view
 };
 
 }  // namespace zklock::detail
