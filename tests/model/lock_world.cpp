@@ -147,7 +147,7 @@ std::size_t LockWorld::acquire(std::size_t client, Request request) {
       {.owner = request.owner,
        .rule = std::move(request.rule),
        .gate = std::move(request.gate),
-       .deadline = deadline,
+       .time_limit = {deadline, world_.now()},
        .kind = request.kind,
        .queue_again = request.queue_again,
        .limit = request.limit,

@@ -32,12 +32,11 @@ std::size_t ms(core::Duration d) {
 CompositeCall::CompositeCall(std::shared_ptr<Composite> composite, CompositeRequest request)
     : composite_(std::move(composite)),
       wanted_(std::move(request)),
-      waits_(!wanted_.deadline.has_passed(composite_->part(0).core().scheduler().now())),
       fsm_({.parts = composite_->size(),
             .needed = composite_->rule().needed,
-            .wait = waits_,
+            .wait = wanted_.time_limit.waits(),
             .queue_again = composite_->rule().queue_again,
-            .persists = composite_->rule().patience && !wanted_.deadline.is_never()}),
+            .persists = composite_->rule().patience && !wanted_.time_limit.is_endless()}),
       taken_(composite_->size()),
       errors_(composite_->size()) {}
 
@@ -141,9 +140,9 @@ void CompositeCall::ask(std::size_t part, bool once) {
   const bool spare = static_cast<std::size_t>(taken) >= composite_->rule().needed;
   const bool dispensable = composite_->rule().patience.has_value();
   const bool connected = lock.core().keeper().is_connected();
-  const bool passed_over =
-      composite_->still_silent(part) &&
-      (!waits_ || (composite_->enough_in_reach() && !fsm_.requests_every_part()));
+  const bool passed_over = composite_->still_silent(part) &&
+                           (!wanted_.time_limit.waits() ||
+                            (composite_->enough_in_reach() && !fsm_.requests_every_part()));
   if (dispensable && (passed_over || (spare && !connected))) {
     const Error error(Errc::not_connected, "lock", lock.path(),
                       connected ? kSkippedSilent : kSkippedDisconnected);
@@ -152,12 +151,12 @@ void CompositeCall::ask(std::size_t part, bool once) {
     });
     return;
   }
-  spare_ = waits_ && once;
+  spare_ = wanted_.time_limit.waits() && once;
   last_sign_ = lock.core().scheduler().now();
   if (dispensable) patience_ = patience_with(last_sign_, composite_->size() - part);
   try {
     call_off_ = lock.ask({.owner = wanted_.owner,
-                          .deadline = once ? Deadline::passed() : wanted_.deadline,
+                          .time_limit = once ? TimeLimit::single_attempt() : wanted_.time_limit,
                           .kind = wanted_.kind,
                           .queue_again = composite_->rule().queue_again,
                           .limit = {.notice = wanted_.limit.notice},
@@ -172,9 +171,7 @@ void CompositeCall::ask(std::size_t part, bool once) {
     });
     return;
   }
-  if (dispensable) return look_later(request_);
-  // If the deadline passed just now, the request is a single attempt, which does not end by it.
-  if (!once && late()) call_off_();
+  if (dispensable) look_later(request_);
 }
 
 void CompositeCall::answered(std::size_t part, AcquireOutcome outcome) {
@@ -204,15 +201,16 @@ void CompositeCall::failed(std::size_t part, std::exception_ptr error, core::Par
 
 core::Duration CompositeCall::patience_with(core::Instant now, std::size_t parts_left) const {
   const core::Duration most = *composite_->rule().patience;
-  if (!waits_ || wanted_.deadline.is_never()) return most;
-  const auto share = (wanted_.deadline.at() - now) / static_cast<core::Duration::rep>(parts_left);
+  const Deadline deadline = wanted_.time_limit.deadline();
+  if (deadline.is_never()) return most;
+  const auto share = (deadline.at() - now) / static_cast<core::Duration::rep>(parts_left);
   return std::clamp<core::Duration>(share, std::chrono::milliseconds(1), most);
 }
 
 void CompositeCall::look_later(std::uint64_t request) {
   auto& scheduler = composite_->part(fsm_.requested_part()).core().scheduler();
   core::Instant due = scheduler.now() + patience_ / 4;
-  if (spare_) due = std::min(due, wanted_.deadline.at());
+  if (spare_) due = std::min(due, wanted_.time_limit.deadline().at());
   look_ = scheduler.at(due, [weak = weak_from_this(), request] {
     if (const auto call = weak.lock()) {
       call->post([request](CompositeCall& c) { c.look_at_silence(request); });
@@ -248,7 +246,7 @@ void CompositeCall::look_at_silence(std::uint64_t request) {
 
 bool CompositeCall::late() const {
   auto& core = composite_->part(fsm_.requested_part()).core();
-  return waits_ && wanted_.deadline.has_passed(core.scheduler().now());
+  return wanted_.time_limit.deadline().has_passed(core.scheduler().now());
 }
 
 // ---- the end ------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@
 #include "zklock/core/composite_fsm.h"
 #include "zklock/core/hold_limit.h"
 #include "zklock/deadline.h"
+#include "zklock/engine/time_limit.h"
 #include "zklock/owner.h"
 #include "zklock/recipes/composite/composite.h"
 #include "zklock/recipes/composite/composite_grant.h"
@@ -35,7 +36,7 @@ struct CompositeOutcome {
 /// The request of one call.
 struct CompositeRequest {
   Owner owner;
-  Deadline deadline;
+  TimeLimit time_limit;
   core::CountKind kind = core::CountKind::hold;
   core::HoldLimit limit = {};  ///< counted from the grant of the whole
   std::stop_token stop = {};
@@ -112,7 +113,6 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   const std::shared_ptr<Composite> composite_;
   const Composite::CallId id_ = composite_->next_call();
   CompositeRequest wanted_;
-  const bool waits_;  ///< false: a single attempt
   std::optional<std::stop_callback<Cancel>> on_stop_;
 
   // used only by the thread that processes the queue of events

@@ -6,9 +6,9 @@
 
 #include "zklock/core/hold_limit.h"
 #include "zklock/core/ownership.h"
-#include "zklock/deadline.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/engine_context.h"
+#include "zklock/engine/time_limit.h"
 #include "zklock/owner.h"
 
 namespace zklock::detail {
@@ -24,7 +24,7 @@ class PartLock {
  public:
   struct Request {
     Owner owner;
-    Deadline deadline;
+    TimeLimit time_limit;
     core::CountKind kind = core::CountKind::hold;
     bool queue_again = true;
     core::HoldLimit limit = {};

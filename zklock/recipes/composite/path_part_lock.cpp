@@ -27,7 +27,7 @@ PathPartLock::~PathPartLock() {
 std::function<void()> PathPartLock::ask(Request request) {
   auto call = PendingAcquire::start(path_lock_,
                                     {.owner = request.owner,
-                                     .deadline = request.deadline,
+                                     .time_limit = request.time_limit,
                                      .kind = request.kind,
                                      .queue_again = request.queue_again,
                                      .limit = request.limit,

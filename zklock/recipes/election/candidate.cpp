@@ -103,7 +103,7 @@ void Candidate::carry_out(ElectionEffect effect, By by) {
 void Candidate::ask(Fsm::Attempt attempt, const std::stop_token& stop) {
   AcquireRequest request{
       .owner = Owner::unique(),  // two candidates of one process never nest
-      .deadline = Deadline::never(),
+      .time_limit = TimeLimit::none(),
       .lock_delay = settings_.lock_delay,
       .done = [self = shared_from_this(), attempt](const AcquireOutcome& outcome) {
         self->answered(attempt, outcome);
@@ -281,7 +281,7 @@ bool Candidate::wait_until_leader(Deadline deadline, const std::stop_token& stop
 }
 
 std::vector<Participant> Candidate::participants(Deadline deadline) const {
-  return read_participants(path_lock_, deadline);
+  return read_participants(path_lock_, TimeLimit(deadline, core().scheduler().now()));
 }
 
 std::optional<Participant> Candidate::leader(Deadline deadline) const {

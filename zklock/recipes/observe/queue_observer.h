@@ -82,7 +82,9 @@ class QueueObserver final : public NewSessionListener,
   static void object_destroyed(std::shared_ptr<QueueObserver> observer) noexcept;
 
   /// Reads the view from a server, independently of the watches; see read_view().
-  QueueView read(Deadline deadline) const { return read_view(path_lock_, sight_, deadline); }
+  QueueView read(Deadline deadline) const {
+    return read_view(path_lock_, sight_, TimeLimit(deadline, core().scheduler().now()));
+  }
   const std::string& path() const noexcept { return path_lock_->path().str(); }
 
  private:
