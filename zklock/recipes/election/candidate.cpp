@@ -135,7 +135,9 @@ void Candidate::answered(Fsm::Attempt attempt, const AcquireOutcome& outcome) {
   run(fsm_.on_failed(attempt, for_good));
   const bool heard = attempt == fsm_.attempt();
   if (heard && fsm_.state() == CandidateState::failed) error_ = outcome.error;
-  if (heard && outcome.error && !core().closed()) warn(outcome.error->what());
+  if (heard && outcome.error && !core().closed()) {
+    later([self = shared_from_this(), error = *outcome.error] { self->warn(error.what()); });
+  }
 }
 
 void Candidate::begin(const std::shared_ptr<Contender>& leader, Hold hold) {
