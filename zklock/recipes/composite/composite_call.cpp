@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "zklock/engine/contender.h"
+#include "zklock/engine/pending_acquire.h"
 #include "zklock/error.h"
 
 namespace zklock::detail {
@@ -49,8 +50,22 @@ std::shared_ptr<CompositeCall> CompositeCall::start(std::shared_ptr<Composite> c
   const std::stop_token stop = call->wanted_.stop;
   // If a stop was requested before, it takes effect here, before the start.
   if (stop.stop_possible()) call->on_stop_.emplace(stop, Cancel{call});
-  call->post([](CompositeCall& c) { c.carry_out(c.fsm_.start()); });
+  try {
+    call->post([](CompositeCall& c) { c.carry_out(c.fsm_.start()); });
+  } catch (...) {  // no memory
+    call->give_up();
+    throw;
+  }
   return call;
+}
+
+/// Undoes a start() that has thrown. No event is processed after that.
+void CompositeCall::give_up() {
+  finished_ = true;
+  look_no_more();
+  if (under_way_) under_way_->cancel();
+  for (std::size_t part = taken_.size(); part-- > 0;) drop(part);
+  composite_->call_ended(id_);
 }
 
 void CompositeCall::cancel() {
@@ -117,7 +132,7 @@ void CompositeCall::carry_out(const CompositeEffect& effect) {
     case CompositeEffect::Kind::request: ask(effect.part, false); return;
     case CompositeEffect::Kind::request_once: ask(effect.part, true); return;
     case CompositeEffect::Kind::cancel:
-      if (call_off_) call_off_();
+      if (under_way_) under_way_->cancel();
       return;
     case CompositeEffect::Kind::release: drop(effect.part); return;
     case CompositeEffect::Kind::grant: grant(); return;
@@ -134,7 +149,7 @@ void CompositeCall::carry_out(const CompositeEffect& effect) {
 
 void CompositeCall::ask(std::size_t part, bool once) {
   ++request_;
-  call_off_ = nullptr;
+  under_way_ = nullptr;
   PartLock& lock = composite_->part(part);
   const auto taken = std::ranges::count_if(taken_, [](const auto& t) { return t.has_value(); });
   const bool spare = static_cast<std::size_t>(taken) >= composite_->rule().needed;
@@ -155,23 +170,23 @@ void CompositeCall::ask(std::size_t part, bool once) {
   last_sign_ = lock.core().scheduler().now();
   if (dispensable) patience_ = patience_with(last_sign_, composite_->size() - part);
   try {
-    call_off_ = lock.ask({.owner = wanted_.owner,
-                          .time_limit = once ? TimeLimit::single_attempt() : wanted_.time_limit,
-                          .kind = wanted_.kind,
-                          .queue_again = composite_->rule().queue_again,
-                          .limit = {.notice = wanted_.limit.notice},
-                          .done = [self = shared_from_this(), part](AcquireOutcome outcome) {
-                            self->post([part, outcome = std::move(outcome)](CompositeCall& c) {
-                              c.answered(part, outcome);
-                            });
-                          }});
+    if (dispensable) look_later(request_);  // first: nothing after the request may throw
+    under_way_ = lock.ask({.owner = wanted_.owner,
+                           .time_limit = once ? TimeLimit::single_attempt() : wanted_.time_limit,
+                           .kind = wanted_.kind,
+                           .queue_again = composite_->rule().queue_again,
+                           .limit = {.notice = wanted_.limit.notice},
+                           .done = [self = shared_from_this(), part](AcquireOutcome outcome) {
+                             self->post([part, outcome = std::move(outcome)](CompositeCall& c) {
+                               c.answered(part, outcome);
+                             });
+                           }});
   } catch (...) {
+    look_no_more();
     post([part, cause = std::current_exception()](CompositeCall& c) {
       c.failed(part, cause, PartAnswer::failed);
     });
-    return;
   }
-  if (dispensable) look_later(request_);
 }
 
 void CompositeCall::answered(std::size_t part, AcquireOutcome outcome) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "zklock/core/hold_limit.h"
@@ -34,10 +35,10 @@ class PartLock {
 
   virtual ~PartLock() = default;
 
-  /// Requests a count for the owner. Returns a function that cancels the request; `done` is called
+  /// Requests a count for the owner. The caller can cancel the call that it returns; `done` is called
   /// in that case too. Throws Error(closed), or the exception of a system that has no memory or
   /// thread left; then `done` is not called.
-  virtual std::function<void()> ask(Request request) = 0;
+  virtual std::shared_ptr<PendingAcquire> ask(Request request) = 0;
   /// Releases one lock() of `owner`. Returns false if `owner` has none.
   virtual bool unlock(const Owner& owner) = 0;
   /// Returns the exclusive counts of `owner` if it has a valid hold, otherwise 0.
