@@ -91,9 +91,10 @@ class ZKLOCK_EXPORT Leadership {
   void proclaim(std::string value, Deadline deadline = Deadline::never()) const;
 
   /// Do what proclaim() does, without blocking. The client's executor calls `handler` exactly once
-  /// with the outcome, and a coroutine resumes there. A future becomes ready exactly once. If the
-  /// leadership has ended before the call, the form with a handler throws Error(lock_lost). The
-  /// future and co_await report this error as any other.
+  /// with the outcome, and a coroutine resumes there. A future becomes ready exactly once. All forms
+  /// report the outcome in that way, also the code lock_lost of a leadership that has ended.
+  /// Throws, only in the form with a handler: Error(closed | forked), because there is no executor
+  /// any more. A default-constructed Leadership has no executor either, and throws Error(lock_lost).
   void async_proclaim(std::string value, Deadline deadline, CommitHandler handler) const;
   void async_proclaim(std::string value, CommitHandler handler) const {
     async_proclaim(std::move(value), Deadline::never(), std::move(handler));

@@ -131,7 +131,8 @@ class Client {
     calls_.push_back(std::make_unique<Call>(owner));
     Call& call = *calls_.back();
     core::CountKind kind = core::CountKind::hold;
-    AcquireRequest wanted{.owner = owner, .rule = choose_rule(kind), .deadline = choose_deadline()};
+    AcquireRequest wanted{
+        .owner = owner, .rule = choose_rule(kind), .time_limit = choose_time_limit()};
     const unsigned flags = choices_.byte();
     const bool mutex = wanted.rule.is_mutex();
     if (mutex && (flags & 1U) != 0) wanted.gate = core::QueueRule::weighted(5, 2);
@@ -146,11 +147,12 @@ class Client {
     call.waiting = PendingAcquire::start(engine_, std::move(wanted), {});
   }
 
-  Deadline choose_deadline() {
+  TimeLimit choose_time_limit() {
+    const core::Instant now = clock_.now();
     switch (choices_.below(3)) {
-      case 0: return Deadline::after(clock_.now(), std::chrono::seconds(0));
-      case 1: return Deadline::after(clock_.now(), std::chrono::seconds(3));
-      default: return Deadline::never();
+      case 0: return TimeLimit::single_attempt();
+      case 1: return {Deadline::after(now, std::chrono::seconds(3)), now};
+      default: return TimeLimit::none();
     }
   }
 

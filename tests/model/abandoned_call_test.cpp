@@ -277,5 +277,33 @@ TEST_F(AbandonedCall, DeadlineOfCallPassesBeforeItBegins_EndsSoon) {
   expect_rest();
 }
 
+// The deadline passes at one of the readings of the clock, after the public call has read it. The
+// contender is no single attempt: the call that joins it takes over its znode.
+TEST_F(AbandonedCall, DeadlinePassesWhileCallBegins_IsNoSingleAttempt) {
+  for (int reading = 0; reading < 10; ++reading) {
+    SCOPED_TRACE(reading);
+    const std::size_t holder = granted(1);
+    reset_counts();
+    const Owner owner = Owner::unique();
+    const Instant deadline = lock_.world().now() + 1ms;
+    auto& clock = lock_.world().scheduler(0);
+    clock.when_read = [&, left = reading]() mutable {
+      if (left-- == 0) lock_.world().clock().stand_at(deadline);
+    };
+    const std::size_t late = lock_.acquire(0, {.owner = owner, .timeout = 1ms});
+    const std::size_t joined = lock_.acquire(0, {.owner = owner});
+    run();
+    clock.when_read = nullptr;
+    run_for(10ms);
+    expect_ended_with_nothing(late);
+    EXPECT_EQ(client(0).requests(Kind::create_contender), 1U);
+    lock_.release(holder);
+    run();
+    EXPECT_TRUE(is_granted(joined));
+    release(joined);
+    expect_rest();
+  }
+}
+
 }  // namespace
 }  // namespace zklock::model

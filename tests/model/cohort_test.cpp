@@ -281,7 +281,7 @@ TEST_F(CohortTest, ManyImmediateReleases_AreServedInLoop) {
   for (std::size_t i = 0; i < kCount; ++i) {
     detail::PendingAcquire::start(path_lock,
                                   {.owner = Owner::unique(),
-                                   .deadline = Deadline::never(),
+                                   .time_limit = detail::TimeLimit::none(),
                                    .local = request.local,
                                    .done =
                                        [&served](const detail::AcquireOutcome& outcome) {

@@ -66,6 +66,32 @@ TEST(ElectionModel, ValueAbandoned_IsNotSentLater) {
   EXPECT_GT(withdrawn, 3);
 }
 
+/// Returns the code of the Error that `call` throws.
+template <class Call>
+std::optional<Errc> thrown_by(Call call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    return e.errc();
+  }
+  return std::nullopt;
+}
+
+/// Expects that both forms of async_proclaim() report the end of the leadership, and send nothing.
+void expect_refused(LockWorld& lock, const Leadership& leadership) {
+  const std::size_t sent = lock.world().client(0).requests(Kind::transaction);
+  std::optional<Errc> refused;
+  leadership.async_proclaim("late", [&](const std::exception_ptr& error) {
+    refused = thrown_by([&] { std::rethrow_exception(error); });
+  });
+  EXPECT_EQ(refused, std::nullopt) << "the executor calls the handler";
+  auto future = leadership.async_proclaim("late");
+  lock.world().run_all();
+  EXPECT_EQ(refused, Errc::lock_lost);
+  EXPECT_EQ(thrown_by([&] { future.get(); }), Errc::lock_lost);
+  EXPECT_EQ(lock.world().client(0).requests(Kind::transaction), sent);
+}
+
 // The function of the election is still running, so the znode stays.
 TEST(ElectionModel, EndedDuringFunction_ReportsLoss) {
   using Ending = void (*)(TestCandidate&);
@@ -91,20 +117,27 @@ TEST(ElectionModel, EndedDuringFunction_ReportsLoss) {
     EXPECT_EQ(when_told, HoldState::lost);
     EXPECT_EQ(leadership.state(), HoldState::lost);
     EXPECT_EQ(leadership.valid_until(), LeaseClock::time_point::min());
-    std::optional<Errc> refused;
-    try {
-      leadership.async_proclaim("late", [](const std::exception_ptr&) {});
-    } catch (const Error& e) {
-      refused = e.errc();
-    }
-    EXPECT_EQ(refused, Errc::lock_lost);
+    expect_refused(lock, leadership);
     EXPECT_NE(lock.world().ensemble().find(leadership.node()), nullptr) << "the function runs";
 
     candidate->close();
     candidate->finished(leadership_state->number(), false);
     lock.world().run_all();
     EXPECT_EQ(lock.world().ensemble().find(leadership.node()), nullptr);
+    expect_refused(lock, leadership);
+    lock.core(0).close();
+    EXPECT_EQ(thrown_by([&] { leadership.async_proclaim("late", [](const auto&) {}); }),
+              Errc::closed)
+        << "no thread can call the handler";
   }
+}
+
+TEST(ElectionModel, NoLeadership_ReportsLoss) {
+  const Leadership none;
+  EXPECT_EQ(thrown_by([&] { none.async_proclaim("none", [](const auto&) {}); }), Errc::lock_lost)
+      << "it has no client whose executor could call the handler";
+  auto future = none.async_proclaim("none");
+  EXPECT_EQ(thrown_by([&] { future.get(); }), Errc::lock_lost);
 }
 
 TEST(ElectionModel, SeveralValues_AreWrittenInCallOrder) {

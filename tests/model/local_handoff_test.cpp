@@ -125,7 +125,7 @@ TEST_F(LocalHandoffTest, ManyImmediateReleases_GrantInLoop) {
   for (std::size_t i = 0; i < kCrowd; ++i) {
     detail::PendingAcquire::start(lock_.path_lock(0),
                                   {.owner = Owner::unique(),
-                                   .deadline = Deadline::never(),
+                                   .time_limit = detail::TimeLimit::none(),
                                    .done =
                                        [&](const detail::AcquireOutcome& outcome) {
                                          ASSERT_TRUE(outcome.contender);

@@ -38,7 +38,7 @@ std::int32_t number_of(std::string_view node) {
 }  // namespace
 
 LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces,
-                     std::size_t creates_at_once)
+                     std::size_t creates_at_once, const std::shared_ptr<spdlog::logger>& logger)
     : world_(clients, options) {
   for (std::size_t c = 0; c < clients; ++c) {
     cores_.push_back(
@@ -52,7 +52,7 @@ LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces,
                                   .spin_before_block = kSpinBeforeBlock,
                                   .creates_at_once = creates_at_once,
                                   .announces = announces,
-                                  .logger = nullptr}));
+                                  .logger = logger}));
   }
 }
 
@@ -147,7 +147,7 @@ std::size_t LockWorld::acquire(std::size_t client, Request request) {
       {.owner = request.owner,
        .rule = std::move(request.rule),
        .gate = std::move(request.gate),
-       .deadline = deadline,
+       .time_limit = {deadline, world_.now()},
        .kind = request.kind,
        .queue_again = request.queue_again,
        .limit = request.limit,

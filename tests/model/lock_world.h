@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <spdlog/logger.h>
+
 #include "tests/model/world.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/contender.h"
@@ -57,7 +59,8 @@ struct CallResult {
 class LockWorld {
  public:
   explicit LockWorld(std::size_t clients, ClientOptions options = {}, bool announces = true,
-                     std::size_t creates_at_once = detail::ClientCore::kMostCreatesAtOnce);
+                     std::size_t creates_at_once = detail::ClientCore::kMostCreatesAtOnce,
+                     const std::shared_ptr<spdlog::logger>& logger = nullptr);
   ~LockWorld();
   LockWorld(const LockWorld&) = delete;
   LockWorld& operator=(const LockWorld&) = delete;

@@ -81,7 +81,7 @@ TEST(PathLockLateEvents, WatchRemoved_LateEventIsIgnored) {
       core->path_lock(core::LockPath(kPath)),
       {.owner = owner,
        .rule = core::QueueRule::permits(2, 3, false),
-       .deadline = Deadline::never(),
+       .time_limit = detail::TimeLimit::none(),
        .done = [&](const detail::AcquireOutcome& outcome) { granted = !!outcome.contender; }},
       {});
   world.run_all();

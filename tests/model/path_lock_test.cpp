@@ -175,7 +175,7 @@ TEST_F(PathLockTest, GrantReturnedAfterClose_IsNotRetained) {
   detail::PendingAcquire::start(
       path_lock,
       {.owner = Owner::this_thread(),
-       .deadline = Deadline::never(),
+       .time_limit = detail::TimeLimit::none(),
        .kind = core::CountKind::lock,
        .done = [&](const detail::AcquireOutcome& outcome) { granted = outcome.contender; }},
       {});
@@ -232,7 +232,7 @@ TEST_F(PathLockTest, SpinBeforeBlock_IsIndependentOfEarlierWaits) {
     };
     return detail::PendingAcquire::start(
         lock_.path_lock(0),
-        {.owner = Owner::unique(), .deadline = Deadline::never(), .done = give_back}, {});
+        {.owner = Owner::unique(), .time_limit = detail::TimeLimit::none(), .done = give_back}, {});
   };
   const auto outside = granted(1);
   const auto patient = begin();

@@ -63,7 +63,7 @@ class QuorumModel : public ::testing::Test {
   std::shared_ptr<std::optional<Ended>> acquire(Deadline deadline = Deadline::never()) {
     auto ended = std::make_shared<std::optional<Ended>>();
     detail::CompositeCall::start(composite_, {.owner = Owner::unique(),
-                                              .deadline = deadline,
+                                              .time_limit = {deadline, world().now()},
                                               .done = [this, ended](CompositeOutcome outcome) {
                                                 Ended end{.at = world().now(),
                                                           .granted = outcome.granted,

@@ -4,8 +4,8 @@
 
 #include <chrono>
 #include <cstddef>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -13,57 +13,22 @@
 
 #include <gtest/gtest.h>
 
-#include "zklock/client.h"
-#include "zklock/engine/client_core.h"
-
-namespace zklock::testing {
-
-struct ClientFactory {
-  static std::unique_ptr<Client> make(std::shared_ptr<detail::ClientCore> core) {
-    return std::unique_ptr<Client>(new Client(std::move(core)));
-  }
-};
-
-}  // namespace zklock::testing
+#include "tests/model/manual_time.h"
 
 namespace zklock::model {
 namespace {
 
 using namespace std::chrono_literals;
 
-/// Time passes only when the test adds it. An overdue task runs immediately.
-class Time final : public client::Scheduler {
- public:
-  core::Instant now() const noexcept override {
-    const core::Instant read = now_;
-    now_ += std::exchange(step_, {});
-    return read;
-  }
-  client::TimerId at(core::Instant when, std::function<void()> task) override {
-    due_.push_back(when);
-    if (when <= now_) task();
-    return client::TimerId{due_.size()};
-  }
-  void cancel(client::TimerId /*timer*/) noexcept override {}
-
-  void pass(core::Duration duration) { now_ += duration; }
-  void pass_after_next_reading(core::Duration duration) { step_ = duration; }
-  const std::vector<core::Instant>& due() const noexcept { return due_; }
-
- private:
-  mutable core::Instant now_{1h};
-  mutable core::Duration step_{};
-  std::vector<core::Instant> due_;
-};
-
 /// The contenders' znodes do not exist. Each reply takes some time.
 class NobodyThere final : public client::Coordinator {
  public:
-  NobodyThere(Time& time, core::Duration per_answer) : time_(time), per_answer_(per_answer) {}
+  NobodyThere(ManualTime& time, core::Duration per_answer) : time_(time), per_answer_(per_answer) {}
 
   void start(client::SessionObserver& /*observer*/) override {}
   client::RequestId submit(client::Request request, client::ReplyHandler handler) override {
-    asked_.push_back(std::get<client::request::Transaction>(request.operation).guard);
+    const auto* const transaction = std::get_if<client::request::Transaction>(&request.operation);
+    if (transaction != nullptr) asked_.push_back(transaction->guard);
     time_.pass(per_answer_);
     client::Reply reply;
     reply.status = core::Status::no_node;
@@ -80,23 +45,19 @@ class NobodyThere final : public client::Coordinator {
   const std::vector<std::string>& asked() const noexcept { return asked_; }
 
  private:
-  Time& time_;
+  ManualTime& time_;
   const core::Duration per_answer_;
   std::vector<std::string> asked_;
 };
 
 class RequestRelease : public ::testing::Test {
  protected:
-  RequestRelease() {
-    client_ = testing::ClientFactory::make(detail::ClientCore::make(
-        {.coordinator = servers_, .scheduler = time_, .dispatcher = {}, .losses = {}},
-        {.hosts = "nowhere", .application = "test", .host = "host", .logger = nullptr}));
-  }
-  bool request(const std::string& node, Deadline deadline) {
-    return request_release(*client_, "/lock", {.node = node, .deadline = deadline});
+  RequestRelease() { client_ = make_client(servers_, time_); }
+  bool request(std::optional<std::string> node, Deadline deadline) {
+    return request_release(*client_, "/lock", {.node = std::move(node), .deadline = deadline});
   }
 
-  const std::shared_ptr<Time> time_ = std::make_shared<Time>();
+  const std::shared_ptr<ManualTime> time_ = std::make_shared<ManualTime>();
   const std::shared_ptr<NobodyThere> servers_ = std::make_shared<NobodyThere>(*time_, 1s);
   std::unique_ptr<Client> client_;
 };
@@ -131,6 +92,13 @@ TEST_F(RequestRelease, DeadlinePassesMeanwhile_RequestEndsAtDeadline) {
   const core::Instant deadline = time_->now() + 1s;
   time_->pass_after_next_reading(2s);
   EXPECT_FALSE(request(kWriter, Deadline(deadline)));
+  for (const core::Instant due : time_->due()) EXPECT_LE(due, deadline);
+}
+
+TEST_F(RequestRelease, DeadlinePassesMeanwhile_QueryEndsAtDeadline) {
+  const core::Instant deadline = time_->now() + 1s;
+  time_->pass_after_next_reading(2s);
+  EXPECT_FALSE(request(std::nullopt, Deadline(deadline)));
   for (const core::Instant due : time_->due()) EXPECT_LE(due, deadline);
 }
 

@@ -33,8 +33,9 @@ class ScarceMemory : public CohortFixture {
         .owner = request.owner,
         .rule = request.rule,
         .gate = request.gate,
-        .deadline = request.timeout ? Deadline::after(lock_.world().now(), *request.timeout)
-                                    : Deadline::never(),
+        .time_limit = {request.timeout ? Deadline::after(lock_.world().now(), *request.timeout)
+                                       : Deadline::never(),
+                       lock_.world().now()},
         .kind = request.kind,
         .lock_delay = request.lock_delay,
         .local = request.local};

@@ -80,10 +80,11 @@ bool ElectionFsm::will_contend() const noexcept {
 }
 
 ElectionEffects ElectionFsm::begin_attempt() {
+  ElectionEffects effects{Effect::contend};  // first: this may throw
   state_ = State::contending;
   ++attempt_;
   afterwards_.reset();
-  return {Effect::contend};
+  return effects;
 }
 
 ElectionEffects ElectionFsm::contend() {

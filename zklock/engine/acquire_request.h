@@ -12,9 +12,9 @@
 #include "zklock/core/lazy.h"
 #include "zklock/core/ownership.h"
 #include "zklock/core/queue_rule.h"
-#include "zklock/deadline.h"
 #include "zklock/engine/callback/lock_listener.h"
 #include "zklock/engine/session/engine_context.h"
+#include "zklock/engine/time_limit.h"
 #include "zklock/error.h"
 #include "zklock/owner.h"
 
@@ -39,7 +39,7 @@ struct AcquireRequest {
   /// The contender first waits in a gate queue with this rule. When it is first there, it moves to
   /// the queue with `rule`.
   core::Lazy<core::QueueRule> gate = {};
-  Deadline deadline;
+  TimeLimit time_limit;
   core::CountKind kind = core::CountKind::hold;
   bool queue_again = true;  ///< enqueue again after losing the znode
   /// Identifies the public object, for PathLock::cancel_all(). Its value is true once the

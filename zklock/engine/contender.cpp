@@ -71,7 +71,7 @@ void Contender::join(const std::shared_ptr<PendingAcquire>& call) {
     if (call->complete({.contender = shared_from_this()})) ownership_.add(call->kind());
     return;
   }
-  if (waits_ && !call->waits()) {
+  if (waits_ && !call->time_limit().waits()) {
     call->complete({});
     return;
   }
@@ -129,7 +129,7 @@ void Contender::on_ended() {
   const core::Instant now = core().scheduler().now();
   Calls waiting;
   for (auto& call : std::exchange(calls_, {})) {
-    if (waits_ || call->has_ended() || call->has_passed(now)) {
+    if (waits_ || call->has_ended() || !call->time_limit().may_wait(now)) {
       call->complete({});
     } else {
       waiting.push_back(std::move(call));
@@ -169,7 +169,7 @@ void Contender::on_failed(Errc code, const std::string& cause) {
 void Contender::on_unreachable(const std::string& cause) {
   Calls waiting;
   for (auto& call : std::exchange(calls_, {})) {
-    if (call->is_endless()) {
+    if (call->time_limit().is_endless()) {
       call->complete({.error = error(Errc::not_connected, cause)});
     } else {
       waiting.push_back(std::move(call));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/monitor.h"
 
+#include <cassert>
 #include <cstddef>
 #include <utility>
 
@@ -29,15 +30,27 @@ Monitor::Lock::~Lock() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
 }
 
 void Monitor::defer(Task task) {
+  assert(!is_flushing_);
   deferred_.push_back(std::move(task));
   has_deferred_ = true;
 }
 
 void Monitor::flush_deferred() {
+  assert(!is_flushing_);
+  struct Flushing {
+    explicit Flushing(bool& set) : flag(set) { flag = true; }
+    ~Flushing() { flag = false; }
+    Flushing(const Flushing&) = delete;
+    Flushing& operator=(const Flushing&) = delete;
+    bool& flag;
+  };
   while (!deferred_.empty()) {
     // The copy is destroyed last, without the mutex: it may own the last references.
     after_unlock([task = deferred_.back()] {});  // first: this may throw
-    deferred_.back()();
+    {
+      const Flushing flushing(is_flushing_);
+      deferred_.back()();
+    }
     deferred_.pop_back();
   }
 }

@@ -64,7 +64,7 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
   /// REQUIRES: `task` does not call defer().
   void defer(Task task) ZKLOCK_REQUIRES(path_mutex);
   /// Runs the deferred tasks now, the newest first. If a task throws, that task and the older ones
-  /// stay deferred.
+  /// stay deferred. REQUIRES: no deferred task calls it.
   void flush_deferred() ZKLOCK_REQUIRES(path_mutex);
 
  private:
@@ -79,6 +79,8 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
   std::vector<Task> deferred_ ZKLOCK_GUARDED_BY(path_mutex);
   /// The present Lock has deferred a task.
   bool has_deferred_ ZKLOCK_GUARDED_BY(path_mutex) = false;
+  /// A deferred task runs. For asserts.
+  bool is_flushing_ ZKLOCK_GUARDED_BY(path_mutex) = false;
 };
 
 }  // namespace zklock::detail

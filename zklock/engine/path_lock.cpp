@@ -55,7 +55,7 @@ void PathLock::sweep_soon(const Owner& owner) noexcept {
 void PathLock::acquire(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) {
   // Asynchronous calls of one thread keep their order. A single attempt must not fail because of a
   // contender that is about to be withdrawn.
-  const bool keeps_order = !request.blocks || !call->waits();
+  const bool keeps_order = !request.blocks || !request.time_limit.waits();
   if (keeps_order && deferred_calls_ > 0) return enter_soon(call, std::move(request));
   const auto now = LeaseClock::now();
   const auto longest = slice_before(call->deadline(), now, kLongestWaitForMutex);
@@ -66,7 +66,7 @@ void PathLock::acquire(const std::shared_ptr<PendingAcquire>& call, AcquireReque
 
 void PathLock::enter_soon(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) {
   request.requester = Requester::of_this_thread(request.on_behalf_of.value_or(request.owner));
-  call->arm(call->waits());
+  call->arm(request.time_limit.waits());
   post([call, request = std::move(request)](PathLock& path_lock) ZKLOCK_REQUIRES(path_mutex) {
     try {
       path_lock.enter(call, request);
@@ -94,10 +94,9 @@ void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest
     call->complete({.error = std::move(refusal)});
     return;
   }
-  const bool wait = !request.deadline.has_passed(core().scheduler().now());
   core::AcquireFsm::Policy policy{.rule = request.rule,
                                   .gate = request.gate,
-                                  .wait = wait,
+                                  .wait = request.time_limit.waits(),
                                   .queue_again = request.queue_again,
                                   .always_list = static_cast<bool>(request.event_sink),
                                   .count_children = !goes_by_number(),

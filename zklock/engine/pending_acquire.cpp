@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/pending_acquire.h"
 
-#include <algorithm>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -34,10 +33,9 @@ PendingAcquire::PendingAcquire(std::shared_ptr<PathContext> path, AcquireRequest
       kind_(request.kind),
       began_(path_->core().scheduler().now()),
       nodes_made_before_(path_->nodes_made()),
-      waits_(!request.deadline.has_passed(began_)),
       blocks_(request.blocks),
       on_behalf_(request.on_behalf.get()),
-      deadline_(request.deadline),
+      time_limit_(request.time_limit),
       terms_(Terms{request.limit, request.event_sink, request.gate}),
       done_(std::move(request.done)) {}
 
@@ -53,19 +51,22 @@ void PendingAcquire::cancel() noexcept {
 }
 
 void PendingAcquire::expire() noexcept {
-  if (path_->core().forked() || has_ended()) return;
-  abandon(timed_out());
+  time_out(true);
 }
 
-AcquireOutcome PendingAcquire::timed_out() const {
+/// `by_deadline`: the call ends by its own deadline, not because no server has answered.
+void PendingAcquire::time_out(bool by_deadline) noexcept {
+  if (path_->core().forked() || has_ended()) return;
+  abandon(timed_out(by_deadline));
+}
+
+AcquireOutcome PendingAcquire::timed_out(bool by_deadline) const {
   EngineContext& core = path_->core();
-  const core::Instant now = core.scheduler().now();
   const bool met_servers =
       core.keeper().is_connected() || path_->nodes_made() != nodes_made_before_;
-  // A call that joined a single attempt can end before its own deadline: that is an error.
-  const bool by_deadline = !joined_attempt_ || deadline_.has_passed(now);
-  if (waits_ && by_deadline && met_servers) return {};
-  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - began_);
+  if (by_deadline && met_servers) return {};
+  const auto waited =
+      std::chrono::duration_cast<std::chrono::milliseconds>(core.scheduler().now() - began_);
   std::string cause = "no server answered within " + std::to_string(waited.count()) + " ms";
   const std::string problem = core.coordinator().connection_problem();
   if (!problem.empty()) cause += " (" + problem + ")";
@@ -87,20 +88,17 @@ void PendingAcquire::finish(AcquireOutcome outcome) noexcept {
   }
 }
 
-void PendingAcquire::arm(bool waits) {
+void PendingAcquire::arm(bool contender_waits) {
   EngineContext& core = path_->core();
   disarm();
-  joined_attempt_ = waits_ && !waits;
-  Deadline limit = deadline_;
-  if (!waits) {
-    // A single attempt waits for an unreachable server for at most the connection timeout. A call
-    // that only joins one keeps its deadline, which may have passed by now.
-    const Deadline most = for_one_round(core, Deadline::never());
-    limit = waits_ ? std::min(deadline_, most) : most;
-  }
-  if (limit.is_never() || (blocks_ && waits)) return;
-  timer_ = core.scheduler().at(limit.at(), [weak = weak_from_this()] {
-    if (const auto call = weak.lock()) call->expire();
+  // A single attempt waits for an unreachable server for at most the connection timeout. So does a
+  // call that joins one, but not beyond its own deadline.
+  const Deadline limit =
+      contender_waits ? time_limit_.deadline() : for_one_round(core, time_limit_);
+  if (limit.is_never() || (blocks_ && contender_waits)) return;
+  const bool by_deadline = limit == time_limit_.deadline();
+  timer_ = core.scheduler().at(limit.at(), [weak = weak_from_this(), by_deadline] {
+    if (const auto call = weak.lock()) call->time_out(by_deadline);
   });
 }
 

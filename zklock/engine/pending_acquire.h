@@ -53,7 +53,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   void expire() noexcept;
   /// Returns when the blocked thread must call expire(). For a single attempt, the call's timer
   /// does it.
-  Deadline deadline() const noexcept { return waits_ ? deadline_ : Deadline::never(); }
+  Deadline deadline() const noexcept { return time_limit_.deadline(); }
   /// Returns how long a blocked thread spins (yielding) before it sleeps.
   std::chrono::microseconds spin_before_block() const noexcept {
     return path_->core().settings().spin_before_block;
@@ -72,15 +72,12 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   bool has_ended() const noexcept {
     return state_.load(std::memory_order_acquire) != State::waiting;
   }
-  bool has_passed(core::Instant now) const noexcept { return deadline_.has_passed(now); }
-  bool is_endless() const noexcept { return deadline_.is_never(); }
+  const TimeLimit& time_limit() const noexcept { return time_limit_; }
 
-  /// Sets the timer of the deadline anew. `waits` is false if the contender is a single attempt,
-  /// even if the call itself is not. REQUIRES: a Lock of the monitor, or no other thread knows the
-  /// call.
-  void arm(bool waits) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS;
-  /// Returns whether the call waits for the lock. False: it is a single attempt.
-  bool waits() const noexcept { return waits_; }
+  /// Sets the timer of the time limit anew. `contender_waits` is false if the contender is a single
+  /// attempt, even if the call itself is not. REQUIRES: a Lock of the monitor, or no other thread
+  /// knows the call.
+  void arm(bool contender_waits) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS;
   /// Cancels the timer. REQUIRES: as for arm().
   void disarm() noexcept ZKLOCK_NO_THREAD_SAFETY_ANALYSIS;
   /// Ends the call; `done` is called after the Lock. Returns false if the call had ended before;
@@ -98,7 +95,8 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   };
 
   bool leave_waiting(State next) noexcept;
-  AcquireOutcome timed_out() const;
+  void time_out(bool by_deadline) noexcept;
+  AcquireOutcome timed_out(bool by_deadline) const;
   void abandon(AcquireOutcome outcome) noexcept;
   void finish(AcquireOutcome outcome) noexcept;
 
@@ -107,14 +105,12 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const core::CountKind kind_;
   const core::Instant began_;
   const std::uint64_t nodes_made_before_;  ///< nodes_made() of the path lock at began_
-  const bool waits_;                       ///< not a single attempt
   const bool blocks_;                      ///< a blocked thread calls expire()
   const void* const on_behalf_;
-  const Deadline deadline_;
+  const TimeLimit time_limit_;
   const core::Lazy<Terms> terms_;
   std::function<void(AcquireOutcome)> done_;  ///< used by the ending thread only
   std::atomic<State> state_{State::waiting};
-  std::atomic<bool> joined_attempt_ = false;  ///< the contender is a single attempt
   std::optional<std::stop_callback<Cancel>> on_stop_;
 
   client::TimerId timer_ ZKLOCK_GUARDED_BY(path_mutex){};

@@ -66,10 +66,9 @@ struct Cleanup {
 
 }  // namespace
 
-Deadline for_one_round(EngineContext& core, Deadline deadline) {
-  const core::Instant now = core.scheduler().now();
-  const auto most = Deadline::after(now, core.settings().connection_timeout);
-  return deadline.has_passed(now) ? most : std::min(deadline, most);
+Deadline for_one_round(EngineContext& core, const TimeLimit& limit) {
+  const auto most = Deadline::after(core.scheduler().now(), core.settings().connection_timeout);
+  return std::min(limit.deadline(), most);
 }
 
 std::optional<std::vector<client::Reply>> round_trip(EngineContext& core, Deadline limit,

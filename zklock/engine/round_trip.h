@@ -8,13 +8,13 @@
 #include "zklock/client/port/coordinator.h"
 #include "zklock/deadline.h"
 #include "zklock/engine/session/engine_context.h"
+#include "zklock/engine/time_limit.h"
 
 namespace zklock::detail {
 
-/// Returns the deadline of a round trip that begins now: `deadline`, but at most
-/// ClientOptions::connection_timeout from now. A deadline that has passed means a single attempt,
-/// which gets that maximum.
-Deadline for_one_round(EngineContext& core, Deadline deadline);
+/// Returns the deadline of a round trip that begins now: that of `limit`, but at most
+/// ClientOptions::connection_timeout from now.
+Deadline for_one_round(EngineContext& core, const TimeLimit& limit);
 
 using OnReply = std::function<void(const client::Reply&)>;
 

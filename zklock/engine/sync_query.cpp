@@ -17,10 +17,8 @@ constexpr std::chrono::milliseconds kPauseBetweenTurns{50};
 
 }  // namespace
 
-SyncQuery::SyncQuery(PathLock& path_lock, const char* operation, Deadline deadline)
-    : path_lock_(path_lock),
-      operation_(operation),
-      limit_(for_one_round(path_lock.core(), deadline)) {
+SyncQuery::SyncQuery(PathLock& path_lock, const char* operation, const TimeLimit& limit)
+    : path_lock_(path_lock), operation_(operation), limit_(for_one_round(path_lock.core(), limit)) {
   path_lock_.core().check_usable(operation_, path_lock_.path().str());
 }
 

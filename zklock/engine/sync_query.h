@@ -12,15 +12,14 @@
 namespace zklock::detail {
 
 /// A blocking query about one lock: for calls that read or write znodes at the lock's path. Its
-/// functions return replies, or throw an Error that names `operation`. Its time limit is `deadline`
-/// or ClientOptions::connection_timeout, whichever comes first. If `deadline` has passed already,
-/// the query is a single attempt, and only ClientOptions::connection_timeout limits it.
+/// functions return replies, or throw an Error that names `operation`. Its time limit is `limit` or
+/// ClientOptions::connection_timeout, whichever comes first.
 ///
 /// Thread-safety: none; each call makes its own.
 class SyncQuery {
  public:
   /// Throws Error(closed | forked).
-  SyncQuery(PathLock& path_lock, const char* operation, Deadline deadline);
+  SyncQuery(PathLock& path_lock, const char* operation, const TimeLimit& limit);
 
   /// Sends the requests and blocks until all replies have arrived. Returns them in the order of the
   /// requests, or nullopt at the time limit. An interruption point.

@@ -256,7 +256,7 @@ void Users::start(Call& call, LockObject& object) {
 void Users::lock(Call& call, AcquireOptions options) {
   detail::PendingAcquire::start(engine_of(call),
                                 {.owner = *options.owner,
-                                 .deadline = options.deadline,
+                                 .time_limit = {options.deadline, call.process->clock().now()},
                                  .kind = core::CountKind::lock,
                                  .lock_delay = milliseconds(call.object.lock_delay),
                                  .done =

@@ -141,13 +141,15 @@ thread_local const ZkCoordinator* ZkCoordinator::CompletionScope::current_ = nul
 
 void ZkCoordinator::on_session_event(int state) {
   const CompletionScope scope(*this);
-  receive_here();
   {
     const MutexLock guard(mutex_);
     // The first event may precede the end of open().
     while (phase_ == Phase::none) opened_.wait(mutex_);
     if (phase_ == Phase::dead) return;
   }
+  // Not before that check: zookeeper_close() can report an event on the closing thread, which must
+  // not receive completions.
+  receive_here();
   if (state == ZOO_CONNECTED_STATE) {
     on_connected();
   } else if (state == ZOO_CONNECTING_STATE) {

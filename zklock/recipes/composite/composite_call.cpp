@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "zklock/engine/contender.h"
+#include "zklock/engine/pending_acquire.h"
 #include "zklock/error.h"
 
 namespace zklock::detail {
@@ -32,12 +33,11 @@ std::size_t ms(core::Duration d) {
 CompositeCall::CompositeCall(std::shared_ptr<Composite> composite, CompositeRequest request)
     : composite_(std::move(composite)),
       wanted_(std::move(request)),
-      waits_(!wanted_.deadline.has_passed(composite_->part(0).core().scheduler().now())),
       fsm_({.parts = composite_->size(),
             .needed = composite_->rule().needed,
-            .wait = waits_,
+            .wait = wanted_.time_limit.waits(),
             .queue_again = composite_->rule().queue_again,
-            .persists = composite_->rule().part_timeout && !wanted_.deadline.is_never()}),
+            .persists = composite_->rule().part_timeout && !wanted_.time_limit.is_endless()}),
       taken_(composite_->size()),
       errors_(composite_->size()) {}
 
@@ -50,8 +50,22 @@ std::shared_ptr<CompositeCall> CompositeCall::start(std::shared_ptr<Composite> c
   const std::stop_token stop = call->wanted_.stop;
   // If a stop was requested before, it takes effect here, before the start.
   if (stop.stop_possible()) call->on_stop_.emplace(stop, Cancel{call});
-  call->post([](CompositeCall& c) { c.carry_out(c.fsm_.start()); });
+  try {
+    call->post([](CompositeCall& c) { c.carry_out(c.fsm_.start()); });
+  } catch (...) {  // no memory
+    call->give_up();
+    throw;
+  }
   return call;
+}
+
+/// Undoes a start() that has thrown. No event is processed after that.
+void CompositeCall::give_up() {
+  finished_ = true;
+  cancel_check();
+  if (under_way_) under_way_->cancel();
+  for (std::size_t part = taken_.size(); part-- > 0;) drop(part);
+  composite_->call_ended(id_);
 }
 
 void CompositeCall::cancel() {
@@ -118,7 +132,7 @@ void CompositeCall::carry_out(const CompositeEffect& effect) {
     case CompositeEffect::Kind::request: ask(effect.part, false); return;
     case CompositeEffect::Kind::request_once: ask(effect.part, true); return;
     case CompositeEffect::Kind::cancel:
-      if (cancel_request_) cancel_request_();
+      if (under_way_) under_way_->cancel();
       return;
     case CompositeEffect::Kind::release: drop(effect.part); return;
     case CompositeEffect::Kind::grant: grant(); return;
@@ -135,15 +149,15 @@ void CompositeCall::carry_out(const CompositeEffect& effect) {
 
 void CompositeCall::ask(std::size_t part, bool once) {
   ++request_;
-  cancel_request_ = nullptr;
+  under_way_ = nullptr;
   PartLock& lock = composite_->part(part);
   const auto taken = std::ranges::count_if(taken_, [](const auto& t) { return t.has_value(); });
   const bool spare = static_cast<std::size_t>(taken) >= composite_->rule().needed;
   const bool dispensable = composite_->rule().part_timeout.has_value();
   const bool connected = lock.core().keeper().is_connected();
-  const bool passed_over =
-      composite_->is_unreachable(part) &&
-      (!waits_ || (composite_->enough_reachable() && !fsm_.requests_every_part()));
+  const bool passed_over = composite_->is_unreachable(part) &&
+                           (!wanted_.time_limit.waits() ||
+                            (composite_->enough_reachable() && !fsm_.requests_every_part()));
   if (dispensable && (passed_over || (spare && !connected))) {
     const Error error(Errc::not_connected, "lock", lock.path(),
                       connected ? kSkippedUnreachable : kSkippedDisconnected);
@@ -152,28 +166,27 @@ void CompositeCall::ask(std::size_t part, bool once) {
     });
     return;
   }
-  spare_ = waits_ && once;
+  spare_ = wanted_.time_limit.waits() && once;
   last_contact_ = lock.core().scheduler().now();
   if (dispensable) part_timeout_ = part_timeout_with(last_contact_, composite_->size() - part);
   try {
-    cancel_request_ = lock.ask({.owner = wanted_.owner,
-                                .deadline = once ? Deadline::passed() : wanted_.deadline,
-                                .kind = wanted_.kind,
-                                .queue_again = composite_->rule().queue_again,
-                                .limit = {.notice = wanted_.limit.notice},
-                                .done = [self = shared_from_this(), part](AcquireOutcome outcome) {
-                                  self->post([part, outcome = std::move(outcome)](
-                                                 CompositeCall& c) { c.answered(part, outcome); });
-                                }});
+    if (dispensable) schedule_check(request_);  // first: nothing after the request may throw
+    under_way_ = lock.ask({.owner = wanted_.owner,
+                           .time_limit = once ? TimeLimit::single_attempt() : wanted_.time_limit,
+                           .kind = wanted_.kind,
+                           .queue_again = composite_->rule().queue_again,
+                           .limit = {.notice = wanted_.limit.notice},
+                           .done = [self = shared_from_this(), part](AcquireOutcome outcome) {
+                             self->post([part, outcome = std::move(outcome)](CompositeCall& c) {
+                               c.answered(part, outcome);
+                             });
+                           }});
   } catch (...) {
+    cancel_check();
     post([part, cause = std::current_exception()](CompositeCall& c) {
       c.failed(part, cause, PartAnswer::failed);
     });
-    return;
   }
-  if (dispensable) return schedule_check(request_);
-  // If the deadline passed just now, the request is a single attempt, which does not end by it.
-  if (!once && late()) cancel_request_();
 }
 
 void CompositeCall::answered(std::size_t part, AcquireOutcome outcome) {
@@ -204,15 +217,16 @@ void CompositeCall::failed(std::size_t part, std::exception_ptr error, core::Par
 
 core::Duration CompositeCall::part_timeout_with(core::Instant now, std::size_t parts_left) const {
   const core::Duration most = *composite_->rule().part_timeout;
-  if (!waits_ || wanted_.deadline.is_never()) return most;
-  const auto share = (wanted_.deadline.at() - now) / static_cast<core::Duration::rep>(parts_left);
+  const Deadline deadline = wanted_.time_limit.deadline();
+  if (deadline.is_never()) return most;
+  const auto share = (deadline.at() - now) / static_cast<core::Duration::rep>(parts_left);
   return std::clamp<core::Duration>(share, std::chrono::milliseconds(1), most);
 }
 
 void CompositeCall::schedule_check(std::uint64_t request) {
   auto& scheduler = composite_->part(fsm_.requested_part()).core().scheduler();
   core::Instant due = scheduler.now() + part_timeout_ / 4;
-  if (spare_) due = std::min(due, wanted_.deadline.at());
+  if (spare_) due = std::min(due, wanted_.time_limit.deadline().at());
   check_timer_ = scheduler.at(due, [weak = weak_from_this(), request] {
     if (const auto call = weak.lock()) {
       call->post([request](CompositeCall& c) { c.check_reachability(request); });
@@ -249,7 +263,7 @@ void CompositeCall::check_reachability(std::uint64_t request) {
 
 bool CompositeCall::late() const {
   auto& core = composite_->part(fsm_.requested_part()).core();
-  return waits_ && wanted_.deadline.has_passed(core.scheduler().now());
+  return wanted_.time_limit.deadline().has_passed(core.scheduler().now());
 }
 
 // ---- the end ------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@
 #include "zklock/core/composite_fsm.h"
 #include "zklock/core/hold_limit.h"
 #include "zklock/deadline.h"
+#include "zklock/engine/time_limit.h"
 #include "zklock/owner.h"
 #include "zklock/recipes/composite/composite.h"
 #include "zklock/recipes/composite/composite_grant.h"
@@ -36,7 +37,7 @@ struct CompositeOutcome {
 /// The request of one call.
 struct CompositeRequest {
   Owner owner;
-  Deadline deadline;
+  TimeLimit time_limit;
   core::CountKind kind = core::CountKind::hold;
   core::HoldLimit limit = {};  ///< counted from the grant of the whole
   std::stop_token stop = {};
@@ -56,6 +57,7 @@ struct CompositeRequest {
 /// Thread-safety: all members, from any thread.
 class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
  public:
+  /// Begins a call. If it throws, it has not begun: `done` is not called, and no part is held.
   static std::shared_ptr<CompositeCall> start(std::shared_ptr<Composite> composite,
                                               CompositeRequest request);
   /// Ends the call soon, without a grant and without an error, unless it has ended.
@@ -90,6 +92,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   };
 
   void post(std::function<void(CompositeCall&)> event);
+  void give_up();
   bool take_event(std::function<void(CompositeCall&)>& event);
 
   // REQUIRES of all functions from here to failure(): called by the thread that processes the queue
@@ -117,19 +120,18 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   const std::shared_ptr<Composite> composite_;
   const Composite::CallId id_ = composite_->next_call();
   CompositeRequest wanted_;
-  const bool waits_;  ///< false: a single attempt
   std::optional<std::stop_callback<Cancel>> on_stop_;
 
   // used only by the thread that processes the queue of events
   core::CompositeFsm fsm_;
   std::vector<std::optional<Taken>> taken_;
   std::vector<std::exception_ptr> errors_;
-  std::function<void()> cancel_request_;
-  bool spare_ = false;             ///< single attempt at a part beyond those needed
-  std::uint64_t request_ = 0;      ///< count of requests, to recognise stale timers
-  core::Instant last_contact_{};   ///< when the awaited part was last reachable
-  core::Duration part_timeout_{};  ///< how long the awaited part may be unreachable
-  client::TimerId check_timer_{};  ///< timer for check_reachability()
+  std::shared_ptr<PendingAcquire> under_way_;  ///< the call for the requested part
+  bool spare_ = false;                         ///< single attempt at a part beyond those needed
+  std::uint64_t request_ = 0;                  ///< count of requests, to recognise stale timers
+  core::Instant last_contact_{};               ///< when the awaited part was last reachable
+  core::Duration part_timeout_{};              ///< how long the awaited part may be unreachable
+  client::TimerId check_timer_{};              ///< timer for check_reachability()
   bool closed_ = false;
   bool finished_ = false;
 

@@ -23,7 +23,7 @@ CompositeRequest wanted_of(const Composite& composite, const Owner& owner, Acqui
                            core::CountKind kind = core::CountKind::hold) {
   return {
       .owner = owner,
-      .deadline = options.deadline,
+      .time_limit = {options.deadline, composite.part(0).core().scheduler().now()},
       .kind = kind,
       .limit = detail::checked_limit(composite.rule().limit, options.max_hold, composite.paths()),
       .stop = std::move(options.stop)};
@@ -62,7 +62,7 @@ void CompositeMutex::acquire_async(const std::shared_ptr<Composite>& composite,
     composite->post(std::move(task));
   });
   try {
-    wanted_of(*composite, Owner::unique(), options);
+    detail::checked_limit(composite->rule().limit, options.max_hold, composite->paths());
   } catch (const Error& error) {
     return end(std::make_exception_ptr(error), CompositeHold());
   }

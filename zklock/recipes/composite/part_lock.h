@@ -2,13 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "zklock/core/hold_limit.h"
 #include "zklock/core/ownership.h"
-#include "zklock/deadline.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/engine_context.h"
+#include "zklock/engine/time_limit.h"
 #include "zklock/owner.h"
 
 namespace zklock::detail {
@@ -24,7 +25,7 @@ class PartLock {
  public:
   struct Request {
     Owner owner;
-    Deadline deadline;
+    TimeLimit time_limit;
     core::CountKind kind = core::CountKind::hold;
     bool queue_again = true;  ///< enqueue again after losing the znode
     core::HoldLimit limit = {};
@@ -34,10 +35,10 @@ class PartLock {
 
   virtual ~PartLock() = default;
 
-  /// Requests one hold or lock() for the owner, also a nested one. Returns a function that cancels
-  /// the request; `done` is called in that case too. Throws Error(closed), or the exception of a
-  /// system that has no memory or thread left; then `done` is not called.
-  virtual std::function<void()> ask(Request request) = 0;
+  /// Requests one hold or lock() for the owner, also a nested one. The caller can cancel the call
+  /// that it returns; `done` is called in that case too. Throws Error(closed), or the exception of
+  /// a system that has no memory or thread left; then `done` is not called.
+  virtual std::shared_ptr<PendingAcquire> ask(Request request) = 0;
   /// Releases one lock() of `owner`. Returns false if `owner` has none.
   virtual bool unlock(const Owner& owner) = 0;
   /// Returns the exclusive counts of `owner` if it has a valid hold, otherwise 0.

@@ -24,18 +24,17 @@ PathPartLock::~PathPartLock() {
   }
 }
 
-std::function<void()> PathPartLock::ask(Request request) {
-  auto call = PendingAcquire::start(path_lock_,
-                                    {.owner = request.owner,
-                                     .deadline = request.deadline,
-                                     .kind = request.kind,
-                                     .queue_again = request.queue_again,
-                                     .limit = request.limit,
-                                     .event_sink = event_sink_,
-                                     .lock_delay = lock_delay_,
-                                     .done = std::move(request.done)},
-                                    {});
-  return [call = std::move(call)] { call->cancel(); };
+std::shared_ptr<PendingAcquire> PathPartLock::ask(Request request) {
+  return PendingAcquire::start(path_lock_,
+                               {.owner = request.owner,
+                                .time_limit = request.time_limit,
+                                .kind = request.kind,
+                                .queue_again = request.queue_again,
+                                .limit = request.limit,
+                                .event_sink = event_sink_,
+                                .lock_delay = lock_delay_,
+                                .done = std::move(request.done)},
+                               {});
 }
 
 bool PathPartLock::unlock(const Owner& owner) {

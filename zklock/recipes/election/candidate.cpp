@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <new>
 #include <utility>
 
 #include "zklock/engine/callback/reliable_post.h"
@@ -82,7 +83,12 @@ void Candidate::carry_out(ElectionEffect effect, By by) {
       asking_ = std::stop_source();
       error_.reset();
       later([self = shared_from_this(), attempt = fsm_.attempt(), stop = asking_.get_token()] {
-        self->ask(attempt, stop);
+        try {
+          self->ask(attempt, stop);
+        } catch (const std::bad_alloc& e) {
+          self->warn(e.what());
+          self->answered(attempt, {});
+        }
       });
       return;
     case ElectionEffect::cancel:
@@ -103,16 +109,18 @@ void Candidate::carry_out(ElectionEffect effect, By by) {
 void Candidate::ask(Fsm::Attempt attempt, const std::stop_token& stop) {
   AcquireRequest request{
       .owner = Owner::unique(),  // two candidates of one process never nest
-      .deadline = Deadline::never(),
+      .time_limit = TimeLimit::none(),
       .lock_delay = settings_.lock_delay,
       .done = [self = shared_from_this(), attempt](const AcquireOutcome& outcome) {
         self->answered(attempt, outcome);
       }};
   try {
     PendingAcquire::start(path_lock_, std::move(request), stop);
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const Error& error) {
     answered(attempt, {.error = error});
-  } catch (const std::exception& e) {  // no thread, or no memory in a call of the user
+  } catch (const std::exception& e) {  // no thread
     warn(e.what());
     answered(attempt, {});
   }
@@ -135,7 +143,9 @@ void Candidate::answered(Fsm::Attempt attempt, const AcquireOutcome& outcome) {
   run(fsm_.on_failed(attempt, for_good));
   const bool heard = attempt == fsm_.attempt();
   if (heard && fsm_.state() == CandidateState::failed) error_ = outcome.error;
-  if (heard && outcome.error && !core().closed()) warn(outcome.error->what());
+  if (heard && outcome.error && !core().closed()) {
+    later([self = shared_from_this(), error = *outcome.error] { self->warn(error.what()); });
+  }
 }
 
 void Candidate::begin(const std::shared_ptr<Contender>& leader, Hold hold) {
@@ -188,10 +198,27 @@ void Candidate::lost(LeadershipState::Number number) {
 
 bool Candidate::want() {
   core().check_usable(kOperation, path());
-  const Lock lock(*this);
-  if (is_closed()) throw Error(Errc::closed, kOperation, path(), "the election object was closed");
-  if (fsm_.will_contend()) return false;
-  run(fsm_.contend());
+  std::stop_source asking;
+  std::optional<Error> last_error;
+  Fsm::Attempt attempt = 0;
+  {
+    const Lock lock(*this);
+    if (is_closed())
+      throw Error(Errc::closed, kOperation, path(), "the election object was closed");
+    if (fsm_.will_contend()) return false;
+    if (fsm_.contend().empty()) return true;  // it leads, and contends afterwards
+    asking_ = asking;
+    last_error = std::exchange(error_, std::nullopt);
+    attempt = fsm_.attempt();
+  }
+  try {
+    ask(attempt, asking.get_token());
+  } catch (const std::bad_alloc&) {
+    const Lock lock(*this);
+    fsm_.on_failed(attempt, true);
+    if (fsm_.state() == CandidateState::failed && attempt == fsm_.attempt()) error_ = last_error;
+    throw;
+  }
   return true;
 }
 
@@ -281,7 +308,7 @@ bool Candidate::wait_until_leader(Deadline deadline, const std::stop_token& stop
 }
 
 std::vector<Participant> Candidate::participants(Deadline deadline) const {
-  return read_participants(path_lock_, deadline);
+  return read_participants(path_lock_, TimeLimit(deadline, core().scheduler().now()));
 }
 
 std::optional<Participant> Candidate::leader(Deadline deadline) const {

@@ -49,7 +49,8 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   virtual ~Candidate();
 
   /// Begins to contend if it is idle or has failed. If it leads, it will contend again afterwards.
-  /// Returns false, without an effect, if wants() is true already. Throws Error(closed | forked).
+  /// Returns false, without an effect, if wants() is true already. Throws Error(closed | forked),
+  /// or std::bad_alloc; then nothing has changed.
   bool want();
   /// See LeaderElection::interrupt() and withdraw().
   void interrupt();
@@ -118,6 +119,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   void later(std::function<void()> task) ZKLOCK_REQUIRES(mutex_) {
     after_unlock_.add(std::move(task));
   }
+  /// Begins the acquire of an attempt. Throws std::bad_alloc; then it has not begun.
   void ask(Fsm::Attempt attempt, const std::stop_token& stop) ZKLOCK_EXCLUDES(mutex_);
   void answered(Fsm::Attempt attempt, const AcquireOutcome& outcome) ZKLOCK_EXCLUDES(mutex_);
   void begin(const std::shared_ptr<Contender>& leader, Hold hold) ZKLOCK_REQUIRES(mutex_);

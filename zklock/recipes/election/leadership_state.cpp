@@ -17,6 +17,7 @@ LeadershipState::LeadershipState(Number number, std::shared_ptr<Contender> leade
       node_(hold.expose_node()),
       lost_(hold.loss_token()),
       requested_(hold.release_request_token()),
+      core_(leader->path_context().core().weak_from_this()),
       proclamation_writer_(std::make_shared<ProclamationWriter>(std::move(leader))),
       hold_(std::move(hold)) {}
 
@@ -54,6 +55,14 @@ std::shared_ptr<ProclamationWriter> LeadershipState::proclamation_writer(
   throw Error(Errc::lock_lost, operation, path(), "the leadership has ended; nothing was sent");
 }
 
+std::shared_ptr<EngineContext> LeadershipState::core(const char* operation) const {
+  if (forked()) throw Error(Errc::forked, operation, path());
+  auto core = core_.lock();
+  if (!core) throw Error(Errc::closed, operation, path());
+  core->check_usable(operation, path());
+  return core;
+}
+
 HoldState LeadershipState::state() const noexcept {
   if (ended_ || forked()) return HoldState::lost;
   const client::MutexLock guard(mutex_);
@@ -78,6 +87,10 @@ using detail::PendingProclamation;
 namespace {
 
 constexpr const char* kProclaiming = "proclaim";
+
+Error empty_leadership(const char* operation) {
+  return Error(Errc::lock_lost, operation, "", "the Leadership object is empty");
+}
 
 }  // namespace
 
@@ -109,7 +122,7 @@ std::string Leadership::node() const {
 std::shared_ptr<detail::ProclamationWriter> Leadership::proclamation_writer(
     const char* operation) const {
   if (leadership_state_) return leadership_state_->proclamation_writer(operation);
-  throw Error(Errc::lock_lost, operation, "", "the Leadership object is empty");
+  throw empty_leadership(operation);
 }
 
 void Leadership::proclaim(std::string value, Deadline deadline) const {
@@ -120,11 +133,16 @@ void Leadership::proclaim(std::string value, Deadline deadline) const {
 }
 
 void Leadership::async_proclaim(std::string value, Deadline deadline, CommitHandler handler) const {
-  auto proclamation_writer = this->proclamation_writer(kProclaiming);
-  const auto core = proclamation_writer->core().shared_from_this();
+  if (!leadership_state_) throw empty_leadership(kProclaiming);
+  const auto core = leadership_state_->core(kProclaiming);
   detail::commit_and_tell(core, kProclaiming + (" " + node()), std::move(handler), [&](auto done) {
-    return PendingProclamation::start(std::move(proclamation_writer), std::move(value), deadline,
-                                      std::move(done));
+    std::shared_ptr<detail::ProclamationWriter> writer;
+    try {
+      writer = proclamation_writer(kProclaiming);
+    } catch (const Error& error) {  // the leadership has ended
+      return done(error);
+    }
+    PendingProclamation::start(std::move(writer), std::move(value), deadline, std::move(done));
   });
 }
 

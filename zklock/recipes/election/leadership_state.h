@@ -52,6 +52,10 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   /// leadership has ended, or Error(forked). The error names `operation`.
   std::shared_ptr<ProclamationWriter> proclamation_writer(const char* operation) const;
 
+  /// Returns the client; its executor calls handlers. Throws Error(closed) if the client was closed
+  /// or destroyed, or Error(forked). The error names `operation`.
+  std::shared_ptr<EngineContext> core(const char* operation) const;
+
   /// Returns the public object for this leadership.
   Leadership leadership() const { return Leadership(shared_from_this()); }
 
@@ -76,6 +80,7 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   const std::string node_;
   const std::stop_token lost_;
   const std::stop_token requested_;
+  const std::weak_ptr<EngineContext> core_;
   const std::uint32_t birth_ = fork_generation();
   std::atomic<bool> ended_{false};
   std::stop_source over_;

@@ -92,7 +92,7 @@ AcquireRequest LockHandle::request(const Kind& kind, Owner owner, const AcquireO
           .on_behalf_of = owner,
           .rule = kind.rule,
           .gate = kind.gate,
-          .deadline = options.deadline,
+          .time_limit = time_limit(options.deadline),
           .kind = count,
           .queue_again = queue_again_,
           .on_behalf = destroyed_,
@@ -205,14 +205,14 @@ core::Ownership LockHandle::ownership() const {
   return path_lock_->ownership(Owner::this_thread());
 }
 
-std::vector<Participant> LockHandle::participants(Deadline deadline,
+std::vector<Participant> LockHandle::participants(const TimeLimit& limit,
                                                   std::int32_t all_permits) const {
-  return read_participants(path_lock_, deadline, all_permits);
+  return read_participants(path_lock_, limit, all_permits);
 }
 
 std::optional<std::size_t> LockHandle::queue_position(std::optional<Owner> owner,
                                                       Deadline deadline) const {
-  return read_position(path_lock_, owner.value_or(Owner::this_thread()), deadline);
+  return read_position(path_lock_, owner.value_or(Owner::this_thread()), time_limit(deadline));
 }
 
 }  // namespace zklock::detail

@@ -71,8 +71,15 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
 
   /// Returns the counts of the calling thread.
   core::Ownership ownership() const;
+  /// Returns the time limit of a public call that begins now. Reads the clock.
+  TimeLimit time_limit(Deadline deadline) const {
+    return {deadline, path_lock_->core().scheduler().now()};
+  }
   /// See read_participants() and read_position(). Without an owner, the calling thread is meant.
-  std::vector<Participant> participants(Deadline deadline, std::int32_t all_permits = 0) const;
+  std::vector<Participant> participants(Deadline deadline) const {
+    return participants(time_limit(deadline), 0);
+  }
+  std::vector<Participant> participants(const TimeLimit& limit, std::int32_t all_permits) const;
   std::optional<std::size_t> queue_position(std::optional<Owner> owner, Deadline deadline) const;
 
  private:

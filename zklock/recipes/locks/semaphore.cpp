@@ -32,6 +32,11 @@ LockHandle::Kind kind(int request, int all, bool shared, const std::string& path
   return {.rule = core::QueueRule::permits(request, all, shared), .nests = false};
 }
 
+int permits_of(const LockHandle& lock_handle, bool shared, int permits,
+               const detail::TimeLimit& limit) {
+  return shared ? detail::read_permit_count(lock_handle.path_lock(), permits, limit) : permits;
+}
+
 }  // namespace
 
 Semaphore::Semaphore(Client& client, std::string path, int permits, const LockOptions& options)
@@ -76,20 +81,22 @@ Awaitable Semaphore::co_acquire(const AcquireOptions& options, int permits) {
 }
 
 std::vector<Participant> Semaphore::participants(Deadline deadline) const {
-  return lock_handle_->participants(deadline, shared_ ? permits(deadline) : 0);
+  const auto limit = lock_handle_->time_limit(deadline);
+  const int all = permits_of(*lock_handle_, shared_, permits_, limit);
+  return lock_handle_->participants(limit, shared_ ? all : 0);
 }
 
 int Semaphore::available_permits(Deadline deadline) const {
-  int free = permits(deadline);
-  for (const Participant& each : lock_handle_->participants(deadline, free)) {
+  const auto limit = lock_handle_->time_limit(deadline);
+  int free = permits_of(*lock_handle_, shared_, permits_, limit);
+  for (const Participant& each : lock_handle_->participants(limit, free)) {
     free -= each.access == Access::permits ? std::min(each.permits, free) : free;
   }
   return free;
 }
 
 int Semaphore::permits(Deadline deadline) const {
-  if (!shared_) return permits_;
-  return detail::read_permit_count(lock_handle_->path_lock(), permits_, deadline);
+  return permits_of(*lock_handle_, shared_, permits_, lock_handle_->time_limit(deadline));
 }
 
 void Semaphore::check_shared(const char* operation) const {
@@ -102,12 +109,13 @@ void Semaphore::set_permits(int permits, Deadline deadline) {
   constexpr const char* kOperation = "set the permits of";
   check_shared(kOperation);
   at_least(0, permits, kOperation, path());
-  detail::set_permit_count(lock_handle_->path_lock(), permits, deadline);
+  detail::set_permit_count(lock_handle_->path_lock(), permits, lock_handle_->time_limit(deadline));
 }
 
 int Semaphore::add_permits(int change, Deadline deadline) {
   check_shared("add permits to");
-  return detail::add_to_permit_count(lock_handle_->path_lock(), change, permits_, deadline);
+  return detail::add_to_permit_count(lock_handle_->path_lock(), change, permits_,
+                                     lock_handle_->time_limit(deadline));
 }
 
 std::optional<std::size_t> Semaphore::queue_position(std::optional<Owner> owner,

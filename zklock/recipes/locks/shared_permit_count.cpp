@@ -28,9 +28,9 @@ struct Count {
 /// Thread-safety: none.
 class Asked {
  public:
-  Asked(PathLock& path_lock, const char* operation, Deadline deadline)
+  Asked(PathLock& path_lock, const char* operation, const TimeLimit& limit)
       : path_lock_(path_lock),
-        query_(path_lock, operation, deadline),
+        query_(path_lock, operation, limit),
         node_(path_lock.path().child(core::kCountNode)) {}
 
   /// Returns the stored count, or nullopt if none is stored.
@@ -101,15 +101,15 @@ class Asked {
 
 }  // namespace
 
-std::int32_t read_permit_count(PathLock& path_lock, std::int32_t initial, Deadline deadline) {
-  const auto count = Asked(path_lock, "read the permits of", deadline).read();
+std::int32_t read_permit_count(PathLock& path_lock, std::int32_t initial, const TimeLimit& limit) {
+  const auto count = Asked(path_lock, "read the permits of", limit).read();
   return count ? count->number : initial;
 }
 
 // Writing the count twice has the effect of writing it once. So the write is repeated if its
 // outcome is unknown.
-void set_permit_count(PathLock& path_lock, std::int32_t number, Deadline deadline) {
-  Asked asked(path_lock, "set the permits of", deadline);
+void set_permit_count(PathLock& path_lock, std::int32_t number, const TimeLimit& limit) {
+  Asked asked(path_lock, "set the permits of", limit);
   for (;;) {
     if (asked.set(number) == Asked::Written::yes) return;
     if (asked.create(number) == Asked::Written::yes) return;
@@ -117,8 +117,8 @@ void set_permit_count(PathLock& path_lock, std::int32_t number, Deadline deadlin
 }
 
 std::int32_t add_to_permit_count(PathLock& path_lock, std::int32_t change, std::int32_t initial,
-                                 Deadline deadline) {
-  Asked asked(path_lock, "add permits to", deadline);
+                                 const TimeLimit& limit) {
+  Asked asked(path_lock, "add permits to", limit);
   for (;;) {
     const auto count = asked.read();
     const std::int32_t now = count ? count->number : initial;

@@ -3,23 +3,23 @@
 
 #include <cstdint>
 
-#include "zklock/deadline.h"
 #include "zklock/engine/path_lock.h"
+#include "zklock/engine/time_limit.h"
 
 namespace zklock::detail {
 
 /// These functions read and change the shared permit count of a semaphore; see
-/// core/permit_count_data.h. They block, at most until `deadline` or for
+/// core/permit_count_data.h. They block, at most until `limit` or for
 /// ClientOptions::connection_timeout, whichever comes first. They throw Error. `initial`: the count
 /// if none is stored yet.
 
-std::int32_t read_permit_count(PathLock& path_lock, std::int32_t initial, Deadline deadline);
+std::int32_t read_permit_count(PathLock& path_lock, std::int32_t initial, const TimeLimit& limit);
 
 /// Stores the count. Creates its znode if it does not exist.
-void set_permit_count(PathLock& path_lock, std::int32_t number, Deadline deadline);
+void set_permit_count(PathLock& path_lock, std::int32_t number, const TimeLimit& limit);
 
 /// Adds `change` and returns the new count. Concurrent changes are all applied.
 std::int32_t add_to_permit_count(PathLock& path_lock, std::int32_t change, std::int32_t initial,
-                                 Deadline deadline);
+                                 const TimeLimit& limit);
 
 }  // namespace zklock::detail

@@ -41,24 +41,30 @@ QueueObserver::QueueObserver(std::shared_ptr<PathLock> path_lock, ViewKind kind,
       executor_(std::move(executor)),
       listeners_(core().listeners_dispatcher(executor_.lent())) {}
 
+QueueObserver::Lock::~Lock() {
+  observer_.assert_invariants();
+  auto tasks = observer_.after_unlock_.take();
+  const auto alive = observer_.shared_from_this();  // other references may end after unlock()
+  lock_.unlock();
+  UnlockTasks::run(alive.get(), std::move(tasks), [&](const char* why) { alive->warn(why); });
+}
+
 Subscription QueueObserver::add(std::function<void(const QueueView&)> listener) {
   core().check_usable("observe", path());
-  const client::MutexLock guard(mutex_);
+  const Lock lock(*this);
   Subscription added = listeners_.add(std::move(listener), last_view_);
   if (state_ == State::idle) {
     // The watches of a session end with it, without an event.
     if (round_ == 0) core().tell_of_sessions(shared_from_this());
     begin_round();
   }
-  assert_invariants();
   return added;
 }
 
 void QueueObserver::session_began() {
-  const client::MutexLock guard(mutex_);
+  const Lock lock(*this);
   session_ = {};
   if (state_ != State::over) begin_round();
-  assert_invariants();
 }
 
 void QueueObserver::stop() {
@@ -85,9 +91,8 @@ client::RequestId QueueObserver::submit(client::Operation operation, Step step) 
       [weak = weak_from_this(), round = round_, step](const client::Reply& reply) {
         const auto self = weak.lock();
         if (!self) return;
-        const client::MutexLock guard(self->mutex_);
+        const Lock lock(*self);
         if (self->round_ == round && !self->end_if_over(reply)) step(*self, reply);
-        self->assert_invariants();
       }));
   return requests_.back();
 }
@@ -96,7 +101,7 @@ request::OnWatchEvent QueueObserver::on_watch() {
   return [weak = weak_from_this(), round = round_](SessionId, request::WatchEvent) {
     const auto self = weak.lock();
     if (!self) return;
-    const client::MutexLock guard(self->mutex_);
+    const Lock lock(*self);
     if (self->round_ != round) return;
     // The view that is being read is reported first. Otherwise a queue that changes all the time
     // would never be reported.
@@ -105,7 +110,6 @@ request::OnWatchEvent QueueObserver::on_watch() {
     } else if (self->state_ == State::resting) {
       self->list_when_due();
     }
-    self->assert_invariants();
   };
 }
 
@@ -265,7 +269,7 @@ void QueueObserver::rest(QueueView view) {
 
 void QueueObserver::pause(const client::Reply& reply) {
   if (!is_passing_failure(reply) && !std::exchange(warned_, true)) {
-    core().warn("observe " + path() + ": " + std::string(to_string(reply.status)));
+    after_unlock_.add([this, status = reply.status] { warn(std::string(to_string(status))); });
   }
   if (reply.status == Status::session_ended) session_ = {};
   pause_until(core().scheduler().now() + kPauseAfterFailure);
@@ -276,9 +280,8 @@ void QueueObserver::pause_until(core::Instant when) {
   timer_ = core().scheduler().at(when, [weak = weak_from_this(), round = round_] {
     const auto self = weak.lock();
     if (!self) return;
-    const client::MutexLock guard(self->mutex_);
+    const Lock lock(*self);
     if (self->round_ == round) self->begin_round();
-    self->assert_invariants();
   });
 }
 

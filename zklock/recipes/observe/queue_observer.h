@@ -19,6 +19,7 @@
 #include "zklock/engine/callback/borrowed_executor.h"
 #include "zklock/engine/callback/listeners.h"
 #include "zklock/engine/path_lock.h"
+#include "zklock/engine/unlock_tasks.h"
 #include "zklock/recipes/observe/queue_reader.h"
 
 namespace zklock::detail {
@@ -83,7 +84,9 @@ class QueueObserver final : public NewSessionListener,
   static void object_destroyed(std::shared_ptr<QueueObserver> observer) noexcept;
 
   /// Reads the view from a server, independently of the watches; see read_view().
-  QueueView read(Deadline deadline) const { return read_view(path_lock_, kind_, deadline); }
+  QueueView read(Deadline deadline) const {
+    return read_view(path_lock_, kind_, TimeLimit(deadline, core().scheduler().now()));
+  }
   const std::string& path() const noexcept { return path_lock_->path().str(); }
 
  private:
@@ -92,7 +95,24 @@ class QueueObserver final : public NewSessionListener,
   /// rounds are ignored.
   using Round = std::uint64_t;
 
+  /// Holds the mutex. The destructor unlocks it, and then runs the tasks of after_unlock_.
+  class ZKLOCK_SCOPED_CAPABILITY Lock {
+   public:
+    explicit Lock(QueueObserver& observer) ZKLOCK_ACQUIRE(observer.mutex_)
+        : observer_(observer), lock_(observer.mutex_) {}
+    ~Lock() ZKLOCK_RELEASE();
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+
+   private:
+    QueueObserver& observer_;
+    client::MutexLock lock_;
+  };
+
   EngineContext& core() const noexcept { return path_lock_->core(); }
+  void warn(const std::string& text) const noexcept {
+    core().warn("observe " + path() + ": " + text);
+  }
 
   void begin_round() ZKLOCK_REQUIRES(mutex_);
   void be_idle() ZKLOCK_REQUIRES(mutex_);
@@ -145,6 +165,7 @@ class QueueObserver final : public NewSessionListener,
   std::optional<client::Reply> proclaimed_ ZKLOCK_GUARDED_BY(mutex_);
   std::size_t outstanding_ ZKLOCK_GUARDED_BY(mutex_) = 0;         ///< count of replies
   std::optional<QueueView> last_view_ ZKLOCK_GUARDED_BY(mutex_);  ///< the last reported view
+  UnlockTasks after_unlock_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace zklock::detail

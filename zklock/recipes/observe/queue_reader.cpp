@@ -145,14 +145,14 @@ void Queue::mark_recreated(std::vector<client::Reply>& nodes) const {
 }
 
 std::vector<core::ZnodeName> read_queue(const std::shared_ptr<PathLock>& path_lock,
-                                        Deadline deadline) {
-  SyncQuery query(*path_lock, kOperation, deadline);
+                                        const TimeLimit& limit) {
+  SyncQuery query(*path_lock, kOperation, limit);
   return read_queue_now(*path_lock, query).contenders;
 }
 
 std::optional<std::size_t> read_position(const std::shared_ptr<PathLock>& path_lock,
-                                         const Owner& owner, Deadline deadline) {
-  const auto queue = read_queue(path_lock, deadline);
+                                         const Owner& owner, const TimeLimit& limit) {
+  const auto queue = read_queue(path_lock, limit);
   // A downgrade may be changing the name; the sequence number stays.
   const auto standing = path_lock->standing_of(owner);
   const auto node = core::ZnodeName::parse(standing.node);
@@ -163,8 +163,8 @@ std::optional<std::size_t> read_position(const std::shared_ptr<PathLock>& path_l
 }
 
 std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path_lock,
-                                           Deadline deadline, std::int32_t all_permits) {
-  SyncQuery query(*path_lock, kOperation, deadline);
+                                           const TimeLimit& limit, std::int32_t all_permits) {
+  SyncQuery query(*path_lock, kOperation, limit);
   for (;;) {
     auto queue = read_queue_now(*path_lock, query);
     std::vector<client::Operation> reads;
@@ -231,8 +231,9 @@ QueueView view_of(PathLock& path_lock, ViewKind kind, const std::vector<core::Zn
   return view;
 }
 
-QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind, Deadline deadline) {
-  SyncQuery query(*path_lock, kOperation, deadline);
+QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
+                    const TimeLimit& limit) {
+  SyncQuery query(*path_lock, kOperation, limit);
   const auto get = [&](const std::string& name) {
     return client::request::Get{path_lock->path().child(name)};
   };

@@ -10,14 +10,14 @@
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/core/queue_rule.h"
-#include "zklock/deadline.h"
 #include "zklock/engine/path_lock.h"
+#include "zklock/engine/time_limit.h"
 #include "zklock/participant.h"
 
 namespace zklock::detail {
 
 /// The read_...() functions read a lock's queue without contending. They block, at most until
-/// `deadline` or for ClientOptions::connection_timeout, whichever comes first. They throw Error.
+/// `limit` or for ClientOptions::connection_timeout, whichever comes first. They throw Error.
 
 /// Content of a list of children.
 struct Queue {
@@ -34,18 +34,18 @@ struct Queue {
 
 /// Returns the names of the contenders, in the order of core::contenders().
 std::vector<core::ZnodeName> read_queue(const std::shared_ptr<PathLock>& path_lock,
-                                        Deadline deadline);
+                                        const TimeLimit& limit);
 
 /// Returns how many contenders are ahead of this client's contender of `owner`, or nullopt if there
 /// is no such contender.
 std::optional<std::size_t> read_position(const std::shared_ptr<PathLock>& path_lock,
-                                         const Owner& owner, Deadline deadline);
+                                         const Owner& owner, const TimeLimit& limit);
 
 /// Returns the contenders, as described by their znodes. Omits those that are deleted meanwhile.
 /// `all_permits`: the permit count of a semaphore whose contenders' names do not contain it (shared
 /// permit count).
 std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path_lock,
-                                           Deadline deadline, std::int32_t all_permits = 0);
+                                           const TimeLimit& limit, std::int32_t all_permits = 0);
 
 /// Part of a queue that a view shows.
 enum class ViewKind {
@@ -61,7 +61,8 @@ struct QueueView {
   friend bool operator==(const QueueView&, const QueueView&) = default;
 };
 
-QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind, Deadline deadline);
+QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
+                    const TimeLimit& limit);
 
 /// Returns whether the holders depend on a permit count that is not in the names; see
 /// core/permit_count_data.h.

@@ -150,8 +150,8 @@ class Asking {
     return outcome(ask(request::write::Set{.path = marker_->path(), .data = data}, limit));
   }
 
-  /// Blocks until the contender's znode is deleted, but not longer than `longest` or `deadline`.
-  Presence wait(Deadline deadline, core::Duration longest) {
+  /// Blocks until the contender's znode is deleted, but not longer than `longest` or `limit`.
+  Presence wait(const detail::TimeLimit& limit, core::Duration longest) {
     const auto woken = std::make_shared<detail::BlockingCall<Presence>>();
     request::ExistsAndWatch watch{
         .path = node_, .on_event = [woken](core::SessionId, request::WatchEvent event) {
@@ -172,8 +172,8 @@ class Asking {
       }
     } const cleanup{*core_, id};
     const core::Instant now = core_->scheduler().now();
-    if (deadline.has_passed(now)) return Presence::there;
-    const auto until = std::min(deadline, Deadline::after(now, longest));
+    if (!limit.may_wait(now)) return Presence::there;
+    const auto until = std::min(limit.deadline(), Deadline::after(now, longest));
     // Not with a timer of the client: a closed client has none.
     const auto most = std::chrono::ceil<std::chrono::milliseconds>(until.at() - now);
     return woken->wait_for(most).value_or(Presence::there);
@@ -217,7 +217,8 @@ class Asking {
 
 /// Returns the contender to ask, or nullopt if none queues for the lock.
 std::optional<core::ZnodeName> whom_to_ask(detail::ClientCore& core, const core::LockPath& path,
-                                           const ReleaseRequestOptions& options, Deadline limit) {
+                                           const ReleaseRequestOptions& options,
+                                           const detail::TimeLimit& limit) {
   if (options.node) {
     auto named = core::ZnodeName::parse(*options.node);
     if (named) return named;
@@ -235,25 +236,25 @@ std::optional<core::ZnodeName> whom_to_ask(detail::ClientCore& core, const core:
 }
 
 bool ask_and_wait(const std::shared_ptr<detail::ClientCore>& core, const core::LockPath& path,
-                  const ReleaseRequestOptions& options, bool single_attempt) {
-  const auto whom = whom_to_ask(*core, path, options, options.deadline);
+                  const ReleaseRequestOptions& options, const detail::TimeLimit& limit) {
+  const auto whom = whom_to_ask(*core, path, options, limit);
   if (!whom) return true;
   Asking asking(core, path, *whom, options.force);
-  const Deadline last =
-      single_attempt ? detail::for_one_round(*core, options.deadline) : options.deadline;
+  // The rounds of a single attempt share the time of one round.
+  const Deadline last = limit.waits() ? limit.deadline() : detail::for_one_round(*core, limit);
   for (;;) {
     // After the deadline there may be one more round, for a writer that downgraded. It does not
     // wait.
-    auto outcome = asking.put(std::min(last, detail::for_one_round(*core, options.deadline)));
+    auto outcome = asking.put(std::min(last, detail::for_one_round(*core, limit)));
     if (outcome != Asking::Presence::gone) {
       const core::Duration longest = outcome == Asking::Presence::there
                                          ? core::Duration(kMostBetweenRounds)
                                          : core::Duration(kLeastBetweenRounds);
-      outcome = asking.wait(options.deadline, longest);
+      outcome = asking.wait(limit, longest);
     }
     if (outcome == Asking::Presence::gone) {
       if (!asking.reads_on()) return true;
-    } else if (options.deadline.has_passed(core->scheduler().now())) {
+    } else if (!limit.may_wait(core->scheduler().now())) {
       return false;
     }
   }
@@ -265,12 +266,12 @@ bool request_release(Client& client, std::string path, ReleaseRequestOptions opt
   const core::LockPath checked(std::move(path));
   const auto& core = detail::ClientCore::of(client);
   core->check_usable(kOperation, checked.str());
-  const bool single_attempt = options.deadline.has_passed(core->scheduler().now());
+  const detail::TimeLimit limit(options.deadline, core->scheduler().now());
   try {
-    return ask_and_wait(core, checked, options, single_attempt);
+    return ask_and_wait(core, checked, options, limit);
   } catch (const Error& error) {
-    const bool late = options.deadline.has_passed(core->scheduler().now());
-    if (error.errc() == Errc::not_connected && late && !single_attempt) return false;
+    const bool late = limit.deadline().has_passed(core->scheduler().now());
+    if (error.errc() == Errc::not_connected && late) return false;
     throw;
   }
 }

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 A user's logger runs with no lock held: another thread may
+// call the object that logs meanwhile.
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <spdlog/details/null_mutex.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/base_sink.h>
+
+#include "tests/model/lock_world.h"
+#include "tests/model/test_candidate.h"
+#include "zklock/recipes/observe/queue_observer.h"
+
+namespace zklock::model {
+namespace {
+
+using namespace std::chrono_literals;
+using detail::QueueObserver;
+using detail::QueueView;
+using Kind = OperationKind;
+
+/// Calls a function on another thread for each message, and waits until it has returned.
+class CallingSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  int messages() const noexcept { return messages_; }
+  std::function<void()> call;
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& /*message*/) override {
+    ++messages_;
+    if (call) std::jthread(call).join();
+  }
+  void flush_() override {}
+
+  int messages_ = 0;
+};
+
+class Logger : public ::testing::Test {
+ protected:
+  Logger() { lock_.connect_all(); }
+
+  const std::shared_ptr<CallingSink> sink_ = std::make_shared<CallingSink>();
+  LockWorld lock_{1,
+                  {},
+                  true,
+                  detail::ClientCore::kMostCreatesAtOnce,
+                  std::make_shared<spdlog::logger>("test", sink_)};
+};
+
+TEST_F(Logger, FailedCandidate_LogsWithoutItsMutex) {
+  const auto candidate = std::make_shared<TestCandidate>(lock_.core(0));
+  sink_->call = [&] { EXPECT_FALSE(candidate->wants()); };
+  lock_.world().fail_next(0, Kind::create_contender, Status::no_auth);
+  candidate->want();
+  lock_.world().run_all();
+  EXPECT_EQ(sink_->messages(), 1);
+  EXPECT_EQ(candidate->error()->errc(), Errc::no_auth);
+  candidate->close();
+}
+
+TEST_F(Logger, FailedObserver_LogsWithoutItsMutex) {
+  const auto observer =
+      std::make_shared<QueueObserver>(lock_.path_lock(0), detail::ViewKind::lock, Executor{});
+  Subscription another;
+  sink_->call = [&] { another = observer->add([](const QueueView&) {}); };
+  lock_.world().fail_next(0, Kind::list_and_watch, Status::no_auth);
+  const Subscription first = observer->add([](const QueueView&) {});
+  lock_.world().run_for(1s);
+  EXPECT_EQ(sink_->messages(), 1);
+  observer->stop();
+  lock_.world().run_all();
+}
+
+}  // namespace
+}  // namespace zklock::model

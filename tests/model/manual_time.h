@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "zklock/client.h"
+#include "zklock/client/port/scheduler.h"
+#include "zklock/engine/client_core.h"
+
+namespace zklock::testing {
+
+struct ClientFactory {
+  static std::unique_ptr<Client> make(std::shared_ptr<detail::ClientCore> core) {
+    return std::unique_ptr<Client>(new Client(std::move(core)));
+  }
+};
+
+}  // namespace zklock::testing
+
+namespace zklock::model {
+
+/// Time passes only when the test adds it. An overdue task runs immediately.
+///
+/// Thread-safety: none.
+class ManualTime final : public client::Scheduler {
+ public:
+  core::Instant now() const noexcept override {
+    const core::Instant read = now_;
+    now_ += std::exchange(step_, {});
+    return read;
+  }
+  client::TimerId at(core::Instant when, std::function<void()> task) override {
+    due_.push_back(when);
+    if (when <= now_) task();
+    return client::TimerId{due_.size()};
+  }
+  void cancel(client::TimerId /*timer*/) noexcept override {}
+
+  void pass(core::Duration duration) { now_ += duration; }
+  void pass_after_next_reading(core::Duration duration) { step_ = duration; }
+  const std::vector<core::Instant>& due() const noexcept { return due_; }
+
+ private:
+  mutable core::Instant now_{std::chrono::hours(1)};
+  mutable core::Duration step_{};
+  std::vector<core::Instant> due_;
+};
+
+/// Returns a client with these two ports and no dispatcher.
+inline std::unique_ptr<Client> make_client(std::shared_ptr<client::Coordinator> servers,
+                                           std::shared_ptr<ManualTime> time) {
+  return testing::ClientFactory::make(detail::ClientCore::make(
+      {.coordinator = std::move(servers),
+       .scheduler = std::move(time),
+       .dispatcher = {},
+       .losses = {}},
+      {.hosts = "nowhere", .application = "test", .host = "host", .logger = nullptr}));
+}
+
+}  // namespace zklock::model
