@@ -118,9 +118,10 @@ std::shared_ptr<core::Lease> LeaseKeeper::valid_lease(SessionId session) {
   return lease_;
 }
 
-void LeaseKeeper::enlist(LeaseObserver& member) noexcept {
+std::shared_ptr<core::Lease> LeaseKeeper::enlist(LeaseObserver& member) noexcept {
   const client::MutexLock guard(mutex_);
   if (!member.member_hook_.is_linked()) members_.push_back(member);
+  return lease_;
 }
 
 void LeaseKeeper::dismiss(LeaseObserver& member) noexcept {

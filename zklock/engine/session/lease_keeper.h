@@ -77,9 +77,9 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   void answered(SessionId session, Instant sent_at, bool by_quorum);
 
   /// Adds a member. Members are notified in the order in which they were added. While there is a
-  /// member, heartbeats are sent. REQUIRES: dismiss() is called before the member's destructor
-  /// ends.
-  void enlist(LeaseObserver& member) noexcept;
+  /// member, heartbeats are sent. Returns the present lease, which may have lapsed; null if there is
+  /// none. REQUIRES: dismiss() is called before the member's destructor ends.
+  std::shared_ptr<core::Lease> enlist(LeaseObserver& member) noexcept;
   /// Removes a member. Does nothing if it was not added.
   void dismiss(LeaseObserver& member) noexcept;
   /// Returns whether there is no member.
