@@ -144,7 +144,7 @@ TEST_F(BudgetTest, LongHold_IsWithinBudget) {
 TEST_F(BudgetTest, ShortHold_IsWithinBudget) {
   check(0ms, {.requests = "zoo_acreate2 zoo_aexists zoo_adelete",
               .mutexes = 23,
-              .allocations = 29,
+              .allocations = 28,
               .lock_frames = 14,
               .unlock_frames = 13});
 }
@@ -154,7 +154,7 @@ TEST_F(BudgetTest, UnsharedPath_IsWithinBudget) {
   is_shared_ = false;
   check(0ms, {.requests = "zoo_acreate2 zoo_adelete",
               .mutexes = 20,
-              .allocations = 27,
+              .allocations = 26,
               .lock_frames = 14,
               .unlock_frames = 13});
 }

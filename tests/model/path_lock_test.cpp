@@ -189,6 +189,16 @@ TEST_F(PathLockTest, GrantReturnedAfterClose_IsNotRetained) {
   EXPECT_TRUE(left.expired());
 }
 
+TEST_F(PathLockTest, TaskBeforeUnlock_RunsOnce) {
+  detail::Monitor& monitor = lock_.path_lock(0)->monitor();
+  int runs = 0;
+  {
+    const detail::Monitor::Lock lock(monitor);
+    monitor.before_unlock([&runs] { ++runs; });
+  }
+  EXPECT_EQ(runs, 1);
+}
+
 TEST_F(PathLockTest, ServerError_ReachesCaller) {
   const struct {
     Status status;
