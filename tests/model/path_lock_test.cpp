@@ -177,15 +177,17 @@ TEST_F(PathLockTest, GrantReturnedAfterClose_IsNotRetained) {
       {.owner = Owner::this_thread(),
        .deadline = Deadline::never(),
        .kind = core::CountKind::lock,
+       .reentrant_thread = detail::ReentryCounter::this_thread(),
        .done = [&](const detail::AcquireOutcome& outcome) { granted = outcome.contender; }},
       {});
   run();
   ASSERT_TRUE(granted);
+  EXPECT_TRUE(path_lock->lock_again());
   lock_.end_use(0);
   lock_.core(0).close();
   lock_.world().run_all();
   const std::weak_ptr<detail::Contender> left = granted;
-  path_lock->locked(std::move(granted));
+  granted.reset();
   EXPECT_TRUE(left.expired());
 }
 

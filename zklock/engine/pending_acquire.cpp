@@ -36,6 +36,7 @@ PendingAcquire::PendingAcquire(std::shared_ptr<PathContext> path, AcquireRequest
       nodes_made_before_(path_->nodes_made()),
       waits_(!request.deadline.has_passed(began_)),
       blocks_(request.blocks),
+      reentrant_thread_(request.reentrant_thread),
       on_behalf_(request.on_behalf.get()),
       deadline_(request.deadline),
       terms_(Terms{request.limit, request.event_sink, request.gate}),
