@@ -25,8 +25,8 @@ using namespace std::chrono_literals;
 using example::promise;
 using zklock::LeaseClock;
 
-constexpr auto delay = 3s;
-const std::string path = "/examples/delayed";
+constexpr auto kDelay = 3s;
+const std::string kPath = "/examples/delayed";
 
 zklock::ClientOptions client_options(const std::string& hosts) {
   zklock::ClientOptions options;
@@ -38,7 +38,7 @@ zklock::ClientOptions client_options(const std::string& hosts) {
 // Holds until it is killed.
 int hold_for_ever(const std::string& hosts) {
   zklock::Client client(client_options(hosts));
-  zklock::Mutex mutex(client, path, {.lock_delay = delay});
+  zklock::Mutex mutex(client, kPath, {.lock_delay = kDelay});
   const zklock::Hold hold = mutex.acquire();
   for (;;) ::pause();
 }
@@ -52,8 +52,8 @@ bool holds(const zklock::Mutex& mutex, pid_t pid) {
 
 void after_a_crash(const std::string& hosts) {
   zklock::Client client(client_options(hosts));
-  zklock::Mutex mutex(client, path);
-  example::Child holder({example::own_program, "--holder", hosts});
+  zklock::Mutex mutex(client, kPath);
+  example::Child holder({example::kOwnProgram, "--holder", hosts});
   for (int i = 0; i < 3000 && !holds(mutex, holder.pid()); ++i) std::this_thread::sleep_for(10ms);
   promise(holds(mutex, holder.pid()), "a process holds the lock");
   auto next = mutex.async_acquire({.deadline = 60s});
@@ -69,10 +69,10 @@ void after_a_crash(const std::string& hosts) {
   }
   std::cout << "the servers have given up its session" << std::endl;
   zklock::Hold hold = next.get();
-  promise(hold && LeaseClock::now() - seen >= delay, "the next is granted when the delay is over");
+  promise(hold && LeaseClock::now() - seen >= kDelay, "the next is granted when the delay is over");
 
   // The next contenders set a long delay, but release.
-  zklock::Mutex careful(client, path, {.lock_delay = 24h});
+  zklock::Mutex careful(client, kPath, {.lock_delay = 24h});
   auto first = careful.async_acquire({.deadline = 60s});
   auto second = careful.async_acquire({.deadline = 60s});
   hold.release();

@@ -20,12 +20,12 @@ using namespace std::chrono_literals;
 using example::promise;
 using zklock::HoldState;
 
-const std::string path = "/examples/asked";
+const std::string kPath = "/examples/asked";
 
 // Works piece by piece, and checks between two pieces whether a release was requested.
 class Worker {
  public:
-  explicit Worker(zklock::Client& client) : mutex_(client, path) {
+  explicit Worker(zklock::Client& client) : mutex_(client, kPath) {
     zklock::Hold hold = mutex_.acquire({.deadline = 30s});
     promise(static_cast<bool>(hold), "a worker holds the lock");
     thread_ = std::jthread([this, hold = std::move(hold)](const std::stop_token& stop) mutable {
@@ -54,21 +54,21 @@ class Worker {
 void one_that_listens(zklock::Client& workers, zklock::Client& operators) {
   Worker worker(workers);
   worker.wait_until_it_works();
-  promise(zklock::request_release(operators, path, {.deadline = 30s}),
+  promise(zklock::request_release(operators, kPath, {.deadline = 30s}),
           "asked, a holder that listens lets go");
   promise(!worker.is_at_work(), "after it has finished its work");
 }
 
 void one_that_does_not(zklock::Client& workers, zklock::Client& operators) {
-  zklock::ReentrantMutex theirs(workers, path);
+  zklock::ReentrantMutex theirs(workers, kPath);
   const zklock::Hold hold = theirs.acquire({.deadline = 30s});
-  zklock::ReentrantMutex ours(operators, path);
+  zklock::ReentrantMutex ours(operators, kPath);
   auto next = ours.async_acquire({.deadline = 60s});
-  promise(!zklock::request_release(operators, path, {.deadline = 2s}),
+  promise(!zklock::request_release(operators, kPath, {.deadline = 2s}),
           "one that does not listen keeps the lock");
   promise(hold.state() == HoldState::held, "and its hold is unchanged");
 
-  promise(zklock::request_release(operators, path, {.force = true, .deadline = 30s}),
+  promise(zklock::request_release(operators, kPath, {.force = true, .deadline = 30s}),
           "then the lock is taken from it");
   const zklock::Hold granted = next.get();
   const bool knew = hold.loss_token().stop_requested();

@@ -15,9 +15,9 @@
 
 namespace {
 
-constexpr int permits = 3;
-constexpr int workers = 8;
-constexpr int batches_each = 5;
+constexpr int kPermits = 3;
+constexpr int kWorkers = 8;
+constexpr int kBatchesEach = 5;
 
 // The resource. It records how many permits were in use at a time.
 class Resource {
@@ -43,8 +43,8 @@ class Resource {
 // Works with a session of its own, as a separate process would.
 void work(const std::string& hosts, int worker, Resource& resource) {
   zklock::Client client(hosts);
-  zklock::Semaphore semaphore(client, "/examples/batch", permits);
-  for (int batch = 0; batch < batches_each; ++batch) {
+  zklock::Semaphore semaphore(client, "/examples/batch", kPermits);
+  for (int batch = 0; batch < kBatchesEach; ++batch) {
     // Every third worker needs two permits for a batch. It gets both at once, or waits.
     const zklock::Permit permit = semaphore.acquire(worker % 3 == 0 ? 2 : 1);
     resource.use(permit.permits());
@@ -59,16 +59,16 @@ int main(int argc, char** argv) {
   Resource resource;
   {
     std::vector<std::jthread> threads;
-    for (int i = 0; i < workers; ++i) {
+    for (int i = 0; i < kWorkers; ++i) {
       threads.emplace_back([&, i] { work(hosts, i, resource); });
     }
   }
   zklock::Client client(hosts);
-  const int left =
-      static_cast<int>(zklock::Semaphore(client, "/examples/batch", permits).participants().size());
+  const int left = static_cast<int>(
+      zklock::Semaphore(client, "/examples/batch", kPermits).participants().size());
   std::cout << resource.batches() << " batches, at most " << resource.most()
             << " permits at a time, " << left << " contenders left\n";
   const bool kept =
-      resource.batches() == workers * batches_each && resource.most() <= permits && left == 0;
+      resource.batches() == kWorkers * kBatchesEach && resource.most() <= kPermits && left == 0;
   return kept ? 0 : 1;
 }

@@ -13,7 +13,7 @@
 namespace example {
 
 // The path of this program, to start a copy of it.
-inline const std::string own_program = "/proc/self/exe";
+inline const std::string kOwnProgram = "/proc/self/exe";
 
 // A child process. It is killed if the example ends first.
 class Child {

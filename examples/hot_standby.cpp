@@ -17,25 +17,25 @@ namespace {
 using namespace std::chrono_literals;
 using example::promise;
 
-constexpr std::size_t instances = 3;
-const std::string path = "/examples/service";
+constexpr std::size_t kInstances = 3;
+const std::string kPath = "/examples/service";
 
 struct Instance {
   explicit Instance(const std::string& hosts) : client(hosts) {}
   zklock::Client client;
-  zklock::LeaderLatch latch{client, path};
+  zklock::LeaderLatch latch{client, kPath};
 };
 
 void hot_standby(const std::string& hosts) {
   std::vector<std::unique_ptr<Instance>> service;
-  for (std::size_t i = 0; i < instances; ++i) {
+  for (std::size_t i = 0; i < kInstances; ++i) {
     service.push_back(std::make_unique<Instance>(hosts));
     service.back()->latch.start();
     if (i > 0) continue;
     promise(service.front()->latch.wait_until_leader(30s), "the first one becomes active");
   }
   const zklock::LeaderLatch& seen = service.back()->latch;
-  for (int i = 0; i < 3000 && seen.participants().size() < instances; ++i) {
+  for (int i = 0; i < 3000 && seen.participants().size() < kInstances; ++i) {
     std::this_thread::sleep_for(10ms);
   }
 

@@ -15,17 +15,17 @@ namespace {
 using example::promise;
 using zklock::LockOutcome;
 
-constexpr int machines = 5;
-const std::string path = "/examples/nightly";
+constexpr int kMachines = 5;
+const std::string kPath = "/examples/nightly";
 
 // Runs with a session of its own, as a separate process would. The job lasts until all have tried.
 LockOutcome start(const std::string& hosts, std::atomic<int>& asked, std::atomic<int>& runs) {
   zklock::Client client(hosts);
   const auto result =
-      zklock::with_lock(client, path, {.deadline = zklock::Deadline::passed()}, [&] {
+      zklock::with_lock(client, kPath, {.deadline = zklock::Deadline::passed()}, [&] {
         ++runs;
         ++asked;
-        for (int now = asked; now < machines; now = asked) asked.wait(now);
+        for (int now = asked; now < kMachines; now = asked) asked.wait(now);
       });
   if (result.outcome == LockOutcome::not_run) {
     ++asked;
@@ -38,7 +38,7 @@ void nightly_job(const std::string& hosts) {
   std::atomic<int> asked{0};
   std::atomic<int> runs{0};
   std::vector<std::future<LockOutcome>> outcomes;
-  for (int i = 0; i < machines; ++i) {
+  for (int i = 0; i < kMachines; ++i) {
     outcomes.push_back(std::async(std::launch::async, [&] { return start(hosts, asked, runs); }));
   }
   int ran = 0;
@@ -49,7 +49,7 @@ void nightly_job(const std::string& hosts) {
     if (outcome == LockOutcome::not_run) ++not_run;
   }
   promise(runs == 1 && ran == 1, "the job ran once, under the lock to its end");
-  promise(not_run == machines - 1, "the others were notified that it is being done");
+  promise(not_run == kMachines - 1, "the others were notified that it is being done");
 }
 
 }  // namespace

@@ -21,14 +21,14 @@ using example::promise;
 
 using namespace std::chrono_literals;
 
-constexpr const char* path = "/examples/licences";
+constexpr const char* kPath = "/examples/licences";
 
 void resize(const std::string& hosts) {
   zklock::Client operators(hosts);
   zklock::Client workers(hosts);
   // The first client sets the number of licences; later clients read it.
-  zklock::Semaphore pool(operators, path, zklock::SharedCount{.initial = 2});
-  zklock::Semaphore licences(workers, path, zklock::SharedCount{.initial = 2});
+  zklock::Semaphore pool(operators, kPath, zklock::SharedCount{.initial = 2});
+  zklock::Semaphore licences(workers, kPath, zklock::SharedCount{.initial = 2});
   pool.set_permits(2);
 
   std::vector<zklock::Permit> used;
@@ -65,7 +65,7 @@ void resize(const std::string& hosts) {
   operators.close();
   workers.close();
   zklock::Client later(hosts);
-  const zklock::Semaphore same(later, path, zklock::SharedCount{.initial = 100});
+  const zklock::Semaphore same(later, kPath, zklock::SharedCount{.initial = 100});
   promise(same.permits() == 1, "the count remains when all clients have ended");
 }
 

@@ -20,9 +20,9 @@ namespace {
 using namespace std::chrono_literals;
 using example::promise;
 
-constexpr int readers = 6;
-constexpr int editions = 20;
-const std::string path = "/examples/catalog";
+constexpr int kReaders = 6;
+constexpr int kEditions = 20;
+const std::string kPath = "/examples/catalog";
 
 // Both halves must be of one edition. The struct itself does not ensure that: the lock does.
 struct Catalog {
@@ -33,9 +33,9 @@ struct Catalog {
 // Reads with a session of its own, as a separate process would.
 int count_torn_reads(const std::string& hosts, const Catalog& catalog) {
   zklock::Client client(hosts);
-  zklock::SharedMutex mutex(client, path);
+  zklock::SharedMutex mutex(client, kPath);
   int torn = 0;
-  for (int seen = 0; seen < editions;) {
+  for (int seen = 0; seen < kEditions;) {
     const std::shared_lock reading(mutex);
     seen = catalog.first_half;
     std::this_thread::yield();
@@ -47,13 +47,13 @@ int count_torn_reads(const std::string& hosts, const Catalog& catalog) {
 void read_beside_a_writer(const std::string& hosts) {
   Catalog catalog;
   std::vector<std::future<int>> reading;
-  for (int i = 0; i < readers; ++i) {
+  for (int i = 0; i < kReaders; ++i) {
     reading.push_back(
         std::async(std::launch::async, [&] { return count_torn_reads(hosts, catalog); }));
   }
   zklock::Client client(hosts);
-  zklock::SharedMutex mutex(client, path);
-  for (int edition = 1; edition <= editions; ++edition) {
+  zklock::SharedMutex mutex(client, kPath);
+  for (int edition = 1; edition <= kEditions; ++edition) {
     const std::unique_lock writing(mutex);
     catalog.first_half = edition;
     std::this_thread::yield();
@@ -67,8 +67,8 @@ void read_beside_a_writer(const std::string& hosts) {
 void write_then_read_along(const std::string& hosts) {
   zklock::Client ours(hosts);
   zklock::Client theirs(hosts);
-  zklock::SharedMutex mutex(ours, path);
-  zklock::SharedMutex others(theirs, path);
+  zklock::SharedMutex mutex(ours, kPath);
+  zklock::SharedMutex others(theirs, kPath);
   mutex.lock();
   const auto token = mutex.acquire_shared().token();  // the token of the write lock
   auto reader = others.async_acquire_shared();

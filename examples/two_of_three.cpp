@@ -17,15 +17,15 @@ namespace {
 using namespace std::chrono_literals;
 using example::promise;
 
-constexpr auto unreachable = "127.0.0.1:1";
-const std::string path = "/examples/everywhere";
+constexpr auto kUnreachable = "127.0.0.1:1";
+const std::string kPath = "/examples/everywhere";
 
 // A process, with a client for each ensemble.
 struct Process {
   zklock::Client first;
   zklock::Client second;
   zklock::Client third;
-  zklock::QuorumMutex mutex{{first, second, third}, path, {.ensemble_timeout = 500ms}};
+  zklock::QuorumMutex mutex{{first, second, third}, kPath, {.ensemble_timeout = 500ms}};
 };
 
 void two_of_three(const std::string& hosts) {
@@ -35,9 +35,9 @@ void two_of_three(const std::string& hosts) {
   const auto second = zklock::hold_lock(root, "/ensemble-2/chroot");
 
   Process one{zklock::Client(hosts + "/ensemble-1"), zklock::Client(hosts + "/ensemble-2"),
-              zklock::Client(unreachable)};
+              zklock::Client(kUnreachable)};
   Process other{zklock::Client(hosts + "/ensemble-1"), zklock::Client(hosts + "/ensemble-2"),
-                zklock::Client(unreachable)};
+                zklock::Client(kUnreachable)};
   zklock::QuorumHold hold = one.mutex.acquire({.deadline = 30s});
   promise(hold.state() == zklock::HoldState::held, "two of three ensembles are enough");
   promise(hold[0] && hold[1] && !hold[2], "it is held on those that are up");
@@ -46,8 +46,8 @@ void two_of_three(const std::string& hosts) {
   promise(other.mutex.try_lock_for(30s), "until it is released");
   other.mutex.unlock();
 
-  Process cut_off{zklock::Client(hosts + "/ensemble-1"), zklock::Client(unreachable),
-                  zklock::Client(unreachable)};
+  Process cut_off{zklock::Client(hosts + "/ensemble-1"), zklock::Client(kUnreachable),
+                  zklock::Client(kUnreachable)};
   std::optional<zklock::Errc> error;
   try {
     promise(!cut_off.mutex.try_lock_for(30s), "one of three is no lock");

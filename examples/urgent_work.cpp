@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using example::promise;
 
-const std::string path = "/examples/urgent";
+const std::string kPath = "/examples/urgent";
 
 struct Job {
   std::string name;
@@ -28,7 +28,7 @@ struct Job {
 
 void urgent_work(const std::string& hosts) {
   zklock::Client client(hosts);
-  zklock::PriorityMutex mutex(client, path);
+  zklock::PriorityMutex mutex(client, kPath);
   zklock::Hold hold = mutex.acquire({}, 1);
 
   const std::vector<Job> jobs{{"report", 1}, {"backup", 1}, {"invoice", 5}, {"alarm", 10}};

@@ -11,7 +11,7 @@ namespace zklock::bench {
 
 namespace {
 
-constexpr double most_seconds = 1e9;
+constexpr double kMostSeconds = 1e9;
 
 template <class Number>
 Number number_in(const std::string& text) {
@@ -45,7 +45,7 @@ std::size_t Params::number(const std::string& name) const {
 
 Clock::duration Params::seconds(const std::string& name) const {
   const auto seconds = number_in<double>(text(name));
-  if (!(seconds >= 0 && seconds <= most_seconds)) {
+  if (!(seconds >= 0 && seconds <= kMostSeconds)) {
     throw std::invalid_argument("out of range: " + text(name));
   }
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));

@@ -72,10 +72,10 @@ class BudgetTest : public ::testing::Test {
   /// Checks the median of several cycles with the expected requests. Other cycles do not count: a
   /// heartbeat came, or the thread was paused, so that the hold was longer or shorter.
   void check(std::chrono::milliseconds held, const Budget& budget) {
-    constexpr std::size_t cycles = 15;
+    constexpr std::size_t kCycles = 15;
     std::vector<Meter::Counts> all;
     std::string other;
-    for (std::size_t i = 0; i < 20 * cycles && all.size() < cycles; ++i) {
+    for (std::size_t i = 0; i < 20 * kCycles && all.size() < kCycles; ++i) {
       Meter::Counts counts = cycle(held, false);
       if (counts.request_names() == budget.requests) {
         all.push_back(std::move(counts));
@@ -83,14 +83,14 @@ class BudgetTest : public ::testing::Test {
         other = counts.request_names();
       }
     }
-    ASSERT_EQ(all.size(), cycles) << other;
+    ASSERT_EQ(all.size(), kCycles) << other;
     const auto median = [&all](auto member) {
-      std::ranges::nth_element(all, all.begin() + cycles / 2, {}, member);
-      return all[cycles / 2].*member;
+      std::ranges::nth_element(all, all.begin() + kCycles / 2, {}, member);
+      return all[kCycles / 2].*member;
     };
     const int mutexes = median(&Meter::Counts::mutexes);
     const int allocations = median(&Meter::Counts::allocations);
-    const auto& some = all[cycles / 2];
+    const auto& some = all[kCycles / 2];
     const auto* const created = some.find("zoo_acreate2");
     const auto* const deleted = some.find("zoo_adelete", "zoo_amulti");
     ASSERT_TRUE(created != nullptr && deleted != nullptr);
@@ -112,11 +112,11 @@ class BudgetTest : public ::testing::Test {
 
   /// Returns the innermost functions of zklock on each stack.
   static std::string places_of(const std::vector<Meter::Stack>& stacks) {
-    constexpr std::size_t innermost = 4;
+    constexpr std::size_t kInnermost = 4;
     std::vector<std::string> places;
     for (const auto& frames : zklock_frames(stacks)) {
       std::string place;
-      for (std::size_t i = 0; i < std::min(innermost, frames.size()); ++i) {
+      for (std::size_t i = 0; i < std::min(kInnermost, frames.size()); ++i) {
         place += (i == 0 ? "" : "\n     in ") + frames[frames.size() - 1 - i];
       }
       places.push_back(place);

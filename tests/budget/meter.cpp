@@ -20,12 +20,12 @@ extern "C" const char etext;
 namespace zklock::testing {
 namespace {
 
-constexpr std::size_t most_stacks = 1000;
+constexpr std::size_t kMostStacks = 1000;
 
 /// A counter, and the stacks of what it has counted.
 struct Tally {
   std::atomic<int> count{0};
-  std::array<Meter::Stack, most_stacks> stacks;
+  std::array<Meter::Stack, kMostStacks> stacks;
 
   std::vector<Meter::Stack> recorded() const {
     return {stacks.begin(), stacks.begin() + count.load()};
@@ -37,18 +37,18 @@ constinit std::atomic<bool> records{false};
 Tally mutexes;
 Tally allocations;
 Tally requests;
-std::array<const char*, most_stacks> request_functions;
+std::array<const char*, kMostStacks> request_functions;
 constinit thread_local bool is_recording = false;
 
 void count(Tally& tally, bool with_stack, const char* function = nullptr) {
   if (!is_on.load() || is_recording) return;
   const auto index = static_cast<std::size_t>(tally.count.fetch_add(1));
-  if (index >= most_stacks) std::abort();
+  if (index >= kMostStacks) std::abort();
   if (function != nullptr) request_functions[index] = function;
   if (!with_stack) return;
   is_recording = true;  // backtrace() can allocate
   Meter::Stack& stack = tally.stacks[index];
-  const int size = ::backtrace(stack.frames.data(), Meter::most_frames);
+  const int size = ::backtrace(stack.frames.data(), Meter::kMostFrames);
   stack.size = static_cast<std::size_t>(size);
   is_recording = false;
 }
@@ -130,11 +130,11 @@ void Meter::start(bool records_stacks) {
 }
 
 Meter::Counts Meter::stop() {
-  constexpr std::chrono::milliseconds quiet{30};
+  constexpr std::chrono::milliseconds kQuiet{30};
   int before = -1;
   for (int now = 0; now != before;) {
     before = now;
-    std::this_thread::sleep_for(quiet);
+    std::this_thread::sleep_for(kQuiet);
     now = mutexes.count + allocations.count + requests.count;
   }
   is_on = false;

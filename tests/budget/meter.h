@@ -22,10 +22,10 @@ namespace zklock::testing {
 /// count.
 class Meter {
  public:
-  static constexpr std::size_t most_frames = 128;
+  static constexpr std::size_t kMostFrames = 128;
   /// Return addresses, from the innermost frame outwards.
   struct Stack {
-    std::array<void*, most_frames> frames{};
+    std::array<void*, kMostFrames> frames{};
     std::size_t size = 0;
   };
   struct Request {

@@ -163,7 +163,7 @@ class Gate {
 
 // More listeners than the client has threads for callbacks.
 TEST_F(Listener, BlockedListeners_OtherCallbacksAndLeasesContinue) {
-  constexpr int many = 12;
+  constexpr int kMany = 12;
   Gate gate;
   std::vector<std::unique_ptr<ReentrantMutex>> blocked;
   struct Opener {
@@ -171,13 +171,13 @@ TEST_F(Listener, BlockedListeners_OtherCallbacksAndLeasesContinue) {
     ~Opener() { gate.open(); }  // before the mutexes' destructors wait for their listeners
   } const opener{gate};
   std::vector<Hold> holds;
-  for (int i = 0; i < many; ++i) {
+  for (int i = 0; i < kMany; ++i) {
     blocked.push_back(std::make_unique<ReentrantMutex>(
         *client_, "/blocked-" + std::to_string(i),
         LockOptions{.listener = [&](const LockEvent&) { gate.pass(); }}));
     holds.push_back(blocked.back()->acquire());
   }
-  ASSERT_TRUE(gate.reached(many));
+  ASSERT_TRUE(gate.reached(kMany));
   auto granted = mutex_.async_acquire();
   EXPECT_TRUE(get(granted));
   EXPECT_TRUE(log_.reaches({"acquired", "released"}));

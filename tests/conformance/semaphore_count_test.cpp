@@ -267,8 +267,8 @@ TEST_F(SemaphoreCount, BadCounts_AreRefusedWithoutRequests) {
   EXPECT_EQ(error_text_of([&] { return semaphore_.add_permits(-3); }),
             "add permits to /lock: the permit count is 2; adding -3 leaves the range 0 to "
             "2147483647 [zklock:3]");
-  constexpr int most = std::numeric_limits<int>::max();
-  EXPECT_EQ(error_of([&] { return semaphore_.add_permits(most); }), Errc::invalid_option);
+  constexpr int kMost = std::numeric_limits<int>::max();
+  EXPECT_EQ(error_of([&] { return semaphore_.add_permits(kMost); }), Errc::invalid_option);
   EXPECT_EQ(raw().exists(kPath).rc, ZNONODE);
 }
 

@@ -70,8 +70,8 @@ class Generator {
   PathRef parent() {
     if (script_.left_to_end && one_in(2)) return {{}, "/end"};
     if (one_in(16)) return node();
-    static constexpr std::array paths{"/a", "/a", "/a", "/a", "/b", "/a/x", "", "/none"};
-    return {{}, one_of(paths)};
+    static constexpr std::array kPaths{"/a", "/a", "/a", "/a", "/b", "/a/x", "", "/none"};
+    return {{}, one_of(kPaths)};
   }
 
   PathRef node() {
@@ -82,17 +82,17 @@ class Generator {
     }
     if (one_in(12)) return {{}, "/a/lock-000000000" + std::to_string(pick(8))};
     if (script_.left_to_end && one_in(4)) {
-      static constexpr std::array ends{"/end", "/end/lock-2147483647", "/end/lock--2147483648"};
-      return {{}, one_of(ends)};
+      static constexpr std::array kEnds{"/end", "/end/lock-2147483647", "/end/lock--2147483648"};
+      return {{}, one_of(kEnds)};
     }
-    static constexpr std::array paths{"/a", "/a",   "/a/x",    "/a/x", "/a/x/y",  "/b",
-                                      "/b", "/b/z", "/none/x", "",     "/a/x/y/z"};
-    return {{}, one_of(paths)};
+    static constexpr std::array kPaths{"/a", "/a",   "/a/x",    "/a/x", "/a/x/y",  "/b",
+                                       "/b", "/b/z", "/none/x", "",     "/a/x/y/z"};
+    return {{}, one_of(kPaths)};
   }
 
   std::string data() {
-    static constexpr std::array texts{"", "x", "released", "some more data"};
-    return one_of(texts);
+    static constexpr std::array kTexts{"", "x", "released", "some more data"};
+    return one_of(kTexts);
   }
 
   std::int32_t version() { return one_in(2) ? -1 : below(3); }
@@ -100,10 +100,10 @@ class Generator {
   std::int32_t permissions() {
     using zklock::AclEntry;
     if (one_in(4)) return AclEntry::all;
-    static constexpr std::array kinds{AclEntry::read, AclEntry::write, AclEntry::create,
-                                      AclEntry::remove};
+    static constexpr std::array kKinds{AclEntry::read, AclEntry::write, AclEntry::create,
+                                       AclEntry::remove};
     std::int32_t mask = 0;
-    for (const auto kind : kinds) mask |= one_in(2) ? kind : 0;
+    for (const auto kind : kKinds) mask |= one_in(2) ? kind : 0;
     return mask;
   }
 
@@ -177,35 +177,35 @@ class Generator {
   }
 
   RequestStep make_request(bool in_batch) {
-    static constexpr std::array kinds{OperationKind::create_contender,
-                                      OperationKind::create_contender,
-                                      OperationKind::create_contender,
-                                      OperationKind::count_children,
-                                      OperationKind::create_parents,
-                                      OperationKind::list_children,
-                                      OperationKind::get,
-                                      OperationKind::get_acl,
-                                      OperationKind::get_and_watch,
-                                      OperationKind::get_and_watch,
-                                      OperationKind::check,
-                                      OperationKind::remove,
-                                      OperationKind::announce_and_delete,
-                                      OperationKind::list_and_watch,
-                                      OperationKind::exists_and_watch,
-                                      OperationKind::transaction,
-                                      OperationKind::transaction,
-                                      OperationKind::transaction};
+    static constexpr std::array kKinds{OperationKind::create_contender,
+                                       OperationKind::create_contender,
+                                       OperationKind::create_contender,
+                                       OperationKind::count_children,
+                                       OperationKind::create_parents,
+                                       OperationKind::list_children,
+                                       OperationKind::get,
+                                       OperationKind::get_acl,
+                                       OperationKind::get_and_watch,
+                                       OperationKind::get_and_watch,
+                                       OperationKind::check,
+                                       OperationKind::remove,
+                                       OperationKind::announce_and_delete,
+                                       OperationKind::list_and_watch,
+                                       OperationKind::exists_and_watch,
+                                       OperationKind::transaction,
+                                       OperationKind::transaction,
+                                       OperationKind::transaction};
     RequestStep request;
-    request.kind = kinds.at(pick(kinds.size()));
+    request.kind = kKinds.at(pick(kKinds.size()));
     // Requests that are refused at once are answered out of order.
     if (!in_batch && one_in(8)) {
       request.session = one_in(2) ? RequestStep::Session::current : RequestStep::Session::first;
     }
     switch (request.kind) {
       case OperationKind::create_contender: {
-        static constexpr std::array prefixes{"lock-", "lock-", "read-", "write-", ""};
+        static constexpr std::array kPrefixes{"lock-", "lock-", "read-", "write-", ""};
         request.path = parent();
-        request.text = one_of(prefixes);
+        request.text = one_of(kPrefixes);
         request.data = data();
         break;
       }
@@ -267,8 +267,8 @@ std::string to_text(const PathRef& path) {
 }
 
 std::string to_text(const WriteOperation& write) {
-  static constexpr std::array kinds{"create ", "set ", "remove ", "check "};
-  std::string text = kinds.at(static_cast<std::size_t>(write.kind)) + to_text(write.path);
+  static constexpr std::array kKinds{"create ", "set ", "remove ", "check "};
+  std::string text = kKinds.at(static_cast<std::size_t>(write.kind)) + to_text(write.path);
   if (write.kind == WriteOperation::Kind::create) {
     if (write.ephemeral) text += " ephemeral";
     if (write.contender) text += " contender";

@@ -17,7 +17,7 @@ using State = AcquireState;
 
 namespace {
 
-constexpr int enough_answers = 64;
+constexpr int kEnoughAnswers = 64;
 
 QueueRule choose_rule(Choices& choices) {
   switch (choices.below(6)) {
@@ -107,7 +107,7 @@ void Asker::withdraw() {
 void Asker::come_to_an_end() {
   withdraw();
   refused_ = true;
-  for (int i = 0; i < enough_answers && !granted_ && !fsm_.has_ended(); ++i) {
+  for (int i = 0; i < kEnoughAnswers && !granted_ && !fsm_.has_ended(); ++i) {
     outstanding_.empty() ? take(fsm_.on_resume()) : answer();
   }
   require(granted_ || fsm_.has_ended(), "it comes to its end");
@@ -116,18 +116,19 @@ void Asker::come_to_an_end() {
 // ---- answers ------------------------------------------------------------------------------------
 
 Status Asker::choose_status() {
-  constexpr Status all[] = {Status::unknown,          Status::session_ended, Status::not_connected,
-                            Status::throttled,        Status::closed,        Status::no_node,
-                            Status::node_exists,      Status::not_empty,     Status::bad_version,
-                            Status::no_auth,          Status::auth_failed,   Status::invalid_acl,
-                            Status::quota_exceeded,   Status::read_only,     Status::too_many_nodes,
-                            Status::too_many_watches, Status::server_error,  Status::not_sent};
+  constexpr Status kAll[] = {
+      Status::unknown,          Status::session_ended, Status::not_connected,
+      Status::throttled,        Status::closed,        Status::no_node,
+      Status::node_exists,      Status::not_empty,     Status::bad_version,
+      Status::no_auth,          Status::auth_failed,   Status::invalid_acl,
+      Status::quota_exceeded,   Status::read_only,     Status::too_many_nodes,
+      Status::too_many_watches, Status::server_error,  Status::not_sent};
   if (refused_) return Status::closed;
   // An answer out of order implies that the request was never sent.
   if (out_of_turn_) return choices_.one_in(2) ? Status::closed : Status::not_connected;
   const unsigned which = choices_.byte();
   if (which >= 64) return Status::ok;
-  const Status status = all[which % std::size(all)];
+  const Status status = kAll[which % std::size(kAll)];
   // `not_sent` answers only an abandoned request.
   if (status == Status::not_sent && !abandoned_) return Status::unknown;
   return status;
@@ -162,7 +163,7 @@ std::string Asker::choose_data() {
 
 void Asker::take(const AcquireEffects& effects) {
   require(!granted_ || effects.empty(), "no request after the grant");
-  require(effects.size() <= most_children + 8, "not too much at once");
+  require(effects.size() <= kMostChildren + 8, "not too much at once");
   const auto watches = [](const AcquireEffect& effect) { return effect.kind == Kind::watch; };
   if (std::ranges::any_of(effects, watches)) watches_ = 0;
   for (const AcquireEffect& effect : effects) take(effect);

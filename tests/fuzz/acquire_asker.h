@@ -12,7 +12,7 @@
 namespace zklock::fuzz {
 
 /// The maximum number of contenders in a list.
-inline constexpr std::size_t most_children = 6;
+inline constexpr std::size_t kMostChildren = 6;
 
 /// Drives one acquire machine with answers that the input decides: any status, name, sequence
 /// number, token, session, data and list, in any possible order. The promises hold for arbitrary

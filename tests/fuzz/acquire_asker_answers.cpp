@@ -107,7 +107,7 @@ bool Asker::says_first(const std::vector<std::string>& children, FencingToken pa
 void Asker::answer_listed() {
   const Status status = choose_status();
   const FencingToken parent = choices_.one_in(8) ? choose_token() : FencingToken{};
-  auto children = choose_children(choices_, most_children);
+  auto children = choose_children(choices_, kMostChildren);
   const bool shown = own_ && !choices_.one_in(8);
   if (shown && std::ranges::find(children, own_->name) == children.end()) {
     children.push_back(own_->name);

@@ -44,9 +44,9 @@ std::vector<std::string> said_again(const simulator::CommandLine& command_line) 
 void check_wishes(const std::string& text) {
   const auto command_line = simulator::parse_command_line(words_of(text));
   if (!command_line) return;
-  require(command_line->minutes >= 0 && command_line->minutes <= simulator::most_minutes,
+  require(command_line->minutes >= 0 && command_line->minutes <= simulator::kMostMinutes,
           "so many minutes");
-  require(command_line->workers >= 1 && command_line->workers <= simulator::most_workers,
+  require(command_line->workers >= 1 && command_line->workers <= simulator::kMostWorkers,
           "so many workers");
   auto again = simulator::parse_command_line(said_again(*command_line));
   require(again.has_value(), "it can be said again");
@@ -57,14 +57,14 @@ void check_wishes(const std::string& text) {
 void check_plan(const std::string& text) {
   const auto plan = simulator::parse_plan(text);
   if (!plan) return;
-  require(plan->setup.slots >= 1 && plan->setup.slots <= static_cast<int>(simulator::most_slots),
+  require(plan->setup.slots >= 1 && plan->setup.slots <= static_cast<int>(simulator::kMostSlots),
           "processes that there are");
   for (const auto& object : plan->setup.objects) {
     require(object.kind <= simulator::LockClass::observer, "a class that there is");
   }
   for (const auto& step : plan->steps) {
     require(step.act <= simulator::Act::resign && step.ending <= simulator::Ending::renews &&
-                static_cast<std::size_t>(step.fault) < simulator::fault_classes,
+                static_cast<std::size_t>(step.fault) < simulator::kFaultClasses,
             "what can be done");
   }
   require(simulator::parse_plan(to_text(*plan)) == plan, "the same plan");

@@ -21,8 +21,8 @@ inline core::Sequence choose_sequence(Choices& choices) {
   switch (const unsigned which = choices.byte()) {
     case 255: return {Limits::max()};
     case 254: return {Limits::min()};
-    case 253: return {core::first_unusable_sequence.value - 1};
-    case 252: return core::first_unusable_sequence;
+    case 253: return {core::kFirstUnusableSequence.value - 1};
+    case 252: return core::kFirstUnusableSequence;
     case 251: return {-1'000'000'000};
     case 250: return {static_cast<std::int32_t>(choices.byte() << 23U)};
     default: return {static_cast<std::int32_t>(which % 12)};
@@ -41,9 +41,9 @@ inline std::string choose_child(Choices& choices) {
   std::string prefix;
   switch (choices.below(14)) {
     case 0:
-    case 1: prefix = core::lock_prefix; break;
-    case 2: prefix = core::write_prefix; break;
-    case 3: prefix = core::read_prefix; break;
+    case 1: prefix = core::kLockPrefix; break;
+    case 2: prefix = core::kWritePrefix; break;
+    case 3: prefix = core::kReadPrefix; break;
     case 4: prefix = core::permits_prefix(choose_count(choices), 0); break;
     case 5: {
       const auto permits = choose_count(choices);
@@ -61,7 +61,7 @@ inline std::string choose_child(Choices& choices) {
     case 8: prefix = "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-"; break;
     case 9: prefix = "8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__rlock__"; break;
     case 10: prefix = "8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__lock__"; break;
-    case 11: return std::string(core::count_node);
+    case 11: return std::string(core::kCountNode);
     case 12: return std::string(choices.text());
     default: {
       const std::chrono::milliseconds length(choices.byte() + 1);

@@ -35,8 +35,8 @@ namespace {
 
 using namespace detail;
 
-constexpr std::size_t most_calls = 12;
-constexpr int most_steps = 400;
+constexpr std::size_t kMostCalls = 12;
+constexpr int kMostSteps = 400;
 
 template <class T>
 std::shared_ptr<T> borrowed(T& object) {
@@ -81,7 +81,7 @@ class Client {
 
   void run() {
     servers_.connect();
-    for (int i = 0; i < most_steps && choices_.any_left(); ++i) {
+    for (int i = 0; i < kMostSteps && choices_.any_left(); ++i) {
       step();
       check();
     }
@@ -126,7 +126,7 @@ class Client {
   }
 
   void acquire() {
-    if (calls_.size() == most_calls) return;
+    if (calls_.size() == kMostCalls) return;
     const Owner owner = owners_[choices_.below(std::size(owners_))];
     calls_.push_back(std::make_unique<Call>(owner));
     Call& call = *calls_.back();
@@ -188,7 +188,7 @@ class Client {
   bool has_valid_lease(const Call& call) const {
     const auto heard = servers_.heard_by_quorum(call.session);
     return call.session == servers_.session() && heard &&
-           clock_.now() < *heard + LyingServers::timeout;
+           clock_.now() < *heard + LyingServers::kTimeout;
   }
 
   void check() {

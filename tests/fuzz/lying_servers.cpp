@@ -17,7 +17,7 @@ namespace ops = client::request;
 
 namespace {
 
-constexpr std::size_t most_children = 5;
+constexpr std::size_t kMostChildren = 5;
 
 /// Returns the event handler of a request with a watch, or an empty one.
 ops::OnWatchEvent watch_in(const Operation& operation) {
@@ -59,7 +59,7 @@ std::string data_of_contender(const Operation& operation) {
 
 std::string prefix_in(const Operation& operation) {
   if (const auto* create = std::get_if<ops::CreateContender>(&operation)) return create->prefix;
-  return std::string(core::lock_prefix);
+  return std::string(core::kLockPrefix);
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ void LyingServers::connect() {
   if (is_new) session_ = {++last_session_};
   for (Pending& each : pending_) each.sent = clock_.now();
   observer_->connected(
-      {.id = session_, .timeout = timeout, .attempt_began = clock_.now(), .is_new = is_new});
+      {.id = session_, .timeout = kTimeout, .attempt_began = clock_.now(), .is_new = is_new});
 }
 
 void LyingServers::disconnect() {
@@ -113,14 +113,14 @@ std::optional<Status> LyingServers::own_answer(const Pending& pending) const {
 }
 
 Status LyingServers::server_answer() {
-  constexpr Status all[] = {Status::unknown,          Status::throttled,   Status::no_node,
-                            Status::node_exists,      Status::not_empty,   Status::bad_version,
-                            Status::no_auth,          Status::invalid_acl, Status::quota_exceeded,
-                            Status::read_only,        Status::unknown,     Status::too_many_nodes,
-                            Status::too_many_watches, Status::server_error};
+  constexpr Status kAll[] = {Status::unknown,          Status::throttled,   Status::no_node,
+                             Status::node_exists,      Status::not_empty,   Status::bad_version,
+                             Status::no_auth,          Status::invalid_acl, Status::quota_exceeded,
+                             Status::read_only,        Status::unknown,     Status::too_many_nodes,
+                             Status::too_many_watches, Status::server_error};
   const unsigned which = choices_.byte();
   if (which >= 72) return Status::ok;
-  return all[which % std::size(all)];
+  return kAll[which % std::size(kAll)];
 }
 
 std::string LyingServers::data() {
@@ -153,7 +153,7 @@ Reply LyingServers::make_reply(Status status, const Operation& operation) {
   reply.name = choices_.one_in(4)
                    ? choose_child(choices_)
                    : core::ZnodeName::make(prefix_in(operation), choose_sequence(choices_)).text;
-  reply.children = choose_children(choices_, most_children);
+  reply.children = choose_children(choices_, kMostChildren);
   reply.next = choose_sequence(choices_);
   reply.data = data();
   reply.ephemeral_owner = choices_.one_in(4) ? SessionId{-5} : session_;
@@ -218,9 +218,9 @@ void LyingServers::fire() {
   std::advance(which, static_cast<std::ptrdiff_t>(choices_.below(watches_.size())));
   const auto on_event = std::move(which->second);
   watches_.erase(which);
-  constexpr ops::WatchEvent events[] = {ops::WatchEvent::created, ops::WatchEvent::changed,
-                                        ops::WatchEvent::children, ops::WatchEvent::deleted};
-  on_event(session_, events[choices_.below(std::size(events))]);
+  constexpr ops::WatchEvent kEvents[] = {ops::WatchEvent::created, ops::WatchEvent::changed,
+                                         ops::WatchEvent::children, ops::WatchEvent::deleted};
+  on_event(session_, kEvents[choices_.below(std::size(kEvents))]);
 }
 
 void LyingServers::run_soon() {

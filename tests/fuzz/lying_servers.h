@@ -44,7 +44,7 @@ class LyingServers final : public client::Coordinator {
   void fire();
   void run_soon();
 
-  static constexpr std::chrono::seconds timeout{6};
+  static constexpr std::chrono::seconds kTimeout{6};
   client::SessionId session() const noexcept { return session_; }
   /// Returns when the last request was sent that the quorum has answered on that session.
   std::optional<core::Instant> heard_by_quorum(client::SessionId session) const;

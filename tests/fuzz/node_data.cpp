@@ -16,8 +16,8 @@ namespace {
 
 using namespace core;
 
-constexpr std::size_t longest_value = 64;
-constexpr std::size_t longest_node = 600;
+constexpr std::size_t kLongestValue = 64;
+constexpr std::size_t kLongestNode = 600;
 
 std::string utf8_of(char32_t code) {
   const auto byte = [](char32_t bits) { return static_cast<char>(bits); };
@@ -58,7 +58,7 @@ void check_printable(std::string_view text, std::size_t most) {
 void check_values(const ZnodeData& data) {
   for (const auto* value :
        {&data.attempt, &data.owner, &data.host, &data.thread, &data.application}) {
-    require(printable(*value, longest_value) == *value, "what is read is fit to be shown");
+    require(printable(*value, kLongestValue) == *value, "what is read is fit to be shown");
   }
 }
 
@@ -78,7 +78,7 @@ void check_read(std::string_view text) {
   if (!data) return;
   check_values(*data);
   const std::string written = data->encode();
-  require(written.size() <= longest_node, "a node is small");
+  require(written.size() <= kLongestNode, "a node is small");
   const auto again = ZnodeData::parse(written);
   require(again.has_value(), "zklock's own");
   check_same(*again, *data);
@@ -97,11 +97,11 @@ void check_written(std::string_view bytes) {
   }
   data.application = choices.rest();
   const std::string written = data.encode();
-  require(written.size() <= longest_node, "a node is small");
+  require(written.size() <= kLongestNode, "a node is small");
   const auto read = ZnodeData::parse(written);
   require(read.has_value(), "zklock's own");
   for (auto* value : {&data.attempt, &data.owner, &data.host, &data.thread, &data.application}) {
-    *value = printable(*value, longest_value);
+    *value = printable(*value, kLongestValue);
   }
   check_same(*read, data);
 }

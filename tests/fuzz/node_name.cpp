@@ -34,7 +34,7 @@ void check_kind(const ParsedZnodeName& it) {
               "a prefix of permits is written so");
       break;
     case Access::weighted:
-      require(it.weight > 0 && it.weight <= most_weight && it.ageing >= 0 && it.permits == 0 &&
+      require(it.weight > 0 && it.weight <= kMostWeight && it.ageing >= 0 && it.permits == 0 &&
                   it.named_total == 0,
               "a weight only");
       require(it.prefix == weight_prefix(it.weight, it.ageing), "one of a weight is written so");
@@ -56,7 +56,7 @@ void check_contender_name(std::string_view name) {
   check_kind(*it);
 
   const auto reader = node->as_reader();
-  require(reader.has_value() == (it->prefix == write_prefix),
+  require(reader.has_value() == (it->prefix == kWritePrefix),
           "zklock's writers read on, no others");
   if (!reader) return;
   const auto reads = parse_znode_name(reader->text);
@@ -68,7 +68,7 @@ void check_marker(std::string_view name) {
   const auto marker = DelayMarker::parse(name);
   if (!marker) return;
   require(marker->name == name && marker->owner_sequence.value >= 0, "a marker is called as it is");
-  require(marker->length.count() > 0 && marker->length <= longest_lock_delay, "a length in bounds");
+  require(marker->length.count() > 0 && marker->length <= kLongestLockDelay, "a length in bounds");
   require(!parse_znode_name(name), "a marker is no contender");
   const auto again = DelayMarker::parse(marker->name);
   require(
@@ -93,11 +93,11 @@ void check_count(std::string_view text) {
 
 std::string prefix_of(unsigned kind, std::int32_t count, std::int32_t other) {
   switch (kind) {
-    case 0: return std::string(lock_prefix);
-    case 1: return std::string(write_prefix);
-    case 2: return std::string(read_prefix);
+    case 0: return std::string(kLockPrefix);
+    case 1: return std::string(kWritePrefix);
+    case 2: return std::string(kReadPrefix);
     case 3: return permits_prefix(std::max(count, 1), other);
-    default: return weight_prefix(count % most_weight + 1, other);
+    default: return weight_prefix(count % kMostWeight + 1, other);
   }
 }
 
@@ -118,7 +118,7 @@ void check_written(std::string_view bytes) {
   const std::chrono::milliseconds length(count);
   const FencingToken token{static_cast<std::int64_t>(said)};
   const auto marker = DelayMarker::make(length, token, number);
-  const bool sound = count > 0 && length <= longest_lock_delay && number.value >= 0;
+  const bool sound = count > 0 && length <= kLongestLockDelay && number.value >= 0;
   require(DelayMarker::parse(marker.name).has_value() == sound, "a marker, if it makes sense");
 }
 

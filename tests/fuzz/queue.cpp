@@ -20,8 +20,8 @@ namespace {
 using namespace core;
 using Verdict = Decision::Verdict;
 
-constexpr std::size_t most_children = 9;
-constexpr std::size_t most_compared = 4;
+constexpr std::size_t kMostChildren = 9;
+constexpr std::size_t kMostCompared = 4;
 
 /// Returns the rule of the contender that created this znode.
 QueueRule rule_of(const ParsedZnodeName& it, std::int32_t all) {
@@ -48,7 +48,7 @@ bool is_ahead(const ParsedZnodeName& a, const ParsedZnodeName& b) {
 /// Checks that `before` is a strict total order, on a prefix of the list to save time.
 template <class Before>
 void check_order(std::span<const ParsedZnodeName> all, Before before) {
-  all = all.first(std::min(all.size(), most_compared));
+  all = all.first(std::min(all.size(), kMostCompared));
   for (const ParsedZnodeName& a : all) {
     require(!before(a, a), "irreflexive");
     for (const ParsedZnodeName& b : all) {
@@ -63,13 +63,13 @@ void check_order(std::span<const ParsedZnodeName> all, Before before) {
 
 /// Returns how much of the room of `own` the contender `other`, which is ahead, takes.
 std::int64_t taken_by(const ParsedZnodeName& other, const ParsedZnodeName& own) {
-  constexpr std::int64_t everything = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t kEverything = std::numeric_limits<std::int32_t>::max();
   if (own.access != Access::permits) {
     const bool read_together = own.access == Access::shared && other.access == Access::shared;
     return read_together ? 0 : 1;
   }
   const bool alike = other.access == Access::permits && other.named_total == own.named_total;
-  return alike ? other.permits : everything;
+  return alike ? other.permits : kEverything;
 }
 
 std::int64_t room_for(const ParsedZnodeName& own, std::int32_t all) {
@@ -225,7 +225,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace zklock::fuzz;
   Choices choices(data, size);
   const std::int32_t all = choose_count(choices);
-  const auto children = choose_children(choices, most_children);
+  const auto children = choose_children(choices, kMostChildren);
   check_list(children, all);
   check_absent(children, choose_child(choices), all);
   return 0;

@@ -187,7 +187,7 @@ TEST(ZkCoordinator, OpenPolicy_OthersCannotWriteNodes) {
   ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
   const std::string node = probe.contend("/p", "mine");
   EXPECT_EQ(raw.get_data(node).data, "mine");
-  EXPECT_EQ(raw.set_data(node, std::string(core::released_data)).rc, ZNOAUTH);
+  EXPECT_EQ(raw.set_data(node, std::string(core::kReleasedData)).rc, ZNOAUTH);
   EXPECT_EQ(raw.children("/p").rc, ZOK);
   const auto acl = raw.get_acl("/p");
   EXPECT_EQ(acl.entries, (std::vector<testing::AclEntry>{{ZOO_PERM_ALL, "world", "anyone"}}));

@@ -17,7 +17,7 @@ namespace {
 
 using testing::Owned;
 
-constexpr const char* data_path = "/data";
+constexpr const char* kDataPath = "/data";
 
 /// Destroys the coroutine at two moments: while its request is in flight, and before the request is
 /// sent, because the client is disconnected.
@@ -49,14 +49,14 @@ Owned commit(const GuardedTransaction& transaction, bool& resumed) {
 }
 
 TEST_P(AbandonedCoroutine, Commit_IsCarriedOut) {
-  lock_.world().ensemble().create(data_path, "0");
+  lock_.world().ensemble().create(kDataPath, "0");
   const auto holder = lock_.acquire(0);
   lock_.world().run_all();
   disconnect();
   GuardedTransaction transaction(lock_.call(holder).hold);
-  transaction.set(data_path, "1");
+  transaction.set(kDataPath, "1");
   destroy(commit(transaction, resumed_));
-  EXPECT_EQ(lock_.world().ensemble().find(data_path)->data, "1");
+  EXPECT_EQ(lock_.world().ensemble().find(kDataPath)->data, "1");
   EXPECT_EQ(lock_.call(holder).hold.state(), HoldState::held);
 }
 
@@ -75,7 +75,7 @@ TEST_P(AbandonedCoroutine, Proclamation_IsCarriedOut) {
   const std::string node = leadership.node();
   const auto name = core::ZnodeName::parse(node.substr(node.rfind('/') + 1));
   const Node* const value = lock_.world().ensemble().find(
-      LockWorld::path + ("/" + core::proclamation_node(name->sequence)));
+      LockWorld::kPath + ("/" + core::proclamation_node(name->sequence)));
   ASSERT_NE(value, nullptr);
   EXPECT_EQ(core::Proclamation::parse(value->data)->value, "here");
   candidate->close();

@@ -14,9 +14,9 @@ namespace {
 
 using Kind = OperationKind;
 
-constexpr NodeAcl open_acl{};
+constexpr NodeAcl kOpenAcl{};
 /// The clients have all permissions. Other programs have READ and CREATE.
-constexpr NodeAcl create_only{.everyone = AclEntry::read | AclEntry::create,
+constexpr NodeAcl kCreateOnly{.everyone = AclEntry::read | AclEntry::create,
                               .users = AclEntry::all};
 
 class ForgedAnnouncement : public CohortFixture {
@@ -34,13 +34,13 @@ class ForgedAnnouncement : public CohortFixture {
     EXPECT_TRUE(path_lock->is_crowded());
     return holder;
   }
-  void set_acl(NodeAcl acl) { ASSERT_EQ(ensemble().set_acl(LockWorld::path, acl), Status::ok); }
+  void set_acl(NodeAcl acl) { ASSERT_EQ(ensemble().set_acl(LockWorld::kPath, acl), Status::ok); }
   /// Creates a znode of another program.
   void forge(const std::string& prefix = "lock-") {
     const auto name =
-        ensemble().create_sequential(LockWorld::path, prefix, "zklock 1\nannounces=1\n");
+        ensemble().create_sequential(LockWorld::kPath, prefix, "zklock 1\nannounces=1\n");
     ASSERT_TRUE(name);
-    forged_ = LockWorld::path + ("/" + *name);
+    forged_ = LockWorld::kPath + ("/" + *name);
     run();
   }
   void write_forged() {
@@ -105,13 +105,13 @@ TEST_F(ForgedAnnouncement, NoOtherContender_AclNotRead) {
 }
 
 TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ForgeryGrantsNothing) {
-  set_acl(create_only);
+  set_acl(kCreateOnly);
   expect_forgery_grants_nothing({}, {});
   end();
 }
 
 TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ListedAfterOneAclRead) {
-  set_acl(create_only);
+  set_acl(kCreateOnly);
   EXPECT_EQ(lists_of_handoffs(10), 10U);
   EXPECT_EQ(client(0).requests(Kind::get_acl), 1U);
   EXPECT_EQ(client(1).requests(Kind::get_acl), 1U);
@@ -119,7 +119,7 @@ TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ListedAfterOneAclRead) {
 }
 
 TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ForgeryGrantsNoWriter) {
-  set_acl(create_only);
+  set_acl(kCreateOnly);
   const auto writer = LockWorld::to_write();
   expect_forgery_grants_nothing(writer, LockWorld::to_write());
   expect_forgery_grants_nothing(writer, LockWorld::to_write(), core::QueueRule::writer().prefix());
@@ -130,13 +130,13 @@ TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ForgeryGrantsNoWriter) {
 }
 
 TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ForgeryGrantsNoBatch) {
-  set_acl(create_only);
+  set_acl(kCreateOnly);
   expect_forgery_grants_nothing(on({.batch = 10}), on({.batch = 10}));
   end();
 }
 
 TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ForgeryGrantsNoIdleLock) {
-  set_acl(create_only);
+  set_acl(kCreateOnly);
   const auto idle = on({.batch = 10, .keep_idle_for = 10s});
   release(granted(0, idle));
   expect_forgery_grants_nothing(idle, idle);
@@ -145,7 +145,7 @@ TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ForgeryGrantsNoIdleLock) {
 }
 
 TEST_F(ForgedAnnouncement, ForeignReleaseByDelete_Granted) {
-  set_acl(create_only);
+  set_acl(kCreateOnly);
   forge();
   const auto next = waiting(1);
   remove_forged();
@@ -156,7 +156,7 @@ TEST_F(ForgedAnnouncement, ForeignReleaseByDelete_Granted) {
 
 TEST_F(ForgedAnnouncement, AclChangedBetweenAcquires_ForgeryGrantsNothing) {
   EXPECT_EQ(lists_of_handoffs(4), 0U);
-  set_acl(create_only);
+  set_acl(kCreateOnly);
   expect_forgery_grants_nothing({}, {});
   end();
 }
@@ -164,7 +164,7 @@ TEST_F(ForgedAnnouncement, AclChangedBetweenAcquires_ForgeryGrantsNothing) {
 TEST_F(ForgedAnnouncement, AclChangedWhileWaiting_ForgeryGrantsNothing) {
   const auto holder = granted(0);
   const auto second = waiting(1);
-  set_acl(create_only);
+  set_acl(kCreateOnly);
   forge();
   const auto third = waiting(1);
   write_forged();
@@ -181,10 +181,10 @@ TEST_F(ForgedAnnouncement, AclChangedWhileWaiting_ForgeryGrantsNothing) {
 
 // The ACL is safe again when it is read. The forged znode was created before that.
 TEST_F(ForgedAnnouncement, AclMadeSafeAfterForgery_NotTrusted) {
-  set_acl(create_only);
+  set_acl(kCreateOnly);
   const auto holder = granted(0);
   forge();
-  set_acl(open_acl);
+  set_acl(kOpenAcl);
   const auto next = waiting(1);
   write_forged();
   EXPECT_FALSE(is_granted(next));
@@ -198,16 +198,16 @@ TEST_F(ForgedAnnouncement, AclMadeSafeAfterForgery_NotTrusted) {
 
 TEST_F(ForgedAnnouncement, PathRecreatedWithAnotherAcl_ForgeryGrantsNothing) {
   EXPECT_EQ(lists_of_handoffs(4), 0U);
-  ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
-  ASSERT_EQ(ensemble().create_container(LockWorld::path), Status::ok);
+  ASSERT_EQ(ensemble().remove(LockWorld::kPath), Status::ok);
+  ASSERT_EQ(ensemble().create_container(LockWorld::kPath), Status::ok);
   const auto first = granted(0);
-  const auto aversion = ensemble().find(LockWorld::path)->acl_version;
+  const auto aversion = ensemble().find(LockWorld::kPath)->acl_version;
   ASSERT_EQ(aversion, 0);
   const auto next = waiting(1);
   release(first);
   EXPECT_TRUE(is_granted(next));
   release(next);
-  set_acl(create_only);
+  set_acl(kCreateOnly);
   expect_forgery_grants_nothing({}, {});
   end();
 }
@@ -259,7 +259,7 @@ TEST_F(ForgedAnnouncement, ReleasedBeforeTheAclIsKnown_Listed) {
 
 // Every hand-off reads the ACL again, because the last stat is too old.
 TEST_F(ForgedAnnouncement, CrowdedPathWithChangedAcl_TrustedAtSlowHandoffs) {
-  set_acl(open_acl);
+  set_acl(kOpenAcl);
   auto holder = granted(0);
   for (int i = 1; i <= 20; ++i) {
     if (i == 11) reset_counts();
@@ -311,7 +311,7 @@ TEST_F(ForgedAnnouncement, CrowdedPath_AclReadAtMostOnceASecond) {
   EXPECT_EQ(client(1).requests(Kind::list_children), 0U);
   EXPECT_LE(client(1).requests(Kind::get_acl), 3U);
   run_for(2s);
-  set_acl(create_only);
+  set_acl(kCreateOnly);
   forge();
   const auto next = waiting(1);
   write_forged();

@@ -22,7 +22,7 @@ using Kind = OperationKind;
 class Retrying final : public detail::Candidate {
  public:
   Retrying(detail::ClientCore& core, bool until_finished)
-      : Candidate(core, LockWorld::path,
+      : Candidate(core, LockWorld::kPath,
                   {.again = true,
                    .until_finished = until_finished,
                    .retry_delay_min = 100ms,

@@ -267,7 +267,7 @@ TEST_F(CohortWatchReply, GrantsSinceQuery_ReplyCausesNewQuery) {
   const auto calls = chain(4);
   for (std::size_t i = 0; i < 2; ++i) lock_.release(calls[i]);
   ASSERT_TRUE(is_granted(calls[2])) << "the third since the watch was looked at";
-  const std::string other = std::string(LockWorld::path) + "/config";
+  const std::string other = std::string(LockWorld::kPath) + "/config";
   ASSERT_EQ(ensemble().create(other), Status::ok);
   ASSERT_EQ(ensemble().remove(other), Status::ok);
   ASSERT_TRUE(client(0).can_receive());

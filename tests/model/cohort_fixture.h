@@ -60,7 +60,7 @@ class CohortFixture : public PathLockTest {
   void ask_for_release(std::string_view data) {
     run_for(2s);  // shorter holds do not watch for a request
     const auto node = core::ZnodeName::parse(lock_.nodes().at(0));
-    marker_ = LockWorld::path + ("/" + core::release_request_node(node->sequence));
+    marker_ = LockWorld::kPath + ("/" + core::release_request_node(node->sequence));
     ASSERT_EQ(ensemble().create(marker_, std::string(data)), Status::ok);
     run();
   }

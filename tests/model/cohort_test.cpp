@@ -277,8 +277,8 @@ TEST_F(CohortTest, ManyImmediateReleases_AreServedInLoop) {
   const auto first = granted(0, request);
   const auto path_lock = lock_.path_lock(0);
   std::size_t served = 0;
-  constexpr std::size_t count = 100'000;
-  for (std::size_t i = 0; i < count; ++i) {
+  constexpr std::size_t kCount = 100'000;
+  for (std::size_t i = 0; i < kCount; ++i) {
     detail::PendingAcquire::start(path_lock,
                                   {.owner = Owner::unique(),
                                    .deadline = Deadline::never(),
@@ -292,7 +292,7 @@ TEST_F(CohortTest, ManyImmediateReleases_AreServedInLoop) {
                                   {});
   }
   release(first);
-  EXPECT_EQ(served, count);
+  EXPECT_EQ(served, kCount);
   expect_rest();
 }
 
@@ -304,7 +304,7 @@ TEST_F(CohortTest, QueuePosition_CountsCohortMembersAhead) {
   for (std::size_t i = 0; i < rest.size(); ++i) {
     const auto standing = path_lock->standing_of(call(rest[i]).owner);
     EXPECT_EQ(standing.before, i + 1);
-    EXPECT_EQ(LockWorld::path + ("/" + standing.node), call(first).node);
+    EXPECT_EQ(LockWorld::kPath + ("/" + standing.node), call(first).node);
   }
   release(first);
   EXPECT_EQ(path_lock->standing_of(call(rest[2]).owner).before, 2U);

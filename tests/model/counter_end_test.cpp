@@ -37,10 +37,10 @@ class CounterEnd : public PathLockTest {
   }
   void remove(const std::string& name) { ASSERT_EQ(ensemble().remove(child(name)), Status::ok); }
   static std::string child(const std::string& name) {
-    return std::string(LockWorld::path) + "/" + name;
+    return std::string(LockWorld::kPath) + "/" + name;
   }
   /// Returns the next sequence number of the path.
-  std::int32_t counter() { return ensemble().find(LockWorld::path)->counter; }
+  std::int32_t counter() { return ensemble().find(LockWorld::kPath)->counter; }
 
   /// Disconnects client 0 beyond the connection timeout, then connects it again.
   void expect_not_connected_at_deadlines(std::size_t without, std::size_t with_deadline) {
@@ -57,7 +57,7 @@ class CounterEnd : public PathLockTest {
   std::size_t storm(const std::array<std::optional<Duration>, kCallsPerClient>& timeouts,
                     std::size_t count, unsigned seed) {
     std::mt19937 random(seed);
-    constexpr std::size_t most_steps = 50'000;
+    constexpr std::size_t kMostSteps = 50'000;
     std::vector<std::size_t> calls(lock_.world().clients() * kCallsPerClient);
     const auto start = [&](std::size_t i) {
       calls[i] = lock_.acquire(i / kCallsPerClient, {.timeout = timeouts.at(i % kCallsPerClient)});
@@ -65,7 +65,7 @@ class CounterEnd : public PathLockTest {
     for (std::size_t i = 0; i < calls.size(); ++i) start(i);
     std::size_t grants = 0;
     std::size_t steps = 0;
-    for (; grants < count && steps < most_steps; ++steps) {
+    for (; grants < count && steps < kMostSteps; ++steps) {
       const auto enabled = lock_.world().steps();
       lock_.world().run(enabled[random() % enabled.size()]);
       for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -91,8 +91,8 @@ class CounterEnd : public PathLockTest {
 
 TEST_F(CounterEnd, CallsRepeatedEndlessly_PathIsRecreated) {
   for (unsigned seed = 0; seed < 20; ++seed) {
-    ensemble().set_counter(LockWorld::path,
-                           seed % 2 == 0 ? kLast : core::first_unusable_sequence.value);
+    ensemble().set_counter(LockWorld::kPath,
+                           seed % 2 == 0 ? kLast : core::kFirstUnusableSequence.value);
     reset_counts();
     storm({std::nullopt, 0s, 5ms}, 1, seed);
     // No client creates a znode twice before the path is recreated. The other clients' creates are
@@ -106,7 +106,7 @@ TEST_F(CounterEnd, CallsRepeatedEndlessly_PathIsRecreated) {
 
 TEST_F(CounterEnd, SingleAttemptsRepeatedEndlessly_PathIsRecreated) {
   for (unsigned seed = 0; seed < 20; ++seed) {
-    ensemble().set_counter(LockWorld::path, kLast);
+    ensemble().set_counter(LockWorld::kPath, kLast);
     storm({0s, 0s, 0s}, 10, seed);
     EXPECT_LT(counter(), 10'000) << seed;
     expect_rest();
@@ -115,7 +115,7 @@ TEST_F(CounterEnd, SingleAttemptsRepeatedEndlessly_PathIsRecreated) {
 
 TEST_F(CounterEnd, HolderExists_ContendersWaitForRelease) {
   const auto holder = granted(0);
-  ensemble().set_counter(LockWorld::path, kLast);
+  ensemble().set_counter(LockWorld::kPath, kLast);
   const auto waits = lock_.acquire(1);
   const auto tries = lock_.acquire(2, {.timeout = 0s});
   const auto gives_up = lock_.acquire(2, {.timeout = 10s});
@@ -136,10 +136,10 @@ TEST_F(CounterEnd, HolderExists_ContendersWaitForRelease) {
 // A contender that waits for the restart of the counter has no znode that could be counted.
 TEST_F(CounterEnd, HolderSharesZnode_OtherClientsAreGranted) {
   const auto shared = [] { return LockWorld::Request{.local = {.batch = 8}}; };
-  for (const auto next : {kLast, core::first_unusable_sequence.value}) {
+  for (const auto next : {kLast, core::kFirstUnusableSequence.value}) {
     lock_.use(0);
     std::vector<std::size_t> own = {granted(0, shared())};
-    ensemble().set_counter(LockWorld::path, next);
+    ensemble().set_counter(LockWorld::kPath, next);
     const auto other = waiting(1);
     while (own.size() < 100 && !is_granted(other)) {
       own.push_back(lock_.acquire(0, shared()));
@@ -164,10 +164,10 @@ TEST_F(CounterEnd, IdleLockRetained_OtherClientsAreGranted) {
   for (const bool ended_before : {false, true}) {
     lock_.use(0);
     const auto holder = granted(0, kept);
-    if (ended_before) ensemble().set_counter(LockWorld::path, core::first_unusable_sequence.value);
+    if (ended_before) ensemble().set_counter(LockWorld::kPath, core::kFirstUnusableSequence.value);
     const auto other = ended_before ? waiting(1) : std::size_t{};
     release(holder);
-    if (!ended_before) ensemble().set_counter(LockWorld::path, core::first_unusable_sequence.value);
+    if (!ended_before) ensemble().set_counter(LockWorld::kPath, core::kFirstUnusableSequence.value);
     const auto call = ended_before ? other : lock_.acquire(1);
     run_for(5s);
     EXPECT_TRUE(is_granted(call)) << ended_before;
@@ -179,7 +179,7 @@ TEST_F(CounterEnd, IdleLockRetained_OtherClientsAreGranted) {
 
 TEST_F(CounterEnd, OtherChildExists_FailsAndNamesIt) {
   create("config");
-  ensemble().set_counter(LockWorld::path, kLast);
+  ensemble().set_counter(LockWorld::kPath, kLast);
   for (int attempt = 0; attempt < 2; ++attempt) {
     reset_counts();
     const auto call = lock_.acquire(0);
@@ -197,22 +197,22 @@ TEST_F(CounterEnd, OtherChildExists_FailsAndNamesIt) {
 
 TEST_F(CounterEnd, PathRecreatedByOtherClient_IsNotDeleted) {
   create("config");
-  ensemble().set_counter(LockWorld::path, kLast);
+  ensemble().set_counter(LockWorld::kPath, kLast);
   const auto failed = lock_.acquire(0);
   run();
   EXPECT_EQ(error(failed), Errc::sequence_exhausted);
   remove("config");
   release(granted(1));
-  const auto czxid = ensemble().find(LockWorld::path)->czxid;
+  const auto czxid = ensemble().find(LockWorld::kPath)->czxid;
   release(granted(0));
-  EXPECT_EQ(ensemble().find(LockWorld::path)->czxid, czxid);
+  EXPECT_EQ(ensemble().find(LockWorld::kPath)->czxid, czxid);
   EXPECT_EQ(counter(), 2);
   expect_rest();
 }
 
 TEST_F(CounterEnd, NoServerWhileDraining_CallsEndAtTheirDeadlines) {
   const auto holder = granted(1);
-  ensemble().set_counter(LockWorld::path, kLast);
+  ensemble().set_counter(LockWorld::kPath, kLast);
   const auto knows = lock_.acquire(0, {.timeout = 1s});
   run_for(2s);
   expect_ended_with_nothing(knows);
@@ -233,7 +233,7 @@ class CountAtCounterEnd : public CounterEnd {
  protected:
   void end_counter() {
     lock_.say_permits(3);
-    ensemble().set_counter(LockWorld::path, kLast);
+    ensemble().set_counter(LockWorld::kPath, kLast);
   }
   std::string count() {
     const Node* node = ensemble().find(LockWorld::count_path());
@@ -305,7 +305,7 @@ TEST_F(CounterEnd, NameTakenAheadOfCounter_ContendersWaitForIt) {
   const std::int32_t next = counter();
   const std::string by_hand = core::ZnodeName::make("lock-", {next}).text;
   ensemble().create(child(by_hand), {}, {});
-  ensemble().set_counter(LockWorld::path, next);
+  ensemble().set_counter(LockWorld::kPath, next);
   const auto tries = lock_.acquire(2, {.timeout = 0s});
   run();
   expect_ended_with_nothing(tries);
@@ -326,7 +326,7 @@ TEST_F(CounterEnd, NameTakenAndOutcomeUnknown_NameIsSkipped) {
     const std::int32_t next = counter();
     const std::string by_hand = core::ZnodeName::make("lock-", {next}).text;
     ensemble().create(child(by_hand), {}, {});
-    ensemble().set_counter(LockWorld::path, next);
+    ensemble().set_counter(LockWorld::kPath, next);
     client(0).fail_next(Kind::transaction, Status::unknown, carried_out);
     const auto call = waiting(0);
     ASSERT_EQ(ensemble().remove(child(by_hand)), Status::ok);
@@ -343,9 +343,9 @@ TEST_F(CounterEnd, OtherPrefixAheadOfCounter_AppearsInLists) {
     const std::int32_t next = counter();
     const std::string by_hand = core::ZnodeName::make(prefix, {next + 1}).text;
     create(by_hand);
-    ensemble().set_counter(LockWorld::path, next);
+    ensemble().set_counter(LockWorld::kPath, next);
     release(granted(0, request));
-    ensemble().set_counter(LockWorld::path, next + 2);  // the previous number is unused
+    ensemble().set_counter(LockWorld::kPath, next + 2);  // the previous number is unused
     const auto call = waiting(0, request);
     remove(by_hand);
     run();
@@ -359,7 +359,7 @@ TEST_F(CounterEnd, NoServerWhileSkipping_CallsEndAtTheirDeadlines) {
   const std::int32_t next = counter();
   const std::string by_hand = core::ZnodeName::make("lock-", {next}).text;
   create(by_hand);
-  ensemble().set_counter(LockWorld::path, next);
+  ensemble().set_counter(LockWorld::kPath, next);
   lock_.world().lose_request(0, Kind::transaction);
   const auto with_deadline = lock_.acquire(0, {.timeout = 2min});
   const auto without = lock_.acquire(0);

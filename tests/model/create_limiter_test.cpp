@@ -146,7 +146,7 @@ TEST_F(CreateLimiterTest, SessionLost_AllContendersQueueAgain) {
 }
 
 TEST_F(CreateLimiterTest, ParentMissing_OrderIsRetained) {
-  ASSERT_EQ(lock_.world().ensemble().remove(LockWorld::path), Status::ok);
+  ASSERT_EQ(lock_.world().ensemble().remove(LockWorld::kPath), Status::ok);
   const auto calls = acquire(7);
   run();
   expect_granted_in_turn(calls);

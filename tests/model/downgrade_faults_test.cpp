@@ -19,7 +19,7 @@ using Kind = OperationKind;
 using DowngradeFaults = DowngradeTest;
 
 using FaultAction = void (*)(World&);
-const std::vector<std::pair<const char*, FaultAction>> all_faults = {
+const std::vector<std::pair<const char*, FaultAction>> kAllFaults = {
     {"none", [](World&) {}},
     {"expiry", [](World& w) { w.expire(0); }},
     {"break", [](World& w) { w.disconnect(0); }},
@@ -105,7 +105,7 @@ bool is_held_after(FaultAction fault, int steps, int released_after) {
 TEST_F(DowngradeFaults, EveryFaultAtEveryStep_HeldOrLost) {
   int held = 0;
   int lost = 0;
-  for (const auto& [name, fault] : all_faults) {
+  for (const auto& [name, fault] : kAllFaults) {
     for (const int released_after : {-1, 0, 1, 2, 5}) {
       for (int steps = 0; steps < 4; ++steps) {
         SCOPED_TRACE(std::string(name) + " after step " + std::to_string(steps) +
@@ -133,10 +133,10 @@ TEST_F(DowngradeFaults, LostReplyAndRelease_DowngradeIsNotRepeated) {
 // ---- guarded transactions -----------------------------------------------------------------------
 
 TEST_F(DowngradeFaults, CommitDuringDowngrade_IsExecuted) {
-  ensemble().create(data_path, "0");
+  ensemble().create(kDataPath, "0");
   for (int steps = 0; steps < 4; ++steps) {
     SCOPED_TRACE(steps);
-    ensemble().set_data(data_path, "0");
+    ensemble().set_data(kDataPath, "0");
     commits_ = 0;
     reset_counts();
     downgrade();
@@ -158,7 +158,7 @@ TEST_F(DowngradeFaults, CommitDuringDowngrade_IsExecuted) {
 
 // The downgrade replaces the znode's name, so the commit under the old name is refused.
 TEST_F(DowngradeFaults, CommitAbandoned_IsNotRepeated) {
-  ensemble().create(data_path, "0");
+  ensemble().create(kDataPath, "0");
   std::shared_ptr<detail::Contender> guard;
   const auto nested = LockWorld::to_read(owner_);
   detail::PendingAcquire::start(
@@ -175,7 +175,7 @@ TEST_F(DowngradeFaults, CommitAbandoned_IsNotRepeated) {
   downgrade();
   std::optional<Error> error;
   const auto commit = detail::GuardedCommit::start(
-      {.guards = {guard}, .writes = {client::request::write::Set{data_path, "1"}}},
+      {.guards = {guard}, .writes = {client::request::write::Set{kDataPath, "1"}}},
       Deadline::never(), [&](std::optional<Error> e) { error = std::move(e); });
   commit->withdraw();
   run();
@@ -191,7 +191,7 @@ TEST_F(DowngradeFaults, CommitAbandoned_IsNotRepeated) {
 }
 
 TEST_F(DowngradeFaults, CommitAfterDowngrade_IsOneRequest) {
-  ensemble().create(data_path, "0");
+  ensemble().create(kDataPath, "0");
   downgraded();
   reset_counts();
   commit();
@@ -213,7 +213,7 @@ class DowngradeInDoubt : public DowngradeTest {
  protected:
   void SetUp() override {
     DowngradeTest::SetUp();
-    ensemble().create(data_path, "0");
+    ensemble().create(kDataPath, "0");
     world().lose_reply(0, Kind::transaction);
     downgrade();
     run();

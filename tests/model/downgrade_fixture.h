@@ -48,7 +48,7 @@ class DowngradeTest : public PathLockTest {
   }
   void commit(Deadline deadline = Deadline::never()) {
     GuardedTransaction tx(hold());
-    tx.set(data_path, "1");
+    tx.set(kDataPath, "1");
     tx.async_commit(deadline, [this](const std::exception_ptr& error) {
       ++commits_;
       try {
@@ -58,9 +58,9 @@ class DowngradeTest : public PathLockTest {
       }
     });
   }
-  const std::string& data() { return ensemble().find(data_path)->data; }
+  const std::string& data() { return ensemble().find(kDataPath)->data; }
 
-  static constexpr const char* data_path = "/data";
+  static constexpr const char* kDataPath = "/data";
   const Owner owner_ = Owner::unique();
   std::size_t writes_ = 0;
   std::size_t reads_ = 0;

@@ -265,8 +265,8 @@ TEST_F(Downgrade, ReleaseRequestBySequenceNumber_IsObeyed) {
   downgraded();
   world().run_for(2s);
   const auto name = core::ZnodeName::parse(reader_.substr(reader_.rfind('/') + 1));
-  const std::string marker = LockWorld::path + ("/" + core::release_request_node(name->sequence));
-  ASSERT_EQ(ensemble().create(marker, std::string(core::release_request_forces)), Status::ok);
+  const std::string marker = LockWorld::kPath + ("/" + core::release_request_node(name->sequence));
+  ASSERT_EQ(ensemble().create(marker, std::string(core::kReleaseRequestForces)), Status::ok);
   world().run_for(5s);
   EXPECT_EQ(hold().state(), HoldState::lost);
   EXPECT_FALSE(there(reader_));

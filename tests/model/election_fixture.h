@@ -66,7 +66,7 @@ class ElectionWorld {
   static std::string proclaimed_node(const Leadership& leader) {
     const std::string node = leader.node();
     const auto name = core::ZnodeName::parse(node.substr(node.rfind('/') + 1));
-    return LockWorld::path + ("/" + core::proclamation_node(name->sequence));
+    return LockWorld::kPath + ("/" + core::proclamation_node(name->sequence));
   }
 
   // Has no effect if there is no leader.

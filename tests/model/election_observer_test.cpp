@@ -48,7 +48,7 @@ TEST(ElectionModel, ListedNameReused_IsNotMistakenForLeader) {
   }
   ASSERT_EQ(election.ensemble().remove(listed), Status::ok);
   const std::string first =
-      LockWorld::path +
+      LockWorld::kPath +
       ("/" + core::ZnodeName::make("_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-", {0}).text);
   ASSERT_EQ(election.ensemble().create(first), Status::ok);
   ASSERT_EQ(election.ensemble().create(listed), Status::ok);
@@ -92,7 +92,7 @@ TEST(ElectionModel, ChangeAfterIdleTime_IsReportedAtOnce) {
   ElectionWorld election(Sight::lock);
   election.world().run_for(1s);
   const Instant before = election.world().now();
-  const auto name = election.ensemble().create_sequential(LockWorld::path, "lock-");
+  const auto name = election.ensemble().create_sequential(LockWorld::kPath, "lock-");
   ASSERT_TRUE(name);
   election.world().run_all();
   EXPECT_EQ(election.world().now(), before);
@@ -106,7 +106,7 @@ TEST(ElectionModel, ManyChanges_AtMostFiftyListsPerSecond) {
     SimCoordinator& observer = election.world().client(ElectionWorld::kObserver);
     observer.reset_counts();
     for (int i = 0; i < 1000; ++i) {
-      ASSERT_TRUE(election.ensemble().create_sequential(LockWorld::path, "lock-"));
+      ASSERT_TRUE(election.ensemble().create_sequential(LockWorld::kPath, "lock-"));
       election.world().run_for(1ms);
     }
     EXPECT_GE(observer.requests(Kind::list_and_watch), 49U);

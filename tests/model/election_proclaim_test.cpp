@@ -199,13 +199,13 @@ TEST(ElectionModel, UnreadableValueOfNewLeader_LeaderIsReported) {
 TEST(ElectionModel, NegativeSequenceNumber_DoesNotLead) {
   ElectionWorld election;
   const std::string stray = core::ZnodeName::make("lock-", {-2'147'483'000}).text;
-  ASSERT_EQ(election.ensemble().create(LockWorld::path + ("/" + stray)), Status::ok);
+  ASSERT_EQ(election.ensemble().create(LockWorld::kPath + ("/" + stray)), Status::ok);
   election.proclaim(election.leadership(0), "a");
   election.world().run_for(1s);
   EXPECT_EQ(election.leader_in_view(), election.leadership(0).token());
   EXPECT_EQ(election.view().proclaimed, "a");
   EXPECT_EQ(election.violation, "");
-  ASSERT_EQ(election.ensemble().remove(LockWorld::path + ("/" + stray)), Status::ok);
+  ASSERT_EQ(election.ensemble().remove(LockWorld::kPath + ("/" + stray)), Status::ok);
   election.world().run_for(1s);
 }
 

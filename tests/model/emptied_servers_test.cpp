@@ -29,8 +29,8 @@ class EmptiedServers : public PathLockTest {
   /// Sets the next sequence number of the path. Creates the path if it is missing.
   void begin_numbers_at(int next) {
     ensemble().create("/locks");
-    ASSERT_EQ(ensemble().create_container(LockWorld::path), Status::ok);
-    ensemble().set_counter(LockWorld::path, next);
+    ASSERT_EQ(ensemble().create_container(LockWorld::kPath), Status::ok);
+    ensemble().set_counter(LockWorld::kPath, next);
   }
   void reap() {
     run_for(2s);
@@ -73,7 +73,7 @@ TEST_F(EmptiedServers, FirstSequenceBeyondEnd_ReleasedZnodeIsDeleted) {
   reap();
   cycle(0);
   empty_servers();
-  begin_numbers_at(core::first_unusable_sequence.value);
+  begin_numbers_at(core::kFirstUnusableSequence.value);
   cycle(0);
   expect_released_nodes_are_deleted();
   end();
@@ -135,7 +135,7 @@ TEST_F(EmptiedServers, ReusedSequenceNumber_NextIsNotFirst) {
 
 // The czxid and the aversion equal those of the path before.
 TEST_F(EmptiedServers, PathWithOtherAcl_AnnouncementIsNotTrusted) {
-  const auto czxid = ensemble().find(LockWorld::path)->czxid;
+  const auto czxid = ensemble().find(LockWorld::kPath)->czxid;
   const auto before = granted(1);
   const auto next_before = waiting(0);
   release(before);
@@ -144,18 +144,18 @@ TEST_F(EmptiedServers, PathWithOtherAcl_AnnouncementIsNotTrusted) {
   ASSERT_LT(ensemble().last_zxid(), czxid);
   ensemble().create("/locks");
   raise_zxids_to(czxid - 1);
-  ensemble().create(LockWorld::path, {}, {},
+  ensemble().create(LockWorld::kPath, {}, {},
                     {.everyone = AclEntry::read | AclEntry::create, .users = AclEntry::all});
-  ASSERT_EQ(ensemble().find(LockWorld::path)->czxid, czxid);
+  ASSERT_EQ(ensemble().find(LockWorld::kPath)->czxid, czxid);
   const auto holder = granted(1);
   const auto forged =
-      ensemble().create_sequential(LockWorld::path, "lock-", "zklock 1\nannounces=1\n");
+      ensemble().create_sequential(LockWorld::kPath, "lock-", "zklock 1\nannounces=1\n");
   const auto next = waiting(0);
-  ASSERT_EQ(ensemble().set_data(std::string(LockWorld::path) + "/" + *forged, "released"),
+  ASSERT_EQ(ensemble().set_data(std::string(LockWorld::kPath) + "/" + *forged, "released"),
             Status::ok);
   run();
   EXPECT_FALSE(is_granted(next));
-  ASSERT_EQ(ensemble().remove(std::string(LockWorld::path) + "/" + *forged), Status::ok);
+  ASSERT_EQ(ensemble().remove(std::string(LockWorld::kPath) + "/" + *forged), Status::ok);
   release(holder);
   EXPECT_TRUE(is_granted(next));
   release(next);

@@ -171,7 +171,7 @@ class RefusedDelete : public FlushTest {
  protected:
   void permit_delete(bool permitted) {
     const std::int32_t refused = permitted ? 0 : AclEntry::remove;
-    ASSERT_EQ(ensemble().set_acl(LockWorld::path, {.everyone = AclEntry::all & ~refused}),
+    ASSERT_EQ(ensemble().set_acl(LockWorld::kPath, {.everyone = AclEntry::all & ~refused}),
               Status::ok);
   }
   void refused_release() {
@@ -184,7 +184,7 @@ class RefusedDelete : public FlushTest {
     EXPECT_EQ(lock_.call(call).outcomes, 1);
     ASSERT_EQ(error(call), Errc::no_auth);
     const std::string text = lock_.call(call).error->what();
-    EXPECT_NE(text.find(LockWorld::path), std::string::npos) << text;
+    EXPECT_NE(text.find(LockWorld::kPath), std::string::npos) << text;
     EXPECT_NE(text.find("delete"), std::string::npos) << text;
   }
   /// Permits the delete. Expects that flush() sends it again.

@@ -18,14 +18,14 @@ namespace {
 using namespace std::chrono_literals;
 using Kind = OperationKind;
 
-constexpr const char* data_path = "/data";
+constexpr const char* kDataPath = "/data";
 
 /// Two clients: the first holds the lock and writes, and the second waits for the lock.
 class GuardedModel : private SimEnsemble::Server {
  public:
   GuardedModel() {
     ensemble().attach(*this);
-    ensemble().create(data_path, "0");
+    ensemble().create(kDataPath, "0");
     lock.connect_all();
     first_ = lock.acquire(0);
     lock.world().run_all();
@@ -36,11 +36,11 @@ class GuardedModel : private SimEnsemble::Server {
   World& world() { return lock.world(); }
   SimEnsemble& ensemble() { return lock.world().ensemble(); }
   const Hold& hold() { return lock.call(first_).hold; }
-  const std::string& data() { return ensemble().find(data_path)->data; }
+  const std::string& data() { return ensemble().find(kDataPath)->data; }
 
   void commit(Deadline deadline = Deadline::never()) {
     GuardedTransaction tx(hold());
-    tx.set(data_path, "1");
+    tx.set(kDataPath, "1");
     tx.async_commit(deadline, [this](const std::exception_ptr& error) {
       ++outcomes;
       code.reset();
@@ -68,7 +68,7 @@ class GuardedModel : private SimEnsemble::Server {
 
  private:
   void on_node_event(const std::string& path, WatchEvent event, const NodeAcl& /*acl*/) override {
-    if (path == data_path && event == WatchEvent::changed &&
+    if (path == kDataPath && event == WatchEvent::changed &&
         ensemble().find(lock.call(first_).node) == nullptr) {
       written_without_lock_ = true;
     }
@@ -204,7 +204,7 @@ TEST(GuardedTransactionModel, EveryFaultAtEveryStep_ReportsTrueOutcome) {
        }},
       {"restart", [](World& w) { w.restart_servers(); }},
       {"deletion",
-       [](World& w) { w.ensemble().remove(LockWorld::path + std::string("/lock-0000000000")); }},
+       [](World& w) { w.ensemble().remove(LockWorld::kPath + std::string("/lock-0000000000")); }},
   };
   std::size_t written = 0;
   std::size_t refused = 0;

@@ -123,10 +123,10 @@ TEST_F(IdleLock, ZnodeDeletedBeforeItsWatch_IsLost) {
 TEST_F(IdleLock, ZnodeReplaced_IsLost) {
   const auto first = idle();
   ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
-  ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
-  ASSERT_EQ(ensemble().create_container(LockWorld::path), Status::ok);
+  ASSERT_EQ(ensemble().remove(LockWorld::kPath), Status::ok);
+  ASSERT_EQ(ensemble().create_container(LockWorld::kPath), Status::ok);
   ASSERT_EQ(ensemble().create(call(first).node), Status::ok);  // another program's
-  ASSERT_EQ(ensemble().create(std::string(LockWorld::path) + "/config"), Status::ok);
+  ASSERT_EQ(ensemble().create(std::string(LockWorld::kPath) + "/config"), Status::ok);
   run();
   const auto again = waiting(0, kept());
   ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
@@ -134,7 +134,7 @@ TEST_F(IdleLock, ZnodeReplaced_IsLost) {
   expect_new_node(first, again);
   release(again);
   lock_.end_use(0);
-  ASSERT_EQ(ensemble().remove(std::string(LockWorld::path) + "/config"), Status::ok);
+  ASSERT_EQ(ensemble().remove(std::string(LockWorld::kPath) + "/config"), Status::ok);
   expect_released();
 }
 
@@ -148,7 +148,7 @@ TEST_F(IdleLock, ReleaseRequested_IsReleased) {
 
 TEST_F(IdleLock, ForcedRelease_IsReleased) {
   idle();
-  ask_for_release(core::release_request_forces);
+  ask_for_release(core::kReleaseRequestForces);
   EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
   withdraw_request();
   expect_released();

@@ -122,10 +122,10 @@ TEST_F(IdleLock, WaiterForReply_IsNotOvertakenLater) {
   const auto third = lock_.acquire(0, kept());
   ASSERT_TRUE(lock_.world().run_until([&] { return is_granted(second); }, 1s));
   expect_same_node(first, second);
-  const auto outside = ensemble().create_sequential(LockWorld::path, "lock-");
+  const auto outside = ensemble().create_sequential(LockWorld::kPath, "lock-");
   const auto fourth = waiting(0, kept());
   release(second);
-  ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + *outside)), Status::ok);
+  ASSERT_EQ(ensemble().remove(LockWorld::kPath + ("/" + *outside)), Status::ok);
   run();
   EXPECT_TRUE(is_granted(third));
   EXPECT_FALSE(is_granted(fourth));
@@ -251,7 +251,7 @@ TEST_F(IdleLock, BatchNotExhausted_GrantsWithoutReply) {
 
 TEST_F(IdleLock, OtherChildCreatedAndDeleted_IsRetained) {
   const auto first = idle();
-  const std::string other = std::string(LockWorld::path) + "/config";
+  const std::string other = std::string(LockWorld::kPath) + "/config";
   ASSERT_EQ(ensemble().create(other), Status::ok);
   run();
   const auto again = lock_.acquire(0, kept());

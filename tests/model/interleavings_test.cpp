@@ -28,7 +28,7 @@ enum class Fault {
   disconnected,  ///< the connection breaks here
   cancelled,     ///< the caller cancels
 };
-constexpr Fault all_faults[] = {Fault::reply_lost, Fault::request_lost, Fault::expired,
+constexpr Fault kAllFaults[] = {Fault::reply_lost, Fault::request_lost, Fault::expired,
                                 Fault::paused,     Fault::disconnected, Fault::cancelled};
 
 const char* name(Fault fault) {
@@ -53,8 +53,8 @@ struct Choice {
   std::size_t call = 0;
 
   std::string text() const {
-    static constexpr const char* kinds[] = {"serve", "release", "fault", "reconnect"};
-    std::string t = std::string(kinds[static_cast<int>(kind)]) + " " + std::to_string(client);
+    static constexpr const char* kKinds[] = {"serve", "release", "fault", "reconnect"};
+    std::string t = std::string(kKinds[static_cast<int>(kind)]) + " " + std::to_string(client);
     if (call > 1) t += " (the other)";
     return kind == Kind::fault ? t + " (" + name(fault) + ")" : t;
   }
@@ -66,7 +66,7 @@ struct Scenario {
   std::array<LockWorld::Request, 2> of = {};
   std::optional<LockWorld::Request> nested = std::nullopt;
   std::optional<LockWorld::Request> beside = std::nullopt;
-  std::size_t creates_at_once = detail::ClientCore::most_creates_at_once;
+  std::size_t creates_at_once = detail::ClientCore::kMostCreatesAtOnce;
 };
 
 /// A run of the two contenders along a sequence of choices.
@@ -76,7 +76,7 @@ class Run {
     lock_.connect_all();
     // The parent exists, except in runs that test its creation.
     lock_.world().ensemble().create_container("/locks");
-    lock_.world().ensemble().create_container(LockWorld::path);
+    lock_.world().ensemble().create_container(LockWorld::kPath);
     lock_.use(0);
     lock_.acquire(0, scenario.of[0]);
     if (scenario.nested) lock_.world().run_all();
@@ -102,7 +102,7 @@ class Run {
         over = over && call.outcomes > 0 && !call.hold;
       }
       if (!may_fault || (over && lock_.core(c).work().idle())) continue;
-      for (const Fault fault : all_faults) enabled.push_back({Choice::Kind::fault, c, fault, c});
+      for (const Fault fault : kAllFaults) enabled.push_back({Choice::Kind::fault, c, fault, c});
       const bool other_waits = c == 0 && lock_.calls() > 2 && lock_.call(2).outcomes == 0;
       if (other_waits) enabled.push_back({Choice::Kind::fault, c, Fault::cancelled, 2});
     }
@@ -147,7 +147,7 @@ class Run {
       for (std::size_t i = 0; i < lock_.calls(); ++i) {
         if (lock_.call(i).client == c) text += call_picture(i);
       }
-      for (std::size_t kind = 0; kind < operation_kinds; ++kind) {
+      for (std::size_t kind = 0; kind < kOperationKinds; ++kind) {
         text += std::to_string(lock_.world().client(c).requests(OperationKind{kind})) + ".";
       }
     }
@@ -158,7 +158,7 @@ class Run {
   /// Acquires and releases the lock once more, which deletes what lost contenders left.
   void clear() {
     const std::size_t call = lock_.acquire(0);
-    lock_.world().run_for(longest_delay);
+    lock_.world().run_for(kLongestDelay);
     lock_.release(call);
     lock_.world().run_for(2s);
   }
@@ -172,11 +172,11 @@ class Run {
       case Fault::request_lost: world.lose_request(c); break;
       case Fault::expired:
         world.disconnect(c);
-        world.run_for(outlives_any_session);
+        world.run_for(kOutlivesAnySession);
         break;
       case Fault::paused:
         world.pause(c);
-        world.run_for(outlives_any_session);
+        world.run_for(kOutlivesAnySession);
         violation_ = lock_.violation();
         world.resume(c);
         break;
@@ -207,8 +207,8 @@ class Run {
            (call.error ? call.error->what() : "") + ";";
   }
 
-  static constexpr Duration outlives_any_session = 8s;
-  static constexpr Duration longest_delay = 5s;
+  static constexpr Duration kOutlivesAnySession = 8s;
+  static constexpr Duration kLongestDelay = 5s;
   LockWorld lock_;
   std::string log_[2];
   std::string violation_;
@@ -240,7 +240,7 @@ class Explorer {
       report(run.finish(), path);
       return;
     }
-    if (path.size() == most_choices) {
+    if (path.size() == kMostChoices) {
       report("I9: no end in sight", path);
       return;
     }
@@ -258,7 +258,7 @@ class Explorer {
     return true;
   }
 
-  static constexpr std::size_t most_choices = 60;  // a longer path does not end
+  static constexpr std::size_t kMostChoices = 60;  // a longer path does not end
   const int faults_;
   const Scenario scenario_;
   std::set<std::string> seen_;

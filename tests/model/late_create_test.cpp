@@ -19,7 +19,7 @@ class LateCreate : public PathLockTest {
   Duration timeout() { return lock_.core(0).keeper().timeout(); }
   std::size_t looks() { return client(0).requests(Kind::list_children); }
   static std::string path_of(const std::string& node) {
-    return std::string(LockWorld::path) + "/" + node;
+    return std::string(LockWorld::kPath) + "/" + node;
   }
   void SetUp() override {
     PathLockTest::SetUp();
@@ -51,7 +51,8 @@ class LateCreate : public PathLockTest {
     core::ZnodeData data;
     data.attempt = attempt;
     data.announces = true;
-    const auto name = ensemble().create_sequential(LockWorld::path, prefix, data.encode(), session);
+    const auto name =
+        ensemble().create_sequential(LockWorld::kPath, prefix, data.encode(), session);
     return path_of(name.value_or(""));
   }
   void expect_deleted_for_waiter(const LockWorld::Request& first, const LockWorld::Request& second,
@@ -122,7 +123,7 @@ TEST_F(LateCreate, ZnodeOfOtherAttempt_IsNotDeleted) {
     expect_kept(created_late(attempt, client(0).session()));
   }
   const auto name =
-      ensemble().create_sequential(LockWorld::path, "lock-", "a user's", client(0).session());
+      ensemble().create_sequential(LockWorld::kPath, "lock-", "a user's", client(0).session());
   expect_kept(path_of(*name));
   end();
 }

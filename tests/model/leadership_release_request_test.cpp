@@ -18,7 +18,7 @@ TEST_F(LeadershipStateTest, NoThread_ReleaseRequestIsNotifiedLater) {
   run_for(2s);
   auto& ensemble = lock_.world().ensemble();
   lock_.world().dispatcher(0).set_exhausted(true);
-  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::release_request_asks)), Status::ok);
+  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::kReleaseRequestAsks)), Status::ok);
   run_for(1s);
   EXPECT_FALSE(lock_.call(call).hold.release_request_token().stop_requested());
   lock_.world().dispatcher(0).set_exhausted(false);
@@ -33,13 +33,13 @@ TEST_F(LeadershipStateTest, ReleaseRequested_NotifiesAndRetainsHold) {
   const auto call = granted(0, {.listener = listener(0)});
   run_for(2s);
   auto& ensemble = lock_.world().ensemble();
-  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::release_request_asks)), Status::ok);
+  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::kReleaseRequestAsks)), Status::ok);
   run();
   EXPECT_TRUE(lock_.call(call).hold.release_request_token().stop_requested());
   EXPECT_EQ(state(call), HoldState::held);
   ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
   run();
-  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::release_request_asks)), Status::ok);
+  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::kReleaseRequestAsks)), Status::ok);
   run();
   EXPECT_EQ(events_, (Events{"acquired", "release_requested", "release_requested"}));
   ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
@@ -53,7 +53,7 @@ TEST_F(LeadershipStateTest, ForcedRelease_NotifiesLossBeforeDelete) {
   const auto second = waiting(1);
   run_for(2s);
   auto& ensemble = lock_.world().ensemble();
-  ASSERT_EQ(ensemble.create(marker_of(first), std::string(core::release_request_forces)),
+  ASSERT_EQ(ensemble.create(marker_of(first), std::string(core::kReleaseRequestForces)),
             Status::ok);
   for (int turn = 0; has_node(first) && turn < 1000; ++turn) {
     const bool told = lock_.lost_told(first) == 1;
@@ -76,9 +76,9 @@ TEST_F(LeadershipStateTest, RequestThenForced_NotifiesBoth) {
   const auto call = granted(0, {.listener = listener(0)});
   run_for(2s);
   auto& ensemble = lock_.world().ensemble();
-  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::release_request_asks)), Status::ok);
+  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::kReleaseRequestAsks)), Status::ok);
   run();
-  ASSERT_EQ(ensemble.set_data(marker_of(call), std::string(core::release_request_forces)),
+  ASSERT_EQ(ensemble.set_data(marker_of(call), std::string(core::kReleaseRequestForces)),
             Status::ok);
   run();
   EXPECT_EQ(events_, (Events{"acquired", "release_requested", "lost"}));

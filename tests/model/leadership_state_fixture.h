@@ -31,7 +31,7 @@ class LeadershipStateTest : public PathLockTest {
   std::string marker_of(std::size_t call) {
     const std::string& node = lock_.call(call).node;
     const std::string name = node.substr(node.rfind('/') + 1);
-    return LockWorld::path +
+    return LockWorld::kPath +
            ("/" + core::release_request_node(core::ZnodeName::parse(name)->sequence));
   }
   /// Runs everything except the tasks of one client's dispatcher, until that time.

@@ -13,14 +13,14 @@ using Kind = OperationKind;
 
 class Keeper : public PathLockTest {
  protected:
-  static constexpr Duration T = 6s;  ///< ClientOptions::session_timeout
+  static constexpr Duration kT = 6s;  ///< ClientOptions::session_timeout
   bool is_held(std::size_t call) { return lock_.call(call).hold.state() == HoldState::held; }
 };
 
 TEST_F(Keeper, NothingHeld_HeartbeatsQueryServerOnly) {
-  run_for(T);
+  run_for(kT);
   reset_counts();
-  run_for(4 * T);
+  run_for(4 * kT);
   EXPECT_EQ(client(0).requests(Kind::check), 0U) << "the quorum is left alone";
   EXPECT_EQ(client(0).requests(), client(0).requests(Kind::count_children));
   EXPECT_GE(client(0).requests(), 18U);
@@ -29,9 +29,9 @@ TEST_F(Keeper, NothingHeld_HeartbeatsQueryServerOnly) {
 
 TEST_F(Keeper, LockHeld_HeartbeatsQueryQuorum) {
   const auto call = granted(0);
-  run_for(T);  // by then its own znode is watched, too
+  run_for(kT);  // by then its own znode is watched, too
   reset_counts();
-  run_for(4 * T);
+  run_for(4 * kT);
   EXPECT_EQ(client(0).requests(), client(0).requests(Kind::check));
   EXPECT_GE(client(0).requests(), 38U);
   EXPECT_LE(client(0).requests(), 42U);
@@ -40,12 +40,12 @@ TEST_F(Keeper, LockHeld_HeartbeatsQueryQuorum) {
 }
 
 TEST_F(Keeper, FreeLockAfterIdleTime_IsGrantedAtOnce) {
-  for (Duration rest = 5 * T; rest < 5 * T + T / 2; rest += T / 20) {
+  for (Duration rest = 5 * kT; rest < 5 * kT + kT / 2; rest += kT / 20) {
     run_for(rest);
     reset_counts();
     const auto call = granted(0);
     EXPECT_EQ(client(0).requests(), 2U);
-    run_for(T);
+    run_for(kT);
     EXPECT_TRUE(is_held(call));
     release(call);
   }
@@ -54,10 +54,10 @@ TEST_F(Keeper, FreeLockAfterIdleTime_IsGrantedAtOnce) {
 
 // The first reply after an idle time is slow. That is no reason for a loss.
 TEST_F(Keeper, SlowReplyAfterIdleTime_GrantsAndHoldsLock) {
-  for (const Duration slow : {T / 40, T / 30}) {
-    run_for(5 * T);
+  for (const Duration slow : {kT / 40, kT / 30}) {
+    run_for(5 * kT);
     const auto call = granted_after(slow, 0);
-    run_for(2 * T);
+    run_for(2 * kT);
     EXPECT_TRUE(is_held(call)) << slow.count();
     release(call);
   }
@@ -67,17 +67,17 @@ TEST_F(Keeper, SlowReplyAfterIdleTime_GrantsAndHoldsLock) {
 // A server can have paused meanwhile, and may not have answered a session request of the leader
 // since.
 TEST_F(Keeper, VerySlowReplyAfterIdleTime_GrantsOneRoundLater) {
-  for (const Duration slow : {T / 20, T / 12, T / 8, T / 6}) {
-    run_for(5 * T);
+  for (const Duration slow : {kT / 20, kT / 12, kT / 8, kT / 6}) {
+    run_for(5 * kT);
     const auto call = lock_.acquire(0);
     client(0).cut_off();
     run_for(slow);
     client(0).mend();
     run();
     EXPECT_FALSE(lock_.call(call).granted()) << slow.count();
-    run_for(T / 20);
+    run_for(kT / 20);
     ASSERT_TRUE(lock_.call(call).granted()) << slow.count();
-    run_for(2 * T);
+    run_for(2 * kT);
     EXPECT_TRUE(is_held(call)) << slow.count();
     release(call);
   }

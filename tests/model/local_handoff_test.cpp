@@ -107,7 +107,7 @@ TEST_F(LocalHandoffTest, ZnodeBetweenDeletedByHand_GrantsNext) {
     const auto without = waiting(0);
     const auto next = waiting(0);
     const std::string node = lock_.path_lock(0)->node_of(lock_.call(without).owner);
-    ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + node)), Status::ok);
+    ASSERT_EQ(ensemble().remove(LockWorld::kPath + ("/" + node)), Status::ok);
     run();
     if (leaves) lock_.cancel(without);
     run();
@@ -119,10 +119,10 @@ TEST_F(LocalHandoffTest, ZnodeBetweenDeletedByHand_GrantsNext) {
 }
 
 TEST_F(LocalHandoffTest, ManyImmediateReleases_GrantInLoop) {
-  constexpr std::size_t crowd = 3'000;
+  constexpr std::size_t kCrowd = 3'000;
   const auto holder = granted(0);
   std::size_t grants = 0;
-  for (std::size_t i = 0; i < crowd; ++i) {
+  for (std::size_t i = 0; i < kCrowd; ++i) {
     detail::PendingAcquire::start(lock_.path_lock(0),
                                   {.owner = Owner::unique(),
                                    .deadline = Deadline::never(),
@@ -137,9 +137,9 @@ TEST_F(LocalHandoffTest, ManyImmediateReleases_GrantInLoop) {
                                   {});
   }
   run();
-  ASSERT_EQ(lock_.nodes().size(), crowd + 1);
+  ASSERT_EQ(lock_.nodes().size(), kCrowd + 1);
   lock_.release(holder);
-  EXPECT_EQ(grants, crowd) << "each by the one before, and none of them on the stack of another";
+  EXPECT_EQ(grants, kCrowd) << "each by the one before, and none of them on the stack of another";
   run();
   EXPECT_TRUE(lock_.nodes().empty());
 }

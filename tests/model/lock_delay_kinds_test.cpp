@@ -93,7 +93,7 @@ TEST_F(LockDelayKinds, Downgrade_DeletesMarkerInOneTransaction) {
       case Trouble::request_lost: lock_.world().lose_request(0, Kind::transaction); break;
       case Trouble::marker_gone:
         for (const auto& name : lock_.nodes()) {
-          if (core::DelayMarker::parse(name)) ensemble().remove(LockWorld::path + ("/" + name));
+          if (core::DelayMarker::parse(name)) ensemble().remove(LockWorld::kPath + ("/" + name));
         }
         break;
       case Trouble::refused: client(0).fail_next(Kind::transaction, Status::no_auth); break;
@@ -205,7 +205,7 @@ TEST_F(LockDelayKinds, MarkerDeletedByHand_ReleaseDeletesZnode) {
   const auto next = waiting(1);
   for (const auto& name : lock_.nodes()) {
     if (core::DelayMarker::parse(name)) {
-      ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + name)), Status::ok);
+      ASSERT_EQ(ensemble().remove(LockWorld::kPath + ("/" + name)), Status::ok);
     }
   }
   reset_counts();
@@ -220,7 +220,7 @@ TEST_F(LockDelayKinds, MarkerCannotBeDeleted_ReleaseDeletesZnode) {
   const auto holder = granted(0, delayed());
   std::string marker;
   for (const auto& name : lock_.nodes()) {
-    if (core::DelayMarker::parse(name)) marker = LockWorld::path + ("/" + name);
+    if (core::DelayMarker::parse(name)) marker = LockWorld::kPath + ("/" + name);
   }
   ASSERT_EQ(ensemble().create(marker + "/somebody's"), Status::ok);
   release(holder);
@@ -292,11 +292,11 @@ TEST_F(LockDelayKinds, PathRecreated_LeavesMarkerOfOtherHolder) {
   const auto holder = granted(0, delayed());
   const std::string node = lock_.call(holder).node;
   for (const auto& name : lock_.nodes()) {
-    ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + name)), Status::ok);
+    ASSERT_EQ(ensemble().remove(LockWorld::kPath + ("/" + name)), Status::ok);
   }
-  ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
+  ASSERT_EQ(ensemble().remove(LockWorld::kPath), Status::ok);
   // The numbers restart. A znode gets the old name before the holder learns of its loss.
-  ASSERT_EQ(ensemble().create_container(LockWorld::path), Status::ok);
+  ASSERT_EQ(ensemble().create_container(LockWorld::kPath), Status::ok);
   const auto before = lock_.acquire(1);
   lock_.world().run_all();
   lock_.release(before);
@@ -323,19 +323,19 @@ TEST_F(LockDelayKinds, MarkerBesideForeignZnode_GrantsNothing) {
   while (client(1).can_receive()) lock_.world().run({Step::Kind::receive, 1});
   ASSERT_EQ(client(1).requests(Kind::transaction), 1U) << "it is under way";
   for (const auto& name : lock_.nodes()) {
-    ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + name)), Status::ok);
+    ASSERT_EQ(ensemble().remove(LockWorld::kPath + ("/" + name)), Status::ok);
   }
-  ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
-  ASSERT_EQ(ensemble().create_container(LockWorld::path), Status::ok);
+  ASSERT_EQ(ensemble().remove(LockWorld::kPath), Status::ok);
+  ASSERT_EQ(ensemble().create_container(LockWorld::kPath), Status::ok);
   std::vector<std::string> strangers;
   for (int i = 0; i < 3; ++i) {
-    strangers.push_back(*ensemble().create_sequential(LockWorld::path, "lock-"));
+    strangers.push_back(*ensemble().create_sequential(LockWorld::kPath, "lock-"));
   }
   run();
   EXPECT_FALSE(is_granted(next));
   EXPECT_EQ(markers(), 0U);
   for (const auto& stranger : strangers) {
-    ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + stranger)), Status::ok);
+    ASSERT_EQ(ensemble().remove(LockWorld::kPath + ("/" + stranger)), Status::ok);
   }
   run();
   EXPECT_TRUE(is_granted(next));

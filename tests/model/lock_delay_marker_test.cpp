@@ -71,7 +71,7 @@ TEST_F(LockDelay, ZnodeDeletedBeforeMarker_QueuesAgain) {
     ASSERT_FALSE(steps.empty());
     lock_.world().run(steps.front());
   }
-  ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + lock_.nodes().at(0))), Status::ok);
+  ASSERT_EQ(ensemble().remove(LockWorld::kPath + ("/" + lock_.nodes().at(0))), Status::ok);
   run();
   ASSERT_TRUE(is_granted(call));
   EXPECT_TRUE(ensemble().find(lock_.call(call).node)) << "it has queued again";

@@ -264,7 +264,7 @@ TEST_F(LockDelay, CallCancelled_LeavesNoTimer) {
     run();
   }
   EXPECT_EQ(lock_.world().clock().pending(), timers);
-  ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + lock_.nodes().at(0))), Status::ok);
+  ASSERT_EQ(ensemble().remove(LockWorld::kPath + ("/" + lock_.nodes().at(0))), Status::ok);
   release(holder);
   expect_rest();
 }
@@ -272,7 +272,7 @@ TEST_F(LockDelay, CallCancelled_LeavesNoTimer) {
 TEST_F(LockDelay, SeveralDelays_LongestCounts) {
   for (const auto length : {9s, 1s, 4s}) {
     const auto name = core::DelayMarker::make(length, {length.count()}, {0}).name;
-    ASSERT_EQ(ensemble().create(LockWorld::path + ("/" + name)), Status::ok);
+    ASSERT_EQ(ensemble().create(LockWorld::kPath + ("/" + name)), Status::ok);
   }
   const auto next = waiting(1);
   expect_granted_after(9s, next);
@@ -285,10 +285,10 @@ TEST_F(LockDelay, SeveralDelays_LongestCounts) {
 TEST_F(LockDelay, CounterAtItsEnd_DelayIsObeyed) {
   const auto holder = granted(0, delayed());
   lose(0);
-  ensemble().set_counter(LockWorld::path, core::first_unusable_sequence.value);
+  ensemble().set_counter(LockWorld::kPath, core::kFirstUnusableSequence.value);
   const auto next = waiting(1);
   expect_granted_after(kDelay, next);
-  EXPECT_EQ(lock_.call(next).node, std::string(LockWorld::path) + "/lock-0000000000");
+  EXPECT_EQ(lock_.call(next).node, std::string(LockWorld::kPath) + "/lock-0000000000");
   release(next);
   release(holder);
   expect_rest();
@@ -341,10 +341,10 @@ TEST_F(LockDelay, ForcedRelease_CausesDelay) {
   const auto holder = granted(0, delayed());
   const auto next = waiting(1);
   run_for(2s);  // shorter holds do not watch for a request
-  const auto name = lock_.call(holder).node.substr(std::string(LockWorld::path).size() + 1);
+  const auto name = lock_.call(holder).node.substr(std::string(LockWorld::kPath).size() + 1);
   const std::string asks =
-      LockWorld::path + ("/" + core::release_request_node(core::ZnodeName::parse(name)->sequence));
-  ASSERT_EQ(ensemble().create(asks, std::string(core::release_request_forces)), Status::ok);
+      LockWorld::kPath + ("/" + core::release_request_node(core::ZnodeName::parse(name)->sequence));
+  ASSERT_EQ(ensemble().create(asks, std::string(core::kReleaseRequestForces)), Status::ok);
   ASSERT_TRUE(lock_.world().run_until([&] { return !ensemble().find(lock_.call(holder).node); }));
   run();
   ASSERT_EQ(ensemble().remove(asks), Status::ok);

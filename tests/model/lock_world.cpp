@@ -32,7 +32,7 @@ bool is_handoff_empty(detail::PathLock& path_lock) {
 
 /// Returns the sequence number, which stays when the owner downgrades to a read hold.
 std::int32_t number_of(std::string_view node) {
-  return core::parse_znode_name(node.substr(std::strlen(LockWorld::path) + 1))->sequence.value;
+  return core::parse_znode_name(node.substr(std::strlen(LockWorld::kPath) + 1))->sequence.value;
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces,
                                  {.hosts = "sim",
                                   .application = "test",
                                   .host = "host",
-                                  .spin_before_block = spin_before_block,
+                                  .spin_before_block = kSpinBeforeBlock,
                                   .creates_at_once = creates_at_once,
                                   .announces = announces,
                                   .logger = nullptr}));
@@ -109,12 +109,12 @@ LockWorld::Request LockWorld::shared_permits(std::int32_t wanted, std::int32_t i
 }
 
 std::string LockWorld::count_path() {
-  return std::string(path) + "/" + std::string(core::count_node);
+  return std::string(kPath) + "/" + std::string(core::kCountNode);
 }
 
 void LockWorld::say_permits(std::int32_t number) {
   static_cast<void>(world_.ensemble().create_container("/locks"));
-  static_cast<void>(world_.ensemble().create_container(path));
+  static_cast<void>(world_.ensemble().create_container(kPath));
   static_cast<void>(world_.ensemble().create(count_path()));
   world_.ensemble().set_data(count_path(), std::to_string(number));
   said_.push_back(number);
@@ -182,7 +182,7 @@ Access LockWorld::access_of(const CallResult& call) const {
     return other->hold && other->token == call.token && !core::is_shared(other->kind);
   });
   if (only_shared && core::is_shared(call.kind)) return Access::shared;
-  return core::parse_znode_name(std::string_view(call.node).substr(std::strlen(path) + 1))->access;
+  return core::parse_znode_name(std::string_view(call.node).substr(std::strlen(kPath) + 1))->access;
 }
 
 void LockWorld::empty_servers() {
@@ -211,7 +211,7 @@ void LockWorld::check_token(const CallResult& granted) {
 
 void LockWorld::check_count(const CallResult& granted) {
   const auto own =
-      *core::parse_znode_name(std::string_view(granted.node).substr(std::strlen(path) + 1));
+      *core::parse_znode_name(std::string_view(granted.node).substr(std::strlen(kPath) + 1));
   std::int64_t taken = own.permits;
   for (const std::string& name : nodes()) {
     const auto other = core::parse_znode_name(name);
@@ -233,7 +233,7 @@ void LockWorld::check_delay(const CallResult& granted) {
   if (!core::orphans(names).empty() && !nested) violation_ = "delay: a grant within it";
   if (granted.lock_delay.count() == 0 || access_of(granted) != Access::exclusive || nested) return;
   const auto own =
-      *core::parse_znode_name(std::string_view(granted.node).substr(std::strlen(path) + 1));
+      *core::parse_znode_name(std::string_view(granted.node).substr(std::strlen(kPath) + 1));
   const auto marker = core::DelayMarker::make(granted.lock_delay, granted.token, own.sequence);
   const bool is_there = world_.ensemble().find(granted.node) != nullptr;
   if (is_there && std::ranges::count(names, marker.name) == 0) violation_ = "delay: no marker";
@@ -249,9 +249,9 @@ void LockWorld::release(std::size_t call) {
 }
 
 std::vector<std::string> LockWorld::nodes() const {
-  const Node* parent = world_.ensemble().find(path);
+  const Node* parent = world_.ensemble().find(kPath);
   std::vector<std::string> names = parent ? parent->children : std::vector<std::string>{};
-  std::erase(names, core::count_node);
+  std::erase(names, core::kCountNode);
   return names;
 }
 
@@ -286,7 +286,7 @@ std::string LockWorld::violation_of_nodes() const {
   // A session that its client has ended can keep its znodes for a while.
   std::set<std::pair<SessionId, std::string>> contenders;
   for (const std::string& name : nodes()) {
-    const Node* node = world_.ensemble().find(path + ("/" + name));
+    const Node* node = world_.ensemble().find(kPath + ("/" + name));
     const auto data = core::ZnodeData::parse(node->data);
     if (!data || !core::parse_znode_name(name)) continue;
     // Drop the number of the attempt.

@@ -57,18 +57,18 @@ struct CallResult {
 class LockWorld {
  public:
   explicit LockWorld(std::size_t clients, ClientOptions options = {}, bool announces = true,
-                     std::size_t creates_at_once = detail::ClientCore::most_creates_at_once);
+                     std::size_t creates_at_once = detail::ClientCore::kMostCreatesAtOnce);
   ~LockWorld();
   LockWorld(const LockWorld&) = delete;
   LockWorld& operator=(const LockWorld&) = delete;
 
-  static constexpr const char* path = "/locks/a";
+  static constexpr const char* kPath = "/locks/a";
   /// The setting of the clients. It differs from the default.
-  static constexpr std::chrono::microseconds spin_before_block{700};
+  static constexpr std::chrono::microseconds kSpinBeforeBlock{700};
 
   World& world() noexcept { return world_; }
   detail::ClientCore& core(std::size_t c) { return *cores_.at(c); }
-  std::shared_ptr<detail::PathLock> path_lock(std::size_t c, const char* lock = path);
+  std::shared_ptr<detail::PathLock> path_lock(std::size_t c, const char* lock = kPath);
 
   /// Connects all clients, and runs until no work is left.
   void connect_all();

@@ -27,11 +27,11 @@ class LossNotificationTest : public PathLockTest {
   }
   std::string marker() {
     const auto name = core::ZnodeName::parse(lock_.nodes().at(0));
-    return LockWorld::path + ("/" + core::release_request_node(name->sequence));
+    return LockWorld::kPath + ("/" + core::release_request_node(name->sequence));
   }
   void force() {
     lock_.world().run_for(2s);  // shorter holds do not watch for a request
-    const std::string data(core::release_request_forces);
+    const std::string data(core::kReleaseRequestForces);
     ASSERT_EQ(ensemble().create(marker(), data), Status::ok);
   }
   std::shared_ptr<TestCandidate> leading(bool until_finished) {

@@ -20,7 +20,7 @@
 namespace zklock::model {
 namespace {
 
-constexpr const char* path = "/locks/a";
+constexpr const char* kPath = "/locks/a";
 
 /// Passes all calls on, and stores the first event handler of every path.
 class Eavesdropper final : public client::Coordinator {
@@ -68,17 +68,17 @@ TEST(PathLockLateEvents, WatchRemoved_LateEventIsIgnored) {
                                 .logger = nullptr});
   if (!world.client(0).is_connected()) world.reconnect(0);
   ensemble.create_container("/locks");
-  ensemble.create_container(path);
+  ensemble.create_container(kPath);
   std::vector<std::string> others;
   for (int i = 0; i < 3; ++i) {
-    others.push_back(path + ("/" + *ensemble.create_sequential(path, "permits-1-of-3-")));
+    others.push_back(kPath + ("/" + *ensemble.create_sequential(kPath, "permits-1-of-3-")));
   }
   world.run_all();
 
   const Owner owner = Owner::unique();
   bool granted = false;
   detail::PendingAcquire::start(
-      core->path_lock(core::LockPath(path)),
+      core->path_lock(core::LockPath(kPath)),
       {.owner = owner,
        .rule = core::QueueRule::permits(2, 3, false),
        .deadline = Deadline::never(),
@@ -98,7 +98,7 @@ TEST(PathLockLateEvents, WatchRemoved_LateEventIsIgnored) {
   world.run_all();
   EXPECT_TRUE(granted);
   EXPECT_EQ(world.client(0).live_interests(), 0U);
-  core->path_lock(core::LockPath(path))->unlock(owner, core::CountKind::hold);
+  core->path_lock(core::LockPath(kPath))->unlock(owner, core::CountKind::hold);
   world.run_all();
   core->close();
 }

@@ -37,7 +37,7 @@ TEST_F(PathLockTest, OwnZnodeDeletedWhileWaiting_QueuesAgain) {
   lock_.world().run_for(2s);
   const std::string holder = lock_.call(first).node;
   for (const std::string& name : lock_.nodes()) {
-    const std::string node = LockWorld::path + ("/" + name);
+    const std::string node = LockWorld::kPath + ("/" + name);
     if (node == holder) continue;
     ASSERT_EQ(lock_.world().ensemble().remove(node), Status::ok);
   }

@@ -18,11 +18,11 @@ class PathLockParent : public PathLockTest {
   /// Recreates the path with znodes of other programs. No event is delivered before the next run().
   std::vector<std::string> replace_by_strangers(int count) {
     for (const std::string& node : lock_.nodes()) remove(node);
-    EXPECT_EQ(ensemble().remove(LockWorld::path), Status::ok);
-    ensemble().create_container(LockWorld::path);
+    EXPECT_EQ(ensemble().remove(LockWorld::kPath), Status::ok);
+    ensemble().create_container(LockWorld::kPath);
     std::vector<std::string> strangers;
     for (int i = 0; i < count; ++i) {
-      strangers.push_back(*ensemble().create_sequential(LockWorld::path, "lock-"));
+      strangers.push_back(*ensemble().create_sequential(LockWorld::kPath, "lock-"));
     }
     return strangers;
   }
@@ -30,7 +30,7 @@ class PathLockParent : public PathLockTest {
     return lock_.core(c).keeper().valid_lease(client(c).session()) != nullptr;
   }
   void remove(const std::string& node) {
-    EXPECT_EQ(ensemble().remove(std::string(LockWorld::path) + "/" + node), Status::ok);
+    EXPECT_EQ(ensemble().remove(std::string(LockWorld::kPath) + "/" + node), Status::ok);
   }
 };
 

@@ -57,10 +57,10 @@ TEST_F(PathLockSemaphoreTest, SeveralHoldersAhead_WaiterWatchesThem) {
 }
 
 TEST_F(PathLockSemaphoreTest, Release_WakesAtMostThePermitCount) {
-  constexpr std::size_t waiters = 12;
+  constexpr std::size_t kWaiters = 12;
   const auto first = granted(0, permits(2, 2));
   std::vector<std::size_t> queued;
-  for (std::size_t i = 0; i < waiters; ++i) queued.push_back(waiting(1 + i % 2, permits(1, 2)));
+  for (std::size_t i = 0; i < kWaiters; ++i) queued.push_back(waiting(1 + i % 2, permits(1, 2)));
   std::size_t worst = 0;
   reset_counts();
   release(first);

@@ -48,13 +48,13 @@ TEST_F(PathLockSharedTest, WriterReleases_GrantsWithoutRequest) {
 
 TEST_F(PathLockSharedTest, ManyWritersQueued_EachReaderWakesOnce) {
   const auto holder = granted(0, to_write());
-  constexpr std::size_t writers = 6;
-  constexpr std::size_t readers = 4;
+  constexpr std::size_t kWriters = 6;
+  constexpr std::size_t kReaders = 4;
   std::vector<std::size_t> queued;
-  for (std::size_t i = 0; i < writers; ++i) queued.push_back(waiting(1, to_write()));
+  for (std::size_t i = 0; i < kWriters; ++i) queued.push_back(waiting(1, to_write()));
   std::vector<std::size_t> late;
-  for (std::size_t i = 0; i < readers; ++i) late.push_back(waiting(2, to_read()));
-  EXPECT_EQ(watches(), writers + readers) << "one each";
+  for (std::size_t i = 0; i < kReaders; ++i) late.push_back(waiting(2, to_read()));
+  EXPECT_EQ(watches(), kWriters + kReaders) << "one each";
   reset_counts();
   release(holder);
   for (const std::size_t writer : queued) {
@@ -180,7 +180,7 @@ TEST_F(PathLockSharedTest, WriteAttemptFails_JoinedWriterStaysWriter) {
 TEST_F(PathLockSharedTest, ForeignReaderOrWriter_IsHonoured) {
   auto& ensemble = lock_.world().ensemble();
   const auto enqueue = [&](const char* prefix) {
-    return LockWorld::path + ("/" + *ensemble.create_sequential(LockWorld::path, prefix));
+    return LockWorld::kPath + ("/" + *ensemble.create_sequential(LockWorld::kPath, prefix));
   };
   const std::string reads = enqueue("_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-__READ__");
   const auto reader = granted(0, to_read());

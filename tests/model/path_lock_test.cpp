@@ -107,10 +107,10 @@ TEST_F(PathLockTest, WaitersOfOneOwner_ShareOneZnode) {
 }
 
 TEST_F(PathLockTest, MissingParent_IsCreated) {
-  ASSERT_EQ(lock_.world().ensemble().remove(LockWorld::path), Status::ok);
+  ASSERT_EQ(lock_.world().ensemble().remove(LockWorld::kPath), Status::ok);
   const auto call = granted(0);
   EXPECT_EQ(client(0).requests(Kind::create_parents), 1U);
-  EXPECT_TRUE(lock_.world().ensemble().find(LockWorld::path)->container);
+  EXPECT_TRUE(lock_.world().ensemble().find(LockWorld::kPath)->container);
   lock_.release(call);
   expect_rest();
 }
@@ -119,9 +119,9 @@ TEST_F(PathLockTest, ParentDeleted_TokensStillIncrease) {
   const auto before = granted(0);
   lock_.release(before);
   run();
-  ASSERT_EQ(lock_.world().ensemble().remove(LockWorld::path), Status::ok);
+  ASSERT_EQ(lock_.world().ensemble().remove(LockWorld::kPath), Status::ok);
   const auto after = granted(1);
-  EXPECT_EQ(lock_.call(after).node, std::string(LockWorld::path) + "/lock-0000000000");
+  EXPECT_EQ(lock_.call(after).node, std::string(LockWorld::kPath) + "/lock-0000000000");
   EXPECT_GT(lock_.call(after).token, lock_.call(before).token);
   lock_.release(after);
   expect_rest();
@@ -130,24 +130,24 @@ TEST_F(PathLockTest, ParentDeleted_TokensStillIncrease) {
 TEST_F(PathLockTest, ForeignZnode_IsHonouredAndNeverTrusted) {
   auto& ensemble = lock_.world().ensemble();
   const auto curator = ensemble.create_sequential(
-      LockWorld::path, "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-", "10.0.0.1");
+      LockWorld::kPath, "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-", "10.0.0.1");
   ASSERT_TRUE(curator);
   const auto call = waiting(0);
   EXPECT_EQ(client(0).requests(Kind::list_children), 1U) << "the predicted name is not there";
-  ASSERT_EQ(ensemble.set_data(LockWorld::path + ("/" + *curator), "released"), Status::ok);
+  ASSERT_EQ(ensemble.set_data(LockWorld::kPath + ("/" + *curator), "released"), Status::ok);
   run();
   EXPECT_EQ(lock_.call(call).outcomes, 0) << "any client may have written it";
-  ASSERT_EQ(ensemble.remove(LockWorld::path + ("/" + *curator)), Status::ok);
+  ASSERT_EQ(ensemble.remove(LockWorld::kPath + ("/" + *curator)), Status::ok);
   run();
   EXPECT_TRUE(lock_.call(call).granted());
-  ASSERT_EQ(ensemble.create(LockWorld::path + std::string("/config")), Status::ok);
+  ASSERT_EQ(ensemble.create(LockWorld::kPath + std::string("/config")), Status::ok);
   lock_.release(call);
   run();
   EXPECT_EQ(lock_.nodes(), std::vector<std::string>{"config"});
 }
 
 TEST_F(PathLockTest, OtherChildren_DoNotDelay) {
-  ASSERT_EQ(lock_.world().ensemble().create(LockWorld::path + std::string("/config")), Status::ok);
+  ASSERT_EQ(lock_.world().ensemble().create(LockWorld::kPath + std::string("/config")), Status::ok);
   const auto call = granted(0);
   lock_.release(call);
   run();
@@ -217,9 +217,9 @@ TEST_F(PathLockTest, Throttled_IsRetried) {
 }
 
 TEST_F(PathLockTest, CounterNearItsEnd_RestartsWithParent) {
-  lock_.world().ensemble().set_counter(LockWorld::path, core::first_unusable_sequence.value);
+  lock_.world().ensemble().set_counter(LockWorld::kPath, core::kFirstUnusableSequence.value);
   const auto call = granted(0);
-  EXPECT_EQ(lock_.call(call).node, std::string(LockWorld::path) + "/lock-0000000000");
+  EXPECT_EQ(lock_.call(call).node, std::string(LockWorld::kPath) + "/lock-0000000000");
   lock_.release(call);
   expect_rest();
 }
@@ -237,9 +237,9 @@ TEST_F(PathLockTest, SpinBeforeBlock_IsIndependentOfEarlierWaits) {
   const auto outside = granted(1);
   const auto patient = begin();
   run_for(5s);
-  EXPECT_EQ(patient->spin_before_block(), LockWorld::spin_before_block);
+  EXPECT_EQ(patient->spin_before_block(), LockWorld::kSpinBeforeBlock);
   release(outside);
-  EXPECT_EQ(begin()->spin_before_block(), LockWorld::spin_before_block);
+  EXPECT_EQ(begin()->spin_before_block(), LockWorld::kSpinBeforeBlock);
   run();
   expect_rest();
 }

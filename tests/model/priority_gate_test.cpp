@@ -71,7 +71,7 @@ TEST_F(Gate, ContenderPasses_IsCountedOnceThroughout) {
 TEST_F(Gate, ContenderPasses_RetainsEnqueueTime) {
   const auto holder = granted(0, LockWorld::at_gate(5));
   const auto next = waiting(1, LockWorld::at_gate(5));
-  const auto came = ensemble().find(LockWorld::path + ("/" + node_of(1)))->created_ms;
+  const auto came = ensemble().find(LockWorld::kPath + ("/" + node_of(1)))->created_ms;
   run_for(3s);
   release(holder);
   ASSERT_TRUE(is_granted(next));
@@ -96,7 +96,7 @@ TEST_F(Gate, FreeLock_CostsFourRoundTrips) {
 // PriorityOptions::ageing counts in these sequence numbers.
 TEST_F(Gate, ZnodesOfContender_AreTwoAndThreeWithLockDelay) {
   const auto next_number = [this] {
-    return ensemble().create_sequential(LockWorld::path, "other-")->substr(6);
+    return ensemble().create_sequential(LockWorld::kPath, "other-")->substr(6);
   };
   for (const std::chrono::milliseconds delay : {0ms, 2'000ms}) {
     const int before = std::stoi(next_number());
@@ -291,7 +291,7 @@ TEST_F(Gate, ZnodeAtGateDeleted_QueuesAgain) {
   const auto call = waiting(0, LockWorld::at_gate(5));
   run_for(2s);  // by then it watches its znode
   const std::string old = node_of(0);
-  ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + old)), Status::ok);
+  ASSERT_EQ(ensemble().remove(LockWorld::kPath + ("/" + old)), Status::ok);
   run();
   EXPECT_TRUE(is_at_gate(0));
   EXPECT_NE(node_of(0), old);

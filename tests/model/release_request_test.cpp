@@ -101,12 +101,12 @@ class RequestRelease : public ::testing::Test {
   std::unique_ptr<Client> client_;
 };
 
-const std::string writer = "__WRIT__0000000003";
-const std::vector<std::string> both{"/lock/" + writer, "/lock/__READ__0000000003"};
+const std::string kWriter = "__WRIT__0000000003";
+const std::vector<std::string> kBoth{"/lock/" + kWriter, "/lock/__READ__0000000003"};
 
 TEST_F(RequestRelease, Writer_RequestCoversDowngradedName) {
-  EXPECT_TRUE(request(writer, Deadline(time_->now() + 1min)));
-  EXPECT_EQ(servers_->asked(), both);
+  EXPECT_TRUE(request(kWriter, Deadline(time_->now() + 1min)));
+  EXPECT_EQ(servers_->asked(), kBoth);
 }
 
 TEST_F(RequestRelease, OtherContender_RequestHasOneName) {
@@ -116,21 +116,21 @@ TEST_F(RequestRelease, OtherContender_RequestHasOneName) {
 
 TEST_F(RequestRelease, FormerWriter_RequestEndsAtDeadline) {
   const core::Instant deadline = time_->now() + 1s;
-  EXPECT_FALSE(request(writer, Deadline(deadline))) << "the outcome of its downgrade is unknown";
+  EXPECT_FALSE(request(kWriter, Deadline(deadline))) << "the outcome of its downgrade is unknown";
   for (const core::Instant due : time_->due()) EXPECT_LE(due, deadline);
 }
 
 TEST_F(RequestRelease, DeadlinePassed_RequestsBothNamesOnce) {
   const core::Instant longest = time_->now() + 15s;
-  EXPECT_TRUE(request(writer, Deadline::passed()));
-  EXPECT_EQ(servers_->asked(), both);
+  EXPECT_TRUE(request(kWriter, Deadline::passed()));
+  EXPECT_EQ(servers_->asked(), kBoth);
   for (const core::Instant due : time_->due()) EXPECT_LE(due, longest) << "for both of them";
 }
 
 TEST_F(RequestRelease, DeadlinePassesMeanwhile_RequestEndsAtDeadline) {
   const core::Instant deadline = time_->now() + 1s;
   time_->pass_after_next_reading(2s);
-  EXPECT_FALSE(request(writer, Deadline(deadline)));
+  EXPECT_FALSE(request(kWriter, Deadline(deadline)));
   for (const core::Instant due : time_->due()) EXPECT_LE(due, deadline);
 }
 

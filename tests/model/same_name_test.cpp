@@ -17,7 +17,7 @@ using Kind = OperationKind;
 class SameName : public PathLockTest {
  protected:
   static std::string path_of(const std::string& node) {
-    return std::string(LockWorld::path) + "/" + node;
+    return std::string(LockWorld::kPath) + "/" + node;
   }
   /// Deletes the path, as ZooKeeper does with an empty container, or as an operator does. No event
   /// is delivered before the next run().
@@ -25,7 +25,7 @@ class SameName : public PathLockTest {
     for (const std::string& node : lock_.nodes()) {
       ASSERT_EQ(ensemble().remove(path_of(node)), Status::ok);
     }
-    ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
+    ASSERT_EQ(ensemble().remove(LockWorld::kPath), Status::ok);
   }
   void reconnect(std::size_t c) {
     lock_.world().reconnect(c);
@@ -249,7 +249,7 @@ TEST_F(SameName, NameReusedBySameClient_FormerHolderIsLost) {
 TEST_F(SameName, ReleaseInFlightHitsNewZnode_NextIsGranted) {
   const auto old = granted(0);
   remove_path();
-  ensemble().create_container(LockWorld::path);
+  ensemble().create_container(LockWorld::kPath);
   const auto next = lock_.acquire(0);
   release_node(old);
   run();

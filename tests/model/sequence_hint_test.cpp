@@ -49,13 +49,13 @@ class SequenceHintTest : public PathLockTest {
     release(held);
     return requests;
   }
-  std::string below_path(const std::string& name) { return LockWorld::path + ("/" + name); }
+  std::string below_path(const std::string& name) { return LockWorld::kPath + ("/" + name); }
   /// Recreates the path by hand, then creates and deletes that many children.
   void make_path_anew(int children) {
-    ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
-    ensemble().create_container(LockWorld::path);
+    ASSERT_EQ(ensemble().remove(LockWorld::kPath), Status::ok);
+    ensemble().create_container(LockWorld::kPath);
     for (int i = 0; i < children; ++i) {
-      const auto name = ensemble().create_sequential(LockWorld::path, "lock-");
+      const auto name = ensemble().create_sequential(LockWorld::kPath, "lock-");
       ASSERT_EQ(ensemble().remove(below_path(*name)), Status::ok);
     }
   }
@@ -113,7 +113,7 @@ TEST_F(SequenceHintTest, DeleteOfReleasedZnodePending_IsWaitedFor) {
 // In the new path a contender with the previous sequence number holds.
 TEST_F(SequenceHintTest, PathRecreated_IsNotTakenForOldPath) {
   get_used_to_it(0);
-  const int next = ensemble().find(LockWorld::path)->counter;
+  const int next = ensemble().find(LockWorld::kPath)->counter;
   make_path_anew(next - 1);
   const auto other = granted(1);
   EXPECT_EQ(lock_.nodes(),
@@ -130,7 +130,7 @@ TEST_F(SequenceHintTest, PathReplacedBeforeWatch_HintIsNotUsed) {
   const std::string node = lock_.nodes().front();
   ASSERT_EQ(ensemble().remove(below_path(node)), Status::ok);
   make_path_anew(0);
-  ensemble().set_counter(LockWorld::path, core::ZnodeName::parse(node)->sequence.value);
+  ensemble().set_counter(LockWorld::kPath, core::ZnodeName::parse(node)->sequence.value);
   release(held);
   EXPECT_EQ(client(0).server_watches(), 1U);
   const auto other = granted(1);
@@ -150,7 +150,7 @@ TEST_F(SequenceHintTest, Reconnected_QueriesAgain) {
 // While the client is disconnected it receives no event that the path was replaced.
 TEST_F(SequenceHintTest, PathReplacedWhileDisconnected_IsDetected) {
   get_used_to_it(0);
-  const int next = ensemble().find(LockWorld::path)->counter;
+  const int next = ensemble().find(LockWorld::kPath)->counter;
   lock_.world().disconnect(0);
   make_path_anew(next - 1);
   const auto other = lock_.acquire(1);
@@ -168,7 +168,7 @@ TEST_F(SequenceHintTest, PathReplacedWhileDisconnected_IsDetected) {
 // The watch ends with the session, without an event.
 TEST_F(SequenceHintTest, WatchOfOldSession_HintIsNotUsed) {
   get_used_to_it(0);
-  const int next = ensemble().find(LockWorld::path)->counter;
+  const int next = ensemble().find(LockWorld::kPath)->counter;
   lock_.world().expire(0);
   run();
   ASSERT_TRUE(client(0).is_connected());
@@ -204,14 +204,14 @@ TEST_F(SequenceHintTest, ZnodeCannotBeDeleted_IsNoGrant) {
   get_used_to_it(0);
   const auto before = granted(0);
   const std::string node = lock_.nodes().front();
-  ensemble().set_acl(LockWorld::path, {.everyone = AclEntry::all & ~AclEntry::remove});
+  ensemble().set_acl(LockWorld::kPath, {.everyone = AclEntry::all & ~AclEntry::remove});
   release(before);
   ASSERT_EQ(lock_.nodes(), std::vector<std::string>{node}) << "it has given up";
   const auto refused = lock_.acquire(0);
   run();
   EXPECT_EQ(error(refused), Errc::no_auth);
   EXPECT_EQ(ensemble().remove(below_path(node)), Status::ok);
-  ensemble().set_acl(LockWorld::path, {});
+  ensemble().set_acl(LockWorld::kPath, {});
   EXPECT_FALSE(lock_.core(0).flush(Deadline::passed())) << "it looks for the node";
   run();
   release(granted(0));
@@ -259,7 +259,7 @@ class ManyPaths : public SequenceHintTest {
  protected:
   void SetUp() override {
     SequenceHintTest::SetUp();
-    for (int i = 0; i < detail::SequenceHint::most_watched_paths; ++i) {
+    for (int i = 0; i < detail::SequenceHint::kMostWatchedPaths; ++i) {
       watch_another("/locks/other-" + std::to_string(i));
     }
     ASSERT_EQ(client(0).server_watches(), others_.size());

@@ -76,9 +76,9 @@ Instant ProcessClock::shown_at(Instant time) const noexcept {
 
 Instant ProcessClock::showing(Instant shown) const noexcept {
   // Beyond 48 hours the product could overflow. Such a time is never reached, or has long passed.
-  constexpr Duration never = std::chrono::hours(48);
+  constexpr Duration kNever = std::chrono::hours(48);
   const Duration since = shown.time_since_epoch();
-  if (drift_ == 0 || since > never || since < Duration::zero()) return shown;
+  if (drift_ == 0 || since > kNever || since < Duration::zero()) return shown;
   Instant time = shown - since * drift_ / (1'000'000 + drift_);
   while (shown_at(time) < shown) time += Duration(1);
   return time;

@@ -341,9 +341,9 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   KindFilters lost_replies_;
   KindFilters lost_requests_;
   std::vector<Injected> injected_;
-  std::array<std::size_t, operation_kinds> counts_{};
-  std::array<std::size_t, operation_kinds> reply_losses_{};
-  std::array<std::size_t, operation_kinds> request_losses_{};
+  std::array<std::size_t, kOperationKinds> counts_{};
+  std::array<std::size_t, kOperationKinds> reply_losses_{};
+  std::array<std::size_t, kOperationKinds> request_losses_{};
   std::size_t served_in_all_ = 0;
   std::size_t watch_removals_ = 0;
 };

@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace client::request;
 
-constexpr std::int32_t last_sequence = std::numeric_limits<std::int32_t>::max();
+constexpr std::int32_t kLastSequence = std::numeric_limits<std::int32_t>::max();
 
 class SimEnsembleTest : public ::testing::Test, public SimEnsemble::Server {
  protected:
@@ -115,7 +115,7 @@ TEST_F(SimEnsembleTest, ParentDeletedOrRestart_TokensStillIncrease) {
 }
 
 TEST_F(SimEnsembleTest, CounterAtItsEnd_IsNotIncremented) {
-  ensemble.set_counter("/p", last_sequence);
+  ensemble.set_counter("/p", kLastSequence);
   EXPECT_EQ(create().name, "lock-2147483647");
   EXPECT_EQ(create().status, Status::node_exists);
   ensemble.remove("/p/lock-2147483647");

@@ -13,22 +13,22 @@ using namespace client::request;
 namespace {
 
 template <OperationKind kind, class Alternative>
-constexpr bool names =
+constexpr bool kNames =
     std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(kind), Operation>,
                    Alternative>;
-static_assert(names<OperationKind::create_contender, CreateContender>);
-static_assert(names<OperationKind::count_children, CountChildren>);
-static_assert(names<OperationKind::create_parents, CreateParents>);
-static_assert(names<OperationKind::list_children, ListChildren>);
-static_assert(names<OperationKind::get, Get>);
-static_assert(names<OperationKind::get_and_watch, GetAndWatch>);
-static_assert(names<OperationKind::check, Check>);
-static_assert(names<OperationKind::remove, Delete>);
-static_assert(names<OperationKind::announce_and_delete, AnnounceAndDelete>);
-static_assert(names<OperationKind::list_and_watch, ListAndWatch>);
-static_assert(names<OperationKind::exists_and_watch, ExistsAndWatch>);
-static_assert(names<OperationKind::transaction, Transaction>);
-static_assert(names<OperationKind::get_acl, GetAcl>);
+static_assert(kNames<OperationKind::create_contender, CreateContender>);
+static_assert(kNames<OperationKind::count_children, CountChildren>);
+static_assert(kNames<OperationKind::create_parents, CreateParents>);
+static_assert(kNames<OperationKind::list_children, ListChildren>);
+static_assert(kNames<OperationKind::get, Get>);
+static_assert(kNames<OperationKind::get_and_watch, GetAndWatch>);
+static_assert(kNames<OperationKind::check, Check>);
+static_assert(kNames<OperationKind::remove, Delete>);
+static_assert(kNames<OperationKind::announce_and_delete, AnnounceAndDelete>);
+static_assert(kNames<OperationKind::list_and_watch, ListAndWatch>);
+static_assert(kNames<OperationKind::exists_and_watch, ExistsAndWatch>);
+static_assert(kNames<OperationKind::transaction, Transaction>);
+static_assert(kNames<OperationKind::get_acl, GetAcl>);
 
 Reply stat(const Node* node) {
   if (node == nullptr) return status_only(Status::no_node);

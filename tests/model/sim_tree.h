@@ -45,7 +45,7 @@ enum class OperationKind : std::size_t {
   transaction,
   get_acl,
 };
-inline constexpr std::size_t operation_kinds = std::variant_size_v<Operation>;
+inline constexpr std::size_t kOperationKinds = std::variant_size_v<Operation>;
 
 inline OperationKind kind_of(const Operation& operation) noexcept {
   return static_cast<OperationKind>(operation.index());

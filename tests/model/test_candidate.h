@@ -13,7 +13,7 @@ namespace zklock::model {
 class TestCandidate final : public detail::Candidate {
  public:
   explicit TestCandidate(detail::ClientCore& core, bool until_finished = false, bool again = false)
-      : Candidate(core, LockWorld::path,
+      : Candidate(core, LockWorld::kPath,
                   {.again = again,
                    .until_finished = until_finished,
                    .retry_delay_min = std::chrono::milliseconds(10),

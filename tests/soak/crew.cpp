@@ -16,12 +16,12 @@ bool is_caused_by_fault(Errc code) {
 }
 
 const Kind& pick(Site& site) {
-  static const unsigned all = [] {
+  static const unsigned kAll = [] {
     unsigned sum = 0;
     for (const Kind& kind : all_kinds()) sum += kind.weight;
     return sum;
   }();
-  unsigned number = site.dice(all);
+  unsigned number = site.dice(kAll);
   const Kind* picked = nullptr;
   for (const Kind& kind : all_kinds()) {
     picked = &kind;

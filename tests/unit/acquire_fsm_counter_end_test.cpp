@@ -12,19 +12,19 @@
 namespace zklock::core::acquire_test {
 namespace {
 
-const std::string own = node(5);
-const std::string remove_own = "remove_node lock-0000000005 @a";
+const std::string kOwn = node(5);
+const std::string kRemoveOwn = "remove_node lock-0000000005 @a";
 
 TEST(AcquireCounterEnd, LastUsableNumber_IsGranted) {
   Steps steps = steps_in(State::enqueuing);
-  steps.created(first_unusable_sequence.value - 1);
+  steps.created(kFirstUnusableSequence.value - 1);
   EXPECT_EQ(steps.counted(1), "grant @a");
 }
 
 TEST(AcquireCounterEnd, NumberUnusable_RemovesNodeAndParent) {
   using Limits = std::numeric_limits<std::int32_t>;
   for (const std::int32_t number :
-       {first_unusable_sequence.value, Limits::max(), Limits::min(), -1}) {
+       {kFirstUnusableSequence.value, Limits::max(), Limits::min(), -1}) {
     Steps steps = steps_in(State::enqueuing);
     steps.created(number);
     EXPECT_EQ(steps.counted(1), "remove_node " + node(number) + " @a, remove_parent") << number;
@@ -100,7 +100,7 @@ TEST(AcquireCounterEnd, AnotherChildKeepsTheParent_FailsAndNamesIt) {
 }
 
 TEST(AcquireCounterEnd, SharedCountLeft_RecreatedWithThePath) {
-  const std::string count(count_node);
+  const std::string count(kCountNode);
   Steps steps = steps_in(State::removing_parent);
   EXPECT_EQ(steps.parent_removed(Status::not_empty), "list");
   EXPECT_EQ(steps.drained({count, node(7)}), "pause");
@@ -114,7 +114,7 @@ TEST(AcquireCounterEnd, SharedCountLeft_RecreatedWithThePath) {
 TEST(AcquireCounterEnd, SharedCountAndAnotherChild_NamesTheOther) {
   Steps steps = steps_in(State::removing_parent);
   steps.parent_removed(Status::not_empty);
-  EXPECT_EQ(steps.drained({std::string(count_node), "zone"}), exhausted("zone"));
+  EXPECT_EQ(steps.drained({std::string(kCountNode), "zone"}), exhausted("zone"));
 }
 
 TEST(AcquireCounterEnd, CounterAlwaysAtItsEnd_Fails) {
@@ -122,13 +122,13 @@ TEST(AcquireCounterEnd, CounterAlwaysAtItsEnd_Fails) {
   std::string effects;
   int removed = 0;
   for (; removed < 100; ++removed) {
-    steps.created(first_unusable_sequence.value);
+    steps.created(kFirstUnusableSequence.value);
     effects = steps.counted(1);
     if (steps.fsm().has_ended()) break;
     steps.parent_removed(Status::ok);
   }
   EXPECT_EQ(removed, 16);
-  EXPECT_EQ(effects, "remove_node " + node(first_unusable_sequence.value) + " @a, " +
+  EXPECT_EQ(effects, "remove_node " + node(kFirstUnusableSequence.value) + " @a, " +
                          failure(Errc::sequence_exhausted,
                                  "the sequence counter is still exhausted after 16 attempts to "
                                  "recreate the path; delete the path when no contender waits"));
@@ -169,7 +169,7 @@ TEST(AcquireCounterEnd, MoveTargetNameTaken_QueuesAtTheGateAgain) {
 }
 
 TEST(AcquireCounterEnd, AdoptedNumberUnusable_RemovesNodeAndParent) {
-  for (const std::int32_t number : {first_unusable_sequence.value, -1}) {
+  for (const std::int32_t number : {kFirstUnusableSequence.value, -1}) {
     Steps steps = steps_in(State::recovering);
     EXPECT_EQ(steps.listed({node(number)}), "inspect " + node(number) + " @a");
     EXPECT_EQ(steps.inspected(data_of("id1.1")), "list @a");
@@ -180,7 +180,7 @@ TEST(AcquireCounterEnd, AdoptedNumberUnusable_RemovesNodeAndParent) {
 // No later contender would do it, because no contender of that path is granted.
 TEST(AcquireCounterEnd, MarkerAtTheCounterEnd_IsClearedAfterTheDelay) {
   const std::string left = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
-  for (const std::int32_t number : {first_unusable_sequence.value, -1}) {
+  for (const std::int32_t number : {kFirstUnusableSequence.value, -1}) {
     for (const bool shared : {false, true}) {
       const auto rule = shared ? QueueRule::permits(1, 2, true) : QueueRule::mutex();
       const std::string last = ZnodeName::make(rule.prefix(), {number}).text;
@@ -204,7 +204,7 @@ TEST(AcquireCounterEnd, MarkerAtTheCounterEnd_IsClearedAfterTheDelay) {
 
 TEST(AcquireCounterEnd, MarkerAtTheGateCounterEnd_IsAwaited) {
   const auto gate = QueueRule::weighted(5, 100);
-  const std::string last = ZnodeName::make(gate.prefix(), first_unusable_sequence).text;
+  const std::string last = ZnodeName::make(gate.prefix(), kFirstUnusableSequence).text;
   Steps steps({.gate = gate});
   steps.start();
   steps.created_as(last);
@@ -214,10 +214,10 @@ TEST(AcquireCounterEnd, MarkerAtTheGateCounterEnd_IsAwaited) {
 }
 
 TEST(AcquireCounterEnd, BehindOthersAtTheEnd_DoesNotAwaitTheDelay) {
-  const std::string last = node(first_unusable_sequence.value);
+  const std::string last = node(kFirstUnusableSequence.value);
   const std::string left = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
   Steps steps = steps_in(State::enqueuing);
-  steps.created(first_unusable_sequence.value);
+  steps.created(kFirstUnusableSequence.value);
   EXPECT_EQ(steps.counted(3), "list @a");
   EXPECT_EQ(steps.listed({left, node(5), last}), "remove_node " + last + " @a, remove_parent");
   EXPECT_EQ(steps.parent_removed(Status::not_empty), "list");

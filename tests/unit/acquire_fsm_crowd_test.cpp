@@ -9,10 +9,10 @@ namespace {
 
 using namespace acquire_test;
 
-const AcquireFsm::Policy not_counting{.count_children = false};
+const AcquireFsm::Policy kNotCounting{.count_children = false};
 
 TEST(AcquireFsmCrowd, NotCounting_WatchesPredictedPredecessor) {
-  Steps steps(not_counting);
+  Steps steps(kNotCounting);
   steps.start();
   EXPECT_FALSE(steps.fsm().counts_children());
   EXPECT_EQ(steps.created(5), "watch " + node(4) + " @a");
@@ -21,14 +21,14 @@ TEST(AcquireFsmCrowd, NotCounting_WatchesPredictedPredecessor) {
 }
 
 TEST(AcquireFsmCrowd, CreatedFirst_IsGrantedByTheCreate) {
-  Steps steps(not_counting);
+  Steps steps(kNotCounting);
   steps.start();
   EXPECT_EQ(steps.created_first(5), "grant @a");
   EXPECT_FALSE(steps.fsm().waited());
 }
 
 TEST(AcquireFsmCrowd, CreatedFirstWithoutLease_IsConfirmed) {
-  Steps steps(not_counting);
+  Steps steps(kNotCounting);
   steps.start();
   EXPECT_EQ(steps.created_first(5, false), "check_own @a");
   EXPECT_EQ(steps.checked(Status::ok), "grant @a");
@@ -41,7 +41,7 @@ TEST(AcquireFsmCrowd, CreatedFirstWithLockDelay_MarksBeforeGrant) {
 }
 
 TEST(AcquireFsmCrowd, CreatedFirstAfterWithdrawal_RemovesNode) {
-  Steps steps(not_counting);
+  Steps steps(kNotCounting);
   steps.start();
   steps.withdraw();
   EXPECT_EQ(steps.created_first(5), "remove_node " + node(5) + " @a");
@@ -54,7 +54,7 @@ TEST(AcquireFsmCrowd, CreatedFirstWhileCounting_AwaitsTheCount) {
 }
 
 TEST(AcquireFsmCrowd, PredictedPredecessorMissing_Lists) {
-  Steps steps(not_counting);
+  Steps steps(kNotCounting);
   steps.start();
   steps.created(5);
   EXPECT_EQ(steps.watched(Status::no_node), "list @a");
@@ -63,13 +63,13 @@ TEST(AcquireFsmCrowd, PredictedPredecessorMissing_Lists) {
 }
 
 TEST(AcquireFsmCrowd, NoPredictablePredecessor_Lists) {
-  Steps steps(not_counting);
+  Steps steps(kNotCounting);
   steps.start();
   EXPECT_EQ(steps.created(0), "list @a");
 }
 
 TEST(AcquireFsmCrowd, WatchArmed_ReportsThatItWaited) {
-  Steps steps(not_counting);
+  Steps steps(kNotCounting);
   steps.start();
   steps.created(5);
   EXPECT_EQ(steps.watched(data_of("other")), "");
@@ -78,20 +78,20 @@ TEST(AcquireFsmCrowd, WatchArmed_ReportsThatItWaited) {
 }
 
 TEST(AcquireFsmCrowd, CreateOutcomeUnknown_StartsRecovery) {
-  Steps steps(not_counting);
+  Steps steps(kNotCounting);
   steps.start();
   EXPECT_EQ(steps.created(Status::unknown), "check_parent @a");
   EXPECT_EQ(steps.state(), State::proving);
 }
 
 TEST(AcquireFsmCrowd, ParentMissing_CreatesParents) {
-  Steps steps(not_counting);
+  Steps steps(kNotCounting);
   steps.start();
   EXPECT_EQ(steps.created(Status::no_node), "create_parents");
 }
 
 TEST(AcquireFsmCrowd, WithdrawnDuringCreate_RemovesNode) {
-  Steps steps(not_counting);
+  Steps steps(kNotCounting);
   steps.start();
   steps.withdraw();
   EXPECT_EQ(steps.created(5), "remove_node " + node(5) + " @a");

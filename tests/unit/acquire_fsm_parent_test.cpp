@@ -10,20 +10,20 @@
 namespace zklock::core::acquire_test {
 namespace {
 
-constexpr FencingToken older{token_of_create - 1};
-constexpr FencingToken younger{token_of_create + 1};
+constexpr FencingToken kOlder{kTokenOfCreate - 1};
+constexpr FencingToken kYounger{kTokenOfCreate + 1};
 
 /// Returns a machine whose znode has number 5, and that knows no other contender.
 AcquireFsm created(AcquireFsm::Policy policy = {}) {
   AcquireFsm fsm("id", 1, policy);
   fsm.start();
-  fsm.on_created({Status::ok, session_a, node(5), {token_of_create}, ""}, true);
+  fsm.on_created({Status::ok, kSessionA, node(5), {kTokenOfCreate}, ""}, true);
   return fsm;
 }
 
 AcquireFsm listing_fsm(AcquireFsm::Policy policy = {}) {
   AcquireFsm fsm = created(policy);
-  fsm.on_counted({Status::server_error, session_a, {}, 0}, true);
+  fsm.on_counted({Status::server_error, kSessionA, {}, 0}, true);
   return fsm;
 }
 
@@ -31,42 +31,42 @@ AcquireFsm listing_fsm(AcquireFsm::Policy policy = {}) {
 // znode.
 TEST(AcquireFsmParent, NoChangeSinceCreate_IsGrantedByTheCount) {
   AcquireFsm alone = created();
-  EXPECT_EQ(describe(alone.on_counted({Status::ok, session_a, {token_of_create}, 1}, true)),
+  EXPECT_EQ(describe(alone.on_counted({Status::ok, kSessionA, {kTokenOfCreate}, 1}, true)),
             "grant @a");
 }
 
 // A child was deleted since. It can have been a predecessor or its own znode.
 TEST(AcquireFsmParent, ChangedSinceCreate_Lists) {
-  for (const FencingToken last : {older, younger}) {
+  for (const FencingToken last : {kOlder, kYounger}) {
     AcquireFsm fsm = created();
-    EXPECT_EQ(describe(fsm.on_counted({Status::ok, session_a, last, 1}, true)), "list @a");
-    EXPECT_EQ(describe(fsm.on_listed({Status::ok, older, Children{node(4)}, ""}, true)),
+    EXPECT_EQ(describe(fsm.on_counted({Status::ok, kSessionA, last, 1}, true)), "list @a");
+    EXPECT_EQ(describe(fsm.on_listed({Status::ok, kOlder, Children{node(4)}, ""}, true)),
               "create id1.2");
   }
 }
 
 TEST(AcquireFsmParent, ParentOlderThanNode_IsGranted) {
   AcquireFsm first = listing_fsm();
-  EXPECT_EQ(describe(first.on_listed({Status::ok, older, Children{node(5)}, ""}, true)),
+  EXPECT_EQ(describe(first.on_listed({Status::ok, kOlder, Children{node(5)}, ""}, true)),
             "grant @a");
 }
 
 TEST(AcquireFsmParent, ParentNewerThanNode_NodeCountsAsDeleted) {
   AcquireFsm first = listing_fsm();
-  EXPECT_EQ(describe(first.on_listed({Status::ok, younger, Children{node(5)}, ""}, true)),
+  EXPECT_EQ(describe(first.on_listed({Status::ok, kYounger, Children{node(5)}, ""}, true)),
             "create id1.2");
   AcquireFsm impatient = listing_fsm({.queue_again = false});
-  EXPECT_EQ(describe(impatient.on_listed({Status::ok, younger, Children{node(5)}, ""}, true)),
+  EXPECT_EQ(describe(impatient.on_listed({Status::ok, kYounger, Children{node(5)}, ""}, true)),
             failure(Errc::node_deleted));
 }
 
 TEST(AcquireFsmParent, PredecessorNewerThanOwnNode_ListsAgain) {
   for (const bool stranger : {false, true}) {
     AcquireFsm fsm = created();
-    EXPECT_EQ(describe(fsm.on_counted({Status::ok, session_a, older, 2}, true)),
+    EXPECT_EQ(describe(fsm.on_counted({Status::ok, kSessionA, kOlder, 2}, true)),
               "watch " + node(4) + " @a");
     const auto effects = describe(
-        fsm.on_watched(node(4), {Status::ok, stranger ? younger : older, data_of("other"), ""}));
+        fsm.on_watched(node(4), {Status::ok, stranger ? kYounger : kOlder, data_of("other"), ""}));
     EXPECT_EQ(effects, stranger ? "unwatch, list @a" : "");
   }
 }
@@ -76,47 +76,47 @@ TEST(AcquireFsmParent, PredecessorNewerThanOwnNode_ListsAgain) {
 TEST(AcquireFsmParent, NewerPredecessorListedAgain_IsWaitedFor) {
   const Children queue{node(4), node(5)};
   const std::string data = data_of("other");
-  const WatchedAnswer made{Status::ok, younger, data, ""};
+  const WatchedAnswer made{Status::ok, kYounger, data, ""};
   AcquireFsm fsm = listing_fsm();
-  EXPECT_EQ(describe(fsm.on_listed({Status::ok, older, queue, ""}, true)),
+  EXPECT_EQ(describe(fsm.on_listed({Status::ok, kOlder, queue, ""}, true)),
             "watch " + node(4) + " @a");
   EXPECT_EQ(describe(fsm.on_watched(node(4), made)), "unwatch, list @a");
-  EXPECT_EQ(describe(fsm.on_listed({Status::ok, older, queue, ""}, true)),
+  EXPECT_EQ(describe(fsm.on_listed({Status::ok, kOlder, queue, ""}, true)),
             "watch " + node(4) + " @a");
   EXPECT_EQ(describe(fsm.on_watched(node(4), made)), "");
   EXPECT_EQ(fsm.state(), State::waiting);
   EXPECT_EQ(describe(fsm.on_predecessor_changed(node(4), true)), "list @a");
   // A third znode of that name is checked by a list again.
-  EXPECT_EQ(describe(fsm.on_listed({Status::ok, older, queue, ""}, true)),
+  EXPECT_EQ(describe(fsm.on_listed({Status::ok, kOlder, queue, ""}, true)),
             "watch " + node(4) + " @a");
-  const WatchedAnswer another{Status::ok, {younger.zxid + 1}, data, ""};
+  const WatchedAnswer another{Status::ok, {kYounger.zxid + 1}, data, ""};
   EXPECT_EQ(describe(fsm.on_watched(node(4), another)), "unwatch, list @a");
 }
 
 TEST(AcquireFsmParent, ParentRecreated_CreatesAgain) {
   const Children queue{node(4), node(5)};
   AcquireFsm fsm = listing_fsm();
-  fsm.on_listed({Status::ok, older, queue, ""}, true);
-  EXPECT_EQ(describe(fsm.on_watched(node(4), {Status::ok, younger, data_of("other"), ""})),
+  fsm.on_listed({Status::ok, kOlder, queue, ""}, true);
+  EXPECT_EQ(describe(fsm.on_watched(node(4), {Status::ok, kYounger, data_of("other"), ""})),
             "unwatch, list @a");
-  EXPECT_EQ(describe(fsm.on_listed({Status::ok, younger, queue, ""}, true)), "create id1.2");
+  EXPECT_EQ(describe(fsm.on_listed({Status::ok, kYounger, queue, ""}, true)), "create id1.2");
 }
 
 // The token of the holder's grant decides, and not the czxid of its present znode.
 TEST(AcquireFsmParent, HolderChangedItsNode_ItsTokenDecides) {
-  const std::string reader = ZnodeName::make(read_prefix, {4}).text;
-  for (const FencingToken came : {older, younger}) {
+  const std::string reader = ZnodeName::make(kReadPrefix, {4}).text;
+  for (const FencingToken came : {kOlder, kYounger}) {
     AcquireFsm fsm("id", 1, {.rule = QueueRule::writer()});
     fsm.start();
-    const std::string own = ZnodeName::make(write_prefix, {5}).text;
-    fsm.on_created({Status::ok, session_a, own, {token_of_create}, ""}, true);
-    fsm.on_counted({Status::ok, session_a, older, 2}, true);
-    EXPECT_EQ(describe(fsm.on_listed({Status::ok, older, Children{reader, own}, ""}, true)),
+    const std::string own = ZnodeName::make(kWritePrefix, {5}).text;
+    fsm.on_created({Status::ok, kSessionA, own, {kTokenOfCreate}, ""}, true);
+    fsm.on_counted({Status::ok, kSessionA, kOlder, 2}, true);
+    EXPECT_EQ(describe(fsm.on_listed({Status::ok, kOlder, Children{reader, own}, ""}, true)),
               "watch " + reader + " @a");
     ZnodeData data;
     data.token = came.zxid;
-    EXPECT_EQ(describe(fsm.on_watched(reader, {Status::ok, younger, data.encode(), ""})),
-              came == older ? "" : "unwatch, list @a");
+    EXPECT_EQ(describe(fsm.on_watched(reader, {Status::ok, kYounger, data.encode(), ""})),
+              came == kOlder ? "" : "unwatch, list @a");
   }
 }
 
@@ -126,11 +126,11 @@ TEST(AcquireFsmParent, HeavierLaterContender_IsWaitedFor) {
   const std::string own = ZnodeName::make(weight_prefix(1, 0), {5}).text;
   const std::string heavier = ZnodeName::make(weight_prefix(9, 0), {6}).text;
   fsm.start();
-  fsm.on_created({Status::ok, session_a, own, {token_of_create}, ""}, true);
-  fsm.on_counted({Status::ok, session_a, older, 2}, true);
-  EXPECT_EQ(describe(fsm.on_listed({Status::ok, older, Children{own, heavier}, ""}, true)),
+  fsm.on_created({Status::ok, kSessionA, own, {kTokenOfCreate}, ""}, true);
+  fsm.on_counted({Status::ok, kSessionA, kOlder, 2}, true);
+  EXPECT_EQ(describe(fsm.on_listed({Status::ok, kOlder, Children{own, heavier}, ""}, true)),
             "watch " + heavier + " @a");
-  EXPECT_EQ(describe(fsm.on_watched(heavier, {Status::ok, younger, data_of("other"), ""})), "");
+  EXPECT_EQ(describe(fsm.on_watched(heavier, {Status::ok, kYounger, data_of("other"), ""})), "");
   EXPECT_EQ(fsm.state(), State::waiting);
 }
 

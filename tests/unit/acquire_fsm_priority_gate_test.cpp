@@ -10,38 +10,38 @@
 namespace zklock::core::acquire_test {
 namespace {
 
-const AcquireFsm::Policy gated{.gate = QueueRule::weighted(5, 100)};
-const AcquireFsm::Policy once{.gate = QueueRule::weighted(5, 100), .wait = false};
+const AcquireFsm::Policy kGated{.gate = QueueRule::weighted(5, 100)};
+const AcquireFsm::Policy kOnce{.gate = QueueRule::weighted(5, 100), .wait = false};
 
 std::string weighted(int weight, int sequence) {
   return ZnodeName::make(weight_prefix(weight, 100), {sequence}).text;
 }
 
-const std::string own = weighted(5, 5);
-const std::string remove_own = "remove_node " + own + " @a";
-const std::string moved_to = node(8);
-const std::string remove_moved = "remove_node " + moved_to + " @a";
+const std::string kOwn = weighted(5, 5);
+const std::string kRemoveOwn = "remove_node " + kOwn + " @a";
+const std::string kMovedTo = node(8);
+const std::string kRemoveMoved = "remove_node " + kMovedTo + " @a";
 
 /// Its znode exists. No reply has shown the other contenders yet.
-Steps at_the_gate(const AcquireFsm::Policy& policy = gated) {
+Steps at_the_gate(const AcquireFsm::Policy& policy = kGated) {
   Steps steps(policy);
   EXPECT_EQ(steps.start(), "create id1.1");
-  steps.created_as(own);
+  steps.created_as(kOwn);
   EXPECT_TRUE(steps.fsm().at_gate());
   return steps;
 }
 
-Steps moving(const AcquireFsm::Policy& policy = gated) {
+Steps moving(const AcquireFsm::Policy& policy = kGated) {
   Steps steps = at_the_gate(policy);
   EXPECT_EQ(steps.counted(1), "move id1.2 @a");
   EXPECT_EQ(steps.state(), State::moving);
   EXPECT_FALSE(steps.fsm().has_node()) << "which one is not known";
-  EXPECT_EQ(steps.fsm().own_name(), own);
+  EXPECT_EQ(steps.fsm().own_name(), kOwn);
   return steps;
 }
 
 /// The reply to the move was lost, and a quorum operation has completed.
-Steps recovering(const AcquireFsm::Policy& policy = gated) {
+Steps recovering(const AcquireFsm::Policy& policy = kGated) {
   Steps steps = moving(policy);
   EXPECT_EQ(steps.moved(Status::unknown), "check_parent @a");
   EXPECT_EQ(steps.checked(Status::ok), "list @a");
@@ -53,71 +53,71 @@ TEST(AcquireGate, Alone_MovesAndIsGrantedByAList) {
   Steps steps = moving();
   EXPECT_EQ(steps.moved(8), "list @a");
   EXPECT_FALSE(steps.fsm().at_gate());
-  EXPECT_EQ(steps.fsm().own_name(), moved_to);
-  EXPECT_EQ(steps.listed({moved_to}), "grant @a");
-  EXPECT_EQ(steps.fsm().token().zxid, token_of_move);
+  EXPECT_EQ(steps.fsm().own_name(), kMovedTo);
+  EXPECT_EQ(steps.listed({kMovedTo}), "grant @a");
+  EXPECT_EQ(steps.fsm().token().zxid, kTokenOfMove);
 }
 
 TEST(AcquireGate, NoLease_MovesAndConfirmsBeforeGrant) {
   Steps steps = at_the_gate();
   EXPECT_EQ(steps.counted(1, false), "move id1.2 @a");
   steps.moved(8);
-  EXPECT_EQ(steps.listed({moved_to}, false), "check_own @a");
+  EXPECT_EQ(steps.listed({kMovedTo}, false), "check_own @a");
 }
 
 TEST(AcquireGate, BehindOthers_MovesOnceFirstAtTheGate) {
   Steps steps = at_the_gate();
   EXPECT_EQ(steps.counted(3), "list @a") << "nobody can be guessed";
-  EXPECT_EQ(steps.listed({own, weighted(9, 6), node(4)}), "watch " + weighted(9, 6) + " @a");
+  EXPECT_EQ(steps.listed({kOwn, weighted(9, 6), node(4)}), "watch " + weighted(9, 6) + " @a");
   EXPECT_EQ(steps.fsm().position(), 2U);
   EXPECT_EQ(steps.watched(data_of("other")), "");
   EXPECT_EQ(steps.predecessor_deleted(), "list @a");
-  EXPECT_EQ(steps.listed({own, node(7)}), "watch " + node(7) + " @a") << "that one has moved";
+  EXPECT_EQ(steps.listed({kOwn, node(7)}), "watch " + node(7) + " @a") << "that one has moved";
   EXPECT_EQ(steps.watched(data_of("other")), "");
   EXPECT_EQ(steps.predecessor_changed(), "list @a") << "a release is no leave";
-  EXPECT_EQ(steps.listed({own, weighted(1, 3)}), "move id1.2 @a");
+  EXPECT_EQ(steps.listed({kOwn, weighted(1, 3)}), "move id1.2 @a");
   EXPECT_EQ(steps.moved(8), "list @a");
-  EXPECT_EQ(steps.listed({moved_to, weighted(1, 3), weighted(10, 9)}), "grant @a");
+  EXPECT_EQ(steps.listed({kMovedTo, weighted(1, 3), weighted(10, 9)}), "grant @a");
 }
 
 TEST(AcquireGate, Moved_QueuesBehindEarlierMoves) {
   Steps steps = moving();
   steps.moved(8);
-  EXPECT_EQ(steps.listed({moved_to, node(7), weighted(9, 6)}), "watch " + node(7) + " @a");
+  EXPECT_EQ(steps.listed({kMovedTo, node(7), weighted(9, 6)}), "watch " + node(7) + " @a");
   EXPECT_EQ(steps.watched(data_of("other")), "");
   EXPECT_EQ(steps.predecessor_changed(), "grant @a") << "a release is a grant";
 }
 
 TEST(AcquireGate, SingleAttempt_NeverWaits) {
-  Steps behind = at_the_gate(once);
+  Steps behind = at_the_gate(kOnce);
   behind.counted(2);
-  EXPECT_EQ(behind.listed({own, node(4)}), remove_own);
+  EXPECT_EQ(behind.listed({kOwn, node(4)}), kRemoveOwn);
   EXPECT_TRUE(behind.fsm().has_ended());
-  Steps late = moving(once);
+  Steps late = moving(kOnce);
   late.moved(8);
-  EXPECT_EQ(late.listed({moved_to, node(7)}), remove_moved);
+  EXPECT_EQ(late.listed({kMovedTo, node(7)}), kRemoveMoved);
   EXPECT_TRUE(late.fsm().has_ended());
 }
 
 TEST(AcquireGate, LockDelay_AppliesAfterTheMove) {
   const std::string left = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
-  AcquireFsm::Policy policy = gated;
+  AcquireFsm::Policy policy = kGated;
   policy.lock_delay = std::chrono::seconds(3);
   Steps steps = at_the_gate(policy);
   EXPECT_EQ(steps.counted(2), "list @a");
-  EXPECT_EQ(steps.listed({own, left}), "move id1.2 @a");
+  EXPECT_EQ(steps.listed({kOwn, left}), "move id1.2 @a");
   steps.moved(8);
-  EXPECT_EQ(steps.listed({moved_to, left}), "delay");
+  EXPECT_EQ(steps.listed({kMovedTo, left}), "delay");
   EXPECT_EQ(steps.delay_over(), "clear " + left + " @a");
   EXPECT_EQ(steps.cleared(Status::ok), "list @a");
-  const auto marker = DelayMarker::make(std::chrono::seconds(3), {token_of_move}, {8}).name;
-  EXPECT_EQ(steps.listed({moved_to}), "mark " + marker + " @a");
+  const auto marker = DelayMarker::make(std::chrono::seconds(3), {kTokenOfMove}, {8}).name;
+  EXPECT_EQ(steps.listed({kMovedTo}), "mark " + marker + " @a");
 }
 
 // ---- faults during the move --------------------------------------------------------------------
 
 TEST(AcquireGate, EveryReplyToTheMove_HasItsEffect) {
-  for (const Status status : all_statuses) {
+  for (const Status status : kAllStatuses) {
     Steps steps = moving();
     const std::string effects = steps.moved(status);
     switch (status) {
@@ -129,13 +129,13 @@ TEST(AcquireGate, EveryReplyToTheMove_HasItsEffect) {
         EXPECT_EQ(effects, "pause");
         EXPECT_EQ(steps.resume(), "move id1.3 @a");
         break;
-      case Status::node_exists: EXPECT_EQ(effects, remove_own + ", list"); break;
+      case Status::node_exists: EXPECT_EQ(effects, kRemoveOwn + ", list"); break;
       case Status::not_sent:
-        EXPECT_EQ(effects, remove_own);
+        EXPECT_EQ(effects, kRemoveOwn);
         EXPECT_TRUE(steps.fsm().has_ended());
         break;
       default:
-        EXPECT_TRUE(effects.starts_with(remove_own + ", fail")) << core::to_string(status);
+        EXPECT_TRUE(effects.starts_with(kRemoveOwn + ", fail")) << core::to_string(status);
         EXPECT_TRUE(steps.fsm().has_ended());
         break;
     }
@@ -143,7 +143,7 @@ TEST(AcquireGate, EveryReplyToTheMove_HasItsEffect) {
 }
 
 TEST(AcquireGate, NodeLostWithoutQueueAgain_Fails) {
-  AcquireFsm::Policy policy = gated;
+  AcquireFsm::Policy policy = kGated;
   policy.queue_again = false;
   EXPECT_EQ(moving(policy).moved(Status::no_node), failure(Errc::node_deleted));
   EXPECT_EQ(moving(policy).moved(Status::session_ended), failure(Errc::session_expired));
@@ -151,25 +151,25 @@ TEST(AcquireGate, NodeLostWithoutQueueAgain_Fails) {
 
 TEST(AcquireGate, MoveReplyLost_AdoptsTheMovedNode) {
   Steps steps = recovering();
-  EXPECT_EQ(steps.listed({node(7), moved_to, weighted(9, 6)}), "inspect " + moved_to + " @a");
+  EXPECT_EQ(steps.listed({node(7), kMovedTo, weighted(9, 6)}), "inspect " + kMovedTo + " @a");
   EXPECT_EQ(steps.inspected(data_of("id1.2")), "list @a");
-  EXPECT_EQ(steps.fsm().own_name(), moved_to);
+  EXPECT_EQ(steps.fsm().own_name(), kMovedTo);
   EXPECT_FALSE(steps.fsm().at_gate());
-  EXPECT_EQ(steps.listed({moved_to, node(9)}), "grant @a");
-  EXPECT_EQ(steps.fsm().token().zxid, token_of_inspection);
+  EXPECT_EQ(steps.listed({kMovedTo, node(9)}), "grant @a");
+  EXPECT_EQ(steps.fsm().token().zxid, kTokenOfInspection);
 }
 
 TEST(AcquireGate, MoveNotExecuted_StaysAtTheGate) {
   Steps steps = recovering();
-  EXPECT_EQ(steps.listed({own, node(7)}), "inspect " + node(7) + " @a");
+  EXPECT_EQ(steps.listed({kOwn, node(7)}), "inspect " + node(7) + " @a");
   EXPECT_EQ(steps.inspected(data_of("other")), "remove_late_create id1.2 @a, list @a");
   EXPECT_TRUE(steps.fsm().at_gate() && steps.fsm().has_node());
-  EXPECT_EQ(steps.listed({own, node(7)}), "watch " + node(7) + " @a");
+  EXPECT_EQ(steps.listed({kOwn, node(7)}), "watch " + node(7) + " @a");
   Steps alone = recovering();
-  EXPECT_EQ(alone.listed({own}), "remove_late_create id1.2 @a, list @a");
-  EXPECT_EQ(alone.listed({own}), "move id1.3 @a");
+  EXPECT_EQ(alone.listed({kOwn}), "remove_late_create id1.2 @a, list @a");
+  EXPECT_EQ(alone.listed({kOwn}), "move id1.3 @a");
   EXPECT_EQ(alone.moved(8), "list @a");
-  EXPECT_EQ(alone.listed({moved_to}), "grant @a");
+  EXPECT_EQ(alone.listed({kMovedTo}), "grant @a");
   Steps without_path = recovering();
   EXPECT_EQ(without_path.listed(Status::no_node), "remove_late_create id1.2 @a, list @a");
   EXPECT_EQ(without_path.listed(Status::no_node), "create id1.3");
@@ -178,7 +178,7 @@ TEST(AcquireGate, MoveNotExecuted_StaysAtTheGate) {
 TEST(AcquireGate, QueuesAgain_StartsAtTheGate) {
   Steps steps = moving();
   steps.moved(8);
-  EXPECT_EQ(steps.listed({node(7), moved_to}), "watch " + node(7) + " @a");
+  EXPECT_EQ(steps.listed({node(7), kMovedTo}), "watch " + node(7) + " @a");
   steps.watched(data_of("other"));
   EXPECT_EQ(steps.session_ended(), "unwatch, create id1.3");
   EXPECT_TRUE(steps.fsm().at_gate());
@@ -189,7 +189,7 @@ TEST(AcquireGate, OwnNodeDeletedDuringMove_HasNoEffect) {
   Steps steps = moving();
   EXPECT_EQ(steps.own_node_deleted(), "");
   EXPECT_EQ(steps.moved(8), "list @a");
-  EXPECT_EQ(steps.listed({moved_to}), "grant @a");
+  EXPECT_EQ(steps.listed({kMovedTo}), "grant @a");
   Steps paused = moving();
   paused.moved(Status::unknown);
   EXPECT_EQ(paused.checked(Status::throttled), "pause");
@@ -200,8 +200,8 @@ TEST(AcquireGate, OwnNodeDeletedDuringMove_HasNoEffect) {
 
 TEST(AcquireGate, SequenceExhaustedByMove_RecreatesThePath) {
   Steps steps = moving();
-  EXPECT_EQ(steps.moved(first_unusable_sequence.value), "list @a");
-  const std::string last = node(first_unusable_sequence.value);
+  EXPECT_EQ(steps.moved(kFirstUnusableSequence.value), "list @a");
+  const std::string last = node(kFirstUnusableSequence.value);
   EXPECT_EQ(steps.listed({last}), "remove_node " + last + " @a, remove_parent");
   EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.3");
   EXPECT_TRUE(steps.fsm().at_gate());
@@ -215,28 +215,28 @@ TEST(AcquireGate, WithdrawnDuringMove_RemovesNode) {
     EXPECT_FALSE(steps.fsm().has_ended());
     return steps;
   };
-  for (const Status status : all_statuses) {
+  for (const Status status : kAllStatuses) {
     if (status == Status::ok || status == Status::unknown) continue;
     Steps steps = withdrawn(moving());
     const bool gone = status == Status::no_node || status == Status::session_ended;
-    EXPECT_EQ(steps.moved(status), gone ? "" : remove_own) << core::to_string(status);
+    EXPECT_EQ(steps.moved(status), gone ? "" : kRemoveOwn) << core::to_string(status);
     EXPECT_TRUE(steps.fsm().has_ended());
   }
   Steps there = withdrawn(moving());
-  EXPECT_EQ(there.moved(8), remove_moved);
+  EXPECT_EQ(there.moved(8), kRemoveMoved);
   EXPECT_TRUE(there.fsm().has_ended());
   Steps found = withdrawn(recovering());
-  EXPECT_EQ(found.listed({moved_to}), "inspect " + moved_to + " @a");
-  EXPECT_EQ(found.inspected(data_of("id1.2")), remove_moved);
+  EXPECT_EQ(found.listed({kMovedTo}), "inspect " + kMovedTo + " @a");
+  EXPECT_EQ(found.inspected(data_of("id1.2")), kRemoveMoved);
   Steps not_found = withdrawn(recovering());
-  EXPECT_EQ(not_found.listed({own}), "remove_late_create id1.2 @a, " + remove_own);
+  EXPECT_EQ(not_found.listed({kOwn}), "remove_late_create id1.2 @a, " + kRemoveOwn);
   EXPECT_TRUE(not_found.fsm().has_ended());
 }
 
 TEST(AcquireGate, WithdrawnInAPause_RemovesNode) {
   Steps before = moving();
   before.moved(Status::throttled);
-  EXPECT_EQ(before.withdraw(), remove_own) << "it was not carried out";
+  EXPECT_EQ(before.withdraw(), kRemoveOwn) << "it was not carried out";
   EXPECT_TRUE(before.fsm().has_ended());
   Steps after = moving();
   after.moved(Status::unknown);
@@ -249,7 +249,7 @@ TEST(AcquireGate, RecoveryError_ContinuesTheSearch) {
   Steps steps = recovering();
   EXPECT_EQ(steps.listed(Status::read_only), failure(Errc::read_only) + ", pause");
   EXPECT_EQ(steps.resume(), "list @a");
-  EXPECT_EQ(steps.listed({own}), "remove_late_create id1.2 @a, " + remove_own);
+  EXPECT_EQ(steps.listed({kOwn}), "remove_late_create id1.2 @a, " + kRemoveOwn);
   EXPECT_TRUE(steps.fsm().has_ended());
 }
 

@@ -9,8 +9,8 @@
 namespace zklock::core::acquire_test {
 namespace {
 
-const std::string own = node(5);
-const std::string remove_own = "remove_node lock-0000000005 @a";
+const std::string kOwn = node(5);
+const std::string kRemoveOwn = "remove_node lock-0000000005 @a";
 
 // ---- the lost reply to a create -----------------------------------------------------------------
 
@@ -20,14 +20,14 @@ TEST(AcquireRecovery, CreateReplyLost_ProvesQuorumThenListsThenReads) {
   EXPECT_EQ(steps.state(), State::proving);
   EXPECT_EQ(steps.checked(Status::ok, false), "list @a");
   EXPECT_EQ(steps.state(), State::recovering);
-  EXPECT_EQ(steps.listed({node(4), own}), "inspect lock-0000000005 @a");
+  EXPECT_EQ(steps.listed({node(4), kOwn}), "inspect lock-0000000005 @a");
   EXPECT_EQ(steps.state(), State::inspecting);
   EXPECT_EQ(steps.inspected(data_of("id1.1")), "list @a");
   EXPECT_EQ(steps.state(), State::listing);
-  EXPECT_EQ(steps.fsm().own_name(), own);
-  EXPECT_EQ(steps.fsm().token().zxid, token_of_inspection);
-  EXPECT_EQ(steps.fsm().session(), session_a);
-  EXPECT_EQ(steps.listed({node(4), own}), "watch lock-0000000004 @a");
+  EXPECT_EQ(steps.fsm().own_name(), kOwn);
+  EXPECT_EQ(steps.fsm().token().zxid, kTokenOfInspection);
+  EXPECT_EQ(steps.fsm().session(), kSessionA);
+  EXPECT_EQ(steps.listed({node(4), kOwn}), "watch lock-0000000004 @a");
 }
 
 TEST(AcquireRecovery, AnyQuorumReply_ContinuesWithAList) {
@@ -59,7 +59,7 @@ TEST(AcquireRecovery, NodeOfAnotherAttempt_IsNotAdopted) {
   for (const std::string& data :
        {data_of("id1.2"), data_of("id1.0"), data_of("id1.11"), data_of("id2.1"), data_of("id11.1"),
         data_of("id1"), data_of("id"), data_of(""), std::string(), std::string("id1.1"),
-        std::string("attempt=id1.1\n"), std::string(released_data),
+        std::string("attempt=id1.1\n"), std::string(kReleasedData),
         std::string("zklock 2\nattempt=id1.1\n")}) {
     Steps steps = steps_in(State::inspecting);
     EXPECT_EQ(steps.inspected(data), "inspect lock-0000000004 @a") << data;
@@ -68,7 +68,7 @@ TEST(AcquireRecovery, NodeOfAnotherAttempt_IsNotAdopted) {
 }
 
 TEST(AcquireRecovery, NodeOfAnotherSession_IsNotAdopted) {
-  for (const SessionId owner : {session_b, SessionId{}, SessionId{-1}}) {
+  for (const SessionId owner : {kSessionB, SessionId{}, SessionId{-1}}) {
     Steps steps = steps_in(State::inspecting);
     EXPECT_EQ(steps.inspected(data_of("id1.1"), owner), "inspect lock-0000000004 @a");
     EXPECT_EQ(steps.inspected(data_of("id1.1"), owner),
@@ -97,19 +97,19 @@ TEST(AcquireRecovery, RecoveryReplyLost_RepeatsTheRequest) {
   EXPECT_EQ(steps.checked(Status::unknown), "check_parent @a");
   EXPECT_EQ(steps.checked(Status::ok), "list @a");
   EXPECT_EQ(steps.listed(Status::unknown), "list @a");
-  EXPECT_EQ(steps.listed({own}), "inspect lock-0000000005 @a");
+  EXPECT_EQ(steps.listed({kOwn}), "inspect lock-0000000005 @a");
   EXPECT_EQ(steps.inspected(Status::unknown), "inspect lock-0000000005 @a");
   EXPECT_EQ(steps.inspected(data_of("id1.1")), "list @a");
 }
 
 TEST(AcquireRecovery, CreatedOnAnotherSession_RecoversOnThatSession) {
   Steps steps = steps_in(State::enqueuing);
-  steps.created(Status::unknown, session_b);
+  steps.created(Status::unknown, kSessionB);
   EXPECT_EQ(steps.counted(Status::ok), "check_parent @b");
   EXPECT_EQ(steps.checked(Status::ok), "list @b");
-  EXPECT_EQ(steps.listed({own}), "inspect lock-0000000005 @b");
-  EXPECT_EQ(steps.inspected(data_of("id1.1"), session_b), "list @b");
-  EXPECT_EQ(steps.fsm().session(), session_b);
+  EXPECT_EQ(steps.listed({kOwn}), "inspect lock-0000000005 @b");
+  EXPECT_EQ(steps.inspected(data_of("id1.1"), kSessionB), "list @b");
+  EXPECT_EQ(steps.fsm().session(), kSessionB);
 }
 
 TEST(AcquireRecovery, SessionEndedInRecovery_ReplyEndsTheRecovery) {
@@ -162,7 +162,7 @@ TEST(AcquireOwnNode, DeletedWithoutRequestInFlight_QueuesAgain) {
 TEST(AcquireOwnNode, DeletedBeforeTheReply_QueuesAgain) {
   Steps listing = steps_in(State::listing);
   EXPECT_EQ(listing.own_node_deleted(), "");
-  EXPECT_EQ(listing.listed({own}), "create id1.2");
+  EXPECT_EQ(listing.listed({kOwn}), "create id1.2");
 
   Steps confirming = steps_in(State::confirming);
   EXPECT_EQ(confirming.own_node_deleted(), "");
@@ -175,7 +175,7 @@ TEST(AcquireOwnNode, DeletedBeforeTheReply_QueuesAgain) {
   Steps arming_in_vain = steps_in(State::arming);
   EXPECT_EQ(arming_in_vain.own_node_deleted(), "");
   EXPECT_EQ(arming_in_vain.watched(Status::no_node), "list @a");
-  EXPECT_EQ(arming_in_vain.listed({own}), "create id1.2");
+  EXPECT_EQ(arming_in_vain.listed({kOwn}), "create id1.2");
 }
 
 TEST(AcquireOwnNode, DeletedBeforeTheCount_IsNotGranted) {
@@ -213,15 +213,15 @@ TEST(AcquireSession, EndsWithoutRequestInFlight_QueuesAgain) {
 }
 
 TEST(AcquireSession, AnotherSessionEnds_HasNoEffect) {
-  for (const State state : all_states) {
+  for (const State state : kAllStates) {
     Steps steps = steps_in(state);
-    EXPECT_EQ(steps.session_ended(session_b), "") << to_string(state);
+    EXPECT_EQ(steps.session_ended(kSessionB), "") << to_string(state);
     EXPECT_EQ(steps.state(), state);
   }
 }
 
 TEST(AcquireSession, EndsWithRequestInFlight_ReplyDecides) {
-  for (const State state : all_states) {
+  for (const State state : kAllStates) {
     if (state == State::waiting || state == State::pausing || state == State::delaying) continue;
     Steps steps = steps_in(state);
     EXPECT_EQ(steps.session_ended(), "") << to_string(state);
@@ -232,8 +232,8 @@ TEST(AcquireSession, EndsWithRequestInFlight_ReplyDecides) {
 TEST(AcquireSession, NextNode_BelongsToTheNextSession) {
   Steps steps = steps_in(State::waiting);
   steps.session_ended();
-  steps.created(9, session_b);
-  EXPECT_EQ(steps.counted(1, true, session_b), "grant @b");
+  steps.created(9, kSessionB);
+  EXPECT_EQ(steps.counted(1, true, kSessionB), "grant @b");
   EXPECT_EQ(steps.fsm().own_name(), node(9));
 }
 

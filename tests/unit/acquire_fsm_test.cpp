@@ -10,11 +10,11 @@
 namespace zklock::core::acquire_test {
 namespace {
 
-const std::string own = node(5);
-const std::string remove_own = "remove_node lock-0000000005 @a";
+const std::string kOwn = node(5);
+const std::string kRemoveOwn = "remove_node lock-0000000005 @a";
 
 TEST(AcquireFsm, Helper_ReachesEveryState) {
-  for (const State state : all_states) EXPECT_EQ(steps_in(state).state(), state);
+  for (const State state : kAllStates) EXPECT_EQ(steps_in(state).state(), state);
 }
 
 // Assertions check the invariants of the machines. Only an optimized build for users omits them.
@@ -42,9 +42,9 @@ TEST(AcquireFsm, Alone_IsGranted) {
   EXPECT_EQ(steps.created(5), "");
   EXPECT_EQ(steps.counted(1), "grant @a");
   EXPECT_EQ(steps.state(), State::granted);
-  EXPECT_EQ(steps.fsm().own_name(), own);
-  EXPECT_EQ(steps.fsm().token().zxid, token_of_create);
-  EXPECT_EQ(steps.fsm().session(), session_a);
+  EXPECT_EQ(steps.fsm().own_name(), kOwn);
+  EXPECT_EQ(steps.fsm().token().zxid, kTokenOfCreate);
+  EXPECT_EQ(steps.fsm().session(), kSessionA);
   EXPECT_FALSE(steps.fsm().has_ended());
 }
 
@@ -73,7 +73,7 @@ TEST(AcquireFsm, WithoutAPrediction_Lists) {
 
   Steps of_another_session = steps_in(State::enqueuing);
   of_another_session.created(5);
-  EXPECT_EQ(of_another_session.counted(1, true, session_b), "list @a") << "not even when alone";
+  EXPECT_EQ(of_another_session.counted(1, true, kSessionB), "list @a") << "not even when alone";
   EXPECT_EQ(of_another_session.state(), State::listing);
 }
 
@@ -88,23 +88,23 @@ TEST(AcquireFsm, ParentMissing_CreatesParentsAndCreatesAgain) {
 
 TEST(AcquireFsm, FirstInTheList_IsGranted) {
   Steps steps = steps_in(State::listing);
-  EXPECT_EQ(steps.listed({"config", node(9), own}), "grant @a");
+  EXPECT_EQ(steps.listed({"config", node(9), kOwn}), "grant @a");
 }
 
 TEST(AcquireFsm, FirstInTheListWithoutALease_IsConfirmed) {
   Steps steps = steps_in(State::listing);
-  EXPECT_EQ(steps.listed({own}, false), "check_own @a");
+  EXPECT_EQ(steps.listed({kOwn}, false), "check_own @a");
   EXPECT_EQ(steps.state(), State::confirming);
 }
 
 TEST(AcquireFsm, BehindOthers_WatchesTheNearest) {
   Steps steps = steps_in(State::listing);
-  EXPECT_EQ(steps.listed({node(1), node(3), own, node(6)}), "watch lock-0000000003 @a");
+  EXPECT_EQ(steps.listed({node(1), node(3), kOwn, node(6)}), "watch lock-0000000003 @a");
   EXPECT_EQ(steps.state(), State::arming);
 }
 
 TEST(AcquireFsm, NotInTheList_IsNeverGranted) {
-  for (const Children& children : {Children{}, Children{node(6)}, Children{"x-" + own}}) {
+  for (const Children& children : {Children{}, Children{node(6)}, Children{"x-" + kOwn}}) {
     Steps again = steps_in(State::listing);
     EXPECT_EQ(again.listed(children), "create id1.2");
     EXPECT_FALSE(again.fsm().has_node());
@@ -123,7 +123,7 @@ TEST(AcquireFsm, WatchArmed_Waits) {
 TEST(AcquireFsm, PredecessorMissing_ListsAgain) {
   Steps steps = steps_in(State::arming);
   EXPECT_EQ(steps.watched(Status::no_node), "list @a");
-  EXPECT_EQ(steps.listed({own}), "grant @a");
+  EXPECT_EQ(steps.listed({kOwn}), "grant @a");
 }
 
 TEST(AcquireFsm, AnnouncedRelease_IsGranted) {
@@ -149,7 +149,7 @@ TEST(AcquireFsm, ChangeOfUnannouncedNode_ListsAgain) {
   const std::string promising_elsewhere = "zklock 2\nannounces=1\n";
   for (const std::string& data :
        {std::string(), data_of("other", false), std::string("announces=1\n"), promising_elsewhere,
-        std::string("zklock 1\nannounces=yes\n"), std::string(released_data)}) {
+        std::string("zklock 1\nannounces=yes\n"), std::string(kReleasedData)}) {
     Steps steps = steps_in(State::arming);
     EXPECT_EQ(steps.watched(data), "") << data;
     EXPECT_EQ(steps.predecessor_changed(), "list @a") << data;
@@ -161,7 +161,7 @@ TEST(AcquireFsm, ChangeOfUnannouncedNode_ListsAgain) {
 TEST(AcquireFsm, NextPredecessorUnannounced_IsNotTrusted) {
   Steps steps = steps_in(State::waiting);
   EXPECT_EQ(steps.predecessor_deleted(), "list @a");
-  EXPECT_EQ(steps.listed({node(2), own}), "watch lock-0000000002 @a");
+  EXPECT_EQ(steps.listed({node(2), kOwn}), "watch lock-0000000002 @a");
   steps.watched(data_of("kazoo", false));
   EXPECT_EQ(steps.predecessor_changed(), "list @a");
 }
@@ -169,7 +169,7 @@ TEST(AcquireFsm, NextPredecessorUnannounced_IsNotTrusted) {
 TEST(AcquireFsm, PredecessorDeleted_ListsAgain) {
   Steps steps = steps_in(State::waiting);
   EXPECT_EQ(steps.predecessor_deleted(), "list @a");
-  EXPECT_EQ(steps.listed({node(3), own}), "watch lock-0000000003 @a");
+  EXPECT_EQ(steps.listed({node(3), kOwn}), "watch lock-0000000003 @a");
 }
 
 TEST(AcquireFsm, ConfirmedWithALease_IsGranted) {
@@ -192,7 +192,7 @@ TEST(AcquireFsm, ConfirmedWithoutALease_PausesAndChecksAgain) {
 TEST(AcquireFsm, GrantedOrEnded_IsFinal) {
   for (const State state : {State::granted, State::ended}) {
     Steps steps = steps_in(state);
-    EXPECT_EQ(steps.start() + steps.created(6) + steps.counted(1) + steps.listed({own}), "");
+    EXPECT_EQ(steps.start() + steps.created(6) + steps.counted(1) + steps.listed({kOwn}), "");
     EXPECT_EQ(steps.parents_created(Status::ok) + steps.checked(Status::ok), "");
     EXPECT_EQ(steps.inspected(data_of("id1.1")) + steps.watched(data_of("other")), "");
     EXPECT_EQ(steps.parent_removed(Status::ok) + steps.predecessor_changed(), "");
@@ -204,9 +204,9 @@ TEST(AcquireFsm, GrantedOrEnded_IsFinal) {
 
 // ---- every state and every reply ---------------------------------------------------------------
 
-const std::string own_marker = "delay-3000-77-0000000005";
-const std::string unmark_own = "remove_node " + own_marker + " @a";
-const std::string remove_both = "remove_node lock-0000000005 and " + own_marker + " @a";
+const std::string kOwnMarker = "delay-3000-77-0000000005";
+const std::string kUnmarkOwn = "remove_node " + kOwnMarker + " @a";
+const std::string kRemoveBoth = "remove_node lock-0000000005 and " + kOwnMarker + " @a";
 
 /// Returns the request that repeats the outstanding request of `state`.
 std::string request_of(State state) {
@@ -222,7 +222,7 @@ std::string request_of(State state) {
     case State::removing_parent: return "remove_parent";
     case State::draining: return "list";
     case State::skipping: return "skip skipped";
-    case State::marking: return "mark " + own_marker + " @a";
+    case State::marking: return "mark " + kOwnMarker + " @a";
     case State::clearing: return "clear delay-7000-70-0000000004 @a";
     default: return "";
   }
@@ -257,7 +257,7 @@ Errc errc_of(Status status) {
 std::string fatal(State state, Status status) {
   const Errc error = errc_of(status);
   const auto cause = error == Errc::server_error ? core::to_string(status) : "";
-  const std::string& removal = state == State::marking ? remove_both : remove_own;
+  const std::string& removal = state == State::marking ? kRemoveBoth : kRemoveOwn;
   return (has_node(state) ? removal + ", " : "") + failure(error, cause);
 }
 
@@ -280,7 +280,7 @@ std::string expected(State state, Status status) {
       if (state == State::enqueuing) return "create_parents";
       if (state == State::making_parents) return failure(Errc::no_chroot);
       if (state == State::inspecting) return "inspect lock-0000000004 @a";
-      if (state == State::marking) return unmark_own + ", create id1.2";
+      if (state == State::marking) return kUnmarkOwn + ", create id1.2";
       if (state == State::recovering) return "remove_late_create id1.1 @a, create id1.2";
       if (state == State::clearing) return "list @a";
       return asks_the_quorum || state == State::arming ? "list @a" : "create id1.2";
@@ -298,8 +298,8 @@ std::string expected(State state, Status status) {
 }
 
 TEST(AcquireFsm, EveryReplyInEveryState_HasItsEffect) {
-  for (const State state : asking_states) {
-    for (const Status status : all_statuses) {
+  for (const State state : kAskingStates) {
+    for (const Status status : kAllStatuses) {
       // Only abandoned requests are not sent.
       if (status == Status::ok || status == Status::not_sent) continue;
       Steps steps = steps_in(state);
@@ -313,7 +313,7 @@ TEST(AcquireFsm, EveryReplyInEveryState_HasItsEffect) {
 }
 
 TEST(AcquireFsm, ThrottledRequest_IsRepeatedAfterAPause) {
-  for (const State state : asking_states) {
+  for (const State state : kAskingStates) {
     Steps steps = steps_in(state);
     steps.answer(Status::throttled);
     EXPECT_EQ(steps.state(), State::pausing) << to_string(state);
@@ -324,7 +324,7 @@ TEST(AcquireFsm, ThrottledRequest_IsRepeatedAfterAPause) {
 }
 
 TEST(AcquireFsm, SessionEnded_FailsByPolicyOnlyIfNodeMayExist) {
-  for (const State state : asking_states) {
+  for (const State state : kAskingStates) {
     Steps steps = steps_in(state, {.queue_again = false});
     const bool never_was = state == State::enqueuing || state == State::making_parents ||
                            state == State::removing_parent || state == State::draining ||
@@ -338,14 +338,14 @@ TEST(AcquireFsm, SessionEnded_FailsByPolicyOnlyIfNodeMayExist) {
 TEST(AcquireFsm, FailureDetail_BecomesTheCause) {
   Steps steps = steps_in(State::listing);
   EXPECT_EQ(steps.listed(Status::server_error, "ZBADARGUMENTS"),
-            remove_own + ", " + failure(Errc::server_error, "ZBADARGUMENTS"));
+            kRemoveOwn + ", " + failure(Errc::server_error, "ZBADARGUMENTS"));
   EXPECT_EQ(steps_in(State::enqueuing).answer(Status::no_auth, "why"),
             failure(Errc::no_auth, "why"));
 }
 
 // A reply to another request, or a second reply, has no effect.
 TEST(AcquireFsm, UnexpectedReply_HasNoEffect) {
-  for (const State state : all_states) {
+  for (const State state : kAllStates) {
     Steps steps = steps_in(state);
     std::string effects = steps.start();
     if (state == State::idle) continue;
@@ -353,7 +353,7 @@ TEST(AcquireFsm, UnexpectedReply_HasNoEffect) {
     if (state != State::making_parents) effects += steps.parents_created(Status::ok);
     if (state != State::proving && state != State::confirming) effects += steps.checked(Status::ok);
     if (state != State::recovering && state != State::listing && state != State::draining) {
-      effects += steps.listed({own});
+      effects += steps.listed({kOwn});
     }
     if (state != State::skipping) effects += steps.number_skipped(Status::ok);
     if (state != State::inspecting) effects += steps.inspected(data_of("id1.1"));

@@ -38,12 +38,12 @@ Walk::Walk(std::uint64_t seed, const Wish& wish)
       all_permits_(wish.rule.all) {
   if (shares_count() && (!parent_ || one_in(3))) all_permits_.reset();
   // Start some walks near the end of the counter.
-  next_sequence_ = one_in(8) ? first_unusable_sequence.value - below(4) : below(3);
+  next_sequence_ = one_in(8) ? kFirstUnusableSequence.value - below(4) : below(3);
   if (one_in(32)) next_sequence_ = std::numeric_limits<std::int32_t>::max() - below(2);
   for (int others = below(6); parent_ && others > 0; --others) add_other();
   // Created by hand, ahead of the counter.
-  constexpr auto last = std::numeric_limits<std::int32_t>::max();
-  if (parent_ && one_in(8)) add_other(next_sequence_ + std::min(below(3), last - next_sequence_));
+  constexpr auto kLast = std::numeric_limits<std::int32_t>::max();
+  if (parent_ && one_in(8)) add_other(next_sequence_ + std::min(below(3), kLast - next_sequence_));
   has_config_ = one_in(2);
 }
 
@@ -211,8 +211,8 @@ void Walk::change_permits(std::optional<int> all) {
   const bool deleted = !all && all_permits_;
   all_permits_ = all;
   if (!std::exchange(watches_count_, false)) return;
-  take(deleted ? fsm_.on_predecessor_deleted(count_node)
-               : fsm_.on_predecessor_changed(count_node, lease_valid()));
+  take(deleted ? fsm_.on_predecessor_deleted(kCountNode)
+               : fsm_.on_predecessor_changed(kCountNode, lease_valid()));
 }
 
 void Walk::others() {
@@ -230,7 +230,7 @@ std::string Walk::prefix_of_other() {
   if (policy_.gate && one_in(2)) return weight_prefix(1 + below(10), policy_.gate->ageing);
   if (policy_.rule.is_mutex())
     return one_in(8) ? "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-" : "lock-";
-  return std::string(one_in(2) ? write_prefix : read_prefix);
+  return std::string(one_in(2) ? kWritePrefix : kReadPrefix);
 }
 
 void Walk::add_other() {
@@ -295,7 +295,7 @@ void Walk::late_news() {
   AcquireEffects effects = fsm_.on_resume();
   for (const auto& more :
        {fsm_.on_predecessor_changed(any, true), fsm_.on_predecessor_deleted(any),
-        fsm_.on_predecessor_deleted(count_node), fsm_.on_count_seeded(Status::ok, ""),
+        fsm_.on_predecessor_deleted(kCountNode), fsm_.on_count_seeded(Status::ok, ""),
         fsm_.on_session_ended(session_), fsm_.on_moved({Status::ok, session_, "", {}, ""}),
         fsm_.on_number_skipped(Status::ok, ""), fsm_.on_own_node_deleted(), fsm_.withdraw(),
         fsm_.on_delay_over(), fsm_.on_cleared(Status::ok, ""), fsm_.on_marked(Status::ok, true, ""),
@@ -318,7 +318,7 @@ Walk::Nodes::iterator Walk::find_own() {
 Children Walk::children() const {
   Children names;
   if (has_config_) names.push_back("config");
-  if (shares_count() && all_permits_) names.push_back(std::string(count_node));
+  if (shares_count() && all_permits_) names.push_back(std::string(kCountNode));
   for (const auto& [sequence, each] : nodes_) names.push_back(each.name);
   for (const auto& [name, session] : markers_) names.push_back(name);
   return names;
@@ -342,7 +342,7 @@ void add_unknown(const Walk& walk, std::set<std::string>& unknown) {
 }
 
 TEST(AcquireFsm, RandomWalk_KeepsTheInvariants) {
-  for (int which = 0; which < Walk::wishes; ++which) {
+  for (int which = 0; which < Walk::kWishes; ++which) {
     const auto [rule, gate] = Walk::wish(which);
     std::set<std::string> unknown_transitions;
     int granted = 0;

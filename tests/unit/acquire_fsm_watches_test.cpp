@@ -14,15 +14,15 @@ std::string permits(int sequence, int wanted = 1) {
   return ZnodeName::make(permits_prefix(wanted, 4), {sequence}).text;
 }
 
-const AcquireFsm::Policy two_of_four{.rule = QueueRule::permits(2, 4, false)};
-const std::string own = permits(5, 2);
-const Children queue{permits(1), permits(2), permits(3), permits(4), own};
-const std::string remove_own = "remove_node " + own + " @a";
-const std::string watch_three =
+const AcquireFsm::Policy kTwoOfFour{.rule = QueueRule::permits(2, 4, false)};
+const std::string kOwn = permits(5, 2);
+const Children kQueue{permits(1), permits(2), permits(3), permits(4), kOwn};
+const std::string kRemoveOwn = "remove_node " + kOwn + " @a";
+const std::string kWatchThree =
     "watch " + permits(4) + " @a, watch " + permits(3) + " @a, watch " + permits(2) + " @a";
 
 /// The contender's znode exists. The list then shows `others` ahead of it.
-Steps listing(const AcquireFsm::Policy& policy = two_of_four, const std::string& name = own) {
+Steps listing(const AcquireFsm::Policy& policy = kTwoOfFour, const std::string& name = kOwn) {
   Steps steps(policy);
   steps.start();
   steps.created_as(name);
@@ -30,9 +30,9 @@ Steps listing(const AcquireFsm::Policy& policy = two_of_four, const std::string&
   return steps;
 }
 
-Steps arming_three(AcquireFsm::Policy policy = two_of_four) {
+Steps arming_three(AcquireFsm::Policy policy = kTwoOfFour) {
   Steps steps = listing(std::move(policy));
-  EXPECT_EQ(steps.listed(queue), watch_three);
+  EXPECT_EQ(steps.listed(kQueue), kWatchThree);
   return steps;
 }
 
@@ -42,7 +42,7 @@ void arm(Steps& steps, const std::vector<int>& sequences) {
   }
 }
 
-Steps waiting_for_three(AcquireFsm::Policy policy = two_of_four) {
+Steps waiting_for_three(AcquireFsm::Policy policy = kTwoOfFour) {
   Steps steps = arming_three(std::move(policy));
   arm(steps, {4, 3, 2});
   EXPECT_EQ(steps.state(), State::waiting);
@@ -52,7 +52,7 @@ Steps waiting_for_three(AcquireFsm::Policy policy = two_of_four) {
 /// Waits behind a contender of three permits of four. Only that contender is watched.
 Steps waiting_for_one() {
   Steps steps = listing();
-  EXPECT_EQ(steps.listed({permits(3, 3), own}), "watch " + permits(3, 3) + " @a");
+  EXPECT_EQ(steps.listed({permits(3, 3), kOwn}), "watch " + permits(3, 3) + " @a");
   steps.watched(Status::ok);
   EXPECT_EQ(steps.state(), State::waiting);
   return steps;
@@ -82,16 +82,16 @@ TEST(AcquireWatches, ReplyForAnotherNode_HasNoEffect) {
 
 std::string after(Status status) {
   switch (status) {
-    case Status::unknown: return watch_three;
+    case Status::unknown: return kWatchThree;
     case Status::session_ended: return "create id1.2";
     case Status::throttled: return "pause";
     case Status::no_node: return "list @a";
-    default: return remove_own + ", fail ";
+    default: return kRemoveOwn + ", fail ";
   }
 }
 
 TEST(AcquireWatches, OneWatchFails_UnwatchesTheOthers) {
-  for (const Status status : all_statuses) {
+  for (const Status status : kAllStatuses) {
     if (status == Status::ok || status == Status::not_sent) continue;
     for (std::size_t failing = 0; failing < 3; ++failing) {
       Steps steps = arming_three();
@@ -111,7 +111,7 @@ TEST(AcquireWatches, OneWatchFails_UnwatchesTheOthers) {
 }
 
 TEST(AcquireWatches, NoWatchArmed_UnwatchesNone) {
-  for (const Status status : all_statuses) {
+  for (const Status status : kAllStatuses) {
     if (status == Status::ok || status == Status::not_sent) continue;
     Steps steps = arming_three();
     steps.watched_as(permits(4), status);
@@ -126,7 +126,7 @@ TEST(AcquireWatches, FailureAndMissingNode_FailureDecides) {
   steps.watched_as(permits(4), Status::no_node);
   steps.watched_as(permits(3), Status::no_auth);
   EXPECT_EQ(steps.watched_as(permits(2), Status::ok),
-            "unwatch, " + remove_own + ", " + failure(Errc::no_auth));
+            "unwatch, " + kRemoveOwn + ", " + failure(Errc::no_auth));
 }
 
 TEST(AcquireWatches, SeveralFailures_TheFirstDecides) {
@@ -134,7 +134,7 @@ TEST(AcquireWatches, SeveralFailures_TheFirstDecides) {
   steps.watched_as(permits(4), Status::throttled);
   steps.watched_as(permits(3), Status::no_auth);
   EXPECT_EQ(steps.watched_as(permits(2), Status::unknown), "pause");
-  EXPECT_EQ(steps.resume(), watch_three);
+  EXPECT_EQ(steps.resume(), kWatchThree);
   EXPECT_EQ(steps.state(), State::arming);
   arm(steps, {4, 3});
   EXPECT_EQ(steps.state(), State::arming) << "all watches are requested again";
@@ -148,7 +148,7 @@ TEST(AcquireWatches, DeletedWhileArmingOthers_ListsAfterAllReplies) {
   EXPECT_EQ(steps.deleted(permits(4)), "") << "the other answers are on their way";
   arm(steps, {3});
   EXPECT_EQ(steps.watched_as(permits(2), Status::ok), "unwatch, list @a");
-  EXPECT_EQ(steps.listed({permits(2), permits(3), own}), "grant @a");
+  EXPECT_EQ(steps.listed({permits(2), permits(3), kOwn}), "grant @a");
 }
 
 TEST(AcquireWatches, AllArmedDeletedWhileArming_UnwatchesNone) {
@@ -187,7 +187,7 @@ TEST(AcquireWatches, WithdrawnWhileArming_UnwatchesAll) {
   for (int answered = 0; answered < 3; ++answered) {
     Steps steps = arming_three();
     for (int i = 0; i < answered; ++i) arm(steps, {4 - i});
-    EXPECT_EQ(steps.withdraw(), "unwatch, " + remove_own);
+    EXPECT_EQ(steps.withdraw(), "unwatch, " + kRemoveOwn);
     for (int i = answered; i < 3; ++i) arm(steps, {4 - i});
     EXPECT_TRUE(steps.fsm().has_ended());
   }
@@ -207,33 +207,33 @@ TEST(AcquireWatches, FirstEvent_UnwatchesAllAndLists) {
 
 TEST(AcquireWatches, EventOfUnwatchedNode_HasNoEffect) {
   Steps steps = waiting_for_three();
-  EXPECT_EQ(steps.deleted(permits(1)) + steps.changed(permits(1)) + steps.deleted(own), "");
+  EXPECT_EQ(steps.deleted(permits(1)) + steps.changed(permits(1)) + steps.deleted(kOwn), "");
   EXPECT_EQ(steps.state(), State::waiting);
 }
 
 TEST(AcquireWatches, OnlyWatchedNodeDeleted_UnwatchesNone) {
   Steps steps = waiting_for_one();
   EXPECT_EQ(steps.deleted(permits(3, 3)), "list @a");
-  EXPECT_EQ(steps.listed({permits(4, 3), own}), "watch " + permits(4, 3) + " @a");
+  EXPECT_EQ(steps.listed({permits(4, 3), kOwn}), "watch " + permits(4, 3) + " @a");
   steps.watched(Status::ok);
   EXPECT_EQ(steps.deleted(permits(3, 3)), "") << "of an earlier watch";
-  EXPECT_EQ(steps.withdraw(), "unwatch, " + remove_own);
+  EXPECT_EQ(steps.withdraw(), "unwatch, " + kRemoveOwn);
 }
 
 TEST(AcquireWatches, WaitEnds_UnwatchesAll) {
-  const AcquireFsm::Policy never{.rule = two_of_four.rule, .queue_again = false};
+  const AcquireFsm::Policy never{.rule = kTwoOfFour.rule, .queue_again = false};
   EXPECT_EQ(waiting_for_three().session_ended(), "unwatch, create id1.2");
   EXPECT_EQ(waiting_for_three().own_node_deleted(), "unwatch, create id1.2");
   EXPECT_EQ(waiting_for_three(never).session_ended(), "unwatch, " + failure(Errc::session_expired));
   EXPECT_EQ(waiting_for_three(never).own_node_deleted(), "unwatch, " + failure(Errc::node_deleted));
-  EXPECT_EQ(waiting_for_three().withdraw(), "unwatch, " + remove_own);
+  EXPECT_EQ(waiting_for_three().withdraw(), "unwatch, " + kRemoveOwn);
 }
 
 // A holder announces its release only to contenders that wait for one znode. Here its change is no
 // release.
 TEST(AcquireWatches, ChangeOfSharedHolder_IsNoGrant) {
   Steps permit = listing();
-  EXPECT_EQ(permit.listed({node(4), own}), "watch lock-0000000004 @a");
+  EXPECT_EQ(permit.listed({node(4), kOwn}), "watch lock-0000000004 @a");
   permit.watched(data_of("other"));
   EXPECT_EQ(permit.predecessor_changed(), "list @a");
 

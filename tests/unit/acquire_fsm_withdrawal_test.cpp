@@ -10,11 +10,11 @@
 namespace zklock::core::acquire_test {
 namespace {
 
-const std::string own = node(5);
-const std::string remove_own = "remove_node lock-0000000005 @a";
+const std::string kOwn = node(5);
+const std::string kRemoveOwn = "remove_node lock-0000000005 @a";
 
 TEST(AcquireWithdrawal, WithdrawnInEveryState_HasItsEffect) {
-  for (const State state : all_states) {
+  for (const State state : kAllStates) {
     Steps steps = steps_in(state);
     std::string wanted;
     bool at_once = true;
@@ -39,12 +39,12 @@ TEST(AcquireWithdrawal, WithdrawnInEveryState_HasItsEffect) {
       case State::confirming:
       case State::delaying:
       case State::clearing:
-      case State::pausing: wanted = remove_own; break;
+      case State::pausing: wanted = kRemoveOwn; break;
       case State::marking:
         wanted = "remove_node lock-0000000005 and delay-3000-77-0000000005 @a";
         break;
       case State::arming:
-      case State::waiting: wanted = "unwatch, " + remove_own; break;
+      case State::waiting: wanted = "unwatch, " + kRemoveOwn; break;
     }
     EXPECT_EQ(steps.withdraw(), wanted) << to_string(state);
     EXPECT_EQ(steps.fsm().has_ended(), at_once) << to_string(state);
@@ -74,7 +74,7 @@ TEST(AcquireWithdrawal, WithdrawnWhileEnqueuing_RemovesNodeOnceKnown) {
       if (between) {
         EXPECT_EQ(steps.withdraw(), "drop_unsent");
       }
-      EXPECT_EQ(count == Status::ok ? steps.counted(1) : steps.counted(count), remove_own);
+      EXPECT_EQ(count == Status::ok ? steps.counted(1) : steps.counted(count), kRemoveOwn);
       EXPECT_TRUE(steps.fsm().has_ended());
     }
   }
@@ -89,7 +89,7 @@ TEST(AcquireWithdrawal, CreateNotSent_EndsWithoutRemoval) {
 }
 
 TEST(AcquireWithdrawal, CreateFailsAfterWithdrawal_EndsWithoutAnError) {
-  for (const Status status : all_statuses) {
+  for (const Status status : kAllStatuses) {
     if (status == Status::ok || status == Status::unknown) continue;
     Steps steps = steps_in(State::enqueuing);
     steps.withdraw();
@@ -104,7 +104,7 @@ TEST(AcquireWithdrawal, CreateReplyLost_FindsAndRemovesNode) {
   EXPECT_EQ(steps.answer(Status::unknown), "check_parent @a");
   EXPECT_EQ(steps.checked(Status::unknown), "check_parent @a");
   EXPECT_EQ(steps.checked(Status::ok), "list @a");
-  EXPECT_EQ(steps.listed({own, node(4)}), "inspect lock-0000000005 @a");
+  EXPECT_EQ(steps.listed({kOwn, node(4)}), "inspect lock-0000000005 @a");
   EXPECT_EQ(steps.inspected(data_of("other")), "inspect lock-0000000004 @a");
   EXPECT_EQ(steps.inspected(data_of("id1.1")), "remove_node lock-0000000004 @a");
   EXPECT_TRUE(steps.fsm().has_ended());
@@ -168,36 +168,36 @@ TEST(AcquireWithdrawal, WithdrawnWithoutANode_NextReplyEnds) {
 
 // ---- a single attempt ---------------------------------------------------------------------------
 
-const AcquireFsm::Policy single{.wait = false};
+const AcquireFsm::Policy kSingle{.wait = false};
 
 TEST(AcquireTry, Alone_IsGranted) {
-  Steps steps = steps_in(State::enqueuing, single);
+  Steps steps = steps_in(State::enqueuing, kSingle);
   steps.created(5);
   EXPECT_EQ(steps.counted(1), "grant @a");
 }
 
 TEST(AcquireTry, AmongOthers_ListsAndNeverWatches) {
-  Steps behind = steps_in(State::enqueuing, single);
+  Steps behind = steps_in(State::enqueuing, kSingle);
   behind.created(5);
   EXPECT_EQ(behind.counted(2), "list @a");
-  EXPECT_EQ(behind.listed({node(4), own}), remove_own);
+  EXPECT_EQ(behind.listed({node(4), kOwn}), kRemoveOwn);
   EXPECT_TRUE(behind.fsm().has_ended()) << "without an error";
 
-  Steps first = steps_in(State::enqueuing, single);
+  Steps first = steps_in(State::enqueuing, kSingle);
   first.created(5);
   first.counted(2);
-  EXPECT_EQ(first.listed({own, node(6)}), "grant @a");
+  EXPECT_EQ(first.listed({kOwn, node(6)}), "grant @a");
 }
 
 TEST(AcquireTry, NotInTheList_CreatesAgain) {
-  Steps steps = steps_in(State::listing, single);
+  Steps steps = steps_in(State::listing, kSingle);
   EXPECT_EQ(steps.listed({node(6)}), "create id1.2");
 }
 
 TEST(AcquireTry, AdoptedNodeBehindOthers_IsRemoved) {
-  Steps steps = steps_in(State::inspecting, single);
+  Steps steps = steps_in(State::inspecting, kSingle);
   EXPECT_EQ(steps.inspected(data_of("id1.1")), "list @a");
-  EXPECT_EQ(steps.listed({node(1), own}), remove_own);
+  EXPECT_EQ(steps.listed({node(1), kOwn}), kRemoveOwn);
   EXPECT_TRUE(steps.fsm().has_ended());
 }
 
@@ -217,7 +217,7 @@ TEST(AcquireWithdrawal, NodeKnownDeleted_IsNotRemoved) {
 
   Steps marking = steps_in(State::marking);
   EXPECT_EQ(marking.own_node_deleted(), "");
-  const auto marker = DelayMarker::make(std::chrono::seconds(3), {token_of_create}, {5}).name;
+  const auto marker = DelayMarker::make(std::chrono::seconds(3), {kTokenOfCreate}, {5}).name;
   EXPECT_EQ(marking.withdraw(), "remove_node " + marker + " @a");
 }
 

@@ -25,7 +25,7 @@ std::string class_of(Status status) {
 template <class Give>
 void add_failures(Inputs& inputs, const std::string& name, Give give,
                   const std::string& node = {}) {
-  for (const Status status : all_statuses) {
+  for (const Status status : kAllStatuses) {
     if (status == Status::ok) continue;
     const auto with_status = [give, status](AcquireFsm& fsm) { return give(fsm, status); };
     inputs.push_back({name, class_of(status), with_status, status, node});
@@ -43,25 +43,25 @@ void add_created(Inputs& inputs, const AcquireFsm& fsm) {
   const std::string prefix = fsm.present_rule().prefix();
   for (const std::string& name :
        {ZnodeName::make(prefix, {5}).text, ZnodeName::make(prefix, {0}).text,
-        ZnodeName::make(prefix, first_unusable_sequence).text, std::string("unreadable")}) {
+        ZnodeName::make(prefix, kFirstUnusableSequence).text, std::string("unreadable")}) {
     for (const bool first : {false, true}) {
       if (first && fsm.counts_children()) continue;
       for (const bool lease : {false, true}) {
         inputs.push_back(
             {"on_created", "ok " + name, [=](AcquireFsm& machine) {
-               return machine.on_created({Status::ok, session_a, name, kOwn, "", first}, lease);
+               return machine.on_created({Status::ok, kSessionA, name, kOwn, "", first}, lease);
              }});
       }
     }
     inputs.push_back({"on_moved", "ok " + name, [=](AcquireFsm& machine) {
-                        return machine.on_moved({Status::ok, session_a, name, kOwn, ""});
+                        return machine.on_moved({Status::ok, kSessionA, name, kOwn, ""});
                       }});
   }
   add_failures(inputs, "on_created", [](AcquireFsm& machine, Status status) {
-    return machine.on_created({status, session_a, "", {}, ""}, true);
+    return machine.on_created({status, kSessionA, "", {}, ""}, true);
   });
   add_failures(inputs, "on_moved", [](AcquireFsm& machine, Status status) {
-    return machine.on_moved({status, session_a, "", {}, ""});
+    return machine.on_moved({status, kSessionA, "", {}, ""});
   });
 }
 
@@ -69,10 +69,10 @@ void add_created(Inputs& inputs, const AcquireFsm& fsm) {
 /// except those that were not sent.
 void add_counted(Inputs& inputs, const Explored& from) {
   add_failures(inputs, "on_counted", [](AcquireFsm& machine, Status status) {
-    return machine.on_counted({status, session_a, {}, 0}, true);
+    return machine.on_counted({status, kSessionA, {}, 0}, true);
   });
   if (!from.create_answered) return;
-  for (const SessionId session : {session_a, session_b}) {
+  for (const SessionId session : {kSessionA, kSessionB}) {
     for (const FencingToken last : {kOwn, kNewer}) {
       for (const int children : {1, 2}) {
         for (const bool lease : {false, true}) {
@@ -101,36 +101,36 @@ void add_list(Inputs& inputs, const std::string& prefix, const Children& childre
 void add_listed(Inputs& inputs, const Explored& from) {
   const AcquireFsm& fsm = from.fsm;
   add_failures(inputs, "on_listed", [](AcquireFsm& machine, Status status) {
-    const PermitsAnswer permits{.status = status, .session = session_a};
+    const PermitsAnswer permits{.status = status, .session = kSessionA};
     return machine.on_listed({status, {}, {}, "", permits}, true);
   });
   if (fsm.state() == State::enqueuing && !from.create_answered) return;
   const std::string& own = fsm.own_name();
   const std::string prefix = fsm.present_rule().prefix();
   const std::string marker = DelayMarker::make(std::chrono::seconds(7), {70}, {3}).name;
-  const PermitsAnswer permits{.session = session_a, .data = "4"};
-  for (const Sequence next : {Sequence{}, first_unusable_sequence}) {
+  const PermitsAnswer permits{.session = kSessionA, .data = "4"};
+  for (const Sequence next : {Sequence{}, kFirstUnusableSequence}) {
     for (const Children& children :
          {Children{own}, Children{node(4), own}, Children{marker, own}, Children{marker},
           Children{}, Children{permits_prefix(1, 9) + "0000000003", own}, Children{"config"},
-          Children{std::string(count_node)}}) {
+          Children{std::string(kCountNode)}}) {
       add_list(inputs, prefix, children, kOlder, permits, next);
     }
   }
   const Children others{ZnodeName::make(prefix, {8}).text, ZnodeName::make(prefix, {9}).text};
   add_list(inputs, prefix, others, kOlder, permits, {});
   add_list(inputs, prefix, {own}, kNewer, permits, {});
-  add_list(inputs, prefix, {own}, kOlder, {.session = session_b, .data = "4"}, {});
-  add_list(inputs, prefix, {own}, kOlder, {.session = session_a, .data = "many"}, {});
-  for (const Status status : all_statuses) {
-    add_list(inputs, prefix, {own}, kOlder, {.status = status, .session = session_a, .data = "4"},
+  add_list(inputs, prefix, {own}, kOlder, {.session = kSessionB, .data = "4"}, {});
+  add_list(inputs, prefix, {own}, kOlder, {.session = kSessionA, .data = "many"}, {});
+  for (const Status status : kAllStatuses) {
+    add_list(inputs, prefix, {own}, kOlder, {.status = status, .session = kSessionA, .data = "4"},
              {});
   }
 }
 
 void add_inspected(Inputs& inputs, const AcquireFsm& fsm) {
   for (const std::string& attempt : {fsm.attempt(), std::string("other.1")}) {
-    for (const SessionId owner : {session_a, session_b}) {
+    for (const SessionId owner : {kSessionA, kSessionB}) {
       const std::string data = data_of(attempt);
       inputs.push_back({"on_inspected", "ok", [=](AcquireFsm& machine) {
                           return machine.on_inspected({Status::ok, data, owner, kOwn, ""});
@@ -149,7 +149,7 @@ void add_watched(Inputs& inputs, const Explored& from) {
         const auto give = [=](AcquireFsm& machine) {
           return machine.on_watched(node, {Status::ok, token, data, ""});
         };
-        const bool is_newer = token == kNewer && node != count_node;
+        const bool is_newer = token == kNewer && node != kCountNode;
         inputs.push_back({.name = "on_watched",
                           .answer = "ok " + data + (is_newer ? " newer" : ""),
                           .give = give,
@@ -186,7 +186,7 @@ void add_events(Inputs& inputs, const Explored& from) {
     add("on_predecessor_released",
         [=](AcquireFsm& fsm) { return fsm.on_predecessor_released(lease); });
   }
-  add("on_session_ended", [](AcquireFsm& fsm) { return fsm.on_session_ended(session_a); });
+  add("on_session_ended", [](AcquireFsm& fsm) { return fsm.on_session_ended(kSessionA); });
   add("on_own_node_deleted", [](AcquireFsm& fsm) { return fsm.on_own_node_deleted(); });
   add("on_resume", [](AcquireFsm& fsm) { return fsm.on_resume(); });
   add("on_delay_over", [](AcquireFsm& fsm) { return fsm.on_delay_over(); });

@@ -20,14 +20,14 @@ using State = AcquireState;
 using Kind = AcquireEffect::Kind;
 using Children = std::vector<std::string>;
 
-inline constexpr SessionId session_a{0xa};
-inline constexpr SessionId session_b{0xb};
-inline constexpr std::int64_t token_of_create = 77;
-inline constexpr std::int64_t token_of_inspection = 78;
-inline constexpr std::int64_t token_of_move = 79;
+inline constexpr SessionId kSessionA{0xa};
+inline constexpr SessionId kSessionB{0xb};
+inline constexpr std::int64_t kTokenOfCreate = 77;
+inline constexpr std::int64_t kTokenOfInspection = 78;
+inline constexpr std::int64_t kTokenOfMove = 79;
 
 /// Every status a request can end with.
-inline constexpr Status all_statuses[] = {
+inline constexpr Status kAllStatuses[] = {
     Status::ok,          Status::unknown,        Status::session_ended,
     Status::not_sent,    Status::not_connected,  Status::throttled,
     Status::closed,      Status::no_node,        Status::node_exists,
@@ -37,7 +37,7 @@ inline constexpr Status all_statuses[] = {
     Status::server_error};
 
 inline std::string node(int sequence) {
-  return ZnodeName::make(lock_prefix, {sequence}).text;
+  return ZnodeName::make(kLockPrefix, {sequence}).text;
 }
 
 inline std::string data_of(std::string_view attempt, bool announces = true) {
@@ -84,8 +84,8 @@ inline std::string describe(const AcquireEffects& effects) {
     if (effect.kind == Kind::fail) text += " " + make_error_code(effect.error).message();
     if (!effect.text.empty()) text += (effect.kind == Kind::fail ? ": " : " ") + effect.text;
     if (!effect.sibling.empty()) text += " and " + effect.sibling;
-    if (effect.session == session_a) text += " @a";
-    if (effect.session == session_b) text += " @b";
+    if (effect.session == kSessionA) text += " @a";
+    if (effect.session == kSessionB) text += " @b";
   }
   return text;
 }
@@ -116,31 +116,31 @@ class Steps {
   State state() const { return fsm_.state(); }
 
   std::string start(bool counter_ended = false) { return describe(fsm_.start(counter_ended)); }
-  std::string created(Status status, SessionId session = session_a, std::string_view detail = {}) {
+  std::string created(Status status, SessionId session = kSessionA, std::string_view detail = {}) {
     return describe(fsm_.on_created({status, session, "", {}, detail}, true));
   }
-  std::string created(int sequence, SessionId session = session_a) {
+  std::string created(int sequence, SessionId session = kSessionA) {
     return created_as(node(sequence), session);
   }
   std::string created_first(int sequence, bool lease_valid = true) {
     const std::string name = node(sequence);
     return note(
-        fsm_.on_created({Status::ok, session_a, name, {token_of_create}, "", true}, lease_valid));
+        fsm_.on_created({Status::ok, kSessionA, name, {kTokenOfCreate}, "", true}, lease_valid));
   }
-  std::string created_as(std::string_view name, SessionId session = session_a) {
-    return note(fsm_.on_created({Status::ok, session, name, {token_of_create}, ""}, true));
+  std::string created_as(std::string_view name, SessionId session = kSessionA) {
+    return note(fsm_.on_created({Status::ok, session, name, {kTokenOfCreate}, ""}, true));
   }
-  std::string moved(Status status, SessionId session = session_a, std::string_view detail = {}) {
+  std::string moved(Status status, SessionId session = kSessionA, std::string_view detail = {}) {
     return describe(fsm_.on_moved({status, session, "", {}, detail}));
   }
-  std::string moved(int sequence, SessionId session = session_a) {
-    return note(fsm_.on_moved({Status::ok, session, node(sequence), {token_of_move}, ""}));
+  std::string moved(int sequence, SessionId session = kSessionA) {
+    return note(fsm_.on_moved({Status::ok, session, node(sequence), {kTokenOfMove}, ""}));
   }
-  std::string counted(int children, bool lease_valid = true, SessionId session = session_a) {
+  std::string counted(int children, bool lease_valid = true, SessionId session = kSessionA) {
     return note(fsm_.on_counted({Status::ok, session, fsm_.token(), children}, lease_valid));
   }
   std::string counted(Status status) {
-    return describe(fsm_.on_counted({status, session_a, {}, 0}, true));
+    return describe(fsm_.on_counted({status, kSessionA, {}, 0}, true));
   }
   std::string parents_created(Status status, std::string_view detail = {}) {
     return describe(fsm_.on_parents_created(status, detail));
@@ -152,7 +152,7 @@ class Steps {
     return note(fsm_.on_listed({Status::ok, {}, children, ""}, lease_valid));
   }
   /// For the state draining. The counter of the path is at `next`.
-  std::string drained(const Children& children, Sequence next = first_unusable_sequence) {
+  std::string drained(const Children& children, Sequence next = kFirstUnusableSequence) {
     return describe(fsm_.on_listed({Status::ok, {}, children, "", {}, next}, true));
   }
   std::string listed(Status status, std::string_view detail = {}) {
@@ -167,13 +167,13 @@ class Steps {
     return describe(fsm_.on_count_seeded(status, detail));
   }
   std::string watched_count(std::string_view data) {
-    return note(fsm_.on_watched(count_node, {Status::ok, {}, data, ""}));
+    return note(fsm_.on_watched(kCountNode, {Status::ok, {}, data, ""}));
   }
   std::string inspected(Status status, std::string_view detail = {}) {
     return describe(fsm_.on_inspected({status, "", {}, {}, detail}));
   }
-  std::string inspected(std::string_view data, SessionId owner = session_a) {
-    return describe(fsm_.on_inspected({Status::ok, data, owner, {token_of_inspection}, ""}));
+  std::string inspected(std::string_view data, SessionId owner = kSessionA) {
+    return describe(fsm_.on_inspected({Status::ok, data, owner, {kTokenOfInspection}, ""}));
   }
   std::string watched(Status status, std::string_view detail = {}) {
     return note(fsm_.on_watched(watched_, {status, {}, "", detail}));
@@ -201,7 +201,7 @@ class Steps {
   std::string changed(std::string_view name) {
     return note(fsm_.on_predecessor_changed(name, true));
   }
-  std::string session_ended(SessionId session = session_a) {
+  std::string session_ended(SessionId session = kSessionA) {
     return describe(fsm_.on_session_ended(session));
   }
   std::string own_node_deleted() { return describe(fsm_.on_own_node_deleted()); }
@@ -223,7 +223,7 @@ class Steps {
   std::string answer(Status status, std::string_view detail = {}) {
     switch (state()) {
       case State::enqueuing: {
-        const std::string at_once = created(status, session_a, detail);
+        const std::string at_once = created(status, kSessionA, detail);
         return at_once + counted(Status::ok);
       }
       case State::making_parents: return parents_created(status, detail);
@@ -234,7 +234,7 @@ class Steps {
       case State::listing: return listed(status, detail);
       case State::skipping: return number_skipped(status, detail);
       case State::inspecting: return inspected(status, detail);
-      case State::moving: return moved(status, session_a, detail);
+      case State::moving: return moved(status, kSessionA, detail);
       case State::seeding: return count_seeded(status, detail);
       case State::arming: return watched(status, detail);
       case State::removing_parent: return parent_removed(status, detail);
@@ -297,7 +297,7 @@ inline Steps steps_in(State state, AcquireFsm::Policy policy = {}) {
       steps.counted(1, state == State::granted);
       break;
     case State::removing_parent:
-      steps.created(first_unusable_sequence.value);
+      steps.created(kFirstUnusableSequence.value);
       steps.counted(1);
       break;
     case State::draining:
@@ -323,14 +323,14 @@ inline Steps steps_in(State state, AcquireFsm::Policy policy = {}) {
   return steps;
 }
 
-inline constexpr State all_states[] = {
+inline constexpr State kAllStates[] = {
     State::idle,       State::enqueuing, State::making_parents,  State::proving, State::recovering,
     State::inspecting, State::listing,   State::arming,          State::waiting, State::confirming,
     State::pausing,    State::granted,   State::removing_parent, State::ended,   State::marking,
     State::delaying,   State::clearing,  State::draining,        State::skipping};
 
 /// The states with an outstanding request.
-inline constexpr State asking_states[] = {
+inline constexpr State kAskingStates[] = {
     State::enqueuing,       State::making_parents, State::proving,  State::recovering,
     State::inspecting,      State::listing,        State::arming,   State::confirming,
     State::removing_parent, State::marking,        State::clearing, State::draining,

@@ -26,7 +26,7 @@ class Walk {
     QueueRule rule;
     Lazy<QueueRule> gate = {};
   };
-  static constexpr int wishes = 6;
+  static constexpr int kWishes = 6;
   static Wish wish(int which);
   Walk(std::uint64_t seed, const Wish& wish);
 

@@ -15,9 +15,9 @@ Status Walk::trouble(const AcquireEffect& request) {
   if (request.session.value != 0 && request.session != session_) return Status::session_ended;
   if (calm_ || !one_in(4)) return Status::ok;
   if (one_in(12)) {
-    constexpr Status fatal[] = {Status::closed, Status::no_auth, Status::quota_exceeded,
-                                Status::server_error, Status::read_only};
-    return fatal[below(5)];
+    constexpr Status kFatal[] = {Status::closed, Status::no_auth, Status::quota_exceeded,
+                                 Status::server_error, Status::read_only};
+    return kFatal[below(5)];
   }
   return one_in(3) ? Status::throttled : Status::unknown;
 }
@@ -223,10 +223,10 @@ void Walk::answer_inspect(const AcquireEffect& request, Status status) {
 }
 
 void Walk::answer_watch(const AcquireEffect& request, Status status) {
-  if (request.text == count_node) {
+  if (request.text == kCountNode) {
     const PermitsAnswer count = count_answer(status);
     if (count.status == Status::ok && !over_) watches_count_ = true;
-    return take(fsm_.on_watched(count_node, {count.status, {}, count.data, ""}));
+    return take(fsm_.on_watched(kCountNode, {count.status, {}, count.data, ""}));
   }
   const auto found = find(request.text);
   if (status == Status::ok && found == nodes_.end()) status = Status::no_node;

@@ -12,8 +12,8 @@ namespace {
 using namespace std::chrono_literals;
 using Acl = std::vector<AclEntry>;
 
-const AclEntry world_all{AclEntry::all, "world", "anyone"};
-const AclEntry team_all{AclEntry::all, "digest", "team:hash"};
+const AclEntry kWorldAll{AclEntry::all, "world", "anyone"};
+const AclEntry kTeamAll{AclEntry::all, "digest", "team:hash"};
 
 AclEntry world(int permissions) {
   return {permissions, "world", "anyone"};
@@ -23,10 +23,10 @@ AclEntry team(int permissions) {
 }
 
 TEST(CreatorsMayDelete, OpenAndOwnedAcls_Safe) {
-  EXPECT_TRUE(creators_may_delete(Acl{world_all}));
-  EXPECT_TRUE(creators_may_delete(Acl{team_all}));
-  EXPECT_TRUE(creators_may_delete(Acl{team_all, world(AclEntry::read)}));
-  EXPECT_TRUE(creators_may_delete(Acl{team_all, world(AclEntry::create | AclEntry::remove)}));
+  EXPECT_TRUE(creators_may_delete(Acl{kWorldAll}));
+  EXPECT_TRUE(creators_may_delete(Acl{kTeamAll}));
+  EXPECT_TRUE(creators_may_delete(Acl{kTeamAll, world(AclEntry::read)}));
+  EXPECT_TRUE(creators_may_delete(Acl{kTeamAll, world(AclEntry::create | AclEntry::remove)}));
 }
 
 TEST(CreatorsMayDelete, EmptyAcl_Safe) {
@@ -39,10 +39,10 @@ TEST(CreatorsMayDelete, CreateNotPermitted_Safe) {
 
 TEST(CreatorsMayDelete, CreateWithoutDelete_Unsafe) {
   EXPECT_FALSE(creators_may_delete(Acl{world(AclEntry::read | AclEntry::create)}));
-  EXPECT_FALSE(creators_may_delete(Acl{team_all, world(AclEntry::create)}));
-  EXPECT_FALSE(creators_may_delete(Acl{world(AclEntry::create), team_all}));
+  EXPECT_FALSE(creators_may_delete(Acl{kTeamAll, world(AclEntry::create)}));
+  EXPECT_FALSE(creators_may_delete(Acl{world(AclEntry::create), kTeamAll}));
   EXPECT_FALSE(creators_may_delete(Acl{team(AclEntry::create)}));
-  EXPECT_FALSE(creators_may_delete(Acl{{AclEntry::create, "ip", "10.0.0.0/8"}, team_all}));
+  EXPECT_FALSE(creators_may_delete(Acl{{AclEntry::create, "ip", "10.0.0.0/8"}, kTeamAll}));
 }
 
 TEST(CreatorsMayDelete, WorldMayDelete_Safe) {
@@ -61,9 +61,9 @@ TEST(CreatorsMayDelete, EqualIdsInTwoEntries_NotCombined) {
 class AnnouncementTrustTest : public ::testing::Test {
  protected:
   using Version = AnnouncementTrust::Version;
-  static constexpr Version unchanged{{10}, 0};
-  static constexpr Version changed_once{{10}, 1};
-  static constexpr FencingToken predecessor{20};
+  static constexpr Version kUnchanged{{10}, 0};
+  static constexpr Version kChangedOnce{{10}, 1};
+  static constexpr FencingToken kPredecessor{20};
 
   void reads(Version version, const Acl& acl, FencingToken last_child = {15}) {
     ASSERT_TRUE(trust_.begin_acl_read_if_due(now_));
@@ -75,42 +75,42 @@ class AnnouncementTrustTest : public ::testing::Test {
 };
 
 TEST_F(AnnouncementTrustTest, BeforeTheAclIsRead_NotBelieved) {
-  EXPECT_FALSE(trust_.believes(predecessor));
-  trust_.on_path_stat(unchanged, now_);
+  EXPECT_FALSE(trust_.believes(kPredecessor));
+  trust_.on_path_stat(kUnchanged, now_);
   EXPECT_TRUE(trust_.begin_acl_read_if_due(now_));
-  EXPECT_FALSE(trust_.believes(predecessor));
+  EXPECT_FALSE(trust_.believes(kPredecessor));
   EXPECT_FALSE(trust_.begin_acl_read_if_due(now_)) << "it is being read";
 }
 
 TEST_F(AnnouncementTrustTest, SafeAcl_BelievedAndNotReadAgain) {
-  trust_.on_path_stat(unchanged, now_);
-  reads(unchanged, {world_all});
-  EXPECT_TRUE(trust_.believes(predecessor));
+  trust_.on_path_stat(kUnchanged, now_);
+  reads(kUnchanged, {kWorldAll});
+  EXPECT_TRUE(trust_.believes(kPredecessor));
   for (int i = 0; i < 10; ++i) {
     now_ += 1min;
-    trust_.on_path_stat(unchanged, now_);
+    trust_.on_path_stat(kUnchanged, now_);
     EXPECT_FALSE(trust_.begin_acl_read_if_due(now_));
-    EXPECT_TRUE(trust_.believes(predecessor));
+    EXPECT_TRUE(trust_.believes(kPredecessor));
   }
 }
 
 TEST_F(AnnouncementTrustTest, UnsafeAcl_NotBelievedAndNotReadAgain) {
-  reads(unchanged, {world(AclEntry::create)});
-  EXPECT_FALSE(trust_.believes(predecessor));
-  trust_.on_path_stat(unchanged, now_);
+  reads(kUnchanged, {world(AclEntry::create)});
+  EXPECT_FALSE(trust_.believes(kPredecessor));
+  trust_.on_path_stat(kUnchanged, now_);
   EXPECT_FALSE(trust_.begin_acl_read_if_due(now_));
 }
 
 TEST_F(AnnouncementTrustTest, AclChanged_ReadAgain) {
-  reads(unchanged, {world_all});
-  trust_.on_path_stat(changed_once, now_);
-  EXPECT_FALSE(trust_.believes(predecessor));
-  reads(changed_once, {world(AclEntry::create)});
-  EXPECT_FALSE(trust_.believes(predecessor));
+  reads(kUnchanged, {kWorldAll});
+  trust_.on_path_stat(kChangedOnce, now_);
+  EXPECT_FALSE(trust_.believes(kPredecessor));
+  reads(kChangedOnce, {world(AclEntry::create)});
+  EXPECT_FALSE(trust_.believes(kPredecessor));
 }
 
 TEST_F(AnnouncementTrustTest, PathRecreated_ReadAgain) {
-  reads(unchanged, {world_all});
+  reads(kUnchanged, {kWorldAll});
   trust_.on_path_stat({{30}, 0}, now_);
   EXPECT_FALSE(trust_.believes({40}));
   EXPECT_TRUE(trust_.begin_acl_read_if_due(now_));
@@ -118,51 +118,51 @@ TEST_F(AnnouncementTrustTest, PathRecreated_ReadAgain) {
 
 // A znode that existed before the ACL was read can have been created under an earlier ACL.
 TEST_F(AnnouncementTrustTest, AclChangedBefore_BelievedOfLaterNodesOnly) {
-  reads(changed_once, {world_all}, predecessor);
-  EXPECT_FALSE(trust_.believes(predecessor));
-  EXPECT_TRUE(trust_.believes({predecessor.zxid + 1}));
+  reads(kChangedOnce, {kWorldAll}, kPredecessor);
+  EXPECT_FALSE(trust_.believes(kPredecessor));
+  EXPECT_TRUE(trust_.believes({kPredecessor.zxid + 1}));
 }
 
 // The ACL has not changed since the first read, nor have the permissions that it grants.
 TEST_F(AnnouncementTrustTest, SameAclReadAgain_NodesSinceTheFirstBelieved) {
-  reads(changed_once, {world_all});
-  now_ += AnnouncementTrust::max_age + 1ms;
-  reads(changed_once, {world_all}, predecessor);
-  EXPECT_TRUE(trust_.believes(predecessor));
+  reads(kChangedOnce, {kWorldAll});
+  now_ += AnnouncementTrust::kMaxAge + 1ms;
+  reads(kChangedOnce, {kWorldAll}, kPredecessor);
+  EXPECT_TRUE(trust_.believes(kPredecessor));
   EXPECT_FALSE(trust_.believes({15}));
-  now_ += AnnouncementTrust::max_age + 1ms;
-  reads({{10}, 2}, {world_all}, predecessor);
-  EXPECT_FALSE(trust_.believes(predecessor)) << "it has changed in between";
+  now_ += AnnouncementTrust::kMaxAge + 1ms;
+  reads({{10}, 2}, {kWorldAll}, kPredecessor);
+  EXPECT_FALSE(trust_.believes(kPredecessor)) << "it has changed in between";
 }
 
 TEST_F(AnnouncementTrustTest, AclRefused_NotBelievedAndNotReadAgain) {
-  trust_.on_path_stat(unchanged, now_);
+  trust_.on_path_stat(kUnchanged, now_);
   ASSERT_TRUE(trust_.begin_acl_read_if_due(now_));
   trust_.on_acl_refused(now_);
-  trust_.on_path_stat(unchanged, now_);
+  trust_.on_path_stat(kUnchanged, now_);
   EXPECT_FALSE(trust_.begin_acl_read_if_due(now_));
-  EXPECT_FALSE(trust_.believes(predecessor));
-  trust_.on_path_stat(changed_once, now_);
+  EXPECT_FALSE(trust_.believes(kPredecessor));
+  trust_.on_path_stat(kChangedOnce, now_);
   EXPECT_TRUE(trust_.begin_acl_read_if_due(now_));
 }
 
 TEST_F(AnnouncementTrustTest, RequestFailed_ReadAgain) {
   ASSERT_TRUE(trust_.begin_acl_read_if_due(now_));
   trust_.on_acl_not_read();
-  EXPECT_FALSE(trust_.believes(predecessor));
+  EXPECT_FALSE(trust_.believes(kPredecessor));
   EXPECT_TRUE(trust_.begin_acl_read_if_due(now_));
 }
 
 TEST_F(AnnouncementTrustTest, NoStatForLong_NotBelievedUntilReadAgain) {
-  reads(unchanged, {world_all});
-  now_ += AnnouncementTrust::max_age;
+  reads(kUnchanged, {kWorldAll});
+  now_ += AnnouncementTrust::kMaxAge;
   EXPECT_FALSE(trust_.begin_acl_read_if_due(now_));
-  EXPECT_TRUE(trust_.believes(predecessor));
+  EXPECT_TRUE(trust_.believes(kPredecessor));
   now_ += 1ms;
   EXPECT_TRUE(trust_.begin_acl_read_if_due(now_));
-  EXPECT_FALSE(trust_.believes(predecessor));
-  trust_.on_acl_read(unchanged, {15}, Acl{world_all}, now_);
-  EXPECT_TRUE(trust_.believes(predecessor));
+  EXPECT_FALSE(trust_.believes(kPredecessor));
+  trust_.on_acl_read(kUnchanged, {15}, Acl{kWorldAll}, now_);
+  EXPECT_TRUE(trust_.believes(kPredecessor));
 }
 
 }  // namespace

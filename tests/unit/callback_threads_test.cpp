@@ -29,7 +29,7 @@ using testing::Fact;
 using testing::Latch;
 
 // A limit that no passing test reaches.
-constexpr auto ample = std::chrono::minutes(1);
+constexpr auto kAmple = std::chrono::minutes(1);
 
 TEST(CallbackThreads, FirstTask_StartsTheFirstThread) {
   CallbackThreads threads(nullptr);
@@ -55,18 +55,18 @@ TEST(CallbackThreads, NewThread_HasTheSchedulingOfTheCreator) {
 }
 
 TEST(CallbackThreads, ThreadsSpinningOrAsleep_EveryTaskRuns) {
-  constexpr int count = 2'000;
+  constexpr int kCount = 2'000;
   for (const auto spin_before_block : {0us, 20us, 100'000us}) {
     CallbackThreads threads(nullptr, {.max_threads = 2, .spin_before_block = spin_before_block});
-    const Latch all(2 * count);
+    const Latch all(2 * kCount);
     const auto post = [&] {
-      for (int i = 0; i < count; ++i) EXPECT_TRUE(threads.post([all] { all.count_down(); }));
+      for (int i = 0; i < kCount; ++i) EXPECT_TRUE(threads.post([all] { all.count_down(); }));
     };
     std::jthread other(post);
     post();
     all.wait();
     // Each task is posted after the end of the previous one. The thread is awake or asleep then.
-    for (int i = 0; i < count / 10; ++i) {
+    for (int i = 0; i < kCount / 10; ++i) {
       const Fact<> ran;
       threads.post([ran] { ran.is_known(); });
       ran.get();
@@ -80,7 +80,7 @@ TEST(CallbackThreads, DrainWhileSpinning_EndsTheThreadsAtOnce) {
   const Fact<> ran;
   threads.post([ran] { ran.is_known(); });
   ran.get();
-  EXPECT_TRUE(threads.drain_for(ample));
+  EXPECT_TRUE(threads.drain_for(kAmple));
   EXPECT_EQ(threads.thread_count(), 0U);
 }
 
@@ -97,7 +97,7 @@ TEST(CallbackThreads, TwoTasksForOneIdleThread_BothRun) {
     std::atomic<int> begun = 0;
     const Fact<> end;
     const Fact<pid_t> ran_on;
-    CallbackThreads threads(nullptr, {.max_threads = 2, .idle_time = ample});
+    CallbackThreads threads(nullptr, {.max_threads = 2, .idle_time = kAmple});
     threads.post([ran_on] { ran_on.is(::gettid()); });
     const pid_t tid = ran_on.get();
     ASSERT_TRUE(eventually([&] { return testing::thread_state(tid) == 'S'; }));
@@ -110,7 +110,7 @@ TEST(CallbackThreads, TwoTasksForOneIdleThread_BothRun) {
     }
     const bool both = eventually([&] { return begun == 2; });
     end.is_known();
-    EXPECT_TRUE(threads.drain_for(ample));
+    EXPECT_TRUE(threads.drain_for(kAmple));
     ASSERT_TRUE(both) << "a task waited for a busy thread";
   }
 }
@@ -123,7 +123,7 @@ TEST(CallbackThreads, MaximumReached_TasksQueueInOrder) {
   for (int i = 0; i < 100; ++i) threads.post([&, i] { ran.push_back(i); });
   EXPECT_EQ(threads.thread_count(), 1U);
   go.is_known();
-  EXPECT_TRUE(threads.drain_for(ample));
+  EXPECT_TRUE(threads.drain_for(kAmple));
   ASSERT_EQ(ran.size(), 100U);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(ran[static_cast<std::size_t>(i)], i);
 }
@@ -136,7 +136,7 @@ TEST(CallbackThreads, MaximumOfZero_RunsOneThread) {
 }
 
 TEST(CallbackThreads, IdleThread_IsReused) {
-  CallbackThreads threads(nullptr, {.idle_time = ample});
+  CallbackThreads threads(nullptr, {.idle_time = kAmple});
   pid_t first = 0;
   for (int i = 0; i < 5; ++i) {
     const Fact<pid_t> ran_on;
@@ -186,7 +186,7 @@ TEST(CallbackThreads, TaskThrows_ReportsAndContinues) {
   threads.post([] { throw 42; });
   bool ran = false;
   threads.post([&] { ran = true; });
-  EXPECT_TRUE(threads.drain_for(ample));
+  EXPECT_TRUE(threads.drain_for(kAmple));
   EXPECT_TRUE(ran);
   EXPECT_EQ(caught, (std::vector<std::string>{"first", "unknown"}));
 }
@@ -194,15 +194,15 @@ TEST(CallbackThreads, TaskThrows_ReportsAndContinues) {
 TEST(CallbackThreads, TaskThrowsWithoutListener_ExceptionIsDropped) {
   CallbackThreads threads(nullptr);
   threads.post([] { throw std::runtime_error("nobody listens"); });
-  EXPECT_TRUE(threads.drain_for(ample));
+  EXPECT_TRUE(threads.drain_for(kAmple));
 }
 
 TEST(CallbackThreads, Drain_RunsQueuedTasksAndEndsThreads) {
-  CallbackThreads threads(nullptr, {.max_threads = 2, .idle_time = ample});
+  CallbackThreads threads(nullptr, {.max_threads = 2, .idle_time = kAmple});
   std::atomic<int> ran = 0;
   auto owned = std::make_shared<int>();
   for (int i = 0; i < 100; ++i) threads.post([&ran, owned] { ++ran; });
-  EXPECT_TRUE(threads.drain_for(ample));
+  EXPECT_TRUE(threads.drain_for(kAmple));
   EXPECT_EQ(ran, 100);
   EXPECT_EQ(threads.thread_count(), 0U);
   EXPECT_EQ(owned.use_count(), 1) << "the objects of the tasks are destroyed";
@@ -215,7 +215,7 @@ TEST(CallbackThreads, PostAfterDrain_IsRefused) {
   EXPECT_FALSE(threads.post([owned] { ADD_FAILURE(); }));
   EXPECT_EQ(owned.use_count(), 1);
   EXPECT_EQ(threads.thread_count(), 0U);
-  EXPECT_TRUE(threads.drain_for(ample));
+  EXPECT_TRUE(threads.drain_for(kAmple));
 }
 
 TEST(CallbackThreads, TaskPostsDuringDrain_NewTaskRuns) {
@@ -231,7 +231,7 @@ TEST(CallbackThreads, TaskPostsDuringDrain_NewTaskRuns) {
   });
   EXPECT_FALSE(threads.drain_for(0s));
   go.is_known();
-  EXPECT_TRUE(threads.drain_for(ample));
+  EXPECT_TRUE(threads.drain_for(kAmple));
   EXPECT_EQ(ran, 10);
 }
 
@@ -271,7 +271,7 @@ TEST(CallbackThreads, TaskRunning_DrainWaitsForIt) {
   });
   begun.get();
   std::thread releaser([&, go] { go.is_known(); });
-  EXPECT_TRUE(threads.drain_for(ample));
+  EXPECT_TRUE(threads.drain_for(kAmple));
   EXPECT_TRUE(ended);
   releaser.join();
 }
@@ -282,7 +282,7 @@ TEST(CallbackThreads, DrainFromATask_DoesNotWaitForItself) {
   std::atomic<int> ran = 0;
   threads.post([&, drained] {
     for (int i = 0; i < 10; ++i) threads.post([&] { ++ran; });
-    drained.is(threads.drain_for(ample) && ran == 10);
+    drained.is(threads.drain_for(kAmple) && ran == 10);
   });
   EXPECT_TRUE(drained.get());
 }
@@ -295,7 +295,7 @@ TEST(CallbackThreads, DrainFromTwoTasks_DoesNotDeadlock) {
   for (const auto& result : {first, second}) {
     pool->post([pool, both, result] {
       both.arrive_and_wait();
-      result.is(pool->drain_for(ample));
+      result.is(pool->drain_for(kAmple));
     });
   }
   // The second caller finds the queue drained or waits for the first. Both calls return true.
@@ -330,7 +330,7 @@ TEST(CallbackThreads, PostsFromManyThreads_AllRun) {
     });
   }
   for (auto& user : users) user.join();
-  EXPECT_TRUE(threads.drain_for(ample));
+  EXPECT_TRUE(threads.drain_for(kAmple));
   EXPECT_EQ(ran, 2000);
 }
 

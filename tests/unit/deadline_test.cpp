@@ -41,53 +41,53 @@ static_assert(Deadline::passed().has_passed(Point(0ns)));
 static_assert(Deadline::passed() < Deadline::never());
 static_assert(Deadline::after(Point(5s), 3s).at() == Point(8s));
 
-constexpr Point start = Point(std::chrono::hours(1000));
+constexpr Point kStart = Point(std::chrono::hours(1000));
 
 TEST(Deadline, Duration_CountsFromTheStart) {
-  EXPECT_EQ(Deadline::after(start, 1ns).at(), start + 1ns);
-  EXPECT_EQ(Deadline::after(start, 1500us).at(), start + 1500us);
-  EXPECT_EQ(Deadline::after(start, 24h).at(), start + 24h);
-  EXPECT_EQ(Deadline::after(start, std::chrono::duration<double>(0.25)).at(), start + 250ms);
-  EXPECT_EQ(Deadline::after(start, std::chrono::duration<float, std::ratio<60>>(0.5F)).at(),
-            start + 30s);
-  EXPECT_EQ(Deadline::after(start, boost::chrono::milliseconds(7)).at(), start + 7ms);
+  EXPECT_EQ(Deadline::after(kStart, 1ns).at(), kStart + 1ns);
+  EXPECT_EQ(Deadline::after(kStart, 1500us).at(), kStart + 1500us);
+  EXPECT_EQ(Deadline::after(kStart, 24h).at(), kStart + 24h);
+  EXPECT_EQ(Deadline::after(kStart, std::chrono::duration<double>(0.25)).at(), kStart + 250ms);
+  EXPECT_EQ(Deadline::after(kStart, std::chrono::duration<float, std::ratio<60>>(0.5F)).at(),
+            kStart + 30s);
+  EXPECT_EQ(Deadline::after(kStart, boost::chrono::milliseconds(7)).at(), kStart + 7ms);
 }
 
 TEST(Deadline, ManyYears_ExactToTheNanosecond) {
   for (const auto d : {1ns, 999'999'999ns, std::chrono::nanoseconds(24h * 365 * 100) + 1ns}) {
-    const auto error = Deadline::after(start, d).at() - (start + d);
+    const auto error = Deadline::after(kStart, d).at() - (kStart + d);
     EXPECT_LE(error, 1ns) << d.count();
     EXPECT_GE(error, -1ns) << d.count();
   }
 }
 
 TEST(Deadline, ZeroOrNegative_HasPassed) {
-  EXPECT_EQ(Deadline::after(start, 0s), Deadline::passed());
-  EXPECT_EQ(Deadline::after(start, -1ns), Deadline::passed());
-  EXPECT_EQ(Deadline::after(start, std::chrono::hours::min()), Deadline::passed());
-  EXPECT_EQ(Deadline::after(start, std::chrono::nanoseconds::min()), Deadline::passed());
-  EXPECT_EQ(Deadline::after(start, std::chrono::duration<double>(-0.0)), Deadline::passed());
+  EXPECT_EQ(Deadline::after(kStart, 0s), Deadline::passed());
+  EXPECT_EQ(Deadline::after(kStart, -1ns), Deadline::passed());
+  EXPECT_EQ(Deadline::after(kStart, std::chrono::hours::min()), Deadline::passed());
+  EXPECT_EQ(Deadline::after(kStart, std::chrono::nanoseconds::min()), Deadline::passed());
+  EXPECT_EQ(Deadline::after(kStart, std::chrono::duration<double>(-0.0)), Deadline::passed());
 }
 
 TEST(Deadline, TooLong_IsNever) {
-  EXPECT_TRUE(Deadline::after(start, std::chrono::hours::max()).is_never());
-  EXPECT_TRUE(Deadline::after(start, std::chrono::seconds::max()).is_never());
-  EXPECT_TRUE(Deadline::after(start, std::chrono::nanoseconds::max()).is_never());
-  EXPECT_TRUE(Deadline::after(start, boost::chrono::hours::max()).is_never());
+  EXPECT_TRUE(Deadline::after(kStart, std::chrono::hours::max()).is_never());
+  EXPECT_TRUE(Deadline::after(kStart, std::chrono::seconds::max()).is_never());
+  EXPECT_TRUE(Deadline::after(kStart, std::chrono::nanoseconds::max()).is_never());
+  EXPECT_TRUE(Deadline::after(kStart, boost::chrono::hours::max()).is_never());
   EXPECT_TRUE(Deadline::after(Point::max(), 1h).is_never());
-  EXPECT_TRUE(Deadline::after(start, Point::max() - start).is_never());
-  EXPECT_FALSE(Deadline::after(start, Point::max() - start - 10s).is_never());
+  EXPECT_TRUE(Deadline::after(kStart, Point::max() - kStart).is_never());
+  EXPECT_FALSE(Deadline::after(kStart, Point::max() - kStart - 10s).is_never());
 }
 
 TEST(Deadline, FloatingPointExtremes_PassedOrNever) {
   using Seconds = std::chrono::duration<double>;
   using Limits = std::numeric_limits<double>;
-  EXPECT_EQ(Deadline::after(start, Seconds(Limits::quiet_NaN())), Deadline::passed());
-  EXPECT_EQ(Deadline::after(start, Seconds(-Limits::infinity())), Deadline::passed());
-  EXPECT_EQ(Deadline::after(start, Seconds(Limits::lowest())), Deadline::passed());
-  EXPECT_TRUE(Deadline::after(start, Seconds(Limits::infinity())).is_never());
-  EXPECT_TRUE(Deadline::after(start, Seconds(Limits::max())).is_never());
-  EXPECT_EQ(Deadline::after(start, Seconds(Limits::denorm_min())).at(), start);
+  EXPECT_EQ(Deadline::after(kStart, Seconds(Limits::quiet_NaN())), Deadline::passed());
+  EXPECT_EQ(Deadline::after(kStart, Seconds(-Limits::infinity())), Deadline::passed());
+  EXPECT_EQ(Deadline::after(kStart, Seconds(Limits::lowest())), Deadline::passed());
+  EXPECT_TRUE(Deadline::after(kStart, Seconds(Limits::infinity())).is_never());
+  EXPECT_TRUE(Deadline::after(kStart, Seconds(Limits::max())).is_never());
+  EXPECT_EQ(Deadline::after(kStart, Seconds(Limits::denorm_min())).at(), kStart);
 }
 
 // The deadline lies between the two readings of the clock.
@@ -119,7 +119,7 @@ TEST(Deadline, ForeignTimePoint_ConvertedByDistanceFromNow) {
 }
 
 TEST(Deadline, OwnTimePoint_IsTakenUnchanged) {
-  EXPECT_EQ(Deadline(start).at(), start);
+  EXPECT_EQ(Deadline(kStart).at(), kStart);
   EXPECT_TRUE(Deadline(Point::max()).is_never());
 }
 
@@ -134,17 +134,17 @@ TEST(Deadline, ForeignExtremes_PassedOrFarAway) {
 }
 
 TEST(Deadline, AtItsTime_HasPassedAndNotBefore) {
-  const Deadline deadline(start);
-  EXPECT_FALSE(deadline.has_passed(start - 1ns));
-  EXPECT_TRUE(deadline.has_passed(start));
-  EXPECT_TRUE(deadline.has_passed(start + 1ns));
+  const Deadline deadline(kStart);
+  EXPECT_FALSE(deadline.has_passed(kStart - 1ns));
+  EXPECT_TRUE(deadline.has_passed(kStart));
+  EXPECT_TRUE(deadline.has_passed(kStart + 1ns));
   EXPECT_FALSE(Deadline::never().has_passed(Point::max() - 1ns));
 }
 
 TEST(Deadline, Comparison_OrdersByTime) {
-  EXPECT_LT(Deadline(start), Deadline(start + 1ns));
-  EXPECT_LT(Deadline(start), Deadline::never());
-  EXPECT_GT(Deadline(start), Deadline::passed());
+  EXPECT_LT(Deadline(kStart), Deadline(kStart + 1ns));
+  EXPECT_LT(Deadline(kStart), Deadline::never());
+  EXPECT_GT(Deadline(kStart), Deadline::passed());
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 namespace zklock {
 namespace {
 
-constexpr int first_code = static_cast<int>(Errc::invalid_path);
-constexpr int last_code = static_cast<int>(Errc::bad_data);
+constexpr int kFirstCode = static_cast<int>(Errc::invalid_path);
+constexpr int kLastCode = static_cast<int>(Errc::bad_data);
 
 TEST(Error, AllParts_FormOneSentence) {
   const Error error(Errc::not_connected, "lock", "/locks/a", "no server within 2000 ms");
@@ -71,7 +71,7 @@ TEST(Error, ErrorNumbers_AreStable) {
 
 TEST(Error, EveryCode_HasItsOwnMessage) {
   std::set<std::string> messages;
-  for (int code = first_code; code <= last_code; ++code) {
+  for (int code = kFirstCode; code <= kLastCode; ++code) {
     const std::string message = error_category().message(code);
     EXPECT_NE(message, error_category().message(0)) << code;
     EXPECT_TRUE(messages.insert(message).second) << message;
@@ -81,7 +81,7 @@ TEST(Error, EveryCode_HasItsOwnMessage) {
 
 TEST(Error, UnknownCode_IsUnknownError) {
   EXPECT_EQ(error_category().message(0), "unknown error");
-  EXPECT_EQ(error_category().message(last_code + 1), "unknown error");
+  EXPECT_EQ(error_category().message(kLastCode + 1), "unknown error");
 }
 
 TEST(Error, ErrorCode_ComparesWithErrc) {

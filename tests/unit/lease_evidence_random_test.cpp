@@ -20,10 +20,10 @@ using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
 /// A session of T = 48 s. So R = 12 s, T/3 = 16 s, T/10 = 4.8 s, T/12 = 4 s and T/48 = 1 s.
-constexpr Duration T = seconds(48);
-constexpr Duration R = T / 4;
+constexpr Duration kT = seconds(48);
+constexpr Duration kR = kT / 4;
 
-constexpr Duration random_timeout = nanoseconds(4'800'000'000);
+constexpr Duration kRandomTimeout = nanoseconds(4'800'000'000);
 
 using Claim = Instant(const Connection::Operation&, const LeaseEvidence&);
 
@@ -33,7 +33,7 @@ Instant claim_of_evidence(const Connection::Operation& operation, const LeaseEvi
 
 /// Returns a difference between the servers' T and the client's: up to 1/48, often exactly 1/48.
 Duration drift_of(std::mt19937_64& random) {
-  const Duration most = random_timeout / 48;
+  const Duration most = kRandomTimeout / 48;
   const auto spread = static_cast<std::uint64_t>(2 * most.count() + 1);
   switch (random() % 4) {
     case 0: return most;
@@ -56,8 +56,8 @@ std::optional<std::uint64_t> first_lie(std::uint64_t seeds, Connection::Conditio
                                        bool drift, Duration reserve, Claim claim) {
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     std::mt19937_64 random(~seed);
-    conditions.timeout = random_timeout;
-    conditions.servers_timeout = random_timeout + (drift ? drift_of(random) : Duration{});
+    conditions.timeout = kRandomTimeout;
+    conditions.servers_timeout = kRandomTimeout + (drift ? drift_of(random) : Duration{});
     const Duration longest = conditions.servers_timeout / 4;
     const Duration half_tick = half_tick_of(random, longest);
     bool lied = false;
@@ -79,7 +79,7 @@ std::optional<std::uint64_t> first_lie(std::uint64_t seeds, Connection::Conditio
 ::testing::AssertionResult never_lies(std::uint64_t seeds, const Connection::Conditions& conditions,
                                       bool drift) {
   // Without drift, the reserve for the clock rates is left over in full.
-  const Duration reserve = drift ? Duration{} : random_timeout / 12;
+  const Duration reserve = drift ? Duration{} : kRandomTimeout / 12;
   const auto seed = first_lie(seeds, conditions, drift, reserve, claim_of_evidence);
   if (!seed) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << "the lease outlives the session at seed " << *seed;
@@ -110,11 +110,11 @@ TEST(LeaseEvidenceAtRandom, WithPings_NeverOutlivesTheSession) {
 /// the time to notify a loss. The leader's session requests are late, and the clocks' rates differ.
 std::optional<std::uint64_t> first_late_lie(std::uint64_t seeds, Connection::Conditions conditions,
                                             Claim claim) {
-  const Duration lateness = random_timeout / 24;
+  const Duration lateness = kRandomTimeout / 24;
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     std::mt19937_64 random(~seed);
-    conditions.timeout = random_timeout;
-    conditions.servers_timeout = random_timeout + drift_of(random);
+    conditions.timeout = kRandomTimeout;
+    conditions.servers_timeout = kRandomTimeout + drift_of(random);
     const Duration longest = conditions.servers_timeout / 4;
     const Duration half_tick = half_tick_of(random, longest);
     bool lied = false;
@@ -125,7 +125,7 @@ std::optional<std::uint64_t> first_late_lie(std::uint64_t seeds, Connection::Con
           const Instant at = operation.carried_out;
           // The assumption about pauses: see LeaseEvidence.
           if (operation.pause_was_hidden && at < operation.pause.ends + longest + lateness) return;
-          const Instant promised = claim(operation, evidence) + random_timeout / 48;
+          const Instant promised = claim(operation, evidence) + kRandomTimeout / 48;
           auto ticks = servers.that_miss_the_gaps(at, longest);
           ticks.insert(ticks.end(), {half_tick, longest});
           for (const Duration each : ticks) {
@@ -160,8 +160,8 @@ TEST(LeaseEvidenceAtRandom, ServerAndClientPause_NeverOutlivesTheSession) {
 // The age of the previous request alone says nothing about the half tick before it.
 Instant naive_claim(const Connection::Operation& operation, const LeaseEvidence&) {
   const Duration age = operation.sent - operation.previous_sent;
-  const Duration quarter = random_timeout / 4;
-  return operation.sent + random_timeout - std::max(age, quarter) - random_timeout / 12;
+  const Duration quarter = kRandomTimeout / 4;
+  return operation.sent + kRandomTimeout - std::max(age, quarter) - kRandomTimeout / 12;
 }
 
 TEST(LeaseEvidenceAtRandom, NaiveFormula_OutlivesTheSession) {
@@ -175,21 +175,21 @@ TEST(LeaseEvidenceAtRandom, NaiveFormula_OutlivesTheSession) {
 // formula returns 66 s.
 TEST(LeaseEvidence, NaiveFormula_OutlivesTheSession) {
   const Instant zero(seconds(1000));
-  Servers servers(T, zero - T, false);
+  Servers servers(kT, zero - kT, false);
   servers.arrived(zero);
   servers.arrived(zero + seconds(23));
   servers.arrived(zero + seconds(34));
   const Instant sent = zero + seconds(34);
   const Instant half_tick = zero + seconds(23) - nanoseconds(1);
-  const Instant end = servers.news(sent, R, half_tick) + T;
+  const Instant end = servers.news(sent, kR, half_tick) + kT;
   EXPECT_EQ(end, zero + seconds(59) - nanoseconds(1));
   const Duration age = seconds(11);
-  EXPECT_GT(sent + T - std::max(age, R) - T / 12, end);
+  EXPECT_GT(sent + kT - std::max(age, kR) - kT / 12, end);
 
-  LeaseEvidence evidence(T, zero - T, zero - T);
+  LeaseEvidence evidence(kT, zero - kT, zero - kT);
   evidence.answered(zero, zero, true);
   evidence.answered(zero + seconds(23), zero + seconds(23), true);
-  EXPECT_LE(evidence.lease(sent, sent), end - T / 12);
+  EXPECT_LE(evidence.lease(sent, sent), end - kT / 12);
 }
 
 }  // namespace

@@ -20,20 +20,20 @@ using std::chrono::seconds;
 // ---- by hand, at every phase of the half tick ---------------------------------------------------
 
 /// A session of T = 48 s. So R = 12 s, T/3 = 16 s, T/10 = 4.8 s, T/12 = 4 s and T/48 = 1 s.
-constexpr Duration T = seconds(48);
+constexpr Duration kT = seconds(48);
 
-constexpr Duration R = T / 4;
+constexpr Duration kR = kT / 4;
 
 /// Half ticks of the servers. The half ticks that miss a gap are added to these.
-constexpr Duration half_ticks[] = {R,     R - nanoseconds(1),     T / 5,  T / 6,
-                                   T / 8, T / 8 - nanoseconds(1), T / 10, T / 10 - nanoseconds(1),
-                                   T / 40};
+constexpr Duration kHalfTicks[] = {
+    kR,      kR - nanoseconds(1),      kT / 5, kT / 6, kT / 8, kT / 8 - nanoseconds(1),
+    kT / 10, kT / 10 - nanoseconds(1), kT / 40};
 
 /// A client on a time line, and the packets that the servers received.
 class Line {
  public:
   explicit Line(Duration handshake_takes = {})
-      : now_(began + handshake_takes), servers_(T, began, false), evidence_(T, began, now_) {}
+      : now_(kBegan + handshake_takes), servers_(kT, kBegan, false), evidence_(kT, kBegan, now_) {}
 
   Instant now() const { return now_; }
   const LeaseEvidence& evidence() const { return evidence_; }
@@ -54,25 +54,25 @@ class Line {
   }
 
  private:
-  static constexpr Instant began = Instant(seconds(1000));
+  static constexpr Instant kBegan = Instant(seconds(1000));
 
   void expect_safe(Instant lease, Instant arrived) const {
-    for (const Duration each : half_ticks) expect_safe(lease, arrived, each);
-    for (const Duration each : servers_.that_miss_the_gaps(arrived, R)) {
+    for (const Duration each : kHalfTicks) expect_safe(lease, arrived, each);
+    for (const Duration each : servers_.that_miss_the_gaps(arrived, kR)) {
       expect_safe(lease, arrived, each);
     }
   }
   void expect_safe(Instant lease, Instant arrived, Duration half_tick) const {
     // The phases that the model takes for the worst, and many others in case the model is wrong.
     Instant end = servers_.earliest_end(arrived, half_tick);
-    for (Duration phase{}; phase < half_tick; phase += T / 384) {
+    for (Duration phase{}; phase < half_tick; phase += kT / 384) {
       for (const Duration beside : {nanoseconds(-1), nanoseconds(0), nanoseconds(1)}) {
         const Instant news = servers_.news(arrived, half_tick, arrived + phase + beside);
-        end = std::min(end, std::max(news + T, arrived));
+        end = std::min(end, std::max(news + kT, arrived));
       }
     }
-    ASSERT_LE((lease - began).count(), (end - T / 12 - began).count())
-        << "half ticks of " << half_tick.count() << ", arrival at " << (arrived - began).count();
+    ASSERT_LE((lease - kBegan).count(), (end - kT / 12 - kBegan).count())
+        << "half ticks of " << half_tick.count() << ", arrival at " << (arrived - kBegan).count();
   }
 
   Instant now_;
@@ -83,41 +83,41 @@ class Line {
 TEST(LeaseEvidence, SteadyHeartbeats_GiveTwoThirds) {
   Line line;
   for (int i = 0; i < 30; ++i) {
-    EXPECT_EQ(line.operation(), T * 2 / 3) << i;
-    line.idle(T / 10);
+    EXPECT_EQ(line.operation(), kT * 2 / 3) << i;
+    line.idle(kT / 10);
   }
 }
 
 TEST(LeaseEvidence, SlowHeartbeats_GiveTwoThirdsLessTwiceTheExcess) {
-  for (const Duration takes : {T / 960, T / 250, T / 96, T / 64, T / 48}) {
+  for (const Duration takes : {kT / 960, kT / 250, kT / 96, kT / 64, kT / 48}) {
     for (const Duration arrives : {Duration{}, takes / 2, takes}) {
       Line line;
-      Duration least = T;
+      Duration least = kT;
       for (int i = 0; i < 30; ++i) {
         const Duration lease = line.operation(takes, arrives);
         if (i > 4) least = std::min(least, lease);
-        line.idle(T / 10 - takes);
+        line.idle(kT / 10 - takes);
       }
-      const Duration excess = std::max(2 * (T / 10 + takes) + T / 24 - R, Duration{});
-      EXPECT_EQ(least, T * 2 / 3 - excess) << takes.count();
+      const Duration excess = std::max(2 * (kT / 10 + takes) + kT / 24 - kR, Duration{});
+      EXPECT_EQ(least, kT * 2 / 3 - excess) << takes.count();
     }
   }
 }
 
 // If session requests are closer together than the gap, some of them can find no packet in it.
 TEST(LeaseEvidence, WideGaps_ShortenTheLease) {
-  const Duration widest = (R - T / 24) / 2;
-  for (const Duration apart : {widest, widest + nanoseconds(1), T / 8, T / 6, T / 5, R}) {
+  const Duration widest = (kR - kT / 24) / 2;
+  for (const Duration apart : {widest, widest + nanoseconds(1), kT / 8, kT / 6, kT / 5, kR}) {
     Line line;
-    Duration least = T;
+    Duration least = kT;
     for (int i = 0; i < 50; ++i) {
       least = std::min(least, line.operation());
       line.idle(apart);
     }
     // The lease starts at the sending of a packet, or two gaps and T/24 ago.
-    const Duration two_gaps = std::max(2 * apart + T / 24, R);
-    EXPECT_GE(least, T - T / 12 - two_gaps) << apart.count();
-    EXPECT_LE(least, T - T / 12 - std::min(2 * apart, two_gaps)) << apart.count();
+    const Duration two_gaps = std::max(2 * apart + kT / 24, kR);
+    EXPECT_GE(least, kT - kT / 12 - two_gaps) << apart.count();
+    EXPECT_LE(least, kT - kT / 12 - std::min(2 * apart, two_gaps)) << apart.count();
     line.operation();
     line.idle(apart - nanoseconds(4));  // before the second half tick after a gap
     line.operation();
@@ -125,49 +125,49 @@ TEST(LeaseEvidence, WideGaps_ShortenTheLease) {
 }
 
 TEST(LeaseEvidence, RightAfterConnecting_IsTwoThirds) {
-  for (const Duration later : {Duration{}, nanoseconds(1), R / 2, R * 2 / 3}) {
+  for (const Duration later : {Duration{}, nanoseconds(1), kR / 2, kR * 2 / 3}) {
     Line line;
     line.idle(later);
-    EXPECT_EQ(line.operation(), T * 2 / 3);
+    EXPECT_EQ(line.operation(), kT * 2 / 3);
   }
 }
 
 TEST(LeaseEvidence, SlowHandshake_CountsFromItsStart) {
-  Line line(T / 2);
-  EXPECT_EQ(line.operation(), T - T / 2 - T / 12);
+  Line line(kT / 2);
+  EXPECT_EQ(line.operation(), kT - kT / 2 - kT / 12);
 }
 
 TEST(LeaseEvidence, HandshakeAlone_Ages) {
   Line line;
-  line.idle(T / 3);
-  EXPECT_EQ(line.operation(), T - T / 3 - T / 12);
+  line.idle(kT / 3);
+  EXPECT_EQ(line.operation(), kT - kT / 3 - kT / 12);
 }
 
 // The follower does not name a session for its handshake. So a first packet in time does not make
 // the leader's knowledge newer at the next half tick.
 TEST(LeaseEvidence, Handshake_IsNotRelayedToTheLeader) {
   Line line;
-  line.idle(R - nanoseconds(2));
+  line.idle(kR - nanoseconds(2));
   line.operation();
-  line.idle(R - nanoseconds(2));
-  EXPECT_EQ(line.operation(), T / 2 + nanoseconds(4) - T / 12);
+  line.idle(kR - nanoseconds(2));
+  EXPECT_EQ(line.operation(), kT / 2 + nanoseconds(4) - kT / 12);
 }
 
 // A client without a hold sends its queries this far apart. Its next operation can follow any time.
 TEST(LeaseEvidence, SparseQueries_GiveAtLeastThreeEighths) {
-  for (Duration later{}; later <= T / 4; later += T / 96) {
+  for (Duration later{}; later <= kT / 4; later += kT / 96) {
     Line line;
     for (int i = 0; i < 30; ++i) {
       line.operation();
-      line.idle(T / 5);
+      line.idle(kT / 5);
     }
-    line.idle(later - T / 5);
-    EXPECT_GE(line.operation(), T * 3 / 8) << later.count();
+    line.idle(later - kT / 5);
+    EXPECT_GE(line.operation(), kT * 3 / 8) << later.count();
   }
 }
 
 TEST(LeaseEvidence, LongSilence_LeavesNoLease) {
-  for (const Duration silence : {T * 11 / 12, T, 3 * T}) {
+  for (const Duration silence : {kT * 11 / 12, kT, 3 * kT}) {
     Line line;
     line.operation();
     line.idle(silence);
@@ -177,31 +177,31 @@ TEST(LeaseEvidence, LongSilence_LeavesNoLease) {
 
 TEST(LeaseEvidence, HeartbeatsAfterASilence_CountAgain) {
   Line line;
-  line.idle(3 * T);
+  line.idle(3 * kT);
   EXPECT_LT(line.operation(), Duration{});
   for (int i = 0; i < 2; ++i) {
-    line.idle(T / 10);
+    line.idle(kT / 10);
     EXPECT_LT(line.operation(), Duration{})
         << "the half tick may lie between the silence and the first";
   }
-  line.idle(T / 10);
-  EXPECT_EQ(line.operation(), T * 2 / 3);
+  line.idle(kT / 10);
+  EXPECT_EQ(line.operation(), kT * 2 / 3);
 }
 
 // A late reply does not invalidate the replies before it.
 TEST(LeaseEvidence, SlowReply_KeepsTheEarlierEvidence) {
-  for (const Duration takes : {T / 48, T / 24}) {
+  for (const Duration takes : {kT / 48, kT / 24}) {
     Line line;
     for (int i = 0; i < 10; ++i) {
       line.operation();
-      line.idle(T / 5);
+      line.idle(kT / 5);
     }
-    EXPECT_GE(line.operation(takes, takes), T * 3 / 8);
-    for (Duration since{}; since <= R; since += T / 10) {
-      EXPECT_GE(line.operation(), T * 3 / 8 - takes) << takes.count() << ", " << since.count();
-      line.idle(T / 10);
+    EXPECT_GE(line.operation(takes, takes), kT * 3 / 8);
+    for (Duration since{}; since <= kR; since += kT / 10) {
+      EXPECT_GE(line.operation(), kT * 3 / 8 - takes) << takes.count() << ", " << since.count();
+      line.idle(kT / 10);
     }
-    EXPECT_EQ(line.operation(), T * 2 / 3);
+    EXPECT_EQ(line.operation(), kT * 2 / 3);
   }
 }
 
@@ -209,65 +209,67 @@ TEST(LeaseEvidence, LongRequest_IsWorthTheRemainder) {
   Line line;
   for (int i = 0; i < 10; ++i) {
     line.operation();
-    line.idle(T / 10);
+    line.idle(kT / 10);
   }
   // A server can have paused since the operation before it.
-  EXPECT_EQ(line.operation(T / 2), T * 2 / 3 - T / 10);
+  EXPECT_EQ(line.operation(kT / 2), kT * 2 / 3 - kT / 10);
 }
 
 TEST(LeaseEvidence, WideGap_CountsFromThePacketBeforeIt) {
   Line line;
   for (int i = 0; i < 10; ++i) {
     line.operation();
-    line.idle(T / 10);
+    line.idle(kT / 10);
   }
-  line.idle(T / 3 - T / 10);
-  EXPECT_EQ(line.operation(), T - T / 3 - T / 12);
+  line.idle(kT / 3 - kT / 10);
+  EXPECT_EQ(line.operation(), kT - kT / 3 - kT / 12);
 }
 
 // The packet before the gap is kept as long as the gap can contain the half tick.
 TEST(LeaseEvidence, WideGap_StillCountsForTheNextOperation) {
   const Instant zero(seconds(1000));
-  LeaseEvidence evidence(T, zero - 2 * T, zero - 2 * T);
+  LeaseEvidence evidence(kT, zero - 2 * kT, zero - 2 * kT);
   evidence.answered(zero, zero, true);
-  evidence.answered(zero + T / 3, zero + T / 3, true);
-  EXPECT_EQ(evidence.lease(zero + T / 3 + T / 5, zero + T / 3 + T / 5), zero + T - T / 12);
+  evidence.answered(zero + kT / 3, zero + kT / 3, true);
+  EXPECT_EQ(evidence.lease(zero + kT / 3 + kT / 5, zero + kT / 3 + kT / 5), zero + kT - kT / 12);
 }
 
 TEST(LeaseEvidence, Reconnect_StartsAgain) {
   Line old;
-  old.idle(4 * T);
-  const LeaseEvidence fresh(T, old.now(), old.now() + T / 48);
-  EXPECT_EQ(fresh.lease(old.now() + T / 48, old.now() + T / 48), old.now() + T / 48 + T * 2 / 3);
-  EXPECT_EQ(fresh.lease(old.now() + T / 2, old.now() + T / 2), old.now() + T - T / 12);
+  old.idle(4 * kT);
+  const LeaseEvidence fresh(kT, old.now(), old.now() + kT / 48);
+  EXPECT_EQ(fresh.lease(old.now() + kT / 48, old.now() + kT / 48),
+            old.now() + kT / 48 + kT * 2 / 3);
+  EXPECT_EQ(fresh.lease(old.now() + kT / 2, old.now() + kT / 2), old.now() + kT - kT / 12);
 }
 
 TEST(LeaseEvidence, AttemptInTheFuture_CountsFromNow) {
   const Instant now(seconds(100));
-  const LeaseEvidence evidence(T, now + T, now);
-  EXPECT_EQ(evidence.lease(now + T / 2, now + T / 2), now + T - T / 12);
+  const LeaseEvidence evidence(kT, now + kT, now);
+  EXPECT_EQ(evidence.lease(now + kT / 2, now + kT / 2), now + kT - kT / 12);
 }
 
 // ---- unusual times -----------------------------------------------------------------------------
 
 TEST(LeaseEvidence, SimultaneousReplies_AreOnePacket) {
   const Instant t(seconds(1000));
-  LeaseEvidence evidence(T, t, t);
+  LeaseEvidence evidence(kT, t, t);
   for (int i = 0; i < 1000; ++i) {
-    EXPECT_EQ(evidence.lease(t, t), t + T * 2 / 3);
+    EXPECT_EQ(evidence.lease(t, t), t + kT * 2 / 3);
     evidence.answered(t, t, true);
   }
   // A burst does not displace the packets that are needed.
-  for (int i = 0; i < 10'000; ++i) evidence.answered(t + i * R / 20'000, t + i * R / 20'000, true);
-  EXPECT_EQ(evidence.lease(t + R / 2, t + R / 2), t + R / 2 + T * 2 / 3);
+  for (int i = 0; i < 10'000; ++i)
+    evidence.answered(t + i * kR / 20'000, t + i * kR / 20'000, true);
+  EXPECT_EQ(evidence.lease(t + kR / 2, t + kR / 2), t + kR / 2 + kT * 2 / 3);
 }
 
 TEST(LeaseEvidence, RepliesOutOfOrder_DoNotExtendTheLease) {
   const Instant t(seconds(1000));
-  LeaseEvidence evidence(T, t, t);
-  evidence.answered(t + R, t + R, true);
-  evidence.answered(t + R / 2, t + R / 2, true);
-  EXPECT_LE(evidence.lease(t + R, t + R), t + R + T * 2 / 3);
+  LeaseEvidence evidence(kT, t, t);
+  evidence.answered(t + kR, t + kR, true);
+  evidence.answered(t + kR / 2, t + kR / 2, true);
+  EXPECT_LE(evidence.lease(t + kR, t + kR), t + kR + kT * 2 / 3);
 }
 
 TEST(LeaseEvidence, TinyTimeout_LeaseStaysWithinIt) {
@@ -302,17 +304,17 @@ TEST(LeaseEvidence, LateQueryBeforeAGap_LeaseEndsWithTheSession) {
 // Its last reply to a session request can be from right after -R.
 TEST(LeaseEvidence, RepliesAfterALongPause_CountFromBeforeIt) {
   const Instant zero(seconds(1000));
-  LeaseEvidence evidence(T, zero - 4 * T, zero - 4 * T);
-  for (Instant at = zero - 2 * T; at <= zero; at += T / 10) evidence.answered(at, at, true);
-  const Instant resumed = zero + T * 8 / 10;
-  for (Instant sent = zero + T / 10; sent < resumed; sent += T / 10) {
-    EXPECT_LE(evidence.lease(sent, resumed), zero + T * 2 / 3) << (sent - zero) / T * 10;
+  LeaseEvidence evidence(kT, zero - 4 * kT, zero - 4 * kT);
+  for (Instant at = zero - 2 * kT; at <= zero; at += kT / 10) evidence.answered(at, at, true);
+  const Instant resumed = zero + kT * 8 / 10;
+  for (Instant sent = zero + kT / 10; sent < resumed; sent += kT / 10) {
+    EXPECT_LE(evidence.lease(sent, resumed), zero + kT * 2 / 3) << (sent - zero) / kT * 10;
     evidence.answered(sent, resumed, true);
   }
   // The reply came at once, but the leader may not have sent a session request since the pause.
-  EXPECT_LE(evidence.lease(resumed, resumed), zero + T * 2 / 3);
+  EXPECT_LE(evidence.lease(resumed, resumed), zero + kT * 2 / 3);
   evidence.answered(resumed, resumed, true);
-  const Instant later = resumed + T / 10;
+  const Instant later = resumed + kT / 10;
   EXPECT_GE(evidence.lease(later, later), later);
 }
 

@@ -9,18 +9,18 @@
 namespace zklock::core {
 namespace {
 
-constexpr Duration T = std::chrono::seconds(48);
-constexpr Instant start = Instant(std::chrono::hours(1));
+constexpr Duration kT = std::chrono::seconds(48);
+constexpr Instant kStart = Instant(std::chrono::hours(1));
 
 /// Returns the shortest lease with heartbeats every T/10. Some of them come `before` after another
 /// operation.
 Duration lease_with_company(Duration before) {
-  LeaseEvidence evidence(T, start, start);
-  Instant now = start;
-  Duration shortest = T;
+  LeaseEvidence evidence(kT, kStart, kStart);
+  Instant now = kStart;
+  Duration shortest = kT;
   for (int beat = 0; beat < 30; ++beat) {
     for (const bool is_beat : {false, true}) {
-      now += is_beat ? before : T / 10 - before;
+      now += is_beat ? before : kT / 10 - before;
       if (!is_beat && beat % 4 != 0) continue;
       // The leases of the first heartbeats start at the handshake.
       if (beat >= 5) shortest = std::min(shortest, evidence.lease(now, now) - now);
@@ -33,7 +33,7 @@ Duration lease_with_company(Duration before) {
 // However many packets there are, the forgotten packets must not leave a gap.
 TEST(LeaseEvidenceThinning, OtherOperations_NeverShortenTheLease) {
   for (int share = 10; share < 200; ++share) {
-    EXPECT_EQ(lease_with_company(T / share), T * 2 / 3) << share;
+    EXPECT_EQ(lease_with_company(kT / share), kT * 2 / 3) << share;
   }
 }
 

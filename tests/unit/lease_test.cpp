@@ -19,68 +19,68 @@ namespace {
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-constexpr SessionId session{7};
-constexpr Instant end(seconds(100));
-constexpr Duration moment = nanoseconds(1);
+constexpr SessionId kSession{7};
+constexpr Instant kEnd(seconds(100));
+constexpr Duration kMoment = nanoseconds(1);
 
 TEST(Lease, QueriedInTime_IsValidUntilItsEnd) {
-  Lease lease(session, end);
-  EXPECT_EQ(lease.session(), session);
-  EXPECT_EQ(lease.valid_until(), end);
+  Lease lease(kSession, kEnd);
+  EXPECT_EQ(lease.session(), kSession);
+  EXPECT_EQ(lease.valid_until(), kEnd);
   EXPECT_TRUE(lease.check(Instant{}));
-  EXPECT_TRUE(lease.check(end - moment));
-  EXPECT_EQ(lease.valid_until(), end) << "a question in time changes nothing";
+  EXPECT_TRUE(lease.check(kEnd - kMoment));
+  EXPECT_EQ(lease.valid_until(), kEnd) << "a question in time changes nothing";
 }
 
 TEST(Lease, QueriedTooLate_Lapses) {
-  for (const Duration late : {Duration{}, moment, Duration(seconds(1))}) {
-    Lease lease(session, end);
-    EXPECT_FALSE(lease.check(end + late));
+  for (const Duration late : {Duration{}, kMoment, Duration(seconds(1))}) {
+    Lease lease(kSession, kEnd);
+    EXPECT_FALSE(lease.check(kEnd + late));
     EXPECT_EQ(lease.valid_until(), Instant::min());
-    EXPECT_FALSE(lease.check(end - seconds(1))) << "whatever time the next one brings";
-    EXPECT_FALSE(lease.extend(end + seconds(10)));
-    EXPECT_FALSE(lease.check(end));
+    EXPECT_FALSE(lease.check(kEnd - seconds(1))) << "whatever time the next one brings";
+    EXPECT_FALSE(lease.extend(kEnd + seconds(10)));
+    EXPECT_FALSE(lease.check(kEnd));
   }
 }
 
 TEST(Lease, Extended_NeverShortens) {
-  Lease lease(session, end);
-  EXPECT_TRUE(lease.extend(end + seconds(5)));
-  EXPECT_EQ(lease.valid_until(), end + seconds(5));
-  EXPECT_TRUE(lease.extend(end));
+  Lease lease(kSession, kEnd);
+  EXPECT_TRUE(lease.extend(kEnd + seconds(5)));
+  EXPECT_EQ(lease.valid_until(), kEnd + seconds(5));
+  EXPECT_TRUE(lease.extend(kEnd));
   EXPECT_TRUE(lease.extend(Instant::min()));
-  EXPECT_EQ(lease.valid_until(), end + seconds(5));
-  EXPECT_TRUE(lease.check(end + seconds(5) - moment));
-  EXPECT_FALSE(lease.check(end + seconds(5)));
+  EXPECT_EQ(lease.valid_until(), kEnd + seconds(5));
+  EXPECT_TRUE(lease.check(kEnd + seconds(5) - kMoment));
+  EXPECT_FALSE(lease.check(kEnd + seconds(5)));
 }
 
 // The state was not queried in between. So the extension is in time, though it comes after the old
 // end.
 TEST(Lease, ExtendedAfterTheEndUnqueried_IsValid) {
-  Lease lease(session, end);
-  EXPECT_TRUE(lease.extend(end + seconds(1)));
-  EXPECT_TRUE(lease.check(end));
+  Lease lease(kSession, kEnd);
+  EXPECT_TRUE(lease.extend(kEnd + seconds(1)));
+  EXPECT_TRUE(lease.check(kEnd));
 }
 
 TEST(Lease, LapsedOnRequest_StaysLapsed) {
-  Lease lease(session, end);
+  Lease lease(kSession, kEnd);
   lease.lapse();
   EXPECT_FALSE(lease.check(Instant{}));
-  EXPECT_FALSE(lease.extend(end + seconds(1)));
+  EXPECT_FALSE(lease.extend(kEnd + seconds(1)));
   EXPECT_EQ(lease.valid_until(), Instant::min());
   lease.lapse();
   EXPECT_FALSE(lease.check(Instant{}));
 }
 
 TEST(Lease, StartedTooLate_WasNeverValid) {
-  Lease lease(session, Instant::min());
+  Lease lease(kSession, Instant::min());
   EXPECT_FALSE(lease.check(Instant::min()));
-  EXPECT_FALSE(lease.extend(end));
+  EXPECT_FALSE(lease.extend(kEnd));
 }
 
 /// The results of the threads of a race, in the order of one clock.
 struct Race {
-  Lease lease{session, Instant(nanoseconds(1000))};
+  Lease lease{kSession, Instant(nanoseconds(1000))};
   std::atomic<std::int64_t> now{0};
   /// Set when a thread saw the term expired. A thread that sees it valid afterwards got a wrong
   /// result.
@@ -102,10 +102,10 @@ struct Race {
 
 void run_race(std::uint32_t seed, bool with_order_to_lapse) {
   Race race;
-  constexpr int threads = 4;
-  std::barrier begin(threads);
+  constexpr int kThreads = 4;
+  std::barrier begin(kThreads);
   const auto body = [&](std::uint32_t which) {
-    std::mt19937 random(seed * threads + which);
+    std::mt19937 random(seed * kThreads + which);
     begin.arrive_and_wait();
     for (int i = 0; i < 400; ++i) {
       race.now.fetch_add(static_cast<std::int64_t>(random() % 8));
@@ -119,7 +119,7 @@ void run_race(std::uint32_t seed, bool with_order_to_lapse) {
     }
   };
   std::vector<std::jthread> running;
-  for (std::uint32_t which = 0; which < threads; ++which) running.emplace_back(body, which);
+  for (std::uint32_t which = 0; which < kThreads; ++which) running.emplace_back(body, which);
   running.clear();
   EXPECT_EQ(race.lies.load(), 0) << "seed " << seed;
   if (with_order_to_lapse) {
@@ -131,21 +131,21 @@ void run_race(std::uint32_t seed, bool with_order_to_lapse) {
 /// meet at every point. Returns how many terms are valid afterwards.
 template <typename EndIt>
 int revived(EndIt end_it) {
-  constexpr std::size_t rounds = 10'000;
+  constexpr std::size_t kRounds = 10'000;
   std::deque<Lease> terms;
-  for (std::size_t i = 0; i < rounds; ++i) terms.emplace_back(session, end);
+  for (std::size_t i = 0; i < kRounds; ++i) terms.emplace_back(kSession, kEnd);
   std::atomic<std::size_t> extending{0};
   std::atomic<std::size_t> ended{0};
   std::jthread extender([&] {
-    for (std::size_t i = 0; i < rounds; ++i) {
+    for (std::size_t i = 0; i < kRounds; ++i) {
       extending = i + 1;
       for (int more = 1; ended <= i; ++more) {
-        terms[i].extend(end + more % 1000 * moment);
+        terms[i].extend(kEnd + more % 1000 * kMoment);
         if (more % 64 == 0) std::this_thread::yield();
       }
     }
   });
-  for (std::size_t i = 0; i < rounds; ++i) {
+  for (std::size_t i = 0; i < kRounds; ++i) {
     while (extending <= i) std::this_thread::yield();
     end_it(terms[i]);
     ended = i + 1;
@@ -158,7 +158,7 @@ int revived(EndIt end_it) {
 
 TEST(Lease, ExtendedTooLate_StaysLapsed) {
   EXPECT_EQ(revived([](Lease& lease) { lease.lapse(); }), 0);
-  EXPECT_EQ(revived([](Lease& lease) { lease.check(end + seconds(1)); }), 0);
+  EXPECT_EQ(revived([](Lease& lease) { lease.check(kEnd + seconds(1)); }), 0);
 }
 
 TEST(Lease, LapseSeenByAThread_NoThreadSeesItValid) {

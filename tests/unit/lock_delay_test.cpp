@@ -27,7 +27,7 @@ TEST(DelayMarker, Name_IsNoContender) {
 
 TEST(DelayMarker, ExtremeValues_AreParsed) {
   for (const auto& name :
-       {DelayMarker::make(longest_lock_delay, {9223372036854775807}, {2147483647}).name,
+       {DelayMarker::make(kLongestLockDelay, {9223372036854775807}, {2147483647}).name,
         DelayMarker::make(1ms, {1}, {0}).name}) {
     EXPECT_TRUE(DelayMarker::parse(name)) << name;
   }

@@ -94,13 +94,13 @@ TEST(LogBridge, NoLogger_WritesNothing) {
 }
 
 TEST(LogBridge, EachBridge_HasItsLoggerUntilSlotsRunOut) {
-  std::vector<Log> logs(LogBridge::max_slots + 1);
+  std::vector<Log> logs(LogBridge::kMaxSlots + 1);
   std::vector<std::unique_ptr<LogBridge>> bridges;
   for (const Log& log : logs) {
     bridges.push_back(std::make_unique<LogBridge>(log.logger, std::vector<std::string>{}));
   }
   for (const auto& bridge : bridges) bridge->callback()(":ZOO_WARN@mine");
-  for (std::size_t i = 0; i < LogBridge::max_slots; ++i) {
+  for (std::size_t i = 0; i < LogBridge::kMaxSlots; ++i) {
     EXPECT_EQ(logs[i].sink->lines(), std::vector<std::string>{"warning: zookeeper client: mine"});
   }
   ASSERT_EQ(logs.back().sink->lines().size(), 1U);

@@ -26,8 +26,8 @@ Ownership in(State state) {
   return ownership;
 }
 
-constexpr State all_states[] = {State::waiting, State::held, State::lost, State::over};
-constexpr CountKind all_kinds[] = {CountKind::lock, CountKind::hold};
+constexpr State kAllStates[] = {State::waiting, State::held, State::lost, State::over};
+constexpr CountKind kAllKinds[] = {CountKind::lock, CountKind::hold};
 
 constexpr CountKind other(CountKind kind) {
   return kind == CountKind::lock ? CountKind::hold : CountKind::lock;
@@ -42,7 +42,7 @@ TEST(Ownership, Initially_WaitsWithoutCounts) {
 }
 
 TEST(Ownership, Helper_ReachesEveryState) {
-  for (const State state : all_states) {
+  for (const State state : kAllStates) {
     const Ownership ownership = in(state);
     EXPECT_EQ(ownership.state(), state);
     EXPECT_EQ(ownership.count(), state == State::held || state == State::lost ? 2 : 0);
@@ -50,7 +50,7 @@ TEST(Ownership, Helper_ReachesEveryState) {
 }
 
 TEST(Ownership, Granted_OnlyWaitingBecomesHeld) {
-  for (const State state : all_states) {
+  for (const State state : kAllStates) {
     Ownership ownership = in(state);
     ownership.granted();
     EXPECT_EQ(ownership.state(), state == State::waiting ? State::held : state);
@@ -58,7 +58,7 @@ TEST(Ownership, Granted_OnlyWaitingBecomesHeld) {
 }
 
 TEST(Ownership, Lost_OnlyHeldBecomesLostOnce) {
-  for (const State state : all_states) {
+  for (const State state : kAllStates) {
     Ownership ownership = in(state);
     const int counts = ownership.count();
     EXPECT_EQ(ownership.lose(), state == State::held);
@@ -69,7 +69,7 @@ TEST(Ownership, Lost_OnlyHeldBecomesLostOnce) {
 }
 
 TEST(Ownership, Withdrawn_OnlyWaitingEnds) {
-  for (const State state : all_states) {
+  for (const State state : kAllStates) {
     Ownership ownership = in(state);
     ownership.withdraw();
     EXPECT_EQ(ownership.state(), state == State::waiting ? State::over : state);
@@ -77,8 +77,8 @@ TEST(Ownership, Withdrawn_OnlyWaitingEnds) {
 }
 
 TEST(Ownership, CountAdded_OnlyIfHeld) {
-  for (const State state : all_states) {
-    for (const CountKind kind : all_kinds) {
+  for (const State state : kAllStates) {
+    for (const CountKind kind : kAllKinds) {
       Ownership ownership = in(state);
       const int of_kind = ownership.count(kind);
       const int of_other = ownership.count(other(kind));
@@ -93,7 +93,7 @@ TEST(Ownership, CountAdded_OnlyIfHeld) {
 
 TEST(Ownership, CountsDropped_LastEndsTheOwnership) {
   for (const State state : {State::held, State::lost}) {
-    for (const CountKind kind : all_kinds) {
+    for (const CountKind kind : kAllKinds) {
       Ownership ownership = in(state);
       EXPECT_EQ(ownership.drop(kind), Dropped::kept);
       EXPECT_EQ(ownership.state(), state);
@@ -111,7 +111,7 @@ TEST(Ownership, CountsDropped_LastEndsTheOwnership) {
 
 TEST(Ownership, DropWithoutACount_IsRefused) {
   for (const State state : {State::waiting, State::over}) {
-    for (const CountKind kind : all_kinds) {
+    for (const CountKind kind : kAllKinds) {
       Ownership ownership = in(state);
       EXPECT_EQ(ownership.drop(kind), Dropped::refused);
       EXPECT_EQ(ownership.state(), state);
@@ -151,15 +151,15 @@ TEST(Ownership, ManyCountsOfBothKinds_LastEndsTheOwnership) {
 // ---- writing and reading -----------------------------------------------------------------------
 
 TEST(Ownership, EveryKind_IsCountedSeparately) {
-  constexpr CountKind kinds[] = {CountKind::lock, CountKind::hold, CountKind::shared_lock,
-                                 CountKind::shared_hold};
-  static_assert(std::size(kinds) == count_kinds);
-  for (const CountKind kind : kinds) {
+  constexpr CountKind kKinds[] = {CountKind::lock, CountKind::hold, CountKind::shared_lock,
+                                  CountKind::shared_hold};
+  static_assert(std::size(kKinds) == kCountKinds);
+  for (const CountKind kind : kKinds) {
     Ownership ownership;
     ownership.granted();
     EXPECT_TRUE(ownership.add(kind));
     EXPECT_EQ(ownership.exclusive_count(), is_shared(kind) ? 0 : 1);
-    for (const CountKind another : kinds) {
+    for (const CountKind another : kKinds) {
       EXPECT_EQ(ownership.count(another), another == kind ? 1 : 0);
       if (another != kind) {
         EXPECT_EQ(ownership.drop(another), Dropped::refused);

@@ -15,7 +15,7 @@ TEST(Proclamation, NodeName_HasTheLeaderAndIsNoContender) {
     const std::string name = proclamation_node({number});
     EXPECT_FALSE(parse_znode_name(name)) << name;
     // Curator sorts by the text behind "lock-", or by the whole name without it.
-    EXPECT_EQ(name.find(lock_prefix), std::string::npos);
+    EXPECT_EQ(name.find(kLockPrefix), std::string::npos);
     EXPECT_GT(name, "9999999999");
   }
 }

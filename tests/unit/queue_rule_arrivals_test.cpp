@@ -87,7 +87,7 @@ class Simulation {
     if (!wrong_.empty()) return wrong_;
     std::map<Access, int> holders;
     std::int64_t permits = 0;
-    std::int64_t least = everything;
+    std::int64_t least = kEverything;
     for (const Standing& each : queue_) {
       if (each.decision.verdict != Verdict::first) continue;
       ++holders[each.who.access];
@@ -109,7 +109,7 @@ class Simulation {
 };
 
 TEST(QueueRule, RandomArrivals_AllAreGranted) {
-  for (const Mix mix : all_mixes) {
+  for (const Mix mix : kAllMixes) {
     for (std::uint64_t seed = 0; seed < 3000; ++seed) {
       ASSERT_EQ(Simulation(mix, seed).run(), "")
           << "mix " << static_cast<int>(mix) << ", seed " << seed;

@@ -100,7 +100,7 @@ void check_one(const RandomQueue& random, std::size_t at, std::int32_t all) {
 }
 
 TEST(QueueRule, RandomQueues_DecisionMatchesTheTable) {
-  for (const Mix mix : all_mixes) {
+  for (const Mix mix : kAllMixes) {
     for (std::uint64_t seed = 0; seed < 3000; ++seed) {
       RandomQueue random(mix, seed);
       const std::int32_t all = random.below(6);  // of a shared count: also 0, or lowered
@@ -117,7 +117,7 @@ TEST(QueueRule, RandomQueues_DecisionMatchesTheTable) {
 }
 
 TEST(QueueRule, HolderOfAQueue_HasNoConflictAhead) {
-  for (const Mix mix : all_mixes) {
+  for (const Mix mix : kAllMixes) {
     for (std::uint64_t seed = 0; seed < 3000; ++seed) {
       RandomQueue random(mix, seed);
       const std::int32_t all = 1 + random.below(5);

@@ -194,7 +194,7 @@ TEST(Queue, RandomLists_FirstAndOneChainOfWatches) {
 TEST(Queue, LongQueue_IsAccepted) {
   Children children;
   for (std::int32_t i = 0; i < 10'000; ++i)
-    children.push_back(ZnodeName::make(lock_prefix, {i}).text);
+    children.push_back(ZnodeName::make(kLockPrefix, {i}).text);
   std::shuffle(children.begin(), children.end(), std::mt19937(1));
   const auto decision = decide(children, "lock-0000009999");
   EXPECT_EQ(predecessor(decision), "lock-0000009998");

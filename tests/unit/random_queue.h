@@ -17,7 +17,7 @@ namespace zklock::core {
 
 using Children = std::vector<std::string>;
 
-inline constexpr std::int64_t everything = std::numeric_limits<std::int32_t>::max();
+inline constexpr std::int64_t kEverything = std::numeric_limits<std::int32_t>::max();
 
 inline std::string numbered(const std::string& prefix, int sequence) {
   return ZnodeName::make(prefix, {sequence}).text;
@@ -36,7 +36,7 @@ inline std::int64_t weighs(const Contender& other, const QueueRule& rule) {
   if (rule.access == Access::exclusive) return 1;
   if (rule.access == Access::shared) return other.access == Access::shared ? 0 : 1;
   const bool agrees = other.access == Access::permits && other.named_total == rule.named_total;
-  return agrees ? other.wanted : everything;
+  return agrees ? other.wanted : kEverything;
 }
 
 /// Returns whether a contender of that rule, behind `before`, can be granted.
@@ -68,7 +68,7 @@ inline QueueRule rule_of(const Contender& own, std::int32_t all_of_shared) {
 /// The kinds of contenders at a path.
 enum class Mix { writers, both, permits_of_3, permits_of_5, shared_permits, numbers, all };
 
-inline constexpr Mix all_mixes[] = {Mix::writers,      Mix::both,           Mix::permits_of_3,
+inline constexpr Mix kAllMixes[] = {Mix::writers,      Mix::both,           Mix::permits_of_3,
                                     Mix::permits_of_5, Mix::shared_permits, Mix::numbers,
                                     Mix::all};
 

@@ -143,10 +143,10 @@ TEST(SerialExecutor, DestroyedByATask_RemainingTasksRun) {
 TEST(SerialExecutor, ManyThreads_KeepOrderAndExclusion) {
   const auto threads = std::make_shared<CallbackThreads>(nullptr);
   SerialExecutor serial(threads);
-  constexpr int count = 1000;
+  constexpr int kCount = 1000;
   std::vector<int> ran;  // unguarded: the tasks exclude each other
   std::atomic<int> inside = 0;
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < kCount; ++i) {
     serial.post([&, i] {
       EXPECT_EQ(++inside, 1);
       ran.push_back(i);
@@ -154,7 +154,7 @@ TEST(SerialExecutor, ManyThreads_KeepOrderAndExclusion) {
     });
   }
   EXPECT_TRUE(threads->drain_for(1min)) << "a drain runs the whole line";
-  std::vector<int> wanted(count);
+  std::vector<int> wanted(kCount);
   std::iota(wanted.begin(), wanted.end(), 0);
   EXPECT_EQ(ran, wanted);
 }

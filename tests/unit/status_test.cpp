@@ -13,7 +13,7 @@ namespace {
 /// Returns all statuses of one sort, in their order.
 std::vector<Status> of(StatusSort sort) {
   std::vector<Status> found;
-  for (const Status s : acquire_test::all_statuses) {
+  for (const Status s : acquire_test::kAllStatuses) {
     if (sort_of(s) == sort) found.push_back(s);
   }
   return found;
@@ -36,7 +36,7 @@ TEST(Status, EveryStatus_HasOneSort) {
 }
 
 TEST(Status, UndecidedStatus_IsPassingFailure) {
-  for (const Status s : acquire_test::all_statuses) {
+  for (const Status s : acquire_test::kAllStatuses) {
     const bool decides_nothing =
         s == Status::unknown || s == Status::session_ended || s == Status::throttled;
     EXPECT_EQ(is_passing_failure(s), decides_nothing) << to_string(s);
@@ -45,7 +45,7 @@ TEST(Status, UndecidedStatus_IsPassingFailure) {
 
 // Only these statuses leave the outcome unknown. All others have decided the call.
 TEST(Status, OutcomeUnknownSort_HasItsError) {
-  for (const Status s : acquire_test::all_statuses) {
+  for (const Status s : acquire_test::kAllStatuses) {
     EXPECT_EQ(error_of(s) == Errc::outcome_unknown, sort_of(s) == StatusSort::outcome_unknown);
   }
 }

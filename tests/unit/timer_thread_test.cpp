@@ -29,13 +29,13 @@ using testing::eventually;
 using testing::Fact;
 using testing::Latch;
 
-constexpr TimerId none{0};
+constexpr TimerId kNone{0};
 
 TEST(TimerThread, Due_RunsThenAndNotBefore) {
   TimerThread timers;
   const Fact<Instant> ran;
   const Instant due = timers.now() + 20ms;
-  EXPECT_NE(timers.at(due, [&, ran] { ran.is(timers.now()); }), none);
+  EXPECT_NE(timers.at(due, [&, ran] { ran.is(timers.now()); }), kNone);
   EXPECT_GE(ran.get(), due);
 }
 
@@ -67,14 +67,14 @@ TEST(TimerThread, SetTimer_NeverRunsTheTaskInline) {
 TEST(TimerThread, ManyTimers_RunInTheOrderOfTheirTimes) {
   for (unsigned seed = 0; seed < 5; ++seed) {
     std::mt19937 random(seed);
-    constexpr int count = 200;
+    constexpr int kCount = 200;
     std::vector<std::pair<Instant, int>> wanted;
     std::vector<std::pair<Instant, int>> got;
-    const Latch all(count);
+    const Latch all(kCount);
     TimerThread timers;
     // All timers are created before the first is due. Many due times are equal.
     const Instant start = timers.now() + 100ms;
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < kCount; ++i) {
       const Instant when = start + std::chrono::milliseconds(random() % 30);
       wanted.emplace_back(when, i);
       timers.at(when, [&, when, i] {
@@ -122,7 +122,7 @@ TEST(TimerThread, Cancelled_TaskIsDestroyedUnrun) {
 
 TEST(TimerThread, CancelUnknownTimer_HasNoEffect) {
   TimerThread timers;
-  timers.cancel(none);
+  timers.cancel(kNone);
   timers.cancel(TimerId(12345));
   const Fact<> ran;
   const TimerId timer = timers.at(Instant(), [&, ran] { ran.is_known(); });
@@ -133,8 +133,8 @@ TEST(TimerThread, CancelUnknownTimer_HasNoEffect) {
 
 TEST(TimerThread, TaskCancelsItselfAndAnother_OtherDoesNotRun) {
   std::atomic<bool> victim_ran = false;
-  TimerId self = none;
-  TimerId victim = none;
+  TimerId self = kNone;
+  TimerId victim = kNone;
   const Fact<> done;
   const Fact<> ids_known;
   TimerThread timers;
@@ -172,11 +172,11 @@ TEST(TimerThread, TimeNever_StartsNoThread) {
   const auto descriptors = testing::open_file_descriptors();
   TimerThread timers;
   auto owned = std::make_shared<int>();
-  EXPECT_EQ(timers.at(Instant::max(), [owned] {}), none);
-  EXPECT_EQ(timers.at(Instant(Instant::max().time_since_epoch() / 2) + 1ns, [owned] {}), none);
+  EXPECT_EQ(timers.at(Instant::max(), [owned] {}), kNone);
+  EXPECT_EQ(timers.at(Instant(Instant::max().time_since_epoch() / 2) + 1ns, [owned] {}), kNone);
   EXPECT_EQ(owned.use_count(), 1);
   EXPECT_EQ(testing::open_file_descriptors(), descriptors) << "started before it was needed";
-  EXPECT_NE(timers.at(Instant(Instant::max().time_since_epoch() / 2), [owned] {}), none);
+  EXPECT_NE(timers.at(Instant(Instant::max().time_since_epoch() / 2), [owned] {}), kNone);
   const Fact<> ran;
   timers.at(Instant(), [&, ran] { ran.is_known(); });
   ran.get();
@@ -212,7 +212,7 @@ TEST(TimerThread, Stop_DropsQueuedAndWaitsForRunning) {
   EXPECT_TRUE(ended);
   EXPECT_EQ(owned.use_count(), 1);
   releaser.join();
-  EXPECT_EQ(timers.at(Instant(), [owned] {}), none);
+  EXPECT_EQ(timers.at(Instant(), [owned] {}), kNone);
   EXPECT_EQ(owned.use_count(), 1);
   timers.stop();
 }
@@ -290,16 +290,16 @@ TEST(TimerThread, SignalMask_BlocksProgramSignals) {
 }
 
 TEST(TimerThread, UsedFromManyThreads_RunsAllTimers) {
-  constexpr int threads = 4;
-  constexpr int rounds = 500;
+  constexpr int kThreads = 4;
+  constexpr int kRounds = 500;
   std::atomic<int> ran = 0;
   std::atomic<int> kept = 0;
   TimerThread timers;
   std::vector<std::thread> users;
-  for (int t = 0; t < threads; ++t) {
+  for (int t = 0; t < kThreads; ++t) {
     users.emplace_back([&, t] {
       std::mt19937 random(static_cast<unsigned>(t));
-      for (int i = 0; i < rounds; ++i) {
+      for (int i = 0; i < kRounds; ++i) {
         const auto when = timers.now() + std::chrono::microseconds(random() % 3000);
         if (random() % 2 == 0) {
           timers.at(when, [&] { ++ran; });

@@ -62,7 +62,7 @@ TEST(ZnodeData, OtherTexts_AreNotParsed) {
     EXPECT_FALSE(ZnodeData::parse(text)) << text;
   }
   EXPECT_FALSE(ZnodeData::parse(std::string_view("zklock 1\0\nowner=a\n", 18)));
-  EXPECT_FALSE(ZnodeData::parse(released_data));
+  EXPECT_FALSE(ZnodeData::parse(kReleasedData));
 }
 
 TEST(ZnodeData, UnknownLines_AreSkipped) {

@@ -28,8 +28,8 @@ TEST(ZnodeName, OwnFormat_IsParsed) {
   EXPECT_EQ(value("lock-0000000000"), 0);
   EXPECT_EQ(value("lock-2147483647"), 2147483647);
   EXPECT_EQ(value("lock--2147483648"), std::numeric_limits<std::int32_t>::min());
-  EXPECT_TRUE(ZnodeName::parse("lock-0000000042")->has_prefix(lock_prefix));
-  EXPECT_TRUE(ZnodeName::parse("lock--2147483648")->has_prefix(lock_prefix));
+  EXPECT_TRUE(ZnodeName::parse("lock-0000000042")->has_prefix(kLockPrefix));
+  EXPECT_TRUE(ZnodeName::parse("lock--2147483648")->has_prefix(kLockPrefix));
 }
 
 const std::string kUuid = "0a1b2c3d-4e5f-6789-abcd-ef0123456789";
@@ -63,9 +63,9 @@ TEST(ZnodeName, EveryRowOfTheTable_IsAContender) {
     EXPECT_EQ(value(prefix + "-2147483648"), std::numeric_limits<std::int32_t>::min()) << prefix;
     EXPECT_EQ(access(prefix + "0000000042"), wanted) << prefix;
     EXPECT_EQ(parse_znode_name(prefix + "0000000042")->prefix, prefix);
-    const bool is_mutex = prefix == lock_prefix;
-    EXPECT_EQ(ZnodeName::parse(prefix + "0000000042")->has_prefix(lock_prefix), is_mutex) << prefix;
-    EXPECT_EQ(ZnodeName::parse(prefix + "-2147483648")->has_prefix(lock_prefix), is_mutex)
+    const bool is_mutex = prefix == kLockPrefix;
+    EXPECT_EQ(ZnodeName::parse(prefix + "0000000042")->has_prefix(kLockPrefix), is_mutex) << prefix;
+    EXPECT_EQ(ZnodeName::parse(prefix + "-2147483648")->has_prefix(kLockPrefix), is_mutex)
         << prefix;
   }
 }
@@ -136,10 +136,10 @@ TEST(ZnodeName, OtherNames_AreNoContender) {
 }
 
 TEST(ZnodeName, Made_IsFormattedAsByZooKeeper) {
-  EXPECT_EQ(ZnodeName::make(lock_prefix, {0}).text, "lock-0000000000");
-  EXPECT_EQ(ZnodeName::make(lock_prefix, {42}).text, "lock-0000000042");
-  EXPECT_EQ(ZnodeName::make(lock_prefix, {2147483647}).text, "lock-2147483647");
-  EXPECT_EQ(ZnodeName::make(lock_prefix, {std::numeric_limits<std::int32_t>::min()}).text,
+  EXPECT_EQ(ZnodeName::make(kLockPrefix, {0}).text, "lock-0000000000");
+  EXPECT_EQ(ZnodeName::make(kLockPrefix, {42}).text, "lock-0000000042");
+  EXPECT_EQ(ZnodeName::make(kLockPrefix, {2147483647}).text, "lock-2147483647");
+  EXPECT_EQ(ZnodeName::make(kLockPrefix, {std::numeric_limits<std::int32_t>::min()}).text,
             "lock--2147483648");
 }
 
@@ -147,17 +147,17 @@ TEST(ZnodeName, RandomSequence_IsParsedBack) {
   std::mt19937 random(7);
   std::uniform_int_distribution<std::int32_t> any(std::numeric_limits<std::int32_t>::min());
   for (int i = 0; i < 10'000; ++i) {
-    const auto made = ZnodeName::make(lock_prefix, {any(random)});
+    const auto made = ZnodeName::make(kLockPrefix, {any(random)});
     const auto read = ZnodeName::parse(made.text);
     ASSERT_TRUE(read) << made.text;
     EXPECT_EQ(read->sequence, made.sequence);
     EXPECT_EQ(read->text, made.text);
-    EXPECT_TRUE(read->has_prefix(lock_prefix));
+    EXPECT_TRUE(read->has_prefix(kLockPrefix));
   }
 }
 
 TEST(ZnodeName, OneByteMoreOrLess_IsNoContender) {
-  const std::string name = ZnodeName::make(lock_prefix, {1234567890}).text;
+  const std::string name = ZnodeName::make(kLockPrefix, {1234567890}).text;
   for (std::size_t i = 0; i < name.size(); ++i) {
     EXPECT_EQ(value(name.substr(0, i) + name.substr(i + 1)), std::nullopt) << i;
   }
@@ -223,7 +223,7 @@ TEST(ZnodeName, WriterDowngraded_KeepsItsSequence) {
 }
 
 TEST(ZnodeName, FirstUnusableSequence_IsWellBeforeTheEnd) {
-  EXPECT_LT(first_unusable_sequence, Sequence{2147483647 - 100'000});
+  EXPECT_LT(kFirstUnusableSequence, Sequence{2147483647 - 100'000});
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ struct WatchedAnswer {
   std::string_view data;
   std::string_view detail;
 };
-/// The reply to the get of count_node.
+/// The reply to the get of kCountNode.
 struct PermitsAnswer {
   Status status = Status::ok;
   SessionId session = {};

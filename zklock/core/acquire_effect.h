@@ -22,13 +22,13 @@ struct AcquireEffect {
     move,
     create_parents,
     check_parent,  ///< quorum check of the lock path
-    list,          ///< with a shared count, then get count_node
-    seed_count,    ///< create the child count_node with data `text`
+    list,          ///< with a shared count, then get kCountNode
+    seed_count,    ///< create the child kCountNode with data `text`
     inspect,       ///< get the child `text`
     watch,         ///< get and watch the child `text`
     unwatch,       ///< remove all watches set by `watch`
     check_own,     ///< quorum check of the own znode and czxid
-    /// Delete the lock path, which must be empty. If `text` is not empty, it is count_node: delete
+    /// Delete the lock path, which must be empty. If `text` is not empty, it is kCountNode: delete
     /// and recreate that child and the path, in one transaction.
     remove_parent,
     skip,  ///< create and delete `text`, in one transaction

@@ -57,10 +57,10 @@ AcquireEffects AcquireFsm::enqueue() {
 }
 
 std::string AcquireFsm::attempt() const {
-  constexpr std::size_t number_digits = 20;
+  constexpr std::size_t kNumberDigits = 20;
   const std::string_view client(client_);
   std::string text;
-  text.reserve(client.size() + 2 * number_digits);
+  text.reserve(client.size() + 2 * kNumberDigits);
   text.append(client).append(std::to_string(number_)) += '.';
   text += std::to_string(attempts_);
   return text;
@@ -93,7 +93,7 @@ void AcquireFsm::take_node(const CreatedAnswer& answer) {
   if (auto name = ZnodeName::parse(answer.name)) {
     own_ = *std::move(name);
   } else {
-    own_ = {.text = std::string(answer.name), .sequence = first_unusable_sequence};
+    own_ = {.text = std::string(answer.name), .sequence = kFirstUnusableSequence};
   }
 }
 
@@ -124,7 +124,7 @@ bool AcquireFsm::predicts_predecessor() const noexcept {
 // Predicts that the preceding sequence number is the predecessor's. If not, a list follows.
 AcquireEffects AcquireFsm::predict_predecessor() {
   if (own_.sequence.value <= 0 || has_unusable_number()) return list();
-  return arm({.watch = {ZnodeName::make(lock_prefix, {own_.sequence.value - 1}).text},
+  return arm({.watch = {ZnodeName::make(kLockPrefix, {own_.sequence.value - 1}).text},
               .grant_by_release = true});
 }
 

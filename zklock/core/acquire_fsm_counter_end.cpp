@@ -41,12 +41,12 @@ constexpr std::string_view kSkippedName = "skipped";
 
 /// Contenders, and the siblings that are deleted with them.
 bool is_transient(std::string_view child) {
-  return parse_znode_name(child) || child.starts_with(release_request_prefix) ||
-         child.starts_with(proclamation_prefix);
+  return parse_znode_name(child) || child.starts_with(kReleaseRequestPrefix) ||
+         child.starts_with(kProclamationPrefix);
 }
 
 std::string exhausted_cause(std::span<const std::string> children) {
-  const bool first_is_count = children.front() == count_node;  // a permit count may remain
+  const bool first_is_count = children.front() == kCountNode;  // a permit count may remain
   const std::string& child = children[first_is_count ? 1 : 0];
   return "the sequence counter of the path is exhausted, and the path cannot be "
          "recreated while it "
@@ -107,9 +107,9 @@ AcquireEffects AcquireFsm::handle_drain_list(const ListedAnswer& answer) {
     return create_status_ == Status::node_exists ? skip() : enqueue();
   }
   if (answer.children.empty()) return remove_parent();
-  if (answer.children.size() == 1 && answer.children.front() == count_node) {
+  if (answer.children.size() == 1 && answer.children.front() == kCountNode) {
     AcquireEffects effects = remove_parent();
-    effects.front().text = count_node;
+    effects.front().text = kCountNode;
     return effects;
   }
   if (std::ranges::any_of(answer.children, is_transient)) return policy_.wait ? pause() : end();

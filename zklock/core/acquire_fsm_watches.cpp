@@ -22,7 +22,7 @@ void AcquireFsm::store_decision(Decision decision) {
 
 AcquireEffects AcquireFsm::arm(Decision decision) {
   store_decision(std::move(decision));
-  if (present_rule().shares_count()) watched_.push_back(std::string(count_node));
+  if (present_rule().shares_count()) watched_.push_back(std::string(kCountNode));
   list_outdated_ = false;
   return watch_all();
 }
@@ -59,7 +59,7 @@ AcquireEffects AcquireFsm::on_watched(std::string_view node, const WatchedAnswer
   if (state_ != AcquireState::arming || !watches(node)) return {};
   if (answer.status == Status::ok) {
     ++active_watches_;
-    if (node == count_node) list_outdated_ |= parse_permit_count(answer.data) != policy_.rule.all;
+    if (node == kCountNode) list_outdated_ |= parse_permit_count(answer.data) != policy_.rule.all;
     const auto parsed = ZnodeData::parse(answer.data);
     const bool is_consistent = is_order_consistent(node, queue_zxid(parsed, answer.token));
     if (!is_consistent && !std::ranges::count(rare_->confirmed_newer_predecessors, answer.token)) {

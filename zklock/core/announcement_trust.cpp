@@ -36,7 +36,7 @@ void AnnouncementTrust::on_path_stat(const Version& version, Instant sent_at) no
 }
 
 bool AnnouncementTrust::begin_acl_read_if_due(Instant now) noexcept {
-  if (now - seen_at_ > max_age) verdict_ = Verdict::unknown;
+  if (now - seen_at_ > kMaxAge) verdict_ = Verdict::unknown;
   if (reading_ || verdict_ != Verdict::unknown) return false;
   reading_ = true;
   return true;

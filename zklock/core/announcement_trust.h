@@ -37,7 +37,7 @@ bool creators_may_delete(std::span<const AclEntry> acl) noexcept;
 /// | unknown | the ACL may not be read                | unsafe         |
 /// | any     | a stat shows another czxid or aversion | unknown        |
 /// | any     | the ACL is wanted, and the last stat   | unknown        |
-/// |         | is older than max_age                  |                |
+/// |         | is older than kMaxAge                  |                |
 /// | any     | a new session has begun: an ensemble   | unknown        |
 /// |         | that lost its data repeats czxids      |                |
 ///
@@ -52,7 +52,7 @@ class AnnouncementTrust {
  public:
   /// How long a change of the ACL can go unnoticed. Contenders that use only their sequence number
   /// read no stat of the path, so the last stat can be old.
-  static constexpr std::chrono::seconds max_age{1};
+  static constexpr std::chrono::seconds kMaxAge{1};
 
   /// The czxid and the aversion in a stat of the path.
   struct Version {
@@ -64,7 +64,7 @@ class AnnouncementTrust {
   /// Records a stat of the path.
   void on_path_stat(const Version& version, Instant sent_at) noexcept;
   /// Called when a contender waits for an announcement. Forgets the verdict if the last stat is
-  /// older than max_age. Returns true if the caller must read the ACL now, and then call exactly
+  /// older than kMaxAge. Returns true if the caller must read the ACL now, and then call exactly
   /// one of on_acl_read(), on_acl_refused() and on_acl_not_read(). Until then it returns false.
   bool begin_acl_read_if_due(Instant now) noexcept;
   /// The ACL was read together with this stat of the path. `last_child`: the stat's pzxid.

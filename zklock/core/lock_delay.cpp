@@ -12,7 +12,7 @@ namespace zklock::core {
 
 namespace {
 
-constexpr std::string_view delay_prefix = "delay-";
+constexpr std::string_view kDelayPrefix = "delay-";
 
 /// Takes a number and `end` from the front. Accepts every form of the number: the caller prints the
 /// whole name again and compares.
@@ -30,7 +30,7 @@ std::optional<std::int64_t> take(std::string_view& text, std::string_view end) n
 
 DelayMarker DelayMarker::make(std::chrono::milliseconds length, FencingToken token,
                               Sequence owner_sequence) {
-  const std::string prefix = std::string(delay_prefix) + std::to_string(length.count()) + "-" +
+  const std::string prefix = std::string(kDelayPrefix) + std::to_string(length.count()) + "-" +
                              std::to_string(token.zxid) + "-";
   return {.name = ZnodeName::make(prefix, owner_sequence).text,
           .length = length,
@@ -38,15 +38,15 @@ DelayMarker DelayMarker::make(std::chrono::milliseconds length, FencingToken tok
 }
 
 std::optional<DelayMarker> DelayMarker::parse(std::string_view name) {
-  if (!name.starts_with(delay_prefix)) return std::nullopt;
-  std::string_view text = name.substr(delay_prefix.size());
+  if (!name.starts_with(kDelayPrefix)) return std::nullopt;
+  std::string_view text = name.substr(kDelayPrefix.size());
   const auto length = take(text, "-");
   const auto token = length ? take(text, "-") : std::nullopt;
   const auto number = token ? take(text, "") : std::nullopt;
-  constexpr std::int64_t last = std::numeric_limits<std::int32_t>::max();
-  if (!number || *number < 0 || *number > last) return std::nullopt;
+  constexpr std::int64_t kLast = std::numeric_limits<std::int32_t>::max();
+  if (!number || *number < 0 || *number > kLast) return std::nullopt;
   // Compared in milliseconds: converted to a finer unit, the largest length would overflow.
-  if (*length < 1 || *length > std::chrono::milliseconds(longest_lock_delay).count()) {
+  if (*length < 1 || *length > std::chrono::milliseconds(kLongestLockDelay).count()) {
     return std::nullopt;
   }
   auto marker =

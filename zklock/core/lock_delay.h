@@ -34,7 +34,7 @@ struct DelayMarker {
 };
 
 /// The largest length. A longer one is taken for a mistake: every contender would wait for it.
-inline constexpr std::chrono::hours longest_lock_delay{24};
+inline constexpr std::chrono::hours kLongestLockDelay{24};
 
 /// Returns the markers whose contender's znode is not among the children: it was lost, not
 /// released.

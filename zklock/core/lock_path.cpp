@@ -11,9 +11,9 @@
 namespace zklock::core {
 namespace {
 
-constexpr std::size_t max_path_bytes = 1024;
-constexpr std::size_t max_shown_bytes = 128;
-constexpr std::string_view reserved = "/zookeeper";
+constexpr std::size_t kMaxPathBytes = 1024;
+constexpr std::size_t kMaxShownBytes = 128;
+constexpr std::string_view kReserved = "/zookeeper";
 
 /// Returns the fault of the characters; empty if there is none.
 std::string_view fault_of_characters(std::string_view path) noexcept {
@@ -51,7 +51,7 @@ std::string_view fault_of_components(std::string_view path) noexcept {
 
 std::string_view fault_of(std::string_view path) noexcept {
   if (path.empty()) return "the path is empty";
-  if (path.size() > max_path_bytes) return "the path is longer than 1024 bytes";
+  if (path.size() > kMaxPathBytes) return "the path is longer than 1024 bytes";
   if (const auto fault = fault_of_characters(path); !fault.empty()) return fault;
   if (path.front() != '/') return "the path does not begin with a slash";
   return fault_of_components(path);
@@ -59,7 +59,7 @@ std::string_view fault_of(std::string_view path) noexcept {
 
 std::string_view fault_of_lock(std::string_view path) noexcept {
   if (path == "/") return "the root cannot be a lock path";
-  if (path == reserved || (path.starts_with(reserved) && path[reserved.size()] == '/')) {
+  if (path == kReserved || (path.starts_with(kReserved) && path[kReserved.size()] == '/')) {
     return "/zookeeper is reserved for the servers";
   }
   return {};
@@ -67,7 +67,7 @@ std::string_view fault_of_lock(std::string_view path) noexcept {
 
 void refuse(std::string_view operation, std::string_view path, std::string_view fault) {
   if (fault.empty()) return;
-  throw Error(Errc::invalid_path, operation, printable(path, max_shown_bytes), fault);
+  throw Error(Errc::invalid_path, operation, printable(path, kMaxShownBytes), fault);
 }
 
 }  // namespace

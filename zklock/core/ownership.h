@@ -10,7 +10,7 @@ namespace zklock::core {
 /// The kind of one count of an owner. A count is released by the call that belongs to its kind:
 /// lock() by unlock(), lock_shared() by unlock_shared(), and a Hold by release().
 enum class CountKind { lock, hold, shared_lock, shared_hold };
-inline constexpr std::size_t count_kinds = 4;
+inline constexpr std::size_t kCountKinds = 4;
 
 constexpr bool is_shared(CountKind kind) noexcept {
   return kind == CountKind::shared_lock || kind == CountKind::shared_hold;
@@ -70,7 +70,7 @@ class Ownership {
   int& of(CountKind kind) noexcept { return counts_[static_cast<std::size_t>(kind)]; }
 
   State state_ = State::waiting;
-  std::array<int, count_kinds> counts_{};
+  std::array<int, kCountKinds> counts_{};
 };
 
 }  // namespace zklock::core

@@ -16,7 +16,7 @@ namespace zklock::core {
 /// contender. It is persistent, so the count outlives all clients that use it. Servers do not
 /// delete the path, because it is never empty. The data are a decimal number and nothing else:
 /// people may read and write it.
-inline constexpr std::string_view count_node = "count";
+inline constexpr std::string_view kCountNode = "count";
 
 /// Returns nothing unless the data are a number from 0 to 2147483647.
 inline std::optional<std::int32_t> parse_permit_count(std::string_view data) noexcept {
@@ -29,7 +29,7 @@ inline std::optional<std::int32_t> parse_permit_count(std::string_view data) noe
 
 /// Returns the cause of an error: `data` are not a permit count.
 inline std::string bad_permit_count(std::string_view data) {
-  return "znode " + std::string(count_node) + " has the data \"" + printable(data, 32) +
+  return "znode " + std::string(kCountNode) + " has the data \"" + printable(data, 32) +
          "\", which is not a permit count; call set_permits()";
 }
 

@@ -14,9 +14,9 @@ namespace zklock::core {
 /// sibling of the leader's lock znode; its name has the lock znode's sequence number. So no
 /// two leaders of a path share one. It is deleted with the leader's session, so no client has to
 /// remove a dead leader's value. Its name is not a contender's; Curator's contenders sort it last.
-inline constexpr std::string_view proclamation_prefix = "proclaimed-";
+inline constexpr std::string_view kProclamationPrefix = "proclaimed-";
 inline std::string proclamation_node(Sequence leader) {
-  return ZnodeName::make(proclamation_prefix, leader).text;
+  return ZnodeName::make(kProclamationPrefix, leader).text;
 }
 
 /// The data of that znode: the value, and the token of its leader. Sequence numbers start again if

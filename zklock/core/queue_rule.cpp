@@ -23,17 +23,17 @@ bool is_ahead(const ParsedZnodeName& other, const ParsedZnodeName& own) noexcept
 
 /// Returns the load of `other`, which is ahead, for a contender with `rule`; see QueueRule.
 std::int64_t load_of(const ParsedZnodeName& other, const QueueRule& rule) noexcept {
-  constexpr std::int64_t everything = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t kEverything = std::numeric_limits<std::int32_t>::max();
   switch (rule.access) {
     case Access::weighted:
     case Access::exclusive: return 1;
     case Access::shared: return other.access == Access::shared ? 0 : 1;
     case Access::permits:
       if (other.access != Access::permits || other.named_total != rule.named_total)
-        return everything;
+        return kEverything;
       return other.permits;
   }
-  return everything;
+  return kEverything;
 }
 
 std::int64_t room_of(const QueueRule& rule) noexcept {
@@ -84,8 +84,8 @@ QueueRule QueueRule::weighted(std::int32_t weight, std::int32_t ageing) noexcept
 
 std::string QueueRule::prefix() const {
   switch (access) {
-    case Access::exclusive: return std::string(is_write_lock ? write_prefix : lock_prefix);
-    case Access::shared: return std::string(read_prefix);
+    case Access::exclusive: return std::string(is_write_lock ? kWritePrefix : kLockPrefix);
+    case Access::shared: return std::string(kReadPrefix);
     case Access::permits: return permits_prefix(wanted, named_total);
     case Access::weighted: return weight_prefix(weight, ageing);
   }
@@ -93,9 +93,9 @@ std::string QueueRule::prefix() const {
 }
 
 bool precedes(const ParsedZnodeName& a, const ParsedZnodeName& b) noexcept {
-  constexpr std::int64_t beyond_all_sequences = std::int64_t{1} << 33;
+  constexpr std::int64_t kBeyondAllSequences = std::int64_t{1} << 33;
   const auto rank = [](const ParsedZnodeName& each) {
-    const std::int64_t advance = each.ageing > 0 ? each.ageing : beyond_all_sequences;
+    const std::int64_t advance = each.ageing > 0 ? each.ageing : kBeyondAllSequences;
     return std::int64_t{each.sequence.value} - each.weight * advance;
   };
   if (rank(a) != rank(b)) return rank(a) < rank(b);

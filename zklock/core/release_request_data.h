@@ -14,15 +14,15 @@ namespace zklock::core {
 /// notified. It cannot write that znode: only the creator of a lock znode can.
 ///
 /// The request znode's name has the contender's sequence number. It is not a contender's name;
-/// Curator's contenders sort it last. The data are `release_request_asks` or
-/// `release_request_forces`.
-inline constexpr std::string_view release_request_prefix = "release-request-";
-inline constexpr std::string_view release_request_asks = "ask";
-inline constexpr std::string_view release_request_forces = "force";
+/// Curator's contenders sort it last. The data are `kReleaseRequestAsks` or
+/// `kReleaseRequestForces`.
+inline constexpr std::string_view kReleaseRequestPrefix = "release-request-";
+inline constexpr std::string_view kReleaseRequestAsks = "ask";
+inline constexpr std::string_view kReleaseRequestForces = "force";
 
 /// Returns the name of the request znode for the contender with that sequence number.
 inline std::string release_request_node(Sequence of) {
-  return ZnodeName::make(release_request_prefix, of).text;
+  return ZnodeName::make(kReleaseRequestPrefix, of).text;
 }
 
 }  // namespace zklock::core

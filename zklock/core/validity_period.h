@@ -25,9 +25,9 @@ class ValidityPeriod {
   /// Returns whether the period is valid at `now`. Makes it lapse if it has ended.
   bool check(Instant now) noexcept {
     Instant until = valid_until_.load(std::memory_order_acquire);
-    while (until != lapsed_mark) {
+    while (until != kLapsedMark) {
       if (now < until) return true;
-      if (valid_until_.compare_exchange_weak(until, lapsed_mark, std::memory_order_acq_rel)) break;
+      if (valid_until_.compare_exchange_weak(until, kLapsedMark, std::memory_order_acq_rel)) break;
     }
     return false;
   }
@@ -35,7 +35,7 @@ class ValidityPeriod {
   /// Moves the end to `until` if that is later. Returns false if the period has lapsed.
   bool extend(Instant until) noexcept {
     Instant current = valid_until_.load(std::memory_order_acquire);
-    while (current != lapsed_mark) {
+    while (current != kLapsedMark) {
       if (until <= current) return true;
       if (valid_until_.compare_exchange_weak(current, until, std::memory_order_acq_rel))
         return true;
@@ -58,22 +58,22 @@ class ValidityPeriod {
   /// has ended at `now`. Returns false if it has lapsed.
   bool renew(Instant now, Instant until) noexcept {
     Instant current = valid_until_.load(std::memory_order_acquire);
-    while (current != lapsed_mark) {
+    while (current != kLapsedMark) {
       const bool in_time = now < current;
-      const Instant next = in_time ? until : lapsed_mark;
+      const Instant next = in_time ? until : kLapsedMark;
       if (valid_until_.compare_exchange_weak(current, next, std::memory_order_acq_rel))
         return in_time;
     }
     return false;
   }
 
-  void lapse() noexcept { valid_until_.store(lapsed_mark, std::memory_order_release); }
+  void lapse() noexcept { valid_until_.store(kLapsedMark, std::memory_order_release); }
 
   /// Returns the end; Instant::min() if the period has lapsed.
   Instant valid_until() const noexcept { return valid_until_.load(std::memory_order_acquire); }
 
  private:
-  static constexpr Instant lapsed_mark = Instant::min();
+  static constexpr Instant kLapsedMark = Instant::min();
 
   std::atomic<Instant> valid_until_;
 };

@@ -11,13 +11,13 @@
 namespace zklock::core {
 namespace {
 
-constexpr std::string_view first_line = "zklock 1";
-constexpr std::size_t max_value_bytes = 64;
+constexpr std::string_view kFirstLine = "zklock 1";
+constexpr std::size_t kMaxValueBytes = 64;
 /// More than any version will write. Longer data of other programs are not read to the end.
-constexpr std::size_t max_text_bytes = 8192;
+constexpr std::size_t kMaxTextBytes = 8192;
 
 /// Size of the keys of a new znode, and of its process id.
-constexpr std::size_t usual_key_bytes = 80;
+constexpr std::size_t kUsualKeyBytes = 80;
 
 /// Returns whether the text is printable ASCII. Most texts are; they need no further check.
 bool is_plain(std::string_view text) noexcept {
@@ -43,7 +43,7 @@ void append_printable(std::string& result, std::string_view text, std::size_t ma
 void append(std::string& text, std::string_view key, std::string_view value) {
   if (value.empty()) return;
   text.append(key) += '=';
-  append_printable(text, value, max_value_bytes);
+  append_printable(text, value, kMaxValueBytes);
   text += '\n';
 }
 
@@ -63,7 +63,7 @@ std::int64_t parse_number(std::string_view text) noexcept {
 }
 
 void assign(ZnodeData& data, std::string_view key, std::string_view value) {
-  const auto for_people = [&] { return printable(value, max_value_bytes); };
+  const auto for_people = [&] { return printable(value, kMaxValueBytes); };
   if (key == "attempt") {
     data.attempt = for_people();
   } else if (key == "owner") {
@@ -89,12 +89,12 @@ void assign(ZnodeData& data, std::string_view key, std::string_view value) {
 
 std::string ZnodeData::encode() const {
   std::string text;
-  std::size_t size = usual_key_bytes;  // small: tens of thousands may wait to be sent
+  std::size_t size = kUsualKeyBytes;  // small: tens of thousands may wait to be sent
   for (const auto* value : {&attempt, &owner, &host, &thread, &application}) {
-    size += std::min(value->size(), max_value_bytes);
+    size += std::min(value->size(), kMaxValueBytes);
   }
   text.reserve(size);
-  text.append(first_line) += '\n';
+  text.append(kFirstLine) += '\n';
   append(text, "attempt", attempt);
   append(text, "owner", owner);
   append(text, "host", host);
@@ -108,8 +108,8 @@ std::string ZnodeData::encode() const {
 }
 
 std::optional<ZnodeData> ZnodeData::parse(std::string_view text) {
-  text = text.substr(0, max_text_bytes);
-  if (take_line(text) != first_line) return std::nullopt;
+  text = text.substr(0, kMaxTextBytes);
+  if (take_line(text) != kFirstLine) return std::nullopt;
   ZnodeData data;
   while (!text.empty()) {
     const auto line = take_line(text);

@@ -42,7 +42,7 @@ struct ZnodeData {
 FencingToken queue_zxid(const std::optional<ZnodeData>& data, FencingToken made) noexcept;
 
 /// The data that a holder writes to announce its release, in one transaction with the deletion.
-inline constexpr std::string_view released_data = "released";
+inline constexpr std::string_view kReleasedData = "released";
 
 /// Returns `text` fit for people and logs. It is cut to `max_bytes`, at a whole character. Control
 /// characters (C0, DEL, C1) and invalid UTF-8 become '?'.

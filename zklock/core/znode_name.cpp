@@ -13,16 +13,16 @@
 namespace zklock::core {
 namespace {
 
-constexpr std::size_t number_width = 10;
+constexpr std::size_t kNumberWidth = 10;
 /// "<begin><first>-" or "<begin><first>-<middle><second>-".
 struct Counted {
   std::string_view begin;
   std::string_view middle;
 };
-constexpr Counted permits_format{"permits-", "of-"};
-constexpr Counted weight_format{"weight-", "age-"};
+constexpr Counted kPermitsFormat{"permits-", "of-"};
+constexpr Counted kWeightFormat{"weight-", "age-"};
 
-constexpr std::size_t hex_id_length = 32;
+constexpr std::size_t kHexIdLength = 32;
 
 bool is_hex(std::string_view text) noexcept {
   return std::ranges::all_of(text, [](char c) {
@@ -31,7 +31,7 @@ bool is_hex(std::string_view text) noexcept {
 }
 
 bool is_hex_id(std::string_view text) noexcept {
-  return text.size() == hex_id_length && is_hex(text);
+  return text.size() == kHexIdLength && is_hex(text);
 }
 
 bool is_uuid(std::string_view text) noexcept {
@@ -47,9 +47,9 @@ bool is_uuid(std::string_view text) noexcept {
 /// Returns whether `text` is "_c_<id>-", with an id that `is_id` accepts.
 template <class IsId>
 bool is_protection(std::string_view text, IsId is_id) noexcept {
-  constexpr std::string_view begin = "_c_";
-  if (!text.starts_with(begin) || !text.ends_with('-')) return false;
-  text.remove_prefix(begin.size());
+  constexpr std::string_view kBegin = "_c_";
+  if (!text.starts_with(kBegin) || !text.ends_with('-')) return false;
+  text.remove_prefix(kBegin.size());
   return !text.empty() && is_id(text.substr(0, text.size() - 1));
 }
 
@@ -71,15 +71,15 @@ struct Format {
   std::string_view marker;
   Access access;
 };
-constexpr std::array<Format, 9> formats{{{is_unprotected, lock_prefix, Access::exclusive},
-                                         {is_unprotected, write_prefix, Access::exclusive},
-                                         {is_unprotected, read_prefix, Access::shared},
-                                         {is_curators, lock_prefix, Access::exclusive},
-                                         {is_curators, write_prefix, Access::exclusive},
-                                         {is_curators, read_prefix, Access::shared},
-                                         {is_gos, lock_prefix, Access::exclusive},
-                                         {is_hex_id, "__lock__", Access::exclusive},
-                                         {is_hex_id, "__rlock__", Access::shared}}};
+constexpr std::array<Format, 9> kFormats{{{is_unprotected, kLockPrefix, Access::exclusive},
+                                          {is_unprotected, kWritePrefix, Access::exclusive},
+                                          {is_unprotected, kReadPrefix, Access::shared},
+                                          {is_curators, kLockPrefix, Access::exclusive},
+                                          {is_curators, kWritePrefix, Access::exclusive},
+                                          {is_curators, kReadPrefix, Access::shared},
+                                          {is_gos, kLockPrefix, Access::exclusive},
+                                          {is_hex_id, "__lock__", Access::exclusive},
+                                          {is_hex_id, "__rlock__", Access::shared}}};
 
 /// Takes "<count>-" from the front. Returns nothing unless std::to_string prints the count so, and
 /// it is above 0.
@@ -123,20 +123,20 @@ std::string print_counts(const Counted& format, Counts counts) {
 /// Returns the content of the name, without the sequence number.
 std::optional<ParsedZnodeName> parse_prefix(std::string_view prefix) noexcept {
   ParsedZnodeName result{.prefix = prefix};
-  for (const Format& format : formats) {
+  for (const Format& format : kFormats) {
     if (!prefix.ends_with(format.marker)) continue;
     if (!format.accepts(prefix.substr(0, prefix.size() - format.marker.size()))) continue;
     result.access = format.access;
     return result;
   }
-  if (const auto counts = parse_counts(prefix, permits_format)) {
+  if (const auto counts = parse_counts(prefix, kPermitsFormat)) {
     result.access = Access::permits;
     result.permits = counts->first;
     result.named_total = counts->second;
     return result;
   }
-  if (const auto counts = parse_counts(prefix, weight_format);
-      counts && counts->first <= most_weight) {
+  if (const auto counts = parse_counts(prefix, kWeightFormat);
+      counts && counts->first <= kMostWeight) {
     result.access = Access::weighted;
     result.weight = counts->first;
     result.ageing = counts->second;
@@ -149,8 +149,8 @@ std::optional<ParsedZnodeName> parse_prefix(std::string_view prefix) noexcept {
 
 bool ParsedZnodeName::is_of_zklock() const noexcept {
   const bool counted =
-      prefix.starts_with(permits_format.begin) || prefix.starts_with(weight_format.begin);
-  return counted || prefix == lock_prefix || prefix == write_prefix || prefix == read_prefix;
+      prefix.starts_with(kPermitsFormat.begin) || prefix.starts_with(kWeightFormat.begin);
+  return counted || prefix == kLockPrefix || prefix == kWritePrefix || prefix == kReadPrefix;
 }
 
 bool ParsedZnodeName::before(const ParsedZnodeName& other) const noexcept {
@@ -158,13 +158,13 @@ bool ParsedZnodeName::before(const ParsedZnodeName& other) const noexcept {
 }
 
 std::optional<ParsedZnodeName> parse_znode_name(std::string_view name) noexcept {
-  if (name.size() < number_width) return std::nullopt;
+  if (name.size() < kNumberWidth) return std::nullopt;
   std::int64_t value = 0;  // ten digits always fit
-  for (const char c : name.substr(name.size() - number_width)) {
+  for (const char c : name.substr(name.size() - kNumberWidth)) {
     if (c < '0' || c > '9') return std::nullopt;
     value = value * 10 + (c - '0');
   }
-  std::string_view prefix = name.substr(0, name.size() - number_width);
+  std::string_view prefix = name.substr(0, name.size() - kNumberWidth);
   auto result = parse_prefix(prefix);
   if (!result && prefix.ends_with('-') && value > 0) {
     prefix.remove_suffix(1);
@@ -179,11 +179,11 @@ std::optional<ParsedZnodeName> parse_znode_name(std::string_view name) noexcept 
 }
 
 std::string permits_prefix(std::int32_t permits, std::int32_t named_total) {
-  return print_counts(permits_format, {permits, named_total});
+  return print_counts(kPermitsFormat, {permits, named_total});
 }
 
 std::string weight_prefix(std::int32_t weight, std::int32_t ageing) {
-  return print_counts(weight_format, {weight, ageing});
+  return print_counts(kWeightFormat, {weight, ageing});
 }
 
 std::optional<ZnodeName> ZnodeName::parse(std::string_view text) {
@@ -201,7 +201,7 @@ ZnodeName ZnodeName::make(std::string_view prefix, Sequence sequence) {
 
   std::string text(prefix);
   if (value < 0) text += '-';
-  text.append(number_width - digits.size(), '0').append(digits);
+  text.append(kNumberWidth - digits.size(), '0').append(digits);
   return ZnodeName{std::move(text), sequence};
 }
 
@@ -210,8 +210,8 @@ bool ZnodeName::has_prefix(std::string_view prefix) const noexcept {
 }
 
 std::optional<ZnodeName> ZnodeName::as_reader() const {
-  if (!has_prefix(write_prefix)) return std::nullopt;
-  return make(read_prefix, sequence);
+  if (!has_prefix(kWritePrefix)) return std::nullopt;
+  return make(kReadPrefix, sequence);
 }
 
 }  // namespace zklock::core

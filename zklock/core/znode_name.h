@@ -21,12 +21,12 @@ struct Sequence {
 
 /// From this value on, the counter is treated as exhausted. It is far below the maximum. So even if
 /// all contenders of a full queue create at once, the counter does not reach the maximum.
-inline constexpr Sequence first_unusable_sequence{2'147'000'000};
+inline constexpr Sequence kFirstUnusableSequence{2'147'000'000};
 
 /// Returns whether a contender may have this sequence number. All other numbers come from a counter
 /// at its end, and define no order.
 constexpr bool is_usable(Sequence number) noexcept {
-  return number.value >= 0 && number < first_unusable_sequence;
+  return number.value >= 0 && number < kFirstUnusableSequence;
 }
 
 /// The content of a contender's znode name, as parsed by parse_znode_name(). It refers to the
@@ -77,12 +77,12 @@ struct ParsedZnodeName {
 std::optional<ParsedZnodeName> parse_znode_name(std::string_view name) noexcept;
 
 /// The prefixes of zklock's own names.
-inline constexpr std::string_view lock_prefix = "lock-";
-inline constexpr std::string_view write_prefix = "__WRIT__";
-inline constexpr std::string_view read_prefix = "__READ__";
+inline constexpr std::string_view kLockPrefix = "lock-";
+inline constexpr std::string_view kWritePrefix = "__WRIT__";
+inline constexpr std::string_view kReadPrefix = "__READ__";
 /// `of` 0: the name has no total.
 std::string permits_prefix(std::int32_t permits, std::int32_t named_total);
-inline constexpr std::int32_t most_weight = 10;
+inline constexpr std::int32_t kMostWeight = 10;
 /// `ageing` 0: strictly by weight.
 std::string weight_prefix(std::int32_t weight, std::int32_t ageing);
 

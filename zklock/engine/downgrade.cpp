@@ -15,9 +15,9 @@ using core::Status;
 using core::StatusSort;
 namespace request = client::request;
 
-constexpr std::chrono::milliseconds retry_delay{250};
+constexpr std::chrono::milliseconds kRetryDelay{250};
 /// The index of the marker's delete in the transaction.
-constexpr int place_of_delay_marker = 2;
+constexpr int kPlaceOfDelayMarker = 2;
 
 }  // namespace
 
@@ -60,7 +60,7 @@ void Downgrade::send() {
 void Downgrade::sent(const client::Reply& reply) {
   if (reply.status == Status::ok) return settle(State::reader);
   if (reply.status == Status::node_exists) return ask();
-  if (reply.failed_operation == place_of_delay_marker) {
+  if (reply.failed_operation == kPlaceOfDelayMarker) {
     node_.take_unwanted_delay_marker();
     return again();
   }
@@ -117,7 +117,7 @@ void Downgrade::pause() {
   if (hold_has_ended_) return settle(State::kept);
   state_ = State::pausing;
   client::Scheduler& scheduler = node_.path_context().core().scheduler();
-  timer_ = scheduler.at(scheduler.now() + retry_delay, [this, alive = node_.weak_self().lock()] {
+  timer_ = scheduler.at(scheduler.now() + kRetryDelay, [this, alive = node_.weak_self().lock()] {
     const Monitor::Lock lock(node_.path_context().monitor());
     if (state_ == State::pausing) again();
   });

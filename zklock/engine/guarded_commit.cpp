@@ -19,8 +19,8 @@ using core::StatusSort;
 namespace write = client::request::write;
 
 // A server drops the connection at 1 MiB, and the client would lose all its locks.
-constexpr std::size_t max_request_bytes = 1'000'000;
-constexpr std::size_t bytes_around_a_write = 128;
+constexpr std::size_t kMaxRequestBytes = 1'000'000;
+constexpr std::size_t kBytesAroundAWrite = 128;
 
 std::string_view name_of(const client::request::Write& w) {
   struct Name {
@@ -35,7 +35,7 @@ std::string_view name_of(const client::request::Write& w) {
 std::size_t size_of(const client::request::Write& w) {
   return std::visit(
       [](const auto& some) {
-        std::size_t size = some.path.size() + bytes_around_a_write;
+        std::size_t size = some.path.size() + kBytesAroundAWrite;
         if constexpr (requires { some.data; }) size += some.data.size();
         return size;
       },
@@ -103,7 +103,7 @@ std::optional<Error> GuardedCommit::refusal(const GuardedWrites& what) {
     }
     size += size_of(w);
   }
-  if (size > max_request_bytes) {
+  if (size > kMaxRequestBytes) {
     return Error(Errc::too_large, what.operation, what.lock_path(),
                  "the writes are larger than a ZooKeeper request can be");
   }

@@ -14,7 +14,7 @@ namespace request = client::request;
 
 namespace {
 
-constexpr int looks_per_attempt = 2;
+constexpr int kLooksPerAttempt = 2;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ void LateCreates::add(core::SessionId session, std::string attempt) {
     attempts_.clear();
     is_looking_ = false;
   }
-  if (attempts_.size() == most_attempts) attempts_.pop_front();
+  if (attempts_.size() == kMostAttempts) attempts_.pop_front();
   attempts_.push_back({.id = std::move(attempt)});
   if (!is_looking_) look_later();
 }
@@ -113,7 +113,7 @@ void LateCreates::inspected(const client::Reply& reply) {
 
 void LateCreates::looked() {
   for (Attempt& attempt : attempts_) attempt.looks += attempt.in_look ? 1 : 0;
-  std::erase_if(attempts_, [](const Attempt& each) { return each.looks == looks_per_attempt; });
+  std::erase_if(attempts_, [](const Attempt& each) { return each.looks == kLooksPerAttempt; });
   is_looking_ = false;
   if (!attempts_.empty()) look_later();
 }

@@ -34,7 +34,7 @@ class PathContext;
 class LateCreates {
  public:
   /// The limit. Beyond it, the oldest attempts are forgotten.
-  static constexpr std::size_t most_attempts = 256;
+  static constexpr std::size_t kMostAttempts = 256;
 
   explicit LateCreates(PathContext& path) : path_(path) {}
   LateCreates(const LateCreates&) = delete;

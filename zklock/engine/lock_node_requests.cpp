@@ -123,7 +123,7 @@ core::AcquireEffects LockNode::listed(const client::Reply& queue, const client::
 }
 
 std::string LockNode::count_path() const {
-  return path_->path().child(std::string(core::count_node));
+  return path_->path().child(std::string(core::kCountNode));
 }
 
 void LockNode::seed_count(const Effect& effect) {

@@ -11,7 +11,7 @@ namespace zklock::detail {
 namespace {
 
 /// The longest time for which loss callbacks delay the delete of the znode.
-constexpr std::chrono::seconds longest_delay{1};
+constexpr std::chrono::seconds kLongestDelay{1};
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void LossNotification::start() {
   EngineContext& core = path_->core();
   if (delete_node_) {
     work_ = core.work().begin();
-    core.scheduler().at(core.scheduler().now() + longest_delay, [self = shared_from_this()] {
+    core.scheduler().at(core.scheduler().now() + kLongestDelay, [self = shared_from_this()] {
       const Monitor::Lock lock(self->path_->monitor());
       self->delete_node();
     });

@@ -75,7 +75,7 @@ void NodeWatches::read_release_request(bool is_new) {
                        [this, is_new](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
                          if (reply.status == Status::no_node) return await_release_request();
                          if (reply.status != Status::ok) return release_request_.free();
-                         const bool force = reply.data == core::release_request_forces;
+                         const bool force = reply.data == core::kReleaseRequestForces;
                          if (force || is_new) node_.on_release_requested(force);
                        });
 }

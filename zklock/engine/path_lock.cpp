@@ -13,7 +13,7 @@ namespace zklock::detail {
 namespace {
 
 /// The longest wait of an acquire for the mutex, which is locked for less in most cases.
-constexpr std::chrono::milliseconds longest_wait_for_mutex{10};
+constexpr std::chrono::milliseconds kLongestWaitForMutex{10};
 
 }  // namespace
 
@@ -58,7 +58,7 @@ void PathLock::acquire(const std::shared_ptr<PendingAcquire>& call, AcquireReque
   const bool keeps_order = !request.blocks || !call->waits();
   if (keeps_order && deferred_calls_ > 0) return enter_soon(call, std::move(request));
   const auto now = LeaseClock::now();
-  const auto longest = slice_before(call->deadline(), now, longest_wait_for_mutex);
+  const auto longest = slice_before(call->deadline(), now, kLongestWaitForMutex);
   if (!monitor().try_lock_for(longest)) return enter_soon(call, std::move(request));
   const Monitor::Lock lock(monitor(), std::adopt_lock);
   enter(call, std::move(request));

@@ -9,14 +9,14 @@ namespace zklock::detail {
 namespace {
 
 /// The number of a thread that has not called begin() yet. No thread_ is equal to it.
-constexpr std::uint64_t no_number = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kNoNumber = std::numeric_limits<std::uint64_t>::max();
 
 constinit std::atomic<std::uint64_t> threads{0};
-constinit thread_local std::uint64_t number_of_this = no_number;
+constinit thread_local std::uint64_t number_of_this = kNoNumber;
 
 /// Returns the number of the calling thread. Numbers are never reused.
 std::uint64_t number_this_thread() noexcept {
-  if (number_of_this == no_number) {
+  if (number_of_this == kNoNumber) {
     number_of_this = threads.fetch_add(1, std::memory_order_relaxed) + 1;
   }
   return number_of_this;

@@ -12,21 +12,21 @@ namespace request = client::request;
 
 namespace {
 
-constexpr std::chrono::seconds longest_rest{1};
+constexpr std::chrono::seconds kLongestRest{1};
 /// After the watch was refused, it is not requested again for this long.
-constexpr std::chrono::minutes pause_after_refusal{1};
+constexpr std::chrono::minutes kPauseAfterRefusal{1};
 
 }  // namespace
 
 void SequenceHint::granted(core::Sequence number, core::Instant now) {
   const core::Sequence before = std::exchange(granted_, number);
-  const bool is_soon = now - std::exchange(granted_at_, now) < longest_rest;
+  const bool is_soon = now - std::exchange(granted_at_, now) < kLongestRest;
   in_a_row_ = is_soon && number.value == before.value + 1 ? in_a_row_ + 1 : 0;
   if (in_a_row_ == 0 || !path_.is_used() || now < not_before_) return;
   const bool is_asked = watch_ != client::RequestId{};
   if (is_asked && connection_ == path_.core().keeper().connection()) return;
   end();
-  if (watch()) look_again(now + longest_rest);
+  if (watch()) look_again(now + kLongestRest);
 }
 
 /// Returns a callback under the mutex that does nothing after its watch has ended.
@@ -44,7 +44,7 @@ std::function<void()> SequenceHint::release_node(core::Sequence number, FencingT
 }
 
 bool SequenceHint::watch() {
-  if (++path_.core().watched_paths() > most_watched_paths) {
+  if (++path_.core().watched_paths() > kMostWatchedPaths) {
     --path_.core().watched_paths();
     return false;
   }
@@ -65,7 +65,7 @@ bool SequenceHint::watch() {
 
 void SequenceHint::look_again(core::Instant when) {
   timer_ = path_.core().scheduler().at(when, of_this_watch([this]() ZKLOCK_REQUIRES(path_mutex) {
-                                         const core::Instant over = granted_at_ + longest_rest;
+                                         const core::Instant over = granted_at_ + kLongestRest;
                                          path_.core().scheduler().now() < over ? look_again(over)
                                                                                : end();
                                        }));
@@ -78,7 +78,7 @@ void SequenceHint::answered(const client::Reply& reply) {
   }
   end();
   if (core::is_passing_failure(reply.status)) return;
-  not_before_ = path_.core().scheduler().now() + pause_after_refusal;
+  not_before_ = path_.core().scheduler().now() + kPauseAfterRefusal;
 }
 
 bool SequenceHint::is_known() const noexcept {

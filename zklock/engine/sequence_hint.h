@@ -49,7 +49,7 @@ class SequenceHint {
  public:
   /// The limit for one client. It may use many paths, and the watches of a session are bounded. The
   /// waiting contenders need most of them.
-  static constexpr int most_watched_paths = 500;
+  static constexpr int kMostWatchedPaths = 500;
 
   explicit SequenceHint(PathContext& path) : path_(path) {}
   SequenceHint(const SequenceHint&) = delete;

@@ -13,7 +13,7 @@ namespace {
 
 using core::Status;
 
-constexpr std::chrono::milliseconds pause_between_turns{50};
+constexpr std::chrono::milliseconds kPauseBetweenTurns{50};
 
 }  // namespace
 
@@ -59,7 +59,7 @@ void SyncQuery::fail(Errc code, std::string_view cause) const {
 // Not with a timer of the client: a closed client has none.
 void SyncQuery::pause() {
   BlockingCall<bool> nothing;
-  nothing.wait_for(pause_between_turns);
+  nothing.wait_for(kPauseBetweenTurns);
 }
 
 }  // namespace zklock::detail

@@ -24,9 +24,9 @@ namespace zklock {
 
 namespace {
 
-constexpr std::chrono::seconds patience_with_callbacks{4};
-constexpr std::chrono::seconds patience_with_losses{1};
-constexpr std::size_t losses_told_at_once = 32;
+constexpr std::chrono::seconds kPatienceWithCallbacks{4};
+constexpr std::chrono::seconds kPatienceWithLosses{1};
+constexpr std::size_t kLossesToldAtOnce = 32;
 
 void log_escaped(const std::shared_ptr<spdlog::logger>& logger, const std::exception_ptr& error) {
   if (!logger) return;
@@ -89,7 +89,7 @@ detail::Ports open(const ClientOptions& options) {
                                                    .spin_before_block = options.spin_before_block});
   const auto listeners = std::make_shared<ListenerThreads>();
   const auto losses = std::make_shared<client::CallbackThreads>(
-      on_exception, client::CallbackThreadsOptions{.max_threads = losses_told_at_once});
+      on_exception, client::CallbackThreadsOptions{.max_threads = kLossesToldAtOnce});
   return {
       .coordinator = client::make_zookeeper_coordinator(options),
       .scheduler = timers,
@@ -107,15 +107,15 @@ detail::Ports open(const ClientOptions& options) {
           },
       .finish_losses =
           [losses](detail::BackgroundWork& untold) {
-            const auto until = LeaseClock::now() + patience_with_losses;
+            const auto until = LeaseClock::now() + kPatienceWithLosses;
             untold.wait(until);  // first, because a drain accepts no more tasks
             losses->drain_for(until - LeaseClock::now());
           },
       .stop_threads =
           [timers, callbacks, listeners, executor] {
             timers->stop();
-            const auto until = LeaseClock::now() + patience_with_callbacks;
-            callbacks->drain_for(patience_with_callbacks);
+            const auto until = LeaseClock::now() + kPatienceWithCallbacks;
+            callbacks->drain_for(kPatienceWithCallbacks);
             listeners->drain_until(until);
             executor.give_back_for(until - LeaseClock::now());
           },
@@ -142,7 +142,7 @@ Client::Client(ClientOptions options) {
       .host = detail::process_identity().host,
       .connection_timeout = options.connection_timeout,
       .spin_before_block = options.spin_before_block,
-      .creates_at_once = std::min(detail::ClientCore::most_creates_at_once, options.max_in_flight),
+      .creates_at_once = std::min(detail::ClientCore::kMostCreatesAtOnce, options.max_in_flight),
       .announces = options.acl.kind() != AclPolicy::Kind::list,
       .logger = options.logger};
   core_ = detail::ClientCore::make(open(options), std::move(settings));

@@ -61,9 +61,9 @@ struct CompositeAdapter : CommonTraits {
     Mutex mutex;
   };
   using Grant = CompositeGrant<Mutex, first>;
-  static constexpr bool nests = true;
-  static constexpr bool shares = false;
-  static constexpr bool thread_owns = true;
+  static constexpr bool kNests = true;
+  static constexpr bool kShares = false;
+  static constexpr bool kThreadOwns = true;
 
   static Grant acquire(Lock& lock, AcquireOptions options) {
     return Grant(lock.mutex.acquire(std::move(options)));
@@ -94,7 +94,7 @@ struct CompositeAdapter : CommonTraits {
 
 struct MultiOf1Adapter : CompositeAdapter<MultiMutex, 0> {
   using Rival = MultiOf1Adapter;
-  static constexpr const char* name = "MultiMutexOf1";
+  static constexpr const char* kName = "MultiMutexOf1";
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
                                     const CohortOptions& options = {}) {
     return std::unique_ptr<Lock>(
@@ -104,11 +104,11 @@ struct MultiOf1Adapter : CompositeAdapter<MultiMutex, 0> {
 
 struct MultiOf3Adapter : CompositeAdapter<MultiMutex, 1> {
   using Rival = MultiOf3Adapter;
-  static constexpr const char* name = "MultiMutexOf3";
+  static constexpr const char* kName = "MultiMutexOf3";
   // The other two parts are still held.
-  static constexpr bool frees_all_by_loss = false;
+  static constexpr bool kFreesAllByLoss = false;
   // One delay for each path.
-  static constexpr int delays = 3;
+  static constexpr int kDelays = 3;
   static std::vector<std::string> paths(const std::string& path) {
     return {path, path + "-1", path + "-2"};
   }
@@ -122,15 +122,15 @@ struct MultiOf3Adapter : CompositeAdapter<MultiMutex, 1> {
 
 struct QuorumAdapter : CompositeAdapter<QuorumMutex, 0> {
   using Rival = QuorumAdapter;
-  static constexpr const char* name = "QuorumMutex";
-  static constexpr bool on_ensembles = true;
+  static constexpr const char* kName = "QuorumMutex";
+  static constexpr bool kOnEnsembles = true;
   // A failed ensemble is skipped and the next one waited for. The policy shows only if a majority
   // fails at once: see quorum_mutex_test.cpp.
-  static constexpr bool fails_by_policy = false;
+  static constexpr bool kFailsByPolicy = false;
   // Skips unreachable ensembles early enough for each to get its share of the time.
-  static constexpr bool waits_without_servers = false;
+  static constexpr bool kWaitsWithoutServers = false;
   // One delay for each ensemble of a majority; the last is tried once.
-  static constexpr int delays = 2;
+  static constexpr int kDelays = 2;
   // No ensemble is skipped because the machine is slow.
   static constexpr std::chrono::milliseconds kPatient = std::chrono::hours(1);
 

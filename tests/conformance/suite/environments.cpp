@@ -112,10 +112,10 @@ void SingleEnvironment::close_all() {
 }
 
 std::vector<std::string> SingleEnvironment::in_order(std::vector<std::string> names) {
-  constexpr std::size_t digits = 10;
+  constexpr std::size_t kDigits = 10;
   std::erase(names, "count");
   std::ranges::sort(names, {}, [](const std::string& name) {
-    return name.size() < digits ? name : name.substr(name.size() - digits);
+    return name.size() < kDigits ? name : name.substr(name.size() - kDigits);
   });
   return names;
 }
@@ -216,8 +216,8 @@ class RestartableServer : public ::testing::Environment {
 
 // GoogleTest owns it.
 RestartableServer& restartable_server() {
-  static auto* const server = new RestartableServer();
-  return *server;
+  static auto* const kServer = new RestartableServer();
+  return *kServer;
 }
 [[maybe_unused]] const auto* const kRegistered =
     ::testing::AddGlobalTestEnvironment(&restartable_server());

@@ -154,7 +154,7 @@ template <class F>
 std::unique_ptr<SuiteLock> make_lock(const std::vector<Client*>& clients, const std::string& path,
                                      const CohortOptions& options) {
   std::unique_ptr<typename F::Lock> lock;
-  if constexpr (F::on_ensembles) {
+  if constexpr (F::kOnEnsembles) {
     lock = F::make(clients, path, options);
   } else {
     lock = F::make(*clients.front(), path, options);
@@ -168,27 +168,27 @@ std::unique_ptr<SuiteLock> make_lock(const std::vector<Client*>& clients, const 
 
 template <class F>
 LockAdapter adapter_of() {
-  LockAdapter adapter{.name = F::name,
-                      .nests = F::nests,
-                      .shares = F::shares,
-                      .named = F::named,
-                      .keeps_node = F::keeps_node,
-                      .seeds_count = F::seeds_count,
-                      .calls = F::calls,
-                      .fails_by_policy = F::fails_by_policy,
-                      .waits_without_servers = F::waits_without_servers,
-                      .frees_all_by_loss = F::frees_all_by_loss,
-                      .leads = F::leads,
-                      .interrupts = F::interrupts,
-                      .has_delay = F::has_delay,
-                      .delays = F::delays,
-                      .on_ensembles = F::on_ensembles,
+  LockAdapter adapter{.name = F::kName,
+                      .nests = F::kNests,
+                      .shares = F::kShares,
+                      .named = F::kNamed,
+                      .keeps_node = F::kKeepsNode,
+                      .seeds_count = F::kSeedsCount,
+                      .calls = F::kCalls,
+                      .fails_by_policy = F::kFailsByPolicy,
+                      .waits_without_servers = F::kWaitsWithoutServers,
+                      .frees_all_by_loss = F::kFreesAllByLoss,
+                      .leads = F::kLeads,
+                      .interrupts = F::kInterrupts,
+                      .has_delay = F::kHasDelay,
+                      .delays = F::kDelays,
+                      .on_ensembles = F::kOnEnsembles,
                       .has_lock = HasLockAndUnlock<F>,
                       .thread_owns = false,
-                      .delivered = F::delivered,
+                      .delivered = F::kDelivered,
                       .paths = F::paths(kPath),
                       .make = make_lock<F>};
-  if constexpr (HasLockAndUnlock<F>) adapter.thread_owns = F::thread_owns;
+  if constexpr (HasLockAndUnlock<F>) adapter.thread_owns = F::kThreadOwns;
   return adapter;
 }
 

@@ -255,16 +255,16 @@ template <class TestCandidate>
 struct LeaderAdapter : CommonTraits {
   using Lock = Candidates<TestCandidate>;
   using Grant = typename Lock::Grant;
-  static constexpr bool nests = false;  // each candidate is a new owner
-  static constexpr bool shares = false;
-  static constexpr bool named = false;  // a candidate takes no owner
+  static constexpr bool kNests = false;  // each candidate is a new owner
+  static constexpr bool kShares = false;
+  static constexpr bool kNamed = false;  // a candidate takes no owner
   // A candidate contends until it is closed, and retries after every transient error. Deadline,
   // stop token and single attempt apply to wait_until_leader() only.
-  static constexpr bool calls = false;
-  static constexpr bool fails_by_policy = false;
-  static constexpr bool leads = true;
+  static constexpr bool kCalls = false;
+  static constexpr bool kFailsByPolicy = false;
+  static constexpr bool kLeads = true;
   // The listeners of a latch and the function of an election learn only of begin and end.
-  static constexpr DeliveredEvents delivered = DeliveredEvents::begin_and_end;
+  static constexpr DeliveredEvents kDelivered = DeliveredEvents::begin_and_end;
 
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
                                     const CohortOptions& options = {}) {
@@ -282,16 +282,16 @@ struct LeaderAdapter : CommonTraits {
 
 struct LeaderLatchAdapter : LeaderAdapter<LatchCandidate> {
   using Rival = LeaderLatchAdapter;
-  static constexpr const char* name = "LeaderLatch";
+  static constexpr const char* kName = "LeaderLatch";
   // The latch contends again at once until it is closed, and may be the next leader.
-  static constexpr bool frees_all_by_loss = false;
+  static constexpr bool kFreesAllByLoss = false;
 };
 
 struct LeaderElectionAdapter : LeaderAdapter<ElectionCandidate> {
   using Rival = LeaderElectionAdapter;
-  static constexpr const char* name = "LeaderElection";
+  static constexpr const char* kName = "LeaderElection";
   // The election waits in its own thread, so none of its calls does.
-  static constexpr bool interrupts = false;
+  static constexpr bool kInterrupts = false;
 };
 
 }  // namespace zklock::testing

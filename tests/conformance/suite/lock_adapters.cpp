@@ -19,20 +19,20 @@ std::vector<LockAdapter> table() {
 // Classes that lock or lead. companions_test.cpp runs LockObserver, ElectionObserver and
 // GuardedTransaction beside each of them.
 const std::vector<LockAdapter>& all_lock_adapters() {
-  static const auto adapters = table<ReentrantMutexAdapter,  //
-                                     MutexAdapter,           //
-                                     WriterAdapter,          //
-                                     ReaderAdapter,          //
-                                     PriorityMutexAdapter,   //
-                                     OnePermitAdapter,       //
-                                     SharedCountAdapter,     //
-                                     TwoPermitsAdapter,      //
-                                     MultiOf1Adapter,        //
-                                     MultiOf3Adapter,        //
-                                     QuorumAdapter,          //
-                                     LeaderLatchAdapter,     //
-                                     LeaderElectionAdapter>();
-  return adapters;
+  static const auto kAdapters = table<ReentrantMutexAdapter,  //
+                                      MutexAdapter,           //
+                                      WriterAdapter,          //
+                                      ReaderAdapter,          //
+                                      PriorityMutexAdapter,   //
+                                      OnePermitAdapter,       //
+                                      SharedCountAdapter,     //
+                                      TwoPermitsAdapter,      //
+                                      MultiOf1Adapter,        //
+                                      MultiOf3Adapter,        //
+                                      QuorumAdapter,          //
+                                      LeaderLatchAdapter,     //
+                                      LeaderElectionAdapter>();
+  return kAdapters;
 }
 
 }  // namespace zklock::testing

@@ -39,30 +39,30 @@ concept HasLockAndUnlock = requires(typename F::Lock& lock) {
 // The facts that hold for most classes. A adapter that overrides one says why.
 struct CommonTraits {
   // Whether the class needs several ensembles. If so, make() gets one client for each ensemble.
-  static constexpr bool on_ensembles = false;
+  static constexpr bool kOnEnsembles = false;
   // AcquireOptions::owner is accepted, and the znode names it.
-  static constexpr bool named = true;
+  static constexpr bool kNamed = true;
   // The znode that waits is the znode that holds.
-  static constexpr bool keeps_node = true;
-  static constexpr bool seeds_count = false;
+  static constexpr bool kKeepsNode = true;
+  static constexpr bool kSeedsCount = false;
   // The lock contends in calls. A call takes a deadline and a stop token, can be a single attempt,
   // and fails if there is no server.
-  static constexpr bool calls = true;
+  static constexpr bool kCalls = true;
   // OnNodeLost::fail ends a call whose znode was deleted.
-  static constexpr bool fails_by_policy = true;
+  static constexpr bool kFailsByPolicy = true;
   // A call waits until its deadline, even if the servers are unreachable.
-  static constexpr bool waits_without_servers = true;
+  static constexpr bool kWaitsWithoutServers = true;
   // The loss of one znode frees all that was held, before the release.
-  static constexpr bool frees_all_by_loss = true;
+  static constexpr bool kFreesAllByLoss = true;
   // A grant is a leadership. It can proclaim a value, and ends by a call or by a loss.
-  static constexpr bool leads = false;
+  static constexpr bool kLeads = false;
   // A waiting call is an interruption point of Boost.Thread.
-  static constexpr bool interrupts = true;
+  static constexpr bool kInterrupts = true;
   // ExclusiveOptions::lock_delay: whether there is one, and how many delays add up after a loss.
-  static constexpr bool has_delay = true;
-  static constexpr int delays = 1;
+  static constexpr bool kHasDelay = true;
+  static constexpr int kDelays = 1;
   // The events that LockOptions::listener receives.
-  static constexpr DeliveredEvents delivered = DeliveredEvents::all;
+  static constexpr DeliveredEvents kDelivered = DeliveredEvents::all;
   // The paths at which the lock creates znodes. Other locks queue at the first.
   static std::vector<std::string> paths(const std::string& path) { return {path}; }
 };
@@ -117,39 +117,39 @@ struct LockableAdapter : PlainAdapter<L, Options> {
 
 struct ReentrantMutexAdapter : LockableAdapter<ReentrantMutex, CohortOptions> {
   using Rival = ReentrantMutexAdapter;
-  static constexpr const char* name = "ReentrantMutex";
-  static constexpr bool nests = true;
-  static constexpr bool shares = false;
-  static constexpr bool thread_owns = true;
+  static constexpr const char* kName = "ReentrantMutex";
+  static constexpr bool kNests = true;
+  static constexpr bool kShares = false;
+  static constexpr bool kThreadOwns = true;
   static bool is_locked(const Lock& lock) { return lock.is_held_by_this_thread(); }
 };
 
 struct MutexAdapter : LockableAdapter<Mutex, CohortOptions> {
   using Rival = MutexAdapter;
-  static constexpr const char* name = "Mutex";
-  static constexpr bool nests = false;
-  static constexpr bool shares = false;
-  static constexpr bool thread_owns = false;
+  static constexpr const char* kName = "Mutex";
+  static constexpr bool kNests = false;
+  static constexpr bool kShares = false;
+  static constexpr bool kThreadOwns = false;
   static bool is_locked(const Lock& lock) { return lock.is_locked(); }
 };
 
 struct WriterAdapter : LockableAdapter<SharedMutex, ExclusiveOptions> {
   using Rival = WriterAdapter;
-  static constexpr const char* name = "Writer";
-  static constexpr bool nests = true;
-  static constexpr bool shares = false;
-  static constexpr bool thread_owns = true;
+  static constexpr const char* kName = "Writer";
+  static constexpr bool kNests = true;
+  static constexpr bool kShares = false;
+  static constexpr bool kThreadOwns = true;
   static bool is_locked(const Lock& lock) { return lock.write_count() > 0; }
 };
 
 struct ReaderAdapter : PlainAdapter<SharedMutex, ExclusiveOptions> {
   using Rival = WriterAdapter;
-  static constexpr const char* name = "Reader";
-  static constexpr bool nests = true;
-  static constexpr bool shares = true;
-  static constexpr bool thread_owns = true;
+  static constexpr const char* kName = "Reader";
+  static constexpr bool kNests = true;
+  static constexpr bool kShares = true;
+  static constexpr bool kThreadOwns = true;
   // A reader leaves no delay.
-  static constexpr int delays = 0;
+  static constexpr int kDelays = 0;
   static Hold acquire(Lock& lock, AcquireOptions options) {
     return lock.acquire_shared(std::move(options));
   }
@@ -170,13 +170,13 @@ struct ReaderAdapter : PlainAdapter<SharedMutex, ExclusiveOptions> {
 
 struct PriorityMutexAdapter : LockableAdapter<PriorityMutex, PriorityOptions> {
   using Rival = PriorityMutexAdapter;
-  static constexpr const char* name = "PriorityMutex";
-  static constexpr bool nests = true;
-  static constexpr bool shares = false;
-  static constexpr bool thread_owns = true;
+  static constexpr const char* kName = "PriorityMutex";
+  static constexpr bool kNests = true;
+  static constexpr bool kShares = false;
+  static constexpr bool kThreadOwns = true;
   // A contender waits with a znode at the gate. The znode that holds is created when it passes the
   // gate.
-  static constexpr bool keeps_node = false;
+  static constexpr bool kKeepsNode = false;
   static bool is_locked(const Lock& lock) { return lock.is_held_by_this_thread(); }
 };
 
@@ -184,10 +184,10 @@ struct PriorityMutexAdapter : LockableAdapter<PriorityMutex, PriorityOptions> {
 template <int wanted, int all>
 struct SemaphoreAdapter : PlainAdapter<Semaphore, LockOptions> {
   using Rival = SemaphoreAdapter;
-  static constexpr bool nests = false;
-  static constexpr bool shares = false;
+  static constexpr bool kNests = false;
+  static constexpr bool kShares = false;
   // Only exclusive locks have one.
-  static constexpr bool has_delay = false;
+  static constexpr bool kHasDelay = false;
   static_assert(2 * wanted > all);
 
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
@@ -206,9 +206,9 @@ struct SemaphoreAdapter : PlainAdapter<Semaphore, LockOptions> {
 };
 // The count is shared. The first contender writes that there is one permit.
 struct SharedCountAdapter : SemaphoreAdapter<1, 1> {
-  static constexpr bool seeds_count = true;
+  static constexpr bool kSeedsCount = true;
   using Rival = SharedCountAdapter;
-  static constexpr const char* name = "SemaphoreOfSharedCount";
+  static constexpr const char* kName = "SemaphoreOfSharedCount";
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
                                     const CohortOptions& options = {}) {
     return std::make_unique<Semaphore>(client, path, SharedCount{.initial = 1},
@@ -216,10 +216,10 @@ struct SharedCountAdapter : SemaphoreAdapter<1, 1> {
   }
 };
 struct OnePermitAdapter : SemaphoreAdapter<1, 1> {
-  static constexpr const char* name = "SemaphoreOf1";
+  static constexpr const char* kName = "SemaphoreOf1";
 };
 struct TwoPermitsAdapter : SemaphoreAdapter<2, 3> {
-  static constexpr const char* name = "SemaphoreTwoOf3";
+  static constexpr const char* kName = "SemaphoreTwoOf3";
 };
 
 }  // namespace zklock::testing

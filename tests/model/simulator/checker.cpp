@@ -18,7 +18,7 @@ bool exclude(Access a, Access b) {
 }
 
 /// The time by which a call may exceed its deadline, for a callback within its process.
-constexpr Duration slack = std::chrono::milliseconds(20);
+constexpr Duration kSlack = std::chrono::milliseconds(20);
 
 template <class... Words>
 std::string sentence(const Words&... words) {
@@ -310,7 +310,7 @@ void Checker::ended(const Event& event) {
     return report(event, "I9", sentence("the call ", hash(event.hold), " ends twice"));
   const std::int64_t deadline = call.wanted.number;
   if (event.flag || deadline == 0) return;
-  if (event.at > Instant(Duration(deadline)) + slack) {
+  if (event.at > Instant(Duration(deadline)) + kSlack) {
     report(event, "I9", sentence("the call ", hash(event.hold), " ends after its deadline"));
   }
 }

@@ -15,7 +15,7 @@ namespace {
 using Kind = Event::Kind;
 using namespace std::chrono_literals;
 
-constexpr std::uint32_t lock = 1;
+constexpr std::uint32_t kLock = 1;
 
 /// A history with a millisecond between events.
 class Made {
@@ -23,7 +23,7 @@ class Made {
   Made& with(Event event) {
     event.at = now_;
     now_ += 1ms;
-    if (event.resource == 0) event.resource = lock;
+    if (event.resource == 0) event.resource = kLock;
     history_.push_back(std::move(event));
     return *this;
   }
@@ -51,7 +51,7 @@ class Made {
     return {.kind = Kind::granted,
             .access = access,
             .hold = hold,
-            .resource = lock,
+            .resource = kLock,
             .owner = hold,
             .permits = permits,
             .token = {token}};

@@ -21,11 +21,11 @@ bool read_value(const std::string& word, const std::string& value, CommandLine& 
   if (word == "--from") return read_number(value, command_line.from);
   if (word == "--minutes") {
     return read_number(value, command_line.minutes) && command_line.minutes >= 0 &&
-           command_line.minutes <= most_minutes;
+           command_line.minutes <= kMostMinutes;
   }
   if (word == "--threads") {
     return read_number(value, command_line.workers) && command_line.workers >= 1 &&
-           command_line.workers <= most_workers;
+           command_line.workers <= kMostWorkers;
   }
   if (word == "--seed") return read_number(value, command_line.seed.emplace());
   if (word == "--plan") {

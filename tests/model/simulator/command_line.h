@@ -8,8 +8,8 @@
 
 namespace zklock::simulator {
 
-inline constexpr unsigned most_workers = 64;
-inline constexpr double most_minutes = 1e6;
+inline constexpr unsigned kMostWorkers = 64;
+inline constexpr double kMostMinutes = 1e6;
 
 /// The arguments of the command line.
 struct CommandLine {

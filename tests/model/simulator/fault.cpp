@@ -7,7 +7,7 @@ namespace zklock::simulator {
 
 namespace {
 
-constexpr std::array<std::string_view, fault_classes> names = {
+constexpr std::array<std::string_view, kFaultClasses> kNames = {
     "pause_short",
     "pause_long",
     "cut_off_short",
@@ -80,16 +80,16 @@ constexpr std::array<std::string_view, fault_classes> names = {
     "image_replaced",
     "no_threads",
 };
-static_assert(!names.back().empty());
+static_assert(!kNames.back().empty());
 
 }  // namespace
 
 std::string_view name_of(Fault fault) noexcept {
-  return names[static_cast<std::size_t>(fault)];
+  return kNames[static_cast<std::size_t>(fault)];
 }
 
 std::size_t fault_named(std::string_view name) noexcept {
-  return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+  return static_cast<std::size_t>(std::ranges::find(kNames, name) - kNames.begin());
 }
 
 }  // namespace zklock::simulator

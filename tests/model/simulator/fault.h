@@ -92,13 +92,13 @@ enum class Fault : std::uint8_t {
   no_threads,
 };
 
-inline constexpr std::size_t fault_classes = static_cast<std::size_t>(Fault::no_threads) + 1;
+inline constexpr std::size_t kFaultClasses = static_cast<std::size_t>(Fault::no_threads) + 1;
 
 /// How often each was injected.
-using FaultCounts = std::array<std::uint64_t, fault_classes>;
+using FaultCounts = std::array<std::uint64_t, kFaultClasses>;
 
 std::string_view name_of(Fault fault) noexcept;
-/// Returns fault_classes if no fault has this name.
+/// Returns kFaultClasses if no fault has this name.
 std::size_t fault_named(std::string_view name) noexcept;
 
 }  // namespace zklock::simulator

@@ -14,8 +14,8 @@ namespace zklock::simulator {
 
 namespace {
 
-constexpr std::string_view locks = "/locks/";
-constexpr std::string_view data = "/data/";
+constexpr std::string_view kLocks = "/locks/";
+constexpr std::string_view kData = "/data/";
 
 /// Returns 1 and "name" for "/locks/b/name". Returns nothing for other paths.
 struct LockNode {
@@ -23,10 +23,10 @@ struct LockNode {
   std::string_view name;
 };
 std::optional<LockNode> place_of(std::string_view full, int paths) {
-  if (!full.starts_with(locks) || full.size() < locks.size() + 3) return std::nullopt;
-  const int path = full[locks.size()] - 'a';
-  if (path < 0 || path >= paths || full[locks.size() + 1] != '/') return std::nullopt;
-  return LockNode{path, full.substr(locks.size() + 2)};
+  if (!full.starts_with(kLocks) || full.size() < kLocks.size() + 3) return std::nullopt;
+  const int path = full[kLocks.size()] - 'a';
+  if (path < 0 || path >= paths || full[kLocks.size() + 1] != '/') return std::nullopt;
+  return LockNode{path, full.substr(kLocks.size() + 2)};
 }
 
 std::uint64_t hash_of(std::string_view text) {
@@ -40,11 +40,11 @@ std::uint64_t hash_of(std::string_view text) {
 }  // namespace
 
 std::string path_of(int path) {
-  return std::string(locks) + static_cast<char>('a' + path);
+  return std::string(kLocks) + static_cast<char>('a' + path);
 }
 
 std::string data_path_of(int path) {
-  return std::string(data) + static_cast<char>('a' + path);
+  return std::string(kData) + static_cast<char>('a' + path);
 }
 
 /// Observes the changes of the znodes of one ensemble.
@@ -153,7 +153,7 @@ void HistoryWriter::said_released(std::size_t ensemble, const std::string& path)
 
 // A guarded transaction writes the parts of the token and its own number.
 void HistoryWriter::data_set(std::size_t ensemble, const std::string& path) {
-  if (!path.starts_with(data)) return proclaimed(ensemble, path);
+  if (!path.starts_with(kData)) return proclaimed(ensemble, path);
   const std::string& text = universe_.ensemble(ensemble).find(path)->data;
   FencingToken token;
   std::uint32_t number = 0;
@@ -161,14 +161,14 @@ void HistoryWriter::data_set(std::size_t ensemble, const std::string& path) {
   auto read = std::from_chars(text.data(), end, token.zxid);
   if (read.ptr != end) read = std::from_chars(read.ptr + 1, end, token.grant_index);
   if (read.ptr != end) read = std::from_chars(read.ptr + 1, end, number);
-  committed(ensemble, path[data.size()] - 'a', token, number);
+  committed(ensemble, path[kData.size()] - 'a', token, number);
 }
 
 // A leader proclaims the number of a commit.
 void HistoryWriter::proclaimed(std::size_t ensemble, const std::string& path) {
   const auto lock_node = place_of(path, paths_);
   const model::Node* const node = universe_.ensemble(ensemble).find(path);
-  if (!lock_node || !lock_node->name.starts_with(core::proclamation_prefix) || node == nullptr)
+  if (!lock_node || !lock_node->name.starts_with(core::kProclamationPrefix) || node == nullptr)
     return;
   const auto said = core::Proclamation::parse(node->data);
   if (!said) return;

@@ -34,7 +34,7 @@ constexpr std::uint32_t guarded_by(std::uint32_t resource) noexcept {
 constexpr std::uint32_t resource_of_quorum(int path) noexcept {
   return static_cast<std::uint32_t>(100 + path);
 }
-inline constexpr std::uint32_t resource_of_multi = 200;
+inline constexpr std::uint32_t kResourceOfMulti = 200;
 
 /// Writes the history: the events passed to note(), and the events of the ensembles.
 ///

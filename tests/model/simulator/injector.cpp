@@ -24,7 +24,7 @@ struct LossOf {
 };
 
 const std::vector<LossOf>& losses() {
-  static const std::vector<LossOf> all = {
+  static const std::vector<LossOf> kAll = {
       {Fault::lost_reply_create, Fault::lost_request_create, {OperationKind::create_contender}},
       {Fault::lost_reply_count, Fault::lost_request_count, {OperationKind::count_children}},
       {Fault::lost_reply_list,
@@ -41,7 +41,7 @@ const std::vector<LossOf>& losses() {
       {Fault::lost_reply_multi, Fault::lost_request_multi, {OperationKind::transaction}},
       {Fault::lost_reply_parents, Fault::lost_request_parents, {OperationKind::create_parents}},
   };
-  return all;
+  return kAll;
 }
 
 /// Returns whether the fault is counted when it has an effect.

@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 namespace {
 
 /// The time that a process gets to recover.
-constexpr Duration recovery = milliseconds(120);
+constexpr Duration kRecovery = milliseconds(120);
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void Injector::resume(SimProcess& process) {
   process.resume();
   process.excused_until =
       std::max({universe_.now(), process.handlers_blocked_until, process.no_threads_until}) +
-      recovery;
+      kRecovery;
   users_.ask_all(process);
 }
 
@@ -51,7 +51,7 @@ void Injector::to_process(const PlanStep& step) {
     case Fault::listener_throws: process.listeners_throw_until = universe_.now() + length; return;
     case Fault::handlers_blocked:
       process.handlers_blocked_until = universe_.now() + length;
-      process.excused_until = std::max(process.excused_until, universe_.now() + length + recovery);
+      process.excused_until = std::max(process.excused_until, universe_.now() + length + kRecovery);
       return;
     case Fault::no_threads: return no_threads(process, length);
     default: return;
@@ -82,7 +82,7 @@ void Injector::no_threads(SimProcess& process, Duration length) {
   process.handlers().set_exhausted(true);
   process.losses().set_exhausted(true);
   process.no_threads_until = universe_.now() + length;
-  process.excused_until = std::max(process.excused_until, universe_.now() + length + recovery);
+  process.excused_until = std::max(process.excused_until, universe_.now() + length + kRecovery);
   later(length, [&process] {
     process.handlers().set_exhausted(false);
     process.losses().set_exhausted(false);

@@ -48,7 +48,7 @@ void Injector::to_tree(const PlanStep& step) {
     }
     case Fault::node_written: return write_node(step, path);
     case Fault::sequence_near_end:
-      return set_counter(step, path, core::first_unusable_sequence.value - 2);
+      return set_counter(step, path, core::kFirstUnusableSequence.value - 2);
     case Fault::sequence_at_end:
       return set_counter(step, path, std::numeric_limits<std::int32_t>::max());
     case Fault::sequence_negative:
@@ -68,7 +68,7 @@ void Injector::write_node(const PlanStep& step, const std::string& path) {
     return;
   }
   universe_.ensemble(0).set_data(all[static_cast<std::size_t>(step.salt) % all.size()],
-                                 std::string(core::released_data));
+                                 std::string(core::kReleasedData));
 }
 
 void Injector::delete_node(const PlanStep& step, const std::string& path) {
@@ -108,7 +108,7 @@ void Injector::name_ahead(const PlanStep& step, const std::string& path) {
   const model::Node* const parent = servers.find(path);
   if (parent == nullptr || !core::is_usable({parent->counter})) return;
   const core::Sequence ahead{parent->counter + 1 + step.salt % 3};
-  const std::string node = path + "/" + core::ZnodeName::make(core::lock_prefix, ahead).text;
+  const std::string node = path + "/" + core::ZnodeName::make(core::kLockPrefix, ahead).text;
   history_writer_.expect_stranger();
   const auto status = servers.create(node);
   history_writer_.expect_no_stranger();
@@ -132,7 +132,7 @@ void Injector::forge(const std::string& path, Duration length) {
     SimEnsemble& servers = universe_.ensemble(0);
     const model::Node* const node = servers.find(made.path);
     if (node == nullptr || node->czxid != made.czxid) return;
-    servers.set_data(made.path, std::string(core::released_data));
+    servers.set_data(made.path, std::string(core::kReleasedData));
   });
 }
 

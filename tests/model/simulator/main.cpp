@@ -120,7 +120,7 @@ bool finish(const Worker& worker, Tally& sum) {
 void print(const Tally& sum, double seconds) {
   const auto rate = [seconds](std::uint64_t n) { return static_cast<double>(n) / seconds; };
   std::printf("faults by class:\n");
-  for (std::size_t i = 0; i < fault_classes; ++i) {
+  for (std::size_t i = 0; i < kFaultClasses; ++i) {
     const std::string_view name = name_of(static_cast<Fault>(i));
     std::printf("  %-22.*s %12llu\n", static_cast<int>(name.size()), name.data(),
                 static_cast<unsigned long long>(sum.faults[i]));

@@ -92,7 +92,7 @@ bool read(std::string_view text, int& value) {
 bool read(std::string_view text, Fault& fault) {
   const std::size_t index = fault_named(text);
   fault = static_cast<Fault>(index);
-  return index < fault_classes;
+  return index < kFaultClasses;
 }
 constexpr int last(LockClass) {
   return static_cast<int>(LockClass::election_observer);
@@ -177,7 +177,7 @@ std::optional<Plan> parse_plan(const std::string& text) {
     if (!good) return std::nullopt;
   }
   const int slots = plan.setup.slots;
-  if (slots < 1 || slots > static_cast<int>(most_slots)) return std::nullopt;
+  if (slots < 1 || slots > static_cast<int>(kMostSlots)) return std::nullopt;
   return plan;
 }
 

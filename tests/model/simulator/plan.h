@@ -45,7 +45,7 @@ struct ObjectPlan {
   friend bool operator==(const ObjectPlan&, const ObjectPlan&) = default;
 };
 
-inline constexpr std::size_t most_slots = 4;
+inline constexpr std::size_t kMostSlots = 4;
 
 /// The state before the first step.
 struct Setup {
@@ -60,7 +60,7 @@ struct Setup {
   int creates_at_once = 100;
   /// 1: Other programs have CREATE below the paths, but not DELETE.
   int create_only = 0;
-  std::array<int, most_slots> drift = {};  ///< in millionths; index: the slot
+  std::array<int, kMostSlots> drift = {};  ///< in millionths; index: the slot
   std::vector<ObjectPlan> objects;
   friend bool operator==(const Setup&, const Setup&) = default;
 };

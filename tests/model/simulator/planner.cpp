@@ -180,7 +180,7 @@ class Planner {
     PlanStep step = at_some_time();
     step.act = Act::fault;
     for (;;) {
-      step.fault = static_cast<Fault>(rng_.below(fault_classes));
+      step.fault = static_cast<Fault>(rng_.below(kFaultClasses));
       const bool rare =
           step.fault == Fault::sequence_at_end || step.fault == Fault::sequence_near_end ||
           step.fault == Fault::sequence_negative || step.fault == Fault::parent_deleted ||

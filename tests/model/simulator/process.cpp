@@ -33,7 +33,7 @@ model::ClientOptions options_of(const Setup& setup, int slot, Process number) {
           .relay_interval = relay,
           .relay_phase = relay * static_cast<int>(number % 7) / 7,
           .relay_jitter = std::chrono::milliseconds(setup.jitter_ms),
-          .drift = setup.drift[static_cast<std::size_t>(slot) % most_slots]};
+          .drift = setup.drift[static_cast<std::size_t>(slot) % kMostSlots]};
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ SimProcess::SimProcess(SimClock& clock, std::vector<std::unique_ptr<SimEnsemble>
                        Process number, int slot, const Setup& setup)
     : number_(number),
       slot_(slot),
-      clock_(clock, number, setup.drift[static_cast<std::size_t>(slot) % most_slots]) {
+      clock_(clock, number, setup.drift[static_cast<std::size_t>(slot) % kMostSlots]) {
   for (auto& ensemble : ensembles) {
     auto line = std::make_unique<Line>(clock, *ensemble, number, options_of(setup, slot, number));
     line->core = detail::ClientCore::make(

@@ -74,7 +74,7 @@ TEST(Simulator, RandomSeeds_InvariantsHold) {
   EXPECT_GT(sum.losses, 500U);
   EXPECT_GT(sum.stale_refused, 100U);
   EXPECT_GT(sum.guarded, 100U);
-  for (std::size_t i = 0; i < fault_classes; ++i) {
+  for (std::size_t i = 0; i < kFaultClasses; ++i) {
     EXPECT_GT(sum.faults[i], 0U) << name_of(static_cast<Fault>(i));
   }
 }

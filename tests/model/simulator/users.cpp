@@ -369,7 +369,7 @@ void Users::ask_release(const PlanStep& step) {
   const std::string marker =
       path_of(object.path) + "/" + core::release_request_node(target->sequence);
   const bool forces = step.act == Act::force_release;
-  const auto data = forces ? core::release_request_forces : core::release_request_asks;
+  const auto data = forces ? core::kReleaseRequestForces : core::kReleaseRequestAsks;
   if (servers.create(marker, std::string(data)) != core::Status::ok) return;
   markers_.push_back(marker);
   universe_.clock().at(universe_.now() + milliseconds(plan_.setup.session_ms / 2),

@@ -31,7 +31,7 @@ void Users::name_parts(Call& call) {
   const bool quorum = call.object.kind == LockClass::quorum;
   std::uint32_t whole = resource_of(call.ensemble, call.object.path);
   if (quorum) whole = resource_of_quorum(call.object.path);
-  if (call.object.kind == LockClass::multi) whole = resource_of_multi;
+  if (call.object.kind == LockClass::multi) whole = kResourceOfMulti;
   call.parts.push_back(
       {.hold = call.id, .resource = whole, .ensemble = call.ensemble, .path = call.object.path});
   for (std::size_t i = 0; i < holds.size(); ++i) {

@@ -22,7 +22,7 @@ inline request::Transaction as_transaction(request::AnnounceAndDelete request) {
   request::Transaction transaction;
   transaction.writes.reserve(2);
   transaction.writes.emplace_back(
-      request::write::Set{request.path, std::string(core::released_data)});
+      request::write::Set{request.path, std::string(core::kReleasedData)});
   transaction.writes.emplace_back(request::write::Remove{std::move(request.path)});
   return transaction;
 }

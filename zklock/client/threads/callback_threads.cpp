@@ -18,7 +18,7 @@ namespace zklock::client {
 namespace {
 
 // The current time plus this stays within the clock's range.
-constexpr std::chrono::hours longest_wait{24 * 365};
+constexpr std::chrono::hours kLongestWait{24 * 365};
 
 }  // namespace
 
@@ -28,7 +28,7 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
       : on_exception_(std::move(on_exception)), options_(std::move(options)) {
     // Two threads would pass tasks to the executor out of order.
     options_.max_threads = options_.executor ? 1 : std::max<std::size_t>(options_.max_threads, 1);
-    options_.idle_time = std::min<std::chrono::milliseconds>(options_.idle_time, longest_wait);
+    options_.idle_time = std::min<std::chrono::milliseconds>(options_.idle_time, kLongestWait);
   }
 
   bool post(std::function<void()> task);
@@ -235,7 +235,7 @@ void CallbackThreads::Pool::task_ended() noexcept {
 }
 
 bool CallbackThreads::Pool::drain_for(core::Duration longest) noexcept {
-  const auto wait = std::clamp<core::Duration>(longest, core::Duration(0), longest_wait);
+  const auto wait = std::clamp<core::Duration>(longest, core::Duration(0), kLongestWait);
   const auto until = std::chrono::steady_clock::now() + wait;
   const bool inside = current_ == this;
 

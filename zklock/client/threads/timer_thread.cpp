@@ -25,9 +25,9 @@ namespace {
 
 using core::Instant;
 
-constexpr Instant never = Instant::max();
-constexpr Instant awake = Instant::min();
-constexpr Instant last_that_fires = Instant(Instant::max().time_since_epoch() / 2);
+constexpr Instant kNever = Instant::max();
+constexpr Instant kAwake = Instant::min();
+constexpr Instant kLastThatFires = Instant(Instant::max().time_since_epoch() / 2);
 
 class FileDescriptor {
  public:
@@ -53,7 +53,7 @@ class FileDescriptor {
 /// timer.
 itimerspec expiry(Instant when) noexcept {
   itimerspec spec{};
-  if (when == never) return spec;
+  if (when == kNever) return spec;
   // A time before the epoch of the clock is due at once. 1 ns is the earliest time that arms the
   // timer.
   const auto nanos = std::max<LeaseClock::rep>(when.time_since_epoch().count(), 1);
@@ -92,7 +92,7 @@ class TimerThread::Timers {
   // The time of each queued timer, by id.
   std::unordered_map<std::uint64_t, Instant> when_ ZKLOCK_GUARDED_BY(mutex_);
   std::uint64_t last_id_ ZKLOCK_GUARDED_BY(mutex_) = 0;
-  Instant armed_for_ ZKLOCK_GUARDED_BY(mutex_) = awake;
+  Instant armed_for_ ZKLOCK_GUARDED_BY(mutex_) = kAwake;
   bool stopping_ ZKLOCK_GUARDED_BY(mutex_) = false;
   std::thread thread_ ZKLOCK_GUARDED_BY(mutex_);  // moved out to be joined
 
@@ -107,7 +107,7 @@ class TimerThread::Timers {
 
 TimerId TimerThread::Timers::add(Instant when, std::function<void()> task,
                                  const std::shared_ptr<Timers>& self) {
-  if (when > last_that_fires) return TimerId(0);
+  if (when > kLastThatFires) return TimerId(0);
   const MutexLock lock(mutex_);
   if (stopping_) return TimerId(0);
   start(self);
@@ -152,12 +152,12 @@ void TimerThread::Timers::run() noexcept {
   while (!stopping_) {
     run_due();
     if (stopping_) return;
-    arm(queue_.empty() ? never : queue_.begin()->first.when);
+    arm(queue_.empty() ? kNever : queue_.begin()->first.when);
     lock.unlock();
     std::array<pollfd, 2> fds{pollfd{timer_.get(), POLLIN, 0}, pollfd{stop_.get(), POLLIN, 0}};
     ::poll(fds.data(), fds.size(), -1);
     lock.lock();
-    armed_for_ = awake;
+    armed_for_ = kAwake;
   }
 }
 

@@ -29,7 +29,7 @@ class Table {
     return *table;
   }
 
-  // Returns the index of the slot, or max_slots if all are in use.
+  // Returns the index of the slot, or kMaxSlots if all are in use.
   std::size_t take(const std::shared_ptr<const Target>& target) {
     const MutexLock guard(mutex_);
     const auto slot = std::ranges::find(slots_, nullptr);
@@ -63,7 +63,7 @@ class Table {
   }
 
   Mutex& mutex_ = process_mutex(ProcessMutex::log);
-  std::array<std::shared_ptr<const Target>, LogBridge::max_slots> slots_ ZKLOCK_GUARDED_BY(mutex_);
+  std::array<std::shared_ptr<const Target>, LogBridge::kMaxSlots> slots_ ZKLOCK_GUARDED_BY(mutex_);
   bool debug_ ZKLOCK_GUARDED_BY(mutex_) = false;
 };
 
@@ -130,7 +130,7 @@ template <std::size_t... Index>
 constexpr auto make_trampolines(std::index_sequence<Index...> /*indices*/) {
   return std::array<LogBridge::Callback, sizeof...(Index)>{&trampoline<Index>...};
 }
-constexpr auto kTrampolines = make_trampolines(std::make_index_sequence<LogBridge::max_slots>());
+constexpr auto kTrampolines = make_trampolines(std::make_index_sequence<LogBridge::kMaxSlots>());
 
 }  // namespace
 
@@ -141,18 +141,18 @@ LogBridge::LogBridge(std::shared_ptr<spdlog::logger> logger, std::vector<std::st
             [](const auto& a, const auto& b) { return a.size() > b.size(); });
   slot_ =
       Table::instance().take(std::make_shared<const Target>(Target{logger, std::move(secrets)}));
-  if (slot_ == no_slot) {
+  if (slot_ == kNoSlot) {
     logger->warn("zklock: more than {} clients log; the ZooKeeper C client of this one is silent",
-                 max_slots);
+                 kMaxSlots);
   }
 }
 
 LogBridge::~LogBridge() {
-  if (slot_ != no_slot) Table::instance().release(slot_);
+  if (slot_ != kNoSlot) Table::instance().release(slot_);
 }
 
 LogBridge::Callback LogBridge::callback() const noexcept {
-  return slot_ == no_slot ? &silent : kTrampolines[slot_];
+  return slot_ == kNoSlot ? &silent : kTrampolines[slot_];
 }
 
 }  // namespace zklock::client

@@ -35,11 +35,11 @@ class LogBridge {
   Callback callback() const noexcept;
 
   /// The maximum count of bridges with a logger at a time.
-  static constexpr std::size_t max_slots = 64;
+  static constexpr std::size_t kMaxSlots = 64;
 
  private:
-  static constexpr std::size_t no_slot = max_slots;
-  std::size_t slot_ = no_slot;
+  static constexpr std::size_t kNoSlot = kMaxSlots;
+  std::size_t slot_ = kNoSlot;
 };
 
 }  // namespace zklock::client

@@ -10,7 +10,7 @@ namespace zklock::detail {
 namespace {
 
 /// The delay before a task is posted again, after there was no thread for it.
-constexpr std::chrono::milliseconds pause_between_posts{50};
+constexpr std::chrono::milliseconds kPauseBetweenPosts{50};
 
 thread_local int running_here = 0;
 
@@ -57,7 +57,7 @@ void ReliablePost::post() noexcept {
   }
   try {
     wait_for_thread();
-    core_->scheduler().at(core_->scheduler().now() + pause_between_posts,
+    core_->scheduler().at(core_->scheduler().now() + kPauseBetweenPosts,
                           [self = shared_from_this()] { self->post(); });
   } catch (const std::system_error&) {  // no timer: the destructor runs the task on this thread
   }

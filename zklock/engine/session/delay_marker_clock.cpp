@@ -9,7 +9,7 @@ core::Instant DelayMarkerClock::first_seen(const std::string& marker, core::Inst
   const client::MutexLock guard(mutex_);
   // Another client has deleted the marker of such an old record, or no contender waits for it.
   std::erase_if(seen_, [&](const auto& each) {
-    return each.first != marker && now - each.second > 2 * core::longest_lock_delay;
+    return each.first != marker && now - each.second > 2 * core::kLongestLockDelay;
   });
   return seen_.try_emplace(marker, now).first->second;
 }

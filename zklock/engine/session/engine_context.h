@@ -77,14 +77,14 @@ class EngineContext : public NodeRemovals::Host,
                       public std::enable_shared_from_this<EngineContext> {
  public:
   /// Exceeds the number of creates that the servers execute in a round trip of one millisecond.
-  static constexpr std::size_t most_creates_at_once = 100;
+  static constexpr std::size_t kMostCreatesAtOnce = 100;
   struct Settings {
     std::string hosts;  ///< for error texts
     std::string application;
     std::string host;
     std::chrono::milliseconds connection_timeout{15'000};
     std::chrono::microseconds spin_before_block{0};
-    std::size_t creates_at_once = most_creates_at_once;  ///< limit per path, at least 1
+    std::size_t creates_at_once = kMostCreatesAtOnce;  ///< limit per path, at least 1
     /// Whether releases are announced. False if other clients may write this client's znodes.
     bool announces = true;
     std::shared_ptr<spdlog::logger> logger;

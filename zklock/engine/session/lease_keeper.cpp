@@ -21,7 +21,7 @@ client::Operation query() {
 
 /// The limit of requests that waiting members send at one tick. Later requests, above all the next
 /// heartbeat, must not wait for the watches of thousands of members.
-constexpr int most_requests_at_a_tick = 500;
+constexpr int kMostRequestsAtATick = 500;
 
 }  // namespace
 
@@ -166,7 +166,7 @@ void LeaseKeeper::tick(SessionId session) {
   }
   if (due) send(request ? heartbeat() : query(), session, now);
   schedule_tick(session);
-  int requests = most_requests_at_a_tick;
+  int requests = kMostRequestsAtATick;
   for (const auto& member : members()) member->tick(requests);
 }
 

@@ -44,8 +44,8 @@ void in_forked_child() noexcept {
 }
 
 void watch_forks() noexcept {
-  static const int registered = ::pthread_atfork(nullptr, nullptr, &in_forked_child);
-  static_cast<void>(registered);
+  static const int kRegistered = ::pthread_atfork(nullptr, nullptr, &in_forked_child);
+  static_cast<void>(kRegistered);
 }
 
 std::uint64_t make_process_id() noexcept {
@@ -57,7 +57,7 @@ std::uint64_t make_process_id() noexcept {
 
 // Registered when the library is loaded, so that no fork() is missed. process_id() registers it
 // too, for objects that are initialised still earlier.
-const bool forks_are_watched = (watch_forks(), true);
+const bool kForksAreWatched = (watch_forks(), true);
 
 }  // namespace
 

@@ -22,7 +22,7 @@ class ExitListeners {
   void add(const std::weak_ptr<ThreadExitListener>& listener) {
     if (!listeners_.insert(listener).second || listeners_.size() < prune_at_) return;
     std::erase_if(listeners_, [](const auto& l) { return l.expired(); });
-    prune_at_ = std::max(first_prune_at, 2 * listeners_.size());
+    prune_at_ = std::max(kFirstPruneAt, 2 * listeners_.size());
   }
 
   void call_all(Owner owner) const noexcept {
@@ -32,11 +32,11 @@ class ExitListeners {
   }
 
  private:
-  static constexpr std::size_t first_prune_at = 16;
+  static constexpr std::size_t kFirstPruneAt = 16;
 
   // Ordered by control block: its address is not reused while a weak_ptr to it exists.
   std::set<std::weak_ptr<ThreadExitListener>, std::owner_less<>> listeners_;
-  std::size_t prune_at_ = first_prune_at;
+  std::size_t prune_at_ = kFirstPruneAt;
   std::uint32_t generation_ = fork_generation();
 };
 

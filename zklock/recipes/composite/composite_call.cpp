@@ -17,10 +17,10 @@ using core::PartAnswer;
 
 namespace {
 
-constexpr const char* skipped_silent =
+constexpr const char* kSkippedSilent =
     "the ensemble was skipped: its quorum has not answered since it was found unreachable; check "
     "its servers";
-constexpr const char* skipped_disconnected =
+constexpr const char* kSkippedDisconnected =
     "the ensemble was skipped: its client has no connection; check its servers";
 
 std::size_t ms(core::Duration d) {
@@ -146,7 +146,7 @@ void CompositeCall::ask(std::size_t part, bool once) {
       (!waits_ || (composite_->enough_in_reach() && !fsm_.requests_every_part()));
   if (dispensable && (passed_over || (spare && !connected))) {
     const Error error(Errc::not_connected, "lock", lock.path(),
-                      connected ? skipped_silent : skipped_disconnected);
+                      connected ? kSkippedSilent : kSkippedDisconnected);
     post([part, cause = std::make_exception_ptr(error)](CompositeCall& c) {
       c.failed(part, cause, PartAnswer::skipped);
     });

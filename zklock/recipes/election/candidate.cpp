@@ -20,18 +20,18 @@ using core::ElectionEffect;
 
 namespace {
 
-constexpr const char* operation = "lead";
+constexpr const char* kOperation = "lead";
 
 std::shared_ptr<PathLock> path_lock_of(ClientCore& core, std::string path) {
   const core::LockPath checked(std::move(path));
-  core.check_usable(operation, checked.str());
+  core.check_usable(kOperation, checked.str());
   return core.path_lock(checked);
 }
 
 client::Backoff checked_backoff(const Candidate::Settings& settings, const std::string& path) {
   if (settings.retry_delay_min.count() <= 0 ||
       settings.retry_delay_max < settings.retry_delay_min) {
-    throw Error(Errc::invalid_option, operation, path,
+    throw Error(Errc::invalid_option, kOperation, path,
                 "retry_delay_min must be positive and not above retry_delay_max");
   }
   return {settings.retry_delay_min, settings.retry_delay_max};
@@ -50,7 +50,7 @@ Candidate::Candidate(ClientCore& core, std::string path, Settings settings)
 Candidate::~Candidate() = default;
 
 void Candidate::warn(const std::string& text) const noexcept {
-  core().warn(operation + (" " + path()) + ": " + text);
+  core().warn(kOperation + (" " + path()) + ": " + text);
 }
 
 Candidate::Section::~Section() {
@@ -159,7 +159,7 @@ void Candidate::end(By by) {
     // callbacks: they may block.
     auto& client = self->core();
     ReliablePost::send(
-        client.shared_from_this(), client.losses(), operation + (" " + self->path()),
+        client.shared_from_this(), client.losses(), kOperation + (" " + self->path()),
         [leadership_state, until = leadership_state->loss_delay()] { leadership_state->stop(); });
   });
   if (!settings_.until_finished) run(fsm_.on_finished(leadership_state_->number()), by);
@@ -187,9 +187,9 @@ void Candidate::lost(LeadershipState::Number number) {
 // ---- requests of the user -----------------------------------------------------------------------
 
 bool Candidate::want() {
-  core().check_usable(operation, path());
+  core().check_usable(kOperation, path());
   const Section section(*this);
-  if (is_closed()) throw Error(Errc::closed, operation, path(), "the election object was closed");
+  if (is_closed()) throw Error(Errc::closed, kOperation, path(), "the election object was closed");
   if (fsm_.will_contend()) return false;
   run(fsm_.contend());
   return true;
@@ -246,20 +246,20 @@ std::shared_ptr<LeadershipState> Candidate::leadership_state() const {
 }
 
 std::optional<Error> Candidate::reason() const {
-  if (is_closed()) return Error(Errc::closed, operation, path(), "the election object was closed");
+  if (is_closed()) return Error(Errc::closed, kOperation, path(), "the election object was closed");
   if (error_) return error_;
-  if (core().closed()) return Error(Errc::closed, operation, path(), "the client was closed");
+  if (core().closed()) return Error(Errc::closed, kOperation, path(), "the client was closed");
   return std::nullopt;
 }
 
 std::optional<Error> Candidate::error() const {
-  if (core().forked()) return Error(Errc::forked, operation, path());
+  if (core().forked()) return Error(Errc::forked, kOperation, path());
   const client::MutexLock guard(mutex_);
   return reason();
 }
 
 bool Candidate::wait_until_leader(Deadline deadline, const std::stop_token& stop) {
-  if (core().forked()) throw Error(Errc::forked, operation, path());
+  if (core().forked()) throw Error(Errc::forked, kOperation, path());
   const auto wake = [self = shared_from_this()] {
     const client::MutexLock guard(self->mutex_);
     self->changed_.notify_all();

@@ -77,7 +77,7 @@ using detail::PendingProclamation;
 
 namespace {
 
-constexpr const char* proclaiming = "proclaim";
+constexpr const char* kProclaiming = "proclaim";
 
 }  // namespace
 
@@ -114,15 +114,15 @@ std::shared_ptr<detail::ProclamationWriter> Leadership::proclamation_writer(
 
 void Leadership::proclaim(std::string value, Deadline deadline) const {
   detail::commit_and_wait([&](auto done) {
-    return PendingProclamation::start(proclamation_writer(proclaiming), std::move(value), deadline,
+    return PendingProclamation::start(proclamation_writer(kProclaiming), std::move(value), deadline,
                                       std::move(done));
   });
 }
 
 void Leadership::async_proclaim(std::string value, Deadline deadline, CommitHandler handler) const {
-  auto proclamation_writer = this->proclamation_writer(proclaiming);
+  auto proclamation_writer = this->proclamation_writer(kProclaiming);
   const auto core = proclamation_writer->core().shared_from_this();
-  detail::commit_and_tell(core, proclaiming + (" " + node()), std::move(handler), [&](auto done) {
+  detail::commit_and_tell(core, kProclaiming + (" " + node()), std::move(handler), [&](auto done) {
     return PendingProclamation::start(std::move(proclamation_writer), std::move(value), deadline,
                                       std::move(done));
   });
@@ -130,7 +130,7 @@ void Leadership::async_proclaim(std::string value, Deadline deadline, CommitHand
 
 std::future<void> Leadership::async_proclaim(std::string value, Deadline deadline) const {
   return detail::commit_as_future([&](auto done) {
-    return PendingProclamation::start(proclamation_writer(proclaiming), std::move(value), deadline,
+    return PendingProclamation::start(proclamation_writer(kProclaiming), std::move(value), deadline,
                                       std::move(done));
   });
 }

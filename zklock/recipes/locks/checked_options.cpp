@@ -17,12 +17,12 @@ void check_positive(std::optional<std::chrono::milliseconds> time, const char* w
       std::string(what) + " must be positive, not " + std::to_string(time->count()) + " ms");
 }
 
-constexpr const char* longest = "the maximum hold time";
+constexpr const char* kLongest = "the maximum hold time";
 
 }  // namespace
 
 core::HoldLimit checked_limit(const CohortOptions& options, const std::string& path) {
-  check_positive(options.max_hold, longest, path);
+  check_positive(options.max_hold, kLongest, path);
   check_positive(options.expiry_notice, "the expiry notice", path);
   return {.longest = options.max_hold, .notice = options.expiry_notice};
 }
@@ -30,14 +30,14 @@ core::HoldLimit checked_limit(const CohortOptions& options, const std::string& p
 core::HoldLimit checked_limit(core::HoldLimit of_object,
                               std::optional<std::chrono::milliseconds> of_call,
                               const std::string& path) {
-  check_positive(of_call, longest, path);
+  check_positive(of_call, kLongest, path);
   if (of_call) of_object.longest = *of_call;
   return of_object;
 }
 
 std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,
                                         const std::string& path) {
-  const bool is_one = lock_delay.count() >= 0 && lock_delay <= core::longest_lock_delay;
+  const bool is_one = lock_delay.count() >= 0 && lock_delay <= core::kLongestLockDelay;
   if (is_one) return lock_delay;
   throw Error(
       Errc::invalid_option, "lock", path,

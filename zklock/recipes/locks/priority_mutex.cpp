@@ -11,10 +11,10 @@ using detail::LockHandle;
 
 namespace {
 
-constexpr int most_ageing = 1'000'000;
+constexpr int kMostAgeing = 1'000'000;
 
 std::optional<Error> refusal_of(int weight, const std::string& path) {
-  if (weight >= 1 && weight <= core::most_weight) return std::nullopt;
+  if (weight >= 1 && weight <= core::kMostWeight) return std::nullopt;
   return Error(Errc::invalid_option, "lock", path,
                "a weight is a number from 1 to 10, not " + std::to_string(weight));
 }
@@ -26,7 +26,7 @@ int checked_weight(int weight, const std::string& path) {
 
 /// Returns 0 if there is no ageing.
 int checked_ageing(std::optional<int> ageing, const std::string& path) {
-  if (!ageing || (*ageing >= 1 && *ageing <= most_ageing)) return ageing.value_or(0);
+  if (!ageing || (*ageing >= 1 && *ageing <= kMostAgeing)) return ageing.value_or(0);
   throw Error(Errc::invalid_option, "lock", path,
               "an ageing is a number from 1 to 1000000, not " + std::to_string(*ageing));
 }

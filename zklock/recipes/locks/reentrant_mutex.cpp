@@ -12,8 +12,8 @@ using detail::LockHandle;
 namespace {
 
 const LockHandle::Kind& exclusive_kind() {
-  static const LockHandle::Kind exclusive{.rule = core::QueueRule::mutex()};
-  return exclusive;
+  static const LockHandle::Kind kExclusive{.rule = core::QueueRule::mutex()};
+  return kExclusive;
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ using detail::LockHandle;
 
 namespace {
 
-constexpr const char* making = "create the semaphore";
+constexpr const char* kMaking = "create the semaphore";
 
 int at_least(int least, int permits, const char* operation, const std::string& path) {
   if (permits >= least) return permits;
@@ -35,13 +35,13 @@ LockHandle::Kind kind(int request, int all, bool shared, const std::string& path
 }  // namespace
 
 Semaphore::Semaphore(Client& client, std::string path, int permits, const LockOptions& options)
-    : shared_(false), permits_(at_least(1, permits, making, path)) {
+    : shared_(false), permits_(at_least(1, permits, kMaking, path)) {
   lock_handle_ = LockHandle::make(client, std::move(path), options);
 }
 
 Semaphore::Semaphore(Client& client, std::string path, SharedCount permits,
                      const LockOptions& options)
-    : shared_(true), permits_(at_least(0, permits.initial, making, path)) {
+    : shared_(true), permits_(at_least(0, permits.initial, kMaking, path)) {
   lock_handle_ = LockHandle::make(client, std::move(path), options);
 }
 
@@ -99,9 +99,9 @@ void Semaphore::check_shared(const char* operation) const {
 }
 
 void Semaphore::set_permits(int permits, Deadline deadline) {
-  constexpr const char* operation = "set the permits of";
-  check_shared(operation);
-  at_least(0, permits, operation, path());
+  constexpr const char* kOperation = "set the permits of";
+  check_shared(kOperation);
+  at_least(0, permits, kOperation, path());
   detail::set_permit_count(lock_handle_->path_lock(), permits, deadline);
 }
 

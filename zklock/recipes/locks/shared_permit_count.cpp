@@ -31,7 +31,7 @@ class Asked {
   Asked(PathLock& path_lock, const char* operation, Deadline deadline)
       : path_lock_(path_lock),
         query_(path_lock, operation, deadline),
-        node_(path_lock.path().child(core::count_node)) {}
+        node_(path_lock.path().child(core::kCountNode)) {}
 
   /// Returns the stored count, or nullopt if none is stored.
   std::optional<Count> read() {

@@ -18,7 +18,7 @@ namespace {
 using core::Status;
 namespace request = client::request;
 
-constexpr std::chrono::milliseconds pause_after_failure{250};
+constexpr std::chrono::milliseconds kPauseAfterFailure{250};
 
 }  // namespace
 
@@ -163,7 +163,7 @@ void QueueObserver::list() {
 }
 
 void QueueObserver::list_when_due() {
-  const auto due = listed_at_ + least_between_lists;
+  const auto due = listed_at_ + kLeastBetweenLists;
   if (due <= core().scheduler().now()) return begin_turn();
   pause_until(due);
 }
@@ -182,7 +182,7 @@ void QueueObserver::listed(const client::Reply& reply) {
 
 void QueueObserver::count() {
   state_ = State::describing;
-  const std::string node = path_lock_->path().child(std::string(core::count_node));
+  const std::string node = path_lock_->path().child(std::string(core::kCountNode));
   watches_.push_back(
       submit(request::GetAndWatch{node, on_watch()}, std::mem_fn(&QueueObserver::counted)));
 }
@@ -260,7 +260,7 @@ void QueueObserver::rest(QueueView view) {
   known_ = std::move(view);
   const bool told = listeners_.tell(*known_);
   if (fired_) return list_when_due();
-  if (!told) pause_until(core().scheduler().now() + pause_after_failure);
+  if (!told) pause_until(core().scheduler().now() + kPauseAfterFailure);
 }
 
 void QueueObserver::pause(const client::Reply& reply) {
@@ -268,7 +268,7 @@ void QueueObserver::pause(const client::Reply& reply) {
     core().warn("observe " + path() + ": " + std::string(to_string(reply.status)));
   }
   if (reply.status == Status::session_ended) session_ = {};
-  pause_until(core().scheduler().now() + pause_after_failure);
+  pause_until(core().scheduler().now() + kPauseAfterFailure);
 }
 
 void QueueObserver::pause_until(core::Instant when) {

@@ -55,7 +55,7 @@ namespace zklock::detail {
 /// (1) Idle instead, if there is no listener. Otherwise listing, if the Check of the session has
 /// been answered.
 ///
-/// (2) Until the next list is due. The time between two lists is at least least_between_lists,
+/// (2) Until the next list is due. The time between two lists is at least kLeastBetweenLists,
 /// however often the queue changes. All changes meanwhile are in the next list. If that is due
 /// already, there is no pause.
 ///
@@ -67,7 +67,7 @@ namespace zklock::detail {
 class QueueObserver final : public NewSessionListener,
                             public std::enable_shared_from_this<QueueObserver> {
  public:
-  static constexpr std::chrono::milliseconds least_between_lists{20};
+  static constexpr std::chrono::milliseconds kLeastBetweenLists{20};
 
   /// Throws Error(invalid_path | closed | forked).
   static std::shared_ptr<QueueObserver> make(Client& client, std::string path, Sight sight,

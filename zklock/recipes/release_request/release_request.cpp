@@ -27,11 +27,11 @@ using core::Status;
 using core::StatusSort;
 namespace request = client::request;
 
-constexpr const char* operation = "request the release of";
+constexpr const char* kOperation = "request the release of";
 /// Interval at which a call makes sure that its request znode exists. The session of the znode may
 /// end. If another call created the znode, that call may delete it.
-constexpr std::chrono::seconds most_between_rounds{1};
-constexpr std::chrono::milliseconds least_between_rounds{50};
+constexpr std::chrono::seconds kMostBetweenRounds{1};
+constexpr std::chrono::milliseconds kLeastBetweenRounds{50};
 
 /// The request znode that one call puts beside the contender's znode. It is deleted when the call
 /// ends. If a create is unanswered then, the znode is deleted again when the reply arrives.
@@ -141,8 +141,7 @@ class Asking {
   /// also changes the data of an existing request znode. Returns whether the contender's znode is
   /// there, if known. Throws Error.
   Presence put(Deadline limit) {
-    const auto data =
-        std::string(force_ ? core::release_request_forces : core::release_request_asks);
+    const auto data = std::string(force_ ? core::kReleaseRequestForces : core::kReleaseRequestAsks);
     const auto creation = std::make_shared<const Marker::Creation>(marker_);
     const client::Reply reply =
         ask(request::write::Create{.path = marker_->path(), .data = data, .ephemeral = true}, limit,
@@ -182,12 +181,12 @@ class Asking {
 
  private:
   client::Reply ask(request::Write write, Deadline limit, const detail::OnReply& heard = {}) {
-    core_->check_usable(operation, path_.str());
+    core_->check_usable(kOperation, path_.str());
     std::vector<client::Operation> operations;
     operations.emplace_back(request::Transaction{node_, {std::move(write)}});
     auto replies = detail::round_trip(*core_, limit, std::move(operations), heard);
     if (replies) return std::move(replies->front());
-    throw Error(Errc::not_connected, operation, path_.str(),
+    throw Error(Errc::not_connected, kOperation, path_.str(),
                 core_->coordinator().connection_problem());
   }
 
@@ -205,7 +204,7 @@ class Asking {
       case StatusSort::over:
       case StatusSort::refused: break;
     }
-    throw Error(core::error_of(reply.status), operation, path_.str(), reply.detail);
+    throw Error(core::error_of(reply.status), kOperation, path_.str(), reply.detail);
   }
 
   const std::shared_ptr<detail::ClientCore> core_;
@@ -222,13 +221,13 @@ std::optional<core::ZnodeName> whom_to_ask(detail::ClientCore& core, const core:
   if (options.node) {
     auto named = core::ZnodeName::parse(*options.node);
     if (named) return named;
-    throw Error(Errc::invalid_option, operation, path.str(),
+    throw Error(Errc::invalid_option, kOperation, path.str(),
                 "no contender has the znode \"" + core::printable(*options.node, 128) + "\"");
   }
   const auto queue = detail::read_queue(core.path_lock(path), limit);
   if (queue.empty()) return std::nullopt;
-  constexpr std::int32_t as_the_names_say = 0;
-  const auto holders = core::holders(queue, as_the_names_say);
+  constexpr std::int32_t kAsTheNamesSay = 0;
+  const auto holders = core::holders(queue, kAsTheNamesSay);
   if (!holders.empty()) return holders.front();
   // If the first contender is at a gate, all of them are.
   const bool at_gate = core::parse_znode_name(queue.front().text)->access == Access::weighted;
@@ -248,8 +247,8 @@ bool ask_and_wait(const std::shared_ptr<detail::ClientCore>& core, const core::L
     auto outcome = asking.put(std::min(last, detail::for_one_round(*core, options.deadline)));
     if (outcome != Asking::Presence::gone) {
       const core::Duration longest = outcome == Asking::Presence::there
-                                         ? core::Duration(most_between_rounds)
-                                         : core::Duration(least_between_rounds);
+                                         ? core::Duration(kMostBetweenRounds)
+                                         : core::Duration(kLeastBetweenRounds);
       outcome = asking.wait(options.deadline, longest);
     }
     if (outcome == Asking::Presence::gone) {
@@ -265,7 +264,7 @@ bool ask_and_wait(const std::shared_ptr<detail::ClientCore>& core, const core::L
 bool request_release(Client& client, std::string path, ReleaseRequestOptions options) {
   const core::LockPath checked(std::move(path));
   const auto& core = detail::ClientCore::of(client);
-  core->check_usable(operation, checked.str());
+  core->check_usable(kOperation, checked.str());
   const bool single_attempt = options.deadline.has_passed(core->scheduler().now());
   try {
     return ask_and_wait(core, checked, options, single_attempt);

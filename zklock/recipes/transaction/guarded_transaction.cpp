@@ -18,10 +18,10 @@ namespace write = client::request::write;
 
 namespace {
 
-constexpr const char* guarding = "guard a transaction";
+constexpr const char* kGuarding = "guard a transaction";
 
 void check_has_count(const Hold& hold) {
-  if (!hold) throw Error(Errc::not_owner, guarding, "", "the hold is empty");
+  if (!hold) throw Error(Errc::not_owner, kGuarding, "", "the hold is empty");
 }
 
 std::string checked(std::string_view operation, std::string path) {
@@ -39,11 +39,11 @@ std::string checked_below_root(std::string_view operation, std::string path) {
 
 std::int32_t checked_version(std::string_view operation, std::string_view path,
                              std::optional<std::int32_t> version) {
-  constexpr std::int32_t any = -1;
-  if (version.value_or(any) < any) {
+  constexpr std::int32_t kAny = -1;
+  if (version.value_or(kAny) < kAny) {
     throw Error(Errc::invalid_option, operation, path, "a version must be at least -1");
   }
-  return version.value_or(any);
+  return version.value_or(kAny);
 }
 
 }  // namespace
@@ -78,14 +78,14 @@ GuardedTransaction& GuardedTransaction::also_guarded_by(const Hold& hold) {
 }
 
 GuardedTransaction& GuardedTransaction::also_guarded_by(const Leadership& leadership) {
-  return guard(leadership.proclamation_writer(guarding)->leader());
+  return guard(leadership.proclamation_writer(kGuarding)->leader());
 }
 
 GuardedTransaction& GuardedTransaction::guard(std::shared_ptr<detail::Contender> holder) {
   auto& guards = writes_->guards;
   auto& path_lock = holder->path_context();
   if (!guards.empty() && &path_lock.core() != &guards.front()->path_context().core()) {
-    throw Error(Errc::invalid_option, guarding, path_lock.path().str(),
+    throw Error(Errc::invalid_option, kGuarding, path_lock.path().str(),
                 "the holds belong to different clients");
   }
   guards.push_back(std::move(holder));
