@@ -24,6 +24,7 @@
 #include "conformance/chronicle.h"
 #include "conformance/lock_test.h"
 #include "conformance/log_capture.h"
+#include "support/coroutines.h"
 #include "support/expire_session.h"
 
 namespace zklock::testing {

@@ -26,6 +26,7 @@
 #include "conformance/chronicle.h"
 #include "conformance/lock_test.h"
 #include "conformance/single_thread.h"
+#include "support/coroutines.h"
 
 namespace zklock::testing {
 namespace {
