@@ -56,7 +56,7 @@ ElectionEffects feed(ElectionFsm& fsm, Event event) {
 
 // Returns a machine that reached the state in the fewest steps.
 ElectionFsm in_state(CandidateState state, bool again) {
-  static const std::map<CandidateState, std::vector<Event>> ways{
+  static const std::map<CandidateState, std::vector<Event>> kWays{
       {CandidateState::idle, {}},
       {CandidateState::contending, {Event::wanted}},
       {CandidateState::backing_off, {Event::wanted, Event::failed}},
@@ -67,7 +67,7 @@ ElectionFsm in_state(CandidateState state, bool again) {
       {CandidateState::closed, {Event::closed}},
   };
   ElectionFsm fsm(again);
-  for (const Event event : ways.at(state)) feed(fsm, event);
+  for (const Event event : kWays.at(state)) feed(fsm, event);
   EXPECT_EQ(fsm.state(), state);
   return fsm;
 }
