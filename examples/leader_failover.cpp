@@ -63,7 +63,7 @@ struct Pipe {
 class Candidate {
  public:
   Candidate(const std::string& name, const std::string& hosts, const std::string& path)
-      : process_({example::own_program, "--candidate", hosts, path}, said_.in) {
+      : process_({example::kOwnProgram, "--candidate", hosts, path}, said_.in) {
     std::cout << "process " << name << " (pid " << process_.pid() << ") stands for election"
               << std::endl;
   }

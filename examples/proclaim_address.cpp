@@ -41,7 +41,7 @@ class Server {
  public:
   Server(const std::string& hosts, const std::string& path, std::string address)
       : address_(std::move(address)),
-        process_({example::own_program, "--serve", hosts, path, address_}) {
+        process_({example::kOwnProgram, "--serve", hosts, path, address_}) {
     std::cout << "the server at " << address_ << " (pid " << process_.pid()
               << ") stands for election" << std::endl;
   }

@@ -8,12 +8,13 @@
 # - tsan: g++ with ThreadSanitizer. Runs the unit, simulation, conformance and integration tests
 #   that have several threads.
 # - clang: clang++, with a shared and optimized library, warnings as errors and no precompiled
-#   headers. Compiles everything. Runs unit tests, walks, Curator and Kazoo on one path, a minute of
-#   chaos, the budget of a lock, short fuzzing, examples, packaging and format.
+#   headers. Compiles everything, and each source of the library alone. Runs unit tests, walks,
+#   Curator and Kazoo on one path, a minute of chaos, the budget of a lock, short fuzzing, examples,
+#   packaging and format.
 #
-# --quick: only the first phase. --long: only the walk with two faults and the larger models of
-# tests/model/promela, in the build of the last phase. They take minutes; run them after a change of
-# the protocol.
+# --quick: only the first phase. --long: only the walk with two faults, the larger models of
+# tests/model/promela and clang-tidy, in the build of the last phase. They take minutes; run them
+# after a change of the protocol.
 #
 # The tests start their own ZooKeeper servers on free ports, and stop them. Builds go to build/asan,
 # build/tsan and build/clang, with a log of each phase beside them. Ends with a summary of the
@@ -29,7 +30,7 @@ case "${1-}" in
   --quick) phases=(asan) ;;
   --long)
     phases=(clang)
-    of_clang='^long$'
+    of_clang='^(long|tidy)$'
     ;;
   *)
     echo "usage: $0 [--quick | --long]" >&2
@@ -67,7 +68,7 @@ done
 run_phase() {
   local phase=$1 selection=() examples=OFF
   case "$phase" in
-    asan) selection=(--label-exclude '^(walk|long|chaos)$') ;;
+    asan) selection=(--label-exclude '^(walk|long|chaos|tidy)$') ;;
     tsan) selection=(--label-regex '^(unit|simulation|conformance|integration)$') ;;
     clang)
       selection=(--label-regex "$of_clang")
@@ -94,7 +95,7 @@ test_phase() {
   name_what_failed "$where" >"build/$phase.failed"
   local report='ERROR: [A-Za-z]+Sanitizer|WARNING: ThreadSanitizer|runtime error:'
   ! grep -qE "$report" "$where/LastTest.log" || return 1
-  ! ctest --test-dir "build/$phase" -N --label-regex '^(unit|model|walk|simulation|chaos|format)$' |
+  ! ctest --test-dir "build/$phase" -N --label-regex '^(unit|model|walk|simulation|chaos|format|tidy)$' |
     sed -n 's/^ *Test *#[0-9]*: //p' |
     grep -qFxf <(cut -d: -f2- "$where/LastTestsFailed.log") || return 1
   echo "=== $phase: once more what failed"

@@ -134,8 +134,8 @@ class BudgetTest : public ::testing::Test {
 // A hold that is longer than its acquire is released by unlock() itself.
 TEST_F(BudgetTest, LongHold_IsWithinBudget) {
   check(10ms, {.requests = "zoo_acreate2 zoo_aexists zoo_amulti",
-               .mutexes = 21,
-               .allocations = 32,
+               .mutexes = 19,
+               .allocations = 25,
                .lock_frames = 14,
                .unlock_frames = 10});
 }
@@ -143,8 +143,8 @@ TEST_F(BudgetTest, LongHold_IsWithinBudget) {
 // A short hold is released by a library thread, soon after unlock().
 TEST_F(BudgetTest, ShortHold_IsWithinBudget) {
   check(0ms, {.requests = "zoo_acreate2 zoo_aexists zoo_adelete",
-              .mutexes = 24,
-              .allocations = 32,
+              .mutexes = 22,
+              .allocations = 28,
               .lock_frames = 14,
               .unlock_frames = 13});
 }
@@ -153,8 +153,8 @@ TEST_F(BudgetTest, ShortHold_IsWithinBudget) {
 TEST_F(BudgetTest, UnsharedPath_IsWithinBudget) {
   is_shared_ = false;
   check(0ms, {.requests = "zoo_acreate2 zoo_adelete",
-              .mutexes = 21,
-              .allocations = 30,
+              .mutexes = 19,
+              .allocations = 26,
               .lock_frames = 14,
               .unlock_frames = 13});
 }

@@ -14,7 +14,7 @@
 #include <zookeeper/zookeeper.h>
 
 // Set by the linker: the bounds of the code of the executable.
-extern "C" const char __executable_start;  // NOLINT(bugprone-reserved-identifier)
+extern "C" const char __executable_start;
 extern "C" const char etext;
 
 namespace zklock::testing {

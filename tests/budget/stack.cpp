@@ -13,7 +13,7 @@
 
 #include <cxxabi.h>
 
-extern "C" const char __executable_start;  // NOLINT(bugprone-reserved-identifier)
+extern "C" const char __executable_start;
 
 namespace zklock::testing {
 namespace {

@@ -14,10 +14,6 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-void wait_for(milliseconds length) {
-  std::this_thread::sleep_for(length);
-}
-
 // Waits until the client holds a lock for a while, because a fault harms a holder most. Returns
 // after 8 s in any case.
 void wait_for_hold(const CrewMember& client, const Collector& collector) {
@@ -36,27 +32,27 @@ bool is_worst_for_holders(Fault fault) {
 
 bool pause(CrewMember& client, milliseconds length) {
   client.process().pause();
-  wait_for(length);
+  std::this_thread::sleep_for(length);
   client.process().resume();
   return true;
 }
 
 bool restart(CrewMember& client, const PlannedFault& planned) {
-  wait_for(planned.length);
+  std::this_thread::sleep_for(planned.length);
   client.start_again();
   return true;
 }
 
 bool have_weather(CrewMember& client, const Weather& weather, milliseconds length) {
   client.proxy().set(weather);
-  wait_for(length);
+  std::this_thread::sleep_for(length);
   client.proxy().calm();
   return true;
 }
 
 bool refuse(CrewMember& client, milliseconds length) {
   client.proxy().refuse_all();
-  wait_for(length);
+  std::this_thread::sleep_for(length);
   client.proxy().accept_all();
   return true;
 }
@@ -65,7 +61,7 @@ bool move(CrewMember& client, milliseconds length) {
   const auto server = client.proxy().connected_to();
   if (!server) return false;
   client.proxy().refuse(*server);
-  wait_for(length);
+  std::this_thread::sleep_for(length);
   client.proxy().accept_all();
   return true;
 }

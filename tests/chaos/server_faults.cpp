@@ -19,26 +19,22 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 using Member = std::optional<std::size_t>;
 
-constexpr std::chrono::seconds kPatience{90};
+constexpr std::chrono::seconds kServerPatience{90};
 // The quiet locks. They almost always have a waiter, and a dead holder never blocks them for long.
 constexpr std::array<std::size_t, 3> kQuietMutexes{3, 4, 5};
 constexpr unsigned kIdleClient = 0xFE;
 
-void wait_for(milliseconds length) {
-  std::this_thread::sleep_for(length);
-}
-
 bool kill(Ensemble& ensemble, Member member, milliseconds length) {
   if (!member) return false;
   ensemble[*member].kill_hard();
-  wait_for(length);
+  std::this_thread::sleep_for(length);
   ensemble[*member].start();
   return true;
 }
 
 bool kill_all(Ensemble& ensemble, milliseconds length) {
   for (std::size_t i = 0; i < Ensemble::kSize; ++i) ensemble[i].kill_hard();
-  wait_for(length);
+  std::this_thread::sleep_for(length);
   ensemble.start();
   return true;
 }
@@ -47,16 +43,16 @@ bool kill_all(Ensemble& ensemble, milliseconds length) {
 bool pause(Ensemble& ensemble, Member member, milliseconds length) {
   if (!member) return false;
   ensemble[*member].pause();
-  wait_for(length);
+  std::this_thread::sleep_for(length);
   ensemble[*member].resume();
-  wait_for(ensemble.settings().tick_time);
+  std::this_thread::sleep_for(ensemble.settings().tick_time);
   return true;
 }
 
 bool isolate(Ensemble& ensemble, Member member, milliseconds length) {
   if (!member) return false;
   ensemble.cut_off(*member);
-  wait_for(length);
+  std::this_thread::sleep_for(length);
   ensemble.mend();
   return true;
 }
@@ -78,9 +74,9 @@ void watch_until_lost(const Hold& hold, Grant& grant, Collector& collector) {
     if (!accepted && grant.refused == 0) grant.refused = now();
     return false;
   };
-  if (testing::eventually(is_lost, kPatience, 2ms)) {
+  if (testing::eventually(is_lost, kServerPatience, 2ms)) {
     grant.end = End::lost;
-    (void)testing::eventually([&told] { return told > 0; }, kPatience, 1ms);
+    (void)testing::eventually([&told] { return told > 0; }, kServerPatience, 1ms);
   } else {
     collector.claim("a hold is not lost although its server was cut off: " + describe(grant));
   }
@@ -101,7 +97,7 @@ bool isolate_after_idle(Ensemble& ensemble, const PlannedFault& planned, Collect
   Mutex mutex(client, kWorkload.at(grant.lock).path);
   // The first grant opens the session.
   if (!mutex.acquire({.deadline = 20s})) return false;
-  wait_for(options.session_timeout + 100ms + planned.length);
+  std::this_thread::sleep_for(options.session_timeout + 100ms + planned.length);
 
   grant.id = grant_id(kIdleClient, 0, 0, 0);
   grant.call = now();
@@ -117,7 +113,7 @@ bool isolate_after_idle(Ensemble& ensemble, const PlannedFault& planned, Collect
   watch_until_lost(hold, grant, collector);
   if (valid) collector.grant(grant);
   // The session expires, and another client is granted. Its token is higher.
-  wait_for(options.session_timeout + 2 * ensemble.settings().tick_time);
+  std::this_thread::sleep_for(options.session_timeout + 2 * ensemble.settings().tick_time);
   ensemble.mend();
   return !collector.write_to_resource(grant.lock, grant.token);
 }
@@ -145,7 +141,7 @@ bool perform(const PlannedFault& planned, Ensemble& ensemble, Collector& collect
 
 // Starts every server again that has ended, and waits until all serve.
 bool recover(Ensemble& ensemble) {
-  const auto until = std::chrono::steady_clock::now() + kPatience;
+  const auto until = std::chrono::steady_clock::now() + kServerPatience;
   do {
     ensemble.start();
     if (ensemble.wait_until_serving(10s)) return true;

@@ -28,7 +28,7 @@ std::string lock_error(Client& client, Deadline deadline) {
   return error_text_of([&] { return mutex.acquire({.deadline = deadline}); });
 }
 
-bool has(const std::string& text, const std::string& part) {
+bool mentions(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -59,16 +59,16 @@ TEST(Address, MalformedAddress_IsRefusedByTheConstructor) {
                                   "127.0.0.1:2181/a\nb",
                                   "/chroot"}) {
     const std::string text = error_text_of([&] { return std::make_unique<Client>(at(hosts)); });
-    EXPECT_TRUE(has(text, "[zklock:2]")) << '"' << hosts << "\": " << text;
+    EXPECT_TRUE(mentions(text, "[zklock:2]")) << '"' << hosts << "\": " << text;
   }
 }
 
 TEST(Address, LongOrHostileAddress_IsEscapedAndTruncated) {
   const std::string text = error_text_of(
       [&] { return std::make_unique<Client>(at(std::string(9000, 'a') + "\x1b[2J")); });
-  EXPECT_TRUE(has(text, "[zklock:2]")) << text;
+  EXPECT_TRUE(mentions(text, "[zklock:2]")) << text;
   EXPECT_LT(text.size(), 1000U);
-  EXPECT_FALSE(has(text, "\x1b"));
+  EXPECT_FALSE(mentions(text, "\x1b"));
 }
 
 TEST(Address, OptionsOutOfRange_AreRefused) {
@@ -95,20 +95,20 @@ TEST(Address, OptionsOutOfRange_AreRefused) {
             Errc::unsupported);
 }
 
-std::ptrdiff_t entries(const char* directory) {
+std::ptrdiff_t count_entries(const char* directory) {
   const auto all = std::filesystem::directory_iterator(directory);
   return std::distance(begin(all), end(all));
 }
 
 TEST(Address, RefusedOptions_OpenNothing) {
-  const auto threads = entries("/proc/self/task");
-  const auto descriptors = entries("/proc/self/fd");
+  const auto threads = count_entries("/proc/self/task");
+  const auto descriptors = count_entries("/proc/self/fd");
   ClientOptions without_credential = at("127.0.0.1:2181");
   without_credential.acl = AclPolicy::creator_all();
   for (const ClientOptions& options : {at("127.0.0.1:2181/a/"), without_credential}) {
     EXPECT_THROW(Client{options}, Error);
-    EXPECT_EQ(entries("/proc/self/task"), threads);
-    EXPECT_EQ(entries("/proc/self/fd"), descriptors);
+    EXPECT_EQ(count_entries("/proc/self/task"), threads);
+    EXPECT_EQ(count_entries("/proc/self/fd"), descriptors);
   }
 }
 
@@ -119,9 +119,9 @@ TEST(Address, UnresolvableHost_ErrorNamesTheCause) {
   const std::string text = lock_error(client, deadline);
   EXPECT_GE(LeaseClock::now(), deadline);
   EXPECT_EQ(text.rfind("lock /lock: ", 0), 0U) << text;
-  EXPECT_TRUE(has(text, "[zklock:4]")) << text;
-  EXPECT_TRUE(has(text, "no-such-host.invalid")) << text;
-  EXPECT_TRUE(has(text, "resolve")) << text;
+  EXPECT_TRUE(mentions(text, "[zklock:4]")) << text;
+  EXPECT_TRUE(mentions(text, "no-such-host.invalid")) << text;
+  EXPECT_TRUE(mentions(text, "resolve")) << text;
 }
 
 TEST(Address, WithoutAServer_LockFailsAtTheDeadline) {
@@ -132,8 +132,8 @@ TEST(Address, WithoutAServer_LockFailsAtTheDeadline) {
   const std::string text = lock_error(client, deadline);
   EXPECT_GE(LeaseClock::now(), deadline);
   EXPECT_EQ(text.rfind("lock /lock: ", 0), 0U) << text;
-  EXPECT_TRUE(has(text, "[zklock:4]")) << text;
-  EXPECT_TRUE(has(text, address)) << text;
+  EXPECT_TRUE(mentions(text, "[zklock:4]")) << text;
+  EXPECT_TRUE(mentions(text, address)) << text;
   EXPECT_FALSE(client.is_connected());
   EXPECT_EQ(client.session_id(), 0);
   EXPECT_EQ(client.session_timeout(), 0ms);
@@ -212,8 +212,8 @@ TEST_F(AddressTest, MissingChroot_LockFailsUntilItIsCreated) {
   Client client(at(chroot_.hosts() + "/not/there"));
   const std::string text = lock_error(client, kPatience);
   EXPECT_EQ(text.rfind("lock /lock: ", 0), 0U) << text;
-  EXPECT_TRUE(has(text, "[zklock:19]")) << text;
-  EXPECT_TRUE(has(text, "chroot")) << text;
+  EXPECT_TRUE(mentions(text, "[zklock:19]")) << text;
+  EXPECT_TRUE(mentions(text, "chroot")) << text;
   EXPECT_EQ(raw().exists("/not").rc, ZNONODE);
   // When the chroot is created later, the client can lock without being recreated.
   ASSERT_EQ(raw().create("/not").rc, ZOK);

@@ -24,6 +24,7 @@
 #include "conformance/chronicle.h"
 #include "conformance/lock_test.h"
 #include "conformance/log_capture.h"
+#include "support/coroutines.h"
 #include "support/expire_session.h"
 
 namespace zklock::testing {
@@ -306,21 +307,8 @@ std::optional<Errc> handed(Start start) {
   });
 }
 
-// A coroutine that starts at once and destroys itself at its end.
-struct Task {
-  struct promise_type {
-    std::promise<bool> result;
-    Task get_return_object() { return {result.get_future()}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_value(bool value) { result.set_value(value); }
-    void unhandled_exception() { result.set_exception(std::current_exception()); }
-  };
-  std::future<bool> result;
-};
-
 template <class Awaited>
-Task granted(Awaited awaitable) {
+Task<bool> granted(Awaited awaitable) {
   co_return static_cast<bool>(co_await awaitable);
 }
 

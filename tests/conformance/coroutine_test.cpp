@@ -19,20 +19,6 @@
 namespace zklock::testing {
 namespace {
 
-// A coroutine that starts at once. Its future receives the return value or the exception.
-template <class T>
-struct Task {
-  struct promise_type {
-    std::promise<T> result;
-    Task get_return_object() { return {result.get_future()}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_value(T value) { result.set_value(std::move(value)); }
-    void unhandled_exception() { result.set_exception(std::current_exception()); }
-  };
-  std::future<T> result;
-};
-
 class Coroutine : public LockTest {
  protected:
   const std::unique_ptr<Client> client_ = connect();

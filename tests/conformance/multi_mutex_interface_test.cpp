@@ -26,6 +26,7 @@
 #include "conformance/chronicle.h"
 #include "conformance/lock_test.h"
 #include "conformance/single_thread.h"
+#include "support/coroutines.h"
 
 namespace zklock::testing {
 namespace {
@@ -225,20 +226,6 @@ TEST_F(MultiInterface, BlockingCallOnOnlyExecutorThread_Returns) {
   block.release();
   EXPECT_TRUE(get(result));
 }
-
-// A coroutine that starts at once. Its future receives the return value or the exception.
-template <class T>
-struct Task {
-  struct promise_type {
-    std::promise<T> result;
-    Task get_return_object() { return {result.get_future()}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_value(T value) { result.set_value(std::move(value)); }
-    void unhandled_exception() { result.set_exception(std::current_exception()); }
-  };
-  std::future<T> result;
-};
 
 Task<MultiHold> acquire(MultiMutex& mutex, AcquireOptions options) {
   MultiHold hold = co_await mutex.co_acquire(options);

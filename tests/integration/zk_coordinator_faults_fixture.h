@@ -18,9 +18,8 @@ using testing::eventually;
 using testing::RawClient;
 using testing::SharedServer;
 using testing::TestChroot;
-using Kind = Event::Kind;
 
-inline std::vector<Event> of_kind(const Journal& journal, Kind kind) {
+inline std::vector<Event> of_kind(const Journal& journal, Event::Kind kind) {
   std::vector<Event> chosen;
   for (const Event& event : journal.events()) {
     if (event.kind == kind) chosen.push_back(event);

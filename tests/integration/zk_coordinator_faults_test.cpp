@@ -18,6 +18,8 @@
 namespace zklock::client {
 namespace {
 
+using Kind = Event::Kind;
+
 TEST(ZkCoordinatorFaults, ReplyLost_IsUnknownAndFollowsSuspended) {
   const auto server = serving();
   Probe probe(outlasting_a_restart(*server));

@@ -14,6 +14,8 @@
 namespace zklock::client {
 namespace {
 
+using Kind = Event::Kind;
+
 TEST(ZkCoordinatorFaults, ServerDown_RequestsAreHeldAndSentInOrder) {
   const auto server = serving();
   Probe probe(outlasting_a_restart(*server));

@@ -13,6 +13,8 @@
 namespace zklock::client {
 namespace {
 
+using Kind = Event::Kind;
+
 TEST(ZkCoordinatorFaults, SessionExpired_NewSessionFollows) {
   const auto server = serving();
   Probe probe(with_short_sessions(*server));

@@ -17,7 +17,7 @@ namespace {
 
 using testing::Owned;
 
-constexpr const char* kDataPath = "/data";
+constexpr const char* kGuardedPath = "/data";
 
 /// Destroys the coroutine at two moments: while its request is in flight, and before the request is
 /// sent, because the client is disconnected.
@@ -49,14 +49,14 @@ Owned commit(const GuardedTransaction& transaction, bool& resumed) {
 }
 
 TEST_P(AbandonedCoroutine, Commit_IsCarriedOut) {
-  lock_.world().ensemble().create(kDataPath, "0");
+  lock_.world().ensemble().create(kGuardedPath, "0");
   const auto holder = lock_.acquire(0);
   lock_.world().run_all();
   disconnect();
   GuardedTransaction transaction(lock_.call(holder).hold);
-  transaction.set(kDataPath, "1");
+  transaction.set(kGuardedPath, "1");
   destroy(commit(transaction, resumed_));
-  EXPECT_EQ(lock_.world().ensemble().find(kDataPath)->data, "1");
+  EXPECT_EQ(lock_.world().ensemble().find(kGuardedPath)->data, "1");
   EXPECT_EQ(lock_.call(holder).hold.state(), HoldState::held);
 }
 

@@ -18,8 +18,8 @@ namespace {
 using Kind = OperationKind;
 using DowngradeFaults = DowngradeTest;
 
-using Fault = void (*)(World&);
-const std::vector<std::pair<const char*, Fault>> kAllFaults = {
+using FaultAction = void (*)(World&);
+const std::vector<std::pair<const char*, FaultAction>> kAllFaults = {
     {"none", [](World&) {}},
     {"expiry", [](World& w) { w.expire(0); }},
     {"break", [](World& w) { w.disconnect(0); }},
@@ -59,7 +59,7 @@ const std::vector<std::pair<const char*, Fault>> kAllFaults = {
 
 /// Downgrades a hold, with the fault after some steps. Releases it some steps after the fault; -1:
 /// at the end. Returns whether the hold was still valid at the end.
-bool is_held_after(Fault fault, int steps, int released_after) {
+bool is_held_after(FaultAction fault, int steps, int released_after) {
   LockWorld lock(2);
   World& w = lock.world();
   lock.connect_all();

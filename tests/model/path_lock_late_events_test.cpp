@@ -30,7 +30,7 @@ class Eavesdropper final : public client::Coordinator {
   const OnEvent& first_handler(const std::string& node) const { return handlers_.at(node); }
 
   void start(client::SessionObserver& observer) override { port_.start(observer); }
-  RequestId submit(Request request, client::ReplyHandler handler) override {
+  RequestId submit(client::Request request, client::ReplyHandler handler) override {
     if (const auto* watch = std::get_if<client::request::GetAndWatch>(&request.operation)) {
       handlers_.try_emplace(watch->path, watch->on_event);
     }

@@ -177,16 +177,28 @@ TEST_F(PathLockTest, GrantReturnedAfterClose_IsNotRetained) {
       {.owner = Owner::this_thread(),
        .time_limit = detail::TimeLimit::none(),
        .kind = core::CountKind::lock,
+       .reentrant_thread = detail::ReentryCounter::this_thread(),
        .done = [&](const detail::AcquireOutcome& outcome) { granted = outcome.contender; }},
       {});
   run();
   ASSERT_TRUE(granted);
+  EXPECT_TRUE(path_lock->lock_again());
   lock_.end_use(0);
   lock_.core(0).close();
   lock_.world().run_all();
   const std::weak_ptr<detail::Contender> left = granted;
-  path_lock->locked(std::move(granted));
+  granted.reset();
   EXPECT_TRUE(left.expired());
+}
+
+TEST_F(PathLockTest, TaskBeforeUnlock_RunsOnce) {
+  detail::Monitor& monitor = lock_.path_lock(0)->monitor();
+  int runs = 0;
+  {
+    const detail::Monitor::Lock lock(monitor);
+    monitor.before_unlock([&runs] { ++runs; });
+  }
+  EXPECT_EQ(runs, 1);
 }
 
 TEST_F(PathLockTest, ServerError_ReachesCaller) {

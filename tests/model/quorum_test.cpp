@@ -44,9 +44,6 @@ class QuorumModel : public ::testing::Test {
     composite_->close();
     world().run_all();
   }
-  QuorumModel(const QuorumModel&) = delete;
-  QuorumModel& operator=(const QuorumModel&) = delete;
-
   World& world() { return lock_.world(); }
 
   void replace_composite(const Composite::Rule& rule) {

@@ -13,7 +13,7 @@ zklock_demo_packages=(
 )
 zklock_tests_packages=(
   "${zklock_demo_packages[@]}"
-  clang clang-format libgtest-dev make pkg-config spin z3
+  clang clang-format clang-tidy libgtest-dev make pkg-config spin z3
   libcurator-recipes-java openjdk-17-jdk-headless python3 python3-kazoo
 )
 

@@ -21,7 +21,7 @@ AcquireFsm created(AcquireFsm::Policy policy = {}) {
   return fsm;
 }
 
-AcquireFsm listing(AcquireFsm::Policy policy = {}) {
+AcquireFsm listing_fsm(AcquireFsm::Policy policy = {}) {
   AcquireFsm fsm = created(policy);
   fsm.on_counted({Status::server_error, kSessionA, {}, 0}, true);
   return fsm;
@@ -46,16 +46,16 @@ TEST(AcquireFsmParent, ChangedSinceCreate_Lists) {
 }
 
 TEST(AcquireFsmParent, ParentOlderThanNode_IsGranted) {
-  AcquireFsm first = listing();
+  AcquireFsm first = listing_fsm();
   EXPECT_EQ(describe(first.on_listed({Status::ok, kOlder, Children{node(5)}, ""}, true)),
             "grant @a");
 }
 
 TEST(AcquireFsmParent, ParentNewerThanNode_NodeCountsAsDeleted) {
-  AcquireFsm first = listing();
+  AcquireFsm first = listing_fsm();
   EXPECT_EQ(describe(first.on_listed({Status::ok, kYounger, Children{node(5)}, ""}, true)),
             "create id1.2");
-  AcquireFsm impatient = listing({.queue_again = false});
+  AcquireFsm impatient = listing_fsm({.queue_again = false});
   EXPECT_EQ(describe(impatient.on_listed({Status::ok, kYounger, Children{node(5)}, ""}, true)),
             failure(Errc::node_deleted));
 }
@@ -77,7 +77,7 @@ TEST(AcquireFsmParent, NewerPredecessorListedAgain_IsWaitedFor) {
   const Children queue{node(4), node(5)};
   const std::string data = data_of("other");
   const WatchedAnswer made{Status::ok, kYounger, data, ""};
-  AcquireFsm fsm = listing();
+  AcquireFsm fsm = listing_fsm();
   EXPECT_EQ(describe(fsm.on_listed({Status::ok, kOlder, queue, ""}, true)),
             "watch " + node(4) + " @a");
   EXPECT_EQ(describe(fsm.on_watched(node(4), made)), "unwatch, list @a");
@@ -95,7 +95,7 @@ TEST(AcquireFsmParent, NewerPredecessorListedAgain_IsWaitedFor) {
 
 TEST(AcquireFsmParent, ParentRecreated_CreatesAgain) {
   const Children queue{node(4), node(5)};
-  AcquireFsm fsm = listing();
+  AcquireFsm fsm = listing_fsm();
   fsm.on_listed({Status::ok, kOlder, queue, ""}, true);
   EXPECT_EQ(describe(fsm.on_watched(node(4), {Status::ok, kYounger, data_of("other"), ""})),
             "unwatch, list @a");

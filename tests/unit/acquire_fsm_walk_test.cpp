@@ -327,7 +327,7 @@ namespace {
 
 /// Adds the pairs of states of a walk that the state table lacks.
 void add_unknown(const Walk& walk, std::set<std::string>& unknown) {
-  static const auto known = [] {
+  static const auto kKnown = [] {
     std::set<std::string> pairs;
     for (const auto& each : state_table::transitions_of("zklock/core/acquire_state.h")) {
       pairs.insert(each.state + " -> " + each.next);
@@ -336,7 +336,7 @@ void add_unknown(const Walk& walk, std::set<std::string>& unknown) {
   }();
   for (const auto& [before, after] : walk.transitions()) {
     std::string pair = std::string(to_string(before)).append(" -> ").append(to_string(after));
-    if (!known.contains(pair)) unknown.insert(std::move(pair));
+    if (!kKnown.contains(pair)) unknown.insert(std::move(pair));
   }
 }
 

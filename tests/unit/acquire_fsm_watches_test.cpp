@@ -30,8 +30,8 @@ Steps listing(const AcquireFsm::Policy& policy = kTwoOfFour, const std::string& 
   return steps;
 }
 
-Steps arming_three(AcquireFsm::Policy policy = kTwoOfFour) {
-  Steps steps = listing(std::move(policy));
+Steps arming_three(const AcquireFsm::Policy& policy = kTwoOfFour) {
+  Steps steps = listing(policy);
   EXPECT_EQ(steps.listed(kQueue), kWatchThree);
   return steps;
 }
@@ -42,8 +42,8 @@ void arm(Steps& steps, const std::vector<int>& sequences) {
   }
 }
 
-Steps waiting_for_three(AcquireFsm::Policy policy = kTwoOfFour) {
-  Steps steps = arming_three(std::move(policy));
+Steps waiting_for_three(const AcquireFsm::Policy& policy = kTwoOfFour) {
+  Steps steps = arming_three(policy);
   arm(steps, {4, 3, 2});
   EXPECT_EQ(steps.state(), State::waiting);
   return steps;

@@ -121,7 +121,7 @@ TEST(BlockingCall, CallPastItsDeadline_IsExpired) {
     std::function<void(int)> done;
     static Deadline deadline() { return 1ms; }
     static std::chrono::microseconds spin_before_block() { return {}; }
-    void expire() { done(7); }
+    void expire() const { done(7); }
     void cancel() {}
   };
   BlockingCall<int> end;

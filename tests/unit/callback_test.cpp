@@ -74,7 +74,7 @@ TEST(Callback, Copies_ShareMoveOnlyCallable) {
   };
   int calls = 0;
   {
-    const Callback<int&> copy = first;
+    const Callback<int&> copy = first;  // NOLINT(performance-unnecessary-copy-initialization)
     copy(calls);
     first(calls);
     EXPECT_EQ(calls, 2);
@@ -87,7 +87,7 @@ TEST(Callback, Copies_ShareMoveOnlyCallable) {
 TEST(Callback, CopyableCallable_IsCopied) {
   int result = 0;
   Callback<int&> first = [calls = 0](int& out) mutable { out = ++calls; };
-  Callback<int&> copy = first;
+  Callback<int&> copy = first;  // NOLINT(performance-unnecessary-copy-initialization)
   first(result);
   copy(result);
   EXPECT_EQ(result, 1);

@@ -26,7 +26,7 @@ using testing::Fact;
 using testing::Latch;
 
 // A limit that no passing test reaches.
-constexpr auto kAmple = std::chrono::minutes(1);
+constexpr auto kAmpleTime = std::chrono::minutes(1);
 
 // An executor on a thread of the user.
 class UserThread {
@@ -85,7 +85,7 @@ TEST(CallbackThreadsExecutor, Drain_WaitsForTheTasksOfTheExecutor) {
   EXPECT_FALSE(threads.drain_for(1ms)) << "they have not run";
   EXPECT_EQ(ran, 0);
   user.start();
-  EXPECT_TRUE(threads.drain_for(kAmple));
+  EXPECT_TRUE(threads.drain_for(kAmpleTime));
   EXPECT_EQ(ran, 10);
 }
 
@@ -103,7 +103,7 @@ TEST(CallbackThreadsExecutor, ManyTasks_PassedInOrderOneAtATime) {
   std::vector<int> ran;
   for (int i = 0; i < kCount; ++i) threads.post([&ran, i] { ran.push_back(i); });
   user.start();
-  EXPECT_TRUE(threads.drain_for(kAmple));
+  EXPECT_TRUE(threads.drain_for(kAmpleTime));
   EXPECT_EQ(ran.size(), std::size_t{kCount});
   EXPECT_TRUE(std::is_sorted(ran.begin(), ran.end()));
   EXPECT_EQ(most_calls, 1);
@@ -118,7 +118,7 @@ TEST(CallbackThreadsExecutor, Post_CallsTheExecutorFromAPoolThread) {
   bool ran = false;
   threads.post([&] { ran = true; });
   EXPECT_NE(called_on.get(), std::this_thread::get_id());
-  EXPECT_TRUE(threads.drain_for(kAmple));
+  EXPECT_TRUE(threads.drain_for(kAmpleTime));
   EXPECT_TRUE(ran);
 }
 
@@ -132,7 +132,7 @@ TEST(CallbackThreadsExecutor, ExecutorThrows_ReportedAndTaskRunsOnce) {
                               throw std::runtime_error("full");
                             }});
     threads.post([&] { ++ran; });
-    EXPECT_TRUE(threads.drain_for(kAmple));
+    EXPECT_TRUE(threads.drain_for(kAmpleTime));
     EXPECT_EQ(told, 1);
     EXPECT_EQ(ran, 1);
   }
@@ -150,7 +150,7 @@ TEST(CallbackThreadsExecutor, TaskThrows_ReportedWithoutReachingTheExecutor) {
                             }
                           }});
   threads.post([] { throw std::runtime_error("x"); });
-  EXPECT_TRUE(threads.drain_for(kAmple));
+  EXPECT_TRUE(threads.drain_for(kAmpleTime));
   EXPECT_EQ(told, 1);
   EXPECT_FALSE(reached);
 }
@@ -163,7 +163,7 @@ TEST(CallbackThreadsExecutor, TaskDropped_DrainDoesNotWaitForIt) {
   threads.post([owned] { ADD_FAILURE(); });
   ASSERT_TRUE(eventually([&] { return user.size() == 1; }));
   user.drop_all();
-  EXPECT_TRUE(threads.drain_for(kAmple));
+  EXPECT_TRUE(threads.drain_for(kAmpleTime));
   EXPECT_EQ(owned.use_count(), 1);
 }
 
@@ -177,7 +177,7 @@ TEST(CallbackThreadsExecutor, TaskPostsAndDrains_NewTaskRuns) {
     threads.post([&] { ran = true; });
     EXPECT_TRUE(eventually([&] { return user.size() == 1; }));
     user.run_all();
-    drained.is(threads.drain_for(kAmple));
+    drained.is(threads.drain_for(kAmpleTime));
   });
   user.start();
   EXPECT_TRUE(drained.get());

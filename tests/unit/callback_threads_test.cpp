@@ -55,7 +55,7 @@ TEST(CallbackThreads, NewThread_HasTheSchedulingOfTheCreator) {
 }
 
 TEST(CallbackThreads, ThreadsSpinningOrAsleep_EveryTaskRuns) {
-  constexpr int kCount = 2'000;
+  constexpr std::ptrdiff_t kCount = 2'000;
   for (const auto spin_before_block : {0us, 20us, 100'000us}) {
     CallbackThreads threads(nullptr, {.max_threads = 2, .spin_before_block = spin_before_block});
     const Latch all(2 * kCount);

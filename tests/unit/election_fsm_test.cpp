@@ -16,10 +16,6 @@
 namespace zklock::core {
 namespace {
 
-using State = CandidateState;
-using Effect = ElectionEffect;
-using Effects = ElectionEffects;
-
 enum class Event {
   wanted,
   granted,
@@ -38,7 +34,7 @@ constexpr std::array kEvents{Event::wanted,    Event::granted,   Event::failed,
                              Event::finished,  Event::broke_off, Event::interrupted,
                              Event::withdrawn, Event::closed};
 
-Effects feed(ElectionFsm& fsm, Event event, ElectionFsm::Attempt attempt) {
+ElectionEffects feed(ElectionFsm& fsm, Event event, ElectionFsm::Attempt attempt) {
   switch (event) {
     case Event::wanted: return fsm.contend();
     case Event::granted: return fsm.on_granted(attempt);
@@ -54,71 +50,87 @@ Effects feed(ElectionFsm& fsm, Event event, ElectionFsm::Attempt attempt) {
   }
   return {};
 }
-Effects feed(ElectionFsm& fsm, Event event) {
+ElectionEffects feed(ElectionFsm& fsm, Event event) {
   return feed(fsm, event, fsm.attempt());
 }
 
 // Returns a machine that reached the state in the fewest steps.
-ElectionFsm in_state(State state, bool again) {
-  static const std::map<State, std::vector<Event>> ways{
-      {State::idle, {}},
-      {State::contending, {Event::wanted}},
-      {State::backing_off, {Event::wanted, Event::failed}},
-      {State::leading, {Event::wanted, Event::granted}},
-      {State::ending, {Event::wanted, Event::granted, Event::lost}},
-      {State::closing, {Event::wanted, Event::granted, Event::closed}},
-      {State::failed, {Event::wanted, Event::refused}},
-      {State::closed, {Event::closed}},
+ElectionFsm in_state(CandidateState state, bool again) {
+  static const std::map<CandidateState, std::vector<Event>> kWays{
+      {CandidateState::idle, {}},
+      {CandidateState::contending, {Event::wanted}},
+      {CandidateState::backing_off, {Event::wanted, Event::failed}},
+      {CandidateState::leading, {Event::wanted, Event::granted}},
+      {CandidateState::ending, {Event::wanted, Event::granted, Event::lost}},
+      {CandidateState::closing, {Event::wanted, Event::granted, Event::closed}},
+      {CandidateState::failed, {Event::wanted, Event::refused}},
+      {CandidateState::closed, {Event::closed}},
   };
   ElectionFsm fsm(again);
-  for (const Event event : ways.at(state)) feed(fsm, event);
+  for (const Event event : kWays.at(state)) feed(fsm, event);
   EXPECT_EQ(fsm.state(), state);
   return fsm;
 }
 
-constexpr std::array kStates{State::idle,   State::contending, State::backing_off, State::leading,
-                             State::ending, State::closing,    State::failed,      State::closed};
+constexpr std::array kStates{CandidateState::idle,        CandidateState::contending,
+                             CandidateState::backing_off, CandidateState::leading,
+                             CandidateState::ending,      CandidateState::closing,
+                             CandidateState::failed,      CandidateState::closed};
 
 struct Then {
-  State state;
-  Effects effects;
+  CandidateState state;
+  ElectionEffects effects;
 };
 
 // Returns the row of the table in the header, or nothing if the table has no such row.
-std::optional<Then> expected(State state, Event event, bool again) {
-  const State after = again ? State::contending : State::idle;
-  const State after_failure = again ? State::backing_off : State::idle;
-  const auto plus = [&](Effects effects, Effect last) {
+std::optional<Then> expected(CandidateState state, Event event, bool again) {
+  const CandidateState after = again ? CandidateState::contending : CandidateState::idle;
+  const CandidateState after_failure = again ? CandidateState::backing_off : CandidateState::idle;
+  const auto plus = [&](ElectionEffects effects, ElectionEffect last) {
     if (again) effects.push_back(last);
     return effects;
   };
-  const std::map<std::pair<State, Event>, Then> table{
-      {{State::idle, Event::wanted}, {State::contending, {Effect::contend}}},
-      {{State::idle, Event::closed}, {State::closed, {}}},
-      {{State::contending, Event::granted}, {State::leading, {Effect::begin}}},
-      {{State::contending, Event::failed}, {State::backing_off, {Effect::pause}}},
-      {{State::contending, Event::refused}, {State::failed, {}}},
-      {{State::contending, Event::withdrawn}, {State::idle, {Effect::cancel}}},
-      {{State::contending, Event::closed}, {State::closed, {Effect::cancel}}},
-      {{State::backing_off, Event::due}, {State::contending, {Effect::contend}}},
-      {{State::backing_off, Event::withdrawn}, {State::idle, {}}},
-      {{State::backing_off, Event::closed}, {State::closed, {}}},
-      {{State::leading, Event::lost}, {State::ending, {Effect::stop}}},
-      {{State::leading, Event::interrupted}, {State::ending, {Effect::stop}}},
-      {{State::leading, Event::withdrawn}, {State::ending, {Effect::stop}}},
-      {{State::leading, Event::closed}, {State::closing, {Effect::stop}}},
-      {{State::leading, Event::finished},
-       {after, plus({Effect::stop, Effect::release}, Effect::contend)}},
-      {{State::leading, Event::broke_off},
-       {after_failure, plus({Effect::stop, Effect::release}, Effect::pause)}},
-      {{State::ending, Event::broke_off}, {after_failure, plus({Effect::release}, Effect::pause)}},
-      {{State::closing, Event::broke_off}, {State::closed, {Effect::release}}},
-      {{State::ending, Event::closed}, {State::closing, {}}},
-      {{State::ending, Event::finished}, {after, plus({Effect::release}, Effect::contend)}},
-      {{State::closing, Event::finished}, {State::closed, {Effect::release}}},
-      {{State::failed, Event::wanted}, {State::contending, {Effect::contend}}},
-      {{State::failed, Event::withdrawn}, {State::idle, {}}},
-      {{State::failed, Event::closed}, {State::closed, {}}},
+  const std::map<std::pair<CandidateState, Event>, Then> table{
+      {{CandidateState::idle, Event::wanted},
+       {CandidateState::contending, {ElectionEffect::contend}}},
+      {{CandidateState::idle, Event::closed}, {CandidateState::closed, {}}},
+      {{CandidateState::contending, Event::granted},
+       {CandidateState::leading, {ElectionEffect::begin}}},
+      {{CandidateState::contending, Event::failed},
+       {CandidateState::backing_off, {ElectionEffect::pause}}},
+      {{CandidateState::contending, Event::refused}, {CandidateState::failed, {}}},
+      {{CandidateState::contending, Event::withdrawn},
+       {CandidateState::idle, {ElectionEffect::cancel}}},
+      {{CandidateState::contending, Event::closed},
+       {CandidateState::closed, {ElectionEffect::cancel}}},
+      {{CandidateState::backing_off, Event::due},
+       {CandidateState::contending, {ElectionEffect::contend}}},
+      {{CandidateState::backing_off, Event::withdrawn}, {CandidateState::idle, {}}},
+      {{CandidateState::backing_off, Event::closed}, {CandidateState::closed, {}}},
+      {{CandidateState::leading, Event::lost}, {CandidateState::ending, {ElectionEffect::stop}}},
+      {{CandidateState::leading, Event::interrupted},
+       {CandidateState::ending, {ElectionEffect::stop}}},
+      {{CandidateState::leading, Event::withdrawn},
+       {CandidateState::ending, {ElectionEffect::stop}}},
+      {{CandidateState::leading, Event::closed}, {CandidateState::closing, {ElectionEffect::stop}}},
+      {{CandidateState::leading, Event::finished},
+       {after, plus({ElectionEffect::stop, ElectionEffect::release}, ElectionEffect::contend)}},
+      {{CandidateState::leading, Event::broke_off},
+       {after_failure,
+        plus({ElectionEffect::stop, ElectionEffect::release}, ElectionEffect::pause)}},
+      {{CandidateState::ending, Event::broke_off},
+       {after_failure, plus({ElectionEffect::release}, ElectionEffect::pause)}},
+      {{CandidateState::closing, Event::broke_off},
+       {CandidateState::closed, {ElectionEffect::release}}},
+      {{CandidateState::ending, Event::closed}, {CandidateState::closing, {}}},
+      {{CandidateState::ending, Event::finished},
+       {after, plus({ElectionEffect::release}, ElectionEffect::contend)}},
+      {{CandidateState::closing, Event::finished},
+       {CandidateState::closed, {ElectionEffect::release}}},
+      {{CandidateState::failed, Event::wanted},
+       {CandidateState::contending, {ElectionEffect::contend}}},
+      {{CandidateState::failed, Event::withdrawn}, {CandidateState::idle, {}}},
+      {{CandidateState::failed, Event::closed}, {CandidateState::closed, {}}},
   };
   const auto found = table.find({state, event});
   if (found == table.end()) return std::nullopt;
@@ -127,18 +139,20 @@ std::optional<Then> expected(State state, Event event, bool again) {
 
 TEST(ElectionFsm, EveryEventInEveryState_FollowsTheTable) {
   for (const bool again : {true, false}) {
-    for (const State state : kStates) {
+    for (const CandidateState state : kStates) {
       for (const Event event : kEvents) {
         SCOPED_TRACE(std::to_string(static_cast<int>(state)) + " " +
                      std::to_string(static_cast<int>(event)) + (again ? " again" : " once"));
         ElectionFsm fsm = in_state(state, again);
         const auto attempt = fsm.attempt();
-        const Effects effects = feed(fsm, event);
+        const ElectionEffects effects = feed(fsm, event);
         const auto then = expected(state, event, again);
-        const Effects nothing = event == Event::granted ? Effects{Effect::release_late} : Effects{};
+        const ElectionEffects nothing = event == Event::granted
+                                            ? ElectionEffects{ElectionEffect::release_late}
+                                            : ElectionEffects{};
         EXPECT_EQ(fsm.state(), then ? then->state : state);
         EXPECT_EQ(effects, then ? then->effects : nothing);
-        const bool asks = !effects.empty() && effects.back() == Effect::contend;
+        const bool asks = !effects.empty() && effects.back() == ElectionEffect::contend;
         EXPECT_EQ(fsm.attempt(), attempt + (asks ? 1 : 0));
       }
     }
@@ -146,14 +160,15 @@ TEST(ElectionFsm, EveryEventInEveryState_FollowsTheTable) {
 }
 
 TEST(ElectionFsm, EventOfAnEarlierAttempt_HasNoEffect) {
-  for (const State state : kStates) {
+  for (const CandidateState state : kStates) {
     for (const Event event : {Event::granted, Event::failed, Event::refused, Event::due,
                               Event::lost, Event::finished, Event::broke_off}) {
       ElectionFsm fsm = in_state(state, true);
       if (fsm.attempt() == 0) continue;
-      const Effects effects = feed(fsm, event, fsm.attempt() - 1);
+      const ElectionEffects effects = feed(fsm, event, fsm.attempt() - 1);
       EXPECT_EQ(fsm.state(), state);
-      EXPECT_EQ(effects, event == Event::granted ? Effects{Effect::release_late} : Effects{});
+      EXPECT_EQ(effects, event == Event::granted ? ElectionEffects{ElectionEffect::release_late}
+                                                 : ElectionEffects{});
     }
   }
 }
@@ -164,15 +179,18 @@ TEST(ElectionFsm, LostBeforeItsTurn_ContendsOnceMore) {
   fsm.on_granted(fsm.attempt());
   fsm.on_lost(fsm.attempt());
   fsm.on_leader_not_run(fsm.attempt());
-  EXPECT_EQ(fsm.on_finished(fsm.attempt()), (Effects{Effect::release, Effect::contend}));
+  EXPECT_EQ(fsm.on_finished(fsm.attempt()),
+            (ElectionEffects{ElectionEffect::release, ElectionEffect::contend}));
   fsm.on_granted(fsm.attempt());
   fsm.on_leader_not_run(fsm.attempt());  // the loss has not been notified yet
   fsm.on_leader_not_run(fsm.attempt() - 1);
-  EXPECT_EQ(fsm.on_finished(fsm.attempt()),
-            (Effects{Effect::stop, Effect::release, Effect::contend}));
+  EXPECT_EQ(
+      fsm.on_finished(fsm.attempt()),
+      (ElectionEffects{ElectionEffect::stop, ElectionEffect::release, ElectionEffect::contend}));
   fsm.on_granted(fsm.attempt());
   fsm.on_leader_not_run(fsm.attempt() - 1);
-  EXPECT_EQ(fsm.on_finished(fsm.attempt()), (Effects{Effect::stop, Effect::release}))
+  EXPECT_EQ(fsm.on_finished(fsm.attempt()),
+            (ElectionEffects{ElectionEffect::stop, ElectionEffect::release}))
       << "another's";
 }
 
@@ -182,7 +200,8 @@ TEST(ElectionFsm, InterruptedBeforeItsTurn_ContendsOnceMore) {
   fsm.on_granted(fsm.attempt());
   fsm.interrupt();
   fsm.on_leader_not_run(fsm.attempt());
-  EXPECT_EQ(fsm.on_finished(fsm.attempt()), (Effects{Effect::release, Effect::contend}));
+  EXPECT_EQ(fsm.on_finished(fsm.attempt()),
+            (ElectionEffects{ElectionEffect::release, ElectionEffect::contend}));
 }
 
 TEST(ElectionFsm, WithdrawnWithoutATurn_DoesNotContend) {
@@ -191,24 +210,25 @@ TEST(ElectionFsm, WithdrawnWithoutATurn_DoesNotContend) {
   fsm.on_granted(fsm.attempt());
   fsm.withdraw();
   fsm.on_leader_not_run(fsm.attempt());
-  EXPECT_EQ(fsm.on_finished(fsm.attempt()), (Effects{Effect::release}));
+  EXPECT_EQ(fsm.on_finished(fsm.attempt()), (ElectionEffects{ElectionEffect::release}));
 }
 
 TEST(ElectionFsm, Interrupted_LeadsUntilFinished) {
-  ElectionFsm fsm = in_state(State::leading, true);
-  EXPECT_EQ(fsm.interrupt(), Effects{Effect::stop});
+  ElectionFsm fsm = in_state(CandidateState::leading, true);
+  EXPECT_EQ(fsm.interrupt(), ElectionEffects{ElectionEffect::stop});
   EXPECT_TRUE(fsm.interrupt().empty());
   EXPECT_TRUE(fsm.on_lost(fsm.attempt()).empty());
-  EXPECT_EQ(fsm.on_finished(fsm.attempt()), (Effects{Effect::release, Effect::contend}));
+  EXPECT_EQ(fsm.on_finished(fsm.attempt()),
+            (ElectionEffects{ElectionEffect::release, ElectionEffect::contend}));
 }
 
 TEST(ElectionFsm, SeveralRequestsWhileLeading_LastDecides) {
   const auto after = [](bool again, const std::vector<Event>& said) {
-    ElectionFsm fsm = in_state(State::leading, again);
+    ElectionFsm fsm = in_state(CandidateState::leading, again);
     for (const Event event : said) feed(fsm, event);
     const bool wants = fsm.will_contend();
     fsm.on_finished(fsm.attempt());
-    EXPECT_EQ(fsm.state(), wants ? State::contending : State::idle);
+    EXPECT_EQ(fsm.state(), wants ? CandidateState::contending : CandidateState::idle);
     return wants;
   };
   EXPECT_TRUE(after(true, {}));
@@ -223,19 +243,20 @@ TEST(ElectionFsm, SeveralRequestsWhileLeading_LastDecides) {
 }
 
 TEST(ElectionFsm, RequestWhileLeading_AppliesToOneLeadership) {
-  ElectionFsm fsm = in_state(State::leading, false);
+  ElectionFsm fsm = in_state(CandidateState::leading, false);
   fsm.contend();
   fsm.on_finished(fsm.attempt());
   fsm.on_granted(fsm.attempt());
   EXPECT_FALSE(fsm.will_contend());
-  EXPECT_EQ(fsm.on_finished(fsm.attempt()), (Effects{Effect::stop, Effect::release}));
+  EXPECT_EQ(fsm.on_finished(fsm.attempt()),
+            (ElectionEffects{ElectionEffect::stop, ElectionEffect::release}));
 }
 
 TEST(ElectionFsm, QueuedOrRepeating_WantsLeadership) {
-  const std::set<State> queued{State::contending, State::backing_off};
-  const std::set<State> leading{State::leading, State::ending};
+  const std::set<CandidateState> queued{CandidateState::contending, CandidateState::backing_off};
+  const std::set<CandidateState> leading{CandidateState::leading, CandidateState::ending};
   for (const bool again : {true, false}) {
-    for (const State state : kStates) {
+    for (const CandidateState state : kStates) {
       EXPECT_EQ(in_state(state, again).will_contend(),
                 queued.contains(state) || (again && leading.contains(state)));
     }
@@ -272,28 +293,28 @@ struct World {
     if (!fact && fault.empty()) fault = what;
   }
 
-  void apply(const Effects& effects, ElectionFsm::Attempt attempt) {
-    for (const Effect effect : effects) {
+  void apply(const ElectionEffects& effects, ElectionFsm::Attempt attempt) {
+    for (const ElectionEffect effect : effects) {
       switch (effect) {
-        case Effect::contend:
+        case ElectionEffect::contend:
           expect(!closed, "contends when closed");
           expect(holds == 0, "contends while it holds");
           expect(running.empty(), "contends while a function runs");
           asked.insert(fsm.attempt());
           break;
-        case Effect::cancel: expect(asked.contains(attempt), "cancels nothing"); break;
-        case Effect::pause: pauses.insert(fsm.attempt()); break;
-        case Effect::begin:
+        case ElectionEffect::cancel: expect(asked.contains(attempt), "cancels nothing"); break;
+        case ElectionEffect::pause: pauses.insert(fsm.attempt()); break;
+        case ElectionEffect::begin:
           expect(!closed, "begins when closed");
           expect(running.empty(), "two leaderships at once");
           running.insert(attempt);
           break;
-        case Effect::stop:
+        case ElectionEffect::stop:
           expect(stopped.insert(attempt).second, "stopped twice");
           expect(holds == 1, "stops after the release");
           break;
-        case Effect::release:
-        case Effect::release_late: --holds; break;
+        case ElectionEffect::release:
+        case ElectionEffect::release_late: --holds; break;
       }
     }
     expect(holds >= 0 && holds <= 1, "holds are counted wrongly");
@@ -368,7 +389,7 @@ void settle(World& world) {
     }
   }
   world.expect(world.holds == 0, "a hold is left");
-  world.expect(world.fsm.state() == State::closed, "it does not end closed");
+  world.expect(world.fsm.state() == CandidateState::closed, "it does not end closed");
 }
 
 std::size_t explore(const World& world, int depth) {

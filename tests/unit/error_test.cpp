@@ -47,7 +47,7 @@ static_assert(std::is_nothrow_copy_constructible_v<Error> &&
 TEST(Error, CopiesAndSource_HaveTheSameText) {
   Error first(Errc::closed, "flush", "/a", "gone");
   const Error copy = first;
-  const Error moved = std::move(first);
+  const Error moved = std::move(first);  // NOLINT(performance-move-const-arg)
   EXPECT_STREQ(copy.what(), "flush /a: gone [zklock:9]");
   EXPECT_STREQ(moved.what(), copy.what());
   EXPECT_STREQ(first.what(), copy.what());  // NOLINT(bugprone-use-after-move): a move is a copy

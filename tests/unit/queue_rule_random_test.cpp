@@ -108,7 +108,8 @@ TEST(QueueRule, RandomQueues_DecisionMatchesTheTable) {
         check_one(random, at, all);
         if (::testing::Test::HasFatalFailure()) {
           FAIL() << "mix " << static_cast<int>(mix) << ", seed " << seed << ", all " << all << ": "
-                 << testing::PrintToString(random.children()) << " own " << random.queue()[at].name;
+                 << ::testing::PrintToString(random.children()) << " own "
+                 << random.queue()[at].name;
         }
       }
     }
@@ -125,7 +126,7 @@ TEST(QueueRule, HolderOfAQueue_HasNoConflictAhead) {
         const Decision decision = decide(random.children(), each.name, rule_of(each, all));
         ASSERT_EQ(holders.add(*parse_znode_name(each.name)), decision.verdict == Verdict::first)
             << "mix " << static_cast<int>(mix) << ", seed " << seed << ", " << each.name << " of "
-            << testing::PrintToString(random.children());
+            << ::testing::PrintToString(random.children());
       }
     }
   }

@@ -21,7 +21,7 @@ struct Named {
   std::string prefix;
 };
 
-const Named named_rules[] = {{QueueRule::mutex(), "lock-"},
+const Named kNamedRules[] = {{QueueRule::mutex(), "lock-"},
                              {QueueRule::writer(), "__WRIT__"},
                              {QueueRule::reader(), "__READ__"},
                              {QueueRule::permits(2, 5, false), "permits-2-of-5-"},
@@ -31,11 +31,11 @@ const Named named_rules[] = {{QueueRule::mutex(), "lock-"},
 
 // Other versions and other libraries use these names.
 TEST(QueueRule, EveryRule_HasItsNamePrefix) {
-  for (const Named& each : named_rules) EXPECT_EQ(each.rule.prefix(), each.prefix);
+  for (const Named& each : kNamedRules) EXPECT_EQ(each.rule.prefix(), each.prefix);
 }
 
 TEST(QueueRule, NameOfEveryRule_IsParsedBack) {
-  for (const Named& each : named_rules) {
+  for (const Named& each : kNamedRules) {
     const std::string name = numbered(each.rule.prefix(), 42);
     const auto read = parse_znode_name(name);
     ASSERT_TRUE(read) << name;
@@ -51,7 +51,7 @@ TEST(QueueRule, NameOfEveryRule_IsParsedBack) {
 }
 
 TEST(QueueRule, EveryRule_IsMutexOrWriterByItsPrefix) {
-  for (const Named& each : named_rules) {
+  for (const Named& each : kNamedRules) {
     EXPECT_EQ(each.rule.is_mutex(), each.prefix == "lock-") << each.prefix;
     EXPECT_EQ(each.rule.is_writer(), each.prefix == "__WRIT__") << each.prefix;
   }

@@ -100,16 +100,16 @@ class RandomQueue {
             named_total};
   }
   Contender exclusive(int sequence) {
-    static const Children prefixes{"lock-", "__WRIT__",
-                                   "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-",
-                                   "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-__WRIT__",
-                                   "8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__lock__"};
-    return {numbered(prefixes[static_cast<std::size_t>(below(5))], sequence), Access::exclusive};
+    static const Children kPrefixes{"lock-", "__WRIT__",
+                                    "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-",
+                                    "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-__WRIT__",
+                                    "8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__lock__"};
+    return {numbered(kPrefixes[static_cast<std::size_t>(below(5))], sequence), Access::exclusive};
   }
   Contender reader(int sequence) {
-    static const Children prefixes{"__READ__", "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-__READ__",
-                                   "8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__rlock__"};
-    return {numbered(prefixes[static_cast<std::size_t>(below(3))], sequence), Access::shared};
+    static const Children kPrefixes{"__READ__", "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-__READ__",
+                                    "8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__rlock__"};
+    return {numbered(kPrefixes[static_cast<std::size_t>(below(3))], sequence), Access::shared};
   }
   Contender contender(int sequence) {
     switch (mix_) {

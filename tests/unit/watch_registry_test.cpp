@@ -26,7 +26,7 @@ constexpr RequestId kA{1};
 constexpr RequestId kB{2};
 constexpr RequestId kC{3};
 
-const std::optional<Watch> kNone;
+const std::optional<Watch> kNoWatch;
 const std::optional<Watch> kN = Watch{"/n", WatchKind::data};
 const std::optional<Watch> kLongPath =
     Watch{"/a/path/that/no/string/has/room/for/within/itself", WatchKind::data};
@@ -39,7 +39,7 @@ TEST(WatchRegistry, ArmedInterest_FiresOnce) {
   int calls = 0;
   ASSERT_TRUE(watches.expect(kA, {"/n"}, [&](SessionId, WatchEvent) { ++calls; }));
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{}) << "not before its reply";
-  EXPECT_EQ(watches.arm(kA), kNone);
+  EXPECT_EQ(watches.arm(kA), kNoWatch);
   EXPECT_EQ(watches.fire("/other", WatchEvent::changed), Ids{});
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{kA});
   const auto on_event = watches.take_fired(kA);
@@ -48,7 +48,7 @@ TEST(WatchRegistry, ArmedInterest_FiresOnce) {
   EXPECT_EQ(calls, 1);
   EXPECT_FALSE(watches.take_fired(kA));
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{});
-  EXPECT_EQ(watches.cancel(kA), kNone) << "the servers watch no more";
+  EXPECT_EQ(watches.cancel(kA), kNoWatch) << "the servers watch no more";
   EXPECT_EQ(watches.watch_count(), 0U);
   EXPECT_EQ(watches.bytes(), 0U);
 }
@@ -57,10 +57,10 @@ TEST(WatchRegistry, LastInterestCancelled_RemovesTheServerWatch) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
   ASSERT_TRUE(watches.expect(kB, {"/n"}, kNothing));
-  EXPECT_EQ(watches.arm(kA), kNone);
-  EXPECT_EQ(watches.arm(kB), kNone);
-  EXPECT_EQ(watches.cancel(kA), kNone);
-  EXPECT_EQ(watches.cancel(kA), kNone);
+  EXPECT_EQ(watches.arm(kA), kNoWatch);
+  EXPECT_EQ(watches.arm(kB), kNoWatch);
+  EXPECT_EQ(watches.cancel(kA), kNoWatch);
+  EXPECT_EQ(watches.cancel(kA), kNoWatch);
   EXPECT_EQ(watches.cancel(kB), kN);
   EXPECT_EQ(watches.watch_count(), 0U);
 }
@@ -68,9 +68,9 @@ TEST(WatchRegistry, LastInterestCancelled_RemovesTheServerWatch) {
 TEST(WatchRegistry, InterestInFlight_KeepsTheServerWatch) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.arm(kA), kNone);
+  EXPECT_EQ(watches.arm(kA), kNoWatch);
   ASSERT_TRUE(watches.expect(kB, {"/n"}, kNothing));
-  EXPECT_EQ(watches.cancel(kA), kNone) << "B's may be set by now";
+  EXPECT_EQ(watches.cancel(kA), kNoWatch) << "B's may be set by now";
   EXPECT_EQ(watches.fail(kB, false), kN) << "but A's still is";
 }
 
@@ -78,8 +78,8 @@ TEST(WatchRegistry, AnyOfThreeCancelled_OthersFire) {
   for (const RequestId first : {kA, kB, kC}) {
     WatchRegistry watches(100);
     for (const RequestId id : {kA, kB, kC}) ASSERT_TRUE(watches.expect(id, *kN, kNothing));
-    for (const RequestId id : {kA, kB, kC}) EXPECT_EQ(watches.arm(id), kNone);
-    EXPECT_EQ(watches.cancel(first), kNone);
+    for (const RequestId id : {kA, kB, kC}) EXPECT_EQ(watches.arm(id), kNoWatch);
+    EXPECT_EQ(watches.cancel(first), kNoWatch);
     Ids others{kA, kB, kC};
     std::erase(others, first);
     EXPECT_EQ(watches.fire("/n", WatchEvent::changed), others);
@@ -96,11 +96,11 @@ TEST(WatchRegistry, ManyInterestsInOnePath_CancelledIndividually) {
   };
   WatchRegistry watches(100);
   every([&](std::uint64_t id) { ASSERT_TRUE(watches.expect(RequestId{id}, *kN, kNothing)); });
-  every([&](std::uint64_t id) { ASSERT_EQ(watches.arm(RequestId{id}), kNone); });
+  every([&](std::uint64_t id) { ASSERT_EQ(watches.arm(RequestId{id}), kNoWatch); });
   Ids others;
   every([&](std::uint64_t id) {
     if (stays(id)) return others.push_back(RequestId{id});
-    ASSERT_EQ(watches.cancel(RequestId{id}), kNone);
+    ASSERT_EQ(watches.cancel(RequestId{id}), kNoWatch);
   });
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), others);
   EXPECT_EQ(watches.watch_count(), 0U);
@@ -112,9 +112,9 @@ TEST(WatchRegistry, Event_KeepsTheInterestsInFlight) {
     Ids others{kA, kB, kC};
     std::erase(others, late);
     for (const RequestId id : {kA, kB, kC}) ASSERT_TRUE(watches.expect(id, *kN, kNothing));
-    for (const RequestId id : others) EXPECT_EQ(watches.arm(id), kNone);
+    for (const RequestId id : others) EXPECT_EQ(watches.arm(id), kNoWatch);
     EXPECT_EQ(watches.fire("/n", WatchEvent::changed), others);
-    EXPECT_EQ(watches.arm(late), kNone);
+    EXPECT_EQ(watches.arm(late), kNoWatch);
     EXPECT_EQ(watches.cancel(late), kN);
   }
 }
@@ -122,11 +122,11 @@ TEST(WatchRegistry, Event_KeepsTheInterestsInFlight) {
 TEST(WatchRegistry, CancelledBeforeTheReply_RemovesTheWatchIfSet) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.cancel(kA), kNone) << "not known yet whether it is set";
+  EXPECT_EQ(watches.cancel(kA), kNoWatch) << "not known yet whether it is set";
   EXPECT_EQ(watches.arm(kA), kN);
   ASSERT_TRUE(watches.expect(kB, {"/n"}, kNothing));
-  EXPECT_EQ(watches.cancel(kB), kNone);
-  EXPECT_EQ(watches.fail(kB, false), kNone) << "nothing was set";
+  EXPECT_EQ(watches.cancel(kB), kNoWatch);
+  EXPECT_EQ(watches.fail(kB, false), kNoWatch) << "nothing was set";
   ASSERT_TRUE(watches.expect(kC, {"/n"}, kNothing));
   EXPECT_EQ(watches.fail(kC, true), kN) << "exists on a missing node";
   EXPECT_EQ(watches.bytes(), 0U);
@@ -135,10 +135,10 @@ TEST(WatchRegistry, CancelledBeforeTheReply_RemovesTheWatchIfSet) {
 TEST(WatchRegistry, Event_FiresOnlyInterestsWithAReply) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.arm(kA), kNone);
+  EXPECT_EQ(watches.arm(kA), kNoWatch);
   ASSERT_TRUE(watches.expect(kB, {"/n"}, kNothing));
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{kA}) << "B was registered after the event";
-  EXPECT_EQ(watches.arm(kB), kNone);
+  EXPECT_EQ(watches.arm(kB), kNoWatch);
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{kB});
 }
 
@@ -146,10 +146,10 @@ TEST(WatchRegistry, CancelledBetweenEventAndCall_IsNotCalled) {
   WatchRegistry watches(100);
   for (const RequestId id : {kA, kB}) {
     ASSERT_TRUE(watches.expect(id, {"/n"}, kNothing));
-    EXPECT_EQ(watches.arm(id), kNone);
+    EXPECT_EQ(watches.arm(id), kNoWatch);
   }
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), (Ids{kA, kB}));
-  EXPECT_EQ(watches.cancel(kB), kNone);
+  EXPECT_EQ(watches.cancel(kB), kNoWatch);
   EXPECT_TRUE(watches.take_fired(kA));
   EXPECT_FALSE(watches.take_fired(kB));
 }
@@ -160,7 +160,7 @@ TEST(WatchRegistry, Event_FiresTheWatchesOfItsKind) {
     EXPECT_TRUE(watches.expect(kC, *kN, kNothing));
     EXPECT_TRUE(watches.expect(kA, *kChildrenOfN, kNothing));
     EXPECT_TRUE(watches.expect(kB, *kN, kNothing));
-    for (const RequestId id : {kA, kB, kC}) EXPECT_EQ(watches.arm(id), kNone);
+    for (const RequestId id : {kA, kB, kC}) EXPECT_EQ(watches.arm(id), kNoWatch);
     return watches.fire("/n", event);
   };
   EXPECT_EQ(fired_by(WatchEvent::created), (Ids{kB, kC}));
@@ -174,8 +174,8 @@ TEST(WatchRegistry, DataAndChildWatch_AreIndependent) {
   ASSERT_TRUE(watches.expect(kA, *kN, kNothing));
   ASSERT_TRUE(watches.expect(kB, *kChildrenOfN, kNothing));
   EXPECT_EQ(watches.bytes(), 4U) << "both are registered at the next server";
-  EXPECT_EQ(watches.arm(kA), kNone);
-  EXPECT_EQ(watches.arm(kB), kNone);
+  EXPECT_EQ(watches.arm(kA), kNoWatch);
+  EXPECT_EQ(watches.arm(kB), kNoWatch);
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{kA});
   EXPECT_TRUE(watches.begin_removal(*kN));
   EXPECT_FALSE(watches.begin_removal(*kChildrenOfN));
@@ -187,7 +187,7 @@ TEST(WatchRegistry, DataAndChildWatch_AreIndependent) {
 TEST(WatchRegistry, PathWantedAgain_WatchIsNotRemoved) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.arm(kA), kNone);
+  EXPECT_EQ(watches.arm(kA), kNoWatch);
   EXPECT_EQ(watches.cancel(kA), kN);
   ASSERT_TRUE(watches.expect(kB, {"/n"}, kNothing));
   EXPECT_FALSE(watches.begin_removal(*kN));
@@ -203,18 +203,18 @@ TEST(WatchRegistry, ByteLimit_CountsDistinctPaths) {
   EXPECT_FALSE(watches.expect(kC, {"/1234"}, kNothing));
   EXPECT_EQ(watches.watch_count(), 1U);
   EXPECT_TRUE(watches.expect(kC, {"/123"}, kNothing));
-  EXPECT_EQ(watches.fail(kA, false), kNone);
+  EXPECT_EQ(watches.fail(kA, false), kNoWatch);
   EXPECT_EQ(watches.bytes(), 10U);
-  EXPECT_EQ(watches.fail(kB, false), kNone);
+  EXPECT_EQ(watches.fail(kB, false), kNoWatch);
   EXPECT_EQ(watches.bytes(), 4U);
 }
 
 TEST(WatchRegistry, PathsWithUnreliableEvents_AreListed) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.arm(kA, true), kNone);
+  EXPECT_EQ(watches.arm(kA, true), kNoWatch);
   ASSERT_TRUE(watches.expect(kB, {"/m"}, kNothing));
-  EXPECT_EQ(watches.arm(kB), kNone);
+  EXPECT_EQ(watches.arm(kB), kNoWatch);
   EXPECT_EQ(watches.unreadable_paths(), std::vector<std::string>{"/n"});
   EXPECT_EQ(watches.cancel(kA), kN);
   EXPECT_TRUE(watches.unreadable_paths().empty());
@@ -223,7 +223,7 @@ TEST(WatchRegistry, PathsWithUnreliableEvents_AreListed) {
 TEST(WatchRegistry, EndOfInterest_NeedsNoMemory) {
   WatchRegistry watches(100);
   for (const RequestId id : {kA, kB, kC}) ASSERT_TRUE(watches.expect(id, *kLongPath, kNothing));
-  EXPECT_EQ(watches.arm(kC), kNone);
+  EXPECT_EQ(watches.arm(kC), kNoWatch);
   std::optional<Watch> a_failed;
   std::optional<Watch> b_armed;
   std::optional<Watch> c_cancelled;
@@ -234,8 +234,8 @@ TEST(WatchRegistry, EndOfInterest_NeedsNoMemory) {
     c_cancelled = watches.cancel(kC);
     EXPECT_FALSE(none.ran_out());
   }
-  EXPECT_EQ(a_failed, kNone);
-  EXPECT_EQ(b_armed, kNone);
+  EXPECT_EQ(a_failed, kNoWatch);
+  EXPECT_EQ(b_armed, kNoWatch);
   EXPECT_EQ(c_cancelled, kLongPath);
   EXPECT_EQ(watches.watch_count(), 0U);
 }
@@ -252,9 +252,9 @@ TEST(WatchRegistry, NoMemory_ExpectsNothing) {
     }
     EXPECT_EQ(watches.watch_count(), 0U);
     EXPECT_EQ(watches.bytes(), 0U);
-    EXPECT_EQ(watches.arm(kA), kNone);
+    EXPECT_EQ(watches.arm(kA), kNoWatch);
     EXPECT_TRUE(watches.expect(kA, *kLongPath, kNothing));
-    EXPECT_EQ(watches.arm(kA), kNone);
+    EXPECT_EQ(watches.arm(kA), kNoWatch);
     EXPECT_EQ(watches.cancel(kA), kLongPath);
     return true;
   });
@@ -264,11 +264,11 @@ TEST(WatchRegistry, NoMemory_ExpectsNothing) {
 TEST(WatchRegistry, SessionEnded_ClearsAll) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.arm(kA), kNone);
+  EXPECT_EQ(watches.arm(kA), kNoWatch);
   watches.clear();
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{});
-  EXPECT_EQ(watches.cancel(kA), kNone);
-  EXPECT_EQ(watches.arm(kA), kNone);
+  EXPECT_EQ(watches.cancel(kA), kNoWatch);
+  EXPECT_EQ(watches.arm(kA), kNoWatch);
   EXPECT_EQ(watches.bytes(), 0U);
 }
 

@@ -130,7 +130,10 @@ TEST(ZnodeName, OtherNames_AreNoContender) {
                                       "ock-0000000042"}) {
     EXPECT_EQ(value(text), std::nullopt) << text;
   }
-  EXPECT_EQ(value(std::string_view("lock-\0000000042", 15)), std::nullopt);
+  EXPECT_EQ(value(std::string_view("lock-\0"
+                                   "000000042",
+                                   15)),
+            std::nullopt);
   EXPECT_EQ(value(std::string_view("lock-000000004\0", 15)), std::nullopt);
   EXPECT_EQ(value("lock-٠٠٠٠٠"), std::nullopt);  // digits, but not ZooKeeper's
 }

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
+
+#include <boost/container/small_vector.hpp>
 
 #include "zklock/core/session.h"
 #include "zklock/error.h"
@@ -56,6 +57,7 @@ struct AcquireEffect {
   std::string sibling = {};
 };
 
-using AcquireEffects = std::vector<AcquireEffect>;
+/// In most cases there is one effect, which is stored in the object itself.
+using AcquireEffects = boost::container::small_vector<AcquireEffect, 1>;
 
 }  // namespace zklock::core

@@ -47,9 +47,9 @@ bool is_uuid(std::string_view text) noexcept {
 /// Returns whether `text` is "_c_<id>-", with an id that `is_id` accepts.
 template <class IsId>
 bool is_protection(std::string_view text, IsId is_id) noexcept {
-  constexpr std::string_view kBegin = "_c_";
-  if (!text.starts_with(kBegin) || !text.ends_with('-')) return false;
-  text.remove_prefix(kBegin.size());
+  constexpr std::string_view kProtection = "_c_";
+  if (!text.starts_with(kProtection) || !text.ends_with('-')) return false;
+  text.remove_prefix(kProtection.size());
   return !text.empty() && is_id(text.substr(0, text.size() - 1));
 }
 

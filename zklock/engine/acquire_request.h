@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -50,6 +51,8 @@ struct AcquireRequest {
   std::chrono::milliseconds lock_delay = {};
   core::CohortPolicy local = {};  ///< only with the rule of a mutex
   bool blocks = false;            ///< a blocked thread enforces the deadline
+  /// ReentryCounter::this_thread() of a thread whose nested lock() calls are counted there; else 0.
+  std::uint64_t reentrant_thread = 0;
   /// Describes the calling thread. Set if a library thread begins the call.
   std::optional<Requester> requester = {};
   /// Called once, with no lock held. REQUIRES: it does not block and runs no user code.

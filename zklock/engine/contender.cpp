@@ -68,7 +68,7 @@ void Contender::join(const std::shared_ptr<PendingAcquire>& call) {
     return;
   }
   if (holds()) {
-    if (call->complete({.contender = shared_from_this()})) ownership_.add(call->kind());
+    give_count(*call);
     return;
   }
   if (waits_ && !call->time_limit().waits()) {

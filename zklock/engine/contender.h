@@ -159,6 +159,8 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   core::QueueRule rule_for(const Calls& waiting) const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the callback for the timers of a hold limit.
   std::function<void()> clock_reader();
+  /// Completes the call with a count of the hold. Does nothing if the call was abandoned.
+  void give_count(PendingAcquire& call) ZKLOCK_REQUIRES(path_mutex);
   void withdraw() noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Makes the state over without a grant, and unregisters the contender.
   void depart() ZKLOCK_REQUIRES(path_mutex);

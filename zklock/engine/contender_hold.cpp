@@ -29,14 +29,20 @@ void Contender::on_granted() {
       limit.longest ? clock_reader() : nullptr);
   ownership_.granted();  // after grant_ is set: check_validity() reads it
   const Calls calls = std::exchange(calls_, {});
-  for (const auto& call : calls) {
-    if (call->complete({.contender = shared_from_this()})) ownership_.add(call->kind());
-  }
+  for (const auto& call : calls) give_count(*call);
   if (ownership_.count() == 0 && !calls.empty()) decline(calls[0]->kind());
   // The lease may have lapsed since lease_for_grant() returned it. Then its members were notified
   // before this contender held.
   check_validity();
   downgrade_if_only_shared();
+}
+
+void Contender::give_count(PendingAcquire& call) {
+  const auto self = shared_from_this();
+  if (!call.complete({.contender = self})) return;
+  ownership_.add(call.kind());
+  const std::uint64_t thread = call.reentrant_thread();
+  if (thread != 0) path_->locked(thread, {self, grant_.get()});
 }
 
 // Releases the grant at the end of this Lock: all calls were abandoned meanwhile.

@@ -26,14 +26,14 @@ LockNode::~LockNode() {
 // ---- driving the machine ------------------------------------------------------------------------
 
 void LockNode::start() {
-  core().keeper().enlist(*this);
+  lease_ = core().keeper().enlist(*this);
   is_enlisted_ = true;
   run(fsm_.start(path_->counter_has_ended()));
 }
 
 void LockNode::run(core::AcquireEffects effects) {
   const auto self = shared_from_this();  // the observer may drop its reference
-  for (const Effect& effect : effects) carry_out(effect);
+  for (Effect& effect : effects) carry_out(std::move(effect));
   const bool asks = fsm_.state() == AcquireState::enqueuing && !fsm_.node().exists();
   if (!asks && fsm_.state() != AcquireState::making_parents && std::exchange(let_through_, false)) {
     path_->create_limiter().passed();
@@ -41,9 +41,9 @@ void LockNode::run(core::AcquireEffects effects) {
   if (fsm_.has_ended()) machine_ended();
 }
 
-void LockNode::carry_out(const Effect& effect) {
+void LockNode::carry_out(Effect effect) {
   switch (effect.kind) {
-    case Effect::Kind::create: return create(core().scheduler().now());
+    case Effect::Kind::create: return create(std::move(effect.text), core().scheduler().now());
     case Effect::Kind::move: return move(effect.text);
     case Effect::Kind::create_parents: return create_parents();
     case Effect::Kind::check_parent: return check_parent(effect.session);
@@ -77,7 +77,7 @@ client::RequestId LockNode::submit(client::Operation operation, SessionId sessio
 }
 
 /// `wanted_since`: the start of the request's wait for a connection.
-void LockNode::create(core::Instant wanted_since) {
+void LockNode::create(std::string attempt, core::Instant wanted_since) {
   watches_.disarm_own();
   watches_.forget_predecessors();
   end_delay();
@@ -87,7 +87,7 @@ void LockNode::create(core::Instant wanted_since) {
   if (!let_through_) return;
   try {
     core::ZnodeData data = core().identify(requester_);
-    data.attempt = fsm_.attempt().text();
+    data.attempt = std::move(attempt);
     request::CreateContender create{path_->path().str(), fsm_.present_rule().prefix(),
                                     data.encode()};
     create_id_ = core().coordinator().submit(
@@ -121,7 +121,7 @@ void LockNode::drop_unsent() {
 
 void LockNode::let_through() {
   let_through_ = true;
-  create(wanted_since_);
+  create(fsm_.attempt().text(), wanted_since_);
 }
 
 void LockNode::node_made() {
@@ -213,7 +213,10 @@ void LockNode::pause() {
 
 bool LockNode::lease_valid(SessionId session) {
   if (observer_.expired()) return false;
-  lease_ = core().keeper().lease_for_grant(session);
+  // The lease of the start has most often been extended since: then the keeper is not needed.
+  LeaseKeeper& keeper = core().keeper();
+  const bool is_known = lease_ && lease_->session() == session;
+  if (!is_known || !keeper.lasts(*lease_)) lease_ = keeper.lease_for_grant(session);
   return lease_ != nullptr;
 }
 

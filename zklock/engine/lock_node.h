@@ -205,10 +205,10 @@ class LockNode final : private LeaseObserver,
     });
   }
   void run(core::AcquireEffects effects) ZKLOCK_REQUIRES(path_mutex);
-  void carry_out(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
+  void carry_out(Effect effect) ZKLOCK_REQUIRES(path_mutex);
 
   // The effects of the machine, described at core::AcquireEffect::Kind, and their requests.
-  void create(core::Instant wanted_since) ZKLOCK_REQUIRES(path_mutex);
+  void create(std::string attempt, core::Instant wanted_since) ZKLOCK_REQUIRES(path_mutex);
   void drop_unsent() ZKLOCK_REQUIRES(path_mutex);
   void create_parents() ZKLOCK_REQUIRES(path_mutex);
   void check_parent(SessionId session) ZKLOCK_REQUIRES(path_mutex);

@@ -16,6 +16,8 @@ Monitor::Lock::Lock(Monitor& monitor) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS : monitor
 
 Monitor::Lock::~Lock() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   monitor_.run_before_unlock();
+  // Destroyed last, without the mutex: they may own the last references.
+  const auto done = std::exchange(monitor_.done_, {});
   const bool flushes = std::exchange(monitor_.has_deferred_, false);
   auto tasks = monitor_.after_unlock_.take();
   if (!flushes && tasks.empty()) {
@@ -44,13 +46,11 @@ void Monitor::flush_deferred() {
     Flushing& operator=(const Flushing&) = delete;
     bool& flag;
   };
+  const Flushing flushing(is_flushing_);
+  done_.reserve(done_.size() + deferred_.size());  // first: this may throw
   while (!deferred_.empty()) {
-    // The copy is destroyed last, without the mutex: it may own the last references.
-    after_unlock([task = deferred_.back()] {});  // first: this may throw
-    {
-      const Flushing flushing(is_flushing_);
-      deferred_.back()();
-    }
+    deferred_.back()();
+    done_.push_back(std::move(deferred_.back()));
     deferred_.pop_back();
   }
 }
@@ -60,7 +60,7 @@ void Monitor::run_before_unlock() {
   for (std::size_t i = 0; i < before_unlock_.size(); ++i) {
     Task task = std::move(before_unlock_[i]);
     task();
-    after_unlock(std::move(task));
+    done_.push_back(std::move(task));
   }
   before_unlock_.clear();
 }

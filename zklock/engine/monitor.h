@@ -77,6 +77,7 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
   std::vector<Task> before_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
   UnlockTasks after_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
   std::vector<Task> deferred_ ZKLOCK_GUARDED_BY(path_mutex);
+  std::vector<Task> done_ ZKLOCK_GUARDED_BY(path_mutex);  ///< ran under the present Lock
   /// The present Lock has deferred a task.
   bool has_deferred_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   /// A deferred task runs. For asserts.

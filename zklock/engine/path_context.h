@@ -19,6 +19,7 @@
 namespace zklock::detail {
 
 class Contender;
+class Grant;
 class PendingAcquire;
 
 /// The part of a path lock that its contenders, lock nodes and calls use. PathLock implements the
@@ -62,6 +63,9 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
   virtual void enlist(const std::shared_ptr<Contender>& contender) ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Unregisters a contender. Does nothing if it is not registered.
   virtual void dismiss(const Contender& contender) noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// Records that the lock() of `thread` is granted. See ReentryCounter::begin().
+  virtual void locked(std::uint64_t thread, std::shared_ptr<const Grant> grant) noexcept
+      ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Runs `task` without the mutex, when the Lock has ended.
   void after_unlock(Monitor::Task task) ZKLOCK_REQUIRES(path_mutex) {
     monitor_->after_unlock(std::move(task));

@@ -165,12 +165,6 @@ void PathLock::fail_waiting(Errc code, const std::string& cause) {
   for (const auto& [owner, contender] : contenders) contender->fail(code, cause);
 }
 
-// After the last public object was destroyed and close() has run, unlock() is never called.
-void PathLock::locked(const std::shared_ptr<const Contender>& contender) noexcept {
-  const Monitor::Lock lock(monitor());
-  if (is_used()) reentry_counter_.begin({contender, &contender->grant()});
-}
-
 bool PathLock::unlock(const Owner& owner, core::CountKind kind) {
   const bool by_lock = kind == core::CountKind::lock && owner == Owner::this_thread();
   if (by_lock && unlock_again()) return true;

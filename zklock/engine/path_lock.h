@@ -3,10 +3,12 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "zklock/core/acquire_fsm.h"
@@ -46,8 +48,6 @@ class PathLock final : public PathQueue, public ThreadExitListener {
   /// Ends all waiting calls made for `object` with Error(closed).
   void cancel_all(const void* object);
 
-  /// Records that the calling thread's lock() was granted.
-  void locked(const std::shared_ptr<const Contender>& contender) noexcept;
   /// Nests and returns true if the calling thread holds the lock by lock() and the hold is valid.
   /// Otherwise changes nothing and returns false.
   bool lock_again() noexcept { return reentry_counter_.enter(); }
@@ -92,6 +92,10 @@ class PathLock final : public PathQueue, public ThreadExitListener {
   std::vector<std::string> own_node_names() const override ZKLOCK_REQUIRES(path_mutex);
   void enlist(const std::shared_ptr<Contender>& contender) override ZKLOCK_REQUIRES(path_mutex);
   void dismiss(const Contender& contender) noexcept override ZKLOCK_REQUIRES(path_mutex);
+  void locked(std::uint64_t thread, std::shared_ptr<const Grant> grant) noexcept override
+      ZKLOCK_REQUIRES(path_mutex) {
+    reentry_counter_.begin(thread, std::move(grant));
+  }
   void on_path_recreated() override ZKLOCK_REQUIRES(path_mutex);
 
   std::shared_ptr<PathLock> self() {

@@ -34,6 +34,7 @@ PendingAcquire::PendingAcquire(std::shared_ptr<PathContext> path, AcquireRequest
       began_(path_->core().scheduler().now()),
       nodes_made_before_(path_->nodes_made()),
       blocks_(request.blocks),
+      reentrant_thread_(request.reentrant_thread),
       on_behalf_(request.on_behalf.get()),
       time_limit_(request.time_limit),
       terms_(Terms{request.limit, request.event_sink, request.gate}),

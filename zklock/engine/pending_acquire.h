@@ -68,6 +68,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   };
   const Terms& terms() const noexcept { return *terms_; }
   core::CountKind kind() const noexcept { return kind_; }
+  std::uint64_t reentrant_thread() const noexcept { return reentrant_thread_; }
   const void* on_behalf() const noexcept { return on_behalf_; }
   bool has_ended() const noexcept {
     return state_.load(std::memory_order_acquire) != State::waiting;
@@ -106,6 +107,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const core::Instant began_;
   const std::uint64_t nodes_made_before_;  ///< nodes_made() of the path lock at began_
   const bool blocks_;                      ///< a blocked thread calls expire()
+  const std::uint64_t reentrant_thread_;   ///< see AcquireRequest
   const void* const on_behalf_;
   const TimeLimit time_limit_;
   const core::Lazy<Terms> terms_;

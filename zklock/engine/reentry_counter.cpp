@@ -8,35 +8,31 @@ namespace zklock::detail {
 
 namespace {
 
-/// The number of a thread that has not called begin() yet. No thread_ is equal to it.
+/// The number of a thread that has not called this_thread() yet. No thread_ is equal to it.
 constexpr std::uint64_t kNoNumber = std::numeric_limits<std::uint64_t>::max();
 
 constinit std::atomic<std::uint64_t> threads{0};
 constinit thread_local std::uint64_t number_of_this = kNoNumber;
 
-/// Returns the number of the calling thread. Numbers are never reused.
-std::uint64_t number_this_thread() noexcept {
+}  // namespace
+
+std::uint64_t ReentryCounter::this_thread() noexcept {
   if (number_of_this == kNoNumber) {
     number_of_this = threads.fetch_add(1, std::memory_order_relaxed) + 1;
   }
   return number_of_this;
 }
 
-}  // namespace
-
-// Only the thread itself writes its own number, so relaxed order is enough.
+// A thread's own number is written while the thread is in lock(), and cleared by the thread itself.
+// So relaxed order is enough.
 bool ReentryCounter::is_here() const noexcept {
   return thread_.load(std::memory_order_relaxed) == number_of_this;
 }
 
-void ReentryCounter::begin(std::shared_ptr<const Grant> grant) noexcept {
-  std::uint64_t unowned = 0;
-  if (is_here()) {
-    if (grant_ == grant) return;
-  } else if (!thread_.compare_exchange_strong(unowned, number_this_thread(),
-                                              std::memory_order_acquire)) {
-    return;
-  }
+void ReentryCounter::begin(std::uint64_t thread, std::shared_ptr<const Grant> grant) noexcept {
+  std::uint64_t user = 0;
+  const bool is_new = thread_.compare_exchange_strong(user, thread, std::memory_order_acquire);
+  if (!is_new && (user != thread || grant_ == grant)) return;
   grant_ = std::move(grant);
   count_ = 0;
 }

@@ -15,7 +15,7 @@ namespace zklock::detail {
 ///
 /// | state  | event                                           | next                              |
 /// |--------|-------------------------------------------------|-----------------------------------|
-/// | empty  | begin(): a thread has got a count by lock()     | in use by that thread, count 0    |
+/// | empty  | begin(): a thread gets a count by lock()        | in use by that thread, count 0    |
 /// | in use | lock() of that thread, while its hold is valid  | count + 1                         |
 /// |        | unlock() of that thread, count above 0          | count - 1                         |
 /// |        | that thread releases its last count by lock()   | empty                             |
@@ -27,16 +27,18 @@ namespace zklock::detail {
 ///
 /// Thread-safety: any thread may call any member; lock-free. REQUIRES for begin(), end() and
 /// clear(): the path's mutex is held. The reason: while one thread runs clear(), another thread can
-/// be returning from lock() or be ending.
+/// be granted the lock or be ending.
 class ReentryCounter {
  public:
   ReentryCounter() = default;
   ReentryCounter(const ReentryCounter&) = delete;
   ReentryCounter& operator=(const ReentryCounter&) = delete;
 
-  /// Records that the calling thread has got a count of the hold `grant` by lock(). Does nothing
-  /// while another thread uses this object.
-  void begin(std::shared_ptr<const Grant> grant) noexcept;
+  /// Returns the number of the calling thread, which is not 0. Numbers are never reused.
+  static std::uint64_t this_thread() noexcept;
+  /// Records that `thread` gets a count of the hold `grant` by lock(). Does nothing while another
+  /// thread uses this object. REQUIRES: that thread is in lock().
+  void begin(std::uint64_t thread, std::shared_ptr<const Grant> grant) noexcept;
   /// Adds a nested count and returns true, if the calling thread uses this object and its hold is
   /// valid. Otherwise returns false.
   bool enter() noexcept;

@@ -98,10 +98,9 @@ detail::Ports open(const ClientOptions& options) {
       .listener_dispatcher =
           [on_exception, listeners, standard = executor.lent()](Executor own) {
             const bool borrows = !own && standard;
-            const auto threads = std::make_shared<client::CallbackThreads>(
-                on_exception,
-                client::CallbackThreadsOptions{.max_threads = 1,
-                                               .executor = borrows ? standard : std::move(own)});
+            auto threads = std::make_shared<client::CallbackThreads>(
+                on_exception, client::CallbackThreadsOptions{.max_threads = 1,
+                                                             .executor = borrows ? standard : own});
             if (borrows) listeners->add(threads);
             return threads;
           },

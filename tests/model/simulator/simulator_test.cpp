@@ -80,20 +80,19 @@ TEST(Simulator, RandomSeeds_InvariantsHold) {
 }
 
 TEST(Simulator, LossWithoutCause_IsDetected) {
-  using Kind = Event::Kind;
   Plan plan;
   plan.steps = {{.act = Act::lead}, {.act = Act::resign}};
   const auto is_excused = [&](const History& history) {
     return !lost_without_cause(plan, history);
   };
-  const Event granted{.kind = Kind::granted, .hold = 1};
-  const Event told{.kind = Kind::told_lost, .hold = 1};
+  const Event granted{.kind = Event::Kind::granted, .hold = 1};
+  const Event told{.kind = Event::Kind::told_lost, .hold = 1};
   EXPECT_FALSE(is_excused({granted, told}));
-  EXPECT_FALSE(is_excused({granted, {.kind = Kind::released, .hold = 1}, told}));
-  EXPECT_FALSE(is_excused({granted, {.kind = Kind::resigned, .hold = 2}, told}));
-  EXPECT_FALSE(is_excused({granted, told, {.kind = Kind::resigned, .hold = 1}}));
-  EXPECT_TRUE(is_excused({granted, {.kind = Kind::resigned, .hold = 1}, told}));
-  EXPECT_TRUE(is_excused({granted, {.kind = Kind::healed}, told}));
+  EXPECT_FALSE(is_excused({granted, {.kind = Event::Kind::released, .hold = 1}, told}));
+  EXPECT_FALSE(is_excused({granted, {.kind = Event::Kind::resigned, .hold = 2}, told}));
+  EXPECT_FALSE(is_excused({granted, told, {.kind = Event::Kind::resigned, .hold = 1}}));
+  EXPECT_TRUE(is_excused({granted, {.kind = Event::Kind::resigned, .hold = 1}, told}));
+  EXPECT_TRUE(is_excused({granted, {.kind = Event::Kind::healed}, told}));
 }
 
 // ---- known failures -----------------------------------------------------------------------------

@@ -13,8 +13,8 @@ namespace {
 using Mutexes = std::array<Mutex, static_cast<std::size_t>(ProcessMutex::log) + 1>;
 
 Mutexes& mutexes() noexcept {
-  static auto* const all = new Mutexes;
-  return *all;
+  static auto* const kAll = new Mutexes;
+  return *kAll;
 }
 
 Mutex& mutex(ProcessMutex which) noexcept {
@@ -40,8 +40,8 @@ void in_child() noexcept {
 }  // namespace
 
 Mutex& process_mutex(ProcessMutex which) noexcept {
-  static const int registered = ::pthread_atfork(&before_fork, &after_fork, &in_child);
-  static_cast<void>(registered);
+  static const int kRegistered = ::pthread_atfork(&before_fork, &after_fork, &in_child);
+  static_cast<void>(kRegistered);
   return mutex(which);
 }
 

@@ -22,11 +22,9 @@ std::shared_ptr<Call> make(request::ListAndWatch operation, CallHeader header);
 std::shared_ptr<Call> make(request::ExistsAndWatch operation, CallHeader header);
 
 // transaction_call.cpp
+std::shared_ptr<Call> make(request::AnnounceAndDelete operation, CallHeader header);
 std::shared_ptr<Call> make(request::Transaction operation, CallHeader header);
 inline std::shared_ptr<Call> make(request::Check operation, CallHeader header) {
-  return make(as_transaction(std::move(operation)), std::move(header));
-}
-inline std::shared_ptr<Call> make(request::AnnounceAndDelete operation, CallHeader header) {
   return make(as_transaction(std::move(operation)), std::move(header));
 }
 

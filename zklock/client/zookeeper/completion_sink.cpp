@@ -19,7 +19,7 @@ void CompletionSink::receive_here() noexcept {
 }
 
 const void* CompletionSink::as_pointer(Ticket ticket) noexcept {
-  return reinterpret_cast<const void*>(ticket);
+  return reinterpret_cast<const void*>(ticket);  // NOLINT(performance-no-int-to-ptr)
 }
 
 void CompletionSink::on_void(int code, const void* data) noexcept {

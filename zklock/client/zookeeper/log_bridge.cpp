@@ -25,8 +25,8 @@ struct Target {
 class Table {
  public:
   static Table& instance() {
-    static Table* const table = new Table;
-    return *table;
+    static auto* const kTable = new Table;
+    return *kTable;
   }
 
   // Returns the index of the slot, or kMaxSlots if all are in use.

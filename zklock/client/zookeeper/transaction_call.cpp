@@ -1,32 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
-// The call that sends a transaction.
+// The calls that send a multi.
+#include <array>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "zklock/client/zookeeper/calls.h"
 #include "zklock/client/zookeeper/zk_error.h"
 #include "zklock/client/zookeeper/znode_path.h"
+#include "zklock/core/znode_data.h"
 
 namespace zklock::client {
 namespace {
 
-/// A transaction. The C client reads the operations and writes the results until the completion. So
-/// both are members of the call, which exists until then.
-class TransactionCall final : public Call {
+/// A multi. The C client reads the operations and writes the results until the completion. So both
+/// are members of the call, which exists until then.
+class MultiCall : public Call {
  public:
-  TransactionCall(request::Transaction operation, CallHeader header)
-      : Call(std::move(header)), op_(std::move(operation)) {}
+  using Call::Call;
+  bool is_write(std::size_t /*part*/) const noexcept final { return true; }
 
-  bool is_write(std::size_t /*part*/) const noexcept override { return true; }
+ protected:
+  /// For such a path, zoo_amulti would free memory that it has not allocated.
+  static constexpr const char* kUnusablePath = "not a usable path";
+
+  /// Sets the status of the reply, and failed_operation if an operation has failed.
+  static void answer_multi(std::span<const zoo_op_result_t> results, const Completion& completion,
+                           const CallContext& context) {
+    const std::size_t failed = first_failed(results);
+    const bool one_failed = completion.code != ZOK && failed < results.size();
+    answer(context, one_failed ? results[failed].err : completion.code);
+    if (one_failed) context.reply.failed_operation = static_cast<int>(failed);
+  }
+
+ private:
+  // Returns the index of the operation that failed, or the count of operations. Operations before
+  // the failed one have ZOK, those after it ZRUNTIMEINCONSISTENCY. All have ZOK if no server has
+  // executed the transaction.
+  static std::size_t first_failed(std::span<const zoo_op_result_t> results) {
+    std::size_t i = 0;
+    for (; i < results.size(); ++i) {
+      if (results[i].err != ZOK && results[i].err != ZRUNTIMEINCONSISTENCY) break;
+    }
+    return i;
+  }
+};
+
+class AnnounceAndDeleteCall final : public MultiCall {
+ public:
+  AnnounceAndDeleteCall(request::AnnounceAndDelete operation, CallHeader header)
+      : MultiCall(std::move(header)), op_(std::move(operation)) {}
 
   bool complete(std::size_t /*part*/, const Completion& completion,
                 const CallContext& context) override {
-    const std::size_t failed = first_failed();
-    const bool one_failed = completion.code != ZOK && failed < results_.size();
-    answer(context, one_failed ? results_[failed].err : completion.code);
-    if (one_failed) context.reply.failed_operation = static_cast<int>(failed);
-    if (one_failed && context.reply.status == Status::no_node) context.nodes.missing(path(failed));
+    answer_multi(results_, completion, context);
+    switch (context.reply.status) {
+      case Status::ok: context.nodes.deleted(op_.path); break;
+      case Status::no_node: context.nodes.missing(op_.path); break;
+      case Status::unknown: context.nodes.maybe_deleted(op_.path); break;
+      default: break;
+    }
+    return true;
+  }
+
+ private:
+  int issue(const CallContext& context) override {
+    if (!is_valid_path(op_.path)) return refuse(context, Status::server_error, kUnusablePath);
+    constexpr std::string_view kData = core::kReleasedData;
+    zoo_set_op_init(&operations_[0], op_.path.c_str(), kData.data(), static_cast<int>(kData.size()),
+                    -1, nullptr);
+    zoo_delete_op_init(&operations_[1], op_.path.c_str(), -1);
+    OutgoingRequest outgoing(*this, context);
+    return outgoing.sent(zoo_amulti(context.handle, static_cast<int>(operations_.size()),
+                                    operations_.data(), results_.data(), &CompletionSink::on_void,
+                                    outgoing.data()));
+  }
+
+  const request::AnnounceAndDelete op_;
+  std::array<zoo_op_t, 2> operations_{};
+  std::array<zoo_op_result_t, 2> results_{};
+};
+
+class TransactionCall final : public MultiCall {
+ public:
+  TransactionCall(request::Transaction operation, CallHeader header)
+      : MultiCall(std::move(header)), op_(std::move(operation)) {}
+
+  bool complete(std::size_t /*part*/, const Completion& completion,
+                const CallContext& context) override {
+    answer_multi(results_, completion, context);
+    const int failed = context.reply.failed_operation;
+    if (failed >= 0 && context.reply.status == Status::no_node)
+      context.nodes.missing(path(static_cast<std::size_t>(failed)));
     if (context.reply.status == Status::ok && !made_.empty())
       context.reply.name = name_of(made_.data());
     for (const request::Write& write : op_.writes) note_outcome(write, context);
@@ -56,8 +123,7 @@ class TransactionCall final : public Call {
     const std::size_t count = guards() + op_.writes.size();
     if (count == 0) return "an empty transaction";
     for (std::size_t i = 0; i < count; ++i) {
-      // For such a path, zoo_amulti would free memory that it has not allocated.
-      if (!is_valid_path(path(i))) return "not a usable path";
+      if (!is_valid_path(path(i))) return kUnusablePath;
     }
     operations_.reserve(count);
     if (guards() > 0) zoo_check_op_init(&operations_.emplace_back(), op_.guard.c_str(), -1);
@@ -95,17 +161,6 @@ class TransactionCall final : public Call {
   static void fill(zoo_op_t& operation, const request::write::CheckVersion& w,
                    const CallContext& /*context*/) {
     zoo_check_op_init(&operation, w.path.c_str(), w.version);
-  }
-
-  // Returns the index of the operation that failed, or the count of operations. Operations before
-  // the failed one have ZOK, those after it ZRUNTIMEINCONSISTENCY. All have ZOK if no server has
-  // executed the transaction.
-  std::size_t first_failed() const {
-    std::size_t i = 0;
-    for (; i < results_.size(); ++i) {
-      if (results_[i].err != ZOK && results_[i].err != ZRUNTIMEINCONSISTENCY) break;
-    }
-    return i;
   }
 
   // The count of the session's ephemeral znodes (NodeBudget).
@@ -173,6 +228,10 @@ class TransactionCall final : public Call {
 };
 
 }  // namespace
+
+std::shared_ptr<Call> make(request::AnnounceAndDelete operation, CallHeader header) {
+  return std::make_shared<AnnounceAndDeleteCall>(std::move(operation), std::move(header));
+}
 
 std::shared_ptr<Call> make(request::Transaction operation, CallHeader header) {
   return std::make_shared<TransactionCall>(std::move(operation), std::move(header));

@@ -78,7 +78,7 @@ class EitherStop {
  private:
   struct Forward {
     std::stop_source source;
-    void operator()() { source.request_stop(); }
+    void operator()() const { source.request_stop(); }
   };
   std::stop_source source_;
   std::stop_callback<Forward> on_first_;

@@ -114,15 +114,19 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, bool by_quorum) {
 }
 
 std::shared_ptr<core::Lease> LeaseKeeper::lease_for_grant(SessionId session) {
-  const Instant now = scheduler_.now();
   const client::MutexLock guard(mutex_);
-  if (!lease_ || lease_->session() != session || !lease_->check(now)) return nullptr;
-  return lease_->valid_until() < now + timeout() / 8 ? nullptr : lease_;
+  return lease_ && lease_->session() == session && lasts(*lease_) ? lease_ : nullptr;
 }
 
-void LeaseKeeper::enlist(LeaseObserver& member) noexcept {
+bool LeaseKeeper::lasts(core::Lease& lease) const {
+  const Instant now = scheduler_.now();
+  return lease.check(now) && lease.valid_until() >= now + timeout() / 8;
+}
+
+std::shared_ptr<core::Lease> LeaseKeeper::enlist(LeaseObserver& member) noexcept {
   const client::MutexLock guard(mutex_);
   if (!member.member_hook_.is_linked()) members_.push_back(member);
+  return lease_;
 }
 
 void LeaseKeeper::begin_hold(LeaseObserver& member) noexcept {

@@ -83,9 +83,10 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   void ended(SessionId session);
   void answered(SessionId session, Instant sent_at, bool by_quorum);
 
-  /// Adds a member. Members are notified in the order in which they were added. REQUIRES: dismiss()
-  /// is called before the member's destructor ends.
-  void enlist(LeaseObserver& member) noexcept;
+  /// Adds a member. Members are notified in the order in which they were added. Returns the present
+  /// lease, which may have lapsed; null if there is none. REQUIRES: dismiss() is called before the
+  /// member's destructor ends.
+  std::shared_ptr<core::Lease> enlist(LeaseObserver& member) noexcept;
   /// Records that a member holds from now on. Heartbeats are sent while any member does.
   void begin_hold(LeaseObserver& member) noexcept;
   /// Removes a member. Does nothing if it was not added.
@@ -93,9 +94,11 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// Returns whether there is no member.
   bool deserted() const;
 
-  /// Returns the lease for a grant on `session` now; null unless it is valid for at least T/8 more.
-  /// So the first heartbeat of the hold is in time.
+  /// Returns the lease for a grant on `session` now; null unless it lasts().
   std::shared_ptr<core::Lease> lease_for_grant(SessionId session);
+  /// Returns whether the lease is valid for at least T/8 more. Then the first heartbeat of a hold
+  /// that is granted now is in time. Makes a lease that has ended lapse. Locks no mutex.
+  bool lasts(core::Lease& lease) const;
 
   bool is_connected() const noexcept { return connected_.load(std::memory_order_relaxed); }
   /// Returns the number of connections so far, which identifies the current or last one.

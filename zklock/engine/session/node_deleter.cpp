@@ -22,7 +22,7 @@ using client::submit_then_get;
 using core::Status;
 using core::StatusSort;
 
-constexpr std::chrono::milliseconds kRetryDelay{250};
+constexpr std::chrono::milliseconds kDeleteRetryDelay{250};
 
 }  // namespace
 
@@ -166,7 +166,7 @@ void NodeDeleter::answered(const std::shared_ptr<Removal>& removal, const client
   }
   removal->step_ = Removal::Step::looking;
   client::Scheduler& scheduler = removal->ports_->scheduler;
-  scheduler.at(scheduler.now() + kRetryDelay, [removal] { submit(removal); });
+  scheduler.at(scheduler.now() + kDeleteRetryDelay, [removal] { submit(removal); });
 }
 
 void NodeDeleter::refused(const std::shared_ptr<Removal>& removal, Status status) {

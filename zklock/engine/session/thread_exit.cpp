@@ -15,7 +15,7 @@ namespace zklock::detail {
 namespace {
 
 /// The listeners of one thread. Used by that thread only.
-class Listeners {
+class ExitListeners {
  public:
   bool is_of_this_process() const noexcept { return generation_ == fork_generation(); }
 
@@ -43,7 +43,7 @@ class Listeners {
 void thread_ends(void* listeners) {
   // The key's value is already null: a listener that is registered from now on is called in another
   // round.
-  const std::unique_ptr<const Listeners> mine(static_cast<const Listeners*>(listeners));
+  const std::unique_ptr<const ExitListeners> mine(static_cast<const ExitListeners*>(listeners));
   if (mine->is_of_this_process()) mine->call_all(Owner::this_thread());
 }
 
@@ -56,8 +56,10 @@ class Key {
       throw std::system_error(error, std::generic_category(), "pthread_key_create");
     }
   }
-  Listeners* get() const noexcept { return static_cast<Listeners*>(::pthread_getspecific(key_)); }
-  void set(Listeners* listeners) const {
+  ExitListeners* get() const noexcept {
+    return static_cast<ExitListeners*>(::pthread_getspecific(key_));
+  }
+  void set(ExitListeners* listeners) const {
     if (const int error = ::pthread_setspecific(key_, listeners); error != 0) {
       throw std::system_error(error, std::generic_category(), "pthread_setspecific");
     }
@@ -76,11 +78,11 @@ const Key& key() {
 }  // namespace
 
 void call_at_thread_exit(const std::weak_ptr<ThreadExitListener>& listener) {
-  Listeners* listeners = key().get();
+  ExitListeners* listeners = key().get();
   if (listeners == nullptr || !listeners->is_of_this_process()) {
-    auto fresh = std::make_unique<Listeners>();
+    auto fresh = std::make_unique<ExitListeners>();
     key().set(fresh.get());
-    const std::unique_ptr<Listeners> stale(listeners);
+    const std::unique_ptr<ExitListeners> stale(listeners);
     listeners = fresh.release();
   }
   listeners->add(listener);

@@ -39,7 +39,7 @@ CompositeCall::CompositeCall(std::shared_ptr<Composite> composite, CompositeRequ
             .queue_again = composite_->rule().queue_again,
             .persists = composite_->rule().part_timeout && !wanted_.time_limit.is_endless()}),
       taken_(composite_->size()),
-      errors_(composite_->size()) {}
+      errors_(composite_->size()) {}  // NOLINT(bugprone-throw-keyword-missing): throws none
 
 std::shared_ptr<CompositeCall> CompositeCall::start(std::shared_ptr<Composite> composite,
                                                     CompositeRequest request) {

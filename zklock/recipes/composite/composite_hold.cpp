@@ -49,9 +49,9 @@ std::span<const Hold> CompositeHold::holds() const noexcept {
 }
 
 const Hold& CompositeHold::operator[](std::size_t i) const noexcept {
-  static const Hold none;
+  static const Hold kNone;
   const auto all = holds();
-  return i < all.size() ? all[i] : none;
+  return i < all.size() ? all[i] : kNone;
 }
 
 Owner CompositeHold::owner() const noexcept {

@@ -35,9 +35,10 @@ Hold hold_of(const std::shared_ptr<Contender>& contender, CountKind count) {
 }
 
 /// Blocks until the end of the call. Returns null if it was not granted. Throws its Error.
-std::shared_ptr<Contender> wait_for_grant(BlockingCall<AcquireOutcome>& end, PendingAcquire& call) {
-  AcquireOutcome outcome = wait_or_cancel(end, call, [&call](const AcquireOutcome& late) {
-    if (late.contender) late.contender->release(call.kind());
+std::shared_ptr<Contender> wait_for_grant(PathLock& path_lock, BlockingCall<AcquireOutcome>& end,
+                                          PendingAcquire& call) {
+  AcquireOutcome outcome = wait_or_cancel(end, call, [&](const AcquireOutcome& late) {
+    if (late.contender) path_lock.unlock(late.contender->key(), call.kind());
   });
   if (outcome.error) throw *outcome.error;
   return std::move(outcome.contender);
@@ -124,15 +125,11 @@ bool LockHandle::lock_anew(const Kind& kind, Deadline deadline, const std::stop_
   const auto self = shared_from_this();  // another thread may destroy the mutex meanwhile
   call_at_thread_exit(path_lock_);
   BlockingCall<AcquireOutcome> end;
-  const auto call =
-      PendingAcquire::start(path_lock_,
-                            blocking_request(kind, Owner::this_thread(), {.deadline = deadline},
-                                             count_of_lock(kind), end),
-                            stop);
-  auto contender = wait_for_grant(end, *call);
-  if (!contender) return false;
-  if (is_recursive(kind)) path_lock_->locked(std::move(contender));
-  return true;
+  AcquireRequest blocking = blocking_request(kind, Owner::this_thread(), {.deadline = deadline},
+                                             count_of_lock(kind), end);
+  if (is_recursive(kind)) blocking.reentrant_thread = ReentryCounter::this_thread();
+  const auto call = PendingAcquire::start(path_lock_, std::move(blocking), stop);
+  return wait_for_grant(*path_lock_, end, *call) != nullptr;
 }
 
 void LockHandle::unlock(CountKind count, const char* operation) {
@@ -151,7 +148,7 @@ Hold LockHandle::acquire(const Kind& kind, const AcquireOptions& options) {
   BlockingCall<AcquireOutcome> end;
   const auto call = PendingAcquire::start(
       path_lock_, blocking_request(kind, owner, options, count, end), options.stop);
-  return hold_of(wait_for_grant(end, *call), count);
+  return hold_of(wait_for_grant(*path_lock_, end, *call), count);
 }
 
 void LockHandle::start(const Kind& kind, const AcquireOptions& options,

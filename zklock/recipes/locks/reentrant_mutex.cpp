@@ -11,7 +11,7 @@ using detail::LockHandle;
 
 namespace {
 
-const LockHandle::Kind& kind() {
+const LockHandle::Kind& exclusive_kind() {
   static const LockHandle::Kind kExclusive{.rule = core::QueueRule::mutex()};
   return kExclusive;
 }
@@ -26,11 +26,11 @@ ReentrantMutex::~ReentrantMutex() {
 }
 
 bool ReentrantMutex::lock_until(Deadline deadline, std::stop_token stop) {
-  return lock_handle_->lock(kind(), deadline, stop);
+  return lock_handle_->lock(exclusive_kind(), deadline, stop);
 }
 
 void ReentrantMutex::lock() {
-  lock_handle_->lock(kind(), Deadline::never(), {});
+  lock_handle_->lock(exclusive_kind(), Deadline::never(), {});
 }
 
 bool ReentrantMutex::lock(std::stop_token stop) {
@@ -46,23 +46,24 @@ void ReentrantMutex::unlock() {
 }
 
 Hold ReentrantMutex::acquire(AcquireOptions options) {
-  return lock_handle_->acquire(kind(), options);
+  return lock_handle_->acquire(exclusive_kind(), options);
 }
 
 void ReentrantMutex::async_acquire(AcquireOptions options, AcquireHandler handler) {
-  lock_handle_->async_acquire(kind(), options, std::move(handler));
+  lock_handle_->async_acquire(exclusive_kind(), options, std::move(handler));
 }
 
 std::future<Hold> ReentrantMutex::async_acquire(AcquireOptions options) {
-  return lock_handle_->async_acquire(kind(), options);
+  return lock_handle_->async_acquire(exclusive_kind(), options);
 }
 
 Awaitable ReentrantMutex::co_acquire(Deadline deadline, std::stop_token stop) {
-  return lock_handle_->co_acquire(kind(), {.deadline = deadline, .stop = std::move(stop)});
+  return lock_handle_->co_acquire(exclusive_kind(),
+                                  {.deadline = deadline, .stop = std::move(stop)});
 }
 
 Awaitable ReentrantMutex::co_acquire(const AcquireOptions& options) {
-  return lock_handle_->co_acquire(kind(), options);
+  return lock_handle_->co_acquire(exclusive_kind(), options);
 }
 
 bool ReentrantMutex::is_held_by_this_thread() const {

@@ -12,7 +12,7 @@ using detail::QueueView;
 
 namespace {
 
-LockState state_of(const QueueView& view) {
+LockState lock_state_of(const QueueView& view) {
   return {.holders = view.holders, .waiting = view.waiting};
 }
 
@@ -27,12 +27,12 @@ LockObserver::~LockObserver() {
 }
 
 LockState LockObserver::state(Deadline deadline) const {
-  return state_of(observer_->read(deadline));
+  return lock_state_of(observer_->read(deadline));
 }
 
 Subscription LockObserver::add_listener(Listener listener) {
   return observer_->add(
-      [listener = std::move(listener)](const QueueView& view) { listener(state_of(view)); });
+      [listener = std::move(listener)](const QueueView& view) { listener(lock_state_of(view)); });
 }
 
 const std::string& LockObserver::path() const noexcept {

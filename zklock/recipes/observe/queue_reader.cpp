@@ -19,7 +19,7 @@ namespace {
 
 using core::Status;
 
-constexpr const char* kOperation = "read the queue of";
+constexpr const char* kReadOperation = "read the queue of";
 
 Queue read_queue_now(PathLock& path_lock, SyncQuery& query) {
   const client::Reply reply =
@@ -146,7 +146,7 @@ void Queue::mark_recreated(std::vector<client::Reply>& nodes) const {
 
 std::vector<core::ZnodeName> read_queue(const std::shared_ptr<PathLock>& path_lock,
                                         const TimeLimit& limit) {
-  SyncQuery query(*path_lock, kOperation, limit);
+  SyncQuery query(*path_lock, kReadOperation, limit);
   return read_queue_now(*path_lock, query).contenders;
 }
 
@@ -164,7 +164,7 @@ std::optional<std::size_t> read_position(const std::shared_ptr<PathLock>& path_l
 
 std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path_lock,
                                            const TimeLimit& limit, std::int32_t all_permits) {
-  SyncQuery query(*path_lock, kOperation, limit);
+  SyncQuery query(*path_lock, kReadOperation, limit);
   for (;;) {
     auto queue = read_queue_now(*path_lock, query);
     std::vector<client::Operation> reads;
@@ -233,7 +233,7 @@ QueueView view_of(PathLock& path_lock, ViewKind kind, const std::vector<core::Zn
 
 QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
                     const TimeLimit& limit) {
-  SyncQuery query(*path_lock, kOperation, limit);
+  SyncQuery query(*path_lock, kReadOperation, limit);
   const auto get = [&](const std::string& name) {
     return client::request::Get{path_lock->path().child(name)};
   };

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs clang-tidy 14 on all sources and headers, with the checks of .clang-tidy. Prints the findings,
+# and fails if there are any. Is skipped (77) without clang-tidy 14, because other versions differ.
+#
+#   tests/tidy.sh             everything: several sources of a target at once, which is much faster
+#   tests/tidy.sh FILE...     the sources FILE..., one by one, and the headers that they include
+#
+# Configures build/tidy for the commands of the compiler, and builds nothing.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+clang_tidy=$(command -v clang-tidy-14 || command -v clang-tidy || true)
+if [[ -z $clang_tidy || $("$clang_tidy" --version) != *"version 14."* ]]; then
+  echo "no clang-tidy 14"
+  exit 77
+fi
+
+unity=ON
+if (($# > 0)); then unity=OFF; fi
+cmake --preset clang -B build/tidy -DCMAKE_UNITY_BUILD="$unity" -DZKLOCK_UNITY_TESTS="$unity" \
+  -DCMAKE_UNITY_BUILD_BATCH_SIZE=24 -DZKLOCK_BUILD_BENCH=ON -DZKLOCK_BUILD_EXAMPLES=ON >/dev/null
+
+# CMake writes a line for each source. Some targets compile sources of the library a second time, or
+# each header alone.
+sources=$(sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/tidy/compile_commands.json |
+  grep -vE '/(zklock_unoptimized|zklock_fuzz_pure)\.dir/|/build/tidy/.*/public/' | sort -u)
+if (($# > 0)); then
+  sources=$(grep -xFf <(realpath "$@") <<<"$sources")
+fi
+echo "checking $(wc -l <<<"$sources") translation units"
+
+# A source of CMake's that includes several includes files with the suffix .cpp.
+tr '\n' '\0' <<<"$sources" |
+  nice xargs -0 -n 1 -P 2 "$clang_tidy" -p build/tidy --quiet --warnings-as-errors='*' \
+    --checks=-bugprone-suspicious-include 2>&1 | { grep -vE '^[0-9]+ warnings?( treated as errors?| generated)' || true; }
