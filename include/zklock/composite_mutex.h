@@ -27,12 +27,13 @@ struct CompositeOutcome;
 struct CompositeRequest;
 }  // namespace detail
 
-/// Receives the outcome of an asynchronous acquire: a hold, or an empty hold with an exception, an
+/// Receives the outcome of an asynchronous acquire: a hold, or an empty hold and a pointer to an
 /// Error. An empty hold without an exception means that the deadline passed or a stop was
 /// requested.
 using CompositeHandler = Callback<CompositeHold, std::exception_ptr>;
 
-/// The base of MultiMutex and QuorumMutex: several locks, its parts, that are acquired together.
+/// The base of MultiMutex and QuorumMutex: a reentrant lock of several locks, its parts, that are
+/// acquired together.
 ///
 /// The parts are ReentrantMutexes, with their fairness, owners, counts and errors. lock() is a
 /// lock() of the parts, and acquire() acquires a Hold of each. A MultiMutex needs all its parts, a
