@@ -58,7 +58,7 @@ struct AclEntry {
 /// can enqueue a znode and write to it, as if a holder released. If it also has DELETE, it gains
 /// nothing: it could delete the holder's znode. An unreadable ACL counts as CREATE without DELETE.
 ///
-/// Thread-safety: a value. Like an int, it must not be written while another thread uses it.
+/// Thread-safety: a value. Like an int: no thread may write it while another uses it.
 class AclPolicy {
  public:
   enum class Kind { open, creator_all, list };

@@ -22,8 +22,8 @@ class CompositeGrant;
 /// MultiHold needs all its parts, a QuorumHold a majority.
 ///
 /// Each part is a Hold, with its own znode and fencing token; the whole has no token. The whole is
-/// valid while enough parts are valid. A CompositeHold may outlive its mutex, without a change. It
-/// may also outlive its clients: then it is `lost`.
+/// valid while enough parts are valid. A CompositeHold may outlive its mutex, and stays unchanged.
+/// It may also outlive its clients: then it is `lost`.
 /// Source: "Distributed Locks with Redis" (redis.io), for the validity of a majority. Here each
 /// part has its own lease.
 ///

@@ -51,8 +51,7 @@ using CompositeHandler = Callback<CompositeHold, std::exception_ptr>;
 /// the queues, within its deadline. With OnNodeLost::fail the call throws lock_lost. If the awaited
 /// part fails with session_expired or node_deleted, the call throws that error.
 ///
-/// A call without a grant releases every part that it acquired. Its znodes are deleted, or the
-/// client is deleting them in the background. The call is never granted afterwards.
+/// A call without a grant releases every part that it acquired, and is never granted afterwards.
 ///
 /// Destroying the object while it is held or waited for is an error of the program, but does no
 /// harm. Waiting calls throw Error(closed). Parts that lock() acquired stay locked until the

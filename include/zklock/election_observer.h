@@ -60,7 +60,8 @@ struct ElectionState {
 /// between are not reported.
 /// Source: etcd's concurrency.Election.Observe() and Leader().
 ///
-/// Thread-safety: all members may be called by any thread, except construction and destruction.
+/// Thread-safety: all members may be called by any thread, except construction and destruction. A
+/// listener may destroy the observer.
 class ZKLOCK_EXPORT ElectionObserver {
  public:
   using Listener = std::function<void(const ElectionState&)>;

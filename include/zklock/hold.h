@@ -48,7 +48,7 @@ ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, HoldState state);
 /// If calls of one owner nest, its Holds and lock() calls share one grant, with its znode, its
 /// fencing token and its loss. Each of them adds a count to the grant. The release of the last
 /// count releases the lock. A Hold of a Semaphore has the permits of one call. A Hold may outlive
-/// its mutex, without a change. It may also outlive its client: then it is `lost`.
+/// its mutex, and stays unchanged. It may also outlive its client: then it is `lost`.
 /// Source: Burrows, "The Chubby lock service", 2.8, for a lease that outlasts its connection.
 /// Source: Gray and Cheriton, "Leases", for the end of a lease by the holder's own clock.
 ///

@@ -90,7 +90,7 @@ class ZKLOCK_EXPORT LeaderElection {
 
   /// Starts the thread and begins to contend, unless the election contends already. If the election
   /// leads, it contends once more after this leadership, even without auto_requeue. Does not block
-  /// and needs no server: after a temporary error the attempt is repeated after a pause.
+  /// and needs no server: a temporary error leads to another attempt after a pause.
   /// Throws: Error(closed | forked); std::system_error if no thread can be started.
   void start() { static_cast<void>(requeue()); }
 

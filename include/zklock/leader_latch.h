@@ -52,8 +52,8 @@ struct LatchOptions {
 /// which uses other znode names. Two latches of one client are two candidates.
 /// Source: org.apache.curator.framework.recipes.leader.LeaderLatch.
 ///
-/// Thread-safety: all members may be called by any thread, also from listeners and stop callbacks,
-/// except construction and destruction.
+/// Thread-safety: all members may be called by any thread, also from listeners and stop callbacks.
+/// No call may overlap construction or destruction. Exception: a listener may destroy the latch.
 class ZKLOCK_EXPORT LeaderLatch {
  public:
   /// Creates a latch that does not contend yet; see start(). Sends nothing and does not block.
@@ -69,8 +69,8 @@ class ZKLOCK_EXPORT LeaderLatch {
   ~LeaderLatch();
 
   /// Begins to contend, unless the latch already contends or leads. Also contends again after a
-  /// failed contention; see error(). Does not block and needs no server: after a temporary error
-  /// the attempt is repeated after a pause, until close().
+  /// failed contention; see error(). Does not block and needs no server: a temporary error leads to
+  /// another attempt after a pause, until close().
   /// Throws: Error(closed | forked).
   void start();
 

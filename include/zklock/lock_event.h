@@ -21,10 +21,8 @@ namespace zklock {
 /// | waiting   | An earlier contender conflicts, or a lock delay lasts.        | waiting,        |
 /// |           | Reported when the contender is enqueued and when the znode    | acquired, none  |
 /// |           | that it watches is deleted, not at every step of the queue    |                 |
-/// | acquired  | It holds. If it is disconnected at the grant, no `suspended`  | any row below   |
-/// |           | and no `resumed` is reported for that disconnection           | but `resumed`   |
-/// | suspended | Disconnected while it holds; HoldState::suspended             | resumed,        |
-/// |           |                                                               | expiring, an end|
+/// | acquired  | It holds. `suspended` is omitted if disconnected at the grant | any row below   |
+/// | suspended | Disconnected while it holds; HoldState::suspended             | any row below   |
 /// | resumed   | Connected again after `suspended`; the lease is valid         | as for acquired |
 /// | release_  | request_release() asks it to release. Reported again for the  | as for acquired |
 /// | requested | next request                                                  |                 |

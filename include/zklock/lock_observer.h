@@ -49,7 +49,8 @@ struct LockState {
 /// fifty times a second, however often the queue changes. States in between are not reported.
 /// Source: WLock's watchLock; Consul's blocking queries on a lock's key.
 ///
-/// Thread-safety: all members may be called by any thread, except construction and destruction.
+/// Thread-safety: all members may be called by any thread, except construction and destruction. A
+/// listener may destroy the observer.
 class ZKLOCK_EXPORT LockObserver {
  public:
   using Listener = std::function<void(const LockState&)>;

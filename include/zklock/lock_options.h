@@ -161,10 +161,10 @@ struct CohortOptions {
   std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
   std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
 
-  /// The maximum number of grants in a row on one znode while an outside contender waits: one that
-  /// does not share the znode. The default, 1, means no local hand-off. Every contender that waits
-  /// then has its own znode, and all are granted in the order of arrival, except with
-  /// keep_idle_for.
+  /// The maximum number of grants (not of hand-offs) in a row on one znode while an outside
+  /// contender waits: one that does not share the znode. The default, 1, means no local hand-off.
+  /// Every contender that waits then has its own znode, and all are granted in the order of
+  /// arrival, except with keep_idle_for.
   ///
   /// With a value above 1, the contenders of one client on a path share a znode. A release then
   /// grants the lock to the next of them at once, first come, first served, and without a request:
@@ -195,8 +195,7 @@ struct CohortOptions {
   ///
   /// participants() and LockObserver show a shared znode once, with the owner for whom it was
   /// created. LockEvent::position and queue_position() also count the contenders of this client
-  /// that are ahead of the waiting one. For a `check` in your own transaction, see
-  /// Hold::expose_node().
+  /// that are ahead of the waiting one.
   ///
   /// The constructor of the object throws Error(invalid_option) for a value below 1.
   /// Source: cohort locks (Dice, Marathe, Shavit), with ZooKeeper as the global lock.
