@@ -130,8 +130,7 @@ class ZKLOCK_EXPORT LeaderLatch {
   Subscription add_listener(Listener gained, Listener lost);
 
   /// Leaves the queue and ends the leadership: its end_token() is stopped, then its lock znode is
-  /// deleted in the background. Client::flush() waits for the deletion. A blocked
-  /// wait_until_leader() throws Error(closed).
+  /// deleted in the background. Client::flush() waits for the deletion.
   ///
   /// After close() has returned, no listener is called, with one exception. With `notify`, a
   /// listener that has received `gained`, but not yet the `lost` after it, still receives that

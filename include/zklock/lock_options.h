@@ -162,9 +162,9 @@ struct CohortOptions {
   std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
 
   /// The maximum number of grants (not of hand-offs) in a row on one znode while an outside
-  /// contender waits: one that does not share the znode. The default, 1, means no local hand-off.
-  /// Every contender that waits then has its own znode, and all are granted in the order of
-  /// arrival, except with keep_idle_for.
+  /// contender waits. An outside contender does not share the znode. The default, 1, means no local
+  /// hand-off. Every contender that waits then has its own znode, and all are granted in the order
+  /// of arrival, except with keep_idle_for.
   ///
   /// With a value above 1, the contenders of one client on a path share a znode. A release then
   /// grants the lock to the next of them at once, first come, first served, and without a request:

@@ -16,7 +16,7 @@ namespace zklock {
 /// The hold that MultiMutex::acquire() returns. It is lost as soon as any of its locks is lost.
 using MultiHold = CompositeHold;
 
-/// Several lock paths of one ensemble as one reentrant lock: all of them or none.
+/// Several lock paths of one ensemble as one reentrant lock: all or none.
 ///
 /// A call acquires the paths in their sorted order, whatever the order in the constructor. So the
 /// calls of any MultiMutexes, with any paths, never wait for each other in a circle. That requires

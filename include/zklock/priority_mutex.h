@@ -114,7 +114,8 @@ class ZKLOCK_EXPORT PriorityMutex {
 
   /// See AcquiringLock. The default of `weight` is PriorityOptions::weight. Calls of one owner
   /// share one contender, which has the weight of the first call. If that call is a single attempt
-  /// and fails, the other calls get a new contender, with the weight of the first of them.
+  /// and fails, the calls that can wait get a new contender. It has the weight of the first of
+  /// them.
   Hold acquire(AcquireOptions options = {}, std::optional<int> weight = std::nullopt);
   template <DeadlineLike D>
   Hold acquire(D deadline, std::optional<int> weight = std::nullopt) {
