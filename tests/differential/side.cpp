@@ -50,7 +50,7 @@ void Journal::begin_script() {
     Seen& seen = seen_.at(c);
     std::vector<SessionId> current;
     if (!seen.sessions.empty()) current.push_back(seen.sessions.back());
-    seen = {.sessions = std::move(current), .facts = {}, .mute_paths = {}};
+    seen = {.sessions = std::move(current), .facts = {}, .unreadable_paths = {}};
     if (!seen.sessions.empty()) labels_[seen.sessions.back()] = std::to_string(c) + ".0";
   }
 }
@@ -91,7 +91,7 @@ void Journal::event(std::uint64_t script, std::size_t client, const OperationAt&
   if (script != script_ || seen.ignores_events) return;
   // The server sends no events of a znode that the client may not read. The real coordinator polls
   // such a znode every second, so the time at which it learns of the deletion varies.
-  if (event == WatchEvent::deleted && seen.mute_paths.contains(watch.path)) return;
+  if (event == WatchEvent::deleted && seen.unreadable_paths.contains(watch.path)) return;
   seen.facts.push_back(
       {"watch " + watch.tag + ' ' + to_text(event), {}, watch.kind + ": event " + to_text(event)});
 }
@@ -108,7 +108,7 @@ void Journal::replied(std::uint64_t script, std::size_t client, const client::Re
   Seen& seen = seen_.at(client);
   seen.facts.push_back(fact_of(reply, operation));
   if (!reply.name.empty()) names_[operation.tag] = reply.name;
-  if (reply.mute) seen.mute_paths.insert(operation.path);
+  if (reply.unreadable) seen.unreadable_paths.insert(operation.path);
   --expected_;
   changed_.notify_all();
 }
@@ -188,7 +188,7 @@ Fact Journal::fact_of(const client::Reply& reply, const OperationAt& operation) 
   const std::string status(core::to_string(reply.status));
   Fact fact{operation.tag + ' ' + status + ", session " + label(reply.session),
             {},
-            operation.kind + ": " + status + (reply.mute ? ", mute" : "")};
+            operation.kind + ": " + status + (reply.unreadable ? ", unreadable" : "")};
   const auto add = [&fact](const std::string& what, const std::string& value) {
     fact.text += ", " + what + ' ' + value;
   };
@@ -206,7 +206,7 @@ Fact Journal::fact_of(const client::Reply& reply, const OperationAt& operation) 
                  : reply.created_ms == known->second ? "set"
                                                      : "changed");
   }
-  add_zxid("pzxid", reply.last_child);
+  add_zxid("pzxid", reply.pzxid);
   if (reply.child_count != 0) add("children", std::to_string(reply.child_count));
   if (!reply.children.empty()) {
     std::vector<std::string> names = reply.children;  // order is not defined
@@ -215,14 +215,15 @@ Fact Journal::fact_of(const client::Reply& reply, const OperationAt& operation) 
     for (const std::string& name : names) list += '[' + name + ']';
     add("list", list);
   }
-  if (reply.next != core::Sequence{}) add("next", std::to_string(reply.next.value));
+  if (reply.next_sequence != core::Sequence{})
+    add("next", std::to_string(reply.next_sequence.value));
   if (!reply.data.empty()) add("data", reply.data);
   if (reply.version != 0) add("version", std::to_string(reply.version));
   if (reply.acl_version != 0) add("aversion", std::to_string(reply.acl_version));
   if (!reply.acl.empty()) add("acl", to_text(reply.acl));
   if (reply.ephemeral_owner != SessionId{}) add("owner", label(reply.ephemeral_owner));
   if (reply.failed_operation != -1) add("failed", std::to_string(reply.failed_operation));
-  if (reply.mute) add("mute", "yes");
+  if (reply.unreadable) add("unreadable", "yes");
   return fact;
 }
 

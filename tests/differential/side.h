@@ -81,7 +81,7 @@ class Journal {
     std::vector<Fact> facts;
     bool quorum = false;
     bool ignores_events = false;
-    std::set<std::string> mute_paths;  ///< of watches whose events may not come
+    std::set<std::string> unreadable_paths;  ///< of watches whose events may not come
   };
   std::string label(SessionId session) const;
   Fact fact_of(const client::Reply& reply, const OperationAt& operation);

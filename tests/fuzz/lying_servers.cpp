@@ -146,15 +146,14 @@ Reply LyingServers::make_reply(Status status, const Operation& operation) {
   reply.token = {static_cast<std::int64_t>(choices_.below(24)) + 1};
   reply.child_count = static_cast<std::int32_t>(choices_.below(3)) + 1;
   // Often a value that shows no other contender.
-  reply.last_child = choices_.one_in(4)
-                         ? FencingToken{static_cast<std::int64_t>(choices_.below(24))}
-                         : last_contender_;
+  reply.pzxid = choices_.one_in(4) ? FencingToken{static_cast<std::int64_t>(choices_.below(24))}
+                                   : last_contender_;
   if (!data_of_contender(operation).empty()) last_contender_ = reply.token;
   reply.name = choices_.one_in(4)
                    ? choose_child(choices_)
                    : core::ZnodeName::make(prefix_in(operation), choose_sequence(choices_)).text;
   reply.children = choose_children(choices_, kMostChildren);
-  reply.next = choose_sequence(choices_);
+  reply.next_sequence = choose_sequence(choices_);
   reply.data = data();
   reply.ephemeral_owner = choices_.one_in(4) ? SessionId{-5} : session_;
   reply.created_ms = choices_.byte();

@@ -52,7 +52,7 @@ TEST(ZkCoordinator, EveryOperation_IsExecuted) {
   EXPECT_EQ(acl.acl[0].scheme, "world");
   EXPECT_EQ(acl.acl[0].id, "anyone");
   EXPECT_EQ(acl.acl_version, 0);
-  EXPECT_EQ(acl.last_child, made.token);
+  EXPECT_EQ(acl.pzxid, made.token);
   EXPECT_EQ(raw.set_acl("/a/b", ZOO_OPEN_ACL_UNSAFE), ZOK);
   EXPECT_EQ(probe.call(rq::GetAcl{"/a/b"}).acl_version, 1);
   EXPECT_EQ(probe.call(rq::CountChildren{"/a/b"}).acl_version, 1);
@@ -85,20 +85,20 @@ TEST(ZkCoordinator, ListedChildren_ReportNextSequenceNumber) {
   const TestChroot chroot(SharedServer::hosts());
   Probe probe(chroot.hosts());
   ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
-  EXPECT_EQ(probe.call(rq::ListChildren{"/p"}).next.value, 0);
+  EXPECT_EQ(probe.call(rq::ListChildren{"/p"}).next_sequence.value, 0);
   const std::string first = probe.contend("/p");
   probe.contend("/p");
-  EXPECT_EQ(probe.call(rq::ListChildren{"/p"}).next.value, 2);
+  EXPECT_EQ(probe.call(rq::ListChildren{"/p"}).next_sequence.value, 2);
   ASSERT_EQ(probe.call(rq::Delete{first}).status, Status::ok);
-  EXPECT_EQ(probe.call(rq::ListChildren{"/p"}).next.value, 2);
+  EXPECT_EQ(probe.call(rq::ListChildren{"/p"}).next_sequence.value, 2);
   // Failed creates and deletes do not raise the counter. A create in a transaction does.
   const rq::Transaction skip{{}, {rq::write::Create{"/p/x"}, rq::write::Remove{"/p/x"}}};
   ASSERT_EQ(probe.call(skip).status, Status::ok);
-  EXPECT_EQ(probe.call(rq::ListChildren{"/p"}).next.value, 3);
+  EXPECT_EQ(probe.call(rq::ListChildren{"/p"}).next_sequence.value, 3);
   ASSERT_EQ(probe.call(rq::Transaction{{}, {rq::write::Create{"/p/lock-0000000004"}}}).status,
             Status::ok);
   EXPECT_EQ(probe.call(rq::CreateContender{"/p", "lock-", ""}).status, Status::node_exists);
-  EXPECT_EQ(probe.call(rq::ListChildren{"/p"}).next.value, 4);
+  EXPECT_EQ(probe.call(rq::ListChildren{"/p"}).next_sequence.value, 4);
 }
 
 TEST(ZkCoordinator, Parents_AreContainersThatServerDeletes) {

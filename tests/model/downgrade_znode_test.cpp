@@ -42,7 +42,7 @@ TEST_F(Downgrade, EitherZnodeName_IsOwn) {
     const auto is_mine_at = [&](std::size_t c) {
       const std::vector<client::Reply> replies(1);
       const auto view =
-          detail::view_of(*lock_.path_lock(c), detail::Sight::lock, queue, queue, replies, "");
+          detail::view_of(*lock_.path_lock(c), detail::ViewKind::lock, queue, queue, replies, "");
       return view.holders.at(0).mine;
     };
     EXPECT_TRUE(is_mine_at(0)) << node;

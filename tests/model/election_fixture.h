@@ -23,7 +23,7 @@ namespace zklock::model {
 
 using namespace std::chrono_literals;
 using detail::QueueView;
-using detail::Sight;
+using detail::ViewKind;
 
 // The result of one proclamation.
 struct ProclaimResult {
@@ -38,7 +38,7 @@ class ElectionWorld {
  public:
   static constexpr std::size_t kObserver = 2;
 
-  explicit ElectionWorld(Sight sight = Sight::leadership) : sight_(sight) {
+  explicit ElectionWorld(ViewKind kind = ViewKind::leadership) : kind_(kind) {
     lock.connect_all();
     for (std::size_t c = 0; c < 2; ++c) {
       candidates.push_back(std::make_shared<TestCandidate>(lock.core(c), false, true));
@@ -105,7 +105,7 @@ class ElectionWorld {
   }
   void observe() {
     observer =
-        std::make_shared<detail::QueueObserver>(lock.path_lock(kObserver), sight_, Executor());
+        std::make_shared<detail::QueueObserver>(lock.path_lock(kObserver), kind_, Executor());
     subscription = observer->add([this](const QueueView& each) {
       views.push_back(each);
       check_view(each);
@@ -123,7 +123,7 @@ class ElectionWorld {
 
  private:
   void check_view(const QueueView& each) {
-    if (sight_ != Sight::leadership) return;
+    if (kind_ != ViewKind::leadership) return;
     if (each.holders.empty()) {
       if (each.proclaimed) violation = "a value without a leader";
       return;
@@ -140,7 +140,7 @@ class ElectionWorld {
     }
   }
 
-  const Sight sight_;
+  const ViewKind kind_;
   FencingToken highest_;
   bool has_value_ = false;
   std::set<std::pair<std::int64_t, std::string>> proclaimed_;

@@ -89,7 +89,7 @@ TEST(ElectionModel, ContenderBehindLeader_CausesNoEvent) {
 }
 
 TEST(ElectionModel, ChangeAfterIdleTime_IsReportedAtOnce) {
-  ElectionWorld election(Sight::lock);
+  ElectionWorld election(ViewKind::lock);
   election.world().run_for(1s);
   const Instant before = election.world().now();
   const auto name = election.ensemble().create_sequential(LockWorld::kPath, "lock-");
@@ -100,8 +100,8 @@ TEST(ElectionModel, ChangeAfterIdleTime_IsReportedAtOnce) {
 }
 
 TEST(ElectionModel, ManyChanges_AtMostFiftyListsPerSecond) {
-  for (const Sight sight : {Sight::lock, Sight::leadership}) {
-    ElectionWorld election(sight);
+  for (const ViewKind kind : {ViewKind::lock, ViewKind::leadership}) {
+    ElectionWorld election(kind);
     election.world().run_for(1s);
     SimCoordinator& observer = election.world().client(ElectionWorld::kObserver);
     observer.reset_counts();
@@ -113,7 +113,7 @@ TEST(ElectionModel, ManyChanges_AtMostFiftyListsPerSecond) {
     EXPECT_LE(observer.requests(Kind::list_and_watch), 51U);
     EXPECT_EQ(observer.requests(Kind::get), observer.requests(Kind::list_and_watch));
     election.world().run_for(1s);
-    if (sight == Sight::lock) {
+    if (kind == ViewKind::lock) {
       EXPECT_EQ(election.view().waiting, 1001U);
     }
     EXPECT_LE(observer.requests(Kind::list_and_watch), 51U) << "and at rest not at all";

@@ -264,7 +264,7 @@ TEST_F(LockDelayKinds, DelayPending_IsReportedToListener) {
 
 TEST_F(LockDelayKinds, DelayPending_ObserverSeesNoHolder) {
   const auto observer = std::make_shared<detail::QueueObserver>(
-      lock_.path_lock(2), detail::Sight::lock,
+      lock_.path_lock(2), detail::ViewKind::lock,
       [this](std::function<void()> task) { lock_.world().dispatcher(2).post(std::move(task)); });
   detail::QueueView seen;
   const auto subscription = observer->add([&](const detail::QueueView& view) { seen = view; });

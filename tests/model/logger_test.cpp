@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// A user's logger runs with no lock held: another thread may call the object that logs meanwhile.
+// SPDX-License-Identifier: Apache-2.0 A user's logger runs with no lock held: another thread may
+// call the object that logs meanwhile.
 #include <functional>
 #include <memory>
 #include <thread>
@@ -62,7 +62,7 @@ TEST_F(Logger, FailedCandidate_LogsWithoutItsMutex) {
 
 TEST_F(Logger, FailedObserver_LogsWithoutItsMutex) {
   const auto observer =
-      std::make_shared<QueueObserver>(lock_.path_lock(0), detail::Sight::lock, Executor{});
+      std::make_shared<QueueObserver>(lock_.path_lock(0), detail::ViewKind::lock, Executor{});
   Subscription another;
   sink_->call = [&] { another = observer->add([](const QueueView&) {}); };
   lock_.world().fail_next(0, Kind::list_and_watch, Status::no_auth);

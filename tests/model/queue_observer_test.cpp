@@ -41,7 +41,7 @@ class Observing : public PathLockTest {
   }
 
   const std::shared_ptr<QueueObserver> observer_ =
-      std::make_shared<QueueObserver>(lock_.path_lock(1), detail::Sight::lock, Executor{});
+      std::make_shared<QueueObserver>(lock_.path_lock(1), detail::ViewKind::lock, Executor{});
   std::vector<std::size_t> told_;  ///< the queue length of each notification
 
   void TearDown() override {

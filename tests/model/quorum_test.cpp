@@ -38,7 +38,7 @@ class QuorumModel : public ::testing::Test {
  protected:
   QuorumModel() {
     lock_.connect_all();
-    replace_composite({.needed = 2, .patience = kTimeout});
+    replace_composite({.needed = 2, .part_timeout = kTimeout});
   }
   ~QuorumModel() override {
     composite_->close();
@@ -187,15 +187,15 @@ TEST_F(QuorumModel, FrozenAndThenReconnected_IsUsedAgain) {
 TEST_F(QuorumModel, SilentWhileConnecting_IsUsedAgain) {
   struct AtNewSession final : detail::NewSessionListener {
     explicit AtNewSession(Composite& of) : composite(of) {}
-    void session_began() override { composite.set_silent(0); }
+    void session_began() override { composite.set_unreachable(0); }
     Composite& composite;
   };
   const auto listener = std::make_shared<AtNewSession>(*composite_);
   lock_.core(0).tell_of_sessions(listener);
   world().expire(0);
-  ASSERT_TRUE(world().run_until([&] { return composite_->still_silent(0); }));
+  ASSERT_TRUE(world().run_until([&] { return composite_->is_unreachable(0); }));
   world().run_all();
-  EXPECT_FALSE(composite_->still_silent(0));
+  EXPECT_FALSE(composite_->is_unreachable(0));
   EXPECT_EQ(time_to_acquire(), Duration::zero());
   EXPECT_EQ(parts_held_, 3U);
 }

@@ -127,7 +127,7 @@ void SimCoordinator::ask_existence(Pending pending) {
   const auto watch = watch_of(pending.request);
   auto on_event = take_on_event(pending.request);
   pending.request.operation = ExistsAndWatch{watch->path, std::move(on_event)};
-  pending.mute = true;
+  pending.unreadable = true;
   send(std::move(pending));
 }
 

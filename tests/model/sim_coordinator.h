@@ -171,7 +171,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
     bool unwatched = false;  // its watch has no receiver
     /// For a GetAndWatch of a znode that the client cannot read. The coordinator then sends exists
     /// instead, in a second round trip.
-    bool mute = false;
+    bool unreadable = false;
   };
   struct Interest {
     RequestId id;

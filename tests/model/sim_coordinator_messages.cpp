@@ -129,13 +129,13 @@ void SimCoordinator::receive_one(ServerReply& message) {
   Reply& reply = message.reply;
   const bool unreadable = reply.status == Status::no_auth &&
                           kind_of(pending.request.operation) == OperationKind::get_and_watch;
-  reply.mute = pending.mute;
+  reply.unreadable = pending.unreadable;
   if (const auto watch = watch_of(pending.request)) {
     if (arms(pending.request, reply.status)) {
       const bool absent = reply.status == Status::no_node;
       armed_[*watch] = absent;
       auto on_event = take_on_event(pending.request);
-      if (!pending.unwatched && !(pending.mute && absent)) {
+      if (!pending.unwatched && !(pending.unreadable && absent)) {
         interests_.push_back({pending.id, *watch, absent, std::move(on_event)});
       }
     }

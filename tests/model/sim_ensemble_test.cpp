@@ -171,7 +171,7 @@ TEST_F(SimEnsembleTest, AclSet_ReadBackWithItsVersion) {
   EXPECT_EQ(after.acl_version, 1);
   EXPECT_EQ(after.token, before.token);
   EXPECT_EQ(after.version, before.version);
-  EXPECT_EQ(after.last_child, ensemble.apply(session, Get{"/p/" + name}).token);
+  EXPECT_EQ(after.pzxid, ensemble.apply(session, Get{"/p/" + name}).token);
   EXPECT_EQ(ensemble.apply(session, CountChildren{"/p"}).acl_version, 1);
   EXPECT_EQ(ensemble.apply(session, ListChildren{"/p"}).acl_version, 1);
   ensemble.set_acl("/p", {.everyone = AclEntry::all & ~(AclEntry::read | AclEntry::admin)});

@@ -37,10 +37,10 @@ Reply stat(const Node* node) {
   reply.ephemeral_owner = node->owner;
   reply.created_ms = node->created_ms;
   reply.child_count = static_cast<std::int32_t>(node->children.size());
-  reply.last_child = {node->pzxid};
+  reply.pzxid = {node->pzxid};
   reply.version = node->version;
   reply.acl_version = node->acl_version;
-  reply.next = {node->counter};
+  reply.next_sequence = {node->counter};
   return reply;
 }
 

@@ -65,9 +65,9 @@ class AnnouncementTrustTest : public ::testing::Test {
   static constexpr Version kChangedOnce{{10}, 1};
   static constexpr FencingToken kPredecessor{20};
 
-  void reads(Version version, const Acl& acl, FencingToken last_child = {15}) {
+  void reads(Version version, const Acl& acl, FencingToken pzxid = {15}) {
     ASSERT_TRUE(trust_.begin_acl_read_if_due(now_));
-    trust_.on_acl_read(version, last_child, acl, now_);
+    trust_.on_acl_read(version, pzxid, acl, now_);
   }
 
   AnnouncementTrust trust_;

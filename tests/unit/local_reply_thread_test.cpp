@@ -27,29 +27,29 @@ std::optional<Instant> nothing_is_due() {
 TEST(LocalReplyThread, Tasks_RunInOrderOnTheirOwnThread) {
   std::vector<int> ran;
   const Fact<std::thread::id> last;
-  LocalReplyThread answers(nothing_is_due);
-  for (int i = 0; i < 100; ++i) answers.run([&ran, i] { ran.push_back(i); });
-  answers.run([last] { last.is(std::this_thread::get_id()); });
+  LocalReplyThread replies(nothing_is_due);
+  for (int i = 0; i < 100; ++i) replies.post([&ran, i] { ran.push_back(i); });
+  replies.post([last] { last.is(std::this_thread::get_id()); });
   EXPECT_NE(last.get(), std::this_thread::get_id());
   ASSERT_EQ(ran.size(), 100U);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(ran[static_cast<std::size_t>(i)], i);
 }
 
 TEST(LocalReplyThread, TaskPostsATask_NewTaskRuns) {
-  LocalReplyThread answers(nothing_is_due);
+  LocalReplyThread replies(nothing_is_due);
   const Fact<> ran;
-  answers.run([&answers, ran] { answers.run([ran] { ran.is_known(); }); });
+  replies.post([&replies, ran] { replies.post([ran] { ran.is_known(); }); });
   ran.get();
 }
 
 TEST(LocalReplyThread, IdleOrDestroyed_AllTasksHaveRun) {
   std::atomic<int> ran{0};
   {
-    LocalReplyThread answers(nothing_is_due);
-    for (int i = 0; i < 100; ++i) answers.run([&ran] { ++ran; });
-    answers.wait_idle();
+    LocalReplyThread replies(nothing_is_due);
+    for (int i = 0; i < 100; ++i) replies.post([&ran] { ++ran; });
+    replies.wait_idle();
     EXPECT_EQ(ran, 100);
-    for (int i = 0; i < 100; ++i) answers.run([&ran] { ++ran; });
+    for (int i = 0; i < 100; ++i) replies.post([&ran] { ++ran; });
   }
   EXPECT_EQ(ran, 200);
 }
@@ -69,37 +69,37 @@ TEST(LocalReplyThread, DestroyedByATask_RemainingTasksRun) {
   const Fact<int> ran_before_it_was_gone;
   const auto gone = std::make_shared<std::atomic<bool>>(false);
   const auto ran = std::make_shared<std::atomic<int>>(0);
-  auto answers = std::make_shared<LocalReplyThread>([gone]() -> std::optional<Instant> {
+  auto replies = std::make_shared<LocalReplyThread>([gone]() -> std::optional<Instant> {
     EXPECT_FALSE(*gone) << "queried before its destruction";
     return LeaseClock::now();
   });
-  answers->run([=, mine = answers]() mutable {
+  replies->post([=, mine = replies]() mutable {
     thread_local LastWord last_word;
     last_word.ended = ended;
     dropped.get();
     mine->poke();
     LocalReplyThread* const last = mine.get();
-    last->run([last, ran] {
-      last->run([ran] { ++*ran; });  // it exists until the remaining tasks have run
+    last->post([last, ran] {
+      last->post([ran] { ++*ran; });  // it exists until the remaining tasks have run
       ++*ran;
     });
     mine = nullptr;
     *gone = true;
     ran_before_it_was_gone.is(ran->load());
   });
-  answers = nullptr;
+  replies = nullptr;
   dropped.is_known();
   EXPECT_EQ(ran_before_it_was_gone.get(), 2);
   ended.get();
 }
 
 TEST(LocalReplyThread, TaskWaitsForIdle_RunsTheOtherTasks) {
-  const auto answers = std::make_shared<LocalReplyThread>(nothing_is_due);
+  const auto replies = std::make_shared<LocalReplyThread>(nothing_is_due);
   const Fact<bool> ran;
-  answers->run([answers, ran] {
+  replies->post([replies, ran] {
     const auto next_ran = std::make_shared<bool>(false);
-    answers->run([next_ran] { *next_ran = true; });
-    answers->wait_idle();
+    replies->post([next_ran] { *next_ran = true; });
+    replies->wait_idle();
     ran.is(*next_ran);
   });
   EXPECT_TRUE(ran.get());
@@ -107,12 +107,12 @@ TEST(LocalReplyThread, TaskWaitsForIdle_RunsTheOtherTasks) {
 
 TEST(LocalReplyThread, PokedOrDue_ChecksForOverdueWork) {
   std::atomic<int> asked{0};
-  LocalReplyThread answers([&asked]() -> std::optional<Instant> {
+  LocalReplyThread replies([&asked]() -> std::optional<Instant> {
     if (++asked == 1) return LeaseClock::now() + 1ms;
     return std::nullopt;
   });
   EXPECT_EQ(asked, 0) << "there was no reason";
-  answers.poke();
+  replies.poke();
   EXPECT_TRUE(testing::eventually([&] { return asked == 2; }));
 }
 

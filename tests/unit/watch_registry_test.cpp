@@ -49,7 +49,7 @@ TEST(WatchRegistry, ArmedInterest_FiresOnce) {
   EXPECT_FALSE(watches.take_fired(kA));
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{});
   EXPECT_EQ(watches.cancel(kA), kNoWatch) << "the servers watch no more";
-  EXPECT_EQ(watches.watches(), 0U);
+  EXPECT_EQ(watches.watch_count(), 0U);
   EXPECT_EQ(watches.bytes(), 0U);
 }
 
@@ -62,7 +62,7 @@ TEST(WatchRegistry, LastInterestCancelled_RemovesTheServerWatch) {
   EXPECT_EQ(watches.cancel(kA), kNoWatch);
   EXPECT_EQ(watches.cancel(kA), kNoWatch);
   EXPECT_EQ(watches.cancel(kB), kN);
-  EXPECT_EQ(watches.watches(), 0U);
+  EXPECT_EQ(watches.watch_count(), 0U);
 }
 
 TEST(WatchRegistry, InterestInFlight_KeepsTheServerWatch) {
@@ -83,7 +83,7 @@ TEST(WatchRegistry, AnyOfThreeCancelled_OthersFire) {
     Ids others{kA, kB, kC};
     std::erase(others, first);
     EXPECT_EQ(watches.fire("/n", WatchEvent::changed), others);
-    EXPECT_EQ(watches.watches(), 0U);
+    EXPECT_EQ(watches.watch_count(), 0U);
   }
 }
 
@@ -103,7 +103,7 @@ TEST(WatchRegistry, ManyInterestsInOnePath_CancelledIndividually) {
     ASSERT_EQ(watches.cancel(RequestId{id}), kNoWatch);
   });
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), others);
-  EXPECT_EQ(watches.watches(), 0U);
+  EXPECT_EQ(watches.watch_count(), 0U);
 }
 
 TEST(WatchRegistry, Event_KeepsTheInterestsInFlight) {
@@ -201,7 +201,7 @@ TEST(WatchRegistry, ByteLimit_CountsDistinctPaths) {
   EXPECT_TRUE(watches.expect(kB, {"/12345"}, kNothing));
   EXPECT_EQ(watches.bytes(), 6U);
   EXPECT_FALSE(watches.expect(kC, {"/1234"}, kNothing));
-  EXPECT_EQ(watches.watches(), 1U);
+  EXPECT_EQ(watches.watch_count(), 1U);
   EXPECT_TRUE(watches.expect(kC, {"/123"}, kNothing));
   EXPECT_EQ(watches.fail(kA, false), kNoWatch);
   EXPECT_EQ(watches.bytes(), 10U);
@@ -215,9 +215,9 @@ TEST(WatchRegistry, PathsWithUnreliableEvents_AreListed) {
   EXPECT_EQ(watches.arm(kA, true), kNoWatch);
   ASSERT_TRUE(watches.expect(kB, {"/m"}, kNothing));
   EXPECT_EQ(watches.arm(kB), kNoWatch);
-  EXPECT_EQ(watches.mute_paths(), std::vector<std::string>{"/n"});
+  EXPECT_EQ(watches.unreadable_paths(), std::vector<std::string>{"/n"});
   EXPECT_EQ(watches.cancel(kA), kN);
-  EXPECT_TRUE(watches.mute_paths().empty());
+  EXPECT_TRUE(watches.unreadable_paths().empty());
 }
 
 TEST(WatchRegistry, EndOfInterest_NeedsNoMemory) {
@@ -237,7 +237,7 @@ TEST(WatchRegistry, EndOfInterest_NeedsNoMemory) {
   EXPECT_EQ(a_failed, kNoWatch);
   EXPECT_EQ(b_armed, kNoWatch);
   EXPECT_EQ(c_cancelled, kLongPath);
-  EXPECT_EQ(watches.watches(), 0U);
+  EXPECT_EQ(watches.watch_count(), 0U);
 }
 
 TEST(WatchRegistry, NoMemory_ExpectsNothing) {
@@ -250,7 +250,7 @@ TEST(WatchRegistry, NoMemory_ExpectsNothing) {
       return false;
     } catch (const std::bad_alloc&) {
     }
-    EXPECT_EQ(watches.watches(), 0U);
+    EXPECT_EQ(watches.watch_count(), 0U);
     EXPECT_EQ(watches.bytes(), 0U);
     EXPECT_EQ(watches.arm(kA), kNoWatch);
     EXPECT_TRUE(watches.expect(kA, *kLongPath, kNothing));

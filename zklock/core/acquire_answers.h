@@ -22,11 +22,11 @@ struct CreatedAnswer {
   std::string_view detail;
   bool first = false;  ///< shown first by its number; see SequenceHint
 };
-/// `last_child`: the zxid of the last create or delete of a child (pzxid).
+/// `pzxid`: the zxid of the last create or delete of a child.
 struct CountedAnswer {
   Status status;
   SessionId session;
-  FencingToken last_child;
+  FencingToken pzxid;
   int children;
 };
 struct WatchedAnswer {
@@ -49,8 +49,8 @@ struct ListedAnswer {
   FencingToken parent;
   std::span<const std::string> children;
   std::string_view detail;
-  PermitsAnswer permits = {};  ///< with a shared permit count
-  Sequence next = {};          ///< sequence number of the next child
+  PermitsAnswer permits = {};   ///< with a shared permit count
+  Sequence next_sequence = {};  ///< of the next child
 };
 struct InspectedAnswer {
   Status status;

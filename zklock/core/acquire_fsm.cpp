@@ -88,7 +88,7 @@ AcquireEffects AcquireFsm::handle_counted(const CountedAnswer& answer, bool leas
   const bool known = answer.status == Status::ok && answer.session == node_.session();
   // No child was created or deleted after the own znode, so the counted child is the own znode.
   if (known && answer.children == 1) {
-    return answer.last_child == node_.token() ? become_first(lease_valid) : list();
+    return answer.pzxid == node_.token() ? become_first(lease_valid) : list();
   }
   return known && predicts_predecessor() ? predict_predecessor() : list();
 }

@@ -102,7 +102,7 @@ AcquireEffects AcquireFsm::handle_drain_list(const ListedAnswer& answer) {
   if (ending_) return end();
   if (answer.status == Status::no_node || answer.status == Status::session_ended) return enqueue();
   if (answer.status != Status::ok) return handle_failure(answer.status, answer.detail);
-  if (is_usable(answer.next)) {
+  if (is_usable(answer.next_sequence)) {
     return create_status_ == Status::node_exists ? skip() : enqueue();
   }
   if (answer.children.empty()) return remove_parent();

@@ -67,8 +67,8 @@ class AnnouncementTrust {
   /// older than kMaxAge. Returns true if the caller must read the ACL now, and then call exactly
   /// one of on_acl_read(), on_acl_refused() and on_acl_not_read(). Until then it returns false.
   bool begin_acl_read_if_due(Instant now) noexcept;
-  /// The ACL was read together with this stat of the path. `last_child`: the stat's pzxid.
-  void on_acl_read(const Version& version, FencingToken last_child, std::span<const AclEntry> acl,
+  /// The ACL was read together with this stat of the path.
+  void on_acl_read(const Version& version, FencingToken pzxid, std::span<const AclEntry> acl,
                    Instant sent_at) noexcept;
   /// The server refused to show the ACL.
   void on_acl_refused(Instant sent_at) noexcept;

@@ -90,7 +90,7 @@ void Downgrade::asked(const client::Reply& reply) {
 // Without READ permission, the reply shows only the session.
 bool Downgrade::made(const client::Reply& node) const {
   if (node.ephemeral_owner != node_.session()) return false;
-  if (node.mute) return true;
+  if (node.unreadable) return true;
   const auto data = core::ZnodeData::parse(node.data);
   return data && data->attempt == node_.attempt();
 }

@@ -132,12 +132,12 @@ void LockNode::node_made() {
 void LockNode::count() {
   if (fsm_.present_rule().shares_count()) return list({});
   if (!fsm_.counts_children()) return;
-  count_id_ = submit(request::CountChildren{path_->path().str()}, {},
-                     on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
-                       p.path_->path_seen(r);
-                       return p.fsm_.on_counted({r.status, r.session, r.last_child, r.child_count},
-                                                p.lease_valid());
-                     }));
+  count_id_ = submit(
+      request::CountChildren{path_->path().str()}, {},
+      on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
+        p.path_->path_seen(r);
+        return p.fsm_.on_counted({r.status, r.session, r.pzxid, r.child_count}, p.lease_valid());
+      }));
 }
 
 // If the sequence numbers began again, the delete of an older znode may have deleted this one. Then

@@ -102,7 +102,7 @@ core::AcquireEffects LockNode::listed(const client::Reply& queue, const client::
                                  queue.children,
                                  queue.detail,
                                  {count.status, count.session, count.data, count.detail},
-                                 queue.next},
+                                 queue.next_sequence},
                                 lease_valid());
   notify_position();
   return effects;

@@ -36,7 +36,7 @@ void PathQueue::counter_is_at(core::Sequence number) {
 
 void PathQueue::path_seen(const client::Reply& stat) {
   if (stat.status != core::Status::ok) return;
-  counter_is_at(stat.next);
+  counter_is_at(stat.next_sequence);
   trust_.on_path_stat({stat.token, stat.acl_version}, stat.sent_at);
 }
 
@@ -51,8 +51,7 @@ void PathQueue::announcement_awaited(core::SessionId session) {
 
 void PathQueue::acl_answered(const client::Reply& reply) {
   if (reply.status == core::Status::ok) {
-    trust_.on_acl_read({reply.token, reply.acl_version}, reply.last_child, reply.acl,
-                       reply.sent_at);
+    trust_.on_acl_read({reply.token, reply.acl_version}, reply.pzxid, reply.acl, reply.sent_at);
   } else if (reply.status == core::Status::no_auth) {
     trust_.on_acl_refused(reply.sent_at);
   } else {

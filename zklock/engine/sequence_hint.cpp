@@ -72,7 +72,7 @@ void SequenceHint::look_again(core::Instant when) {
 }
 
 void SequenceHint::answered(const client::Reply& reply) {
-  if (reply.status == core::Status::ok && !reply.mute) {
+  if (reply.status == core::Status::ok && !reply.unreadable) {
     path_token_ = reply.token;
     return;
   }

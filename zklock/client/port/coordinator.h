@@ -42,7 +42,7 @@ struct ListChildren {
   std::string path;
 };
 /// Sends getData. Reply: data, token (czxid), created_ms, ephemeral_owner, version, child_count,
-/// last_child, acl_version, next.
+/// pzxid, acl_version, next_sequence.
 struct Get {
   std::string path;
 };
@@ -59,13 +59,13 @@ enum class WatchEvent {
 };
 /// The handler of a watch event. GetAndWatch, ListAndWatch and ExistsAndWatch register it. If the
 /// reply arms the watch, the handler is called at most once, and only after the reply's handler has
-/// returned. Any other reply registers nothing.
-/// REQUIRES: the handler is not empty. (The client stores an empty handler for a cancelled watch.)
+/// returned. Any other reply registers nothing. REQUIRES: the handler is not empty. Implementations
+/// mark a cancelled watch by an empty handler.
 using OnWatchEvent = std::function<void(SessionId, WatchEvent)>;
 
 /// Sends getData with a watch. The reply has the members of a Get reply. ok arms the watch for
 /// changed and deleted. If the client has no READ permission, it watches the znode by an exists
-/// instead. The reply then has `mute` set, and no data.
+/// instead. The reply then has `unreadable` set, and no data.
 struct GetAndWatch {
   std::string path;
   OnWatchEvent on_event;
@@ -78,7 +78,8 @@ struct ListAndWatch {
 };
 /// Sends exists with a watch. The reply has all members of a Get reply except data. ok arms the
 /// watch for changed and deleted, no_node arms it for created. It requires no permission. But some
-/// servers send no events of a znode on which the client has no READ permission.
+/// servers send no events of a znode on which the client has no READ permission. `unreadable` is
+/// not set in that case.
 struct ExistsAndWatch {
   std::string path;
   OnWatchEvent on_event;
@@ -131,9 +132,9 @@ using Write = std::variant<write::Create, write::Set, write::Remove, write::Chec
 
 /// Sends multi{check(guard, any version), writes...}: all operations or none are executed. An empty
 /// `guard` adds no check. If an operation fails, the reply has the status of the first that failed,
-/// and failed_operation has its index. The writes can outlive the session. So session_ended,
-/// auth_failed and closed leave open whether a transaction that was sent has been executed.
-/// REQUIRES: a guard or at least one write.
+/// and failed_operation has its index. Unlike an ephemeral znode, a write can remain after its
+/// session. So session_ended, auth_failed and closed do not say whether a transaction that was sent
+/// has been executed. REQUIRES: a guard or at least one write.
 struct Transaction {
   std::string guard;
   std::vector<Write> writes;
@@ -151,8 +152,8 @@ using Operation =
 struct Request {
   Operation operation;
   /// The session on which the request may be executed. If it is not the current session, the
-  /// request is not sent, and its reply is session_ended. If it is 0, the request is sent on the
-  /// session that is current then.
+  /// request is not sent, and its reply is session_ended. 0: any session, that is the one that is
+  /// current when the request is sent.
   SessionId session = {};
   /// If true, the request does not wait for a connection. If there is none, the request is not
   /// sent, and its reply is not_sent.
@@ -171,9 +172,9 @@ struct Reply {
   std::string name;    ///< the created znode's name, without its parent
   FencingToken token;
   std::int32_t child_count = 0;
-  FencingToken last_child;  ///< pzxid: last create or delete of a child
+  FencingToken pzxid;  ///< zxid of the last child create or delete
   std::vector<std::string> children;
-  core::Sequence next;  ///< sequence number of the next child
+  core::Sequence next_sequence;  ///< of the next child
   std::string data;
   SessionId ephemeral_owner;
   std::int64_t created_ms = 0;   ///< ctime, milliseconds since 1970
@@ -183,9 +184,11 @@ struct Reply {
   /// The index of the operation of a Transaction that failed. If there is a guard, its index is 0.
   /// -1: no operation is known to have failed.
   int failed_operation = -1;
-  /// If true, the servers may withhold the events of this watch. The events then come late, if at
-  /// all. If the znode is deleted and recreated meanwhile, there is no event.
-  bool mute = false;
+  /// If true, the client has no READ permission on the znode of this watch, and the servers may
+  /// withhold its events. The client then checks repeatedly whether the znode exists, so `deleted`
+  /// comes late. `changed` may never come, and neither event if the znode is recreated between two
+  /// checks.
+  bool unreadable = false;
 };
 
 using ReplyHandler = std::function<void(Reply)>;
@@ -201,15 +204,16 @@ struct SessionInfo {
   bool is_new = false;       ///< first connection of this session
 };
 
-/// Receives the events of the coordinator's sessions, in order and never concurrently. An
-/// implementation may call every member of the coordinator except start() and close(). It does not
-/// block and runs no user code, because the calling threads must not be blocked.
+/// Receives the events of the coordinator's sessions, in order and never concurrently. Except in
+/// answered(), an implementation may call every member of the coordinator but start() and close().
+/// It does not block and runs no user code, because the calling threads must not be blocked.
 class SessionObserver {
  public:
   virtual ~SessionObserver() = default;
   /// The session is connected. Called before any request is sent over the connection.
   virtual void connected(const SessionInfo& session) = 0;
-  /// The connection is lost. Called before the `unknown` replies of the requests lost with it.
+  /// The connection is lost. Called before the requests that were lost with the connection are
+  /// answered with Status::unknown.
   virtual void suspended(SessionId session) = 0;
   /// The session has ended, and its watches with it, without events. Called before the replies to
   /// the requests that were bound to the session. `why` is one of:
@@ -243,8 +247,8 @@ class SessionObserver {
 /// Thread-safety: all members, from any thread.
 class Coordinator {
  public:
-  /// Calls the handlers of the requests submitted after close(). REQUIRES: the calling thread runs
-  /// no handler, except that of a request submitted after close().
+  /// Calls the handlers of the requests that were submitted after the last close() and have no
+  /// reply yet. REQUIRES: the calling thread runs no handler of a request submitted before close().
   virtual ~Coordinator() = default;
 
   /// Starts connecting. Session events go to `observer`. REQUIRES: `observer` outlives close().
@@ -273,13 +277,13 @@ class Coordinator {
   virtual void unwatch(RequestId request) noexcept = 0;
 
   /// Ends the session and answers all pending requests with `closed`. Blocks until no handler is
-  /// running. Requests submitted later are answered `closed` too, and a second call blocks until
-  /// their handlers have returned. REQUIRES: the calling thread runs no handler.
+  /// running. Requests submitted after close() are also answered `closed`. A further close() blocks
+  /// until their handlers have returned. REQUIRES: the calling thread runs no handler.
   virtual void close() = 0;
 
   /// Returns whether close() would wait for the calling thread. That is so in a handler, a watch
-  /// event, an event of the observer and a task of post(). The default is right if close() waits
-  /// for no thread.
+  /// event, an event of the observer and a task of post(). The default returns false. It is right
+  /// for an implementation whose close() waits for no thread.
   virtual bool runs_here() const noexcept { return false; }
 
   /// Returns, in words for error texts, what prevents a connection.

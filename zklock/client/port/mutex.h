@@ -43,7 +43,8 @@ class ZKLOCK_CAPABILITY("mutex") TimedMutex {
   /// locked.
   bool try_lock_for(std::chrono::nanoseconds longest) ZKLOCK_TRY_ACQUIRE(true) {
 #if defined(__SANITIZE_THREAD__)
-    // ThreadSanitizer of g++ 12 sees no lock by the steady clock (pthread_mutex_clocklock).
+    // The ThreadSanitizer of g++ 12 does not intercept pthread_mutex_clocklock, with which a mutex
+    // is locked by the steady clock. So the system clock is used.
     return mutex_.try_lock() || mutex_.try_lock_until(std::chrono::system_clock::now() + longest);
 #else
     return mutex_.try_lock() || mutex_.try_lock_for(longest);
@@ -92,7 +93,8 @@ using TimedMutexLock = ScopedLock<TimedMutex>;
 class ZKLOCK_SCOPED_CAPABILITY MutexUnlock {
  public:
   explicit MutexUnlock(Mutex& mutex) ZKLOCK_RELEASE(mutex) : mutex_(mutex) { mutex.unlock(); }
-  // On a destructor, the annotation means the end of the scope. Here that end locks the mutex.
+  // In a scoped capability, the annotation of the destructor means: undoes what the constructor
+  // did. The constructor unlocked the mutex, so the destructor locks it.
   ~MutexUnlock() ZKLOCK_RELEASE() { mutex_.lock(); }
   MutexUnlock(const MutexUnlock&) = delete;
   MutexUnlock& operator=(const MutexUnlock&) = delete;
@@ -121,8 +123,8 @@ class Condition {
       ZKLOCK_REQUIRES(mutex) {
     with_lock(mutex, [&](auto& lock) { changed_.wait_until(lock, due); });
   }
-  /// Blocks until `done()` returns true. Returns false if `due` came first. Calls `done` with the
-  /// mutex held; the analysis does not see that this is the mutex that it requires.
+  /// Blocks until `done()` returns true. Returns false if `due` came first. Calls `done` with
+  /// `mutex` held. The analysis is off, because it cannot see that `done` requires this mutex.
   template <class Clock, class Duration, class Done>
   bool wait_until(Mutex& mutex, std::chrono::time_point<Clock, Duration> due, Done done)
       ZKLOCK_REQUIRES(mutex) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {

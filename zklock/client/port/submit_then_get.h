@@ -13,8 +13,8 @@ namespace zklock::client {
 ///
 /// The server executes the Get after `first`. So the znode that it shows is no older than the
 /// result of the quorum operation. This also holds if the Get is sent over a later connection,
-/// because a session never sees a state older than its replies. The caller must check the identity
-/// of the znode: after the parent is deleted and recreated, another znode may have the name.
+/// because a session never sees an older state than before. The caller must check the identity of
+/// the znode: after the parent is deleted and recreated, another znode may have the name.
 void submit_then_get(Coordinator& coordinator, Operation first, std::string path, SessionId session,
                      std::function<void(const Reply& first, const Reply& node)> handler);
 

@@ -39,15 +39,15 @@ class CallbackThreads final : public Dispatcher {
   /// object.
   ~CallbackThreads() override;
 
-  /// Queues `task`. It begins at once if fewer than `max_threads` threads are busy. Returns false,
-  /// and drops the task, if drain_for() has begun and the calling thread runs no task of this
-  /// object. Throws std::system_error if there is no thread and the system provides none. Throws
-  /// std::bad_alloc.
+  /// Queues `task`. It begins at once if fewer than `max_threads` threads are busy. After
+  /// drain_for() has begun, only a task of this object can post a task. Any other call then drops
+  /// `task` and returns false. Throws std::system_error if there is no thread and the system
+  /// provides none. Throws std::bad_alloc.
   bool post(std::function<void()> task) override;
 
-  /// Refuses further tasks, and blocks until the queued and running tasks and the threads have
-  /// ended. If called by a task, it does not wait for that task. Returns false if `longest` passes
-  /// first; the tasks then continue. May be called again.
+  /// Makes post() refuse further tasks, except those of a task. Blocks until the queued and running
+  /// tasks and the threads have ended. If called by a task, it does not wait for that task. Returns
+  /// false if `longest` passes first; the tasks then continue. May be called again.
   bool drain_for(core::Duration longest) noexcept;
 
   /// Returns whether the calling thread runs a task of this object.

@@ -12,9 +12,10 @@ namespace zklock::client {
 
 class LocalReplyThread::Queue {
  public:
-  explicit Queue(std::function<std::optional<Instant>()> overdue) : overdue_(std::move(overdue)) {}
+  explicit Queue(std::function<std::optional<Instant>()> answer_overdue)
+      : answer_overdue_(std::move(answer_overdue)) {}
 
-  void run(std::function<void()> task);
+  void post(std::function<void()> task);
   void poke();
   void wait_idle();
   /// Runs the queued tasks. REQUIRES: the calling thread runs a task.
@@ -27,21 +28,21 @@ class LocalReplyThread::Queue {
  private:
   void run_queued() ZKLOCK_REQUIRES(mutex_);
   // Blocks until there is work, or until `when`. Returns false if the thread is to end. Sets
-  // `is_due` if `overdue` must be called.
+  // `is_due` if `answer_overdue` must be called.
   bool wait(std::optional<Instant> when, bool& is_due) ZKLOCK_REQUIRES(mutex_);
 
-  const std::function<std::optional<Instant>()> overdue_;
+  const std::function<std::optional<Instant>()> answer_overdue_;
 
   Mutex mutex_;
   Condition changed_;
   Condition idle_;
   std::deque<std::function<void()>> tasks_ ZKLOCK_GUARDED_BY(mutex_);
-  bool running_ ZKLOCK_GUARDED_BY(mutex_) = false;  // a task or `overdue` is running
+  bool running_ ZKLOCK_GUARDED_BY(mutex_) = false;  // a task or `answer_overdue` is running
   bool poked_ ZKLOCK_GUARDED_BY(mutex_) = false;
   bool stopping_ ZKLOCK_GUARDED_BY(mutex_) = false;
 };
 
-void LocalReplyThread::Queue::run(std::function<void()> task) {
+void LocalReplyThread::Queue::post(std::function<void()> task) {
   {
     const MutexLock guard(mutex_);
     tasks_.push_back(std::move(task));
@@ -80,8 +81,8 @@ bool LocalReplyThread::Queue::wait(std::optional<Instant> when, bool& is_due) {
       changed_.wait(mutex_);
       continue;
     }
-    // The condition variable has no clock like CLOCK_BOOTTIME, so `overdue` is called late after a
-    // suspend of the machine.
+    // The condition variable has no clock like CLOCK_BOOTTIME, so `answer_overdue` is called late
+    // after a suspend of the machine.
     changed_.wait_for(mutex_, *when - now);
   }
   poked_ = false;
@@ -105,10 +106,10 @@ void LocalReplyThread::Queue::work() {
   while (wait(when, is_due)) {
     running_ = true;
     run_queued();
-    // After end(), a task may have destroyed the owner of `overdue`.
+    // After end(), a task may have destroyed the owner of `answer_overdue`.
     if (is_due && !stopping_) {
       lock.unlock();
-      when = overdue_();
+      when = answer_overdue_();
       lock.lock();
     }
     running_ = false;
@@ -116,9 +117,9 @@ void LocalReplyThread::Queue::work() {
   }
 }
 
-LocalReplyThread::LocalReplyThread(std::function<std::optional<Instant>()> overdue)
-    : queue_(std::make_shared<Queue>(std::move(overdue))),
-      thread_(start_thread("zklock-answers", [queue = queue_] {
+LocalReplyThread::LocalReplyThread(std::function<std::optional<Instant>()> answer_overdue)
+    : queue_(std::make_shared<Queue>(std::move(answer_overdue))),
+      thread_(start_thread("zklock-replies", [queue = queue_] {
         use_batch_scheduling();
         queue->work();
       })) {}
@@ -140,11 +141,11 @@ void LocalReplyThread::post(ReplyHandler handler, Reply reply) {
     Reply reply;
   };
   const auto answer = std::make_shared<Answer>(Answer{std::move(handler), std::move(reply)});
-  run([answer] { answer->handler(std::move(answer->reply)); });
+  post([answer] { answer->handler(std::move(answer->reply)); });
 }
 
-void LocalReplyThread::run(std::function<void()> task) {
-  queue_->run(std::move(task));
+void LocalReplyThread::post(std::function<void()> task) {
+  queue_->post(std::move(task));
 }
 
 void LocalReplyThread::poke() {

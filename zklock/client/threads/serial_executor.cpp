@@ -18,10 +18,10 @@ class SerialExecutor::Queue : public std::enable_shared_from_this<Queue> {
       const MutexLock lock(mutex_);
       tasks_.push_back(std::move(task));
     }
-    urge();
+    dispatch();
   }
 
-  void urge() {
+  void dispatch() {
     std::shared_ptr<Turn> turn;
     {
       const MutexLock lock(mutex_);
@@ -61,7 +61,7 @@ class SerialExecutor::Queue : public std::enable_shared_from_this<Queue> {
       ~Next() {
         queue.mark_idle();
         try {
-          queue.urge();
+          queue.dispatch();
         } catch (const std::system_error&) {  // no thread: the next post() tries again
         }
       }
@@ -69,7 +69,7 @@ class SerialExecutor::Queue : public std::enable_shared_from_this<Queue> {
     if (const auto task = take()) task();
   }
 
-  /// Marks the dispatcher as idle. Queued tasks wait until the next post() or urge() dispatches
+  /// Marks the dispatcher as idle. Queued tasks wait until the next post() or dispatch() dispatches
   /// again.
   void mark_idle() {
     const MutexLock lock(mutex_);
@@ -97,8 +97,8 @@ void SerialExecutor::post(std::function<void()> task) {
   queue_->add(std::move(task));
 }
 
-void SerialExecutor::urge() {
-  queue_->urge();
+void SerialExecutor::dispatch() {
+  queue_->dispatch();
 }
 
 void SerialExecutor::clear() noexcept {

@@ -10,8 +10,8 @@ namespace zklock::client {
 
 /// Runs tasks on a dispatcher one after the other, in the order of post(). If a task throws, the
 /// dispatcher receives the exception, and the next task still runs. If the dispatcher throws or
-/// drops a task, the task stays queued until the next post() or urge(). Tasks that are queued when
-/// this object is destroyed still run.
+/// drops a task, the task stays queued until the next post() or dispatch(). Tasks that are queued
+/// when this object is destroyed still run.
 ///
 /// Thread-safety: all members, from any thread, also from a task.
 class SerialExecutor {
@@ -19,9 +19,9 @@ class SerialExecutor {
   explicit SerialExecutor(std::shared_ptr<Dispatcher> dispatcher);
 
   void post(std::function<void()> task);
-  /// Dispatches again if tasks are queued that the dispatcher did not accept. Throws the exceptions
-  /// of the dispatcher, like post().
-  void urge();
+  /// Posts to the dispatcher again if tasks are queued that it did not accept. Throws the
+  /// exceptions of the dispatcher, like post().
+  void dispatch();
   /// Drops all queued tasks.
   void clear() noexcept;
 

@@ -9,8 +9,8 @@
 
 namespace zklock::client {
 
-/// Opens a handle, closes it when it is retired, and opens the next, on a thread of its own. Both
-/// may block, in the resolver and on the network.
+/// Opens a handle, closes it when it is retired, and opens the next, on a thread of its own.
+/// Opening and closing may block, in the resolver and on the network.
 ///
 /// | input     | from                  | effect on the host                                       |
 /// |-----------|-----------------------|----------------------------------------------------------|
@@ -31,8 +31,8 @@ class SessionThread {
   };
   /// When the next handle is opened.
   enum class Next {
-    soon,       ///< after the shortest pause
-    with_care,  ///< after a longer pause: the handle was short-lived
+    soon,   ///< after the shortest pause
+    later,  ///< after a longer pause: the handle was short-lived
     never,
   };
 

@@ -10,10 +10,10 @@
 
 namespace zklock::client {
 
-/// Starts a thread of the library that runs `body`. All signals are blocked in the thread, so that
-/// it receives none that the program handles. Signals that a thread's own instructions raise are
-/// not blocked, so crash reporters still work. `name`: a static string of at most 15 characters.
-/// Throws std::system_error if the system provides no thread.
+/// Starts a thread of the library that runs `body`. The thread blocks all signals except those that
+/// its own instructions raise. So it receives none that the program handles, and crash reporters
+/// still work. `name`: a static string of at most 15 characters. Throws std::system_error if the
+/// system provides no thread.
 template <class Body>
 std::thread start_thread(const char* name, Body body) {
   sigset_t blocked;
@@ -52,9 +52,9 @@ struct Scheduling {
 };
 
 /// Sets SCHED_BATCH for the calling thread and the threads that it starts later. They then do not
-/// preempt the thread that wakes them. On a busy machine they start only after its time slice,
-/// which takes milliseconds. So this is for work without a waiting caller. No effect if the thread
-/// has another policy than SCHED_OTHER.
+/// preempt the thread that wakes them. On a busy machine they run only when the time slice of that
+/// thread ends, which takes milliseconds. So this is for work without a waiting caller. No effect
+/// if the thread has another policy than SCHED_OTHER.
 inline void use_batch_scheduling() noexcept {
   Scheduling own = Scheduling::of_this_thread();
   if (own.policy != SCHED_OTHER) return;

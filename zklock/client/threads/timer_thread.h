@@ -11,9 +11,9 @@ namespace zklock::client {
 ///
 /// Tasks run in the order of their times; those with equal times in the order of at(). If the
 /// process or the machine was suspended, the timers that became due meanwhile run at once
-/// afterwards. A timer that is due beyond half of the clock's range (Deadline::never()) never
-/// fires, and uses no memory. A task that throws terminates the process: all tasks are part of the
-/// library.
+/// afterwards. A time in the upper half of the clock's range, such as Deadline::never(), means
+/// never: the timer is not stored. A task that throws terminates the process: all tasks are part of
+/// the library.
 ///
 /// REQUIRES: not used in a child of fork(), because the thread exists only in the parent.
 ///

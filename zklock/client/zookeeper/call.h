@@ -21,7 +21,7 @@ namespace zklock::client {
 
 class Call;
 
-/// A request that a call has passed to the C client, and that is not completed.
+/// One request of a Call to the C client, from just before it is sent until its completion.
 struct Flight {
   Ticket ticket = 0;
   std::shared_ptr<Call> call;
@@ -47,9 +47,10 @@ class Flights {
 
 /// The work that a completion leaves to the coordinator.
 struct FollowUps {
-  std::vector<Watch> removals;    ///< watches to remove at the servers
-  std::vector<Watch> departures;  ///< watches whose znode a check found deleted
-  bool ask_for_nodes = false;     ///< a watch became mute; see Reply::mute
+  std::vector<Watch> removals;  ///< watches to remove at the servers
+  std::vector<Watch> vanished;  ///< watches whose znode a check found deleted
+  /// A watch of an unreadable znode was armed. Such znodes must be checked repeatedly from now on.
+  bool poll_unreadable = false;
 };
 
 /// The parts of one session that a Call needs for sending and completing, and its reply.
@@ -74,8 +75,8 @@ struct CallHeader {
   bool at_once = false;  ///< see Request
 };
 
-/// Carries out one submitted request, from submission to reply. It issues one or more requests to
-/// the C client, its parts, and composes the reply from their completions.
+/// Carries out one submitted request, from submission to reply. It sends one or more requests to
+/// the C client, which are the parts of the call. It composes the reply from their completions.
 ///
 /// Thread-safety: none; the caller locks.
 class Call : public std::enable_shared_from_this<Call> {
@@ -102,8 +103,8 @@ class Call : public std::enable_shared_from_this<Call> {
   Reply blank_reply() const;
 
   /// Issues the requests of the call, between begin_send() and end_send(). Returns ZOK, or another
-  /// code if the first request could not be sent. Throws std::bad_alloc; then no reply follows, and
-  /// it must not be called again.
+  /// code if the first request could not be sent. Throws std::bad_alloc; then the call gets no
+  /// reply, and issue() must not be called again.
   virtual int issue(const CallContext& context) = 0;
   void begin_send() { sent_at_ = LeaseClock::now(); }
   /// `code`: the result of issue().
@@ -119,18 +120,18 @@ class Call : public std::enable_shared_from_this<Call> {
   virtual void forget_watch() noexcept {}
 
  protected:
-  /// One request to the C client that the call is about to send. It is one of the flights, which
-  /// the destructor removes unless the request was sent.
-  class Departure {
+  /// One request to the C client that the call is about to send. The constructor adds its flight.
+  /// The destructor removes the flight unless the request was sent.
+  class OutgoingRequest {
    public:
     /// `part`: index of the request among the call's requests.
-    Departure(Call& call, const CallContext& context, std::size_t part = 0)
+    OutgoingRequest(Call& call, const CallContext& context, std::size_t part = 0)
         : flights_(context.flights), ticket_(flights_.add(call.shared_from_this(), part)) {}
-    ~Departure() {
+    ~OutgoingRequest() {
       if (!was_sent_) flights_.take(ticket_);
     }
-    Departure(const Departure&) = delete;
-    Departure& operator=(const Departure&) = delete;
+    OutgoingRequest(const OutgoingRequest&) = delete;
+    OutgoingRequest& operator=(const OutgoingRequest&) = delete;
 
     /// Returns the pointer to pass to the C client.
     const void* data() const noexcept { return CompletionSink::as_pointer(ticket_); }
@@ -147,7 +148,7 @@ class Call : public std::enable_shared_from_this<Call> {
   };
 
   /// Records that another request of the call is about to be sent.
-  void sent_again() { begin_send(); }
+  void begin_next_send() { begin_send(); }
 
   /// The code that issue() returns if it has refused to send anything. No code of the C client is
   /// positive.
@@ -166,8 +167,8 @@ class Call : public std::enable_shared_from_this<Call> {
 /// Makes the call of `operation`. Its paths are below `chroot`, which is a path or empty.
 std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, CallHeader header);
 
-/// Makes a call that removes the servers' watch of a full path. If the watch has an interest in the
-/// WatchRegistry when the call is to be sent, nothing is sent.
+/// Makes a call that removes the servers' watch of a full path. Nothing is sent if the
+/// WatchRegistry contains an interest in the watch by then.
 std::shared_ptr<Call> make_watch_removal(Watch watch, CallHeader header);
 
 /// Makes a call that checks whether the full path still exists.

@@ -42,15 +42,15 @@ class CreateContenderCall final : public Call {
 
  private:
   int issue(const CallContext& context) override {
-    Departure departure(*this, context);
+    OutgoingRequest outgoing(*this, context);
     if (!context.nodes.reserve(parent_of(path_), name_of(path_))) {
       return refuse(context, Status::too_many_nodes,
                     "the session's nodes have reached max_node_bytes");
     }
-    const int code = departure.sent(
-        zoo_acreate2(context.handle, path_.c_str(), data_.data(), static_cast<int>(data_.size()),
-                     &context.node_acl.c_acl(), ZOO_EPHEMERAL_SEQUENTIAL,
-                     &CompletionSink::on_string_stat, departure.data()));
+    const int code = outgoing.sent(zoo_acreate2(context.handle, path_.c_str(), data_.data(),
+                                                static_cast<int>(data_.size()),
+                                                &context.node_acl.c_acl(), ZOO_EPHEMERAL_SEQUENTIAL,
+                                                &CompletionSink::on_string_stat, outgoing.data()));
     if (code != ZOK) context.nodes.failed(parent_of(path_), name_of(path_));
     return code;
   }
@@ -106,11 +106,11 @@ class CreateParentsCall final : public Call {
   }
 
   int ask(const CallContext& context, std::size_t part) {
-    Departure departure(*this, context, part);
-    return departure.sent(part < levels_.size()
-                              ? create(context, levels_[part], departure.data())
-                              : zoo_aexists(context.handle, last_.c_str(), 0,
-                                            &CompletionSink::on_stat, departure.data()));
+    OutgoingRequest outgoing(*this, context, part);
+    return outgoing.sent(part < levels_.size()
+                             ? create(context, levels_[part], outgoing.data())
+                             : zoo_aexists(context.handle, last_.c_str(), 0,
+                                           &CompletionSink::on_stat, outgoing.data()));
   }
 
   static int create(const CallContext& context, const std::string& path, const void* data) {
@@ -150,9 +150,9 @@ class DeleteCall final : public Call {
 
  private:
   int issue(const CallContext& context) override {
-    Departure departure(*this, context);
-    return departure.sent(zoo_adelete(context.handle, op_.path.c_str(), -1,
-                                      &CompletionSink::on_void, departure.data()));
+    OutgoingRequest outgoing(*this, context);
+    return outgoing.sent(zoo_adelete(context.handle, op_.path.c_str(), -1, &CompletionSink::on_void,
+                                     outgoing.data()));
   }
 
   const request::Delete op_;

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// The calls behind make_call(), one overload for each operation. All paths are full.
+// SPDX-License-Identifier: Apache-2.0 The calls that make_call() makes, except those of
+// CreateContender and CreateParents. All paths include the chroot.
 #pragma once
 
 #include <memory>

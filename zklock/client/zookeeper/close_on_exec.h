@@ -15,8 +15,8 @@ namespace zklock::client {
 // another thread starts in between inherits them.
 
 /// Sets FD_CLOEXEC on the pipe that the C client opens while this object lives. If other threads
-/// create non-blocking pipes without that flag meanwhile, no pipe is marked: one may be meant for a
-/// child. The constructor blocks while another object exists.
+/// create non-blocking pipes without that flag meanwhile, no pipe is marked, because a pipe may be
+/// meant for a child process. The constructor blocks while another object exists.
 ///
 /// Thread-safety: none.
 class PipeCloseOnExec {

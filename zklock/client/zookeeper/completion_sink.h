@@ -25,9 +25,9 @@ struct Completion {
 /// completion. Some completions come late, twice or never (ZOOKEEPER-3868). So that pointer is a
 /// number, the ticket: an unknown ticket is harmless, while an object's address would dangle.
 ///
-/// A handle has a thread for its completions, and only for these. The first of them is a session
-/// event, before any request is sent. It calls receive_here(). A handle that is being closed can
-/// report completions on the closing thread too. These are ignored.
+/// A handle has a thread for its events and completions, and only for these. First on this thread
+/// comes a session event, before any request is sent. Its handler calls receive_here(). A handle
+/// that is being closed can report completions on the closing thread too. These are ignored.
 class CompletionSink {
  public:
   virtual ~CompletionSink() = default;

@@ -44,7 +44,8 @@ class ReadCall : public Call {
     nothing,
     kept,   ///< a watch, but not the requested one
     armed,  ///< the requested watch
-    mute,   ///< the requested watch, perhaps without events
+    /// The requested watch, of an unreadable znode: perhaps without events.
+    unreadable,
   };
 
   const char* path() const noexcept { return watch_.path.c_str(); }
@@ -53,21 +54,22 @@ class ReadCall : public Call {
   /// Sends the first request by `call_c(watch, data)`, which calls the C client.
   template <typename CallC>
   int issue_read(const CallContext& context, CallC&& call_c) {
-    Departure departure(*this, context);
+    OutgoingRequest outgoing(*this, context);
     // interest_ is copied, because the call is issued again later if it cannot be sent now.
     if (watches() && !context.watches.expect(id(), watch_, *interest_)) {
       return refuse(context, Status::too_many_watches,
                     "the session's watches have reached max_watch_bytes");
     }
-    const int code = departure.sent(call_c(watches() ? 1 : 0, departure.data()));
+    const int code = outgoing.sent(call_c(watches() ? 1 : 0, outgoing.data()));
     if (code != ZOK && watches()) (void)context.watches.fail(id(), false);
     return code;
   }
 
   void settle(ServerWatch server_watch, const CallContext& context) {
     if (!watches()) return;
-    const bool wanted = server_watch == ServerWatch::armed || server_watch == ServerWatch::mute;
-    auto remove = wanted ? context.watches.arm(id(), server_watch == ServerWatch::mute)
+    const bool wanted =
+        server_watch == ServerWatch::armed || server_watch == ServerWatch::unreadable;
+    auto remove = wanted ? context.watches.arm(id(), server_watch == ServerWatch::unreadable)
                          : context.watches.fail(id(), server_watch == ServerWatch::kept);
     if (remove) context.follow_ups.removals.push_back(std::move(*remove));
   }
@@ -78,10 +80,10 @@ class ReadCall : public Call {
     context.reply.created_ms = stat->ctime;
     context.reply.ephemeral_owner = {stat->ephemeralOwner};
     context.reply.child_count = stat->numChildren;
-    context.reply.last_child = {stat->pzxid};
+    context.reply.pzxid = {stat->pzxid};
     context.reply.version = stat->version;
     context.reply.acl_version = stat->aversion;
-    context.reply.next = next_sequence(*stat);
+    context.reply.next_sequence = next_sequence(*stat);
   }
 
  private:
@@ -147,9 +149,9 @@ class GetCall final : public ReadCall {
                 const CallContext& context) override {
     // The client has no READ permission, but exists requires none.
     if (watches() && part == get && completion.code == ZNOAUTH) {
-      sent_again();
-      Departure departure(*this, context, exists);
-      const int code = departure.sent(watch_existence(context, path(), departure.data()));
+      begin_next_send();
+      OutgoingRequest outgoing(*this, context, exists);
+      const int code = outgoing.sent(watch_existence(context, path(), outgoing.data()));
       if (code == ZOK) return false;
       answer(context, code);
       settle(ServerWatch::nothing, context);
@@ -157,8 +159,8 @@ class GetCall final : public ReadCall {
     }
     answer(context, completion.code);
     settle(server_watch(part, context.reply.status), context);
-    context.follow_ups.ask_for_nodes = watches() && part == exists;
-    context.reply.mute = part == exists;
+    context.follow_ups.poll_unreadable = watches() && part == exists;
+    context.reply.unreadable = part == exists;
     if (context.reply.status != Status::ok) return true;
     if (completion.value != nullptr && completion.length > 0) {
       context.reply.data.assign(completion.value, static_cast<std::size_t>(completion.length));
@@ -180,7 +182,7 @@ class GetCall final : public ReadCall {
   // znode, servers since 3.8.4 and 3.9.2 send events only to clients with READ permission
   // (CVE-2024-23944).
   static ServerWatch server_watch(std::size_t part, Status status) {
-    if (status == Status::ok) return part == exists ? ServerWatch::mute : ServerWatch::armed;
+    if (status == Status::ok) return part == exists ? ServerWatch::unreadable : ServerWatch::armed;
     return part == exists && status == Status::no_node ? ServerWatch::kept : ServerWatch::nothing;
   }
 };
@@ -224,9 +226,9 @@ class WatchRemovalCall final : public Call {
     // it again at the next server: it forgets only watches whose removal a server confirms. So the
     // call sets the watch again, to remove it then.
     if (completion.code == ZNOWATCHER && watch_.kind == WatchKind::data) {
-      Departure departure(*this, context, exists);
+      OutgoingRequest outgoing(*this, context, exists);
       const char* const path = watch_.path.c_str();
-      return departure.sent(watch_existence(context, path, departure.data())) != ZOK;
+      return outgoing.sent(watch_existence(context, path, outgoing.data())) != ZOK;
     }
     // The removal must be repeated. Either its outcome is unknown, and the C client sets the watch
     // again at the next server; or the exists has set the watch again.
@@ -246,9 +248,9 @@ class WatchRemovalCall final : public Call {
     const auto kind = watch_.kind == WatchKind::data ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD;
     // The parameter is declared with one star too many: it must be the function itself.
     auto* const on_void = reinterpret_cast<void_completion_t*>(&CompletionSink::on_void);
-    Departure departure(*this, context, removal);
-    return departure.sent(zoo_aremove_all_watches(context.handle, watch_.path.c_str(), kind, 0,
-                                                  on_void, departure.data()));
+    OutgoingRequest outgoing(*this, context, removal);
+    return outgoing.sent(zoo_aremove_all_watches(context.handle, watch_.path.c_str(), kind, 0,
+                                                 on_void, outgoing.data()));
   }
 
   const Watch watch_;
@@ -265,16 +267,16 @@ class PresenceCheckCall final : public Call {
                 const CallContext& context) override {
     answer(context, completion.code);
     if (context.reply.status == Status::no_node) {
-      context.follow_ups.departures.push_back({path_, WatchKind::data});
+      context.follow_ups.vanished.push_back({path_, WatchKind::data});
     }
     return true;
   }
 
  private:
   int issue(const CallContext& context) override {
-    Departure departure(*this, context);
-    return departure.sent(
-        zoo_aexists(context.handle, path_.c_str(), 0, &CompletionSink::on_stat, departure.data()));
+    OutgoingRequest outgoing(*this, context);
+    return outgoing.sent(
+        zoo_aexists(context.handle, path_.c_str(), 0, &CompletionSink::on_stat, outgoing.data()));
   }
 
   const std::string path_;

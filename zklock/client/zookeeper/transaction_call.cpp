@@ -72,10 +72,10 @@ class AnnounceAndDeleteCall final : public MultiCall {
     zoo_set_op_init(&operations_[0], op_.path.c_str(), kData.data(), static_cast<int>(kData.size()),
                     -1, nullptr);
     zoo_delete_op_init(&operations_[1], op_.path.c_str(), -1);
-    Departure departure(*this, context);
-    return departure.sent(zoo_amulti(context.handle, static_cast<int>(operations_.size()),
-                                     operations_.data(), results_.data(), &CompletionSink::on_void,
-                                     departure.data()));
+    OutgoingRequest outgoing(*this, context);
+    return outgoing.sent(zoo_amulti(context.handle, static_cast<int>(operations_.size()),
+                                    operations_.data(), results_.data(), &CompletionSink::on_void,
+                                    outgoing.data()));
   }
 
   const request::AnnounceAndDelete op_;
@@ -106,14 +106,14 @@ class TransactionCall final : public MultiCall {
       const char* const fault = prepare(context);
       if (fault != nullptr) return refuse(context, Status::server_error, fault);
     }
-    Departure departure(*this, context);
+    OutgoingRequest outgoing(*this, context);
     if (!reserve(context)) {
       return refuse(context, Status::too_many_nodes,
                     "the session's nodes have reached max_node_bytes");
     }
-    const int code = departure.sent(zoo_amulti(context.handle, static_cast<int>(operations_.size()),
-                                               operations_.data(), results_.data(),
-                                               &CompletionSink::on_void, departure.data()));
+    const int code = outgoing.sent(zoo_amulti(context.handle, static_cast<int>(operations_.size()),
+                                              operations_.data(), results_.data(),
+                                              &CompletionSink::on_void, outgoing.data()));
     if (code != ZOK) release_bytes(context, op_.writes.size());
     return code;
   }

@@ -24,13 +24,13 @@ bool WatchRegistry::expect(RequestId id, const Watch& watch, OnEvent on_event) {
   return true;
 }
 
-std::optional<Watch> WatchRegistry::arm(RequestId id, bool mute) noexcept {
+std::optional<Watch> WatchRegistry::arm(RequestId id, bool unreadable) noexcept {
   const auto found = interests_.find(id);
   if (found == interests_.end()) return std::nullopt;
   Interest& interest = found->second;
   Watched& watched = interest.entry->second;
   watched.server_watches = true;
-  if (mute && !std::exchange(watched.mute, true)) ++mute_;
+  if (unreadable && !std::exchange(watched.unreadable, true)) ++unreadable_;
   if (!interest.on_event) return drop(found);
   interest.next = std::exchange(watched.armed, &*found);
   interest.link = &watched.armed;
@@ -84,11 +84,11 @@ WatchRegistry::OnEvent WatchRegistry::take_fired(RequestId id) {
   return on_event;
 }
 
-std::vector<std::string> WatchRegistry::mute_paths() const {
+std::vector<std::string> WatchRegistry::unreadable_paths() const {
   std::vector<std::string> paths;
   for (const Paths& watched : watched_) {
     for (const auto& [path, watch] : watched) {
-      if (watch.mute) paths.push_back(path);
+      if (watch.unreadable) paths.push_back(path);
     }
   }
   return paths;
@@ -106,7 +106,7 @@ void WatchRegistry::clear() noexcept {
   for (Paths& paths : watched_) paths.clear();
   fired_.clear();
   bytes_ = 0;
-  mute_ = 0;
+  unreadable_ = 0;
 }
 
 void WatchRegistry::forget(Interests::iterator interest) noexcept {
@@ -132,7 +132,7 @@ std::optional<Watch> WatchRegistry::end_if_idle(Entry& entry) noexcept {
   Paths& paths = of_kind(watched.kind);
   auto idle = paths.extract(paths.find(entry.first));
   bytes_ -= idle.key().size();
-  if (watched.mute) --mute_;
+  if (watched.unreadable) --unreadable_;
   if (!watched.server_watches) return std::nullopt;
   return Watch{std::move(idle.key()), watched.kind};
 }

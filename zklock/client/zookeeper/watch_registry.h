@@ -46,9 +46,9 @@ class WatchRegistry {
 
   // Each of the next three returns the watch that must be removed at the servers, or nothing.
 
-  /// Arms the interest: the reply to its request confirms the servers' watch. `mute`: see
-  /// Reply::mute. The client has no READ permission on the znode.
-  [[nodiscard]] std::optional<Watch> arm(RequestId id, bool mute = false) noexcept;
+  /// Arms the interest: the reply to its request confirms the servers' watch. `unreadable`: see
+  /// Reply::unreadable.
+  [[nodiscard]] std::optional<Watch> arm(RequestId id, bool unreadable = false) noexcept;
   /// Removes the interest: the reply to its request did not confirm the watch. `server_watches`:
   /// the servers have a watch of this path and kind nevertheless.
   [[nodiscard]] std::optional<Watch> fail(RequestId id, bool server_watches) noexcept;
@@ -62,27 +62,27 @@ class WatchRegistry {
   /// Removes a fired interest. Returns its handler; empty if the interest was cancelled.
   OnEvent take_fired(RequestId id);
 
-  /// Returns whether any watch is mute. The client must check repeatedly whether the mute paths
-  /// exist, because the servers may withhold their events.
-  bool has_mute_paths() const noexcept { return mute_ > 0; }
-  std::vector<std::string> mute_paths() const;
+  /// Returns whether the znode of any watch is unreadable. The client must check repeatedly whether
+  /// these znodes exist, because the servers may withhold their events.
+  bool has_unreadable_paths() const noexcept { return unreadable_ > 0; }
+  std::vector<std::string> unreadable_paths() const;
 
-  /// Called before the removal of the servers' watch is sent. Returns whether to send it: the watch
-  /// has no interest. Otherwise records that the servers keep the watch.
+  /// Called before the removal of the servers' watch is sent. If the watch has no interest, returns
+  /// true: the removal must be sent. Otherwise records that the servers retain the watch.
   [[nodiscard]] bool begin_removal(const Watch& watch);
 
   /// Removes all watches and interests, because the session has ended.
   void clear() noexcept;
 
   std::size_t bytes() const noexcept { return bytes_; }
-  std::size_t watches() const noexcept { return watched_[0].size() + watched_[1].size(); }
+  std::size_t watch_count() const noexcept { return watched_[0].size() + watched_[1].size(); }
 
  private:
   struct Watched;
   // Tens of thousands of contenders may wait, each with its own watch and the only interest in it.
   // So the entries must be small. The armed interests of a watch form a list of entries of
-  // interests_. PathHash keeps the standard library from storing the hash of each path. A state
-  // that follows from other members is not stored.
+  // interests_. With std::hash<std::string>, libstdc++ would store the hash in each entry; with
+  // PathHash it does not. A state that follows from other members is not stored.
   struct PathHash {
     std::size_t operator()(const std::string& path) const noexcept {
       return std::hash<std::string>{}(path);
@@ -96,13 +96,14 @@ class WatchRegistry {
     // The list of the watch's armed interests, which may have tens of thousands of entries. It is
     // doubly linked, so that each entry is removed in constant time.
     std::pair<const RequestId, Interest>* next = nullptr;
-    std::pair<const RequestId, Interest>** link = nullptr;  ///< what points here; null: not armed
+    /// The pointer to this entry: Watched::armed, or `next` of the previous entry. Null: not armed.
+    std::pair<const RequestId, Interest>** link = nullptr;
   };
   using Interests = std::unordered_map<RequestId, Interest>;
   struct Watched {
     WatchKind kind;
     bool server_watches = false;
-    bool mute = false;
+    bool unreadable = false;
     std::uint32_t under_way = 0;             ///< count of interests not armed
     Interests::value_type* armed = nullptr;  ///< list of armed interests, in any order
   };
@@ -118,7 +119,7 @@ class WatchRegistry {
   std::size_t bytes_ = 0;
   std::array<Paths, 2> watched_;  ///< by kind
   Interests interests_;
-  std::size_t mute_ = 0;  ///< count of mute watches
+  std::size_t unreadable_ = 0;  ///< count of watches of unreadable znodes
   std::map<RequestId, OnEvent> fired_;
 };
 

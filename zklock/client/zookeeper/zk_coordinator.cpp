@@ -52,7 +52,7 @@ ZkCoordinator::ZkCoordinator(const ClientOptions& options)
       disconnected_since_(LeaseClock::now()),
       watches_(options.max_watch_bytes),
       nodes_(options.max_node_bytes),
-      answers_([this] { return do_what_is_due(); }),
+      local_replies_([this] { return do_what_is_due(); }),
       session_thread_(*this, Backoff(options.retry_delay_min, options.retry_delay_max)) {}
 
 ZkCoordinator::~ZkCoordinator() {
@@ -87,13 +87,13 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   } else {
     pump();
     if (!queued_.empty() || !may_send() || !send(call)) queued_.push_back(call);
-    if (!ready() && call->bound_to() == SessionId{}) answers_.poke();
+    if (!ready() && call->bound_to() == SessionId{}) local_replies_.poke();
   }
   return id;
 }
 
 void ZkCoordinator::post(std::function<void()> task) {
-  answers_.run(std::move(task));
+  local_replies_.post(std::move(task));
 }
 
 bool ZkCoordinator::abandon(RequestId request) noexcept {
@@ -124,13 +124,14 @@ void ZkCoordinator::close() {
   session_thread_.stop();  // closes the handle
   {
     const MutexLock guard(mutex_);
-    answer_queued(all, Status::closed, {});
+    answer_queued(any_call, Status::closed, {});
   }
-  answers_.wait_idle();
+  local_replies_.wait_idle();
 }
 
 bool ZkCoordinator::runs_here() const noexcept {
-  return CompletionScope::runs_here(*this) || session_thread_.runs_here() || answers_.runs_here();
+  return CompletionScope::runs_here(*this) || session_thread_.runs_here() ||
+         local_replies_.runs_here();
 }
 
 std::string ZkCoordinator::connection_problem() const {
@@ -189,7 +190,7 @@ bool ZkCoordinator::send(const CallPtr& call) {
     case Call::Sent::yes: return true;
     case Call::Sent::handle_is_dead: return false;
     case Call::Sent::refused:
-      answers_.post(std::move(call->handler()), std::move(refusal));
+      local_replies_.post(std::move(call->handler()), std::move(refusal));
       return true;
   }
   return true;
@@ -219,7 +220,7 @@ void ZkCoordinator::answer(const CallPtr& call, Status status, std::string detai
   Reply reply = call->blank_reply();
   reply.status = status;
   reply.detail = std::move(detail);
-  answers_.post(std::move(call->handler()), std::move(reply));
+  local_replies_.post(std::move(call->handler()), std::move(reply));
 }
 
 Instant ZkCoordinator::due(const Call& call) const {
@@ -227,12 +228,12 @@ Instant ZkCoordinator::due(const Call& call) const {
 }
 
 std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
-  if (!watches_.has_mute_paths()) return std::nullopt;
+  if (!watches_.has_unreadable_paths()) return std::nullopt;
   // While calls are queued, more calls would only make the queue longer.
   if (!queued_.empty()) return now + kInterval;
   if (now < next_presence_check_) return next_presence_check_;
   next_presence_check_ = now + kInterval;
-  for (const std::string& path : watches_.mute_paths()) {
+  for (const std::string& path : watches_.unreadable_paths()) {
     enqueue(make_presence_check(path, own_header()));
   }
   pump();

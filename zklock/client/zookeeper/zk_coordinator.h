@@ -45,10 +45,10 @@ namespace zklock::client {
 /// refuse every handle that has seen a later zxid than theirs. They accept only a new handle, which
 /// has seen none.
 ///
-/// Four threads take part. The session thread opens and closes handles. The C client's completion
-/// thread delivers events and replies. The local-reply thread delivers the replies that need no
-/// server. The C client's I/O thread runs none of this code. Requests reach the wire in the order
-/// of submission, because each is passed to the C client under mutex_.
+/// Three threads run this code besides the callers' threads. The session thread opens and closes
+/// handles. The C client's completion thread delivers events and replies. The local-reply thread
+/// delivers the replies that need no server. Requests reach the wire in the order of submission,
+/// because each is passed to the C client under mutex_.
 class ZkCoordinator final : public Coordinator,
                             private CompletionSink,
                             private ZkHandle::Listener,
@@ -67,8 +67,8 @@ class ZkCoordinator final : public Coordinator,
   std::string connection_problem() const override;
 
  private:
-  // While an object exists, its thread is the C client's completion thread in a callback of
-  // `owner`.
+  // Marks the calling thread, during its lifetime, as the C client's completion thread in a
+  // callback of `owner`.
   class CompletionScope {
    public:
     explicit CompletionScope(const ZkCoordinator& owner) noexcept
@@ -105,9 +105,9 @@ class ZkCoordinator final : public Coordinator,
     SessionThread::Next next = SessionThread::Next::never;
   };
   // Marks the session as dead. REQUIRES: the phase is not dead.
-  SessionEnd end_session(Status why) ZKLOCK_REQUIRES(mutex_);
+  SessionEnd mark_session_dead(Status why) ZKLOCK_REQUIRES(mutex_);
   // Notifies the observer and retires the handle.
-  void session_ended(const SessionEnd& end, const std::string& cause) ZKLOCK_EXCLUDES(mutex_);
+  void finish_session_end(const SessionEnd& end, const std::string& cause) ZKLOCK_EXCLUDES(mutex_);
   void deliver_watch_event(const std::string& path, request::WatchEvent event);
 
   // Called on the local-reply thread. Answers the requests that have waited too long for a
@@ -122,8 +122,8 @@ class ZkCoordinator final : public Coordinator,
   bool may_send() const noexcept ZKLOCK_REQUIRES(mutex_) {
     return phase_ == Phase::connected && flights_.size() < options_.max_in_flight;
   }
-  // Sends a call. Returns false, without effect, if the connection is lost. Throws std::bad_alloc;
-  // then the call gets no reply.
+  // Sends a call. Returns false, without effect, if the connection is lost or the session has
+  // ended. Throws std::bad_alloc; then the call gets no reply.
   bool send(const CallPtr& call) ZKLOCK_REQUIRES(mutex_);
   void enqueue(CallPtr call) ZKLOCK_REQUIRES(mutex_);  // queues a call of the client itself
   Queue::iterator find_queued(RequestId request) ZKLOCK_REQUIRES(mutex_);
@@ -135,10 +135,10 @@ class ZkCoordinator final : public Coordinator,
     return {next_id(), session_, nullptr, LeaseClock::now()};
   }
   CallContext call_context(FollowUps& follow_ups, Reply& reply) ZKLOCK_REQUIRES(mutex_);
-  // Checks the znodes of mute watches, if that is due. Returns when it is due again.
+  // Checks whether unreadable watched znodes exist, if that is due. Returns when it is due again.
   std::optional<Instant> check_presence(Instant now) ZKLOCK_REQUIRES(mutex_);
   void answer(const CallPtr& call, Status status, std::string detail) ZKLOCK_REQUIRES(mutex_);
-  static bool all(const Call& /*queued*/) noexcept { return true; }
+  static bool any_call(const Call& /*queued*/) noexcept { return true; }
   template <typename Which>
   void answer_queued(Which which, Status status, const std::string& detail)
       ZKLOCK_REQUIRES(mutex_) {
@@ -181,7 +181,7 @@ class ZkCoordinator final : public Coordinator,
   Phase phase_ ZKLOCK_GUARDED_BY(mutex_) = Phase::none;
   std::unique_ptr<ZkHandle> handle_ ZKLOCK_GUARDED_BY(mutex_);
   SessionId session_ ZKLOCK_GUARDED_BY(mutex_);  // 0 before the handle's first connection
-  // T: as requested; since the first connection, as negotiated last.
+  // T: before the first connection the requested value, later the value negotiated last.
   core::Duration timeout_ ZKLOCK_GUARDED_BY(mutex_);
   Instant connected_since_ ZKLOCK_GUARDED_BY(mutex_);  // the session's first connection
   // The last loss of the connection, or start().
@@ -207,9 +207,9 @@ class ZkCoordinator final : public Coordinator,
 
   Mutex observer_mutex_;
   SessionObserver* observer_ = nullptr;  // constant from start() on
-  SessionId ended_session_ ZKLOCK_GUARDED_BY(observer_mutex_);
+  SessionId last_ended_session_ ZKLOCK_GUARDED_BY(observer_mutex_);
 
-  LocalReplyThread answers_;
+  LocalReplyThread local_replies_;
   SessionThread session_thread_;
 };
 

@@ -30,7 +30,7 @@ template <typename Notify>
 void ZkCoordinator::notify_observer(SessionId session, Notify&& notify) {
   // Not mutex_: the observer may call members that acquire it.
   const MutexLock guard(observer_mutex_);
-  if (observer_ == nullptr || session == SessionId{} || session == ended_session_) return;
+  if (observer_ == nullptr || session == SessionId{} || session == last_ended_session_) return;
   notify(*observer_);
 }
 
@@ -39,8 +39,8 @@ void ZkCoordinator::notify_ended(SessionId session, Status why) {
   if (observer_ == nullptr) return;
   // The servers may refuse a client before it has a session.
   const bool has_one = session != SessionId{};
-  if (has_one ? session == ended_session_ : why != Status::auth_failed) return;
-  ended_session_ = session;
+  if (has_one ? session == last_ended_session_ : why != Status::auth_failed) return;
+  last_ended_session_ = session;
   observer_->ended(session, why);
 }
 
@@ -74,7 +74,7 @@ bool ZkCoordinator::open() {
   last_contact_ = began;
   phase_ = Phase::connecting;
   opened_.notify_all();
-  answers_.poke();  // the local-reply thread follows the next handshake from now on
+  local_replies_.poke();  // the local-reply thread follows the next handshake from now on
   return true;
 }
 
@@ -108,8 +108,8 @@ void ZkCoordinator::shut() {
   session_ = {};
   withholds_replies_ = false;
   phase_ = Phase::none;
-  if (credential_refused_) answer_queued(all, Status::auth_failed, connection_problem_text());
-  answers_.poke();
+  if (credential_refused_) answer_queued(any_call, Status::auth_failed, connection_problem_text());
+  local_replies_.poke();
 }
 
 void ZkCoordinator::drain() {
@@ -202,7 +202,7 @@ void ZkCoordinator::on_connected() {
   if (phase_ != Phase::greeting) return;
   phase_ = Phase::connected;
   pump();
-  answers_.poke();  // no call is overdue now, but mute paths may need a check
+  local_replies_.poke();  // no call is overdue now, but unreadable paths may need a check
 }
 
 void ZkCoordinator::on_suspended() {
@@ -221,7 +221,7 @@ void ZkCoordinator::on_suspended() {
   }
   log_warn("session " + hex(session) + " has lost its connection");
   notify_observer(session, [&](SessionObserver& observer) { observer.suspended(session); });
-  answers_.poke();
+  local_replies_.poke();
 }
 
 /// Answers not_sent to the queued calls that must not wait for a connection.
@@ -234,9 +234,9 @@ void ZkCoordinator::on_ended(Status why) {
   {
     const MutexLock guard(mutex_);
     if (phase_ == Phase::dead) return;
-    end = end_session(why);
+    end = mark_session_dead(why);
   }
-  session_ended(end, std::string(core::to_string(why)));
+  finish_session_end(end, std::string(core::to_string(why)));
 }
 
 void ZkCoordinator::end_overdue_session() {
@@ -245,15 +245,15 @@ void ZkCoordinator::end_overdue_session() {
   {
     const MutexLock guard(mutex_);
     if (phase_ != Phase::suspended || LeaseClock::now() < session_due()) return;
-    end = end_session(Status::session_ended);
+    end = mark_session_dead(Status::session_ended);
     timeout = timeout_;
   }
-  session_ended(end, "no connection for its timeout of " + in_ms(timeout) +
-                         "; the client ends it, its holds are lost, and a new session will be "
-                         "opened");
+  finish_session_end(end, "no connection for its timeout of " + in_ms(timeout) +
+                              "; the client ends it, its holds are lost, and a new session will be "
+                              "opened");
 }
 
-ZkCoordinator::SessionEnd ZkCoordinator::end_session(Status why) {
+ZkCoordinator::SessionEnd ZkCoordinator::mark_session_dead(Status why) {
   const Instant now = LeaseClock::now();
   assert(phase_ != Phase::none && phase_ != Phase::dead && handle_);
   if (phase_ == Phase::connected) disconnected_since_ = now;
@@ -263,12 +263,12 @@ ZkCoordinator::SessionEnd ZkCoordinator::end_session(Status why) {
     credential_refused_ = true;
   } else {
     const bool lived = now - connected_since_ > options_.retry_delay_max;
-    next = lived ? SessionThread::Next::soon : SessionThread::Next::with_care;
+    next = lived ? SessionThread::Next::soon : SessionThread::Next::later;
   }
   return {session_, why, next};
 }
 
-void ZkCoordinator::session_ended(const SessionEnd& end, const std::string& cause) {
+void ZkCoordinator::finish_session_end(const SessionEnd& end, const std::string& cause) {
   log_warn("session " + hex(end.session) + ": " + cause);
   notify_ended(end.session, end.why);
   session_thread_.retire(end.next);
@@ -347,15 +347,15 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
     }
     complete = call->complete(part, completion, call_context(follow_ups, reply));
     remove(follow_ups.removals);  // also without removals: its pump() may send another call now
-    if (follow_ups.ask_for_nodes) answers_.poke();
+    if (follow_ups.poll_unreadable) local_replies_.poke();
     correct_status(reply.status);
   }
   if (complete && call->handler()) call->handler()(std::move(reply));
-  if (follow_ups.departures.empty()) return;
-  for (const Watch& watch : follow_ups.departures)
+  if (follow_ups.vanished.empty()) return;
+  for (const Watch& watch : follow_ups.vanished)
     deliver_watch_event(watch.path, request::WatchEvent::deleted);
   const MutexLock guard(mutex_);
-  remove(follow_ups.departures);
+  remove(follow_ups.vanished);
 }
 
 }  // namespace zklock::client

@@ -15,8 +15,8 @@ std::string code_name(int code);
 
 /// The origin of the answer to a write. (A read is always answered by one server.)
 enum class AnsweredBy {
-  /// No server is known to have answered. Either the C client can make the code itself, or the code
-  /// says nothing about the request.
+  /// No server is known to have answered. The C client can return the code without a server, or the
+  /// code does not refer to the request.
   none,
   server,  ///< the connected server, perhaps alone
   quorum,  ///< the leader: a quorum operation

@@ -47,7 +47,7 @@ class ZkHandle {
   bool authenticate(const std::vector<DigestCredential>& credentials);
 
   /// Ends the session, if it is connected. Blocks for up to 4.5 s. When it returns, no callback is
-  /// running, and the threads of the C client have ended. The C client can have lost completions.
+  /// running, and the threads of the C client have ended. Some completions may never be reported.
   ~ZkHandle();
   ZkHandle(const ZkHandle&) = delete;
   ZkHandle& operator=(const ZkHandle&) = delete;

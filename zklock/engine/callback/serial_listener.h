@@ -45,7 +45,7 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
       news_.push_back(std::move(news));
       in_line = std::exchange(has_turn_, true) && telling == Telling::newest;
     }
-    if (in_line) return line_.urge();  // the queued task delivers it
+    if (in_line) return line_.dispatch();  // the queued task delivers it
     try {
       line_.post([self = this->shared_from_this()] { self->tell_next(); });
     } catch (...) {

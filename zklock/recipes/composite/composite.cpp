@@ -23,7 +23,7 @@ std::string join(const std::set<std::string>& names) {
 /// Returns whether the reply to the quorum request clears the mark of an unreachable part. It does
 /// if the servers have answered. It also does if the request was never sent, because no later reply
 /// can clear the mark. After any other reply, only a new connection clears the mark.
-bool ends_silence(core::Status status) noexcept {
+bool clears_mark(core::Status status) noexcept {
   switch (core::sort_of(status)) {
     case core::StatusSort::done:
     case core::StatusSort::retry_later:
@@ -40,7 +40,7 @@ bool ends_silence(core::Status status) noexcept {
 }  // namespace
 
 Composite::Composite(std::vector<Part> parts, const Rule& rule)
-    : parts_(std::move(parts)), rule_(rule), silent_(parts_.size()) {}
+    : parts_(std::move(parts)), rule_(rule), unreachable_(parts_.size()) {}
 
 std::string Composite::paths() const {
   std::set<std::string> names;
@@ -111,31 +111,31 @@ int Composite::count(const Owner& owner) const {
   return *weakest;
 }
 
-void Composite::set_silent(std::size_t i) {
+void Composite::set_unreachable(std::size_t i) {
   EngineContext& core = part(i).core();
   const std::uint64_t mark = 1 + core.keeper().connection();
-  if (silent_.at(i).exchange(mark) == mark || !core.keeper().is_connected()) return;
+  if (unreachable_.at(i).exchange(mark) == mark || !core.keeper().is_connected()) return;
   core.coordinator().submit({.operation = client::request::Check{"/"}, .at_once = true},
                             [composite = weak_from_this(), i, mark](const client::Reply& reply) {
                               const auto alive = composite.lock();
                               std::uint64_t expected = mark;
-                              if (alive && ends_silence(reply.status)) {
-                                alive->silent_.at(i).compare_exchange_strong(expected, 0);
+                              if (alive && clears_mark(reply.status)) {
+                                alive->unreachable_.at(i).compare_exchange_strong(expected, 0);
                               }
                             });
 }
 
-bool Composite::still_silent(std::size_t i) const {
-  const std::uint64_t mark = silent_.at(i);
+bool Composite::is_unreachable(std::size_t i) const {
+  const std::uint64_t mark = unreachable_.at(i);
   if (mark == 0) return false;
   LeaseKeeper& keeper = part(i).core().keeper();
   return !keeper.is_connected() || 1 + keeper.connection() == mark;
 }
 
-bool Composite::enough_in_reach() const {
-  std::size_t in_reach = 0;
-  for (std::size_t i = 0; i < parts_.size(); ++i) in_reach += still_silent(i) ? 0 : 1;
-  return in_reach >= rule_.needed;
+bool Composite::enough_reachable() const {
+  std::size_t reachable = 0;
+  for (std::size_t i = 0; i < parts_.size(); ++i) reachable += is_unreachable(i) ? 0 : 1;
+  return reachable >= rule_.needed;
 }
 
 void Composite::post(std::function<void()> task) {

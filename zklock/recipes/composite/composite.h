@@ -34,12 +34,12 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   };
   struct Rule {
     std::size_t needed = 1;
-    bool queue_again = true;
+    bool queue_again = true;  ///< see PartLock::Request
     core::HoldLimit limit = {};
     std::shared_ptr<LockListener> listener = {};  ///< gets the events of all parts; null: none
     /// How long a part may be unreachable before it is skipped. Set only if not all parts are
     /// needed.
-    std::optional<std::chrono::milliseconds> patience = std::nullopt;
+    std::optional<std::chrono::milliseconds> part_timeout = std::nullopt;
   };
 
   Composite(std::vector<Part> parts, const Rule& rule);
@@ -62,18 +62,19 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   /// Releases the last lock() of `owner`, in all parts that it acquired. Throws Error(not_owner),
   /// which names the parts that refused, after the others have been unlocked. Throws Error(forked).
   void unlock(const Owner& owner);
-  /// Returns the largest n for which `owner` has n or more counts in each of `needed` parts.
+  /// Returns how often `owner` holds the composite: the largest n for which at least `needed` parts
+  /// have an exclusive count of n or more.
   int count(const Owner& owner) const;
 
   /// Marks part `i` unreachable. If its client is connected, also sends a quorum request. An answer
   /// of the servers to it, or a new connection, clears the mark.
-  void set_silent(std::size_t i);
+  void set_unreachable(std::size_t i);
   /// Clears the mark of part `i`.
-  void set_in_reach(std::size_t i) { silent_.at(i) = 0; }
+  void set_reachable(std::size_t i) { unreachable_.at(i) = 0; }
   /// Returns whether part `i` is marked.
-  bool still_silent(std::size_t i) const;
+  bool is_unreachable(std::size_t i) const;
   /// Returns whether enough parts remain without the unreachable ones.
-  bool enough_in_reach() const;
+  bool enough_reachable() const;
 
   /// Runs `task` as a user callback of the first client that is open. Does not block.
   void post(std::function<void()> task);
@@ -97,8 +98,9 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
 
   const std::vector<Part> parts_;
   const Rule rule_;
-  /// Per part: 0 if it is reachable, otherwise 1 + its connection count when it was marked.
-  std::vector<std::atomic<std::uint64_t>> silent_;
+  /// Per part: 0 if it is reachable. Otherwise 1 + the number of connections that its client had
+  /// made when the part was marked.
+  std::vector<std::atomic<std::uint64_t>> unreachable_;
 
   std::atomic<std::uint64_t> last_call_{0};
 

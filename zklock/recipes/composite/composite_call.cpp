@@ -18,7 +18,7 @@ using core::PartAnswer;
 
 namespace {
 
-constexpr const char* kSkippedSilent =
+constexpr const char* kSkippedUnreachable =
     "the ensemble was skipped: its quorum has not answered since it was found unreachable; check "
     "its servers";
 constexpr const char* kSkippedDisconnected =
@@ -37,7 +37,7 @@ CompositeCall::CompositeCall(std::shared_ptr<Composite> composite, CompositeRequ
             .needed = composite_->rule().needed,
             .wait = wanted_.time_limit.waits(),
             .queue_again = composite_->rule().queue_again,
-            .persists = composite_->rule().patience && !wanted_.time_limit.is_endless()}),
+            .persists = composite_->rule().part_timeout && !wanted_.time_limit.is_endless()}),
       taken_(composite_->size()),
       errors_(composite_->size()) {}  // NOLINT(bugprone-throw-keyword-missing): throws none
 
@@ -62,7 +62,7 @@ std::shared_ptr<CompositeCall> CompositeCall::start(std::shared_ptr<Composite> c
 /// Undoes a start() that has thrown. No event is processed after that.
 void CompositeCall::give_up() {
   finished_ = true;
-  look_no_more();
+  cancel_check();
   if (under_way_) under_way_->cancel();
   for (std::size_t part = taken_.size(); part-- > 0;) drop(part);
   composite_->call_ended(id_);
@@ -80,7 +80,7 @@ void CompositeCall::close() {
   });
 }
 
-void CompositeCall::Look::operator()() const {
+void CompositeCall::LossCheck::operator()() const {
   const auto alive = call.lock();
   if (alive && !alive->composite_->forked()) alive->post([](CompositeCall&) {});
 }
@@ -97,7 +97,7 @@ void CompositeCall::post(std::function<void(CompositeCall&)> event) {
   std::function<void(CompositeCall&)> next;
   while (take_event(next)) {
     if (finished_) continue;
-    look_for_losses();
+    check_losses();
     next(*this);
   }
 }
@@ -115,7 +115,7 @@ bool CompositeCall::take_event(std::function<void(CompositeCall&)>& event) {
 
 // ---- driving the rule ---------------------------------------------------------------------------
 
-void CompositeCall::look_for_losses() {
+void CompositeCall::check_losses() {
   for (std::size_t i = 0; i < taken_.size(); ++i) {
     if (taken_[i] && taken_[i]->outcome.contender->grant().state() == HoldState::lost) {
       carry_out(fsm_.on_part_lost(i));
@@ -153,24 +153,24 @@ void CompositeCall::ask(std::size_t part, bool once) {
   PartLock& lock = composite_->part(part);
   const auto taken = std::ranges::count_if(taken_, [](const auto& t) { return t.has_value(); });
   const bool spare = static_cast<std::size_t>(taken) >= composite_->rule().needed;
-  const bool dispensable = composite_->rule().patience.has_value();
+  const bool dispensable = composite_->rule().part_timeout.has_value();
   const bool connected = lock.core().keeper().is_connected();
-  const bool passed_over = composite_->still_silent(part) &&
+  const bool passed_over = composite_->is_unreachable(part) &&
                            (!wanted_.time_limit.waits() ||
-                            (composite_->enough_in_reach() && !fsm_.requests_every_part()));
+                            (composite_->enough_reachable() && !fsm_.requests_every_part()));
   if (dispensable && (passed_over || (spare && !connected))) {
     const Error error(Errc::not_connected, "lock", lock.path(),
-                      connected ? kSkippedSilent : kSkippedDisconnected);
+                      connected ? kSkippedUnreachable : kSkippedDisconnected);
     post([part, cause = std::make_exception_ptr(error)](CompositeCall& c) {
       c.failed(part, cause, PartAnswer::skipped);
     });
     return;
   }
   spare_ = wanted_.time_limit.waits() && once;
-  last_sign_ = lock.core().scheduler().now();
-  if (dispensable) patience_ = patience_with(last_sign_, composite_->size() - part);
+  last_contact_ = lock.core().scheduler().now();
+  if (dispensable) part_timeout_ = part_timeout_with(last_contact_, composite_->size() - part);
   try {
-    if (dispensable) look_later(request_);  // first: nothing after the request may throw
+    if (dispensable) schedule_check(request_);  // first: nothing after the request may throw
     under_way_ = lock.ask({.owner = wanted_.owner,
                            .time_limit = once ? TimeLimit::single_attempt() : wanted_.time_limit,
                            .kind = wanted_.kind,
@@ -182,7 +182,7 @@ void CompositeCall::ask(std::size_t part, bool once) {
                              });
                            }});
   } catch (...) {
-    look_no_more();
+    cancel_check();
     post([part, cause = std::current_exception()](CompositeCall& c) {
       c.failed(part, cause, PartAnswer::failed);
     });
@@ -190,54 +190,56 @@ void CompositeCall::ask(std::size_t part, bool once) {
 }
 
 void CompositeCall::answered(std::size_t part, AcquireOutcome outcome) {
-  look_no_more();
+  cancel_check();
   if (outcome.error) {
     const bool out = outcome.error->errc() == Errc::not_connected;
     return failed(part, std::make_exception_ptr(*outcome.error),
                   out ? PartAnswer::unreachable : PartAnswer::failed);
   }
   if (!outcome.contender) return carry_out(fsm_.on_part_answered(PartAnswer::none, late()));
-  composite_->set_in_reach(part);
+  composite_->set_reachable(part);
   errors_[part] = nullptr;
   const std::stop_token lost = outcome.contender->grant().lost();
   assert(!taken_[part]);
   taken_[part] = Taken{std::move(outcome), nullptr};
-  taken_[part]->on_loss = std::make_unique<std::stop_callback<Look>>(lost, Look{weak_from_this()});
+  taken_[part]->on_loss =
+      std::make_unique<std::stop_callback<LossCheck>>(lost, LossCheck{weak_from_this()});
   carry_out(fsm_.on_part_answered(PartAnswer::granted, late()));
 }
 
 void CompositeCall::failed(std::size_t part, std::exception_ptr error, core::PartAnswer how) {
   errors_[part] = std::move(error);
-  if (how == PartAnswer::unreachable) composite_->set_silent(part);
+  if (how == PartAnswer::unreachable) composite_->set_unreachable(part);
   carry_out(fsm_.on_part_answered(how, late()));
 }
 
 // ---- unreachable parts --------------------------------------------------------------------------
 
-core::Duration CompositeCall::patience_with(core::Instant now, std::size_t parts_left) const {
-  const core::Duration most = *composite_->rule().patience;
+core::Duration CompositeCall::part_timeout_with(core::Instant now, std::size_t parts_left) const {
+  const core::Duration most = *composite_->rule().part_timeout;
   const Deadline deadline = wanted_.time_limit.deadline();
   if (deadline.is_never()) return most;
   const auto share = (deadline.at() - now) / static_cast<core::Duration::rep>(parts_left);
   return std::clamp<core::Duration>(share, std::chrono::milliseconds(1), most);
 }
 
-void CompositeCall::look_later(std::uint64_t request) {
+void CompositeCall::schedule_check(std::uint64_t request) {
   auto& scheduler = composite_->part(fsm_.requested_part()).core().scheduler();
-  core::Instant due = scheduler.now() + patience_ / 4;
+  core::Instant due = scheduler.now() + part_timeout_ / 4;
   if (spare_) due = std::min(due, wanted_.time_limit.deadline().at());
-  look_ = scheduler.at(due, [weak = weak_from_this(), request] {
+  check_timer_ = scheduler.at(due, [weak = weak_from_this(), request] {
     if (const auto call = weak.lock()) {
-      call->post([request](CompositeCall& c) { c.look_at_silence(request); });
+      call->post([request](CompositeCall& c) { c.check_reachability(request); });
     }
   });
 }
 
-void CompositeCall::look_no_more() {
-  composite_->part(fsm_.requested_part()).core().scheduler().cancel(std::exchange(look_, {}));
+void CompositeCall::cancel_check() {
+  auto& scheduler = composite_->part(fsm_.requested_part()).core().scheduler();
+  scheduler.cancel(std::exchange(check_timer_, {}));
 }
 
-void CompositeCall::look_at_silence(std::uint64_t request) {
+void CompositeCall::check_reachability(std::uint64_t request) {
   if (request != request_ || fsm_.state() != CompositeState::requesting) return;
   // The request for a spare part is a single attempt, which has no deadline. So the deadline of the
   // call is checked here.
@@ -245,18 +247,18 @@ void CompositeCall::look_at_silence(std::uint64_t request) {
   const std::size_t part = fsm_.requested_part();
   PartLock& lock = composite_->part(part);
   const auto now = lock.core().scheduler().now();
-  if (lock.in_touch(wanted_.owner)) {
-    last_sign_ = now;
+  if (lock.has_contact(wanted_.owner)) {
+    last_contact_ = now;
     errors_[part] = nullptr;  // from an earlier round
-  } else if (now - last_sign_ >= patience_) {
-    composite_->set_silent(part);
+  } else if (now - last_contact_ >= part_timeout_) {
+    composite_->set_unreachable(part);
     errors_[part] = std::make_exception_ptr(Error(
         Errc::not_connected, "lock", lock.path(),
-        "no answer from the ensemble's quorum within " + std::to_string(ms(patience_)) +
+        "no answer from the ensemble's quorum within " + std::to_string(ms(part_timeout_)) +
             " ms; check its servers, or raise the deadline or QuorumOptions::ensemble_timeout"));
     return carry_out(fsm_.on_part_timed_out());
   }
-  look_later(request);
+  schedule_check(request);
 }
 
 bool CompositeCall::late() const {
@@ -275,7 +277,7 @@ void CompositeCall::drop(std::size_t part) {
 
 // The maximum hold time begins at the grant of the whole, not while the call waits for other parts.
 // If the owner already held the part, that hold's time continues.
-void CompositeCall::begin_time_of(std::size_t part) {
+void CompositeCall::start_hold_limit_of(std::size_t part) {
   if (!wanted_.limit.longest || composite_->part(part).count(wanted_.owner) != 1) return;
   taken_[part]->outcome.contender->renew(wanted_.limit.longest);
 }
@@ -284,7 +286,7 @@ void CompositeCall::grant() {
   std::vector<CompositeGrant::Part> parts;
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < taken_.size(); ++i) {
-    if (taken_[i]) begin_time_of(i);
+    if (taken_[i]) start_hold_limit_of(i);
     auto taken = std::exchange(taken_[i], std::nullopt);
     if (!taken) continue;
     taken->on_loss.reset();
@@ -323,7 +325,7 @@ std::exception_ptr CompositeCall::lost_error(std::size_t part) const {
 }
 
 std::exception_ptr CompositeCall::failure() const {
-  if (!composite_->rule().patience) return errors_[fsm_.requested_part()];
+  if (!composite_->rule().part_timeout) return errors_[fsm_.requested_part()];
   std::string text = "no majority of the ensembles is left";
   std::optional<Errc> code;
   for (std::size_t i = 0; i < errors_.size(); ++i) {

@@ -25,7 +25,8 @@
 namespace zklock::detail {
 
 /// How a call that acquires several locks ended: with a grant, with an error, or with neither. It
-/// ends with neither if the deadline passed, others hold the locks, or a stop was requested.
+/// ends with neither if the deadline passed, if a stop was requested, or if a single attempt found
+/// the locks held.
 struct CompositeOutcome {
   bool granted = false;
   /// The holds of a grant to acquire(); null after a lock().
@@ -48,9 +49,10 @@ struct CompositeRequest {
 /// One blocking or asynchronous call that acquires the parts of a composite. It drives
 /// core::CompositeFsm.
 ///
-/// No thread waits for a call. Each event is appended to a queue. If no thread is processing the
-/// queue, the thread that appended the event processes it until it is empty. UnlockTasks would not
-/// do: it orders the effects of one thread only, and here a release must not overtake a request.
+/// A call has no thread of its own. Each event is appended to a queue. If no thread is processing
+/// the queue, the thread that appended the event processes it until it is empty. UnlockTasks is not
+/// sufficient, because it orders the effects of one thread only. Here a release on one thread must
+/// not overtake a request on another.
 ///
 /// Thread-safety: all members, from any thread.
 class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
@@ -60,7 +62,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
                                               CompositeRequest request);
   /// Ends the call soon, without a grant and without an error, unless it has ended.
   void cancel();
-  /// Returns 0: a thread that waits for several locks does not spin. See
+  /// Returns 0: a thread that blocks until the end of a call does not spin. See
   /// PendingAcquire::spin_before_block().
   static std::chrono::microseconds spin_before_block() noexcept { return {}; }
   /// Returns no deadline: the requests to the parts have it. See PendingAcquire::deadline().
@@ -79,34 +81,37 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
       if (const auto alive = call.lock()) alive->cancel();
     }
   };
-  struct Look {
+  struct LossCheck {
     std::weak_ptr<CompositeCall> call;
     void operator()() const;
   };
   /// A part that is held, or that was lost and is not released yet.
   struct Taken {
     AcquireOutcome outcome;
-    std::unique_ptr<std::stop_callback<Look>> on_loss;
+    std::unique_ptr<std::stop_callback<LossCheck>> on_loss;
   };
 
   void post(std::function<void(CompositeCall&)> event);
   void give_up();
   bool take_event(std::function<void(CompositeCall&)>& event);
 
-  /// REQUIRES: called by the thread that processes the queue of events.
-  void look_for_losses();
+  // REQUIRES of all functions from here to failure(): called by the thread that processes the queue
+  // of events.
+
+  void check_losses();
   void carry_out(const core::CompositeEffects& effects);
   void carry_out(const core::CompositeEffect& effect);
   void ask(std::size_t part, bool once);
   void answered(std::size_t part, AcquireOutcome outcome);
   void failed(std::size_t part, std::exception_ptr error, core::PartAnswer how);
-  void look_at_silence(std::uint64_t request);
-  void look_later(std::uint64_t request);
-  void look_no_more();
-  core::Duration patience_with(core::Instant now, std::size_t parts_left) const;
+  void check_reachability(std::uint64_t request);
+  void schedule_check(std::uint64_t request);
+  void cancel_check();
+  core::Duration part_timeout_with(core::Instant now, std::size_t parts_left) const;
   bool late() const;
   void drop(std::size_t part);
-  void begin_time_of(std::size_t part);
+  /// Starts the maximum hold time of a taken part, unless the owner already held the part.
+  void start_hold_limit_of(std::size_t part);
   void grant();
   void finish(CompositeOutcome outcome);
   std::exception_ptr lost_error(std::size_t part) const;
@@ -124,9 +129,9 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   std::shared_ptr<PendingAcquire> under_way_;  ///< the call for the requested part
   bool spare_ = false;                         ///< single attempt at a part beyond those needed
   std::uint64_t request_ = 0;                  ///< count of requests, to recognise stale timers
-  core::Instant last_sign_{};                  ///< when the awaited part was last reachable
-  core::Duration patience_{};                  ///< how long the awaited part may be unreachable
-  client::TimerId look_{};                     ///< timer for look_at_silence()
+  core::Instant last_contact_{};               ///< when the awaited part was last reachable
+  core::Duration part_timeout_{};              ///< how long the awaited part may be unreachable
+  client::TimerId check_timer_{};              ///< timer for check_reachability()
   bool closed_ = false;
   bool finished_ = false;
 

@@ -31,9 +31,9 @@ CompositeGrant::~CompositeGrant() {
   for (auto index = order_.rbegin(); index != order_.rend(); ++index) holds_[*index].release();
 }
 
-void CompositeGrant::release(std::shared_ptr<CompositeGrant> parts) noexcept {
-  if (std::ranges::any_of(parts->cores_, [](const auto& core) { return core->forked(); })) {
-    keep_for_ever(std::move(parts));
+void CompositeGrant::release(std::shared_ptr<CompositeGrant> grant) noexcept {
+  if (std::ranges::any_of(grant->cores_, [](const auto& core) { return core->forked(); })) {
+    keep_for_ever(std::move(grant));
   }
 }
 

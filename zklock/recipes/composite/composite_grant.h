@@ -34,14 +34,14 @@ class CompositeGrant {
   /// number of all parts. A part that was not taken has an empty hold in holds().
   CompositeGrant(const Owner& owner, std::vector<Part> taken, std::size_t parts,
                  std::size_t needed);
-  /// Releases all holds, the last acquired first. So a contender that is granted a part and goes on
-  /// to the next part finds that one free.
+  /// Releases all holds, the last acquired first. Another contender acquires in the opposite order.
+  /// When it is granted a part, the later parts are already free.
   ~CompositeGrant();
   CompositeGrant(const CompositeGrant&) = delete;
   CompositeGrant& operator=(const CompositeGrant&) = delete;
 
   /// Does what the destructor does. In a fork()ed child, leaks the object instead.
-  static void release(std::shared_ptr<CompositeGrant> parts) noexcept;
+  static void release(std::shared_ptr<CompositeGrant> grant) noexcept;
 
   HoldState state() const noexcept;
   std::stop_token loss_token() const noexcept;

@@ -17,8 +17,8 @@ namespace zklock::detail {
 /// One lock of several that a composite acquires together. The interface between the composites and
 /// the single locks. Outcomes are passed to a callback.
 ///
-/// The callback runs on the thread that handles the reply, not on the user's executor. Otherwise a
-/// blocking acquire on the only thread of the executor would never return.
+/// The callback runs within ask(), or on the thread that handles the reply. It does not run on the
+/// user's executor: a blocking acquire on the executor's only thread would never return.
 ///
 /// Thread-safety: all members, from any thread.
 class PartLock {
@@ -27,7 +27,7 @@ class PartLock {
     Owner owner;
     TimeLimit time_limit;
     core::CountKind kind = core::CountKind::hold;
-    bool queue_again = true;
+    bool queue_again = true;  ///< enqueue again after losing the znode
     core::HoldLimit limit = {};
     /// Called once, possibly before ask() returns, with no lock held. REQUIRES: it does not block.
     std::function<void(AcquireOutcome)> done = {};
@@ -35,9 +35,9 @@ class PartLock {
 
   virtual ~PartLock() = default;
 
-  /// Requests a count for the owner. The caller can cancel the call that it returns; `done` is called
-  /// in that case too. Throws Error(closed), or the exception of a system that has no memory or
-  /// thread left; then `done` is not called.
+  /// Requests one hold or lock() for the owner, also a nested one. The caller can cancel the call
+  /// that it returns; `done` is called in that case too. Throws Error(closed), or the exception of
+  /// a system that has no memory or thread left; then `done` is not called.
   virtual std::shared_ptr<PendingAcquire> ask(Request request) = 0;
   /// Releases one lock() of `owner`. Returns false if `owner` has none.
   virtual bool unlock(const Owner& owner) = 0;
@@ -45,7 +45,7 @@ class PartLock {
   virtual int count(const Owner& owner) = 0;
   /// Returns whether `owner` has a znode in the queue and the client is connected with a valid
   /// lease. A valid lease shows that the ensemble's quorum has answered recently.
-  virtual bool in_touch(const Owner& owner) = 0;
+  virtual bool has_contact(const Owner& owner) = 0;
   /// Arranges that the locks of the calling thread are released when the thread ends.
   virtual void unlock_at_thread_exit() = 0;
 

@@ -45,7 +45,7 @@ int PathPartLock::count(const Owner& owner) {
   return path_lock_->ownership(owner).exclusive_count();
 }
 
-bool PathPartLock::in_touch(const Owner& owner) {
+bool PathPartLock::has_contact(const Owner& owner) {
   LeaseKeeper& keeper = core().keeper();
   return keeper.is_connected() && keeper.valid_lease(keeper.session()) != nullptr &&
          !path_lock_->node_of(owner).empty();

@@ -28,7 +28,7 @@ class PathPartLock final : public PartLock {
   std::shared_ptr<PendingAcquire> ask(Request request) override;
   bool unlock(const Owner& owner) override;
   int count(const Owner& owner) override;
-  bool in_touch(const Owner& owner) override;
+  bool has_contact(const Owner& owner) override;
   void unlock_at_thread_exit() override;
   EngineContext& core() noexcept override;
   const std::string& path() const noexcept override;

@@ -50,7 +50,7 @@ std::shared_ptr<detail::Composite> majority_of(const Cores& cores, const std::st
                               .queue_again = options.on_node_lost == OnNodeLost::queue_again,
                               .limit = limit,
                               .listener = listener,
-                              .patience = options.ensemble_timeout});
+                              .part_timeout = options.ensemble_timeout});
   composite->check_usable("lock");
   return composite;
 }

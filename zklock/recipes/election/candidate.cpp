@@ -54,7 +54,7 @@ void Candidate::warn(const std::string& text) const noexcept {
   core().warn(kOperation + (" " + path()) + ": " + text);
 }
 
-Candidate::Section::~Section() {
+Candidate::Lock::~Lock() {
   candidate_.assert_invariants();
   candidate_.changed_.notify_all();
   auto tasks = candidate_.after_unlock_.take();
@@ -128,8 +128,8 @@ void Candidate::ask(Fsm::Attempt attempt, const std::stop_token& stop) {
 
 void Candidate::answered(Fsm::Attempt attempt, const AcquireOutcome& outcome) {
   Hold hold = outcome.contender ? outcome.contender->make_hold(core::CountKind::hold) : Hold();
-  // An unwanted hold is released after the Section, without the mutex.
-  const Section section(*this);
+  // An unwanted hold is released after the Lock, without the mutex.
+  const Lock lock(*this);
   if (hold) {
     const auto effects = fsm_.on_granted(attempt);
     if (effects.front() == ElectionEffect::begin) {
@@ -183,14 +183,14 @@ void Candidate::pause() {
     self->core().scheduler().at(due, [candidate, attempt] {
       const auto alive = candidate.lock();
       if (!alive) return;
-      const Section section(*alive);
+      const Lock lock(*alive);
       alive->run(alive->fsm_.on_pause_over(attempt));
     });
   });
 }
 
 void Candidate::lost(LeadershipState::Number number) {
-  const Section section(*this);
+  const Lock lock(*this);
   run(fsm_.on_lost(number), By::loss);
 }
 
@@ -202,7 +202,7 @@ bool Candidate::want() {
   std::optional<Error> last_error;
   Fsm::Attempt attempt = 0;
   {
-    const Section section(*this);
+    const Lock lock(*this);
     if (is_closed())
       throw Error(Errc::closed, kOperation, path(), "the election object was closed");
     if (fsm_.will_contend()) return false;
@@ -214,7 +214,7 @@ bool Candidate::want() {
   try {
     ask(attempt, asking.get_token());
   } catch (const std::bad_alloc&) {
-    const Section section(*this);
+    const Lock lock(*this);
     fsm_.on_failed(attempt, true);
     if (fsm_.state() == CandidateState::failed && attempt == fsm_.attempt()) error_ = last_error;
     throw;
@@ -223,28 +223,28 @@ bool Candidate::want() {
 }
 
 void Candidate::interrupt() {
-  const Section section(*this);
+  const Lock lock(*this);
   run(fsm_.interrupt());
 }
 
 void Candidate::withdraw() {
-  const Section section(*this);
+  const Lock lock(*this);
   run(fsm_.withdraw());
 }
 
 void Candidate::had_no_turn(LeadershipState::Number number) {
-  const Section section(*this);
+  const Lock lock(*this);
   fsm_.on_leader_not_run(number);
 }
 
 void Candidate::finished(LeadershipState::Number number, bool failed) {
-  const Section section(*this);
+  const Lock lock(*this);
   if (!failed) backoff_.reset();
   run(fsm_.on_finished(number, failed));
 }
 
 void Candidate::close() {
-  const Section section(*this);
+  const Lock lock(*this);
   run(fsm_.close());
 }
 

@@ -83,14 +83,14 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
 
  protected:
   /// Holds the mutex. The destructor wakes wait_until_leader(), unlocks the mutex, and then runs
-  /// the tasks that later() put off.
-  class ZKLOCK_SCOPED_CAPABILITY Section {
+  /// the tasks that later() deferred.
+  class ZKLOCK_SCOPED_CAPABILITY Lock {
    public:
-    explicit Section(Candidate& candidate) ZKLOCK_ACQUIRE(candidate.mutex_)
+    explicit Lock(Candidate& candidate) ZKLOCK_ACQUIRE(candidate.mutex_)
         : candidate_(candidate), lock_(candidate.mutex_) {}
-    ~Section() ZKLOCK_RELEASE();
-    Section(const Section&) = delete;
-    Section& operator=(const Section&) = delete;
+    ~Lock() ZKLOCK_RELEASE();
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
 
    private:
     Candidate& candidate_;
@@ -103,7 +103,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   virtual void ended(const std::shared_ptr<LeadershipState>& leadership_state) noexcept
       ZKLOCK_REQUIRES(mutex_) = 0;
 
-  const std::shared_ptr<LeadershipState>& present() const noexcept ZKLOCK_REQUIRES(mutex_) {
+  const std::shared_ptr<LeadershipState>& current() const noexcept ZKLOCK_REQUIRES(mutex_) {
     return leadership_state_;
   }
   bool is_closed() const noexcept ZKLOCK_REQUIRES(mutex_);

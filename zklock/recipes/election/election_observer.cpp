@@ -22,7 +22,7 @@ ElectionState state_of(const QueueView& view) {
 }  // namespace
 
 ElectionObserver::ElectionObserver(Client& client, std::string path, Executor executor)
-    : observer_(QueueObserver::make(client, std::move(path), detail::Sight::leadership,
+    : observer_(QueueObserver::make(client, std::move(path), detail::ViewKind::leadership,
                                     std::move(executor))) {}
 
 ElectionObserver::~ElectionObserver() {

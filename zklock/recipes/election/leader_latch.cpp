@@ -47,10 +47,10 @@ class LatchCandidate final : public Candidate {
 
   Subscription add_listener(LeaderLatch::Listener gained, LeaderLatch::Listener lost) {
     core().check_usable("add a listener", path());
-    const Section section(*this);
+    const Lock lock(*this);
     if (is_closed())
       throw Error(Errc::closed, "add a listener", path(), "the LeaderLatch was closed");
-    const auto& leadership_state = present();
+    const auto& leadership_state = current();
     const auto missed =
         leadership_state ? std::optional(LeadershipUpdate{leadership_state, true}) : std::nullopt;
     return listeners_.add(
@@ -63,12 +63,12 @@ class LatchCandidate final : public Candidate {
 
   void close_with(CloseMode mode) {
     if (mode == CloseMode::silent) {
-      const Section section(*this);
+      const Lock lock(*this);
       if (!is_closed()) listeners_.fall_silent();
     }
     close();
     {
-      const Section section(*this);
+      const Lock lock(*this);
       listeners_.fall_silent(is_an_end_to_hear_of);
     }
     listeners_.wait();

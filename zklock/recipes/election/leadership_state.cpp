@@ -25,7 +25,7 @@ void LeadershipState::notify_loss(std::function<void()> on_loss) {
   on_loss_.emplace(lost_, OnLoss{*this, std::move(on_loss)});
 }
 
-void LeadershipState::is_lost() {
+void LeadershipState::on_lost() {
   const client::MutexLock guard(mutex_);
   loss_delay_ = Contender::delay_loss(hold_);
 }

@@ -66,11 +66,11 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
     // A copy: the call may destroy the LeadershipState, and this object with it.
     void operator()() const {
       const auto copy = call;
-      leadership_state.is_lost();
+      leadership_state.on_lost();
       copy();
     }
   };
-  void is_lost();
+  void on_lost();
   /// Returns whether this is a fork()ed child, in which the mutex may be locked for ever.
   bool forked() const noexcept { return fork_generation() != birth_; }
   std::string path() const { return node_.substr(0, node_.rfind('/')); }

@@ -35,13 +35,13 @@ bool ProclamationWriter::bind_to_leader() const {
   return leader_->delete_with_node(node_);
 }
 
-GuardedWrites ProclamationWriter::to_be_there() const {
+GuardedWrites ProclamationWriter::creation() const {
   return guarded(write::Create{.path = node_, .data = {}, .ephemeral = true});
 }
 
-GuardedWrites ProclamationWriter::to_say(std::string value) const {
-  const core::Proclamation said{leader_->grant().token(), std::move(value)};
-  return guarded(write::Set{.path = node_, .data = said.encode()});
+GuardedWrites ProclamationWriter::value_write(std::string value) const {
+  const core::Proclamation proclamation{leader_->grant().token(), std::move(value)};
+  return guarded(write::Set{.path = node_, .data = proclamation.encode()});
 }
 
 GuardedWrites ProclamationWriter::guarded(client::request::Write write) const {
@@ -67,21 +67,21 @@ std::shared_ptr<PendingProclamation> PendingProclamation::start(
 }
 
 void PendingProclamation::send() {
-  const GuardedWrites saying = proclamation_writer_->to_say(value_);
-  if (!GuardedCommit::refusal(saying) && proclamation_writer_->bind_to_leader()) {
+  const GuardedWrites writing = proclamation_writer_->value_write(value_);
+  if (!GuardedCommit::refusal(writing) && proclamation_writer_->bind_to_leader()) {
     const auto creation = GuardedCommit::make(
-        proclamation_writer_->to_be_there(), deadline_,
-        [self = shared_from_this()](auto error) { self->created(std::move(error)); });
+        proclamation_writer_->creation(), deadline_,
+        [self = shared_from_this()](auto error) { self->on_created(std::move(error)); });
     {
       const client::MutexLock guard(mutex_);
       creation_pending_ = true;
     }
     begin(&PendingProclamation::creating_, creation);
   }
-  begin(&PendingProclamation::saying_,
-        GuardedCommit::make(saying, deadline_,
+  begin(&PendingProclamation::writing_,
+        GuardedCommit::make(writing, deadline_,
                             [self = shared_from_this()](std::optional<Error> error) {
-                              self->said(std::move(error));
+                              self->on_value_written(std::move(error));
                             }));
 }
 
@@ -99,7 +99,7 @@ void PendingProclamation::begin(std::shared_ptr<GuardedCommit> PendingProclamati
   commit->begin();
 }
 
-void PendingProclamation::created(std::optional<Error> error) {
+void PendingProclamation::on_created(std::optional<Error> error) {
   std::optional<Error> unexplained;
   {
     const client::MutexLock guard(mutex_);
@@ -107,10 +107,10 @@ void PendingProclamation::created(std::optional<Error> error) {
     not_created_ = std::move(error);
     unexplained = std::exchange(unexplained_, std::nullopt);
   }
-  if (unexplained) said(std::move(unexplained));
+  if (unexplained) on_value_written(std::move(unexplained));
 }
 
-void PendingProclamation::said(std::optional<Error> error) {
+void PendingProclamation::on_value_written(std::optional<Error> error) {
   Done done;
   {
     const client::MutexLock guard(mutex_);
@@ -150,15 +150,15 @@ std::optional<Error> PendingProclamation::creation_failure() const {
 
 void PendingProclamation::withdraw() {
   std::shared_ptr<GuardedCommit> creating;
-  std::shared_ptr<GuardedCommit> saying;
+  std::shared_ptr<GuardedCommit> writing;
   {
     const client::MutexLock guard(mutex_);
     given_up_ = true;
     creating = creating_;
-    saying = saying_;
+    writing = writing_;
   }
   if (creating) creating->withdraw();
-  if (saying) saying->withdraw();
+  if (writing) writing->withdraw();
 }
 
 }  // namespace zklock::detail

@@ -32,10 +32,10 @@ class ProclamationWriter {
   /// Arranges that the znode is deleted together with the lock znode. Returns false if the leader
   /// does not lead any more.
   bool bind_to_leader() const;
-  /// Return the writes that create the znode and that write `value` into it, guarded by the lock
-  /// znode.
-  GuardedWrites to_be_there() const;
-  GuardedWrites to_say(std::string value) const;
+  /// Returns the write that creates the znode, guarded by the lock znode.
+  GuardedWrites creation() const;
+  /// Returns the write of `value` to the znode, guarded by the lock znode.
+  GuardedWrites value_write(std::string value) const;
 
  private:
   GuardedWrites guarded(client::request::Write write) const;
@@ -45,16 +45,17 @@ class ProclamationWriter {
 };
 
 /// The write of one value. Two transactions are sent back to back, each guarded by the lock znode.
-/// The first creates the proclaimed znode. It usually fails, because that znode
-/// exists. The second writes the value. So values are written in the order of the calls, even if
-/// the outcome of earlier calls is not known yet. The outcome of the first transaction may arrive
-/// after that of the second one, if the client does not send the first one.
+/// The first creates the proclaimed znode. It usually fails, because that znode exists. The second
+/// writes the value. So values are written in the order of the calls, even if the outcome of
+/// earlier calls is not known yet. If the first transaction is not sent, its outcome comes from
+/// another thread, and may arrive after the outcome of the second.
 ///
 /// | outcome of the second transaction                           | becomes                              |
 /// |-------------------------------------------------------------|--------------------------------------|
-/// | no proclaimed znode, and a permanent error of the first one | over: error of the first transaction |
-/// | no proclaimed znode otherwise: the first one was lost, or   | both are sent again; at most three   |
-/// | another client deletes it                                   | times in all                         |
+/// | no proclaimed znode, and the first transaction has failed   | over: error of the first transaction |
+/// | with a permanent error                                      |                                      |
+/// | no proclaimed znode, in any other case: the first           | both are sent again; at most three   |
+/// | transaction was lost, or another client deleted the znode   | times in all                         |
 /// | anything else                                               | over: that outcome                   |
 ///
 /// Thread-safety: all members, from any thread.
@@ -76,8 +77,8 @@ class PendingProclamation : public std::enable_shared_from_this<PendingProclamat
   void begin(std::shared_ptr<GuardedCommit> PendingProclamation::*registered,
              const std::shared_ptr<GuardedCommit>& commit);
   /// Handle the outcomes of the two transactions.
-  void created(std::optional<Error> error);
-  void said(std::optional<Error> error);
+  void on_created(std::optional<Error> error);
+  void on_value_written(std::optional<Error> error);
   /// Returns the error of the first transaction if it explains why there is no proclaimed znode.
   std::optional<Error> creation_failure() const ZKLOCK_REQUIRES(mutex_);
 
@@ -94,7 +95,7 @@ class PendingProclamation : public std::enable_shared_from_this<PendingProclamat
   /// The outcome of the second one, while that of the first one is awaited to explain it.
   std::optional<Error> unexplained_ ZKLOCK_GUARDED_BY(mutex_);
   std::shared_ptr<GuardedCommit> creating_ ZKLOCK_GUARDED_BY(mutex_);
-  std::shared_ptr<GuardedCommit> saying_ ZKLOCK_GUARDED_BY(mutex_);
+  std::shared_ptr<GuardedCommit> writing_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace zklock::detail

@@ -44,7 +44,7 @@ std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,
       "the lock delay must be 0 to 24 hours, not " + std::to_string(lock_delay.count()) + " ms");
 }
 
-core::CohortPolicy checked_local(const CohortOptions& options, const std::string& path) {
+core::CohortPolicy checked_cohort_policy(const CohortOptions& options, const std::string& path) {
   if (options.max_local_handoffs < 1) {
     throw Error(
         Errc::invalid_option, "lock", path,

@@ -30,7 +30,7 @@ std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,
 
 /// Returns the policy by which contenders of an object share a znode with others of the client.
 /// Throws Error(invalid_option) for max_local_handoffs below 1 or a negative time.
-core::CohortPolicy checked_local(const CohortOptions& options, const std::string& path);
+core::CohortPolicy checked_cohort_policy(const CohortOptions& options, const std::string& path);
 
 /// Returns the listener of an object with these options, or null if there is none.
 std::shared_ptr<LockListener> make_listener(const EngineContext& core,

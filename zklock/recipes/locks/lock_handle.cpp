@@ -59,7 +59,7 @@ LockHandle::LockHandle(std::shared_ptr<PathLock> path_lock, const CohortOptions&
       queue_again_(options.on_node_lost == OnNodeLost::queue_again),
       limit_(checked_limit(options, path_lock_->path().str())),
       lock_delay_(checked_delay(options.lock_delay, path_lock_->path().str())),
-      local_(checked_local(options, path_lock_->path().str())),
+      cohort_policy_(checked_cohort_policy(options, path_lock_->path().str())),
       listener_(make_listener(path_lock_->core(), options)) {
   path_lock_->attach();
 }
@@ -100,7 +100,7 @@ AcquireRequest LockHandle::request(const Kind& kind, Owner owner, const AcquireO
           .limit = checked_limit(limit_, options.max_hold, path()),
           .event_sink = LockEventSink(listener_),
           .lock_delay = lock_delay_,
-          .local = local_};
+          .local = cohort_policy_};
 }
 
 AcquireRequest LockHandle::blocking_request(const Kind& kind, Owner owner,

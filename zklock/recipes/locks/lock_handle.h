@@ -24,9 +24,9 @@
 
 namespace zklock::detail {
 
-/// The implementation that all public lock classes share: it acquires and releases at one path of a
-/// client, and makes queries. If the public object is destroyed while another thread is in a call,
-/// that call keeps this object alive.
+/// The implementation that the public lock classes on one path share: it acquires and releases at
+/// the path, and makes queries. If the public object is destroyed while another thread is in a
+/// call, that call keeps this object alive.
 ///
 /// Thread-safety: any thread may call any member.
 class LockHandle : public std::enable_shared_from_this<LockHandle> {
@@ -87,10 +87,10 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
   void check(const Kind& kind, const AcquireOptions& options) const;
   AcquireRequest request(const Kind& kind, Owner owner, const AcquireOptions& options,
                          core::CountKind count) const;
-  /// Does the work of lock(), except a nested count.
+  /// Does the work of a lock() that PathLock::lock_again() has not counted as nested.
   bool lock_anew(const Kind& kind, Deadline deadline, const std::stop_token& stop);
-  /// Returns the request of a blocking call, which passes its end to `end`. Throws Error(closed |
-  /// forked | invalid_option).
+  /// Returns the request of a blocking call. The outcome of the request is passed to `end`. Throws
+  /// Error(closed | forked | invalid_option).
   AcquireRequest blocking_request(const Kind& kind, Owner owner, const AcquireOptions& options,
                                   core::CountKind count, BlockingCall<AcquireOutcome>& end) const;
   void start(const Kind& kind, const AcquireOptions& options,
@@ -100,7 +100,7 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
   const bool queue_again_;  ///< after the loss of a waiting znode
   const core::HoldLimit limit_;
   const std::chrono::milliseconds lock_delay_;
-  const core::CohortPolicy local_;
+  const core::CohortPolicy cohort_policy_;
   const std::shared_ptr<LockListener> listener_;  ///< null without a listener
   const std::shared_ptr<std::atomic<bool>> destroyed_ = std::make_shared<std::atomic<bool>>(false);
 };

@@ -19,8 +19,8 @@ LockState lock_state_of(const QueueView& view) {
 }  // namespace
 
 LockObserver::LockObserver(Client& client, std::string path, Executor executor)
-    : observer_(
-          QueueObserver::make(client, std::move(path), detail::Sight::lock, std::move(executor))) {}
+    : observer_(QueueObserver::make(client, std::move(path), detail::ViewKind::lock,
+                                    std::move(executor))) {}
 
 LockObserver::~LockObserver() {
   QueueObserver::object_destroyed(std::move(observer_));

@@ -22,12 +22,12 @@ constexpr std::chrono::milliseconds kPauseAfterFailure{250};
 
 }  // namespace
 
-std::shared_ptr<QueueObserver> QueueObserver::make(Client& client, std::string path, Sight sight,
+std::shared_ptr<QueueObserver> QueueObserver::make(Client& client, std::string path, ViewKind kind,
                                                    Executor executor) {
   const core::LockPath checked(std::move(path));
   const auto& core = ClientCore::of(client);
   core->check_usable("observe", checked.str());
-  return std::make_shared<QueueObserver>(core->path_lock(checked), sight, std::move(executor));
+  return std::make_shared<QueueObserver>(core->path_lock(checked), kind, std::move(executor));
 }
 
 void QueueObserver::object_destroyed(std::shared_ptr<QueueObserver> observer) noexcept {
@@ -35,13 +35,13 @@ void QueueObserver::object_destroyed(std::shared_ptr<QueueObserver> observer) no
   observer->stop();
 }
 
-QueueObserver::QueueObserver(std::shared_ptr<PathLock> path_lock, Sight sight, Executor executor)
+QueueObserver::QueueObserver(std::shared_ptr<PathLock> path_lock, ViewKind kind, Executor executor)
     : path_lock_(std::move(path_lock)),
-      sight_(sight),
+      kind_(kind),
       executor_(std::move(executor)),
       listeners_(core().listeners_dispatcher(executor_.lent())) {}
 
-QueueObserver::Section::~Section() {
+QueueObserver::Lock::~Lock() {
   observer_.assert_invariants();
   auto tasks = observer_.after_unlock_.take();
   const auto alive = observer_.shared_from_this();  // other references may end after unlock()
@@ -51,27 +51,27 @@ QueueObserver::Section::~Section() {
 
 Subscription QueueObserver::add(std::function<void(const QueueView&)> listener) {
   core().check_usable("observe", path());
-  const Section section(*this);
-  Subscription added = listeners_.add(std::move(listener), known_);
+  const Lock lock(*this);
+  Subscription added = listeners_.add(std::move(listener), last_view_);
   if (state_ == State::idle) {
     // The watches of a session end with it, without an event.
-    if (turn_ == 0) core().tell_of_sessions(shared_from_this());
-    begin_turn();
+    if (round_ == 0) core().tell_of_sessions(shared_from_this());
+    begin_round();
   }
   return added;
 }
 
 void QueueObserver::session_began() {
-  const Section section(*this);
+  const Lock lock(*this);
   session_ = {};
-  if (state_ != State::over) begin_turn();
+  if (state_ != State::over) begin_round();
 }
 
 void QueueObserver::stop() {
   {
     const client::MutexLock guard(mutex_);
     state_ = State::over;
-    ++turn_;
+    ++round_;
     end_watches();
     for (const auto id : requests_) core().coordinator().abandon(id);
     core().scheduler().cancel(timer_);
@@ -88,21 +88,21 @@ template <class Step>
 client::RequestId QueueObserver::submit(client::Operation operation, Step step) {
   requests_.push_back(core().coordinator().submit(
       {.operation = std::move(operation), .session = session_},
-      [weak = weak_from_this(), turn = turn_, step](const client::Reply& reply) {
+      [weak = weak_from_this(), round = round_, step](const client::Reply& reply) {
         const auto self = weak.lock();
         if (!self) return;
-        const Section section(*self);
-        if (self->turn_ == turn && self->goes_on(reply)) step(*self, reply);
+        const Lock lock(*self);
+        if (self->round_ == round && !self->end_if_over(reply)) step(*self, reply);
       }));
   return requests_.back();
 }
 
 request::OnWatchEvent QueueObserver::on_watch() {
-  return [weak = weak_from_this(), turn = turn_](SessionId, request::WatchEvent) {
+  return [weak = weak_from_this(), round = round_](SessionId, request::WatchEvent) {
     const auto self = weak.lock();
     if (!self) return;
-    const Section section(*self);
-    if (self->turn_ != turn) return;
+    const Lock lock(*self);
+    if (self->round_ != round) return;
     // The view that is being read is reported first. Otherwise a queue that changes all the time
     // would never be reported.
     if (self->state_ == State::describing) {
@@ -114,8 +114,8 @@ request::OnWatchEvent QueueObserver::on_watch() {
 }
 
 void QueueObserver::assert_invariants() const {
-  assert(state_ != State::idle || (!known_ && watches_.empty() && requests_.empty()));
-  assert(state_ != State::resting || known_);
+  assert(state_ != State::idle || (!last_view_ && watches_.empty() && requests_.empty()));
+  assert(state_ != State::resting || last_view_);
   assert(timer_ == client::TimerId{} || state_ == State::pausing || state_ == State::over);
 }
 
@@ -127,16 +127,16 @@ bool QueueObserver::is_passing_failure(const client::Reply& reply) noexcept {
   return core::is_passing_failure(reply.status) || reply.status == Status::not_connected;
 }
 
-bool QueueObserver::goes_on(const client::Reply& reply) {
-  const bool over = core::sort_of(reply.status) == core::StatusSort::over;
-  if (over) state_ = State::over;
-  return !over;
+bool QueueObserver::end_if_over(const client::Reply& reply) {
+  const bool is_over = core::sort_of(reply.status) == core::StatusSort::over;
+  if (is_over) state_ = State::over;
+  return is_over;
 }
 
-void QueueObserver::begin_turn() {
+void QueueObserver::begin_round() {
   end_watches();
   core().scheduler().cancel(std::exchange(timer_, client::TimerId{}));
-  ++turn_;
+  ++round_;
   fired_ = false;
   requests_.clear();
   if (listeners_.is_empty()) return be_idle();
@@ -148,7 +148,7 @@ void QueueObserver::begin_turn() {
 // Called when there is no listener.
 void QueueObserver::be_idle() {
   state_ = State::idle;
-  known_.reset();  // outdated when the next listener is added
+  last_view_.reset();  // outdated when the next listener is added
 }
 
 void QueueObserver::caught_up(const client::Reply& reply) {
@@ -168,7 +168,7 @@ void QueueObserver::list() {
 
 void QueueObserver::list_when_due() {
   const auto due = listed_at_ + kLeastBetweenLists;
-  if (due <= core().scheduler().now()) return begin_turn();
+  if (due <= core().scheduler().now()) return begin_round();
   pause_until(due);
 }
 
@@ -176,24 +176,24 @@ void QueueObserver::listed(const client::Reply& reply) {
   if (reply.status == Status::no_node) return await();
   if (reply.status != Status::ok) return pause(reply);
   queue_ = Queue::of(reply);
-  if (shares_count(queue_.contenders)) return count();
-  holders_ = holders_in(sight_, queue_, 0);
+  if (shares_count(queue_.contenders)) return get_permit_count();
+  holders_ = holders_in(kind_, queue_, 0);
   const bool proclaimed =
-      sight_ == Sight::leadership && !holders_.empty() &&
+      kind_ == ViewKind::leadership && !holders_.empty() &&
       std::ranges::count(reply.children, core::proclamation_node(holders_.front().sequence)) > 0;
   describe(proclaimed);
 }
 
-void QueueObserver::count() {
+void QueueObserver::get_permit_count() {
   state_ = State::describing;
   const std::string node = path_lock_->path().child(std::string(core::kCountNode));
-  watches_.push_back(
-      submit(request::GetAndWatch{node, on_watch()}, std::mem_fn(&QueueObserver::counted)));
+  watches_.push_back(submit(request::GetAndWatch{node, on_watch()},
+                            std::mem_fn(&QueueObserver::got_permit_count)));
 }
 
-void QueueObserver::counted(const client::Reply& reply) {
+void QueueObserver::got_permit_count(const client::Reply& reply) {
   if (is_passing_failure(reply)) return pause(reply);
-  holders_ = holders_in(sight_, queue_, count_in(reply));
+  holders_ = holders_in(kind_, queue_, count_in(reply));
   describe(false);
 }
 
@@ -201,8 +201,8 @@ void QueueObserver::describe(bool proclaimed) {
   state_ = State::describing;
   replies_.assign(holders_.size(), {});
   proclaimed_.reset();
-  missing_ = holders_.size() + (proclaimed ? 1 : 0);
-  if (missing_ == 0) return all_described();
+  outstanding_ = holders_.size() + (proclaimed ? 1 : 0);
+  if (outstanding_ == 0) return all_described();
   if (proclaimed) {
     // The value first: if a later reply still has the leader's znode, it led when the value was
     // read.
@@ -211,8 +211,8 @@ void QueueObserver::describe(bool proclaimed) {
                               [](QueueObserver& self, const client::Reply& reply) {
                                 self.mutex_.assert_held();
                                 self.proclaimed_ = reply;
-                                if (reply.mute) self.proclaimed_->status = Status::no_auth;
-                                if (--self.missing_ == 0) self.all_described();
+                                if (reply.unreadable) self.proclaimed_->status = Status::no_auth;
+                                if (--self.outstanding_ == 0) self.all_described();
                               }));
   }
   for (std::size_t i = 0; i < holders_.size(); ++i) {
@@ -220,7 +220,7 @@ void QueueObserver::describe(bool proclaimed) {
            [i](QueueObserver& self, const client::Reply& reply) {
              self.mutex_.assert_held();
              self.replies_[i] = reply;
-             if (--self.missing_ == 0) self.all_described();
+             if (--self.outstanding_ == 0) self.all_described();
            });
   }
 }
@@ -230,20 +230,20 @@ void QueueObserver::all_described() {
   const auto failed = [](const client::Reply& r) {
     return r.status != Status::ok && r.status != Status::no_auth;
   };
-  queue_.settle(replies_);
+  queue_.mark_recreated(replies_);
   if (std::ranges::any_of(replies_, is_gone)) return list_when_due();
   if (proclaimed_ && is_gone(*proclaimed_)) return list_when_due();
   const auto bad = std::ranges::find_if(replies_, failed);
   if (bad != replies_.end()) return pause(*bad);
-  QueueView view = view_of(*path_lock_, sight_, queue_.contenders, holders_, replies_,
+  QueueView view = view_of(*path_lock_, kind_, queue_.contenders, holders_, replies_,
                            proclaimed_ ? std::string_view(proclaimed_->data) : std::string_view());
   if (!proclaimed_ || proclaimed_->status == Status::ok) return rest(std::move(view));
   // Only a new leader is reported without its value. A known leader would seem to have withdrawn
   // it.
-  const bool same_leader =
-      known_ && !known_->holders.empty() && known_->holders.front() == view.holders.front();
+  const bool same_leader = last_view_ && !last_view_->holders.empty() &&
+                           last_view_->holders.front() == view.holders.front();
   const bool unreadable = proclaimed_->status == Status::no_auth;
-  if (unreadable && !same_leader && listeners_.tell(view)) known_ = std::move(view);
+  if (unreadable && !same_leader && listeners_.tell(view)) last_view_ = std::move(view);
   pause(*proclaimed_);
 }
 
@@ -261,8 +261,8 @@ void QueueObserver::awaited(const client::Reply& reply) {
 
 void QueueObserver::rest(QueueView view) {
   state_ = State::resting;
-  known_ = std::move(view);
-  const bool told = listeners_.tell(*known_);
+  last_view_ = std::move(view);
+  const bool told = listeners_.tell(*last_view_);
   if (fired_) return list_when_due();
   if (!told) pause_until(core().scheduler().now() + kPauseAfterFailure);
 }
@@ -277,11 +277,11 @@ void QueueObserver::pause(const client::Reply& reply) {
 
 void QueueObserver::pause_until(core::Instant when) {
   state_ = State::pausing;
-  timer_ = core().scheduler().at(when, [weak = weak_from_this(), turn = turn_] {
+  timer_ = core().scheduler().at(when, [weak = weak_from_this(), round = round_] {
     const auto self = weak.lock();
     if (!self) return;
-    const Section section(*self);
-    if (self->turn_ == turn) self->begin_turn();
+    const Lock lock(*self);
+    if (self->round_ == round) self->begin_round();
   });
 }
 

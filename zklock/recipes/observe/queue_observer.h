@@ -36,12 +36,13 @@ namespace zklock::detail {
 /// |             |                 | permit count                 |                               |
 /// |             |                 | no_node                      | awaiting                      |
 /// | describing  | GetAndWatch of  | any reply but a failure that | describing the holders, or    |
-/// |             | the count       | may pass                     | resting, as after listing     |
-/// |             | Get of each     | all replies are ok, or       | resting; reports the holders  |
-/// |             | holder, and     | no_auth for a holder         | and the value                 |
-/// |             | GetAndWatch of  | no_auth for the value        | pausing; a new leader is      |
-/// |             | a leader's      |                              | reported without a value      |
-/// |             | value           | no_node                      | pausing (2)                   |
+/// | the count   | the count       | may pass                     | resting, as after listing     |
+/// | describing  | Get of each     | all replies are ok, or       | resting; reports the holders  |
+/// | the holders | holder, and     | no_auth for a holder         | and the value                 |
+/// |             | GetAndWatch of  | no_auth for the value        | pausing, to read it again; a  |
+/// |             | a leader's      |                              | new leader is reported now,   |
+/// |             | value           |                              | without a value               |
+/// |             |                 | any reply is no_node         | pausing (2)                   |
 /// | awaiting    | ExistsAndWatch  | no_node                      | resting; reports no holder    |
 /// |             |                 | ok                           | pausing (2)                   |
 /// | resting     | watches         | a watch fires, or has fired  | pausing (2)                   |
@@ -71,10 +72,10 @@ class QueueObserver final : public NewSessionListener,
   static constexpr std::chrono::milliseconds kLeastBetweenLists{20};
 
   /// Throws Error(invalid_path | closed | forked).
-  static std::shared_ptr<QueueObserver> make(Client& client, std::string path, Sight sight,
+  static std::shared_ptr<QueueObserver> make(Client& client, std::string path, ViewKind kind,
                                              Executor executor);
   /// `executor` runs the listeners, if it is set.
-  QueueObserver(std::shared_ptr<PathLock> path_lock, Sight sight, Executor executor);
+  QueueObserver(std::shared_ptr<PathLock> path_lock, ViewKind kind, Executor executor);
 
   Subscription add(std::function<void(const QueueView&)> listener);
   void stop();
@@ -84,24 +85,24 @@ class QueueObserver final : public NewSessionListener,
 
   /// Reads the view from a server, independently of the watches; see read_view().
   QueueView read(Deadline deadline) const {
-    return read_view(path_lock_, sight_, TimeLimit(deadline, core().scheduler().now()));
+    return read_view(path_lock_, kind_, TimeLimit(deadline, core().scheduler().now()));
   }
   const std::string& path() const noexcept { return path_lock_->path().str(); }
 
  private:
   enum class State { idle, catching_up, listing, describing, awaiting, resting, pausing, over };
-  /// Number of the current round: one list and the reads that follow it. Replies and events of
-  /// earlier rounds are ignored.
-  using Turn = std::uint64_t;
+  /// Identifies a round: one list and the reads that follow it. Replies and events of earlier
+  /// rounds are ignored.
+  using Round = std::uint64_t;
 
   /// Holds the mutex. The destructor unlocks it, and then runs the tasks of after_unlock_.
-  class ZKLOCK_SCOPED_CAPABILITY Section {
+  class ZKLOCK_SCOPED_CAPABILITY Lock {
    public:
-    explicit Section(QueueObserver& observer) ZKLOCK_ACQUIRE(observer.mutex_)
+    explicit Lock(QueueObserver& observer) ZKLOCK_ACQUIRE(observer.mutex_)
         : observer_(observer), lock_(observer.mutex_) {}
-    ~Section() ZKLOCK_RELEASE();
-    Section(const Section&) = delete;
-    Section& operator=(const Section&) = delete;
+    ~Lock() ZKLOCK_RELEASE();
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
 
    private:
     QueueObserver& observer_;
@@ -113,18 +114,20 @@ class QueueObserver final : public NewSessionListener,
     core().warn("observe " + path() + ": " + text);
   }
 
-  void begin_turn() ZKLOCK_REQUIRES(mutex_);
+  void begin_round() ZKLOCK_REQUIRES(mutex_);
   void be_idle() ZKLOCK_REQUIRES(mutex_);
   void list() ZKLOCK_REQUIRES(mutex_);
   void list_when_due() ZKLOCK_REQUIRES(mutex_);
-  void count() ZKLOCK_REQUIRES(mutex_);
-  void counted(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
+  void get_permit_count() ZKLOCK_REQUIRES(mutex_);
+  void got_permit_count(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
   void describe(bool proclaimed) ZKLOCK_REQUIRES(mutex_);
   void await() ZKLOCK_REQUIRES(mutex_);
   void pause(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
   void pause_until(core::Instant when) ZKLOCK_REQUIRES(mutex_);
   void rest(QueueView view) ZKLOCK_REQUIRES(mutex_);
-  bool goes_on(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
+  /// Ends the observer if the reply says that the client is closed or refused. Returns whether it
+  /// did.
+  bool end_if_over(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
   /// Returns whether the next attempt may succeed.
   static bool is_passing_failure(const client::Reply& reply) noexcept;
   template <class Step>
@@ -139,15 +142,15 @@ class QueueObserver final : public NewSessionListener,
   void awaited(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
 
   const std::shared_ptr<PathLock> path_lock_;
-  const Sight sight_;
+  const ViewKind kind_;
   const BorrowedExecutor executor_;
-  /// Called with mutex_ locked, so that views keep their order. This cannot deadlock: tell() only
-  /// queues a task, and no Dispatcher runs a task within post().
+  /// tell() is called with mutex_ locked, so that the views keep their order. It calls no listener:
+  /// it only posts a task, and no Dispatcher runs a task within post().
   Listeners<QueueView, Telling::newest> listeners_;
 
   client::Mutex mutex_;
   State state_ ZKLOCK_GUARDED_BY(mutex_) = State::idle;
-  Turn turn_ ZKLOCK_GUARDED_BY(mutex_) = 0;
+  Round round_ ZKLOCK_GUARDED_BY(mutex_) = 0;
   SessionId session_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< session whose Check was answered; 0: none
   core::Instant listed_at_ ZKLOCK_GUARDED_BY(mutex_) = {};
   std::vector<client::RequestId> watches_ ZKLOCK_GUARDED_BY(mutex_);
@@ -160,8 +163,8 @@ class QueueObserver final : public NewSessionListener,
   std::vector<client::Reply> replies_ ZKLOCK_GUARDED_BY(mutex_);  ///< to the Gets of the holders
   /// The reply for the first holder's proclamation, if any.
   std::optional<client::Reply> proclaimed_ ZKLOCK_GUARDED_BY(mutex_);
-  std::size_t missing_ ZKLOCK_GUARDED_BY(mutex_) = 0;  ///< outstanding replies
-  std::optional<QueueView> known_ ZKLOCK_GUARDED_BY(mutex_);
+  std::size_t outstanding_ ZKLOCK_GUARDED_BY(mutex_) = 0;         ///< count of replies
+  std::optional<QueueView> last_view_ ZKLOCK_GUARDED_BY(mutex_);  ///< the last reported view
   UnlockTasks after_unlock_ ZKLOCK_GUARDED_BY(mutex_);
 };
 

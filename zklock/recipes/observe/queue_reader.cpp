@@ -125,7 +125,7 @@ void follow_passing(PathLock& path_lock, SyncQuery& query, Queue& queue,
     }
   }
   auto fresh = query.ask(std::move(reads));
-  queue.settle(fresh);
+  queue.mark_recreated(fresh);
   for (std::size_t i = 0; i < missing.size(); ++i) all[missing[i]] = std::move(fresh[i]);
   replies = std::move(all);
 }
@@ -135,10 +135,10 @@ void follow_passing(PathLock& path_lock, SyncQuery& query, Queue& queue,
 Queue Queue::of(const client::Reply& list) {
   return {.contenders = core::contenders(list.children),
           .delayed = !core::orphans(list.children).empty(),
-          .as_of = list.last_child};
+          .as_of = list.pzxid};
 }
 
-void Queue::settle(std::vector<client::Reply>& nodes) const {
+void Queue::mark_recreated(std::vector<client::Reply>& nodes) const {
   for (client::Reply& node : nodes) {
     if (node.status == Status::ok && node.token > as_of) node.status = Status::no_node;
   }
@@ -172,7 +172,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path
       reads.emplace_back(client::request::Get{path_lock->path().child(name.text)});
     }
     auto replies = query.ask(std::move(reads));
-    queue.settle(replies);
+    queue.mark_recreated(replies);
     follow_passing(*path_lock, query, queue, replies);
     follow_downgrades(*path_lock, query, queue.contenders, replies);
     if (any_passes(replies)) {
@@ -207,14 +207,14 @@ std::int32_t count_in(const client::Reply& reply) noexcept {
   return core::parse_permit_count(reply.data).value_or(0);
 }
 
-std::vector<core::ZnodeName> holders_in(Sight sight, const Queue& queue, std::int32_t count) {
+std::vector<core::ZnodeName> holders_in(ViewKind kind, const Queue& queue, std::int32_t count) {
   if (queue.delayed) return {};
   auto holders = core::holders(queue.contenders, count);
-  if (sight == Sight::leadership && holders.size() > 1) holders.resize(1);
+  if (kind == ViewKind::leadership && holders.size() > 1) holders.resize(1);
   return holders;
 }
 
-QueueView view_of(PathLock& path_lock, Sight sight, const std::vector<core::ZnodeName>& queue,
+QueueView view_of(PathLock& path_lock, ViewKind kind, const std::vector<core::ZnodeName>& queue,
                   const std::vector<core::ZnodeName>& holders,
                   const std::vector<client::Reply>& replies, std::string_view proclaimed) {
   QueueView view;
@@ -223,7 +223,7 @@ QueueView view_of(PathLock& path_lock, Sight sight, const std::vector<core::Znod
     view.holders.push_back(describe(holders[i], replies[i], own));
     view.holders.back().holds = true;
   }
-  if (sight == Sight::lock) view.waiting = queue.size() - holders.size();
+  if (kind == ViewKind::lock) view.waiting = queue.size() - holders.size();
   auto said = core::Proclamation::parse(proclaimed);
   if (said && !view.holders.empty() && said->leader == view.holders.front().token) {
     view.proclaimed = std::move(said->value);
@@ -231,7 +231,7 @@ QueueView view_of(PathLock& path_lock, Sight sight, const std::vector<core::Znod
   return view;
 }
 
-QueueView read_view(const std::shared_ptr<PathLock>& path_lock, Sight sight,
+QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
                     const TimeLimit& limit) {
   SyncQuery query(*path_lock, kReadOperation, limit);
   const auto get = [&](const std::string& name) {
@@ -245,8 +245,8 @@ QueueView read_view(const std::shared_ptr<PathLock>& path_lock, Sight sight,
       SyncQuery::pause();
       continue;
     }
-    const auto holders = holders_in(sight, queue, count_in(count));
-    const bool with_value = sight == Sight::leadership && !holders.empty();
+    const auto holders = holders_in(kind, queue, count_in(count));
+    const bool with_value = kind == ViewKind::leadership && !holders.empty();
     // The value first: if a later reply still has the leader's znode, it led when the value was
     // read.
     std::vector<client::Operation> reads;
@@ -268,11 +268,11 @@ QueueView read_view(const std::shared_ptr<PathLock>& path_lock, Sight sight,
       value = std::move(replies.front().data);
       replies.erase(replies.begin());
     }
-    queue.settle(replies);
+    queue.mark_recreated(replies);
     if (std::ranges::any_of(replies, is(Status::no_node))) continue;  // deleted since the list
     const auto bad = std::ranges::find_if_not(replies, is(Status::ok, Status::no_auth));
     if (bad != replies.end()) query.fail(*bad);
-    return view_of(*path_lock, sight, queue.contenders, holders, replies, value);
+    return view_of(*path_lock, kind, queue.contenders, holders, replies, value);
   }
 }
 

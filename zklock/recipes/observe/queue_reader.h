@@ -29,7 +29,7 @@ struct Queue {
   /// Corrects the replies to Gets of znodes in the list. If a znode is newer than the list, the
   /// path was deleted and recreated, and the listed znode does not exist any more. Its reply
   /// becomes no_node.
-  void settle(std::vector<client::Reply>& nodes) const;
+  void mark_recreated(std::vector<client::Reply>& nodes) const;
 };
 
 /// Returns the names of the contenders, in the order of core::contenders().
@@ -42,12 +42,13 @@ std::optional<std::size_t> read_position(const std::shared_ptr<PathLock>& path_l
                                          const Owner& owner, const TimeLimit& limit);
 
 /// Returns the contenders, as described by their znodes. Omits those that are deleted meanwhile.
-/// `all_permits`: the permits of a semaphore if the names of its contenders do not contain them.
+/// `all_permits`: the permit count of a semaphore whose contenders' names do not contain it (shared
+/// permit count).
 std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path_lock,
                                            const TimeLimit& limit, std::int32_t all_permits = 0);
 
 /// Part of a queue that a view shows.
-enum class Sight {
+enum class ViewKind {
   lock,        ///< all holders; number of waiting contenders
   leadership,  ///< first holder and its proclaimed value
 };
@@ -60,7 +61,7 @@ struct QueueView {
   friend bool operator==(const QueueView&, const QueueView&) = default;
 };
 
-QueueView read_view(const std::shared_ptr<PathLock>& path_lock, Sight sight,
+QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
                     const TimeLimit& limit);
 
 /// Returns whether the holders depend on a permit count that is not in the names; see
@@ -70,11 +71,11 @@ bool shares_count(const std::vector<core::ZnodeName>& queue) noexcept;
 /// unreadable or contains no number: then no contender holds.
 std::int32_t count_in(const client::Reply& reply) noexcept;
 /// Returns the holders that a view shows. `count`: the permit count, if it is shared.
-std::vector<core::ZnodeName> holders_in(Sight sight, const Queue& queue, std::int32_t count);
+std::vector<core::ZnodeName> holders_in(ViewKind kind, const Queue& queue, std::int32_t count);
 
 /// Returns the view. `replies`: the reply to a Get of each of `holders`, ok or no_auth.
 /// `proclaimed`: the data of the first holder's proclamation; empty if there is none.
-QueueView view_of(PathLock& path_lock, Sight sight, const std::vector<core::ZnodeName>& queue,
+QueueView view_of(PathLock& path_lock, ViewKind kind, const std::vector<core::ZnodeName>& queue,
                   const std::vector<core::ZnodeName>& holders,
                   const std::vector<client::Reply>& replies, std::string_view proclaimed);
 
