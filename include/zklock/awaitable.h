@@ -18,7 +18,7 @@
 
 namespace zklock {
 
-/// Receives the outcome of an asynchronous acquire: a Hold, or an empty Hold with an exception, an
+/// Receives the outcome of an asynchronous acquire: a Hold, or an empty Hold and a pointer to an
 /// Error. An empty Hold without an exception means that the deadline passed or a stop was
 /// requested.
 using AcquireHandler = Callback<Hold, std::exception_ptr>;
@@ -47,9 +47,9 @@ using AcquireHandler = Callback<Hold, std::exception_ptr>;
 ///
 /// REQUIRES: at such a destruction no executor thread is about to resume the coroutine.
 ///
-/// With a single-threaded executor, destroy the coroutine on that thread. With several threads, or
-/// the client's own, first await the outcome or synchronise with the resumption. Destroying a
-/// running coroutine is undefined behaviour.
+/// With a single-threaded executor, destroy the coroutine on that thread. With several threads, as
+/// by default, wait until the coroutine has left this co_await, or synchronise with the resumption.
+/// Destroying a running coroutine is undefined behaviour.
 ///
 /// Thread-safety: none.
 template <class Result>

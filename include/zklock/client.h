@@ -33,7 +33,7 @@ struct ClientFactory;
 /// The client reports `lost` by its own clock: when a session has had no connection for its timeout
 /// T, the client ends it. The servers expire the session, and delete its lock znodes, later. After
 /// an outage of the whole ensemble, they do so up to T and two server ticks after the ensemble is
-/// back. Calls that wait meanwhile enqueue again, behind those znodes.
+/// back. Waiting calls enqueue again; until that delete, their new znodes are behind the old ones.
 enum class ConnectionState { connected, suspended, reconnected, lost };
 
 /// Returns the name of the enumerator, for example "connected"; "unknown" for any other value.
@@ -80,14 +80,14 @@ class [[nodiscard]] Subscription {
 /// the threads there. Make a new Client in the child. A fork() during the resolution of a host name
 /// can leave glibc's resolver locked in the child.
 ///
-/// The ZooKeeper C client opens its socket and pipe without FD_CLOEXEC. The client sets that flag
-/// directly afterwards. Until then a program started by exec inherits them. The client sets the
+/// The ZooKeeper C client opens its socket and pipe without FD_CLOEXEC. The library sets that flag
+/// immediately afterwards. Until then a program started by exec inherits them. The library sets the
 /// flag on every socket of the process that is connected to the server's address, also on those of
-/// other libraries. If another thread creates a non-blocking pipe at that moment, the client cannot
-/// distinguish the pipes and does not set the flag.
+/// other libraries. If another thread creates a non-blocking pipe at the same time, the library
+/// cannot distinguish the pipes and sets the flag on neither.
 ///
-/// Thread-safety: all members may be called by any thread, also from callbacks, except construction
-/// and destruction. A callback may destroy the client.
+/// Thread-safety: all members may be called by any thread, also from callbacks. No call may overlap
+/// construction or destruction. Exception: a callback may destroy the client.
 class ZKLOCK_EXPORT Client {
  public:
   /// Checks the options and begins to connect. Does not block; no server needs to run yet.
@@ -141,9 +141,9 @@ class ZKLOCK_EXPORT Client {
   /// does not answer. Does not wait for the callback that calls close(). A second call waits for
   /// the first, but not in a callback.
   ///
-  /// If close() runs on an internal thread of the library, it returns at once, and another thread
-  /// closes the client. That happens, for example, if the library destroys a callback that owned
-  /// the Client. If the process exits before that, the servers delete the lock znodes when the
+  /// If close() runs on a thread that is needed to close the client, it returns at once, and
+  /// another thread closes the client. No callback runs there, but one that owns the Client can be
+  /// destroyed there. If the process exits before that, the servers delete the lock znodes when the
   /// session expires.
   void close() noexcept;
 

@@ -51,13 +51,14 @@ struct AclEntry {
 /// can write its znodes. ZooKeeper checks the DELETE permission on the parent. An identity that has
 /// it can delete the znode of any contender. Existing parents are not changed.
 ///
-/// A client announces a release by a write to its lock znode, in the multi that deletes the znode.
-/// That event (NODE_DATA_CHANGED) grants the lock to the next contender, without a getChildren
-/// request. The next contender sends getChildren instead if another identity could cause such an
-/// event without a release. That is so with list(), and if the ACL of the lock path is unreadable
-/// or gives an identity CREATE without DELETE.
+/// To announce a release, a client first writes to its lock znode in the multi that deletes it. The
+/// event of that write (NODE_DATA_CHANGED) grants the lock to the next contender, without a
+/// getChildren request. The next contender sends getChildren instead if the event could be forged.
+/// With list(), other identities can write the lock znode. An identity with CREATE on the lock path
+/// can enqueue a znode and write to it, as if a holder released. If it also has DELETE, it gains
+/// nothing: it could delete the holder's znode. An unreadable ACL counts as CREATE without DELETE.
 ///
-/// Thread-safety: a value.
+/// Thread-safety: a value. Like an int: no thread may write it while another uses it.
 class AclPolicy {
  public:
   enum class Kind { open, creator_all, list };
@@ -93,8 +94,8 @@ struct TlsOptions {
 
 /// Runs a task soon, on any thread, but never inside the call itself. zklock calls the Executor on
 /// threads of its own, with no mutex held. Several of these threads can call it at the same time.
-/// One of them passes all handlers and coroutines, in the order in which their calls ended. Each
-/// LockOptions::listener has a thread of its own.
+/// One of them passes it all handlers and coroutine resumptions, in the order in which the
+/// asynchronous calls ended. For each LockOptions::listener another thread passes its calls.
 using Executor = std::function<void(std::function<void()>)>;
 
 /// Options of a Client. If an option is outside its range, the constructor of Client throws
@@ -123,10 +124,10 @@ struct ClientOptions {
   ///
   /// An acquire or lock call with a deadline waits until that deadline instead, whether it is
   /// earlier or later. A call without a deadline waits indefinitely once its contender has
-  /// enqueued. A single attempt (try_lock(), or a deadline that has passed) waits for this timeout.
-  /// A query (participants, observed states, permit counts) throws not_connected at the earlier of
-  /// its deadline and this timeout. A QuorumMutex waits at most QuorumOptions::ensemble_timeout for
-  /// each ensemble.
+  /// enqueued. A query (participants, observed states, permit counts) throws not_connected at the
+  /// earlier of its deadline and this timeout. A single attempt (try_lock(), or an acquire or a
+  /// query with a deadline that has passed) waits for this timeout. A QuorumMutex waits at most
+  /// QuorumOptions::ensemble_timeout for each ensemble.
   std::chrono::milliseconds connection_timeout{15'000};
 
   /// The shortest and the longest pause between two attempts to open a new session. The pause grows
@@ -135,13 +136,13 @@ struct ClientOptions {
   std::chrono::milliseconds retry_delay_max{5'000};
 
   /// How long a waiting thread spins, yielding the processor, before it sleeps. Applies to threads
-  /// that block in an acquire of one lock, and to the client's callback threads. With 0, the
-  /// default, the thread sleeps at once. The value is at most 100 ms.
+  /// that block in an acquire (not of a CompositeMutex), and to the client's callback threads. With
+  /// 0, the default, the thread sleeps at once. The value is at most 100 ms.
   ///
   /// Spinning saves time if waking a thread takes longer than the wait, as on an idle virtual
-  /// machine. Two milliseconds are the time of about three hand-offs. The cost is at most this much
-  /// processor time for each wait or callback. If other threads need the processors, do not spin: a
-  /// thread that yields is scheduled after them.
+  /// machine. A useful value is 2 ms, the time of about three hand-offs. The cost is at most this
+  /// much processor time for each wait or callback. If other threads need the processors, do not
+  /// spin: a thread that yields is scheduled after them.
   std::chrono::microseconds spin_before_block{0};
 
   /// The credential that the client adds to every connection before the first request.
@@ -158,7 +159,8 @@ struct ClientOptions {
   std::string application;
 
   /// Runs handlers, listeners and coroutines. Not called after Client::close() has returned.
-  /// Default: a few threads of the client, which it starts when they are needed.
+  /// Default: a few threads of the client, and one for each LockOptions::listener, started when
+  /// needed.
   Executor executor;
 
   /// Caps on the total length of the paths of the session's lock znodes, and of its watches, in

@@ -18,14 +18,14 @@ namespace detail {
 class CompositeGrant;
 }
 
-/// One count of several locks, its parts, that were acquired together. The destructor releases it.
-/// A MultiHold needs all its parts, a QuorumHold a majority.
+/// The result of one acquire of several locks together: the parts. The destructor releases them. A
+/// MultiHold needs all its parts, a QuorumHold a majority.
 ///
 /// Each part is a Hold, with its own znode and fencing token; the whole has no token. The whole is
-/// valid while enough parts are valid. A CompositeHold may outlive its mutex, which does not affect
-/// it. It may also outlive its clients: then it is `lost`.
-/// Source: "Distributed Locks with Redis" (redis.io), for the validity of a majority. Here the
-/// servers of each part determine the validity of that part.
+/// valid while enough parts are valid. A CompositeHold may outlive its mutex, and stays unchanged.
+/// It may also outlive its clients: then it is `lost`.
+/// Source: "Distributed Locks with Redis" (redis.io), for the validity of a majority. Here each
+/// part has its own lease.
 ///
 /// Thread-safety: any thread may use a CompositeHold, also one that did not acquire it. Several
 /// threads may call only the const members of one object at the same time.
@@ -53,11 +53,11 @@ class [[nodiscard]] ZKLOCK_EXPORT CompositeHold {
   /// Returns whether state() is `held` or `suspended`. Does not block; sends nothing.
   [[nodiscard]] bool is_valid() const noexcept { return state() != HoldState::lost; }
 
-  /// Returns a token that is stopped once, when the whole is lost, before another client can be
-  /// granted the whole. A MultiHold is lost with its first lost part. A QuorumHold is lost with the
-  /// part that breaks the majority. release() does not stop the token. Hold::loss_token() says
-  /// where its callbacks run. If the whole is lost already, or this object is empty, the returned
-  /// token is stopped.
+  /// Returns a stop token that is stopped once, when the whole is lost, before another client can
+  /// be granted the whole. HoldState states the exception. A MultiHold is lost with its first lost
+  /// part. A QuorumHold is lost with the part that breaks the majority. release() does not stop
+  /// this token. Hold::loss_token() says where its callbacks run. If the whole is lost already, or
+  /// this object is empty, the returned token is stopped.
   [[nodiscard]] std::stop_token loss_token() const noexcept;
 
   /// Returns the latest time until which enough parts are valid if no further reply arrives;

@@ -27,12 +27,13 @@ struct CompositeOutcome;
 struct CompositeRequest;
 }  // namespace detail
 
-/// Receives the outcome of an asynchronous acquire: a hold, or an empty hold with an exception, an
+/// Receives the outcome of an asynchronous acquire: a hold, or an empty hold and a pointer to an
 /// Error. An empty hold without an exception means that the deadline passed or a stop was
 /// requested.
 using CompositeHandler = Callback<CompositeHold, std::exception_ptr>;
 
-/// The base of MultiMutex and QuorumMutex: several locks, its parts, that are acquired together.
+/// The base of MultiMutex and QuorumMutex: a reentrant lock of several locks, its parts, that are
+/// acquired together.
 ///
 /// The parts are ReentrantMutexes, with their fairness, owners, counts and errors. lock() is a
 /// lock() of the parts, and acquire() acquires a Hold of each. A MultiMutex needs all its parts, a
@@ -50,8 +51,7 @@ using CompositeHandler = Callback<CompositeHold, std::exception_ptr>;
 /// the queues, within its deadline. With OnNodeLost::fail the call throws lock_lost. If the awaited
 /// part fails with session_expired or node_deleted, the call throws that error.
 ///
-/// A call without a grant releases every part that it acquired. Its znodes are deleted, or the
-/// client is deleting them in the background. The call is never granted afterwards.
+/// A call without a grant releases every part that it acquired, and is never granted afterwards.
 ///
 /// Destroying the object while it is held or waited for is an error of the program, but does no
 /// harm. Waiting calls throw Error(closed). Parts that lock() acquired stay locked until the

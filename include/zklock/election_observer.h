@@ -18,7 +18,7 @@ namespace detail {
 class QueueObserver;
 }
 
-/// State of an election, as a client sees it that does not contend.
+/// State of an election, as seen by a client that does not contend.
 ///
 /// Thread-safety: a value.
 struct ElectionState {
@@ -40,13 +40,14 @@ struct ElectionState {
 ///   });
 /// @endcode
 ///
-/// The path is that of LeaderLatches, LeaderElections, or Curator's LeaderSelectors, which proclaim
-/// nothing. The holder of a mutex at the path counts as a leader, too. A leader that crashed counts
-/// as the leader until its session expires. If the path does not exist, there is no leader.
+/// The path is that of LeaderLatches, LeaderElections, or Curator's LeaderSelectors. A
+/// LeaderSelector proclaims nothing. The holder of a mutex at the path counts as a leader, too. A
+/// leader that crashed counts as the leader until its session expires. If the path does not exist,
+/// there is no leader.
 ///
 /// A reported state may be out of date when it is read. So a client can contact a former leader by
-/// mistake. The service has to refuse such a request. To detect it, the client sends the
-/// Participant::token of the leader that it saw. The service compares it with its own
+/// mistake. The service has to refuse such a request. So the client sends with it the
+/// Participant::token of the leader that it saw. The service compares that with its own
 /// Leadership::token().
 ///
 /// States never go back: each call of a listener reports a state that is no older than the one
@@ -59,7 +60,8 @@ struct ElectionState {
 /// between are not reported.
 /// Source: etcd's concurrency.Election.Observe() and Leader().
 ///
-/// Thread-safety: all members may be called by any thread, except construction and destruction.
+/// Thread-safety: all members may be called by any thread, except construction and destruction. A
+/// listener may destroy the observer.
 class ZKLOCK_EXPORT ElectionObserver {
  public:
   using Listener = std::function<void(const ElectionState&)>;

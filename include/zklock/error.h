@@ -22,16 +22,18 @@ enum class Errc {
   invalid_hosts,
   /// An option has a value outside its range; nothing was sent.
   invalid_option,
-  /// No server could be reached in time; no znode remains.
+  /// No server could be reached in time.
   not_connected,
   /// The session ended while the call waited; only with OnNodeLost::fail.
   session_expired,
   /// Another client deleted the waiting znode; only with OnNodeLost::fail.
   node_deleted,
   /// An earlier hold of this owner was lost, and is not unlocked yet. Or the hold of a guarded
-  /// transaction was lost.
+  /// transaction was lost. Or a CompositeMutex lost a part while the call waited; only with
+  /// OnNodeLost::fail.
   lock_lost,
-  /// The calling owner does not hold; nothing was changed.
+  /// The calling owner does not hold, or the Hold is empty. Nothing was changed, except by
+  /// CompositeMutex::unlock().
   not_owner,
   /// The client is closed, or the mutex was destroyed while the call waited.
   closed,
@@ -95,12 +97,12 @@ ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, Errc code);
 ///   lock /locks/a: no server answered within 2000 ms [zklock:4]
 /// @endcode
 ///
-/// After an Error of an acquiring call, the caller does not hold. Its znode is deleted, or the
-/// client is deleting it in the background. At the latest it is deleted with the session.
+/// An acquiring call that throws an Error has acquired nothing. Its znode is deleted, or the client
+/// is deleting it in the background. At the latest it is deleted with the session.
 ///
-/// If memory runs out, a call throws std::bad_alloc instead, and nothing has changed. If memory runs
-/// out on a thread of the library, or in a noexcept function, the process terminates. So it does in
-/// a release, and where a call detects a loss.
+/// If memory runs out, a call throws std::bad_alloc instead, and nothing has changed. The process
+/// terminates if memory runs out on a thread of the library, or in a noexcept function. It also
+/// terminates if that happens in a release, or while a call detects a loss.
 ///
 /// Thread-safety: a value; copies share their immutable text, and copying does not throw.
 class ZKLOCK_EXPORT Error : public std::system_error {

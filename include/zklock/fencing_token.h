@@ -19,13 +19,14 @@ namespace zklock {
 /// grant repeats its token. The order ends if the ensemble is emptied or restored from an older
 /// backup: its zxids start lower again. Then reset the highest token that the resource has stored.
 ///
-/// The first part is the czxid of the contender's znode: the id of the ZooKeeper transaction that
-/// created it. The sequence number in the znode's name is no token, because it restarts with the
-/// parent. The second part distinguishes the grants on one znode, see
-/// CohortOptions::max_local_handoffs and keep_idle_for.
+/// The first part is the czxid of the znode that was granted: the id of the ZooKeeper transaction
+/// that created it. A downgrade changes the znode, but not the token. The sequence number in the
+/// znode's name is no token: it begins again at 0 when the parent is recreated. The second part
+/// distinguishes the grants on one znode, see CohortOptions::max_local_handoffs and keep_idle_for.
 ///
 /// Send the token with every write to the resource that the lock protects. Let the resource refuse
-/// a token lower than the highest it has seen. Then the resource is safe under any timing.
+/// a token lower than the highest it has seen. Then the resource is safe under any timing. This
+/// check would refuse readers, or holders of permits, that hold together: their tokens differ.
 /// Source: Kleppmann, "How to do distributed locking".
 /// Source: Burrows, "The Chubby lock service", 2.4.
 ///

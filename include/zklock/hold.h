@@ -22,7 +22,7 @@ namespace detail {
 class Contender;
 }
 
-/// The validity of a hold at this moment.
+/// The validity of a hold at this moment. A released hold is `lost`, too.
 ///
 /// | state     | meaning                                                 | next state      |
 /// |-----------|---------------------------------------------------------|-----------------|
@@ -33,6 +33,9 @@ class Contender;
 /// | lost      | the lease expired, the session ended, the znode was     | (final)         |
 /// |           | deleted, the maximum hold time ended, the release was   |                 |
 /// |           | forced, or the hold was released                        |                 |
+///
+/// If another program deletes the znode or ends the session, the next contender can be granted
+/// before this hold turns `lost`. README.md states the assumptions of G2 and G3.
 enum class HoldState { held, suspended, lost };
 
 /// Returns the name of the enumerator, for example "held"; "unknown" for any other value.
@@ -40,15 +43,14 @@ enum class HoldState { held, suspended, lost };
 /// Writes to_string().
 ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, HoldState state);
 
-/// One count of a grant: the result of acquire(), async_acquire() or co_acquire(). The destructor
-/// releases it.
+/// The result of one acquire(), async_acquire() or co_acquire(). The destructor releases it.
 ///
-/// If calls of one owner nest, each adds a count to the owner's grant. All Holds and lock() calls
-/// of a grant share its znode, its token and its loss. The release of the last count releases the
-/// lock. A Hold of a Semaphore has the permits of one call. A Hold may outlive its mutex, which
-/// does not affect it. It may also outlive its client: then it is `lost`.
+/// If calls of one owner nest, its Holds and lock() calls share one grant, with its znode, its
+/// fencing token and its loss. Each of them adds a count to the grant. The release of the last
+/// count releases the lock. A Hold of a Semaphore has the permits of one call. A Hold may outlive
+/// its mutex, and stays unchanged. It may also outlive its client: then it is `lost`.
 /// Source: Burrows, "The Chubby lock service", 2.8, for a lease that outlasts its connection.
-/// Source: Gray and Cheriton, "Leases", for its end by the holder's own clock.
+/// Source: Gray and Cheriton, "Leases", for the end of a lease by the holder's own clock.
 ///
 /// Thread-safety: any thread may use a Hold, also one that did not acquire it. Several threads may
 /// call only the const members of one Hold object at the same time.
@@ -68,7 +70,7 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// for an empty, moved-from or released Hold. Does not block. state() returns the validity.
   explicit operator bool() const noexcept { return contender_ != nullptr; }
 
-  /// Returns the token of this grant; a reentrant grant repeats it. Does not block.
+  /// Returns the fencing token of this grant; a reentrant grant repeats it. Does not block.
   [[nodiscard]] FencingToken token() const noexcept;
 
   /// Returns the state at this moment, by LeaseClock. Once it is `lost`, it stays `lost`. After a
@@ -83,9 +85,9 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// Does not block; sends nothing.
   [[nodiscard]] bool is_valid() const noexcept { return state() != HoldState::lost; }
 
-  /// Returns a token that is stopped once, when the hold is lost, before another client can be
-  /// granted the lock. release() does not stop it. If the hold is lost already, or this object is
-  /// empty, the returned token is stopped.
+  /// Returns a stop token that is stopped once, when the hold is lost, before another client can be
+  /// granted the lock. HoldState states the exception. release() does not stop this token. If the
+  /// hold is lost already, or this object is empty, the returned token is stopped.
   ///
   /// Callbacks registered on the token run on a thread of the client that has no other work. A
   /// callback that blocks delays no heartbeat. It delays the tokens of other holds only if more
@@ -95,7 +97,7 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   [[nodiscard]] std::stop_token loss_token() const noexcept;
 
   /// Returns the time until which the hold is valid if no further reply arrives; time_point::min()
-  /// if it is lost. Heartbeats (four per session timeout) extend the time, up to the end of the
+  /// if it is lost. Heartbeats (ten per session timeout) extend the time, up to the end of the
   /// maximum hold time. A reconnect with a shorter session timeout can shorten it.
   [[nodiscard]] LeaseClock::time_point valid_until() const noexcept;
 
@@ -108,26 +110,26 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   [[nodiscard]] bool renew();
   [[nodiscard]] bool renew(std::chrono::milliseconds length);
 
-  /// Returns a token that is stopped when request_release() asks for the release. The program may
-  /// then release the lock, or continue. The token stays stopped. Its callbacks run on the threads
-  /// that run the callbacks of loss_token(). If this object is empty, the returned token can never
-  /// be stopped.
+  /// Returns a stop token that is stopped when request_release() asks for the release. The program
+  /// may then release the lock, or continue. The stop token stays stopped. Its callbacks run where
+  /// those of loss_token() run. If this object is empty, the returned token can never be stopped.
   [[nodiscard]] std::stop_token release_request_token() const noexcept;
 
   /// Returns the full path of the lock znode, below the chroot; empty for an empty Hold. The path
-  /// changes at most once: when a SharedMutex is downgraded. Client::flush() returns after that
-  /// change. Sends nothing; may block on a mutex for microseconds.
+  /// changes at most once: when a SharedMutex is downgraded. Client::flush() waits for that change.
+  /// Sends nothing; may block on a mutex for microseconds.
   ///
   /// Do not check this path in your own ZooKeeper transaction; use expose_node().
   [[nodiscard]] std::string node() const;
 
-  /// Returns node(), for a `check` operation in your own ZooKeeper transaction. Without this call,
-  /// the next contender of this client can be granted before the znode is deleted. From this call
-  /// on, the znode is deleted before any contender that this hold excludes is granted. So the
-  /// transaction cannot succeed after the next grant. A GuardedTransaction needs no such call.
+  /// Returns node(), and makes it safe for a `check` operation in your own ZooKeeper transaction.
+  /// Without this call, the next contender of this client can be granted before the znode is
+  /// deleted. After this call, conflicting contenders are granted only when the znode is deleted.
+  /// So the transaction cannot succeed after the next grant. A GuardedTransaction needs no such
+  /// call.
   ///
-  /// With CohortOptions::max_local_handoffs and keep_idle_for, successive holds of one client can
-  /// have one path. Then the check does not distinguish them.
+  /// Exception: with CohortOptions::max_local_handoffs and keep_idle_for, successive holds of one
+  /// client can have one path. Then the check does not distinguish them.
   ///
   /// Cost: after the release, the next contender of this client waits for the delete. Blocks as
   /// node() does.
@@ -141,18 +143,18 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   [[nodiscard]] Owner owner() const noexcept;
 
   /// Releases the count, and leaves this object empty: state() then returns `lost`. It does not
-  /// stop the tokens that loss_token() returned before. With the last count of the owner the lock
-  /// is released. The client deletes the znode in the background, and announces the release (see
-  /// AclPolicy) if a contender may wait. It repeats the delete until the ensemble confirms it or
-  /// the session ends. With CohortOptions::max_local_handoffs and keep_idle_for the client may
-  /// retain the znode instead. After a loss release() reports no error. Does not block; any thread
-  /// may call it. Client::flush() waits for the confirmation.
+  /// stop the stop tokens that loss_token() returned before. When the owner's last count is
+  /// released, the lock is released. The client deletes the znode in the background, and announces
+  /// the release (see AclPolicy) if a contender may wait. It repeats the delete until the ensemble
+  /// confirms it or the session ends. With CohortOptions::max_local_handoffs and keep_idle_for the
+  /// client may retain the znode instead. After a loss release() reports no error. Does not block;
+  /// any thread may call it. Client::flush() waits for the confirmation.
   ///
   /// If the next contender is of this client, it is usually granted at once, without the
-  /// confirmation. That requires that both are of a ReentrantMutex or a Mutex. It happens also
-  /// while disconnected, if the lease is valid. Then the new hold is `suspended` from the start. In
-  /// some cases the znode must be deleted first: see expose_node(), GuardedTransaction and
-  /// ExclusiveOptions::lock_delay.
+  /// confirmation. That requires that this hold and that contender are of a ReentrantMutex or a
+  /// Mutex. It happens also while disconnected, if the lease is valid. Then the new hold is
+  /// `suspended` from the start. In some cases the znode must be deleted first: see expose_node(),
+  /// GuardedTransaction and ExclusiveOptions::lock_delay.
   void release() noexcept;
 
  private:

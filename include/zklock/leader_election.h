@@ -37,9 +37,9 @@ struct ElectionOptions {
   std::chrono::milliseconds lock_delay{0};
 };
 
-/// Runs a function while this process leads. At most one election on the path, over all processes,
-/// is elected at a time. That election calls its function. When the function returns, the next
-/// candidate in the queue is elected.
+/// One candidate for the leadership of a path: runs a function while it leads. At most one
+/// candidate on the path, over all processes, leads at a time. When its function returns, the next
+/// candidate in the queue leads.
 /// @code
 ///   LeaderElection election(client, "/services/billing/leader", [](Leadership& leadership) {
 ///     const std::stop_token ended = leadership.end_token();
@@ -50,14 +50,15 @@ struct ElectionOptions {
 ///
 /// The function runs on a thread of the election's own, one call at a time, for any time. When the
 /// leadership is lost or interrupted, or the election is closed, Leadership::end_token() is
-/// stopped. From then on the Leadership is `lost`, and proclaim() throws Error(lock_lost). The
-/// function should return soon.
+/// stopped. From then on Leadership::state() returns `lost`, and proclaim() throws
+/// Error(lock_lost). The function should return soon.
 ///
-/// If the leadership ends without a loss, the lock znode is deleted when the function has returned.
-/// Then no two functions run at a time. After a loss, another process may lead before the function
-/// returns. If the session or the lock znode was lost, it may lead at once. After an expired lease
-/// or a forced request_release(), it may lead one second later. So send Leadership::token() with
-/// every write to a resource outside of ZooKeeper.
+/// If the hold is not lost, the lock znode is deleted only when the function has returned. In that
+/// case no two processes run their functions at a time. After a loss, another process can lead
+/// before the function returns. If the session or the lock znode was lost, it can lead at once.
+/// After an expired lease or a forced request_release(), it can lead when the callbacks of
+/// end_token() have returned, or after one second. So send Leadership::token() with every write to
+/// a resource outside of ZooKeeper.
 ///
 /// While the election leads, the function can proclaim a value, for example an address, with
 /// Leadership::proclaim(). Clients that do not contend read it with an ElectionObserver.
@@ -68,7 +69,8 @@ struct ElectionOptions {
 /// kazoo.recipe.election.Election.
 ///
 /// Thread-safety: all members may be called by any thread, also from the function and from stop
-/// callbacks, except construction and destruction. The function may destroy the election.
+/// callbacks. No call may overlap construction or destruction. Exception: the function may destroy
+/// the election.
 class ZKLOCK_EXPORT LeaderElection {
  public:
   using Function = std::function<void(Leadership&)>;
@@ -88,7 +90,7 @@ class ZKLOCK_EXPORT LeaderElection {
 
   /// Starts the thread and begins to contend, unless the election contends already. If the election
   /// leads, it contends once more after this leadership, even without auto_requeue. Does not block
-  /// and needs no server: an attempt that fails for a passing reason is repeated after a pause.
+  /// and needs no server: a temporary error leads to another attempt after a pause.
   /// Throws: Error(closed | forked); std::system_error if no thread can be started.
   void start() { static_cast<void>(requeue()); }
 
@@ -96,10 +98,11 @@ class ZKLOCK_EXPORT LeaderElection {
   /// or would contend again after this leadership anyway.
   [[nodiscard]] bool requeue();
 
-  /// Ends the current leadership, if any. The calling thread stops its token. Does not wait for the
-  /// function. When the function returns, the election continues as after any other return. If the
-  /// function has not been called yet, it is not called for this leadership. The election then
-  /// contends again, even without auto_requeue, unless it was withdrawn or closed.
+  /// Ends the current leadership, if any. Runs the callbacks of Leadership::end_token() on the
+  /// calling thread. Does not wait for the function. When the function returns, the election
+  /// continues as after any other return. If the function has not been called yet, it is not called
+  /// for this leadership. In that case the election contends again, even without auto_requeue,
+  /// unless it was withdrawn or closed.
   void interrupt() noexcept;
 
   /// Ends the current leadership as interrupt() does, but does not contend again until requeue().
@@ -127,10 +130,10 @@ class ZKLOCK_EXPORT LeaderElection {
   /// Returns the error that ended contention, or nullopt; see LeaderLatch::error().
   [[nodiscard]] std::optional<Error> error() const;
 
-  /// Leaves the queue and ends the leadership: the calling thread stops its token. Blocks until the
-  /// function has returned; a call from within the function does not wait. When the function has
-  /// returned, the lock znode is deleted in the background. Client::flush() waits for the deletion.
-  /// Further calls, also by other threads, wait in the same way.
+  /// Leaves the queue and ends the leadership as interrupt() does. Blocks until the function has
+  /// returned; a call from within the function does not wait. When the function has returned, the
+  /// lock znode is deleted in the background. Client::flush() waits for the deletion. Further
+  /// calls, also by other threads, wait in the same way.
   void close() noexcept;
 
   [[nodiscard]] const std::string& path() const noexcept;

@@ -52,8 +52,8 @@ struct LatchOptions {
 /// which uses other znode names. Two latches of one client are two candidates.
 /// Source: org.apache.curator.framework.recipes.leader.LeaderLatch.
 ///
-/// Thread-safety: all members may be called by any thread, also from listeners and stop callbacks,
-/// except construction and destruction.
+/// Thread-safety: all members may be called by any thread, also from listeners and stop callbacks.
+/// No call may overlap construction or destruction. Exception: a listener may destroy the latch.
 class ZKLOCK_EXPORT LeaderLatch {
  public:
   /// Creates a latch that does not contend yet; see start(). Sends nothing and does not block.
@@ -69,8 +69,8 @@ class ZKLOCK_EXPORT LeaderLatch {
   ~LeaderLatch();
 
   /// Begins to contend, unless the latch already contends or leads. Also contends again after a
-  /// failed contention; see error(). Does not block and needs no server: an attempt that fails for
-  /// a passing reason is repeated after a pause, until close().
+  /// failed contention; see error(). Does not block and needs no server: a temporary error leads to
+  /// another attempt after a pause, until close().
   /// Throws: Error(closed | forked).
   void start();
 
@@ -106,9 +106,9 @@ class ZKLOCK_EXPORT LeaderLatch {
   /// leave meanwhile may be missing. Blocks and throws as leader() does.
   [[nodiscard]] std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
 
-  /// Returns the error that ended contention, or nullopt. Passing errors (not_connected, read_only,
-  /// quota_exceeded, server_error ...) do not end contention: the client logs them, and the latch
-  /// tries again.
+  /// Returns the error that ended contention, or nullopt. Temporary errors (not_connected,
+  /// read_only, quota_exceeded, server_error ...) do not end contention: the client logs them, and
+  /// the latch tries again.
   ///
   /// | error                                   | what ended contention          | start()         |
   /// |-----------------------------------------|--------------------------------|-----------------|
@@ -129,17 +129,16 @@ class ZKLOCK_EXPORT LeaderLatch {
   /// Throws: Error(closed | forked).
   Subscription add_listener(Listener gained, Listener lost);
 
-  /// Leaves the queue and ends the leadership: its token is stopped, then its lock znode is deleted
-  /// in the background. Client::flush() waits for the deletion. A blocked wait_until_leader()
-  /// throws Error(closed).
+  /// Leaves the queue and ends the leadership: its end_token() is stopped, then its lock znode is
+  /// deleted in the background. Client::flush() waits for the deletion.
   ///
   /// After close() has returned, no listener is called, with one exception. With `notify`, a
   /// listener that has received `gained`, but not yet the `lost` after it, still receives that
-  /// `lost`. The executor runs the call, or at the latest the destructor.
+  /// `lost`. The executor runs the call, or at the latest the destructor if no listener runs that.
   ///
-  /// If close() ends the leadership, its stop callbacks run on the calling thread. Blocks while
-  /// listeners of this latch run. If a listener of this latch makes the call, it waits for none. A
-  /// second call only waits.
+  /// If close() ends the leadership, the callbacks of end_token() run on the calling thread. Blocks
+  /// while listeners of this latch run. If a listener of this latch makes the call, it waits for
+  /// none. A second call only waits.
   void close(CloseMode mode = CloseMode::silent) noexcept;
 
   [[nodiscard]] const std::string& path() const noexcept;

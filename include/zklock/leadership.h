@@ -27,8 +27,7 @@ class LeadershipState;
 ///
 /// When end_token() is stopped, state() returns `lost`, valid_until() returns time_point::min(),
 /// and proclaim() throws Error(lock_lost). A GuardedTransaction that was made before can still be
-/// committed if the leadership ended without a loss and the lock is not released yet. Check
-/// end_token() first if that matters.
+/// committed if the hold is not lost and not released yet. Check end_token() first if that matters.
 ///
 /// Thread-safety: a value; all members may be called by any thread.
 class ZKLOCK_EXPORT Leadership {
@@ -36,7 +35,8 @@ class ZKLOCK_EXPORT Leadership {
   /// Creates an ended leadership. Its token is lower than every real one.
   Leadership() noexcept = default;
 
-  /// Returns the token, which orders the leaderships of one path; see FencingToken. Does not block.
+  /// Returns the fencing token, which orders the leaderships of one path; see FencingToken. Does
+  /// not block.
   [[nodiscard]] FencingToken token() const noexcept;
 
   /// Returns `lost` once the lease has expired, also at the first call after a pause of the
@@ -49,16 +49,16 @@ class ZKLOCK_EXPORT Leadership {
   /// Returns whether state() is `held` or `suspended`. Does not block; sends nothing.
   [[nodiscard]] bool is_valid() const noexcept { return state() != HoldState::lost; }
 
-  /// Returns a token that is stopped once, when the leadership is lost, interrupted, withdrawn,
-  /// closed or released. After a loss it is stopped before another client can lead. Its callbacks
-  /// then run on a thread of the client that has no other work. Otherwise the callbacks run on the
-  /// thread that ends the leadership. If the leadership has ended, the returned token is already
-  /// stopped.
+  /// Returns a stop token that is stopped once, when the leadership is lost, interrupted,
+  /// withdrawn, closed or released. After a loss it is stopped before another client can lead;
+  /// HoldState states the exception. Its callbacks then run on a thread of the client that has no
+  /// other work. Otherwise the callbacks run on the thread that ends the leadership. If the
+  /// leadership has ended, the returned token is already stopped.
   [[nodiscard]] std::stop_token end_token() const noexcept;
 
-  /// Returns a token that is stopped when request_release() asks the leader to release. The program
-  /// may then end the leadership or continue; see Hold::release_request_token(). For a
-  /// default-constructed Leadership, returns a token that can never be stopped.
+  /// Returns a stop token that is stopped when request_release() asks the leader to release. The
+  /// program may then end the leadership or continue; see Hold::release_request_token(). For a
+  /// default-constructed Leadership, the returned token can never be stopped.
   [[nodiscard]] std::stop_token release_request_token() const noexcept;
 
   /// Returns the lease expiry: the leadership is valid until then if no further reply arrives.

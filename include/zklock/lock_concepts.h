@@ -44,7 +44,8 @@ namespace zklock {
 /// otherwise. A grant to an owner that holds already (re-entry) sends nothing. A deadline that has
 /// passed means a single attempt: the call does not wait behind other contenders. Without a server,
 /// it waits for ClientOptions::connection_timeout and then fails with not_connected. A call that
-/// does not block may block on a mutex for microseconds.
+/// "does not block" waits for no server and no contender, but may wait for a mutex for
+/// microseconds.
 ///
 /// A future becomes ready exactly once. A handler is called exactly once, on the client's executor,
 /// and an exception that it throws is logged and dropped. A coroutine resumes where a handler would
@@ -71,8 +72,9 @@ namespace zklock {
 /// | session_expired, node_deleted                 | the znode was deleted while the call        |
 /// |                                               | waited; only with OnNodeLost::fail          |
 ///
-/// After "no grant" or an Error, the caller does not hold. Its znode is deleted, or the client is
-/// deleting it in the background; see Client::flush(). The call is never granted afterwards.
+/// After "no grant" or an Error, the call has acquired nothing; earlier holds of its owner do not
+/// change. Its znode is deleted, or the client is deleting it in the background; see
+/// Client::flush(). The call is never granted afterwards.
 ///
 /// If the object is destroyed while calls wait, they fail with closed. That is an error of the
 /// program, but does no harm. Holds are not affected.
@@ -102,15 +104,15 @@ concept AcquiringLock = requires(Lock& lock, const AcquireOptions& options, Dead
 /// |                                  | until that time              |                           |
 ///
 /// They acquire for the calling thread, and throw the Errors of AcquiringLock. After `false` the
-/// call has left the queue. Durations and clocks of boost::chrono are accepted. A timeout of zero
-/// or less means try_lock(). try_lock_for() and try_lock_until() throw not_connected if no server
-/// could be reached, as AcquiringLock says for a deadline.
+/// call has left the queue. During a lock delay, try_lock() returns false. Durations and clocks of
+/// boost::chrono are accepted. A timeout of zero or less means try_lock(). try_lock_for() and
+/// try_lock_until() throw not_connected if no server could be reached.
 ///
-/// unlock() undoes one lock() of the calling thread. With the last count of the owner the lock is
-/// released. Does not block: the client deletes the znode in the background. Before you tell others
-/// that the lock is free, wait for the delete with Client::flush(). After a loss unlock() reports
-/// no error. If a thread exits without unlock(), the client undoes its lock() calls as after a
-/// loss: the lock delay applies, and a warning is logged.
+/// unlock() undoes one lock() of the calling thread. When the owner's last count is released, the
+/// lock is released. Does not block: the client deletes the znode in the background. Before you
+/// tell others that the lock is free, wait for the delete with Client::flush(). After a loss
+/// unlock() reports no error. If a thread exits without unlock(), the client undoes its lock()
+/// calls as after a loss: the lock delay applies, and a warning is logged.
 /// Throws: Error(not_owner) if the calling thread has no lock() to undo; nothing is changed, and a
 /// Hold of that thread is not affected. Error(forked).
 ///
@@ -140,8 +142,8 @@ concept ReentrantLock = TimedLock<Lock> && requires(const Lock& lock) {
 
 /// A lock with a queue of contenders on one path.
 ///
-/// The constructor sends nothing and does not block. The first acquiring call creates missing
-/// parents of the path, as containers. Errc::invalid_path says which paths are valid.
+/// The constructor sends nothing and does not block. The first acquiring call creates the path and
+/// its missing ancestors, as containers. Errc::invalid_path says which paths are valid.
 /// Throws: Error(invalid_path | closed | forked). Error(invalid_option) if an option is outside its
 /// range, see LockOptions.
 ///
@@ -154,7 +156,8 @@ concept ReentrantLock = TimedLock<Lock> && requires(const Lock& lock) {
 /// counts. Blocks for one round trip.
 ///
 /// Both block at most until their deadline or for ClientOptions::connection_timeout, whichever ends
-/// first. Both throw Error(no_auth | auth_failed | not_connected | closed | forked | server_error).
+/// first. For a deadline that has passed, only the timeout applies. Both throw Error(no_auth |
+/// auth_failed | not_connected | closed | forked | server_error).
 template <class Lock>
 concept QueuedLock = requires(const Lock& lock, Deadline deadline, std::optional<Owner> owner) {
   { lock.participants(deadline) } -> std::same_as<std::vector<Participant>>;

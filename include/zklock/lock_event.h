@@ -18,17 +18,16 @@ namespace zklock {
 ///
 /// | kind      | reported                                                      | next event      |
 /// |-----------|---------------------------------------------------------------|-----------------|
-/// | waiting   | Earlier contenders conflict. Reported when it is enqueued and | waiting,        |
-/// |           | when the znode that it watches is deleted, not at every step  | acquired, none  |
-/// |           | of the queue. Also during a lock delay: then the contenders   |                 |
-/// |           | ahead, if any, do not conflict                                |                 |
-/// | acquired  | It holds                                                      | any row below   |
-/// | suspended | Disconnected while it holds; HoldState::suspended             | resumed, an end |
-/// | resumed   | Connected again while the lease is valid                      | as for acquired |
+/// | waiting   | An earlier contender conflicts, or a lock delay lasts.        | waiting,        |
+/// |           | Reported when the contender is enqueued and when the znode    | acquired, none  |
+/// |           | that it watches is deleted, not at every step of the queue    |                 |
+/// | acquired  | It holds. `suspended` is omitted if disconnected at the grant | any row below   |
+/// | suspended | Disconnected while it holds; HoldState::suspended             | any row below   |
+/// | resumed   | Connected again after `suspended`; the lease is valid         | as for acquired |
 /// | release_  | request_release() asks it to release. Reported again for the  | as for acquired |
 /// | requested | next request                                                  |                 |
-/// | expiring  | The maximum hold time ends soon. Reported again after         | as for acquired |
-/// |           | renew(). Omitted if the process was paused until `expired`    |                 |
+/// | expiring  | The maximum hold time ends soon. Reported again after         | any row but the |
+/// |           | renew(). Omitted if the process was paused until `expired`    | first two       |
 /// | expired   | The maximum hold time has ended, and the hold is lost         | none            |
 /// | released  | The last count was released                                   | none            |
 /// | lost      | The lease expired, the session or the znode was lost, or the  | none            |

@@ -19,7 +19,7 @@ namespace detail {
 class QueueObserver;
 }  // namespace detail
 
-/// State of a lock, as a client sees it that does not contend.
+/// State of a lock, as seen by a client that does not contend.
 ///
 /// Thread-safety: a value.
 struct LockState {
@@ -30,6 +30,7 @@ struct LockState {
   std::vector<Participant> holders;
   std::size_t waiting = 0;  ///< number of contenders that do not hold
 
+  /// Also returns true if only an ExclusiveOptions::lock_delay delays the next grant.
   [[nodiscard]] bool is_free() const noexcept { return holders.empty() && waiting == 0; }
   friend bool operator==(const LockState&, const LockState&) = default;
 };
@@ -48,7 +49,8 @@ struct LockState {
 /// fifty times a second, however often the queue changes. States in between are not reported.
 /// Source: WLock's watchLock; Consul's blocking queries on a lock's key.
 ///
-/// Thread-safety: all members may be called by any thread, except construction and destruction.
+/// Thread-safety: all members may be called by any thread, except construction and destruction. A
+/// listener may destroy the observer.
 class ZKLOCK_EXPORT LockObserver {
  public:
   using Listener = std::function<void(const LockState&)>;

@@ -9,11 +9,11 @@
 
 namespace zklock {
 
-/// The policy for a waiting contender whose znode is deleted, by the end of its session or by
-/// another client.
+/// The policy for a contender (not a holder) if its znode is deleted by the end of its session or
+/// by another client.
 enum class OnNodeLost {
   queue_again,  ///< enqueue at the end, with the deadline unchanged
-  fail,         ///< throw session_expired or node_deleted
+  fail,         ///< throw session_expired, node_deleted; CompositeMutex: also lock_lost
 };
 
 struct ExclusiveOptions;
@@ -47,7 +47,7 @@ struct CohortOptions;
 struct LockOptions {
   OnNodeLost on_node_lost = OnNodeLost::queue_again;
 
-  /// Called for each LockEvent of the contenders that calls of this object created. Calls are in
+  /// Called for each LockEvent of each contender that a call of this object created. Calls are in
   /// order and one at a time, never on a thread of the ZooKeeper C client, and with no internal
   /// mutex held. The listener may use any lock, also this one. While it blocks, only the events of
   /// this object wait. An exception that it throws is logged and dropped.
@@ -92,7 +92,7 @@ struct LockOptions {
   operator CohortOptions() const;     // NOLINT(google-explicit-constructor)
 };
 
-/// The options of a lock whose holder excludes all others. LockOptions explains the types.
+/// The options of a SharedMutex or a MultiMutex. LockOptions explains the types.
 ///
 /// Thread-safety: a value.
 struct ExclusiveOptions {
@@ -106,11 +106,11 @@ struct ExclusiveOptions {
   /// The lock delay: for this long after a loss, no contender is granted the lock. It is for a
   /// resource that checks no token, and that may still receive requests of the former holder.
   ///
-  /// It applies after the loss of a hold that this object made. A hold is lost if it ends without a
-  /// release. That happens when its session expires (after a crash or a partition), the maximum
-  /// hold time ends, or its znode is deleted. It also happens when the release is forced, the
-  /// client is closed, or the locking thread ends. A session that ends during the grant counts as a
-  /// loss. So does a release that the ensemble did not receive. After a release (unlock(), the end
+  /// It applies after the loss of a hold that this object made: its end without a release. That
+  /// happens when its session expires (after a crash or a partition), the maximum hold time ends,
+  /// or its znode is deleted. It also happens when the release is forced, the client is closed, or
+  /// the locking thread ends. It also counts as a loss if the session ends while the grant is in
+  /// progress, or if the ensemble does not receive the release. After a release (unlock(), the end
   /// of a Hold) the next contender is granted at once.
   ///
   /// Every contender that uses zklock on the path waits for the delay: also readers, semaphores,
@@ -122,8 +122,8 @@ struct ExclusiveOptions {
   /// sees that the holder's znode is deleted. So the delay is never shorter than this value. It can
   /// be longer:
   /// - If no contender waits at the loss, the delay begins when the next contender arrives.
-  /// - If the first contender leaves and the next is of another client, the delay begins again.
-  ///   Within one client it continues, also from one call to the next.
+  /// - If the first contender leaves and the next is of another client, the delay begins again. If
+  ///   it is of the same client, even by a later call, the delay continues.
   /// - If each call is a single attempt of a new Client, every call begins the delay again. None is
   ///   granted.
   /// - If readers of several clients are first together, each client measures its own delay.
@@ -149,8 +149,8 @@ struct ExclusiveOptions {
   operator CohortOptions() const;  // NOLINT(google-explicit-constructor)
 };
 
-/// The options of a mutex whose contenders of one client can share a znode. LockOptions explains
-/// the types.
+/// The options of a Mutex or a ReentrantMutex. Its contenders of one client can share a znode.
+/// LockOptions explains the types.
 ///
 /// Thread-safety: a value.
 struct CohortOptions {
@@ -161,27 +161,28 @@ struct CohortOptions {
   std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
   std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
 
-  /// The most grants in a row that a client makes on one znode while an outside contender waits.
+  /// The maximum number of grants (not of hand-offs) in a row on one znode while an outside
+  /// contender waits. An outside contender does not share the znode. The default, 1, means no local
+  /// hand-off. Every contender that waits then has its own znode, and all are granted in the order
+  /// of arrival, except with keep_idle_for.
+  ///
   /// With a value above 1, the contenders of one client on a path share a znode. A release then
   /// grants the lock to the next of them at once, first come, first served, and without a request:
-  /// a local hand-off. With the default, 1, every contender that waits has its own znode, and all
-  /// contenders are granted in the order of arrival. See keep_idle_for for an exception.
+  /// a local hand-off. Their objects must agree on max_local_handoffs, keep_idle_for, lock_delay
+  /// and on_node_lost. A single attempt fails at once, without a request, if another contender
+  /// already holds or waits with the znode that it would share.
   ///
-  /// An outside contender is one that does not share the znode. Contenders of one client share it
-  /// if their objects agree on max_local_handoffs, keep_idle_for, lock_delay and on_node_lost. A
-  /// single attempt fails at once, without a request, if a contender that it would share with holds
-  /// or waits.
+  /// While no outside contender waits, there is no limit. The limit applies from the moment when
+  /// the client's server has received the znode of the outside contender. To detect it, the client
+  /// requests the number of children after three quarters of the permitted grants:
+  /// - No outside contender: the grants made before the request no longer count.
+  /// - An outside contender: after the last permitted grant the client releases the znode. Its
+  ///   other contenders enqueue again with a new znode, behind all contenders that wait by then.
+  /// - No reply by the last permitted grant: no contender holds the lock until it arrives.
+  ///   Exception: if the znode waited behind another contender before its first grant, the client
+  ///   releases it instead. That other client probably waits again.
   ///
-  /// While no outside contender waits, there is no limit. Grants are counted from the moment when
-  /// the client's server has received the znode of the outside contender. After the last permitted
-  /// grant the client releases the shared znode. Its other contenders enqueue again with a new
-  /// znode, behind all contenders that wait by then.
-  ///
-  /// To detect outside contenders, the client requests the number of children after three quarters
-  /// of the permitted grants. If the reply has not arrived after the last permitted grant, no
-  /// contender holds the lock until it arrives. Exception: if other contenders were ahead of the
-  /// znode before its first grant, the client releases the znode at once. So choose a value several
-  /// times as large as the number of grants in a round trip.
+  /// So choose a value several times as large as the number of grants in a round trip.
   ///
   /// Each grant has its own token, higher than all before; see FencingToken::grant_index. Each hold
   /// has its own maximum hold time. After these events no further contender is granted on the
@@ -189,26 +190,25 @@ struct CohortOptions {
   /// - A hold on the znode is lost, also by its maximum hold time.
   /// - A thread ends without unlock().
   /// - The holder receives a request_release().
-  /// - A hold is released before the reply to its GuardedTransaction, or after one with an unknown
-  ///   outcome. So the transaction is executed before the next grant, or never.
+  /// - A hold is released while a commit of its GuardedTransaction has no reply yet, or after a
+  ///   commit with an unknown outcome. So the commit is executed before the next grant, or never.
   ///
   /// participants() and LockObserver show a shared znode once, with the owner for whom it was
   /// created. LockEvent::position and queue_position() also count the contenders of this client
-  /// that are ahead of the waiting one. A `check` of Hold::expose_node() in your own transaction
-  /// does not distinguish the holds on one znode: it can succeed for a hold that was released.
+  /// that are ahead of the waiting one.
   ///
   /// The constructor of the object throws Error(invalid_option) for a value below 1.
   /// Source: cohort locks (Dice, Marathe, Shavit), with ZooKeeper as the global lock.
   int max_local_handoffs = 1;
 
-  /// How long the znode is retained after a release for which no contender of this client waited.
-  /// Until then the client grants the lock again at once, without a request, to contenders that may
-  /// share the znode (see max_local_handoffs). That also holds if max_local_handoffs is 1. The
-  /// znode is released at once when the server reports an outside contender (see
-  /// max_local_handoffs). It is also released when the last object on the path is destroyed, after
-  /// request_release(), and when this time has passed. The client checks the time every twentieth
-  /// of the session timeout, so that release can be this much later. A retained lock is lost as a
-  /// hold is: when the session ends, the lease expires, or the znode is deleted.
+  /// How long the client retains the znode after a release if no other contender of this client
+  /// waits. Until then the client grants the lock again at once, without a request, to contenders
+  /// that may share the znode (see max_local_handoffs). That also holds if max_local_handoffs is 1.
+  /// The znode is released at once when the server reports an outside contender. It is also
+  /// released when the last object on the path is destroyed, after request_release(), and when this
+  /// time has passed. The client checks this time every twentieth of the session timeout, so it can
+  /// be exceeded by that interval. A retained lock is lost as a hold is: when the session ends, the
+  /// lease expires, or the znode is deleted.
   ///
   /// A retained lock is held, as other clients see it: participants() shows its owner. The server
   /// cannot report an outside contender while the connection is broken. Until it reports one, this
@@ -217,9 +217,8 @@ struct CohortOptions {
   ///
   /// Cost: the first release that retains a znode sends one getChildren request with a watch. A
   /// contender of this client that arrives before the reply waits for it, unless max_local_handoffs
-  /// permits another grant. An outside contender is granted later than after a release, by the time
-  /// of one watch event and one getChildren request. The client sends heartbeats while it retains
-  /// the znode.
+  /// permits another grant. An outside contender waits for one watch event and one getChildren
+  /// request longer than for a free lock. The client sends heartbeats while it retains the znode.
   ///
   /// With the default, 0, no znode is retained. The constructor of the object throws
   /// Error(invalid_option) for a negative time.

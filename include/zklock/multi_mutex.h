@@ -13,10 +13,10 @@
 
 namespace zklock {
 
-/// The hold that MultiMutex::acquire() returns. It is lost when the first of its locks is lost.
+/// The hold that MultiMutex::acquire() returns. It is lost as soon as any of its locks is lost.
 using MultiHold = CompositeHold;
 
-/// Several lock paths of one ensemble as one lock: all of them or none.
+/// Several lock paths of one ensemble as one reentrant lock: all or none.
 ///
 /// A call acquires the paths in their sorted order, whatever the order in the constructor. So the
 /// calls of any MultiMutexes, with any paths, never wait for each other in a circle. That requires
@@ -28,12 +28,12 @@ using MultiHold = CompositeHold;
 ///
 /// Cost: one round trip for each path if all paths are free.
 ///
-/// The data of each znode name a thread, for people to read. For the first path it is the calling
-/// thread, for the others the client's thread that continued the call.
+/// The data of each znode contain a thread name, for people to read. For the first path it is the
+/// calling thread, for the others the client's thread that continued the call.
 ///
 /// The listener in `options` gets the events of each path, in order (see LockEvent::path and
-/// LockEvent::part_index). The maximum hold time counts from the grant of the whole. It does not
-/// change that of a path that the owner held before.
+/// LockEvent::part_index). The maximum hold time counts from the grant of the whole. If the owner
+/// held a path before, the maximum hold time of that path does not change.
 ///
 /// Each path can be shared with ReentrantMutexes, and with all other locks that can share a path
 /// with those.

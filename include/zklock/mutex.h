@@ -23,10 +23,10 @@
 
 namespace zklock {
 
-/// A fair, fenced mutex over all processes. It is not reentrant, and belongs to no thread: any
-/// thread may release it. A thread that locks it a second time waits as any other contender does:
-/// for ever, if no other thread unlocks. The class is for work that one thread begins and another
-/// thread ends.
+/// A fair, fenced mutex over all processes. Unlike the other mutexes of zklock, it is not
+/// reentrant. It belongs to no thread: any thread may release it. A thread that locks it a second
+/// time waits as any other contender does: for ever, if no other thread unlocks. The class is for
+/// work that one thread begins and another thread ends.
 ///
 /// The class meets AcquiringLock, TimedLock and QueuedLock, which state the contracts of its
 /// members; see lock_concepts.h. These differ:
@@ -36,8 +36,9 @@ namespace zklock {
 /// - Any thread may unlock(). The exit of a thread releases nothing.
 /// - The destructor releases everything that lock() acquired through this object.
 ///
-/// It excludes ReentrantMutex, and all locks that can share a path with that class, in one fair
-/// queue. Objects cannot be moved; see ReentrantMutex for containers.
+/// On one path, a Mutex, a ReentrantMutex, and all locks that can share a path with that class
+/// exclude each other, in one fair queue. Objects cannot be moved; see ReentrantMutex for
+/// containers.
 /// Source: org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
@@ -65,9 +66,9 @@ class ZKLOCK_EXPORT Mutex {
   [[nodiscard]] bool lock(std::stop_token stop);
 
   /// Releases one grant that lock() or a variant of it made through this object. Prefers a grant of
-  /// the calling thread; if there is none, releases the oldest. Several grants exist only after a
-  /// loss: a lost grant counts until it is unlocked. Does not block; any thread may call it. After
-  /// a loss it reports no error.
+  /// the calling thread; if there is none, releases the oldest. There can be several only after a
+  /// loss: a lost grant remains until its unlock(), and lock() can make another one. Does not
+  /// block; any thread may call it. After a loss it reports no error.
   /// Throws: Error(not_owner) if there is no grant; nothing is changed. Error(forked).
   void unlock();
 
@@ -87,8 +88,8 @@ class ZKLOCK_EXPORT Mutex {
   Awaitable co_acquire(const AcquireOptions& options);
   Awaitable co_acquire(AcquireOptions&& options) = delete;
 
-  /// Returns whether a lock() through this object holds with a valid lease. Returns false in a
-  /// forked child. Does not block; sends nothing.
+  /// Returns whether a lock() through this object holds with a valid lease. Other holders of the
+  /// path do not count. Returns false in a forked child. Does not block; sends nothing.
   [[nodiscard]] bool is_locked() const;
 
   /// See QueuedLock.

@@ -30,8 +30,8 @@ struct Participant {
   Access access = Access::exclusive;
   int permits = 0;  ///< requested permits; 0 for other access
   int weight = 0;   ///< weight, while at a gate; otherwise 0
-  /// No earlier contender conflicts. The contender holds, is about to be granted, or has released
-  /// and its znode still exists. false while it waits for the end of an
+  /// true if no earlier contender conflicts. The contender then holds, is about to be granted, or
+  /// has released and its znode still exists. false while it waits for the end of an
   /// ExclusiveOptions::lock_delay.
   bool holds = false;
   bool mine = false;  ///< created by the client that reads it
@@ -39,8 +39,8 @@ struct Participant {
   /// contender at the gate of a PriorityMutex: it gets another znode when it passes the gate.
   FencingToken token;
   std::int64_t session_id = 0;  ///< ZooKeeper session that owns the znode
-  /// Creation time of the znode, by the wall clock of the ensemble's leader. After a downgrade,
-  /// that of the writer's znode. After the gate of a PriorityMutex, that of the znode at the gate.
+  /// Creation time of the znode, by the wall clock of the ensemble's leader. After a downgrade, or
+  /// after the gate of a PriorityMutex, it is the creation time of the earlier znode.
   std::chrono::system_clock::time_point since;
 
   // Empty, and pid 0, if the znode was not created by zklock.

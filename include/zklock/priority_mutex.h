@@ -35,18 +35,18 @@ struct PriorityOptions {
   /// Weight of lock(), try_lock() and the other functions without a weight argument: 1 (lightest)
   /// to 10. Functions with a weight argument use that instead, if it is set.
   int weight = 5;
-  /// Bounds how far a heavier contender overtakes, in sequence numbers. Each child created under
-  /// the lock's path takes one. A contender that is n units heavier overtakes those that arrived
-  /// fewer than n * ageing numbers earlier. It does not overtake those that arrived exactly
-  /// n * ageing or more numbers earlier. A contender takes two numbers until it holds, three with a
-  /// lock delay. Range: 1 to 1,000,000. nullopt: strictly by weight; light contenders may starve. All
-  /// contenders on the path must use the same value.
+  /// Limits how far a heavier contender overtakes, for each unit of weight. The limit is in znode
+  /// sequence numbers, not a time. Each child created under the lock's path takes one. A contender
+  /// that is n units heavier overtakes those that arrived fewer than n * ageing numbers earlier,
+  /// and no others. From its arrival to its grant, a contender takes two numbers, or three with a
+  /// lock delay. Range: 1 to 1,000,000. nullopt: strictly by weight; light contenders may starve.
+  /// All contenders on the path must use the same value.
   std::optional<int> ageing = 100;
 
   /// See LockOptions.
   OnNodeLost on_node_lost = OnNodeLost::queue_again;
   /// See LockOptions. For the event `waiting`, LockEvent::position counts the contenders that would
-  /// be served earlier as the queue is at that moment. It can rise when heavier contenders arrive.
+  /// be served earlier if no other contender arrived. It can rise when heavier contenders arrive.
   LockListener listener = {};
   // See LockOptions.
   Executor executor = {};
@@ -56,12 +56,13 @@ struct PriorityOptions {
   std::chrono::milliseconds lock_delay{0};
 };
 
-/// A reentrant, fenced mutex over all processes. Heavier contenders are served first; contenders of
-/// equal weight are served in the order of arrival. A holder is never displaced.
+/// A reentrant, fenced mutex over all processes. Heavier contenders are served first, within the
+/// limit of PriorityOptions::ageing. Contenders of equal weight are served in the order of arrival.
+/// A holder is never displaced.
 ///
-/// Contenders wait at a gate, in the order of weight. When the mutex is free, the first of them
-/// passes the gate. For that, one multi deletes its znode at the gate and creates a znode of an
-/// ordinary mutex on the same path. So every list of the children shows the contender exactly once.
+/// Contenders wait at a gate, in this order. When the mutex is free, the first of them passes the
+/// gate. For that, one multi deletes its znode at the gate and creates a znode of an ordinary mutex
+/// on the same path. So every list of the children shows the contender exactly once.
 ///
 /// Exclusion does not depend on weights: it is that of ReentrantMutex. A path can be shared with
 /// ReentrantMutex and with Curator's mutex. Their contenders have no weight and are served before
@@ -75,8 +76,8 @@ struct PriorityOptions {
 /// next. A contender waits at the gate again only if its session ends or its znode is deleted.
 ///
 /// A free lock costs four round trips; re-entry sends nothing. A waiter watches one znode. A
-/// hand-off wakes the first contender at the gate, and those that were first there before it
-/// overtook them.
+/// hand-off wakes the first contender at the gate. It also wakes each contender that was first
+/// there until a heavier one overtook it.
 /// Sources: the weights of WLock; "ZooKeeper Recipes: Priority Queues".
 ///
 /// The class meets AcquiringLock, ReentrantLock and QueuedLock, which state the contracts of its
@@ -111,9 +112,10 @@ class ZKLOCK_EXPORT PriorityMutex {
   [[nodiscard]] bool lock(std::stop_token stop);
   void unlock();
 
-  /// See AcquiringLock. The default of `weight` is PriorityOptions::weight. Calls of one owner share
-  /// one contender, which has the weight of the first call. If the first call is a single attempt
-  /// and fails, the contender gets the weight of the first call that waits.
+  /// See AcquiringLock. The default of `weight` is PriorityOptions::weight. Calls of one owner
+  /// share one contender, which has the weight of the first call. If that call is a single attempt
+  /// and fails, the calls that can wait get a new contender. It has the weight of the first of
+  /// them.
   Hold acquire(AcquireOptions options = {}, std::optional<int> weight = std::nullopt);
   template <DeadlineLike D>
   Hold acquire(D deadline, std::optional<int> weight = std::nullopt) {

@@ -18,8 +18,8 @@
 
 namespace zklock {
 
-/// The hold that QuorumMutex::acquire() returns. It is lost when fewer than a majority of its holds
-/// are valid.
+/// The hold that QuorumMutex::acquire() returns. It is lost when its holds are valid on fewer than
+/// a majority of all ensembles.
 ///
 /// Fencing tokens of different ensembles cannot be compared. A resource must store the highest
 /// token of each ensemble. It must refuse a request if any token in it is lower than the stored
@@ -58,8 +58,9 @@ struct QuorumOptions {
   std::chrono::milliseconds lock_delay{0};
 };
 
-/// One lock path on several independent ZooKeeper ensembles. The lock is held by the owner that
-/// holds the path on a majority of them. So it survives the loss of a minority of the ensembles.
+/// A reentrant lock: one path on several independent ZooKeeper ensembles. The lock is held by the
+/// owner that holds the path on a majority of them. So it survives the loss of a minority of the
+/// ensembles.
 ///
 /// One ensemble of five servers tolerates the loss of two servers, and is simpler. This class is
 /// for ensembles that fail as a whole, because they are at different sites or under different

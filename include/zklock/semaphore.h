@@ -61,8 +61,8 @@ struct SharedCount {
 ///
 /// If the count is raised, waiting contenders are granted, as many as fit. If the count is lowered,
 /// no holder loses a permit. A released permit is granted again only when fewer permits are held
-/// than the count. A contender that fits the previous count can still be granted until its client
-/// has received the change. After each change every waiting contender lists the queue once.
+/// than the count. Exception: until its client has received the change, a contender that fits the
+/// previous count can be granted. After each change every waiting contender lists the queue once.
 ///
 /// If the znode is deleted, held permits stay valid. Then the waiting contenders, or the next new
 /// one, store their initial count again. If the data are not a count, waiting and new contenders
@@ -83,8 +83,8 @@ struct SharedCount {
 /// - A call throws settings_mismatch or bad_data, see above.
 /// - A request for less than one permit, or for more than a fixed count, sends nothing and throws
 ///   invalid_option.
-/// - Participant::holds is true for the contenders that have their permits. After a shared count
-///   was lowered, it is true for those that fit the new count.
+/// - Participant::holds is true for the contenders that have their permits. Holders that do not fit
+///   a lowered count keep their permits, but count as waiting here and in LockState.
 /// - With a shared count, participants() takes one round trip more, and throws bad_data, too.
 ///
 /// A request for more than a shared count is no error, because the count may be raised. The call

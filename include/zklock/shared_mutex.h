@@ -48,12 +48,13 @@ class LockHandle;
 /// The downgrade takes one request in the background, which gives the owner another znode; see
 /// Hold::node(). Client::flush() waits for it. If the servers refuse it, for example because of a
 /// quota, the refusal is logged. Other contenders then wait as if the owner still held the write
-/// lock. There is no downgrade either if the owner acquired the write lock through a ReentrantMutex
-/// on the path. To release both locks, release the read lock first: then there is no downgrade.
+/// lock. A write lock that was acquired through a ReentrantMutex on the path is not downgraded. Its
+/// owner excludes all others until it releases the read lock. To release both locks, release the
+/// read lock first: then there is no downgrade.
 ///
 /// A writer watches the contender directly ahead of it. A reader watches the nearest writer ahead
-/// of it. So it is not woken by each of several queued writers. Tokens rise from one writer to the
-/// next writer, and from a writer to the readers behind it. Readers that hold together have
+/// of it. So a reader is not woken by the writers ahead of that one. Tokens rise from one writer to
+/// the next writer, and from a writer to the readers behind it. Readers that hold together have
 /// different tokens.
 ///
 /// A path can be shared with Curator's InterProcessReadWriteLock. ReentrantMutex and Mutex on the

@@ -89,7 +89,7 @@ TEST_F(LeadershipStateTest, RequestThenForced_NotifiesBoth) {
 
 TEST_F(LeadershipStateTest, ShortHold_DoesNotWatchReleaseRequests) {
   const auto call = granted(0);
-  run_for(249ms);  // until its first tick
+  run_for(299ms);  // until its first tick
   lock_.release(call);
   run();
   EXPECT_EQ(client(0).requests(Kind::exists_and_watch), 0U);

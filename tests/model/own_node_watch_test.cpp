@@ -15,7 +15,7 @@ using Kind = OperationKind;
 
 class OwnNode : public PathLockTest {
  protected:
-  Duration tick() { return lock_.core(0).keeper().timeout() / 24; }
+  Duration tick() { return lock_.core(0).keeper().timeout() / 20; }
 };
 
 TEST_F(OwnNode, HeldForOneTick_IsWatched) {

@@ -122,7 +122,7 @@ TEST_F(PathLockCrowd, SessionEndsBeforeDeferredRelease_NextIsGranted) {
 TEST_F(PathLockCrowd, ManyWaiters_SpreadTheirOwnZnodeWatches) {
   constexpr std::size_t kMany = 600;
   constexpr std::size_t kAtATick = 500;
-  constexpr auto kTick = 250ms;
+  constexpr auto kTick = 300ms;
   const auto holder = granted(0);
   std::vector<std::size_t> waiters;
   for (std::size_t i = 0; i < kMany; ++i) waiters.push_back(lock_.acquire(1));

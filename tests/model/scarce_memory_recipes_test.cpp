@@ -87,7 +87,7 @@ TEST_F(ScarceMemoryOfRecipes, WantThatThrows_RetainsError) {
   expect_rest();
 }
 
-// The locks of two clients, all of which are needed. With `patience` it is a quorum.
+// The locks of two clients, all of which are needed. With `patience` for a part it is a quorum.
 TEST_F(ScarceMemoryOfRecipes, CompositeAcquireThatThrows_LeavesNothing) {
   for (const auto patience : {std::optional<std::chrono::milliseconds>(), std::optional(800ms)}) {
     SCOPED_TRACE(patience ? "quorum" : "multi");
@@ -99,7 +99,7 @@ TEST_F(ScarceMemoryOfRecipes, CompositeAcquireThatThrows_LeavesNothing) {
                        i});
     }
     const auto composite = std::make_shared<Composite>(
-        std::move(parts), Composite::Rule{.needed = 2, .patience = patience});
+        std::move(parts), Composite::Rule{.needed = 2, .part_timeout = patience});
     const std::size_t failures = at_every_allocation([&](std::size_t memory) {
       SCOPED_TRACE("with memory for " + std::to_string(memory));
       int ends = 0;

@@ -213,10 +213,12 @@ void LockNode::pause() {
 
 bool LockNode::lease_valid(SessionId session) {
   if (observer_.expired()) return false;
-  // The lease of the start has most often been extended since: then the keeper is not needed.
-  LeaseKeeper& keeper = core().keeper();
+  // A lease that was valid at the start has most often been extended since: then the keeper is not
+  // needed.
   const bool is_known = lease_ && lease_->session() == session;
-  if (!is_known || !keeper.lasts(*lease_)) lease_ = keeper.lease_for_grant(session);
+  if (!is_known || !lease_->check(core().scheduler().now())) {
+    lease_ = core().keeper().valid_lease(session);
+  }
   return lease_ != nullptr;
 }
 

@@ -16,7 +16,6 @@ namespace zklock::detail {
 void LockNode::grant() {
   holding_ = std::make_unique<Holding>(static_cast<LockNodeParts&>(*this));
   holding_->since = core().scheduler().now();
-  core().keeper().begin_hold(*this);
   path_->granted(fsm_.predecessors().were_awaited());
   observer()->on_granted();
   if (goes_by_number()) path_->sequence_hint().granted(fsm_.node().sequence(), holding_->since);

@@ -58,7 +58,7 @@ void LeaseKeeper::connected(const client::SessionInfo& session) {
   }
   if (old) tell_lapsed(old);
   if (shortened) watch_lease(shortened);
-  send(holders_ > 0, session.id);
+  send(heartbeat(), session.id, now);
   schedule_tick(session.id);
   if (session.is_new) return;
   for (const auto& member : members()) member->resumed(session.id);
@@ -98,9 +98,7 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, bool by_quorum) {
   {
     const client::MutexLock guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
-    last_request_ = std::max(last_request_, sent_at);
     if (by_quorum) {
-      last_quorum_request_ = std::max(last_quorum_request_, sent_at);
       const Instant until = std::min(evidence_->lease(sent_at, now),
                                      sent_at + shortest_timeout_ - shortest_timeout_ / 12);
       if (!(lease_ && lease_->extend(until)) && now < until) {
@@ -113,14 +111,11 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, bool by_quorum) {
   if (begun) watch_lease(begun);
 }
 
-std::shared_ptr<core::Lease> LeaseKeeper::lease_for_grant(SessionId session) {
-  const client::MutexLock guard(mutex_);
-  return lease_ && lease_->session() == session && lasts(*lease_) ? lease_ : nullptr;
-}
-
-bool LeaseKeeper::lasts(core::Lease& lease) const {
+std::shared_ptr<core::Lease> LeaseKeeper::valid_lease(SessionId session) {
   const Instant now = scheduler_.now();
-  return lease.check(now) && lease.valid_until() >= now + timeout() / 8;
+  const client::MutexLock guard(mutex_);
+  if (!lease_ || lease_->session() != session || !lease_->check(now)) return nullptr;
+  return lease_;
 }
 
 std::shared_ptr<core::Lease> LeaseKeeper::enlist(LeaseObserver& member) noexcept {
@@ -129,12 +124,7 @@ std::shared_ptr<core::Lease> LeaseKeeper::enlist(LeaseObserver& member) noexcept
   return lease_;
 }
 
-void LeaseKeeper::begin_hold(LeaseObserver& member) noexcept {
-  if (!member.is_holder_.exchange(true)) ++holders_;
-}
-
 void LeaseKeeper::dismiss(LeaseObserver& member) noexcept {
-  if (member.is_holder_.exchange(false)) --holders_;
   const client::MutexLock guard(mutex_);
   if (member.member_hook_.is_linked()) members_.erase(members_.iterator_to(member));
 }
@@ -159,41 +149,35 @@ void LeaseKeeper::schedule_tick(SessionId session) {
   if (stopped_ || !connected_ || session_id_.load() != session.value) return;
   scheduler_.cancel(tick_timer_);
   tick_timer_ =
-      scheduler_.at(scheduler_.now() + timeout() / 24, [self = weak_from_this(), session] {
+      scheduler_.at(scheduler_.now() + timeout() / 20, [self = weak_from_this(), session] {
         if (const auto keeper = self.lock()) keeper->tick(session);
       });
 }
 
 void LeaseKeeper::tick(SessionId session) {
-  send_if_due(session);
+  const Instant now = scheduler_.now();
+  bool request = false;
+  bool due = false;
+  {
+    const client::MutexLock guard(mutex_);
+    if (!evidence_ || session_id_.load() != session.value) return;
+    request = !members_.empty();
+    // Half a tick of slack. Without it, an early tick would delay the request by a whole tick.
+    due = now - last_sent_ >= timeout() / (request ? 10 : 5) - timeout() / 40;
+  }
+  if (due) send(request ? heartbeat() : query(), session, now);
   schedule_tick(session);
   int requests = kMostRequestsAtATick;
   for (const auto& member : members()) member->tick(requests);
 }
 
-void LeaseKeeper::send_if_due(SessionId session) {
-  const bool is_held = holders_ > 0;
-  bool needs_quorum = false;
-  bool needs_request = false;
-  {
-    const client::MutexLock guard(mutex_);
-    if (!evidence_ || session_id_.load() != session.value) return;
-    // Half a tick of slack. Without it, an early tick would delay the request by a whole tick.
-    const Instant due = scheduler_.now() + timeout() / 48;
-    needs_quorum = is_held && due - last_quorum_request_ >= timeout() / 4;
-    needs_request = due - last_request_ >= timeout() / (is_held ? 8 : 4);
-  }
-  if (needs_quorum || needs_request) send(needs_quorum, session);
-}
-
-void LeaseKeeper::send(bool is_heartbeat, SessionId session) {
+void LeaseKeeper::send(client::Operation operation, SessionId session, Instant now) {
   {
     const client::MutexLock guard(mutex_);
     if (stopped_) return;
-    last_request_ = scheduler_.now();
-    if (is_heartbeat) last_quorum_request_ = last_request_;
+    last_sent_ = now;
   }
-  coordinator_.submit({.operation = is_heartbeat ? heartbeat() : query(), .session = session},
+  coordinator_.submit({.operation = std::move(operation), .session = session},
                       [](const client::Reply&) {});
 }
 

@@ -44,14 +44,12 @@ class LeaseObserver {
  private:
   friend class LeaseKeeper;
   boost::intrusive::list_member_hook<> member_hook_;  ///< guarded by the keeper
-  std::atomic<bool> is_holder_{false};
 };
 
-/// Keeps the current session's lease. While a member holds, the keeper sends heartbeats, which are
-/// quorum operations. Otherwise it sends queries, which one server answers: they are the evidence
-/// for the next lease. It extends the lease with every quorum answer, and notifies the members in
-/// time when the lease lapses. A waiting contender needs no lease before its turn. If the lease has
-/// lapsed by then, the contender checks its znode first, and the answer begins a lease.
+/// Keeps the current session's lease. With members (a contender waits or holds) it sends
+/// heartbeats. Without members it sends a small query, as evidence for the next lease. It
+/// extends the lease with every quorum answer, and notifies the members in time when the lease
+/// lapses.
 ///
 /// | event              | effect (T: the session timeout)                                       |
 /// |--------------------|-----------------------------------------------------------------------|
@@ -59,15 +57,10 @@ class LeaseObserver {
 /// |                    | than lease_of_handshake() says; its members are notified              |
 /// | answered by quorum | the lease is extended; if it lapsed, or there is none, a new lease    |
 /// |                    | begins                                                                |
-/// | tick, every T/24   | with a holder: a heartbeat if the last quorum operation is T/4 old,   |
-/// |                    | else a query if the last request is T/8 old                           |
-/// |                    | without: a query if the last request is T/4 old                       |
+/// | tick, every T/20   | with members: a heartbeat every T/10; without: a query every T/5      |
 /// | lease's end        | it lapses; the members are notified                                   |
 /// | suspended          | no heartbeats; the lease runs on to its end; the members are notified |
 /// | ended              | the lease lapses; the members are notified                            |
-///
-/// With a holder and short round trips, a lease of 5T/8 is left after each heartbeat and of 3T/8
-/// before the next. The requests of the user count too: a client that is in use sends nothing more.
 ///
 /// Thread-safety: any thread may call any member. REQUIRES: made by std::make_shared; the ports
 /// outlive stop().
@@ -83,22 +76,17 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   void ended(SessionId session);
   void answered(SessionId session, Instant sent_at, bool by_quorum);
 
-  /// Adds a member. Members are notified in the order in which they were added. Returns the present
-  /// lease, which may have lapsed; null if there is none. REQUIRES: dismiss() is called before the
-  /// member's destructor ends.
+  /// Adds a member. Members are notified in the order in which they were added. While there is a
+  /// member, heartbeats are sent. Returns the present lease, which may have lapsed; null if there is
+  /// none. REQUIRES: dismiss() is called before the member's destructor ends.
   std::shared_ptr<core::Lease> enlist(LeaseObserver& member) noexcept;
-  /// Records that a member holds from now on. Heartbeats are sent while any member does.
-  void begin_hold(LeaseObserver& member) noexcept;
   /// Removes a member. Does nothing if it was not added.
   void dismiss(LeaseObserver& member) noexcept;
   /// Returns whether there is no member.
   bool deserted() const;
 
-  /// Returns the lease for a grant on `session` now; null unless it lasts().
-  std::shared_ptr<core::Lease> lease_for_grant(SessionId session);
-  /// Returns whether the lease is valid for at least T/8 more. Then the first heartbeat of a hold
-  /// that is granted now is in time. Makes a lease that has ended lapse. Locks no mutex.
-  bool lasts(core::Lease& lease) const;
+  /// Returns the lease for a grant on `session` now; null if it is not valid.
+  std::shared_ptr<core::Lease> valid_lease(SessionId session);
 
   bool is_connected() const noexcept { return connected_.load(std::memory_order_relaxed); }
   /// Returns the number of connections so far, which identifies the current or last one.
@@ -115,8 +103,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
 
   void tick(SessionId session);
   void schedule_tick(SessionId session);
-  void send_if_due(SessionId session);
-  void send(bool is_heartbeat, SessionId session);
+  void send(client::Operation operation, SessionId session, Instant now);
   void watch_lease(const Term& lease);
   void on_lease_due(const Term& lease);
   void tell_lapsed(const Term& lease);
@@ -130,7 +117,6 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   std::atomic<std::uint64_t> connections_{0};
   std::atomic<std::int64_t> session_id_{0};
   std::atomic<core::Duration::rep> timeout_{0};
-  std::atomic<int> holders_{0};
 
   mutable client::Mutex mutex_;
   bool stopped_ ZKLOCK_GUARDED_BY(mutex_) = false;
@@ -141,8 +127,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// leader, the timeout of the session's creation applies until a server forwards a packet of the
   /// session.
   core::Duration shortest_timeout_ ZKLOCK_GUARDED_BY(mutex_) = {};
-  Instant last_request_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< sent by the keeper, or answered
-  Instant last_quorum_request_ ZKLOCK_GUARDED_BY(mutex_) = {};
+  Instant last_sent_ ZKLOCK_GUARDED_BY(mutex_) = {};
   client::TimerId tick_timer_ ZKLOCK_GUARDED_BY(mutex_) = {};
   using Line = boost::intrusive::member_hook<LeaseObserver, boost::intrusive::list_member_hook<>,
                                              &LeaseObserver::member_hook_>;

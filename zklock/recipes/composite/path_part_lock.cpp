@@ -47,7 +47,7 @@ int PathPartLock::count(const Owner& owner) {
 
 bool PathPartLock::has_contact(const Owner& owner) {
   LeaseKeeper& keeper = core().keeper();
-  return keeper.is_connected() && keeper.lease_for_grant(keeper.session()) != nullptr &&
+  return keeper.is_connected() && keeper.valid_lease(keeper.session()) != nullptr &&
          !path_lock_->node_of(owner).empty();
 }
 
