@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Fails if a page names code or a file that does not exist (check_architecture.py), or if the layout
-# of a C++ source differs from .clang-format. The second check is skipped (77) without clang-format
-# 14, because other versions differ in detail.
+# Fails if a page names code or a file that does not exist (check_architecture.py). Fails if a C++
+# source lacks the line of the license, or if its layout differs from .clang-format. The last two
+# checks are skipped (77) without clang-format 14, because other versions differ in detail.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -23,4 +23,9 @@ while IFS= read -r file; do
   if [[ -f $file ]]; then existing+=("$file"); fi
 done <<<"$files"
 echo "checking ${#existing[@]} files"
+license='^// SPDX-License-Identifier: Apache-2\.0$'
+if grep -L -m 1 "$license" "${existing[@]}" | grep .; then
+  echo "these files do not begin with: // SPDX-License-Identifier: Apache-2.0"
+  exit 1
+fi
 "$clang_format" --style=file --dry-run -Werror "${existing[@]}"

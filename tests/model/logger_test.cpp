@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 A user's logger runs with no lock held: another thread may
-// call the object that logs meanwhile.
+// SPDX-License-Identifier: Apache-2.0
+// A user's logger runs with no lock held: another thread may call the object that logs meanwhile.
 #include <functional>
 #include <memory>
 #include <thread>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 The tasks that code under the mutex of a path puts off.
+// SPDX-License-Identifier: Apache-2.0
+// The tasks that code under the mutex of a path puts off.
 #include <gtest/gtest.h>
 
 #include "tests/model/lock_world.h"

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Every allocation of a call fails once. A call that throws
-// leaves its object as it was before.
+// SPDX-License-Identifier: Apache-2.0
+// Every allocation of a call fails once. A call that throws leaves its object as it was before.
 #include <chrono>
 #include <cstddef>
 #include <memory>

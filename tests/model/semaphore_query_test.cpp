@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Queries of a semaphore that consist of several requests, with
-// ports that reply at once.
+// SPDX-License-Identifier: Apache-2.0
+// Queries of a semaphore that consist of several requests, with ports that reply at once.
 #include <chrono>
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 The calls that make_call() makes, except those of
-// CreateContender and CreateParents. All paths include the chroot.
+// SPDX-License-Identifier: Apache-2.0
+// The calls that make_call() makes, except those of CreateContender and CreateParents. All paths
+// include the chroot.
 #pragma once
 
 #include <memory>
