@@ -261,7 +261,13 @@ TEST_F(Fork, ClientOfTheParentConnects_ChildCanConnect) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer does not allow threads in a forked child";
 #endif
-  for (int round = 0; round < 20; ++round) {
+#if defined(__SANITIZE_ADDRESS__)
+  // A thread that starts may hold AddressSanitizer's own mutex, which the child would never get.
+  constexpr int kRounds = 2;
+#else
+  constexpr int kRounds = 20;
+#endif
+  for (int round = 0; round < kRounds; ++round) {
     const Client parents(options());
     EXPECT_EQ(fork_and([this] {
                 Client childs(options());
