@@ -192,7 +192,8 @@ TEST_F(PathLockTest, GrantReturnedAfterClose_IsNotRetained) {
 }
 
 TEST_F(PathLockTest, TaskBeforeUnlock_RunsOnce) {
-  detail::Monitor& monitor = lock_.path_lock(0)->monitor();
+  const auto path_lock = lock_.path_lock(0);
+  detail::Monitor& monitor = path_lock->monitor();
   int runs = 0;
   {
     const detail::Monitor::Lock lock(monitor);

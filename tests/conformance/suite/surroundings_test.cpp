@@ -42,6 +42,7 @@ TEST_P(Foreign, ForeignContender_BlocksUntilDeletedNotChanged) {
                                    "8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__lock__"}) {
     const std::string foreign = environment().enqueue(prefix);
     EXPECT_FALSE(try_acquire(*lock));
+    ASSERT_TRUE(reaches_nodes(1));  // the attempt's znode is deleted in the background
     auto waiting = async_acquire(*lock);
     ASSERT_TRUE(reaches_nodes(2));
     environment().change(foreign);
