@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <coroutine>
+#include <csignal>
 #include <cstddef>
 #include <functional>
 #include <future>
@@ -279,7 +280,13 @@ TEST_F(MultiInterface, ForkedChild_HoldsNothing) {
     ::_exit(refused && lost ? 0 : 1);
   }
   int status = -1;
-  ASSERT_TRUE(eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }, kPatience));
+  const bool ended =
+      eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }, kPatience);
+  if (!ended) {
+    ::kill(child, SIGKILL);
+    ::waitpid(child, &status, 0);
+  }
+  ASSERT_TRUE(ended);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_EQ(mutex->hold_count(), 2);
