@@ -202,13 +202,24 @@ void ScarceMemoryOfComposite::fail_every_allocation(const Case& c) {
 
 TEST_F(ScarceMemoryOfComposite, AcquireThatThrows_LeavesNothing) {
   for (const auto kind : {core::CountKind::hold, core::CountKind::lock}) {
-    for (const auto before : {Before::nothing}) {
+    for (const auto before : {Before::nothing, Before::holds_of_parts, Before::call_of_composite}) {
       SCOPED_TRACE(kind == core::CountKind::hold ? "hold" : "lock");
       SCOPED_TRACE(static_cast<int>(before));
       fail_every_allocation({.needed = 2, .patience = {}, .kind = kind, .before = before});
       fail_every_allocation({.needed = 2, .patience = 800ms, .kind = kind, .before = before});
       fail_every_allocation({.needed = 1, .patience = 800ms, .kind = kind, .before = before});
     }
+  }
+}
+
+// With a maximum hold time, the grant of the whole allocates timers for each part.
+TEST_F(ScarceMemoryOfComposite, LimitedAcquireThatThrows_LeavesNothing) {
+  for (const auto kind : {core::CountKind::hold, core::CountKind::lock}) {
+    fail_every_allocation({.needed = 1,
+                           .patience = 800ms,
+                           .kind = kind,
+                           .before = Before::holds_of_parts,
+                           .longest = 10s});
   }
 }
 

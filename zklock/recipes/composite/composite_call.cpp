@@ -236,9 +236,9 @@ void CompositeCall::answered(std::size_t part) {
   if (!outcome.contender) return carry_out(fsm_.on_part_answered(PartAnswer::none, late()));
   composite_->set_reachable(part);
   errors_[part] = nullptr;
-  const std::stop_token lost = outcome.contender->grant().lost();
   assert(!taken_[part]);
-  taken_[part] = Taken{std::move(outcome), nullptr};
+  taken_[part] = Taken{std::move(outcome), nullptr};  // first: give_up() releases it
+  const std::stop_token lost = taken_[part]->outcome.contender->grant().lost();
   taken_[part]->on_loss =
       std::make_unique<std::stop_callback<LossCheck>>(lost, LossCheck{weak_from_this()});
   carry_out(fsm_.on_part_answered(PartAnswer::granted, late()));
@@ -319,29 +319,36 @@ void CompositeCall::start_hold_limit_of(std::size_t part) {
   taken_[part]->outcome.contender->renew(wanted_.limit.longest);
 }
 
+// Everything that can throw comes while taken_ or a Hold has the counts.
 void CompositeCall::grant() {
-  std::vector<CompositeGrant::Part> parts;
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < taken_.size(); ++i) {
-    if (taken_[i]) start_hold_limit_of(i);
-    auto taken = std::exchange(taken_[i], std::nullopt);
-    if (!taken) continue;
-    taken->on_loss.reset();
+    if (!taken_[i]) continue;
+    start_hold_limit_of(i);
     indices.push_back(i);
-    if (wanted_.kind == core::CountKind::hold) {
-      parts.push_back({.hold = taken->outcome.contender->make_hold(core::CountKind::hold),
-                       .core = composite_->part(i).core().shared_from_this(),
-                       .index = composite_->part_index(i)});
-    }
   }
   CompositeOutcome outcome{.granted = true};
   if (wanted_.kind == core::CountKind::hold) {
-    outcome.held = std::make_shared<CompositeGrant>(wanted_.owner, std::move(parts),
+    outcome.held = std::make_shared<CompositeGrant>(wanted_.owner, take_holds(indices),
                                                     composite_->size(), composite_->rule().needed);
   } else {
     composite_->locked(wanted_.owner, std::move(indices));
+    for (auto& taken : taken_) taken.reset();  // unlock() releases the counts
   }
   finish(std::move(outcome));
+}
+
+std::vector<CompositeGrant::Part> CompositeCall::take_holds(
+    const std::vector<std::size_t>& indices) {
+  std::vector<CompositeGrant::Part> parts;
+  parts.reserve(indices.size());
+  for (const std::size_t i : indices) {  // throws nothing
+    const auto taken = std::exchange(taken_[i], std::nullopt);
+    parts.push_back({.hold = taken->outcome.contender->make_hold(core::CountKind::hold),
+                     .core = composite_->part(i).core().shared_from_this(),
+                     .index = composite_->part_index(i)});
+  }
+  return parts;
 }
 
 void CompositeCall::finish(CompositeOutcome outcome) {

@@ -125,6 +125,8 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   /// Starts the maximum hold time of a taken part, unless the owner already held the part.
   void start_hold_limit_of(std::size_t part);
   void grant();
+  /// Moves the counts of these parts from taken_ into holds.
+  std::vector<CompositeGrant::Part> take_holds(const std::vector<std::size_t>& indices);
   void finish(CompositeOutcome outcome);
   std::exception_ptr lost_error(std::size_t part) const;
   std::exception_ptr failure() const;
