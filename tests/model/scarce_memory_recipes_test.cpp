@@ -2,9 +2,11 @@
 // Every allocation of a call fails once. A call that throws leaves its object as it was before.
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +26,7 @@ namespace {
 using detail::Composite;
 using detail::CompositeCall;
 using detail::CompositeOutcome;
+using detail::CompositeRequest;
 using testing::at_every_allocation;
 
 class ScarceMemoryOfRecipes : public PathLockTest {
@@ -87,46 +90,216 @@ TEST_F(ScarceMemoryOfRecipes, WantThatThrows_RetainsError) {
   expect_rest();
 }
 
-// The locks of two clients, all of which are needed. With `patience` for a part it is a quorum.
-TEST_F(ScarceMemoryOfRecipes, CompositeAcquireThatThrows_LeavesNothing) {
-  for (const auto patience : {std::optional<std::chrono::milliseconds>(), std::optional(800ms)}) {
-    SCOPED_TRACE(patience ? "quorum" : "multi");
-    std::vector<Composite::Part> parts;
-    for (std::size_t i = 0; i < 2; ++i) {
-      parts.push_back({std::make_unique<detail::PathPartLock>(
-                           lock_.core(i), core::LockPath("/part-" + std::to_string(i)), 0ms,
-                           detail::LockEventSink(nullptr, i)),
-                       i});
-    }
-    const auto composite = std::make_shared<Composite>(
-        std::move(parts), Composite::Rule{.needed = 2, .part_timeout = patience});
-    const std::size_t failures = at_every_allocation([&](std::size_t memory) {
-      SCOPED_TRACE("with memory for " + std::to_string(memory));
-      int ends = 0;
-      CompositeOutcome end;
-      detail::CompositeRequest request{.owner = Owner::unique(),
-                                       .time_limit = detail::TimeLimit::none()};
-      request.done = [&](CompositeOutcome outcome) {
-        ++ends;
-        end = std::move(outcome);
-      };
-      bool threw = false;
-      const bool failed =
-          ran_out(memory, threw, [&] { CompositeCall::start(composite, std::move(request)); });
-      run();
-      EXPECT_EQ(ends, threw ? 0 : 1);
-      EXPECT_EQ(end.granted, !threw);
-      EXPECT_EQ(znodes(), threw ? 0U : 2U);
-      end.held.reset();
-      run();
-      EXPECT_EQ(znodes(), 0U);
-      return failed && !HasFailure();
-    });
-    EXPECT_GT(failures, 5U);
-    composite->close();
+// A composite of one path of each of two clients.
+class ScarceMemoryOfComposite : public ScarceMemoryOfRecipes {
+ protected:
+  enum class Before { nothing, holds_of_parts, call_of_composite };
+  struct Case {
+    std::size_t needed;
+    std::optional<std::chrono::milliseconds> patience;  ///< set: it is a quorum
+    core::CountKind kind;
+    Before before;  ///< how the owner already holds the parts
+    std::optional<std::chrono::milliseconds> longest = {};
+  };
+  /// The end of a call.
+  struct End {
+    int ends = 0;
+    CompositeOutcome outcome;
+  };
+
+  void TearDown() override {
+    composite_->close();
     run();
+    composite_.reset();
+    expect_rest();
   }
-  expect_rest();
+  static std::unique_ptr<detail::PathPartLock> part(detail::ClientCore& core, std::size_t i) {
+    return std::make_unique<detail::PathPartLock>(
+        core, core::LockPath("/part-" + std::to_string(i)), 0ms, detail::LockEventSink(nullptr, i));
+  }
+  void make_composite(const Composite::Rule& rule) {
+    if (composite_) composite_->close();
+    std::vector<Composite::Part> parts;
+    for (std::size_t i = 0; i < 2; ++i) parts.push_back({part(lock_.core(i), i), i});
+    composite_ = std::make_shared<Composite>(std::move(parts), rule);
+  }
+  static CompositeRequest request(const Owner& owner, core::CountKind kind, End& end) {
+    CompositeRequest request{.owner = owner, .time_limit = detail::TimeLimit::none(), .kind = kind};
+    request.done = [&end](CompositeOutcome outcome) {
+      ++end.ends;
+      end.outcome = std::move(outcome);
+    };
+    return request;
+  }
+  /// Takes both parts for `owner`. The result retains the holds.
+  End take(const Owner& owner, const Case& c) {
+    End end;
+    if (c.before == Before::call_of_composite) {
+      CompositeCall::start(composite_, request(owner, c.kind, end));
+      run();
+      EXPECT_TRUE(end.outcome.granted);
+    }
+    if (c.before == Before::holds_of_parts) {
+      for (std::size_t i = 0; i < 2; ++i) {
+        composite_->part(i).ask({.owner = owner,
+                                 .time_limit = detail::TimeLimit::none(),
+                                 .done = [this](const detail::AcquireOutcome& outcome) {
+                                   holds_.push_back(
+                                       outcome.contender->make_hold(core::CountKind::hold));
+                                 }});
+      }
+      run();
+      EXPECT_EQ(holds_.size(), 2U);
+    }
+    return end;
+  }
+  void release(const Owner& owner, End& end, core::CountKind kind) {
+    const bool locked = end.outcome.granted && kind == core::CountKind::lock;
+    if (locked) composite_->unlock(owner);
+    end.outcome = {};
+  }
+  void expect_counts(const Owner& owner, int count) {
+    for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(composite_->part(i).count(owner), count) << i;
+  }
+  void fail_every_allocation(const Case& c);
+
+  std::shared_ptr<Composite> composite_;
+  std::vector<Hold> holds_;
+};
+
+void ScarceMemoryOfComposite::fail_every_allocation(const Case& c) {
+  make_composite({.needed = c.needed, .part_timeout = c.patience});
+  const int counts_before = c.before == Before::nothing ? 0 : 1;
+  const std::size_t failures = at_every_allocation([&](std::size_t memory) {
+    SCOPED_TRACE("with memory for " + std::to_string(memory));
+    const Owner owner = Owner::unique();
+    End earlier = take(owner, c);
+    End end;
+    CompositeRequest call = request(owner, c.kind, end);
+    call.limit.longest = c.longest;
+    bool threw = false;
+    const bool failed =
+        ran_out(memory, threw, [&] { CompositeCall::start(composite_, std::move(call)); });
+    run();
+    EXPECT_EQ(end.ends, threw ? 0 : 1);
+    EXPECT_EQ(end.outcome.granted, !threw);
+    expect_counts(owner, counts_before + (threw ? 0 : 1));
+    release(owner, end, c.kind);
+    expect_counts(owner, counts_before);
+    release(owner, earlier, c.kind);
+    // A quorum records its calls of lock(). No record is left of one that threw.
+    if (c.needed == 1) {
+      EXPECT_THROW(composite_->unlock(owner), Error);
+    }
+    holds_.clear();
+    run();
+    expect_counts(owner, 0);
+    EXPECT_EQ(znodes(), 0U);
+    return failed && !HasFailure();
+  });
+  EXPECT_GT(failures, 5U);
+}
+
+TEST_F(ScarceMemoryOfComposite, AcquireThatThrows_LeavesNothing) {
+  for (const auto kind : {core::CountKind::hold, core::CountKind::lock}) {
+    for (const auto before : {Before::nothing, Before::holds_of_parts, Before::call_of_composite}) {
+      SCOPED_TRACE(kind == core::CountKind::hold ? "hold" : "lock");
+      SCOPED_TRACE(static_cast<int>(before));
+      fail_every_allocation({.needed = 2, .patience = {}, .kind = kind, .before = before});
+      fail_every_allocation({.needed = 2, .patience = 800ms, .kind = kind, .before = before});
+      fail_every_allocation({.needed = 1, .patience = 800ms, .kind = kind, .before = before});
+    }
+  }
+}
+
+// With a maximum hold time, the grant of the whole allocates timers for each part.
+TEST_F(ScarceMemoryOfComposite, LimitedAcquireThatThrows_LeavesNothing) {
+  for (const auto kind : {core::CountKind::hold, core::CountKind::lock}) {
+    fail_every_allocation({.needed = 1,
+                           .patience = 800ms,
+                           .kind = kind,
+                           .before = Before::holds_of_parts,
+                           .longest = 10s});
+  }
+}
+
+TEST_F(ScarceMemoryOfComposite, StoppedBefore_EndsOrThrows) {
+  make_composite({.needed = 2});
+  std::stop_source stop;
+  stop.request_stop();
+  const std::size_t failures = at_every_allocation([&](std::size_t memory) {
+    SCOPED_TRACE("with memory for " + std::to_string(memory));
+    End end;
+    CompositeRequest call = request(Owner::unique(), core::CountKind::hold, end);
+    call.stop = stop.get_token();
+    bool threw = false;
+    const bool failed =
+        ran_out(memory, threw, [&] { CompositeCall::start(composite_, std::move(call)); });
+    EXPECT_EQ(end.ends, threw ? 0 : 1);
+    EXPECT_FALSE(end.outcome.granted);
+    run();
+    EXPECT_EQ(znodes(), 0U);
+    return failed && !HasFailure();
+  });
+  EXPECT_GT(failures, 2U);
+}
+
+// Delivers the outcome of a real part only when deliver() is called. `after_ask` runs in each request.
+class LatePart final : public detail::PartLock {
+ public:
+  LatePart(std::unique_ptr<PartLock> real, std::function<void()>& after_ask)
+      : real_(std::move(real)), after_ask_(after_ask) {}
+
+  std::shared_ptr<detail::PendingAcquire> ask(Request request) override {
+    done_ = std::exchange(request.done, [this](const auto& outcome) { outcome_ = outcome; });
+    auto call = real_->ask(std::move(request));
+    after_ask_();
+    return call;
+  }
+  void deliver() { std::exchange(done_, nullptr)(std::exchange(outcome_, {})); }
+  bool unlock(const Owner& owner) override { return real_->unlock(owner); }
+  int count(const Owner& owner) override { return real_->count(owner); }
+  bool has_contact(const Owner& owner) override { return real_->has_contact(owner); }
+  void unlock_at_thread_exit() override { real_->unlock_at_thread_exit(); }
+  detail::EngineContext& core() noexcept override { return real_->core(); }
+  const std::string& path() const noexcept override { return real_->path(); }
+
+ private:
+  const std::unique_ptr<PartLock> real_;
+  std::function<void()>& after_ask_;
+  std::function<void(detail::AcquireOutcome)> done_;
+  detail::AcquireOutcome outcome_;
+};
+
+// The part is granted, but its outcome is delivered only after start() has thrown.
+TEST_F(ScarceMemoryOfComposite, GrantAfterThrow_IsReleased) {
+  const Owner owner = Owner::unique();
+  std::function<void()> after_ask = [] {};
+  auto late = std::make_unique<LatePart>(part(lock_.core(0), 0), after_ask);
+  LatePart& part = *late;
+  std::vector<Composite::Part> parts;
+  parts.push_back({std::move(late), 0});
+  composite_ = std::make_shared<Composite>(std::move(parts), Composite::Rule{});
+  End end;
+  CompositeCall::start(composite_, request(owner, core::CountKind::hold, end));
+  run();
+  part.deliver();
+  ASSERT_TRUE(end.outcome.granted);
+
+  End second;
+  CompositeRequest call = request(owner, core::CountKind::hold, second);
+  std::optional<testing::ScarceMemory> scarce;
+  after_ask = [&] {
+    composite_->close();  // an event that fails
+    scarce.emplace(0);
+  };
+  EXPECT_THROW(CompositeCall::start(composite_, std::move(call)), std::bad_alloc);
+  scarce.reset();
+  EXPECT_EQ(part.count(owner), 2);
+  part.deliver();
+  EXPECT_EQ(second.ends, 0);
+  EXPECT_EQ(part.count(owner), 1);
+  end.outcome = {};
 }
 
 }  // namespace

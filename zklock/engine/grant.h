@@ -67,7 +67,8 @@ class Grant {
   HoldState state() const noexcept;
   /// Returns LeaseClock::time_point::min() if the hold is lost.
   LeaseClock::time_point valid_until() const noexcept;
-  std::stop_token lost() const noexcept;
+  /// Returns the token that is stopped at the loss. Throws std::bad_alloc.
+  std::stop_token lost() const;
   std::stop_source loss_source() const { return loss_.get(); }
   std::stop_token release_requested() const noexcept { return request_.get().get_token(); }
 

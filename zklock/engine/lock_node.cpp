@@ -190,6 +190,7 @@ void LockNode::on_predecessor_event(std::size_t which, request::WatchEvent event
 // The watch event will still arrive, but it is ignored.
 void LockNode::on_predecessor_released() {
   assert(fsm_.waits_for_release());
+  if (fsm_.predecessors().nodes().empty()) return;
   watches_.forget_predecessors();
   run(fsm_.on_predecessor_released(fsm_.predecessors().nodes()[0], lease_valid()));
 }

@@ -167,7 +167,6 @@ void PathLock::fail_waiting(Errc code, const std::string& cause) {
 
 bool PathLock::unlock(const Owner& owner, core::CountKind kind) {
   const bool by_lock = kind == core::CountKind::lock && owner == Owner::this_thread();
-  if (by_lock && unlock_again()) return true;
   const Monitor::Lock lock(monitor());
   const auto contender = find(owner);
   if (!contender) return false;

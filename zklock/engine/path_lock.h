@@ -54,7 +54,7 @@ class PathLock final : public PathQueue, public ThreadExitListener {
   /// Releases one count that lock_again() added for the calling thread. Returns false if there is
   /// none.
   bool unlock_again() noexcept { return reentry_counter_.leave(); }
-  /// Releases one count of `owner`. Returns false if there is none of this kind.
+  /// Releases one count of `owner`, but none of lock_again(). Returns false if there is none.
   bool unlock(const Owner& owner, core::CountKind kind);
   /// Returns the counts of `owner` if its hold is valid, else counts of 0. Reads the clock: a hold
   /// that has lapsed becomes lost.

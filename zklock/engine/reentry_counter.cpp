@@ -23,8 +23,8 @@ std::uint64_t ReentryCounter::this_thread() noexcept {
   return number_of_this;
 }
 
-// A thread's own number is written while the thread is in lock(), and cleared by the thread itself.
-// So relaxed order is enough.
+// A thread's own number is written while the thread is in lock(). The thread itself clears it, or
+// clear() does when no object is left for a lock() or unlock(). So relaxed order is enough.
 bool ReentryCounter::is_here() const noexcept {
   return thread_.load(std::memory_order_relaxed) == number_of_this;
 }

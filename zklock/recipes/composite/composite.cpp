@@ -69,7 +69,9 @@ void Composite::unlock_at_thread_exit() {
 void Composite::locked(const Owner& owner, std::vector<std::size_t> taken) {
   if (all_needed()) return;
   const client::MutexLock guard(mutex_);
-  locked_[owner].push_back(std::move(taken));
+  const auto found = locked_.find(owner);
+  if (found != locked_.end()) return found->second.push_back(std::move(taken));
+  locked_.emplace(owner, std::vector<std::vector<std::size_t>>{std::move(taken)});
 }
 
 std::vector<std::size_t> Composite::take_locked(const Owner& owner) {

@@ -44,14 +44,17 @@ CompositeCall::CompositeCall(std::shared_ptr<Composite> composite, CompositeRequ
 std::shared_ptr<CompositeCall> CompositeCall::start(std::shared_ptr<Composite> composite,
                                                     CompositeRequest request) {
   std::shared_ptr<CompositeCall> call(new CompositeCall(std::move(composite), std::move(request)));
-  call->composite_->call_began(call->id_, [weak = std::weak_ptr(call)] {
-    if (const auto alive = weak.lock()) alive->close();
-  });
   const std::stop_token stop = call->wanted_.stop;
-  // If a stop was requested before, it takes effect here, before the start.
-  if (stop.stop_possible()) call->on_stop_.emplace(stop, Cancel{call});
+  const bool stopped = stop.stop_requested();
   try {
-    call->post([](CompositeCall& c) { c.carry_out(c.fsm_.start()); });
+    // Until process_events(), events of other threads are only appended behind this one.
+    call->post(
+        [stopped](CompositeCall& c) { c.carry_out(stopped ? c.fsm_.stop() : c.fsm_.start()); });
+    call->composite_->call_began(call->id_, [weak = std::weak_ptr(call)] {
+      if (const auto alive = weak.lock()) alive->close();
+    });
+    if (stop.stop_possible() && !stopped) call->on_stop_.emplace(stop, Cancel{call});
+    call->process_events();
   } catch (...) {  // no memory
     call->give_up();
     throw;
@@ -59,16 +62,19 @@ std::shared_ptr<CompositeCall> CompositeCall::start(std::shared_ptr<Composite> c
   return call;
 }
 
-/// Undoes a start() that has thrown. No event is processed after that.
-void CompositeCall::give_up() {
+/// Undoes a start() that has thrown. From now on, events only release grants that arrive late.
+/// REQUIRES: called by the thread that processes the events.
+void CompositeCall::give_up() noexcept {
   finished_ = true;
   cancel_check();
   if (under_way_) under_way_->cancel();
+  release_answer();  // the event that threw may not have read it
   for (std::size_t part = taken_.size(); part-- > 0;) drop(part);
   composite_->call_ended(id_);
+  process_events();
 }
 
-void CompositeCall::cancel() {
+void CompositeCall::cancel() noexcept {
   if (composite_->forked()) return;
   post([](CompositeCall& c) { c.carry_out(c.fsm_.stop()); });
 }
@@ -87,22 +93,39 @@ void CompositeCall::LossCheck::operator()() const {
 
 // ---- the queue of events ------------------------------------------------------------------------
 
-void CompositeCall::post(std::function<void(CompositeCall&)> event) {
+void CompositeCall::post(Event event) {
   {
     const client::MutexLock guard(mutex_);
     events_.push_back(std::move(event));
     if (std::exchange(processing_, true)) return;
   }
+  process_events();
+}
+
+void CompositeCall::post_answer(AcquireOutcome outcome) {
+  {
+    const client::MutexLock guard(mutex_);
+    answer_ = std::move(outcome);
+    events_.splice(events_.end(), answer_event_);
+    if (std::exchange(processing_, true)) return;
+  }
+  process_events();
+}
+
+void CompositeCall::process_events() {
   const auto self = shared_from_this();
-  std::function<void(CompositeCall&)> next;
+  Event next;
   while (take_event(next)) {
-    if (finished_) continue;
+    if (finished_) {
+      release_answer();
+      continue;
+    }
     check_losses();
     next(*this);
   }
 }
 
-bool CompositeCall::take_event(std::function<void(CompositeCall&)>& event) {
+bool CompositeCall::take_event(Event& event) noexcept {
   event = nullptr;
   const client::MutexLock guard(mutex_);
   assert(processing_);
@@ -111,6 +134,15 @@ bool CompositeCall::take_event(std::function<void(CompositeCall&)>& event) {
   event = std::move(events_.front());
   events_.pop_front();
   return true;
+}
+
+AcquireOutcome CompositeCall::take_answer() noexcept {
+  const client::MutexLock guard(mutex_);
+  return std::exchange(answer_, {});
+}
+
+void CompositeCall::release_answer() noexcept {
+  if (const auto contender = take_answer().contender) contender->release(wanted_.kind);
 }
 
 // ---- driving the rule ---------------------------------------------------------------------------
@@ -171,15 +203,14 @@ void CompositeCall::ask(std::size_t part, bool once) {
   if (dispensable) part_timeout_ = part_timeout_with(last_contact_, composite_->size() - part);
   try {
     if (dispensable) schedule_check(request_);  // first: nothing after the request may throw
+    prepare_answer(part);
     under_way_ = lock.ask({.owner = wanted_.owner,
                            .time_limit = once ? TimeLimit::single_attempt() : wanted_.time_limit,
                            .kind = wanted_.kind,
                            .queue_again = composite_->rule().queue_again,
                            .limit = {.notice = wanted_.limit.notice},
-                           .done = [self = shared_from_this(), part](AcquireOutcome outcome) {
-                             self->post([part, outcome = std::move(outcome)](CompositeCall& c) {
-                               c.answered(part, outcome);
-                             });
+                           .done = [self = shared_from_this()](AcquireOutcome outcome) {
+                             self->post_answer(std::move(outcome));
                            }});
   } catch (...) {
     cancel_check();
@@ -189,8 +220,14 @@ void CompositeCall::ask(std::size_t part, bool once) {
   }
 }
 
-void CompositeCall::answered(std::size_t part, AcquireOutcome outcome) {
+void CompositeCall::prepare_answer(std::size_t part) {
+  const client::MutexLock guard(mutex_);
+  answer_event_.assign(1, [part](CompositeCall& c) { c.answered(part); });
+}
+
+void CompositeCall::answered(std::size_t part) {
   cancel_check();
+  AcquireOutcome outcome = take_answer();
   if (outcome.error) {
     const bool out = outcome.error->errc() == Errc::not_connected;
     return failed(part, std::make_exception_ptr(*outcome.error),
@@ -199,9 +236,9 @@ void CompositeCall::answered(std::size_t part, AcquireOutcome outcome) {
   if (!outcome.contender) return carry_out(fsm_.on_part_answered(PartAnswer::none, late()));
   composite_->set_reachable(part);
   errors_[part] = nullptr;
-  const std::stop_token lost = outcome.contender->grant().lost();
   assert(!taken_[part]);
-  taken_[part] = Taken{std::move(outcome), nullptr};
+  taken_[part] = Taken{std::move(outcome), nullptr};  // first: give_up() releases it
+  const std::stop_token lost = taken_[part]->outcome.contender->grant().lost();
   taken_[part]->on_loss =
       std::make_unique<std::stop_callback<LossCheck>>(lost, LossCheck{weak_from_this()});
   carry_out(fsm_.on_part_answered(PartAnswer::granted, late()));
@@ -282,29 +319,36 @@ void CompositeCall::start_hold_limit_of(std::size_t part) {
   taken_[part]->outcome.contender->renew(wanted_.limit.longest);
 }
 
+// Everything that can throw comes while taken_ or a Hold has the counts.
 void CompositeCall::grant() {
-  std::vector<CompositeGrant::Part> parts;
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < taken_.size(); ++i) {
-    if (taken_[i]) start_hold_limit_of(i);
-    auto taken = std::exchange(taken_[i], std::nullopt);
-    if (!taken) continue;
-    taken->on_loss.reset();
+    if (!taken_[i]) continue;
+    start_hold_limit_of(i);
     indices.push_back(i);
-    if (wanted_.kind == core::CountKind::hold) {
-      parts.push_back({.hold = taken->outcome.contender->make_hold(core::CountKind::hold),
-                       .core = composite_->part(i).core().shared_from_this(),
-                       .index = composite_->part_index(i)});
-    }
   }
   CompositeOutcome outcome{.granted = true};
   if (wanted_.kind == core::CountKind::hold) {
-    outcome.held = std::make_shared<CompositeGrant>(wanted_.owner, std::move(parts),
+    outcome.held = std::make_shared<CompositeGrant>(wanted_.owner, take_holds(indices),
                                                     composite_->size(), composite_->rule().needed);
   } else {
     composite_->locked(wanted_.owner, std::move(indices));
+    for (auto& taken : taken_) taken.reset();  // unlock() releases the counts
   }
   finish(std::move(outcome));
+}
+
+std::vector<CompositeGrant::Part> CompositeCall::take_holds(
+    const std::vector<std::size_t>& indices) {
+  std::vector<CompositeGrant::Part> parts;
+  parts.reserve(indices.size());
+  for (const std::size_t i : indices) {  // throws nothing
+    const auto taken = std::exchange(taken_[i], std::nullopt);
+    parts.push_back({.hold = taken->outcome.contender->make_hold(core::CountKind::hold),
+                     .core = composite_->part(i).core().shared_from_this(),
+                     .index = composite_->part_index(i)});
+  }
+  return parts;
 }
 
 void CompositeCall::finish(CompositeOutcome outcome) {

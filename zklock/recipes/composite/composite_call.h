@@ -4,9 +4,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -49,10 +49,10 @@ struct CompositeRequest {
 /// One blocking or asynchronous call that acquires the parts of a composite. It drives
 /// core::CompositeFsm.
 ///
-/// A call has no thread of its own. Each event is appended to a queue. If no thread is processing
-/// the queue, the thread that appended the event processes it until it is empty. UnlockTasks is not
-/// sufficient, because it orders the effects of one thread only. Here a release on one thread must
-/// not overtake a request on another.
+/// A call has no thread of its own. Each event is appended to a queue. The thread in start() is the
+/// first to process the queue. Later, if no thread is processing it, the thread that appended the
+/// event processes it until it is empty. UnlockTasks is not sufficient, because it orders the
+/// effects of one thread only. Here a release on one thread must not overtake a request on another.
 ///
 /// Thread-safety: all members, from any thread.
 class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
@@ -61,7 +61,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   static std::shared_ptr<CompositeCall> start(std::shared_ptr<Composite> composite,
                                               CompositeRequest request);
   /// Ends the call soon, without a grant and without an error, unless it has ended.
-  void cancel();
+  void cancel() noexcept;
   /// Returns 0: a thread that blocks until the end of a call does not spin. See
   /// PendingAcquire::spin_before_block().
   static std::chrono::microseconds spin_before_block() noexcept { return {}; }
@@ -91,18 +91,30 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
     std::unique_ptr<std::stop_callback<LossCheck>> on_loss;
   };
 
-  void post(std::function<void(CompositeCall&)> event);
-  void give_up();
-  bool take_event(std::function<void(CompositeCall&)>& event);
+  using Event = std::function<void(CompositeCall&)>;
+
+  void post(Event event);
+  /// Posts answered() for the request under way. Allocates nothing, because it is called from the
+  /// noexcept PendingAcquire::finish(), perhaps on the thread that called start(). REQUIRES:
+  /// prepare_answer().
+  void post_answer(AcquireOutcome outcome);
+  bool take_event(Event& event) noexcept;
+  AcquireOutcome take_answer() noexcept;
 
   // REQUIRES of all functions from here to failure(): called by the thread that processes the queue
   // of events.
 
+  void process_events();
+  void give_up() noexcept;
   void check_losses();
   void carry_out(const core::CompositeEffects& effects);
   void carry_out(const core::CompositeEffect& effect);
   void ask(std::size_t part, bool once);
-  void answered(std::size_t part, AcquireOutcome outcome);
+  /// Allocates what post_answer() needs to post answered(part).
+  void prepare_answer(std::size_t part);
+  void answered(std::size_t part);
+  /// Releases the grant of a part that no event has taken.
+  void release_answer() noexcept;
   void failed(std::size_t part, std::exception_ptr error, core::PartAnswer how);
   void check_reachability(std::uint64_t request);
   void schedule_check(std::uint64_t request);
@@ -113,6 +125,8 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   /// Starts the maximum hold time of a taken part, unless the owner already held the part.
   void start_hold_limit_of(std::size_t part);
   void grant();
+  /// Moves the counts of these parts from taken_ into holds.
+  std::vector<CompositeGrant::Part> take_holds(const std::vector<std::size_t>& indices);
   void finish(CompositeOutcome outcome);
   std::exception_ptr lost_error(std::size_t part) const;
   std::exception_ptr failure() const;
@@ -136,8 +150,10 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   bool finished_ = false;
 
   client::Mutex mutex_;
-  std::deque<std::function<void(CompositeCall&)>> events_ ZKLOCK_GUARDED_BY(mutex_);
-  bool processing_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  std::list<Event> events_ ZKLOCK_GUARDED_BY(mutex_);
+  std::list<Event> answer_event_ ZKLOCK_GUARDED_BY(mutex_);  ///< event for the reply under way
+  AcquireOutcome answer_ ZKLOCK_GUARDED_BY(mutex_);          ///< reply, until it is processed
+  bool processing_ ZKLOCK_GUARDED_BY(mutex_) = true;         ///< start() processes the first event
 };
 
 }  // namespace zklock::detail
