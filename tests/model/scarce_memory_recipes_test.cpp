@@ -61,7 +61,9 @@ TEST_F(ScarceMemoryOfRecipes, WantThatThrows_LeavesCandidateIdle) {
     EXPECT_EQ(candidate->wants(), !threw);
     run();
     EXPECT_EQ(candidate->leads(), !threw);
-    if (threw) EXPECT_TRUE(candidate->want()) << "a later call begins";
+    if (threw) {
+      EXPECT_TRUE(candidate->want()) << "a later call begins";
+    }
     run();
     EXPECT_TRUE(candidate->leads());
     candidate->close();
