@@ -243,6 +243,9 @@ public final class CuratorBench {
       case "independent": return new Crowd(hosts, params);
       case "single": return new Single(hosts, params);
       case "drain": return new Drain(hosts, params);
+      case "waiting": return new Waiting(hosts, params);
+      case "holding": return new Connected(hosts, params, true);
+      case "idle": return new Connected(hosts, params, false);
       default: return null;
     }
   }

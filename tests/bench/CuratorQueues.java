@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The measures of CuratorBench with many waiters.
+// The measures of CuratorBench with many waiters, and with many sessions at rest.
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
@@ -85,5 +90,87 @@ final class Drain implements Measure {
   @Override
   public void close() throws Exception {
     queue.close();
+  }
+}
+
+/** Many sessions without requests of the user. The driver measures their cost. */
+abstract class AtRest implements Measure {
+  final Params params;
+  final int sessions;
+  private final long memory;
+  private final long threads;
+
+  AtRest(Params params) throws IOException {
+    this.params = params;
+    sessions = params.number("sessions");
+    System.gc();  // otherwise the sessions could use garbage's memory, and would seem to cost less
+    memory = statusOfProcess("VmRSS");
+    threads = statusOfProcess("Threads");
+  }
+
+  private static long statusOfProcess(String key) throws IOException {
+    for (String line : Files.readAllLines(Paths.get("/proc/self/status"))) {
+      if (line.startsWith(key + ":")) return Long.parseLong(line.replaceAll("[^0-9]", ""));
+    }
+    throw new IOException("/proc/self/status has no " + key);
+  }
+
+  /** Throws if the sessions do not rest as they should. */
+  void check() {}
+
+  @Override
+  public Result run() throws Exception {
+    Thread.sleep(params.nanos("seconds") / 1_000_000);
+    check();
+    Result result = new Result();
+    result.ops = result.cycles = sessions;
+    result.seconds = params.nanos("seconds") / 1e9;
+    result.more = String.format(Locale.ROOT, ", \"kilobytes\": %.3f, \"threads\": %.3f",
+        (statusOfProcess("VmRSS") - memory) / (double) sessions,
+        (statusOfProcess("Threads") - threads) / (double) sessions);
+    return result;
+  }
+}
+
+/** One waiter on each session, and a holder on one more. */
+final class Waiting extends AtRest {
+  private final Queue queue;
+
+  Waiting(String hosts, Params params) throws Exception {
+    super(params);
+    queue = new Queue(hosts, params, sessions, sessions);
+  }
+
+  @Override
+  void check() {
+    if (queue.exclusive.grants.get() > 0) throw new IllegalStateException("a waiter was granted");
+  }
+
+  @Override
+  public void close() throws Exception {
+    queue.drain();
+    queue.close();
+  }
+}
+
+/** Sessions that hold a lock each, or no lock. */
+final class Connected extends AtRest {
+  private final List<CuratorFramework> clients;
+  private final List<InterProcessMutex> mutexes = new ArrayList<>();
+
+  Connected(String hosts, Params params, boolean hold) throws Exception {
+    super(params);
+    clients = Clients.connect(hosts, params, sessions);
+    for (int i = 0; hold && i < sessions; ++i) {
+      mutexes.add(new InterProcessMutex(clients.get(i), params.text("path") + "/" + i));
+      mutexes.get(i).acquire();
+    }
+    Thread.sleep(params.nanos("settle") / 1_000_000);
+  }
+
+  @Override
+  public void close() throws Exception {
+    for (InterProcessMutex mutex : mutexes) mutex.release();
+    Clients.closeAll(clients);
   }
 }

@@ -12,7 +12,8 @@ import traceback
 
 import kazoo
 
-from kazoo_kit import Exclusive, Params, Window, close, connect, join, now, result, start
+from kazoo_kit import (Exclusive, Params, Window, close, connect, join, now, result, start,
+                       status_of_process)
 
 PATIENCE = 240
 
@@ -205,8 +206,61 @@ class Drain:
         close(self.clients)
 
 
+class Connected:
+    """Sessions that hold a lock each, or no lock. The driver measures their cost."""
+
+    def __init__(self, hosts, params):
+        self.params = params
+        self.sessions = params.number("sessions")
+        self.memory, self.threads = status_of_process("VmRSS"), status_of_process("Threads")
+        self.clients = [connect(hosts, params) for _ in range(self.sessions)]
+        self.locks = []
+        self.begin(hosts)
+        time.sleep(params.seconds("settle"))
+
+    def begin(self, _):
+        if self.params["kind"] == "holding":
+            self.locks = [client.Lock(f"{self.params['path']}/{i}")
+                          for i, client in enumerate(self.clients)]
+        for lock in self.locks:
+            lock.acquire()
+
+    def run(self):
+        time.sleep(self.params.seconds("seconds"))
+        self.check()
+        more = {"kilobytes": (status_of_process("VmRSS") - self.memory) / self.sessions,
+                "threads": (status_of_process("Threads") - self.threads) / self.sessions}
+        seconds = self.params.seconds("seconds")
+        return {**result(self.sessions, seconds, [], self.sessions), **more}
+
+    def check(self):
+        """Raises an error if the sessions do not rest as they should."""
+
+    def finish(self):
+        for lock in self.locks:
+            lock.release()
+        close(self.clients)
+
+
+class Waiting(Connected):
+    """One waiter on each session, and a holder on one more."""
+
+    def begin(self, hosts):
+        self.queue = Queue(hosts, self.params, self.clients, self.sessions)
+
+    def check(self):
+        if self.queue.exclusive.grants:
+            raise RuntimeError("a waiter was granted")
+
+    def finish(self):
+        self.queue.drain()
+        self.queue.close()
+        super().finish()
+
+
 MEASURES = {"acquire": Free, "unlock": Free, "cycle": Free, "handoff": Crowd, "independent": Crowd,
-            "single": Single, "drain": Drain}
+            "single": Single, "drain": Drain, "waiting": Waiting, "holding": Connected,
+            "idle": Connected}
 ABSENT = {"nested": "not reentrant", "waiters": "a thread each"}
 
 

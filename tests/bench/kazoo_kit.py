@@ -107,6 +107,11 @@ def join(threads):
         thread.join()
 
 
+def status_of_process(key):
+    with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith(key + ":"))
+
+
 def close(clients):
     for client in clients:
         client.stop()
