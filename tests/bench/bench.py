@@ -172,7 +172,7 @@ class Benchmark:
 
 
 def add_costs(row, measure, runs):
-    """Adds to a row: p99, and the cost of an operation."""
+    """Adds to a row: p99, and the cost of an operation with its ratios."""
     p99 = "pair_ns_p99" if measure.kind == "nested" else "p99"
     for name, key in (("p99", p99), ("requests", "requests"), ("cpu", "cpu"),
                       ("server_cpu", "server_cpu")):
@@ -180,13 +180,15 @@ def add_costs(row, measure, runs):
             continue
         row[name] = {who: statistics.median(run[key] for run in each.values())
                      for who, each in runs.items()}
+    for name in ("cpu", "server_cpu"):
+        add_ratios(row, by_round(runs, lambda run, name=name: run[name]), name + "_")
 
 
-def add_ratios(row, values):
+def add_ratios(row, values, prefix=""):
     """Adds zklock's ratios to its peers. `values`: by contestant and round."""
     for peer in ("curator", "floor"):
         ratio = median_ratio(values.get("zklock", {}), values.get(peer, {}))
-        row[f"ratio_to_{peer}"] = ratio
+        row[f"{prefix}ratio_to_{peer}"] = ratio
 
 
 def by_round(runs, value):

@@ -47,7 +47,8 @@ LONG = 6  # the rounds of a long measure, which varies less
 
 
 CURATOR, FLOOR, OWN = "ratio_to_curator", "ratio_to_floor", "zklock"
-PEERS = {CURATOR: " x Curator", FLOOR: " x floor"}
+CURATOR_CPU = "cpu_ratio_to_curator"
+PEERS = {CURATOR: " x Curator", FLOOR: " x floor", CURATOR_CPU: " x Curator's CPU"}
 
 
 @dataclass(frozen=True)
@@ -165,12 +166,12 @@ def at_rest(kind, title, contenders, server_cpu=(), received=(), written=(), cpu
             Figure("_threads", f"{title}: client threads each", "1", threads_each)))
 
 
-CONTENDED = (at_least(CURATOR, 1.8), at_least(FLOOR, 0.90))
-SHARED = (at_least(CURATOR, 1.8),)
+CONTENDED = (at_least(CURATOR, 1.8), at_least(FLOOR, 0.90), at_most(CURATOR_CPU, 0.4))
+SHARED = (at_least(CURATOR, 1.8), at_most(CURATOR_CPU, 0.4))
 
 MEASURES = (
     free("acquire_free", "free acquire, p50", "acquire",
-         (at_most(CURATOR, 0.65), at_most(FLOOR, 1.10))),
+         (at_most(CURATOR, 0.65), at_most(FLOOR, 1.10), at_most(CURATOR_CPU, 0.6))),
     free("cycle_free", "free lock+unlock cycle, p50", "cycle", (at_most(CURATOR, 0.65),)),
     free("unlock_return", "return of unlock(), p50", "unlock", (at_most(OWN, 5),)),
     hand_off(8, False, CONTENDED),

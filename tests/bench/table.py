@@ -54,11 +54,14 @@ def table(results):
 
 def cost_table(results):
     """Returns the CPU time that an operation takes, of the contestant and of the server."""
-    rows = [["microseconds of CPU an operation", *NAMES, "of the server, z / c / k / f"]]
+    rows = [["microseconds of CPU an operation", *NAMES, "/curator", "/floor",
+             "of the server, z / c / k / f", "/curator", "/floor"]]
     for row in results.values():
         if any(row.get("cpu", {}).values()):
             rows.append([row["title"], *(short(row["cpu"].get(name)) for name in NAMES),
-                         all_four(row["server_cpu"])])
+                         ratio(row["cpu_ratio_to_curator"]), ratio(row["cpu_ratio_to_floor"]),
+                         all_four(row["server_cpu"]), ratio(row["server_cpu_ratio_to_curator"]),
+                         ratio(row["server_cpu_ratio_to_floor"])])
     return "\n".join(lines_of(rows))
 
 
