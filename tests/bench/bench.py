@@ -16,6 +16,7 @@ import plot
 import table
 from contestants import Failure, all_contestants
 from measures import MEASURES
+from network import Network, round_trip
 from server import Servers, file_system
 
 SESSION_TIMEOUT = 10
@@ -235,6 +236,7 @@ def about(servers, contestants, arguments, directory):
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "zookeeper": servers.version(),
+        "added_round_trip_us": arguments.rtt or 0,
         "versions": versions,
         "processor": processor(),
         "processors": os.cpu_count(),
@@ -251,6 +253,8 @@ def parse_arguments():
     parser.add_argument("--json", metavar="FILE", help="write the figures there")
     parser.add_argument("--plot", metavar="DIR", help="draw the README's two pictures there")
     parser.add_argument("--memory", action="store_true", help="the server's data on /dev/shm")
+    parser.add_argument("--rtt", metavar="TIME", type=round_trip,
+                        help="add that to each round trip to a server, such as 1ms")
     parser.add_argument("--rounds", metavar="N", type=int, default=sys.maxsize,
                         help="at most N rounds")
     parser.add_argument("--build", default="build/bench", help=argparse.SUPPRESS)
@@ -301,9 +305,10 @@ def main():
     allow_descriptors()
     with contextlib.ExitStack() as stack:
         servers = stack.enter_context(Servers(directory))
+        network = stack.enter_context(Network(arguments.build, servers.ports, arguments.rtt))
         for contestant in taking_part:
             stack.callback(contestant.stop)
-            contestant.start(servers.hosts)
+            contestant.start(network.hosts)
         benchmark = Benchmark(servers, taking_part, arguments)
         facts = about(servers, contestants, arguments, directory)
         benchmark.warm_up()
