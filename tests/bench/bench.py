@@ -236,6 +236,7 @@ def about(servers, contestants, arguments, directory):
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "zookeeper": servers.version(),
+        "servers": len(servers.members),
         "added_round_trip_us": arguments.rtt or 0,
         "versions": versions,
         "processor": processor(),
@@ -255,6 +256,7 @@ def parse_arguments():
     parser.add_argument("--memory", action="store_true", help="the server's data on /dev/shm")
     parser.add_argument("--rtt", metavar="TIME", type=round_trip,
                         help="add that to each round trip to a server, such as 1ms")
+    parser.add_argument("--ensemble", action="store_true", help="three servers instead of one")
     parser.add_argument("--rounds", metavar="N", type=int, default=sys.maxsize,
                         help="at most N rounds")
     parser.add_argument("--build", default="build/bench", help=argparse.SUPPRESS)
@@ -304,7 +306,7 @@ def main():
     taking_part = [c for c in contestants if not c.absence]
     allow_descriptors()
     with contextlib.ExitStack() as stack:
-        servers = stack.enter_context(Servers(directory))
+        servers = stack.enter_context(Servers(directory, 3 if arguments.ensemble else 1))
         network = stack.enter_context(Network(arguments.build, servers.ports, arguments.rtt))
         for contestant in taking_part:
             stack.callback(contestant.stop)
