@@ -16,7 +16,7 @@ import plot
 import table
 from contestants import Failure, all_contestants
 from measures import MEASURES
-from network import Network, round_trip
+from network import Network, duration
 from server import Servers, file_system
 
 SESSION_TIMEOUT = 10
@@ -37,6 +37,7 @@ class Benchmark:
         self.contestants = contestants
         self.quick = arguments.quick
         self.most_rounds = arguments.rounds
+        self.spin = arguments.spin
         self.measures = [m for m in MEASURES
                          if (m.key in arguments.only if arguments.only
                              else arguments.plot or not m.picture)]
@@ -121,7 +122,7 @@ class Benchmark:
         warm = min(measure.warm, seconds / 2)
         params = {"kind": measure.kind, "path": f"/bench/{contestant.name}/{self._serial}",
                   "timeout": SESSION_TIMEOUT, "settle": SETTLE, "seconds": seconds, "warm": warm,
-                  **measure.params}
+                  "spin": self.spin / 1e6, **measure.params}
         line = " ".join(f"{name}={value}" for name, value in params.items())
         prepared = contestant.ask("prepare " + line, PATIENCE)
         if "absent" in prepared:
@@ -238,6 +239,7 @@ def about(servers, contestants, arguments, directory):
         "zookeeper": servers.version(),
         "servers": len(servers.members),
         "added_round_trip_us": arguments.rtt or 0,
+        "spin_before_block_us": arguments.spin,
         "versions": versions,
         "processor": processor(),
         "processors": os.cpu_count(),
@@ -254,8 +256,10 @@ def parse_arguments():
     parser.add_argument("--json", metavar="FILE", help="write the figures there")
     parser.add_argument("--plot", metavar="DIR", help="draw the README's two pictures there")
     parser.add_argument("--memory", action="store_true", help="the server's data on /dev/shm")
-    parser.add_argument("--rtt", metavar="TIME", type=round_trip,
+    parser.add_argument("--rtt", metavar="TIME", type=duration,
                         help="add that to each round trip to a server, such as 1ms")
+    parser.add_argument("--spin", metavar="TIME", type=duration, default="2ms",
+                        help="zklock's spin_before_block: 2ms, unless given")
     parser.add_argument("--ensemble", action="store_true", help="three servers instead of one")
     parser.add_argument("--rounds", metavar="N", type=int, default=sys.maxsize,
                         help="at most N rounds")
@@ -270,8 +274,9 @@ def report(benchmark, results, facts, arguments):
     print()
     print(table.table(results))
     print()
-    print(table.cost_table(results))
-    print()
+    if any("cpu" in row for row in results.values()):
+        print(table.cost_table(results))
+        print()
     print(table.target_lines(results, benchmark.measures))
     print("\nMedians over the rounds; a ratio is the median of the rounds' ratios."
           "\nRequests are the server's zk_packets_received, pings and heartbeats among them;"

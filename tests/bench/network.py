@@ -10,7 +10,7 @@ from server import dies_with_us, end
 UNITS = {"us": 1, "ms": 1000}
 
 
-def round_trip(text):
+def duration(text):
     """Returns the microseconds of a duration such as 1ms or 500us."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(us|ms)", text)
     if not found:
