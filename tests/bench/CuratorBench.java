@@ -7,71 +7,14 @@ import java.io.InputStreamReader;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
-import org.apache.curator.retry.RetryNTimes;
-import org.apache.zookeeper.data.Stat;
 
 public final class CuratorBench {
-  private static final int PATIENCE_SECONDS = 240;
-
-  private interface Measure extends AutoCloseable {
-    Result run() throws Exception;
-  }
-
-  private interface Task {
-    void run(int index) throws Exception;
-  }
-
-  private static CuratorFramework connect(String hosts, Params params) throws Exception {
-    CuratorFramework client = CuratorFrameworkFactory.builder()
-        .connectString(hosts)
-        .sessionTimeoutMs((int) (params.nanos("timeout") / 1_000_000))
-        .connectionTimeoutMs(30_000)
-        .retryPolicy(new RetryNTimes(3, 200))
-        .build();
-    client.start();
-    if (!client.blockUntilConnected(30, TimeUnit.SECONDS)) {
-      throw new IllegalStateException("Curator does not connect");
-    }
-    return client;
-  }
-
-    /** Runs the task on so many threads, and waits for them. An error ends the process. */
-  private static List<Thread> start(int threads, Task task) {
-    List<Thread> started = new ArrayList<>();
-    for (int i = 0; i < threads; ++i) {
-      final int index = i;
-      Thread thread = new Thread(() -> {
-        try {
-          task.run(index);
-        } catch (Exception e) {
-          e.printStackTrace();
-          Runtime.getRuntime().halt(1);
-        }
-      });
-      thread.start();
-      started.add(thread);
-    }
-    return started;
-  }
-
-    /** Closes all clients in parallel, as each takes a tenth of a second. */
-  private static void closeAll(List<CuratorFramework> clients) throws InterruptedException {
-    join(start(clients.size(), i -> clients.get(i).close()));
-  }
-
-  private static void join(List<Thread> threads) throws InterruptedException {
-    for (Thread thread : threads) thread.join();
-  }
-
-    /** A free lock without other contenders. A release is confirmed when it returns. */
+  /** A free lock without other contenders. A release is confirmed when it returns. */
   private static final class Free implements Measure {
     private final String kind;
     private final Params params;
@@ -81,7 +24,7 @@ public final class CuratorBench {
     Free(String kind, String hosts, Params params) throws Exception {
       this.kind = kind;
       this.params = params;
-      client = connect(hosts, params);
+      client = Clients.connect(hosts, params);
       mutex = new InterProcessMutex(client, params.text("path"));
       mutex.acquire();
       mutex.release();
@@ -116,7 +59,7 @@ public final class CuratorBench {
     }
   }
 
-    /** A lock that the thread already holds. A sample is the mean of many pairs of calls. */
+  /** A lock that the thread already holds. A sample is the mean of many pairs of calls. */
   private static final class Nested implements Measure {
     private final Params params;
     private final CuratorFramework client;
@@ -124,7 +67,7 @@ public final class CuratorBench {
 
     Nested(String hosts, Params params) throws Exception {
       this.params = params;
-      client = connect(hosts, params);
+      client = Clients.connect(hosts, params);
       mutex = new InterProcessMutex(client, params.text("path"));
       mutex.acquire();
     }
@@ -160,7 +103,7 @@ public final class CuratorBench {
     }
   }
 
-    /** Threads that lock and unlock in a loop: one lock for all, or one for each. */
+  /** Threads that lock and unlock in a loop: one lock for all, or one for each. */
   private static final class Crowd implements Measure {
     private final Params params;
     private final boolean apart;
@@ -172,7 +115,7 @@ public final class CuratorBench {
       apart = params.number("apart") != 0;
       boolean shared = params.number("shared") != 0;
       for (int i = 0; i < params.number("contenders"); ++i) {
-        if (i == 0 || !shared) clients.add(connect(hosts, params));
+        if (i == 0 || !shared) clients.add(Clients.connect(hosts, params));
         CuratorFramework client = clients.get(clients.size() - 1);
         String path = params.text("path") + (apart ? "/" + i : "");
         InterProcessMutex mutex = new InterProcessMutex(client, path);
@@ -190,7 +133,7 @@ public final class CuratorBench {
     private Result handOff() throws Exception {
       Window window = new Window(params);
       Exclusive exclusive = new Exclusive();
-      join(start(mutexes.size(), i -> {
+      Threads.join(Threads.start(mutexes.size(), i -> {
         InterProcessMutex mutex = mutexes.get(i);
         while (!window.over(System.nanoTime())) {
           mutex.acquire();
@@ -208,7 +151,7 @@ public final class CuratorBench {
       Window window = new Window(params);
       Samples[] samples = new Samples[mutexes.size()];
       AtomicInteger cycles = new AtomicInteger();
-      join(start(mutexes.size(), i -> {
+      Threads.join(Threads.start(mutexes.size(), i -> {
         samples[i] = new Samples();
         InterProcessMutex mutex = mutexes.get(i);
         for (long now = System.nanoTime(); !window.over(now);) {
@@ -230,11 +173,11 @@ public final class CuratorBench {
 
     @Override
     public void close() throws Exception {
-      closeAll(clients);
+      Clients.closeAll(clients);
     }
   }
 
-    /** One thread waits; the other releases some milliseconds later. */
+  /** One thread waits; the other releases some milliseconds later. */
   private static final class Single implements Measure {
     private final Params params;
     private final CuratorFramework holders;
@@ -244,8 +187,8 @@ public final class CuratorBench {
 
     Single(String hosts, Params params) throws Exception {
       this.params = params;
-      holders = connect(hosts, params);
-      waiters = connect(hosts, params);
+      holders = Clients.connect(hosts, params);
+      waiters = Clients.connect(hosts, params);
       holder = new InterProcessMutex(holders, params.text("path"));
       waiter = new InterProcessMutex(waiters, params.text("path"));
       oneHandOff();
@@ -254,7 +197,7 @@ public final class CuratorBench {
     private long oneHandOff() throws Exception {
       holder.acquire();
       long[] granted = new long[1];
-      List<Thread> waiting = start(1, i -> {
+      List<Thread> waiting = Threads.start(1, i -> {
         waiter.acquire();
         granted[0] = System.nanoTime();
         waiter.release();
@@ -262,7 +205,7 @@ public final class CuratorBench {
       LockSupport.parkNanos(params.nanos("hold"));
       long released = System.nanoTime();
       holder.release();
-      join(waiting);
+      Threads.join(waiting);
       return granted[0] - released;
     }
 
@@ -289,66 +232,6 @@ public final class CuratorBench {
     }
   }
 
-    /** Many waiters on some sessions; Curator needs a thread for each. */
-  private static final class Drain implements Measure {
-    private final Exclusive exclusive = new Exclusive();
-    private final CuratorFramework holders;
-    private final List<CuratorFramework> clients = new ArrayList<>();
-    private final InterProcessMutex holder;
-    private final List<Thread> waiting;
-    private final CountDownLatch granted;
-    private final int waiters;
-
-    Drain(String hosts, Params params) throws Exception {
-      String path = params.text("path");
-      waiters = params.number("waiters");
-      granted = new CountDownLatch(waiters);
-      holders = connect(hosts, params);
-      int sessions = params.number("sessions");
-      for (int i = 0; i < sessions; ++i) clients.add(connect(hosts, params));
-      holder = new InterProcessMutex(holders, path);
-      holder.acquire();
-      waiting = start(waiters, i -> {
-        InterProcessMutex mutex = new InterProcessMutex(clients.get(i % sessions), path);
-        mutex.acquire();
-        exclusive.enter(null);
-        exclusive.leave();
-        granted.countDown();
-        mutex.release();
-      });
-      long giveUp = System.nanoTime() + PATIENCE_SECONDS * 1_000_000_000L;
-      for (;;) {
-        Stat stat = holders.checkExists().forPath(path);
-        if (stat.getNumChildren() == waiters + 1) break;
-        if (System.nanoTime() - giveUp > 0) {
-          throw new IllegalStateException("the waiters do not queue");
-        }
-        Thread.sleep(5);
-      }
-      Thread.sleep(params.nanos("settle") / 1_000_000);
-    }
-
-    @Override
-    public Result run() throws Exception {
-      long begin = System.nanoTime();
-      holder.release();
-      if (!granted.await(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
-        throw new IllegalStateException("the queue stands still");
-      }
-      join(waiting);
-      Result result = exclusive.result();
-      result.ops = waiters;
-      result.seconds = (exclusive.last - begin) / 1e9;
-      return result;
-    }
-
-    @Override
-    public void close() throws Exception {
-      closeAll(clients);
-      holders.close();
-    }
-  }
-
   private static Measure make(String hosts, Params params) throws Exception {
     String kind = params.text("kind");
     switch (kind) {
@@ -360,6 +243,9 @@ public final class CuratorBench {
       case "independent": return new Crowd(hosts, params);
       case "single": return new Single(hosts, params);
       case "drain": return new Drain(hosts, params);
+      case "waiting": return new Waiting(hosts, params);
+      case "holding": return new Connected(hosts, params, true);
+      case "idle": return new Connected(hosts, params, false);
       default: return null;
     }
   }

@@ -6,6 +6,7 @@ import datetime
 import json
 import os
 import platform
+import resource
 import signal
 import statistics
 import sys
@@ -15,7 +16,8 @@ import plot
 import table
 from contestants import Failure, all_contestants
 from measures import MEASURES
-from server import Server, file_system
+from network import Network, duration
+from server import Servers, file_system
 
 SESSION_TIMEOUT = 10
 SETTLE = 1.2  # longer than two ticks of zklock: the waiters send nothing more
@@ -26,14 +28,19 @@ WARM_UP = (("handoff_8", 2.5), ("cycle_free", 1.0), ("handoff_64_shared", 1.5),
 OTHERS_WARM_UP = 0.1  # part of that time, for contestants without such a compiler
 PATIENCE = 300
 QUICK_SECONDS = 170  # a round that would end later is not begun
+MOST_DESCRIPTORS = 65536  # each of 300 sessions needs some
 
 
 class Benchmark:
-    def __init__(self, server, contestants, quick, pictures):
-        self.server = server
+    def __init__(self, servers, contestants, arguments):
+        self.servers = servers
         self.contestants = contestants
-        self.quick = quick
-        self.measures = [m for m in MEASURES if pictures or not m.picture]
+        self.quick = arguments.quick
+        self.most_rounds = arguments.rounds
+        self.spin = arguments.spin
+        self.measures = [m for m in MEASURES
+                         if (m.key in arguments.only if arguments.only
+                             else arguments.plot or not m.picture)]
         # By measure and contestant: the runs, by the number of their round.
         self.runs = {m.key: {} for m in self.measures}
         self.absent = {m.key: {} for m in self.measures}
@@ -55,8 +62,7 @@ class Benchmark:
                 self.attempt(by_key[key], contestant, seconds * part)
 
     def run(self):
-        rounds = max(m.rounds(c.name, self.quick)
-                     for m in self.measures for c in self.contestants)
+        rounds = max(self.rounds(m, c) for m in self.measures for c in self.contestants)
         for round_ in range(rounds):
             begun = time.monotonic()
             self.say(f"round {round_ + 1} of {rounds}")
@@ -70,12 +76,15 @@ class Benchmark:
             if self.quick and now + (now - begun) - self.begun > QUICK_SECONDS:
                 return
 
+    def rounds(self, measure, contestant):
+        return min(self.most_rounds, measure.rounds(contestant.name, self.quick))
+
     def visit(self, measure, contestant, round_):
         """Runs one measure of one contestant, if it takes part in this round."""
         if measure.only and contestant.name not in measure.only:
             self.absent[measure.key][contestant.name] = "-"
             return
-        rounds = measure.rounds(contestant.name, self.quick)
+        rounds = self.rounds(measure, contestant)
         if rounds == 0:
             self.absent[measure.key][contestant.name] = "not quick"
         if round_ >= rounds:
@@ -113,7 +122,7 @@ class Benchmark:
         warm = min(measure.warm, seconds / 2)
         params = {"kind": measure.kind, "path": f"/bench/{contestant.name}/{self._serial}",
                   "timeout": SESSION_TIMEOUT, "settle": SETTLE, "seconds": seconds, "warm": warm,
-                  **measure.params}
+                  "spin": self.spin / 1e6, **measure.params}
         line = " ".join(f"{name}={value}" for name, value in params.items())
         prepared = contestant.ask("prepare " + line, PATIENCE)
         if "absent" in prepared:
@@ -121,45 +130,67 @@ class Benchmark:
         before = self.counters(contestant, measure)
         run = contestant.ask("run", PATIENCE)
         after = self.counters(contestant, measure)
+        if measure.contenders is not None:
+            self.check_contenders(measure, contestant)
         contestant.ask("finish", PATIENCE)
+        spent = run["spent"] = {name: after[name] - before[name] for name in before}
+        spent["received"] -= len(self.servers.members)  # the second query
         each = max(run["cycles"], 1)
-        run["requests"] = max(0, after["requests"] - before["requests"] - 1) / each
-        run["cpu"] = (after["cpu"] - before["cpu"]) / each * 1e6
-        run["server_cpu"] = (after["server_cpu"] - before["server_cpu"]) / each * 1e6
-        if measure.with_bytes:
-            run["bytes"] = after["bytes"] - before["bytes"]
+        run["requests"] = max(0, spent["received"]) / each
+        run["cpu"] = spent["cpu"] / each * 1e6
+        run["server_cpu"] = spent["server_cpu"] / each * 1e6
+        run["bytes"] = spent.get("bytes")
         return run
 
+    def check_contenders(self, measure, contestant):
+        """Raises Failure if another number of sessions waits or holds."""
+        found = self.servers.ephemerals()
+        if found != measure.contenders:
+            raise Failure(f"{contestant.name}: {measure.key}: {found} ephemeral znodes instead of "
+                          f"{measure.contenders}")
+
     def counters(self, contestant, measure):
-        counters = {"requests": self.server.requests(), "cpu": contestant.cpu(),
-                    "server_cpu": self.server.cpu()}
+        counters = {"time": time.monotonic(), "cpu": contestant.cpu(), **self.servers.counters()}
         if measure.with_bytes:
-            counters["bytes"] = self.server.bytes_on_the_wire()
+            counters["bytes"] = self.servers.bytes_on_the_wire()
         return counters
 
     def results(self, missing):
-        """Returns the content of the JSON, by measure."""
+        """Returns the content of the JSON: a row for each figure, by its key."""
         results = {}
         for measure in self.measures:
             runs = self.runs[measure.key]
             absent = {**missing, **self.absent[measure.key]}
-            row = row_of(measure.title, measure.unit, by_round(runs, measure.value), absent)
-            p99 = "pair_ns_p99" if measure.kind == "nested" else "p99"
-            for name, key in (("p99", p99), ("requests", "requests"), ("cpu", "cpu"),
-                              ("server_cpu", "server_cpu")):
-                if measure.kind == "waiters" and name == "p99":
-                    continue
-                row[name] = {who: statistics.median(run[key] for run in each.values())
-                             for who, each in runs.items()}
-            results[measure.key] = row
+            for key, figure in measure.rows():
+                values = by_round(runs, figure.value)
+                results[key] = row_of(figure.title, figure.unit, values, absent)
+            row = results[measure.key]
+            if measure.contenders is None:
+                add_costs(row, measure, runs)
             if measure.kind == "waiters":
                 row["threads_more"] = {who: max(run["threads"] for run in each.values())
                                        for who, each in runs.items()}
-            if measure.with_bytes:
-                results[measure.key + "_bytes"] = row_of(
-                    measure.title.replace("a hand-off", "bytes in all"), "byte",
-                    by_round(runs, lambda run: run["bytes"]), absent)
         return results
+
+
+def add_costs(row, measure, runs):
+    """Adds to a row: p99, and the cost of an operation with its ratios."""
+    p99 = "pair_ns_p99" if measure.kind == "nested" else "p99"
+    for name, key in (("p99", p99), ("requests", "requests"), ("cpu", "cpu"),
+                      ("server_cpu", "server_cpu")):
+        if measure.kind == "waiters" and name == "p99":
+            continue
+        row[name] = {who: statistics.median(run[key] for run in each.values())
+                     for who, each in runs.items()}
+    for name in ("cpu", "server_cpu"):
+        add_ratios(row, by_round(runs, lambda run, name=name: run[name]), name + "_")
+
+
+def add_ratios(row, values, prefix=""):
+    """Adds zklock's ratios to its peers. `values`: by contestant and round."""
+    for peer in ("curator", "floor"):
+        ratio = median_ratio(values.get("zklock", {}), values.get(peer, {}))
+        row[f"{prefix}ratio_to_{peer}"] = ratio
 
 
 def by_round(runs, value):
@@ -170,10 +201,9 @@ def by_round(runs, value):
 def row_of(title, unit, values, absent):
     """`values`: by contestant and round."""
     row = {"title": title, "unit": unit,
-           **{name: None for name in ("zklock", "curator", "kazoo", "floor")},
+           **{name: None for name in table.NAMES},
            **{name: statistics.median(each.values()) for name, each in values.items()}}
-    for peer in ("curator", "floor"):
-        row["ratio_to_" + peer] = median_ratio(values.get("zklock", {}), values.get(peer, {}))
+    add_ratios(row, values)
     row["rounds"] = {name: list(each.values()) for name, each in values.items()}
     row["absent"] = {name: why for name, why in absent.items() if row.get(name) is None}
     return row
@@ -200,13 +230,16 @@ def package(name):
         return pipe.read().strip()
 
 
-def about(server, contestants, arguments, directory):
+def about(servers, contestants, arguments, directory):
     versions = {c.name: c.version if not c.absence else c.absence for c in contestants}
     if not contestants[1].absence:
         versions["curator"] = f"{package('libcurator-recipes-java')} {contestants[1].version}"
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "zookeeper": server.version(),
+        "zookeeper": servers.version(),
+        "servers": len(servers.members),
+        "added_round_trip_us": arguments.rtt or 0,
+        "spin_before_block_us": arguments.spin,
         "versions": versions,
         "processor": processor(),
         "processors": os.cpu_count(),
@@ -223,8 +256,16 @@ def parse_arguments():
     parser.add_argument("--json", metavar="FILE", help="write the figures there")
     parser.add_argument("--plot", metavar="DIR", help="draw the README's two pictures there")
     parser.add_argument("--memory", action="store_true", help="the server's data on /dev/shm")
+    parser.add_argument("--rtt", metavar="TIME", type=duration,
+                        help="add that to each round trip to a server, such as 1ms")
+    parser.add_argument("--spin", metavar="TIME", type=duration, default="2ms",
+                        help="zklock's spin_before_block: 2ms, unless given")
+    parser.add_argument("--ensemble", action="store_true", help="three servers instead of one")
+    parser.add_argument("--rounds", metavar="N", type=int, default=sys.maxsize,
+                        help="at most N rounds")
     parser.add_argument("--build", default="build/bench", help=argparse.SUPPRESS)
-    parser.add_argument("--only", metavar="KEY", nargs="+", help="these measures only")
+    parser.add_argument("--only", metavar="KEY", nargs="+", choices=[m.key for m in MEASURES],
+                        help="these measures only")
     return parser.parse_args()
 
 
@@ -233,8 +274,9 @@ def report(benchmark, results, facts, arguments):
     print()
     print(table.table(results))
     print()
-    print(table.cost_table(results))
-    print()
+    if any("cpu" in row for row in results.values()):
+        print(table.cost_table(results))
+        print()
     print(table.target_lines(results, benchmark.measures))
     print("\nMedians over the rounds; a ratio is the median of the rounds' ratios."
           "\nRequests are the server's zk_packets_received, pings and heartbeats among them;"
@@ -250,6 +292,13 @@ def report(benchmark, results, facts, arguments):
         print("FAILED:", failure)
 
 
+def allow_descriptors():
+    """Raises this process's limit of open files, which its children inherit."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_DESCRIPTORS if most == resource.RLIM_INFINITY else min(most, MOST_DESCRIPTORS)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
 def main():
     arguments = parse_arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the exit handlers then clean up
@@ -260,14 +309,15 @@ def main():
     for name, why in missing.items():
         print(f"{name} takes no part: {why}", file=sys.stderr)
     taking_part = [c for c in contestants if not c.absence]
-    with Server(directory) as server, contextlib.ExitStack() as stack:
-        benchmark = Benchmark(server, taking_part, arguments.quick, bool(arguments.plot))
-        if arguments.only:
-            benchmark.measures = [m for m in MEASURES if m.key in arguments.only]
+    allow_descriptors()
+    with contextlib.ExitStack() as stack:
+        servers = stack.enter_context(Servers(directory, 3 if arguments.ensemble else 1))
+        network = stack.enter_context(Network(arguments.build, servers.ports, arguments.rtt))
         for contestant in taking_part:
             stack.callback(contestant.stop)
-            contestant.start(server.hosts)
-        facts = about(server, contestants, arguments, directory)
+            contestant.start(network.hosts)
+        benchmark = Benchmark(servers, taking_part, arguments)
+        facts = about(servers, contestants, arguments, directory)
         benchmark.warm_up()
         benchmark.run()
     facts["rounds"] = benchmark.rounds_done

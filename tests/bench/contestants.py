@@ -10,7 +10,7 @@ import sys
 from server import cpu_seconds, dies_with_us, end, java
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CURATOR_SOURCES = ("BenchKit.java", "CuratorBench.java")
+CURATOR_SOURCES = ("BenchKit.java", "CuratorBench.java", "CuratorKit.java", "CuratorQueues.java")
 JARS = "/usr/share/java"
 CURATOR_JARS = ("curator-recipes", "curator-framework", "curator-client", "zookeeper", "guava",
                 "slf4j-api", "slf4j-simple")

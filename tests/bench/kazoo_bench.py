@@ -11,113 +11,11 @@ import time
 import traceback
 
 import kazoo
-from kazoo.client import KazooClient
+
+from kazoo_kit import (Exclusive, Params, Window, close, connect, join, now, result, start,
+                       status_of_process)
 
 PATIENCE = 240
-MOST_KEPT = 1_000_000
-now = time.perf_counter
-
-
-class Params(dict):
-    """The parameters of a measure: "name=value" words."""
-
-    def __init__(self, line):
-        super().__init__(word.split("=", 1) for word in line.split() if "=" in word)
-
-    def number(self, name):
-        return int(self[name])
-
-    def seconds(self, name):
-        return float(self[name])
-
-
-def percentile(samples, fraction):
-    """Returns a percentile in microseconds."""
-    ordered = sorted(samples)
-    return ordered[int(fraction * (len(ordered) - 1))] * 1e6 if ordered else 0
-
-
-def result(ops, seconds, samples, cycles, overlaps=0):
-    return {"ops": ops, "seconds": seconds, "p50": percentile(samples, 0.5),
-            "p99": percentile(samples, 0.99), "cycles": cycles, "overlaps": overlaps}
-
-
-class Window:
-    """The counted time. It begins after a warm-up."""
-
-    def __init__(self, params):
-        self.begin = now() + params.seconds("warm")
-        self.end = self.begin + params.seconds("seconds")
-
-    def over(self, moment):
-        return moment >= self.end
-
-    def has(self, moment):
-        return self.begin <= moment < self.end
-
-
-class Exclusive:
-    """The work under the lock. Counts an overlap if two threads do it together."""
-
-    def __init__(self):
-        self.guard = threading.Lock()
-        self.overlaps = 0
-        self.grants = 0
-        self.first = None
-        self.last = None
-        self.intervals = []
-
-    def enter(self, window=None):
-        alone = self.guard.acquire(blocking=False)
-        if not alone:
-            self.overlaps += 1
-            return False
-        self.grants += 1
-        moment = now()
-        if window is None or window.has(moment):
-            if self.first is None:
-                self.first = moment
-            elif len(self.intervals) < MOST_KEPT:
-                self.intervals.append(moment - self.last)
-            self.last = moment
-        return True
-
-    def leave(self, alone):
-        if alone:
-            self.guard.release()
-
-
-def connect(hosts, params):
-    client = KazooClient(hosts=hosts, timeout=params.seconds("timeout"))
-    client.start(timeout=30)
-    return client
-
-
-def start(count, task):
-    """Runs task(index) on so many threads. An error ends the process."""
-
-    def guarded(index):
-        try:
-            task(index)
-        except Exception:
-            traceback.print_exc()
-            os._exit(1)
-
-    threads = [threading.Thread(target=guarded, args=(i,), daemon=True) for i in range(count)]
-    for thread in threads:
-        thread.start()
-    return threads
-
-
-def join(threads):
-    for thread in threads:
-        thread.join()
-
-
-def close(clients):
-    for client in clients:
-        client.stop()
-        client.close()
 
 
 class Free:
@@ -256,46 +154,113 @@ class Single:
         close(self.clients)
 
 
-class Drain:
-    """Many waiters on some sessions; Kazoo needs a thread for each."""
+class Queue:
+    """A holder on its own session, and waiters on other sessions; Kazoo needs a thread for each."""
 
-    def __init__(self, hosts, params):
+    def __init__(self, hosts, params, clients, waiters):
         path = params["path"]
-        self.waiters = params.number("waiters")
         self.exclusive = Exclusive()
-        sessions = params.number("sessions")
-        self.clients = [connect(hosts, params) for _ in range(sessions + 1)]
-        self.holder = self.clients[-1].Lock(path)
+        self.client = connect(hosts, params)
+        self.holder = self.client.Lock(path)
         self.holder.acquire()
 
         def wait(index):
-            lock = self.clients[index % sessions].Lock(path)
+            lock = clients[index % len(clients)].Lock(path)
             lock.acquire()
             self.exclusive.leave(self.exclusive.enter())
             lock.release()
 
-        self.threads = start(self.waiters, wait)
+        self.threads = start(waiters, wait)
         withdraw = now() + PATIENCE
-        while self.clients[-1].exists(path).numChildren != self.waiters + 1:
+        while self.client.exists(path).numChildren != waiters + 1:
             if now() > withdraw:
                 raise TimeoutError("the waiters do not queue")
             time.sleep(0.05)
+
+    def drain(self):
+        self.holder.release()
+        join(self.threads)
+
+    def close(self):
+        close([self.client])
+
+
+class Drain:
+    """Many waiters that are granted in turn."""
+
+    def __init__(self, hosts, params):
+        self.waiters = params.number("waiters")
+        self.clients = [connect(hosts, params) for _ in range(params.number("sessions"))]
+        self.queue = Queue(hosts, params, self.clients, self.waiters)
         time.sleep(params.seconds("settle"))
 
     def run(self):
         begin = now()
-        self.holder.release()
-        join(self.threads)
-        exclusive = self.exclusive
+        self.queue.drain()
+        exclusive = self.queue.exclusive
         return result(self.waiters, exclusive.last - begin, exclusive.intervals, self.waiters,
                       exclusive.overlaps)
 
     def finish(self):
+        self.queue.close()
         close(self.clients)
 
 
+class Connected:
+    """Sessions that hold a lock each, or no lock. The driver measures their cost."""
+
+    def __init__(self, hosts, params):
+        self.params = params
+        self.sessions = params.number("sessions")
+        self.memory, self.threads = status_of_process("VmRSS"), status_of_process("Threads")
+        self.clients = [connect(hosts, params) for _ in range(self.sessions)]
+        self.locks = []
+        self.begin(hosts)
+        time.sleep(params.seconds("settle"))
+
+    def begin(self, _):
+        if self.params["kind"] == "holding":
+            self.locks = [client.Lock(f"{self.params['path']}/{i}")
+                          for i, client in enumerate(self.clients)]
+        for lock in self.locks:
+            lock.acquire()
+
+    def run(self):
+        time.sleep(self.params.seconds("seconds"))
+        self.check()
+        more = {"kilobytes": (status_of_process("VmRSS") - self.memory) / self.sessions,
+                "threads": (status_of_process("Threads") - self.threads) / self.sessions}
+        seconds = self.params.seconds("seconds")
+        return {**result(self.sessions, seconds, [], self.sessions), **more}
+
+    def check(self):
+        """Raises an error if the sessions do not rest as they should."""
+
+    def finish(self):
+        for lock in self.locks:
+            lock.release()
+        close(self.clients)
+
+
+class Waiting(Connected):
+    """One waiter on each session, and a holder on one more."""
+
+    def begin(self, hosts):
+        self.queue = Queue(hosts, self.params, self.clients, self.sessions)
+
+    def check(self):
+        if self.queue.exclusive.grants:
+            raise RuntimeError("a waiter was granted")
+
+    def finish(self):
+        self.queue.drain()
+        self.queue.close()
+        super().finish()
+
+
 MEASURES = {"acquire": Free, "unlock": Free, "cycle": Free, "handoff": Crowd, "independent": Crowd,
-            "single": Single, "drain": Drain}
+            "single": Single, "drain": Drain, "waiting": Waiting, "holding": Connected,
+            "idle": Connected}
 ABSENT = {"nested": "not reentrant", "waiters": "a thread each"}
 
 

@@ -40,6 +40,7 @@ std::unique_ptr<Measure> make_measure(const Params& params, Contestant& contesta
   if (auto measure = make_uncontended(params, contestant)) return measure;
   if (auto measure = make_contended(params, contestant)) return measure;
   if (auto measure = make_drain(params, contestant, hosts)) return measure;
+  if (auto measure = make_at_rest(params, contestant, hosts)) return measure;
   throw std::invalid_argument("no such measure: " + params.text("kind"));
 }
 

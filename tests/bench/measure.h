@@ -40,6 +40,8 @@ std::unique_ptr<Measure> make_uncontended(const Params& params, Contestant& cont
 std::unique_ptr<Measure> make_contended(const Params& params, Contestant& contestant);
 std::unique_ptr<Measure> make_drain(const Params& params, Contestant& contestant,
                                     const std::string& hosts);
+std::unique_ptr<Measure> make_at_rest(const Params& params, Contestant& contestant,
+                                      const std::string& hosts);
 std::unique_ptr<Measure> make_measure(const Params& params, Contestant& contestant,
                                       const std::string& hosts);
 

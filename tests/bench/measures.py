@@ -24,13 +24,36 @@ def kilobytes_each(answer):
     return answer["kilobytes"]
 
 
+def threads_each(answer):
+    return answer["threads"]
+
+
+def bytes_in_all(answer):
+    return answer["bytes"]
+
+
+def per_second(counter, unit=1):
+    """Returns a function of a run: by how many units a counter has grown in each second."""
+    return lambda run: run["spent"][counter] / run["spent"]["time"] / unit
+
+
+def kilobytes_written(run):
+    # The kernel does not count what is written to /dev/shm; there the files occupy more.
+    return max(per_second("written", 1024)(run), per_second("occupied", 1024)(run))
+
+
 QUICK_ROUNDS = 3
 LONG = 6  # the rounds of a long measure, which varies less
 
 
+CURATOR, FLOOR, OWN = "ratio_to_curator", "ratio_to_floor", "zklock"
+CURATOR_CPU = "cpu_ratio_to_curator"
+PEERS = {CURATOR: " x Curator", FLOOR: " x floor", CURATOR_CPU: " x Curator's CPU"}
+
+
 @dataclass(frozen=True)
 class Target:
-    """A bound for `of`: "ratio_to_curator", "ratio_to_floor", or "zklock" itself."""
+    """A bound for `of`: a ratio in a row of the results, or "zklock" itself."""
 
     of: str
     bound: float
@@ -41,9 +64,20 @@ class Target:
 
     def __str__(self):
         sign = ">=" if self.at_least else "<="
-        peer = {"ratio_to_curator": " x Curator", "ratio_to_floor": " x floor"}.get(self.of, "")
+        peer = PEERS.get(self.of, "")
         bound = f"1/{1 / self.bound:.0f}" if self.bound < 0.01 else f"{self.bound:g}"
         return f"{sign} {bound}{peer}"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One more row for the runs of a measure."""
+
+    suffix: str  # of the measure's key
+    title: str
+    unit: str
+    value: Callable
+    targets: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -57,12 +91,20 @@ class Measure:
     targets: tuple = ()
     seconds: float = 1.0  # the counted time, in the full benchmark; 0: as long as it takes
     warm: float = 0.3
-    with_bytes: bool = False
+    figures: tuple = ()  # more rows
+    with_bytes: bool = False  # whether runs have "bytes"
+    contenders: Optional[int] = None  # of sessions at rest, which have no operations
     full_rounds: int = 12  # each of four contestants begins three of them
     quick_rounds: Optional[int] = None  # fewer than for the other measures
     only: Optional[tuple] = None  # the only contestants that take part
     most_rounds: dict = field(default_factory=dict)  # by contestant
     picture: bool = False  # only with --plot
+
+    def rows(self):
+        """Yields each row of the results as key and Figure."""
+        yield self.key, Figure("", self.title, self.unit, self.value, self.targets)
+        for figure in self.figures:
+            yield self.key + figure.suffix, figure
 
     def rounds(self, contestant, quick):
         """Returns in how many rounds the contestant takes part; 0 if it is too slow for --quick."""
@@ -83,9 +125,6 @@ def at_least(of, bound):
     return Target(of, bound, at_least=True)
 
 
-CURATOR, FLOOR, OWN = "ratio_to_curator", "ratio_to_floor", "zklock"
-
-
 def hand_off(contenders, shared, targets, key=None, title=None, picture=False, **params):
     own = "one session" if shared else "own sessions"
     return Measure(
@@ -95,10 +134,12 @@ def hand_off(contenders, shared, targets, key=None, title=None, picture=False, *
         seconds=1.5, warm=0.4, picture=picture, full_rounds=LONG if picture else Measure.full_rounds)
 
 
-def drain(waiters, targets=(), picture=False, **more):
+def drain(waiters, targets=(), bytes_targets=(), picture=False, **more):
     return Measure(
         f"drain_{waiters}", f"drain of {waiters} waiters, a hand-off", "us", "drain",
         microseconds_each, {"waiters": waiters, "sessions": 8}, targets, seconds=0, warm=0,
+        figures=(Figure("_bytes", f"drain of {waiters} waiters, bytes in all", "byte",
+                        bytes_in_all, bytes_targets),),
         with_bytes=True, picture=picture, full_rounds=LONG, **more)
 
 
@@ -106,12 +147,31 @@ def free(key, title, kind, targets, **params):
     return Measure(key, title, "us", kind, median_latency, params, targets)
 
 
-CONTENDED = (at_least(CURATOR, 1.8), at_least(FLOOR, 0.90))
-SHARED = (at_least(CURATOR, 1.8),)
+SESSIONS = 300  # at rest
+
+
+def at_rest(kind, title, contenders, server_cpu=(), received=(), written=(), cpu=()):
+    """Many sessions, each its own connection. `contenders`: lock znodes while they rest."""
+    return Measure(
+        f"{kind}_{SESSIONS}", f"{title}: server CPU", "% core", kind,
+        per_second("server_cpu", 0.01), {"sessions": SESSIONS, "settle": 10}, server_cpu,
+        seconds=20, warm=0, contenders=contenders, full_rounds=3, quick_rounds=0,
+        most_rounds={"kazoo": 1, "floor": 1}, figures=(
+            Figure("_received", f"{title}: packets to the server", "1/s", per_second("received"),
+                   received),
+            Figure("_sent", f"{title}: packets from the server", "1/s", per_second("sent")),
+            Figure("_written", f"{title}: written to disk", "KB/s", kilobytes_written, written),
+            Figure("_cpu", f"{title}: client CPU", "% core", per_second("cpu", 0.01), cpu),
+            Figure("_memory", f"{title}: client memory each", "KB", kilobytes_each),
+            Figure("_threads", f"{title}: client threads each", "1", threads_each)))
+
+
+CONTENDED = (at_least(CURATOR, 1.8), at_least(FLOOR, 0.90), at_most(CURATOR_CPU, 0.4))
+SHARED = (at_least(CURATOR, 1.8), at_most(CURATOR_CPU, 0.4))
 
 MEASURES = (
     free("acquire_free", "free acquire, p50", "acquire",
-         (at_most(CURATOR, 0.65), at_most(FLOOR, 1.10))),
+         (at_most(CURATOR, 0.65), at_most(FLOOR, 1.10), at_most(CURATOR_CPU, 0.6))),
     free("cycle_free", "free lock+unlock cycle, p50", "cycle", (at_most(CURATOR, 0.65),)),
     free("unlock_return", "return of unlock(), p50", "unlock", (at_most(OWN, 5),)),
     hand_off(8, False, CONTENDED),
@@ -122,7 +182,8 @@ MEASURES = (
             median_latency, {"hold": 0.003}, (at_most(CURATOR, 0.75),)),
     drain(100, quick_rounds=2),
     drain(1000, most_rounds={"kazoo": 2}, quick_rounds=1),
-    drain(3000, (at_most(CURATOR, 0.15),), most_rounds={"kazoo": 1}, quick_rounds=1),
+    drain(3000, (at_most(CURATOR, 0.15),), (at_most(CURATOR, 0.02),), most_rounds={"kazoo": 1},
+          quick_rounds=1),
     Measure("independent_64", "64 independent locks on one session", "1/s", "independent", rate,
             {"contenders": 64, "shared": 1, "apart": 1}, (at_least(CURATOR, 1.2),),
             seconds=1.5, warm=0.4),
@@ -135,6 +196,10 @@ MEASURES = (
     Measure("waiters_10k", "10,000 waiters by callbacks, memory each", "KB", "waiters",
             kilobytes_each, {"waiters": 10000}, (at_most(OWN, 1.5),), seconds=0, warm=0,
             only=("zklock", "floor"), full_rounds=LONG, quick_rounds=1),
+    at_rest("waiting", "300 sessions wait for one lock", SESSIONS + 1, (at_most(CURATOR, 1.2),),
+            (at_most(CURATOR, 1.7),), (at_most(OWN, 2),), (at_most(CURATOR, 1.2),)),
+    at_rest("holding", "300 sessions hold a lock each", SESSIONS),
+    at_rest("idle", "300 idle sessions", 0, (at_most(CURATOR, 1),), cpu=(at_most(CURATOR, 1),)),
     *(hand_off(n, False, (), picture=True) for n in (2, 4, 16, 32)),
     drain(10, picture=True),
     drain(300, picture=True),

@@ -6,6 +6,8 @@
 # ZKLOCK_BENCH_JOBS: how many compile jobs run, 2 by default.
 #
 #   tests/bench/run.sh [--quick] [--json FILE] [--plot DIR] [--memory] [--only KEY...]
+#                      [--rounds N] [--rtt TIME] [--spin TIME] [--ensemble]
+#
 # If a peer cannot be installed, it is left out, and the table says so. The exit status is not 0 if
 # a contestant failed or granted a lock twice at a time. It never depends on a figure. See README.md
 # beside this file.
@@ -26,7 +28,8 @@ launcher=()
 if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
 cmake --preset release -B "$build" -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" \
   -DZKLOCK_BUILD_BENCH=ON -DZKLOCK_BUILD_EXAMPLES=OFF "${launcher[@]}" >&2
-cmake --build "$build" --parallel "${ZKLOCK_BENCH_JOBS:-2}" --target zklock_bench >&2
+cmake --build "$build" --parallel "${ZKLOCK_BENCH_JOBS:-2}" --target zklock_bench \
+  zklock_bench_delay >&2
 
 driver=$PWD/tests/bench/bench.py
 cd "$here"  # relative file names refer to this directory

@@ -53,11 +53,15 @@ def table(results):
 
 
 def cost_table(results):
-    rows = [["microseconds of CPU an operation", *NAMES, "of the server, z / c / k / f"]]
+    """Returns the CPU time that an operation takes, of the contestant and of the server."""
+    rows = [["microseconds of CPU an operation", *NAMES, "/curator", "/floor",
+             "of the server, z / c / k / f", "/curator", "/floor"]]
     for row in results.values():
         if any(row.get("cpu", {}).values()):
             rows.append([row["title"], *(short(row["cpu"].get(name)) for name in NAMES),
-                         all_four(row["server_cpu"])])
+                         ratio(row["cpu_ratio_to_curator"]), ratio(row["cpu_ratio_to_floor"]),
+                         all_four(row["server_cpu"]), ratio(row["server_cpu_ratio_to_curator"]),
+                         ratio(row["server_cpu_ratio_to_floor"])])
     return "\n".join(lines_of(rows))
 
 
@@ -69,29 +73,28 @@ def verdict(found, holds):
 
 def target_lines(results, measures):
     rows = [["what must be reached", "", "found", ""]]
-    for measure in measures:
-        if measure.key not in results:
+    for key, figure in (row for measure in measures for row in measure.rows()):
+        if key not in results:
             continue
-        for target in measure.targets:
-            found = results[measure.key][target.of]
-            found = None if isinstance(found, str) else found
-            unit = f" {measure.unit}" if target.of == "zklock" else ""
-            rows.append([measure.key, str(target) + unit, ratio(found),
+        for target in figure.targets:
+            found = results[key].get(target.of)
+            unit = f" {figure.unit}" if target.of == "zklock" else ""
+            rows.append([key, str(target) + unit, ratio(found),
                          verdict(found, found is not None and target.holds(found))])
-    for text, found, bound in flatness(results):
-        if text[0] not in results:
-            continue
-        rows.append([*text, ratio(found), verdict(found, found is not None and found <= bound)])
+    for key, text, found, bound in across_rows(results):
+        if key in results:
+            rows.append([key, text, ratio(found),
+                         verdict(found, found is not None and found <= bound)])
     return "\n".join(lines_of(rows, left=(0, 1, 3)))
 
 
-def flatness(results):
-    """Yields the targets that involve several rows."""
-    def value(key, of):
-        return results.get(key, {}).get(of)
+def across_rows(results):
+    """Yields the targets that involve two rows."""
+    def quotient(key, other_key, other):
+        ours, theirs = results.get(key, {}).get("zklock"), results.get(other_key, {}).get(other)
+        return ours / theirs if ours and theirs else None
 
-    longest, shortest = value("drain_3000", "zklock"), value("drain_100", "zklock")
-    yield (("drain_3000", "<= 1.15 x its own drain_100"),
-           longest / shortest if longest and shortest else None, 1.15)
-    yield (("drain_3000_bytes", "<= 0.02 x Curator"),
-           value("drain_3000_bytes", "ratio_to_curator"), 0.02)
+    yield ("drain_3000", "<= 1.15 x its own drain_100",
+           quotient("drain_3000", "drain_100", "zklock"), 1.15)
+    yield ("holding_300", "<= 2 x Curator's idle_300",
+           quotient("holding_300", "idle_300", "curator"), 2)

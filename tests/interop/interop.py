@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "bench"))
 sys.dont_write_bytecode = True
 # pylint: disable=wrong-import-position
 from contestants import CURATOR_JARS, MORE_JARS, jar  # noqa: E402
-from server import Server, dies_with_us, end, java  # noqa: E402
+from server import Servers, dies_with_us, end, java  # noqa: E402
 
 PATH = "/interop/a"
 PATIENCE = 120  # the timeout of every wait, enough for a busy machine
@@ -244,7 +244,7 @@ def main():
             guard = os.path.join(directory, "guard")
             with open(guard, "w", encoding="ascii"):
                 pass
-        with Server(directory, tick_ms=500, heap="128m") as server:
+        with Servers(directory, tick_ms=500, heap="128m") as server:
             with Scene(libraries, server.hosts, guard) as scene:
                 try:
                     if share:
