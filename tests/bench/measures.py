@@ -197,7 +197,7 @@ MEASURES = (
             kilobytes_each, {"waiters": 10000}, (at_most(OWN, 1.5),), seconds=0, warm=0,
             only=("zklock", "floor"), full_rounds=LONG, quick_rounds=1),
     at_rest("waiting", "300 sessions wait for one lock", SESSIONS + 1, (at_most(CURATOR, 1.2),),
-            (at_most(CURATOR, 1.7),), (at_most(OWN, 2),), (at_most(CURATOR, 1.2),)),
+            (at_most(CURATOR, 1.7),), (at_most(OWN, 4),), (at_most(CURATOR, 1.2),)),
     at_rest("holding", "300 sessions hold a lock each", SESSIONS),
     at_rest("idle", "300 idle sessions", 0, (at_most(CURATOR, 1),), cpu=(at_most(CURATOR, 1),)),
     *(hand_off(n, False, (), picture=True) for n in (2, 4, 16, 32)),
