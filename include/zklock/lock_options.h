@@ -174,13 +174,13 @@ struct CohortOptions {
   ///
   /// While no outside contender waits, there is no limit. The limit applies from the moment when
   /// the client's server has received the znode of the outside contender. To detect it, the client
-  /// requests the number of children after three quarters of the permitted grants:
-  /// - No outside contender: the grants made before the request no longer count.
-  /// - An outside contender: after the last permitted grant the client releases the znode. Its
-  ///   other contenders enqueue again with a new znode, behind all contenders that wait by then.
-  /// - No reply by the last permitted grant: no contender holds the lock until it arrives.
-  ///   Exception: if the znode waited behind another contender before its first grant, the client
-  ///   releases it instead. That other client probably waits again.
+  /// requests the number of children after three quarters of the permitted grants. If there is no
+  /// outside contender, the grants made before the request no longer count. If there is one, the
+  /// client releases the znode after the last permitted grant. Its other contenders enqueue again
+  /// with a new znode, behind all contenders that wait by then. If the last permitted grant has come
+  /// and the reply has not, no contender holds the lock until it arrives. Exception: if the znode
+  /// waited behind another contender before its first grant, the client releases it instead. That
+  /// other client probably waits again.
   ///
   /// So choose a value several times as large as the number of grants in a round trip.
   ///

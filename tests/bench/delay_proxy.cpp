@@ -31,23 +31,18 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "support/loopback.h"
+
 namespace zklock::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using testing::loopback;
 
 int checked(int result, const char* what) {
   if (result >= 0) return result;
   std::fprintf(stderr, "zklock_bench_delay: %s: %s\n", what, std::strerror(errno));
   std::_Exit(1);
-}
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
-  return address;
 }
 
 int tcp_socket() {

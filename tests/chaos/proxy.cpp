@@ -6,7 +6,6 @@
 #include <system_error>
 #include <utility>
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -15,21 +14,15 @@
 #include <unistd.h>
 
 #include "chaos/workload.h"
+#include "support/loopback.h"
 
 namespace zklock::chaos {
 namespace {
 
 using std::chrono::milliseconds;
+using testing::loopback;
 
 constexpr milliseconds kLongestTurn{20};
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
-  return address;
-}
 
 int tcp_socket() {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

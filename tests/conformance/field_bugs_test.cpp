@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bugs that other lock libraries had in production. Each is about the ownership of a hold.
-#include <csignal>
 #include <future>
 #include <memory>
 #include <utility>
@@ -8,10 +7,8 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
-#include <sys/types.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "conformance/fork_and.h"
 #include "conformance/lock_test.h"
 #include "support/expire_session.h"
 
@@ -55,18 +52,7 @@ TEST_F(FieldBugs, ProcessesWithEqualThreadIds_ExcludeEachOther) {
   const Hold hold = mutex_.acquire();
   const pthread_t self = ::pthread_self();
   const Owner owner = Owner::this_thread();
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(contend_in_child(options(), self, owner));
-  ASSERT_GT(child, 0);
-  int status = 0;
-  const bool ended =
-      eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }, kPatience);
-  if (!ended) {
-    ::kill(child, SIGKILL);
-    ::waitpid(child, &status, 0);
-  }
-  ASSERT_TRUE(ended && WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  ASSERT_EQ(fork_and([&] { return contend_in_child(options(), self, owner); }), 0);
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_EQ(mutex_.hold_count(), 2);
   mutex_.unlock();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fork(): the child cannot use the parent's client; the parent keeps everything.
 #include <atomic>
-#include <csignal>
 #include <cstdlib>
 #include <functional>
 #include <future>
@@ -11,33 +10,13 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/types.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "conformance/fork_and.h"
 #include "conformance/lock_test.h"
 #include "support/expire_session.h"
 
 namespace zklock::testing {
 namespace {
-
-// Runs `in_child` in a forked child and returns its exit status. Returns nullopt if the child
-// crashed or did not end within kPatience.
-std::optional<int> fork_and(const std::function<int()>& in_child) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(in_child());
-  EXPECT_GT(child, 0);
-  int status = 0;
-  const bool ended =
-      eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }, kPatience);
-  if (!ended) {
-    ::kill(child, SIGKILL);
-    ::waitpid(child, &status, 0);
-    ADD_FAILURE() << "the child did not come to an end";
-  }
-  if (!WIFEXITED(status)) return std::nullopt;
-  return WEXITSTATUS(status);
-}
 
 // Returns the position, from 1, of the first call that does not throw Errc::forked. 0: all of them
 // throw it.

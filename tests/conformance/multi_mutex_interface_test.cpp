@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <coroutine>
-#include <csignal>
 #include <cstddef>
 #include <functional>
 #include <future>
@@ -21,10 +20,9 @@
 #include <boost/chrono.hpp>
 #include <boost/thread/lock_types.hpp>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "conformance/chronicle.h"
+#include "conformance/fork_and.h"
 #include "conformance/lock_test.h"
 #include "conformance/single_thread.h"
 #include "support/coroutines.h"
@@ -268,8 +266,7 @@ TEST_F(MultiInterface, ForkedChild_HoldsNothing) {
   auto mutex = std::make_unique<MultiMutex>(*client_, std::vector<std::string>{"/a", "/b"});
   MultiHold hold = mutex->acquire();
   mutex->lock();
-  const pid_t child = ::fork();
-  if (child == 0) {
+  const auto child = fork_and([&] {
     const bool refused = error_of([&] { mutex->lock(); }) == Errc::forked &&
                          error_of([&] { mutex->unlock(); }) == Errc::forked &&
                          error_of([&] { return mutex->acquire(); }) == Errc::forked &&
@@ -277,17 +274,9 @@ TEST_F(MultiInterface, ForkedChild_HoldsNothing) {
     const bool lost = hold.state() == HoldState::lost && mutex->hold_count() == 0;
     hold.release();
     mutex.reset();
-    ::_exit(refused && lost ? 0 : 1);
-  }
-  int status = -1;
-  const bool ended =
-      eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }, kPatience);
-  if (!ended) {
-    ::kill(child, SIGKILL);
-    ::waitpid(child, &status, 0);
-  }
-  ASSERT_TRUE(ended);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    return refused && lost ? 0 : 1;
+  });
+  ASSERT_EQ(child, 0);
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_EQ(mutex->hold_count(), 2);
   mutex->unlock();

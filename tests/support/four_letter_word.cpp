@@ -5,12 +5,12 @@
 #include <array>
 #include <cerrno>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
+
+#include "support/loopback.h"
 
 namespace zklock::testing {
 namespace {
@@ -36,10 +36,7 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   bool connect(std::uint16_t port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const sockaddr_in address = loopback(port);
     return ::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   }
 

@@ -7,11 +7,11 @@
 #include <stdexcept>
 #include <string>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "support/loopback.h"
 
 namespace zklock::testing {
 namespace {
@@ -49,10 +49,7 @@ bool can_bind(std::uint16_t port) {
   // The servers set this option too: a port in TIME_WAIT is free, a listening one is not.
   const int on = 1;
   (void)::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const sockaddr_in address = loopback(port);
   const bool bound = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   ::close(fd);
   return bound;
