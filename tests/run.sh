@@ -10,11 +10,11 @@
 # - clang: clang++, with a shared and optimized library, warnings as errors and no precompiled
 #   headers. Compiles everything, and each source of the library alone. Runs unit tests, walks,
 #   Curator and Kazoo on one path, a minute of chaos, the budget of a lock, short fuzzing, examples,
-#   packaging and format.
+#   packaging, format and clang-tidy.
 #
-# --quick: only the first phase. --long: only the walk with two faults, the larger models of
-# tests/model/promela and clang-tidy, in the build of the last phase. They take minutes; run them
-# after a change of the protocol.
+# --quick: only the first phase. --long: only the walk with two faults and the larger models of
+# tests/model/promela, in the build of the last phase. They take minutes; run them after a change
+# of the protocol.
 #
 # The tests start their own ZooKeeper servers on free ports, and stop them. Builds go to build/asan,
 # build/tsan and build/clang, with a log of each phase beside them. Ends with a summary of the
@@ -24,13 +24,13 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 phases=(asan tsan clang)
-of_clang='^(unit|walk|interop|chaos|budget|fuzz|example|packaging|format)$'
+of_clang='^(unit|walk|interop|chaos|budget|fuzz|example|packaging|format|tidy)$'
 case "${1-}" in
   "") ;;
   --quick) phases=(asan) ;;
   --long)
     phases=(clang)
-    of_clang='^(long|tidy)$'
+    of_clang='^long$'
     ;;
   *)
     echo "usage: $0 [--quick | --long]" >&2

@@ -85,18 +85,18 @@ class Attempt {
         granted_(std::move(granted)) {}
 
   void begin() {
-    static const std::string data(130, 'x');
+    static const std::string kData(130, 'x');
     static char auth[] = "auth";
     static char nobody[] = "";
     static char world[] = "world";
     static char anyone[] = "anyone";
     static std::array<ACL, 2> entries{
         {{ZOO_PERM_ALL, {auth, nobody}}, {ZOO_PERM_READ, {world, anyone}}}};
-    static const ACL_vector acl{2, entries.data()};
+    static const ACL_vector kAcl{2, entries.data()};
     // Keeps create and exists together: the exists must not count children of later creates.
     const std::lock_guard guard(order_);
-    check(zoo_acreate2(handle_, prefix_.c_str(), data.data(), static_cast<int>(data.size()), &acl,
-                       ZOO_EPHEMERAL_SEQUENTIAL, &created, this),
+    check(zoo_acreate2(handle_, prefix_.c_str(), kData.data(), static_cast<int>(kData.size()),
+                       &kAcl, ZOO_EPHEMERAL_SEQUENTIAL, &created, this),
           "zoo_acreate2");
     check(zoo_aexists(handle_, parent_.c_str(), 0, &counted, this), "zoo_aexists");
   }

@@ -31,8 +31,8 @@ CohortOptions options_for(const Params& params) {
 
 class ZklockLock final : public Lock {
  public:
-  ZklockLock(Client& client, const std::string& path, CohortOptions options)
-      : mutex_(client, path, std::move(options)) {}
+  ZklockLock(Client& client, const std::string& path, const CohortOptions& options)
+      : mutex_(client, path, options) {}
 
   void lock() override { mutex_.lock(); }
   void unlock() override { mutex_.unlock(); }

@@ -189,12 +189,14 @@ int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
 
 // ---- requests
 
+// NOLINTBEGIN(bugprone-macro-parentheses): two parameters are lists in parentheses
 #define ZKLOCK_COUNT_REQUEST(function, parameters, arguments)      \
   extern "C" int function parameters {                             \
     static constinit Replaced<int parameters> original{#function}; \
     count_request(#function);                                      \
     return original arguments;                                     \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 
 ZKLOCK_COUNT_REQUEST(zoo_acreate2,
                      (zhandle_t * zh, const char* path, const char* value, int length,

@@ -35,8 +35,8 @@ std::vector<std::string> output_of(const std::string& command) {
 /// Returns whether a function with this mangled name is a member of namespace zklock, or a lambda
 /// in one.
 bool is_of_zklock(const std::string& mangled) {
-  static const std::regex own("^_?_Z+NK?6zklock(?!7testing).*");
-  return std::regex_match(mangled, own);
+  static const std::regex kOwn("^_?_Z+NK?6zklock(?!7testing).*");
+  return std::regex_match(mangled, kOwn);
 }
 
 std::string demangled(const std::string& mangled) {

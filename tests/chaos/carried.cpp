@@ -33,7 +33,7 @@ Carried::~Carried() {
   ::close(down_.from);
 }
 
-void Carried::reset() {
+void Carried::reset() const {
   reset_on_close(up_.from);
   reset_on_close(down_.from);
 }

@@ -55,7 +55,7 @@ class Carried {
   std::optional<Clock::time_point> next_due() const;
   bool sprung() const noexcept { return sprung_; }  // a trap ended the connection
   // Sends a TCP reset to both ends.
-  void reset();
+  void reset() const;
 
  private:
   struct Piece {

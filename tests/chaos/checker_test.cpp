@@ -155,7 +155,7 @@ class GoodHistory {
 void corrupt(std::vector<Grant>& grants, Random& random) {
   Grant& one = grants[below(random, grants.size())];
   Grant& other = grants[below(random, grants.size())];
-  const Nanos moment = static_cast<Nanos>(below(random, 6 * grants.size()));
+  const auto moment = static_cast<Nanos>(below(random, 6 * grants.size()));
   switch (below(random, 4)) {
     case 0: std::swap(one.token, other.token); break;
     case 1: one.call = std::min(moment, one.first); break;

@@ -53,7 +53,7 @@ bool CollectorLink::ask(const std::string& line) {
   return answer[0] == '1';
 }
 
-void CollectorLink::send(const std::string& line) {
+void CollectorLink::send(const std::string& line) const {
   for (std::size_t sent = 0; sent < line.size();) {
     const auto size = ::send(fd_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
     if (size < 0 && errno == EINTR) continue;

@@ -24,7 +24,7 @@ class CollectorLink {
   bool ask(const std::string& line);
 
  private:
-  void send(const std::string& line);
+  void send(const std::string& line) const;
 
   std::mutex mutex_;
   const int fd_;

@@ -22,7 +22,7 @@ CrewMember::CrewMember(const CrewPlan& plan, unsigned number, Ensemble& ensemble
       proxy_(ensemble.ports()) {}
 
 void CrewMember::start() {
-  const auto life_seed = plan_.seed * 1'000'003 + number_ * 1009 + life_;
+  const auto life_seed = plan_.seed * 1'000'003 + std::uint64_t{1009} * number_ + life_;
   testing::ChildOptions options;
   options.argv = {plan_.program,
                   proxy_.hosts(),

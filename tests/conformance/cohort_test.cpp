@@ -57,7 +57,7 @@ TEST_F(CohortTest, BusyThreadsOfAClient_OtherClientIsGrantedToo) {
       }
     }));
   }
-  EXPECT_TRUE(eventually([&] { return grants > 2 * kThreads; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return grants > std::size_t{2} * kThreads; }, kPatience));
   for (int i = 0; i < kTurnsOutside; ++i) take(outside);
   over = true;
   for (auto& thread : threads) get(thread);

@@ -202,7 +202,7 @@ static_assert(!TakesTemporaryOptions<QuorumMutex>);
 
 template <class Lock>
 Owned wait_for(Lock& lock, std::stop_token stop, bool& resumed) {
-  const auto hold = co_await lock.co_acquire(Deadline::never(), std::move(stop));
+  const auto hold = co_await lock.co_acquire(Deadline::never(), stop);
   resumed = true;
 }
 

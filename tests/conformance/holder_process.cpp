@@ -43,7 +43,7 @@ std::vector<std::string> HolderProcess::lines() const {
   return result;
 }
 
-void HolderProcess::send(const std::string& command) {
+void HolderProcess::send(const std::string& command) const {
   const std::string line = command + "\n";
   const auto written = ::write(pipe_, line.data(), line.size());
   if (written != static_cast<ssize_t>(line.size())) throw std::runtime_error("cannot write");

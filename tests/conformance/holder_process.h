@@ -31,7 +31,7 @@ class HolderProcess {
   Answer wait_until_held();
 
   // Sends a command and does not wait for the answer. A paused process answers after resume().
-  void send(const std::string& command);
+  void send(const std::string& command) const;
   // Blocks until the next answer. Throws if none arrives.
   std::string receive();
   Answer receive_state();

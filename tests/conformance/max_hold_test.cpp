@@ -207,7 +207,7 @@ TEST_F(MaxHold, MaxHoldOfComposite_RetainsEarlierHoldOfOwner) {
 TEST_F(MaxHold, NonPositiveTimesOfComposite_AreRefused) {
   const auto made = [&](const LockOptions& options) {
     return error_of([&] {
-      const MultiMutex mutex(*client_, {"/a", "/b"}, std::move(options));
+      const MultiMutex mutex(*client_, {"/a", "/b"}, options);
       return 0;
     });
   };

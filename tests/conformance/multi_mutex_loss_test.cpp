@@ -30,7 +30,7 @@ class MultiLoss : public LockTest {
   bool waits_for_b() { return reaches_nodes(1, "/a") && reaches_nodes(2, "/b"); }
   // Returns the only znode of /a after its owner has set a watch on it.
   std::string settled_node_of_a() {
-    const std::string node = "/a/" + nodes("/a").at(0);
+    std::string node = "/a/" + nodes("/a").at(0);
     EXPECT_TRUE(eventually([&] { return watched(*SharedServer::server(), node); }, kPatience));
     return node;
   }

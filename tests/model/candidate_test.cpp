@@ -158,7 +158,7 @@ TEST_F(CandidateTest, CopyOfLeadership_EndsWithItAndRetainsToken) {
   contend(false);
   run_until_it_leads();
   const Leadership leadership = candidate_->leadership_state()->leadership();
-  const Leadership copy = leadership;
+  const Leadership copy = leadership;  // NOLINT(performance-unnecessary-copy-initialization)
   const FencingToken token = leadership.token();
   const std::string node = leadership.node();
   const std::stop_token ended = copy.end_token();

@@ -58,7 +58,7 @@ void SimCoordinator::serve_one(const Handshake& handshake) {
   ensemble_.set_timeout(server_session_, options_.session_timeout);
   ensemble_.touch(server_session_);  // by the leader itself, not relayed
   link_ = Link::up;
-  to_client_.push_back(
+  to_client_.emplace_back(
       Connected{{server_session_, options_.session_timeout, handshake.began, is_new}});
   if (credential_is_bad_) to_client_.emplace_back(AuthFailed{});
 }

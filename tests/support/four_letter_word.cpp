@@ -35,12 +35,12 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  bool connect(std::uint16_t port) {
+  bool connect(std::uint16_t port) const {
     const sockaddr_in address = loopback(port);
     return ::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   }
 
-  bool send(std::string_view text) {
+  bool send(std::string_view text) const {
     return ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
   }
 

@@ -138,8 +138,8 @@ class Spawner {
  public:
   // Never destroyed: its thread must live as long as the process.
   static Spawner& instance() {
-    static auto* const spawner = new Spawner();
-    return *spawner;
+    static auto* const kSpawner = new Spawner();
+    return *kSpawner;
   }
 
   pid_t spawn(ExecPlan& plan) {

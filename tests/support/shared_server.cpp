@@ -14,8 +14,8 @@ std::string given_hosts() {
 
 // Registered before main(), so that GoogleTest's own main() works too. GoogleTest owns the object.
 SharedServer& instance() {
-  static auto* const environment = new SharedServer();
-  return *environment;
+  static auto* const kEnvironment = new SharedServer();
+  return *kEnvironment;
 }
 [[maybe_unused]] const auto* const kRegistered = ::testing::AddGlobalTestEnvironment(&instance());
 

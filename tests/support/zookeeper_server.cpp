@@ -115,7 +115,7 @@ void ZooKeeperServer::kill_hard() {
   if (process_) process_->kill();
 }
 
-void ZooKeeperServer::erase_data() {
+void ZooKeeperServer::erase_data() const {
   std::filesystem::remove_all(directory() / "data" / "version-2");
 }
 

@@ -51,7 +51,7 @@ class ZooKeeperServer {
   void kill_hard();
   // Deletes all znodes, sessions and transaction logs. REQUIRES: the server's process has ended.
   // After start(), zxids count from the beginning.
-  void erase_data();
+  void erase_data() const;
   // SIGSTOP and SIGCONT.
   void pause();
   void resume();

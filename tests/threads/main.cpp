@@ -95,7 +95,7 @@ class Worker {
       demand(shared_.passed_on.path() == "/threads/passed", "a path is another");
       (void)shared_.passed_on.is_locked();
     }
-    count(5 * 14);
+    count(70);  // 5 times 14 operations
   }
 
   void nest(ReentrantMutex& mutex, std::uint64_t& guarded) {

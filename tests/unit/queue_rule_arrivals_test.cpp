@@ -30,7 +30,7 @@ class Simulation {
         if (rest_.empty()) return queue_.empty() ? "" : "the queue stands still";
         arrive();
       }
-      if (const std::string wrong = violation(); !wrong.empty()) return wrong;
+      if (std::string wrong = violation(); !wrong.empty()) return wrong;
     }
     return "it has come to no end";
   }

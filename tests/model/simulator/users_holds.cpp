@@ -156,7 +156,7 @@ void Users::bury(const SimProcess& process) {
     if (call->process == &process) forget(*call);
   }
   for (const auto& call : calls_) {
-    if (call->process != &process || call->ended || call->parts.size() > 0) continue;
+    if (call->process != &process || call->ended || !call->parts.empty()) continue;
     history_writer_.note(
         {.kind = Event::Kind::ended, .flag = true, .hold = call->id, .number = -2});
     call->ended = true;
