@@ -36,7 +36,7 @@ using AcquireHandler = Callback<Hold, std::exception_ptr>;
 /// @code
 ///   Hold hold = co_await mutex.co_acquire(5s, stop);     // a deadline and a stop token
 ///
-///   const AcquireOptions options{.owner = request, .deadline = 5s};  // named: a statement before
+///   const AcquireOptions options{.owner = request, .deadline = 5s};  // a named variable
 ///   Hold again = co_await mutex.co_acquire(options);
 /// @endcode
 /// If your own function takes an aggregate, pass it a named variable in the operand of co_await.
@@ -55,19 +55,19 @@ using AcquireHandler = Callback<Hold, std::exception_ptr>;
 template <class Result>
 class [[nodiscard]] BasicAwaitable {
   template <class R>
-  struct AcquireOutcome {
+  struct Outcome {
     using Handler = Callback<R, std::exception_ptr>;
     using Value = R;
   };
   template <class R>
   requires std::is_void_v<R>
-  struct AcquireOutcome<R> {
+  struct Outcome<R> {
     using Handler = Callback<std::exception_ptr>;
     using Value = std::monostate;
   };
 
  public:
-  using Handler = typename AcquireOutcome<Result>::Handler;
+  using Handler = typename Outcome<Result>::Handler;
   /// Begins the asynchronous call, which passes its outcome to the handler. The stop token is
   /// stopped if the coroutine is destroyed before the outcome.
   using Start = std::function<void(Handler, std::stop_token)>;
@@ -104,7 +104,7 @@ class [[nodiscard]] BasicAwaitable {
  private:
   /// Shared by the coroutine's frame and the handler, because either can outlive the other.
   struct Waiting {
-    using Value = typename AcquireOutcome<Result>::Value;
+    using Value = typename Outcome<Result>::Value;
     explicit Waiting(std::coroutine_handle<> c) : caller(c) {}
     void resume(Value result, std::exception_ptr failure) {
       if (decided.exchange(true)) return;  // abandoned: the result is dropped

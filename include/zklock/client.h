@@ -141,10 +141,10 @@ class ZKLOCK_EXPORT Client {
   /// does not answer. Does not wait for the callback that calls close(). A second call waits for
   /// the first, but not in a callback.
   ///
-  /// If close() runs on a thread that is needed to close the client, it returns at once, and
-  /// another thread closes the client. No callback runs there, but one that owns the Client can be
-  /// destroyed there. If the process exits before that, the servers delete the lock znodes when the
-  /// session expires.
+  /// If close() runs on an internal thread of the client, it returns at once, and another thread
+  /// closes the client. Callbacks do not run on such a thread, but a callback that owns the Client
+  /// can be destroyed there. If the process exits before the client is closed, the servers delete
+  /// the lock znodes when the session expires.
   void close() noexcept;
 
  private:

@@ -51,12 +51,15 @@ struct AclEntry {
 /// can write its znodes. ZooKeeper checks the DELETE permission on the parent. An identity that has
 /// it can delete the znode of any contender. Existing parents are not changed.
 ///
-/// To announce a release, a client first writes to its lock znode in the multi that deletes it. The
-/// event of that write (NODE_DATA_CHANGED) grants the lock to the next contender, without a
-/// getChildren request. The next contender sends getChildren instead if the event could be forged.
-/// With list(), other identities can write the lock znode. An identity with CREATE on the lock path
-/// can enqueue a znode and write to it, as if a holder released. If it also has DELETE, it gains
-/// nothing: it could delete the holder's znode. An unreadable ACL counts as CREATE without DELETE.
+/// To announce a release, a client writes to its lock znode in the multi that deletes it. The event
+/// of that write (NODE_DATA_CHANGED) grants the lock to the next contender, without a getChildren
+/// request. If another identity could forge the event, the next contender sends getChildren
+/// instead:
+/// - With list(), other identities can write the lock znode. So the client announces no release.
+/// - If an identity has CREATE, but not DELETE, on the lock path, announcements there are not used.
+///   It could enqueue a znode and write to it, as if a holder released. With DELETE it could also
+///   delete the holder's znode, and gains nothing by the write. An unreadable ACL counts as CREATE
+///   without DELETE.
 ///
 /// Thread-safety: a value. Like an int: no thread may write it while another uses it.
 class AclPolicy {
@@ -94,8 +97,9 @@ struct TlsOptions {
 
 /// Runs a task soon, on any thread, but never inside the call itself. zklock calls the Executor on
 /// threads of its own, with no mutex held. Several of these threads can call it at the same time.
-/// One of them passes it all handlers and coroutine resumptions, in the order in which the
-/// asynchronous calls ended. For each LockOptions::listener another thread passes its calls.
+/// One thread passes all handlers and coroutine resumptions to it, in the order in which the
+/// asynchronous calls ended. Another thread for each LockOptions::listener passes the calls of that
+/// listener.
 using Executor = std::function<void(std::function<void()>)>;
 
 /// Options of a Client. If an option is outside its range, the constructor of Client throws
@@ -158,9 +162,9 @@ struct ClientOptions {
   /// bytes.
   std::string application;
 
-  /// Runs handlers, listeners and coroutines. Not called after Client::close() has returned.
-  /// Default: a few threads of the client, and one for each LockOptions::listener, started when
-  /// needed.
+  /// Runs handlers, listeners and coroutines. Not called after Client::close() has closed the
+  /// client. Default: a few threads of the client, and one for each LockOptions::listener, started
+  /// when needed.
   Executor executor;
 
   /// Caps on the total length of the paths of the session's lock znodes, and of its watches, in

@@ -36,11 +36,11 @@ using CompositeHandler = Callback<CompositeHold, std::exception_ptr>;
 /// acquired together.
 ///
 /// The parts are ReentrantMutexes, with their fairness, owners, counts and errors. lock() is a
-/// lock() of the parts, and acquire() acquires a Hold of each. A MultiMutex needs all its parts, a
+/// lock() of the parts, and acquire() acquires Holds of them. A MultiMutex needs all its parts, a
 /// QuorumMutex a majority. A call acquires the parts one after the other, in an order that all
 /// processes share. So calls never wait for each other in a circle. One deadline and one stop token
 /// apply to all parts. If the deadline passes, a stop is requested, or too many parts fail, the
-/// call releases all parts that it acquired.
+/// call releases all parts that it acquired. It is never granted afterwards.
 ///
 /// The class meets AcquiringLock<CompositeMutex, CompositeHold> and ReentrantLock, see
 /// lock_concepts.h. The members below state what is particular to several parts.
@@ -48,19 +48,18 @@ using CompositeHandler = Callback<CompositeHold, std::exception_ptr>;
 /// A part can be lost while the call waits for other parts: its session expires, or another client
 /// deletes its znode. A lost part is never included in a grant. If too few parts remain for a
 /// grant, the call releases those that it holds. By default it then begins again, at the ends of
-/// the queues, within its deadline. With OnNodeLost::fail the call throws lock_lost. If the awaited
-/// part fails with session_expired or node_deleted, the call throws that error.
+/// the queues, within its deadline. With OnNodeLost::fail it throws lock_lost instead if a held
+/// part was lost. Otherwise it throws the error of the awaited part: session_expired or
+/// node_deleted.
 ///
-/// A call without a grant releases every part that it acquired, and is never granted afterwards.
-///
-/// Destroying the object while it is held or waited for is an error of the program, but does no
-/// harm. Waiting calls throw Error(closed). Parts that lock() acquired stay locked until the
-/// locking thread exits, the client is closed, or other objects on their paths unlock them. Holds
-/// are not affected.
+/// The program should not destroy the object while it is held or waited for, but that does no harm.
+/// Waiting calls throw Error(closed). Parts that lock() acquired stay locked until the locking
+/// thread exits, the client is closed, or other objects on their paths unlock them. Holds are not
+/// affected.
 ///
 /// Source: Havender, "Avoiding deadlock in multitasking systems", for the common order.
 ///
-/// Thread-safety: all members may be called by any thread, except construction and destruction.
+/// Thread-safety: any thread may call any member. No call may overlap construction or destruction.
 class ZKLOCK_EXPORT CompositeMutex {
  public:
   CompositeMutex(const CompositeMutex&) = delete;

@@ -24,7 +24,7 @@ class QueueObserver;
 struct ElectionState {
   std::optional<Participant> leader;  ///< nullopt: no leader
   /// The last value that this leader proclaimed; never a value of a former leader. nullopt: it has
-  /// proclaimed none, or this client has no READ permission. For a listener, the log then says so;
+  /// proclaimed none. Without READ permission, a listener gets nullopt and a warning is logged, and
   /// state() throws no_auth.
   std::optional<std::string> value;
 
@@ -60,8 +60,8 @@ struct ElectionState {
 /// between are not reported.
 /// Source: etcd's concurrency.Election.Observe() and Leader().
 ///
-/// Thread-safety: all members may be called by any thread, except construction and destruction. A
-/// listener may destroy the observer.
+/// Thread-safety: any thread may call any member. No call may overlap construction or destruction.
+/// Exception: a listener may destroy the observer.
 class ZKLOCK_EXPORT ElectionObserver {
  public:
   using Listener = std::function<void(const ElectionState&)>;

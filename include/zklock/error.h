@@ -35,7 +35,8 @@ enum class Errc {
   /// The calling owner does not hold, or the Hold is empty. Nothing was changed, except by
   /// CompositeMutex::unlock().
   not_owner,
-  /// The client is closed, or the mutex was destroyed while the call waited.
+  /// The client, latch or election is closed, or the lock object was destroyed while the call
+  /// waited.
   closed,
   /// The client was made before fork(), and belongs to the parent process.
   forked,
@@ -49,8 +50,8 @@ enum class Errc {
   quota_exceeded,
   /// The server has no quorum, and serves only reads.
   read_only,
-  /// The path's sequence counter is at its end, and the path cannot be recreated, for example
-  /// because of the child that the text names.
+  /// The path's sequence counter is at its end, and the path could not be recreated. The text says
+  /// why, for example because the path has another child.
   sequence_exhausted,
   /// The lock znodes of the session exceed ClientOptions::max_node_bytes.
   too_many_nodes,
@@ -64,7 +65,8 @@ enum class Errc {
   server_error,
   /// The wait could never end: this owner has a read lock, and requests a write lock.
   would_deadlock,
-  /// Contenders ahead use other settings: another number of permits, or another ageing.
+  /// Contenders ahead have other settings: another permit count, another kind of count (fixed or
+  /// shared), or another ageing.
   settings_mismatch,
   /// A znode to be written, or the parent of one, does not exist.
   no_node,

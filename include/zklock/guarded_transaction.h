@@ -37,10 +37,9 @@ using CommitHandler = Callback<std::exception_ptr>;
 ///   tx.commit();
 /// @endcode
 ///
-/// Paths are absolute, below the chroot of the hold's client. The znodes that it creates are
-/// persistent and have the ACL that ClientOptions::acl gives to the parents of locks. The writes
-/// are executed in the order in which they were added. Each write sees the results of the earlier
-/// ones.
+/// Paths are absolute, below the chroot of the hold's client. The created znodes are persistent and
+/// have the ACL that ClientOptions::acl gives to the parents of locks. The writes are executed in
+/// the order in which they were added. Each write sees the results of the earlier ones.
 ///
 /// The transaction does not hold the lock: keep the Hold until the commit has reported its outcome.
 /// It is bound to this hold and its session, and cannot be committed under a later hold. A writer
@@ -60,8 +59,8 @@ using CommitHandler = Callback<std::exception_ptr>;
 /// | no_node, node_exists, not_empty,         | znode    | nothing; that write was refused        |
 /// | version_mismatch, no_auth, invalid_acl,  |          |                                        |
 /// | quota_exceeded, server_error             |          |                                        |
-/// | invalid_path, too_large                  | znode,   | nothing; nothing was sent              |
-/// |                                          | lock     |                                        |
+/// | invalid_path                             | znode    | nothing; nothing was sent              |
+/// | too_large                                | lock     | nothing; nothing was sent              |
 /// | not_connected, read_only, closed, forked | lock     | nothing; not_connected: it could not   |
 /// |                                          |          | be sent before the deadline            |
 /// | outcome_unknown                          | lock     | everything or nothing: the reply was   |

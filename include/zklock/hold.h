@@ -89,7 +89,7 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// granted the lock. HoldState states the exception. release() does not stop this token. If the
   /// hold is lost already, or this object is empty, the returned token is stopped.
   ///
-  /// Callbacks registered on the token run on a thread of the client that has no other work. A
+  /// Callbacks registered on the token run on threads of the client that run only such callbacks. A
   /// callback that blocks delays no heartbeat. It delays the tokens of other holds only if more
   /// than 30 callbacks block at once. If the session continues, the client deletes the znode of the
   /// lost hold when the callbacks have returned, after one second at the latest. Until then every
@@ -101,11 +101,10 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// maximum hold time. A reconnect with a shorter session timeout can shorten it.
   [[nodiscard]] LeaseClock::time_point valid_until() const noexcept;
 
-  /// Restarts the maximum hold time at this moment: with its previous length, or with `length` from
-  /// now on. All Holds of the grant share it. If no maximum hold time is set, renew() changes
-  /// nothing, and renew(length) sets it. Returns true if the hold is valid. Returns false, and
-  /// changes nothing, if the hold is lost, released or empty. Sends nothing; may block on a mutex
-  /// for microseconds.
+  /// Restarts the maximum hold time now. `length` replaces its length, also for later calls. All
+  /// Holds of the grant share it. If no maximum hold time is set, renew() changes nothing, and
+  /// renew(length) sets it. Returns true if the hold is valid. Returns false, and changes nothing,
+  /// if the hold is lost, released or empty. Sends nothing; may block on a mutex for microseconds.
   /// Throws: Error(invalid_option) if `length` is not positive.
   [[nodiscard]] bool renew();
   [[nodiscard]] bool renew(std::chrono::milliseconds length);

@@ -37,9 +37,9 @@ struct ElectionOptions {
   std::chrono::milliseconds lock_delay{0};
 };
 
-/// One candidate for the leadership of a path: runs a function while it leads. At most one
-/// candidate on the path, over all processes, leads at a time. When its function returns, the next
-/// candidate in the queue leads.
+/// One candidate for the leadership of a path ("the election" below): runs a function while it
+/// leads. At most one candidate on the path, over all processes, leads at a time. When its function
+/// returns, the next candidate in the queue leads.
 /// @code
 ///   LeaderElection election(client, "/services/billing/leader", [](Leadership& leadership) {
 ///     const std::stop_token ended = leadership.end_token();
@@ -48,7 +48,7 @@ struct ElectionOptions {
 ///   election.start();
 /// @endcode
 ///
-/// The function runs on a thread of the election's own, one call at a time, for any time. When the
+/// The function runs on a thread of the election, one call at a time, and may block. When the
 /// leadership is lost or interrupted, or the election is closed, Leadership::end_token() is
 /// stopped. From then on Leadership::state() returns `lost`, and proclaim() throws
 /// Error(lock_lost). The function should return soon.

@@ -134,7 +134,7 @@ class ZKLOCK_EXPORT LeaderLatch {
   ///
   /// After close() has returned, no listener is called, with one exception. With `notify`, a
   /// listener that has received `gained`, but not yet the `lost` after it, still receives that
-  /// `lost`. The executor runs the call, or at the latest the destructor if no listener runs that.
+  /// `lost`. The executor makes that call, or the destructor if it comes first (see there).
   ///
   /// If close() ends the leadership, the callbacks of end_token() run on the calling thread. Blocks
   /// while listeners of this latch run. If a listener of this latch makes the call, it waits for

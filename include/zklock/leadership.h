@@ -51,9 +51,9 @@ class ZKLOCK_EXPORT Leadership {
 
   /// Returns a stop token that is stopped once, when the leadership is lost, interrupted,
   /// withdrawn, closed or released. After a loss it is stopped before another client can lead;
-  /// HoldState states the exception. Its callbacks then run on a thread of the client that has no
-  /// other work. Otherwise the callbacks run on the thread that ends the leadership. If the
-  /// leadership has ended, the returned token is already stopped.
+  /// HoldState states the exception. Its callbacks then run where those of Hold::loss_token() run.
+  /// Otherwise the callbacks run on the thread that ends the leadership. If the leadership has
+  /// ended, the returned token is already stopped.
   [[nodiscard]] std::stop_token end_token() const noexcept;
 
   /// Returns a stop token that is stopped when request_release() asks the leader to release. The
@@ -86,15 +86,17 @@ class ZKLOCK_EXPORT Leadership {
   ///
   /// Throws: the Errors in the table of GuardedTransaction, which says what was written. The code
   /// lock_lost also means that the leadership had ended, or was default-constructed. The code
-  /// too_large means a value of more than about 1 MB, and too_many_nodes a cap of ClientOptions.
+  /// too_large means that the value exceeds about 1 MB. The code too_many_nodes means that
+  /// the znode would exceed ClientOptions::max_node_bytes.
   /// Source: etcd's concurrency.Election.Proclaim().
   void proclaim(std::string value, Deadline deadline = Deadline::never()) const;
 
   /// Do what proclaim() does, without blocking. The client's executor calls `handler` exactly once
-  /// with the outcome, and a coroutine resumes there. A future becomes ready exactly once. All forms
-  /// report the outcome in that way, also the code lock_lost of a leadership that has ended.
+  /// with the outcome, and a coroutine resumes there. A future becomes ready exactly once. All
+  /// Errors of proclaim() are outcomes, also lock_lost if the leadership has ended.
   /// Throws, only in the form with a handler: Error(closed | forked), because there is no executor
-  /// any more. A default-constructed Leadership has no executor either, and throws Error(lock_lost).
+  /// any more. A default-constructed Leadership has no executor either, and throws
+  /// Error(lock_lost).
   void async_proclaim(std::string value, Deadline deadline, CommitHandler handler) const;
   void async_proclaim(std::string value, CommitHandler handler) const {
     async_proclaim(std::move(value), Deadline::never(), std::move(handler));

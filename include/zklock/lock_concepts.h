@@ -76,8 +76,8 @@ namespace zklock {
 /// change. Its znode is deleted, or the client is deleting it in the background; see
 /// Client::flush(). The call is never granted afterwards.
 ///
-/// If the object is destroyed while calls wait, they fail with closed. That is an error of the
-/// program, but does no harm. Holds are not affected.
+/// The program should not destroy the object while calls wait, but that does no harm: they fail
+/// with closed. Holds are not affected.
 template <class Lock, class Held = Hold>
 concept AcquiringLock = requires(Lock& lock, const AcquireOptions& options, Deadline deadline,
                                  std::stop_token stop, void (*handler)(Held, std::exception_ptr)) {
@@ -116,9 +116,8 @@ concept AcquiringLock = requires(Lock& lock, const AcquireOptions& options, Dead
 /// Throws: Error(not_owner) if the calling thread has no lock() to undo; nothing is changed, and a
 /// Hold of that thread is not affected. Error(forked).
 ///
-/// If the object is destroyed while it is locked, which is an error of the program, the lock stays
-/// in force. It ends when its thread exits, the client is closed, or another object on the path
-/// undoes it.
+/// The program should not destroy the object while it is locked. If it does, the lock stays in
+/// force until its thread exits, the client is closed, or another object on the path undoes it.
 template <class Lock>
 concept TimedLock = requires(Lock& lock, std::stop_token stop) {
   lock.lock();

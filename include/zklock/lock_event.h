@@ -13,15 +13,15 @@
 
 namespace zklock {
 
-/// An event of one contender of a lock. LockOptions::listener receives it. In the table, "an end"
-/// is one of the events `expired`, `released` and `lost`.
+/// An event of one contender of a lock. LockOptions::listener receives it.
 ///
 /// | kind      | reported                                                      | next event      |
 /// |-----------|---------------------------------------------------------------|-----------------|
 /// | waiting   | An earlier contender conflicts, or a lock delay lasts.        | waiting,        |
 /// |           | Reported when the contender is enqueued and when the znode    | acquired, none  |
 /// |           | that it watches is deleted, not at every step of the queue    |                 |
-/// | acquired  | It holds. `suspended` is omitted if disconnected at the grant | any row below   |
+/// | acquired  | It holds. If it is disconnected at the grant, `suspended` and | any row below   |
+/// |           | `resumed` are not reported for that time                      |                 |
 /// | suspended | Disconnected while it holds; HoldState::suspended             | any row below   |
 /// | resumed   | Connected again after `suspended`; the lease is valid         | as for acquired |
 /// | release_  | request_release() asks it to release. Reported again for the  | as for acquired |
@@ -34,8 +34,9 @@ namespace zklock {
 /// |           | release was forced                                            |                 |
 ///
 /// Only the first grant of an owner and its last release cause an event; re-entry causes none. Each
-/// `acquired` is followed by exactly one end, unless the object is destroyed before. If a contender
-/// leaves the queue without a grant, there is no event: the waiting call reports it.
+/// `acquired` is followed by exactly one of `expired`, `released` and `lost`, unless the object is
+/// destroyed before. If a contender leaves the queue without a grant, there is no event: the
+/// waiting call reports it.
 /// Source: the states of org.apache.curator.framework.state.ConnectionState and the rules for
 /// recipes at each state, applied to one hold.
 ///
@@ -58,8 +59,9 @@ struct LockEvent {
   /// Token of the grant. For a waiting contender, the token that it would get, if that is known: at
   /// the gate of a PriorityMutex it is not.
   FencingToken token;
-  std::size_t position = 0;    ///< for waiting: number of contenders ahead
-  std::size_t part_index = 0;  ///< index of a MultiMutex's path or QuorumMutex's client
+  std::size_t position = 0;  ///< for waiting: number of contenders ahead
+  /// The index of the path (MultiMutex) or of the client (QuorumMutex) in the constructor.
+  std::size_t part_index = 0;
 };
 
 /// Returns the name of the enumerator, for example "waiting"; "unknown" for any other value.

@@ -49,8 +49,8 @@ struct LockState {
 /// fifty times a second, however often the queue changes. States in between are not reported.
 /// Source: WLock's watchLock; Consul's blocking queries on a lock's key.
 ///
-/// Thread-safety: all members may be called by any thread, except construction and destruction. A
-/// listener may destroy the observer.
+/// Thread-safety: any thread may call any member. No call may overlap construction or destruction.
+/// Exception: a listener may destroy the observer.
 class ZKLOCK_EXPORT LockObserver {
  public:
   using Listener = std::function<void(const LockState&)>;
@@ -66,8 +66,9 @@ class ZKLOCK_EXPORT LockObserver {
   /// listeners nor the executor are called.
   ~LockObserver();
 
-  /// Reads the state from a server. Blocks for two round trips (one if the lock is free), at most
-  /// until the deadline or for ClientOptions::connection_timeout.
+  /// Reads the state from a server. Blocks for two round trips, at most until the deadline or for
+  /// ClientOptions::connection_timeout. A free lock takes one round trip; a semaphore with a
+  /// SharedCount takes three.
   /// Throws: Error(no_auth | auth_failed | not_connected | closed | forked | server_error).
   [[nodiscard]] LockState state(Deadline deadline = Deadline::never()) const;
 

@@ -12,8 +12,10 @@ namespace zklock {
 /// The policy for a contender (not a holder) if its znode is deleted by the end of its session or
 /// by another client.
 enum class OnNodeLost {
-  queue_again,  ///< enqueue at the end, with the deadline unchanged
-  fail,         ///< throw session_expired, node_deleted; CompositeMutex: also lock_lost
+  /// The contender enqueues again, at the end. The deadline does not change.
+  queue_again,
+  /// The call fails with session_expired or node_deleted; a CompositeMutex also with lock_lost.
+  fail,
 };
 
 struct ExclusiveOptions;
@@ -106,12 +108,12 @@ struct ExclusiveOptions {
   /// The lock delay: for this long after a loss, no contender is granted the lock. It is for a
   /// resource that checks no token, and that may still receive requests of the former holder.
   ///
-  /// It applies after the loss of a hold that this object made: its end without a release. That
-  /// happens when its session expires (after a crash or a partition), the maximum hold time ends,
-  /// or its znode is deleted. It also happens when the release is forced, the client is closed, or
-  /// the locking thread ends. It also counts as a loss if the session ends while the grant is in
-  /// progress, or if the ensemble does not receive the release. After a release (unlock(), the end
-  /// of a Hold) the next contender is granted at once.
+  /// It applies if a hold that this object made ends without a release. That happens when its
+  /// session expires (after a crash or a partition), its maximum hold time ends, or its znode is
+  /// deleted. It also happens when the release is forced, the client is closed, or the locking
+  /// thread ends. The delay also applies if the session ends while the grant is in progress, or if
+  /// the ensemble does not receive the release. After a release (unlock(), the end of a Hold) the
+  /// next contender is granted at once.
   ///
   /// Every contender that uses zklock on the path waits for the delay: also readers, semaphores,
   /// and contenders whose own delay is 0. Contenders of Curator and Kazoo do not. No deadline is
@@ -122,8 +124,8 @@ struct ExclusiveOptions {
   /// sees that the holder's znode is deleted. So the delay is never shorter than this value. It can
   /// be longer:
   /// - If no contender waits at the loss, the delay begins when the next contender arrives.
-  /// - If the first contender leaves and the next is of another client, the delay begins again. If
-  ///   it is of the same client, even by a later call, the delay continues.
+  /// - If the first contender leaves, and the next one is of another client, the delay begins
+  ///   again. If both are of one client, the delay continues, even if the next one arrives later.
   /// - If each call is a single attempt of a new Client, every call begins the delay again. None is
   ///   granted.
   /// - If readers of several clients are first together, each client measures its own delay.
@@ -135,8 +137,8 @@ struct ExclusiveOptions {
   /// several objects of one client on one path share a contender, the delay of the object whose
   /// call created it applies.
   ///
-  /// Cost: one more round trip before the grant. It creates a persistent marker znode "delay-..."
-  /// beside the holder's znode; the release deletes both in one transaction. The first contender
+  /// Cost: one more round trip before the grant, to create a persistent marker znode "delay-..."
+  /// beside the holder's znode. The release deletes both in one transaction. The first contender
   /// that enqueues after a grant sends one getChildren request more. After a loss the marker stays
   /// until the next contender has waited for the delay. Until then the path is not deleted. A delay
   /// of 0, the default, costs nothing.
@@ -149,8 +151,8 @@ struct ExclusiveOptions {
   operator CohortOptions() const;  // NOLINT(google-explicit-constructor)
 };
 
-/// The options of a Mutex or a ReentrantMutex. Its contenders of one client can share a znode.
-/// LockOptions explains the types.
+/// The options of a Mutex or a ReentrantMutex. With them, the contenders of one client on a path
+/// can share a znode. LockOptions explains the types.
 ///
 /// Thread-safety: a value.
 struct CohortOptions {
@@ -162,25 +164,26 @@ struct CohortOptions {
   std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
 
   /// The maximum number of grants (not of hand-offs) in a row on one znode while an outside
-  /// contender waits. An outside contender does not share the znode. The default, 1, means no local
-  /// hand-off. Every contender that waits then has its own znode, and all are granted in the order
-  /// of arrival, except with keep_idle_for.
+  /// contender waits. An outside contender does not share the znode. With the default, 1, every
+  /// waiting contender has its own znode, and there is no local hand-off. All are granted in the
+  /// order of arrival, except with keep_idle_for.
   ///
   /// With a value above 1, the contenders of one client on a path share a znode. A release then
   /// grants the lock to the next of them at once, first come, first served, and without a request:
-  /// a local hand-off. Their objects must agree on max_local_handoffs, keep_idle_for, lock_delay
-  /// and on_node_lost. A single attempt fails at once, without a request, if another contender
-  /// already holds or waits with the znode that it would share.
+  /// a local hand-off. Only contenders with equal values of max_local_handoffs, keep_idle_for,
+  /// lock_delay and on_node_lost share a znode. A single attempt fails at once, without a request,
+  /// if another contender already holds or waits with the znode that it would share.
   ///
   /// While no outside contender waits, there is no limit. The limit applies from the moment when
   /// the client's server has received the znode of the outside contender. To detect it, the client
   /// requests the number of children after three quarters of the permitted grants. If there is no
   /// outside contender, the grants made before the request no longer count. If there is one, the
   /// client releases the znode after the last permitted grant. Its other contenders enqueue again
-  /// with a new znode, behind all contenders that wait by then. If the last permitted grant has come
-  /// and the reply has not, no contender holds the lock until it arrives. Exception: if the znode
-  /// waited behind another contender before its first grant, the client releases it instead. That
-  /// other client probably waits again.
+  /// with a new znode, behind all contenders that wait by then.
+  ///
+  /// If the last permitted hold is released before the reply arrives, the lock is idle until the
+  /// reply. Exception: if the znode waited behind another contender before its first grant, the
+  /// client releases the znode at once. The client of that contender probably waits again.
   ///
   /// So choose a value several times as large as the number of grants in a round trip.
   ///

@@ -43,7 +43,7 @@ using MultiHold = CompositeHold;
 ///
 /// An acquiring call throws the Errors of AcquiringLock, for the path that failed.
 ///
-/// Thread-safety: all members may be called by any thread, except construction and destruction.
+/// Thread-safety: any thread may call any member. No call may overlap construction or destruction.
 class ZKLOCK_EXPORT MultiMutex : public CompositeMutex {
  public:
   /// Makes a mutex on `paths`. Sends nothing; does not block.

@@ -36,12 +36,11 @@ namespace zklock {
 /// - Any thread may unlock(). The exit of a thread releases nothing.
 /// - The destructor releases everything that lock() acquired through this object.
 ///
-/// On one path, a Mutex, a ReentrantMutex, and all locks that can share a path with that class
-/// exclude each other, in one fair queue. Objects cannot be moved; see ReentrantMutex for
-/// containers.
+/// Every lock class that can share a path with ReentrantMutex can share it with Mutex, too. All
+/// their contenders are in one queue. Objects cannot be moved; see ReentrantMutex for containers.
 /// Source: org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex.
 ///
-/// Thread-safety: all members may be called by any thread, except construction and destruction.
+/// Thread-safety: any thread may call any member. No call may overlap construction or destruction.
 class ZKLOCK_EXPORT Mutex {
  public:
   /// Makes a mutex on `path`. See QueuedLock.

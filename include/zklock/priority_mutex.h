@@ -35,12 +35,12 @@ struct PriorityOptions {
   /// Weight of lock(), try_lock() and the other functions without a weight argument: 1 (lightest)
   /// to 10. Functions with a weight argument use that instead, if it is set.
   int weight = 5;
-  /// Limits how far a heavier contender overtakes, for each unit of weight. The limit is in znode
-  /// sequence numbers, not a time. Each child created under the lock's path takes one. A contender
-  /// that is n units heavier overtakes those that arrived fewer than n * ageing numbers earlier,
-  /// and no others. From its arrival to its grant, a contender takes two numbers, or three with a
-  /// lock delay. Range: 1 to 1,000,000. nullopt: strictly by weight; light contenders may starve.
-  /// All contenders on the path must use the same value.
+  /// How many znode sequence numbers a contender may overtake, for each unit of weight that it is
+  /// heavier. It is not a time: each child created under the lock's path takes one number. A
+  /// contender that is n units heavier overtakes those that arrived fewer than n * ageing numbers
+  /// earlier, and no others. From its arrival to its grant, a contender takes two numbers, or three
+  /// with a lock delay. Range: 1 to 1,000,000. nullopt: strictly by weight; light contenders may
+  /// starve. All contenders on the path must use the same value.
   std::optional<int> ageing = 100;
 
   /// See LockOptions.
@@ -89,7 +89,7 @@ struct PriorityOptions {
 ///
 /// Objects cannot be moved; see ReentrantMutex for containers.
 ///
-/// Thread-safety: all members may be called by any thread, except construction and destruction.
+/// Thread-safety: any thread may call any member. No call may overlap construction or destruction.
 class ZKLOCK_EXPORT PriorityMutex {
  public:
   /// Makes a mutex on `path`. See QueuedLock.

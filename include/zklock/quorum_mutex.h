@@ -95,7 +95,7 @@ struct QuorumOptions {
 /// try_lock() throws it after one attempt. That attempt waits at most `ensemble_timeout` for each
 /// ensemble.
 ///
-/// Thread-safety: all members may be called by any thread, except construction and destruction.
+/// Thread-safety: any thread may call any member. No call may overlap construction or destruction.
 class ZKLOCK_EXPORT QuorumMutex : public CompositeMutex {
  public:
   using Clients = std::vector<std::reference_wrapper<Client>>;

@@ -44,7 +44,7 @@ class LockHandle;
 /// Source: org.apache.curator.framework.recipes.locks.InterProcessMutex.
 /// Source: "ZooKeeper Recipes: Locks" of the ZooKeeper documentation.
 ///
-/// Thread-safety: all members may be called by any thread, except construction and destruction.
+/// Thread-safety: any thread may call any member. No call may overlap construction or destruction.
 class ZKLOCK_EXPORT ReentrantMutex {
  public:
   /// Makes a mutex on `path`, an absolute path below the chroot. See QueuedLock.

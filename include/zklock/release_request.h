@@ -51,9 +51,9 @@ struct ReleaseRequestOptions {
 /// and one of them forces, it is forced. A contender that does not hold yet receives the request
 /// when it holds.
 ///
-/// The client of a holder looks for requests at its first tick after the grant, and watches for
-/// them from then on. A tick is a twentieth of the session timeout. A hold that ends before its
-/// first tick sends nothing for this.
+/// The client of a holder begins to watch for requests within a twentieth of the session timeout
+/// after the grant. It then receives earlier requests, too. A hold that ends before that sends
+/// nothing for this.
 ///
 /// A holder that has crashed cannot release. Its znode is deleted when its session expires, which
 /// also ends the wait. A holder that has released counts as the holder until its znode is deleted.

@@ -52,17 +52,18 @@ struct SharedCount {
 /// The permit count is either fixed or shared. All contenders on a path must use the same kind. A
 /// contender that uses the other kind gets Error(settings_mismatch).
 ///
-/// Fixed count: every contender states the count. A contender that states another count than the
-/// first contender also gets Error(settings_mismatch).
+/// Fixed count: every contender states the count. If it differs from the count of the first
+/// contender in the queue, the call throws Error(settings_mismatch), too.
 ///
 /// Shared count (SharedCount): the znode `count` below the path stores it, as a decimal number. The
 /// znode remains when the semaphore is not in use. People may read and write it with their own
 /// tools. Every contender reads the count after it has enqueued.
 ///
 /// If the count is raised, waiting contenders are granted, as many as fit. If the count is lowered,
-/// no holder loses a permit. A released permit is granted again only when fewer permits are held
-/// than the count. Exception: until its client has received the change, a contender that fits the
-/// previous count can be granted. After each change every waiting contender lists the queue once.
+/// no holder loses a permit. No further contender is granted until its permits and all held permits
+/// together fit the new count. Exception: until its client has received the change, a contender
+/// that fits the previous count can be granted. After each change every waiting contender lists the
+/// queue once.
 ///
 /// If the znode is deleted, held permits stay valid. Then the waiting contenders, or the next new
 /// one, store their initial count again. If the data are not a count, waiting and new contenders
@@ -83,8 +84,8 @@ struct SharedCount {
 /// - A call throws settings_mismatch or bad_data, see above.
 /// - A request for less than one permit, or for more than a fixed count, sends nothing and throws
 ///   invalid_option.
-/// - Participant::holds is true for the contenders that have their permits. Holders that do not fit
-///   a lowered count keep their permits, but count as waiting here and in LockState.
+/// - Participant::holds is true for the contenders whose permits fit the count. Holders that do not
+///   fit a lowered count keep their permits, but count as waiting here and in LockState.
 /// - With a shared count, participants() takes one round trip more, and throws bad_data, too.
 ///
 /// A request for more than a shared count is no error, because the count may be raised. The call
@@ -101,7 +102,7 @@ struct SharedCount {
 /// ...recipes.shared.SharedCount.
 /// Source: Redisson's RSemaphore and RPermitExpirableSemaphore.
 ///
-/// Thread-safety: all members may be called by any thread, except construction and destruction.
+/// Thread-safety: any thread may call any member. No call may overlap construction or destruction.
 class ZKLOCK_EXPORT Semaphore {
  public:
   /// Makes a semaphore with a fixed count of `permits`. See QueuedLock.

@@ -64,11 +64,11 @@ class LockHandle;
 /// Source: "ZooKeeper Recipes: Shared Locks".
 ///
 /// The class meets AcquiringLock, ReentrantLock and QueuedLock, which state the contracts of its
-/// members; see lock_concepts.h. The functions with `_shared` acquire and release the lock to read,
-/// and have these contracts, too. std::shared_lock and boost::shared_lock work. Objects cannot be
-/// moved; see ReentrantMutex for containers.
+/// members; see lock_concepts.h. The functions with `_shared` are for the read lock, and have these
+/// contracts, too. std::shared_lock and boost::shared_lock work. Objects cannot be moved; see
+/// ReentrantMutex for containers.
 ///
-/// Thread-safety: all members may be called by any thread, except construction and destruction.
+/// Thread-safety: any thread may call any member. No call may overlap construction or destruction.
 class ZKLOCK_EXPORT SharedMutex {
  public:
   /// Makes a lock on `path`. See QueuedLock.
@@ -77,9 +77,9 @@ class ZKLOCK_EXPORT SharedMutex {
   SharedMutex& operator=(const SharedMutex&) = delete;
   ~SharedMutex();
 
-  /// Acquire and release the lock to write, exclusively. See TimedLock. If the lock is free, lock()
-  /// sends two pipelined requests and blocks for one round trip. unlock() does not affect
-  /// lock_shared() calls of the thread.
+  /// Acquire and release the write lock. See TimedLock. If the lock is free, lock() sends two
+  /// pipelined requests and blocks for one round trip. unlock() does not affect lock_shared() calls
+  /// of the thread.
   void lock();
   [[nodiscard]] bool try_lock();
   template <DurationLike D>
@@ -93,7 +93,7 @@ class ZKLOCK_EXPORT SharedMutex {
   [[nodiscard]] bool lock(std::stop_token stop);
   void unlock();
 
-  /// Acquire and release the lock to read, together with other readers. See TimedLock.
+  /// Acquire and release the read lock. See TimedLock.
   void lock_shared();
   [[nodiscard]] bool try_lock_shared();
   template <DurationLike D>
@@ -107,7 +107,7 @@ class ZKLOCK_EXPORT SharedMutex {
   [[nodiscard]] bool lock_shared(std::stop_token stop);
   void unlock_shared();
 
-  /// Acquire the lock to write. See AcquiringLock.
+  /// Acquire the write lock. See AcquiringLock.
   Hold acquire(AcquireOptions options = {});
   template <DeadlineLike D>
   Hold acquire(D deadline) {
@@ -123,7 +123,7 @@ class ZKLOCK_EXPORT SharedMutex {
   Awaitable co_acquire(const AcquireOptions& options);
   Awaitable co_acquire(AcquireOptions&& options) = delete;
 
-  /// Acquire the lock to read. See AcquiringLock.
+  /// Acquire the read lock. See AcquiringLock.
   Hold acquire_shared(AcquireOptions options = {});
   template <DeadlineLike D>
   Hold acquire_shared(D deadline) {
@@ -139,13 +139,13 @@ class ZKLOCK_EXPORT SharedMutex {
   Awaitable co_acquire_shared(const AcquireOptions& options);
   Awaitable co_acquire_shared(AcquireOptions&& options) = delete;
 
-  /// Returns whether the calling thread holds to write or to read, with a valid lease. Does not
-  /// block; sends nothing.
+  /// Returns whether the calling thread has the write lock or the read lock, with a valid lease.
+  /// Does not block; sends nothing.
   [[nodiscard]] bool is_held_by_this_thread() const { return write_count() + read_count() > 0; }
 
-  /// Return how many times the calling thread holds to write, and to read: its lock() or
-  /// lock_shared() calls and the Holds on its behalf. Return 0 if it does not hold, or if the hold
-  /// was lost. Do not block; send nothing.
+  /// Return how many times the calling thread has the write lock, and the read lock. Its lock() or
+  /// lock_shared() calls count, and the Holds on its behalf. Return 0 if it does not hold, or if
+  /// the hold was lost. Do not block; send nothing.
   [[nodiscard]] int write_count() const;
   [[nodiscard]] int read_count() const;
 

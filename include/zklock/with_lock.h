@@ -44,7 +44,7 @@ struct [[nodiscard]] LockResult {
 };
 
 /// A lock for one block: `const Hold hold = hold_lock(client, "/locks/report", {.deadline = 5s});`.
-/// Acquires a temporary ReentrantMutex on `path`, which has the options in `mutex`. Returns and
+/// Acquires a temporary ReentrantMutex on `path`, with the options in `mutex`. Returns and
 /// blocks as acquire() of AcquiringLock does.
 /// Throws: what that acquire() and the constructor of ReentrantMutex throw. Error(invalid_option)
 /// if `mutex.listener` is set: it would be removed with the temporary mutex. For a listener, make a
