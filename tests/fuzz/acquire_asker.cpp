@@ -258,7 +258,7 @@ void Asker::check_grant(const AcquireEffect& effect) {
   require(first_, "the contender is first according to a reply");
   require(!fsm_.node().at_gate(), "not at the gate");
   const bool leaves = policy_.rule.access == Access::exclusive && policy_.lock_delay.count() > 0;
-  require(fsm_.delay_markers().leave_delay() == leaves, "with its marker, if it leaves one");
+  require(fsm_.delay_markers().has_own() == leaves, "with its marker, if it leaves one");
   granted_ = true;
 }
 

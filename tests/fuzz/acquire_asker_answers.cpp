@@ -97,7 +97,7 @@ bool Asker::says_first(const std::vector<std::string>& children, FencingToken pa
   if (rule.shares_count()) {
     const auto number = parse_permit_count(permits.data);
     if (permits.status != Status::ok || !number) return false;
-    rule.all = *number;
+    rule.total = *number;
   }
   const bool waits_for_others = !fsm_.node().at_gate() && !orphans(children).empty();
   return decide(children, own_->name, rule).verdict == Decision::Verdict::first &&

@@ -129,10 +129,10 @@ std::size_t LockWorld::acquire(std::size_t client, Request request) {
                                                            .token = {},
                                                            .node = {},
                                                            .kind = request.kind,
-                                                           .all = request.rule.all,
+                                                           .all = request.rule.total,
                                                            .lock_delay = request.lock_delay}));
   if (request.rule.shares_count()) {
-    if (said_.empty()) said_.push_back(request.rule.all);
+    if (said_.empty()) said_.push_back(request.rule.total);
     calls_.back()->all = std::numeric_limits<std::int32_t>::max();
     calls_.back()->counts = said_.size() - 1;
   }

@@ -67,7 +67,7 @@ TEST(AcquireDelay, NoLockDelay_NoMarker) {
   steps.start();
   steps.created(5);
   EXPECT_EQ(steps.counted(1), "grant @a");
-  EXPECT_FALSE(steps.fsm().delay_markers().leave_delay());
+  EXPECT_FALSE(steps.fsm().delay_markers().has_own());
   EXPECT_EQ(steps.unmark(), "");
 }
 
@@ -122,7 +122,7 @@ TEST(AcquireDelay, MarkerExistsAlready_IsGranted) {
   EXPECT_EQ(steps.marked(Status::throttled), "pause");
   EXPECT_EQ(steps.resume(), kMarkOwn);
   EXPECT_EQ(steps.marked(Status::node_exists), "grant @a");
-  EXPECT_TRUE(steps.fsm().delay_markers().leave_delay());
+  EXPECT_TRUE(steps.fsm().delay_markers().has_own());
 }
 
 TEST(AcquireDelay, LeaseLapsedWhileMarking_IsConfirmed) {
@@ -145,7 +145,7 @@ TEST(AcquireDelay, Released_RemovesItsMarkerOnce) {
   Steps steps = marking();
   steps.marked(Status::ok);
   EXPECT_EQ(steps.unmark(), kOwnMarker);
-  EXPECT_FALSE(steps.fsm().delay_markers().leave_delay());
+  EXPECT_FALSE(steps.fsm().delay_markers().has_own());
   EXPECT_EQ(steps.unmark(), "");
 }
 
@@ -305,7 +305,7 @@ TEST(AcquireDelay, ClearingFails_RepeatsQueuesAgainOrFails) {
 
 TEST(AcquireDelay, ClearedWithLockDelay_MarksBeforeGrant) {
   Steps steps = clearing(with_delay());
-  EXPECT_FALSE(steps.fsm().delay_markers().leave_delay());
+  EXPECT_FALSE(steps.fsm().delay_markers().has_own());
   EXPECT_EQ(steps.cleared(Status::ok), "list @a");
   EXPECT_EQ(steps.listed({kOwn}), kMarkOwn);
 }

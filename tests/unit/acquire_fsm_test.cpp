@@ -135,14 +135,14 @@ TEST(AcquireFsm, AnnouncedRelease_IsGranted) {
 
 TEST(AcquireFsm, ReleasedByItsOwnClient_IsGranted) {
   Steps steps = steps_in(State::waiting);
-  ASSERT_TRUE(steps.fsm().waits_for_release());
+  ASSERT_TRUE(steps.fsm().waits_for_announcement());
   EXPECT_EQ(steps.predecessor_released(), "grant @a");
-  EXPECT_FALSE(steps.fsm().waits_for_release());
+  EXPECT_FALSE(steps.fsm().waits_for_announcement());
   EXPECT_EQ(steps.predecessor_released(), "") << "that is no news";
   Steps late = steps_in(State::waiting);
   EXPECT_EQ(late.predecessor_released(false), "check_own @a");
   EXPECT_EQ(late.predecessor_released(), "");
-  EXPECT_FALSE(steps_in(State::arming).fsm().waits_for_release());
+  EXPECT_FALSE(steps_in(State::arming).fsm().waits_for_announcement());
 }
 
 TEST(AcquireFsm, ChangeOfUnannouncedNode_ListsAgain) {

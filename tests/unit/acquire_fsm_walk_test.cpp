@@ -35,7 +35,7 @@ Walk::Walk(std::uint64_t seed, const Wish& wish)
               .lock_delay = std::chrono::seconds(one_in(2) ? 3 : 0)},
       fsm_("id", 1, policy_),
       parent_(!one_in(8)),
-      all_permits_(wish.rule.all) {
+      all_permits_(wish.rule.total) {
   if (shares_count() && (!parent_ || one_in(3))) all_permits_.reset();
   // Start some walks near the end of the counter.
   next_sequence_ = one_in(8) ? kFirstUnusableSequence.value - below(4) : below(3);

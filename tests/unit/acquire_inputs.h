@@ -37,14 +37,14 @@ struct Explored {
     if (state == State::enqueuing) add(create_answered);
     for (const bool fact :
          {withdrawn, failed, name_taken, own_node_deleted, marked, fsm.node().exists(),
-          fsm.node().at_gate(), fsm.delay_markers().leave_delay(), fsm.waits_for_release(),
+          fsm.node().at_gate(), fsm.delay_markers().has_own(), fsm.waits_for_announcement(),
           fsm.counts_children()}) {
       add(fact);
     }
     add(newer_predecessors);
     add(candidates);
     add(fsm.delay_markers().orphans.size());
-    add(fsm.policy().rule.all);
+    add(fsm.policy().rule.total);
     if (fsm.node().session().value != 0) key += ' ' + fsm.node().name();
     if (state == State::arming || state == State::waiting || paused_in == State::arming) {
       for (const std::string& node : fsm.predecessors().nodes()) key += ' ' + node;

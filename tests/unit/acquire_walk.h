@@ -105,7 +105,7 @@ class Walk {
   void add_other();
   void add_other(int sequence);
   bool shares_count() const { return policy_.rule.shares_count(); }
-  int initial() const { return policy_.rule.all; }
+  int initial() const { return policy_.rule.total; }
   void change_permits(std::optional<int> all);
   void remove_other(Nodes::iterator other);
   void delete_node(Nodes::iterator gone, bool announced);

@@ -32,7 +32,7 @@ std::vector<Contender> some_of(const std::vector<Contender>& before, const Child
 std::string fault_of_watch(const Decision& decision, const std::vector<Contender>& before,
                            const QueueRule& rule) {
   // Sound: without the end of a watched contender it is not granted, so no grant is missed.
-  const bool possible = rule.access != Access::permits || rule.wanted <= rule.all;
+  const bool possible = rule.access != Access::permits || rule.wanted <= rule.total;
   for (unsigned bits = 0; bits < (1U << before.size()); ++bits) {
     if (grantable(some_of(before, decision.watch, bits), rule)) return "a grant goes unnoticed";
   }
@@ -46,7 +46,7 @@ std::string fault_of_watch(const Decision& decision, const std::vector<Contender
   const std::set<std::string> distinct(decision.watch.begin(), decision.watch.end());
   if (distinct.size() != decision.watch.size()) return "one is watched twice";
   if (rule.access == Access::permits) {
-    return decision.watch.size() <= static_cast<std::size_t>(rule.all) ? "" : "more than permits";
+    return decision.watch.size() <= static_cast<std::size_t>(rule.total) ? "" : "more than permits";
   }
   // The nearest predecessor that excludes it.
   const auto nearest = std::find_if(before.rbegin(), before.rend(),

@@ -44,7 +44,7 @@ inline bool grantable(const std::vector<Contender>& before, const QueueRule& rul
   std::int64_t taken = 0;
   for (const Contender& each : before) taken += weighs(each, rule);
   if (rule.access != Access::permits) return taken == 0;
-  return rule.wanted <= rule.all && taken <= rule.all - rule.wanted;
+  return rule.wanted <= rule.total && taken <= rule.total - rule.wanted;
 }
 
 inline std::optional<std::int32_t> agreed(const std::vector<Contender>& before) {

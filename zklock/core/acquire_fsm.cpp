@@ -25,7 +25,7 @@ std::string mismatch_cause(const Decision& decision, const QueueRule& rule) {
 }  // namespace
 
 AcquireFsm::AcquireFsm(const char* client, std::uint64_t number, Policy policy)
-    : attempt_(client, number), policy_(std::move(policy)), seed_(policy_.rule.all) {}
+    : attempt_(client, number), policy_(std::move(policy)), seed_(policy_.rule.total) {}
 
 AcquireEffect AcquireFsm::effect(Kind kind, std::string text) const {
   return {.kind = kind, .text = std::move(text), .session = node_.bound_session()};
@@ -116,7 +116,7 @@ std::optional<AcquireEffects> AcquireFsm::check_created() {
 }
 
 AcquireEffects AcquireFsm::create_failed() {
-  if (create_status_ == Status::unknown) return check_path();
+  if (create_status_ == Status::unknown) return check_parent();
   if (ending_) return end();
   if (create_status_ == Status::no_node) {
     if (++parents_in_row_ > kMaxParents) {
@@ -134,7 +134,7 @@ AcquireEffects AcquireFsm::on_done(const DoneAnswer& answer, bool lease_valid) {
   const InvariantCheck check(*this);
   switch (state_) {
     case AcquireState::making_parents: return handle_parents_created(answer);
-    case AcquireState::proving: return handle_path_checked(answer);
+    case AcquireState::proving: return handle_parent_checked(answer);
     case AcquireState::seeding: return handle_count_seeded(answer);
     case AcquireState::confirming: return handle_own_checked(answer, lease_valid);
     case AcquireState::marking: return handle_marked(answer, lease_valid);
@@ -247,7 +247,7 @@ AcquireEffects AcquireFsm::on_own_node_deleted() {
 
 AcquireEffects AcquireFsm::node_lost(Errc error) {
   // It has not held, so it must leave no delay. If the session ended, the marker cannot be deleted.
-  if (error == Errc::node_deleted && delay_markers().leave_delay()) {
+  if (error == Errc::node_deleted && delay_markers().has_own()) {
     AcquireEffects effects{effect(Kind::remove_node, take_delay_marker())};
     std::ranges::move(node_lost(error), std::back_inserter(effects));
     return effects;

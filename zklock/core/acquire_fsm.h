@@ -58,7 +58,7 @@ class AcquireFsm {
 
   AcquireState state() const noexcept { return state_; }
   bool has_ended() const noexcept { return state_ == AcquireState::ended; }
-  /// A shared permit count is in `rule.all`, as last read.
+  /// A shared permit count is in `rule.total`, as last read.
   const Policy& policy() const noexcept { return policy_; }
   /// The rule of the own znode, which exists or is being created.
   const QueueRule& present_rule() const noexcept {
@@ -73,8 +73,8 @@ class AcquireFsm {
   /// Returns whether a create is followed by a count of the children.
   bool counts_children() const noexcept { return awaited_ != Awaited::create; }
   /// Returns whether it waits for one predecessor whose announced release makes it first.
-  bool waits_for_release() const noexcept {
-    return state_ == AcquireState::waiting && predecessors_.announce_release();
+  bool waits_for_announcement() const noexcept {
+    return state_ == AcquireState::waiting && predecessors_.is_release_a_grant();
   }
 
   /// `counter_ended`: the sequence counter of the path was at its end when last read.
@@ -121,7 +121,7 @@ class AcquireFsm {
   bool is_node_consistent_with(AcquireState state) const noexcept;
 
   AcquireEffects enqueue();
-  AcquireEffects check_path();
+  AcquireEffects check_parent();
   AcquireEffects not_created();
   AcquireEffects move();
   AcquireEffects handle_moved(const CreatedAnswer& answer);
@@ -151,7 +151,7 @@ class AcquireFsm {
   AcquireEffects handle_marked(const DoneAnswer& answer, bool lease_valid);
   AcquireEffects clear_next();
   AcquireEffects handle_cleared(const DoneAnswer& answer);
-  AcquireEffects handle_path_checked(const DoneAnswer& answer);
+  AcquireEffects handle_parent_checked(const DoneAnswer& answer);
   AcquireEffects handle_candidates(const ListedAnswer& answer);
   AcquireEffects inspect_next();
   AcquireEffects node_lost(Errc error);

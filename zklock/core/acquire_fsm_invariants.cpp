@@ -19,13 +19,13 @@ bool AcquireFsm::is_node_consistent_with(AcquireState state) const noexcept {
     case AcquireState::removing_parent:
     case AcquireState::draining:
     case AcquireState::skipping:
-    case AcquireState::ended: return !node_.may_exist();
+    case AcquireState::ended: return !node_.is_created();
     case AcquireState::enqueuing:
-      return (awaited_ == Awaited::count || !node_.may_exist()) && !node_.is_moving();
-    case AcquireState::moving: return node_.may_exist() && node_.is_moving();
+      return (awaited_ == Awaited::count || !node_.is_created()) && !node_.is_moving();
+    case AcquireState::moving: return node_.is_created() && node_.is_moving();
     case AcquireState::proving:
     case AcquireState::recovering:
-    case AcquireState::inspecting: return node_.may_exist() == node_.is_moving();
+    case AcquireState::inspecting: return node_.is_created() == node_.is_moving();
     case AcquireState::listing:
     case AcquireState::delaying:
     case AcquireState::clearing:
@@ -46,7 +46,7 @@ void AcquireFsm::assert_invariants() const noexcept {
 
   assert(is_node_consistent_with(state));
   assert(predecessors_.is_consistent_with(state_));
-  assert(!node_.may_exist() || !node_.name().empty() || !node_.has_usable_number());
+  assert(!node_.is_created() || !node_.name().empty() || !node_.has_usable_number());
   assert(node_.in_queue() || policy_.gate);
   assert(!ending_ || !node_.exists() || state_ == AcquireState::enqueuing ||
          state_ == AcquireState::granted);

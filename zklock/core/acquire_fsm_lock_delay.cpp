@@ -43,8 +43,8 @@ AcquireEffects AcquireFsm::handle_marked(const DoneAnswer& answer, bool lease_va
 }
 
 std::string AcquireFsm::take_delay_marker() {
-  return delay_markers().leave_delay() ? std::exchange(rare_.write().delay_markers.own, {})
-                                       : std::string();
+  return delay_markers().has_own() ? std::exchange(rare_.write().delay_markers.own, {})
+                                   : std::string();
 }
 
 // ---- the markers of lost holders ----------------------------------------------------------------

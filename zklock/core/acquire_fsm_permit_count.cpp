@@ -44,7 +44,7 @@ std::optional<AcquireEffects> AcquireFsm::check_permit_count(const PermitsAnswer
   const auto number = parse_permit_count(count.data);
   if (!number) return fail(Errc::bad_data, bad_permit_count(count.data));
   seeds_in_row_ = 0;
-  policy_.rule.all = *number;
+  policy_.rule.total = *number;
   return std::nullopt;
 }
 

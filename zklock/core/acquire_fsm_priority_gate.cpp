@@ -28,7 +28,7 @@ AcquireEffects AcquireFsm::handle_moved(const CreatedAnswer& answer) {
     auto other_way = check_created();
     return other_way ? *std::move(other_way) : list();
   }
-  if (answer.status == Status::unknown) return check_path();
+  if (answer.status == Status::unknown) return check_parent();
   if (answer.status == Status::no_node) return node_lost(Errc::node_deleted);
   if (answer.status == Status::session_ended) return node_lost(Errc::session_expired);
   if (ending_) return end(remove_node());

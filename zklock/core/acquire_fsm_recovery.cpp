@@ -15,12 +15,12 @@
 
 namespace zklock::core {
 
-AcquireEffects AcquireFsm::check_path() {
+AcquireEffects AcquireFsm::check_parent() {
   state_ = AcquireState::proving;
   return {effect(Kind::check_parent)};
 }
 
-AcquireEffects AcquireFsm::handle_path_checked(const DoneAnswer& answer) {
+AcquireEffects AcquireFsm::handle_parent_checked(const DoneAnswer& answer) {
   // Each of these replies came from the quorum.
   if (answer.status != Status::ok && answer.status != Status::no_node &&
       answer.status != Status::no_auth) {

@@ -34,7 +34,7 @@ AcquireEffects AcquireFsm::drop_watches_then(AcquireEffects next) {
 AcquireEffects AcquireFsm::on_watched(std::string_view node, const WatchedAnswer& answer) {
   const InvariantCheck check(*this);
   if (state_ != AcquireState::arming || !predecessors_.contain(node)) return {};
-  predecessors_.on_watched(node, answer, node_, policy_.rule.all);
+  predecessors_.on_watched(node, answer, node_, policy_.rule.total);
   if (!predecessors_.has_all_replies()) return {};
   if (predecessors_.status() != Status::ok) {
     return drop_watches_then(handle_failure(predecessors_.status(), predecessors_.detail()));
@@ -47,7 +47,8 @@ AcquireEffects AcquireFsm::on_watched(std::string_view node, const WatchedAnswer
 
 AcquireEffects AcquireFsm::on_predecessor_released(std::string_view node, bool lease_valid) {
   const InvariantCheck check(*this);
-  if (!waits_for_release() || !predecessors_.contain(node)) return on_predecessor_deleted(node);
+  if (!waits_for_announcement() || !predecessors_.contain(node))
+    return on_predecessor_deleted(node);
   // Only its creator can announce the release of such a znode, and only if it has held.
   predecessors_.drop_watches();  // the only one has fired, or its event will be ignored
   return become_first(lease_valid);

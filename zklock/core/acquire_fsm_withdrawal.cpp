@@ -87,11 +87,11 @@ AcquireEffect AcquireFsm::failure_effect(Errc error, std::string_view cause) {
 /// Deletes the own znode, if there is one, and its delay marker.
 AcquireEffects AcquireFsm::remove_node() {
   AcquireEffects effects;
-  const bool has_one = node_.may_exist();
+  const bool has_one = node_.is_created();
   if (has_one && !node_.is_deleted()) {
     effects.push_back(effect(Kind::remove_node, node_.name()));
     effects.back().sibling = take_delay_marker();
-  } else if (has_one && delay_markers().leave_delay()) {  // the name may be another znode's by now
+  } else if (has_one && delay_markers().has_own()) {  // the name may be another znode's by now
     effects.push_back(effect(Kind::remove_node, take_delay_marker()));
   }
   node_.forget();

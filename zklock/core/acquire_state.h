@@ -182,7 +182,7 @@ namespace zklock::core {
 ///    counted child is the own znode. A count in another session is a failed count.
 /// 5. A predecessor with a lower number than the own znode, but a newer czxid. It causes one more
 ///    list. If that list shows the predecessor again, the contender waits for it.
-/// 6. waits_for_release() is true, so the change announces the release.
+/// 6. waits_for_announcement() is true, so the change announces the release.
 /// 7. The siblings are release requests and proclamations. They are deleted with their contender.
 /// 8. Exception: a pause in the search for the own znode (proving, recovering, inspecting). Then
 ///    the contender ends when the search ends.

@@ -8,7 +8,7 @@ namespace zklock::core {
 
 LeaseEvidence::LeaseEvidence(Duration timeout, Instant attempt_began, Instant now)
     : timeout_(timeout),
-      relay_(timeout / 4),
+      longest_half_tick_(timeout / 4),
       lateness_(timeout / 24),
       handshake_(std::min(attempt_began, now)),
       paused_until_(Instant::min()) {}
@@ -23,7 +23,7 @@ void LeaseEvidence::answered(Instant sent, Instant now, bool by_quorum) {
     acknowledged_.pop_front();
   }
   const Instant earliest = std::max(alive_before(sent), sent - timeout_);
-  while (packets_.size() > 1 && surely_relayed(packets_[1], earliest)) packets_.pop_front();
+  while (packets_.size() > 1 && surely_reported(packets_[1], earliest)) packets_.pop_front();
 }
 
 // If two packets are closer together than T/48, a third one between them proves nothing more.
@@ -49,21 +49,21 @@ Instant LeaseEvidence::lease_of_handshake() const {
   return handshake_ + timeout_ - timeout_ / 12;
 }
 
-// relay_ / 48: a half tick is that much longer by the client's clock if the leader's clock is slow.
-bool LeaseEvidence::surely_relayed(const Packet& packet, Instant by) const {
-  return packet.answered <= by - relay_ - relay_ / 48 - lateness_;
+// longest_half_tick_ / 48: a half tick is that much longer by the client's clock if the leader's clock is slow.
+bool LeaseEvidence::surely_reported(const Packet& packet, Instant by) const {
+  return packet.answered <= by - longest_half_tick_ - longest_half_tick_ / 48 - lateness_;
 }
 
 // Walks back over the gaps into which the last question before the operation may have fallen.
 // Questions came regularly until `by`. lateness_ of the gap's time is part of the T/12 that lease()
 // subtracts.
 Instant LeaseEvidence::last_heard_by_leader(Instant by, Instant sent) const {
-  Instant news = by - relay_;
+  Instant news = by - longest_half_tick_;
   Instant next_arrived_by = sent;
   for (auto packet = packets_.rbegin(); packet != packets_.rend(); ++packet) {
     const Duration gap = next_arrived_by - packet->sent;
     news = std::min(news, std::max(packet->sent, by - 2 * gap - lateness_));
-    if (surely_relayed(*packet, by)) return news;
+    if (surely_reported(*packet, by)) return news;
     next_arrived_by = packet->answered;
   }
   // Not even the first packet was surely relayed: the leader may know the handshake only.

@@ -75,13 +75,13 @@ class LeaseEvidence {
     Instant answered;
   };
 
-  bool surely_relayed(const Packet& packet, Instant by) const;
+  bool surely_reported(const Packet& packet, Instant by) const;
   Instant last_heard_by_leader(Instant by, Instant sent) const;
   Instant alive_before(Instant sent) const;
   void remember(std::deque<Packet>& packets, const Packet& packet) const;
 
   Duration timeout_;
-  Duration relay_;                   ///< R, the longest half tick
+  Duration longest_half_tick_;       ///< R, the longest half tick
   Duration lateness_;                ///< J, the largest lateness of a question
   Instant handshake_;                ///< earliest sending time of the handshake
   Instant paused_until_;             ///< end of the last observed pause, plus J

@@ -44,7 +44,7 @@ struct DelayMarkers {
   std::vector<DelayMarker> orphans = {};
 
   /// Returns whether the own marker would remain after a loss.
-  bool leave_delay() const noexcept { return !own.empty(); }
+  bool has_own() const noexcept { return !own.empty(); }
 };
 
 /// Returns the markers whose contender's znode is not among the children: it was lost, not

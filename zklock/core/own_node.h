@@ -15,7 +15,7 @@ namespace zklock::core {
 /// The lock znode of one contender, as far as the contender knows. There is at most one at a time.
 /// If it is lost, another one may follow.
 ///
-/// | state                        | may_exist() | exists() | changed by                             |
+/// | state                        | is_created() | exists() | changed by                             |
 /// |------------------------------|-------------|----------|----------------------------------------|
 /// | no znode, or one is created  | no          | no       | take(), adopt(): exists                |
 /// | exists, at gate or in queue  | yes         | yes      | move(): moves; forget(): no znode      |
@@ -23,8 +23,8 @@ namespace zklock::core {
 class OwnNode {
  public:
   /// Returns whether the znode exists and its name is known; false while it moves.
-  bool exists() const noexcept { return may_exist() && !is_moving(); }
-  bool may_exist() const noexcept { return session_.value != 0; }
+  bool exists() const noexcept { return is_created() && !is_moving(); }
+  bool is_created() const noexcept { return session_.value != 0; }
   /// The place of the znode, or of the one being created. Exactly one of these three is true.
   bool at_gate() const noexcept { return stage_ == Stage::gate; }
   bool is_moving() const noexcept { return stage_ == Stage::moving; }
@@ -40,7 +40,7 @@ class OwnNode {
   SessionId session() const noexcept { return session_; }
   /// The session to which requests about it are bound: that of the znode, or of the last create. 0
   /// until the reply to the create.
-  SessionId bound_session() const noexcept { return may_exist() ? session_ : create_session_; }
+  SessionId bound_session() const noexcept { return is_created() ? session_ : create_session_; }
   SessionId create_session() const noexcept { return create_session_; }
   /// Returns whether an event said that another client has deleted it.
   bool is_deleted() const noexcept { return is_deleted_; }

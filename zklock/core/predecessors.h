@@ -28,7 +28,7 @@ class Predecessors {
   /// Number of contenders ahead in the last list; 0 if the predecessor was predicted.
   std::size_t position() const noexcept { return position_; }
   /// Returns whether the announced release of the only znode makes the contender first.
-  bool announce_release() const noexcept { return grant_by_release_ == GrantByRelease::yes; }
+  bool is_release_a_grant() const noexcept { return grant_by_release_ == GrantByRelease::yes; }
   /// Returns true once the contender has waited for an event.
   bool were_awaited() const noexcept { return were_awaited_; }
 

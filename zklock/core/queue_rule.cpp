@@ -37,7 +37,7 @@ std::int64_t load_of(const ParsedZnodeName& other, const QueueRule& rule) noexce
 }
 
 std::int64_t room_of(const QueueRule& rule) noexcept {
-  return rule.access == Access::permits ? std::int64_t{rule.all} - rule.wanted : 0;
+  return rule.access == Access::permits ? std::int64_t{rule.total} - rule.wanted : 0;
 }
 
 /// Returns the setting that contenders of one kind of access must agree on; 0: none.
@@ -73,9 +73,9 @@ std::vector<std::string> enough_of(const std::vector<Rival>& rivals, std::int64_
 
 }  // namespace
 
-QueueRule QueueRule::permits(std::int32_t wanted, std::int32_t all, bool shared) noexcept {
-  const std::int32_t named_total = shared ? 0 : all;
-  return {.access = Access::permits, .wanted = wanted, .all = all, .named_total = named_total};
+QueueRule QueueRule::permits(std::int32_t wanted, std::int32_t total, bool shared) noexcept {
+  const std::int32_t named_total = shared ? 0 : total;
+  return {.access = Access::permits, .wanted = wanted, .total = total, .named_total = named_total};
 }
 
 QueueRule QueueRule::weighted(std::int32_t weight, std::int32_t ageing) noexcept {
@@ -163,7 +163,7 @@ bool Holders::add(const ParsedZnodeName& next) {
       permits_ += next.permits;
       mismatched_ = mismatched_ || next.named_total != agreed_total_;
       return !mismatched_ && exclusive_ + shared_ == 0 &&
-             permits_ <= (agreed_total_ > 0 ? agreed_total_ : all_);
+             permits_ <= (agreed_total_ > 0 ? agreed_total_ : total_permits_);
   }
   return false;
 }
@@ -183,8 +183,8 @@ std::vector<ZnodeName> contenders(std::span<const std::string> children) {
   return result;
 }
 
-std::vector<ZnodeName> holders(std::span<const ZnodeName> queue, std::int32_t all_permits) {
-  Holders rule(all_permits);
+std::vector<ZnodeName> holders(std::span<const ZnodeName> queue, std::int32_t total_permits) {
+  Holders rule(total_permits);
   std::vector<ZnodeName> result;
   std::ranges::copy_if(queue, std::back_inserter(result), [&](const ZnodeName& name) {
     return rule.add(*parse_znode_name(name.text));

@@ -44,7 +44,7 @@ struct QueueRule {
   Access access = Access::exclusive;
   bool is_write_lock = false;    ///< a writer; its znode's name says so
   std::int32_t wanted = 1;       ///< permits that it requests
-  std::int32_t all = 1;          ///< total of the permits, as known now
+  std::int32_t total = 1;        ///< total of the permits, as known now
   std::int32_t named_total = 0;  ///< total in the znode's name; 0: shares_count()
   std::int32_t weight = 0;       ///< see precedes()
   std::int32_t ageing = 0;       ///< agreed by all contenders; 0: none
@@ -52,8 +52,8 @@ struct QueueRule {
   static QueueRule mutex() noexcept { return {}; }
   static QueueRule writer() noexcept { return {.is_write_lock = true}; }
   static QueueRule reader() noexcept { return {.access = Access::shared}; }
-  /// `shared`: `all` is only the initial value of the shared permit count; see permit_count_data.h.
-  static QueueRule permits(std::int32_t wanted, std::int32_t all, bool shared) noexcept;
+  /// `shared`: `total` is only the initial value of the shared permit count; see permit_count_data.h.
+  static QueueRule permits(std::int32_t wanted, std::int32_t total, bool shared) noexcept;
   static QueueRule weighted(std::int32_t weight, std::int32_t ageing) noexcept;
 
   /// Returns the own znode's name without the sequence number.
@@ -107,13 +107,13 @@ Decision decide(std::span<const std::string> children, std::string_view own, con
 /// REQUIRES: add() is called for all contenders of one queue, in the order of contenders().
 class Holders {
  public:
-  /// `all`: the total of the permits, if the names do not say it.
-  explicit Holders(std::int32_t all) : all_(all) {}
+  /// `total_permits`: the total of the permits, if the names do not say it.
+  explicit Holders(std::int32_t total_permits) : total_permits_(total_permits) {}
   /// Adds the contender `next`, behind those of the earlier calls. Returns whether it may hold.
   bool add(const ParsedZnodeName& next);
 
  private:
-  std::int32_t all_;
+  std::int32_t total_permits_;
   std::size_t exclusive_ = 0;
   std::size_t shared_ = 0;
   std::int64_t permits_ = 0;
@@ -127,7 +127,7 @@ class Holders {
 std::vector<ZnodeName> contenders(std::span<const std::string> children);
 
 /// Returns those contenders that may hold. `queue`: all contenders, as contenders() orders them.
-/// `all_permits`: as in Holders.
-std::vector<ZnodeName> holders(std::span<const ZnodeName> queue, std::int32_t all_permits);
+/// `total_permits`: as in Holders.
+std::vector<ZnodeName> holders(std::span<const ZnodeName> queue, std::int32_t total_permits);
 
 }  // namespace zklock::core

@@ -236,7 +236,7 @@ std::optional<ReleasePlan> Cohort::decide_release(const LockNode& lock_node) con
   // Without its delay marker the znode would leave no lock delay after a loss. No marker is created
   // again.
   const bool intact =
-      policy_.lock_delay.count() == 0 || lock_node.machine().delay_markers().leave_delay();
+      policy_.lock_delay.count() == 0 || lock_node.machine().delay_markers().has_own();
   if (!is_shared(lock_node) || release_requested_ || !intact) return std::nullopt;
   if (waiting_.empty()) return may_idle() ? std::optional(ReleasePlan::retain) : std::nullopt;
   if (budget_.has_grants_left()) return ReleasePlan::hand_off;
@@ -313,7 +313,7 @@ void Cohort::on_counted(const client::Reply& reply) {
 }
 
 std::int32_t Cohort::own_children() const {
-  return node_->machine().delay_markers().leave_delay() ? 2 : 1;
+  return node_->machine().delay_markers().has_own() ? 2 : 1;
 }
 
 // ---- idle ---------------------------------------------------------------------------------------

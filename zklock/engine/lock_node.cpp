@@ -175,7 +175,7 @@ void LockNode::watch_predecessor(const Effect& effect) {
 
 void LockNode::on_predecessor_read(const std::string& node, const client::Reply& reply) {
   run(fsm_.on_watched(node, {reply.status, reply.token, reply.data, reply.detail}));
-  if (fsm_.waits_for_release()) path_->announcement_awaited(fsm_.node().session());
+  if (fsm_.waits_for_announcement()) path_->announcement_awaited(fsm_.node().session());
 }
 
 void LockNode::on_predecessor_event(std::size_t which, request::WatchEvent event) {
@@ -189,7 +189,7 @@ void LockNode::on_predecessor_event(std::size_t which, request::WatchEvent event
 
 // The watch event will still arrive, but it is ignored.
 void LockNode::on_predecessor_released() {
-  assert(fsm_.waits_for_release());
+  assert(fsm_.waits_for_announcement());
   if (fsm_.predecessors().nodes().empty()) return;
   watches_.forget_predecessors();
   run(fsm_.on_predecessor_released(fsm_.predecessors().nodes()[0], lease_valid()));

@@ -135,7 +135,7 @@ void LockNode::end_watches() {
 
 // The znode of a mutex stays, because Curator's mutexes would not wait for a reader's znode.
 void LockNode::downgrade(std::shared_ptr<HeldNodePath> held_node) {
-  const bool left_delay = fsm_.delay_markers().leave_delay();
+  const bool left_delay = fsm_.delay_markers().has_own();
   cancel_lock_delay();
   if (fsm_.policy().rule.is_writer()) return holding_->downgrade.begin(std::move(held_node));
   if (left_delay) remove_unwanted_delay_marker();
@@ -187,10 +187,10 @@ bool LockNode::may_be_awaited() const {
 // The znodes that are deleted with the own znode must be deleted before the next grant. So must the
 // own znode, if a transaction of the user may check it.
 std::shared_ptr<LockNode> LockNode::local_successor() const {
-  const bool goes_alone = !fsm_.delay_markers().leave_delay() && holding_->siblings.empty();
+  const bool goes_alone = !fsm_.delay_markers().has_own() && holding_->siblings.empty();
   if (!is_mutex() || !goes_alone || holding_->known_by_name) return nullptr;
   auto next = path_->local_handoff().of(fsm_.node().token());
-  return next && next->fsm_.waits_for_release() ? next : nullptr;
+  return next && next->fsm_.waits_for_announcement() ? next : nullptr;
 }
 
 void LockNode::remove(Manner manner, BackgroundWork::Id work) {

@@ -203,8 +203,8 @@ core::Ownership LockHandle::ownership() const {
 }
 
 std::vector<Participant> LockHandle::participants(const TimeLimit& limit,
-                                                  std::int32_t all_permits) const {
-  return read_participants(path_lock_, limit, all_permits);
+                                                  std::int32_t total_permits) const {
+  return read_participants(path_lock_, limit, total_permits);
 }
 
 std::optional<std::size_t> LockHandle::queue_position(std::optional<Owner> owner,

@@ -79,7 +79,7 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
   std::vector<Participant> participants(Deadline deadline) const {
     return participants(time_limit(deadline), 0);
   }
-  std::vector<Participant> participants(const TimeLimit& limit, std::int32_t all_permits) const;
+  std::vector<Participant> participants(const TimeLimit& limit, std::int32_t total_permits) const;
   std::optional<std::size_t> queue_position(std::optional<Owner> owner, Deadline deadline) const;
 
  private:

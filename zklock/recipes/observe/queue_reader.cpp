@@ -163,7 +163,7 @@ std::optional<std::size_t> read_position(const std::shared_ptr<PathLock>& path_l
 }
 
 std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path_lock,
-                                           const TimeLimit& limit, std::int32_t all_permits) {
+                                           const TimeLimit& limit, std::int32_t total_permits) {
   SyncQuery query(*path_lock, kReadOperation, limit);
   for (;;) {
     auto queue = read_queue_now(*path_lock, query);
@@ -181,7 +181,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path
     }
     const Own own(*path_lock);
     std::vector<Participant> participants;
-    core::Holders holders(all_permits);
+    core::Holders holders(total_permits);
     for (std::size_t i = 0; i < replies.size(); ++i) {
       if (replies[i].status == Status::no_node) continue;
       const auto& name = queue.contenders[i];

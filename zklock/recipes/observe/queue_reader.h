@@ -42,10 +42,10 @@ std::optional<std::size_t> read_position(const std::shared_ptr<PathLock>& path_l
                                          const Owner& owner, const TimeLimit& limit);
 
 /// Returns the contenders, as described by their znodes. Omits those that are deleted meanwhile.
-/// `all_permits`: the permit count of a semaphore whose contenders' names do not contain it (shared
+/// `total_permits`: the permit count of a semaphore whose contenders' names do not contain it (shared
 /// permit count).
 std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path_lock,
-                                           const TimeLimit& limit, std::int32_t all_permits = 0);
+                                           const TimeLimit& limit, std::int32_t total_permits = 0);
 
 /// Part of a queue that a view shows.
 enum class ViewKind {
