@@ -20,7 +20,7 @@ struct CreatedAnswer {
   std::string_view name;
   FencingToken token;
   std::string_view detail;
-  bool first = false;  ///< shown first by its number; see SequenceHint
+  bool first = false;  ///< SequenceHint shows that the znode is first
 };
 /// `pzxid`: the zxid of the last create or delete of a child.
 struct CountedAnswer {

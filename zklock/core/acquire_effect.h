@@ -14,10 +14,10 @@ namespace zklock::core {
 /// and `sibling` are; otherwise they are empty.
 struct AcquireEffect {
   enum class Kind {
-    /// Create a contender's znode with the attempt `text` in its data. AcquireFsm::attempt()
-    /// returns `text` until the reply. If counts_children() is true, then count the children; if
-    /// the permit count is shared, carry out `list` instead. The driver may delay this effect. If
-    /// `drop_unsent` comes meanwhile, the driver calls on_create_withdrawn() and sends nothing.
+    /// Create a contender's znode with the attempt `text` in its data. If counts_children() is
+    /// true, then count the children, or carry out `list` if the permit count is shared. The driver
+    /// may delay this effect. If `drop_unsent` comes meanwhile, the driver calls
+    /// on_create_withdrawn() and sends nothing.
     create,
     /// In one transaction: delete the own znode and create one with the attempt `text` in its data.
     move,
@@ -39,8 +39,8 @@ struct AcquireEffect {
     mark,   ///< create child `text` if the own znode exists
     clear,  ///< delete child `text` if the own znode exists
     /// Call on_delay_over() when this client has known each orphaned marker for the length that
-    /// the marker names. If that time is still to come, withdraw() a single attempt instead.
-    /// A later `create` cancels this effect.
+    /// the marker names. Do not wait for that in a single attempt: withdraw() it. A later `create`
+    /// cancels this effect.
     delay,
     pause,        ///< call on_resume() a little later
     drop_unsent,  ///< drop the requests not yet sent, if possible

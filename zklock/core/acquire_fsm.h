@@ -58,7 +58,7 @@ class AcquireFsm {
 
   AcquireState state() const noexcept { return state_; }
   bool has_ended() const noexcept { return state_ == AcquireState::ended; }
-  /// A shared permit count is in `rule.total`, as last read.
+  /// `rule.total` is the shared permit count as last read, if there is one.
   const Policy& policy() const noexcept { return policy_; }
   /// The rule of the own znode, which exists or is being created.
   const QueueRule& present_rule() const noexcept {
@@ -72,7 +72,8 @@ class AcquireFsm {
   const DelayMarkers& delay_markers() const noexcept { return rare_->delay_markers; }
   /// Returns whether a create is followed by a count of the children.
   bool counts_children() const noexcept { return awaited_ != Awaited::create; }
-  /// Returns whether it waits for one predecessor whose announced release makes it first.
+  /// Returns whether it waits for one predecessor that will announce its release. That release
+  /// makes it first.
   bool waits_for_announcement() const noexcept {
     return state_ == AcquireState::waiting && predecessors_.is_release_a_grant();
   }
@@ -101,7 +102,8 @@ class AcquireFsm {
   void on_create_withdrawn() noexcept;
 
   // Events.
-  /// The predecessor's creator has released it: an event says so, or this client is the creator.
+  /// The predecessor has released the lock: it announced that, or it is a contender of the same
+  /// client.
   AcquireEffects on_predecessor_released(std::string_view node, bool lease_valid);
   AcquireEffects on_predecessor_deleted(std::string_view node);
   AcquireEffects on_session_ended(SessionId session);

@@ -9,9 +9,10 @@ namespace zklock::core {
 /// a state only after the replies to all requests of that state. So a reply is never taken for the
 /// reply to another request.
 ///
-/// The first row of a state and input that applies decides. In a condition, "/" means "or", and a
-/// comma means "and". If the next state is `[...]`, the rows of that name at the end decide. A name
-/// after a colon is the Errc that the caller gets. "Number" is the sequence number.
+/// For a state and an input, the first row whose condition is true decides. In a condition,
+/// "a / b, c" means "(a or b) and c". A request before a colon is the one whose status follows; an
+/// Errc after a colon is the one that the caller gets. If the next state is `[...]`, the rows of
+/// that name at the end decide. "Number", "usable" and "unusable" refer to the sequence number.
 ///
 /// | state           | input               | condition                          | next            |
 /// |-----------------|---------------------|------------------------------------|-----------------|
@@ -50,8 +51,8 @@ namespace zklock::core {
 /// |                 |                     | it is not, none is left            | [not created]   |
 /// |                 |                     | otherwise                          | [searching]     |
 /// | listing         | on_listed           | first at the gate, number usable   | moving          |
-/// |                 |                     | [listed] would grant, but with a   | marking         |
-/// |                 |                     | lock delay                         |                 |
+/// |                 |                     | [listed] gives granted, lock delay,| marking         |
+/// |                 |                     | its marker not created             |                 |
 /// |                 |                     | ok                                 | [listed]        |
 /// |                 |                     | otherwise                          | [failed]        |
 /// | moving          | on_created          | ok, name is not a contender's      | removing_parent |
@@ -101,7 +102,7 @@ namespace zklock::core {
 /// |                 |                     | otherwise                          | [unbound]       |
 /// | pausing         | on_resume           | repeats the requests of the state  | [repeated]      |
 /// |                 |                     | before                             |                 |
-/// | waiting,        | on_session_ended,   | the session of the own znode       | [lost]          |
+/// | waiting,        | on_session_ended,   | ended session is the own znode's   | [lost]          |
 /// | pausing,        | on_own_node_deleted |                                    |                 |
 /// | delaying        |                     |                                    |                 |
 /// | idle, listing,  | withdraw            | deletes the own znode (8)          | ended           |
@@ -172,8 +173,8 @@ namespace zklock::core {
 /// |                 |                     |                                    | draining,       |
 /// |                 |                     |                                    | skipping        |
 ///
-/// 1. The rows of enqueuing apply at the last awaited reply: to the create, or to the count of the
-///    children. If the permit count is shared, a list replaces the count of the children.
+/// 1. The rows of enqueuing apply when the create is answered, and also the count of the children
+///    if it was sent. If the permit count is shared, a list replaces the count of the children.
 /// 2. CreatedAnswer::first is set, and the contender may predict its predecessor (3).
 /// 3. A contender may predict if its rule is a mutex's, Policy::wait is set, and
 ///    Policy::always_list is not. The predicted predecessor has the preceding number. It is
@@ -182,7 +183,7 @@ namespace zklock::core {
 ///    counted child is the own znode. A count in another session is a failed count.
 /// 5. A predecessor with a lower number than the own znode, but a newer czxid. It causes one more
 ///    list. If that list shows the predecessor again, the contender waits for it.
-/// 6. waits_for_announcement() is true, so the change announces the release.
+/// 6. waits_for_announcement() is true.
 /// 7. The siblings are release requests and proclamations. They are deleted with their contender.
 /// 8. Exception: a pause in the search for the own znode (proving, recovering, inspecting). Then
 ///    the contender ends when the search ends.
@@ -190,8 +191,13 @@ namespace zklock::core {
 /// 10. At the gate, markers are ignored, unless the own number is unusable.
 /// 11. The caller gets the error at once. The search goes on, because the znode must be deleted.
 ///
+/// [failed] is for requests that need the own znode. [unbound] is for those of a contender without
+/// a znode, and [searching] for those of the search for a znode.
+///
 /// If the own znode is deleted while a request is outstanding, [lost] follows at the last reply. In
 /// arming, the rows of a failed reply and of an event precede that.
+///
+/// In draining, orphaned delay markers lead to enqueuing: a contender needs a znode to delete them.
 ///
 /// The 17th own znode without a usable number leads to sequence_exhausted. The 17th making_parents
 /// or seeding in a row leads to an error: other clients keep deleting that znode.

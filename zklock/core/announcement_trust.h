@@ -45,7 +45,7 @@ bool creators_may_delete(std::span<const AclEntry> acl) noexcept;
 /// created under an earlier ACL: those that existed when this version of the ACL was first read.
 /// They are not believed.
 ///
-/// A stat is as old as its request. `sent_at` is the sending time of that request.
+/// The age of a stat counts from the sending of its request, `sent_at`.
 ///
 /// Thread-safety: none.
 class AnnouncementTrust {
@@ -67,7 +67,8 @@ class AnnouncementTrust {
   /// older than kMaxAge. Returns true if the caller must read the ACL now, and then call exactly
   /// one of on_acl_read(), on_acl_refused() and on_acl_not_read(). Until then it returns false.
   bool begin_acl_read_if_due(Instant now) noexcept;
-  /// The ACL was read together with this stat of the path.
+  /// The ACL was read together with this stat of the path. `pzxid`: the zxid of the last create or
+  /// delete of a child.
   void on_acl_read(const Version& version, FencingToken pzxid, std::span<const AclEntry> acl,
                    Instant sent_at) noexcept;
   /// The server refused to show the ACL.

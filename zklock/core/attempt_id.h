@@ -8,8 +8,9 @@
 
 namespace zklock::core {
 
-/// The id of one attempt of a contender to create a znode: `<client><number>.<attempt>`. It is in
-/// the data of the znode, so the contender finds its znode if the reply to the create is lost.
+/// The id of the current attempt of a contender to create a znode: `<client><number>.<attempt>`.
+/// `client` is a prefix that is unique to the client, `number` identifies the contender. The id is
+/// in the data of the znode, so the contender finds its znode if the reply to the create is lost.
 class AttemptId {
  public:
   /// REQUIRES: no other contender of the client has this `number`; no other client has this

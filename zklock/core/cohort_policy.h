@@ -6,9 +6,9 @@
 
 namespace zklock::core {
 
-/// Settings by which contenders of one client share a znode: only those with equal settings do.
+/// The settings of a cohort. Contenders of one client share a znode only if theirs are equal.
 struct CohortPolicy {
-  int batch = 1;                               ///< see CohortOptions::max_local_handoffs
+  int batch = 1;                               ///< grants in a row; see max_local_handoffs
   std::chrono::milliseconds keep_idle_for{0};  ///< see CohortOptions
 
   bool shares() const noexcept { return batch > 1 || keep_idle_for.count() > 0; }
@@ -31,11 +31,12 @@ struct CohortPolicy {
 /// | watch for other contenders is armed     |                      |                          |
 ///
 /// Without on_watched_grant(), at most `batch` grants are made in a row while another client waits.
-/// Proof: take the moment from which the answering server sees the other client's znode. A count
+/// Proof: from some moment on, the answering server sees the other client's znode. A count
 /// requested after that moment is not answered "alone". So the last count answered "alone" was
-/// requested before it, and `served` includes every grant since. has_grants_left() allows only
-/// `batch` of them. A lagging server sees the znode late; a quorum request would cost one write per
-/// count. A wrong answer "others" costs one superfluous znode, and breaks nothing.
+/// requested before that moment, and `served` includes every grant after it. has_grants_left()
+/// allows only `batch` of them. If the server lags, that moment comes late. Only a write through
+/// the quorum for each count would prevent that. A wrong answer "others" costs one superfluous
+/// znode, and breaks nothing.
 ///
 /// An armed watch is weaker than an answer. It shows only that the server has not yet notified this
 /// client of another contender. The number of grants until that event is not bounded. Their

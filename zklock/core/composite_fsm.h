@@ -6,14 +6,14 @@
 
 namespace zklock::core {
 
-/// The states of one call that takes several locks, its parts, one after the other.
+/// The states of one call that takes several locks, one after the other. Each lock is a part.
 ///
 /// | state          | input                   | condition                          | next       |
 /// |----------------|-------------------------|------------------------------------|------------|
 /// | idle           | start                   |                                    | requesting |
 /// |                | stop                    |                                    | ended      |
-/// | requesting     | on_part_answered        | too few parts left (1)             | requesting |
-/// |                |                         | too few parts left, otherwise      | ended      |
+/// | requesting     | on_part_answered        | too few parts left, may retry (1)  | requesting |
+/// |                |                         | too few parts left                 | ended      |
 /// |                |                         | enough held, late                  | granted    |
 /// |                |                         | enough held, none untried          | granted    |
 /// |                |                         | late                               | ended      |
@@ -30,7 +30,7 @@ namespace zklock::core {
 ///
 /// "Too few parts left": the parts held, requested and not yet tried are fewer than needed.
 ///
-/// (1) The call begins again with the first part. It does so if it waits, is not late, and one of
+/// (1) The call begins again with the first part if Rule::wait is set, it is not late, and one of
 /// two conditions holds. Either a part was lost and Rule::queue_again is set, or no part was lost
 /// and enough parts may become reachable.
 ///
@@ -75,9 +75,10 @@ class InvariantCheck;
 ///
 /// Why no two calls wait for each other: a call waits only for a part that comes after all parts
 /// that it holds. Take a chain of calls, each of which waits for a part that the following call
-/// holds. Along it, the awaited parts come later and later, so it cannot close to a circle. Parts
-/// that a call has passed over do not matter: before it requests them again, it releases
-/// everything. It does not wait for parts beyond the needed ones.
+/// holds. Each call of the chain waits for a later part in the order than the call before it, so
+/// the chain is not a circle. A part that the call has passed over does not matter: before the call
+/// requests it again, the call releases all its parts. It does not wait for parts beyond the needed
+/// ones.
 ///
 /// If too few parts are reachable, a call that `persists` begins again until it is late. Without
 /// `persists`, a call that skipped a part begins again once, because the part may be reachable now.

@@ -47,8 +47,8 @@ namespace zklock::core {
 ///
 /// If on_finished comes in leading, the effect `stop` precedes the others. While leading and
 /// ending, contend() and withdraw() decide whether the candidate will contend afterwards; the last
-/// call counts. If neither was called, on_leader_not_run() makes it contend. Otherwise the `again`
-/// of the constructor decides.
+/// call counts. Without such a call, it will contend if on_leader_not_run() was called, or if
+/// `again` of the constructor is true.
 ///
 /// Every attempt to be elected has a number, and its leadership has that number too. The table is
 /// for the last attempt. Inputs of an earlier attempt change nothing, in every state. A late grant
@@ -99,7 +99,8 @@ class ElectionFsm {
   /// Returns whether it contends, or will contend after the present leadership or pause.
   bool will_contend() const noexcept;
 
-  /// Makes the candidate contend. All inputs return no effects if there is nothing to do.
+  // Every input returns no effects if there is nothing to do.
+  /// Makes the candidate contend.
   ElectionEffects contend();
   ElectionEffects on_granted(Attempt attempt);
   ElectionEffects on_failed(Attempt attempt, bool for_good);

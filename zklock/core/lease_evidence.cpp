@@ -49,25 +49,24 @@ Instant LeaseEvidence::lease_of_handshake() const {
   return handshake_ + timeout_ - timeout_ / 12;
 }
 
-// longest_half_tick_ / 48: a half tick is that much longer by the client's clock if the leader's clock is slow.
+// A half tick is longer by up to 1/48 on the client's clock if the leader's clock is slow.
 bool LeaseEvidence::surely_reported(const Packet& packet, Instant by) const {
   return packet.answered <= by - longest_half_tick_ - longest_half_tick_ / 48 - lateness_;
 }
 
-// Walks back over the gaps into which the last question before the operation may have fallen.
-// Questions came regularly until `by`. lateness_ of the gap's time is part of the T/12 that lease()
-// subtracts.
+// Walks back over the gaps into which the last session request before the operation may have
+// fallen. Session requests came regularly until `by`.
 Instant LeaseEvidence::last_heard_by_leader(Instant by, Instant sent) const {
-  Instant news = by - longest_half_tick_;
+  Instant heard = by - longest_half_tick_;
   Instant next_arrived_by = sent;
   for (auto packet = packets_.rbegin(); packet != packets_.rend(); ++packet) {
     const Duration gap = next_arrived_by - packet->sent;
-    news = std::min(news, std::max(packet->sent, by - 2 * gap - lateness_));
-    if (surely_reported(*packet, by)) return news;
+    heard = std::min(heard, std::max(packet->sent, by - 2 * gap - lateness_));
+    if (surely_reported(*packet, by)) return heard;
     next_arrived_by = packet->answered;
   }
-  // Not even the first packet was surely relayed: the leader may know the handshake only.
-  return std::min(news, handshake_);
+  // Not even the first packet was surely reported: the leader may know the handshake only.
+  return std::min(heard, handshake_);
 }
 
 }  // namespace zklock::core

@@ -11,40 +11,42 @@ namespace zklock::core {
 /// lease.
 ///
 /// The leader expires a session when it has not heard of it for the session timeout T. Every half
-/// tick (h) the leader asks each server which sessions sent a packet since its previous question.
-/// The client knows neither h nor the times of the questions. h is at most R = T/4, because
-/// minSessionTimeout is two ticks by default. A question is late by at most J = T/24.
+/// tick (h) the leader sends each server a session request. The server's reply names the sessions
+/// that sent a packet since the previous session request. The client knows neither h nor the times
+/// of these requests. h is at most R = T/4, because minSessionTimeout is two ticks by default. A
+/// session request is late by at most J = T/24.
 ///
-/// Take an operation sent at t that the quorum has executed. The last question before it came after
-/// t - h - J. Suppose that the client's server is cut off right after the operation. Then that
-/// question is the last one by which the leader can have heard of the session. Hence
+/// Take an operation sent at t that the quorum has executed. Suppose that the client's server is
+/// cut off right after the operation. Then q, the last session request that reaches the server,
+/// came after t - h - J. Hence
 ///
 ///     lease = (when the leader last heard of the session, or earlier) + T - T/12
 ///
 /// T/12 is the sum of J, of T/48 for clock rates that differ by 1/48, and of T/48 to report a loss.
 /// The time in parentheses is the earliest among the rows that can apply:
 ///
-/// | what the last question told the leader                 | time                               |
-/// |--------------------------------------------------------|------------------------------------|
-/// | the session: a packet came since the previous question | t - R                              |
-/// | nothing: it fell into a gap of width g between packets | t - 2g - J (1), or when the packet |
-/// |                                                        | before the gap was sent, if later  |
-/// | perhaps no packet of this connection: none is certain  | the earliest time of the handshake |
-/// | to have come before that question                      |                                    |
+/// | q                                                     | time                               |
+/// |-------------------------------------------------------|------------------------------------|
+/// | named the session                                     | t - R                              |
+/// | did not name it: q fell into a gap of width g between | the later of t - 2g - J (1), and   |
+/// | two packets                                           | the sending of the first of them   |
+/// | may have come before all packets of this connection   | the earliest time of the handshake |
 ///
-/// (1) An earlier question told the leader of the session, and no packet came between the two
-/// questions. So they are less than g apart. All questions are at least h - J apart, so h < g + J.
-/// The earlier question came after t - h - J - g, and so after t - 2g - 2J. T/12 contains one J.
+/// (1) Let n be the last session request that named the session. No packet arrived from n to q, so
+/// q - n < g. Session requests are at least h - J apart, so h - J < g. With q > t - h - J, it
+/// follows that n > t - 2g - 2J. T/12 contains one of the two J.
 ///
 /// A packet arrives between its sending and its answer. A gap is measured from the sending of the
-/// packet before it to the answer to the packet after it. So the gap is never wider than measured.
+/// packet before it to the answer to the packet after it. So it is never wider than measured. If
+/// the operation itself ends the gap, the gap is measured until t, and may be wider. In that case
+/// the sending of the packet before it is always the later of the two times.
 ///
-/// A paused server answers no questions. Operations sent meanwhile may be executed right after the
-/// pause, before the following question. A round trip longer than J reveals the pause. For that
-/// operation, and for those sent up to J after its answer, an earlier time replaces t. It is the
-/// sending time of the last quorum operation answered at or before t - J. If it was executed before
-/// the pause, the questions were regular until then. If it was executed after the pause, the
-/// following question was answered before t.
+/// A paused server answers no session requests. Operations sent meanwhile may be executed right
+/// after the pause, before the next session request. A round trip longer than J reveals the pause.
+/// For that operation, and for those sent up to J after its answer, an earlier time u replaces t in
+/// the table. This u is the sending time of the last quorum operation answered at or before t - J.
+/// If that operation was executed before the pause, session requests came regularly until u. If it
+/// was executed after the pause, the next session request was answered before t.
 ///
 /// tests/model/smt/lease.smt2 proves this for all histories. Pings of the C client are not counted:
 /// the client does not learn when they were sent and answered.
@@ -81,8 +83,8 @@ class LeaseEvidence {
   void remember(std::deque<Packet>& packets, const Packet& packet) const;
 
   Duration timeout_;
-  Duration longest_half_tick_;       ///< R, the longest half tick
-  Duration lateness_;                ///< J, the largest lateness of a question
+  Duration longest_half_tick_;       ///< R
+  Duration lateness_;                ///< J, the largest lateness of a session request
   Instant handshake_;                ///< earliest sending time of the handshake
   Instant paused_until_;             ///< end of the last observed pause, plus J
   std::deque<Packet> packets_;       ///< newest last, thinned

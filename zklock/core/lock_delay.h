@@ -43,7 +43,7 @@ struct DelayMarkers {
   /// Those that block its grant and are not yet deleted.
   std::vector<DelayMarker> orphans = {};
 
-  /// Returns whether the own marker would remain after a loss.
+  /// Returns whether there is an own marker, or its create is under way. A loss leaves it behind.
   bool has_own() const noexcept { return !own.empty(); }
 };
 

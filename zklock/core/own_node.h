@@ -15,31 +15,33 @@ namespace zklock::core {
 /// The lock znode of one contender, as far as the contender knows. There is at most one at a time.
 /// If it is lost, another one may follow.
 ///
-/// | state                        | is_created() | exists() | changed by                             |
-/// |------------------------------|-------------|----------|----------------------------------------|
-/// | no znode, or one is created  | no          | no       | take(), adopt(): exists                |
-/// | exists, at gate or in queue  | yes         | yes      | move(): moves; forget(): no znode      |
-/// | moves from gate to queue     | yes         | no       | take(), adopt(), stay_at_gate(): exists |
+/// | state                     | is_created() | exists() | changed by                              |
+/// |---------------------------|--------------|----------|-----------------------------------------|
+/// | none known: no create, or | no           | no       | take(), adopt(): exists                 |
+/// | no successful reply to it |              |          |                                         |
+/// | exists, at gate or queued | yes          | yes      | move(): moves; forget(): none known     |
+/// | moves from gate to queue  | yes          | no       | take(), adopt(), stay_at_gate(): exists |
 class OwnNode {
  public:
   /// Returns whether the znode exists and its name is known; false while it moves.
   bool exists() const noexcept { return is_created() && !is_moving(); }
+  /// Returns whether a create is known to have succeeded. The znode may already be deleted.
   bool is_created() const noexcept { return session_.value != 0; }
-  /// The place of the znode, or of the one being created. Exactly one of these three is true.
+  /// Where the znode is, or will be created. Exactly one of these three is true.
   bool at_gate() const noexcept { return stage_ == Stage::gate; }
   bool is_moving() const noexcept { return stage_ == Stage::moving; }
   bool in_queue() const noexcept { return stage_ == Stage::queue; }
 
   const std::string& name() const noexcept { return name_.text; }
   Sequence sequence() const noexcept { return name_.sequence; }
-  /// A counter past its end gives sequence numbers that define no order.
+  /// Returns false if the counter was past its end. Then the sequence number defines no order.
   bool has_usable_number() const noexcept { return is_usable(name_.sequence); }
   /// The czxid; if there is no znode, that of the last one.
   FencingToken token() const noexcept { return token_; }
   /// The session that owns it; 0 if there is no znode.
   SessionId session() const noexcept { return session_; }
-  /// The session to which requests about it are bound: that of the znode, or of the last create. 0
-  /// until the reply to the create.
+  /// The session that requests about it must have: that of the znode, or that of the last create
+  /// without one. 0 until the reply to the create.
   SessionId bound_session() const noexcept { return is_created() ? session_ : create_session_; }
   SessionId create_session() const noexcept { return create_session_; }
   /// Returns whether an event said that another client has deleted it.

@@ -27,7 +27,7 @@ class Predecessors {
   bool contain(std::string_view node) const noexcept;
   /// Number of contenders ahead in the last list; 0 if the predecessor was predicted.
   std::size_t position() const noexcept { return position_; }
-  /// Returns whether the announced release of the only znode makes the contender first.
+  /// Returns whether the announced release of the only znode is a grant.
   bool is_release_a_grant() const noexcept { return grant_by_release_ == GrantByRelease::yes; }
   /// Returns true once the contender has waited for an event.
   bool were_awaited() const noexcept { return were_awaited_; }
@@ -36,9 +36,9 @@ class Predecessors {
   void set(Decision decision);
   /// Adds the znode of the permit count.
   void add_permit_count();
-  /// Another own znode is being created: what was read before does not concern it.
+  /// The create of another own znode begins. Forgets the replies that concern an earlier one.
   void on_create() noexcept { rare_.reset(); }
-  /// A list has shown the path of the own znode.
+  /// The children were listed, and the path is still the one in which the own znode was created.
   void on_listed();
 
   /// The requests to read and watch all znodes are sent.
@@ -70,8 +70,8 @@ class Predecessors {
     /// Czxids of predecessors that entered the queue after the own znode, although their sequence
     /// number is lower. Either the path was recreated, or they were made by hand.
     std::vector<FencingToken> newer = {};
-    /// Those of them that were read before the last list. That list showed the own znode's path, so
-    /// the path was not recreated. The contender waits for them as for all predecessors.
+    /// Those of them that were read before the last list. That list showed that the path was not
+    /// recreated. So the contender waits for them as for all predecessors.
     std::vector<FencingToken> confirmed_newer = {};
   };
 

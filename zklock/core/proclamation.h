@@ -11,9 +11,10 @@
 namespace zklock::core {
 
 /// The prefix of the znode in which a leader publishes its value. That znode is an ephemeral
-/// sibling of the leader's lock znode; its name has the lock znode's sequence number. So no
-/// two leaders of a path share one. It is deleted with the leader's session, so no client has to
-/// remove a dead leader's value. Its name is not a contender's; Curator's contenders sort it last.
+/// sibling of the leader's lock znode; its name has the lock znode's sequence number. So no two
+/// leaders of a path share one. It is deleted with the lock znode or with the session, so no client
+/// has to remove a dead leader's value. Its name is not a contender's; Curator's contenders sort it
+/// last.
 inline constexpr std::string_view kProclamationPrefix = "proclaimed-";
 inline std::string proclamation_node(Sequence leader) {
   return ZnodeName::make(kProclamationPrefix, leader).text;

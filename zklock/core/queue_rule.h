@@ -12,8 +12,8 @@
 
 namespace zklock::core {
 
-/// The rule of one contender: it judges a list of children, and says whether the contender is
-/// first.
+/// The rule of one contender. decide() applies it to a list of children, and says whether the
+/// contender is first.
 ///
 /// Contenders are served in the order of arrival. Each contender ahead has a load for this one.
 /// This one is first if the sum of the loads is at most its room:
@@ -37,9 +37,9 @@ namespace zklock::core {
 /// (see precedes()). Each has a load of 1. Contenders in the queue ignore the weighted ones.
 ///
 /// The first contender that requests permits sets their total. A later contender with another total
-/// is refused (mismatch). Contenders behind that one compare their total with the first only, so
-/// they are not refused. Its znode blocks them until it is deleted (1). So holders never count on
-/// different totals.
+/// is refused (mismatch). Contenders behind the refused one are not refused, because they compare
+/// their total only with that of the first. But they wait until the znode of the refused one is
+/// deleted (1). So all holders have one total.
 struct QueueRule {
   Access access = Access::exclusive;
   bool is_write_lock = false;    ///< a writer; its znode's name says so
@@ -52,7 +52,8 @@ struct QueueRule {
   static QueueRule mutex() noexcept { return {}; }
   static QueueRule writer() noexcept { return {.is_write_lock = true}; }
   static QueueRule reader() noexcept { return {.access = Access::shared}; }
-  /// `shared`: `total` is only the initial value of the shared permit count; see permit_count_data.h.
+  /// `shared`: `total` is only the initial value of the shared permit count; see
+  /// permit_count_data.h.
   static QueueRule permits(std::int32_t wanted, std::int32_t total, bool shared) noexcept;
   static QueueRule weighted(std::int32_t weight, std::int32_t ageing) noexcept;
 
@@ -66,13 +67,12 @@ struct QueueRule {
   friend bool operator==(const QueueRule&, const QueueRule&) = default;
 };
 
-/// Returns whether `a` is served before `b`, both weighted. Heavier contenders are served first,
-/// and those of equal weight in the order of arrival.
+/// Returns whether `a` is served before `b`, both weighted. Contenders of equal weight are served
+/// in the order of arrival. With an ageing of 0, heavier contenders are served first.
 ///
-/// A contender that is n units heavier overtakes those that arrived fewer than n * ageing sequence
-/// numbers earlier. At exactly n * ageing, the earlier contender is served first. So only a limited
-/// number of contenders can overtake another. With an ageing of 0 there is no limit. The order
-/// depends only on the names, so all contenders agree on it.
+/// With an ageing, a contender that is n units heavier overtakes only those that arrived fewer than
+/// n * ageing sequence numbers earlier. So only a limited number of contenders can overtake
+/// another. The order depends only on the names, so all contenders agree on it.
 bool precedes(const ParsedZnodeName& a, const ParsedZnodeName& b) noexcept;
 
 /// The result of judging a list of children for one contender.
@@ -86,12 +86,13 @@ bool precedes(const ParsedZnodeName& a, const ParsedZnodeName& b) noexcept;
 struct Decision {
   enum class Verdict { first, behind, vanished, mismatch };
   Verdict verdict = Verdict::vanished;
-  /// The nearest contenders ahead whose loads together exceed the room. If one of them is left out,
-  /// the loads fit. They are at most as many as the permits; for other kinds of access, one. Empty
-  /// if it requests more permits than exist: then only a change of the permit count can help.
+  /// The nearest contenders ahead whose loads together exceed the room, without superfluous ones.
+  /// With permits there are at most `total` of them, otherwise one. Empty if the contender requests
+  /// more permits than exist: then only another permit count can help.
   std::vector<std::string> watch = {};
-  /// Whether the announced release of the watched contender is a grant. That is so if it is
-  /// exclusive, and the own access is exclusive or shared. While it held, no other contender held.
+  /// Whether the announced release of the watched contender is a grant. That is so if the watched
+  /// contender is exclusive, and the own access is exclusive or shared. The watched one is the
+  /// nearest that blocks the own one, and no other contender held while it held.
   bool grant_by_release = false;
   std::size_t position = 0;        ///< number of contenders ahead
   std::int32_t other_setting = 0;  ///< with mismatch: the other setting

@@ -21,7 +21,7 @@ namespace zklock::core {
 /// | throttled       | no                           | repeat a little later                     |
 /// | closed,         | as session_ended             | report to the caller                      |
 /// | auth_failed     |                              |                                           |
-/// | (all others)    | no                           | decide, or report to the caller           |
+/// | (all others)    | no                           | next step of the protocol, or report it   |
 ///
 /// (1) Ephemeral znodes are deleted at the expiry. Other writes remain.
 enum class Status : std::uint8_t {

@@ -13,8 +13,8 @@ struct Utf8Character {
   bool valid = false;
 };
 
-/// Returns the first character. Pure. Takes overlong forms, surrogates and values above U+10FFFF
-/// for invalid. REQUIRES: `text` is not empty.
+/// Returns the first character. Pure. Overlong forms, surrogates and values above U+10FFFF are
+/// invalid. REQUIRES: `text` is not empty.
 constexpr Utf8Character first_character(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);

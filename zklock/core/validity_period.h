@@ -9,13 +9,13 @@ namespace zklock::core {
 
 /// One period of validity. Until it lapses, its end may be moved, later or earlier.
 ///
-/// | state   | check() in time | check() too late | extend, renew, limit | lapse()   |
-/// |---------|-----------------|------------------|----------------------|-----------|
-/// | valid   | valid           | -> lapsed        | valid                | -> lapsed |
-/// | lapsed  | lapsed          | lapsed           | lapsed (refused)     | lapsed    |
+/// | state  | check(), renew() in time | check(), renew() late | extend(), limit() | lapse()   |
+/// |--------|--------------------------|-----------------------|-------------------|-----------|
+/// | valid  | valid                    | -> lapsed             | valid             | -> lapsed |
+/// | lapsed | lapsed (refused)         | lapsed (refused)      | lapsed (refused)  | lapsed    |
 ///
-/// A call of check() that is too late makes the period lapse. So no caller gets `false` first and
-/// `true` later. A renew() that is too late makes it lapse too.
+/// A check() that is too late makes the period lapse. So no caller gets `false` first and `true`
+/// later. extend() does not read the time: it may move an end that has passed but was not checked.
 ///
 /// Thread-safety: all members may be called by any thread; lock-free.
 class ValidityPeriod {
@@ -54,8 +54,8 @@ class ValidityPeriod {
     return false;
   }
 
-  /// Moves the end to `until`, later or earlier. Returns false, and makes the period lapse, if it
-  /// has ended at `now`. Returns false if it has lapsed.
+  /// Moves the end to `until`, later or earlier, and returns true. If the period has ended at
+  /// `now`, makes it lapse instead. Returns false if it has lapsed.
   bool renew(Instant now, Instant until) noexcept {
     Instant current = valid_until_.load(std::memory_order_acquire);
     while (current != kLapsedMark) {

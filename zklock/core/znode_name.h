@@ -80,7 +80,7 @@ std::optional<ParsedZnodeName> parse_znode_name(std::string_view name) noexcept;
 inline constexpr std::string_view kLockPrefix = "lock-";
 inline constexpr std::string_view kWritePrefix = "__WRIT__";
 inline constexpr std::string_view kReadPrefix = "__READ__";
-/// `of` 0: the name has no total.
+/// `named_total` 0: the name has no total.
 std::string permits_prefix(std::int32_t permits, std::int32_t named_total);
 inline constexpr std::int32_t kMostWeight = 10;
 /// `ageing` 0: strictly by weight.

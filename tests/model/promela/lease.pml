@@ -21,7 +21,7 @@
  *
  * Bounds: time is discrete, and the client remembers at most PACKETS packets. It sends no further
  * packet while the rule needs all of them. 9 is equivalent to any larger number, because the rule
- * needs at most 9: one that was surely relayed, and one for each unit since.
+ * needs at most 9: one that was surely reported, and one for each unit since.
  * tests/model/smt/lease.smt2 has neither bound, and also covers pauses of servers.
  *
  * BREAK_... breaks the argument in one place: see check.sh.
@@ -41,7 +41,7 @@
 #endif
 #define NONE 255
 
-/* The age at which a packet was surely relayed: more than R + R/48 + J. */
+/* The age at which a packet was surely reported: more than R + R/48 + J. */
 #ifdef BREAK_RELAYED_WITHOUT_LATENESS
 #define SURELY_RELAYED R
 #else

@@ -42,8 +42,8 @@ std::optional<std::size_t> read_position(const std::shared_ptr<PathLock>& path_l
                                          const Owner& owner, const TimeLimit& limit);
 
 /// Returns the contenders, as described by their znodes. Omits those that are deleted meanwhile.
-/// `total_permits`: the permit count of a semaphore whose contenders' names do not contain it (shared
-/// permit count).
+/// `total_permits`: the permit count of a semaphore whose contenders' names do not contain it
+/// (shared permit count).
 std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path_lock,
                                            const TimeLimit& limit, std::int32_t total_permits = 0);
 
