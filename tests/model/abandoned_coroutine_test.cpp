@@ -67,7 +67,7 @@ Owned proclaim(Leadership leadership, bool& resumed) {
 
 TEST_P(AbandonedCoroutine, Proclamation_IsCarriedOut) {
   const auto candidate = std::make_shared<TestCandidate>(lock_.core(0));
-  candidate->want();
+  candidate->contend();
   lock_.world().run_all();
   const Leadership leadership = candidate->leadership_state()->leadership();
   disconnect();

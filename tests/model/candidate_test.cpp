@@ -45,7 +45,7 @@ class CandidateTest : public ::testing::Test {
 
   void contend(bool until_finished) {
     candidate_ = std::make_shared<Retrying>(lock_.core(0), until_finished);
-    candidate_->want();
+    candidate_->contend();
   }
   std::size_t attempts() { return lock_.world().client(0).requests(Kind::create_contender); }
   void fail_next_attempt() {
@@ -97,14 +97,14 @@ TEST_F(CandidateTest, PauseOfElection_GrowsUntilLeadershipEndsWell) {
   lock_.world().run_all();
   expect_growing_pauses();
   run_until_it_leads();
-  candidate_->finished(candidate_->leadership_state()->number(), true);  // the function has thrown
+  candidate_->finished(candidate_->leadership_state()->attempt(), true);  // the function has thrown
   expect_about(pause(), 800ms);
   run_until_it_leads();
   const std::size_t before = attempts();
-  candidate_->finished(candidate_->leadership_state()->number(), false);
+  candidate_->finished(candidate_->leadership_state()->attempt(), false);
   EXPECT_GT(attempts(), before) << "without a pause";
   run_until_it_leads();
-  candidate_->finished(candidate_->leadership_state()->number(), true);
+  candidate_->finished(candidate_->leadership_state()->attempt(), true);
   expect_about(pause(), 100ms);
 }
 
@@ -133,7 +133,7 @@ TEST_F(CandidateTest, TransactionMadeBefore_IsWrittenWhileTheNodeExists) {
   EXPECT_EQ(refused, std::nullopt);
   EXPECT_EQ(lock_.world().ensemble().find("/data")->data, "1");
 
-  candidate_->finished(leadership_state->number(), false);  // the znode is deleted now
+  candidate_->finished(leadership_state->attempt(), false);  // the znode is deleted now
   lock_.world().run_all();
   transaction.async_commit(handler);
   lock_.world().run_all();

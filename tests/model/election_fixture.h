@@ -42,7 +42,7 @@ class ElectionWorld {
     lock.connect_all();
     for (std::size_t c = 0; c < 2; ++c) {
       candidates.push_back(std::make_shared<TestCandidate>(lock.core(c), false, true));
-      candidates[c]->want();
+      candidates[c]->contend();
       lock.world().run_all();
     }
     observe();

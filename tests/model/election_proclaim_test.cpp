@@ -101,7 +101,7 @@ TEST(ElectionModel, EndedDuringFunction_ReportsLoss) {
     LockWorld lock{1};
     lock.connect_all();
     const auto candidate = std::make_shared<TestCandidate>(lock.core(0), true);
-    candidate->want();
+    candidate->contend();
     lock.world().run_all();
     const auto leadership_state = candidate->leadership_state();
     ASSERT_NE(leadership_state, nullptr);
@@ -121,7 +121,7 @@ TEST(ElectionModel, EndedDuringFunction_ReportsLoss) {
     EXPECT_NE(lock.world().ensemble().find(leadership.node()), nullptr) << "the function runs";
 
     candidate->close();
-    candidate->finished(leadership_state->number(), false);
+    candidate->finished(leadership_state->attempt(), false);
     lock.world().run_all();
     EXPECT_EQ(lock.world().ensemble().find(leadership.node()), nullptr);
     expect_refused(lock, leadership);

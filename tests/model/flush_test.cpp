@@ -108,7 +108,7 @@ TEST_F(FlushTest, LatchClosedBeforeReplyToCreate_WaitsForDelete) {
   const std::size_t holder = granted(1);
   client(0).cut_off();
   const auto candidate = std::make_shared<TestCandidate>(lock_.core(0), false);
-  candidate->want();
+  candidate->contend();
   run();
   candidate->close();
   expect_flush_waits_for_withdrawal();

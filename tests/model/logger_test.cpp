@@ -51,9 +51,9 @@ class Logger : public ::testing::Test {
 
 TEST_F(Logger, FailedCandidate_LogsWithoutItsMutex) {
   const auto candidate = std::make_shared<TestCandidate>(lock_.core(0));
-  sink_->call = [&] { EXPECT_FALSE(candidate->wants()); };
+  sink_->call = [&] { EXPECT_FALSE(candidate->will_contend()); };
   lock_.world().fail_next(0, Kind::create_contender, Status::no_auth);
-  candidate->want();
+  candidate->contend();
   lock_.world().run_all();
   EXPECT_EQ(sink_->messages(), 1);
   EXPECT_EQ(candidate->error()->errc(), Errc::no_auth);

@@ -36,7 +36,7 @@ class LossNotificationTest : public PathLockTest {
   }
   std::shared_ptr<TestCandidate> leading(bool until_finished) {
     auto candidate = std::make_shared<TestCandidate>(lock_.core(0), until_finished);
-    candidate->want();
+    candidate->contend();
     run();
     EXPECT_TRUE(candidate->leads());
     return candidate;
@@ -73,7 +73,7 @@ TEST_F(LossNotificationTest, ElectionForced_HandsOffWhenFunctionReturns) {
       lock_.world().run_until([&] { return leadership_state->end_token().stop_requested(); }, 5s));
   lock_.world().run_for(500ms);
   EXPECT_EQ(handed_over(), 0U);
-  candidate->finished(leadership_state->number(), false);
+  candidate->finished(leadership_state->attempt(), false);
   run();
   EXPECT_EQ(handed_over(), 1U);
   ASSERT_EQ(ensemble().remove(asked), Status::ok);
@@ -89,7 +89,7 @@ TEST_F(LossNotificationTest, FunctionStillRuns_HandsOffAfterOneSecond) {
       lock_.world().run_until([&] { return leadership_state->end_token().stop_requested(); }, 5s));
   lock_.world().run_for(1100ms);
   EXPECT_EQ(handed_over(), 1U);
-  candidate->finished(leadership_state->number(), false);
+  candidate->finished(leadership_state->attempt(), false);
   ASSERT_EQ(ensemble().remove(asked), Status::ok);
   candidate->close();
   expect_rest();

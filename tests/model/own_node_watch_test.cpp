@@ -48,7 +48,7 @@ TEST_F(OwnNode, DeletedBeforeFirstTick_LossFoundAtTick) {
 
 TEST_F(OwnNode, LeaderGranted_IsWatchedAtOnce) {
   const auto leader = std::make_shared<TestCandidate>(lock_.core(0));
-  leader->want();
+  leader->contend();
   run();
   ASSERT_TRUE(leader->leads());
   EXPECT_EQ(client(0).requests(Kind::get_and_watch), 1U);

@@ -182,7 +182,7 @@ TEST_F(PathLockTest, GrantReturnedAfterClose_IsNotRetained) {
       {});
   run();
   ASSERT_TRUE(granted);
-  EXPECT_TRUE(path_lock->lock_again());
+  EXPECT_TRUE(path_lock->lock_nested());
   lock_.end_use(0);
   lock_.core(0).close();
   lock_.world().run_all();

@@ -85,7 +85,7 @@ TEST_F(ReliablePostTest, NoThread_CompositeLossIsNotifiedLater) {
 
 TEST_F(ReliablePostTest, NoThread_EndOfLeadershipIsNotifiedLater) {
   const auto candidate = std::make_shared<TestCandidate>(lock_.core(0));
-  candidate->want();
+  candidate->contend();
   run();
   ASSERT_TRUE(candidate->leads());
   const auto ended = candidate->leadership_state()->end_token();

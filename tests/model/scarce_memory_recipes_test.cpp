@@ -56,13 +56,13 @@ TEST_F(ScarceMemoryOfRecipes, WantThatThrows_LeavesCandidateIdle) {
     SCOPED_TRACE("with memory for " + std::to_string(memory));
     const auto candidate = std::make_shared<TestCandidate>(lock_.core(0));
     bool threw = false;
-    const bool failed = ran_out(memory, threw, [&] { candidate->want(); });
+    const bool failed = ran_out(memory, threw, [&] { candidate->contend(); });
     EXPECT_TRUE(failed || !threw);
-    EXPECT_EQ(candidate->wants(), !threw);
+    EXPECT_EQ(candidate->will_contend(), !threw);
     run();
     EXPECT_EQ(candidate->leads(), !threw);
     if (threw) {
-      EXPECT_TRUE(candidate->want()) << "a later call begins";
+      EXPECT_TRUE(candidate->contend()) << "a later call begins";
     }
     run();
     EXPECT_TRUE(candidate->leads());
@@ -79,10 +79,10 @@ TEST_F(ScarceMemoryOfRecipes, WantThatThrows_RetainsError) {
     SCOPED_TRACE("with memory for " + std::to_string(memory));
     const auto candidate = std::make_shared<TestCandidate>(lock_.core(0));
     lock_.world().fail_next(0, OperationKind::create_contender, Status::no_auth);
-    candidate->want();
+    candidate->contend();
     run();
     bool threw = false;
-    const bool failed = ran_out(memory, threw, [&] { candidate->want(); });
+    const bool failed = ran_out(memory, threw, [&] { candidate->contend(); });
     EXPECT_EQ(candidate->error().has_value(), threw);
     candidate->close();
     run();

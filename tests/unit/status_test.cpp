@@ -39,7 +39,7 @@ TEST(Status, UndecidedStatus_IsPassingFailure) {
   for (const Status s : acquire_test::kAllStatuses) {
     const bool decides_nothing =
         s == Status::unknown || s == Status::session_ended || s == Status::throttled;
-    EXPECT_EQ(is_passing_failure(s), decides_nothing) << to_string(s);
+    EXPECT_EQ(is_temporary_failure(s), decides_nothing) << to_string(s);
   }
 }
 

@@ -121,7 +121,7 @@ constexpr StatusSort sort_of(Status s) noexcept {
 }
 
 /// Returns whether the request may succeed if it is repeated a little later.
-constexpr bool is_passing_failure(Status s) noexcept {
+constexpr bool is_temporary_failure(Status s) noexcept {
   const StatusSort sort = sort_of(s);
   return sort == StatusSort::outcome_unknown || sort == StatusSort::session ||
          sort == StatusSort::retry_later;

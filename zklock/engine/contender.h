@@ -119,9 +119,9 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   const Owner& owner() const noexcept { return reporter_.owner(); }
   std::int32_t permits() const noexcept { return grant_->permits(); }
   PathContext& path_context() const noexcept { return *path_; }
-  /// Returns an object, or null. While a recipe retains it after the loss of `hold`, the znode is
-  /// not deleted yet; see LossNotification::delay().
-  static std::shared_ptr<void> delay_loss(const Hold& hold);
+  /// Returns an object that delays the delete of the znode after the loss of `hold`, while it
+  /// exists. Null if no delete is due; see LossNotification::delay_delete().
+  static std::shared_ptr<void> delay_delete(const Hold& hold);
   /// Sets the watch on the contender's znode now instead of at the next tick.
   void watch_node();
   bool renew(std::optional<core::Duration> length);

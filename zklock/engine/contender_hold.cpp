@@ -114,11 +114,11 @@ void Contender::delete_lost_node(BackgroundWork::Id work) {
   node_->remove(in_doubt ? LockNode::Manner::lost : LockNode::Manner::release, work);
 }
 
-std::shared_ptr<void> Contender::delay_loss(const Hold& hold) {
+std::shared_ptr<void> Contender::delay_delete(const Hold& hold) {
   if (!hold) return nullptr;
   const Monitor::Lock lock(hold.contender_->path_->monitor());
   const auto loss = hold.contender_->loss_.lock();
-  return loss ? loss->delay() : nullptr;
+  return loss ? loss->delay_delete() : nullptr;
 }
 
 // ---- a release ----------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ void LossNotification::start() {
   post_after_unlock(path_, [self = shared_from_this()] { self->run(); });
 }
 
-std::shared_ptr<void> LossNotification::delay() {
+std::shared_ptr<void> LossNotification::delay_delete() {
   if (!work_) return nullptr;
   ++unfinished_;
   return {this, [self = shared_from_this()](void*) { self->finish(); }};

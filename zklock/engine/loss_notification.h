@@ -24,7 +24,7 @@ void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> 
 /// |---------|----------------------------------------------------|-------------------------------|
 /// | new     | start(), the znode may exist                       | pending                       |
 /// |         | start(), no znode exists                           | over                          |
-/// | pending | run() and all objects of delay() have ended        | over: the znode is deleted    |
+/// | pending | run() and all objects of delay_delete() have ended | over: the znode is deleted    |
 /// |         | one second has passed                              | over: the znode is deleted    |
 ///
 /// Thread-safety: any thread may call run() and finish(). REQUIRES for the other members: a Lock of
@@ -43,10 +43,11 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
   /// Returns an object for a recipe whose own loss follows from this one. While the object exists,
   /// the znode is not deleted before the second has passed. Returns null if the state is not
   /// pending.
-  std::shared_ptr<void> delay() ZKLOCK_REQUIRES(path_mutex);
+  std::shared_ptr<void> delay_delete() ZKLOCK_REQUIRES(path_mutex);
   /// Stops the loss token: the user's callbacks run on this thread. Then calls finish().
   void run();
-  /// Records the end of run(), or of one object of delay(). After the last end, deletes the znode.
+  /// Records the end of run(), or of one object of delay_delete(). After the last end, deletes the
+  /// znode.
   void finish();
 
  private:
@@ -57,7 +58,7 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
   DeleteNode delete_node_ ZKLOCK_GUARDED_BY(path_mutex);
   /// While pending.
   std::optional<BackgroundWork::Id> work_ ZKLOCK_GUARDED_BY(path_mutex);
-  /// run() and the objects of delay().
+  /// run() and the objects of delay_delete().
   int unfinished_ ZKLOCK_GUARDED_BY(path_mutex) = 1;
 };
 

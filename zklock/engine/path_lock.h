@@ -50,11 +50,11 @@ class PathLock final : public PathQueue, public ThreadExitListener {
 
   /// Nests and returns true if the calling thread holds the lock by lock() and the hold is valid.
   /// Otherwise changes nothing and returns false.
-  bool lock_again() noexcept { return reentry_counter_.enter(); }
-  /// Releases one count that lock_again() added for the calling thread. Returns false if there is
+  bool lock_nested() noexcept { return reentry_counter_.enter(); }
+  /// Releases one count that lock_nested() added for the calling thread. Returns false if there is
   /// none.
-  bool unlock_again() noexcept { return reentry_counter_.leave(); }
-  /// Releases one count of `owner`, but none of lock_again(). Returns false if there is none.
+  bool unlock_nested() noexcept { return reentry_counter_.leave(); }
+  /// Releases one count of `owner`, but none of lock_nested(). Returns false if there is none.
   bool unlock(const Owner& owner, core::CountKind kind);
   /// Returns the counts of `owner` if its hold is valid, else counts of 0. Reads the clock: a hold
   /// that has lapsed becomes lost.

@@ -77,7 +77,7 @@ void SequenceHint::answered(const client::Reply& reply) {
     return;
   }
   end();
-  if (core::is_passing_failure(reply.status)) return;
+  if (core::is_temporary_failure(reply.status)) return;
   not_before_ = path_.core().scheduler().now() + kPauseAfterRefusal;
 }
 

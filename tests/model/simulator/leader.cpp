@@ -42,8 +42,8 @@ class Leader::TestCandidate final : public detail::Candidate {
   // Does what the thread of a LeaderElection does.
   void lead(const std::shared_ptr<detail::LeadershipState>& leadership_state) {
     if (leadership_state->end_token().stop_requested()) {
-      if (leadership_state->state() == HoldState::lost) had_no_turn(leadership_state->number());
-      return finished(leadership_state->number(), false);
+      if (leadership_state->state() == HoldState::lost) not_called(leadership_state->attempt());
+      return finished(leadership_state->attempt(), false);
     }
     Call& call = users_.begin_leadership(process_, plan_);
     leading_ = &call;
@@ -61,7 +61,7 @@ class Leader::TestCandidate final : public detail::Candidate {
     }
     leading_ = nullptr;
     users_.end_leadership(call);
-    finished(leadership_state->number(), false);
+    finished(leadership_state->attempt(), false);
   }
 
   template <class Task>
@@ -106,7 +106,7 @@ void Leader::lead(Duration each) {
   if (latch_) latch_->start();
   if (!candidate_) return;
   candidate_->each(each);
-  candidate_->want();
+  candidate_->contend();
 }
 
 void Leader::resign() {

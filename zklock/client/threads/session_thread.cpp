@@ -7,8 +7,8 @@
 
 namespace zklock::client {
 
-SessionThread::SessionThread(Host& host, Backoff backoff)
-    : host_(host), backoff_(std::move(backoff)) {}
+SessionThread::SessionThread(HandleOwner& owner, Backoff backoff)
+    : owner_(owner), backoff_(std::move(backoff)) {}
 
 SessionThread::~SessionThread() {
   stop();
@@ -48,12 +48,12 @@ void SessionThread::run() {
   MutexLock lock(mutex_);
   while (!stopping_) {
     lock.unlock();
-    const bool open = host_.open();
+    const bool open = owner_.open();
     lock.lock();
     if (open) {
       while (!stopping_ && !retired_) changed_.wait(mutex_);
       lock.unlock();
-      host_.shut();
+      owner_.shut();
       lock.lock();
       const Next next = std::exchange(next_, Next::soon);
       if (std::exchange(retired_, false) && next == Next::never) return;

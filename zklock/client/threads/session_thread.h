@@ -12,7 +12,7 @@ namespace zklock::client {
 /// Opens a handle, closes it when it is retired, and opens the next, on a thread of its own.
 /// Opening and closing may block, in the resolver and on the network.
 ///
-/// | input     | from                  | effect on the host                                       |
+/// | input     | from                  | effect on HandleOwner                                    |
 /// |-----------|-----------------------|----------------------------------------------------------|
 /// | start()   | the owner             | open(), repeated after a pause while it fails            |
 /// | retire()  | a handle's last event | shut(), then open() after a pause, unless Next::never    |
@@ -22,9 +22,9 @@ namespace zklock::client {
 /// itself.
 class SessionThread {
  public:
-  class Host {
+  class HandleOwner {
    public:
-    virtual ~Host() = default;
+    virtual ~HandleOwner() = default;
     /// Opens a handle. Returns whether that succeeded.
     virtual bool open() = 0;
     virtual void shut() = 0;
@@ -36,7 +36,7 @@ class SessionThread {
     never,
   };
 
-  SessionThread(Host& host, Backoff backoff);
+  SessionThread(HandleOwner& owner, Backoff backoff);
   ~SessionThread();
   SessionThread(const SessionThread&) = delete;
   SessionThread& operator=(const SessionThread&) = delete;
@@ -52,7 +52,7 @@ class SessionThread {
   // Blocks for `pause`. Returns false if stop() is called meanwhile.
   bool wait(std::chrono::milliseconds pause) ZKLOCK_REQUIRES(mutex_);
 
-  Host& host_;
+  HandleOwner& owner_;
   Backoff backoff_;  // used by the thread only
 
   Mutex mutex_;

@@ -70,7 +70,7 @@ struct CallContext {
 struct CallHeader {
   RequestId id{};
   SessionId bound_to;    ///< 0: any session
-  ReplyHandler handler;  ///< null: a request of the client itself
+  ReplyHandler handler;  ///< null: a request of the coordinator itself
   Instant wanted_since;  ///< see Request
   bool at_once = false;  ///< see Request
 };
@@ -106,6 +106,7 @@ class Call : public std::enable_shared_from_this<Call> {
   /// code if the first request could not be sent. Throws std::bad_alloc; then the call gets no
   /// reply, and issue() must not be called again.
   virtual int issue(const CallContext& context) = 0;
+  /// Called before the first request is sent, and by the call before each later one.
   void begin_send() { sent_at_ = LeaseClock::now(); }
   /// `code`: the result of issue().
   Sent end_send(int code, const CallContext& context);
@@ -146,9 +147,6 @@ class Call : public std::enable_shared_from_this<Call> {
     const Ticket ticket_;
     bool was_sent_ = false;
   };
-
-  /// Records that another request of the call is about to be sent.
-  void begin_next_send() { begin_send(); }
 
   /// The code that issue() returns if it has refused to send anything. No code of the C client is
   /// positive.

@@ -35,7 +35,7 @@ void mark(int descriptor) {
 }  // namespace
 
 PipeCloseOnExec::PipeCloseOnExec()
-    : turn_(process_mutex(ProcessMutex::handles)), before_(candidates()) {}
+    : exclusive_(process_mutex(ProcessMutex::handles)), before_(candidates()) {}
 
 // This reads the name instead of calling fstat(). The descriptor may be in use by another thread,
 // and a race detector in the user's tests would report the call.

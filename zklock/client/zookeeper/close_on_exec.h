@@ -32,7 +32,7 @@ class PipeCloseOnExec {
   /// of the pipe of each.
   static std::map<int, std::string> candidates();
 
-  const MutexLock turn_;
+  const MutexLock exclusive_;
   const std::map<int, std::string> before_;
 };
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "zklock/client/zookeeper/calls.h"
+#include "zklock/client/zookeeper/make_call.h"
 #include "zklock/client/zookeeper/zk_error.h"
 
 namespace zklock::client {
@@ -149,7 +149,7 @@ class GetCall final : public ReadCall {
                 const CallContext& context) override {
     // The client has no READ permission, but exists requires none.
     if (watches() && part == get && completion.code == ZNOAUTH) {
-      begin_next_send();
+      begin_send();
       OutgoingRequest outgoing(*this, context, exists);
       const int code = outgoing.sent(watch_existence(context, path(), outgoing.data()));
       if (code == ZOK) return false;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "zklock/client/zookeeper/calls.h"
+#include "zklock/client/zookeeper/make_call.h"
 #include "zklock/client/zookeeper/zk_error.h"
 #include "zklock/client/zookeeper/znode_path.h"
 #include "zklock/core/znode_data.h"

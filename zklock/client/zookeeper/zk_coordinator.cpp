@@ -113,7 +113,7 @@ void ZkCoordinator::unwatch(RequestId request) noexcept {
   }
   const auto watch = watches_.cancel(request);
   if (!watch) return;
-  remove({&*watch, 1});
+  queue_watch_removals({&*watch, 1});
 }
 
 void ZkCoordinator::close() {
@@ -210,7 +210,7 @@ ZkCoordinator::Queue::iterator ZkCoordinator::find_queued(RequestId request) {
   return found != queued_.end() && (*found)->id() == request ? found : queued_.end();
 }
 
-void ZkCoordinator::remove(std::span<const Watch> watches) {
+void ZkCoordinator::queue_watch_removals(std::span<const Watch> watches) {
   for (const Watch& watch : watches) enqueue(make_watch_removal(watch, own_header()));
   pump();
 }

@@ -52,7 +52,7 @@ namespace zklock::client {
 class ZkCoordinator final : public Coordinator,
                             private CompletionSink,
                             private ZkHandle::Listener,
-                            private SessionThread::Host {
+                            private SessionThread::HandleOwner {
  public:
   explicit ZkCoordinator(const ClientOptions& options);
   ~ZkCoordinator() override;
@@ -127,8 +127,8 @@ class ZkCoordinator final : public Coordinator,
   bool send(const CallPtr& call) ZKLOCK_REQUIRES(mutex_);
   void enqueue(CallPtr call) ZKLOCK_REQUIRES(mutex_);  // queues a call of the client itself
   Queue::iterator find_queued(RequestId request) ZKLOCK_REQUIRES(mutex_);
-  // Queues the removal of the watches at the servers, and calls pump().
-  void remove(std::span<const Watch> watches) ZKLOCK_REQUIRES(mutex_);
+  // Queues requests that remove these watches at the servers. Calls pump(), even without watches.
+  void queue_watch_removals(std::span<const Watch> watches) ZKLOCK_REQUIRES(mutex_);
   void refuse_at_once_calls() ZKLOCK_REQUIRES(mutex_);
   RequestId next_id() ZKLOCK_REQUIRES(mutex_) { return RequestId{++last_id_}; }
   CallHeader own_header() ZKLOCK_REQUIRES(mutex_) {

@@ -346,7 +346,7 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
       observer_->answered(reply.session, reply.sent_at, by_quorum);
     }
     complete = call->complete(part, completion, call_context(follow_ups, reply));
-    remove(follow_ups.removals);  // also without removals: its pump() may send another call now
+    queue_watch_removals(follow_ups.removals);  // also if empty: pump() may send another call now
     if (follow_ups.poll_unreadable) local_replies_.poke();
     correct_status(reply.status);
   }
@@ -355,7 +355,7 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
   for (const Watch& watch : follow_ups.vanished)
     deliver_watch_event(watch.path, request::WatchEvent::deleted);
   const MutexLock guard(mutex_);
-  remove(follow_ups.vanished);
+  queue_watch_removals(follow_ups.vanished);
 }
 
 }  // namespace zklock::client

@@ -32,19 +32,19 @@ std::size_t ms(core::Duration d) {
 
 CompositeCall::CompositeCall(std::shared_ptr<Composite> composite, CompositeRequest request)
     : composite_(std::move(composite)),
-      wanted_(std::move(request)),
+      request_(std::move(request)),
       fsm_({.parts = composite_->size(),
             .needed = composite_->rule().needed,
-            .wait = wanted_.time_limit.waits(),
+            .wait = request_.time_limit.waits(),
             .queue_again = composite_->rule().queue_again,
-            .persists = composite_->rule().part_timeout && !wanted_.time_limit.is_endless()}),
+            .persists = composite_->rule().part_timeout && !request_.time_limit.is_endless()}),
       taken_(composite_->size()),
       errors_(composite_->size()) {}  // NOLINT(bugprone-throw-keyword-missing): throws none
 
 std::shared_ptr<CompositeCall> CompositeCall::start(std::shared_ptr<Composite> composite,
                                                     CompositeRequest request) {
   std::shared_ptr<CompositeCall> call(new CompositeCall(std::move(composite), std::move(request)));
-  const std::stop_token stop = call->wanted_.stop;
+  const std::stop_token stop = call->request_.stop;
   const bool stopped = stop.stop_requested();
   try {
     // Until process_events(), events of other threads are only appended behind this one.
@@ -142,7 +142,7 @@ AcquireOutcome CompositeCall::take_answer() noexcept {
 }
 
 void CompositeCall::release_answer() noexcept {
-  if (const auto contender = take_answer().contender) contender->release(wanted_.kind);
+  if (const auto contender = take_answer().contender) contender->release(request_.kind);
 }
 
 // ---- driving the rule ---------------------------------------------------------------------------
@@ -180,7 +180,7 @@ void CompositeCall::carry_out(const CompositeEffect& effect) {
 }
 
 void CompositeCall::ask(std::size_t part, bool once) {
-  ++request_;
+  ++request_count_;
   under_way_ = nullptr;
   PartLock& lock = composite_->part(part);
   const auto taken = std::ranges::count_if(taken_, [](const auto& t) { return t.has_value(); });
@@ -188,7 +188,7 @@ void CompositeCall::ask(std::size_t part, bool once) {
   const bool dispensable = composite_->rule().part_timeout.has_value();
   const bool connected = lock.core().keeper().is_connected();
   const bool passed_over = composite_->is_unreachable(part) &&
-                           (!wanted_.time_limit.waits() ||
+                           (!request_.time_limit.waits() ||
                             (composite_->enough_reachable() && !fsm_.requests_every_part()));
   if (dispensable && (passed_over || (spare && !connected))) {
     const Error error(Errc::not_connected, "lock", lock.path(),
@@ -198,17 +198,17 @@ void CompositeCall::ask(std::size_t part, bool once) {
     });
     return;
   }
-  spare_ = wanted_.time_limit.waits() && once;
+  spare_ = request_.time_limit.waits() && once;
   last_contact_ = lock.core().scheduler().now();
   if (dispensable) part_timeout_ = part_timeout_with(last_contact_, composite_->size() - part);
   try {
-    if (dispensable) schedule_check(request_);  // first: nothing after the request may throw
+    if (dispensable) schedule_check(request_count_);  // first: nothing after the request may throw
     prepare_answer(part);
-    under_way_ = lock.ask({.owner = wanted_.owner,
-                           .time_limit = once ? TimeLimit::single_attempt() : wanted_.time_limit,
-                           .kind = wanted_.kind,
+    under_way_ = lock.ask({.owner = request_.owner,
+                           .time_limit = once ? TimeLimit::single_attempt() : request_.time_limit,
+                           .kind = request_.kind,
                            .queue_again = composite_->rule().queue_again,
-                           .limit = {.notice = wanted_.limit.notice},
+                           .limit = {.notice = request_.limit.notice},
                            .done = [self = shared_from_this()](AcquireOutcome outcome) {
                              self->post_answer(std::move(outcome));
                            }});
@@ -254,7 +254,7 @@ void CompositeCall::failed(std::size_t part, std::exception_ptr error, core::Par
 
 core::Duration CompositeCall::part_timeout_with(core::Instant now, std::size_t parts_left) const {
   const core::Duration most = *composite_->rule().part_timeout;
-  const Deadline deadline = wanted_.time_limit.deadline();
+  const Deadline deadline = request_.time_limit.deadline();
   if (deadline.is_never()) return most;
   const auto share = (deadline.at() - now) / static_cast<core::Duration::rep>(parts_left);
   return std::clamp<core::Duration>(share, std::chrono::milliseconds(1), most);
@@ -263,7 +263,7 @@ core::Duration CompositeCall::part_timeout_with(core::Instant now, std::size_t p
 void CompositeCall::schedule_check(std::uint64_t request) {
   auto& scheduler = composite_->part(fsm_.requested_part()).core().scheduler();
   core::Instant due = scheduler.now() + part_timeout_ / 4;
-  if (spare_) due = std::min(due, wanted_.time_limit.deadline().at());
+  if (spare_) due = std::min(due, request_.time_limit.deadline().at());
   check_timer_ = scheduler.at(due, [weak = weak_from_this(), request] {
     if (const auto call = weak.lock()) {
       call->post([request](CompositeCall& c) { c.check_reachability(request); });
@@ -277,14 +277,14 @@ void CompositeCall::cancel_check() {
 }
 
 void CompositeCall::check_reachability(std::uint64_t request) {
-  if (request != request_ || fsm_.state() != CompositeState::requesting) return;
+  if (request != request_count_ || fsm_.state() != CompositeState::requesting) return;
   // The request for a spare part is a single attempt, which has no deadline. So the deadline of the
   // call is checked here.
   if (spare_ && late()) return carry_out(fsm_.on_part_timed_out());
   const std::size_t part = fsm_.requested_part();
   PartLock& lock = composite_->part(part);
   const auto now = lock.core().scheduler().now();
-  if (lock.has_contact(wanted_.owner)) {
+  if (lock.has_contact(request_.owner)) {
     last_contact_ = now;
     errors_[part] = nullptr;  // from an earlier round
   } else if (now - last_contact_ >= part_timeout_) {
@@ -300,7 +300,7 @@ void CompositeCall::check_reachability(std::uint64_t request) {
 
 bool CompositeCall::late() const {
   auto& core = composite_->part(fsm_.requested_part()).core();
-  return wanted_.time_limit.deadline().has_passed(core.scheduler().now());
+  return request_.time_limit.deadline().has_passed(core.scheduler().now());
 }
 
 // ---- the end ------------------------------------------------------------------------------------
@@ -309,14 +309,14 @@ void CompositeCall::drop(std::size_t part) {
   auto taken = std::exchange(taken_[part], std::nullopt);
   if (!taken) return;
   taken->on_loss.reset();
-  taken->outcome.contender->release(wanted_.kind);
+  taken->outcome.contender->release(request_.kind);
 }
 
 // The maximum hold time begins at the grant of the whole, not while the call waits for other parts.
 // If the owner already held the part, that hold's time continues.
 void CompositeCall::start_hold_limit_of(std::size_t part) {
-  if (!wanted_.limit.longest || composite_->part(part).count(wanted_.owner) != 1) return;
-  taken_[part]->outcome.contender->renew(wanted_.limit.longest);
+  if (!request_.limit.longest || composite_->part(part).count(request_.owner) != 1) return;
+  taken_[part]->outcome.contender->renew(request_.limit.longest);
 }
 
 // Everything that can throw comes while taken_ or a Hold has the counts.
@@ -328,11 +328,11 @@ void CompositeCall::grant() {
     indices.push_back(i);
   }
   CompositeOutcome outcome{.granted = true};
-  if (wanted_.kind == core::CountKind::hold) {
-    outcome.held = std::make_shared<CompositeGrant>(wanted_.owner, take_holds(indices),
+  if (request_.kind == core::CountKind::hold) {
+    outcome.held = std::make_shared<CompositeGrant>(request_.owner, take_holds(indices),
                                                     composite_->size(), composite_->rule().needed);
   } else {
-    composite_->locked(wanted_.owner, std::move(indices));
+    composite_->locked(request_.owner, std::move(indices));
     for (auto& taken : taken_) taken.reset();  // unlock() releases the counts
   }
   finish(std::move(outcome));
@@ -355,7 +355,7 @@ void CompositeCall::finish(CompositeOutcome outcome) {
   assert(!finished_ && std::ranges::none_of(taken_, [](const auto& t) { return t.has_value(); }));
   finished_ = true;
   composite_->call_ended(id_);
-  const auto done = std::exchange(wanted_.done, nullptr);
+  const auto done = std::exchange(request_.done, nullptr);
   done(std::move(outcome));
 }
 

@@ -113,7 +113,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   /// Allocates what post_answer() needs to post answered(part).
   void prepare_answer(std::size_t part);
   void answered(std::size_t part);
-  /// Releases the grant of a part that no event has taken.
+  /// Releases the grant of a part if no event has processed it yet.
   void release_answer() noexcept;
   void failed(std::size_t part, std::exception_ptr error, core::PartAnswer how);
   void check_reachability(std::uint64_t request);
@@ -133,7 +133,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
 
   const std::shared_ptr<Composite> composite_;
   const Composite::CallId id_ = composite_->next_call();
-  CompositeRequest wanted_;
+  CompositeRequest request_;
   std::optional<std::stop_callback<Cancel>> on_stop_;
 
   // used only by the thread that processes the queue of events
@@ -142,7 +142,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   std::vector<std::exception_ptr> errors_;
   std::shared_ptr<PendingAcquire> under_way_;  ///< the call for the requested part
   bool spare_ = false;                         ///< single attempt at a part beyond those needed
-  std::uint64_t request_ = 0;                  ///< count of requests, to recognise stale timers
+  std::uint64_t request_count_ = 0;            ///< requests so far, to recognise stale timers
   core::Instant last_contact_{};               ///< when the awaited part was last reachable
   core::Duration part_timeout_{};              ///< how long the awaited part may be unreachable
   client::TimerId check_timer_{};              ///< timer for check_reachability()

@@ -42,7 +42,7 @@ void CompositeGrant::release(std::shared_ptr<CompositeGrant> grant) noexcept {
 void CompositeGrant::OnLoss::operator()() const noexcept {
   if (tally->left.fetch_sub(1) != tally->needed) return;
   ReliablePost::send(core, core->losses(), "lock " + hold.node(),
-                     [source = tally->source, until = Contender::delay_loss(hold)]() mutable {
+                     [source = tally->source, until = Contender::delay_delete(hold)]() mutable {
                        source.request_stop();
                      });
 }

@@ -38,7 +38,7 @@ std::shared_ptr<PendingAcquire> PathPartLock::ask(Request request) {
 }
 
 bool PathPartLock::unlock(const Owner& owner) {
-  if (owner == Owner::this_thread() && path_lock_->unlock_again()) return true;
+  if (owner == Owner::this_thread() && path_lock_->unlock_nested()) return true;
   return path_lock_->unlock(owner, core::CountKind::lock);
 }
 

@@ -70,7 +70,7 @@ void Candidate::assert_invariants() const {
   assert((leadership_state_ != nullptr) ==
          (state == CandidateState::leading || state == CandidateState::ending ||
           state == CandidateState::closing));
-  assert(!leadership_state_ || leadership_state_->number() == fsm_.attempt());
+  assert(!leadership_state_ || leadership_state_->attempt() == fsm_.attempt());
 }
 
 void Candidate::run(const core::ElectionEffects& effects, By by) {
@@ -80,9 +80,9 @@ void Candidate::run(const core::ElectionEffects& effects, By by) {
 void Candidate::carry_out(ElectionEffect effect, By by) {
   switch (effect) {
     case ElectionEffect::contend:
-      asking_ = std::stop_source();
+      stop_ = std::stop_source();
       error_.reset();
-      later([self = shared_from_this(), attempt = fsm_.attempt(), stop = asking_.get_token()] {
+      later([self = shared_from_this(), attempt = fsm_.attempt(), stop = stop_.get_token()] {
         try {
           self->ask(attempt, stop);
         } catch (const std::bad_alloc& e) {
@@ -91,9 +91,7 @@ void Candidate::carry_out(ElectionEffect effect, By by) {
         }
       });
       return;
-    case ElectionEffect::cancel:
-      later([asking = asking_]() mutable { asking.request_stop(); });
-      return;
+    case ElectionEffect::cancel: later([stop = stop_]() mutable { stop.request_stop(); }); return;
     case ElectionEffect::pause: pause(); return;
     case ElectionEffect::stop: end(by); return;
     case ElectionEffect::release:
@@ -154,8 +152,8 @@ void Candidate::begin(const std::shared_ptr<Contender>& leader, Hold hold) {
   began(leadership_state_);
   later([leader] { leader->watch_node(); });  // the leadership lasts: worth a request
   later([leadership_state = leadership_state_, candidate = weak_from_this()] {
-    leadership_state->notify_loss([candidate, number = leadership_state->number()] {
-      if (const auto alive = candidate.lock()) alive->lost(number);
+    leadership_state->notify_loss([candidate, attempt = leadership_state->attempt()] {
+      if (const auto alive = candidate.lock()) alive->lost(attempt);
     });
   });
 }
@@ -170,9 +168,9 @@ void Candidate::end(By by) {
     auto& client = self->core();
     ReliablePost::send(
         client.shared_from_this(), client.losses(), kOperation + (" " + self->path()),
-        [leadership_state, until = leadership_state->loss_delay()] { leadership_state->stop(); });
+        [leadership_state, until = leadership_state->delete_delay()] { leadership_state->stop(); });
   });
-  if (!settings_.until_finished) run(fsm_.on_finished(leadership_state_->number()), by);
+  if (!settings_.until_finished) run(fsm_.on_finished(leadership_state_->attempt()), by);
 }
 
 void Candidate::pause() {
@@ -189,16 +187,16 @@ void Candidate::pause() {
   });
 }
 
-void Candidate::lost(LeadershipState::Number number) {
+void Candidate::lost(LeadershipState::Attempt attempt) {
   const Lock lock(*this);
-  run(fsm_.on_lost(number), By::loss);
+  run(fsm_.on_lost(attempt), By::loss);
 }
 
 // ---- requests of the user -----------------------------------------------------------------------
 
-bool Candidate::want() {
+bool Candidate::contend() {
   core().check_usable(kOperation, path());
-  std::stop_source asking;
+  std::stop_source stop;
   std::optional<Error> last_error;
   Fsm::Attempt attempt = 0;
   {
@@ -207,12 +205,12 @@ bool Candidate::want() {
       throw Error(Errc::closed, kOperation, path(), "the election object was closed");
     if (fsm_.will_contend()) return false;
     if (fsm_.contend().empty()) return true;  // it leads, and contends afterwards
-    asking_ = asking;
+    stop_ = stop;
     last_error = std::exchange(error_, std::nullopt);
     attempt = fsm_.attempt();
   }
   try {
-    ask(attempt, asking.get_token());
+    ask(attempt, stop.get_token());
   } catch (const std::bad_alloc&) {
     const Lock lock(*this);
     fsm_.on_failed(attempt, true);
@@ -232,15 +230,15 @@ void Candidate::withdraw() {
   run(fsm_.withdraw());
 }
 
-void Candidate::had_no_turn(LeadershipState::Number number) {
+void Candidate::not_called(LeadershipState::Attempt attempt) {
   const Lock lock(*this);
-  fsm_.on_leader_not_run(number);
+  fsm_.on_leader_not_run(attempt);
 }
 
-void Candidate::finished(LeadershipState::Number number, bool failed) {
+void Candidate::finished(LeadershipState::Attempt attempt, bool failed) {
   const Lock lock(*this);
   if (!failed) backoff_.reset();
-  run(fsm_.on_finished(number, failed));
+  run(fsm_.on_finished(attempt, failed));
 }
 
 void Candidate::close() {
@@ -260,7 +258,7 @@ bool Candidate::leads() const {
   return fsm_.state() == CandidateState::leading && leadership_state_->state() != HoldState::lost;
 }
 
-bool Candidate::wants() const {
+bool Candidate::will_contend() const {
   if (core().forked()) return false;
   const client::MutexLock guard(mutex_);
   return fsm_.will_contend();

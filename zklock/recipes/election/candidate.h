@@ -49,18 +49,18 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   virtual ~Candidate();
 
   /// Begins to contend if it is idle or has failed. If it leads, it will contend again afterwards.
-  /// Returns false, without an effect, if wants() is true already. Throws Error(closed | forked),
-  /// or std::bad_alloc; then nothing has changed.
-  bool want();
+  /// Returns false, without an effect, if will_contend() is true already. Throws
+  /// Error(closed | forked), or std::bad_alloc; then nothing has changed.
+  bool contend();
   /// See LeaderElection::interrupt() and withdraw().
   void interrupt();
   void withdraw();
-  /// Reports that the leader's function has returned, which ends leadership `number`. If `failed`,
-  /// the candidate pauses before it contends again.
-  void finished(LeadershipState::Number number, bool failed);
-  /// Reports that the leader's function was not called in leadership `number`. So the candidate
-  /// contends again, unless it is withdrawn or closed.
-  void had_no_turn(LeadershipState::Number number);
+  /// Reports that the leader's function has returned, which ends the leadership of `attempt`. If
+  /// `failed`, the candidate pauses before it contends again.
+  void finished(LeadershipState::Attempt attempt, bool failed);
+  /// Reports that the leader's function was not called in the leadership of `attempt`. So the
+  /// candidate contends again, unless it is withdrawn or closed.
+  void not_called(LeadershipState::Attempt attempt);
   /// Begins no further attempt, and ends the leadership. With `until_finished`, the lock is
   /// released when finished() is called.
   void close();
@@ -70,8 +70,8 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   bool leads() const;
   /// Returns the current leadership, or null.
   std::shared_ptr<LeadershipState> leadership_state() const;
-  /// Returns whether it contends now, or will contend again without a further want().
-  bool wants() const;
+  /// Returns whether the candidate contends, or will do so without a further contend().
+  bool will_contend() const;
   /// Returns why it does not contend any more, or nullopt.
   std::optional<Error> error() const;
   std::vector<Participant> participants(Deadline deadline) const;
@@ -125,7 +125,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   void begin(const std::shared_ptr<Contender>& leader, Hold hold) ZKLOCK_REQUIRES(mutex_);
   void end(By by) ZKLOCK_REQUIRES(mutex_);
   void pause() ZKLOCK_REQUIRES(mutex_);
-  void lost(LeadershipState::Number number) ZKLOCK_EXCLUDES(mutex_);
+  void lost(LeadershipState::Attempt attempt) ZKLOCK_EXCLUDES(mutex_);
   std::optional<Error> reason() const ZKLOCK_REQUIRES(mutex_);
 
   const std::shared_ptr<PathLock> path_lock_;
@@ -135,7 +135,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   boost::condition_variable_any changed_;  ///< its waits are interruption points
   Fsm fsm_ ZKLOCK_GUARDED_BY(mutex_);
   client::Backoff backoff_ ZKLOCK_GUARDED_BY(mutex_);
-  std::stop_source asking_ ZKLOCK_GUARDED_BY(mutex_);  ///< stops the current attempt
+  std::stop_source stop_ ZKLOCK_GUARDED_BY(mutex_);  ///< stops the current attempt
   std::shared_ptr<LeadershipState> leadership_state_ ZKLOCK_GUARDED_BY(mutex_);
   std::optional<Error> error_ ZKLOCK_GUARDED_BY(mutex_);
   UnlockTasks after_unlock_ ZKLOCK_GUARDED_BY(mutex_);

@@ -39,7 +39,7 @@ class ElectionCandidate final : public Candidate {
   bool requeue() {
     core().check_usable("lead", path());
     start_thread();
-    return want();
+    return contend();
   }
 
   void close_and_wait() {
@@ -78,7 +78,7 @@ class ElectionCandidate final : public Candidate {
 
   void work() {
     while (const auto leadership_state = next())
-      finished(leadership_state->number(), !lead(*leadership_state));
+      finished(leadership_state->attempt(), !lead(*leadership_state));
     // Destroys what the function owns here, not on a thread that keeps sessions alive.
     function_ = nullptr;
     const client::MutexLock guard(thread_mutex_);
@@ -95,7 +95,7 @@ class ElectionCandidate final : public Candidate {
   /// Returns false if the function threw.
   bool lead(const LeadershipState& leadership_state) {
     if (leadership_state.end_token().stop_requested()) {
-      had_no_turn(leadership_state.number());
+      not_called(leadership_state.attempt());
       return true;
     }
     std::string what;

@@ -108,7 +108,7 @@ LeaderLatch::~LeaderLatch() {
 }
 
 void LeaderLatch::start() {
-  candidate_->want();
+  candidate_->contend();
 }
 
 bool LeaderLatch::wait_until_leader(Deadline deadline, std::stop_token stop) {

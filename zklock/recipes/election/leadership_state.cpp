@@ -11,8 +11,8 @@ namespace zklock {
 
 namespace detail {
 
-LeadershipState::LeadershipState(Number number, std::shared_ptr<Contender> leader, Hold hold)
-    : number_(number),
+LeadershipState::LeadershipState(Attempt attempt, std::shared_ptr<Contender> leader, Hold hold)
+    : attempt_(attempt),
       token_(hold.token()),
       node_(hold.expose_node()),
       lost_(hold.loss_token()),
@@ -27,21 +27,21 @@ void LeadershipState::notify_loss(std::function<void()> on_loss) {
 
 void LeadershipState::on_lost() {
   const client::MutexLock guard(mutex_);
-  loss_delay_ = Contender::delay_loss(hold_);
+  delete_delay_ = Contender::delay_delete(hold_);
 }
 
-std::shared_ptr<void> LeadershipState::loss_delay() const {
+std::shared_ptr<void> LeadershipState::delete_delay() const {
   const client::MutexLock guard(mutex_);
-  return loss_delay_;
+  return delete_delay_;
 }
 
 void LeadershipState::release() noexcept {
   std::shared_ptr<ProclamationWriter> proclamation_writer;
   Hold hold;
-  std::shared_ptr<void> told;
+  std::shared_ptr<void> delay;
   {
     const client::MutexLock guard(mutex_);
-    told = std::move(loss_delay_);
+    delay = std::move(delete_delay_);
     hold = std::move(hold_);
     proclamation_writer = std::move(proclamation_writer_);
   }

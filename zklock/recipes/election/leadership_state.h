@@ -23,18 +23,18 @@ namespace zklock::detail {
 /// Thread-safety: all members, from any thread; notify_loss() at most once.
 class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
  public:
-  using Number = core::ElectionFsm::Attempt;
+  using Attempt = core::ElectionFsm::Attempt;
 
   /// REQUIRES: `hold` is a hold of `leader`.
-  LeadershipState(Number number, std::shared_ptr<Contender> leader, Hold hold);
+  LeadershipState(Attempt attempt, std::shared_ptr<Contender> leader, Hold hold);
 
-  Number number() const noexcept { return number_; }
+  Attempt attempt() const noexcept { return attempt_; }
   /// Calls `on_loss` once, when the hold is lost. If it is lost already, calls `on_loss` before
   /// returning. Never calls it after this object is destroyed.
   void notify_loss(std::function<void()> on_loss);
-  /// Returns an object, or null. While the caller retains it after a loss, the lock znode is not
-  /// deleted yet; see Contender::delay_loss().
-  std::shared_ptr<void> loss_delay() const;
+  /// Returns an object that delays the delete of the lock znode after a loss, while it exists. Null
+  /// if no delete is due; see Contender::delay_delete().
+  std::shared_ptr<void> delete_delay() const;
   /// Makes state() return `lost` from now on. The lock is retained until release().
   void end() noexcept { ended_ = true; }
   /// Stops the token that end_token() returns. The user's callbacks run on this thread.
@@ -75,7 +75,7 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   bool forked() const noexcept { return fork_generation() != birth_; }
   std::string path() const { return node_.substr(0, node_.rfind('/')); }
 
-  const Number number_;
+  const Attempt attempt_;
   const FencingToken token_;
   const std::string node_;
   const std::stop_token lost_;
@@ -89,7 +89,7 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   /// Null after release().
   std::shared_ptr<ProclamationWriter> proclamation_writer_ ZKLOCK_GUARDED_BY(mutex_);
   Hold hold_ ZKLOCK_GUARDED_BY(mutex_);
-  std::shared_ptr<void> loss_delay_ ZKLOCK_GUARDED_BY(mutex_);
+  std::shared_ptr<void> delete_delay_ ZKLOCK_GUARDED_BY(mutex_);
 
   // Last, so that it is destroyed first: no call begins after that.
   std::optional<std::stop_callback<OnLoss>> on_loss_;

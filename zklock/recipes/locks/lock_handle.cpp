@@ -115,13 +115,14 @@ AcquireRequest LockHandle::blocking_request(const Kind& kind, Owner owner,
 
 bool LockHandle::lock(const Kind& kind, Deadline deadline, const std::stop_token& stop) {
   if (is_recursive(kind) && !stop.stop_requested() && !path_lock_->core().forked() &&
-      path_lock_->lock_again()) {
+      path_lock_->lock_nested()) {
     return true;
   }
-  return lock_anew(kind, deadline, stop);  // apart: a nested lock() needs no stack frame for it
+  // A function of its own: a nested lock() needs no stack frame for it.
+  return lock_by_acquire(kind, deadline, stop);
 }
 
-bool LockHandle::lock_anew(const Kind& kind, Deadline deadline, const std::stop_token& stop) {
+bool LockHandle::lock_by_acquire(const Kind& kind, Deadline deadline, const std::stop_token& stop) {
   const auto self = shared_from_this();  // another thread may destroy the mutex meanwhile
   call_at_thread_exit(path_lock_);
   BlockingCall<AcquireOutcome> end;
@@ -133,7 +134,7 @@ bool LockHandle::lock_anew(const Kind& kind, Deadline deadline, const std::stop_
 }
 
 void LockHandle::unlock(CountKind count, const char* operation) {
-  if (!path_lock_->core().forked() && count == CountKind::lock && path_lock_->unlock_again())
+  if (!path_lock_->core().forked() && count == CountKind::lock && path_lock_->unlock_nested())
     return;
   if (path_lock_->core().forked()) throw Error(Errc::forked, operation, path());
   if (!path_lock_->unlock(Owner::this_thread(), count)) {

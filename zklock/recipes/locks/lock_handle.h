@@ -87,8 +87,8 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
   void check(const Kind& kind, const AcquireOptions& options) const;
   AcquireRequest request(const Kind& kind, Owner owner, const AcquireOptions& options,
                          core::CountKind count) const;
-  /// Does the work of a lock() that PathLock::lock_again() has not counted as nested.
-  bool lock_anew(const Kind& kind, Deadline deadline, const std::stop_token& stop);
+  /// Does the work of a lock() for which PathLock::lock_nested() returned false.
+  bool lock_by_acquire(const Kind& kind, Deadline deadline, const std::stop_token& stop);
   /// Returns the request of a blocking call. The outcome of the request is passed to `end`. Throws
   /// Error(closed | forked | invalid_option).
   AcquireRequest blocking_request(const Kind& kind, Owner owner, const AcquireOptions& options,

@@ -108,11 +108,11 @@ std::int32_t read_permit_count(PathLock& path_lock, std::int32_t initial, const 
 
 // Writing the count twice has the effect of writing it once. So the write is repeated if its
 // outcome is unknown.
-void set_permit_count(PathLock& path_lock, std::int32_t number, const TimeLimit& limit) {
+void set_permit_count(PathLock& path_lock, std::int32_t count, const TimeLimit& limit) {
   Asked asked(path_lock, "set the permits of", limit);
   for (;;) {
-    if (asked.set(number) == Asked::Written::yes) return;
-    if (asked.create(number) == Asked::Written::yes) return;
+    if (asked.set(count) == Asked::Written::yes) return;
+    if (asked.create(count) == Asked::Written::yes) return;
   }
 }
 

@@ -16,7 +16,7 @@ namespace zklock::detail {
 std::int32_t read_permit_count(PathLock& path_lock, std::int32_t initial, const TimeLimit& limit);
 
 /// Stores the count. Creates its znode if it does not exist.
-void set_permit_count(PathLock& path_lock, std::int32_t number, const TimeLimit& limit);
+void set_permit_count(PathLock& path_lock, std::int32_t count, const TimeLimit& limit);
 
 /// Adds `change` and returns the new count. Concurrent changes are all applied.
 std::int32_t add_to_permit_count(PathLock& path_lock, std::int32_t change, std::int32_t initial,

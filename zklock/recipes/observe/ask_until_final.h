@@ -7,13 +7,13 @@
 
 namespace zklock::detail {
 
-/// Sends the request again, after a pause, as long as core::is_passing_failure() is true of its
+/// Sends the request again, after a pause, as long as core::is_temporary_failure() is true of its
 /// status. Returns the first other reply. Blocks and throws as SyncQuery::ask() does. REQUIRES: the
 /// request may be executed more than once.
 inline client::Reply ask_until_final(SyncQuery& query, const client::Operation& operation) {
   for (;;) {
     client::Reply reply = query.ask(operation);
-    if (!core::is_passing_failure(reply.status)) return reply;
+    if (!core::is_temporary_failure(reply.status)) return reply;
     SyncQuery::pause();
   }
 }

@@ -123,8 +123,8 @@ void QueueObserver::end_watches() {
   for (const auto id : std::exchange(watches_, {})) core().coordinator().unwatch(id);
 }
 
-bool QueueObserver::is_passing_failure(const client::Reply& reply) noexcept {
-  return core::is_passing_failure(reply.status) || reply.status == Status::not_connected;
+bool QueueObserver::is_temporary_failure(const client::Reply& reply) noexcept {
+  return core::is_temporary_failure(reply.status) || reply.status == Status::not_connected;
 }
 
 bool QueueObserver::end_if_over(const client::Reply& reply) {
@@ -192,7 +192,7 @@ void QueueObserver::get_permit_count() {
 }
 
 void QueueObserver::got_permit_count(const client::Reply& reply) {
-  if (is_passing_failure(reply)) return pause(reply);
+  if (is_temporary_failure(reply)) return pause(reply);
   holders_ = holders_in(kind_, queue_, count_in(reply));
   describe(false);
 }
@@ -268,7 +268,7 @@ void QueueObserver::rest(QueueView view) {
 }
 
 void QueueObserver::pause(const client::Reply& reply) {
-  if (!is_passing_failure(reply) && !std::exchange(warned_, true)) {
+  if (!is_temporary_failure(reply) && !std::exchange(warned_, true)) {
     after_unlock_.add([this, status = reply.status] { warn(std::string(to_string(status))); });
   }
   if (reply.status == Status::session_ended) session_ = {};

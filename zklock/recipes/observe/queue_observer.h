@@ -35,19 +35,19 @@ namespace zklock::detail {
 /// |             |                 | ok, and holders depend on a  | describing the permit count   |
 /// |             |                 | permit count                 |                               |
 /// |             |                 | no_node                      | awaiting                      |
-/// | describing  | GetAndWatch of  | any reply but a failure that | describing the holders, or    |
-/// | the count   | the count       | may pass                     | resting, as after listing     |
-/// | describing  | Get of each     | all replies are ok, or       | resting; reports the holders  |
-/// | the holders | holder, and     | no_auth for a holder         | and the value                 |
-/// |             | GetAndWatch of  | no_auth for the value        | pausing, to read it again; a  |
-/// |             | a leader's      |                              | new leader is reported now,   |
-/// |             | value           |                              | without a value               |
-/// |             |                 | any reply is no_node         | pausing (2)                   |
+/// | describing  | GetAndWatch of  | any reply except a temporary | describing the holders; if    |
+/// | the count   | the count       | failure                      | there are none, resting       |
+/// | describing  | Get of each     | a reply is no_node           | pausing (2)                   |
+/// | the holders | holder, and     | the value is unreadable      | pausing, to read it again; a  |
+/// |             | GetAndWatch of  | (no_auth)                    | new leader is reported now,   |
+/// |             | a leader's      |                              | without a value               |
+/// |             | value           | all are ok, or no_auth for a | resting; reports the holders  |
+/// |             |                 | holder                       | and the value                 |
 /// | awaiting    | ExistsAndWatch  | no_node                      | resting; reports no holder    |
 /// |             |                 | ok                           | pausing (2)                   |
 /// | resting     | watches         | a watch fires, or has fired  | pausing (2)                   |
 /// |             |                 | while describing             |                               |
-/// |             |                 | a listener got no thread     | pausing                       |
+/// |             |                 | no thread for a listener     | pausing, to report it again   |
 /// | (all above  |                 | any other reply              | pausing                       |
 /// | but idle)   |                 | replies closed, auth_failed  | over                          |
 /// | pausing     | timer           | the timer                    | catching_up (1)               |
@@ -57,9 +57,9 @@ namespace zklock::detail {
 /// (1) Idle instead, if there is no listener. Otherwise listing, if the Check of the session has
 /// been answered.
 ///
-/// (2) Until the next list is due. The time between two lists is at least kLeastBetweenLists,
-/// however often the queue changes. All changes meanwhile are in the next list. If that is due
-/// already, there is no pause.
+/// (2) The pause lasts until the next list is due. The time between two lists is at least
+/// kLeastBetweenLists, however often the queue changes. All changes meanwhile are in the next list.
+/// If that is due already, there is no pause.
 ///
 /// The Check is a quorum operation, and all later requests are bound to its session. A new session
 /// may begin at a server that lags behind. After the Check, the views from that server are no older
@@ -129,7 +129,7 @@ class QueueObserver final : public NewSessionListener,
   /// did.
   bool end_if_over(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
   /// Returns whether the next attempt may succeed.
-  static bool is_passing_failure(const client::Reply& reply) noexcept;
+  static bool is_temporary_failure(const client::Reply& reply) noexcept;
   template <class Step>
   client::RequestId submit(client::Operation operation, Step step) ZKLOCK_REQUIRES(mutex_);
   client::request::OnWatchEvent on_watch() ZKLOCK_REQUIRES(mutex_);

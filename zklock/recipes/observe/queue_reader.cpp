@@ -91,7 +91,7 @@ void follow_downgrades(PathLock& path_lock, SyncQuery& query, std::vector<core::
 }
 
 bool any_passes(const std::vector<client::Reply>& replies) {
-  return std::ranges::any_of(replies, core::is_passing_failure, &client::Reply::status);
+  return std::ranges::any_of(replies, core::is_temporary_failure, &client::Reply::status);
 }
 
 bool is_at_gate(const core::ZnodeName& name) {
@@ -241,7 +241,7 @@ QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
     const auto queue = read_queue_now(*path_lock, query);
     client::Reply count;
     if (shares_count(queue.contenders)) count = query.ask(get(std::string(core::kCountNode)));
-    if (core::is_passing_failure(count.status)) {
+    if (core::is_temporary_failure(count.status)) {
       SyncQuery::pause();
       continue;
     }

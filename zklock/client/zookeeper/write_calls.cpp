@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls that create and delete znodes.
-#include "zklock/client/zookeeper/calls.h"
-
 #include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "zklock/client/zookeeper/make_call.h"
 #include "zklock/client/zookeeper/zk_error.h"
 #include "zklock/client/zookeeper/znode_path.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls that make_call() makes, except those of CreateContender and CreateParents. All paths
-// include the chroot.
+// The functions by which make_call() makes the call of each operation, except CreateContender and
+// CreateParents. All paths include the chroot.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace zklock::client {
 
-// calls.cpp
+// write_calls.cpp
 std::shared_ptr<Call> make(request::Delete operation, CallHeader header);
 
 // read_calls.cpp
