@@ -132,9 +132,9 @@ using Write = std::variant<write::Create, write::Set, write::Remove, write::Chec
 
 /// Sends multi{check(guard, any version), writes...}: all operations or none are executed. An empty
 /// `guard` adds no check. If an operation fails, the reply has the status of the first that failed,
-/// and failed_operation has its index. Unlike an ephemeral znode, a write can remain after its
-/// session. So session_ended, auth_failed and closed do not say whether a transaction that was sent
-/// has been executed. REQUIRES: a guard or at least one write.
+/// and failed_operation has its index. The replies session_ended, auth_failed and closed do not say
+/// whether a transaction that was sent has been executed. Its writes can outlive the session, except
+/// ephemeral znodes. REQUIRES: a guard or at least one write.
 struct Transaction {
   std::string guard;
   std::vector<Write> writes;
@@ -204,9 +204,10 @@ struct SessionInfo {
   bool is_new = false;       ///< first connection of this session
 };
 
-/// Receives the events of the coordinator's sessions, in order and never concurrently. Except in
-/// answered(), an implementation may call every member of the coordinator but start() and close().
-/// It does not block and runs no user code, because the calling threads must not be blocked.
+/// Receives the events of the coordinator's sessions, in order and never concurrently. An
+/// implementation may call the members of the coordinator, but not start() or close(), and none in
+/// answered(). It does not block and runs no user code, because the calling threads must not be
+/// blocked.
 class SessionObserver {
  public:
   virtual ~SessionObserver() = default;

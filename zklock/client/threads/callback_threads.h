@@ -45,7 +45,7 @@ class CallbackThreads final : public Dispatcher {
   /// provides none. Throws std::bad_alloc.
   bool post(std::function<void()> task) override;
 
-  /// Makes post() refuse further tasks, except those of a task. Blocks until the queued and running
+  /// From now on, post() accepts only tasks that a task posts. Blocks until the queued and running
   /// tasks and the threads have ended. If called by a task, it does not wait for that task. Returns
   /// false if `longest` passes first; the tasks then continue. May be called again.
   bool drain_for(core::Duration longest) noexcept;

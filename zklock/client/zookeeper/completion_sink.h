@@ -21,13 +21,14 @@ struct Completion {
   const ACL_vector* acl = nullptr;
 };
 
-/// Receives the completions of one handle of the C client. The C client returns one pointer with a
-/// completion. Some completions come late, twice or never (ZOOKEEPER-3868). So that pointer is a
-/// number, the ticket: an unknown ticket is harmless, while an object's address would dangle.
+/// Receives the completions of one handle of the C client. The C client passes the `data` pointer of
+/// a request to its completion. Some completions come late, twice or never (ZOOKEEPER-3868), so the
+/// address of an object could dangle. `data` is a ticket instead: a completion with an unknown
+/// ticket is ignored.
 ///
-/// A handle has a thread for its events and completions, and only for these. First on this thread
-/// comes a session event, before any request is sent. Its handler calls receive_here(). A handle
-/// that is being closed can report completions on the closing thread too. These are ignored.
+/// Each handle has a thread that runs only its events and completions. Before any request is sent,
+/// a session event arrives on that thread, and its handler calls receive_here(). While the handle is
+/// being closed, the closing thread can report completions too. They are ignored.
 class CompletionSink {
  public:
   virtual ~CompletionSink() = default;

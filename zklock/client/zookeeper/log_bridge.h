@@ -15,9 +15,9 @@ namespace zklock::client {
 
 /// Passes the log lines of the C client to a spdlog logger.
 ///
-/// The C client calls a plain function with the finished line. So every bridge uses one of a fixed
-/// set of such functions. When all are in use, a further bridge logs one warning and then nothing.
-/// With a null logger nothing is logged.
+/// The C client passes each line to a function pointer, without a context argument. So every bridge
+/// needs a function of its own, from a fixed set. When all are in use, a further bridge logs one
+/// warning and then nothing. With a null logger nothing is logged.
 ///
 /// Thread-safety: callback(), from any thread. REQUIRES: the object outlives every handle that has
 /// its callback.

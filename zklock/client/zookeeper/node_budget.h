@@ -30,10 +30,10 @@ class NodeBudget {
   void created(std::string_view path, std::string_view prefix);
   /// No znode was created. Its bytes no longer count.
   void failed(std::string_view parent, std::string_view prefix) noexcept;
-  /// The outcome is unknown: the znode may exist. If the create was sequential, the bytes count
-  /// until deleted() is called with a name that can be that of the znode. Such a name consists of
-  /// `prefix` and a sequence number, and was not passed to created(). If `prefix` is the whole
-  /// name, the bytes count until created(), deleted() or missing() is called with it.
+  /// The outcome is unknown: the znode may exist, so its bytes still count. If the create was
+  /// sequential, the next deleted() that may refer to it frees them. That is a deleted() of `prefix`
+  /// with a sequence number that was not passed to created(). If `prefix` is the whole name,
+  /// created(), deleted() or missing() of that name frees them.
   void unknown(std::string_view parent, std::string_view prefix);
 
   /// The znode was deleted. It may have belonged to another session.

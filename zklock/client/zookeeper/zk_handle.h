@@ -41,9 +41,9 @@ class ZkHandle {
   /// Starts connecting. Returns null if the C client refuses, with the cause in `why`.
   static std::unique_ptr<ZkHandle> open(const Options& options, Listener& listener,
                                         std::string& why);
-  /// Adds the credentials that have not been added yet. Returns false if some remain, because the C
-  /// client accepts none between two attempts to connect. Not thread-safe. REQUIRES: no request was
-  /// sent yet.
+  /// Adds the credentials that have not been added yet. Returns false if the C client refused one:
+  /// it accepts none between two attempts to connect. Not thread-safe. REQUIRES: no request was sent
+  /// yet.
   bool authenticate(const std::vector<DigestCredential>& credentials);
 
   /// Ends the session, if it is connected. Blocks for up to 4.5 s. When it returns, no callback is

@@ -36,8 +36,9 @@ class PartLock {
   virtual ~PartLock() = default;
 
   /// Requests one hold or lock() for the owner, also a nested one. The caller can cancel the call
-  /// that it returns; `done` is called in that case too. Throws Error(closed), or the exception of
-  /// a system that has no memory or thread left; then `done` is not called.
+  /// that it returns; `done` is called in that case too. Throws Error(closed), std::bad_alloc, or
+  /// std::system_error if the system has no thread or file descriptor left. Then `done` is not
+  /// called.
   virtual std::shared_ptr<PendingAcquire> ask(Request request) = 0;
   /// Releases one lock() of `owner`. Returns false if `owner` has none.
   virtual bool unlock(const Owner& owner) = 0;

@@ -90,9 +90,10 @@ class PendingProclamation : public std::enable_shared_from_this<PendingProclamat
   Done done_ ZKLOCK_GUARDED_BY(mutex_);
   int attempts_left_ ZKLOCK_GUARDED_BY(mutex_) = 3;
   bool given_up_ ZKLOCK_GUARDED_BY(mutex_) = false;
-  bool creation_pending_ ZKLOCK_GUARDED_BY(mutex_) = false;  ///< no outcome of the first one yet
+  /// Whether the outcome of the first transaction is still awaited.
+  bool creation_pending_ ZKLOCK_GUARDED_BY(mutex_) = false;
   std::optional<Error> not_created_ ZKLOCK_GUARDED_BY(mutex_);
-  /// The outcome of the second one, while that of the first one is awaited to explain it.
+  /// The error of the second transaction, until the outcome of the first one explains it.
   std::optional<Error> unexplained_ ZKLOCK_GUARDED_BY(mutex_);
   std::shared_ptr<GuardedCommit> creating_ ZKLOCK_GUARDED_BY(mutex_);
   std::shared_ptr<GuardedCommit> writing_ ZKLOCK_GUARDED_BY(mutex_);
