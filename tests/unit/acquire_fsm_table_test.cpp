@@ -28,9 +28,8 @@ bool is_remembered(const Explored& from, const Input& input) {
   if (from.fsm.state() == State::arming) {
     return input.name == "on_watched" || input.name.starts_with("on_predecessor");
   }
-  const bool lists = from.fsm.present_rule().shares_count();
   return from.fsm.state() == State::enqueuing && !from.create_answered &&
-         (input.name == "on_created" || input.name == (lists ? "on_listed" : "on_counted"));
+         awaits(from.fsm, input.name);
 }
 
 /// Returns the machine after the input.
@@ -39,11 +38,17 @@ Explored after(const Explored& from, const Input& input, Transitions& made) {
   const State before = from.fsm.state();
   const AcquireEffects effects = input.give(next.fsm);
   const State now = next.fsm.state();
+  const std::string status = status_after(from, input);
   if (now != before || !effects.empty()) {
-    made.insert({std::string(to_string(before)), input.name, std::string(to_string(now))});
-    if (input.name != "withdraw") next.replies.clear();
+    made.insert({std::string(to_string(before)), input.name, std::string(to_string(now)),
+                 status.empty() ? "" : status + fact_of(from)});
+    if (input.name != "withdraw") {
+      next.replies.clear();
+      next.status = "ok";
+    }
   } else if (is_remembered(from, input)) {
     next.replies += input.name + ' ' + input.node + ' ';
+    if (!input.answer.empty()) next.status = status;
     // A reply that comes before the create's says only that it failed.
     if (before == State::arming || input.name == "on_created") next.replies += input.answer;
   }
@@ -76,9 +81,10 @@ Explored after(const Explored& from, const Input& input, Transitions& made) {
   return next;
 }
 
-/// Gives every input in every reachable situation of a machine. Returns the number of situations.
-std::size_t explore(const AcquireFsm::Policy& policy, Transitions& made) {
-  std::deque<Explored> open{{AcquireFsm("id", 1, policy)}};
+/// Gives every input in every situation that the machine can reach. Returns the number of
+/// situations.
+std::size_t explore(const AcquireFsm& fsm, Transitions& made) {
+  std::deque<Explored> open{{fsm}};
   std::set<std::string> known{open.front().key()};
   while (!open.empty()) {
     const Explored from = std::move(open.front());
@@ -120,14 +126,43 @@ std::vector<AcquireFsm::Policy> policies() {
   return all;
 }
 
+/// Returns a new machine, and machines for which one more repetition is too many.
+std::vector<AcquireFsm> machines(const AcquireFsm::Policy& policy) {
+  constexpr int kMost = 16;
+  const AcquireFsm fresh("id", 1, policy);
+  AcquireFsm without_path = fresh;
+  AcquireFsm without_number = fresh;
+  AcquireFsm without_count = fresh;
+  const auto create = [](AcquireFsm& fsm, Status status, const std::string& name) {
+    (void)fsm.on_created({status, kSessionA, name, {77}, ""}, true);
+    (void)fsm.on_counted({Status::unknown, kSessionA, {}, 0}, true);
+  };
+  for (AcquireFsm* fsm : {&without_path, &without_number, &without_count}) (void)fsm->start();
+  create(without_count, Status::ok, ZnodeName::make(fresh.present_rule().prefix(), {0}).text);
+  for (int i = 0; i < kMost; ++i) {
+    create(without_path, Status::no_node, "");
+    (void)without_path.on_done({Status::ok, ""});
+    create(without_number, Status::ok, "unreadable");
+    (void)without_number.on_done({Status::ok, ""});
+    const Children own{without_count.node().name()};
+    const PermitsAnswer no_count{.status = Status::no_node, .session = kSessionA};
+    (void)without_count.on_listed({Status::ok, {}, own, "", no_count}, true);
+    (void)without_count.on_done({Status::ok, ""});
+  }
+  if (!fresh.policy().rule.shares_count()) return {fresh, without_path, without_number};
+  return {fresh, without_path, without_number, without_count};
+}
+
 TEST(AcquireFsmTable, EveryReachableTransition_IsInTheTable) {
   Transitions made;
   std::size_t situations = 0;
-  for (const AcquireFsm::Policy& policy : policies()) situations += explore(policy, made);
+  for (const AcquireFsm::Policy& policy : policies()) {
+    for (const AcquireFsm& fsm : machines(policy)) situations += explore(fsm, made);
+  }
   EXPECT_GT(situations, 1'000U);
-  EXPECT_EQ(
-      state_table::differences(made, state_table::transitions_of("zklock/core/acquire_state.h")),
-      "");
+  const Transitions table =
+      state_table::transitions_of("zklock/core/acquire_state.h", &statuses_of);
+  EXPECT_EQ(state_table::differences(made, table), "");
 }
 
 }  // namespace

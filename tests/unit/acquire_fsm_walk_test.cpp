@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "acquire_inputs.h"
 #include "acquire_walk.h"
 #include "state_table.h"
 
@@ -329,7 +330,8 @@ namespace {
 void add_unknown(const Walk& walk, std::set<std::string>& unknown) {
   static const auto kKnown = [] {
     std::set<std::string> pairs;
-    for (const auto& each : state_table::transitions_of("zklock/core/acquire_state.h")) {
+    for (const auto& each :
+         state_table::transitions_of("zklock/core/acquire_state.h", &statuses_of)) {
       pairs.insert(each.state + " -> " + each.next);
     }
     return pairs;

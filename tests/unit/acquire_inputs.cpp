@@ -21,6 +21,17 @@ std::string class_of(Status status) {
   return sort == StatusSort::over ? "over" : std::string(core::to_string(status));
 }
 
+/// Returns the name of the enumerator.
+std::string name_of(Status status) {
+  constexpr std::string_view kNames[] = {
+      "ok",          "unknown",        "session_ended",    "not_sent",    "not_connected",
+      "throttled",   "closed",         "no_node",          "node_exists", "not_empty",
+      "bad_version", "no_auth",        "auth_failed",      "invalid_acl", "quota_exceeded",
+      "read_only",   "too_many_nodes", "too_many_watches", "server_error"};
+  static_assert(std::size(kNames) == std::size(kAllStatuses));
+  return std::string(kNames[static_cast<std::size_t>(status)]);
+}
+
 /// Adds one input for each status but ok.
 template <class Give>
 void add_failures(Inputs& inputs, const std::string& name, Give give,
@@ -88,7 +99,11 @@ void add_list(Inputs& inputs, const std::string& prefix, const Children& childre
     const auto give = [=](AcquireFsm& machine) {
       return machine.on_listed({Status::ok, parent, children, "", permits, next}, lease);
     };
-    inputs.push_back({.name = "on_listed", .answer = "ok", .give = give, .candidates = candidates});
+    inputs.push_back({.name = "on_listed",
+                      .answer = "ok",
+                      .give = give,
+                      .candidates = candidates,
+                      .permits = permits.status});
   }
 }
 
@@ -98,27 +113,33 @@ void add_listed(Inputs& inputs, const Explored& from) {
     const PermitsAnswer permits{.status = status, .session = kSessionA};
     return machine.on_listed({status, {}, {}, "", permits}, true);
   });
-  if (fsm.state() == State::enqueuing && !from.create_answered) return;
+  const bool is_early = fsm.state() == State::enqueuing && !from.create_answered;
+  if (is_early || !awaits(fsm, "on_listed")) return;
   const std::string& own = fsm.node().name();
   const std::string prefix = fsm.present_rule().prefix();
   const std::string marker = DelayMarker::make(std::chrono::seconds(7), {70}, {3}).name;
-  const PermitsAnswer permits{.session = kSessionA, .data = "4"};
-  for (const Sequence next : {Sequence{}, kFirstUnusableSequence}) {
-    for (const Children& children :
-         {Children{own}, Children{node(4), own}, Children{marker, own}, Children{marker},
-          Children{}, Children{permits_prefix(1, 9) + "0000000003", own}, Children{"config"},
-          Children{std::string(kCountNode)}}) {
-      add_list(inputs, prefix, children, kOlder, permits, next);
+  const std::string other_marker = DelayMarker::make(std::chrono::seconds(7), {71}, {4}).name;
+  const Children others{ZnodeName::make(prefix, {8}).text, ZnodeName::make(prefix, {9}).text};
+  std::vector<PermitsAnswer> counts{{.session = kSessionA, .data = "4"}};
+  const bool drains = fsm.state() == State::draining;
+  if (fsm.present_rule().shares_count() && !drains) {
+    for (const Status status : kAllStatuses) {
+      counts.push_back({status, kSessionA});
+      counts.push_back({status, kSessionB});
     }
   }
-  const Children others{ZnodeName::make(prefix, {8}).text, ZnodeName::make(prefix, {9}).text};
-  add_list(inputs, prefix, others, kOlder, permits, {});
-  add_list(inputs, prefix, {own}, kNewer, permits, {});
-  add_list(inputs, prefix, {own}, kOlder, {.session = kSessionB, .data = "4"}, {});
-  add_list(inputs, prefix, {own}, kOlder, {.session = kSessionA, .data = "many"}, {});
-  for (const Status status : kAllStatuses) {
-    add_list(inputs, prefix, {own}, kOlder, {.status = status, .session = kSessionA, .data = "4"},
-             {});
+  for (const PermitsAnswer& permits : counts) {
+    for (const Sequence next : {Sequence{}, kFirstUnusableSequence}) {
+      if (!drains && !is_usable(next)) continue;
+      for (const Children& children :
+           {Children{own}, Children{node(4), own}, Children{marker, own},
+            Children{marker, other_marker, own}, Children{marker}, Children{},
+            Children{permits_prefix(1, 9) + "0000000003", own}, Children{"config"},
+            Children{std::string(kCountNode)}, others}) {
+        add_list(inputs, prefix, children, kOlder, permits, next);
+      }
+    }
+    add_list(inputs, prefix, {own}, kNewer, permits, {});
   }
 }
 
@@ -189,15 +210,20 @@ void add_events(Inputs& inputs, const Explored& from) {
       return AcquireEffects{};
     };
   };
-  add("on_count_not_sent", no_effects(&AcquireFsm::on_count_not_sent));
+  if (from.replies.empty()) {
+    add("on_count_not_sent", no_effects(&AcquireFsm::on_count_not_sent));
+  }
   if (from.withdrawn) add("on_create_withdrawn", no_effects(&AcquireFsm::on_create_withdrawn));
 }
 
-/// Returns whether the state awaits the reply.
-bool awaits(State state, std::string_view reply) {
-  switch (state) {
+}  // namespace
+
+bool awaits(const AcquireFsm& fsm, std::string_view reply) {
+  switch (fsm.state()) {
     case State::enqueuing:
-      return reply == "on_created" || reply == "on_counted" || reply == "on_listed";
+      return reply == "on_created" ||
+             (fsm.counts_children() &&
+              reply == (fsm.present_rule().shares_count() ? "on_listed" : "on_counted"));
     case State::making_parents:
     case State::proving:
     case State::seeding:
@@ -222,8 +248,6 @@ bool awaits(State state, std::string_view reply) {
   return false;
 }
 
-}  // namespace
-
 Inputs inputs_of(const Explored& from) {
   Inputs inputs;
   add_created(inputs, from.fsm);
@@ -239,10 +263,57 @@ Inputs inputs_of(const Explored& from) {
   // One example shows that a reply is ignored that the state does not await.
   std::set<std::string> ignored;
   std::erase_if(inputs, [&](const Input& input) {
-    return !awaits(from.fsm.state(), input.name) && !ignored.insert(input.name).second;
+    return !awaits(from.fsm, input.name) && !ignored.insert(input.name).second;
   });
   add_events(inputs, from);
   return inputs;
+}
+
+std::string status_after(const Explored& from, const Input& input) {
+  if (input.answer.empty()) return "";
+  const AcquireFsm& fsm = from.fsm;
+  std::string own = name_of(input.status);
+  const bool enqueues = fsm.state() == State::enqueuing;
+  const bool reads_count =
+      (enqueues || fsm.state() == State::listing) && fsm.present_rule().shares_count();
+  if (enqueues && input.name == "on_created" && own != "ok") own.insert(0, "create: ");
+  if (reads_count && own == "ok" && input.permits != Status::ok) {
+    own = "permit count: " + name_of(input.permits);
+  }
+  const auto rank = [](const std::string& status) {
+    if (status == "ok" || status == "no_node") return status == "ok" ? 0 : 1;
+    return status.starts_with("create: ") ? 3 : 2;
+  };
+  return rank(own) > rank(from.status) ? own : from.status;
+}
+
+std::string fact_of(const Explored& from) {
+  if (from.withdrawn || from.failed) return ", withdrawn";
+  return from.own_node_deleted ? ", own znode deleted" : "";
+}
+
+state_table::Statuses statuses_of(const std::string& state, const std::string& input) {
+  const bool is_reply = input == "on_created" || input == "on_counted" || input == "on_listed" ||
+                        input == "on_inspected" || input == "on_watched" || input == "on_done";
+  if (!is_reply) return {""};
+  const bool enqueues = state == "enqueuing";
+  const bool reads_count = input == "on_listed" && (enqueues || state == "listing");
+  const bool is_known = state == "listing" || state == "seeding" || state == "arming" ||
+                        state == "confirming" || state == "marking" || state == "clearing";
+  state_table::Statuses all;
+  for (const Status status : kAllStatuses) {
+    std::vector<std::string> names{name_of(status)};
+    if (reads_count && status != Status::ok) names.push_back("permit count: " + names.front());
+    for (const std::string& name : names) {
+      all.insert(name);
+      if (!is_known) all.insert(name + ", withdrawn");
+      if (is_known || (enqueues && input != "on_created")) all.insert(name + ", own znode deleted");
+    }
+    if (!enqueues || status == Status::ok) continue;
+    all.insert("create: " + names.front());
+    all.insert("create: " + names.front() + ", withdrawn");
+  }
+  return all;
 }
 
 }  // namespace zklock::core::acquire_test

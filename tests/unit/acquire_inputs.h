@@ -5,9 +5,11 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "acquire_steps.h"
+#include "state_table.h"
 
 namespace zklock::core::acquire_test {
 
@@ -27,6 +29,7 @@ struct Explored {
   std::size_t candidates = 0;
   std::set<std::string> active = {};  ///< watches that were set and did not fire
   std::string replies = {};           ///< since the last request
+  std::string status = "ok";          ///< of these replies; see status_after()
 
   std::string key() const {
     const State state = fsm.state();
@@ -34,7 +37,10 @@ struct Explored {
     const auto add = [&](auto value) { key += ' ' + std::to_string(static_cast<int>(value)); };
     if (state == State::granted || state == State::ended) return key;
     if (state == State::pausing) key += to_string(paused_in);
-    if (state == State::enqueuing) add(create_answered);
+    if (state == State::enqueuing) {
+      add(create_answered);
+      key += ' ' + status;
+    }
     for (const bool fact :
          {withdrawn, failed, name_taken, own_node_deleted, marked, fsm.node().exists(),
           fsm.node().at_gate(), fsm.delay_markers().has_own(), fsm.waits_for_announcement(),
@@ -59,15 +65,31 @@ struct Input {
   std::string answer;  ///< its class
   std::function<AcquireEffects(AcquireFsm&)> give;
   Status status = Status::ok;
-  std::string node = {};       ///< of a watch
-  bool is_newer = false;       ///< the node has a newer token
-  std::size_t candidates = 0;  ///< in a list
+  std::string node = {};        ///< of a watch
+  bool is_newer = false;        ///< the node has a newer token
+  std::size_t candidates = 0;   ///< in a list
+  Status permits = Status::ok;  ///< of the permit count, with a list
 };
 
 using Inputs = std::vector<Input>;
 
+/// Returns whether the machine awaits the reply.
+bool awaits(const AcquireFsm& fsm, std::string_view reply);
+
 /// Returns all inputs that a driver could give now, and one of each reply that the state does not
 /// await.
 Inputs inputs_of(const Explored& from);
+
+/// Returns the status that the state table names if this is the last reply to the last requests; ""
+/// for an event. If several replies failed, it is that of the create, or else the first failure
+/// except "no_node". If a list is ok, it is the status of the shared permit count.
+std::string status_after(const Explored& from, const Input& input);
+
+/// Returns the fact after a status: ", withdrawn", ", own znode deleted", or "" for neither. A
+/// contender that failed counts as withdrawn.
+std::string fact_of(const Explored& from);
+
+/// Returns all statuses that the state table can name for the input in the state.
+state_table::Statuses statuses_of(const std::string& state, const std::string& input);
 
 }  // namespace zklock::core::acquire_test

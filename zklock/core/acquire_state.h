@@ -10,197 +10,232 @@ namespace zklock::core {
 /// reply to another request.
 ///
 /// For a state and an input, the first row whose condition is true decides. In a condition,
-/// "a / b, c" means "(a or b) and c". A request before a colon is the one whose status follows; an
-/// Errc after a colon is the one that the caller gets. If the next state is `[...]`, the rows of
-/// that name at the end decide. "Number", "usable" and "unusable" refer to the sequence number.
+/// "a / b, c" means "(a or b) and c". The condition of a reply begins with its Status, or with
+/// "any". "any other" means all that no row above decides. A request before a colon is the one
+/// whose status follows. Parentheses contain remarks: a note, or the Errc that the caller gets. If
+/// the next state is `[...]`, the rows of that name at the end decide. "Number", "usable" and
+/// "unusable" refer to the sequence number.
 ///
-/// | state           | input               | condition                          | next            |
-/// |-----------------|---------------------|------------------------------------|-----------------|
-/// | idle            | start               | the counter was at its end         | draining        |
-/// |                 |                     | otherwise                          | enqueuing       |
-/// | enqueuing       | on_created,         | create: unknown (1)                | proving         |
-/// |                 | on_counted,         | create: no node                    | making_parents  |
-/// |                 | on_listed           | create: node exists (name taken)   | draining        |
-/// |                 |                     | create: session ended              | enqueuing       |
-/// |                 |                     | create: throttled                  | pausing         |
-/// |                 |                     | create: not sent / an error        | ended           |
-/// |                 |                     | own znode deleted                  | [lost]          |
-/// |                 |                     | own name is not a contender's      | removing_parent |
-/// |                 |                     | count or list failed               | listing         |
-/// |                 | on_created          | first by its number (2), unusable  | removing_parent |
-/// |                 |                     | first by its number (2)            | [admitted]      |
-/// |                 |                     | predecessor predictable (3)        | arming          |
-/// |                 |                     | otherwise                          | listing         |
-/// |                 | on_counted          | alone (4)                          | [first]         |
-/// |                 |                     | one child, but not alone           | listing         |
-/// |                 |                     | predecessor predictable (3)        | arming          |
-/// |                 |                     | otherwise                          | listing         |
-/// |                 | on_listed           | list ok, all in one session        | [listed]        |
-/// |                 |                     | otherwise                          | listing         |
-/// |                 | on_create_withdrawn |                                    | ended           |
-/// | making_parents  | on_done             | ok / session ended                 | enqueuing       |
-/// |                 |                     | no node: no_chroot                 | ended           |
-/// |                 |                     | otherwise                          | [unbound]       |
-/// | proving         | on_done             | ok / no node / no auth             | recovering      |
-/// |                 |                     | otherwise                          | [searching]     |
-/// | recovering      | on_listed           | candidates                         | inspecting      |
-/// |                 |                     | no candidate / no node             | [not created]   |
-/// |                 |                     | otherwise                          | [searching]     |
-/// | inspecting      | on_inspected        | it is the own znode                | listing         |
-/// |                 |                     | it is not, others are left         | inspecting      |
-/// |                 |                     | it is not, none is left            | [not created]   |
-/// |                 |                     | otherwise                          | [searching]     |
-/// | listing         | on_listed           | first at the gate, number usable   | moving          |
-/// |                 |                     | [listed] gives granted, lock delay,| marking         |
-/// |                 |                     | its marker not created             |                 |
-/// |                 |                     | ok                                 | [listed]        |
-/// |                 |                     | otherwise                          | [failed]        |
-/// | moving          | on_created          | ok, name is not a contender's      | removing_parent |
-/// |                 |                     | ok                                 | listing         |
-/// |                 |                     | unknown                            | proving         |
-/// |                 |                     | no node / session ended            | [lost]          |
-/// |                 |                     | node exists (name taken)           | draining        |
-/// |                 |                     | throttled                          | pausing         |
-/// |                 |                     | not sent / an error                | ended           |
-/// | seeding         | on_done             | ok / node exists / no node         | listing         |
-/// |                 |                     | otherwise                          | [failed]        |
-/// | arming          | on_watched          | a reply failed                     | [failed]        |
-/// |                 |                     | an event / no node / another       | listing         |
-/// |                 |                     | permit count / newer predecessor   |                 |
-/// |                 |                     | (5)                                |                 |
-/// |                 |                     | own znode deleted                  | [lost]          |
-/// |                 |                     | otherwise                          | waiting         |
-/// | waiting         | on_predecessor_     | its release is a grant (6)         | [admitted]      |
-/// |                 | released            | otherwise                          | listing         |
-/// |                 | on_predecessor_     |                                    | listing         |
-/// |                 | deleted             |                                    |                 |
-/// | confirming      | on_done             | ok, lease not valid                | pausing         |
-/// |                 |                     | ok, with a shared count            | listing         |
-/// |                 |                     | ok                                 | [leased]        |
-/// |                 |                     | otherwise                          | [failed]        |
-/// | marking         | on_done             | ok / node exists, lease valid      | granted         |
-/// |                 |                     | ok / node exists                   | confirming      |
-/// |                 |                     | otherwise                          | [failed]        |
-/// | delaying        | on_delay_over       |                                    | clearing        |
-/// | clearing        | on_done             | ok / no node, others are left      | clearing        |
-/// |                 |                     | ok / no node, none is left         | listing         |
-/// |                 |                     | otherwise                          | [failed]        |
-/// | removing_parent | on_done             | ok / no node / session ended       | enqueuing       |
-/// |                 |                     | not empty / bad version            | draining        |
-/// |                 |                     | otherwise                          | [unbound]       |
-/// | draining        | on_listed           | no node / session ended            | enqueuing       |
-/// |                 |                     | next number usable, name taken     | skipping        |
-/// |                 |                     | next number usable                 | enqueuing       |
-/// |                 |                     | no child / permit count alone      | removing_parent |
-/// |                 |                     | contenders or siblings (7), single | ended           |
-/// |                 |                     | attempt                            |                 |
-/// |                 |                     | contenders or siblings (7)         | pausing         |
-/// |                 |                     | orphaned delay markers             | enqueuing       |
-/// |                 |                     | other children: sequence_exhausted | ended           |
-/// |                 |                     | otherwise                          | [unbound]       |
-/// | skipping        | on_done             | ok / no node / session ended       | enqueuing       |
-/// |                 |                     | otherwise                          | [unbound]       |
-/// | pausing         | on_resume           | repeats the requests of the state  | [repeated]      |
-/// |                 |                     | before                             |                 |
-/// | waiting,        | on_session_ended,   | ended session is the own znode's   | [lost]          |
-/// | pausing,        | on_own_node_deleted |                                    |                 |
-/// | delaying        |                     |                                    |                 |
-/// | idle, listing,  | withdraw            | deletes the own znode (8)          | ended           |
-/// | seeding, arming,|                     |                                    |                 |
-/// | waiting,        |                     |                                    |                 |
-/// | confirming,     |                     |                                    |                 |
-/// | pausing,        |                     |                                    |                 |
-/// | marking,        |                     |                                    |                 |
-/// | delaying,       |                     |                                    |                 |
-/// | clearing        |                     |                                    |                 |
-/// | enqueuing,      | withdraw            | ends at a later reply              | the same        |
-/// | making_parents, |                     |                                    |                 |
-/// | proving,        |                     |                                    |                 |
-/// | recovering,     |                     |                                    |                 |
-/// | inspecting,     |                     |                                    |                 |
-/// | moving,         |                     |                                    |                 |
-/// | removing_parent,|                     |                                    |                 |
-/// | draining,       |                     |                                    |                 |
-/// | skipping        |                     |                                    |                 |
-/// | granted, ended  |                     |                                    | (final)         |
-/// | [listed]        |                     | no node / own znode missing / path | [lost]          |
-/// |                 |                     | newer than the own znode           |                 |
-/// |                 |                     | permit count (9): no node          | seeding         |
-/// |                 |                     | permit count (9): bad_data         | ended           |
-/// |                 |                     | permit count (9) failed            | [failed]        |
-/// |                 |                     | mismatch: settings_mismatch        | ended           |
-/// |                 |                     | first, orphaned delay markers (10) | delaying        |
-/// |                 |                     | number unusable                    | removing_parent |
-/// |                 |                     | first, lease not valid             | confirming      |
-/// |                 |                     | first                              | granted         |
-/// |                 |                     | behind, single attempt             | ended           |
-/// |                 |                     | behind                             | arming          |
-/// | [first]         |                     | number unusable                    | removing_parent |
-/// |                 |                     | at the gate                        | moving          |
-/// |                 |                     | otherwise                          | [admitted]      |
-/// | [admitted]      |                     | lease not valid                    | confirming      |
-/// |                 |                     | otherwise                          | [leased]        |
-/// | [leased]        |                     | lock delay, its marker not created | marking         |
-/// |                 |                     | otherwise                          | granted         |
-/// | [lost]          |                     | Policy::queue_again                | enqueuing       |
-/// |                 |                     | otherwise: an error                | ended           |
-/// | [not created]   |                     | withdrawn                          | ended           |
-/// |                 |                     | reply to create was lost           | enqueuing       |
-/// |                 |                     | reply to move was lost             | listing         |
-/// | [failed]        |                     | unknown: repeats the requests      | the same        |
-/// |                 |                     | throttled                          | pausing         |
-/// |                 |                     | no node / session ended            | [lost]          |
-/// |                 |                     | not sent / an error                | ended           |
-/// | [unbound]       |                     | unknown: repeats the requests      | the same        |
-/// |                 |                     | throttled                          | pausing         |
-/// |                 |                     | not sent / an error                | ended           |
-/// | [searching]     |                     | unknown: repeats the requests      | the same        |
-/// |                 |                     | session ended                      | [lost]          |
-/// |                 |                     | not sent / closed / auth failed    | ended           |
-/// |                 |                     | throttled                          | pausing         |
-/// |                 |                     | an error (11)                      | pausing         |
-/// | [repeated]      |                     | the states with a request          | enqueuing,      |
-/// |                 |                     |                                    | making_parents, |
-/// |                 |                     |                                    | proving,        |
-/// |                 |                     |                                    | recovering,     |
-/// |                 |                     |                                    | inspecting,     |
-/// |                 |                     |                                    | listing, moving,|
-/// |                 |                     |                                    | seeding, arming,|
-/// |                 |                     |                                    | confirming,     |
-/// |                 |                     |                                    | marking,        |
-/// |                 |                     |                                    | clearing,       |
-/// |                 |                     |                                    | removing_parent,|
-/// |                 |                     |                                    | draining,       |
-/// |                 |                     |                                    | skipping        |
+/// acquire_fsm_table_test.cpp compares the table with the machine. It reads the statuses,
+/// "withdrawn" and "own znode deleted", but no other conditions.
+///
+/// | state           | input           | status, condition                      | next            |
+/// |-----------------|-----------------|----------------------------------------|-----------------|
+/// | idle            | start           | the counter was at its end             | draining        |
+/// |                 |                 | otherwise                              | enqueuing       |
+/// | enqueuing       | on_created,     | create: unknown (1)                    | proving         |
+/// |                 | on_counted,     | create: any other, withdrawn           | ended           |
+/// |                 | on_listed       | create: no_node, 17th in a row (12)    | ended           |
+/// |                 |                 | create: no_node                        | making_parents  |
+/// |                 |                 | create: node_exists (name taken)       | draining        |
+/// |                 |                 | create: session_ended                  | enqueuing       |
+/// |                 |                 | create: throttled                      | pausing         |
+/// |                 |                 | create: not_sent                       | ended           |
+/// |                 |                 | create: any other (an error)           | ended           |
+/// |                 |                 | any, withdrawn                         | ended           |
+/// |                 | on_created      | any, own name is not a contender's     | [unusable]      |
+/// |                 |                 | ok, first by its number (2), unusable  | [unusable]      |
+/// |                 |                 | ok, first by its number (2)            | [admitted]      |
+/// |                 |                 | ok, predecessor predictable (3)        | arming          |
+/// |                 |                 | any                                    | listing         |
+/// |                 | on_counted      | any, own znode deleted                 | [lost]          |
+/// |                 |                 | any, own name is not a contender's     | [unusable]      |
+/// |                 |                 | ok, alone (4)                          | [first]         |
+/// |                 |                 | ok, one child, but not alone           | listing         |
+/// |                 |                 | ok, predecessor predictable (3)        | arming          |
+/// |                 |                 | any                                    | listing         |
+/// |                 | on_listed       | any, own znode deleted                 | [lost]          |
+/// |                 |                 | any, own name is not a contender's     | [unusable]      |
+/// |                 |                 | permit count: unknown, number usable   | listing         |
+/// |                 |                 | ok / permit count: any, in one session | [listed]        |
+/// |                 |                 | any                                    | listing         |
+/// |                 | on_create_      |                                        | ended           |
+/// |                 | withdrawn       |                                        |                 |
+/// | making_parents  | on_done         | any, withdrawn                         | ended           |
+/// |                 |                 | ok / session_ended                     | enqueuing       |
+/// |                 |                 | no_node (no_chroot)                    | ended           |
+/// |                 |                 | any other                              | [unbound]       |
+/// | proving         | on_done         | ok / no_node / no_auth                 | recovering      |
+/// |                 |                 | any other                              | [searching]     |
+/// | recovering      | on_listed       | ok, candidates                         | inspecting      |
+/// |                 |                 | ok / no_node                           | [not created]   |
+/// |                 |                 | any other                              | [searching]     |
+/// | inspecting      | on_inspected    | ok / no_node / no_auth, it is another, | inspecting      |
+/// |                 |                 | others are left                        |                 |
+/// |                 |                 | ok, withdrawn                          | ended           |
+/// |                 |                 | ok, it is the own znode                | listing         |
+/// |                 |                 | ok / no_node / no_auth                 | [not created]   |
+/// |                 |                 | any other                              | [searching]     |
+/// | listing         | on_listed       | any, own znode deleted                 | [lost]          |
+/// |                 |                 | ok, first at the gate, number usable   | moving          |
+/// |                 |                 | ok, [listed] gives granted, lock delay,| marking         |
+/// |                 |                 | its marker not created                 |                 |
+/// |                 |                 | ok / permit count: any                 | [listed]        |
+/// |                 |                 | any other                              | [failed]        |
+/// | moving          | on_created      | unknown                                | proving         |
+/// |                 |                 | no_node / session_ended                | [lost]          |
+/// |                 |                 | any other, withdrawn                   | ended           |
+/// |                 |                 | ok, name is not a contender's          | [unusable]      |
+/// |                 |                 | ok                                     | listing         |
+/// |                 |                 | node_exists (name taken)               | draining        |
+/// |                 |                 | throttled                              | pausing         |
+/// |                 |                 | not_sent                               | ended           |
+/// |                 |                 | any other (an error)                   | ended           |
+/// | seeding         | on_done         | any, own znode deleted                 | [lost]          |
+/// |                 |                 | ok / node_exists / no_node             | listing         |
+/// |                 |                 | any other                              | [failed]        |
+/// | arming          | on_watched      | no_node (5)                            | listing         |
+/// |                 |                 | ok, an event / newer predecessor (6) / | listing         |
+/// |                 |                 | another permit count                   |                 |
+/// |                 |                 | ok, own znode deleted                  | [lost]          |
+/// |                 |                 | ok                                     | waiting         |
+/// |                 |                 | any other                              | [failed]        |
+/// | waiting         | on_predecessor_ | its release is a grant (7)             | [admitted]      |
+/// |                 | released        | otherwise                              | listing         |
+/// |                 | on_predecessor_ |                                        | listing         |
+/// |                 | deleted         |                                        |                 |
+/// | confirming      | on_done         | any, own znode deleted                 | [lost]          |
+/// |                 |                 | ok, lease not valid                    | pausing         |
+/// |                 |                 | ok, with a shared count                | listing         |
+/// |                 |                 | ok                                     | [leased]        |
+/// |                 |                 | any other                              | [failed]        |
+/// | marking         | on_done         | any, own znode deleted                 | [lost]          |
+/// |                 |                 | ok / node_exists, lease valid          | granted         |
+/// |                 |                 | ok / node_exists                       | confirming      |
+/// |                 |                 | any other                              | [failed]        |
+/// | delaying        | on_delay_over   |                                        | clearing        |
+/// | clearing        | on_done         | any, own znode deleted                 | [lost]          |
+/// |                 |                 | ok / no_node, others are left          | clearing        |
+/// |                 |                 | ok / no_node                           | listing         |
+/// |                 |                 | any other                              | [failed]        |
+/// | removing_parent | on_done         | any, withdrawn                         | ended           |
+/// |                 |                 | ok / no_node / session_ended           | enqueuing       |
+/// |                 |                 | not_empty / bad_version                | draining        |
+/// |                 |                 | any other                              | [unbound]       |
+/// | draining        | on_listed       | any, withdrawn                         | ended           |
+/// |                 |                 | no_node / session_ended                | enqueuing       |
+/// |                 |                 | ok, next number usable, name taken     | skipping        |
+/// |                 |                 | ok, next number usable                 | enqueuing       |
+/// |                 |                 | ok, no child / permit count alone      | removing_parent |
+/// |                 |                 | ok, contenders or siblings (8), single | ended           |
+/// |                 |                 | attempt                                |                 |
+/// |                 |                 | ok, contenders or siblings (8)         | pausing         |
+/// |                 |                 | ok, orphaned delay markers             | enqueuing       |
+/// |                 |                 | ok (sequence_exhausted)                | ended           |
+/// |                 |                 | any other                              | [unbound]       |
+/// | skipping        | on_done         | any, withdrawn                         | ended           |
+/// |                 |                 | ok / no_node / session_ended           | enqueuing       |
+/// |                 |                 | any other                              | [unbound]       |
+/// | pausing         | on_resume       | repeats requests of the state before   | [repeated]      |
+/// | waiting,        | on_session_     | ended session is the own znode's       | [lost]          |
+/// | pausing,        | ended,          |                                        |                 |
+/// | delaying        | on_own_node_    |                                        |                 |
+/// |                 | deleted         |                                        |                 |
+/// | idle, listing,  | withdraw        | deletes the own znode (9)              | ended           |
+/// | seeding, arming,|                 |                                        |                 |
+/// | waiting,        |                 |                                        |                 |
+/// | confirming,     |                 |                                        |                 |
+/// | pausing,        |                 |                                        |                 |
+/// | marking,        |                 |                                        |                 |
+/// | delaying,       |                 |                                        |                 |
+/// | clearing        |                 |                                        |                 |
+/// | enqueuing,      | withdraw        | ends at a later reply                  | the same        |
+/// | making_parents, |                 |                                        |                 |
+/// | proving,        |                 |                                        |                 |
+/// | recovering,     |                 |                                        |                 |
+/// | inspecting,     |                 |                                        |                 |
+/// | moving,         |                 |                                        |                 |
+/// | removing_parent,|                 |                                        |                 |
+/// | draining,       |                 |                                        |                 |
+/// | skipping        |                 |                                        |                 |
+/// | granted, ended  |                 |                                        | (final)         |
+/// | [listed]        |                 | path newer than the own znode          | [lost]          |
+/// |                 |                 | permit count: no_node, number usable,  | ended           |
+/// |                 |                 | 17th in a row (12)                     |                 |
+/// |                 |                 | permit count: no_node, number usable   | seeding         |
+/// |                 |                 | permit count: any other, number usable | [failed]        |
+/// |                 |                 | permit count unreadable (bad_data),    | ended           |
+/// |                 |                 | number usable                          |                 |
+/// |                 |                 | own znode missing                      | [lost]          |
+/// |                 |                 | mismatch (settings_mismatch)           | ended           |
+/// |                 |                 | first, orphaned delay markers (10)     | delaying        |
+/// |                 |                 | number unusable                        | [unusable]      |
+/// |                 |                 | ok, first, lease not valid             | confirming      |
+/// |                 |                 | ok, first                              | granted         |
+/// |                 |                 | ok, behind, single attempt             | ended           |
+/// |                 |                 | ok, behind                             | arming          |
+/// | [unusable]      |                 | 17th (sequence_exhausted)              | ended           |
+/// |                 |                 | otherwise                              | removing_parent |
+/// | [first]         |                 | number unusable                        | [unusable]      |
+/// |                 |                 | at the gate                            | moving          |
+/// |                 |                 | otherwise                              | [admitted]      |
+/// | [admitted]      |                 | lease not valid                        | confirming      |
+/// |                 |                 | otherwise                              | [leased]        |
+/// | [leased]        |                 | lock delay, its marker not created     | marking         |
+/// |                 |                 | otherwise                              | granted         |
+/// | [lost]          |                 | withdrawn                              | ended           |
+/// |                 |                 | Policy::queue_again                    | enqueuing       |
+/// |                 |                 | otherwise (an error)                   | ended           |
+/// | [not created]   |                 | withdrawn                              | ended           |
+/// |                 |                 | reply to create was lost               | enqueuing       |
+/// |                 |                 | reply to move was lost                 | listing         |
+/// | [failed]        |                 | unknown (repeats the requests)         | the same        |
+/// |                 |                 | throttled                              | pausing         |
+/// |                 |                 | no_node / session_ended                | [lost]          |
+/// |                 |                 | not_sent                               | ended           |
+/// |                 |                 | any other (an error)                   | ended           |
+/// | [unbound]       |                 | unknown (repeats the requests)         | the same        |
+/// |                 |                 | throttled                              | pausing         |
+/// |                 |                 | not_sent                               | ended           |
+/// |                 |                 | any other (an error)                   | ended           |
+/// | [searching]     |                 | unknown (repeats the requests)         | the same        |
+/// |                 |                 | session_ended                          | [lost]          |
+/// |                 |                 | not_sent                               | ended           |
+/// |                 |                 | closed / auth_failed (an error)        | ended           |
+/// |                 |                 | throttled                              | pausing         |
+/// |                 |                 | any other (an error, 11)               | pausing         |
+/// | [repeated]      |                 | the states with a request              | enqueuing,      |
+/// |                 |                 |                                        | making_parents, |
+/// |                 |                 |                                        | proving,        |
+/// |                 |                 |                                        | recovering,     |
+/// |                 |                 |                                        | inspecting,     |
+/// |                 |                 |                                        | listing, moving,|
+/// |                 |                 |                                        | seeding, arming,|
+/// |                 |                 |                                        | confirming,     |
+/// |                 |                 |                                        | marking,        |
+/// |                 |                 |                                        | clearing,       |
+/// |                 |                 |                                        | removing_parent,|
+/// |                 |                 |                                        | draining,       |
+/// |                 |                 |                                        | skipping        |
 ///
 /// 1. The rows of enqueuing apply when the create is answered, and also the count of the children
-///    if it was sent. If the permit count is shared, a list replaces the count of the children.
+///    if it was sent. If the permit count is shared, a list replaces the count of the children. If
+///    the create is ok, the status is that of the count or list.
 /// 2. CreatedAnswer::first is set, and the contender may predict its predecessor (3).
 /// 3. A contender may predict if its rule is a mutex's, Policy::wait is set, and
 ///    Policy::always_list is not. The predicted predecessor has the preceding number. It is
 ///    predictable if the own number is usable and above 0.
 /// 4. One child was counted, and no child was created or deleted after the own znode. So the
 ///    counted child is the own znode. A count in another session is a failed count.
-/// 5. A predecessor with a lower number than the own znode, but a newer czxid. It causes one more
+/// 5. The status is the first that is neither ok nor no_node, or no_node if any reply has it.
+/// 6. A predecessor with a lower number than the own znode, but a newer czxid. It causes one more
 ///    list. If that list shows the predecessor again, the contender waits for it.
-/// 6. waits_for_announcement() is true.
-/// 7. The siblings are release requests and proclamations. They are deleted with their contender.
-/// 8. Exception: a pause in the search for the own znode (proving, recovering, inspecting). Then
+/// 7. waits_for_announcement() is true.
+/// 8. The siblings are release requests and proclamations. They are deleted with their contender.
+/// 9. Exception: a pause in the search for the own znode (proving, recovering, inspecting). Then
 ///    the contender ends when the search ends.
-/// 9. With a shared permit count. It is ignored if the own number is unusable.
 /// 10. At the gate, markers are ignored, unless the own number is unusable.
 /// 11. The caller gets the error at once. The search goes on, because the znode must be deleted.
+///     From then on the contender counts as withdrawn.
+/// 12. An error: other clients keep deleting that znode.
 ///
 /// [failed] is for requests that need the own znode. [unbound] is for those of a contender without
 /// a znode, and [searching] for those of the search for a znode.
 ///
-/// If the own znode is deleted while a request is outstanding, [lost] follows at the last reply. In
-/// arming, the rows of a failed reply and of an event precede that.
-///
 /// In draining, orphaned delay markers lead to enqueuing: a contender needs a znode to delete them.
 ///
-/// The 17th own znode without a usable number leads to sequence_exhausted. The 17th making_parents
-/// or seeding in a row leads to an error: other clients keep deleting that znode.
+/// In enqueuing and listing, the get of a shared permit count follows the list. A condition with
+/// its status implies that the list is ok.
 ///
 /// A withdrawn contender ends at the reply that says whether its znode exists, and creates no
 /// further one. If its create was not sent, on_create_withdrawn() ends it.
