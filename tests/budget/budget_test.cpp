@@ -135,7 +135,7 @@ class BudgetTest : public ::testing::Test {
 TEST_F(BudgetTest, LongHold_IsWithinBudget) {
   check(10ms, {.requests = "zoo_acreate2 zoo_aexists zoo_amulti",
                .mutexes = 19,
-               .allocations = 25,
+               .allocations = 22,
                .lock_frames = 14,
                .unlock_frames = 10});
 }
@@ -144,7 +144,7 @@ TEST_F(BudgetTest, LongHold_IsWithinBudget) {
 TEST_F(BudgetTest, ShortHold_IsWithinBudget) {
   check(0ms, {.requests = "zoo_acreate2 zoo_aexists zoo_adelete",
               .mutexes = 22,
-              .allocations = 28,
+              .allocations = 25,
               .lock_frames = 14,
               .unlock_frames = 13});
 }
@@ -154,7 +154,7 @@ TEST_F(BudgetTest, UnsharedPath_IsWithinBudget) {
   is_shared_ = false;
   check(0ms, {.requests = "zoo_acreate2 zoo_adelete",
               .mutexes = 19,
-              .allocations = 26,
+              .allocations = 24,
               .lock_frames = 14,
               .unlock_frames = 13});
 }

@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include <boost/function.hpp>
+
 #include "zklock/client_options.h"
 #include "zklock/core/session.h"
 #include "zklock/core/status.h"
@@ -191,7 +193,8 @@ struct Reply {
   bool unreadable = false;
 };
 
-using ReplyHandler = std::function<void(Reply)>;
+/// Unlike a std::function, it allocates no memory for a handler that captures one shared_ptr.
+using ReplyHandler = boost::function<void(Reply)>;
 
 /// Identifies a pending request or a watch. 0: none.
 enum class RequestId : std::uint64_t {};
