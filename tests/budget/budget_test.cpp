@@ -134,7 +134,7 @@ class BudgetTest : public ::testing::Test {
 // A hold that is longer than its acquire is released by unlock() itself.
 TEST_F(BudgetTest, LongHold_IsWithinBudget) {
   check(10ms, {.requests = "zoo_acreate2 zoo_aexists zoo_amulti",
-               .mutexes = 19,
+               .mutexes = 16,
                .allocations = 22,
                .lock_frames = 14,
                .unlock_frames = 10});
@@ -143,7 +143,7 @@ TEST_F(BudgetTest, LongHold_IsWithinBudget) {
 // A short hold is released by a library thread, soon after unlock().
 TEST_F(BudgetTest, ShortHold_IsWithinBudget) {
   check(0ms, {.requests = "zoo_acreate2 zoo_aexists zoo_adelete",
-              .mutexes = 22,
+              .mutexes = 19,
               .allocations = 25,
               .lock_frames = 14,
               .unlock_frames = 13});

@@ -85,19 +85,22 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
   // If it was let through already, the parent was created, or the session is new.
   if (!let_through_) let_through_ = path_->create_limiter().enter({shared_from_this(), this});
   if (!let_through_) return;
+  const bool lists = fsm_.present_rule().shares_count();
+  const bool counts = fsm_.counts_children() && !lists;
   try {
     core::ZnodeData data = core().identify(requester_);
     data.attempt = std::move(attempt);
     request::CreateContender create{path_->path().str(), fsm_.present_rule().prefix(),
-                                    data.encode()};
+                                    data.encode(), counts};
     create_id_ = core().coordinator().submit(
         {.operation = std::move(create), .wanted_since = wanted_since_},
-        on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
+        on_reply([counts](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
           if (r.status == Status::ok) p.node_made();
           p.queued_ms_ = r.created_ms;
           const auto answer = p.answer_of(r);
-          // Only a znode that is first by its number is granted before the count.
-          return p.fsm_.on_created(answer, answer.first && p.lease_valid(r.session));
+          // Only a znode that is first by its number is granted without the count.
+          auto effects = p.fsm_.on_created(answer, answer.first && p.lease_valid(r.session));
+          return counts ? p.counted(r.parent ? *r.parent : r) : std::move(effects);
         }));
   } catch (...) {  // no request was sent
     let_through_ = false;
@@ -105,7 +108,7 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
     throw;
   }
   try {
-    count();
+    if (lists) list({});
   } catch (const std::exception&) {  // no memory; but the create is under way
     fsm_.on_count_not_sent();
   }
@@ -129,15 +132,10 @@ void LockNode::node_made() {
   path_->node_made();
 }
 
-void LockNode::count() {
-  if (fsm_.present_rule().shares_count()) return list({});
-  if (!fsm_.counts_children()) return;
-  count_id_ = submit(
-      request::CountChildren{path_->path().str()}, {},
-      on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
-        p.path_->path_seen(r);
-        return p.fsm_.on_counted({r.status, r.session, r.pzxid, r.child_count}, p.lease_valid());
-      }));
+core::AcquireEffects LockNode::counted(const client::Reply& parent) {
+  path_->path_seen(parent);
+  return fsm_.on_counted({parent.status, parent.session, parent.pzxid, parent.child_count},
+                         lease_valid());
 }
 
 // If the sequence numbers began again, the delete of an older znode may have deleted this one. Then

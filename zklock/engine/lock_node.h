@@ -218,7 +218,8 @@ class LockNode final : private LeaseObserver,
   void inspect(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
   void remove_node(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
   void node_made() ZKLOCK_REQUIRES(path_mutex);
-  void count() ZKLOCK_REQUIRES(path_mutex);
+  /// `parent`: the stat of the lock path after the create, or why there is none.
+  core::AcquireEffects counted(const client::Reply& parent) ZKLOCK_REQUIRES(path_mutex);
   void move(const std::string& attempt) ZKLOCK_REQUIRES(path_mutex);
   bool lease_valid(SessionId session) ZKLOCK_REQUIRES(path_mutex);
   core::CreatedAnswer answer_of(const client::Reply& created) ZKLOCK_REQUIRES(path_mutex);
