@@ -134,7 +134,7 @@ class BudgetTest : public ::testing::Test {
 // A hold that is longer than its acquire is released by unlock() itself.
 TEST_F(BudgetTest, LongHold_IsWithinBudget) {
   check(10ms, {.requests = "zoo_acreate2 zoo_aexists zoo_amulti",
-               .mutexes = 16,
+               .mutexes = 14,
                .allocations = 22,
                .lock_frames = 14,
                .unlock_frames = 10});
@@ -143,7 +143,7 @@ TEST_F(BudgetTest, LongHold_IsWithinBudget) {
 // A short hold is released by a library thread, soon after unlock().
 TEST_F(BudgetTest, ShortHold_IsWithinBudget) {
   check(0ms, {.requests = "zoo_acreate2 zoo_aexists zoo_adelete",
-              .mutexes = 19,
+              .mutexes = 17,
               .allocations = 25,
               .lock_frames = 14,
               .unlock_frames = 13});
@@ -153,7 +153,7 @@ TEST_F(BudgetTest, ShortHold_IsWithinBudget) {
 TEST_F(BudgetTest, UnsharedPath_IsWithinBudget) {
   is_shared_ = false;
   check(0ms, {.requests = "zoo_acreate2 zoo_adelete",
-              .mutexes = 19,
+              .mutexes = 17,
               .allocations = 24,
               .lock_frames = 14,
               .unlock_frames = 13});

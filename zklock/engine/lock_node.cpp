@@ -20,14 +20,13 @@ LockNode::LockNode(std::shared_ptr<PathQueue> path, Requester requester,
       fsm_(core().attempt_prefix().c_str(), core().next_attempt(), std::move(policy)) {}
 
 LockNode::~LockNode() {
-  if (is_enlisted_) core().keeper().dismiss(*this);
+  path_->dismiss_node(*this);
 }
 
 // ---- driving the machine ------------------------------------------------------------------------
 
 void LockNode::start() {
-  lease_ = core().keeper().enlist(*this);
-  is_enlisted_ = true;
+  path_->enlist_node(*this);
   run(fsm_.start(path_->counter_has_ended()));
 }
 
@@ -212,12 +211,7 @@ void LockNode::pause() {
 
 bool LockNode::lease_valid(SessionId session) {
   if (observer_.expired()) return false;
-  // A lease that was valid at the start has most often been extended since: then the keeper is not
-  // needed.
-  const bool is_known = lease_ && lease_->session() == session;
-  if (!is_known || !lease_->check(core().scheduler().now())) {
-    lease_ = core().keeper().valid_lease(session);
-  }
+  lease_ = path_->valid_lease(session);
   return lease_ != nullptr;
 }
 
