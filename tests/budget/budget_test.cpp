@@ -134,8 +134,8 @@ class BudgetTest : public ::testing::Test {
 // A hold that is longer than its acquire is released by unlock() itself.
 TEST_F(BudgetTest, LongHold_IsWithinBudget) {
   check(10ms, {.requests = "zoo_acreate2 zoo_aexists zoo_amulti",
-               .mutexes = 19,
-               .allocations = 25,
+               .mutexes = 14,
+               .allocations = 22,
                .lock_frames = 14,
                .unlock_frames = 10});
 }
@@ -143,8 +143,8 @@ TEST_F(BudgetTest, LongHold_IsWithinBudget) {
 // A short hold is released by a library thread, soon after unlock().
 TEST_F(BudgetTest, ShortHold_IsWithinBudget) {
   check(0ms, {.requests = "zoo_acreate2 zoo_aexists zoo_adelete",
-              .mutexes = 22,
-              .allocations = 28,
+              .mutexes = 17,
+              .allocations = 25,
               .lock_frames = 14,
               .unlock_frames = 13});
 }
@@ -153,8 +153,8 @@ TEST_F(BudgetTest, ShortHold_IsWithinBudget) {
 TEST_F(BudgetTest, UnsharedPath_IsWithinBudget) {
   is_shared_ = false;
   check(0ms, {.requests = "zoo_acreate2 zoo_adelete",
-              .mutexes = 19,
-              .allocations = 26,
+              .mutexes = 17,
+              .allocations = 24,
               .lock_frames = 14,
               .unlock_frames = 13});
 }

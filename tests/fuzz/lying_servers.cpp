@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <utility>
 #include <variant>
 
@@ -207,6 +208,10 @@ void LyingServers::answer() {
   const Status status = server_answer();
   tell_observer(pending, status);
   Reply answer = make_reply(status, operation);
+  const auto* const create = std::get_if<ops::CreateContender>(&operation);
+  if (create && create->counts) {
+    answer.parent = std::make_shared<Reply>(make_reply(server_answer(), ops::CountChildren{}));
+  }
   if (status == Status::ok) told_.insert(answer.token);
   reply(std::move(pending), std::move(answer));
 }

@@ -2,6 +2,8 @@
 #include "tests/model/sim_coordinator.h"
 
 #include <algorithm>
+#include <memory>
+#include <new>
 #include <numeric>
 
 #include "zklock/client/port/transaction.h"
@@ -9,6 +11,8 @@
 
 namespace zklock::model {
 
+using client::request::CountChildren;
+using client::request::CreateContender;
 using client::request::ExistsAndWatch;
 using client::request::GetAndWatch;
 using client::request::ListAndWatch;
@@ -85,12 +89,53 @@ void SimCoordinator::start(client::SessionObserver& observer) {
 // Submission. These functions only queue requests.
 
 RequestId SimCoordinator::submit(Request request, client::ReplyHandler handler) {
-  ++counts_[request.operation.index()];
   Pending pending;
   pending.id = RequestId{++last_id_};
   pending.request = std::move(request);
   pending.handler = std::move(handler);
   const RequestId id = pending.id;
+  const auto* const create = std::get_if<CreateContender>(&pending.request.operation);
+  if (create != nullptr && create->counts) {
+    submit_with_count(std::move(pending));
+  } else {
+    accept(std::move(pending));
+  }
+  return id;
+}
+
+/// Sends two messages with one id, as the real coordinator does. The count is answered last.
+void SimCoordinator::submit_with_count(Pending create) {
+  struct Both {
+    client::ReplyHandler handler;
+    Reply created;
+    bool is_count_sent = true;
+    void end(const Reply& parent) {
+      created.parent = std::make_shared<const Reply>(parent);
+      handler(std::move(created));
+    }
+  };
+  const auto both = std::make_shared<Both>(Both{std::move(create.handler), {}});
+  Pending count;
+  count.id = create.id;
+  count.follows = true;
+  count.request = create.request;
+  count.request.operation =
+      CountChildren{std::get<CreateContender>(create.request.operation).parent};
+  count.handler = [both](const Reply& parent) { both->end(parent); };
+  create.handler = [both](const Reply& created) {
+    both->created = created;
+    if (!both->is_count_sent) both->end({});
+  };
+  accept(std::move(create));
+  try {
+    accept(std::move(count));
+  } catch (const std::bad_alloc&) {  // the create is under way
+    both->is_count_sent = false;
+  }
+}
+
+void SimCoordinator::accept(Pending pending) {
+  ++counts_[pending.request.operation.index()];
   const SessionId bound = pending.request.session;
   if (closed_) {
     answer_locally(std::move(pending), Status::closed);
@@ -105,7 +150,6 @@ RequestId SimCoordinator::submit(Request request, client::ReplyHandler handler) 
   } else {
     hold(std::move(pending));
   }
-  return id;
 }
 
 void SimCoordinator::send(Pending pending) {
@@ -182,6 +226,7 @@ bool SimCoordinator::abandon(RequestId request) noexcept {
   Pending pending = std::move(*found);
   held_.erase(found);
   answer_locally(std::move(pending), Status::not_sent);
+  abandon(request);  // the count has the id of its create
   return true;
 }
 
@@ -241,8 +286,8 @@ void SimCoordinator::close() {
   gate_open_ = told_connected_ = false;
   const SessionId session = std::exchange(session_, {});
   if (session != SessionId{} && observer_ != nullptr) observer_->ended(session, Status::closed);
-  std::sort(left.begin(), left.end(),
-            [](const Pending& a, const Pending& b) { return a.id < b.id; });
+  std::stable_sort(left.begin(), left.end(),
+                   [](const Pending& a, const Pending& b) { return a.id < b.id; });
   for (Pending& pending : left) {
     LocalReply message{std::move(pending), Status::closed, ""};
     receive_one(message);

@@ -169,6 +169,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
     Instant sent_at;
     TimerId timer{};         // while held; ends the wait
     bool unwatched = false;  // its watch has no receiver
+    bool follows = false;    // sent together with a create
     /// For a GetAndWatch of a znode that the client cannot read. The coordinator then sends exists
     /// instead, in a second round trip.
     bool unreadable = false;
@@ -261,6 +262,8 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   void receive_one(ClosedByServer);
   void receive_one(const Suspended& message);
   void receive_one(LocalReply& message);
+  void submit_with_count(Pending create);
+  void accept(Pending pending);
   void send(Pending pending);
   void ask_existence(Pending pending);
   void hold(Pending pending);

@@ -20,14 +20,13 @@ LockNode::LockNode(std::shared_ptr<PathQueue> path, Requester requester,
       fsm_(core().attempt_prefix().c_str(), core().next_attempt(), std::move(policy)) {}
 
 LockNode::~LockNode() {
-  if (is_enlisted_) core().keeper().dismiss(*this);
+  path_->dismiss_node(*this);
 }
 
 // ---- driving the machine ------------------------------------------------------------------------
 
 void LockNode::start() {
-  lease_ = core().keeper().enlist(*this);
-  is_enlisted_ = true;
+  path_->enlist_node(*this);
   run(fsm_.start(path_->counter_has_ended()));
 }
 
@@ -85,19 +84,22 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
   // If it was let through already, the parent was created, or the session is new.
   if (!let_through_) let_through_ = path_->create_limiter().enter({shared_from_this(), this});
   if (!let_through_) return;
+  const bool lists = fsm_.present_rule().shares_count();
+  const bool counts = fsm_.counts_children() && !lists;
   try {
     core::ZnodeData data = core().identify(requester_);
     data.attempt = std::move(attempt);
     request::CreateContender create{path_->path().str(), fsm_.present_rule().prefix(),
-                                    data.encode()};
+                                    data.encode(), counts};
     create_id_ = core().coordinator().submit(
         {.operation = std::move(create), .wanted_since = wanted_since_},
-        on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
+        on_reply([counts](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
           if (r.status == Status::ok) p.node_made();
           p.queued_ms_ = r.created_ms;
           const auto answer = p.answer_of(r);
-          // Only a znode that is first by its number is granted before the count.
-          return p.fsm_.on_created(answer, answer.first && p.lease_valid(r.session));
+          // Only a znode that is first by its number is granted without the count.
+          auto effects = p.fsm_.on_created(answer, answer.first && p.lease_valid(r.session));
+          return counts ? p.counted(r.parent ? *r.parent : r) : std::move(effects);
         }));
   } catch (...) {  // no request was sent
     let_through_ = false;
@@ -105,7 +107,7 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
     throw;
   }
   try {
-    count();
+    if (lists) list({});
   } catch (const std::exception&) {  // no memory; but the create is under way
     fsm_.on_count_not_sent();
   }
@@ -129,15 +131,10 @@ void LockNode::node_made() {
   path_->node_made();
 }
 
-void LockNode::count() {
-  if (fsm_.present_rule().shares_count()) return list({});
-  if (!fsm_.counts_children()) return;
-  count_id_ = submit(
-      request::CountChildren{path_->path().str()}, {},
-      on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
-        p.path_->path_seen(r);
-        return p.fsm_.on_counted({r.status, r.session, r.pzxid, r.child_count}, p.lease_valid());
-      }));
+core::AcquireEffects LockNode::counted(const client::Reply& parent) {
+  path_->path_seen(parent);
+  return fsm_.on_counted({parent.status, parent.session, parent.pzxid, parent.child_count},
+                         lease_valid());
 }
 
 // If the sequence numbers began again, the delete of an older znode may have deleted this one. Then
@@ -214,12 +211,7 @@ void LockNode::pause() {
 
 bool LockNode::lease_valid(SessionId session) {
   if (observer_.expired()) return false;
-  // A lease that was valid at the start has most often been extended since: then the keeper is not
-  // needed.
-  const bool is_known = lease_ && lease_->session() == session;
-  if (!is_known || !lease_->check(core().scheduler().now())) {
-    lease_ = core().keeper().valid_lease(session);
-  }
+  lease_ = path_->valid_lease(session);
   return lease_ != nullptr;
 }
 

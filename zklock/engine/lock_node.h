@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/intrusive/list_hook.hpp>
+
 #include "zklock/core/acquire_fsm.h"
 #include "zklock/core/lazy.h"
 #include "zklock/core/lease.h"
@@ -40,16 +42,15 @@ namespace zklock::detail {
 /// |        | node is idle  | downgrade         |                                               |
 /// | over   | any           | is being deleted  |                                               |
 ///
-/// Thread-safety: any thread may call the members of LeaseObserver, without a Lock. REQUIRES for
-/// the other members: a Lock of the path's monitor.
-class LockNode final : private LeaseObserver,
-                       private CreateLimiter::Waiter,
+/// Thread-safety: none. REQUIRES: a Lock of the path's monitor; for the destructor, if it is linked
+/// in the list of its path lock.
+class LockNode final : private CreateLimiter::Waiter,
                        private LockNodeParts,
                        public std::enable_shared_from_this<LockNode> {
  public:
   /// `requester`: named by the znode.
   LockNode(std::shared_ptr<PathQueue> path, Requester requester, core::AcquireFsm::Policy policy);
-  ~LockNode() override;
+  ~LockNode();
 
   /// From now on, `observer` receives the events. Without an observer, the lock node is not
   /// granted.
@@ -102,6 +103,13 @@ class LockNode final : private LeaseObserver,
   /// Null if there is none, or if the successor has to wait for the watch event.
   std::shared_ptr<LockNode> local_successor() const ZKLOCK_REQUIRES(path_mutex);
 
+  // Events of the session; see LeaseObserver.
+  void session_ended(SessionId session) ZKLOCK_REQUIRES(path_mutex);
+  void on_lease_expired(const std::shared_ptr<core::Lease>& lease) ZKLOCK_REQUIRES(path_mutex);
+  void suspended(SessionId session) ZKLOCK_REQUIRES(path_mutex);
+  void resumed(SessionId session) ZKLOCK_REQUIRES(path_mutex);
+  void tick(int& requests) ZKLOCK_REQUIRES(path_mutex);
+
   // The end of the lock node.
   /// How the znode is deleted.
   enum class Manner {
@@ -133,16 +141,9 @@ class LockNode final : private LeaseObserver,
   void on_predecessor_released() ZKLOCK_REQUIRES(path_mutex);
 
  private:
+  friend class PathLock;  // uses list_hook_
   using Effect = core::AcquireEffect;
   using SiblingNode = NodeDeleter::SiblingNode;
-
-  // LeaseObserver; called without a Lock.
-  std::shared_ptr<LeaseObserver> alive() noexcept override;
-  void session_ended(SessionId session) override;
-  void on_lease_expired(const std::shared_ptr<core::Lease>& lease) override;
-  void suspended(SessionId session) override;
-  void resumed(SessionId session) override;
-  void tick(int& requests) override;
 
   // LockNodeParts and CreateLimiter::Waiter.
   std::weak_ptr<LockNode> weak_self() noexcept override { return weak_from_this(); }
@@ -218,7 +219,8 @@ class LockNode final : private LeaseObserver,
   void inspect(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
   void remove_node(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
   void node_made() ZKLOCK_REQUIRES(path_mutex);
-  void count() ZKLOCK_REQUIRES(path_mutex);
+  /// `parent`: the stat of the lock path after the create, or why there is none.
+  core::AcquireEffects counted(const client::Reply& parent) ZKLOCK_REQUIRES(path_mutex);
   void move(const std::string& attempt) ZKLOCK_REQUIRES(path_mutex);
   bool lease_valid(SessionId session) ZKLOCK_REQUIRES(path_mutex);
   core::CreatedAnswer answer_of(const client::Reply& created) ZKLOCK_REQUIRES(path_mutex);
@@ -285,11 +287,11 @@ class LockNode final : private LeaseObserver,
   const std::shared_ptr<PathQueue> path_;
   const Requester requester_;
 
+  boost::intrusive::list_member_hook<> list_hook_ ZKLOCK_GUARDED_BY(path_mutex);
   std::weak_ptr<LockNodeObserver> observer_ ZKLOCK_GUARDED_BY(path_mutex);
   core::AcquireFsm fsm_ ZKLOCK_GUARDED_BY(path_mutex);
   /// From leave() until the machine has ended.
   BackgroundWork::Id work_ ZKLOCK_GUARDED_BY(path_mutex){};
-  bool is_enlisted_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< with the lease keeper
   /// The CreateLimiter has let this lock node through, and it has not passed yet.
   bool let_through_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   /// A znode was created: a server was reached.

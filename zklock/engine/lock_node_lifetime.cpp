@@ -35,19 +35,12 @@ void LockNode::machine_ended() {
   if (observer) observer->on_ended();
 }
 
-std::shared_ptr<LeaseObserver> LockNode::alive() noexcept {
-  const auto self = weak_from_this().lock();
-  return self ? std::shared_ptr<LeaseObserver>(self, this) : nullptr;
-}
-
 void LockNode::session_ended(SessionId session) {
-  const Monitor::Lock lock(path_->monitor());
   if (!is_granted()) return run(fsm_.on_session_ended(session));
   if (session == fsm_.node().session()) notify_loss(LossCause::node);
 }
 
 void LockNode::on_lease_expired(const std::shared_ptr<core::Lease>& lease) {
-  const Monitor::Lock lock(path_->monitor());
   if (is_granted() && lease == lease_) notify_loss(LossCause::lease);
 }
 
@@ -56,19 +49,16 @@ void LockNode::notify_loss(LossCause cause) {
 }
 
 void LockNode::suspended(SessionId session) {
-  const Monitor::Lock lock(path_->monitor());
   const auto observer = this->observer();
   if (observer && session == fsm_.node().session()) observer->on_suspended();
 }
 
 void LockNode::resumed(SessionId session) {
-  const Monitor::Lock lock(path_->monitor());
   const auto observer = this->observer();
   if (observer && session == fsm_.node().session()) observer->on_resumed();
 }
 
 void LockNode::tick(int& requests) {
-  const Monitor::Lock lock(path_->monitor());
   const auto observer = this->observer();
   if (!fsm_.node().exists() || !observer || hold_has_ended_) return;
   if (!is_granted()) {
@@ -127,7 +117,7 @@ void LockNode::end_hold() {
 }
 
 void LockNode::end_watches() {
-  if (std::exchange(is_enlisted_, false)) core().keeper().dismiss(*this);
+  path_->dismiss_node(*this);
   end_delay();
   end_hold();
   watches_.disarm();

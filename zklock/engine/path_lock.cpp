@@ -35,7 +35,9 @@ void PathLock::post(Step step) {
 PathLock::PathLock(std::shared_ptr<EngineContext> core, core::LockPath path, bool counter_ended)
     : PathQueue(std::move(core), std::move(path), counter_ended) {}
 
-PathLock::~PathLock() = default;
+PathLock::~PathLock() {
+  core().keeper().dismiss(*this);
+}
 
 void PathLock::settle() {
   const Monitor::Lock lock(monitor());
@@ -258,9 +260,58 @@ void PathLock::close() {
     contender->close();
     if (contender->ownership().count() == 0) dismiss(*contender);
   }
+  while (!nodes_.empty()) nodes_.front().end_watches();
   if (objects_ > 0) return;
   reentry_counter_.clear();  // without a public object, there is no unlock()
   contenders_.clear();
+}
+
+// ---- the lock nodes and the session -------------------------------------------------------------
+
+void PathLock::enlist_node(LockNode& node) noexcept {
+  if (!std::exchange(is_member_, true)) core().keeper().enlist(*this);
+  nodes_.push_back(node);
+  core().keeper().begin_use();
+}
+
+void PathLock::dismiss_node(LockNode& node) noexcept {
+  if (!node.list_hook_.is_linked()) return;
+  nodes_.erase(nodes_.iterator_to(node));
+  core().keeper().end_use();
+}
+
+template <class... Arguments>
+void PathLock::notify(void (LockNode::*event)(Arguments...),
+                      std::type_identity_t<Arguments>... arguments) {
+  std::vector<std::shared_ptr<LockNode>> nodes;  // a copy: a node that is notified may be dismissed
+  const Monitor::Lock lock(monitor());
+  for (LockNode& node : nodes_) nodes.push_back(node.shared_from_this());
+  for (const auto& node : nodes) (*node.*event)(arguments...);
+}
+
+std::shared_ptr<LeaseObserver> PathLock::alive() noexcept {
+  const auto self = weak_from_this().lock();
+  return self ? std::shared_ptr<LeaseObserver>(self, this) : nullptr;
+}
+
+void PathLock::session_ended(SessionId session) {
+  notify(&LockNode::session_ended, session);
+}
+
+void PathLock::on_lease_expired(const std::shared_ptr<core::Lease>& lease) {
+  notify(&LockNode::on_lease_expired, lease);
+}
+
+void PathLock::suspended(SessionId session) {
+  notify(&LockNode::suspended, session);
+}
+
+void PathLock::resumed(SessionId session) {
+  notify(&LockNode::resumed, session);
+}
+
+void PathLock::tick(int& requests) {
+  notify(&LockNode::tick, requests);
 }
 
 void PathLock::thread_exits(Owner owner) noexcept {

@@ -7,9 +7,12 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include <boost/intrusive/list.hpp>
 
 #include "zklock/core/acquire_fsm.h"
 #include "zklock/core/cohort_policy.h"
@@ -17,9 +20,11 @@
 #include "zklock/core/ownership.h"
 #include "zklock/engine/cohort.h"
 #include "zklock/engine/contender.h"
+#include "zklock/engine/lock_node.h"
 #include "zklock/engine/path_queue.h"
 #include "zklock/engine/pending_acquire.h"
 #include "zklock/engine/reentry_counter.h"
+#include "zklock/engine/session/lease_keeper.h"
 #include "zklock/engine/session/thread_exit.h"
 #include "zklock/error.h"
 #include "zklock/owner.h"
@@ -30,7 +35,7 @@ namespace zklock::detail {
 /// mutex, that of the monitor, guards all of it.
 ///
 /// Thread-safety: any thread may call any public member.
-class PathLock final : public PathQueue, public ThreadExitListener {
+class PathLock final : public PathQueue, public ThreadExitListener, private LeaseObserver {
  public:
   /// `counter_ended`: the path's sequence counter was at its end when it was last read.
   PathLock(std::shared_ptr<EngineContext> core, core::LockPath path, bool counter_ended);
@@ -98,6 +103,20 @@ class PathLock final : public PathQueue, public ThreadExitListener {
   }
   void on_path_recreated() override ZKLOCK_REQUIRES(path_mutex);
 
+  void enlist_node(LockNode& node) noexcept override ZKLOCK_REQUIRES(path_mutex);
+  void dismiss_node(LockNode& node) noexcept override ZKLOCK_REQUIRES(path_mutex);
+
+  // LeaseObserver.
+  std::shared_ptr<LeaseObserver> alive() noexcept override;
+  void session_ended(SessionId session) override;
+  void on_lease_expired(const std::shared_ptr<core::Lease>& lease) override;
+  void suspended(SessionId session) override;
+  void resumed(SessionId session) override;
+  void tick(int& requests) override;
+  /// Calls this member of each enlisted lock node, under the mutex.
+  template <class... Arguments>
+  void notify(void (LockNode::*event)(Arguments...), std::type_identity_t<Arguments>... arguments);
+
   std::shared_ptr<PathLock> self() {
     return std::static_pointer_cast<PathLock>(shared_from_this());
   }
@@ -126,6 +145,11 @@ class PathLock final : public PathQueue, public ThreadExitListener {
   ReentryCounter reentry_counter_;
   std::atomic<int> deferred_calls_{0};  ///< pending tasks of post()
   std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_ ZKLOCK_GUARDED_BY(path_mutex);
+  using NodeHook = boost::intrusive::member_hook<LockNode, boost::intrusive::list_member_hook<>,
+                                                 &LockNode::list_hook_>;
+  /// Lock nodes that wait or are held, oldest first.
+  boost::intrusive::list<LockNode, NodeHook> nodes_ ZKLOCK_GUARDED_BY(path_mutex);
+  bool is_member_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< of the lease keeper
   std::vector<std::shared_ptr<Cohort>> cohorts_
       ZKLOCK_GUARDED_BY(path_mutex);  ///< one for each pair of policies
 };

@@ -40,6 +40,15 @@ void PathQueue::path_seen(const client::Reply& stat) {
   trust_.on_path_stat({stat.token, stat.acl_version}, stat.sent_at);
 }
 
+const std::shared_ptr<core::Lease>& PathQueue::valid_lease(core::SessionId session) {
+  // The last lease has most often been extended since: then the keeper is not needed.
+  const bool is_known = lease_ && lease_->session() == session;
+  if (!is_known || !lease_->check(core().scheduler().now())) {
+    lease_ = core().keeper().valid_lease(session);
+  }
+  return lease_;
+}
+
 void PathQueue::announcement_awaited(core::SessionId session) {
   if (!trust_.begin_acl_read_if_due(core().scheduler().now())) return;
   core().coordinator().submit(

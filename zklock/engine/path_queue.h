@@ -15,6 +15,8 @@
 
 namespace zklock::detail {
 
+class LockNode;
+
 /// Collects what the replies of the servers show about the queue of one lock path. That is the
 /// sequence counter, the newest own znode, the ACL, and how many grants had to wait lately.
 ///
@@ -68,6 +70,14 @@ class PathQueue : public PathContext {
     return trust_.believes(predecessor);
   }
 
+  /// Returns the lease for a grant on `session` now; null if it is not valid.
+  const std::shared_ptr<core::Lease>& valid_lease(core::SessionId session)
+      ZKLOCK_REQUIRES(path_mutex);
+  /// Begins to notify a lock node of the events of the session.
+  virtual void enlist_node(LockNode& node) noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// Ends that. Does nothing if the lock node is not enlisted.
+  virtual void dismiss_node(LockNode& node) noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
+
   SequenceHint& sequence_hint() noexcept ZKLOCK_REQUIRES(path_mutex) { return sequence_hint_; }
   LocalHandoff& local_handoff() noexcept ZKLOCK_REQUIRES(path_mutex) { return local_handoff_; }
   LateCreates& late_creates() noexcept ZKLOCK_REQUIRES(path_mutex) { return late_creates_; }
@@ -84,6 +94,7 @@ class PathQueue : public PathContext {
   LocalHandoff local_handoff_ ZKLOCK_GUARDED_BY(path_mutex);
   core::AnnouncementTrust trust_ ZKLOCK_GUARDED_BY(path_mutex);
   LateCreates late_creates_ ZKLOCK_GUARDED_BY(path_mutex){*this};
+  std::shared_ptr<core::Lease> lease_ ZKLOCK_GUARDED_BY(path_mutex);  ///< the last valid one
   CreateLimiter create_limiter_ ZKLOCK_GUARDED_BY(path_mutex){core().settings().creates_at_once};
   int waited_in_a_row_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< latest grants that all had to wait
   bool counter_has_ended_ ZKLOCK_GUARDED_BY(path_mutex);

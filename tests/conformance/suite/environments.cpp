@@ -103,7 +103,7 @@ bool SingleEnvironment::all_connected() const {
 bool SingleEnvironment::all_idle() const {
   return std::ranges::all_of(clients_, [](const auto& client) {
     detail::ClientCore& core = *detail::ClientCore::of(*client);
-    return core.closed() || (core.work().idle() && core.keeper().deserted());
+    return core.closed() || (core.work().idle() && !core.keeper().is_used());
   });
 }
 

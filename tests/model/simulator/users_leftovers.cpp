@@ -73,7 +73,7 @@ void Users::look_for_leftovers() {
       if (line->coordinator.server_watches() != 0) say("a watch at the servers");
       if (line->coordinator.live_interests() != 0) say("an interest in a watch");
       if (!line->core->work().idle()) say("background work");
-      if (!line->core->keeper().deserted()) say("a member of a session");
+      if (line->core->keeper().is_used()) say("a member of a session");
       for (int path = 0; path < plan_.setup.paths; ++path) {
         if (!line->core->path_lock(core::LockPath(path_of(path)))->nodes().empty())
           say("an entry of an path_lock's map");

@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
+
+#include <boost/function.hpp>
 
 #include "zklock/client_options.h"
 #include "zklock/core/session.h"
@@ -22,11 +25,14 @@ using core::Status;
 /// The requests of the lock protocol. Paths are absolute, below the chroot.
 namespace request {
 
-/// Sends create2 (ephemeral, sequential). Reply: name, token, created_ms, session.
+/// Sends create2 (ephemeral, sequential). Reply: name, token, created_ms, session. If `counts` is
+/// set, sends exists of the parent directly after it. The reply then comes with the later of the
+/// two replies, and also has `parent`.
 struct CreateContender {
   std::string parent;
   std::string prefix;  ///< such as "lock-"
   std::string data;
+  bool counts = false;
 };
 /// Sends exists, which requires no permission. Reply: all members of a Get reply except data.
 struct CountChildren {
@@ -189,9 +195,13 @@ struct Reply {
   /// comes late. `changed` may never come, and neither event if the znode is recreated between two
   /// checks.
   bool unreadable = false;
+  /// The reply to the exists of a CreateContender with `counts`. Null if the request was not sent,
+  /// and for all other requests.
+  std::shared_ptr<const Reply> parent;
 };
 
-using ReplyHandler = std::function<void(Reply)>;
+/// Unlike a std::function, it allocates no memory for a handler that captures one shared_ptr.
+using ReplyHandler = boost::function<void(Reply)>;
 
 /// Identifies a pending request or a watch. 0: none.
 enum class RequestId : std::uint64_t {};
@@ -227,7 +237,8 @@ class SessionObserver {
   virtual void ended(SessionId session, Status why) = 0;
   /// The servers have answered a request. Called before the reply is passed to its handler. Not
   /// called for requests that failed without an answer (unknown, session_ended), or that the client
-  /// itself refused. `sent_at`: a lower bound of the request's sending time. If the request was
+  /// itself refused. Also not called for a read that is sent together with a write: it proves no
+  /// more than the write. `sent_at`: a lower bound of the request's sending time. If the request was
   /// sent in several parts at once, it is the time of the first part. `by_quorum`: whether the
   /// leader and a majority have seen the request. True for a create, multi or delete that was
   /// executed, or that failed because of the tree (no_node, no_auth, ...). False for reads, and for

@@ -9,6 +9,18 @@
 
 namespace zklock::client {
 
+namespace {
+
+/// Returns the sequence number of the next child, which is the count of creates below the znode.
+/// The `cversion` of a server counts creates and deletes: 2 * creates - numChildren, in 32 bits.
+core::Sequence next_sequence(const Stat& stat) noexcept {
+  const auto twice =
+      static_cast<std::uint32_t>(stat.cversion) + static_cast<std::uint32_t>(stat.numChildren);
+  return {static_cast<std::int32_t>(twice / 2)};
+}
+
+}  // namespace
+
 Ticket Flights::add(std::shared_ptr<Call> call, std::size_t part) {
   static constinit std::atomic<Ticket> last{0};
   Ticket ticket = ++last;
@@ -51,6 +63,18 @@ int Call::refuse(const CallContext& context, Status status, std::string detail) 
   context.reply.status = status;
   context.reply.detail = std::move(detail);
   return kRefused;
+}
+
+void Call::describe(const Stat* stat, Reply& reply) noexcept {
+  if (stat == nullptr) return;
+  reply.token = {stat->czxid};
+  reply.created_ms = stat->ctime;
+  reply.ephemeral_owner = {stat->ephemeralOwner};
+  reply.child_count = stat->numChildren;
+  reply.pzxid = {stat->pzxid};
+  reply.version = stat->version;
+  reply.acl_version = stat->aversion;
+  reply.next_sequence = next_sequence(*stat);
 }
 
 }  // namespace zklock::client

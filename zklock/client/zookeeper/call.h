@@ -155,6 +155,8 @@ class Call : public std::enable_shared_from_this<Call> {
   /// Both set the status and detail of the reply. refuse() returns kRefused.
   static void answer(const CallContext& context, int code);
   static int refuse(const CallContext& context, Status status, std::string detail);
+  /// Sets the members of the reply that a stat has. Without a stat, does nothing.
+  static void describe(const Stat* stat, Reply& reply) noexcept;
 
  private:
   CallHeader header_;

@@ -21,14 +21,6 @@ int watch_existence(const CallContext& context, const char* path, const void* da
 /// The handler of a watch. Without a value: a read without a watch.
 using Interest = std::optional<WatchRegistry::OnEvent>;
 
-/// Returns the sequence number of the next child, which is the count of creates below the znode.
-/// The `cversion` of a server counts creates and deletes: 2 * creates - numChildren, in 32 bits.
-core::Sequence next_sequence(const Stat& stat) noexcept {
-  const auto twice =
-      static_cast<std::uint32_t>(stat.cversion) + static_cast<std::uint32_t>(stat.numChildren);
-  return {static_cast<std::int32_t>(twice / 2)};
-}
-
 /// A read of one znode, with or without a watch.
 class ReadCall : public Call {
  public:
@@ -74,18 +66,6 @@ class ReadCall : public Call {
     if (remove) context.follow_ups.removals.push_back(std::move(*remove));
   }
 
-  static void describe(const Stat* stat, const CallContext& context) {
-    if (stat == nullptr) return;
-    context.reply.token = {stat->czxid};
-    context.reply.created_ms = stat->ctime;
-    context.reply.ephemeral_owner = {stat->ephemeralOwner};
-    context.reply.child_count = stat->numChildren;
-    context.reply.pzxid = {stat->pzxid};
-    context.reply.version = stat->version;
-    context.reply.acl_version = stat->aversion;
-    context.reply.next_sequence = next_sequence(*stat);
-  }
-
  private:
   const Watch watch_;
   Interest interest_;
@@ -102,7 +82,7 @@ class ExistsCall final : public ReadCall {
     const bool known =
         context.reply.status == Status::ok || context.reply.status == Status::no_node;
     settle(known ? ServerWatch::armed : ServerWatch::nothing, context);
-    describe(completion.stat, context);
+    describe(completion.stat, context.reply);
     return true;
   }
 
@@ -128,7 +108,7 @@ class ListCall final : public ReadCall {
     const String_vector& names = *completion.strings;
     context.nodes.listed(path(), static_cast<std::size_t>(names.count));
     context.reply.children.assign(names.data, names.data + names.count);
-    describe(completion.stat, context);
+    describe(completion.stat, context.reply);
     return true;
   }
 
@@ -165,7 +145,7 @@ class GetCall final : public ReadCall {
     if (completion.value != nullptr && completion.length > 0) {
       context.reply.data.assign(completion.value, static_cast<std::size_t>(completion.length));
     }
-    describe(completion.stat, context);
+    describe(completion.stat, context.reply);
     return true;
   }
 
@@ -200,7 +180,7 @@ class GetAclCall final : public ReadCall {
       const ACL& entry = completion.acl->data[i];
       context.reply.acl.push_back({entry.perms, entry.id.scheme, entry.id.id});
     }
-    describe(completion.stat, context);
+    describe(completion.stat, context.reply);
     return true;
   }
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls that create and delete znodes.
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -18,13 +22,20 @@ class CreateContenderCall final : public Call {
                       CallHeader header)
       : Call(std::move(header)),
         path_(full_path(chroot, operation.parent, operation.prefix)),
-        data_(std::move(operation.data)) {}
+        data_(std::move(operation.data)),
+        parent_(operation.counts ? std::make_shared<Reply>() : nullptr) {}
 
-  bool is_write(std::size_t /*part*/) const noexcept override { return true; }
+  bool is_write(std::size_t part) const noexcept override { return part == create; }
 
-  bool complete(std::size_t /*part*/, const Completion& completion,
+  bool complete(std::size_t part, const Completion& completion,
                 const CallContext& context) override {
     answer(context, completion.code);
+    if (part == exists) {
+      describe(completion.stat, context.reply);
+      *parent_ = std::exchange(context.reply, std::move(created_));
+      return true;
+    }
+    context.reply.parent = parent_;
     if (context.reply.status == Status::ok && completion.value != nullptr &&
         completion.stat != nullptr) {
       context.reply.name = name_of(completion.value);
@@ -36,12 +47,19 @@ class CreateContenderCall final : public Call {
     } else {
       context.nodes.failed(parent_of(path_), name_of(path_));
     }
-    return true;
+    if (awaits_exists_) created_ = std::move(context.reply);
+    return !awaits_exists_;
   }
 
  private:
+  enum Part : std::size_t { create, exists };
+
   int issue(const CallContext& context) override {
-    OutgoingRequest outgoing(*this, context);
+    // Both before the first is sent: after that, a lack of memory must not end the call.
+    OutgoingRequest outgoing(*this, context, create);
+    std::optional<OutgoingRequest> second;
+    if (parent_) second.emplace(*this, context, exists);
+    const std::string parent(parent_ ? parent_of(path_) : std::string_view());
     if (!context.nodes.reserve(parent_of(path_), name_of(path_))) {
       return refuse(context, Status::too_many_nodes,
                     "the session's nodes have reached max_node_bytes");
@@ -50,12 +68,20 @@ class CreateContenderCall final : public Call {
                                                 static_cast<int>(data_.size()),
                                                 &context.node_acl.c_acl(), ZOO_EPHEMERAL_SEQUENTIAL,
                                                 &CompletionSink::on_string_stat, outgoing.data()));
-    if (code != ZOK) context.nodes.failed(parent_of(path_), name_of(path_));
+    if (code != ZOK) {
+      context.nodes.failed(parent_of(path_), name_of(path_));
+    } else if (second) {
+      awaits_exists_ = second->sent(zoo_aexists(context.handle, parent.c_str(), 0,
+                                                &CompletionSink::on_stat, second->data())) == ZOK;
+    }
     return code;
   }
 
   const std::string path_;  // without the sequence number
   const std::string data_;
+  const std::shared_ptr<Reply> parent_;  // to the exists; null without one
+  bool awaits_exists_ = false;
+  Reply created_;  // the reply to the create, while that to the exists is awaited
 };
 
 /// Creates all levels in one burst, from the top, and then checks that the last exists. The check

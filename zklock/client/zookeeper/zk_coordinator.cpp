@@ -183,7 +183,7 @@ bool ZkCoordinator::send(const CallPtr& call) {
   try {
     code = call->issue(context);
   } catch (...) {  // no memory: a part may be in flight, but no reply follows
-    call->handler() = nullptr;
+    call->handler().clear();
     throw;
   }
   switch (call->end_send(code, context)) {

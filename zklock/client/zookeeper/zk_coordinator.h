@@ -132,7 +132,7 @@ class ZkCoordinator final : public Coordinator,
   void refuse_at_once_calls() ZKLOCK_REQUIRES(mutex_);
   RequestId next_id() ZKLOCK_REQUIRES(mutex_) { return RequestId{++last_id_}; }
   CallHeader own_header() ZKLOCK_REQUIRES(mutex_) {
-    return {next_id(), session_, nullptr, LeaseClock::now()};
+    return {next_id(), session_, {}, LeaseClock::now()};
   }
   CallContext call_context(FollowUps& follow_ups, Reply& reply) ZKLOCK_REQUIRES(mutex_);
   // Checks whether unreadable watched znodes exist, if that is due. Returns when it is due again.

@@ -340,9 +340,11 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
     reply = call->blank_reply();
     const AnsweredBy by = answered_by(completion.code);
     if (by != AnsweredBy::none) last_contact_ = std::max(last_contact_, reply.sent_at);
-    // Not after ended(): the phase is dead from before that call on.
-    if (by != AnsweredBy::none && phase_ != Phase::dead) {
-      const bool by_quorum = call->is_write(part) && by == AnsweredBy::quorum;
+    const bool is_write = call->is_write(part);
+    // A read that was sent together with a write proves no more than the write. Not after ended():
+    // the phase is dead from before that call on.
+    if (by != AnsweredBy::none && (is_write || part == 0) && phase_ != Phase::dead) {
+      const bool by_quorum = is_write && by == AnsweredBy::quorum;
       observer_->answered(reply.session, reply.sent_at, by_quorum);
     }
     complete = call->complete(part, completion, call_context(follow_ups, reply));

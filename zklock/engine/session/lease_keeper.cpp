@@ -19,8 +19,8 @@ client::Operation query() {
   return client::request::CountChildren{"/"};
 }
 
-/// The limit of requests that waiting members send at one tick. Later requests, above all the next
-/// heartbeat, must not wait for the watches of thousands of members.
+/// The limit of requests that waiting lock nodes send at one tick. Later requests, above all the
+/// next heartbeat, must not wait for the watches of thousands of lock nodes.
 constexpr int kMostRequestsAtATick = 500;
 
 }  // namespace
@@ -118,10 +118,9 @@ std::shared_ptr<core::Lease> LeaseKeeper::valid_lease(SessionId session) {
   return lease_;
 }
 
-std::shared_ptr<core::Lease> LeaseKeeper::enlist(LeaseObserver& member) noexcept {
+void LeaseKeeper::enlist(LeaseObserver& member) noexcept {
   const client::MutexLock guard(mutex_);
   if (!member.member_hook_.is_linked()) members_.push_back(member);
-  return lease_;
 }
 
 void LeaseKeeper::dismiss(LeaseObserver& member) noexcept {
@@ -129,13 +128,9 @@ void LeaseKeeper::dismiss(LeaseObserver& member) noexcept {
   if (member.member_hook_.is_linked()) members_.erase(members_.iterator_to(member));
 }
 
-bool LeaseKeeper::deserted() const {
-  const client::MutexLock guard(mutex_);
-  return members_.empty();
-}
-
 LeaseKeeper::Members LeaseKeeper::members() const {
   Members alive;  // destroyed after the guard: a member's destructor locks the mutex
+  if (!is_used()) return alive;
   const client::MutexLock guard(mutex_);
   alive.reserve(members_.size());
   for (LeaseObserver& each : members_) {
@@ -161,7 +156,7 @@ void LeaseKeeper::tick(SessionId session) {
   {
     const client::MutexLock guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
-    request = !members_.empty();
+    request = is_used();
     // Half a tick of slack. Without it, an early tick would delay the request by a whole tick.
     due = now - last_sent_ >= timeout() / (request ? 10 : 5) - timeout() / 40;
   }

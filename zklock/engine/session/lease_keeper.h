@@ -21,8 +21,8 @@ namespace zklock::detail {
 using core::Instant;
 using core::SessionId;
 
-/// An object that the LeaseKeeper notifies: a lock znode that is waiting or held. Called with no
-/// lock held, except alive().
+/// An object that the LeaseKeeper notifies: a lock path, on behalf of its lock nodes that are
+/// waiting or held. Called with no lock held, except alive().
 class LeaseObserver {
  public:
   virtual ~LeaseObserver() = default;
@@ -36,9 +36,9 @@ class LeaseObserver {
   virtual void suspended(SessionId session) = 0;
   /// The session has a connection again.
   virtual void resumed(SessionId session) = 0;
-  /// Called at each tick. The member sets the watch on its own znode, if that is not set.
-  /// `requests` is the number of requests that waiting members may still send at this tick. A
-  /// waiting member subtracts its own requests; a holding member does not.
+  /// Called at each tick. Each lock node sets the watch on its own znode, if that is not set.
+  /// `requests` is the number of requests that waiting lock nodes may still send at this tick. A
+  /// waiting lock node subtracts its own requests; a holding one does not.
   virtual void tick(int& requests) = 0;
 
  private:
@@ -46,8 +46,8 @@ class LeaseObserver {
   boost::intrusive::list_member_hook<> member_hook_;  ///< guarded by the keeper
 };
 
-/// Keeps the current session's lease. With members (a contender waits or holds) it sends
-/// heartbeats. Without members it sends a small query, as evidence for the next lease. It
+/// Keeps the current session's lease. While it is used (a contender waits or holds), it sends
+/// heartbeats. While it is not used, it sends a small query, as evidence for the next lease. It
 /// extends the lease with every quorum answer, and notifies the members in time when the lease
 /// lapses.
 ///
@@ -57,7 +57,7 @@ class LeaseObserver {
 /// |                    | than lease_of_handshake() says; its members are notified              |
 /// | answered by quorum | the lease is extended; if it lapsed, or there is none, a new lease    |
 /// |                    | begins                                                                |
-/// | tick, every T/20   | with members: a heartbeat every T/10; without: a query every T/5      |
+/// | tick, every T/20   | while used: a heartbeat every T/10; else: a query every T/5           |
 /// | lease's end        | it lapses; the members are notified                                   |
 /// | suspended          | no heartbeats; the lease runs on to its end; the members are notified |
 /// | ended              | the lease lapses; the members are notified                            |
@@ -76,14 +76,15 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   void ended(SessionId session);
   void answered(SessionId session, Instant sent_at, bool by_quorum);
 
-  /// Adds a member. Members are notified in the order in which they were added. While there is a
-  /// member, heartbeats are sent. Returns the present lease, which may have lapsed; null if there is
-  /// none. REQUIRES: dismiss() is called before the member's destructor ends.
-  std::shared_ptr<core::Lease> enlist(LeaseObserver& member) noexcept;
+  /// Adds a member. Members are notified in the order in which they were added. REQUIRES: dismiss()
+  /// is called before the member's destructor ends.
+  void enlist(LeaseObserver& member) noexcept;
   /// Removes a member. Does nothing if it was not added.
   void dismiss(LeaseObserver& member) noexcept;
-  /// Returns whether there is no member.
-  bool deserted() const;
+  /// A lock node begins or ceases to need the lease. Members are notified only while one needs it.
+  void begin_use() noexcept { ++uses_; }
+  void end_use() noexcept { --uses_; }
+  bool is_used() const noexcept { return uses_.load() > 0; }
 
   /// Returns the lease for a grant on `session` now; null if it is not valid.
   std::shared_ptr<core::Lease> valid_lease(SessionId session);
@@ -117,6 +118,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   std::atomic<std::uint64_t> connections_{0};
   std::atomic<std::int64_t> session_id_{0};
   std::atomic<core::Duration::rep> timeout_{0};
+  std::atomic<int> uses_{0};
 
   mutable client::Mutex mutex_;
   bool stopped_ ZKLOCK_GUARDED_BY(mutex_) = false;
