@@ -95,14 +95,14 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
  public:
   /// `policy`: the policy of all contenders, except `wait`, `always_list` and
   /// `count_children`, which may differ.
-  Cohort(PathQueue& path, core::AcquireFsm::Policy policy, core::CohortPolicy terms);
+  Cohort(PathQueue& path, core::AcquireFsm::Policy policy, core::CohortPolicy cohort_policy);
   Cohort(const Cohort&) = delete;
   Cohort& operator=(const Cohort&) = delete;
   ~Cohort();
 
   /// Returns whether contenders with these two policies share this cohort.
   bool agrees(const core::AcquireFsm::Policy& policy,
-              const core::CohortPolicy& terms) const noexcept;
+              const core::CohortPolicy& cohort_policy) const noexcept;
   const core::AcquireFsm::Policy& policy() const noexcept { return policy_; }
   bool has_node() const noexcept ZKLOCK_REQUIRES(path_mutex) { return node_ != nullptr; }
   /// Returns the shared lock node if it is idle, else null.
@@ -192,7 +192,7 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
 
   PathQueue& path_;
   const core::AcquireFsm::Policy policy_;
-  const core::CohortPolicy terms_;
+  const core::CohortPolicy cohort_policy_;
 
   State state_ ZKLOCK_GUARDED_BY(path_mutex) = State::none;
   std::shared_ptr<LockNode> node_ ZKLOCK_GUARDED_BY(path_mutex);

@@ -66,7 +66,7 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   /// Forgets the abandoned calls. Withdraws the contender if no other call waits.
   void sweep() ZKLOCK_REQUIRES(path_mutex);
   /// Ends the waiting calls of this public object with Error(closed).
-  void leave_all(const void* on_behalf) ZKLOCK_REQUIRES(path_mutex);
+  void cancel_calls(const void* object) ZKLOCK_REQUIRES(path_mutex);
   /// Ends all waiting calls with this error.
   void fail(Errc error, const std::string& cause) ZKLOCK_REQUIRES(path_mutex);
   /// Undoes a start() that has thrown. Forgets the waiting calls without completing them: their
@@ -135,7 +135,7 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
 
   // CohortMember and LockNodeObserver.
   bool waits() const noexcept override { return waits_; }
-  bool is_heard() const noexcept override { return reporter_.is_heard(); }
+  bool has_listener() const noexcept override { return reporter_.has_listener(); }
   void set_lock_node(std::shared_ptr<LockNode> lock_node) noexcept override
       ZKLOCK_REQUIRES(path_mutex) {
     node_ = std::move(lock_node);
@@ -182,7 +182,7 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   const bool waits_;
 
   /// Its thread ended while holding the lock.
-  bool is_unfinished_ ZKLOCK_GUARDED_BY(path_mutex) = false;
+  bool thread_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   core::Ownership ownership_ ZKLOCK_GUARDED_BY(path_mutex);
   /// Null only before start(). Constant after the grant.
   std::shared_ptr<LockNode> node_ ZKLOCK_GUARDED_BY(path_mutex);

@@ -15,8 +15,8 @@ namespace zklock::detail {
 ///
 /// | state   | path()                      | event     | next    |
 /// |---------|-----------------------------|-----------|---------|
-/// | settled | the path                    | moves()   | moving  |
-/// | moving  | the path before the         | settles() | settled |
+/// | settled | the path                    | begin_rename()   | moving  |
+/// | moving  | the path before the         | end_rename() | settled |
 /// |         | downgrade, perhaps outdated |           |         |
 ///
 /// Thread-safety: all members, from any thread.
@@ -33,16 +33,16 @@ class HeldNodePath {
   /// called with no lock held. REQUIRES: `then` does not block.
   void when_settled(Then then);
 
-  void moves();
+  void begin_rename();
   /// Sets the name. Returns the callbacks that wait for it: the caller must call them with no lock
   /// held.
-  [[nodiscard]] std::vector<Then> settles(std::string name);
+  [[nodiscard]] std::vector<Then> end_rename(std::string name);
 
  private:
   const core::LockPath& parent_;
   mutable client::Mutex mutex_;
   std::string name_ ZKLOCK_GUARDED_BY(mutex_);
-  bool moving_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  bool renaming_ ZKLOCK_GUARDED_BY(mutex_) = false;
   std::vector<Then> waiting_ ZKLOCK_GUARDED_BY(mutex_);
 };
 

@@ -22,16 +22,16 @@ class HoldLimitTimer {
   HoldLimitTimer(client::Scheduler& scheduler, core::HoldLimit limit, std::function<void()> look);
 
   /// Returns whether the limit has not passed at `now`. See ValidityPeriod::check().
-  bool check(core::Instant now) noexcept { return lease_.check(now); }
+  bool check(core::Instant now) noexcept { return period_.check(now); }
   /// Returns the end; Instant::max() without a limit, Instant::min() after the end.
-  core::Instant at() const noexcept { return lease_.valid_until(); }
+  core::Instant valid_until() const noexcept { return period_.valid_until(); }
 
   /// Makes the limit count from now. If `length` is set, it replaces the limit. `look` replaces the
   /// earlier function. Returns false, without an effect, if the limit has passed.
   bool renew(std::optional<core::Duration> length, std::function<void()> look);
   /// Returns whether the warning is due, and records it as reported. So it returns true at most
   /// once after the constructor and after each renew().
-  bool warns(core::Instant now) noexcept;
+  bool take_warning(core::Instant now) noexcept;
   /// Cancels the timers.
   void stop() noexcept;
 
@@ -41,7 +41,7 @@ class HoldLimitTimer {
   client::Scheduler& scheduler_;
   std::function<void()> look_;  ///< empty: no limit so far
   core::HoldLimit limit_;
-  core::ValidityPeriod lease_;
+  core::ValidityPeriod period_;
   core::Instant warning_;  ///< Instant::max(): none, or already reported
   client::TimerId warning_timer_{};
   client::TimerId end_timer_{};

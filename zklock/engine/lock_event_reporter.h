@@ -26,16 +26,16 @@ class LockEventReporter {
 
   const Owner& owner() const noexcept { return owner_; }
   /// Returns whether there is an event callback.
-  bool is_heard() const noexcept { return static_cast<bool>(*sink_); }
+  bool has_listener() const noexcept { return static_cast<bool>(*sink_); }
   void report(LockEvent::Kind kind, FencingToken token, std::size_t position = 0) const noexcept {
-    if (!is_heard()) return;
+    if (!has_listener()) return;
     try {
-      sink_->listener->tell({.kind = kind,
-                             .path = path_.str(),
-                             .owner = owner_,
-                             .token = token,
-                             .position = position,
-                             .part_index = sink_->part_index});
+      sink_->listener->notify({.kind = kind,
+                               .path = path_.str(),
+                               .owner = owner_,
+                               .token = token,
+                               .position = position,
+                               .part_index = sink_->part_index});
     } catch (const std::system_error&) {  // no thread: delivered with the next event
     }
   }

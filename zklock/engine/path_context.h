@@ -87,12 +87,12 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
 template <class Step>
 auto under_lock(std::weak_ptr<void> owner, PathContext& path, Step step) {
   return [owner = std::move(owner), path = path.weak_from_this(),
-          step = std::move(step)](const auto&... news) {
+          step = std::move(step)](const auto&... arguments) {
     const auto context = path.lock();  // destroyed last
     const auto alive = owner.lock();
     if (!context || !alive) return;
     const Monitor::Lock lock(context->monitor());
-    step(news...);
+    step(arguments...);
   };
 }
 

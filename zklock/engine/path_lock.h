@@ -68,7 +68,7 @@ class PathLock final : public PathQueue, public ThreadExitListener {
   /// `before`: the number of contenders of this client that share the znode and are ahead of it.
   struct Standing {
     std::string node;
-    std::size_t before = 0;
+    std::size_t ahead = 0;
   };
   Standing standing_of(const Owner& owner);
   std::string node_of(const Owner& owner) { return standing_of(owner).node; }
@@ -119,12 +119,13 @@ class PathLock final : public PathQueue, public ThreadExitListener {
   /// order is that in which the owners were made, so that a simulated run can be repeated.
   std::map<Owner, std::shared_ptr<Contender>> by_owner() const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the cohort of the contenders with these two policies; creates it if necessary.
-  /// Returns null if contenders with these `terms` share no znode.
+  /// Returns null if contenders with these `cohort_policy` share no znode.
   std::shared_ptr<Cohort> cohort(const core::AcquireFsm::Policy& policy,
-                                 const core::CohortPolicy& terms) ZKLOCK_REQUIRES(path_mutex);
+                                 const core::CohortPolicy& cohort_policy)
+      ZKLOCK_REQUIRES(path_mutex);
 
   ReentryCounter reentry_counter_;
-  std::atomic<int> deferred_calls_{0};  ///< pending tasks of post()
+  std::atomic<int> posted_tasks_{0};  ///< pending tasks of post()
   std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_ ZKLOCK_GUARDED_BY(path_mutex);
   std::vector<std::shared_ptr<Cohort>> cohorts_
       ZKLOCK_GUARDED_BY(path_mutex);  ///< one for each pair of policies

@@ -55,8 +55,8 @@ class PathQueue : public PathContext {
   }
   /// Returns whether a new contender omits the request of the count of children. Either other
   /// contenders are very probably ahead of it, or its number will probably show that it is first.
-  bool goes_by_number() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return is_crowded() || sequence_hint_.may_come();
+  bool omits_count() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return is_crowded() || sequence_hint_.expects_first();
   }
 
   /// Called when a contender waits for an announced release. Reads the ACL of the path, on

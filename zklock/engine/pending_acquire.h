@@ -69,7 +69,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const Terms& terms() const noexcept { return *terms_; }
   core::CountKind kind() const noexcept { return kind_; }
   std::uint64_t reentrant_thread() const noexcept { return reentrant_thread_; }
-  const void* on_behalf() const noexcept { return on_behalf_; }
+  const void* object() const noexcept { return object_; }
   bool has_ended() const noexcept {
     return state_.load(std::memory_order_acquire) != State::waiting;
   }
@@ -108,7 +108,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const std::uint64_t nodes_made_before_;  ///< nodes_made() of the path lock at began_
   const bool blocks_;                      ///< a blocked thread calls expire()
   const std::uint64_t reentrant_thread_;   ///< see AcquireRequest
-  const void* const on_behalf_;
+  const void* const object_;
   const TimeLimit time_limit_;
   const core::Lazy<Terms> terms_;
   std::function<void(AcquireOutcome)> done_;  ///< used by the ending thread only

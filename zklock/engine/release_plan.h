@@ -23,7 +23,7 @@ enum class ReleasePlan {
   /// A library thread deletes the znode soon: probably no contender waits.
   remove_soon,
   /// The znode is deleted as after a loss: the work under the lock may be unfinished.
-  remove_as_lost,
+  remove_unfinished,
 };
 
 }  // namespace zklock::detail

@@ -60,14 +60,16 @@ class SequenceHint {
   void granted(core::Sequence number, core::Instant now) ZKLOCK_REQUIRES(path_mutex);
   /// Records that the granted znode is being deleted. Returns a callback that records the end of
   /// the delete; empty without a watch. The caller calls it without a Lock when the ensemble has
-  /// confirmed the delete. Before that, has_come() is false.
+  /// confirmed the delete. Before that, is_first() is false.
   [[nodiscard]] std::function<void()> release_node(core::Sequence number, FencingToken token)
       ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether a new znode of this client will probably be first by its number.
-  bool may_come() const noexcept ZKLOCK_REQUIRES(path_mutex) { return in_a_row_ > 0 && is_known(); }
+  bool expects_first() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return in_a_row_ > 0 && is_known();
+  }
   /// Returns whether the new znode with this number is first. REQUIRES: the reply to its create has
   /// just arrived.
-  bool has_come(core::Sequence number) const noexcept ZKLOCK_REQUIRES(path_mutex);
+  bool is_first(core::Sequence number) const noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Forgets the last granted znode. In a new session, czxids may be lower than before.
   void forget() noexcept ZKLOCK_REQUIRES(path_mutex) { last_.reset(); }
   /// Removes the watch.

@@ -142,8 +142,8 @@ void commit_and_wait(const Start& start) {
 
 /// Begins a commit and calls `handler` on the dispatcher with its end. `what` is for the log.
 template <class Start>
-void commit_and_tell(const std::shared_ptr<EngineContext>& core, std::string what,
-                     CommitHandler handler, const Start& start) {
+void commit_and_notify(const std::shared_ptr<EngineContext>& core, std::string what,
+                       CommitHandler handler, const Start& start) {
   auto end =
       for_handler(std::move(handler), [core, what = std::move(what)](std::function<void()> task) {
         ReliablePost::send(core, core->dispatcher(), what, std::move(task));
