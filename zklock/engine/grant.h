@@ -86,7 +86,7 @@ class Grant {
   /// is up to the caller. REQUIRES: called once.
   void end(LockEvent::Kind why) noexcept;
 
-  /// Counts the transactions that check the znode, from before they are sent until their replies.
+  /// Count the transactions that check the znode: before the request is sent, and after its reply.
   ///
   /// All four operations involved are sequentially consistent. Suppose that a thread calls
   /// commit_begins() and then holds(), and another calls end() and then commits_under_way(). Then

@@ -13,11 +13,11 @@ namespace zklock::detail {
 
 /// The full path of a hold's znode. Its name can change once, at a downgrade.
 ///
-/// | state   | path()                      | event     | next    |
-/// |---------|-----------------------------|-----------|---------|
-/// | settled | the path                    | begin_rename()   | moving  |
-/// | moving  | the path before the         | end_rename() | settled |
-/// |         | downgrade, perhaps outdated |           |         |
+/// | state    | path()                      | event          | next     |
+/// |----------|-----------------------------|----------------|----------|
+/// | settled  | the path                    | begin_rename() | renaming |
+/// | renaming | the path before the         | end_rename()   | settled  |
+/// |          | downgrade, perhaps outdated |                |          |
 ///
 /// Thread-safety: all members, from any thread.
 class HeldNodePath {

@@ -11,14 +11,13 @@
 namespace zklock::detail {
 
 /// The end of a hold by its hold limit (core::HoldLimit). The clock decides whether the limit has
-/// passed. Timers make the holder read the clock at the warning and at the end.
+/// passed. Timers call `look`, which reads the clock, at the warning and at the end.
 ///
-/// Thread-safety: any thread may call check() and at(). REQUIRES for the other members: a Lock of
-/// the path's monitor. Part of its Grant.
+/// Thread-safety: any thread may call check() and valid_until(). REQUIRES for the other members: a
+/// Lock of the path's monitor. Part of its Grant.
 class HoldLimitTimer {
  public:
-  /// The limit counts from now. `look` is called at the warning and at the end; without a limit it
-  /// can be empty.
+  /// The limit counts from now. Without a limit, `look` can be empty.
   HoldLimitTimer(client::Scheduler& scheduler, core::HoldLimit limit, std::function<void()> look);
 
   /// Returns whether the limit has not passed at `now`. See ValidityPeriod::check().

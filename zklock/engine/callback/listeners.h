@@ -18,7 +18,7 @@
 
 namespace zklock::detail {
 
-/// Delivers events (Event) to listeners of the user: to each in order, one call at a time.
+/// Delivers events to listeners of the user: to each in order, one call at a time.
 ///
 /// Thread-safety: all members, from any thread.
 template <class Event, Delivery delivery = Delivery::every>
@@ -72,7 +72,7 @@ class Listeners {
     return list_->listeners.empty();
   }
 
-  /// Drops the queued events; no call begins any more. `keep` makes exceptions; see SerialListener.
+  /// Drops the queued events; no call begins any more. `keep`: see SerialListener::stop().
   void stop(typename Listener::Keep keep = nullptr) {
     for (const auto& listener : copy()) listener->stop(keep);
   }

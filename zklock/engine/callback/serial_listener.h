@@ -21,9 +21,9 @@ enum class Delivery {
   newest,
 };
 
-/// A listener of the user, with a queue of events (Event). Delivers them in order, one call at a
-/// time. A function that waits for the end of a running call does not wait on the thread that runs
-/// it. An exception that leaves a call is passed to the dispatcher, or thrown by finish().
+/// A listener of the user, with a queue of events. Delivers them in order, one call at a time.
+/// wait(), finish() and remove() wait for a running call, except on the thread that runs it. An
+/// exception that leaves a call is passed to the dispatcher, or thrown by finish().
 ///
 /// Thread-safety: all members, from any thread, also from a call of the listener. REQUIRES: made by
 /// std::make_shared.
@@ -35,7 +35,7 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
       : call_(std::move(call)), executor_(std::move(dispatcher)) {}
 
   /// Queues an event. Does not block and does not call the listener. Throws std::system_error if
-  /// there is no thread; then the event is delivered with the next one, or is lost.
+  /// there is no thread. Then the event stays queued until the next notify() or finish().
   void notify(Event event) {
     bool is_queued = false;
     {
@@ -102,7 +102,7 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
   /// returns, no call begins.
   void remove() {
     stop();
-    // The executor may have dropped its task. Then the queued tasks would retain this object.
+    // If the user's executor has dropped a task, the queued tasks would retain this object.
     executor_.clear();
     Call over;  // destroyed last, with no lock held
     const client::MutexLock guard(mutex_);

@@ -144,8 +144,8 @@ class QueueObserver final : public NewSessionListener,
   const std::shared_ptr<PathLock> path_lock_;
   const ViewKind kind_;
   const BorrowedExecutor executor_;
-  /// notify() is called with mutex_ locked, so that the views keep their order. It calls no listener:
-  /// it only posts a task, and no Dispatcher runs a task within post().
+  /// notify() is called with mutex_ locked, so that the views keep their order. It calls no
+  /// listener: it only posts a task, and no Dispatcher runs a task within post().
   Listeners<QueueView, Delivery::newest> listeners_;
 
   client::Mutex mutex_;
