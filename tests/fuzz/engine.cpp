@@ -137,7 +137,7 @@ class Client {
     const bool mutex = wanted.rule.is_mutex();
     if (mutex && (flags & 1U) != 0) wanted.gate = core::QueueRule::weighted(5, 2);
     if (mutex && (flags & 3U) == 2U)
-      wanted.local = {.batch = 4, .keep_idle_for = std::chrono::seconds(2)};
+      wanted.cohort_policy = {.batch = 4, .keep_idle_for = std::chrono::seconds(2)};
     if ((flags & 4U) != 0) wanted.lock_delay = std::chrono::seconds(1);
     wanted.queue_again = (flags & 8U) == 0;
     wanted.kind = kind;
@@ -152,7 +152,7 @@ class Client {
     switch (choices_.below(3)) {
       case 0: return TimeLimit::single_attempt();
       case 1: return {Deadline::after(now, std::chrono::seconds(3)), now};
-      default: return TimeLimit::none();
+      default: return TimeLimit::endless();
     }
   }
 

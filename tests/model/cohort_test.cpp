@@ -281,8 +281,8 @@ TEST_F(CohortTest, ManyImmediateReleases_AreServedInLoop) {
   for (std::size_t i = 0; i < kCount; ++i) {
     detail::PendingAcquire::start(path_lock,
                                   {.owner = Owner::unique(),
-                                   .time_limit = detail::TimeLimit::none(),
-                                   .local = request.local,
+                                   .time_limit = detail::TimeLimit::endless(),
+                                   .cohort_policy = request.local,
                                    .done =
                                        [&served](const detail::AcquireOutcome& outcome) {
                                          if (!outcome.contender) return;
@@ -300,14 +300,14 @@ TEST_F(CohortTest, QueuePosition_CountsCohortMembersAhead) {
   const auto first = granted(0, many());
   const auto rest = several_wait(0, many(), 3);
   const auto path_lock = lock_.path_lock(0);
-  EXPECT_EQ(path_lock->standing_of(call(first).owner).before, 0U);
+  EXPECT_EQ(path_lock->standing_of(call(first).owner).ahead, 0U);
   for (std::size_t i = 0; i < rest.size(); ++i) {
     const auto standing = path_lock->standing_of(call(rest[i]).owner);
-    EXPECT_EQ(standing.before, i + 1);
+    EXPECT_EQ(standing.ahead, i + 1);
     EXPECT_EQ(LockWorld::kPath + ("/" + standing.node), call(first).node);
   }
   release(first);
-  EXPECT_EQ(path_lock->standing_of(call(rest[2]).owner).before, 2U);
+  EXPECT_EQ(path_lock->standing_of(call(rest[2]).owner).ahead, 2U);
   for (const auto each : rest) release(each);
   expect_rest();
 }

@@ -73,7 +73,8 @@ TEST_F(CreateLimiterTest, CreateOnOtherPath_DoesNotQueue) {
   ASSERT_EQ(creates(), 2U);
   const auto other = lock_.path_lock(0, "/locks/b");
   bool ended = false;
-  detail::AcquireRequest wanted{.owner = Owner::unique(), .time_limit = detail::TimeLimit::none()};
+  detail::AcquireRequest wanted{.owner = Owner::unique(),
+                                .time_limit = detail::TimeLimit::endless()};
   wanted.done = [&](const detail::AcquireOutcome&) { ended = true; };
   detail::PendingAcquire::start(other, std::move(wanted), {})->cancel();
   EXPECT_EQ(creates(), 3U);

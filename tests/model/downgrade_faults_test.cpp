@@ -165,7 +165,7 @@ TEST_F(DowngradeFaults, CommitAbandoned_IsNotRepeated) {
       lock_.path_lock(0),
       {.owner = owner_,
        .rule = nested.rule,
-       .time_limit = detail::TimeLimit::none(),
+       .time_limit = detail::TimeLimit::endless(),
        .kind = nested.kind,
        .done = [&](const detail::AcquireOutcome& outcome) { guard = outcome.contender; }},
       {});

@@ -237,7 +237,8 @@ TEST_F(RefusedDelete, AcquireDuringRetry_Fails) {
 TEST_F(RefusedDelete, OtherPath_IsNotAffected) {
   refused_release();
   bool is_granted = false;
-  detail::AcquireRequest wanted{.owner = Owner::unique(), .time_limit = detail::TimeLimit::none()};
+  detail::AcquireRequest wanted{.owner = Owner::unique(),
+                                .time_limit = detail::TimeLimit::endless()};
   wanted.done = [&](const detail::AcquireOutcome& outcome) {
     is_granted = static_cast<bool>(outcome.contender);
     if (is_granted) outcome.contender->release(core::CountKind::hold);

@@ -69,7 +69,7 @@ TEST_F(LocalHandoffTest, OtherZnodeToDelete_NextWaits) {
   detail::PendingAcquire::start(
       lock_.path_lock(0),
       {.owner = Owner::unique(),
-       .time_limit = detail::TimeLimit::none(),
+       .time_limit = detail::TimeLimit::endless(),
        .done = [&](const detail::AcquireOutcome& outcome) { holder = outcome.contender; }},
       {});
   run();

@@ -125,7 +125,7 @@ TEST_F(LocalHandoffTest, ManyImmediateReleases_GrantInLoop) {
   for (std::size_t i = 0; i < kCrowd; ++i) {
     detail::PendingAcquire::start(lock_.path_lock(0),
                                   {.owner = Owner::unique(),
-                                   .time_limit = detail::TimeLimit::none(),
+                                   .time_limit = detail::TimeLimit::endless(),
                                    .done =
                                        [&](const detail::AcquireOutcome& outcome) {
                                          ASSERT_TRUE(outcome.contender);

@@ -153,7 +153,7 @@ std::size_t LockWorld::acquire(std::size_t client, Request request) {
        .limit = request.limit,
        .event_sink = detail::LockEventSink(std::move(request.listener)),
        .lock_delay = request.lock_delay,
-       .local = request.local,
+       .cohort_policy = request.local,
        .done = [this, index](detail::AcquireOutcome outcome) { ended(index, std::move(outcome)); }},
       {});
   return index;

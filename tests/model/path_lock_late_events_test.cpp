@@ -81,7 +81,7 @@ TEST(PathLockLateEvents, WatchRemoved_LateEventIsIgnored) {
       core->path_lock(core::LockPath(kPath)),
       {.owner = owner,
        .rule = core::QueueRule::permits(2, 3, false),
-       .time_limit = detail::TimeLimit::none(),
+       .time_limit = detail::TimeLimit::endless(),
        .done = [&](const detail::AcquireOutcome& outcome) { granted = !!outcome.contender; }},
       {});
   world.run_all();

@@ -175,7 +175,7 @@ TEST_F(PathLockTest, GrantReturnedAfterClose_IsNotRetained) {
   detail::PendingAcquire::start(
       path_lock,
       {.owner = Owner::this_thread(),
-       .time_limit = detail::TimeLimit::none(),
+       .time_limit = detail::TimeLimit::endless(),
        .kind = core::CountKind::lock,
        .reentrant_thread = detail::ReentryCounter::this_thread(),
        .done = [&](const detail::AcquireOutcome& outcome) { granted = outcome.contender; }},
@@ -245,7 +245,8 @@ TEST_F(PathLockTest, SpinBeforeBlock_IsIndependentOfEarlierWaits) {
     };
     return detail::PendingAcquire::start(
         lock_.path_lock(0),
-        {.owner = Owner::unique(), .time_limit = detail::TimeLimit::none(), .done = give_back}, {});
+        {.owner = Owner::unique(), .time_limit = detail::TimeLimit::endless(), .done = give_back},
+        {});
   };
   const auto outside = granted(1);
   const auto patient = begin();

@@ -113,7 +113,7 @@ TEST_F(QueueReader, RetryableError_RetriesWithoutClientTimer) {
   for (const Status status : {Status::unknown, Status::session_ended, Status::throttled}) {
     const auto core = client({answer(status), answer(Status::ok)});
     const auto path_lock = core->path_lock(core::LockPath("/a"));
-    EXPECT_TRUE(ends([&] { EXPECT_TRUE(read_queue(path_lock, TimeLimit::none()).empty()); }));
+    EXPECT_TRUE(ends([&] { EXPECT_TRUE(read_queue(path_lock, TimeLimit::endless()).empty()); }));
     core->close();
   }
 }
@@ -129,7 +129,7 @@ TEST_F(QueueReader, DowngradeDuringRead_WriterIsFound) {
                             answer(Status::no_node), writes, reads});
   const auto path_lock = core->path_lock(core::LockPath("/a"));
   EXPECT_TRUE(ends([&] {
-    const auto queue = read_participants(path_lock, TimeLimit::none());
+    const auto queue = read_participants(path_lock, TimeLimit::endless());
     ASSERT_EQ(queue.size(), 2U);
     EXPECT_EQ(queue[0].node, "__READ__0000000001");
     EXPECT_EQ(queue[0].access, Access::shared);
@@ -158,7 +158,7 @@ TEST_F(QueueReader, PassDuringRead_ContenderIsFound) {
                             answer(Status::ok, {light, "lock-0000000005"}), queues});
   const auto path_lock = core->path_lock(core::LockPath("/a"));
   EXPECT_TRUE(ends([&] {
-    const auto queue = read_participants(path_lock, TimeLimit::none());
+    const auto queue = read_participants(path_lock, TimeLimit::endless());
     ASSERT_EQ(queue.size(), 2U);
     EXPECT_EQ(queue[0].node, "lock-0000000005");
     EXPECT_EQ(queue[0].owner, "heavy");
@@ -185,7 +185,7 @@ TEST_F(QueueReader, PassDuringRead_ContenderAppearsOnce) {
                 answer(Status::no_node), node, answer(Status::ok, passed), node, node});
     const auto path_lock = core->path_lock(core::LockPath("/a"));
     EXPECT_TRUE(ends([&] {
-      const auto queue = read_participants(path_lock, TimeLimit::none());
+      const auto queue = read_participants(path_lock, TimeLimit::endless());
       ASSERT_EQ(queue.size(), 2U);
       EXPECT_EQ(queue[0].node, "lock-0000000005");
       EXPECT_EQ(queue[0].holds, !delayed) << "whose lock it was left a delay";
@@ -201,7 +201,7 @@ TEST_F(QueueReader, CloseDuringRead_FailsWithClosed) {
   const auto path_lock = core->path_lock(core::LockPath("/a"));
   EXPECT_TRUE(ends([&] {
     try {
-      read_participants(path_lock, TimeLimit::none());
+      read_participants(path_lock, TimeLimit::endless());
       ADD_FAILURE() << "there was no answer";
     } catch (const Error& error) {
       EXPECT_EQ(error.errc(), Errc::closed);

@@ -126,7 +126,8 @@ class ScarceMemoryOfComposite : public ScarceMemoryOfRecipes {
     composite_ = std::make_shared<Composite>(std::move(parts), rule);
   }
   static CompositeRequest request(const Owner& owner, core::CountKind kind, End& end) {
-    CompositeRequest request{.owner = owner, .time_limit = detail::TimeLimit::none(), .kind = kind};
+    CompositeRequest request{
+        .owner = owner, .time_limit = detail::TimeLimit::endless(), .kind = kind};
     request.done = [&end](CompositeOutcome outcome) {
       ++end.ends;
       end.outcome = std::move(outcome);
@@ -144,7 +145,7 @@ class ScarceMemoryOfComposite : public ScarceMemoryOfRecipes {
     if (c.before == Before::holds_of_parts) {
       for (std::size_t i = 0; i < 2; ++i) {
         composite_->part(i).ask({.owner = owner,
-                                 .time_limit = detail::TimeLimit::none(),
+                                 .time_limit = detail::TimeLimit::endless(),
                                  .done = [this](const detail::AcquireOutcome& outcome) {
                                    holds_.push_back(
                                        outcome.contender->make_hold(core::CountKind::hold));

@@ -38,7 +38,7 @@ class ScarceMemory : public CohortFixture {
                        lock_.world().now()},
         .kind = request.kind,
         .lock_delay = request.lock_delay,
-        .local = request.local};
+        .cohort_policy = request.local};
     wanted.done = [&call, kind = request.kind](const detail::AcquireOutcome& outcome) {
       ++call.outcomes;
       if (outcome.contender) call.hold = outcome.contender->make_hold(kind);

@@ -271,7 +271,7 @@ class ManyPaths : public SequenceHintTest {
   /// Acquires and releases the lock of another path.
   void cycle_other(detail::PathLock& other) {
     detail::AcquireRequest wanted{.owner = Owner::unique(),
-                                  .time_limit = detail::TimeLimit::none()};
+                                  .time_limit = detail::TimeLimit::endless()};
     Hold hold;
     wanted.done = [&](const detail::AcquireOutcome& outcome) {
       ASSERT_TRUE(outcome.contender);

@@ -53,24 +53,24 @@ class ListenersTest : public ::testing::Test {
 TEST_F(ListenersTest, SeveralEvents_AllDeliveredInOrder) {
   Listeners<int> listeners(dispatcher_);
   const Subscription subscription = listeners.add(listener(), 7);
-  for (const int news : {1, 1, 2}) listeners.tell(news);
+  for (const int news : {1, 1, 2}) listeners.notify(news);
   EXPECT_TRUE(told_.empty()) << "not by who tells it";
   dispatcher_->run();
   EXPECT_EQ(told_, (Told{7, 1, 1, 2}));
 }
 
 TEST_F(ListenersTest, NewestOnly_DeliveredIfItChanged) {
-  Listeners<int, Telling::newest> listeners(dispatcher_);
+  Listeners<int, Delivery::newest> listeners(dispatcher_);
   const Subscription subscription = listeners.add(listener());
-  for (const int news : {1, 2, 3}) listeners.tell(news);
+  for (const int news : {1, 2, 3}) listeners.notify(news);
   dispatcher_->run();
   EXPECT_EQ(told_, (Told{3}));
-  listeners.tell(4);
-  listeners.tell(3);
+  listeners.notify(4);
+  listeners.notify(3);
   dispatcher_->run();
   EXPECT_EQ(told_, (Told{3})) << "this state was reported before";
-  listeners.tell(3);
-  listeners.tell(4);
+  listeners.notify(3);
+  listeners.notify(4);
   dispatcher_->run();
   EXPECT_EQ(told_, (Told{3, 4}));
 }
@@ -81,8 +81,8 @@ TEST_F(ListenersTest, ListenerThrows_NextEventIsDelivered) {
     told_.push_back(news);
     if (news == 1) throw std::runtime_error("wild");
   });
-  listeners.tell(1);
-  listeners.tell(2);
+  listeners.notify(1);
+  listeners.notify(2);
   EXPECT_THROW(dispatcher_->step(), std::runtime_error);
   dispatcher_->run();
   EXPECT_EQ(told_, (Told{1, 2}));
@@ -92,11 +92,11 @@ TEST_F(ListenersTest, ListenerThrows_NextEventIsDelivered) {
 TEST_F(ListenersTest, Silenced_DeliversNothingMore) {
   Listeners<int> listeners(dispatcher_);
   const Subscription subscription = listeners.add(listener());
-  listeners.tell(1);
+  listeners.notify(1);
   dispatcher_->run();
-  listeners.tell(2);
-  listeners.fall_silent();
-  listeners.tell(3);
+  listeners.notify(2);
+  listeners.stop();
+  listeners.notify(3);
   dispatcher_->run();
   EXPECT_EQ(told_, (Told{1}));
 }
@@ -110,12 +110,12 @@ TEST_F(ListenersTest, SilencedWithAFilter_DeliversTheRetained) {
     told_.clear();
     Listeners<int> listeners(dispatcher_);
     const Subscription subscription = listeners.add(listener());
-    listeners.tell(1);
+    listeners.notify(1);
     if (heard) dispatcher_->run();
-    listeners.tell(2);
-    listeners.tell(3);
-    listeners.fall_silent(follows);
-    listeners.fall_silent(follows);
+    listeners.notify(2);
+    listeners.notify(3);
+    listeners.stop(follows);
+    listeners.stop(follows);
     listeners.forget();
     dispatcher_->run();
     EXPECT_EQ(told_, heard ? (Told{1, 2}) : Told{});
@@ -128,10 +128,10 @@ TEST_F(ListenersTest, Finished_DeliversTheRetainedOnce) {
   };
   Listeners<int> listeners(dispatcher_);
   const Subscription subscription = listeners.add(listener());
-  listeners.tell(1);
+  listeners.notify(1);
   dispatcher_->run();
-  listeners.tell(2);
-  listeners.fall_silent(follows);
+  listeners.notify(2);
+  listeners.stop(follows);
   listeners.finish([] { ADD_FAILURE() << "nothing was thrown"; });
   EXPECT_EQ(told_, (Told{1, 2}));
   dispatcher_->run();
@@ -144,8 +144,8 @@ TEST_F(ListenersTest, FinishedFromItsOwnCall_DeliversNothingMore) {
     told_.push_back(news);
     listeners.finish([] { ADD_FAILURE() << "nothing was thrown"; });
   });
-  listeners.tell(1);
-  listeners.tell(2);
+  listeners.notify(1);
+  listeners.notify(2);
   dispatcher_->run();
   EXPECT_EQ(told_, (Told{1}));
 }
@@ -161,8 +161,8 @@ TEST_F(ListenersTest, TaskRunsDuringFinish_CallsDoNotOverlap) {
     }
     told_.push_back(news);
   });
-  listeners.tell(1);
-  listeners.tell(2);
+  listeners.notify(1);
+  listeners.notify(2);
   const auto finished = std::async(std::launch::async, [&] { listeners.finish([] {}); });
   entered.get_future().wait();
   dispatcher_->run();
@@ -178,10 +178,10 @@ TEST_F(ListenersTest, ListenerThrowsInFinish_HandlerIsCalled) {
     told_.push_back(news);
     if (news == 2) throw std::runtime_error("wild");
   });
-  listeners.tell(1);
+  listeners.notify(1);
   dispatcher_->run();
-  listeners.tell(2);
-  listeners.fall_silent([](const std::optional<int>&, const int&) { return true; });
+  listeners.notify(2);
+  listeners.stop([](const std::optional<int>&, const int&) { return true; });
   int failures = 0;
   listeners.finish([&failures] { ++failures; });
   EXPECT_EQ(failures, 1);
@@ -192,15 +192,15 @@ TEST_F(ListenersTest, ListenerThrowsInFinish_HandlerIsCalled) {
 // The system has no thread for a while.
 template <class Listeners>
 Told told_around_a_refusal(StepByStep& dispatcher, Listeners& listeners, Told& told) {
-  listeners.tell(1);
+  listeners.notify(1);
   dispatcher.run();
   dispatcher.refuses = true;
-  EXPECT_FALSE(listeners.tell(2));
-  EXPECT_FALSE(listeners.tell(3));
+  EXPECT_FALSE(listeners.notify(2));
+  EXPECT_FALSE(listeners.notify(3));
   dispatcher.refuses = false;
   dispatcher.run();
   EXPECT_EQ(told, Told{1});
-  EXPECT_TRUE(listeners.tell(4));
+  EXPECT_TRUE(listeners.notify(4));
   dispatcher.run();
   return told;
 }
@@ -212,7 +212,7 @@ TEST_F(ListenersTest, PostRefused_DeliveredWithTheNext) {
 }
 
 TEST_F(ListenersTest, PostRefusedNewestOnly_NewestIsDelivered) {
-  Listeners<int, Telling::newest> listeners(dispatcher_);
+  Listeners<int, Delivery::newest> listeners(dispatcher_);
   const Subscription subscription = listeners.add(listener());
   EXPECT_EQ(told_around_a_refusal(*dispatcher_, listeners, told_), (Told{1, 4}));
 }
@@ -222,11 +222,11 @@ TEST_F(ListenersTest, Removed_NotCalledAndDestroyed) {
   Listeners<int> listeners(dispatcher_);
   Subscription subscription =
       listeners.add([this, owned](const int& news) { told_.push_back(news); });
-  listeners.tell(1);
+  listeners.notify(1);
   EXPECT_EQ(owned.use_count(), 2);
   subscription.cancel();
   EXPECT_EQ(owned.use_count(), 1);
-  listeners.tell(2);
+  listeners.notify(2);
   dispatcher_->run();
   EXPECT_TRUE(told_.empty());
 }
@@ -239,8 +239,8 @@ TEST_F(ListenersTest, ListenerWaitsAndRemovesItself_DoesNotDeadlock) {
     listeners.wait();
     subscription.cancel();
   });
-  listeners.tell(1);
-  listeners.tell(2);
+  listeners.notify(1);
+  listeners.notify(2);
   dispatcher_->run();
   EXPECT_EQ(told_, (Told{1}));
 }

@@ -30,8 +30,9 @@ struct AcquireOutcome {
   std::optional<Error> error = {};
 };
 
-/// One acquire call. `gate`, `event_sink`, `lock_delay` and `local` are used only if this call
-/// creates the contender of its owner.
+/// One acquire call. If its owner has a contender already, the call joins that. Then
+/// `on_behalf_of`, `rule`, `queue_again`, `lock_delay`, `cohort_policy` and `requester` have no
+/// effect. `gate` and `event_sink` have one only if a later contender serves the call.
 struct AcquireRequest {
   Owner owner;  ///< calls of equal owners nest
   /// The owner that the znode and the Hold name. Unset: `owner`.
@@ -45,12 +46,12 @@ struct AcquireRequest {
   bool queue_again = true;  ///< enqueue again after losing the znode
   /// Identifies the public object, for PathLock::cancel_all(). Its value is true once the
   /// destruction of that object has begun.
-  std::shared_ptr<const std::atomic<bool>> on_behalf = {};
+  std::shared_ptr<const std::atomic<bool>> object = {};
   core::HoldLimit limit = {};     ///< of the hold, unless this call nests
   LockEventSink event_sink = {};  ///< receives the contender's events
   std::chrono::milliseconds lock_delay = {};
-  core::CohortPolicy local = {};  ///< only with the rule of a mutex
-  bool blocks = false;            ///< a blocked thread enforces the deadline
+  core::CohortPolicy cohort_policy = {};  ///< only with the rule of a mutex
+  bool blocks = false;                    ///< a blocked thread enforces the deadline
   /// ReentryCounter::this_thread() of a thread whose nested lock() calls are counted there; else 0.
   std::uint64_t reentrant_thread = 0;
   /// Describes the calling thread. Set if a library thread begins the call.

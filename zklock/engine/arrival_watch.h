@@ -11,7 +11,7 @@
 namespace zklock::detail {
 
 /// The watch on the children of the path, which shows new contenders while a lock node is idle. It
-/// stays while the lock node is held again.
+/// is not removed when the lock node is granted again.
 ///
 /// | state  | event                          | next                 |
 /// |--------|--------------------------------|----------------------|

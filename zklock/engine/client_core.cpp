@@ -84,7 +84,7 @@ void ClientCore::connected(const client::SessionInfo& session) {
   if (session.is_new) tell_of_new_session();
   // Before connected_ is set: a listener that is added after wait_until_connected() does not
   // receive this connection.
-  listeners_.tell(session.is_new ? ConnectionState::connected : ConnectionState::reconnected);
+  listeners_.notify(session.is_new ? ConnectionState::connected : ConnectionState::reconnected);
   const client::MutexLock guard(mutex_);
   connected_ = true;
   changed_.notify_all();
@@ -96,7 +96,7 @@ void ClientCore::suspended(SessionId session) {
     const client::MutexLock guard(mutex_);
     connected_ = false;
   }
-  listeners_.tell(ConnectionState::suspended);
+  listeners_.notify(ConnectionState::suspended);
 }
 
 void ClientCore::ended(SessionId session, core::Status why) {
@@ -108,7 +108,7 @@ void ClientCore::ended(SessionId session, core::Status why) {
     refused_ = refused_ || why == core::Status::auth_failed;
     changed_.notify_all();
   }
-  listeners_.tell(ConnectionState::lost);
+  listeners_.notify(ConnectionState::lost);
 }
 
 void ClientCore::answered(SessionId session, Instant sent_at, bool by_quorum) {

@@ -12,18 +12,18 @@ namespace zklock::detail {
 
 namespace request = client::request;
 
-Cohort::Cohort(PathQueue& path, core::AcquireFsm::Policy policy, core::CohortPolicy terms)
+Cohort::Cohort(PathQueue& path, core::AcquireFsm::Policy policy, core::CohortPolicy cohort_policy)
     : path_(path),
       policy_(std::move(policy)),
-      terms_(terms),
+      cohort_policy_(cohort_policy),
       arrivals_(path),
-      budget_(terms.batch) {}
+      budget_(cohort_policy.batch) {}
 
 Cohort::~Cohort() = default;
 
 bool Cohort::agrees(const core::AcquireFsm::Policy& policy,
-                    const core::CohortPolicy& terms) const noexcept {
-  return terms == terms_ && policy.queue_again == policy_.queue_again &&
+                    const core::CohortPolicy& cohort_policy) const noexcept {
+  return cohort_policy == cohort_policy_ && policy.queue_again == policy_.queue_again &&
          policy.lock_delay == policy_.lock_delay && policy.rule == policy_.rule;
 }
 
@@ -49,7 +49,7 @@ void Cohort::begin(const std::shared_ptr<CohortMember>& member, const Requester&
     member->set_lock_node(node_);
     if (!member->waits()) return member->on_ended();
     // If the lock node is idle, earlier contenders wait for the count and must not be overtaken.
-    if (terms_.batch > 1 || state_ == State::idle) return wait_behind(member, requester);
+    if (cohort_policy_.batch > 1 || state_ == State::idle) return wait_behind(member, requester);
   }
   queue(member, requester);
 }
@@ -70,12 +70,12 @@ Cohort::Waiting Cohort::take_next() {
 void Cohort::queue(const std::shared_ptr<CohortMember>& member, Requester requester) {
   core::AcquireFsm::Policy policy = policy_;
   policy.wait = member->waits();
-  policy.always_list = member->is_heard();
-  policy.count_children = !path_.goes_by_number();
+  policy.always_list = member->has_listener();
+  policy.count_children = !path_.omits_count();
   const auto lock_node =
       std::make_shared<LockNode>(std::static_pointer_cast<PathQueue>(path_.shared_from_this()),
                                  std::move(requester), std::move(policy));
-  const bool has_own_node = !member->waits() || terms_.batch == 1;
+  const bool has_own_node = !member->waits() || cohort_policy_.batch == 1;
   member->set_lock_node(lock_node);
   lock_node->set_observer(member);
   if (!has_own_node) set_node(lock_node, member, State::queued);
@@ -88,7 +88,7 @@ void Cohort::set_node(std::shared_ptr<LockNode> lock_node,
   node_->set_observer(std::shared_ptr<LockNodeObserver>(shared_from_this(), this));
   member_ = member;
   state_ = state;
-  budget_ = core::CohortBudget(terms_.batch);
+  budget_ = core::CohortBudget(cohort_policy_.batch);
   grants_ = 0;
   release_requested_ = false;
   position_.reset();
@@ -110,7 +110,7 @@ void Cohort::delete_node(LockNode::Manner manner) {
 }
 
 void Cohort::queue_the_rest() {
-  while (!waiting_.empty() && (state_ == State::none || terms_.batch == 1)) {
+  while (!waiting_.empty() && (state_ == State::none || cohort_policy_.batch == 1)) {
     Waiting next = take_next();
     queue(next.member, std::move(next.requester));
   }
@@ -211,7 +211,8 @@ void Cohort::on_unreachable(const std::string& cause) {
 void Cohort::on_tick() {
   if (state_ != State::idle || !waiting_.empty()) return;
   const auto idle = path_.core().scheduler().now() - idle_since_;
-  if (std::chrono::floor<std::chrono::milliseconds>(idle) >= terms_.keep_idle_for) end_idling();
+  if (std::chrono::floor<std::chrono::milliseconds>(idle) >= cohort_policy_.keep_idle_for)
+    end_idling();
 }
 
 void Cohort::on_path_recreated() {
@@ -248,7 +249,7 @@ std::optional<ReleasePlan> Cohort::decide_release(const LockNode& lock_node) con
 }
 
 bool Cohort::may_idle() const {
-  const bool is_kept = terms_.keep_idle_for.count() > 0 && !budget_.others_wait();
+  const bool is_kept = cohort_policy_.keep_idle_for.count() > 0 && !budget_.others_wait();
   return is_kept && path_.is_used() && !path_.anyone_waits();
 }
 
@@ -261,7 +262,7 @@ void Cohort::execute(ReleasePlan plan) {
     case ReleasePlan::to_successor:
     case ReleasePlan::remove:
     case ReleasePlan::remove_soon:
-    case ReleasePlan::remove_as_lost: return;  // carried out by the contender
+    case ReleasePlan::remove_unfinished: return;  // carried out by the contender
   }
 }
 
@@ -304,7 +305,7 @@ void Cohort::on_counted(const client::Reply& reply) {
                      !path_.counter_has_ended());
   if (state_ != State::idle) return count_if_due();  // grants were made since the request
   if (waiting_.empty()) {
-    if (terms_.keep_idle_for.count() == 0) return end_idling();
+    if (cohort_policy_.keep_idle_for.count() == 0) return end_idling();
     return look_for_arrivals();  // a list tells contenders from other children
   }
   if (budget_.others_wait()) return end_idling();
@@ -330,7 +331,7 @@ bool Cohort::may_serve_idle() const {
 
 void Cohort::serve_idle() {
   hand_to_next();
-  if (terms_.batch == 1) queue_the_rest();
+  if (cohort_policy_.batch == 1) queue_the_rest();
 }
 
 void Cohort::end_idling() {

@@ -26,12 +26,13 @@ namespace zklock::detail {
 /// policies are equal in all that agrees() compares. After a release, the cohort can retain the
 /// granted lock node without a holder: then the lock node is idle.
 ///
-/// One contender is in the lock node: it holds, or is granted first. The other contenders are
-/// behind it. They wait in this client only, first come first served.
+/// One contender is in the lock node: it holds, or the grant of the lock node will be its grant.
+/// The other contenders are behind it. They wait in this client only, first come first served.
 ///
 /// The count is the number of children of the lock path (request CountChildren). It shows whether
 /// another client waits. For an idle lock node, a list of the children with a watch (ArrivalWatch)
-/// shows this too. CohortBudget limits the grants before the next count.
+/// shows this too. The budget (CohortBudget) limits the grants since the last count that showed no
+/// other client.
 ///
 /// | state  | shared lock node    | contender in it | contenders behind it                      |
 /// |--------|---------------------|-----------------|-------------------------------------------|
@@ -50,71 +51,75 @@ namespace zklock::detail {
 /// |        | the contender in it leaves                    | queued, with the first one behind; or   |
 /// |        |                                               | none                                    |
 /// |        | the acquire fails                             | none; all contenders behind fail        |
-/// | held   | released; a contender is behind; the          | held, by the first one behind           |
+/// | held   | released, a contender is behind, and the      | held, by the first one behind           |
 /// |        | budget permits a grant                        |                                         |
-/// |        | released; no contender is behind; the node is | idle                                    |
-/// |        | to be retained                                |                                         |
-/// |        | released; the budget is used up; the count    | idle                                    |
-/// |        | is under way; the lock node was granted       |                                         |
+/// |        | released, no contender is behind, and the     | idle                                    |
+/// |        | lock node is to be retained                   |                                         |
+/// |        | released, the budget is used up, the count is | idle                                    |
+/// |        | under way, and the lock node was granted      |                                         |
 /// |        | without waiting for a predecessor             |                                         |
-/// |        | released; any other case                      | none; the znode is released             |
-/// |        | the count arrives; most of the budget         | held; the count is requested again      |
-/// |        | was used after its request                    |                                         |
-/// | idle   | a contender arrives, no count is needed       | held                                    |
-/// |        | the count or list shows no other client, a    | held                                    |
-/// |        | contender is behind                           |                                         |
-/// |        | the count shows no other client, and the      | idle; the children are listed           |
-/// |        | budget was used up after its request          |                                         |
+/// |        | released in any other case                    | none; the znode is released             |
+/// |        | the count arrives, and the grants since its   | held; the count is requested again      |
+/// |        | request used most of the budget               |                                         |
+/// | idle   | a contender arrives, and no count is needed   | held                                    |
+/// |        | the count shows no other client, a contender  | idle; the children are listed           |
+/// |        | is behind, and the grants since its request   |                                         |
+/// |        | used up the budget                            |                                         |
+/// |        | the count or list shows no other client, and  | held                                    |
+/// |        | a contender is behind                         |                                         |
 /// |        | the count arrives, no contender is behind,    | idle; the children are listed           |
 /// |        | and keep_idle_for is not 0                    |                                         |
 /// |        | the count arrives, no contender is behind,    | none; the znode is released             |
 /// |        | and keep_idle_for is 0                        |                                         |
-/// |        | another client waits; or keep_idle_for has    | none; the znode is released             |
+/// |        | another client may wait; or keep_idle_for has | none; the znode is released             |
 /// |        | passed without a contender behind; or a       |                                         |
 /// |        | release is requested; or the last public      |                                         |
 /// |        | object is destroyed                           |                                         |
-/// |        | the lease lapses; the znode is deleted        | none                                    |
+/// |        | the lease lapses, or another client deletes   | none                                    |
+/// |        | the znode                                     |                                         |
 /// | all    | the lock node ends in any other way           | none                                    |
 ///
 /// If the lock node is released or lost, the contenders behind it get a new lock node. Then the
 /// next state is queued instead of none.
 ///
-/// Two kinds of contenders get a lock node of their own:
-/// - a single attempt, if there is no shared lock node. It must not wait for a predecessor.
-/// - every contender that waits, if max_local_handoffs is 1.
+/// A single attempt gets its own lock node; so does every contender if max_local_handoffs is 1.
+/// If there is no shared lock node at its grant, its lock node becomes the shared one.
 ///
-/// Such a lock node becomes the shared lock node when it is granted. While the lock node is idle
-/// and the count or the list is needed, all new contenders wait behind it. After the reply, the
-/// first of them is granted. If max_local_handoffs is 1, each later one gets a lock node of its
-/// own.
+/// If there is a shared lock node, a single attempt ends without a grant, with one exception. If
+/// the lock node is idle without a contender behind it, the single attempt is granted, or waits for
+/// the count or the list.
 ///
-/// A contender is granted only under a valid lease. A lock node without a valid lease is deleted.
+/// Contenders wait behind an idle lock node also if max_local_handoffs is 1. When the first of them
+/// is granted, each other one gets a lock node of its own.
+///
+/// A contender is granted only under a valid lease. If the lease has lapsed at a hand-off, the lock
+/// node is deleted.
 ///
 /// Thread-safety: none. REQUIRES: a Lock of the monitor of the path, which owns this object.
 class Cohort final : private LockNodeObserver, public std::enable_shared_from_this<Cohort> {
  public:
   /// `policy`: the policy of all contenders, except `wait`, `always_list` and
   /// `count_children`, which may differ.
-  Cohort(PathQueue& path, core::AcquireFsm::Policy policy, core::CohortPolicy terms);
+  Cohort(PathQueue& path, core::AcquireFsm::Policy policy, core::CohortPolicy cohort_policy);
   Cohort(const Cohort&) = delete;
   Cohort& operator=(const Cohort&) = delete;
   ~Cohort();
 
   /// Returns whether contenders with these two policies share this cohort.
   bool agrees(const core::AcquireFsm::Policy& policy,
-              const core::CohortPolicy& terms) const noexcept;
+              const core::CohortPolicy& cohort_policy) const noexcept;
   const core::AcquireFsm::Policy& policy() const noexcept { return policy_; }
   bool has_node() const noexcept ZKLOCK_REQUIRES(path_mutex) { return node_ != nullptr; }
   /// Returns the shared lock node if it is idle, else null.
   std::shared_ptr<const LockNode> idle_node() const noexcept ZKLOCK_REQUIRES(path_mutex);
 
   // Called by contenders.
-  /// Adds a contender that begins to wait. It gets a lock node now or later; or, if it is a single
-  /// attempt that cannot be granted at once, its on_ended() is called.
+  /// Adds a contender that begins to wait. It gets a lock node now or later. If it is a single
+  /// attempt that ends without a grant, calls its on_ended().
   void begin(const std::shared_ptr<CohortMember>& member, const Requester& requester)
       ZKLOCK_REQUIRES(path_mutex);
-  /// Removes a contender that stops waiting. Returns false if no contender behind takes over the
-  /// lock node that it was in. Then the caller must withdraw that lock node.
+  /// Removes a contender that stops waiting. If it was in a lock node, the first one behind takes
+  /// that over. Returns false if there is none; then the caller must withdraw the lock node.
   bool leave(const CohortMember& member) ZKLOCK_REQUIRES(path_mutex);
   /// Returns 0 if the contender is in a lock node, 1 if it is the first one behind the shared lock
   /// node, and so on.
@@ -192,7 +197,7 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
 
   PathQueue& path_;
   const core::AcquireFsm::Policy policy_;
-  const core::CohortPolicy terms_;
+  const core::CohortPolicy cohort_policy_;
 
   State state_ ZKLOCK_GUARDED_BY(path_mutex) = State::none;
   std::shared_ptr<LockNode> node_ ZKLOCK_GUARDED_BY(path_mutex);

@@ -15,8 +15,8 @@ class CohortMember : public LockNodeObserver {
  public:
   /// Returns whether the contender waits for the lock. False: it is a single attempt.
   virtual bool waits() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
-  /// Returns whether the contender has an event callback.
-  virtual bool is_heard() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// Returns whether a listener receives the events of the contender.
+  virtual bool has_listener() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Sets the lock node that the contender is in, or behind.
   virtual void set_lock_node(std::shared_ptr<LockNode> lock_node) noexcept
       ZKLOCK_REQUIRES(path_mutex) = 0;

@@ -88,9 +88,9 @@ void Contender::sweep() {
   if (calls_.empty()) withdraw();
 }
 
-void Contender::leave_all(const void* on_behalf) {
+void Contender::cancel_calls(const void* object) {
   for (const auto& call : calls_) {
-    if (call->on_behalf() == on_behalf) call->complete(closed());
+    if (call->object() == object) call->complete(closed());
   }
   sweep();
 }

@@ -30,7 +30,7 @@ namespace zklock::detail {
 
 /// One owner at one lock path, from its first acquire call to its last unlock. A contender has the
 /// calls that wait for the grant, and later the counts and the state of the hold. Its lock node
-/// (LockNode) is its lock znode in the path's queue.
+/// (LockNode) has its znode in the queue. Contenders of a cohort share a lock node.
 ///
 /// | state   | registered in the path  | in its lock node        | ends with                       |
 /// |---------|-------------------------|-------------------------|---------------------------------|
@@ -39,13 +39,12 @@ namespace zklock::detail {
 /// | held    | yes                     | yes                     | last count dropped; loss        |
 /// | lost    | yes                     | yes; the znode is being | last count dropped              |
 /// |         |                         | deleted                 |                                 |
-/// | over    | no                      | no; or the znode is     |                                 |
-/// |         |                         | being deleted           |                                 |
+/// | over    | no                      | no                      |                                 |
 ///
 /// If contenders of the client share a lock node, their cohort decides which one is in it.
 ///
-/// A release, a withdrawal and a loss are never left half done, or the znode would stay until the
-/// session ends. If memory runs out in one of them, the process terminates.
+/// If memory runs out in a release, a withdrawal or a loss, the process terminates. Otherwise the
+/// znode would stay until the session ends.
 ///
 /// Thread-safety: any thread may call the members that Hold uses. REQUIRES for the other members: a
 /// Lock of the path's monitor.
@@ -65,8 +64,8 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   void join(const std::shared_ptr<PendingAcquire>& call) ZKLOCK_REQUIRES(path_mutex);
   /// Forgets the abandoned calls. Withdraws the contender if no other call waits.
   void sweep() ZKLOCK_REQUIRES(path_mutex);
-  /// Ends the waiting calls of this public object with Error(closed).
-  void leave_all(const void* on_behalf) ZKLOCK_REQUIRES(path_mutex);
+  /// Ends the waiting calls of the public object `object` with Error(closed).
+  void cancel_calls(const void* object) ZKLOCK_REQUIRES(path_mutex);
   /// Ends all waiting calls with this error.
   void fail(Errc error, const std::string& cause) ZKLOCK_REQUIRES(path_mutex);
   /// Undoes a start() that has thrown. Forgets the waiting calls without completing them: their
@@ -85,13 +84,12 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   /// Carries out a plan that drop() has returned: deletes the znode, or the cohort hands it off or
   /// retains it.
   void execute(ReleasePlan plan) noexcept ZKLOCK_REQUIRES(path_mutex);
-  /// Ends the waiting calls with Error(closed), and loses a hold: the client is closing.
+  /// Ends the waiting calls with Error(closed), and makes a hold lost: the client is closing.
   void close() ZKLOCK_REQUIRES(path_mutex);
   const core::Ownership& ownership() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return ownership_;
   }
-  /// Loses the hold if its lease or its hold limit has passed by the clock. A caller of holds()
-  /// calls this first if the clock matters.
+  /// Reads the clock, and makes the hold lost if its lease or its hold limit has ended.
   void check_validity() ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether the contender holds and has not lost the hold. Does not read the clock.
   bool holds() const noexcept ZKLOCK_REQUIRES(path_mutex) {
@@ -135,7 +133,7 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
 
   // CohortMember and LockNodeObserver.
   bool waits() const noexcept override { return waits_; }
-  bool is_heard() const noexcept override { return reporter_.is_heard(); }
+  bool has_listener() const noexcept override { return reporter_.has_listener(); }
   void set_lock_node(std::shared_ptr<LockNode> lock_node) noexcept override
       ZKLOCK_REQUIRES(path_mutex) {
     node_ = std::move(lock_node);
@@ -164,9 +162,9 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   void withdraw() noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Makes the state over without a grant, and unregisters the contender.
   void depart() ZKLOCK_REQUIRES(path_mutex);
-  /// Releases the grant when the Lock ends, because no call takes a count of it.
+  /// Releases a grant of which no waiting call took a count, when the Lock ends.
   void decline(core::CountKind kind) ZKLOCK_REQUIRES(path_mutex);
-  /// Makes the hold lost: ends its grant, calls the loss callbacks, then deletes the znode.
+  /// Makes the hold lost and ends its grant. The loss callbacks and the delete follow.
   void lose(LossCause why) noexcept ZKLOCK_REQUIRES(path_mutex);
   void delete_lost_node(BackgroundWork::Id work) ZKLOCK_REQUIRES(path_mutex);
   ReleasePlan decide_release() const ZKLOCK_REQUIRES(path_mutex);
@@ -181,8 +179,8 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   const LockEventReporter reporter_;
   const bool waits_;
 
-  /// Its thread ended while holding the lock.
-  bool is_unfinished_ ZKLOCK_GUARDED_BY(path_mutex) = false;
+  /// The owner's thread has ended while it had an exclusive count.
+  bool thread_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   core::Ownership ownership_ ZKLOCK_GUARDED_BY(path_mutex);
   /// Null only before start(). Constant after the grant.
   std::shared_ptr<LockNode> node_ ZKLOCK_GUARDED_BY(path_mutex);

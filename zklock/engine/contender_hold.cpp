@@ -128,18 +128,18 @@ Contender::Drop Contender::drop(core::CountKind kind, bool thread_ended) noexcep
   const bool held = holds();
   const auto dropped = ownership_.drop(kind);
   const bool exclusive = dropped != Ownership::Dropped::refused && !core::is_shared(kind);
-  if (thread_ended && exclusive) is_unfinished_ = true;
+  if (thread_ended && exclusive) thread_ended_ = true;
   if (dropped == Ownership::Dropped::kept) downgrade_if_only_shared();
   if (dropped != Ownership::Dropped::last) return {dropped};
   path_->dismiss(*this);
   if (!held) return {dropped};
   grant_->end(LockEvent::Kind::released);
-  if (grant_->is_node_asked_for()) node_->becomes_known_by_name();
-  return {dropped, thread_ended ? ReleasePlan::remove_as_lost : decide_release()};
+  if (grant_->is_node_known()) node_->becomes_known_by_name();
+  return {dropped, thread_ended ? ReleasePlan::remove_unfinished : decide_release()};
 }
 
 ReleasePlan Contender::decide_release() const {
-  if (is_unfinished_) return ReleasePlan::remove_as_lost;
+  if (thread_ended_) return ReleasePlan::remove_unfinished;
   // A transaction under way that checks the znode must end before the next grant.
   if (!grant_->commits_under_way()) {
     const auto retained = cohort_ ? cohort_->decide_release(*node_) : std::nullopt;
@@ -169,13 +169,13 @@ void Contender::execute(ReleasePlan plan) noexcept {
         node->remove(LockNode::Manner::unannounced);
       });
       break;
-    case ReleasePlan::remove_as_lost: node_->remove(LockNode::Manner::unfinished); break;
+    case ReleasePlan::remove_unfinished: node_->remove(LockNode::Manner::unfinished); break;
   }
   if (cohort_) cohort_->remove_node(*node_);
 }
 
 void Contender::downgrade_if_only_shared() {
-  if (!holds() || ownership_.exclusive_count() > 0 || is_unfinished_) return;
+  if (!holds() || ownership_.exclusive_count() > 0 || thread_ended_) return;
   node_->downgrade({shared_from_this(), &grant_->held_node()});
 }
 

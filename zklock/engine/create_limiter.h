@@ -11,7 +11,7 @@
 namespace zklock::detail {
 
 /// Limits how many lock nodes of one lock path have their create under way at a time. The other
-/// lock nodes wait in a line, in the order of their numbers.
+/// lock nodes wait in a line, the oldest first.
 ///
 /// Thousands of lock nodes can arrive in one burst. Without the limit, each would queue two
 /// requests in the coordinator. A request takes much more memory than an entry of the line. And a
@@ -27,6 +27,7 @@ class CreateLimiter {
   /// A lock node, as the limiter sees it.
   class Waiter {
    public:
+    /// Returns a number that is higher for each newer lock node.
     virtual std::uint64_t number() const noexcept = 0;
     /// Sends the create.
     virtual void let_through() = 0;

@@ -36,7 +36,7 @@ void Downgrade::begin(std::shared_ptr<HeldNodePath> held_node) noexcept {
   held_node_ = std::move(held_node);
   name_ = reader->text;
   node_.disarm_own_watch();  // this client deletes the znode: no loss
-  held_node_->moves();
+  held_node_->begin_rename();
   work_ = node_.path_context().core().work().begin();
   send();
 }
@@ -147,7 +147,7 @@ void Downgrade::settle(State state) {
   } else {
     node_.remove_unwanted_delay_marker(work_);
   }
-  for (HeldNodePath::Then& then : held_node_->settles(node_.own_name())) {
+  for (HeldNodePath::Then& then : held_node_->end_rename(node_.own_name())) {
     node_.path_context().after_unlock(std::move(then));
   }
   held_node_.reset();

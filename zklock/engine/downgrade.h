@@ -16,9 +16,8 @@ namespace zklock::detail {
 /// The downgrade of a writer to a reader. One transaction deletes the writer's znode and its delay
 /// marker, if there is one, and creates a reader's znode with an equal sequence number. So the
 /// holder keeps its position in the queue, other readers can be granted, and one of its znodes
-/// exists at every moment. Until a reply confirms the transaction, the holder counts as a writer.
-/// No other contender can have got its position meanwhile. If the transaction fails, it stays a
-/// writer.
+/// exists at every moment. The holder counts as a writer until a reply confirms the transaction. If
+/// the transaction fails, it stays a writer.
 ///
 /// | state     | event                                      | next                               |
 /// |-----------|--------------------------------------------|------------------------------------|
@@ -41,8 +40,8 @@ namespace zklock::detail {
 /// | reader,   |                                            | (final)                            |
 /// | kept      |                                            |                                    |
 ///
-/// After the hold has ended, the transaction is not sent again. So the ensemble executes the delete
-/// of the znode after the transaction.
+/// After the hold has ended, the transaction is not sent again. So it cannot create a znode after
+/// the delete of the release.
 ///
 /// Thread-safety: none. REQUIRES: a Lock of the path's monitor. Part of its lock node.
 class Downgrade {
@@ -88,7 +87,7 @@ class Downgrade {
   void settle(State state) ZKLOCK_REQUIRES(path_mutex);
 
   LockNodeParts& node_;
-  /// Null unless a downgrade is under way. Meanwhile, callbacks can wait for the name of the znode.
+  /// The path to update at the end. Null unless a downgrade is under way.
   std::shared_ptr<HeldNodePath> held_node_ ZKLOCK_GUARDED_BY(path_mutex);
   bool hold_has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   State state_ ZKLOCK_GUARDED_BY(path_mutex) = State::writer;

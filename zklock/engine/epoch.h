@@ -18,9 +18,9 @@ class Epoch {
   /// Returns a callback that calls `step(arguments...)`. It does nothing after end().
   template <class Step>
   auto guard(Step step) const ZKLOCK_REQUIRES(path_mutex) {
-    return [this, epoch = epoch_, step = std::move(step)](const auto&... news)
+    return [this, epoch = epoch_, step = std::move(step)](const auto&... arguments)
                ZKLOCK_REQUIRES(path_mutex) {
-                 if (epoch == epoch_) step(news...);
+                 if (epoch == epoch_) step(arguments...);
                };
   }
   /// Ends the activity: the callbacks made so far do nothing from now on.

@@ -35,7 +35,7 @@ HoldState Grant::state() const noexcept {
 
 LeaseClock::time_point Grant::valid_until() const noexcept {
   if (state() == HoldState::lost) return LeaseClock::time_point::min();
-  return std::min(terms_.lease->valid_until(), limit_timer_.at());
+  return std::min(terms_.lease->valid_until(), limit_timer_.valid_until());
 }
 
 std::stop_token Grant::lost() const {
@@ -44,18 +44,18 @@ std::stop_token Grant::lost() const {
 }
 
 void Grant::look_at_the_clock() noexcept {
-  if (limit_timer_.warns(core_.scheduler().now()))
+  if (limit_timer_.take_warning(core_.scheduler().now()))
     reporter_.report(LockEvent::Kind::expiring, token());
 }
 
 void Grant::suspended() noexcept {
   if (!valid()) return;  // its loss is reported in a moment
-  told_suspended_ = true;
+  suspended_reported_ = true;
   reporter_.report(LockEvent::Kind::suspended, token());
 }
 
 void Grant::resumed() noexcept {
-  if (!valid() || !std::exchange(told_suspended_, false)) return;
+  if (!valid() || !std::exchange(suspended_reported_, false)) return;
   reporter_.report(LockEvent::Kind::resumed, token());
 }
 

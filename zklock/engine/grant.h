@@ -50,10 +50,10 @@ class Grant {
   HeldNodePath& held_node() const noexcept { return node_; }
   /// Returns node(), and records that the user can check it in a transaction.
   std::string node_for_user() const {
-    is_node_asked_for_.store(true);
+    is_node_known_.store(true);
     return node();
   }
-  bool is_node_asked_for() const noexcept { return is_node_asked_for_.load(); }
+  bool is_node_known() const noexcept { return is_node_known_.load(); }
   std::int32_t permits() const noexcept { return terms_.permits; }
   SessionId session() const noexcept { return terms_.lease->session(); }
 
@@ -86,7 +86,7 @@ class Grant {
   /// is up to the caller. REQUIRES: called once.
   void end(LockEvent::Kind why) noexcept;
 
-  /// Counts the transactions that check the znode, from before they are sent until their replies.
+  /// Count the transactions that check the znode: before the request is sent, and after its reply.
   ///
   /// All four operations involved are sequentially consistent. Suppose that a thread calls
   /// commit_begins() and then holds(), and another calls end() and then commits_under_way(). Then
@@ -104,10 +104,10 @@ class Grant {
   mutable HeldNodePath node_;
   std::atomic<bool> over_{false};
   mutable std::atomic<int> commits_{0};
-  mutable std::atomic<bool> is_node_asked_for_{false};
+  mutable std::atomic<bool> is_node_known_{false};
   const LazyStopSource loss_;
   const LazyStopSource request_;
-  bool told_suspended_ ZKLOCK_GUARDED_BY(path_mutex) = false;
+  bool suspended_reported_ ZKLOCK_GUARDED_BY(path_mutex) = false;
 };
 
 }  // namespace zklock::detail

@@ -14,7 +14,7 @@ std::string HeldNodePath::path() const {
 void HeldNodePath::when_settled(Then then) {
   {
     const client::MutexLock guard(mutex_);
-    if (moving_) {
+    if (renaming_) {
       waiting_.push_back(std::move(then));
       return;
     }
@@ -22,16 +22,16 @@ void HeldNodePath::when_settled(Then then) {
   then();
 }
 
-void HeldNodePath::moves() {
+void HeldNodePath::begin_rename() {
   const client::MutexLock guard(mutex_);
-  assert(!moving_);
-  moving_ = true;
+  assert(!renaming_);
+  renaming_ = true;
 }
 
-std::vector<HeldNodePath::Then> HeldNodePath::settles(std::string name) {
+std::vector<HeldNodePath::Then> HeldNodePath::end_rename(std::string name) {
   const client::MutexLock guard(mutex_);
-  assert(moving_);
-  moving_ = false;
+  assert(renaming_);
+  renaming_ = false;
   name_ = std::move(name);
   return std::exchange(waiting_, {});
 }

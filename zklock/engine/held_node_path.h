@@ -13,11 +13,11 @@ namespace zklock::detail {
 
 /// The full path of a hold's znode. Its name can change once, at a downgrade.
 ///
-/// | state   | path()                      | event     | next    |
-/// |---------|-----------------------------|-----------|---------|
-/// | settled | the path                    | moves()   | moving  |
-/// | moving  | the path before the         | settles() | settled |
-/// |         | downgrade, perhaps outdated |           |         |
+/// | state    | path()                      | event          | next     |
+/// |----------|-----------------------------|----------------|----------|
+/// | settled  | the path                    | begin_rename() | renaming |
+/// | renaming | the path before the         | end_rename()   | settled  |
+/// |          | downgrade, perhaps outdated |                |          |
 ///
 /// Thread-safety: all members, from any thread.
 class HeldNodePath {
@@ -33,16 +33,16 @@ class HeldNodePath {
   /// called with no lock held. REQUIRES: `then` does not block.
   void when_settled(Then then);
 
-  void moves();
+  void begin_rename();
   /// Sets the name. Returns the callbacks that wait for it: the caller must call them with no lock
   /// held.
-  [[nodiscard]] std::vector<Then> settles(std::string name);
+  [[nodiscard]] std::vector<Then> end_rename(std::string name);
 
  private:
   const core::LockPath& parent_;
   mutable client::Mutex mutex_;
   std::string name_ ZKLOCK_GUARDED_BY(mutex_);
-  bool moving_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  bool renaming_ ZKLOCK_GUARDED_BY(mutex_) = false;
   std::vector<Then> waiting_ ZKLOCK_GUARDED_BY(mutex_);
 };
 

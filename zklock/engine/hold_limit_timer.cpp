@@ -13,18 +13,18 @@ HoldLimitTimer::HoldLimitTimer(client::Scheduler& scheduler, core::HoldLimit lim
     : scheduler_(scheduler),
       look_(std::move(look)),
       limit_(limit),
-      lease_(Instant::max()),
+      period_(Instant::max()),
       warning_(Instant::max()) {
   if (!limit.longest) return;
   const Instant now = scheduler_.now();
-  lease_.renew(now, limit_.end(now));
+  period_.renew(now, limit_.end(now));
   begin(now);
 }
 
 void HoldLimitTimer::begin(Instant now) {
   stop();
   warning_ = limit_.warning(now);
-  const Instant end = lease_.valid_until();
+  const Instant end = period_.valid_until();
   if (end == Instant::max()) return;
   assert(look_);
   warning_timer_ = scheduler_.at(warning_, look_);
@@ -35,14 +35,14 @@ bool HoldLimitTimer::renew(std::optional<core::Duration> length, std::function<v
   const Instant now = scheduler_.now();
   core::HoldLimit next = limit_;
   if (length) next.longest = length;
-  if (!lease_.renew(now, next.end(now))) return false;
+  if (!period_.renew(now, next.end(now))) return false;
   limit_ = next;
   look_ = std::move(look);
   begin(now);
   return true;
 }
 
-bool HoldLimitTimer::warns(Instant now) noexcept {
+bool HoldLimitTimer::take_warning(Instant now) noexcept {
   if (now < warning_) return false;
   warning_ = Instant::max();
   return true;

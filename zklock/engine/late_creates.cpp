@@ -32,10 +32,11 @@ void LateCreates::add(core::SessionId session, std::string attempt) {
 /// have no public object and no contender any more.
 template <class Step>
 auto LateCreates::of_this_session(Step step) {
-  return [this, path = path_.shared_from_this(), session = session_, step](const auto&... news) {
-    const Monitor::Lock lock(path->monitor());
-    if (session == session_) step(news...);
-  };
+  return
+      [this, path = path_.shared_from_this(), session = session_, step](const auto&... arguments) {
+        const Monitor::Lock lock(path->monitor());
+        if (session == session_) step(arguments...);
+      };
 }
 
 /// Returns whether the look goes on after `reply`.

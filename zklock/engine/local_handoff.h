@@ -32,8 +32,8 @@ class LockNode;
 class LocalHandoff {
  public:
   /// Registers `lock_node`, which waits for the znode with the czxid `predecessor`. Replaces a lock
-  /// node that is registered for that predecessor already. The znode of the replaced lock node was
-  /// deleted, but its watch event has not arrived yet.
+  /// node that is registered for that predecessor already. The own znode of the replaced lock node
+  /// was deleted, but this client has not received that event yet.
   void wait(FencingToken predecessor, std::weak_ptr<LockNode> lock_node)
       ZKLOCK_REQUIRES(path_mutex) {
     waiting_[predecessor.zxid] = std::move(lock_node);

@@ -14,7 +14,7 @@
 
 namespace zklock::detail {
 
-/// Reports the events of one contender to the event callback of its object, if there is one.
+/// Reports the events of one contender to the listener of its object, if there is one.
 ///
 /// Thread-safety: const members, from any thread. REQUIRES for report(): a Lock of the path's
 /// monitor, which keeps the events in the order in which they happened.
@@ -25,17 +25,17 @@ class LockEventReporter {
       : path_(path), owner_(owner), sink_(std::move(sink)) {}
 
   const Owner& owner() const noexcept { return owner_; }
-  /// Returns whether there is an event callback.
-  bool is_heard() const noexcept { return static_cast<bool>(*sink_); }
+  /// Returns whether there is a listener.
+  bool has_listener() const noexcept { return static_cast<bool>(*sink_); }
   void report(LockEvent::Kind kind, FencingToken token, std::size_t position = 0) const noexcept {
-    if (!is_heard()) return;
+    if (!has_listener()) return;
     try {
-      sink_->listener->tell({.kind = kind,
-                             .path = path_.str(),
-                             .owner = owner_,
-                             .token = token,
-                             .position = position,
-                             .part_index = sink_->part_index});
+      sink_->listener->notify({.kind = kind,
+                               .path = path_.str(),
+                               .owner = owner_,
+                               .token = token,
+                               .position = position,
+                               .part_index = sink_->part_index});
     } catch (const std::system_error&) {  // no thread: delivered with the next event
     }
   }

@@ -145,7 +145,7 @@ core::CreatedAnswer LockNode::answer_of(const client::Reply& created) {
   const bool outcome_unknown =
       created.status == Status::ok && name &&
       path_->record_own_node(name->sequence, created.token, created.session);
-  const bool first = name && !outcome_unknown && path_->sequence_hint().has_come(name->sequence);
+  const bool first = name && !outcome_unknown && path_->sequence_hint().is_first(name->sequence);
   return {outcome_unknown ? Status::unknown : status_unbound(created),
           created.session,
           created.name,

@@ -28,19 +28,20 @@
 
 namespace zklock::detail {
 
-/// A lock node in the queue of one lock path: one lock znode, from its create to its delete. The
-/// lock node carries out the effects of the acquire machine (core::AcquireFsm) by requests to the
-/// coordinator. It reports grant, failure and loss to its observer.
+/// The lock znode of one contender, or of one cohort, from its create to its delete. A downgrade
+/// and the move from a gate to the queue replace the znode by another one. The lock node carries
+/// out the effects of the acquire machine (core::AcquireFsm) by requests to the coordinator. It
+/// reports grant, failure and loss to its observer: the contender, or the cohort that shares the
+/// lock node.
 ///
-/// | state  | observer      | znode             | ends with                                     |
-/// |--------|---------------|-------------------|-----------------------------------------------|
-/// | queued | a contender   | may exist         | grant; error; withdraw()                      |
-/// |        | waits         |                   |                                               |
-/// | left   | none          | may exist         | the machine has proved that no znode is left  |
-/// | held   | a contender   | exists; another   | release; loss; hand-off or retained idle (see |
-/// |        | holds, or the | one after a       | cohort.h)                                     |
-/// |        | node is idle  | downgrade         |                                               |
-/// | over   | any           | is being deleted  |                                               |
+/// | state  | observer | znode                  | ends with                                    |
+/// |--------|----------|------------------------|----------------------------------------------|
+/// | queued | present  | may exist              | grant; error; withdraw()                     |
+/// | left   | none     | may exist              | the machine has proved that no znode is left |
+/// | held   | present  | exists                 | release; loss                                |
+/// | over   | any      | none; or being deleted |                                              |
+///
+/// A shared lock node stays held at a hand-off, and while its cohort retains it idle.
 ///
 /// Thread-safety: none. REQUIRES: a Lock of the path's monitor; for the destructor, if it is linked
 /// in the list of its path lock.
@@ -61,8 +62,8 @@ class LockNode final : private CreateLimiter::Waiter,
   void start() ZKLOCK_REQUIRES(path_mutex);
   /// Withdraws: the observer is not notified any more, and the machine deletes the znode.
   void withdraw() ZKLOCK_REQUIRES(path_mutex);
-  /// Removes the observer. If the machine has not ended, a part of background work is under way
-  /// until it has. REQUIRES: the machine has failed or was withdrawn.
+  /// Removes the observer. Until the machine ends, it counts as background work. REQUIRES: the
+  /// machine has failed or was withdrawn.
   void leave() ZKLOCK_REQUIRES(path_mutex);
 
   /// Returns the acquire machine: the policy, the token, the session and the state of the lock
@@ -97,7 +98,7 @@ class LockNode final : private CreateLimiter::Waiter,
   void becomes_known_by_name() noexcept ZKLOCK_REQUIRES(path_mutex) {
     holding_->known_by_name = true;
   }
-  /// Returns whether another contender can be waiting for the lock node, which is being released.
+  /// Returns false if probably no other contender waits for the lock node, which is being released.
   bool may_be_awaited() const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the lock node of this client that can be granted directly when this one is released.
   /// Null if there is none, or if the successor has to wait for the watch event.
@@ -113,17 +114,19 @@ class LockNode final : private CreateLimiter::Waiter,
   // The end of the lock node.
   /// How the znode is deleted.
   enum class Manner {
-    /// After a release. It is announced, if a successor can be waiting.
+    /// After a release, or after a loss with a valid lease and no delay marker. It is announced if
+    /// a contender may be waiting.
     release,
-    /// After a release, not announced.
+    /// After a release. Not announced.
     unannounced,
     /// The work under the lock may be unfinished. Not announced. The delay marker stays.
     unfinished,
-    /// After a loss. Reads the znode first, not announced. The delay marker stays.
+    /// After any other loss. Reads the znode first. Not announced. The delay marker stays.
     lost,
-    /// Without a holder, under a lease that may have lapsed. Reads the znode first, not announced.
+    /// No contender holds the lock node, and its lease may have lapsed. Reads the znode first. Not
+    /// announced.
     with_care,
-    /// Another client has deleted it. Only the unwanted delay marker is deleted.
+    /// Another client has deleted the znode. Only the unwanted delay marker is deleted.
     already_deleted
   };
   /// Deletes the znode in the background, as a part of `work` or of a new piece of work, and ends
@@ -201,7 +204,7 @@ class LockNode final : private CreateLimiter::Waiter,
   /// Returns a reply handler for a request that returns no data.
   auto on_done() {
     return on_reply([](LockNode& p, const client::Reply& r) ZKLOCK_REQUIRES(path_mutex) {
-      // Only the reply to a request bound to no session has the status `not_connected`.
+      // Does not change the status of a request on a session, which never is `not_connected`.
       return p.fsm_.on_done({p.status_unbound(r), r.detail});
     });
   }
@@ -226,9 +229,10 @@ class LockNode final : private CreateLimiter::Waiter,
   core::CreatedAnswer answer_of(const client::Reply& created) ZKLOCK_REQUIRES(path_mutex);
   core::AcquireEffects inspected(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
   void check_own(SessionId session) ZKLOCK_REQUIRES(path_mutex);
-  /// Returns the status of `reply` for the machine. The request was bound to no session. Unless the
-  /// acquire is a single attempt, `throttled` replaces `not_connected`, so the request is repeated.
-  /// If no server was reached so far, also calls LockNodeObserver::on_unreachable() in that case.
+  /// Returns the status of `reply` for the machine. Unless the acquire is a single attempt,
+  /// `throttled` replaces `not_connected`, so that the machine repeats the request. Only a request
+  /// on no session gets `not_connected`. If no server was reached so far, such a reply also leads
+  /// to LockNodeObserver::on_unreachable().
   core::Status status_unbound(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
   core::Status status_for_own(const client::Reply& first, const client::Reply& get) const
       ZKLOCK_REQUIRES(path_mutex);
@@ -305,8 +309,8 @@ class LockNode final : private CreateLimiter::Waiter,
   NodeWatches watches_ ZKLOCK_GUARDED_BY(path_mutex){*this};
   std::unique_ptr<Holding> holding_ ZKLOCK_GUARDED_BY(path_mutex);  ///< null before the grant
   std::int64_t queued_ms_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< ctime of its first znode, in ms
-  /// Until the create is submitted, the time since when it is wanted. After that, the time of the
-  /// submit.
+  /// The time from which a request on no session waits for a connection: the effect `create`, then
+  /// the submit of the create.
   core::Instant wanted_since_ ZKLOCK_GUARDED_BY(path_mutex){};
   std::shared_ptr<core::Lease> lease_ ZKLOCK_GUARDED_BY(path_mutex);  ///< the lease of the grant
 };

@@ -25,9 +25,9 @@ class LockNodeObserver {
   /// The acquire has failed with an error. on_ended() follows, unless the observer calls
   /// LockNode::leave().
   virtual void on_failed(Errc error, const std::string& cause) ZKLOCK_REQUIRES(path_mutex) = 0;
-  /// The acquire has ended without a grant. The znode is deleted or is being deleted.
+  /// The acquire has ended without a grant. No znode exists, or it is being deleted.
   virtual void on_ended() ZKLOCK_REQUIRES(path_mutex) = 0;
-  /// The granted lock node is lost: `lease` or `node`.
+  /// The granted lock node is lost. `cause` is `lease` or `node`.
   virtual void on_lost(LossCause cause) ZKLOCK_REQUIRES(path_mutex) = 0;
   /// The lock node waits at this position of the queue; 0: it is first.
   virtual void on_position(std::size_t position) ZKLOCK_REQUIRES(path_mutex) = 0;

@@ -44,8 +44,8 @@ class LockNodeParts {
   virtual std::string attempt() const ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Returns the data of the reader's znode that replaces a writer's znode.
   virtual std::string data_as_reader() const ZKLOCK_REQUIRES(path_mutex) = 0;
-  /// Returns the name of a delay marker that may exist although no delay is to be left. It is
-  /// deleted with the znode, in one transaction. Empty if there is none.
+  /// Returns the name of the own delay marker if it is not needed any more. The marker is deleted
+  /// with the znode, in one transaction, if it still exists. Empty if there is none.
   virtual const std::string& unwanted_delay_marker() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Returns unwanted_delay_marker() and clears it: the marker is deleted, or the caller deletes
   /// it.

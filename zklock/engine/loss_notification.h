@@ -11,14 +11,14 @@
 
 namespace zklock::detail {
 
-/// Makes a loss thread, on which the user's callbacks may block, run `task` after the Lock has
-/// ended. At that time, the user's callbacks can read the state that `task` reports.
+/// Makes a loss thread (EngineContext::losses()) run `task` after the Lock has ended. The user's
+/// callbacks in it may block, and may call the lock.
 void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> task)
     ZKLOCK_REQUIRES(path_mutex);
 
-/// The notification of one loss. The loss callbacks run on threads that do nothing else, because
-/// they may block. If the znode still exists, its delete waits for them, but for one second at
-/// most. It must be deleted, because the session can live on after its lease has lapsed.
+/// The notification of one loss. The loss callbacks run on a loss thread, because they may block.
+/// If the znode still exists, its delete waits for them, but for one second at most. It must be
+/// deleted, because the session can live on after its lease has lapsed.
 ///
 /// | state   | event                                              | next                          |
 /// |---------|----------------------------------------------------|-------------------------------|
@@ -40,8 +40,8 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
 
   /// Makes a loss thread call run(), after the Lock has ended.
   void start() ZKLOCK_REQUIRES(path_mutex);
-  /// Returns an object for a recipe whose own loss follows from this one. While the object exists,
-  /// the znode is not deleted before the second has passed. Returns null if the state is not
+  /// Returns an object for a recipe whose own loss follows from this one. The delete waits for the
+  /// end of the object too, but no longer than that one second. Returns null if the state is not
   /// pending.
   std::shared_ptr<void> delay_delete() ZKLOCK_REQUIRES(path_mutex);
   /// Stops the loss token: the user's callbacks run on this thread. Then calls finish().

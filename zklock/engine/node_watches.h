@@ -20,8 +20,8 @@ namespace zklock::detail {
 /// | own znode       | at a tick, again      | another client deleted the  | on_own_node_deleted()  |
 /// |                 | after each event      | znode                       |                        |
 /// | release request | at a tick of a grant, | a release request was       | on_release_requested() |
-/// |                 | again after each      | written or changed          |                        |
-/// |                 | event                 |                             |                        |
+/// |                 | again after each      | created, or changed to one  |                        |
+/// |                 | event                 | that forces the release     |                        |
 /// | predecessors    | by the acquire        | a predecessor was deleted   | on_predecessor_event() |
 /// |                 | machine               | or changed                  |                        |
 ///
@@ -65,7 +65,9 @@ class NodeWatches {
   PathQueue& path() const noexcept ZKLOCK_REQUIRES(path_mutex) { return node_.path_context(); }
   void on_own_read(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
   std::string release_request_path() const ZKLOCK_REQUIRES(path_mutex);
+  /// Watches for the create of a release request.
   void await_release_request() ZKLOCK_REQUIRES(path_mutex);
+  /// Reads and watches a release request. `is_new`: it was created, not changed.
   void read_release_request(bool is_new) ZKLOCK_REQUIRES(path_mutex);
   void on_predecessor_read(std::uint32_t serial, const client::Reply& reply)
       ZKLOCK_REQUIRES(path_mutex);

@@ -41,7 +41,7 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
   /// Logs a warning about this lock path.
   void warn(const std::string& text) const { core_->warn("lock " + path_.str() + ": " + text); }
 
-  /// Returns how many creates of lock znodes of this client here the servers have confirmed.
+  /// Returns the number of confirmed creates of this client's lock znodes on this path.
   std::uint64_t nodes_made() const noexcept { return nodes_made_; }
   void node_made() noexcept { ++nodes_made_; }
 
@@ -87,12 +87,12 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
 template <class Step>
 auto under_lock(std::weak_ptr<void> owner, PathContext& path, Step step) {
   return [owner = std::move(owner), path = path.weak_from_this(),
-          step = std::move(step)](const auto&... news) {
+          step = std::move(step)](const auto&... arguments) {
     const auto context = path.lock();  // destroyed last
     const auto alive = owner.lock();
     if (!context || !alive) return;
     const Monitor::Lock lock(context->monitor());
-    step(news...);
+    step(arguments...);
   };
 }
 

@@ -19,15 +19,15 @@ constexpr std::chrono::milliseconds kLongestWaitForMutex{10};
 
 template <class Step>
 void PathLock::post(Step step) {
-  ++deferred_calls_;
+  ++posted_tasks_;
   try {
     core().coordinator().post(under_lock(
         weak_from_this(), *this, [this, step = std::move(step)]() ZKLOCK_REQUIRES(path_mutex) {
-          --deferred_calls_;
+          --posted_tasks_;
           step(*this);
         }));
   } catch (...) {
-    --deferred_calls_;
+    --posted_tasks_;
     throw;
   }
 }
@@ -58,7 +58,7 @@ void PathLock::acquire(const std::shared_ptr<PendingAcquire>& call, AcquireReque
   // Asynchronous calls of one thread keep their order. A single attempt must not fail because of a
   // contender that is about to be withdrawn.
   const bool keeps_order = !request.blocks || !request.time_limit.waits();
-  if (keeps_order && deferred_calls_ > 0) return enter_soon(call, std::move(request));
+  if (keeps_order && posted_tasks_ > 0) return enter_soon(call, std::move(request));
   const auto now = LeaseClock::now();
   const auto longest = slice_before(call->deadline(), now, kLongestWaitForMutex);
   if (!monitor().try_lock_for(longest)) return enter_soon(call, std::move(request));
@@ -84,7 +84,7 @@ void PathLock::enter_soon(const std::shared_ptr<PendingAcquire>& call, AcquireRe
 void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) {
   monitor().flush_deferred();
   if (call->has_ended()) return;
-  const bool destroyed = request.on_behalf && *request.on_behalf;
+  const bool destroyed = request.object && *request.object;
   if (core().closed() || destroyed) throw Error(Errc::closed, "lock", path().str());
   if (const auto contender = find(request.owner)) {
     contender->sweep();
@@ -101,9 +101,9 @@ void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest
                                   .wait = request.time_limit.waits(),
                                   .queue_again = request.queue_again,
                                   .always_list = static_cast<bool>(request.event_sink),
-                                  .count_children = !goes_by_number(),
+                                  .count_children = !omits_count(),
                                   .lock_delay = request.lock_delay};
-  const auto shared = cohort(policy, request.local);
+  const auto shared = cohort(policy, request.cohort_policy);
   const auto requester =
       request.requester ? *request.requester
                         : Requester::of_this_thread(request.on_behalf_of.value_or(request.owner));
@@ -124,16 +124,16 @@ void PathLock::enlist(const std::shared_ptr<Contender>& contender) {
 }
 
 std::shared_ptr<Cohort> PathLock::cohort(const core::AcquireFsm::Policy& policy,
-                                         const core::CohortPolicy& terms) {
-  if (!terms.shares()) return nullptr;
+                                         const core::CohortPolicy& cohort_policy) {
+  if (!cohort_policy.shares()) return nullptr;
   for (const auto& queue : cohorts_) {
-    if (queue->agrees(policy, terms)) return queue;
+    if (queue->agrees(policy, cohort_policy)) return queue;
   }
   // A cohort without a contender has no other reference.
   std::erase_if(cohorts_, [](const auto& each) ZKLOCK_REQUIRES(path_mutex) {
     return each.use_count() == 1 && !each->has_node();
   });
-  return cohorts_.emplace_back(std::make_shared<Cohort>(*this, policy, terms));
+  return cohorts_.emplace_back(std::make_shared<Cohort>(*this, policy, cohort_policy));
 }
 
 bool PathLock::anyone_waits() const {
@@ -158,7 +158,7 @@ void PathLock::dismiss(const Contender& contender) noexcept {
 
 void PathLock::cancel_all(const void* object) {
   const Monitor::Lock lock(monitor());
-  for (const auto& [owner, contender] : by_owner()) contender->leave_all(object);
+  for (const auto& [owner, contender] : by_owner()) contender->cancel_calls(object);
 }
 
 void PathLock::fail_waiting(Errc code, const std::string& cause) {

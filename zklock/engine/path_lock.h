@@ -59,21 +59,21 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
   /// Releases one count that lock_nested() added for the calling thread. Returns false if there is
   /// none.
   bool unlock_nested() noexcept { return reentry_counter_.leave(); }
-  /// Releases one count of `owner`, but none of lock_nested(). Returns false if there is none.
+  /// Releases one count of `owner`, but none that lock_nested() added. Returns false if there is
+  /// none.
   bool unlock(const Owner& owner, core::CountKind kind);
   /// Returns the counts of `owner` if its hold is valid, else counts of 0. Reads the clock: a hold
   /// that has lapsed becomes lost.
   core::Ownership ownership(const Owner& owner);
   /// Registers a public object on this path.
   void attach();
-  /// Unregisters a public object. Returns true if it was the last one and the lock is still held by
-  /// lock() or lock_shared().
+  /// Unregisters a public object. Returns true if it was the last one, the client is open, and a
+  /// count of lock() or lock_shared() was not released.
   bool detach();
-  /// The znode of an owner's contender, which waits or holds; empty if there is no contender.
-  /// `before`: the number of contenders of this client that share the znode and are ahead of it.
+  /// The position of the contender of an owner, which waits or holds.
   struct Standing {
-    std::string node;
-    std::size_t before = 0;
+    std::string node;       ///< name of its znode; empty without a contender
+    std::size_t ahead = 0;  ///< contenders ahead of it that share the znode
   };
   Standing standing_of(const Owner& owner);
   std::string node_of(const Owner& owner) { return standing_of(owner).node; }
@@ -83,8 +83,8 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
   /// Ends all waiting calls with this error.
   void fail_waiting(Errc code, const std::string& cause);
 
-  /// Sends the delete of every znode that was released or whose calls were all abandoned. Also ends
-  /// the holds that have lapsed by the clock.
+  /// Sends the deletes that releases have put off. Withdraws the contenders whose calls were all
+  /// abandoned. Makes the holds lost that have lapsed by the clock.
   void settle();
   /// Ends waiting calls with Error(closed) and makes holds lost: the client is closing.
   void close();
@@ -134,16 +134,17 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
   /// a different owner: see AcquireRequest::on_behalf_of.
   std::shared_ptr<Contender> first_on_behalf_of(const Owner& owner) const
       ZKLOCK_REQUIRES(path_mutex);
-  /// Returns a copy of contenders_, because a contender that is notified may be dismissed. The
-  /// order is that in which the owners were made, so that a simulated run can be repeated.
+  /// Returns a copy of contenders_, for a loop that dismisses some of them. The order is that in
+  /// which the owners were made, so that a simulated run can be repeated.
   std::map<Owner, std::shared_ptr<Contender>> by_owner() const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the cohort of the contenders with these two policies; creates it if necessary.
-  /// Returns null if contenders with these `terms` share no znode.
+  /// Returns null if contenders with this `cohort_policy` share no znode.
   std::shared_ptr<Cohort> cohort(const core::AcquireFsm::Policy& policy,
-                                 const core::CohortPolicy& terms) ZKLOCK_REQUIRES(path_mutex);
+                                 const core::CohortPolicy& cohort_policy)
+      ZKLOCK_REQUIRES(path_mutex);
 
   ReentryCounter reentry_counter_;
-  std::atomic<int> deferred_calls_{0};  ///< pending tasks of post()
+  std::atomic<int> posted_tasks_{0};  ///< pending tasks of post()
   std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_ ZKLOCK_GUARDED_BY(path_mutex);
   using NodeHook = boost::intrusive::member_hook<LockNode, boost::intrusive::list_member_hook<>,
                                                  &LockNode::list_hook_>;

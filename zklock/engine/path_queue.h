@@ -32,8 +32,8 @@ class PathQueue : public PathContext {
   /// The new znode can have the name of an older one. So a request that names the older znode may
   /// have been executed on the new one.
   ///
-  /// Before a new session, the ensemble may have been emptied or restored. Then the czxids can
-  /// begin again too. So all knowledge that depends on earlier czxids is forgotten.
+  /// If the session is new, all knowledge that depends on earlier czxids is forgotten. The ensemble
+  /// may have been emptied or restored, and then the czxids begin again too.
   bool record_own_node(core::Sequence number, FencingToken token, core::SessionId session)
       ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether the znode with this czxid is known to have been deleted with its path.
@@ -43,7 +43,8 @@ class PathQueue : public PathContext {
   /// Records a sequence number that a server gave to a child, or will give to the next child.
   void counter_is_at(core::Sequence number) ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether the sequence counter was at its end when it was last read. Then no contender
-  /// creates a znode: it could not be used, and no client can recreate the path while it exists.
+  /// creates a znode. Its sequence number would be unusable, and the path can only be recreated
+  /// while it is empty.
   bool counter_has_ended() const noexcept ZKLOCK_REQUIRES(path_mutex) { return counter_has_ended_; }
   /// Records the stat of the lock path in a successful reply. Ignores other replies.
   void path_seen(const client::Reply& stat) ZKLOCK_REQUIRES(path_mutex);
@@ -55,10 +56,10 @@ class PathQueue : public PathContext {
   void granted(bool waited) noexcept ZKLOCK_REQUIRES(path_mutex) {
     waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0;
   }
-  /// Returns whether a new contender omits the request of the count of children. Either other
-  /// contenders are very probably ahead of it, or its number will probably show that it is first.
-  bool goes_by_number() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return is_crowded() || sequence_hint_.may_come();
+  /// Returns whether a new contender sends no count of the children. The path is crowded, or the
+  /// sequence number of its znode will probably show that it is first.
+  bool omits_count() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return is_crowded() || sequence_hint_.expects_first();
   }
 
   /// Called when a contender waits for an announced release. Reads the ACL of the path, on

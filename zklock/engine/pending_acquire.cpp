@@ -35,7 +35,7 @@ PendingAcquire::PendingAcquire(std::shared_ptr<PathContext> path, AcquireRequest
       nodes_made_before_(path_->nodes_made()),
       blocks_(request.blocks),
       reentrant_thread_(request.reentrant_thread),
-      on_behalf_(request.on_behalf.get()),
+      object_(request.object.get()),
       time_limit_(request.time_limit),
       terms_(Terms{request.limit, request.event_sink, request.gate}),
       done_(std::move(request.done)) {}
@@ -95,7 +95,7 @@ void PendingAcquire::arm(bool contender_waits) {
   // A single attempt waits for an unreachable server for at most the connection timeout. So does a
   // call that joins one, but not beyond its own deadline.
   const Deadline limit =
-      contender_waits ? time_limit_.deadline() : for_one_round(core, time_limit_);
+      contender_waits ? time_limit_.deadline() : round_trip_deadline(core, time_limit_);
   if (limit.is_never() || (blocks_ && contender_waits)) return;
   const bool by_deadline = limit == time_limit_.deadline();
   timer_ = core.scheduler().at(limit.at(), [weak = weak_from_this(), by_deadline] {

@@ -22,7 +22,7 @@ namespace zklock::detail {
 /// | state     | event                                             | next                        |
 /// |-----------|---------------------------------------------------|-----------------------------|
 /// | waiting   | grant or error, under the mutex of the path       | completed: `done` is called |
-/// |           |                                                   | when that Lock has ended    |
+/// |           |                                                   | when the mutex is unlocked  |
 /// | waiting   | stop, deadline                                    | abandoned: `done` is called |
 /// |           |                                                   | at once                     |
 /// | completed | stop, deadline                                    | completed                   |
@@ -46,20 +46,18 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
 
   /// Ends the call with neither contender nor error. Does nothing if it has ended.
   void cancel() noexcept;
-  /// Ends the call because its deadline has passed. Does nothing if it has ended. The result is
-  /// Error(not_connected) for a single attempt, and for a call that joined one and ends before its
-  /// own deadline. It is this error too if the client is not connected, and no create of its lock
-  /// znodes here was confirmed since the call began. Otherwise it has neither contender nor error.
+  /// Ends the call because its deadline has passed. Does nothing if it has ended. The result has
+  /// neither contender nor error. It is Error(not_connected) if the client is not connected, and no
+  /// create of its lock znodes on this path was confirmed since the call began.
   void expire() noexcept;
-  /// Returns when the blocked thread must call expire(). For a single attempt, the call's timer
-  /// does it.
+  /// Returns when the blocked thread must call expire(); never() for a single attempt.
   Deadline deadline() const noexcept { return time_limit_.deadline(); }
   /// Returns how long a blocked thread spins (yielding) before it sleeps.
   std::chrono::microseconds spin_before_block() const noexcept {
     return path_->core().settings().spin_before_block;
   }
 
-  /// Settings of the hold; also of the contender, if the call creates it.
+  /// The settings that are read at the grant (`limit`), or if a later contender serves the call.
   struct Terms {
     core::HoldLimit limit = {};
     LockEventSink event_sink = {};
@@ -69,14 +67,15 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const Terms& terms() const noexcept { return *terms_; }
   core::CountKind kind() const noexcept { return kind_; }
   std::uint64_t reentrant_thread() const noexcept { return reentrant_thread_; }
-  const void* on_behalf() const noexcept { return on_behalf_; }
+  const void* object() const noexcept { return object_; }
   bool has_ended() const noexcept {
     return state_.load(std::memory_order_acquire) != State::waiting;
   }
   const TimeLimit& time_limit() const noexcept { return time_limit_; }
 
   /// Sets the timer of the time limit anew. `contender_waits` is false if the contender is a single
-  /// attempt, even if the call itself is not. REQUIRES: a Lock of the monitor, or no other thread
+  /// attempt, even if the call itself is not. Then the call ends after the connection timeout at
+  /// the latest, with Error(not_connected). REQUIRES: a Lock of the monitor, or no other thread
   /// knows the call.
   void arm(bool contender_waits) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS;
   /// Cancels the timer. REQUIRES: as for arm().
@@ -108,7 +107,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const std::uint64_t nodes_made_before_;  ///< nodes_made() of the path lock at began_
   const bool blocks_;                      ///< a blocked thread calls expire()
   const std::uint64_t reentrant_thread_;   ///< see AcquireRequest
-  const void* const on_behalf_;
+  const void* const object_;
   const TimeLimit time_limit_;
   const core::Lazy<Terms> terms_;
   std::function<void(AcquireOutcome)> done_;  ///< used by the ending thread only

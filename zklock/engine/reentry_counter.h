@@ -26,8 +26,8 @@ namespace zklock::detail {
 /// released.
 ///
 /// Thread-safety: any thread may call any member; lock-free. REQUIRES for begin(), end() and
-/// clear(): the path's mutex is held. The reason: while one thread runs clear(), another thread can
-/// be granted the lock or be ending.
+/// clear(): the path's mutex is held. At the time of clear(), another thread can still be in
+/// lock(), or be ending.
 class ReentryCounter {
  public:
   ReentryCounter() = default;
@@ -46,9 +46,10 @@ class ReentryCounter {
   bool leave() noexcept;
   /// Returns the nested counts of the calling thread.
   int count() const noexcept { return is_here() ? count_ : 0; }
-  /// Records that the calling thread has released its last count by lock().
+  /// Records that the calling thread releases its last count by lock(), or ends.
   void end() noexcept;
-  /// Makes the state empty. REQUIRES: no public object exists, so no thread can call lock().
+  /// Makes the state empty. REQUIRES: no public object exists, so no call of lock() begins any
+  /// more.
   void clear() noexcept;
 
  private:

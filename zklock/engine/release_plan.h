@@ -22,8 +22,8 @@ enum class ReleasePlan {
   remove,
   /// A library thread deletes the znode soon: probably no contender waits.
   remove_soon,
-  /// The znode is deleted as after a loss: the work under the lock may be unfinished.
-  remove_as_lost,
+  /// The znode is deleted, but not the delay marker: the work under the lock may be unfinished.
+  remove_unfinished,
 };
 
 }  // namespace zklock::detail

@@ -66,21 +66,21 @@ struct Cleanup {
 
 }  // namespace
 
-Deadline for_one_round(EngineContext& core, const TimeLimit& limit) {
+Deadline round_trip_deadline(EngineContext& core, const TimeLimit& limit) {
   const auto most = Deadline::after(core.scheduler().now(), core.settings().connection_timeout);
   return std::min(limit.deadline(), most);
 }
 
 std::optional<std::vector<client::Reply>> round_trip(EngineContext& core, Deadline limit,
                                                      std::vector<client::Operation> operations,
-                                                     const OnReply& heard) {
+                                                     const OnReply& on_reply) {
   if (operations.empty()) return std::vector<client::Reply>{};
   const auto round = std::make_shared<Round>(operations.size());
   Cleanup cleanup{core, core.scheduler().at(limit.at(), [round] { round->time_is_up(); }), {}};
   for (std::size_t i = 0; i < operations.size(); ++i) {
     cleanup.requests.push_back(core.coordinator().submit({.operation = std::move(operations[i])},
-                                                         [round, i, heard](client::Reply reply) {
-                                                           if (heard) heard(reply);
+                                                         [round, i, on_reply](client::Reply reply) {
+                                                           if (on_reply) on_reply(reply);
                                                            round->arrived(i, std::move(reply));
                                                          }));
   }

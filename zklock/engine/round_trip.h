@@ -14,18 +14,18 @@ namespace zklock::detail {
 
 /// Returns the deadline of a round trip that begins now: that of `limit`, but at most
 /// ClientOptions::connection_timeout from now.
-Deadline for_one_round(EngineContext& core, const TimeLimit& limit);
+Deadline round_trip_deadline(EngineContext& core, const TimeLimit& limit);
 
 using OnReply = std::function<void(const client::Reply&)>;
 
 /// Sends the requests on the current session and blocks until all replies have arrived. Returns the
 /// replies in the order of the requests. Returns nothing if `limit` came first; then requests that
-/// have not been sent are never sent. Calls `heard` for each reply, also for replies after `limit`.
-/// An interruption point. REQUIRES: no request has a watch; `heard` does not block.
+/// have not been sent are never sent. Calls `on_reply` for each reply, also for replies after
+/// `limit`. An interruption point. REQUIRES: no request has a watch; `on_reply` does not block.
 ///
 /// Thread-safety: any thread may call it.
 std::optional<std::vector<client::Reply>> round_trip(EngineContext& core, Deadline limit,
                                                      std::vector<client::Operation> operations,
-                                                     const OnReply& heard = {});
+                                                     const OnReply& on_reply = {});
 
 }  // namespace zklock::detail

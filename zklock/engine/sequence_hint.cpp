@@ -87,7 +87,7 @@ bool SequenceHint::is_known() const noexcept {
   return is_armed && last_ && path_token_ < last_->token;
 }
 
-bool SequenceHint::has_come(core::Sequence number) const noexcept {
+bool SequenceHint::is_first(core::Sequence number) const noexcept {
   return is_known() && last_->gone && number.value == last_->number.value + 1;
 }
 

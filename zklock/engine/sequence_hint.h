@@ -25,22 +25,23 @@ class PathContext;
 /// had released or its znode had been deleted.
 ///
 /// A watch on the path shows that the path was not recreated. If the path's czxid is lower than
-/// that of znode k, it is the path in which k was created. It exists until the watch fires. A
+/// that of znode k, then znode k was created in this path. The path exists until the watch fires. A
 /// server sends a watch event before the replies to later operations, so a recreated path is known
 /// before the reply to the create arrives. A watch does not report what happened without a
 /// connection: each connection needs a new watch.
 ///
 /// If other clients acquire the lock too, the number k + 1 is rarely this client's. A wrong guess
 /// costs a list of the children. So this client relies on the number only after two of its grants
-/// had adjacent numbers and were less than a second apart. Such a second grant is called adjacent.
+/// had adjacent numbers and were less than a second apart. The later of the two is called adjacent.
 ///
 /// | watch  | event                                          | next                               |
 /// |--------|------------------------------------------------|------------------------------------|
 /// | off    | an adjacent grant                              | asking                             |
 /// | asking | the path exists, and the watch is set          | armed                              |
 /// |        | any other reply                                | off                                |
+/// |        | an adjacent grant on another connection        | asking                             |
 /// | armed  | the path was deleted or its data were written  | off                                |
-/// | both   | an adjacent grant on another connection        | asking                             |
+/// |        | an adjacent grant on another connection        | asking                             |
 /// | all    | no grant for a second; the last public object  | off                                |
 /// |        | on the path is destroyed                       |                                    |
 ///
@@ -55,19 +56,20 @@ class SequenceHint {
   SequenceHint(const SequenceHint&) = delete;
   SequenceHint& operator=(const SequenceHint&) = delete;
 
-  /// Records the grant of a znode with this number. REQUIRES: the contender holds exclusively, was
-  /// granted in the order of arrival, and could have used its number instead of the count.
+  /// Records the grant of a znode with this number. REQUIRES: LockNode::goes_by_number() is true.
   void granted(core::Sequence number, core::Instant now) ZKLOCK_REQUIRES(path_mutex);
   /// Records that the granted znode is being deleted. Returns a callback that records the end of
   /// the delete; empty without a watch. The caller calls it without a Lock when the ensemble has
-  /// confirmed the delete. Before that, has_come() is false.
+  /// confirmed the delete. Before that, is_first() is false.
   [[nodiscard]] std::function<void()> release_node(core::Sequence number, FencingToken token)
       ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether a new znode of this client will probably be first by its number.
-  bool may_come() const noexcept ZKLOCK_REQUIRES(path_mutex) { return in_a_row_ > 0 && is_known(); }
+  bool expects_first() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return in_a_row_ > 0 && is_known();
+  }
   /// Returns whether the new znode with this number is first. REQUIRES: the reply to its create has
   /// just arrived.
-  bool has_come(core::Sequence number) const noexcept ZKLOCK_REQUIRES(path_mutex);
+  bool is_first(core::Sequence number) const noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Forgets the last granted znode. In a new session, czxids may be lower than before.
   void forget() noexcept ZKLOCK_REQUIRES(path_mutex) { last_.reset(); }
   /// Removes the watch.

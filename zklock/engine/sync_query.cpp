@@ -18,7 +18,9 @@ constexpr std::chrono::milliseconds kPauseBetweenTurns{50};
 }  // namespace
 
 SyncQuery::SyncQuery(PathLock& path_lock, const char* operation, const TimeLimit& limit)
-    : path_lock_(path_lock), operation_(operation), limit_(for_one_round(path_lock.core(), limit)) {
+    : path_lock_(path_lock),
+      operation_(operation),
+      limit_(round_trip_deadline(path_lock.core(), limit)) {
   path_lock_.core().check_usable(operation_, path_lock_.path().str());
 }
 
@@ -29,7 +31,7 @@ std::optional<std::vector<client::Reply>> SyncQuery::try_run(
 
 std::vector<client::Reply> SyncQuery::ask(std::vector<client::Operation> operations) {
   auto replies = try_run(std::move(operations));
-  if (!replies) fail_in_time();
+  if (!replies) fail_timed_out();
   return std::move(*replies);
 }
 
@@ -39,7 +41,7 @@ client::Reply SyncQuery::ask(client::Operation operation) {
   return std::move(ask(std::move(operations)).front());
 }
 
-void SyncQuery::fail_in_time() const {
+void SyncQuery::fail_timed_out() const {
   const std::string problem = path_lock_.core().coordinator().connection_problem();
   fail(Errc::not_connected, problem.empty() ? "no reply before the deadline"
                                             : "no reply before the deadline (" + problem + ")");

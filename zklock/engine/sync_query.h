@@ -28,7 +28,7 @@ class SyncQuery {
   std::vector<client::Reply> ask(std::vector<client::Operation> operations);
   client::Reply ask(client::Operation operation);
   /// Throws Error(not_connected): the time limit has come.
-  [[noreturn]] void fail_in_time() const;
+  [[noreturn]] void fail_timed_out() const;
   /// Throw Error: the error in the reply, or `code`.
   [[noreturn]] void fail(const client::Reply& reply) const;
   [[noreturn]] void fail(Errc code, std::string_view cause = {}) const;

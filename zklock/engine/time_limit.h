@@ -16,7 +16,7 @@ class TimeLimit {
   /// The limit of a call that begins `now`: a single attempt if `deadline` has passed already.
   TimeLimit(Deadline deadline, core::Instant now) noexcept
       : waits_(!deadline.has_passed(now)), deadline_(waits_ ? deadline : Deadline::never()) {}
-  static TimeLimit none() noexcept { return TimeLimit(true); }
+  static TimeLimit endless() noexcept { return TimeLimit(true); }
   static TimeLimit single_attempt() noexcept { return TimeLimit(false); }
 
   /// Returns whether the call may wait for other contenders. False: it is a single attempt.

@@ -150,7 +150,7 @@ enqueuing:                              /* create2, and CountChildren, which is 
     if
     :: create(me);
        if
-       :: had_turn && follows == 1 -> had_turn = false; goto first   /* SequenceHint::has_come() */
+       :: had_turn && follows == 1 -> had_turn = false; goto first   /* SequenceHint::is_first() */
        :: had_turn = false; goto counting
        fi
     :: faults[me] > 0 ->                                                /* the reply was lost */

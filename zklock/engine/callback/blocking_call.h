@@ -51,8 +51,8 @@ class BlockingCall {
   }
 
   /// Blocks until there is a result, but for about `longest` at most. Returns nothing if there is
-  /// no result by then. An interruption point. Used if it is possible that no thread is left to set
-  /// the result.
+  /// no result by then. An interruption point. Unlike wait(), it ends also if no thread sets a
+  /// result.
   std::optional<Result> wait_for(std::chrono::milliseconds longest) {
     const client::MutexLock guard(state_->mutex);
     await(longest, {});
@@ -88,9 +88,8 @@ class BlockingCall {
     return true;
   }
 
-  /// A thread sleeps on Boost's condition variable only if it can be interrupted, because that
-  /// costs a second sleep. Boost's notifies with a mutex of its own held, and the woken thread has
-  /// to wait for that mutex.
+  /// A thread sleeps on Boost's condition variable only if it can be interrupted. Boost notifies
+  /// with a mutex of its own held, and the woken thread sleeps again until that is unlocked.
   struct State {
     void sleep() ZKLOCK_REQUIRES(mutex) {
       if (boost::this_thread::interruption_enabled()) {

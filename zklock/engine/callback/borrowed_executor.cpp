@@ -48,7 +48,7 @@ Executor BorrowedExecutor::lent() const {
   return [state = state_](std::function<void()> task) { state->call(std::move(task)); };
 }
 
-bool BorrowedExecutor::give_back_for(LeaseClock::duration patience) const noexcept {
+bool BorrowedExecutor::give_back_for(LeaseClock::duration timeout) const noexcept {
   if (!state_) return true;
   const client::MutexLock guard(state_->mutex);
   state_->over = true;
@@ -56,7 +56,7 @@ bool BorrowedExecutor::give_back_for(LeaseClock::duration patience) const noexce
   const auto all_returned = [this, me]() ZKLOCK_REQUIRES(state_->mutex) {
     return std::ranges::all_of(state_->calls, [me](std::thread::id id) { return id == me; });
   };
-  return wait_in_slices(state_->returned, state_->mutex, patience, all_returned);
+  return wait_in_slices(state_->returned, state_->mutex, timeout, all_returned);
 }
 
 }  // namespace zklock::detail

@@ -23,9 +23,9 @@ class BorrowedExecutor {
   /// Blocks until no call of the executor is under way on another thread. After it returns, the
   /// executor is not called any more. It may still run the tasks that it has accepted.
   void give_back() const noexcept { give_back_for(LeaseClock::duration::max()); }
-  /// Does what give_back() does, but waits at most for `patience`. Returns false if calls are still
+  /// Does what give_back() does, but waits at most for `timeout`. Returns false if calls are still
   /// under way.
-  bool give_back_for(LeaseClock::duration patience) const noexcept;
+  bool give_back_for(LeaseClock::duration timeout) const noexcept;
 
  private:
   struct State;

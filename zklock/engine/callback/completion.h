@@ -30,9 +30,9 @@ inline std::exception_ptr thrown(const std::optional<Error>& error) {
   return error ? std::make_exception_ptr(*error) : nullptr;
 }
 
-/// Blocks until the end of `under_way`, a call that sets `end`, and returns its outcome. Blocks
-/// until the call's deadline at most. An interruption point: if the thread is interrupted, the call
-/// is cancelled. An outcome that arrives at that moment is passed to `give_back`.
+/// Blocks until the end of `under_way`, a call that sets `end`, and returns its outcome. Expires
+/// the call at its deadline. An interruption point: if the thread is interrupted, cancels the call
+/// and passes its outcome to `give_back`.
 template <class Outcome, class Call, class GiveBack>
 Outcome wait_or_cancel(BlockingCall<Outcome>& end, Call& under_way, const GiveBack& give_back) {
   try {
@@ -142,8 +142,8 @@ void commit_and_wait(const Start& start) {
 
 /// Begins a commit and calls `handler` on the dispatcher with its end. `what` is for the log.
 template <class Start>
-void commit_and_tell(const std::shared_ptr<EngineContext>& core, std::string what,
-                     CommitHandler handler, const Start& start) {
+void commit_and_notify(const std::shared_ptr<EngineContext>& core, std::string what,
+                       CommitHandler handler, const Start& start) {
   auto end =
       for_handler(std::move(handler), [core, what = std::move(what)](std::function<void()> task) {
         ReliablePost::send(core, core->dispatcher(), what, std::move(task));

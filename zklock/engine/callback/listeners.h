@@ -18,24 +18,24 @@
 
 namespace zklock::detail {
 
-/// Delivers events (News) to listeners of the user: to each in order, one call at a time.
+/// Delivers events to listeners of the user: to each in order, one call at a time.
 ///
 /// Thread-safety: all members, from any thread.
-template <class News, Telling telling = Telling::every>
+template <class Event, Delivery delivery = Delivery::every>
 class Listeners {
  public:
-  using Listener = SerialListener<News, telling>;
+  using Listener = SerialListener<Event, delivery>;
 
   explicit Listeners(std::shared_ptr<client::Dispatcher> dispatcher)
       : dispatcher_(std::move(dispatcher)), list_(std::make_shared<List>()) {}
 
   /// Adds a listener. If `first` is set, it is the first event that the listener receives.
   Subscription add(typename Listener::Call listener,
-                   const std::optional<News>& first = std::nullopt) {
+                   const std::optional<Event>& first = std::nullopt) {
     auto added = std::make_shared<Listener>(std::move(listener), dispatcher_);
     {
       const client::MutexLock guard(list_->mutex);
-      if (first) added->tell(*first);
+      if (first) added->notify(*first);
       list_->listeners.push_back(added);
     }
     return Subscription([list = list_, added, birth = fork_generation()] {
@@ -54,13 +54,13 @@ class Listeners {
 
   /// Queues an event for every listener. Returns false if there was no thread for one of them. That
   /// listener receives it with the next event.
-  bool tell(const News& news) {
+  bool notify(const Event& event) {
     bool all = true;
     // Under the mutex, so that all listeners receive the events in one order.
     const client::MutexLock guard(list_->mutex);
     for (const auto& listener : list_->listeners) {
       try {
-        listener->tell(news);
+        listener->notify(event);
       } catch (const std::system_error&) {
         all = false;
       }
@@ -72,9 +72,9 @@ class Listeners {
     return list_->listeners.empty();
   }
 
-  /// Drops the queued events; no call begins any more. `keep` makes exceptions; see SerialListener.
-  void fall_silent(typename Listener::Keep keep = nullptr) {
-    for (const auto& listener : copy()) listener->fall_silent(keep);
+  /// Drops the queued events; no call begins any more. `keep`: see SerialListener::stop().
+  void stop(typename Listener::Keep keep = nullptr) {
+    for (const auto& listener : copy()) listener->stop(keep);
   }
   /// Blocks until no call is under way. Does not wait at all on a thread that runs such a call.
   void wait() {
@@ -83,7 +83,7 @@ class Listeners {
     for (const auto& listener : listeners) listener->wait();
   }
   /// Calls SerialListener::finish() for each listener, then removes all. On a thread that runs a
-  /// call of a listener, calls fall_silent() for each instead, so it does not wait. `failed` is
+  /// call of a listener, calls stop() for each instead, so it does not wait. `failed` is
   /// called in the catch block of an exception from a listener.
   template <class Failed>
   void finish(Failed failed) {
@@ -92,7 +92,7 @@ class Listeners {
         std::ranges::any_of(listeners, [](const auto& l) { return l->runs_here(); });
     for (const auto& listener : listeners) {
       if (within) {
-        listener->fall_silent();
+        listener->stop();
         continue;
       }
       try {

@@ -14,12 +14,13 @@ namespace zklock::detail {
 
 /// A task for a dispatcher of the client that must not get lost, because a caller waits for it.
 ///
-/// If the system has no thread for it, it is posted again a little later. It does not run on the
-/// posting thread: the task may block, and that thread may keep all sessions of the client alive.
-/// Until then, a task that reports a loss counts as work in the client's untold_losses(). A closed
-/// client accepts no task and drops the timer. Then the destructor of this object runs the task. A
-/// task that the user's executor has accepted never runs anywhere else. In a fork()ed child no task
-/// runs.
+/// If the system has no thread for it, a timer posts it again a little later. It does not run on
+/// the posting thread: the task may block, and that thread may keep all sessions of the client
+/// alive. A loss that waits for the timer counts as work in the client's untold_losses().
+///
+/// A closed client accepts no task and drops the timer. Then the destructor of this object runs the
+/// task; also if the system has no timer. A task that the user's executor has accepted never runs
+/// anywhere else. In a fork()ed child no task runs.
 ///
 /// Thread-safety: all members, from any thread.
 class ReliablePost : public std::enable_shared_from_this<ReliablePost> {
@@ -47,9 +48,10 @@ class ReliablePost : public std::enable_shared_from_this<ReliablePost> {
 
   const std::shared_ptr<EngineContext> core_;  ///< owns dispatcher_
   client::Dispatcher& dispatcher_;
-  std::string what_;                          ///< empty after it was logged
-  std::function<void()> task_;                ///< empty after it has run
-  bool taken_ = false;                        ///< by the dispatcher; set before post()
+  std::string what_;            ///< empty after it was logged
+  std::function<void()> task_;  ///< empty after it has run
+  /// The dispatcher has the task. Set before its post(), which may run the task at once.
+  bool taken_ = false;
   std::optional<BackgroundWork::Id> untold_;  ///< a loss that waits for a thread
 };
 

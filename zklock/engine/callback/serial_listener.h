@@ -15,42 +15,42 @@
 
 namespace zklock::detail {
 
-enum class Telling {
+enum class Delivery {
   every,  ///< every event, even if the listener is slow
   /// Only the latest event when the listener is ready, unless it equals the one delivered last.
   newest,
 };
 
-/// A listener of the user, with a queue of events (News). Delivers them in order, one call at a
-/// time. A function that waits for the end of a running call does not wait on the thread that runs
-/// it. An exception that leaves a call is passed to the dispatcher, or thrown by finish().
+/// A listener of the user, with a queue of events. Delivers them in order, one call at a time.
+/// wait(), finish() and remove() wait for a running call, except on the thread that runs it. An
+/// exception that leaves a call is passed to the dispatcher, or thrown by finish().
 ///
 /// Thread-safety: all members, from any thread, also from a call of the listener. REQUIRES: made by
 /// std::make_shared.
-template <class News, Telling telling = Telling::every>
-class SerialListener : public std::enable_shared_from_this<SerialListener<News, telling>> {
+template <class Event, Delivery delivery = Delivery::every>
+class SerialListener : public std::enable_shared_from_this<SerialListener<Event, delivery>> {
  public:
-  using Call = std::function<void(const News&)>;
+  using Call = std::function<void(const Event&)>;
   SerialListener(Call call, std::shared_ptr<client::Dispatcher> dispatcher)
-      : call_(std::move(call)), line_(std::move(dispatcher)) {}
+      : call_(std::move(call)), executor_(std::move(dispatcher)) {}
 
   /// Queues an event. Does not block and does not call the listener. Throws std::system_error if
-  /// there is no thread; then the event is delivered with the next one, or is lost.
-  void tell(News news) {
-    bool in_line = false;
+  /// there is no thread. Then the event stays queued until the next notify() or finish().
+  void notify(Event event) {
+    bool is_queued = false;
     {
       const client::MutexLock guard(mutex_);
-      if (silent_) return;
-      if constexpr (telling == Telling::newest) news_.clear();
-      news_.push_back(std::move(news));
-      in_line = std::exchange(has_turn_, true) && telling == Telling::newest;
+      if (stopped_) return;
+      if constexpr (delivery == Delivery::newest) events_.clear();
+      events_.push_back(std::move(event));
+      is_queued = std::exchange(is_queued_, true) && delivery == Delivery::newest;
     }
-    if (in_line) return line_.dispatch();  // the queued task delivers it
+    if (is_queued) return executor_.dispatch();  // the queued task delivers it
     try {
-      line_.post([self = this->shared_from_this()] { self->tell_next(); });
+      executor_.post([self = this->shared_from_this()] { self->deliver_next(); });
     } catch (...) {
       const client::MutexLock guard(mutex_);
-      has_turn_ = false;
+      is_queued_ = false;
       throw;
     }
   }
@@ -58,14 +58,14 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
   /// Drops the queued events; no call begins any more. If `keep` returns true, the oldest queued
   /// event is retained, and is still delivered. `keep` gets the event that was delivered last, if
   /// any, and the oldest queued event.
-  using Keep = bool (*)(const std::optional<News>& told, const News& next);
-  void fall_silent(Keep keep = nullptr) {
-    std::deque<News> dropped;  // destroyed after the lock
+  using Keep = bool (*)(const std::optional<Event>& delivered, const Event& next);
+  void stop(Keep keep = nullptr) {
+    std::deque<Event> dropped;  // destroyed after the lock
     const client::MutexLock guard(mutex_);
-    silent_ = true;
-    news_.swap(dropped);
-    if (keep == nullptr || dropped.empty() || !keep(told_, dropped.front())) return;
-    news_.push_back(std::move(dropped.front()));
+    stopped_ = true;
+    events_.swap(dropped);
+    if (keep == nullptr || dropped.empty() || !keep(delivered_, dropped.front())) return;
+    events_.push_back(std::move(dropped.front()));
     dropped.pop_front();
   }
 
@@ -80,19 +80,19 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
     wait_for_call();
   }
 
-  /// Delivers the queued events on the calling thread. After fall_silent(), that is only the event
+  /// Delivers the queued events on the calling thread. After stop(), that is only the event
   /// that it retained. Within a call of the listener, drops them instead. Blocks until no call is
   /// under way on another thread. After it returns, no call begins. Throws what the listener
   /// throws.
   void finish() {
     client::MutexLock lock(mutex_);
-    silent_ = true;
+    stopped_ = true;
     for (;;) {
       wait_for_call();
-      if (running_on_ != std::thread::id()) news_.clear();
-      const std::optional<News> next = begin_call();
+      if (running_on_ != std::thread::id()) events_.clear();
+      const std::optional<Event> next = begin_call();
       lock.unlock();
-      if (!next) return line_.clear();
+      if (!next) return executor_.clear();
       call(*next);
       lock.lock();
     }
@@ -101,9 +101,9 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
   /// Drops the queued events. Blocks until no call is under way on another thread. After it
   /// returns, no call begins.
   void remove() {
-    fall_silent();
-    // The executor may have dropped its task. Then the queued tasks would retain this object.
-    line_.clear();
+    stop();
+    // If the user's executor has dropped a task, the queued tasks would retain this object.
+    executor_.clear();
     Call over;  // destroyed last, with no lock held
     const client::MutexLock guard(mutex_);
     wait_for_call();
@@ -118,20 +118,20 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
 
   /// Returns the event that the calling thread must pass to call(). Returns nothing if no event is
   /// queued. REQUIRES: no call is under way, or no event is queued.
-  std::optional<News> begin_call() ZKLOCK_REQUIRES(mutex_) {
-    if (news_.empty()) return std::nullopt;
+  std::optional<Event> begin_call() ZKLOCK_REQUIRES(mutex_) {
+    if (events_.empty()) return std::nullopt;
     assert(running_on_ == std::thread::id());
-    std::optional<News> news = std::move(news_.front());
-    news_.pop_front();
-    if constexpr (telling == Telling::newest) {
-      if (news == told_) return std::nullopt;
+    std::optional<Event> event = std::move(events_.front());
+    events_.pop_front();
+    if constexpr (delivery == Delivery::newest) {
+      if (event == delivered_) return std::nullopt;
     }
-    told_ = news;
+    delivered_ = event;
     running_on_ = std::this_thread::get_id();
-    return news;
+    return event;
   }
 
-  void call(const News& news) ZKLOCK_EXCLUDES(mutex_) {
+  void call(const Event& event) ZKLOCK_EXCLUDES(mutex_) {
     struct Ended {
       SerialListener& listener;
       ~Ended() {
@@ -140,14 +140,14 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
         listener.idle_.notify_all();
       }
     } const ended{*this};
-    if (call_) call_(news);
+    if (call_) call_(event);
   }
 
-  void tell_next() ZKLOCK_EXCLUDES(mutex_) {
-    std::optional<News> next;
+  void deliver_next() ZKLOCK_EXCLUDES(mutex_) {
+    std::optional<Event> next;
     {
       const client::MutexLock guard(mutex_);
-      has_turn_ = false;
+      is_queued_ = false;
       if (running_on_ != std::thread::id()) return;  // finish() delivers the rest
       next = begin_call();
     }
@@ -155,15 +155,15 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
   }
 
   Call call_;  ///< constant until remove()
-  client::SerialExecutor line_;
+  client::SerialExecutor executor_;
 
   mutable client::Mutex mutex_;
   client::Condition idle_;
-  std::deque<News> news_ ZKLOCK_GUARDED_BY(mutex_);
-  bool has_turn_ ZKLOCK_GUARDED_BY(mutex_) = false;     ///< a task for the latest event is queued
-  std::optional<News> told_ ZKLOCK_GUARDED_BY(mutex_);  ///< event delivered last
+  std::deque<Event> events_ ZKLOCK_GUARDED_BY(mutex_);
+  bool is_queued_ ZKLOCK_GUARDED_BY(mutex_) = false;  ///< a task for the latest event is queued
+  std::optional<Event> delivered_ ZKLOCK_GUARDED_BY(mutex_);  ///< event delivered last
   std::thread::id running_on_ ZKLOCK_GUARDED_BY(mutex_);
-  bool silent_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  bool stopped_ ZKLOCK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace zklock::detail

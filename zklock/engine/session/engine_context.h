@@ -31,8 +31,8 @@
 
 namespace zklock::detail {
 
-/// Receives new sessions at once, not after the user's listeners. Called with no lock held.
-/// REQUIRES: session_began() does not block.
+/// Receives each new session before the user's listeners do. Called with no lock of the engine
+/// held. REQUIRES: session_began() does not block.
 class NewSessionListener {
  public:
   virtual void session_began() = 0;
@@ -56,11 +56,11 @@ struct Ports {
   std::shared_ptr<client::Coordinator> coordinator;
   std::shared_ptr<client::Scheduler> scheduler;
   std::shared_ptr<client::Dispatcher> dispatcher;  ///< for the user's callbacks
-  std::shared_ptr<client::Dispatcher> losses;      ///< for loss callbacks only
+  std::shared_ptr<client::Dispatcher> losses;      ///< for losses and release requests
   /// Makes a dispatcher for one listener, which may block it. It uses the executor, if that is set.
   std::function<std::shared_ptr<client::Dispatcher>(Executor)> listener_dispatcher = {};
-  /// Blocks for a bounded time until the loss callbacks have run. `untold` are losses that still
-  /// wait for a thread. Called before the session is closed.
+  /// Blocks for a bounded time until the loss callbacks have run. `untold`: the losses for which
+  /// the system had no thread so far. Called before the session is closed.
   std::function<void(BackgroundWork& untold)> finish_losses = [](BackgroundWork&) {};
   /// Ends the threads of the scheduler and the dispatchers. Called after the coordinator was
   /// closed.
@@ -76,7 +76,7 @@ struct Ports {
 class EngineContext : public NodeRemovals::Host,
                       public std::enable_shared_from_this<EngineContext> {
  public:
-  /// Exceeds the number of creates that the servers execute in a round trip of one millisecond.
+  /// More creates than the ensemble executes in a round trip of one millisecond.
   static constexpr std::size_t kMostCreatesAtOnce = 100;
   struct Settings {
     std::string hosts;  ///< for error texts
@@ -116,7 +116,8 @@ class EngineContext : public NodeRemovals::Host,
   std::atomic<int>& watched_paths() noexcept { return watched_paths_; }
   DelayMarkerClock& delay_marker_clock() noexcept { return delay_marker_clock_; }
   NodeRemovals& removals() noexcept { return removals_; }
-  /// Deletes the znode plainly. Does nothing if `session` is 0, because the znode ended with it.
+  /// Deletes the znode by NodeDeleter::Manner::plainly. Does nothing if `session` is 0: the session
+  /// has ended, and its znode with it.
   void remove(SessionId session, std::string path, BackgroundWork::Id work = {});
   const Settings& settings() const noexcept { return settings_; }
 

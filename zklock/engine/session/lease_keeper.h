@@ -21,8 +21,8 @@ namespace zklock::detail {
 using core::Instant;
 using core::SessionId;
 
-/// An object that the LeaseKeeper notifies: a lock path, on behalf of its lock nodes that are
-/// waiting or held. Called with no lock held, except alive().
+/// An object that the LeaseKeeper notifies: a lock path, on behalf of its lock nodes that wait or
+/// are held. Called with no lock of the engine held, except alive().
 class LeaseObserver {
  public:
   virtual ~LeaseObserver() = default;
@@ -48,8 +48,7 @@ class LeaseObserver {
 
 /// Keeps the current session's lease. While it is used (a contender waits or holds), it sends
 /// heartbeats. While it is not used, it sends a small query, as evidence for the next lease. It
-/// extends the lease with every quorum answer, and notifies the members in time when the lease
-/// lapses.
+/// extends the lease with every quorum answer. When the lease lapses, it notifies the members.
 ///
 /// | event              | effect (T: the session timeout)                                       |
 /// |--------------------|-----------------------------------------------------------------------|
@@ -125,8 +124,8 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// Evidence of the connection. Nothing while suspended.
   std::optional<core::LeaseEvidence> evidence_ ZKLOCK_GUARDED_BY(mutex_);
   Term lease_ ZKLOCK_GUARDED_BY(mutex_);  ///< of the session; may have lapsed
-  /// The shortest session timeout that a server granted to this session. After a change of the
-  /// leader, the timeout of the session's creation applies until a server forwards a packet of the
+  /// The shortest session timeout that a server granted to this session. A new leader applies the
+  /// first one, with which the session was created, until a server forwards a packet of the
   /// session.
   core::Duration shortest_timeout_ ZKLOCK_GUARDED_BY(mutex_) = {};
   Instant last_sent_ ZKLOCK_GUARDED_BY(mutex_) = {};

@@ -23,7 +23,7 @@ using core::SessionId;
 /// |            |                   | ok: the znode itself  | deleting                    |
 /// |            |                   | ok: another znode     | continues as if deleted     |
 /// | deleting   | Delete            | no permission         | ends: refused               |
-/// | all        |                   | ok, or no_node        | continues as deleted        |
+/// | all        |                   | other ok, or no_node  | continues as if deleted     |
 /// |            |                   | a sibling failed      | repeats the step without it |
 /// |            |                   | unknown, or not sent  | looking                     |
 /// |            |                   | session ended, closed | ends: session_ended         |
@@ -31,13 +31,13 @@ using core::SessionId;
 ///
 /// AnnounceAndDelete and Delete also delete the siblings, in the same transaction. If a sibling
 /// does not exist, its create may still be under way. So its delete is sent again after the znode
-/// was deleted. From then on the create fails, because it checks the znode. Only the creator of a
-/// znode has permission to announce.
+/// was deleted. From then on the create fails, because its transaction checks the znode. Only the
+/// creator of a znode has permission to announce.
 ///
 /// After the znode, the remaining siblings are deleted one by one. A sibling with `said_by`
 /// begins with step looking, any other with deleting. If permission is missing, `complain` is
 /// called, and the sibling counts as deleted. If the session ends during these deletions, the end
-/// is `gone`.
+/// is `gone`, because the znode is deleted.
 ///
 /// A delete names a path, and that path may belong to another znode by then. When all children are
 /// deleted, the servers delete the empty parent. A recreated parent restarts the sequence numbers.

@@ -107,7 +107,7 @@ void Candidate::carry_out(ElectionEffect effect, By by) {
 void Candidate::ask(Fsm::Attempt attempt, const std::stop_token& stop) {
   AcquireRequest request{
       .owner = Owner::unique(),  // two candidates of one process never nest
-      .time_limit = TimeLimit::none(),
+      .time_limit = TimeLimit::endless(),
       .lock_delay = settings_.lock_delay,
       .done = [self = shared_from_this(), attempt](const AcquireOutcome& outcome) {
         self->answered(attempt, outcome);

@@ -64,12 +64,12 @@ class LatchCandidate final : public Candidate {
   void close_with(CloseMode mode) {
     if (mode == CloseMode::silent) {
       const Lock lock(*this);
-      if (!is_closed()) listeners_.fall_silent();
+      if (!is_closed()) listeners_.stop();
     }
     close();
     {
       const Lock lock(*this);
-      listeners_.fall_silent(is_an_end_to_hear_of);
+      listeners_.stop(is_an_end_to_hear_of);
     }
     listeners_.wait();
   }
@@ -82,10 +82,10 @@ class LatchCandidate final : public Candidate {
 
  private:
   void began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept override {
-    listeners_.tell({leadership_state, true});
+    listeners_.notify({leadership_state, true});
   }
   void ended(const std::shared_ptr<LeadershipState>& leadership_state) noexcept override {
-    listeners_.tell({leadership_state, false});
+    listeners_.notify({leadership_state, false});
   }
 
   const BorrowedExecutor executor_;

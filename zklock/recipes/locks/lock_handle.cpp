@@ -96,11 +96,11 @@ AcquireRequest LockHandle::request(const Kind& kind, Owner owner, const AcquireO
           .time_limit = time_limit(options.deadline),
           .kind = count,
           .queue_again = queue_again_,
-          .on_behalf = destroyed_,
+          .object = destroyed_,
           .limit = checked_limit(limit_, options.max_hold, path()),
           .event_sink = LockEventSink(listener_),
           .lock_delay = lock_delay_,
-          .local = cohort_policy_};
+          .cohort_policy = cohort_policy_};
 }
 
 AcquireRequest LockHandle::blocking_request(const Kind& kind, Owner owner,

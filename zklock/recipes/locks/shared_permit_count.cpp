@@ -73,7 +73,7 @@ class Asked {
       // answered.
       const bool sent = asked_in_vain_ || path_lock_.core().keeper().is_connected();
       if (sent) query_.fail(Errc::outcome_unknown);
-      query_.fail_in_time();
+      query_.fail_timed_out();
     }
     const client::Reply& reply = replies->front();
     if (no_node) *no_node = reply.status == Status::no_node;

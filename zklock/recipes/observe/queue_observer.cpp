@@ -76,7 +76,7 @@ void QueueObserver::stop() {
     for (const auto id : requests_) core().coordinator().abandon(id);
     core().scheduler().cancel(timer_);
   }
-  listeners_.fall_silent();
+  listeners_.stop();
   listeners_.wait();
   listeners_.forget();
   executor_.give_back();
@@ -243,7 +243,7 @@ void QueueObserver::all_described() {
   const bool same_leader = last_view_ && !last_view_->holders.empty() &&
                            last_view_->holders.front() == view.holders.front();
   const bool unreadable = proclaimed_->status == Status::no_auth;
-  if (unreadable && !same_leader && listeners_.tell(view)) last_view_ = std::move(view);
+  if (unreadable && !same_leader && listeners_.notify(view)) last_view_ = std::move(view);
   pause(*proclaimed_);
 }
 
@@ -262,7 +262,7 @@ void QueueObserver::awaited(const client::Reply& reply) {
 void QueueObserver::rest(QueueView view) {
   state_ = State::resting;
   last_view_ = std::move(view);
-  const bool told = listeners_.tell(*last_view_);
+  const bool told = listeners_.notify(*last_view_);
   if (fired_) return list_when_due();
   if (!told) pause_until(core().scheduler().now() + kPauseAfterFailure);
 }

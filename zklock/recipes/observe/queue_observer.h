@@ -144,9 +144,9 @@ class QueueObserver final : public NewSessionListener,
   const std::shared_ptr<PathLock> path_lock_;
   const ViewKind kind_;
   const BorrowedExecutor executor_;
-  /// tell() is called with mutex_ locked, so that the views keep their order. It calls no listener:
-  /// it only posts a task, and no Dispatcher runs a task within post().
-  Listeners<QueueView, Telling::newest> listeners_;
+  /// notify() is called with mutex_ locked, so that the views keep their order. It calls no
+  /// listener: it only posts a task, and no Dispatcher runs a task within post().
+  Listeners<QueueView, Delivery::newest> listeners_;
 
   client::Mutex mutex_;
   State state_ ZKLOCK_GUARDED_BY(mutex_) = State::idle;

@@ -159,7 +159,7 @@ std::optional<std::size_t> read_position(const std::shared_ptr<PathLock>& path_l
   if (!node) return std::nullopt;
   const auto found = std::ranges::find(queue, node->sequence, &core::ZnodeName::sequence);
   if (found == queue.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - queue.begin()) + standing.before;
+  return static_cast<std::size_t>(found - queue.begin()) + standing.ahead;
 }
 
 std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path_lock,

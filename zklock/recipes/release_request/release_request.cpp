@@ -241,11 +241,12 @@ bool ask_and_wait(const std::shared_ptr<detail::ClientCore>& core, const core::L
   if (!whom) return true;
   Asking asking(core, path, *whom, options.force);
   // The rounds of a single attempt share the time of one round.
-  const Deadline last = limit.waits() ? limit.deadline() : detail::for_one_round(*core, limit);
+  const Deadline last =
+      limit.waits() ? limit.deadline() : detail::round_trip_deadline(*core, limit);
   for (;;) {
     // After the deadline there may be one more round, for a writer that downgraded. It does not
     // wait.
-    auto outcome = asking.put(std::min(last, detail::for_one_round(*core, limit)));
+    auto outcome = asking.put(std::min(last, detail::round_trip_deadline(*core, limit)));
     if (outcome != Asking::Presence::gone) {
       const core::Duration longest = outcome == Asking::Presence::there
                                          ? core::Duration(kMostBetweenRounds)
