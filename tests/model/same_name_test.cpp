@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -46,11 +47,43 @@ class SameName : public PathLockTest {
   void run_only(std::size_t c) {
     run_only(c, [] { return false; });
   }
+  /// Client 0 moves to the queue, but the reply is lost. The path is deleted and recreated. Client 1
+  /// gets the znode at the gate with the old name, behind the holder at client 2.
+  void SetUpLostMove() {
+    moving_ = lock_.acquire(0, LockWorld::at_gate(5));
+    run_only(0, [&] { return lock_.nodes().size() == 1; });
+    const std::string name = lock_.nodes().at(0);
+    lock_.world().lose_reply(0, Kind::transaction);
+    run();
+    ASSERT_FALSE(client(0).is_connected());
+    ASSERT_EQ(lock_.nodes(), std::vector<std::string>{"lock-0000000001"});
+    remove_path();
+    at_gate_ = lock_.acquire(1, LockWorld::at_gate(5));
+    run_only(1, [&] { return lock_.nodes().size() == 1; });
+    ASSERT_EQ(lock_.nodes().at(0), name);
+    holder_ = lock_.acquire(2);
+    run_only(2);
+    run();
+    ASSERT_EQ(ensemble().find(path_of(name))->owner, client(1).session());
+    reset_counts();
+  }
+  void expect_spared() {
+    run();
+    EXPECT_EQ(lock_.call(moving_).outcomes, 1);
+    EXPECT_EQ(lock_.nodes().size(), 2U);
+    release(holder_);
+    EXPECT_TRUE(lock_.call(at_gate_).granted());
+    release(at_gate_);
+    expect_rest();
+  }
   /// The sequence numbers restart at 0.
   void SetUp() override {
     PathLockTest::SetUp();
     remove_path();
   }
+  std::size_t moving_ = 0;
+  std::size_t at_gate_ = 0;
+  std::size_t holder_ = 0;
 };
 
 // ---- deletes in the background -----------------------------------------------------------------
@@ -212,6 +245,23 @@ TEST_F(SameName, CancelledWhileDisconnected_SparesOtherZnode) {
   release(first);
   release(second);
   expect_rest();
+}
+
+// The move had deleted the znode at the gate. So the path may have been recreated since.
+TEST_F(SameName, CancelledBeforeSearch_SparesOtherZnodeAtGate) {
+  SetUpLostMove();
+  lock_.cancel(moving_);
+  reconnect(0);
+  expect_spared();
+}
+
+// The search has not found the moved znode, and the list that follows it is not answered yet.
+TEST_F(SameName, CancelledAfterSearch_SparesOtherZnodeAtGate) {
+  SetUpLostMove();
+  lock_.world().reconnect(0);
+  run_only(0, [&] { return client(0).requests(Kind::list_children) == 2; });
+  lock_.cancel(moving_);
+  expect_spared();
 }
 
 TEST_F(SameName, CleanRelease_IsOneRequest) {

@@ -162,7 +162,7 @@ TEST(AcquireCounterEnd, MoveTargetNameTaken_QueuesAtTheGateAgain) {
   const std::string at_gate = ZnodeName::make(gate.prefix(), {3}).text;
   steps.created_as(at_gate);
   EXPECT_EQ(steps.counted(1), "move id1.2 @a");
-  EXPECT_EQ(steps.moved(Status::node_exists), "remove_node " + at_gate + " @a, list");
+  EXPECT_EQ(steps.moved(Status::node_exists), "remove_node " + at_gate + " if own @a, list");
   EXPECT_EQ(steps.drained({node(4)}, {4}), "skip skipped");
   EXPECT_EQ(steps.number_skipped(Status::ok), "create id1.3");
   EXPECT_TRUE(steps.fsm().node().at_gate());

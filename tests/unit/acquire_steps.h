@@ -75,7 +75,7 @@ constexpr std::string_view to_string(Kind kind) {
 }
 
 /// Returns for example "remove_node lock-0000000005 @a, create id1.2": kind, text, session. Adds
-/// the error code for `fail`.
+/// the error code for `fail`, and "if own" for AcquireEffect::reads_first.
 inline std::string describe(const AcquireEffects& effects) {
   std::string text;
   for (const AcquireEffect& effect : effects) {
@@ -84,6 +84,7 @@ inline std::string describe(const AcquireEffects& effects) {
     if (effect.kind == Kind::fail) text += " " + make_error_code(effect.error).message();
     if (!effect.text.empty()) text += (effect.kind == Kind::fail ? ": " : " ") + effect.text;
     if (!effect.sibling.empty()) text += " and " + effect.sibling;
+    if (effect.reads_first) text += " if own";
     if (effect.session == kSessionA) text += " @a";
     if (effect.session == kSessionB) text += " @b";
   }

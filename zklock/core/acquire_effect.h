@@ -34,7 +34,7 @@ struct AcquireEffect {
     remove_parent,
     skip,  ///< create and delete `text`, in one transaction
     /// Delete the children `text` and `sibling` (if not empty) in the background, until that is
-    /// confirmed.
+    /// confirmed. If `reads_first` is set, read the znode first: it may be another contender's.
     remove_node,
     mark,   ///< create child `text` if the own znode exists
     clear,  ///< delete child `text` if the own znode exists
@@ -55,6 +55,7 @@ struct AcquireEffect {
   SessionId session = {};  ///< session of the request; 0: the current
   Errc error = Errc::server_error;
   std::string sibling = {};
+  bool reads_first = false;
 };
 
 /// In most cases there is one effect, which is stored in the object itself.

@@ -188,6 +188,7 @@ AcquireEffects AcquireFsm::on_listed(const ListedAnswer& answer, bool lease_vali
 
 AcquireEffects AcquireFsm::decide_by(const ListedAnswer& answer, bool lease_valid) {
   if (is_path_newer(answer.parent)) return node_lost(Errc::node_deleted);
+  node_.on_path_seen();
   predecessors_.on_listed();
   if (node_.has_usable_number()) {
     if (auto other_way = check_permit_count(answer.permits)) return *std::move(other_way);

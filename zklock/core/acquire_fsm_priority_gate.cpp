@@ -8,6 +8,10 @@
 //
 // If the reply to the move is lost, the contender searches for the new znode as after a lost
 // create. If the search finds none, the contender is still at the gate.
+//
+// The search also finds none if the new znode was deleted by hand and the path was recreated. Then
+// another contender's znode can have the name of the one at the gate. So after a move, that znode
+// is read before it is deleted, until a list shows that the path is older than it.
 #include <string>
 #include <utility>
 

@@ -91,6 +91,7 @@ AcquireEffects AcquireFsm::remove_node() {
   if (has_one && !node_.is_deleted()) {
     effects.push_back(effect(Kind::remove_node, node_.name()));
     effects.back().sibling = take_delay_marker();
+    effects.back().reads_first = node_.is_in_doubt();
   } else if (has_one && delay_markers().has_own()) {  // the name may be another znode's by now
     effects.push_back(effect(Kind::remove_node, take_delay_marker()));
   }

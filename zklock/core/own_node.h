@@ -44,6 +44,9 @@ class OwnNode {
   /// without one. 0 until the reply to the create.
   SessionId bound_session() const noexcept { return is_created() ? session_ : create_session_; }
   SessionId create_session() const noexcept { return create_session_; }
+  /// Returns whether a move may have deleted it. If the path was recreated since, its name may be
+  /// another znode's.
+  bool is_in_doubt() const noexcept { return is_in_doubt_; }
   /// Returns whether an event said that another client has deleted it.
   bool is_deleted() const noexcept { return is_deleted_; }
 
@@ -53,12 +56,15 @@ class OwnNode {
     name_ = {};
     session_ = {};
     create_session_ = {};
-    is_deleted_ = false;
+    is_deleted_ = is_in_doubt_ = false;
   }
   /// A create was executed, or may have been, in this session.
   void set_create_session(SessionId session) noexcept { create_session_ = session; }
   /// The move to the queue begins.
-  void move() noexcept { stage_ = Stage::moving; }
+  void move() noexcept {
+    stage_ = Stage::moving;
+    is_in_doubt_ = true;
+  }
   /// The move was not executed.
   void stay_at_gate() noexcept { stage_ = Stage::gate; }
   /// The create or the move has made this znode.
@@ -75,6 +81,8 @@ class OwnNode {
     name_ = std::move(name);
     settle(token, create_session_);
   }
+  /// A list has shown that the path was not recreated.
+  void on_path_seen() noexcept { is_in_doubt_ = false; }
   void on_deleted() noexcept { is_deleted_ = true; }
   /// It is deleted, or will be.
   void forget() noexcept { session_ = {}; }
@@ -86,6 +94,7 @@ class OwnNode {
     token_ = token;
     session_ = session;
     if (is_moving()) stage_ = Stage::queue;
+    is_in_doubt_ = false;
   }
 
   ZnodeName name_;
@@ -94,6 +103,7 @@ class OwnNode {
   SessionId create_session_;  ///< session of the last create
   Stage stage_ = Stage::queue;
   bool is_deleted_ = false;
+  bool is_in_doubt_ = false;
 };
 
 }  // namespace zklock::core

@@ -239,7 +239,9 @@ void LockNode::remove_node(const Effect& effect) {
   NodeDeleter::Node node{.path = path_->child(effect.text)};
   if (!core::DelayMarker::parse(effect.text)) node.token = fsm_.node().token();
   if (!effect.sibling.empty()) node.siblings.push_back({path_->child(effect.sibling)});
-  core().removals().begin(effect.session, std::move(node), NodeDeleter::Manner::plainly, {}, work_);
+  const auto manner =
+      effect.reads_first ? NodeDeleter::Manner::with_care : NodeDeleter::Manner::plainly;
+  core().removals().begin(effect.session, std::move(node), manner, {}, work_);
 }
 
 }  // namespace zklock::detail

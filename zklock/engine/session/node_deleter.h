@@ -42,7 +42,9 @@ using core::SessionId;
 /// A delete names a path, and that path may belong to another znode by then. When all children are
 /// deleted, the servers delete the empty parent. A recreated parent restarts the sequence numbers.
 /// So only a first attempt that is sent at once may omit the look. An attempt begins with step
-/// looking after an unknown outcome, after a time without a connection, and at every retry.
+/// looking after an unknown outcome, after a time without a connection, and at every retry. Two
+/// cases are not excluded, because a delete cannot name a czxid. The znode is deleted by hand and
+/// the path recreated shortly before a first attempt that omits the look, or between look and delete.
 ///
 /// Thread-safety: all members, from any thread. May be destroyed while deletions are under way.
 class NodeDeleter {
