@@ -155,6 +155,7 @@ class Player {
       case OperationKind::announce_and_delete: return rq::AnnounceAndDelete{path};
       case OperationKind::list_and_watch: return rq::ListAndWatch{path, on_event()};
       case OperationKind::exists_and_watch: return rq::ExistsAndWatch{path, on_event()};
+      case OperationKind::sync: return rq::Sync{path};
       case OperationKind::transaction: break;
     }
     rq::Transaction transaction;

@@ -192,6 +192,7 @@ class Generator {
                                        OperationKind::announce_and_delete,
                                        OperationKind::list_and_watch,
                                        OperationKind::exists_and_watch,
+                                       OperationKind::sync,
                                        OperationKind::transaction,
                                        OperationKind::transaction,
                                        OperationKind::transaction};
@@ -311,6 +312,7 @@ std::string to_text(OperationKind kind) {
     case OperationKind::list_and_watch: return "ListAndWatch";
     case OperationKind::exists_and_watch: return "ExistsAndWatch";
     case OperationKind::transaction: return "Transaction";
+    case OperationKind::sync: return "Sync";
   }
   return "?";
 }

@@ -107,8 +107,8 @@ class SessionEventLog final : public client::SessionObserver {
   // The number of broken connections while a session is ended from outside is not compared.
   void suspended(SessionId /*session*/) override {}
   void ended(SessionId /*session*/, Status why) override { journal_.ended(client_, why); }
-  void answered(SessionId /*session*/, core::Instant /*sent_at*/, bool by_quorum) override {
-    if (by_quorum) journal_.answered_by_quorum(client_);
+  void answered(SessionId /*session*/, core::Instant /*sent_at*/, core::AnsweredBy by) override {
+    if (by == core::AnsweredBy::quorum) journal_.answered_by_quorum(client_);
   }
 
  private:

@@ -176,7 +176,11 @@ void LyingServers::tell_observer(const Pending& pending, Status status) {
     auto& last = quorum_[session_];
     last = std::max(last, pending.sent);
   }
-  observer_->answered(session_, pending.sent, by_quorum);
+  const bool is_sync = std::holds_alternative<ops::Sync>(pending.request.operation);
+  observer_->answered(session_, pending.sent,
+                      by_quorum            ? core::AnsweredBy::quorum
+                      : of_tree && is_sync ? core::AnsweredBy::leader
+                                           : core::AnsweredBy::server);
 }
 
 void LyingServers::reply(Pending pending, Reply reply) {

@@ -26,9 +26,10 @@ struct Event {
   Kind kind{};
   SessionId session{};
   Status status = Status::ok;
-  int tag = 0;        ///< of a reply or watch
-  bool flag = false;  ///< connected: is_new; answered: by_quorum
-  Instant time{};     ///< connected: attempt_began; answered: sent_at
+  int tag = 0;                                     ///< of a reply or watch
+  bool flag = false;                               ///< connected: is_new; answered: by the quorum
+  core::AnsweredBy by = core::AnsweredBy::server;  ///< answered
+  Instant time{};                                  ///< connected: attempt_began; answered: sent_at
   core::Duration timeout{};
   rq::WatchEvent change{};
 };
@@ -83,10 +84,11 @@ class Journal : public SessionObserver {
   }
   void suspended(SessionId session) override { add({Event::Kind::suspended, session}); }
   void ended(SessionId session, Status why) override { add({Event::Kind::ended, session, why}); }
-  void answered(SessionId session, Instant sent_at, bool by_quorum) override {
+  void answered(SessionId session, Instant sent_at, core::AnsweredBy by) override {
     Event event{Event::Kind::answered, session};
     event.time = sent_at;
-    event.flag = by_quorum;
+    event.flag = by == core::AnsweredBy::quorum;
+    event.by = by;
     add(event);
   }
 

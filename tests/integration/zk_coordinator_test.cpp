@@ -195,6 +195,17 @@ TEST(ZkCoordinator, SessionAndAnswerEvents_PrecedeReplies) {
   EXPECT_EQ(probe.journal().last(Kind::ended).status, Status::closed);
 }
 
+TEST(ZkCoordinator, Sync_IsAnsweredByTheLeader) {
+  const TestChroot chroot(SharedServer::hosts());
+  Probe probe(chroot.hosts());
+  EXPECT_EQ(probe.call(rq::Sync{"/"}).status, Status::ok);
+  EXPECT_EQ(probe.journal().last(Kind::answered).by, core::AnsweredBy::leader);
+  EXPECT_EQ(probe.call(rq::Sync{"/absent"}).status, Status::ok) << "the path is not read";
+  EXPECT_EQ(probe.call(rq::Sync{"/a//b"}).status, Status::server_error);
+  EXPECT_EQ(probe.call(rq::Check{"/"}).status, Status::ok);
+  EXPECT_EQ(probe.journal().last(Kind::answered).by, core::AnsweredBy::quorum);
+}
+
 TEST(ZkCoordinator, ChrootMissing_RepliesNoNode) {
   const TestChroot chroot(SharedServer::hosts());
   Probe probe(chroot.hosts() + "/missing");

@@ -16,12 +16,15 @@ using Kind = OperationKind;
 TEST(ElectionModel, NewSessionOnLaggingServer_LeaderIsObserved) {
   ElectionWorld election;
   election.proclaim(election.leadership(0), "a");
-  election.world().run_for(30s);  // no more heartbeats, which would catch up
+  SimCoordinator& client = election.world().client(ElectionWorld::kObserver);
+  election.world().run_for(30s);
+  // A sync would catch up. The next one is a quarter of a session timeout later.
+  for (client.reset_counts(); client.requests(Kind::sync) == 0;) election.world().run_for(10ms);
   election.world().client(ElectionWorld::kObserver).lag();
   election.world().expire(0);
-  election.world().run_for(1s);
+  election.world().run_for(500ms);
   election.proclaim(election.leadership(1), "b");
-  election.world().run_for(1s);
+  election.world().run_for(500ms);
   ASSERT_EQ(election.view().proclaimed, "a") << "its server lags";
   election.world().expire(ElectionWorld::kObserver);
   election.world().disconnect(ElectionWorld::kObserver);

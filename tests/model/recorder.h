@@ -72,8 +72,8 @@ class Recorder : public client::SessionObserver {
   void ended(SessionId, Status why) override {
     log.emplace_back("ended " + std::string(to_string(why)));
   }
-  void answered(SessionId, Instant sent_at, bool by_quorum) override {
-    if (log_answers) log.emplace_back(by_quorum ? "quorum" : "answered");
+  void answered(SessionId, Instant sent_at, core::AnsweredBy by) override {
+    if (log_answers) log.emplace_back(by == core::AnsweredBy::quorum ? "quorum" : "answered");
     last_answered = sent_at;
   }
 

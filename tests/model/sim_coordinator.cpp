@@ -265,7 +265,9 @@ void SimCoordinator::close() {
   if (closed_) return;
   closed_ = true;
   // Without a connection nothing is sent. The session stays until its timeout.
-  if (link_ == Link::up && !isolated_ && !cut_off_) ensemble_.end_session(server_session_);
+  if (link_ == Link::up && !isolated_ && !cut_off_ && !ensemble_.is_leader_paused()) {
+    ensemble_.end_session(server_session_);
+  }
   std::vector<Pending> left;
   const auto take = [this, &left](Pending& pending) {
     clock_.cancel(std::exchange(pending.timer, {}));

@@ -93,7 +93,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   void serve();
   bool can_receive() const noexcept { return !to_client_.empty() && !paused_; }
   void receive();
-  bool can_arrive_late() const noexcept { return !late_.empty(); }
+  bool can_arrive_late() const noexcept { return !late_.empty() && !ensemble_.is_leader_paused(); }
   void arrive_late();
 
   // Faults. They can be called at any time. A fault that does not apply has no effect.
@@ -106,8 +106,9 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   void lose_request(std::optional<OperationKind> kind = {}) { lost_requests_.push_back(kind); }
   /// Separates the client's server from the quorum until heal() or disconnect(). The server answers
   /// reads from the present tree. It processes no handshake and no quorum operation, and nothing
-  /// behind them. Touches reach the leader only after heal().
-  void isolate();
+  /// behind them. It processes a sync only if the old leader is on its side. Touches reach the new
+  /// leader only after heal().
+  void isolate(bool with_old_leader = false);
   void heal(Relay relay = Relay::at_its_time);
   /// The client's server, and each later one, stays behind: reads return the present tree. This
   /// ends at catch_up(), at the client's next quorum operation, and at the handshake of a new
@@ -214,7 +215,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   struct AuthFailed {};
   struct ServerReply {
     Reply reply;
-    bool by_quorum = false;
+    AnsweredBy by = AnsweredBy::server;
     std::int64_t zxid = 0;
   };
   struct Event {
@@ -239,6 +240,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
 
   void on_node_event(const std::string& path, WatchEvent event, const NodeAcl& acl) override;
   void on_session_gone(SessionId session) override;
+  void on_leader_resumed() override;
 
   // The server's end.
   void serve_one(const Handshake& handshake);
@@ -252,6 +254,9 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   void fire(const std::string& path, WatchEvent event, const NodeAcl& acl);
   void touch();
   void relay_touch();
+  void relay_touch_at(Instant when);
+  /// Returns whether the client is connected to the leader, which learns of its packets at once.
+  bool is_on_leader() const noexcept { return options_.relay_interval == Duration::zero(); }
 
   // The client's end.
   void receive_one(Connected& message);
@@ -307,6 +312,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   std::size_t served_ = 0;  // how many of in_flight_ have arrived
   std::set<Watch> watches_;
   bool isolated_ = false;
+  bool has_old_leader_ = false;  // while isolated
   std::optional<Tree> stale_;
   std::int64_t stale_zxid_ = 0;
   struct MissedEvent {

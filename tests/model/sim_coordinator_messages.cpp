@@ -142,7 +142,7 @@ void SimCoordinator::receive_one(ServerReply& message) {
     drop_watch_if_unused(*watch);
   }
   if (is_servers_answer(reply.status) && !pending.follows) {
-    observer_->answered(reply.session, reply.sent_at, message.by_quorum);
+    observer_->answered(reply.session, reply.sent_at, message.by);
   }
   if (unreadable) {
     ask_existence(std::move(pending));

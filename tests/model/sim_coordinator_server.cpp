@@ -19,11 +19,14 @@ bool is_from_one_server(Status status) {
 
 bool SimCoordinator::can_serve() const noexcept {
   if (to_server_.empty() || cut_off_ || (link_ != Link::up && link_ != Link::opening)) return false;
-  if (!isolated_) return true;
-  // A message behind a quorum operation waits for it.
+  const bool leader_is_paused = ensemble_.is_leader_paused();
+  if (!isolated_ && !leader_is_paused) return true;
+  if (leader_is_paused && is_on_leader()) return false;
+  // A message behind a request for the leader waits for it.
   if (std::holds_alternative<Handshake>(to_server_.front())) return false;
-  return !std::holds_alternative<NextRequest>(to_server_.front()) ||
-         !is_quorum_operation(kind_of(in_flight_[served_].request.operation));
+  if (!std::holds_alternative<NextRequest>(to_server_.front())) return true;
+  const AnsweredBy by = answered_by(kind_of(in_flight_[served_].request.operation));
+  return by == AnsweredBy::server || (by == AnsweredBy::leader && isolated_ && has_old_leader_);
 }
 
 bool SimCoordinator::wants_new_session() const noexcept {
@@ -70,7 +73,7 @@ void SimCoordinator::serve_one(NextRequest) {
     break_link(OnTheWay::dropped);
     return;
   }
-  if (stale_ && is_quorum_operation(kind)) catch_up();
+  if (stale_ && answered_by(kind) != AnsweredBy::server) catch_up();
   if (link_ != Link::up) return;  // the session has ended meanwhile
   touch();
   ServerReply reply = answer(in_flight_[served_]);
@@ -91,7 +94,7 @@ SimCoordinator::ServerReply SimCoordinator::answer(const Pending& pending) {
   };
   ServerReply answered;
   Reply& reply = answered.reply;
-  answered.by_quorum = is_quorum_operation(kind);
+  answered.by = answered_by(kind);
   if (injected == injected_.end()) {
     reply = carry_out();
     const auto watch = watch_of(pending.request);
@@ -99,7 +102,7 @@ SimCoordinator::ServerReply SimCoordinator::answer(const Pending& pending) {
   } else {
     if (injected->carried_out) carry_out();
     reply.status = injected->status;
-    if (is_from_one_server(reply.status)) answered.by_quorum = false;
+    if (is_from_one_server(reply.status)) answered.by = AnsweredBy::server;
     injected_.erase(injected);
   }
   reply.session = pending.session;
@@ -140,7 +143,7 @@ std::optional<WatchEvent> SimCoordinator::missed_event(const Node* node, const W
 }
 
 void SimCoordinator::arrive_late() {
-  if (late_.empty()) return;
+  if (!can_arrive_late()) return;
   const Pending pending = std::move(late_.front());
   late_.pop_front();
   // The reply has no receiver. An ended session executes nothing.
@@ -170,9 +173,9 @@ void SimCoordinator::on_session_gone(SessionId session) {
 }
 
 void SimCoordinator::touch() {
-  if (isolated_) {
+  if (isolated_ || (is_on_leader() && ensemble_.is_leader_paused())) {
     touch_waits_ = true;
-  } else if (options_.relay_interval == Duration::zero()) {
+  } else if (is_on_leader()) {
     ensemble_.touch(server_session_);
   } else if (!std::exchange(touch_waits_, true)) {
     relay_touch();
@@ -185,10 +188,21 @@ void SimCoordinator::relay_touch() {
   const Duration interval = options_.relay_interval;
   const Duration passed = (clock_.now().time_since_epoch() - options_.relay_phase) % interval;
   const Duration wait = (passed < Duration::zero() ? -passed : interval - passed) + next_jitter();
-  relay_timer_ = clock_.at(clock_.now() + wait, [this] {
+  relay_touch_at(clock_.now() + wait);
+}
+
+void SimCoordinator::relay_touch_at(Instant when) {
+  relay_timer_ = clock_.at(when, [this] {
     relay_timer_ = {};
-    if (!isolated_ && std::exchange(touch_waits_, false)) ensemble_.touch(server_session_);
+    if (isolated_ || ensemble_.is_leader_paused()) return;
+    if (std::exchange(touch_waits_, false)) ensemble_.touch(server_session_);
   });
+}
+
+// The leader's next session request, which was due during the pause.
+void SimCoordinator::on_leader_resumed() {
+  if (link_ != Link::up || isolated_ || !touch_waits_ || relay_timer_ != TimerId{}) return;
+  relay_touch_at(clock_.now() + next_jitter());
 }
 
 void SimCoordinator::stay_behind() {
@@ -220,10 +234,11 @@ void SimCoordinator::expire() {
   ensemble_.end_session(link_ == Link::up ? server_session_ : session_);
 }
 
-void SimCoordinator::isolate() {
+void SimCoordinator::isolate(bool with_old_leader) {
   if (link_ != Link::up && link_ != Link::opening) return;
   stay_behind();
   isolated_ = true;
+  has_old_leader_ = with_old_leader;
 }
 
 void SimCoordinator::heal(Relay relay) {

@@ -266,6 +266,22 @@ void SimEnsemble::restart() {
   zxid_ = ((zxid_ >> 32) + 1) << 32;
   has_leader_ = true;
   for (auto& [id, session] : sessions_) session.last_touch = clock_.now();
+  resume_leader();
+}
+
+void SimEnsemble::resume_leader() {
+  if (!std::exchange(leader_is_paused_, false)) return;
+  std::vector<SessionId> overdue;
+  for (auto& [id, session] : sessions_) {
+    if (session.timeout == Duration::zero() || session.timer != TimerId{}) continue;
+    if (session.last_touch + session.timeout <= clock_.now()) {
+      overdue.push_back(id);
+    } else {
+      watch_over(id, session);
+    }
+  }
+  for (const SessionId id : overdue) end_session(id);
+  for (Server* server : servers_) server->on_leader_resumed();
 }
 
 void SimEnsemble::empty() {
@@ -347,6 +363,7 @@ void SimEnsemble::watch_over(SessionId id, Session& session) {
     Session& own = sessions_.at(id);
     own.timer = {};
     if (!has_leader_) own.last_touch = clock_.now();
+    if (leader_is_paused_) return;
     if (own.last_touch + own.timeout <= clock_.now()) {
       end_session(id);
     } else {

@@ -25,6 +25,8 @@ class SimEnsemble {
     /// `acl` is the ACL of the znode. A server sends the event only to clients with READ.
     virtual void on_node_event(const std::string& path, WatchEvent event, const NodeAcl& acl) = 0;
     virtual void on_session_gone(SessionId session) = 0;
+    /// The leader continues after a pause, and has expired the sessions that were overdue.
+    virtual void on_leader_resumed() {}
 
    protected:
     ~Server() = default;
@@ -80,6 +82,12 @@ class SimEnsemble {
   void restart();
   /// Empties the ensemble: no znodes, no sessions, and zxids from the beginning.
   void empty();
+  /// The leader stands still until resume_leader() or restart(): it executes nothing, and learns of
+  /// no touch.
+  void pause_leader() noexcept { leader_is_paused_ = true; }
+  /// The leader continues. First it expires the sessions that are overdue.
+  void resume_leader();
+  bool is_leader_paused() const noexcept { return leader_is_paused_; }
   /// Removes the leader. No session expires until restart().
   void lose_leader() noexcept { has_leader_ = false; }
   /// The wall clock of the ensemble jumps.
@@ -134,6 +142,7 @@ class SimEnsemble {
   SimClock& clock_;
   NodeAcl parent_acl_;
   bool has_leader_ = true;
+  bool leader_is_paused_ = false;
   SessionId acting_;
   Duration wall_clock_{};  ///< its lead over the clock
   Tree tree_;

@@ -29,6 +29,7 @@ static_assert(kNames<OperationKind::list_and_watch, ListAndWatch>);
 static_assert(kNames<OperationKind::exists_and_watch, ExistsAndWatch>);
 static_assert(kNames<OperationKind::transaction, Transaction>);
 static_assert(kNames<OperationKind::get_acl, GetAcl>);
+static_assert(kNames<OperationKind::sync, Sync>);
 
 Reply stat(const Node* node) {
   if (node == nullptr) return status_only(Status::no_node);
@@ -83,23 +84,24 @@ std::string_view name_of(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-bool is_quorum_operation(OperationKind kind) noexcept {
+AnsweredBy answered_by(OperationKind kind) noexcept {
   switch (kind) {
     case OperationKind::create_contender:
     case OperationKind::create_parents:
     case OperationKind::check:
     case OperationKind::remove:
     case OperationKind::announce_and_delete:
-    case OperationKind::transaction: return true;
+    case OperationKind::transaction: return AnsweredBy::quorum;
+    case OperationKind::sync: return AnsweredBy::leader;
     case OperationKind::count_children:
     case OperationKind::list_children:
     case OperationKind::get:
     case OperationKind::get_and_watch:
     case OperationKind::list_and_watch:
     case OperationKind::exists_and_watch:
-    case OperationKind::get_acl: return false;
+    case OperationKind::get_acl: return AnsweredBy::server;
   }
-  return false;
+  return AnsweredBy::server;
 }
 
 std::vector<AclEntry> NodeAcl::entries_for(Credential client) const {
@@ -167,6 +169,7 @@ Reply read(const Tree& tree, const Operation& operation, Credential client) {
                         [&](const Delete&) { return not_a_read(); },
                         [&](const AnnounceAndDelete&) { return not_a_read(); },
                         [&](const Transaction&) { return not_a_read(); },
+                        [&](const Sync&) { return status_only(Status::ok); },
                     },
                     operation);
 }

@@ -18,6 +18,7 @@ namespace zklock::model {
 using client::Operation;
 using client::Reply;
 using client::request::WatchEvent;
+using core::AnsweredBy;
 using core::SessionId;
 using core::Status;
 
@@ -44,14 +45,18 @@ enum class OperationKind : std::size_t {
   exists_and_watch,
   transaction,
   get_acl,
+  sync,
 };
 inline constexpr std::size_t kOperationKinds = std::variant_size_v<Operation>;
 
 inline OperationKind kind_of(const Operation& operation) noexcept {
   return static_cast<OperationKind>(operation.index());
 }
-/// Returns whether the leader and a majority execute it. One server alone answers the other kinds.
-bool is_quorum_operation(OperationKind kind) noexcept;
+/// Returns who answers it.
+AnsweredBy answered_by(OperationKind kind) noexcept;
+inline bool is_quorum_operation(OperationKind kind) noexcept {
+  return answered_by(kind) == AnsweredBy::quorum;
+}
 
 /// Identifies the secret of one client, which its coordinator adds to every connection. 0: no
 /// client.
@@ -105,7 +110,7 @@ class Tree {
   std::map<std::string, Node, std::less<>> nodes_;
 };
 
-/// Returns a server's answer to `client` from the tree. REQUIRES: the operation is a read.
+/// Returns a server's answer to `client` from the tree. REQUIRES: it is no quorum operation.
 Reply read(const Tree& tree, const Operation& operation, Credential client);
 
 Reply status_only(Status status);

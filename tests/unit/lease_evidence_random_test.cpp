@@ -64,7 +64,7 @@ std::optional<std::uint64_t> first_lie(std::uint64_t seeds, Connection::Conditio
     Connection(seed, conditions)
         .run(8, [&](const Connection::Operation& operation, const LeaseEvidence& evidence,
                     const Servers& servers) {
-          if (!operation.by_quorum) return;
+          if (operation.by != AnsweredBy::quorum) return;
           Instant end = servers.earliest_end(operation.arrived, half_tick);
           for (const Duration bad : servers.that_miss_the_gaps(operation.arrived, longest)) {
             end = std::min(end, servers.earliest_end(operation.arrived, bad));
@@ -121,7 +121,7 @@ std::optional<std::uint64_t> first_late_lie(std::uint64_t seeds, Connection::Con
     Connection(seed, conditions)
         .run(12, [&](const Connection::Operation& operation, const LeaseEvidence& evidence,
                      const Servers& servers) {
-          if (!operation.by_quorum) return;
+          if (operation.by != AnsweredBy::quorum) return;
           const Instant at = operation.carried_out;
           // The assumption about pauses: see LeaseEvidence.
           if (operation.pause_was_hidden && at < operation.pause.ends + longest + lateness) return;
@@ -187,8 +187,8 @@ TEST(LeaseEvidence, NaiveFormula_OutlivesTheSession) {
   EXPECT_GT(sent + kT - std::max(age, kR) - kT / 12, end);
 
   LeaseEvidence evidence(kT, zero - kT, zero - kT);
-  evidence.answered(zero, zero, true);
-  evidence.answered(zero + seconds(23), zero + seconds(23), true);
+  evidence.answered(zero, zero, AnsweredBy::quorum);
+  evidence.answered(zero + seconds(23), zero + seconds(23), AnsweredBy::quorum);
   EXPECT_LE(evidence.lease(sent, sent), end - kT / 12);
 }
 

@@ -48,7 +48,7 @@ class Line {
     servers_.arrived(sent + arrives);
     now_ += takes;
     const Instant lease = evidence_.lease(sent, now_);
-    evidence_.answered(sent, now_, true);
+    evidence_.answered(sent, now_, AnsweredBy::quorum);
     expect_safe(lease, sent + arrives);
     return lease - sent;
   }
@@ -229,8 +229,8 @@ TEST(LeaseEvidence, WideGap_CountsFromThePacketBeforeIt) {
 TEST(LeaseEvidence, WideGap_StillCountsForTheNextOperation) {
   const Instant zero(seconds(1000));
   LeaseEvidence evidence(kT, zero - 2 * kT, zero - 2 * kT);
-  evidence.answered(zero, zero, true);
-  evidence.answered(zero + kT / 3, zero + kT / 3, true);
+  evidence.answered(zero, zero, AnsweredBy::quorum);
+  evidence.answered(zero + kT / 3, zero + kT / 3, AnsweredBy::quorum);
   EXPECT_EQ(evidence.lease(zero + kT / 3 + kT / 5, zero + kT / 3 + kT / 5), zero + kT - kT / 12);
 }
 
@@ -256,19 +256,19 @@ TEST(LeaseEvidence, SimultaneousReplies_AreOnePacket) {
   LeaseEvidence evidence(kT, t, t);
   for (int i = 0; i < 1000; ++i) {
     EXPECT_EQ(evidence.lease(t, t), t + kT * 2 / 3);
-    evidence.answered(t, t, true);
+    evidence.answered(t, t, AnsweredBy::quorum);
   }
   // A burst does not displace the packets that are needed.
   for (int i = 0; i < 10'000; ++i)
-    evidence.answered(t + i * kR / 20'000, t + i * kR / 20'000, true);
+    evidence.answered(t + i * kR / 20'000, t + i * kR / 20'000, AnsweredBy::quorum);
   EXPECT_EQ(evidence.lease(t + kR / 2, t + kR / 2), t + kR / 2 + kT * 2 / 3);
 }
 
 TEST(LeaseEvidence, RepliesOutOfOrder_DoNotExtendTheLease) {
   const Instant t(seconds(1000));
   LeaseEvidence evidence(kT, t, t);
-  evidence.answered(t + kR, t + kR, true);
-  evidence.answered(t + kR / 2, t + kR / 2, true);
+  evidence.answered(t + kR, t + kR, AnsweredBy::quorum);
+  evidence.answered(t + kR / 2, t + kR / 2, AnsweredBy::quorum);
   EXPECT_LE(evidence.lease(t + kR, t + kR), t + kR + kT * 2 / 3);
 }
 
@@ -279,7 +279,7 @@ TEST(LeaseEvidence, TinyTimeout_LeaseStaysWithinIt) {
     LeaseEvidence evidence(tiny, now, now);
     for (int i = 0; i < 200; ++i) {
       EXPECT_LE(evidence.lease(now, now), now + tiny);
-      evidence.answered(now, now + nanoseconds(i % 3), true);
+      evidence.answered(now, now + nanoseconds(i % 3), AnsweredBy::quorum);
       now += nanoseconds(1 + i % 5);
     }
   }
@@ -294,7 +294,7 @@ TEST(LeaseEvidence, LateQueryBeforeAGap_LeaseEndsWithTheSession) {
   const Instant zero(seconds(1000));
   LeaseEvidence evidence(milliseconds(4800), zero - seconds(20), zero - seconds(20));
   for (const int at : {-3000, -2400, -1800, -1002, 2, 1000}) {
-    evidence.answered(zero + milliseconds(at), zero + milliseconds(at), true);
+    evidence.answered(zero + milliseconds(at), zero + milliseconds(at), AnsweredBy::quorum);
   }
   const Instant sent = zero + milliseconds(1398);
   EXPECT_LE(evidence.lease(sent, sent), zero + milliseconds(3799 - 100));
@@ -305,15 +305,16 @@ TEST(LeaseEvidence, LateQueryBeforeAGap_LeaseEndsWithTheSession) {
 TEST(LeaseEvidence, RepliesAfterALongPause_CountFromBeforeIt) {
   const Instant zero(seconds(1000));
   LeaseEvidence evidence(kT, zero - 4 * kT, zero - 4 * kT);
-  for (Instant at = zero - 2 * kT; at <= zero; at += kT / 10) evidence.answered(at, at, true);
+  for (Instant at = zero - 2 * kT; at <= zero; at += kT / 10)
+    evidence.answered(at, at, AnsweredBy::quorum);
   const Instant resumed = zero + kT * 8 / 10;
   for (Instant sent = zero + kT / 10; sent < resumed; sent += kT / 10) {
     EXPECT_LE(evidence.lease(sent, resumed), zero + kT * 2 / 3) << (sent - zero) / kT * 10;
-    evidence.answered(sent, resumed, true);
+    evidence.answered(sent, resumed, AnsweredBy::quorum);
   }
   // The reply came at once, but the leader may not have sent a session request since the pause.
   EXPECT_LE(evidence.lease(resumed, resumed), zero + kT * 2 / 3);
-  evidence.answered(resumed, resumed, true);
+  evidence.answered(resumed, resumed, AnsweredBy::quorum);
   const Instant later = resumed + kT / 10;
   EXPECT_GE(evidence.lease(later, later), later);
 }

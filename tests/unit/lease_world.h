@@ -159,7 +159,7 @@ class Connection {
     Instant arrived;
     Instant answered;
     Instant previous_sent;  ///< of the previous request, or connected_
-    bool by_quorum;
+    AnsweredBy by;
     Instant carried_out;   ///< by the leader, for a quorum operation
     Servers::Pause pause;  ///< the last server pause before carried_out
     /// No request waited for the end of the pause for more than T/24.
@@ -294,7 +294,9 @@ class Connection {
                         .arrived = now,
                         .answered = now,
                         .previous_sent = previous_request_.value_or(connected_),
-                        .by_quorum = !one_in(4),
+                        .by = one_in(4)   ? AnsweredBy::server
+                              : one_in(3) ? AnsweredBy::leader
+                                          : AnsweredBy::quorum,
                         .carried_out = now,
                         .pause = {},
                         .pause_was_hidden = false};
@@ -305,11 +307,11 @@ class Connection {
     operation.arrived = std::max(last_arrival_, now + ways[random_() % 3]);
     if (!leader_pauses_) operation.arrived = after_pause(operation.arrived);
     operation.carried_out = std::max(last_carried_out_, operation.arrived);
-    if (operation.by_quorum) {
+    if (operation.by != AnsweredBy::server) {
       operation.carried_out = last_carried_out_ = after_pause(operation.carried_out);
     }
     operation.answered = std::max({last_answer_, operation.carried_out, now + takes});
-    const bool waited_for_it = operation.by_quorum || !leader_pauses_;
+    const bool waited_for_it = operation.by != AnsweredBy::server || !leader_pauses_;
     if (waited_for_it && now < server_pause_.ends - timeout_ / 24 &&
         operation.answered >= server_pause_.ends) {
       pause_was_hidden_ = false;
@@ -331,7 +333,7 @@ class Connection {
     outstanding_.pop_front();
     operation.answered = now;
     look(operation, evidence_, servers_);
-    evidence_.answered(operation.sent, now, operation.by_quorum);
+    evidence_.answered(operation.sent, now, operation.by);
   }
 
   std::mt19937_64 random_;

@@ -9,12 +9,13 @@
 namespace zklock::client {
 namespace {
 
+using core::AnsweredBy;
 using core::Status;
 
 TEST(ZkError, ReplyLost_IsUnknown) {
   for (const int code : {-4, -7, -2, -118}) {
     EXPECT_EQ(to_status(code), Status::unknown) << code;
-    EXPECT_EQ(answered_by(code), AnsweredBy::none) << code;
+    EXPECT_EQ(answered_by(code), std::nullopt) << code;
   }
 }
 
@@ -51,7 +52,7 @@ TEST(ZkError, OnlyLeaderReplies_ProveAQuorum) {
     EXPECT_EQ(answered_by(code), AnsweredBy::server) << code;
   }
   for (const int code : {-1, -3, -5, -6, -8, -9, -13, -14, -15, -100, -112, -113, -116, -117, 7}) {
-    EXPECT_EQ(answered_by(code), AnsweredBy::none) << code;
+    EXPECT_EQ(answered_by(code), std::nullopt) << code;
   }
 }
 

@@ -13,10 +13,10 @@ LeaseEvidence::LeaseEvidence(Duration timeout, Instant attempt_began, Instant no
       handshake_(std::min(attempt_began, now)),
       paused_until_(Instant::min()) {}
 
-void LeaseEvidence::answered(Instant sent, Instant now, bool by_quorum) {
+void LeaseEvidence::answered(Instant sent, Instant now, AnsweredBy by) {
   if (now - sent > lateness_) paused_until_ = now + lateness_;
   remember(packets_, {sent, now});
-  if (by_quorum) remember(acknowledged_, {sent, now});
+  if (by != AnsweredBy::server) remember(acknowledged_, {sent, now});
   // Later operations are sent at or after `sent`. A lease that counts from more than T ago has
   // ended. So lease() needs no packet before the first of these.
   while (acknowledged_.size() > 1 && acknowledged_[1].answered <= sent - lateness_) {

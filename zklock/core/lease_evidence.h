@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "zklock/core/session.h"
+#include "zklock/core/status.h"
 
 namespace zklock::core {
 
@@ -44,9 +45,9 @@ namespace zklock::core {
 /// A paused server answers no session requests. Operations sent meanwhile may be executed right
 /// after the pause, before the next session request. A round trip longer than J reveals the pause.
 /// For that operation, and for those sent up to J after its answer, an earlier time u replaces t in
-/// the table. This u is the sending time of the last quorum operation answered at or before t - J.
-/// If that operation was executed before the pause, session requests came regularly until u. If it
-/// was executed after the pause, the next session request was answered before t.
+/// the table. This u is the sending time of the last operation, a sync included, that the leader
+/// answered at or before t - J. If the leader processed it before the pause, session requests came
+/// regularly until u. If it did so after the pause, the next session request was answered before t.
 ///
 /// tests/model/smt/lease.smt2 proves this for all histories. Pings of the C client are not counted:
 /// the client does not learn when they were sent and answered.
@@ -59,13 +60,17 @@ class LeaseEvidence {
   LeaseEvidence(Duration timeout, Instant attempt_began, Instant now);
 
   /// Records that the request sent at `sent` has been answered at `now`. REQUIRES: called in the
-  /// order of the sending. `by_quorum`: the leader and a majority took part.
-  void answered(Instant sent, Instant now, bool by_quorum);
+  /// order of the sending. `by`: the servers that took part in the answer.
+  void answered(Instant sent, Instant now, AnsweredBy by);
 
   /// Returns until when the session is certain to be alive, given that a quorum operation sent at
   /// `sent` was answered at `now`. The result may lie in the past. Call it before answered()
   /// records that operation.
   Instant lease(Instant sent, Instant now) const;
+
+  /// Returns from when an operation proves again that session requests come regularly: J after the
+  /// end of the last pause that was noticed.
+  Instant regular_from() const noexcept { return paused_until_; }
 
   /// Returns until when the session is certain to be alive if the leader has heard of it by the
   /// handshake only.
@@ -88,7 +93,7 @@ class LeaseEvidence {
   Instant handshake_;                ///< earliest sending time of the handshake
   Instant paused_until_;             ///< end of the last observed pause, plus J
   std::deque<Packet> packets_;       ///< newest last, thinned
-  std::deque<Packet> acknowledged_;  ///< quorum-answered packets, newest last, thinned
+  std::deque<Packet> acknowledged_;  ///< those that the leader answered
 };
 
 }  // namespace zklock::core

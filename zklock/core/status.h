@@ -127,6 +127,13 @@ constexpr bool is_temporary_failure(Status s) noexcept {
          sort == StatusSort::retry_later;
 }
 
+/// The servers that took part in the answer to a request. Each value includes the one before it.
+enum class AnsweredBy : std::uint8_t {
+  server,  ///< the client's server, perhaps alone
+  leader,  ///< also the server's leader, perhaps without a majority
+  quorum,  ///< the leader and a majority
+};
+
 /// Returns the error that the caller gets if this status ends its call. No call ends by one of ok,
 /// session_ended, not_sent and throttled. The result for these is server_error.
 constexpr Errc error_of(Status s) noexcept {

@@ -111,8 +111,8 @@ void ClientCore::ended(SessionId session, core::Status why) {
   listeners_.notify(ConnectionState::lost);
 }
 
-void ClientCore::answered(SessionId session, Instant sent_at, bool by_quorum) {
-  keeper().answered(session, sent_at, by_quorum);
+void ClientCore::answered(SessionId session, Instant sent_at, core::AnsweredBy by) {
+  keeper().answered(session, sent_at, by);
 }
 
 void ClientCore::close() noexcept {

@@ -47,7 +47,7 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
   void connected(const client::SessionInfo& session) override;
   void suspended(SessionId session) override;
   void ended(SessionId session, core::Status why) override;
-  void answered(SessionId session, Instant sent_at, bool by_quorum) override;
+  void answered(SessionId session, Instant sent_at, core::AnsweredBy by) override;
 
   void removal_refused(const std::string& path, const std::string& node,
                        const std::string& cause) override;

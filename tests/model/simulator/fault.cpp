@@ -14,6 +14,7 @@ constexpr std::array<std::string_view, kFaultClasses> kNames = {
     "cut_off_long",
     "follower_isolated",
     "leader_isolated",
+    "leader_pauses",
     "clock_drift",
     "wall_clock_jump",
     "slow_server",

@@ -17,6 +17,7 @@ enum class Fault : std::uint8_t {
   cut_off_long,       ///< the client abandons the stalled connection
   follower_isolated,  ///< the client's server loses the leader
   leader_isolated,    ///< the client's server is the deposed leader
+  leader_pauses,      ///< the leader stands still; the other servers run
   clock_drift,        ///< process clocks drift by up to 2 %
   wall_clock_jump,
   slow_server,

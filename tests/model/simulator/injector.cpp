@@ -125,6 +125,7 @@ void Injector::to_network(const PlanStep& step) {
     case Fault::cut_off_long: return cut_off(process, line, length);
     case Fault::follower_isolated:
     case Fault::leader_isolated: return isolate(step, process, line);
+    case Fault::leader_pauses: return pause_leader(line.ensemble, length);
     case Fault::wall_clock_jump:
       line.ensemble.jump(milliseconds(step.salt % 2 == 0 ? 3'600'000 : -3'600'000));
       return;
@@ -184,8 +185,8 @@ void Injector::no_new_session(Line& line, Duration length) {
 
 void Injector::isolate(const PlanStep& step, SimProcess& process, Line& line) {
   SimCoordinator& own = line.coordinator;
-  if (own.is_cut_off()) return;
-  own.isolate();
+  if (own.is_cut_off() || universe_.now() < line.no_isolation_until) return;
+  own.isolate(step.fault == Fault::leader_isolated);
   if (step.fault == Fault::leader_isolated) {
     for (auto& other : universe_.processes()) {
       for (auto& each : other->lines()) {
@@ -200,6 +201,33 @@ void Injector::isolate(const PlanStep& step, SimProcess& process, Line& line) {
   later(microseconds(step.length), [&own, breaks] {
     if (breaks) own.disconnect(OnTheWay::dropped);
     own.heal(model::Relay::at_once);
+  });
+}
+
+// zklock assumes that a client notices each pause of half a session timeout, unless the client itself
+// is paused. After another pause, a server stays connected to the leader for a half tick and more.
+void Injector::pause_leader(SimEnsemble& ensemble, Duration length) {
+  if (ensemble.is_leader_paused()) return;
+  ensemble.pause_leader();
+  const Instant began = universe_.now();
+  const Duration session = milliseconds(setup_.session_ms);
+  const bool is_short = length < session / 2;
+  const Duration regular_again = milliseconds(setup_.relay_ms) + session / 12;
+  const auto keep_connected = [this, &ensemble](Instant until, auto&& concerns) {
+    for (auto& process : universe_.processes()) {
+      for (auto& line : process->lines()) {
+        if (&line->ensemble == &ensemble && concerns(*process)) line->no_isolation_until = until;
+      }
+    }
+  };
+  if (is_short) {
+    keep_connected(began + length + regular_again, [](const SimProcess&) { return true; });
+  }
+  later(length, [=, this, &ensemble] {
+    ensemble.resume_leader();
+    if (is_short) return;
+    keep_connected(universe_.now() + regular_again,
+                   [began](const SimProcess& each) { return each.excused_until >= began; });
   });
 }
 

@@ -39,6 +39,7 @@ class Injector {
   void resume(SimProcess& process);
   void cut_off(SimProcess& process, Line& line, Duration length);
   void isolate(const PlanStep& step, SimProcess& process, Line& line);
+  void pause_leader(SimEnsemble& ensemble, Duration length);
   void no_server(Line& line, Duration length);
   void no_new_session(Line& line, Duration length);
   void all_down(Line& line, Duration length);

@@ -25,6 +25,7 @@ class Planner {
     if (!rng_.one_in(32)) {  // the other plans have no faults
       for (int i = rng_.from_to(4, crowded ? 50 : 24); i > 0; --i) plan_.steps.push_back(fault());
       if (rng_.one_in(5)) besiege();
+      if (rng_.one_in(8)) stall_leader();
     }
     std::ranges::stable_sort(plan_.steps, {}, &PlanStep::at);
     return std::move(plan_);
@@ -227,6 +228,35 @@ class Planner {
     for (const PlanStep& step : {holds, waits, late, silent}) plan_.steps.push_back(step);
   }
 
+  /// A process waits while the leader is paused. It gets the lock soon after, and is then cut off.
+  void stall_leader() {
+    PlanStep holds = use();
+    if (holds.act != Act::acquire) return;
+    holds.stop = -1;
+    holds.wait = -1;
+    holds.hold = part_of_session(100, 250);
+    holds.ending = Ending::release;
+    PlanStep waits = holds;
+    waits.slot = (holds.slot + 1) % plan_.setup.slots;
+    waits.at += part_of_session(5, 30);
+    waits.hold = part_of_session(200, 300);
+    waits.ending = Ending::until_lost;
+    PlanStep pause = fault();
+    pause.fault = Fault::leader_pauses;
+    pause.length = part_of_session(50, 110);
+    pause.at = std::max(holds.at, holds.at + holds.hold - pause.length + part_of_session(-5, 5));
+    PlanStep cut = pause;
+    cut.slot = waits.slot;
+    cut.fault = Fault::follower_isolated;
+    cut.length = part_of_session(200, 300);
+    cut.at = std::max(pause.at + pause.length, holds.at + holds.hold) + part_of_session(0, 20);
+    PlanStep next = holds;
+    next.slot = (holds.slot + 2) % plan_.setup.slots;
+    next.at = cut.at;
+    next.hold = part_of_session(5, 30);
+    for (const PlanStep& step : {holds, waits, pause, cut, next}) plan_.steps.push_back(step);
+  }
+
   std::int64_t length_of(Fault fault) {
     switch (fault) {
       case Fault::pause_short:
@@ -235,6 +265,7 @@ class Planner {
       case Fault::cut_off_long:
       case Fault::follower_isolated:
       case Fault::leader_isolated: return part_of_session(70, 200);
+      case Fault::leader_pauses: return part_of_session(2, 150);
       case Fault::leader_crash: return part_of_session(1, 30);
       case Fault::all_servers_down: return part_of_session(100, 250);
       case Fault::watch_late: return part_of_session(1, 5);

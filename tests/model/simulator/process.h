@@ -40,6 +40,8 @@ struct Line {
   std::optional<Instant> late_at;
   std::optional<Instant> connect_at;
   Instant no_server_until{};
+  /// The client's server stays connected to the leader until then: an assumption about pauses.
+  Instant no_isolation_until{};
   Instant no_new_session_until{};
   Instant slow_until{};
   Duration slow_to_server{};

@@ -18,6 +18,7 @@
 
 namespace zklock::client {
 
+using core::AnsweredBy;
 using core::Instant;
 using core::SessionId;
 using core::Status;
@@ -95,6 +96,11 @@ struct ExistsAndWatch {
 struct Check {
   std::string path;
 };
+/// Sends sync, which the leader answers without a majority. Servers log nothing. Reply: only the
+/// status.
+struct Sync {
+  std::string path;
+};
 /// Sends delete, with any version.
 struct Delete {
   std::string path;
@@ -152,7 +158,7 @@ using Operation =
     std::variant<request::CreateContender, request::CountChildren, request::CreateParents,
                  request::ListChildren, request::Get, request::GetAndWatch, request::Check,
                  request::Delete, request::AnnounceAndDelete, request::ListAndWatch,
-                 request::ExistsAndWatch, request::Transaction, request::GetAcl>;
+                 request::ExistsAndWatch, request::Transaction, request::GetAcl, request::Sync>;
 
 /// A request and the conditions of sending it.
 struct Request {
@@ -239,12 +245,13 @@ class SessionObserver {
   /// called for requests that failed without an answer (unknown, session_ended), or that the client
   /// itself refused. Also not called for a read that is sent together with a write: it proves no
   /// more than the write. `sent_at`: a lower bound of the request's sending time. If the request was
-  /// sent in several parts at once, it is the time of the first part. `by_quorum`: whether the
-  /// leader and a majority have seen the request. True for a create, multi or delete that was
-  /// executed, or that failed because of the tree (no_node, no_auth, ...). False for reads, and for
-  /// refusals that a single server can make (throttled, read_only, ...). A mutex of the coordinator
-  /// is held: this member may not call the coordinator.
-  virtual void answered(SessionId session, Instant sent_at, bool by_quorum) = 0;
+  /// sent in several parts at once, it is the time of the first part. `by`:
+  /// - quorum for a create, multi or delete that was executed, or that failed because of the tree
+  ///   (no_node, no_auth, ...);
+  /// - leader for a sync;
+  /// - server for reads, and for refusals that a single server can make (throttled, read_only, ...).
+  /// A mutex of the coordinator is held: this member may not call the coordinator.
+  virtual void answered(SessionId session, Instant sent_at, AnsweredBy by) = 0;
 };
 
 /// The only path of I/O between the lock protocol and ZooKeeper. Tests replace it by a simulated

@@ -115,8 +115,8 @@ class Call : public std::enable_shared_from_this<Call> {
   virtual bool complete(std::size_t part, const Completion& completion,
                         const CallContext& context) = 0;
 
-  /// Returns whether that part is a quorum operation.
-  virtual bool is_write(std::size_t part) const noexcept = 0;
+  /// Returns who answers that part.
+  virtual AnsweredBy answered_by(std::size_t part) const noexcept = 0;
   /// If this is a read with a watch, removes the watch from it. REQUIRES: it has not been sent.
   virtual void forget_watch() noexcept {}
 

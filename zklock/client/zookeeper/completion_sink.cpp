@@ -57,6 +57,10 @@ void CompletionSink::on_acl(int code, ACL_vector* acl, Stat* stat, const void* d
   complete(data, completion);
 }
 
+void CompletionSink::on_string(int code, const char* value, const void* data) noexcept {
+  on_string_stat(code, value, nullptr, data);
+}
+
 void CompletionSink::on_string_stat(int code, const char* value, const Stat* stat,
                                     const void* data) noexcept {
   Completion completion;

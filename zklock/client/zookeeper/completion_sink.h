@@ -49,6 +49,7 @@ class CompletionSink {
   static void on_strings(int code, const String_vector* strings, const Stat* stat,
                          const void* data) noexcept;
   static void on_acl(int code, ACL_vector* acl, Stat* stat, const void* data) noexcept;
+  static void on_string(int code, const char* value, const void* data) noexcept;
   static void on_string_stat(int code, const char* value, const Stat* stat,
                              const void* data) noexcept;
 };

@@ -27,7 +27,9 @@ class ReadCall : public Call {
   ReadCall(Watch watch, Interest interest, CallHeader header)
       : Call(std::move(header)), watch_(std::move(watch)), interest_(std::move(interest)) {}
 
-  bool is_write(std::size_t /*part*/) const noexcept override { return false; }
+  AnsweredBy answered_by(std::size_t /*part*/) const noexcept override {
+    return AnsweredBy::server;
+  }
   void forget_watch() noexcept override { interest_.reset(); }
 
  protected:
@@ -192,12 +194,38 @@ class GetAclCall final : public ReadCall {
   }
 };
 
+class SyncCall final : public Call {
+ public:
+  SyncCall(std::string path, CallHeader header) : Call(std::move(header)), path_(std::move(path)) {}
+
+  AnsweredBy answered_by(std::size_t /*part*/) const noexcept override {
+    return AnsweredBy::leader;
+  }
+
+  bool complete(std::size_t /*part*/, const Completion& completion,
+                const CallContext& context) override {
+    answer(context, completion.code);
+    return true;
+  }
+
+ private:
+  int issue(const CallContext& context) override {
+    OutgoingRequest outgoing(*this, context);
+    return outgoing.sent(
+        zoo_async(context.handle, path_.c_str(), &CompletionSink::on_string, outgoing.data()));
+  }
+
+  const std::string path_;
+};
+
 class WatchRemovalCall final : public Call {
  public:
   WatchRemovalCall(Watch watch, CallHeader header)
       : Call(std::move(header)), watch_(std::move(watch)) {}
 
-  bool is_write(std::size_t /*part*/) const noexcept override { return false; }
+  AnsweredBy answered_by(std::size_t /*part*/) const noexcept override {
+    return AnsweredBy::server;
+  }
 
   bool complete(std::size_t part, const Completion& completion,
                 const CallContext& context) override {
@@ -241,7 +269,9 @@ class PresenceCheckCall final : public Call {
   PresenceCheckCall(std::string path, CallHeader header)
       : Call(std::move(header)), path_(std::move(path)) {}
 
-  bool is_write(std::size_t /*part*/) const noexcept override { return false; }
+  AnsweredBy answered_by(std::size_t /*part*/) const noexcept override {
+    return AnsweredBy::server;
+  }
 
   bool complete(std::size_t /*part*/, const Completion& completion,
                 const CallContext& context) override {
@@ -288,6 +318,10 @@ std::shared_ptr<Call> make(request::Get operation, CallHeader header) {
 
 std::shared_ptr<Call> make(request::GetAcl operation, CallHeader header) {
   return std::make_shared<GetAclCall>(std::move(operation.path), std::move(header));
+}
+
+std::shared_ptr<Call> make(request::Sync operation, CallHeader header) {
+  return std::make_shared<SyncCall>(std::move(operation.path), std::move(header));
 }
 
 std::shared_ptr<Call> make(request::GetAndWatch operation, CallHeader header) {

@@ -20,7 +20,7 @@ namespace {
 class MultiCall : public Call {
  public:
   using Call::Call;
-  bool is_write(std::size_t /*part*/) const noexcept final { return true; }
+  AnsweredBy answered_by(std::size_t /*part*/) const noexcept final { return AnsweredBy::quorum; }
 
  protected:
   /// For such a path, zoo_amulti would free memory that it has not allocated.

@@ -25,7 +25,9 @@ class CreateContenderCall final : public Call {
         data_(std::move(operation.data)),
         parent_(operation.counts ? std::make_shared<Reply>() : nullptr) {}
 
-  bool is_write(std::size_t part) const noexcept override { return part == create; }
+  AnsweredBy answered_by(std::size_t part) const noexcept override {
+    return part == create ? AnsweredBy::quorum : AnsweredBy::server;
+  }
 
   bool complete(std::size_t part, const Completion& completion,
                 const CallContext& context) override {
@@ -100,7 +102,9 @@ class CreateParentsCall final : public Call {
     outstanding_ = codes_.size();
   }
 
-  bool is_write(std::size_t part) const noexcept override { return part < levels_.size(); }
+  AnsweredBy answered_by(std::size_t part) const noexcept override {
+    return part < levels_.size() ? AnsweredBy::quorum : AnsweredBy::server;
+  }
 
   bool complete(std::size_t part, const Completion& completion,
                 const CallContext& context) override {
@@ -163,7 +167,9 @@ class DeleteCall final : public Call {
   DeleteCall(request::Delete operation, CallHeader header)
       : Call(std::move(header)), op_(std::move(operation)) {}
 
-  bool is_write(std::size_t /*part*/) const noexcept override { return true; }
+  AnsweredBy answered_by(std::size_t /*part*/) const noexcept override {
+    return AnsweredBy::quorum;
+  }
 
   bool complete(std::size_t /*part*/, const Completion& completion,
                 const CallContext& context) override {

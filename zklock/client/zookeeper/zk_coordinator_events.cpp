@@ -338,14 +338,13 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
     }
 
     reply = call->blank_reply();
-    const AnsweredBy by = answered_by(completion.code);
-    if (by != AnsweredBy::none) last_contact_ = std::max(last_contact_, reply.sent_at);
-    const bool is_write = call->is_write(part);
+    const auto by = answered_by(completion.code);
+    if (by) last_contact_ = std::max(last_contact_, reply.sent_at);
+    const AnsweredBy best = call->answered_by(part);
     // A read that was sent together with a write proves no more than the write. Not after ended():
     // the phase is dead from before that call on.
-    if (by != AnsweredBy::none && (is_write || part == 0) && phase_ != Phase::dead) {
-      const bool by_quorum = is_write && by == AnsweredBy::quorum;
-      observer_->answered(reply.session, reply.sent_at, by_quorum);
+    if (by && (best != AnsweredBy::server || part == 0) && phase_ != Phase::dead) {
+      observer_->answered(reply.session, reply.sent_at, std::min(*by, best));
     }
     complete = call->complete(part, completion, call_context(follow_ups, reply));
     queue_watch_removals(follow_ups.removals);  // also if empty: pump() may send another call now

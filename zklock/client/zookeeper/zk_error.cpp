@@ -112,7 +112,8 @@ std::string code_name(int code) {
   return std::string(name) + " (" + std::to_string(code) + ")";
 }
 
-AnsweredBy answered_by(int code) noexcept {
+std::optional<core::AnsweredBy> answered_by(int code) noexcept {
+  using core::AnsweredBy;
   if (code == kQuotaExceeded) return AnsweredBy::quorum;
   switch (static_cast<ZOO_ERRORS>(code)) {
     case ZOK:
@@ -149,9 +150,9 @@ AnsweredBy answered_by(int code) noexcept {
     case ZINVALIDCALLBACK:
     case ZCLOSING:
     case ZNOTHING:
-    case ZSESSIONMOVED: return AnsweredBy::none;
+    case ZSESSIONMOVED: return std::nullopt;
   }
-  return AnsweredBy::none;
+  return std::nullopt;
 }
 
 }  // namespace zklock::client

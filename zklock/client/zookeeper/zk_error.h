@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "zklock/core/status.h"
@@ -13,15 +14,8 @@ core::Status to_status(int code) noexcept;
 /// Returns the code's name and value for error texts: "ZNOAUTH (-102)".
 std::string code_name(int code);
 
-/// The origin of the answer to a write. (A read is always answered by one server.)
-enum class AnsweredBy {
-  /// No server is known to have answered. The C client can return the code without a server, or the
-  /// code does not refer to the request.
-  none,
-  server,  ///< the connected server, perhaps alone
-  quorum,  ///< the leader: a quorum operation
-};
-/// Returns the origin of an answer to a write that has this code.
-AnsweredBy answered_by(int code) noexcept;
+/// Returns who answered a write with this code. Returns nothing if perhaps no server did. The C
+/// client can return such a code without a server, or the code does not refer to the request.
+std::optional<core::AnsweredBy> answered_by(int code) noexcept;
 
 }  // namespace zklock::client

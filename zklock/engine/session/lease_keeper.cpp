@@ -14,9 +14,9 @@ client::Operation heartbeat() {
   return client::request::Check{"/"};
 }
 
-/// A small request that the client's server answers without the quorum.
-client::Operation query() {
-  return client::request::CountChildren{"/"};
+/// A request that the leader answers, and that no server logs.
+client::Operation sync() {
+  return client::request::Sync{"/"};
 }
 
 /// The limit of requests that waiting lock nodes send at one tick. Later requests, above all the
@@ -92,20 +92,20 @@ void LeaseKeeper::ended(SessionId session) {
   for (const auto& member : members()) member->session_ended(session);
 }
 
-void LeaseKeeper::answered(SessionId session, Instant sent_at, bool by_quorum) {
+void LeaseKeeper::answered(SessionId session, Instant sent_at, core::AnsweredBy by) {
   const Instant now = scheduler_.now();
   Term begun;
   {
     const client::MutexLock guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
-    if (by_quorum) {
+    if (by == core::AnsweredBy::quorum) {
       const Instant until = std::min(evidence_->lease(sent_at, now),
                                      sent_at + shortest_timeout_ - shortest_timeout_ / 12);
       if (!(lease_ && lease_->extend(until)) && now < until) {
         begun = lease_ = std::make_shared<core::Lease>(session, until);
       }
     }
-    evidence_->answered(sent_at, now, by_quorum);
+    evidence_->answered(sent_at, now, by);
     assert_invariants();
   }
   if (begun) watch_lease(begun);
@@ -160,7 +160,7 @@ void LeaseKeeper::tick(SessionId session) {
     // Half a tick of slack. Without it, an early tick would delay the request by a whole tick.
     due = now - last_sent_ >= timeout() / (request ? 10 : 5) - timeout() / 40;
   }
-  if (due) send(request ? heartbeat() : query(), session, now);
+  if (due) send(request ? heartbeat() : sync(), session, now);
   schedule_tick(session);
   int requests = kMostRequestsAtATick;
   for (const auto& member : members()) member->tick(requests);

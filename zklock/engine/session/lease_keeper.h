@@ -47,8 +47,9 @@ class LeaseObserver {
 };
 
 /// Keeps the current session's lease. While it is used (a contender waits or holds), it sends
-/// heartbeats. While it is not used, it sends a small query, as evidence for the next lease. It
-/// extends the lease with every quorum answer. When the lease lapses, it notifies the members.
+/// heartbeats. While it is not used, it sends a sync, as evidence for the next lease: its round trip
+/// also shows whether the leader was paused. The keeper extends the lease with every quorum answer.
+/// When the lease lapses, it notifies the members.
 ///
 /// | event              | effect (T: the session timeout)                                       |
 /// |--------------------|-----------------------------------------------------------------------|
@@ -56,7 +57,7 @@ class LeaseObserver {
 /// |                    | than lease_of_handshake() says; its members are notified              |
 /// | answered by quorum | the lease is extended; if it lapsed, or there is none, a new lease    |
 /// |                    | begins                                                                |
-/// | tick, every T/20   | while used: a heartbeat every T/10; else: a query every T/5           |
+/// | tick, every T/20   | while used: a heartbeat every T/10; else: a sync every T/5            |
 /// | lease's end        | it lapses; the members are notified                                   |
 /// | suspended          | no heartbeats; the lease runs on to its end; the members are notified |
 /// | ended              | the lease lapses; the members are notified                            |
@@ -73,7 +74,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   void connected(const client::SessionInfo& session);
   void suspended(SessionId session);
   void ended(SessionId session);
-  void answered(SessionId session, Instant sent_at, bool by_quorum);
+  void answered(SessionId session, Instant sent_at, core::AnsweredBy by);
 
   /// Adds a member. Members are notified in the order in which they were added. REQUIRES: dismiss()
   /// is called before the member's destructor ends.
