@@ -57,9 +57,9 @@ struct AclEntry {
 /// instead:
 /// - With list(), other identities can write the lock znode. So the client announces no release.
 /// - If an identity has CREATE, but not DELETE, on the lock path, announcements there are not used.
-///   It could enqueue a znode and write to it, as if a holder released. With DELETE it could also
-///   delete the holder's znode, and gains nothing by the write. An unreadable ACL counts as CREATE
-///   without DELETE.
+///   It could enqueue a znode behind the holder's and write to it, and the contender behind that
+///   znode would take this for a release. With DELETE it could also delete the holder's znode, and
+///   gains nothing by the write. An unreadable ACL counts as CREATE without DELETE.
 ///
 /// Thread-safety: a value. Like an int: no thread may write it while another uses it.
 class AclPolicy {
@@ -87,7 +87,8 @@ class AclPolicy {
 
 /// TLS to the servers. It needs a ZooKeeper C client that is built with OpenSSL; that of Debian 12
 /// is not. Without OpenSSL the constructor of Client throws Error(unsupported). The C client
-/// verifies the chain of certificates, but not the host name.
+/// verifies the chain of certificates, but not the host name. All three files are required, and no
+/// value may contain a comma.
 struct TlsOptions {
   std::string ca_file;
   std::string certificate_file;
@@ -129,9 +130,9 @@ struct ClientOptions {
   /// An acquire or lock call with a deadline waits until that deadline instead, whether it is
   /// earlier or later. A call without a deadline waits indefinitely once its contender has
   /// enqueued. A query (participants, observed states, permit counts) throws not_connected at the
-  /// earlier of its deadline and this timeout. A single attempt (try_lock(), or an acquire or a
-  /// query with a deadline that has passed) waits for this timeout. A QuorumMutex waits at most
-  /// QuorumOptions::ensemble_timeout for each ensemble.
+  /// earlier of its deadline and this timeout. Exception: for a single attempt (try_lock(), or an
+  /// acquire or a query with a deadline that has passed already) only this timeout applies. A
+  /// QuorumMutex waits at most QuorumOptions::ensemble_timeout for each ensemble.
   std::chrono::milliseconds connection_timeout{15'000};
 
   /// The shortest and the longest pause between two attempts to open a new session. The pause grows

@@ -48,9 +48,8 @@ using CompositeHandler = Callback<CompositeHold, std::exception_ptr>;
 /// A part can be lost while the call waits for other parts: its session expires, or another client
 /// deletes its znode. A lost part is never included in a grant. If too few parts remain for a
 /// grant, the call releases those that it holds. By default it then begins again, at the ends of
-/// the queues, within its deadline. With OnNodeLost::fail it throws lock_lost instead if a held
-/// part was lost. Otherwise it throws the error of the awaited part: session_expired or
-/// node_deleted.
+/// the queues, within its deadline. With OnNodeLost::fail it throws instead: lock_lost if a held
+/// part was lost, and session_expired or node_deleted if the awaited part lost its znode.
 ///
 /// The program should not destroy the object while it is held or waited for, but that does no harm.
 /// Waiting calls throw Error(closed). Parts that lock() acquired stay locked until the locking
@@ -60,6 +59,7 @@ using CompositeHandler = Callback<CompositeHold, std::exception_ptr>;
 /// Source: Havender, "Avoiding deadlock in multitasking systems", for the common order.
 ///
 /// Thread-safety: any thread may call any member. No call may overlap construction or destruction.
+/// Exception: an acquiring call that waits; see above.
 class ZKLOCK_EXPORT CompositeMutex {
  public:
   CompositeMutex(const CompositeMutex&) = delete;
@@ -88,7 +88,8 @@ class ZKLOCK_EXPORT CompositeMutex {
   /// queues.
   [[nodiscard]] bool lock(std::stop_token stop);
 
-  /// Undoes the last lock() of the calling thread, in every part that this lock() acquired. Does
+  /// Undoes the last lock() of the calling thread, in every part that this lock() acquired. A
+  /// MultiMutex undoes one lock() of the thread on each path, also one of a ReentrantMutex. Does
   /// not block: the client deletes the znodes in the background. After a loss it reports no error.
   /// Throws: Error(not_owner) if the calling thread has no lock() to undo in some of these parts.
   /// That happens if the part was unlocked through a ReentrantMutex on its path. Error::path()
@@ -132,8 +133,8 @@ class ZKLOCK_EXPORT CompositeMutex {
   [[nodiscard]] bool is_held_by_this_thread() const;
 
   /// Returns how many times the calling thread holds enough parts. lock() calls and holds on its
-  /// behalf count, also those of other objects. Returns 0 if the thread holds too few parts, or too
-  /// many of them were lost.
+  /// behalf count, also those of other objects on the same paths. Returns 0 if the thread holds too
+  /// few parts, or too many of them were lost.
   [[nodiscard]] int hold_count() const;
 
  protected:

@@ -25,8 +25,9 @@ namespace zklock {
 /// distinguishes the grants on one znode, see CohortOptions::max_local_handoffs and keep_idle_for.
 ///
 /// Send the token with every write to the resource that the lock protects. Let the resource refuse
-/// a token lower than the highest it has seen. Then the resource is safe under any timing. This
-/// check would refuse readers, or holders of permits, that hold together: their tokens differ.
+/// a token lower than the highest it has seen. Then the resource is safe under any timing. The
+/// check is for exclusive holds. Of readers, or of holders of permits, that hold together it would
+/// refuse some: their tokens differ.
 /// Source: Kleppmann, "How to do distributed locking".
 /// Source: Burrows, "The Chubby lock service", 2.4.
 ///

@@ -37,9 +37,9 @@ struct ElectionOptions {
   std::chrono::milliseconds lock_delay{0};
 };
 
-/// One candidate for the leadership of a path ("the election" below): runs a function while it
-/// leads. At most one candidate on the path, over all processes, leads at a time. When its function
-/// returns, the next candidate in the queue leads.
+/// One candidate for the leadership of a path, which runs a function while it leads. Below, "the
+/// election" is this candidate. At most one candidate on the path, over all processes, leads at a
+/// time. When its function returns, the next candidate in the queue leads.
 /// @code
 ///   LeaderElection election(client, "/services/billing/leader", [](Leadership& leadership) {
 ///     const std::stop_token ended = leadership.end_token();

@@ -40,11 +40,11 @@ namespace zklock {
 /// an owner in the options, acquire() acquires for the calling thread, and every other form for a
 /// new Owner::unique().
 ///
-/// A free lock costs two pipelined requests and one round trip, if the class does not say
-/// otherwise. A grant to an owner that holds already (re-entry) sends nothing. A deadline that has
-/// passed means a single attempt: the call does not wait behind other contenders. Without a server,
-/// it waits for ClientOptions::connection_timeout and then fails with not_connected. A call that
-/// "does not block" waits for no server and no contender, but may wait for a mutex for
+/// A free lock usually costs one round trip, of one or two pipelined requests, if the class does
+/// not say otherwise. A grant to an owner that holds already (re-entry) sends nothing. A deadline
+/// that has passed means a single attempt: the call does not wait behind other contenders. Without
+/// a server, it waits for ClientOptions::connection_timeout and then fails with not_connected. A
+/// call that "does not block" waits for no server and no contender, but may wait for a mutex for
 /// microseconds.
 ///
 /// A future becomes ready exactly once. A handler is called exactly once, on the client's executor,

@@ -26,11 +26,13 @@ struct LockState {
   /// The holders, in the order of arrival: one of a mutex, or several readers, or several holders
   /// of permits. All other contenders wait. A contender that has released is listed until its znode
   /// is deleted; the next contender may already hold. Empty during an
-  /// ExclusiveOptions::lock_delay.
+  /// ExclusiveOptions::lock_delay. Also empty for a semaphore with a SharedCount whose znode is
+  /// missing, unreadable or no count, although held permits stay valid.
   std::vector<Participant> holders;
   std::size_t waiting = 0;  ///< number of contenders that do not hold
 
-  /// Also returns true if only an ExclusiveOptions::lock_delay delays the next grant.
+  /// Returns whether no contender holds or waits. That is also true during an
+  /// ExclusiveOptions::lock_delay for whose end no contender waits.
   [[nodiscard]] bool is_free() const noexcept { return holders.empty() && waiting == 0; }
   friend bool operator==(const LockState&, const LockState&) = default;
 };

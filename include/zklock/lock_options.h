@@ -125,7 +125,7 @@ struct ExclusiveOptions {
   /// be longer:
   /// - If no contender waits at the loss, the delay begins when the next contender arrives.
   /// - If the first contender leaves, and the next one is of another client, the delay begins
-  ///   again. If both are of one client, the delay continues, even if the next one arrives later.
+  ///   again. If both are of one client, the delay continues, even if none waited in between.
   /// - If each call is a single attempt of a new Client, every call begins the delay again. None is
   ///   granted.
   /// - If readers of several clients are first together, each client measures its own delay.
@@ -164,7 +164,7 @@ struct CohortOptions {
   std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
 
   /// The maximum number of grants (not of hand-offs) in a row on one znode while an outside
-  /// contender waits. An outside contender does not share the znode. With the default, 1, every
+  /// contender waits, that is, one that does not share the znode. With the default, 1, every
   /// waiting contender has its own znode, and there is no local hand-off. All are granted in the
   /// order of arrival, except with keep_idle_for.
   ///
@@ -183,7 +183,7 @@ struct CohortOptions {
   ///
   /// If the last permitted hold is released before the reply arrives, the lock is idle until the
   /// reply. Exception: if the znode waited behind another contender before its first grant, the
-  /// client releases the znode at once. The client of that contender probably waits again.
+  /// client releases the znode at once, because that contender's client probably waits again.
   ///
   /// So choose a value several times as large as the number of grants in a round trip.
   ///

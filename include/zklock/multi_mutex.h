@@ -44,6 +44,7 @@ using MultiHold = CompositeHold;
 /// An acquiring call throws the Errors of AcquiringLock, for the path that failed.
 ///
 /// Thread-safety: any thread may call any member. No call may overlap construction or destruction.
+/// Exception: an acquiring call that waits; see CompositeMutex.
 class ZKLOCK_EXPORT MultiMutex : public CompositeMutex {
  public:
   /// Makes a mutex on `paths`. Sends nothing; does not block.

@@ -41,6 +41,7 @@ namespace zklock {
 /// Source: org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex.
 ///
 /// Thread-safety: any thread may call any member. No call may overlap construction or destruction.
+/// Exception: an acquiring call that waits; see AcquiringLock.
 class ZKLOCK_EXPORT Mutex {
  public:
   /// Makes a mutex on `path`. See QueuedLock.

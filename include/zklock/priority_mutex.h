@@ -90,6 +90,7 @@ struct PriorityOptions {
 /// Objects cannot be moved; see ReentrantMutex for containers.
 ///
 /// Thread-safety: any thread may call any member. No call may overlap construction or destruction.
+/// Exception: an acquiring call that waits; see AcquiringLock.
 class ZKLOCK_EXPORT PriorityMutex {
  public:
   /// Makes a mutex on `path`. See QueuedLock.

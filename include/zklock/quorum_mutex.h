@@ -96,6 +96,7 @@ struct QuorumOptions {
 /// ensemble.
 ///
 /// Thread-safety: any thread may call any member. No call may overlap construction or destruction.
+/// Exception: an acquiring call that waits; see CompositeMutex.
 class ZKLOCK_EXPORT QuorumMutex : public CompositeMutex {
  public:
   using Clients = std::vector<std::reference_wrapper<Client>>;

@@ -45,6 +45,7 @@ class LockHandle;
 /// Source: "ZooKeeper Recipes: Locks" of the ZooKeeper documentation.
 ///
 /// Thread-safety: any thread may call any member. No call may overlap construction or destruction.
+/// Exception: an acquiring call that waits; see AcquiringLock.
 class ZKLOCK_EXPORT ReentrantMutex {
  public:
   /// Makes a mutex on `path`, an absolute path below the chroot. See QueuedLock.
@@ -53,8 +54,8 @@ class ZKLOCK_EXPORT ReentrantMutex {
   ReentrantMutex& operator=(const ReentrantMutex&) = delete;
   ~ReentrantMutex();
 
-  /// See TimedLock. If the lock is free, lock() sends two pipelined requests and blocks for one
-  /// round trip. Re-entry sends nothing.
+  /// See TimedLock. If the lock is free, lock() usually sends one or two pipelined requests and
+  /// blocks for one round trip. Re-entry sends nothing.
   void lock();
   [[nodiscard]] bool try_lock();
   template <DurationLike D>

@@ -103,6 +103,7 @@ struct SharedCount {
 /// Source: Redisson's RSemaphore and RPermitExpirableSemaphore.
 ///
 /// Thread-safety: any thread may call any member. No call may overlap construction or destruction.
+/// Exception: an acquiring call that waits; see AcquiringLock.
 class ZKLOCK_EXPORT Semaphore {
  public:
   /// Makes a semaphore with a fixed count of `permits`. See QueuedLock.

@@ -69,6 +69,7 @@ class LockHandle;
 /// ReentrantMutex for containers.
 ///
 /// Thread-safety: any thread may call any member. No call may overlap construction or destruction.
+/// Exception: an acquiring call that waits; see AcquiringLock.
 class ZKLOCK_EXPORT SharedMutex {
  public:
   /// Makes a lock on `path`. See QueuedLock.
@@ -77,9 +78,9 @@ class ZKLOCK_EXPORT SharedMutex {
   SharedMutex& operator=(const SharedMutex&) = delete;
   ~SharedMutex();
 
-  /// Acquire and release the write lock. See TimedLock. If the lock is free, lock() sends two
-  /// pipelined requests and blocks for one round trip. unlock() does not affect lock_shared() calls
-  /// of the thread.
+  /// Acquire and release the write lock. See TimedLock. If the lock is free, lock() usually sends
+  /// one or two pipelined requests and blocks for one round trip. unlock() does not affect
+  /// lock_shared() calls of the thread.
   void lock();
   [[nodiscard]] bool try_lock();
   template <DurationLike D>
@@ -154,8 +155,8 @@ class ZKLOCK_EXPORT SharedMutex {
   [[nodiscard]] std::optional<std::size_t> queue_position(
       std::optional<Owner> owner = std::nullopt, Deadline deadline = Deadline::never()) const;
 
-  /// Return the writers, and the readers, in the order of the queue. Block and throw as
-  /// participants() does.
+  /// Return the readers, and all other contenders (the writers), in the order of the queue. Block
+  /// and throw as participants() does.
   [[nodiscard]] std::vector<Participant> writers(Deadline deadline = Deadline::never()) const;
   [[nodiscard]] std::vector<Participant> readers(Deadline deadline = Deadline::never()) const;
 

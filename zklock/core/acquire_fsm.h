@@ -94,7 +94,7 @@ class AcquireFsm {
   AcquireEffects on_listed(const ListedAnswer& answer, bool lease_valid);
   AcquireEffects on_inspected(const InspectedAnswer& answer);
   AcquireEffects on_watched(std::string_view node, const WatchedAnswer& answer);
-  /// To every other request. Only `check_own` and `mark` need a valid lease.
+  /// To every other request. Only for `check_own` and `mark` is `lease_valid` read.
   AcquireEffects on_done(const DoneAnswer& answer, bool lease_valid = false);
   /// The count that should follow the requested create was not sent and will not be.
   void on_count_not_sent() noexcept;

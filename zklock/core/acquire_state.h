@@ -12,9 +12,9 @@ namespace zklock::core {
 /// For a state and an input, the first row whose condition is true decides. In a condition,
 /// "a / b, c" means "(a or b) and c". The condition of a reply begins with its Status, or with
 /// "any". "any other" means all that no row above decides. A request before a colon is the one
-/// whose status follows. Parentheses contain remarks: a note, or the Errc that the caller gets. If
-/// the next state is `[...]`, the rows of that name at the end decide. "Number", "usable" and
-/// "unusable" refer to the sequence number.
+/// whose status follows; there "any other" does not include ok. Parentheses contain remarks: a
+/// note, or the Errc that the caller gets. If the next state is `[...]`, the rows of that name at
+/// the end decide. "Number", "usable" and "unusable" refer to the sequence number.
 ///
 /// acquire_fsm_table_test.cpp compares the table with the machine. It reads the statuses,
 /// "withdrawn" and "own znode deleted", but no other conditions.
@@ -208,16 +208,17 @@ namespace zklock::core {
 /// |                 |                 |                                        | draining,       |
 /// |                 |                 |                                        | skipping        |
 ///
-/// 1. The rows of enqueuing apply when the create is answered, and also the count of the children
-///    if it was sent. If the permit count is shared, a list replaces the count of the children. If
-///    the create is ok, the status is that of the count or list.
+/// 1. The rows of enqueuing apply when all its requests are answered: the create, and the count of
+///    the children if it was sent. If the permit count is shared, a list replaces the count of the
+///    children. If the create is ok, the status is that of the count or list.
 /// 2. CreatedAnswer::first is set, and the contender may predict its predecessor (3).
 /// 3. A contender may predict if its rule is a mutex's, Policy::wait is set, and
 ///    Policy::always_list is not. The predicted predecessor has the preceding number. It is
 ///    predictable if the own number is usable and above 0.
 /// 4. One child was counted, and no child was created or deleted after the own znode. So the
 ///    counted child is the own znode. A count in another session is a failed count.
-/// 5. The status is the first that is neither ok nor no_node, or no_node if any reply has it.
+/// 5. The status is the first that is neither ok nor no_node. Without such a status, it is no_node
+///    if any reply has that.
 /// 6. A predecessor with a lower number than the own znode, but a newer czxid. It causes one more
 ///    list. If that list shows the predecessor again, the contender waits for it.
 /// 7. waits_for_announcement() is true.

@@ -28,8 +28,9 @@ bool creators_may_delete(std::span<const AclEntry> acl) noexcept;
 /// creators had DELETE when the predecessor was created. Otherwise the successor lists the
 /// children.
 ///
-/// The ACL is read once per path. Every stat of the path shows whether that ACL is still current.
-/// The czxid identifies the path, and the aversion counts the changes of the ACL.
+/// The ACL is read when it is wanted and the verdict is unknown. Every stat of the path shows
+/// whether that ACL is still current. The czxid identifies the path, and the aversion counts the
+/// changes of the ACL.
 ///
 /// | verdict | event                                  | next           |
 /// |---------|----------------------------------------|----------------|

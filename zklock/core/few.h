@@ -61,7 +61,7 @@ class Few {
   void clear() noexcept { all_ = Many(); }
 
  private:
-  using Many = Lazy<std::vector<T>>;  ///< several elements, or none
+  using Many = Lazy<std::vector<T>>;  ///< several elements, or none; after erase() perhaps one
 
   const T* only() const noexcept { return std::get_if<T>(&all_); }
   const std::vector<T>& many() const noexcept { return **std::get_if<Many>(&all_); }

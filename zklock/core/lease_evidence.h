@@ -30,7 +30,7 @@ namespace zklock::core {
 /// |-------------------------------------------------------|------------------------------------|
 /// | named the session                                     | t - R                              |
 /// | did not name it: q fell into a gap of width g between | the later of t - 2g - J (1), and   |
-/// | two packets                                           | the sending of the first of them   |
+/// | a packet p and the packet after it                    | the sending of p                   |
 /// | may have come before all packets of this connection   | the earliest time of the handshake |
 ///
 /// (1) Let n be the last session request that named the session. No packet arrived from n to q, so
@@ -44,10 +44,12 @@ namespace zklock::core {
 ///
 /// A paused server answers no session requests. Operations sent meanwhile may be executed right
 /// after the pause, before the next session request. A round trip longer than J reveals the pause.
-/// For that operation, and for those sent up to J after its answer, an earlier time u replaces t in
-/// the table. This u is the sending time of the last operation, a sync included, that the leader
-/// answered at or before t - J. If the leader processed it before the pause, session requests came
-/// regularly until u. If it did so after the pause, the next session request was answered before t.
+/// An earlier time u then replaces t in the table. It does so for an operation with such a round
+/// trip, and for those sent up to J after its answer. This u is the sending time of the last
+/// operation, a sync included, that the leader answered at or before t - J. If the leader processed
+/// the operation sent at u before the pause, session requests came regularly until u. If it did so
+/// after the pause, a session request was answered between the pause and t. Then q came after
+/// t - h - J all the same.
 ///
 /// tests/model/smt/lease.smt2 proves this for all histories. Pings of the C client are not counted:
 /// the client does not learn when they were sent and answered.

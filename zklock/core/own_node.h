@@ -20,12 +20,14 @@ namespace zklock::core {
 /// | none known: no create, or | no           | no       | take(), adopt(): exists                 |
 /// | no successful reply to it |              |          |                                         |
 /// | exists, at gate or queued | yes          | yes      | move(): moves; forget(): none known     |
-/// | moves from gate to queue  | yes          | no       | take(), adopt(), stay_at_gate(): exists |
+/// | moves from gate to queue  | yes          | no       | take(), adopt(), stay_at_gate(): exists;|
+/// |                           |              |          | forget(): none known                    |
 class OwnNode {
  public:
   /// Returns whether the znode exists and its name is known; false while it moves.
   bool exists() const noexcept { return is_created() && !is_moving(); }
-  /// Returns whether a create is known to have succeeded. The znode may already be deleted.
+  /// Returns whether a znode is known: its create has succeeded, and it was not forgotten. It may
+  /// already be deleted.
   bool is_created() const noexcept { return session_.value != 0; }
   /// Where the znode is, or will be created. Exactly one of these three is true.
   bool at_gate() const noexcept { return stage_ == Stage::gate; }
@@ -40,8 +42,8 @@ class OwnNode {
   FencingToken token() const noexcept { return token_; }
   /// The session that owns it; 0 if there is no znode.
   SessionId session() const noexcept { return session_; }
-  /// The session that requests about it must have: that of the znode, or that of the last create
-  /// without one. 0 until the reply to the create.
+  /// The session that requests about the znode must have: its own; while no znode is known, that of
+  /// the last create. 0 until the reply to the create.
   SessionId bound_session() const noexcept { return is_created() ? session_ : create_session_; }
   SessionId create_session() const noexcept { return create_session_; }
   /// Returns whether a move may have deleted it. If the path was recreated since, its name may be

@@ -47,7 +47,7 @@ class Predecessors {
   void on_watched(std::string_view node, const WatchedAnswer& answer, const OwnNode& own,
                   std::int32_t permits);
   bool has_all_replies() const noexcept { return outstanding_watches_ == 0; }
-  /// The first failure among the replies, and its detail.
+  /// The first failure among the replies, and its detail. no_node is none: it outdates the list.
   Status status() const noexcept { return status_; }
   const std::string& detail() const noexcept { return rare_->detail; }
   /// Returns whether a reply or an event shows that the last list is outdated.

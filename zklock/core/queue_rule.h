@@ -91,8 +91,8 @@ struct Decision {
   /// more permits than exist: then only another permit count can help.
   std::vector<std::string> watch = {};
   /// Whether the announced release of the watched contender is a grant. That is so if the watched
-  /// contender is exclusive, and the own access is exclusive or shared. The watched one is the
-  /// nearest that blocks the own one, and no other contender held while it held.
+  /// contender is exclusive, and the own access is exclusive or shared. Why: it is the nearest one
+  /// that blocks the own contender, and while it held, no other contender held.
   bool grant_by_release = false;
   std::size_t position = 0;        ///< number of contenders ahead
   std::int32_t other_setting = 0;  ///< with mismatch: the other setting

@@ -32,7 +32,7 @@ struct AcquireOutcome {
 
 /// One acquire call. If its owner has a contender already, the call joins that. Then
 /// `on_behalf_of`, `rule`, `queue_again`, `lock_delay`, `cohort_policy` and `requester` have no
-/// effect. `gate` and `event_sink` have one only if a later contender serves the call.
+/// effect. `gate` and `event_sink` then take effect only if a later contender serves the call.
 struct AcquireRequest {
   Owner owner;  ///< calls of equal owners nest
   /// The owner that the znode and the Hold name. Unset: `owner`.

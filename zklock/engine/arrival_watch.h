@@ -13,13 +13,13 @@ namespace zklock::detail {
 /// The watch on the children of the path, which shows new contenders while a lock node is idle. It
 /// is not removed when the lock node is granted again.
 ///
-/// | state  | event                          | next                 |
-/// |--------|--------------------------------|----------------------|
-/// | off    | look()                         | asking               |
-/// | asking | the children were listed       | armed; `listed`      |
-/// |        | the request failed             | off; `listed`        |
-/// | armed  | a child was created or deleted | off; `arrived`       |
-/// | any    | end()                          | off                  |
+/// | state  | event                          | next   | calls     |
+/// |--------|--------------------------------|--------|-----------|
+/// | off    | look()                         | asking |           |
+/// | asking | the children were listed       | armed  | listed()  |
+/// |        | the request failed             | off    | listed()  |
+/// | armed  | a child was created or deleted | off    | arrived() |
+/// | any    | end()                          | off    |           |
 ///
 /// Thread-safety: none. REQUIRES: a Lock of the path's monitor. Part of its cohort.
 class ArrivalWatch {

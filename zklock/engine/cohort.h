@@ -26,8 +26,9 @@ namespace zklock::detail {
 /// policies are equal in all that agrees() compares. After a release, the cohort can retain the
 /// granted lock node without a holder: then the lock node is idle.
 ///
-/// One contender is in the lock node: it holds, or the grant of the lock node will be its grant.
-/// The other contenders are behind it. They wait in this client only, first come first served.
+/// At most one contender is in the lock node: it holds, or the grant of the lock node will be its
+/// grant. The other contenders are behind it. They wait in this client only, first come first
+/// served.
 ///
 /// The count is the number of children of the lock path (request CountChildren). It shows whether
 /// another client waits. For an idle lock node, a list of the children with a watch (ArrivalWatch)
@@ -61,7 +62,8 @@ namespace zklock::detail {
 /// |        | released in any other case                    | none; the znode is released             |
 /// |        | the count arrives, and the grants since its   | held; the count is requested again      |
 /// |        | request used most of the budget               |                                         |
-/// | idle   | a contender arrives, and no count is needed   | held                                    |
+/// | idle   | a contender arrives, and the budget permits a | held                                    |
+/// |        | grant or the watch is armed                   |                                         |
 /// |        | the count shows no other client, a contender  | idle; the children are listed           |
 /// |        | is behind, and the grants since its request   |                                         |
 /// |        | used up the budget                            |                                         |
@@ -82,8 +84,9 @@ namespace zklock::detail {
 /// If the lock node is released or lost, the contenders behind it get a new lock node. Then the
 /// next state is queued instead of none.
 ///
-/// A single attempt gets its own lock node; so does every contender if max_local_handoffs is 1.
-/// If there is no shared lock node at its grant, its lock node becomes the shared one.
+/// While there is no shared lock node, a single attempt gets its own lock node. If
+/// max_local_handoffs is 1, every contender does, unless the shared lock node is idle. If there is
+/// no shared lock node at the grant of such a lock node, it becomes the shared one.
 ///
 /// If there is a shared lock node, a single attempt ends without a grant, with one exception. If
 /// the lock node is idle without a contender behind it, the single attempt is granted, or waits for

@@ -60,13 +60,16 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
 
   /// Begins to wait for the lock.
   void start(const Requester& requester) ZKLOCK_REQUIRES(path_mutex);
-  /// Adds a call. The call waits with this contender, or nests if the contender holds.
+  /// Adds a call. The call waits with this contender, or nests if the contender holds. If refusal()
+  /// returns an error, the call ends with it. A single attempt ends without a grant if this
+  /// contender waits and is no single attempt.
   void join(const std::shared_ptr<PendingAcquire>& call) ZKLOCK_REQUIRES(path_mutex);
   /// Forgets the abandoned calls. Withdraws the contender if no other call waits.
   void sweep() ZKLOCK_REQUIRES(path_mutex);
   /// Ends the waiting calls of the public object `object` with Error(closed).
   void cancel_calls(const void* object) ZKLOCK_REQUIRES(path_mutex);
-  /// Ends all waiting calls with this error.
+  /// Ends all waiting calls with this error, and withdraws the contender. Does nothing unless the
+  /// contender waits.
   void fail(Errc error, const std::string& cause) ZKLOCK_REQUIRES(path_mutex);
   /// Undoes a start() that has thrown. Forgets the waiting calls without completing them: their
   /// caller gets an exception instead.
@@ -160,7 +163,7 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   /// Completes the call with a count of the hold. Does nothing if the call was abandoned.
   void give_count(PendingAcquire& call) ZKLOCK_REQUIRES(path_mutex);
   void withdraw() noexcept ZKLOCK_REQUIRES(path_mutex);
-  /// Makes the state over without a grant, and unregisters the contender.
+  /// Unregisters the contender without a grant: from now on its state is `over`.
   void depart() ZKLOCK_REQUIRES(path_mutex);
   /// Releases a grant of which no waiting call took a count, when the Lock ends.
   void decline(core::CountKind kind) ZKLOCK_REQUIRES(path_mutex);

@@ -76,7 +76,7 @@ class Grant {
   bool renew(std::optional<core::Duration> length, std::function<void()> look) {
     return limit_timer_.renew(length, std::move(look));
   }
-  /// Reports LockEvent::Kind::expiring once, when the end of the hold limit is near.
+  /// Reports LockEvent::Kind::expiring if HoldLimitTimer::take_warning() says that it is due.
   void look_at_the_clock() noexcept;
   void suspended() noexcept ZKLOCK_REQUIRES(path_mutex);
   void resumed() noexcept ZKLOCK_REQUIRES(path_mutex);
@@ -86,7 +86,8 @@ class Grant {
   /// is up to the caller. REQUIRES: called once.
   void end(LockEvent::Kind why) noexcept;
 
-  /// Count the transactions that check the znode: before the request is sent, and after its reply.
+  /// Record that a transaction that checks the znode is under way. commit_begins() is called before
+  /// its request is sent, commit_ended() after its reply.
   ///
   /// All four operations involved are sequentially consistent. Suppose that a thread calls
   /// commit_begins() and then holds(), and another calls end() and then commits_under_way(). Then

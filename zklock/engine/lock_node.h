@@ -43,8 +43,8 @@ namespace zklock::detail {
 ///
 /// A shared lock node stays held at a hand-off, and while its cohort retains it idle.
 ///
-/// Thread-safety: none. REQUIRES: a Lock of the path's monitor; for the destructor, if it is linked
-/// in the list of its path lock.
+/// Thread-safety: none. REQUIRES: a Lock of the path's monitor. The destructor requires it only if
+/// the lock node is linked in the list of its path lock.
 class LockNode final : private CreateLimiter::Waiter,
                        private LockNodeParts,
                        public std::enable_shared_from_this<LockNode> {
@@ -204,7 +204,7 @@ class LockNode final : private CreateLimiter::Waiter,
   /// Returns a reply handler for a request that returns no data.
   auto on_done() {
     return on_reply([](LockNode& p, const client::Reply& r) ZKLOCK_REQUIRES(path_mutex) {
-      // Does not change the status of a request on a session, which never is `not_connected`.
+      // status_unbound() changes only `not_connected`, which no request on a session gets.
       return p.fsm_.on_done({p.status_unbound(r), r.detail});
     });
   }
@@ -309,8 +309,8 @@ class LockNode final : private CreateLimiter::Waiter,
   NodeWatches watches_ ZKLOCK_GUARDED_BY(path_mutex){*this};
   std::unique_ptr<Holding> holding_ ZKLOCK_GUARDED_BY(path_mutex);  ///< null before the grant
   std::int64_t queued_ms_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< ctime of its first znode, in ms
-  /// The time from which a request on no session waits for a connection: the effect `create`, then
-  /// the submit of the create.
+  /// When the present request on no session began to wait for a connection. For a create: the time
+  /// of the effect `create`. For the requests after it: the time at which the create was submitted.
   core::Instant wanted_since_ ZKLOCK_GUARDED_BY(path_mutex){};
   std::shared_ptr<core::Lease> lease_ ZKLOCK_GUARDED_BY(path_mutex);  ///< the lease of the grant
 };

@@ -19,9 +19,9 @@ namespace zklock::detail {
 /// |-----------------|-----------------------|-----------------------------|------------------------|
 /// | own znode       | at a tick, again      | another client deleted the  | on_own_node_deleted()  |
 /// |                 | after each event      | znode                       |                        |
-/// | release request | at a tick of a grant, | a release request was       | on_release_requested() |
-/// |                 | again after each      | created, or changed to one  |                        |
-/// |                 | event                 | that forces the release     |                        |
+/// | release request | at a tick while       | a release request was       | on_release_requested() |
+/// |                 | granted, again after  | created, or changed to one  |                        |
+/// |                 | each event            | that forces the release     |                        |
 /// | predecessors    | by the acquire        | a predecessor was deleted   | on_predecessor_event() |
 /// |                 | machine               | or changed                  |                        |
 ///

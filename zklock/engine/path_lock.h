@@ -44,8 +44,9 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
   /// Begins `call`: it nests, joins the waiting contender of its owner, or enqueues a new
   /// contender. `request.done` may be called before acquire() returns, but only with no lock held.
   /// Waits for the mutex for at most 10 ms, and not beyond the deadline. If the mutex is still
-  /// locked then, a library thread begins the call soon. Throws Error(closed), and what the ports
-  /// throw if the system has no resources left. If acquire() throws, the call has not begun.
+  /// locked then, or the call must not overtake tasks of post(), a library thread begins the call
+  /// soon. Throws Error(closed), and what the ports throw if the system has no resources left. If
+  /// acquire() throws, the call has not begun.
   void acquire(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) override;
   /// Withdraws the contender of `owner` soon, if all its calls have been abandoned by then. Does
   /// not block.
@@ -70,7 +71,8 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
   /// Unregisters a public object. Returns true if it was the last one, the client is open, and a
   /// count of lock() or lock_shared() was not released.
   bool detach();
-  /// The position of the contender of an owner, which waits or holds.
+  /// The position of the contender of an owner, which waits or holds. If no contender has that
+  /// owner as its key, it is that of first_on_behalf_of().
   struct Standing {
     std::string node;       ///< name of its znode; empty without a contender
     std::size_t ahead = 0;  ///< contenders ahead of it that share the znode
@@ -84,7 +86,7 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
   void fail_waiting(Errc code, const std::string& cause);
 
   /// Sends the deletes that releases have put off. Withdraws the contenders whose calls were all
-  /// abandoned. Makes the holds lost that have lapsed by the clock.
+  /// abandoned. Reads the clock: a hold that has lapsed becomes lost.
   void settle();
   /// Ends waiting calls with Error(closed) and makes holds lost: the client is closing.
   void close();

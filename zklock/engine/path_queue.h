@@ -56,8 +56,8 @@ class PathQueue : public PathContext {
   void granted(bool waited) noexcept ZKLOCK_REQUIRES(path_mutex) {
     waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0;
   }
-  /// Returns whether a new contender sends no count of the children. The path is crowded, or the
-  /// sequence number of its znode will probably show that it is first.
+  /// Returns whether a new contender sends no count of the children. That is so if the path is
+  /// crowded, or if the sequence number of the new znode will probably show that it is first.
   bool omits_count() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return is_crowded() || sequence_hint_.expects_first();
   }

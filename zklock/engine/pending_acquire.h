@@ -46,9 +46,9 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
 
   /// Ends the call with neither contender nor error. Does nothing if it has ended.
   void cancel() noexcept;
-  /// Ends the call because its deadline has passed. Does nothing if it has ended. The result has
-  /// neither contender nor error. It is Error(not_connected) if the client is not connected, and no
-  /// create of its lock znodes on this path was confirmed since the call began.
+  /// Ends the call because its deadline has passed. Does nothing if it has ended. The result is
+  /// Error(not_connected) if the client is not connected and no create of its lock znodes here was
+  /// confirmed since the call began. Otherwise it has neither contender nor error.
   void expire() noexcept;
   /// Returns when the blocked thread must call expire(); never() for a single attempt.
   Deadline deadline() const noexcept { return time_limit_.deadline(); }

@@ -198,8 +198,7 @@ struct Reply {
   int failed_operation = -1;
   /// If true, the client has no READ permission on the znode of this watch, and the servers may
   /// withhold its events. The client then checks repeatedly whether the znode exists, so `deleted`
-  /// comes late. `changed` may never come, and neither event if the znode is recreated between two
-  /// checks.
+  /// comes late, or never if the znode is recreated between two checks. `changed` may never come.
   bool unreadable = false;
   /// The reply to the exists of a CreateContender with `counts`. Null if the request was not sent,
   /// and for all other requests.

@@ -96,7 +96,8 @@ class WatchRegistry {
     // The list of the watch's armed interests, which may have tens of thousands of entries. It is
     // doubly linked, so that each entry is removed in constant time.
     std::pair<const RequestId, Interest>* next = nullptr;
-    /// The pointer to this entry: Watched::armed, or `next` of the previous entry. Null: not armed.
+    /// Where the pointer to this entry is: Watched::armed, or `next` of the previous entry. Null:
+    /// not armed.
     std::pair<const RequestId, Interest>** link = nullptr;
   };
   using Interests = std::unordered_map<RequestId, Interest>;

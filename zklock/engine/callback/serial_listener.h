@@ -117,7 +117,8 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
   }
 
   /// Returns the event that the calling thread must pass to call(). Returns nothing if no event is
-  /// queued. REQUIRES: no call is under way, or no event is queued.
+  /// queued, or if Delivery says that the event is not delivered; then drops it. REQUIRES: no call
+  /// is under way, or no event is queued.
   std::optional<Event> begin_call() ZKLOCK_REQUIRES(mutex_) {
     if (events_.empty()) return std::nullopt;
     assert(running_on_ == std::thread::id());

@@ -57,7 +57,8 @@ struct Ports {
   std::shared_ptr<client::Scheduler> scheduler;
   std::shared_ptr<client::Dispatcher> dispatcher;  ///< for the user's callbacks
   std::shared_ptr<client::Dispatcher> losses;      ///< for losses and release requests
-  /// Makes a dispatcher for one listener, which may block it. It uses the executor, if that is set.
+  /// Makes a dispatcher for one listener. The listener may block the dispatcher, which uses the
+  /// executor if that is set.
   std::function<std::shared_ptr<client::Dispatcher>(Executor)> listener_dispatcher = {};
   /// Blocks for a bounded time until the loss callbacks have run. `untold`: the losses for which
   /// the system had no thread so far. Called before the session is closed.
@@ -76,7 +77,8 @@ struct Ports {
 class EngineContext : public NodeRemovals::Host,
                       public std::enable_shared_from_this<EngineContext> {
  public:
-  /// More creates than the ensemble executes in a round trip of one millisecond.
+  /// Enough to keep the ensemble busy: it executes fewer creates in a round trip of one
+  /// millisecond.
   static constexpr std::size_t kMostCreatesAtOnce = 100;
   struct Settings {
     std::string hosts;  ///< for error texts

@@ -53,8 +53,8 @@ class LeaseObserver {
 ///
 /// | event              | effect (T: the session timeout)                                       |
 /// |--------------------|-----------------------------------------------------------------------|
-/// | connected          | the evidence restarts; the lease of a living session ends no later    |
-/// |                    | than lease_of_handshake() says; its members are notified              |
+/// | connected          | the evidence restarts; a heartbeat; the lease of a living session     |
+/// |                    | ends no later than lease_of_handshake() says; members are notified    |
 /// | answered by quorum | the lease is extended; if it lapsed, or there is none, a new lease    |
 /// |                    | begins                                                                |
 /// | tick, every T/20   | while used: a heartbeat every T/10; else: a sync every T/5            |
@@ -125,9 +125,9 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// Evidence of the connection. Nothing while suspended.
   std::optional<core::LeaseEvidence> evidence_ ZKLOCK_GUARDED_BY(mutex_);
   Term lease_ ZKLOCK_GUARDED_BY(mutex_);  ///< of the session; may have lapsed
-  /// The shortest session timeout that a server granted to this session. A new leader applies the
-  /// first one, with which the session was created, until a server forwards a packet of the
-  /// session.
+  /// The shortest session timeout that a server granted to this session. A reconnect can change the
+  /// timeout. But a new leader applies the timeout of the session's creation, until a server
+  /// forwards a packet of the session.
   core::Duration shortest_timeout_ ZKLOCK_GUARDED_BY(mutex_) = {};
   Instant last_sent_ ZKLOCK_GUARDED_BY(mutex_) = {};
   client::TimerId tick_timer_ ZKLOCK_GUARDED_BY(mutex_) = {};

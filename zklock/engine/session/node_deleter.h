@@ -39,12 +39,14 @@ using core::SessionId;
 /// called, and the sibling counts as deleted. If the session ends during these deletions, the end
 /// is `gone`, because the znode is deleted.
 ///
-/// A delete names a path, and that path may belong to another znode by then. When all children are
-/// deleted, the servers delete the empty parent. A recreated parent restarts the sequence numbers.
+/// A delete names a path, which may belong to another znode when the delete is executed. When all
+/// children are deleted, the servers delete the empty parent. A recreated parent restarts the
+/// sequence numbers.
 /// So only a first attempt that is sent at once may omit the look. An attempt begins with step
 /// looking after an unknown outcome, after a time without a connection, and at every retry. Two
-/// cases are not excluded, because a delete cannot name a czxid. The znode is deleted by hand and
-/// the path recreated shortly before a first attempt that omits the look, or between look and delete.
+/// cases are not excluded, because a delete cannot name a czxid. In both, the znode is deleted by
+/// hand and the path is recreated. That happens shortly before a first attempt without a look, or
+/// between look and delete.
 ///
 /// Thread-safety: all members, from any thread. May be destroyed while deletions are under way.
 class NodeDeleter {

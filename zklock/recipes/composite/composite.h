@@ -67,7 +67,8 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   int count(const Owner& owner) const;
 
   /// Marks part `i` unreachable. If its client is connected, also sends a quorum request. An answer
-  /// of the servers to it, or a new connection, clears the mark.
+  /// of the servers to it, or a new connection, clears the mark. So does a request that could not
+  /// be sent.
   void set_unreachable(std::size_t i);
   /// Clears the mark of part `i`.
   void set_reachable(std::size_t i) { unreachable_.at(i) = 0; }

@@ -34,8 +34,8 @@ class CompositeGrant {
   /// number of all parts. A part that was not taken has an empty hold in holds().
   CompositeGrant(const Owner& owner, std::vector<Part> taken, std::size_t parts,
                  std::size_t needed);
-  /// Releases all holds, the last acquired first. Another contender acquires in the opposite order.
-  /// When it is granted a part, the later parts are already free.
+  /// Releases all holds, the last acquired first. So when another contender is granted a part, the
+  /// parts that it acquires after that one are already free.
   ~CompositeGrant();
   CompositeGrant(const CompositeGrant&) = delete;
   CompositeGrant& operator=(const CompositeGrant&) = delete;

@@ -13,9 +13,10 @@
 
 namespace zklock::detail {
 
-/// Writes the proclaimed znode, in which one leader proclaims; see core/proclamation.h. The first
-/// value creates the znode, guarded by the lock znode. It is deleted together with the lock znode,
-/// in one transaction. So no client sees the leader without the value that it has proclaimed.
+/// Makes the writes to the proclaimed znode, in which one leader proclaims; see
+/// core/proclamation.h. PendingProclamation sends them. The first value creates the znode, guarded
+/// by the lock znode. It is deleted together with the lock znode, in one transaction. So no client
+/// sees the leader without the value that it has proclaimed.
 ///
 /// Thread-safety: all members, from any thread.
 class ProclamationWriter {

@@ -24,9 +24,9 @@
 
 namespace zklock::detail {
 
-/// The implementation that the public lock classes on one path share: it acquires and releases at
-/// the path, and makes queries. If the public object is destroyed while another thread is in a
-/// call, that call keeps this object alive.
+/// The implementation of one public lock object, the same for all lock classes: it acquires and
+/// releases at one path, and makes queries. If the public object is destroyed while another thread
+/// waits in an acquire, that call keeps this object alive.
 ///
 /// Thread-safety: any thread may call any member.
 class LockHandle : public std::enable_shared_from_this<LockHandle> {
