@@ -182,8 +182,8 @@ struct CohortOptions {
   /// with a new znode, behind all contenders that wait by then.
   ///
   /// If the last permitted hold is released before the reply arrives, the lock is idle until the
-  /// reply. Exception: if the znode waited behind another contender before its first grant, the
-  /// client releases the znode at once, because that contender's client probably waits again.
+  /// reply. Exception: if the znode waited behind another contender before its first grant, it is
+  /// released at once. The reason is that the other contender's client probably waits again.
   ///
   /// So choose a value several times as large as the number of grants in a round trip.
   ///

@@ -11,10 +11,10 @@ namespace zklock::core {
 ///
 /// For a state and an input, the first row whose condition is true decides. In a condition,
 /// "a / b, c" means "(a or b) and c". The condition of a reply begins with its Status, or with
-/// "any". "any other" means all that no row above decides. A request before a colon is the one
-/// whose status follows; there "any other" does not include ok. Parentheses contain remarks: a
-/// note, or the Errc that the caller gets. If the next state is `[...]`, the rows of that name at
-/// the end decide. "Number", "usable" and "unusable" refer to the sequence number.
+/// "any". "any other" means all that no row above decides. Before a
+/// colon stands the request that has the status; then "any other" does not include ok. Parentheses
+/// contain remarks: a note, or the Errc that the caller gets. If the next state is `[...]`, the
+/// rows of that name at the end decide. "Number", "usable" and "unusable" refer to the sequence number.
 ///
 /// acquire_fsm_table_test.cpp compares the table with the machine. It reads the statuses,
 /// "withdrawn" and "own znode deleted", but no other conditions.

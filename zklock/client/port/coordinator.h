@@ -244,12 +244,10 @@ class SessionObserver {
   /// called for requests that failed without an answer (unknown, session_ended), or that the client
   /// itself refused. Also not called for a read that is sent together with a write: it proves no
   /// more than the write. `sent_at`: a lower bound of the request's sending time. If the request was
-  /// sent in several parts at once, it is the time of the first part. `by`:
-  /// - quorum for a create, multi or delete that was executed, or that failed because of the tree
-  ///   (no_node, no_auth, ...);
-  /// - leader for a sync;
-  /// - server for reads, and for refusals that a single server can make (throttled, read_only, ...).
-  /// A mutex of the coordinator is held: this member may not call the coordinator.
+  /// sent in several parts at once, it is the time of the first part.
+  /// `by` is quorum for a create, multi or delete that was executed, or that failed because of the
+  /// tree (no_node, no_auth, ...). It is leader for a sync. It is server for reads, and for refusals
+  /// that a single server can make (throttled, read_only, ...). A mutex of the coordinator is held: this member may not call the coordinator.
   virtual void answered(SessionId session, Instant sent_at, AnsweredBy by) = 0;
 };
 
