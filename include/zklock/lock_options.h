@@ -163,10 +163,10 @@ struct CohortOptions {
   std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
   std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
 
-  /// The maximum number of grants (not of hand-offs) in a row on one znode while an outside
-  /// contender waits, that is, one that does not share the znode. With the default, 1, every
-  /// waiting contender has its own znode, and there is no local hand-off. All are granted in the
-  /// order of arrival, except with keep_idle_for.
+  /// The maximum number of grants in a row on one znode while an outside contender waits: a
+  /// contender that does not share the znode. The first grant counts too, though it is no hand-off.
+  /// With the default, 1, every waiting contender has its own znode, and there is no local hand-off.
+  /// All are granted in the order of arrival, except with keep_idle_for.
   ///
   /// With a value above 1, the contenders of one client on a path share a znode. A release then
   /// grants the lock to the next of them at once, first come, first served, and without a request:
