@@ -13,9 +13,9 @@ namespace zklock::detail {
 /// Limits how many lock nodes of one lock path have their create under way at a time. The other
 /// lock nodes wait in a line, the oldest first.
 ///
-/// Thousands of lock nodes can arrive in one burst. Without the limit, each would queue two
-/// requests in the coordinator. A request takes much more memory than an entry of the line. And a
-/// release, or a request for another path, would wait until all of these were sent.
+/// Thousands of lock nodes can arrive in one burst. Without the limit, each would queue its create
+/// in the coordinator, which takes much more memory than an entry of the line. And a release, or a
+/// request for another path, would wait until all of these were sent.
 ///
 /// A lock node that was let through may send its create, and may repeat it, until it has passed. It
 /// has passed when it has its znode, has failed, or has an unknown outcome. If it has to create a
