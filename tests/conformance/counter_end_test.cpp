@@ -172,6 +172,7 @@ TEST_F(LockTest, ZnodeNameAheadOfTheCounter_ContendersWaitForIt) {
   ASSERT_EQ(raw().delete_node(by_hand), ZOK);
   const Hold hold = get(waits);
   EXPECT_GT(hold.node(), by_hand);
+  ASSERT_TRUE(client->flush(kPatience));  // the delete of the timed attempt can be under way
   EXPECT_EQ(nodes().size(), 1U);
 }
 
