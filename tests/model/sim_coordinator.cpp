@@ -78,6 +78,7 @@ SimCoordinator::SimCoordinator(SimClock& clock, SimEnsemble& ensemble, Process p
       options_(options),
       own_clock_(clock, process, options.drift),
       jitter_(process) {
+  to_server_.reserve(64);
   ensemble_.attach(*this);
 }
 
@@ -255,10 +256,10 @@ void SimCoordinator::drop_watch_if_unused(const Watch& watch) {
                   [&watch](const Pending& p) { return watch_of(p.request) == watch; })) {
     return;
   }
-  armed_.erase(watch);
+  auto removed = armed_.extract(watch);  // its path is not copied: unwatch() may not throw
   last_send_ = own_clock_.now();
   ++watch_removals_;
-  to_server_.emplace_back(RemoveWatch{watch});
+  to_server_.emplace_back(RemoveWatch{std::move(removed.key())});
 }
 
 void SimCoordinator::close() {
