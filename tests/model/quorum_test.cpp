@@ -125,9 +125,9 @@ TEST_F(QuorumModel, Composite_HasStateAndLeaseOfQuorum) {
   const detail::CompositeGrant& held = *(*ended)->held;
   const auto holds = held.holds();
   world().disconnect(0);
-  world().run_for(1600ms);  // the other leases are extended
+  world().run_for(1s);  // the other leases are extended
   world().disconnect(1);
-  world().run_for(1600ms);
+  world().run_for(1s);
   EXPECT_EQ(holds[0].state(), HoldState::suspended);
   EXPECT_EQ(holds[1].state(), HoldState::suspended);
   EXPECT_EQ(holds[2].state(), HoldState::held);

@@ -94,14 +94,6 @@ TEST_F(ScarceMemory, Acquire_LeavesNoZnode) {
   expect_nothing_left([] { return Request{}; });
 }
 
-// After an idle time, the lease keeper sets its timer again.
-TEST_F(ScarceMemory, AcquireAfterIdleTime_LeavesNoZnode) {
-  expect_nothing_left([this] {
-    run_for(30s);
-    return Request{};
-  });
-}
-
 TEST_F(ScarceMemory, SingleAttempt_LeavesNoZnode) {
   expect_nothing_left([] { return once({}); });
 }

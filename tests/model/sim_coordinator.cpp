@@ -78,7 +78,6 @@ SimCoordinator::SimCoordinator(SimClock& clock, SimEnsemble& ensemble, Process p
       options_(options),
       own_clock_(clock, process, options.drift),
       jitter_(process) {
-  to_server_.reserve(64);
   ensemble_.attach(*this);
 }
 
@@ -256,10 +255,10 @@ void SimCoordinator::drop_watch_if_unused(const Watch& watch) {
                   [&watch](const Pending& p) { return watch_of(p.request) == watch; })) {
     return;
   }
-  auto removed = armed_.extract(watch);  // its path is not copied: unwatch() may not throw
+  armed_.erase(watch);
   last_send_ = own_clock_.now();
   ++watch_removals_;
-  to_server_.emplace_back(RemoveWatch{std::move(removed.key())});
+  to_server_.emplace_back(RemoveWatch{watch});
 }
 
 void SimCoordinator::close() {

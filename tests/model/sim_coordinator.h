@@ -301,7 +301,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   client::SessionObserver* observer_ = nullptr;
 
   Link link_ = Link::down;
-  std::vector<ToServer> to_server_;  // with reserved memory: unwatch() may not throw
+  std::deque<ToServer> to_server_;
   std::deque<ToClient> to_client_;
   bool cut_off_ = false;
   bool ping_is_stuck_ = false;

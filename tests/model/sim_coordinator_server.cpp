@@ -38,7 +38,7 @@ bool SimCoordinator::wants_new_session() const noexcept {
 void SimCoordinator::serve() {
   if (!can_serve()) return;
   const ToServer message = std::move(to_server_.front());
-  to_server_.erase(to_server_.begin());
+  to_server_.pop_front();
   std::visit([this](const auto& m) { serve_one(m); }, message);
 }
 

@@ -211,10 +211,8 @@ void LockNode::pause() {
 
 bool LockNode::lease_valid(SessionId session) {
   if (observer_.expired()) return false;
-  const auto& lease = path_->lease_for_grant(session);
-  if (!lease) return false;
-  lease_ = lease;
-  return true;
+  lease_ = path_->valid_lease(session);
+  return lease_ != nullptr;
 }
 
 }  // namespace zklock::detail

@@ -75,8 +75,9 @@ class LockNode final : private CreateLimiter::Waiter,
   /// Returns the names that the znode can have now: two while the outcome of a downgrade is
   /// unknown, else one.
   std::vector<std::string> own_names() const ZKLOCK_REQUIRES(path_mutex);
-  /// Returns whether a grant is possible now: the lease of the lock node's session suffices, and
-  /// there is an observer. If so, also sets lease().
+  /// Returns whether a grant is possible now: the lease of the lock node's session is valid, and
+  /// there is an observer. With an observer, also sets lease(): to that lease if valid, else to
+  /// null.
   bool lease_valid() ZKLOCK_REQUIRES(path_mutex) { return lease_valid(fsm_.node().session()); }
   const std::shared_ptr<core::Lease>& lease() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return lease_;
@@ -274,9 +275,8 @@ class LockNode final : private CreateLimiter::Waiter,
 
     Downgrade downgrade;
     core::Instant since{};
-    std::optional<LeaseKeeper::Holder> lease_holder;  ///< until the hold ends
-    std::vector<std::string> siblings;                ///< paths of znodes, see delete_with_node()
-    bool known_by_name = false;                       ///< by the user of any of its holds
+    std::vector<std::string> siblings;  ///< paths of znodes, see delete_with_node()
+    bool known_by_name = false;         ///< by the user of any of its holds
   };
   bool reads_on() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return holding_ && holding_->downgrade.reads();

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <new>
 #include <utility>
 
 namespace zklock::detail {
@@ -49,10 +48,8 @@ void LeaseKeeper::connected(const client::SessionInfo& session) {
       shortest_timeout_ = session.timeout;
     }
     session_id_ = session.id.value;
-    timeout_ = shortest_timeout_.count();
+    timeout_ = session.timeout.count();
     connected_ = true;
-    heartbeat_is_outstanding_ = false;
-    last_contact_ = session.attempt_began;
     ++connections_;
     evidence_.emplace(session.timeout, session.attempt_began, now);
     // The handshake gave the session this connection's timeout, even if it makes the end earlier.
@@ -61,7 +58,7 @@ void LeaseKeeper::connected(const client::SessionInfo& session) {
   }
   if (old) tell_lapsed(old);
   if (shortened) watch_lease(shortened);
-  send(true, session.id);
+  send(heartbeat(), session.id, now);
   schedule_tick(session.id);
   if (session.is_new) return;
   for (const auto& member : members()) member->resumed(session.id);
@@ -101,11 +98,6 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, core::AnsweredBy 
   {
     const client::MutexLock guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
-    if (now - sent_at > timeout() / 24) note_late_answer(sent_at, now);
-    if (by != core::AnsweredBy::server) {
-      last_request_ = std::max(last_request_, sent_at);
-      last_contact_ = std::max(last_contact_, sent_at);
-    }
     if (by == core::AnsweredBy::quorum) {
       const Instant until = std::min(evidence_->lease(sent_at, now),
                                      sent_at + shortest_timeout_ - shortest_timeout_ / 12);
@@ -119,30 +111,11 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, core::AnsweredBy 
   if (begun) watch_lease(begun);
 }
 
-std::shared_ptr<core::Lease> LeaseKeeper::lease_for_grant(SessionId session) {
-  const client::MutexLock guard(mutex_);
-  if (!lease_ || lease_->session() != session || !suffices_for_grant(*lease_)) return nullptr;
-  return lease_;
-}
-
-bool LeaseKeeper::suffices_for_grant(core::Lease& lease) const {
+std::shared_ptr<core::Lease> LeaseKeeper::valid_lease(SessionId session) {
   const Instant now = scheduler_.now();
-  return lease.check(now) && lease.valid_until() >= now + timeout() / 6;
-}
-
-bool LeaseKeeper::has_contact() const {
   const client::MutexLock guard(mutex_);
-  return connected_ && scheduler_.now() - last_contact_ <= timeout() / 2;
-}
-
-void LeaseKeeper::begin_use() noexcept {
-  ++uses_;
-  if (!is_resting_.exchange(false)) return;
-  const client::MutexLock guard(mutex_);
-  try {
-    set_timer(session());
-  } catch (const std::bad_alloc&) {  // the next tick comes after T/4, as without this use
-  }
+  if (!lease_ || lease_->session() != session || !lease_->check(now)) return nullptr;
+  return lease_;
 }
 
 void LeaseKeeper::enlist(LeaseObserver& member) noexcept {
@@ -166,89 +139,41 @@ LeaseKeeper::Members LeaseKeeper::members() const {
   return alive;
 }
 
-LeaseKeeper::NextRequest LeaseKeeper::next_request(Instant now) const {
-  const core::Duration t = timeout();
-  if (is_used() && now < slow_until_) {
-    const bool is_held = holders_ > 0;
-    return {(is_held ? last_heartbeat_ : last_request_) + t / 10, is_held};
-  }
-  const Instant sync_at = last_request_ + t / 4;
-  if (holders_ == 0 || heartbeat_is_outstanding_) return {sync_at, false};
-  Instant heartbeat_at = std::max(last_heartbeat_ + t / 12, evidence_->regular_from());
-  if (lease_ && lease_->check(now)) {
-    heartbeat_at = std::max(heartbeat_at, lease_->valid_until() - 5 * t / 12);
-  }
-  if (last_request_ < heartbeat_at - t / 10 && now < heartbeat_at - t / 24) {
-    return {std::min(sync_at, heartbeat_at - t / 12), false};
-  }
-  return {heartbeat_at, true};
-}
-
 void LeaseKeeper::schedule_tick(SessionId session) {
   const client::MutexLock guard(mutex_);
-  set_timer(session);
-}
-
-void LeaseKeeper::set_timer(SessionId session) {
-  if (stopped_ || !evidence_ || session_id_.load() != session.value) return;
-  const Instant now = scheduler_.now();
-  is_resting_ = true;  // first: a use that begins meanwhile sets the timer again
-  if (is_used()) is_resting_ = false;
-  Instant when = next_request(now).at;
-  if (!is_resting_) when = std::min(when, now + timeout() / 20);
-  const client::TimerId old = tick_timer_;
-  tick_timer_ = scheduler_.at(when, [self = weak_from_this(), session] {
-    if (const auto keeper = self.lock()) keeper->tick(session);
-  });
-  scheduler_.cancel(old);
+  if (stopped_ || !connected_ || session_id_.load() != session.value) return;
+  scheduler_.cancel(tick_timer_);
+  tick_timer_ =
+      scheduler_.at(scheduler_.now() + timeout() / 20, [self = weak_from_this(), session] {
+        if (const auto keeper = self.lock()) keeper->tick(session);
+      });
 }
 
 void LeaseKeeper::tick(SessionId session) {
   const Instant now = scheduler_.now();
-  NextRequest next;
+  bool request = false;
+  bool due = false;
   {
     const client::MutexLock guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
-    next = next_request(now);
+    request = is_used();
+    // Half a tick of slack. Without it, an early tick would delay the request by a whole tick.
+    due = now - last_sent_ >= timeout() / (request ? 10 : 5) - timeout() / 40;
   }
-  if (next.at <= now) send(next.is_heartbeat, session);
+  if (due) send(request ? heartbeat() : sync(), session, now);
   schedule_tick(session);
   int requests = kMostRequestsAtATick;
   for (const auto& member : members()) member->tick(requests);
 }
 
-void LeaseKeeper::send(bool is_heartbeat, SessionId session) {
+void LeaseKeeper::send(client::Operation operation, SessionId session, Instant now) {
   {
     const client::MutexLock guard(mutex_);
     if (stopped_) return;
-    last_request_ = scheduler_.now();
-    if (is_heartbeat) {
-      last_heartbeat_ = last_request_;
-      heartbeat_is_outstanding_ = true;
-    }
+    last_sent_ = now;
   }
-  coordinator_.submit({.operation = is_heartbeat ? heartbeat() : sync(), .session = session},
-                      [self = weak_from_this(), is_heartbeat, session](const client::Reply& reply) {
-                        const bool by_leader = reply.status != core::Status::throttled;
-                        const auto keeper = is_heartbeat || !by_leader ? self.lock() : nullptr;
-                        if (keeper) keeper->on_answer(session, is_heartbeat, by_leader);
-                      });
-}
-
-void LeaseKeeper::on_answer(SessionId session, bool is_heartbeat, bool by_leader) {
-  const client::MutexLock guard(mutex_);
-  if (session_id_.load() != session.value) return;
-  if (is_heartbeat) heartbeat_is_outstanding_ = false;
-  if (!by_leader) last_request_ -= timeout() / 6;  // sent again after T/12
-  set_timer(session);
-}
-
-// A single late answer can be a pause, which ends. After the second, the network is slow.
-void LeaseKeeper::note_late_answer(Instant sent, Instant now) {
-  const bool is_first = now - last_late_answer_ > timeout();
-  if (!is_first && sent < last_late_answer_) return;  // of the same pause
-  if (!is_first) slow_until_ = now + timeout();
-  last_late_answer_ = now;
+  coordinator_.submit({.operation = std::move(operation), .session = session},
+                      [](const client::Reply&) {});
 }
 
 void LeaseKeeper::watch_lease(const Term& lease) {

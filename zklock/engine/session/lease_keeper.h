@@ -46,12 +46,10 @@ class LeaseObserver {
   boost::intrusive::list_member_hook<> member_hook_;  ///< guarded by the keeper
 };
 
-/// Keeps the current session's lease. While a lock node is held, the keeper sends heartbeats, which
-/// are quorum operations. Otherwise it sends syncs, which the leader answers and no server logs.
-/// They are the evidence for the next lease, and their round trips show whether the leader was
-/// paused. The keeper extends the lease with every quorum answer. When the lease lapses, it notifies
-/// the members. A waiting contender needs no lease before its turn. If the lease has lapsed or is
-/// short by then, the contender checks its znode first, and the answer begins a lease.
+/// Keeps the current session's lease. While it is used (a contender waits or holds), it sends
+/// heartbeats. While it is not used, it sends a sync, as evidence for the next lease: its round trip
+/// also shows whether the leader was paused. The keeper extends the lease with every quorum answer.
+/// When the lease lapses, it notifies the members.
 ///
 /// | event              | effect (T: the session timeout)                                       |
 /// |--------------------|-----------------------------------------------------------------------|
@@ -59,25 +57,10 @@ class LeaseObserver {
 /// |                    | ends no later than lease_of_handshake() says; members are notified    |
 /// | answered by quorum | the lease is extended; if it lapsed, or there is none, a new lease    |
 /// |                    | begins                                                                |
-/// | tick               | the request that is due is sent: see below; the members are notified  |
+/// | tick, every T/20   | while used: a heartbeat every T/10; else: a sync every T/5            |
 /// | lease's end        | it lapses; the members are notified                                   |
 /// | suspended          | no heartbeats; the lease runs on to its end; the members are notified |
 /// | ended              | the lease lapses; the members are notified                            |
-///
-/// A tick comes when a request is due. While the keeper is used, it comes after T/20 at the latest.
-///
-/// - A sync is due when the last request for the leader is T/4 old. That is sooner than a ping
-///   of the C client, which is no evidence.
-/// - With a Holder, a heartbeat is due when 5T/12 of the lease are left: in a regular state, T/4 after
-///   the last one. It is sent T/12 after the last one at the earliest, and after its answer. If that
-///   answer was late, the heartbeat is also sent T/24 after it: see LeaseEvidence on pauses.
-/// - With a Holder, a sync is due T/12 before the heartbeat, unless a request was sent shortly
-///   before. Without it, the gap before the heartbeat would shorten the lease.
-///
-/// - While answers are slow, a heartbeat or, without a Holder, a sync is sent every T/10. A single
-///   late answer can be a pause. After a second one within T, answers count as slow for T.
-///
-/// The requests of the user count too, except reads.
 ///
 /// Thread-safety: any thread may call any member. REQUIRES: made by std::make_shared; the ports
 /// outlive stop().
@@ -86,18 +69,6 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   LeaseKeeper(client::Coordinator& coordinator, client::Scheduler& scheduler);
   LeaseKeeper(const LeaseKeeper&) = delete;
   LeaseKeeper& operator=(const LeaseKeeper&) = delete;
-
-  /// Represents a held lock node. While there is a Holder, heartbeats are sent.
-  class Holder {
-   public:
-    explicit Holder(LeaseKeeper& keeper) noexcept : keeper_(keeper) { ++keeper_.holders_; }
-    ~Holder() { --keeper_.holders_; }
-    Holder(const Holder&) = delete;
-    Holder& operator=(const Holder&) = delete;
-
-   private:
-    LeaseKeeper& keeper_;
-  };
 
   // Called for the events of the coordinator.
   void connected(const client::SessionInfo& session);
@@ -111,23 +82,17 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// Removes a member. Does nothing if it was not added.
   void dismiss(LeaseObserver& member) noexcept;
   /// A lock node begins or ceases to need the lease. Members are notified only while one needs it.
-  void begin_use() noexcept;
+  void begin_use() noexcept { ++uses_; }
   void end_use() noexcept { --uses_; }
   bool is_used() const noexcept { return uses_.load() > 0; }
 
-  /// Returns the lease for a grant on `session` now; null if it does not suffice.
-  std::shared_ptr<core::Lease> lease_for_grant(SessionId session);
-  /// Returns whether the lease suffices for a grant now: it is valid for at least T/6 more. So the
-  /// first heartbeat of the hold is in time.
-  bool suffices_for_grant(core::Lease& lease) const;
-  /// Returns whether the leader has answered a request that was sent at most T/2 ago.
-  bool has_contact() const;
+  /// Returns the lease for a grant on `session` now; null if it is not valid.
+  std::shared_ptr<core::Lease> valid_lease(SessionId session);
 
   bool is_connected() const noexcept { return connected_.load(std::memory_order_relaxed); }
   /// Returns the number of connections so far, which identifies the current or last one.
   std::uint64_t connection() const noexcept { return connections_.load(); }
   SessionId session() const noexcept { return SessionId{session_id_.load()}; }
-  /// Returns the shortest session timeout that a server granted to the session.
   core::Duration timeout() const noexcept { return core::Duration(timeout_.load()); }
 
   /// Ends the heartbeats and the ticks, and makes the lease lapse.
@@ -137,18 +102,9 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   using Members = std::vector<std::shared_ptr<LeaseObserver>>;
   using Term = std::shared_ptr<core::Lease>;
 
-  /// The request that is due next, and when.
-  struct NextRequest {
-    Instant at;
-    bool is_heartbeat = false;
-  };
-  NextRequest next_request(Instant now) const ZKLOCK_REQUIRES(mutex_);
   void tick(SessionId session);
   void schedule_tick(SessionId session);
-  void set_timer(SessionId session) ZKLOCK_REQUIRES(mutex_);
-  void send(bool is_heartbeat, SessionId session);
-  void note_late_answer(Instant sent, Instant now) ZKLOCK_REQUIRES(mutex_);
-  void on_answer(SessionId session, bool is_heartbeat, bool by_leader);
+  void send(client::Operation operation, SessionId session, Instant now);
   void watch_lease(const Term& lease);
   void on_lease_due(const Term& lease);
   void tell_lapsed(const Term& lease);
@@ -163,9 +119,6 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   std::atomic<std::int64_t> session_id_{0};
   std::atomic<core::Duration::rep> timeout_{0};
   std::atomic<int> uses_{0};
-  std::atomic<int> holders_{0};
-  /// Nothing was used at the last tick. Then the next one can be T/4 away.
-  std::atomic<bool> is_resting_{false};
 
   mutable client::Mutex mutex_;
   bool stopped_ ZKLOCK_GUARDED_BY(mutex_) = false;
@@ -176,15 +129,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// timeout. But a new leader applies the timeout of the session's creation, until a server
   /// forwards a packet of the session.
   core::Duration shortest_timeout_ ZKLOCK_GUARDED_BY(mutex_) = {};
-  /// The last request for the leader: sent by the keeper, or answered. Reads do not count, because
-  /// they show no pause of the leader.
-  Instant last_request_ ZKLOCK_GUARDED_BY(mutex_) = {};
-  Instant last_heartbeat_ ZKLOCK_GUARDED_BY(mutex_) = {};
-  Instant last_late_answer_ ZKLOCK_GUARDED_BY(mutex_) = {};
-  Instant slow_until_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< answers are late, see above
-  bool heartbeat_is_outstanding_ ZKLOCK_GUARDED_BY(mutex_) = false;
-  /// The sending time of the last request that the leader has answered.
-  Instant last_contact_ ZKLOCK_GUARDED_BY(mutex_) = {};
+  Instant last_sent_ ZKLOCK_GUARDED_BY(mutex_) = {};
   client::TimerId tick_timer_ ZKLOCK_GUARDED_BY(mutex_) = {};
   using Line = boost::intrusive::member_hook<LeaseObserver, boost::intrusive::list_member_hook<>,
                                              &LeaseObserver::member_hook_>;
