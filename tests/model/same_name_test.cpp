@@ -49,7 +49,7 @@ class SameName : public PathLockTest {
   }
   /// Client 0 moves to the queue, but the reply is lost. The path is deleted and recreated. Client 1
   /// gets the znode at the gate with the old name, behind the holder at client 2.
-  void SetUpLostMove() {
+  void set_up_lost_move() {
     moving_ = lock_.acquire(0, LockWorld::at_gate(5));
     run_only(0, [&] { return lock_.nodes().size() == 1; });
     const std::string name = lock_.nodes().at(0);
@@ -249,7 +249,7 @@ TEST_F(SameName, CancelledWhileDisconnected_SparesOtherZnode) {
 
 // The move had deleted the znode at the gate. So the path may have been recreated since.
 TEST_F(SameName, CancelledBeforeSearch_SparesOtherZnodeAtGate) {
-  SetUpLostMove();
+  set_up_lost_move();
   lock_.cancel(moving_);
   reconnect(0);
   expect_spared();
@@ -257,7 +257,7 @@ TEST_F(SameName, CancelledBeforeSearch_SparesOtherZnodeAtGate) {
 
 // The search has not found the moved znode, and the list that follows it is not answered yet.
 TEST_F(SameName, CancelledAfterSearch_SparesOtherZnodeAtGate) {
-  SetUpLostMove();
+  set_up_lost_move();
   lock_.world().reconnect(0);
   run_only(0, [&] { return client(0).requests(Kind::list_children) == 2; });
   lock_.cancel(moving_);
