@@ -4,6 +4,7 @@
 
     tests/mutants/mutate.py apply NAME... --root DIR   changes the sources below DIR
     tests/mutants/mutate.py check [NAME...]            fails if a mutant does not apply; changes nothing
+    tests/mutants/mutate.py check --compile CXX        also fails if a mutant does not compile
     tests/mutants/mutate.py files NAME...              prints the files that the mutants change
 
 A mutant is a text file, NAME.mutant. Its first paragraph describes it. Each further paragraph is an edit:
@@ -19,7 +20,9 @@ file, or in the definition of the function if the edit names one.
 import argparse
 import pathlib
 import re
+import subprocess
 import sys
+import tempfile
 from typing import NamedTuple
 
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -34,7 +37,7 @@ class Edit(NamedTuple):
 
 
 class DoesNotApply(Exception):
-    """Says which mutant does not apply, and why."""
+    """Says which mutant does not apply or compile, and why."""
 
 
 def edits_of(name):
@@ -115,12 +118,30 @@ def mutated(name, root):
     return texts
 
 
+def compile_mutant(name, texts, root, compiler):
+    """Compiles the files that the mutant changes, without output. A header is compiled alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        changed_root = pathlib.Path(folder)
+        for file, text in texts.items():
+            (changed_root / file).parent.mkdir(parents=True, exist_ok=True)
+            (changed_root / file).write_text(text, encoding="utf-8")
+        for file in texts:
+            folders = [option for tree in (changed_root, root) for option in (f"-I{tree}", f"-I{tree}/include")]
+            run = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", *folders,
+                                  "-DZKLOCK_STATIC", "-x", "c++", "-"],
+                                 input=f'#include "{file}"\n', capture_output=True, text=True, check=False)
+            if run.returncode != 0:
+                error = next((line for line in run.stderr.splitlines() if "error" in line), run.stderr)
+                raise DoesNotApply(f"{name}: {file} does not compile: {error}")
+
+
 def main():
     known = sorted(path.stem for path in FOLDER.glob("*.mutant"))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=("apply", "check", "files"))
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--root", type=pathlib.Path, help="default of check: the tree that has this script")
+    parser.add_argument("--compile", metavar="CXX", help="with check: the compiler")
     args = parser.parse_args()
     if (unknown := set(args.names) - set(known)) or (args.command != "check" and not args.names):
         parser.error(f"expected names of mutants, found {', '.join(unknown) or 'none'}")
@@ -132,7 +153,11 @@ def main():
             if args.command == "files":
                 print(*dict.fromkeys(edit.file for edit in edits_of(name)), sep="\n")
                 continue
-            for file, text in mutated(name, args.root or FOLDER.parents[1]).items():
+            root = args.root or FOLDER.parents[1]
+            texts = mutated(name, root)
+            if args.compile:
+                compile_mutant(name, texts, root, args.compile)
+            for file, text in texts.items():
                 if args.command == "apply":
                     (args.root / file).write_text(text, encoding="utf-8")
         except DoesNotApply as error:
