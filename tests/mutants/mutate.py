@@ -129,7 +129,7 @@ def compile_mutant(name, texts, root, compiler):
             folders = [option for tree in (changed_root, root) for option in (f"-I{tree}", f"-I{tree}/include")]
             run = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", *folders,
                                   "-DZKLOCK_STATIC", "-x", "c++", "-"],
-                                 input=f'#include "{file}"\n', capture_output=True, text=True, check=False)
+                                 input=f"#include <{file}>\n", capture_output=True, text=True, check=False)
             if run.returncode != 0:
                 error = next((line for line in run.stderr.splitlines() if "error" in line), run.stderr)
                 raise DoesNotApply(f"{name}: {file} does not compile: {error}")
