@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tests/model/simulator/fault.h"
 #include "zklock/core/znode_name.h"
 
 namespace zklock::simulator {
@@ -92,9 +93,11 @@ void Checker::see(const Event& event) {
     case Event::Kind::seen: return seen(event);
     case Event::Kind::left: return report(event, "I8", sentence("left: ", event.text));
     case Event::Kind::rest: return rest(event);
+    case Event::Kind::fault:
+      if (event.text == name_of(Fault::no_auth)) reads_can_be_refused_ = true;
+      return;
     case Event::Kind::resigned:
-    case Event::Kind::healed:
-    case Event::Kind::fault: return;
+    case Event::Kind::healed: return;
   }
 }
 
@@ -296,10 +299,13 @@ void Checker::seen(const Event& event) {
   if (holds && !same && event.token <= sight.highest) {
     report(event, "I2", "an observer is told of a holder that it has seen go");
   }
-  if (same && event.number < sight.number) {
+  // A listener without READ on the proclaimed znode gets no value.
+  const bool is_unreadable = event.number == 0 && reads_can_be_refused_;
+  if (same && event.number < sight.number && !is_unreadable) {
     report(event, "I2", "an observer is told an older value of the same leader");
   }
-  sight = {std::max(sight.highest, event.token), holds, event.number};
+  const std::int64_t number = same ? std::max(sight.number, event.number) : event.number;
+  sight = {std::max(sight.highest, event.token), holds, number};
 }
 
 void Checker::ended(const Event& event) {

@@ -117,6 +117,7 @@ class Checker {
   std::unordered_map<std::uint32_t, FencingToken> commits_;  ///< that were executed
   std::unordered_map<std::uint32_t, Sight> sights_;          ///< key: the observer
   bool spoiled_ = false;                                     ///< see I7
+  bool reads_can_be_refused_ = false;                        ///< the fault no_auth was injected
   std::optional<Violation> violation_;
 };
 

@@ -204,6 +204,11 @@ TEST(Checker, ObserverSeesPastState_IsViolation) {
   EXPECT_EQ(then(seen(11, 2)), "I5") << "the value of another leader";
   EXPECT_EQ(then(seen(11, 4)), "I5") << "a value that was not written";
   EXPECT_EQ(then(seen(0, 2)), "I5") << "a value without a leader";
+  Made refused = made;
+  refused.with({.kind = Kind::fault, .text = "no_auth"}).with(seen(10, 0));
+  EXPECT_EQ(refused.broken(), "") << "a listener without READ gets no value";
+  EXPECT_EQ(Made(refused).with(seen(10, 2)).broken(), "");
+  EXPECT_EQ(Made(refused).with(seen(10, 1)).broken(), "I2") << "an older value";
   made.with(seen(0, 0));
   EXPECT_EQ(then(seen(10, 2)), "I2") << "a deleted leader";
   EXPECT_EQ(then(seen(11, 0)), "");

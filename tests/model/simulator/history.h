@@ -59,8 +59,8 @@ using core::Instant;
 /// | healed      | From here on there are no faults.    |                                         |
 /// | left        | Something is left at rest.           | text                                    |
 /// | rest        | The history ends.                    |                                         |
-/// | fault       | A fault is injected (for human       | text                                    |
-/// |             | readers).                            |                                         |
+/// | fault       | A fault is injected. For human       | text                                    |
+/// |             | readers, except no_auth.             |                                         |
 struct Event {
   enum class Kind : std::uint8_t {
     wanted,
