@@ -73,10 +73,7 @@ void Checker::see(const Event& event) {
     case Event::Kind::taken: holds_.at(event.hold).taken = true; return;
     case Event::Kind::counted: return counted(event);
     case Event::Kind::made: return made(event);
-    case Event::Kind::gone:
-      std::erase_if(resources_[event.resource].queue,
-                    [&](const Contender& each) { return each.made.token == event.token; });
-      return;
+    case Event::Kind::gone: return gone(event);
     case Event::Kind::spoiled:
       spoiled_ = event.flag;
       if (!event.flag) report(event, "I7", sentence("another's node is deleted: ", event.text));
@@ -266,6 +263,21 @@ void Checker::made(const Event& event) {
   });
   if (twice) report(event, "I7", "an attempt has two nodes");
   queue.push_back({event});
+}
+
+void Checker::gone(const Event& event) {
+  auto& queue = resources_[event.resource].queue;
+  const auto own =
+      std::ranges::find(queue, event.token, [](const Contender& each) { return each.made.token; });
+  if (own == queue.end()) return;
+  // The history may lack its grant.
+  if (was_let_go(*own)) {
+    for (Contender& each : queue) {
+      const bool is_ahead = each.made.token.zxid < own->made.token.zxid;
+      if (is_ahead && may_succeed(*own, each) && was_let_go(each)) each.succeeded = true;
+    }
+  }
+  queue.erase(own);
 }
 
 void Checker::written(const Event& event) {

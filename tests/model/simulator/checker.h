@@ -41,7 +41,8 @@ struct Violation {
 /// |       | of its session do not wait for it. After the grant of one of them, no contender      |
 /// |       | does. The history lacks a grant that no call takes, because the call has just ended, |
 /// |       | and the partial holds of an unfinished composite lock. So a znode without a recorded |
-/// |       | grant counts as released. If it is granted later, I2 finds the falling token.        |
+/// |       | grant counts as granted and released. If it is granted later, I2 finds the falling   |
+/// |       | token.                                                                               |
 /// | I7    | An attempt has one znode. No client deletes a znode of another session. Exception:   |
 /// |       | the znodes of a path were deleted by hand, and the path was recreated. A release in  |
 /// |       | flight can then delete a new znode of that name. From then on I1, I2, I4, I5 and I6  |
@@ -102,6 +103,7 @@ class Checker {
   void told_lost(const Event& event);
   void counted(const Event& event);
   void made(const Event& event);
+  void gone(const Event& event);
   void written(const Event& event);
   void commit_told(const Event& event);
   void seen(const Event& event);

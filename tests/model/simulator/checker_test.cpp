@@ -255,6 +255,12 @@ TEST(Checker, ContenderOvertaken_IsViolation) {
                 .broken(),
             "")
       << "its own session has overtaken it before";
+  Made part;
+  part.node(10).node(11).with(of_another).granted(1, 10);
+  EXPECT_EQ(Made(part).released(1).gone(11).granted(3, 12).broken(), "")
+      << "its own session has overtaken it, by a partial hold of a composite lock";
+  EXPECT_EQ(Made(part).gone(11).released(1).granted(3, 12).broken(), "I6")
+      << "its own session stopped waiting before the release";
   Event nested = Made::grant(2, 10);
   nested.owner = 1;
   EXPECT_EQ(
