@@ -176,8 +176,8 @@ class AcquireFsm {
 
   /// State that few contenders need, allocated at its first use.
   struct RareState {
-    /// The reply to the count, if it comes before the reply to the create. Requests that are never
-    /// sent may be answered out of order.
+    /// The reply to the count or to the first list, if it comes before the reply to the create.
+    /// Requests that are never sent may be answered out of order.
     std::optional<CountedAnswer> early_count = {};
     std::string detail = {};                 ///< of the failed create
     std::vector<ZnodeName> candidates = {};  ///< newest last

@@ -98,7 +98,7 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
           p.queued_ms_ = r.created_ms;
           const auto answer = p.answer_of(r);
           // Only a znode that is first by its number is granted without the count.
-          auto effects = p.fsm_.on_created(answer, answer.first && p.lease_valid(r.session));
+          auto effects = p.fsm_.on_created(answer, answer.first && p.update_lease(r.session));
           return counts ? p.counted(r.parent ? *r.parent : r) : std::move(effects);
         }));
   } catch (...) {  // no request was sent
@@ -134,7 +134,7 @@ void LockNode::node_made() {
 core::AcquireEffects LockNode::counted(const client::Reply& parent) {
   path_->path_seen(parent);
   return fsm_.on_counted({parent.status, parent.session, parent.pzxid, parent.child_count},
-                         lease_valid());
+                         update_lease());
 }
 
 // If the sequence numbers began again, the delete of an older znode may have deleted this one. Then
@@ -180,7 +180,7 @@ void LockNode::on_predecessor_event(std::size_t which, request::WatchEvent event
   // On a new connection the servers set watches again by path: it may be another znode by then.
   const bool released = event == request::WatchEvent::changed && watches_.on_same_connection() &&
                         path_->believes_announcement(watches_.predecessor());
-  run(released ? fsm_.on_predecessor_released(predecessor, lease_valid())
+  run(released ? fsm_.on_predecessor_released(predecessor, update_lease())
                : fsm_.on_predecessor_deleted(predecessor));
 }
 
@@ -189,7 +189,7 @@ void LockNode::on_predecessor_released() {
   assert(fsm_.waits_for_announcement());
   if (fsm_.predecessors().nodes().empty()) return;
   watches_.forget_predecessors();
-  run(fsm_.on_predecessor_released(fsm_.predecessors().nodes()[0], lease_valid()));
+  run(fsm_.on_predecessor_released(fsm_.predecessors().nodes()[0], update_lease()));
 }
 
 void LockNode::notify_position() {
@@ -209,7 +209,7 @@ void LockNode::pause() {
   });
 }
 
-bool LockNode::lease_valid(SessionId session) {
+bool LockNode::update_lease(SessionId session) {
   if (observer_.expired()) return false;
   lease_ = path_->valid_lease(session);
   return lease_ != nullptr;

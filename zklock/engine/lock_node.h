@@ -75,10 +75,10 @@ class LockNode final : private CreateLimiter::Waiter,
   /// Returns the names that the znode can have now: two while the outcome of a downgrade is
   /// unknown, else one.
   std::vector<std::string> own_names() const ZKLOCK_REQUIRES(path_mutex);
-  /// Returns whether a grant is possible now: the lease of the lock node's session is valid, and
-  /// there is an observer. With an observer, also sets lease(): to that lease if valid, else to
-  /// null.
-  bool lease_valid() ZKLOCK_REQUIRES(path_mutex) { return lease_valid(fsm_.node().session()); }
+  /// Sets lease() to the lease of the lock node's session if it is valid, else to null. Returns
+  /// whether a grant is possible: the lease is valid. Without an observer, changes nothing and
+  /// returns false.
+  bool update_lease() ZKLOCK_REQUIRES(path_mutex) { return update_lease(fsm_.node().session()); }
   const std::shared_ptr<core::Lease>& lease() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return lease_;
   }
@@ -225,7 +225,7 @@ class LockNode final : private CreateLimiter::Waiter,
   /// `parent`: the stat of the lock path after the create, or why there is none.
   core::AcquireEffects counted(const client::Reply& parent) ZKLOCK_REQUIRES(path_mutex);
   void move(const std::string& attempt) ZKLOCK_REQUIRES(path_mutex);
-  bool lease_valid(SessionId session) ZKLOCK_REQUIRES(path_mutex);
+  bool update_lease(SessionId session) ZKLOCK_REQUIRES(path_mutex);
   core::CreatedAnswer answer_of(const client::Reply& created) ZKLOCK_REQUIRES(path_mutex);
   core::AcquireEffects inspected(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
   void check_own(SessionId session) ZKLOCK_REQUIRES(path_mutex);

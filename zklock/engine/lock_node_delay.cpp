@@ -33,7 +33,7 @@ void LockNode::mark(const Effect& effect) {
                        // If the ACL forbids the read, the name alone decides.
                        const bool unreadable = get.status == core::Status::no_auth;
                        const auto status = unreadable ? made.status : status_for_own(made, get);
-                       run(fsm_.on_done({status, made.detail}, lease_valid()));
+                       run(fsm_.on_done({status, made.detail}, update_lease()));
                      }));
 }
 

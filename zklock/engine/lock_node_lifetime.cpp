@@ -12,7 +12,7 @@ namespace zklock::detail {
 
 // ---- reports to the observer --------------------------------------------------------------------
 
-// There is an observer: lease_valid() is false without one.
+// There is an observer: update_lease() is false without one.
 void LockNode::grant() {
   holding_ = std::make_unique<Holding>(static_cast<LockNodeParts&>(*this));
   holding_->since = core().scheduler().now();

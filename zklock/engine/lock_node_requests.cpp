@@ -103,7 +103,7 @@ core::AcquireEffects LockNode::listed(const client::Reply& queue, const client::
                                  queue.detail,
                                  {count.status, count.session, count.data, count.detail},
                                  queue.next_sequence},
-                                lease_valid());
+                                update_lease());
   notify_position();
   return effects;
 }
@@ -177,7 +177,7 @@ void LockNode::check_own(SessionId session) {
       core().coordinator(), request::Check{path}, path, session,
       on_reply([](LockNode& p, const auto& check, const auto& get) ZKLOCK_REQUIRES(path_mutex) {
         const client::Reply& r = check.status == Status::ok ? get : check;
-        return p.fsm_.on_done({p.status_for_own(check, get), r.detail}, p.lease_valid());
+        return p.fsm_.on_done({p.status_for_own(check, get), r.detail}, p.update_lease());
       }));
 }
 
