@@ -57,6 +57,10 @@ class SameName : public PathLockTest {
     run();
     ASSERT_FALSE(client(0).is_connected());
     ASSERT_EQ(lock_.nodes(), std::vector<std::string>{"lock-0000000001"});
+    replace_at_gate(name);
+  }
+  /// Recreates the path. Client 1 gets a znode `name` there, and waits for client 2.
+  void replace_at_gate(const std::string& name) {
     remove_path();
     at_gate_ = lock_.acquire(1, LockWorld::at_gate(5));
     run_only(1, [&] { return lock_.nodes().size() == 1; });
@@ -262,6 +266,33 @@ TEST_F(SameName, CancelledAfterSearch_SparesOtherZnodeAtGate) {
   run_only(0, [&] { return client(0).requests(Kind::list_children) == 2; });
   lock_.cancel(moving_);
   expect_spared();
+}
+
+// The server has refused the move. After the pause, the contender lists anew.
+TEST_F(SameName, MoveThrottled_SparesOtherZnodeAtGate) {
+  for (const bool is_cut_off : {false, true}) {
+    lock_.world().fail_next(0, Kind::transaction, Status::throttled);
+    moving_ = lock_.acquire(0, LockWorld::at_gate(5));
+    run_only(0);
+    ASSERT_EQ(lock_.nodes().size(), 1U);
+    if (is_cut_off) {
+      lock_.world().disconnect(0);
+      run_for(1s);  // the move would be due again
+    }
+    replace_at_gate(lock_.nodes().at(0));
+    const auto token = ensemble().find(path_of(lock_.nodes().at(0)))->czxid;
+    if (is_cut_off) reconnect(0);
+    run_for(1s);
+    const auto* const other = ensemble().find(path_of(lock_.nodes().at(0)));
+    ASSERT_NE(other, nullptr);
+    EXPECT_EQ(other->czxid, token) << "it was deleted";
+    for (const auto next : {holder_, at_gate_, moving_}) {
+      EXPECT_TRUE(lock_.call(next).granted());
+      release(next);
+    }
+    expect_rest();
+    remove_path();
+  }
 }
 
 TEST_F(SameName, CleanRelease_IsOneRequest) {

@@ -128,13 +128,10 @@ TEST(AcquireGate, EveryReplyToTheMove_HasItsEffect) {
       case Status::no_node: EXPECT_EQ(effects, "create id1.3"); break;
       case Status::throttled:
         EXPECT_EQ(effects, "pause");
-        EXPECT_EQ(steps.resume(), "move id1.3 @a");
+        EXPECT_EQ(steps.resume(), "list @a");
         break;
       case Status::node_exists: EXPECT_EQ(effects, kRemoveIfOwn + ", list"); break;
-      case Status::not_sent:
-        EXPECT_EQ(effects, kRemoveIfOwn);
-        EXPECT_TRUE(steps.fsm().has_ended());
-        break;
+      case Status::not_sent: EXPECT_EQ(effects, "list @a"); break;
       default:
         EXPECT_TRUE(effects.starts_with(kRemoveIfOwn + ", fail")) << core::to_string(status);
         EXPECT_TRUE(steps.fsm().has_ended());

@@ -279,7 +279,6 @@ AcquireEffects AcquireFsm::repeat() {
     case AcquireState::recovering:
     case AcquireState::listing: return {effect(Kind::list)};
     case AcquireState::inspecting: return inspect_next();
-    case AcquireState::moving: return move();
     case AcquireState::seeding: return seed_count();
     case AcquireState::arming: return watch_all();
     case AcquireState::confirming: return {effect(Kind::check_own)};
@@ -289,6 +288,7 @@ AcquireEffects AcquireFsm::repeat() {
     case AcquireState::draining: return drain();
     case AcquireState::skipping: return skip();
     case AcquireState::idle:
+    case AcquireState::moving:
     case AcquireState::waiting:
     case AcquireState::delaying:
     case AcquireState::pausing:

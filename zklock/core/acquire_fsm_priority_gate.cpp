@@ -11,7 +11,8 @@
 //
 // The search also finds none if the new znode was deleted by hand and the path was recreated. Then
 // another contender's znode can have the name of the one at the gate. So after a move, that znode
-// is read before it is deleted, until a list shows that the path is older than it.
+// is read before it is deleted, until a list shows that the path is older than it. For that reason,
+// a move that was not executed is not repeated, but decided anew by a list.
 #include <string>
 #include <utility>
 
@@ -37,6 +38,12 @@ AcquireEffects AcquireFsm::handle_moved(const CreatedAnswer& answer) {
   if (answer.status == Status::session_ended) return node_lost(Errc::session_expired);
   if (ending_) return end(remove_node());
   if (answer.status == Status::node_exists) return handle_taken_name();
+  if (answer.status == Status::not_sent || answer.status == Status::throttled) {
+    node_.stay_at_gate();
+    if (answer.status == Status::not_sent) return list();
+    state_ = AcquireState::listing;
+    return pause();
+  }
   return handle_failure(answer.status, answer.detail);
 }
 

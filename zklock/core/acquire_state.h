@@ -79,7 +79,7 @@ namespace zklock::core {
 /// |                 |                 | ok                                     | listing         |
 /// |                 |                 | node_exists (name taken)               | draining        |
 /// |                 |                 | throttled                              | pausing         |
-/// |                 |                 | not_sent                               | ended           |
+/// |                 |                 | not_sent                               | listing         |
 /// |                 |                 | any other (an error)                   | ended           |
 /// | seeding         | on_done         | any, own znode deleted                 | [lost]          |
 /// |                 |                 | ok / node_exists / no_node             | listing         |
@@ -127,7 +127,7 @@ namespace zklock::core {
 /// |                 |                 | ok / no_node / session_ended           | enqueuing       |
 /// |                 |                 | any other                              | [unbound]       |
 /// | pausing         | on_resume       | repeats requests of the state before   | [repeated]      |
-/// | waiting,        | on_session_     | ended session is the own znode's       | [lost]          |
+/// | waiting,        | on_session_     | ended session is the own znode's (13)  | [lost]          |
 /// | pausing,        | ended,          |                                        |                 |
 /// | delaying        | on_own_node_    |                                        |                 |
 /// |                 | deleted         |                                        |                 |
@@ -194,12 +194,12 @@ namespace zklock::core {
 /// |                 |                 | closed / auth_failed (an error)        | ended           |
 /// |                 |                 | throttled                              | pausing         |
 /// |                 |                 | any other (an error, 11)               | pausing         |
-/// | [repeated]      |                 | the states with a request              | enqueuing,      |
-/// |                 |                 |                                        | making_parents, |
+/// | [repeated]      |                 | the states with a request, but not     | enqueuing,      |
+/// |                 |                 | moving                                 | making_parents, |
 /// |                 |                 |                                        | proving,        |
 /// |                 |                 |                                        | recovering,     |
 /// |                 |                 |                                        | inspecting,     |
-/// |                 |                 |                                        | listing, moving,|
+/// |                 |                 |                                        | listing,        |
 /// |                 |                 |                                        | seeding, arming,|
 /// |                 |                 |                                        | confirming,     |
 /// |                 |                 |                                        | marking,        |
@@ -229,6 +229,7 @@ namespace zklock::core {
 /// 11. The caller gets the error at once. The search goes on, because the znode must be deleted.
 ///     From then on the contender counts as withdrawn.
 /// 12. An error: other clients keep deleting that znode.
+/// 13. Exception: a pause in the search for the moved znode. A later reply shows the loss.
 ///
 /// [failed] is for requests that need the own znode. [unbound] is for those of a contender without
 /// a znode, and [searching] for those of the search for a znode.

@@ -143,15 +143,17 @@ void LockNode::move(const std::string& attempt) {
   data.since_ms = queued_ms_;
   watches_.forget_own();  // this client deletes the znode: no loss
   const core::LockPath& path = path_->path();
-  create_id_ = submit(
-      request::Transaction{{},
-                           {request::write::Remove{path.child(fsm_.node().name())},
-                            request::write::Create{.path = path.child(fsm_.present_rule().prefix()),
-                                                   .data = data.encode(),
-                                                   .ephemeral = true,
-                                                   .contender = true,
-                                                   .sequential = true}}},
-      fsm_.node().session(),
+  request::Transaction exchange{
+      {},
+      {request::write::Remove{path.child(fsm_.node().name())},
+       request::write::Create{.path = path.child(fsm_.present_rule().prefix()),
+                              .data = data.encode(),
+                              .ephemeral = true,
+                              .contender = true,
+                              .sequential = true}}};
+  // At once: after a wait for a connection, the name may be another contender's.
+  create_id_ = core().coordinator().submit(
+      {.operation = std::move(exchange), .session = fsm_.node().session(), .at_once = true},
       on_reply([](LockNode& p, const client::Reply& made) ZKLOCK_REQUIRES(path_mutex) {
         if (made.status != Status::ok) return p.fsm_.on_created(p.answer_of(made), false);
         p.submit(request::CountChildren{p.path_->path().child(made.name)}, made.session,
