@@ -15,7 +15,7 @@ using core::Status;
 TEST(ZkError, ReplyLost_IsUnknown) {
   for (const int code : {-4, -7, -2, -118}) {
     EXPECT_EQ(to_status(code), Status::unknown) << code;
-    EXPECT_EQ(answered_by(code), std::nullopt) << code;
+    EXPECT_EQ(answered_by(code, true), std::nullopt) << code;
   }
 }
 
@@ -45,14 +45,18 @@ TEST(ZkError, EveryOtherCode_HasItsStatus) {
 }
 
 TEST(ZkError, OnlyLeaderReplies_ProveAQuorum) {
-  for (const int code : {0, -101, -102, -103, -108, -110, -111, -114, -125}) {
-    EXPECT_EQ(answered_by(code), AnsweredBy::quorum) << code;
+  for (const int code : {0, -101, -103, -108, -110, -111, -125}) {
+    EXPECT_EQ(answered_by(code, false), AnsweredBy::quorum) << code;
+  }
+  for (const int code : {-102, -114}) {
+    EXPECT_EQ(answered_by(code, false), AnsweredBy::server) << code;
+    EXPECT_EQ(answered_by(code, true), AnsweredBy::quorum) << code;
   }
   for (const int code : {-115, -119, -120, -121, -123, -124, -127}) {
-    EXPECT_EQ(answered_by(code), AnsweredBy::server) << code;
+    EXPECT_EQ(answered_by(code, true), AnsweredBy::server) << code;
   }
   for (const int code : {-1, -3, -5, -6, -8, -9, -13, -14, -15, -100, -112, -113, -116, -117, 7}) {
-    EXPECT_EQ(answered_by(code), std::nullopt) << code;
+    EXPECT_EQ(answered_by(code, true), std::nullopt) << code;
   }
 }
 

@@ -200,8 +200,8 @@ struct Reply {
   /// withhold its events. The client then checks repeatedly whether the znode exists, so `deleted`
   /// comes late, or never if the znode is recreated between two checks. `changed` may never come.
   bool unreadable = false;
-  /// The reply to the exists of a CreateContender with `counts`. Null if the request was not sent,
-  /// and for all other requests.
+  /// The reply to the exists of a CreateContender with `counts`. If only the exists could not be
+  /// sent, its status is server_error. Null if the create was not sent, and for all other requests.
   std::shared_ptr<const Reply> parent;
 };
 
@@ -246,8 +246,9 @@ class SessionObserver {
   /// more than the write. `sent_at`: a lower bound of the request's sending time. If the request was
   /// sent in several parts at once, it is the time of the first part.
   /// `by` is quorum for a create, multi or delete that was executed, or that failed because of the
-  /// tree (no_node, no_auth, ...). It is leader for a sync. It is server for reads, and for refusals
-  /// that a single server can make (throttled, read_only, ...). A mutex of the coordinator is held: this member may not call the coordinator.
+  /// tree (no_node, node_exists, ...). It is leader for a sync. It is server for reads, and for
+  /// refusals that a single server can make: throttled, read_only, and no_auth outside a multi. A
+  /// mutex of the coordinator is held: this member may not call the coordinator.
   virtual void answered(SessionId session, Instant sent_at, AnsweredBy by) = 0;
 };
 
@@ -256,9 +257,10 @@ class SessionObserver {
 ///
 /// It owns the connection. It reconnects, opens a new session when the old one has ended, and
 /// queues the requests submitted meanwhile. Requests of one session are executed and answered in
-/// the order of submission, with two exceptions. A request that is never sent may be answered out
+/// the order of submission, with three exceptions. A request that is never sent may be answered out
 /// of order. A GetAndWatch of an unreadable znode takes a second round trip and is answered after
-/// requests sent meanwhile.
+/// requests sent meanwhile. If the connection breaks between the parts of a request, the next
+/// connection may carry the last part. Then its answer comes after those of later requests.
 ///
 /// Thread-safety: all members, from any thread.
 class Coordinator {

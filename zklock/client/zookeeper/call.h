@@ -117,6 +117,7 @@ class Call : public std::enable_shared_from_this<Call> {
 
   /// Returns who answers that part.
   virtual AnsweredBy answered_by(std::size_t part) const noexcept = 0;
+  virtual bool is_multi() const noexcept { return false; }
   /// If this is a read with a watch, removes the watch from it. REQUIRES: it has not been sent.
   virtual void forget_watch() noexcept {}
 

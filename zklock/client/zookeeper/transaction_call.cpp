@@ -21,6 +21,7 @@ class MultiCall : public Call {
  public:
   using Call::Call;
   AnsweredBy answered_by(std::size_t /*part*/) const noexcept final { return AnsweredBy::quorum; }
+  bool is_multi() const noexcept final { return true; }
 
  protected:
   /// For such a path, zoo_amulti would free memory that it has not allocated.

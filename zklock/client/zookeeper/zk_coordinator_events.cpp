@@ -338,7 +338,7 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
     }
 
     reply = call->blank_reply();
-    const auto by = answered_by(completion.code);
+    const auto by = answered_by(completion.code, call->is_multi());
     if (by) last_contact_ = std::max(last_contact_, reply.sent_at);
     const AnsweredBy best = call->answered_by(part);
     // A read that was sent together with a write proves no more than the write. Not after ended():

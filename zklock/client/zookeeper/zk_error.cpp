@@ -112,18 +112,20 @@ std::string code_name(int code) {
   return std::string(name) + " (" + std::to_string(code) + ")";
 }
 
-std::optional<core::AnsweredBy> answered_by(int code) noexcept {
+std::optional<core::AnsweredBy> answered_by(int code, bool is_multi) noexcept {
   using core::AnsweredBy;
   if (code == kQuotaExceeded) return AnsweredBy::quorum;
   switch (static_cast<ZOO_ERRORS>(code)) {
     case ZOK:
     case ZNONODE:
-    case ZNOAUTH:
     case ZBADVERSION:
     case ZNOCHILDRENFOREPHEMERALS:
     case ZNODEEXISTS:
-    case ZNOTEMPTY:
-    case ZINVALIDACL: return AnsweredBy::quorum;
+    case ZNOTEMPTY: return AnsweredBy::quorum;
+
+    // With zookeeper.enableEagerACLCheck, each server checks these itself, except in a multi.
+    case ZNOAUTH:
+    case ZINVALIDACL: return is_multi ? AnsweredBy::quorum : AnsweredBy::server;
 
     case ZAUTHFAILED:
     case ZNOTREADONLY:

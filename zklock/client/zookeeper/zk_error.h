@@ -16,6 +16,7 @@ std::string code_name(int code);
 
 /// Returns who answered a write with this code. Returns nothing if perhaps no server did. The C
 /// client can return such a code without a server, or the code does not refer to the request.
-std::optional<core::AnsweredBy> answered_by(int code) noexcept;
+/// `is_multi`: the write was a multi.
+std::optional<core::AnsweredBy> answered_by(int code, bool is_multi) noexcept;
 
 }  // namespace zklock::client
