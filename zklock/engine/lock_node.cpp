@@ -99,7 +99,9 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
           const auto answer = p.answer_of(r);
           // Only a znode that is first by its number is granted without the count.
           auto effects = p.fsm_.on_created(answer, answer.first && p.update_lease(r.session));
-          return counts ? p.counted(r.parent ? *r.parent : r) : std::move(effects);
+          if (!counts) return effects;
+          assert(r.parent || r.status != Status::ok);
+          return p.counted(r.parent ? *r.parent : r);
         }));
   } catch (...) {  // no request was sent
     let_through_ = false;

@@ -43,10 +43,10 @@ using core::SessionId;
 /// children are deleted, the servers delete the empty parent. A recreated parent restarts the
 /// sequence numbers.
 /// So only a first attempt that is sent at once may omit the look. An attempt begins with step
-/// looking after an unknown outcome, after a time without a connection, and at every retry. Two
-/// cases are not excluded, because a delete cannot name a czxid. In both, the znode is deleted by
+/// looking after an unknown outcome, after a time without a connection, and at every retry. Three
+/// cases are not excluded, because a delete cannot name a czxid. In each, the znode is deleted by
 /// hand and the path is recreated. That happens shortly before a first attempt without a look, or
-/// between look and delete.
+/// between look and delete. If the client may not read the other znode, it happens at any time.
 ///
 /// Thread-safety: all members, from any thread. May be destroyed while deletions are under way.
 class NodeDeleter {

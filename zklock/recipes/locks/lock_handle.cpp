@@ -64,7 +64,10 @@ LockHandle::LockHandle(std::shared_ptr<PathLock> path_lock, const CohortOptions&
   path_lock_->attach();
 }
 
-LockHandle::~LockHandle() = default;
+LockHandle::~LockHandle() {
+  // Its destructor locks a mutex, which a thread that does not exist in the child may hold.
+  if (path_lock_->core().forked()) keep_for_ever(std::move(path_lock_));
+}
 
 void LockHandle::object_destroyed(std::shared_ptr<LockHandle> lock_handle) noexcept {
   PathLock& path_lock = *lock_handle->path_lock_;

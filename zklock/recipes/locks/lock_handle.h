@@ -96,8 +96,8 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
   void start(const Kind& kind, const AcquireOptions& options,
              std::function<void(AcquireOutcome)> done);
 
-  const std::shared_ptr<PathLock> path_lock_;
-  const bool queue_again_;  ///< after the loss of a waiting znode
+  std::shared_ptr<PathLock> path_lock_;  ///< constant
+  const bool queue_again_;               ///< after the loss of a waiting znode
   const core::HoldLimit limit_;
   const std::chrono::milliseconds lock_delay_;
   const core::CohortPolicy cohort_policy_;
