@@ -37,10 +37,15 @@ const std::vector<std::pair<const char*, FaultAction>> kAllFaults = {
        w.lose_reply(0);
      }},
     {"busy", [](World& w) { w.fail_next(0, Kind::transaction, Status::throttled); }},
-    {"busy when asked",
+    {"busy when it looks at the writer",
      [](World& w) {
        w.lose_reply(0, Kind::transaction);
-       w.fail_next(0, Kind::get, Status::throttled);
+       w.fail_next(0, Kind::check, Status::throttled);
+     }},
+    {"busy when it looks at the reader",
+     [](World& w) {
+       w.lose_reply(0, Kind::transaction);
+       for (int i = 0; i < 2; ++i) w.fail_next(0, Kind::get, Status::throttled);
      }},
     {"isolation",
      [](World& w) {
@@ -208,7 +213,7 @@ TEST_F(DowngradeFaults, CommitAfterDowngrade_IsOneRequest) {
 }
 
 /// The ensemble has executed the downgrade, but the client lost the reply. After a refused commit
-/// it waits a quarter of a second, and then queries the znode's name.
+/// it waits a quarter of a second, and then looks at its znodes.
 class DowngradeInDoubt : public DowngradeTest {
  protected:
   void SetUp() override {
@@ -221,7 +226,7 @@ class DowngradeInDoubt : public DowngradeTest {
     ASSERT_EQ(hold().node(), writer_);
   }
   void refused(Deadline deadline) {
-    world().fail_next(0, Kind::get, Status::throttled);
+    world().fail_next(0, Kind::check, Status::throttled);
     lock_.connect_all();
     ASSERT_EQ(hold().node(), writer_);
     reset_counts();

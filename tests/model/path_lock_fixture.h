@@ -15,7 +15,8 @@ using namespace std::chrono_literals;
 class PathLockTest : public ::testing::Test {
  protected:
   PathLockTest() = default;
-  explicit PathLockTest(std::size_t creates_at_once) : lock_(3, {}, true, creates_at_once) {}
+  explicit PathLockTest(std::size_t creates_at_once, bool announces = true)
+      : lock_(3, {}, announces, creates_at_once) {}
 
   void run() {
     lock_.world().run_all();

@@ -1,52 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // ZooKeeper deletes an unused lock path, and the sequence numbers restart in the next path of that
 // name. An action on a znode must not affect another znode that has got its name.
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "tests/model/path_lock_fixture.h"
+#include "tests/model/same_name_fixture.h"
 
 namespace zklock::model {
 namespace {
 
 using Kind = OperationKind;
 
-class SameName : public PathLockTest {
+class SameName : public SameNameTest {
  protected:
-  static std::string path_of(const std::string& node) {
-    return std::string(LockWorld::kPath) + "/" + node;
-  }
-  /// Deletes the path, as ZooKeeper does with an empty container, or as an operator does. No event
-  /// is delivered before the next run().
-  void remove_path() {
-    for (const std::string& node : lock_.nodes()) {
-      ASSERT_EQ(ensemble().remove(path_of(node)), Status::ok);
-    }
-    ASSERT_EQ(ensemble().remove(LockWorld::kPath), Status::ok);
-  }
-  void reconnect(std::size_t c) {
-    lock_.world().reconnect(c);
-    run();
-  }
-  /// Runs the steps of one client until `done`, or until none is left.
-  template <class Fact>
-  void run_only(std::size_t c, Fact done) {
-    while (!done()) {
-      const auto steps = lock_.world().steps();
-      const auto next = std::ranges::find_if(steps, [c](const Step& step) {
-        return step.client == c && step.kind != Step::Kind::timer;
-      });
-      if (next == steps.end()) return;
-      lock_.world().run(*next);
-    }
-  }
-  void run_only(std::size_t c) {
-    run_only(c, [] { return false; });
-  }
   /// Client 0 moves to the queue, but the reply is lost. The path is deleted and recreated. Client 1
   /// gets the znode at the gate with the old name, behind the holder at client 2.
   void set_up_lost_move() {
@@ -79,11 +48,6 @@ class SameName : public PathLockTest {
     EXPECT_TRUE(lock_.call(at_gate_).granted());
     release(at_gate_);
     expect_rest();
-  }
-  /// The sequence numbers restart at 0.
-  void SetUp() override {
-    PathLockTest::SetUp();
-    remove_path();
   }
   std::size_t moving_ = 0;
   std::size_t at_gate_ = 0;

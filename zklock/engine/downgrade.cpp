@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "zklock/client/port/submit_then_get.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/core/znode_name.h"
 
@@ -54,37 +55,50 @@ void Downgrade::send() {
     exchange.writes.emplace_back(request::write::Remove{path.child(marker)});
   }
   node_.path_context().core().coordinator().submit(
-      {.operation = std::move(exchange), .session = node_.session()}, on_reply(&Downgrade::sent));
+      {.operation = std::move(exchange), .session = node_.session(), .at_once = true},
+      on_reply(&Downgrade::sent));
 }
 
 void Downgrade::sent(const client::Reply& reply) {
   if (reply.status == Status::ok) return settle(State::reader);
-  if (reply.status == Status::node_exists) return ask();
   if (reply.failed_operation == kPlaceOfDelayMarker) {
     node_.take_unwanted_delay_marker();
     return again();
   }
-  if (reply.status != Status::no_node) return failed(reply);
-  settle(State::kept);
-  node_.on_own_node_deleted();
+  if (reply.status == Status::no_node) return lost();
+  failed(reply);
 }
 
-// Reads the znode with the reader's name. If the attempt and the session in it are this
-// contender's, the transaction was executed.
-void Downgrade::ask() {
-  state_ = State::asking;
+// The Check goes through the quorum. Without it, a server that lags behind would still show a
+// writer's znode that is deleted.
+void Downgrade::look() {
+  state_ = State::looking;
+  const std::string path = node_.path_context().path().child(node_.own_name());
+  client::submit_then_get(
+      node_.path_context().core().coordinator(), request::Check{path}, path, node_.session(),
+      [handler = on_reply(&Downgrade::looked_at_writer)](const auto& check, const auto& get) {
+        handler(check.status == Status::ok ? get : check);
+      });
+}
+
+// If the writer's znode is another one, the transaction was executed, or the znode was deleted.
+void Downgrade::looked_at_writer(const client::Reply& writer) {
+  if (writer.status != Status::ok && writer.status != Status::no_node) return failed(writer);
+  if (writer.status == Status::ok && node_.is_own(writer)) {
+    must_look_ = false;
+    return again();
+  }
   request::Get query{node_.path_context().path().child(name_)};
   node_.path_context().core().coordinator().submit(
-      {.operation = std::move(query), .session = node_.session()}, on_reply(&Downgrade::asked));
+      {.operation = std::move(query), .session = node_.session()},
+      on_reply(&Downgrade::looked_at_reader));
 }
 
-void Downgrade::asked(const client::Reply& reply) {
-  if (reply.status == Status::no_node) return again();
-  if (reply.status != Status::ok) return failed(reply);
-  if (made(reply)) return settle(State::reader);
-  client::Reply another;
-  another.status = Status::node_exists;
-  keep(another);
+// After a loss the znode stays in doubt: if a delete of the znode follows, it must look, too.
+void Downgrade::looked_at_reader(const client::Reply& reader) {
+  if (reader.status != Status::ok && reader.status != Status::no_node) return failed(reader);
+  if (reader.status == Status::ok && made(reader)) return settle(State::reader);
+  lost();
 }
 
 // Without READ permission, the reply shows only the session.
@@ -97,11 +111,11 @@ bool Downgrade::made(const client::Reply& node) const {
 
 void Downgrade::failed(const client::Reply& reply) {
   switch (core::sort_of(reply.status)) {
-    case StatusSort::outcome_unknown: outcome_unknown_ = true; return again();
+    case StatusSort::outcome_unknown:
+    case StatusSort::unsent: must_look_ = true; return again();
     case StatusSort::retry_later: return pause();
     case StatusSort::session:
-    case StatusSort::over:
-    case StatusSort::unsent: return settle(State::kept);  // the session ends, and so does the znode
+    case StatusSort::over: return settle(State::kept);  // the session ends, and so does the znode
     case StatusSort::done:
     case StatusSort::tree_conflict:
     case StatusSort::refused: return keep(reply);
@@ -110,7 +124,7 @@ void Downgrade::failed(const client::Reply& reply) {
 
 void Downgrade::again() {
   if (hold_has_ended_) return settle(State::kept);
-  send();
+  must_look_ ? look() : send();
 }
 
 void Downgrade::pause() {
@@ -140,9 +154,15 @@ void Downgrade::keep(const client::Reply& reply) {
               "; readers wait until this owner releases its read lock"] { core->warn(text); });
 }
 
+void Downgrade::lost() {
+  settle(State::kept);
+  node_.on_own_node_deleted();
+}
+
 void Downgrade::settle(State state) {
   state_ = state;
   if (state == State::reader) {
+    must_look_ = false;
     node_.take_unwanted_delay_marker();
   } else {
     node_.remove_unwanted_delay_marker(work_);

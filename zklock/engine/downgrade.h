@@ -23,25 +23,31 @@ namespace zklock::detail {
 /// |-----------|--------------------------------------------|------------------------------------|
 /// | writer    | begin()                                    | sending                            |
 /// | sending   | ok                                         | reader                             |
-/// |           | a znode with the reader's name exists      | asking                             |
 /// |           | the writer's znode or the path was deleted | kept; on_own_node_deleted()        |
 /// |           | the delay marker does not exist            | sending, without it                |
-/// |           | outcome unknown                            | sending                            |
-/// |           | throttled                                  | pausing                            |
+/// |           | outcome unknown, or not sent               | looking                            |
+/// |           | throttled                                  | pausing, then sending              |
+/// |           | any other; a znode has the reader's name   | kept                               |
+/// | looking   | the writer's znode is the own one          | sending                            |
+/// |           | it is not, but the reader's is             | reader                             |
+/// |           | neither is                                 | kept; on_own_node_deleted()        |
+/// |           | outcome unknown                            | looking                            |
+/// |           | throttled                                  | pausing, then looking              |
 /// |           | any other                                  | kept                               |
-/// | asking    | the znode is the reader's: a reply was lost| reader                             |
-/// |           | no such znode any more                     | sending                            |
-/// |           | the znode is another contender's           | kept                               |
-/// |           | any other                                  | as in sending                      |
-/// | pausing   | (timer)                                    | sending                            |
+/// | pausing   | (timer)                                    | sending or looking                 |
 /// |           | the hold has ended                         | kept                               |
-/// | sending,  | the transaction is to be sent again, but   | kept                               |
-/// | asking    | the hold has ended                         |                                    |
+/// | sending,  | the next is sending, looking or pausing,   | kept                               |
+/// | looking   | but the hold has ended                     |                                    |
 /// | reader,   |                                            | (final)                            |
 /// | kept      |                                            |                                    |
 ///
+/// The transaction names the writer's znode. If the path was deleted and recreated, that name can be
+/// another contender's. So the transaction does not wait for a connection, and after an unknown
+/// outcome it is not sent again without a look. If the look shows other znodes under both names, or
+/// none, the own znode was deleted.
+///
 /// After the hold has ended, the transaction is not sent again. So it cannot create a znode after
-/// the delete of the release.
+/// the delete of the release. That delete looks for both znodes if in_doubt().
 ///
 /// Thread-safety: none. REQUIRES: a Lock of the path's monitor. Part of its lock node.
 class Downgrade {
@@ -62,28 +68,28 @@ class Downgrade {
   bool reads() const noexcept ZKLOCK_REQUIRES(path_mutex) { return state_ == State::reader; }
   /// Returns the name of the reader's znode.
   const std::string& name() const noexcept ZKLOCK_REQUIRES(path_mutex) { return name_; }
-  /// Returns whether the znode may have either name.
-  bool in_doubt() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return !settled() || outcome_unknown_;
-  }
+  /// Returns whether the znode may have either name. Either name can be another znode's by now.
+  bool in_doubt() const noexcept ZKLOCK_REQUIRES(path_mutex) { return !settled() || must_look_; }
   /// Returns whether `node`, the reply to a Get or GetAndWatch of the reader's name, describes this
   /// contender's znode.
   bool made(const client::Reply& node) const ZKLOCK_REQUIRES(path_mutex);
 
  private:
-  enum class State { writer, sending, asking, pausing, reader, kept };
+  enum class State { writer, sending, looking, pausing, reader, kept };
 
   using Step = void (Downgrade::*)(const client::Reply&);
 
   client::ReplyHandler on_reply(Step step) ZKLOCK_REQUIRES(path_mutex);
   void send() ZKLOCK_REQUIRES(path_mutex);
   void sent(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
-  void ask() ZKLOCK_REQUIRES(path_mutex);
-  void asked(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  void look() ZKLOCK_REQUIRES(path_mutex);
+  void looked_at_writer(const client::Reply& writer) ZKLOCK_REQUIRES(path_mutex);
+  void looked_at_reader(const client::Reply& reader) ZKLOCK_REQUIRES(path_mutex);
   void failed(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
   void again() ZKLOCK_REQUIRES(path_mutex);
   void pause() ZKLOCK_REQUIRES(path_mutex);
   void keep(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  void lost() ZKLOCK_REQUIRES(path_mutex);
   void settle(State state) ZKLOCK_REQUIRES(path_mutex);
 
   LockNodeParts& node_;
@@ -92,7 +98,8 @@ class Downgrade {
   bool hold_has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   State state_ ZKLOCK_GUARDED_BY(path_mutex) = State::writer;
   std::string name_ ZKLOCK_GUARDED_BY(path_mutex);
-  bool outcome_unknown_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< a reply was lost
+  /// The outcome of the transaction is unknown, or it was not sent because there was no connection.
+  bool must_look_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   BackgroundWork::Id work_ ZKLOCK_GUARDED_BY(path_mutex){};
   client::TimerId timer_ ZKLOCK_GUARDED_BY(path_mutex){};
 };

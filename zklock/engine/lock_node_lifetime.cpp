@@ -190,8 +190,8 @@ void LockNode::remove(Manner manner, BackgroundWork::Id work) {
   const bool exists = manner != Manner::already_deleted && !path_->is_stale(fsm_.node().token());
   if (exists) {
     watches_.forget_own();
-    // If the name is in doubt, both names are deleted. A znode that an unanswered request creates is
-    // deleted too, because the delete is executed after that request.
+    // If the name is in doubt, both names are read, and the own znode is deleted. It is found also
+    // if an unanswered request creates it, because the reads are executed after that request.
     const std::string& first = name_in_doubt() ? fsm_.node().name() : own_name();
     core().removals().begin(
         fsm_.node().session(),
@@ -216,10 +216,10 @@ std::function<void()> LockNode::on_removed(Manner manner) const {
 
 // A release is announced only if a successor can rely on it: see Decision::grant_by_release.
 NodeDeleter::Manner LockNode::deletion(Manner manner) const {
+  if (name_in_doubt()) return NodeDeleter::Manner::with_care;
   switch (manner) {
     case Manner::release: {
-      const bool writes = !reads_on() && !name_in_doubt();
-      const bool is_followed = fsm_.policy().rule.access == Access::exclusive && writes;
+      const bool is_followed = fsm_.policy().rule.access == Access::exclusive && !reads_on();
       const bool announces = core().settings().announces && is_followed && may_be_awaited();
       return announces ? NodeDeleter::Manner::announced : NodeDeleter::Manner::plainly;
     }

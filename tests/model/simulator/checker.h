@@ -44,9 +44,9 @@ struct Violation {
 /// |       | grant counts as granted and released. If it is granted later, I2 finds the falling   |
 /// |       | token.                                                                               |
 /// | I7    | An attempt has one znode. No client deletes a znode of another session. Exception:   |
-/// |       | the znodes of a path were deleted by hand, and the path was recreated. A release in  |
-/// |       | flight can then delete a new znode of that name. From then on I1, I2, I4, I5 and I6  |
-/// |       | are not checked.                                                                     |
+/// |       | the znodes of a path were deleted by hand, and the path was recreated. A release can |
+/// |       | then delete a new znode of that name if its connection is older than that znode.     |
+/// |       | From then on I1, I2, I4, I5 and I6 are not checked.                                  |
 /// | I8    | At rest, nothing is left.                                                            |
 /// | I9    | Every call ends once, by its deadline. After the last fault it ends soon.            |
 class Checker {

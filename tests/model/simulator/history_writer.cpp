@@ -102,7 +102,7 @@ void HistoryWriter::node_made(std::size_t ensemble, const std::string& path) {
   const FencingToken token = core::queue_zxid(said, {node.czxid});
   const bool reads_on = token.zxid != node.czxid;
   const std::uint32_t resource = resource_of(ensemble, lock_node->path);
-  nodes_[ensemble][path] = {resource, token.zxid, node.owner};
+  nodes_[ensemble][path] = {resource, token.zxid, node.owner, universe_.now()};
   note({.kind = Event::Kind::made,
         .flag = !said,
         .access = parsed->access,
@@ -125,10 +125,21 @@ void HistoryWriter::node_gone(std::size_t ensemble, const std::string& path) {
   nodes_[ensemble].erase(found);
   const core::SessionId acting = universe_.ensemble(ensemble).acting();
   if (acting == core::SessionId{} || acting == node.owner) return;
+  // On a connection that is newer than a znode, a client must look at it before it deletes it.
+  const bool may_be_in_flight = sent_after(acting) <= node.made_at;
   note({.kind = Event::Kind::spoiled,
-        .flag = taken_names_.contains({ensemble, path}),
+        .flag = may_be_in_flight && taken_names_.contains({ensemble, path}),
         .resource = node.resource,
         .text = path});
+}
+
+Instant HistoryWriter::sent_after(core::SessionId session) {
+  for (auto& process : universe_.processes()) {
+    for (const auto& line : process->lines()) {
+      if (line->coordinator.session() == session) return line->sent_after;
+    }
+  }
+  return {};
 }
 
 void HistoryWriter::expect_commit(std::uint32_t number, std::size_t ensemble, std::string node) {

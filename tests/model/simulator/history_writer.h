@@ -90,6 +90,9 @@ class HistoryWriter {
   };
   void node_made(std::size_t ensemble, const std::string& path);
   void node_gone(std::size_t ensemble, const std::string& path);
+  /// Returns the time after which `session` has sent the request that the server executes: the
+  /// beginning of its connection. If that is unknown, returns the earliest time.
+  Instant sent_after(core::SessionId session);
   void said_released(std::size_t ensemble, const std::string& path);
   void data_set(std::size_t ensemble, const std::string& path);
   void proclaimed(std::size_t ensemble, const std::string& path);
@@ -108,6 +111,7 @@ class HistoryWriter {
     std::uint32_t resource;
     std::int64_t token;
     core::SessionId owner;
+    Instant made_at;
   };
   std::vector<std::unordered_map<std::string, KnownNode>> nodes_;  ///< index: the ensemble
   std::unordered_map<std::uint32_t, Commit> commits_;

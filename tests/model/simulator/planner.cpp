@@ -26,6 +26,7 @@ class Planner {
       for (int i = rng_.from_to(4, crowded ? 50 : 24); i > 0; --i) plan_.steps.push_back(fault());
       if (rng_.one_in(5)) besiege();
       if (rng_.one_in(8)) stall_leader();
+      if (rng_.one_in(4)) lose_downgrade();
     }
     std::ranges::stable_sort(plan_.steps, {}, &PlanStep::at);
     return std::move(plan_);
@@ -255,6 +256,36 @@ class Planner {
     next.at = cut.at;
     next.hold = part_of_session(5, 30);
     for (const PlanStep& step : {holds, waits, pause, cut, next}) plan_.steps.push_back(step);
+  }
+
+  /// A writer is downgraded, and the reply is lost. Before the client reconnects, the path is
+  /// deleted, and another process gets its znode's name.
+  void lose_downgrade() {
+    if (plan_.setup.objects[0].kind != LockClass::shared) return;
+    PlanStep path_ends = at_some_time();  // the sequence numbers restart
+    path_ends.act = Act::fault;
+    path_ends.fault = Fault::parent_deleted;
+    path_ends.salt = 0;
+    const PlanStep writes{.at = path_ends.at + part_of_session(1, 10),
+                          .slot = path_ends.slot,
+                          .owner = 1,
+                          .hold = part_of_session(5, 50)};
+    PlanStep reads = writes;
+    reads.reads = 1;
+    reads.at += writes.hold / 2;
+    reads.hold = part_of_session(30, 60);
+    PlanStep loss = path_ends;
+    loss.at = writes.at + writes.hold - 1'000;
+    loss.fault = rng_.one_of({Fault::lost_reply_multi, Fault::lost_request_multi});
+    loss.length = part_of_session(10, 20);
+    PlanStep ends_again = path_ends;
+    ends_again.at = writes.at + writes.hold + rng_.from_to(10'000, 100'000);
+    PlanStep next = writes;
+    next.slot = (writes.slot + 1) % plan_.setup.slots;
+    next.at = ends_again.at + 1'000;
+    for (const PlanStep& step : {path_ends, writes, reads, loss, ends_again, next}) {
+      plan_.steps.push_back(step);
+    }
   }
 
   std::int64_t length_of(Fault fault) {

@@ -39,6 +39,9 @@ struct Line {
   std::optional<Instant> receive_at;
   std::optional<Instant> late_at;
   std::optional<Instant> connect_at;
+  /// The request that the server executes was sent after this time.
+  Instant sent_after{};
+  Instant connected_at{};
   Instant no_server_until{};
   /// The client's server stays connected to the leader until then: an assumption about pauses.
   Instant no_isolation_until{};

@@ -153,5 +153,21 @@ step at=19283076 act=1 slot=1 fault=follower_isolated length=5560000 salt=388
             "");
 }
 
+// A downgrade was not executed, because the request was lost. The path was recreated. The repeated
+// transaction deleted the znode of the next holder.
+TEST(Simulator, DowngradeAfterReconnect_SparesNextHolder) {
+  EXPECT_EQ(violation_of(plan_of(R"(
+seed 500003359
+setup slots=3 session_ms=4000 latency_us=100
+object kind=2
+step at=286746 slot=2 owner=1 hold=520000
+step at=546746 slot=2 owner=1 reads=1 hold=1760000
+step at=805746 act=1 slot=2 fault=lost_request_multi length=400000
+step at=849581 act=1 slot=2 fault=parent_deleted
+step at=850581 hold=520000
+)")),
+            "");
+}
+
 }  // namespace
 }  // namespace zklock::simulator

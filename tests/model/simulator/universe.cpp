@@ -141,6 +141,7 @@ void Universe::run(const Next& next) {
     case What::timer: return;
     case What::serve:
       next.line->serve_at.reset();
+      next.line->sent_after = next.line->connected_at;
       next.line->coordinator.serve();
       return;
     case What::receive:
@@ -150,10 +151,12 @@ void Universe::run(const Next& next) {
       return;
     case What::late:
       next.line->late_at.reset();
+      next.line->sent_after = {};
       next.line->coordinator.arrive_late();
       return;
     case What::connect:
       next.line->connect_at.reset();
+      next.line->connected_at = now();
       next.line->coordinator.reconnect();
       return;
     case What::handler:
