@@ -97,6 +97,20 @@ TEST_F(DowngradeSameName, ReleasedWhileDisconnected_OtherIsSpared) {
   }
 }
 
+// The path is recreated during the pause after the refusal.
+TEST_F(DowngradeSameName, Throttled_OtherIsSpared) {
+  const Owner owner = Owner::unique();
+  const auto writes = granted(0, LockWorld::to_write(owner));
+  reads_ = granted(0, LockWorld::to_read(owner));
+  name_ = lock_.nodes().at(0);
+  lock_.world().fail_next(0, Kind::transaction, Status::throttled);
+  lock_.release(writes);
+  run();
+  const auto other = acquired_by_other(LockWorld::to_write());
+  run_for(1s);
+  expect_spared(other);
+}
+
 // The release comes while the client looks for its znode.
 TEST_F(DowngradeSameName, ReleasedDuringLook_OtherIsSpared) {
   for (const auto& [name, fault] : kAllFaults) {

@@ -113,7 +113,7 @@ void Downgrade::failed(const client::Reply& reply) {
   switch (core::sort_of(reply.status)) {
     case StatusSort::outcome_unknown:
     case StatusSort::unsent: must_look_ = true; return again();
-    case StatusSort::retry_later: return pause();
+    case StatusSort::retry_later: must_look_ = true; return pause();
     case StatusSort::session:
     case StatusSort::over: return settle(State::kept);  // the session ends, and so does the znode
     case StatusSort::done:

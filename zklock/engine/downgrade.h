@@ -26,15 +26,15 @@ namespace zklock::detail {
 /// |           | the writer's znode or the path was deleted | kept; on_own_node_deleted()        |
 /// |           | the delay marker does not exist            | sending, without it                |
 /// |           | outcome unknown, or not sent               | looking                            |
-/// |           | throttled                                  | pausing, then sending              |
+/// |           | throttled                                  | pausing                            |
 /// |           | any other; a znode has the reader's name   | kept                               |
 /// | looking   | the writer's znode is the own one          | sending                            |
 /// |           | it is not, but the reader's is             | reader                             |
 /// |           | neither is                                 | kept; on_own_node_deleted()        |
 /// |           | outcome unknown                            | looking                            |
-/// |           | throttled                                  | pausing, then looking              |
+/// |           | throttled                                  | pausing                            |
 /// |           | any other                                  | kept                               |
-/// | pausing   | (timer)                                    | sending or looking                 |
+/// | pausing   | (timer)                                    | looking                            |
 /// |           | the hold has ended                         | kept                               |
 /// | sending,  | the next is sending, looking or pausing,   | kept                               |
 /// | looking   | but the hold has ended                     |                                    |
@@ -42,9 +42,9 @@ namespace zklock::detail {
 /// | kept      |                                            |                                    |
 ///
 /// The transaction names the writer's znode. If the path was deleted and recreated, that name can be
-/// another contender's. So the transaction does not wait for a connection, and after an unknown
-/// outcome it is not sent again without a look. If the look shows other znodes under both names, or
-/// none, the own znode was deleted.
+/// another contender's. So the transaction does not wait for a connection, and it is not sent again
+/// without a look. If the look shows other znodes under both names, or none, the own znode was
+/// deleted.
 ///
 /// After the hold has ended, the transaction is not sent again. So it cannot create a znode after
 /// the delete of the release. That delete looks for both znodes if in_doubt().
@@ -98,7 +98,7 @@ class Downgrade {
   bool hold_has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   State state_ ZKLOCK_GUARDED_BY(path_mutex) = State::writer;
   std::string name_ ZKLOCK_GUARDED_BY(path_mutex);
-  /// The outcome of the transaction is unknown, or it was not sent because there was no connection.
+  /// A transaction is not known to have been executed: a look comes before the next one.
   bool must_look_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   BackgroundWork::Id work_ ZKLOCK_GUARDED_BY(path_mutex){};
   client::TimerId timer_ ZKLOCK_GUARDED_BY(path_mutex){};
