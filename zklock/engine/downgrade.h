@@ -8,7 +8,7 @@
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/engine/held_node_path.h"
-#include "zklock/engine/lock_node_parts.h"
+#include "zklock/engine/lock_node_for_parts.h"
 #include "zklock/engine/session/background_work.h"
 
 namespace zklock::detail {
@@ -52,7 +52,7 @@ namespace zklock::detail {
 /// Thread-safety: none. REQUIRES: a Lock of the path's monitor. Part of its lock node.
 class Downgrade {
  public:
-  explicit Downgrade(LockNodeParts& lock_node) : node_(lock_node) {}
+  explicit Downgrade(LockNodeForParts& lock_node) : node_(lock_node) {}
 
   /// Begins the downgrade: the owner has released all exclusive counts and keeps shared ones.
   /// `held_node` is the path that the hold shows. Does nothing after the first call.
@@ -92,7 +92,7 @@ class Downgrade {
   void lost() ZKLOCK_REQUIRES(path_mutex);
   void settle(State state) ZKLOCK_REQUIRES(path_mutex);
 
-  LockNodeParts& node_;
+  LockNodeForParts& node_;
   /// The path to update at the end. Null unless a downgrade is under way.
   std::shared_ptr<HeldNodePath> held_node_ ZKLOCK_GUARDED_BY(path_mutex);
   bool hold_has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;

@@ -14,7 +14,7 @@ namespace zklock::detail {
 
 // There is an observer: update_lease() is false without one.
 void LockNode::grant() {
-  holding_ = std::make_unique<Holding>(static_cast<LockNodeParts&>(*this));
+  holding_ = std::make_unique<Holding>(static_cast<LockNodeForParts&>(*this));
   holding_->since = core().scheduler().now();
   path_->granted(fsm_.predecessors().were_awaited());
   observer()->on_granted();

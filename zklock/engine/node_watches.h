@@ -7,7 +7,7 @@
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/core/few.h"
-#include "zklock/engine/lock_node_parts.h"
+#include "zklock/engine/lock_node_for_parts.h"
 #include "zklock/engine/watch_slot.h"
 #include "zklock/fencing_token.h"
 
@@ -33,7 +33,7 @@ namespace zklock::detail {
 /// Thread-safety: none. REQUIRES: a Lock of the path's monitor. Part of its lock node.
 class NodeWatches {
  public:
-  explicit NodeWatches(LockNodeParts& lock_node) : node_(lock_node) {}
+  explicit NodeWatches(LockNodeForParts& lock_node) : node_(lock_node) {}
   NodeWatches(const NodeWatches&) = delete;
   NodeWatches& operator=(const NodeWatches&) = delete;
 
@@ -80,7 +80,7 @@ class NodeWatches {
     client::RequestId id;
   };
 
-  LockNodeParts& node_;
+  LockNodeForParts& node_;
   WatchSlot own_ ZKLOCK_GUARDED_BY(path_mutex);
   WatchSlot release_request_ ZKLOCK_GUARDED_BY(path_mutex);
   core::Few<Predecessor> predecessors_ ZKLOCK_GUARDED_BY(path_mutex);

@@ -14,9 +14,9 @@ namespace zklock::detail {
 
 class LockNode;
 
-/// The interface of LockNode for its parts, NodeWatches and Downgrade. REQUIRES: a Lock of the
-/// path's monitor.
-class LockNodeParts {
+/// The interface of LockNode for NodeWatches and Downgrade, which are parts of it. REQUIRES: a Lock
+/// of the path's monitor.
+class LockNodeForParts {
  public:
   virtual std::weak_ptr<LockNode> weak_self() noexcept = 0;
   virtual PathQueue& path_context() const noexcept = 0;
@@ -57,7 +57,7 @@ class LockNodeParts {
   virtual void disarm_own_watch() noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
 
  protected:
-  ~LockNodeParts() = default;
+  ~LockNodeForParts() = default;
 };
 
 }  // namespace zklock::detail
