@@ -15,6 +15,12 @@ bool is_from_one_server(Status status) {
          status == Status::auth_failed || status == Status::server_error;
 }
 
+/// Returns whether one server may have refused the operation because of an ACL.
+bool is_refused_by_acl(Status status, OperationKind kind) {
+  const bool is_single = kind == OperationKind::create_contender || kind == OperationKind::remove;
+  return is_single && (status == Status::no_auth || status == Status::invalid_acl);
+}
+
 }  // namespace
 
 bool SimCoordinator::can_serve() const noexcept {
@@ -105,6 +111,7 @@ SimCoordinator::ServerReply SimCoordinator::answer(const Pending& pending) {
     if (is_from_one_server(reply.status)) answered.by = AnsweredBy::server;
     injected_.erase(injected);
   }
+  if (is_refused_by_acl(reply.status, kind)) answered.by = AnsweredBy::server;
   reply.session = pending.session;
   reply.sent_at = pending.sent_at;
   return answered;
