@@ -128,9 +128,11 @@ namespace zklock::core {
 /// |                 |                 | any other                              | [unbound]       |
 /// | pausing         | on_resume       | repeats requests of the state before   | [repeated]      |
 /// | waiting,        | on_session_     | ended session is the own znode's (13)  | [lost]          |
-/// | pausing,        | ended,          |                                        |                 |
-/// | delaying        | on_own_node_    |                                        |                 |
-/// |                 | deleted         |                                        |                 |
+/// | pausing,        | ended           |                                        |                 |
+/// | delaying        |                 |                                        |                 |
+/// | waiting,        | on_own_node_    | the own znode exists (13)              | [lost]          |
+/// | pausing,        | deleted         |                                        |                 |
+/// | delaying        |                 |                                        |                 |
 /// | idle, listing,  | withdraw        | deletes the own znode (9)              | ended           |
 /// | seeding, arming,|                 |                                        |                 |
 /// | waiting,        |                 |                                        |                 |
@@ -223,13 +225,14 @@ namespace zklock::core {
 ///    list. If that list shows the predecessor again, the contender waits for it.
 /// 7. waits_for_announcement() is true.
 /// 8. The siblings are release requests and proclamations. They are deleted with their contender.
-/// 9. Exception: a pause in the search for the own znode (proving, recovering, inspecting). Then
-///    the contender ends when the search ends.
+/// 9. If there is one. Exception: in a pause of the search for the own znode (proving, recovering,
+///    inspecting), the state stays pausing. The contender ends when the search ends.
 /// 10. At the gate, markers are ignored, unless the own number is unusable.
 /// 11. The caller gets the error at once. The search goes on, because the znode must be deleted.
 ///     From then on the contender counts as withdrawn.
 /// 12. An error: other clients keep deleting that znode.
-/// 13. Exception: a pause in the search for the moved znode. A later reply shows the loss.
+/// 13. Exception: a pause in the search for the moved znode changes nothing. A later reply shows the
+///     loss.
 ///
 /// [failed] is for requests that need the own znode. [unbound] is for those of a contender without
 /// a znode, and [searching] for those of the search for a znode.

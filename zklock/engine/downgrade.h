@@ -17,45 +17,45 @@ namespace zklock::detail {
 /// marker, if there is one, and creates a reader's znode with an equal sequence number. So the
 /// holder keeps its position in the queue, other readers can be granted, and one of its znodes
 /// exists at every moment. The holder counts as a writer until a reply confirms the transaction. If
-/// the transaction fails, it stays a writer.
+/// the transaction fails, it stays a writer. If its znode was deleted, it is lost.
 ///
 /// | state     | event                                      | next                               |
 /// |-----------|--------------------------------------------|------------------------------------|
 /// | writer    | begin()                                    | sending                            |
 /// | sending   | ok                                         | reader                             |
 /// |           | the writer's znode or the path was deleted | kept; on_own_node_deleted()        |
-/// |           | the delay marker does not exist            | sending, without it                |
+/// |           | the delay marker could not be deleted      | sending, without it                |
 /// |           | outcome unknown, or not sent               | looking                            |
 /// |           | throttled                                  | pausing                            |
-/// |           | any other; a znode has the reader's name   | kept                               |
+/// |           | any other, for example node_exists         | kept                               |
 /// | looking   | the writer's znode is the own one          | sending                            |
-/// |           | it is not, but the reader's is             | reader                             |
-/// |           | neither is                                 | kept; on_own_node_deleted()        |
+/// |           | the reader's znode is the own one          | reader                             |
+/// |           | neither is the own one                     | kept; on_own_node_deleted()        |
 /// |           | outcome unknown                            | looking                            |
 /// |           | throttled                                  | pausing                            |
 /// |           | any other                                  | kept                               |
 /// | pausing   | (timer)                                    | looking                            |
 /// |           | the hold has ended                         | kept                               |
-/// | sending,  | the next is sending, looking or pausing,   | kept                               |
-/// | looking   | but the hold has ended                     |                                    |
 /// | reader,   |                                            | (final)                            |
 /// | kept      |                                            |                                    |
 ///
 /// The transaction names the writer's znode. If the path was deleted and recreated, that name can be
 /// another contender's. So the transaction does not wait for a connection, and it is not sent again
-/// without a look. If the look shows other znodes under both names, or none, the own znode was
-/// deleted.
+/// without a look. Exception: it is repeated at once without the delay marker. If the look shows
+/// other znodes under both names, or none, the own znode was deleted.
 ///
-/// After the hold has ended, the transaction is not sent again. So it cannot create a znode after
-/// the delete of the release. That delete looks for both znodes if in_doubt().
+/// Once the hold has ended, each step to sending, looking or pausing leads to kept instead. So no
+/// transaction is sent after the delete of the release. One that is under way is executed before
+/// that delete. The delete looks for both znodes if in_doubt().
 ///
 /// Thread-safety: none. REQUIRES: a Lock of the path's monitor. Part of its lock node.
 class Downgrade {
  public:
   explicit Downgrade(LockNodeForParts& lock_node) : node_(lock_node) {}
 
-  /// Begins the downgrade: the owner has released all exclusive counts and keeps shared ones.
-  /// `held_node` is the path that the hold shows. Does nothing after the first call.
+  /// Begins the downgrade. `held_node` is the path that the hold shows. Does nothing after the first
+  /// call, and if the own znode is no writer's. REQUIRES: the owner has released all exclusive
+  /// counts and keeps shared ones.
   void begin(std::shared_ptr<HeldNodePath> held_node) noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Records that the hold has ended.
   void end_hold() ZKLOCK_REQUIRES(path_mutex);
@@ -68,7 +68,8 @@ class Downgrade {
   bool reads() const noexcept ZKLOCK_REQUIRES(path_mutex) { return state_ == State::reader; }
   /// Returns the name of the reader's znode.
   const std::string& name() const noexcept ZKLOCK_REQUIRES(path_mutex) { return name_; }
-  /// Returns whether the znode may have either name. Either name can be another znode's by now.
+  /// Returns whether the znode may have either name. Then a caller must identify it before it is
+  /// deleted.
   bool in_doubt() const noexcept ZKLOCK_REQUIRES(path_mutex) { return !settled() || must_look_; }
   /// Returns whether `node`, the reply to a Get or GetAndWatch of the reader's name, describes this
   /// contender's znode.

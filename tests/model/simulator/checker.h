@@ -37,15 +37,15 @@ struct Violation {
 /// |       | guarded write is executed only while the lock znode exists. Its caller gets the true |
 /// |       | outcome. An observer receives only values that the leader has proclaimed.            |
 /// | I6    | No contender is granted while a contender that is ahead of it and excludes it has a  |
-/// |       | znode. Exception: all holds of that znode, a mutex's, were released. Then contenders |
-/// |       | of its session do not wait for it. After the grant of one of them, no contender      |
-/// |       | does. The history lacks a grant that no call takes, because the call has just ended, |
-/// |       | and the partial holds of an unfinished composite lock. So a znode without a recorded |
-/// |       | grant counts as granted and released. If it is granted later, I2 finds the falling   |
-/// |       | token.                                                                               |
+/// |       | znode. Permits: the contenders ahead leave enough of them. Ahead means: its znode is |
+/// |       | older. Exception: the znode is a mutex's, and all its holds were released. Then      |
+/// |       | contenders of its session do not wait for it. After the grant of one of them, no     |
+/// |       | contender does. Two kinds of grants are not recorded: those whose call has just      |
+/// |       | ended, and partial holds of a composite lock. So a znode without a recorded grant    |
+/// |       | counts as granted and released. If it is granted later, I2 finds the falling token.  |
 /// | I7    | An attempt has one znode. No client deletes a znode of another session. Exception:   |
-/// |       | the znodes of a path were deleted by hand, and the path was recreated. A release can |
-/// |       | then delete a new znode of that name if its connection is older than that znode.     |
+/// |       | the znodes of a path were deleted by hand, and the path was recreated. A release     |
+/// |       | that was sent on a connection older than the new znode of that name can delete it.   |
 /// |       | From then on I1, I2, I4, I5 and I6 are not checked.                                  |
 /// | I8    | At rest, nothing is left.                                                            |
 /// | I9    | Every call ends once, by its deadline. After the last fault it ends soon.            |

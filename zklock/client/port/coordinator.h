@@ -178,7 +178,8 @@ struct Request {
 struct Reply {
   Status status = Status::server_error;
   SessionId session;  ///< on which it was sent; 0: never sent
-  /// A lower bound of the time when the first byte left. Meaningful only if the request was sent.
+  /// A lower bound of the time when the first byte left. If a second round trip followed, of the
+  /// time of that one. Meaningful only if the request was sent.
   Instant sent_at;
   std::string detail;  ///< cause of the status, in words
   std::string name;    ///< the created znode's name, without its parent
@@ -240,15 +241,17 @@ class SessionObserver {
   ///   the client was refused before it had a session.
   /// - closed: close() ended the session.
   virtual void ended(SessionId session, Status why) = 0;
-  /// The servers have answered a request. Called before the reply is passed to its handler. Not
-  /// called for requests that failed without an answer (unknown, session_ended), or that the client
-  /// itself refused. Also not called for a read that is sent together with a write: it proves no
-  /// more than the write. `sent_at`: a lower bound of the request's sending time. If the request was
-  /// sent in several parts at once, it is the time of the first part.
+  /// The servers have answered a request, or one of its parts. Called before the reply is passed to
+  /// the handler. Not called for requests that failed without an answer (for example unknown,
+  /// session_ended), or that the client itself refused. If a request has several parts,
+  /// a read among them is reported only if it is the first part. Otherwise it proves no more.
+  /// `sent_at`: a lower bound of the sending time. If one submission sends several parts together,
+  /// it is the time before the first.
   /// `by` is quorum for a create, multi or delete that was executed, or that failed because of the
-  /// tree (no_node, node_exists, ...). It is leader for a sync. It is server for reads, and for
-  /// refusals that a single server can make: throttled, read_only, and no_auth outside a multi. A
-  /// mutex of the coordinator is held: this member may not call the coordinator.
+  /// tree (no_node, node_exists, quota_exceeded, ...). It is leader for a sync. It is server for
+  /// reads, and for refusals that a single server can make. Those are throttled, read_only, and
+  /// outside a multi also no_auth and invalid_acl.
+  /// A mutex of the coordinator is held: this member may not call the coordinator.
   virtual void answered(SessionId session, Instant sent_at, AnsweredBy by) = 0;
 };
 

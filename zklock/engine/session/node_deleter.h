@@ -31,22 +31,25 @@ using core::SessionId;
 ///
 /// AnnounceAndDelete and Delete also delete the siblings, in the same transaction. If a sibling
 /// does not exist, its create may still be under way. So its delete is sent again after the znode
-/// was deleted. From then on the create fails, because its transaction checks the znode. Only the
+/// was deleted. From then on the create fails, because the create's transaction checks the znode. Only the
 /// creator of a znode has permission to announce.
 ///
 /// After the znode, the remaining siblings are deleted one by one. A sibling with `said_by`
 /// begins with step looking, any other with deleting. If permission is missing, `complain` is
-/// called, and the sibling counts as deleted. If the session ends during these deletions, the end
+/// called, and the sibling counts as deleted, also in step looking. If the session ends during these deletions, the end
 /// is `gone`, because the znode is deleted.
 ///
 /// A delete names a path, which may belong to another znode when the delete is executed. When all
 /// children are deleted, the servers delete the empty parent. A recreated parent restarts the
-/// sequence numbers.
-/// So only a first attempt that is sent at once may omit the look. An attempt begins with step
-/// looking after an unknown outcome, after a time without a connection, and at every retry. Three
-/// cases are not excluded, because a delete cannot name a czxid. In each, the znode is deleted by
-/// hand and the path is recreated. That happens shortly before a first attempt without a look, or
-/// between look and delete. If the client may not read the other znode, it happens at any time.
+/// sequence numbers. So only a first attempt that is sent at once may omit the look. An attempt
+/// begins with step looking after an unknown outcome, after a time without a connection, and at
+/// every retry. Exception: a step is repeated at once without a sibling that failed.
+///
+/// A delete cannot name a czxid. So another znode can be deleted if the znode is deleted by hand and
+/// the path is recreated:
+/// - shortly before a first attempt without a look;
+/// - between look and delete;
+/// - at any time, if the client may not read the other znode.
 ///
 /// Thread-safety: all members, from any thread. May be destroyed while deletions are under way.
 class NodeDeleter {
