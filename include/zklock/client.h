@@ -113,7 +113,8 @@ class ZKLOCK_EXPORT Client {
   /// Returns the id of the current session; 0 if there is none.
   [[nodiscard]] std::int64_t session_id() const noexcept;
 
-  /// Returns the session timeout that the servers granted; 0 before the first connection.
+  /// Returns the session timeout that the servers granted; 0 before the first connection. If
+  /// several servers granted different ones to the session, returns the shortest so far.
   [[nodiscard]] std::chrono::milliseconds session_timeout() const noexcept;
 
   /// Calls `listener` for every change from now on, but not for the present state. The calls run in

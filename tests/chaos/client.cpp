@@ -26,6 +26,7 @@
 #include "chaos/locks.h"
 #include "chaos/worker.h"
 #include "chaos/workload.h"
+#include "zklock/leader_latch.h"
 
 namespace zklock::chaos {
 namespace {
@@ -88,6 +89,12 @@ int run(char** argv) {
   link.tell("I " + std::to_string(number) + ' ' + std::to_string(life));
   Client client(options_for(argv));
   std::optional<Locks> locks(std::in_place, client, link);
+  // Every second client holds a lock all the time, so it sends heartbeats all the time.
+  std::optional<LeaderLatch> own_office;
+  if (number % 2 == 0) {
+    own_office.emplace(client, "/office-" + std::to_string(number));
+    own_office->start();
+  }
   std::vector<std::jthread> threads;
   for (unsigned thread = 0; thread <= kWorkers; ++thread) {
     threads.emplace_back([&, thread](std::stop_token ending) {
@@ -101,6 +108,7 @@ int run(char** argv) {
   if (signal == SIGUSR2) client.close();
   for (std::jthread& thread : threads) thread.request_stop();
   threads.clear();
+  own_office.reset();
   locks.reset();  // the listeners have been called; retained znodes are deleted
   if (signal == SIGTERM) leave_nothing(client, link);
   client.close();

@@ -23,6 +23,26 @@ TEST_F(CohortTest, LocalHandoff_SendsNoRequest) {
   expect_rest();
 }
 
+// A new znode would cost the local contenders their turn, and the rest of the lease is of use.
+TEST_F(CohortTest, HandoffLateInLease_SendsNoRequest) {
+  const auto first = granted(0, many());
+  const auto second = waiting(0, many());
+  lock_.world().disconnect(0);
+  const auto left = [&] { return call(first).hold.valid_until() - lock_.world().now(); };
+  run_for(left() - 100ms);
+  reset_counts();
+  release(first);
+  expect_same_node(first, second);
+  EXPECT_EQ(client(0).requests(), 0U);
+  EXPECT_EQ(call(second).hold.state(), HoldState::suspended);
+  run_for(100ms);
+  EXPECT_EQ(call(second).hold.state(), HoldState::lost);
+  lock_.world().reconnect(0);
+  run_for(1s);
+  release(second);
+  expect_rest();
+}
+
 TEST_F(CohortTest, SeveralWaiters_AreGrantedInOrder) {
   const auto first = granted(0, many());
   auto rest = several_wait(0, many(), 5);

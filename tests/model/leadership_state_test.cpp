@@ -193,9 +193,9 @@ TEST_F(LeadershipStateTest, AfterPause_FirstStateQueryReportsLost) {
 }
 
 TEST_F(LeadershipStateTest, PauseBeyondEnd_SendsNoWarning) {
-  const auto call = granted(0, {.limit = {.longest = 4s}, .listener = listener(0)});
+  const auto call = granted(0, {.limit = {.longest = 3s}, .listener = listener(0)});
   lock_.world().pause(0);
-  lock_.world().run_for(4s);
+  lock_.world().run_for(3s);
   lock_.world().resume(0);
   run();
   EXPECT_EQ(events_, (Events{"acquired", "expired"}));

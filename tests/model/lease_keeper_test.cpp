@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests of an idle client, which extend its leases.
+// The requests that a client sends for its lease.
 #include <cstddef>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -15,28 +16,63 @@ class Keeper : public PathLockTest {
  protected:
   static constexpr Duration kT = 6s;  ///< ClientOptions::session_timeout
   World& world() { return lock_.world(); }
+  Instant now() { return world().now(); }
   bool is_held(std::size_t call) { return lock_.call(call).hold.state() == HoldState::held; }
 };
 
-TEST_F(Keeper, NothingHeld_SendsSyncsOnly) {
+TEST_F(Keeper, NothingHeld_SendsFiveSyncsPerTimeout) {
   run_for(kT);
   reset_counts();
   run_for(4 * kT);
-  EXPECT_EQ(client(0).requests(Kind::check), 0U) << "the quorum is left alone";
-  EXPECT_EQ(client(0).requests(), client(0).requests(Kind::sync));
-  EXPECT_GE(client(0).requests(), 18U);
-  EXPECT_LE(client(0).requests(), 22U);
+  EXPECT_EQ(client(0).requests(Kind::sync), 20U);
+  EXPECT_EQ(client(0).requests(), 20U) << "the servers log nothing";
 }
 
-TEST_F(Keeper, LockHeld_HeartbeatsQueryQuorum) {
+TEST_F(Keeper, WaitingClient_SendsFiveSyncsPerTimeout) {
   const auto call = granted(0);
+  const auto next = waiting(1);
   run_for(kT);  // by then its own znode is watched, too
   reset_counts();
   run_for(4 * kT);
-  EXPECT_EQ(client(0).requests(), client(0).requests(Kind::check));
-  EXPECT_GE(client(0).requests(), 38U);
-  EXPECT_LE(client(0).requests(), 42U);
+  EXPECT_EQ(client(1).requests(Kind::sync), 20U);
+  EXPECT_EQ(client(1).requests(), 20U) << "the servers log nothing";
   release(call);
+  EXPECT_EQ(client(1).requests(Kind::check), 1U) << "its lease had lapsed";
+  ASSERT_TRUE(lock_.call(next).granted());
+  run_for(kT);
+  EXPECT_TRUE(is_held(next));
+  release(next);
+  expect_rest();
+}
+
+// A server is cut off right after the leader was paused, so the leader has not heard of its clients
+// since the pause began. A client that noticed nothing would take a lease of its full length. The
+// client's own reads take the place of no sync.
+TEST_F(Keeper, LeaderWasPaused_WaitingClientNoticesIt) {
+  client(1).options().relay_interval = kT / 4;
+  client(1).options().relay_jitter = kT / 24;
+  for (const Duration pause : {kT / 2, 2 * kT / 3, kT - kT / 20}) {
+    const auto call = granted(0);
+    const auto next = waiting(1);
+    run_for(2 * kT);
+    world().ensemble().pause_leader();
+    for (int i = 0; i < 8; ++i) {
+      client(1).submit({.operation = client::request::Get{"/"}}, [](const auto&) {});
+      run_for(pause / 8);
+    }
+    world().ensemble().resume_leader();
+    lock_.release(call);
+    run();
+    world().isolate(1);
+    if (lock_.call(next).granted()) {
+      const auto heard = world().ensemble().last_touch(client(1).session());
+      EXPECT_LE(lock_.call(next).hold.valid_until(), *heard + kT) << pause.count();
+    }
+    run_for(2 * kT);
+    world().heal(1);
+    run_for(2 * kT);
+    release(next);
+  }
   expect_rest();
 }
 
@@ -60,6 +96,132 @@ TEST_F(Keeper, LeaderWasPaused_IdleClientNoticesIt) {
     run_for(2 * kT);
     world().heal(1);
     run_for(2 * kT);
+    release(call);
+  }
+  expect_rest();
+}
+
+TEST_F(Keeper, LockHeld_EveryThirdRequestIsHeartbeat) {
+  const auto call = granted(0);
+  run_for(kT);  // by then its own znode is watched, too
+  reset_counts();
+  run_for(3 * kT);
+  EXPECT_EQ(client(0).requests(), 30U);
+  EXPECT_EQ(client(0).requests(Kind::check), 10U);
+  EXPECT_EQ(client(0).requests(Kind::sync), 20U);
+  EXPECT_GE(lock_.call(call).hold.valid_until(), now() + 11 * kT / 24 - kT / 10 - 1ms);
+  release(call);
+  expect_rest();
+}
+
+// The user's own requests are evidence enough.
+TEST_F(Keeper, LockUsedAllTheTime_NoRequestsOfTheKeeper) {
+  run_for(kT);
+  const auto cycle = [this] {
+    release(granted(0));
+    run_for(kT / 10);
+  };
+  cycle();
+  reset_counts();
+  for (int i = 0; i < 20; ++i) cycle();
+  EXPECT_EQ(client(0).requests(Kind::check), 0U);
+  EXPECT_EQ(client(0).requests(Kind::sync), 0U);
+  expect_rest();
+}
+
+// The lease of the create suffices.
+TEST_F(Keeper, TurnAfterShortWait_NoRequest) {
+  run_for(kT);
+  const auto holder = granted(0);
+  const auto waiter = waiting(1);
+  run_for(kT / 8);
+  reset_counts();
+  release(holder);
+  EXPECT_TRUE(is_held(waiter));
+  EXPECT_EQ(client(1).requests(), 0U);
+  release(waiter);
+  expect_rest();
+}
+
+TEST_F(Keeper, GrantLateInLease_IsKept) {
+  for (Duration wait = kT / 10; wait < kT; wait += kT / 40) {
+    run_for(kT);
+    const auto holder = granted(0);
+    const auto waiter = waiting(1);
+    run_for(wait);
+    lock_.release(holder);
+    run();
+    EXPECT_TRUE(is_held(waiter)) << wait.count();
+    client(1).cut_off();  // a slow network from now on
+    run_for(kT / 10);
+    client(1).mend();
+    run_for(2 * kT);
+    EXPECT_TRUE(is_held(waiter)) << wait.count();
+    release(waiter);
+  }
+  expect_rest();
+}
+
+TEST_F(Keeper, SlowNetwork_HoldIsKept) {
+  for (const Duration round_trip : {kT / 40, kT / 24, kT / 20, kT / 15, kT / 10, kT / 8}) {
+    const auto call = granted(0);
+    for (const Instant end = now() + 8 * kT; now() < end;) {
+      client(0).cut_off();
+      run_for(round_trip);
+      client(0).mend();
+      run();
+    }
+    EXPECT_TRUE(is_held(call)) << round_trip.count();
+    release(call);
+  }
+  expect_rest();
+}
+
+// The lock is also acquired while the network is slow. Reads do not delay the heartbeats.
+TEST_F(Keeper, SlowNetworkFromTheStart_IsGrantedAndKept) {
+  for (const bool reads : {false, true}) {
+    for (const Duration round_trip : {kT / 24, kT / 20, kT / 15, kT / 12, kT / 10}) {
+      std::optional<std::size_t> call;
+      const Instant begin = now();
+      for (const Instant end = begin + 16 * kT; now() < end;) {
+        if (!call && now() > begin + 4 * kT) call = lock_.acquire(0);
+        if (reads) client(0).submit({.operation = client::request::Get{"/"}}, [](const auto&) {});
+        client(0).cut_off();
+        run_for(round_trip);
+        client(0).mend();
+        run();
+      }
+      ASSERT_TRUE(lock_.call(*call).granted()) << round_trip.count() << reads;
+      EXPECT_TRUE(is_held(*call)) << round_trip.count() << reads;
+      release(*call);
+    }
+  }
+  expect_rest();
+}
+
+// The lease counts from the shortest timeout of the session.
+TEST_F(Keeper, ReconnectWithMuchLongerTimeout_IsGranted) {
+  run_for(kT);
+  client(0).options().session_timeout = 8 * kT;
+  world().disconnect(0);
+  world().reconnect(0);
+  run_for(kT);
+  const auto call = granted(0);
+  run_for(16 * kT);
+  EXPECT_TRUE(is_held(call));
+  release(call);
+  expect_rest();
+}
+
+TEST_F(Keeper, LeaderPausedForThirdOfTimeout_HoldIsKept) {
+  for (Duration phase = 0s; phase < kT / 4; phase += kT / 48) {
+    const auto call = granted(0);
+    run_for(2 * kT + phase);
+    world().ensemble().pause_leader();
+    run_for(kT / 3);
+    world().ensemble().resume_leader();
+    run_for(2 * kT);
+    EXPECT_TRUE(is_held(call)) << phase.count();
     release(call);
   }
   expect_rest();

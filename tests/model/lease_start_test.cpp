@@ -25,7 +25,12 @@ class LeaseStartTest : public PathLockTest {
 TEST_F(LeaseStartTest, LateReply_LeaseCountsFromRequest) {
   const auto call = held_for_a_while();
   const Instant before = valid_until(call);
-  while (!client(0).can_serve()) ASSERT_TRUE(world().clock().run_next());
+  client(0).reset_counts();
+  for (;;) {  // to the next heartbeat
+    ASSERT_TRUE(world().clock().run_next());
+    if (client(0).requests(OperationKind::check) > 0) break;
+    run();
+  }
   const Instant asked = world().now();
   while (client(0).can_serve()) world().run({Step::Kind::serve, 0});
   // Less than a pause of a server.
@@ -42,7 +47,7 @@ TEST_F(LeaseStartTest, RepliesOfIsolatedServer_ExtendNothing) {
   world().isolate(0);
   const Instant before = valid_until(call);
   int answers = 0;
-  for (Instant end = world().now() + timeout() / 2; world().now() < end;) {
+  for (Instant end = world().now() + timeout() / 3; world().now() < end;) {
     client(0).submit({.operation = client::request::Get{"/"}},
                      [&answers](const client::Reply& reply) {
                        answers += reply.status == client::Status::ok ? 1 : 0;
@@ -108,7 +113,7 @@ TEST_F(LeaseStartTest, ReconnectWithLongerTimeout_LeaseUsesFirstTimeout) {
   client(0).options().session_timeout = 2 * first;
   client(0).reconnect();
   run_for(3 * first);
-  EXPECT_EQ(timeout(), 2 * first);
+  EXPECT_EQ(timeout(), first);
   EXPECT_GT(valid_until(call), world().now());
   EXPECT_LE(valid_until(call), world().now() + first - first / 12);
   lock_.release(call);

@@ -27,7 +27,7 @@ class PathLockParent : public PathLockTest {
     return strangers;
   }
   bool has_lease(std::size_t c) {
-    return lock_.core(c).keeper().valid_lease(client(c).session()) != nullptr;
+    return lock_.core(c).keeper().lease_for_grant(client(c).session()) != nullptr;
   }
   void remove(const std::string& node) {
     EXPECT_EQ(ensemble().remove(std::string(LockWorld::kPath) + "/" + node), Status::ok);

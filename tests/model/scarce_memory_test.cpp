@@ -27,7 +27,7 @@ class ScarceMemory : public CohortFixture {
   };
 
   /// Acquires with client 0 and the given memory, and runs to the result.
-  Call acquire(std::size_t memory, const Request& request) {
+  Call acquire(std::size_t memory, const Request& request, Duration patience = 0s) {
     Call call;
     detail::AcquireRequest wanted{
         .owner = request.owner,
@@ -53,7 +53,7 @@ class ScarceMemory : public CohortFixture {
       }
       call.ran_out = scarce.ran_out();
     }
-    run();
+    run_for(patience);
     EXPECT_EQ(call.outcomes, call.threw ? 0 : 1);
     return call;
   }
@@ -201,7 +201,7 @@ TEST_F(ScarceMemory, IdleLockWithExpiredLease_LeavesNoZnode) {
     lock_.world().pause(0);
     run_for(4500ms);
     lock_.world().resume(0);
-    Call call = acquire(memory, kept());
+    Call call = acquire(memory, kept(), 3s);  // soon after a pause, no lease suffices
     call.hold.release();
     run();
     expect_others_get_it();

@@ -90,6 +90,8 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   // Steps. Each has a query that returns whether it is enabled. A step that is not enabled does
   // nothing.
   bool can_serve() const noexcept;
+  /// Returns how many messages are on their way to the server.
+  std::size_t unserved() const noexcept { return to_server_.size(); }
   void serve();
   bool can_receive() const noexcept { return !to_client_.empty() && !paused_; }
   void receive();

@@ -70,10 +70,6 @@ class LeaseEvidence {
   /// records that operation.
   Instant lease(Instant sent, Instant now) const;
 
-  /// Returns from when an operation proves again that session requests come regularly: J after the
-  /// end of the last pause that was noticed.
-  Instant regular_from() const noexcept { return paused_until_; }
-
   /// Returns until when the session is certain to be alive if the leader has heard of it by the
   /// handshake only.
   Instant lease_of_handshake() const;

@@ -271,7 +271,7 @@ void Cohort::execute(ReleasePlan plan) {
 bool Cohort::hand_to(const std::shared_ptr<CohortMember>& member) {
   if (state_ == State::idle && arrivals_.armed()) budget_.on_watched_grant();
   member->set_lock_node(node_);
-  if (node_->update_lease()) {
+  if (node_->lease()->check(path_.core().scheduler().now())) {
     member_ = member;
     member->on_granted();
     return true;

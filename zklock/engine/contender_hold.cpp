@@ -31,7 +31,7 @@ void Contender::on_granted() {
   const Calls calls = std::exchange(calls_, {});
   for (const auto& call : calls) give_count(*call);
   if (ownership_.count() == 0 && !calls.empty()) decline(calls[0]->kind());
-  // The lease may have lapsed since valid_lease() returned it. Then its members were notified
+  // The lease may have lapsed since lease_for_grant() returned it. Then its members were notified
   // before this contender held.
   check_validity();
   downgrade_if_only_shared();

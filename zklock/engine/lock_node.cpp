@@ -213,8 +213,10 @@ void LockNode::pause() {
 
 bool LockNode::update_lease(SessionId session) {
   if (observer_.expired()) return false;
-  lease_ = path_->valid_lease(session);
-  return lease_ != nullptr;
+  const auto& lease = path_->lease_for_grant(session);
+  if (!lease) return false;
+  lease_ = lease;
+  return true;
 }
 
 }  // namespace zklock::detail

@@ -75,9 +75,8 @@ class LockNode final : private CreateLimiter::Waiter,
   /// Returns the names that the znode can have now: two while the outcome of a downgrade is
   /// unknown, else one.
   std::vector<std::string> own_names() const ZKLOCK_REQUIRES(path_mutex);
-  /// Sets lease() to the lease of the lock node's session if it is valid, else to null. Returns
-  /// whether a grant is possible: the lease is valid. Without an observer, changes nothing and
-  /// returns false.
+  /// If a grant is possible, sets lease() to the lease of the lock node's session, and returns true.
+  /// The lease must suffice for a grant, and there must be an observer.
   bool update_lease() ZKLOCK_REQUIRES(path_mutex) { return update_lease(fsm_.node().session()); }
   const std::shared_ptr<core::Lease>& lease() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return lease_;
@@ -275,8 +274,9 @@ class LockNode final : private CreateLimiter::Waiter,
 
     Downgrade downgrade;
     core::Instant since{};
-    std::vector<std::string> siblings;  ///< paths of znodes, see delete_with_node()
-    bool known_by_name = false;         ///< by the user of any of its holds
+    std::optional<LeaseKeeper::Holder> lease_holder;  ///< until the hold ends
+    std::vector<std::string> siblings;                ///< paths of znodes, see delete_with_node()
+    bool known_by_name = false;                       ///< by the user of any of its holds
   };
   bool reads_on() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return holding_ && holding_->downgrade.reads();

@@ -16,6 +16,7 @@ namespace zklock::detail {
 void LockNode::grant() {
   holding_ = std::make_unique<Holding>(static_cast<LockNodeForParts&>(*this));
   holding_->since = core().scheduler().now();
+  holding_->lease_holder.emplace(core().keeper());
   path_->granted(fsm_.predecessors().were_awaited());
   observer()->on_granted();
   if (goes_by_number()) path_->sequence_hint().granted(fsm_.node().sequence(), holding_->since);
@@ -113,7 +114,9 @@ void LockNode::leave() {
 
 void LockNode::end_hold() {
   hold_has_ended_ = true;
-  if (holding_) holding_->downgrade.end_hold();
+  if (!holding_) return;
+  holding_->lease_holder.reset();
+  holding_->downgrade.end_hold();
 }
 
 void LockNode::end_watches() {

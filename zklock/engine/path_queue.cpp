@@ -40,11 +40,11 @@ void PathQueue::path_seen(const client::Reply& stat) {
   trust_.on_path_stat({stat.token, stat.acl_version}, stat.sent_at);
 }
 
-const std::shared_ptr<core::Lease>& PathQueue::valid_lease(core::SessionId session) {
+const std::shared_ptr<core::Lease>& PathQueue::lease_for_grant(core::SessionId session) {
   // The last lease has most often been extended since: then the keeper is not needed.
   const bool is_known = lease_ && lease_->session() == session;
-  if (!is_known || !lease_->check(core().scheduler().now())) {
-    lease_ = core().keeper().valid_lease(session);
+  if (!is_known || !core().keeper().suffices_for_grant(*lease_)) {
+    lease_ = core().keeper().lease_for_grant(session);
   }
   return lease_;
 }

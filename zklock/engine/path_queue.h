@@ -71,8 +71,8 @@ class PathQueue : public PathContext {
     return trust_.believes(predecessor);
   }
 
-  /// Returns the lease for a grant on `session` now; null if it is not valid.
-  const std::shared_ptr<core::Lease>& valid_lease(core::SessionId session)
+  /// Returns the lease for a grant on `session` now; null if it does not suffice.
+  const std::shared_ptr<core::Lease>& lease_for_grant(core::SessionId session)
       ZKLOCK_REQUIRES(path_mutex);
   /// Begins to notify a lock node of the events of the session.
   virtual void enlist_node(LockNode& node) noexcept ZKLOCK_REQUIRES(path_mutex) = 0;

@@ -48,8 +48,9 @@ void LeaseKeeper::connected(const client::SessionInfo& session) {
       shortest_timeout_ = session.timeout;
     }
     session_id_ = session.id.value;
-    timeout_ = session.timeout.count();
+    timeout_ = shortest_timeout_.count();
     connected_ = true;
+    last_contact_ = session.attempt_began;
     ++connections_;
     evidence_.emplace(session.timeout, session.attempt_began, now);
     // The handshake gave the session this connection's timeout, even if it makes the end earlier.
@@ -58,7 +59,7 @@ void LeaseKeeper::connected(const client::SessionInfo& session) {
   }
   if (old) tell_lapsed(old);
   if (shortened) watch_lease(shortened);
-  send(heartbeat(), session.id, now);
+  send(heartbeat(), session.id);
   schedule_tick(session.id);
   if (session.is_new) return;
   for (const auto& member : members()) member->resumed(session.id);
@@ -98,6 +99,11 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, core::AnsweredBy 
   {
     const client::MutexLock guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
+    if (now - sent_at > timeout() / 24) often_until_ = now + timeout();
+    if (by != core::AnsweredBy::server) {
+      last_request_ = std::max(last_request_, sent_at);
+      last_contact_ = std::max(last_contact_, sent_at);
+    }
     if (by == core::AnsweredBy::quorum) {
       const Instant until = std::min(evidence_->lease(sent_at, now),
                                      sent_at + shortest_timeout_ - shortest_timeout_ / 12);
@@ -111,11 +117,21 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, core::AnsweredBy 
   if (begun) watch_lease(begun);
 }
 
-std::shared_ptr<core::Lease> LeaseKeeper::valid_lease(SessionId session) {
-  const Instant now = scheduler_.now();
+std::shared_ptr<core::Lease> LeaseKeeper::lease_for_grant(SessionId session) {
   const client::MutexLock guard(mutex_);
-  if (!lease_ || lease_->session() != session || !lease_->check(now)) return nullptr;
-  return lease_;
+  if (lease_ && lease_->session() == session && suffices_for_grant(*lease_)) return lease_;
+  often_until_ = scheduler_.now() + timeout();
+  return nullptr;
+}
+
+bool LeaseKeeper::suffices_for_grant(core::Lease& lease) const {
+  const Instant now = scheduler_.now();
+  return lease.check(now) && lease.valid_until() >= now + timeout() / 4;
+}
+
+bool LeaseKeeper::has_contact() const {
+  const client::MutexLock guard(mutex_);
+  return connected_ && scheduler_.now() - last_contact_ <= timeout() / 2;
 }
 
 void LeaseKeeper::enlist(LeaseObserver& member) noexcept {
@@ -139,38 +155,48 @@ LeaseKeeper::Members LeaseKeeper::members() const {
   return alive;
 }
 
+Instant LeaseKeeper::next_request(Instant now) const {
+  const bool often = holders_ > 0 || now < often_until_;
+  return last_request_ + timeout() / (often ? 10 : 5);
+}
+
+bool LeaseKeeper::needs_heartbeat(Instant now) const {
+  if (holders_ == 0) return false;
+  return !lease_ || !lease_->check(now) || lease_->valid_until() < now + 11 * timeout() / 24;
+}
+
 void LeaseKeeper::schedule_tick(SessionId session) {
   const client::MutexLock guard(mutex_);
   if (stopped_ || !connected_ || session_id_.load() != session.value) return;
+  const Instant now = scheduler_.now();
   scheduler_.cancel(tick_timer_);
-  tick_timer_ =
-      scheduler_.at(scheduler_.now() + timeout() / 20, [self = weak_from_this(), session] {
-        if (const auto keeper = self.lock()) keeper->tick(session);
-      });
+  tick_timer_ = scheduler_.at(std::min(next_request(now), now + timeout() / 20),
+                              [self = weak_from_this(), session] {
+                                if (const auto keeper = self.lock()) keeper->tick(session);
+                              });
 }
 
 void LeaseKeeper::tick(SessionId session) {
   const Instant now = scheduler_.now();
-  bool request = false;
-  bool due = false;
+  bool is_due = false;
+  bool is_heartbeat = false;
   {
     const client::MutexLock guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
-    request = is_used();
-    // Half a tick of slack. Without it, an early tick would delay the request by a whole tick.
-    due = now - last_sent_ >= timeout() / (request ? 10 : 5) - timeout() / 40;
+    is_due = next_request(now) <= now;
+    is_heartbeat = needs_heartbeat(now);
   }
-  if (due) send(request ? heartbeat() : sync(), session, now);
+  if (is_due) send(is_heartbeat ? heartbeat() : sync(), session);
   schedule_tick(session);
   int requests = kMostRequestsAtATick;
   for (const auto& member : members()) member->tick(requests);
 }
 
-void LeaseKeeper::send(client::Operation operation, SessionId session, Instant now) {
+void LeaseKeeper::send(client::Operation operation, SessionId session) {
   {
     const client::MutexLock guard(mutex_);
     if (stopped_) return;
-    last_sent_ = now;
+    last_request_ = scheduler_.now();
   }
   coordinator_.submit({.operation = std::move(operation), .session = session},
                       [](const client::Reply&) {});

@@ -46,10 +46,12 @@ class LeaseObserver {
   boost::intrusive::list_member_hook<> member_hook_;  ///< guarded by the keeper
 };
 
-/// Keeps the current session's lease. While it is used (a contender waits or holds), it sends
-/// heartbeats. While it is not used, it sends a sync, as evidence for the next lease: its round trip
-/// also shows whether the leader was paused. The keeper extends the lease with every quorum answer.
-/// When the lease lapses, it notifies the members.
+/// Keeps the current session's lease. It sends two kinds of requests. A heartbeat is a quorum
+/// operation: its answer extends the lease. A sync is answered by the leader, and no server logs it.
+/// Syncs are the evidence for the next lease, and show whether the leader was paused. When the lease
+/// lapses, the keeper notifies the members. A waiting contender needs no lease before its turn. If
+/// the lease is too short by then, the contender checks its znode first, and the answer begins a
+/// lease.
 ///
 /// | event              | effect (T: the session timeout)                                       |
 /// |--------------------|-----------------------------------------------------------------------|
@@ -57,10 +59,26 @@ class LeaseObserver {
 /// |                    | ends no later than lease_of_handshake() says; members are notified    |
 /// | answered by quorum | the lease is extended; if it lapsed, or there is none, a new lease    |
 /// |                    | begins                                                                |
-/// | tick, every T/20   | while used: a heartbeat every T/10; else: a sync every T/5            |
+/// | tick               | the request that is due is sent: see below; the members are notified  |
 /// | lease's end        | it lapses; the members are notified                                   |
-/// | suspended          | no heartbeats; the lease runs on to its end; the members are notified |
+/// | suspended          | no requests; the lease runs on to its end; the members are notified   |
 /// | ended              | the lease lapses; the members are notified                            |
+///
+/// The next request is due some time after the last request for the leader:
+///
+/// | when                                                           | after                     |
+/// |----------------------------------------------------------------|---------------------------|
+/// | there is a Holder                                              | T/10                      |
+/// | for T after an answer that took longer than T/24: such answers | T/10                      |
+/// | shorten the lease                                              |                           |
+/// | for T after a lease that was too short for a grant             | T/10                      |
+/// | otherwise                                                      | T/5: before a ping of the |
+/// |                                                                | C client, which is no     |
+/// |                                                                | evidence                  |
+///
+/// It is a heartbeat if there is a Holder and less than 11T/24 of the lease are left. Otherwise it is
+/// a sync. The requests of the user count too, except reads. A tick comes when a request is due, and
+/// after T/20 at the latest.
 ///
 /// Thread-safety: any thread may call any member. REQUIRES: made by std::make_shared; the ports
 /// outlive stop().
@@ -69,6 +87,18 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   LeaseKeeper(client::Coordinator& coordinator, client::Scheduler& scheduler);
   LeaseKeeper(const LeaseKeeper&) = delete;
   LeaseKeeper& operator=(const LeaseKeeper&) = delete;
+
+  /// Represents a held lock node. While there is one, heartbeats are sent.
+  class Holder {
+   public:
+    explicit Holder(LeaseKeeper& keeper) noexcept : keeper_(keeper) { ++keeper_.holders_; }
+    ~Holder() { --keeper_.holders_; }
+    Holder(const Holder&) = delete;
+    Holder& operator=(const Holder&) = delete;
+
+   private:
+    LeaseKeeper& keeper_;
+  };
 
   // Called for the events of the coordinator.
   void connected(const client::SessionInfo& session);
@@ -86,13 +116,19 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   void end_use() noexcept { --uses_; }
   bool is_used() const noexcept { return uses_.load() > 0; }
 
-  /// Returns the lease for a grant on `session` now; null if it is not valid.
-  std::shared_ptr<core::Lease> valid_lease(SessionId session);
+  /// Returns the lease for a grant on `session` now. If it does not suffice, returns null, and
+  /// requests are sent more often for T.
+  std::shared_ptr<core::Lease> lease_for_grant(SessionId session);
+  /// Returns whether the lease suffices for a grant now: it is valid for at least T/4 more.
+  bool suffices_for_grant(core::Lease& lease) const;
+  /// Returns whether the leader has answered a request that was sent at most T/2 ago.
+  bool has_contact() const;
 
   bool is_connected() const noexcept { return connected_.load(std::memory_order_relaxed); }
   /// Returns the number of connections so far, which identifies the current or last one.
   std::uint64_t connection() const noexcept { return connections_.load(); }
   SessionId session() const noexcept { return SessionId{session_id_.load()}; }
+  /// Returns the shortest session timeout that a server granted to the session.
   core::Duration timeout() const noexcept { return core::Duration(timeout_.load()); }
 
   /// Ends the heartbeats and the ticks, and makes the lease lapse.
@@ -102,9 +138,12 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   using Members = std::vector<std::shared_ptr<LeaseObserver>>;
   using Term = std::shared_ptr<core::Lease>;
 
+  /// Returns when the next request is due.
+  Instant next_request(Instant now) const ZKLOCK_REQUIRES(mutex_);
+  bool needs_heartbeat(Instant now) const ZKLOCK_REQUIRES(mutex_);
   void tick(SessionId session);
   void schedule_tick(SessionId session);
-  void send(client::Operation operation, SessionId session, Instant now);
+  void send(client::Operation operation, SessionId session);
   void watch_lease(const Term& lease);
   void on_lease_due(const Term& lease);
   void tell_lapsed(const Term& lease);
@@ -119,6 +158,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   std::atomic<std::int64_t> session_id_{0};
   std::atomic<core::Duration::rep> timeout_{0};
   std::atomic<int> uses_{0};
+  std::atomic<int> holders_{0};
 
   mutable client::Mutex mutex_;
   bool stopped_ ZKLOCK_GUARDED_BY(mutex_) = false;
@@ -129,7 +169,12 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// timeout. But a new leader applies the timeout of the session's creation, until a server
   /// forwards a packet of the session.
   core::Duration shortest_timeout_ ZKLOCK_GUARDED_BY(mutex_) = {};
-  Instant last_sent_ ZKLOCK_GUARDED_BY(mutex_) = {};
+  /// The last request for the leader: sent by the keeper, or answered. Reads do not count, because
+  /// they show no pause of the leader.
+  Instant last_request_ ZKLOCK_GUARDED_BY(mutex_) = {};
+  Instant often_until_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< requests are due after T/10, see above
+  /// The sending time of the last request that the leader has answered.
+  Instant last_contact_ ZKLOCK_GUARDED_BY(mutex_) = {};
   client::TimerId tick_timer_ ZKLOCK_GUARDED_BY(mutex_) = {};
   using Line = boost::intrusive::member_hook<LeaseObserver, boost::intrusive::list_member_hook<>,
                                              &LeaseObserver::member_hook_>;

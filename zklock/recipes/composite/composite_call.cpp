@@ -291,7 +291,7 @@ void CompositeCall::check_reachability(std::uint64_t request) {
     composite_->set_unreachable(part);
     errors_[part] = std::make_exception_ptr(Error(
         Errc::not_connected, "lock", lock.path(),
-        "no answer from the ensemble's quorum within " + std::to_string(ms(part_timeout_)) +
+        "no answer from the ensemble within " + std::to_string(ms(part_timeout_)) +
             " ms; check its servers, or raise the deadline or QuorumOptions::ensemble_timeout"));
     return carry_out(fsm_.on_part_timed_out());
   }

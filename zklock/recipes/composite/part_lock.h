@@ -44,8 +44,8 @@ class PartLock {
   virtual bool unlock(const Owner& owner) = 0;
   /// Returns the exclusive counts of `owner` if it has a valid hold, otherwise 0.
   virtual int count(const Owner& owner) = 0;
-  /// Returns whether `owner` has a znode in the queue and the client is connected with a valid
-  /// lease. A valid lease shows that the ensemble's quorum has answered recently.
+  /// Returns whether `owner` has a znode in the queue, and the leader of the client's server has
+  /// answered recently.
   virtual bool has_contact(const Owner& owner) = 0;
   /// Arranges that the locks of the calling thread are released when the thread ends.
   virtual void unlock_at_thread_exit() = 0;

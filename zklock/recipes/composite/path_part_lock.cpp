@@ -47,9 +47,7 @@ int PathPartLock::count(const Owner& owner) {
 }
 
 bool PathPartLock::has_contact(const Owner& owner) {
-  LeaseKeeper& keeper = core().keeper();
-  return keeper.is_connected() && keeper.valid_lease(keeper.session()) != nullptr &&
-         !path_lock_->node_of(owner).empty();
+  return core().keeper().has_contact() && !path_lock_->node_of(owner).empty();
 }
 
 void PathPartLock::unlock_at_thread_exit() {

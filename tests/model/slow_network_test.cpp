@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lease on a network or an ensemble that is slow, but works.
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/path_lock_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+constexpr Duration kT = 6s;  ///< ClientOptions::session_timeout
+
+constexpr Duration percent_of_timeout(int percent) {
+  return kT * percent / 100;
+}
+
+/// Lets time pass while each message from one client to its server takes a given time. The replies
+/// take none.
+class SlowLine {
+ public:
+  using Delay = std::function<Duration(bool is_check)>;
+
+  SlowLine(World& world, std::size_t client, Delay delay)
+      : world_(world), client_(client), delay_(std::move(delay)), checks_(count_checks()) {}
+
+  void run_for(Duration time) {
+    for (const Instant end = world_.now() + time;;) {
+      while (run_step()) {
+      }
+      if (world_.now() >= end) return;
+      Instant next = end;
+      if (!arrivals_.empty()) next = std::min(next, arrivals_.front());
+      if (const auto timer = world_.clock().next_due()) next = std::min(next, *timer);
+      world_.clock().advance_to(next);
+    }
+  }
+
+ private:
+  std::size_t count_checks() { return world_.client(client_).requests(OperationKind::check); }
+
+  bool run_step() {
+    note_messages();
+    for (const Step& step : world_.steps()) {
+      if (step.kind == Step::Kind::timer) continue;
+      if (step.kind == Step::Kind::serve && step.client == client_) {
+        if (arrivals_.front() > world_.now()) continue;
+        arrivals_.pop_front();
+      }
+      world_.run(step);
+      return true;
+    }
+    return false;
+  }
+
+  void note_messages() {
+    const std::size_t unserved = world_.client(client_).unserved();
+    const bool is_check = std::exchange(checks_, count_checks()) != count_checks();
+    while (arrivals_.size() > unserved) arrivals_.pop_front();  // the connection was lost
+    while (arrivals_.size() < unserved) {
+      const Instant last = arrivals_.empty() ? Instant{} : arrivals_.back();
+      arrivals_.push_back(std::max(last, world_.now() + delay_(is_check)));
+    }
+  }
+
+  World& world_;
+  const std::size_t client_;
+  const Delay delay_;
+  std::size_t checks_;
+  std::deque<Instant> arrivals_;  ///< of the messages on their way
+};
+
+class SlowNetwork : public PathLockTest {
+ protected:
+  World& world() { return lock_.world(); }
+  SlowLine slow_line(std::size_t client, int percent) {
+    return {world(), client, [percent](bool) { return percent_of_timeout(percent); }};
+  }
+  bool is_held(std::size_t call) { return lock_.call(call).hold.state() == HoldState::held; }
+  void expect_held(std::size_t call, int percent, Duration phase) {
+    EXPECT_TRUE(is_held(call)) << "round trip " << percent << " % of T, phase " << phase.count();
+    run_for(kT);
+    release(call);
+    run_for(3 * kT);
+  }
+};
+
+TEST_F(SlowNetwork, AlwaysSlow_IsGrantedAndKept) {
+  for (const int percent : {4, 6, 8, 10}) {
+    for (Duration phase = 0s; phase < kT / 4; phase += kT / 40) {
+      SlowLine line = slow_line(0, percent);
+      line.run_for(3 * kT + phase);
+      const auto call = lock_.acquire(0);
+      line.run_for(4 * kT);
+      expect_held(call, percent, phase);
+    }
+  }
+  expect_rest();
+}
+
+// The disk of the servers is slow. Only quorum operations wait for it.
+TEST_F(SlowNetwork, OnlyHeartbeatsSlow_IsGrantedAndKept) {
+  for (const int percent : {4, 6, 8, 10}) {
+    for (Duration phase = 0s; phase < kT / 4; phase += kT / 40) {
+      const auto holder = granted(0);
+      const auto call = waiting(1);
+      SlowLine line(world(), 1, [percent](bool is_check) {
+        return is_check ? percent_of_timeout(percent) : Duration(1ms);
+      });
+      line.run_for(2 * kT + phase);
+      lock_.release(holder);
+      line.run_for(4 * kT);
+      expect_held(call, percent, phase);
+    }
+  }
+  expect_rest();
+}
+
+TEST_F(SlowNetwork, SlowFromGrantOn_IsKept) {
+  for (const int percent : {4, 6, 8, 10}) {
+    for (Duration phase = 0s; phase < kT / 4; phase += kT / 40) {
+      const auto call = granted(0);
+      run_for(3 * kT + phase);
+      slow_line(0, percent).run_for(4 * kT);
+      expect_held(call, percent, phase);
+    }
+  }
+  expect_rest();
+}
+
+TEST_F(SlowNetwork, SlowFromTurnOn_IsGrantedAndKept) {
+  for (const int percent : {4, 6, 8, 10}) {
+    for (Duration wait = kT / 10; wait < 2 * kT; wait += kT / 20) {
+      const auto holder = granted(0);
+      const auto call = waiting(1);
+      run_for(wait);
+      SlowLine line = slow_line(1, percent);
+      lock_.release(holder);
+      line.run_for(4 * kT);
+      expect_held(call, percent, wait);
+    }
+  }
+  expect_rest();
+}
+
+TEST_F(SlowNetwork, LeaderPausedAfterGrant_HoldIsKept) {
+  for (const int percent : {10, 15, 20}) {
+    for (Duration wait = kT / 10; wait < kT; wait += kT / 40) {
+      const auto holder = granted(0);
+      const auto call = waiting(1);
+      run_for(wait);
+      release(holder);
+      run_for(1ms);
+      ASSERT_TRUE(is_held(call));
+      world().ensemble().pause_leader();
+      run_for(percent_of_timeout(percent));
+      world().ensemble().resume_leader();
+      run_for(2 * kT);
+      expect_held(call, percent, wait);
+    }
+  }
+  expect_rest();
+}
+
+// A throttled request does not reach the leader. It is not repeated at once: the server is busy.
+TEST_F(SlowNetwork, Throttled_SendsAsOftenAsElse) {
+  const auto holder = granted(0);
+  const auto call = waiting(1);
+  slow_line(1, 6).run_for(kT);
+  for (int i = 0; i < 1000; ++i) world().fail_next(1, OperationKind::sync, Status::throttled);
+  reset_counts();
+  run_for(kT / 2);
+  EXPECT_LE(client(1).requests(), 6U);
+  client(1).clear_faults();
+  release(holder);
+  run_for(2 * kT);
+  release(call);
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model
