@@ -123,12 +123,16 @@ struct ExclusiveOptions {
   /// The client of the first contender in the queue measures the delay, from the moment when it
   /// sees that the holder's znode is deleted. So the delay is never shorter than this value. It can
   /// be longer:
-  /// - If no contender waits at the loss, the delay begins when the next contender arrives.
-  /// - If the first contender leaves, and the next one is of another client, the delay begins
-  ///   again. If both are of one client, the delay continues, even if none waited in between.
-  /// - If each call is a single attempt of a new Client, every call begins the delay again. None is
-  ///   granted.
-  /// - If readers of several clients are first together, each client measures its own delay.
+  ///
+  /// | situation                                      | delay                                    |
+  /// |------------------------------------------------|------------------------------------------|
+  /// | no contender waits at the loss                 | begins when the next contender arrives   |
+  /// | the first contender leaves; the next one is of | begins again                             |
+  /// | another client                                 |                                          |
+  /// | the first contender leaves; the next one is of | continues, even if none waited in        |
+  /// | the same client                                | between                                  |
+  /// | each call is a single attempt of a new Client  | begins again with each; none is granted  |
+  /// | readers of several clients are first together  | each client measures its own             |
   ///
   /// Only exclusive holds leave a delay: those of mutexes, of writers, and of each path of a
   /// MultiMutex. A MultiMutex acquires its paths one after the other, so the delays of several lost
@@ -188,13 +192,14 @@ struct CohortOptions {
   /// So choose a value several times as large as the number of grants in a round trip.
   ///
   /// Each grant has its own token, higher than all before; see FencingToken::grant_index. Each hold
-  /// has its own maximum hold time. After these events no further contender is granted on the
-  /// znode, and the others enqueue again with a new znode, within their deadlines:
-  /// - A hold on the znode is lost, also by its maximum hold time.
-  /// - A thread ends without unlock().
-  /// - The holder receives a request_release().
-  /// - A hold is released while a commit of its GuardedTransaction has no reply yet, or after a
-  ///   commit with an unknown outcome. So the commit is executed before the next grant, or never.
+  /// has its own maximum hold time.
+  ///
+  /// The sharing ends when a hold on the znode is lost, also by its maximum hold time. It also ends
+  /// when a thread ends without unlock(), and when the holder receives a request_release(). It ends
+  /// too when a hold is released before the reply to a commit of its GuardedTransaction, or after a
+  /// commit with an unknown outcome. So the commit is executed before the next grant, or never.
+  /// After the end, no further contender is granted on the znode. The others enqueue again with a
+  /// new znode, within their deadlines.
   ///
   /// participants() and LockObserver show a shared znode once, with the owner for whom it was
   /// created. LockEvent::position and queue_position() also count the contenders of this client

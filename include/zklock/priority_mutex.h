@@ -81,11 +81,14 @@ struct PriorityOptions {
 /// Sources: the weights of WLock; "ZooKeeper Recipes: Priority Queues".
 ///
 /// The class meets AcquiringLock, ReentrantLock and QueuedLock, which state the contracts of its
-/// members; see lock_concepts.h. These differ:
-/// - A call with a weight out of range sends nothing and throws invalid_option.
-/// - A call throws settings_mismatch if a contender that arrived before uses another ageing.
-/// - participants() lists the holder, the contenders that have passed the gate, and those at the
-///   gate. The order is that in which they would be served at this moment.
+/// members; see lock_concepts.h. Differences:
+///
+/// | member         | difference                                                              |
+/// |----------------|-------------------------------------------------------------------------|
+/// | acquiring call | throws invalid_option for a weight out of range, and sends nothing      |
+/// | acquiring call | throws settings_mismatch if an earlier contender uses another ageing    |
+/// | participants() | lists the holder, the contenders that have passed the gate, and those   |
+/// |                | at the gate, in the order in which they would be served at this moment  |
 ///
 /// Objects cannot be moved; see ReentrantMutex for containers.
 ///

@@ -77,16 +77,20 @@ struct SharedCount {
 /// `lost`. The release of an expired Permit does nothing; it does not affect a later holder.
 ///
 /// The class meets AcquiringLock and QueuedLock, which state the contracts of its members; see
-/// lock_concepts.h. These differ:
-/// - The owner in AcquireOptions does not nest. It is only written into the znode, for people to
-///   read.
-/// - No call throws lock_lost or would_deadlock.
-/// - A call throws settings_mismatch or bad_data, see above.
-/// - A request for less than one permit, or for more than a fixed count, sends nothing and throws
-///   invalid_option.
-/// - Participant::holds is true for the contenders whose permits fit the count. Holders that do not
-///   fit a lowered count keep their permits, but count as waiting here and in LockState.
-/// - With a shared count, participants() takes one round trip more, and throws bad_data, too.
+/// lock_concepts.h. Differences:
+///
+/// | member               | difference                                                        |
+/// |----------------------|-------------------------------------------------------------------|
+/// | AcquireOptions.owner | does not nest; is only written into the znode, for people to read |
+/// | all calls            | throw no lock_lost or would_deadlock; throw settings_mismatch or  |
+/// |                      | bad_data, see above                                               |
+/// | acquiring call       | throws invalid_option for less than one permit, or more than a    |
+/// |                      | fixed count, and sends nothing                                    |
+/// | Participant::holds   | is true for the contenders whose permits fit the count. Holders   |
+/// |                      | that do not fit a lowered count keep their permits, but count as  |
+/// |                      | waiting here and in LockState                                     |
+/// | participants()       | with a shared count, takes one round trip more and throws         |
+/// |                      | bad_data, too                                                     |
 ///
 /// A request for more than a shared count is no error, because the count may be raised. The call
 /// waits for that, and the contenders behind it wait too. Objects cannot be moved; see

@@ -46,10 +46,13 @@ using core::SessionId;
 /// every retry. Exception: a step is repeated at once without a sibling that failed.
 ///
 /// A delete cannot name a czxid. So another znode can be deleted if the znode is deleted by hand and
-/// the path is recreated:
-/// - shortly before a first attempt without a look;
-/// - between look and delete;
-/// - at any time, if the client may not read the other znode.
+/// the path is recreated at one of these times:
+///
+/// | client                           | time                                          |
+/// |----------------------------------|-----------------------------------------------|
+/// | any                              | shortly before a first attempt without a look |
+/// | any                              | between look and delete                       |
+/// | may not read the other znode     | any                                           |
 ///
 /// Thread-safety: all members, from any thread. May be destroyed while deletions are under way.
 class NodeDeleter {
