@@ -172,7 +172,7 @@ TEST_F(DowngradeSameName, PathIsKept_HolderReads) {
         EXPECT_TRUE(lock_.nodes().at(0).starts_with("__READ__"));
         reset_counts();
         release(reads_);
-        EXPECT_EQ(client(0).requests(), 1U);
+        EXPECT_EQ(client(0).requests(Kind::remove), 1U) << "of one name";
       }
       EXPECT_TRUE(lock_.nodes().empty());
       expect_rest();

@@ -215,6 +215,43 @@ TEST_F(SameName, CancelledWhileDisconnected_SparesOtherZnode) {
   expect_rest();
 }
 
+// The waiter is cancelled after the reconnect, before the list that follows it is answered.
+TEST_F(SameName, CancelledAfterReconnect_SparesOtherZnode) {
+  const auto holder = granted(1);
+  const auto waiter = waiting(0);
+  lock_.world().disconnect(0);
+  release(holder);
+  remove_path();
+  const auto first = granted(2);
+  const auto second = waiting(1);
+  ASSERT_EQ(lock_.nodes().size(), 2U);
+  lock_.world().reconnect(0);
+  run_only(0, [&] { return client(0).is_connected(); });
+  lock_.cancel(waiter);
+  run();
+  EXPECT_EQ(lock_.nodes().size(), 2U);
+  release(first);
+  release(second);
+  expect_rest();
+}
+
+TEST_F(SameName, ReleasedAfterReconnect_SparesOtherZnode) {
+  const auto permits = LockWorld::permits(1, 2);
+  const auto old = granted(0, permits);
+  lock_.world().disconnect(0);
+  run();
+  remove_path();
+  const auto next = granted(1, permits);
+  ASSERT_EQ(lock_.nodes().size(), 1U);
+  lock_.world().reconnect(0);
+  run_only(0, [&] { return client(0).is_connected(); });
+  lock_.release(old);
+  run();
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  release(next);
+  expect_rest();
+}
+
 // The move had deleted the znode at the gate. So the path may have been recreated since.
 TEST_F(SameName, CancelledBeforeSearch_SparesOtherZnodeAtGate) {
   set_up_lost_move();

@@ -144,6 +144,7 @@ core::AcquireEffects LockNode::counted(const client::Reply& parent) {
 core::CreatedAnswer LockNode::answer_of(const client::Reply& created) {
   const auto name = core::ZnodeName::parse(created.name);
   if (name) path_->counter_is_at(name->sequence);
+  if (created.status == Status::ok) saw_own_node();
   const bool outcome_unknown =
       created.status == Status::ok && name &&
       path_->record_own_node(name->sequence, created.token, created.session);

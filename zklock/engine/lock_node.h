@@ -258,6 +258,15 @@ class LockNode final : private CreateLimiter::Waiter,
     return core().scheduler().now() - holding_->since;
   }
   bool goes_by_number() const noexcept ZKLOCK_REQUIRES(path_mutex);
+  /// Records that a reply has shown the own znode.
+  void saw_own_node() noexcept ZKLOCK_REQUIRES(path_mutex) {
+    seen_on_connection_ = core().keeper().connection();
+  }
+  /// Returns whether the own znode was not seen since the last reconnect. The path may have been
+  /// recreated meanwhile, and another znode can have the name.
+  bool is_unseen() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return seen_on_connection_ != core().keeper().connection();
+  }
   NodeDeleter::Manner deletion(Manner manner) const ZKLOCK_REQUIRES(path_mutex);
   std::function<void()> on_removed(Manner manner) const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the znodes that the caller must delete with its znode, and forgets them.
@@ -300,6 +309,7 @@ class LockNode final : private CreateLimiter::Waiter,
   bool let_through_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   /// A znode was created: a server was reached.
   bool had_node_ ZKLOCK_GUARDED_BY(path_mutex) = false;
+  std::uint64_t seen_on_connection_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< see is_unseen()
   bool hold_has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< also set if there was no hold
   /// The create, or another request bound to no session.
   client::RequestId create_id_ ZKLOCK_GUARDED_BY(path_mutex){};

@@ -219,7 +219,7 @@ std::function<void()> LockNode::on_removed(Manner manner) const {
 
 // A release is announced only if a successor can rely on it: see Decision::grant_by_release.
 NodeDeleter::Manner LockNode::deletion(Manner manner) const {
-  if (name_in_doubt()) return NodeDeleter::Manner::with_care;
+  if (name_in_doubt() || is_unseen()) return NodeDeleter::Manner::with_care;
   switch (manner) {
     case Manner::release: {
       const bool is_followed = fsm_.policy().rule.access == Access::exclusive && !reads_on();
@@ -242,8 +242,8 @@ void LockNode::remove_node(const Effect& effect) {
   NodeDeleter::Node node{.path = path_->child(effect.text)};
   if (!core::DelayMarker::parse(effect.text)) node.token = fsm_.node().token();
   if (!effect.sibling.empty()) node.siblings.push_back({path_->child(effect.sibling)});
-  const auto manner =
-      effect.reads_first ? NodeDeleter::Manner::with_care : NodeDeleter::Manner::plainly;
+  const bool looks = effect.reads_first || (is_unseen() && node.token != FencingToken{});
+  const auto manner = looks ? NodeDeleter::Manner::with_care : NodeDeleter::Manner::plainly;
   core().removals().begin(effect.session, std::move(node), manner, {}, work_);
 }
 
