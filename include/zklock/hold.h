@@ -97,7 +97,7 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   [[nodiscard]] std::stop_token loss_token() const noexcept;
 
   /// Returns the time until which the hold is valid if no further reply arrives; time_point::min()
-  /// if it is lost. Heartbeats (ten per session timeout) extend the time, up to the end of the
+  /// if it is lost. Heartbeats (several per session timeout) extend it, up to the end of the
   /// maximum hold time. A reconnect with a shorter session timeout can shorten it.
   [[nodiscard]] LeaseClock::time_point valid_until() const noexcept;
 

@@ -107,7 +107,7 @@ TEST_F(CounterEnd, CallsRepeatedEndlessly_PathIsRecreated) {
 TEST_F(CounterEnd, SingleAttemptsRepeatedEndlessly_PathIsRecreated) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     ensemble().set_counter(LockWorld::kPath, kLast);
-    storm({0s, 0s, 0s}, 10, seed);
+    storm({0s, 0s, 0s}, 5, seed);
     EXPECT_LT(counter(), 10'000) << seed;
     expect_rest();
   }

@@ -124,7 +124,7 @@ TEST_F(QuorumModel, Composite_HasStateAndLeaseOfQuorum) {
   ASSERT_TRUE((*ended)->granted);
   const detail::CompositeGrant& held = *(*ended)->held;
   const auto holds = held.holds();
-  const auto run_until_extended = [&](int part) {
+  const auto run_until_extended = [&](std::size_t part) {
     const Instant before = holds[part].valid_until();
     for (int i = 0; i < 200 && holds[part].valid_until() == before; ++i) world().run_for(10ms);
   };

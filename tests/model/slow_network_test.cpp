@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -82,7 +83,7 @@ class SlowNetwork : public PathLockTest {
   }
   bool is_held(std::size_t call) { return lock_.call(call).hold.state() == HoldState::held; }
   void expect_held(std::size_t call, int percent, Duration phase) {
-    EXPECT_TRUE(is_held(call)) << "round trip " << percent << " % of T, phase " << phase.count();
+    EXPECT_TRUE(is_held(call)) << percent << " % of T, phase " << phase.count();
     run_for(kT);
     release(call);
     run_for(3 * kT);
@@ -114,6 +115,64 @@ TEST_F(SlowNetwork, OnlyHeartbeatsSlow_IsGrantedAndKept) {
       line.run_for(2 * kT + phase);
       lock_.release(holder);
       line.run_for(4 * kT);
+      expect_held(call, percent, phase);
+    }
+  }
+  expect_rest();
+}
+
+// Its list must also be answered in time.
+TEST_F(SlowNetwork, SemaphoreAlwaysSlow_IsGrantedAndKept) {
+  for (const int percent : {4, 6, 8}) {
+    for (Duration phase = 0s; phase < kT / 4; phase += kT / 40) {
+      SlowLine line = slow_line(0, percent);
+      line.run_for(3 * kT + phase);
+      const auto call = lock_.acquire(0, LockWorld::shared_permits(1, 2));
+      line.run_for(4 * kT);
+      expect_held(call, percent, phase);
+    }
+  }
+  expect_rest();
+}
+
+// The client was paused, and gets its turn right after that. Its first leases are short.
+TEST_F(SlowNetwork, ClientPausedBeforeGrant_IsGrantedAndKept) {
+  for (const bool waits : {false, true}) {
+    for (const int percent : {20, 30, 40, 45, 50, 55, 60, 70, 90}) {
+      for (Duration phase = 0s; phase < kT / 4; phase += kT / 40) {
+        std::optional<std::size_t> holder;
+        std::optional<std::size_t> call;
+        if (waits) {
+          holder = granted(0);
+          call = waiting(1);
+        }
+        SlowLine line = slow_line(1, 1);
+        line.run_for(2 * kT + phase);
+        world().pause(1);
+        if (holder) lock_.release(*holder);
+        run_for(percent_of_timeout(percent));
+        world().resume(1);
+        if (!waits) call = lock_.acquire(1);
+        line.run_for(3 * kT);
+        expect_held(*call, percent, phase);
+      }
+    }
+  }
+  expect_rest();
+}
+
+TEST_F(SlowNetwork, LeaderPausedBeforeGrant_IsGrantedAndKept) {
+  for (const int percent : {20, 30, 40, 45, 50, 55, 60, 70, 90}) {
+    for (Duration phase = 0s; phase < kT / 4; phase += kT / 40) {
+      const auto holder = granted(0);
+      const auto call = waiting(1);
+      SlowLine line = slow_line(1, 1);
+      line.run_for(2 * kT + phase);
+      world().ensemble().pause_leader();
+      run_for(percent_of_timeout(percent));
+      world().ensemble().resume_leader();
+      lock_.release(holder);
+      line.run_for(3 * kT);
       expect_held(call, percent, phase);
     }
   }

@@ -95,7 +95,7 @@ class PathQueue : public PathContext {
   LocalHandoff local_handoff_ ZKLOCK_GUARDED_BY(path_mutex);
   core::AnnouncementTrust trust_ ZKLOCK_GUARDED_BY(path_mutex);
   LateCreates late_creates_ ZKLOCK_GUARDED_BY(path_mutex){*this};
-  std::shared_ptr<core::Lease> lease_ ZKLOCK_GUARDED_BY(path_mutex);  ///< the last valid one
+  std::shared_ptr<core::Lease> lease_ ZKLOCK_GUARDED_BY(path_mutex);  ///< that sufficed last
   CreateLimiter create_limiter_ ZKLOCK_GUARDED_BY(path_mutex){core().settings().creates_at_once};
   int waited_in_a_row_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< latest grants that all had to wait
   bool counter_has_ended_ ZKLOCK_GUARDED_BY(path_mutex);

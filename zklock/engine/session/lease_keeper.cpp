@@ -51,6 +51,8 @@ void LeaseKeeper::connected(const client::SessionInfo& session) {
     timeout_ = shortest_timeout_.count();
     connected_ = true;
     last_contact_ = session.attempt_began;
+    last_packet_ = now;
+    full_again_at_ = now;
     ++connections_;
     evidence_.emplace(session.timeout, session.attempt_began, now);
     // The handshake gave the session this connection's timeout, even if it makes the end earlier.
@@ -100,6 +102,8 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, core::AnsweredBy 
     const client::MutexLock guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
     if (now - sent_at > timeout() / 24) often_until_ = now + timeout();
+    if (now - last_packet_ > timeout() / 2) full_again_at_ = now + 5 * timeout() / 12;
+    last_packet_ = sent_at;
     if (by != core::AnsweredBy::server) {
       last_request_ = std::max(last_request_, sent_at);
       last_contact_ = std::max(last_contact_, sent_at);
@@ -119,14 +123,19 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, core::AnsweredBy 
 
 std::shared_ptr<core::Lease> LeaseKeeper::lease_for_grant(SessionId session) {
   const client::MutexLock guard(mutex_);
-  if (lease_ && lease_->session() == session && suffices_for_grant(*lease_)) return lease_;
-  often_until_ = scheduler_.now() + timeout();
-  return nullptr;
+  if (!lease_ || lease_->session() != session || !suffices_for_grant(*lease_)) return nullptr;
+  return lease_;
 }
 
 bool LeaseKeeper::suffices_for_grant(core::Lease& lease) const {
   const Instant now = scheduler_.now();
-  return lease.check(now) && lease.valid_until() >= now + timeout() / 4;
+  if (!lease.check(now)) return false;
+  return lease.valid_until() >= std::max(now + timeout() / 4, full_again_at_.load());
+}
+
+void LeaseKeeper::send_often() {
+  const client::MutexLock guard(mutex_);
+  often_until_ = scheduler_.now() + timeout();
 }
 
 bool LeaseKeeper::has_contact() const {
@@ -168,12 +177,11 @@ bool LeaseKeeper::needs_heartbeat(Instant now) const {
 void LeaseKeeper::schedule_tick(SessionId session) {
   const client::MutexLock guard(mutex_);
   if (stopped_ || !connected_ || session_id_.load() != session.value) return;
-  const Instant now = scheduler_.now();
   scheduler_.cancel(tick_timer_);
-  tick_timer_ = scheduler_.at(std::min(next_request(now), now + timeout() / 20),
-                              [self = weak_from_this(), session] {
-                                if (const auto keeper = self.lock()) keeper->tick(session);
-                              });
+  tick_timer_ =
+      scheduler_.at(scheduler_.now() + timeout() / 20, [self = weak_from_this(), session] {
+        if (const auto keeper = self.lock()) keeper->tick(session);
+      });
 }
 
 void LeaseKeeper::tick(SessionId session) {
@@ -183,7 +191,8 @@ void LeaseKeeper::tick(SessionId session) {
   {
     const client::MutexLock guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
-    is_due = next_request(now) <= now;
+    // Half a tick of slack. Without it, an early tick would delay the request by a whole tick.
+    is_due = next_request(now) <= now + timeout() / 40;
     is_heartbeat = needs_heartbeat(now);
   }
   if (is_due) send(is_heartbeat ? heartbeat() : sync(), session);

@@ -71,14 +71,14 @@ class LeaseObserver {
 /// | there is a Holder                                              | T/10                      |
 /// | for T after an answer that took longer than T/24: such answers | T/10                      |
 /// | shorten the lease                                              |                           |
-/// | for T after a lease that was too short for a grant             | T/10                      |
+/// | for T after send_often()                                       | T/10                      |
 /// | otherwise                                                      | T/5: before a ping of the |
 /// |                                                                | C client, which is no     |
 /// |                                                                | evidence                  |
 ///
 /// It is a heartbeat if there is a Holder and less than 11T/24 of the lease are left. Otherwise it is
-/// a sync. The requests of the user count too, except reads. A tick comes when a request is due, and
-/// after T/20 at the latest.
+/// a sync. The requests of the user count too, except reads. A tick comes every T/20, and sends what
+/// is due within T/40.
 ///
 /// Thread-safety: any thread may call any member. REQUIRES: made by std::make_shared; the ports
 /// outlive stop().
@@ -116,11 +116,14 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   void end_use() noexcept { --uses_; }
   bool is_used() const noexcept { return uses_.load() > 0; }
 
-  /// Returns the lease for a grant on `session` now. If it does not suffice, returns null, and
-  /// requests are sent more often for T.
+  /// Returns the lease for a grant on `session` now; null if it does not suffice.
   std::shared_ptr<core::Lease> lease_for_grant(SessionId session);
-  /// Returns whether the lease suffices for a grant now: it is valid for at least T/4 more.
+  /// Returns whether the lease suffices for a grant now: it is valid for at least T/4 more. After a
+  /// pause of the client or the leader it must be valid for longer. The heartbeats after the pause
+  /// extend it only when the pause is T/3 old.
   bool suffices_for_grant(core::Lease& lease) const;
+  /// A contender needs a lease for its grant.
+  void send_often();
   /// Returns whether the leader has answered a request that was sent at most T/2 ago.
   bool has_contact() const;
 
@@ -159,6 +162,8 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   std::atomic<core::Duration::rep> timeout_{0};
   std::atomic<int> uses_{0};
   std::atomic<int> holders_{0};
+  /// After a gap of more than T/2 in the answers: when a heartbeat has extended the lease again.
+  std::atomic<Instant> full_again_at_{Instant{}};
 
   mutable client::Mutex mutex_;
   bool stopped_ ZKLOCK_GUARDED_BY(mutex_) = false;
@@ -172,6 +177,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// The last request for the leader: sent by the keeper, or answered. Reads do not count, because
   /// they show no pause of the leader.
   Instant last_request_ ZKLOCK_GUARDED_BY(mutex_) = {};
+  Instant last_packet_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< sending time of the last one answered
   Instant often_until_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< requests are due after T/10, see above
   /// The sending time of the last request that the leader has answered.
   Instant last_contact_ ZKLOCK_GUARDED_BY(mutex_) = {};
