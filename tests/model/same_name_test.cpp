@@ -235,21 +235,32 @@ TEST_F(SameName, CancelledAfterReconnect_SparesOtherZnode) {
   expect_rest();
 }
 
+// Without READ permission, the client compares the czxid only.
 TEST_F(SameName, ReleasedAfterReconnect_SparesOtherZnode) {
   const auto permits = LockWorld::permits(1, 2);
-  const auto old = granted(0, permits);
-  lock_.world().disconnect(0);
-  run();
-  remove_path();
-  const auto next = granted(1, permits);
-  ASSERT_EQ(lock_.nodes().size(), 1U);
-  lock_.world().reconnect(0);
-  run_only(0, [&] { return client(0).is_connected(); });
-  lock_.release(old);
-  run();
-  EXPECT_EQ(lock_.nodes().size(), 1U);
-  release(next);
-  expect_rest();
+  for (const bool is_readable : {true, false}) {
+    for (const bool is_recreated : {true, false}) {
+      const auto old = granted(0, permits);
+      lock_.world().disconnect(0);
+      run();
+      if (is_recreated) remove_path();
+      const auto next = granted(1, permits);
+      lock_.world().reconnect(0);
+      run_only(0, [&] { return client(0).is_connected(); });
+      for (int i = 0; i < 3 && !is_readable; ++i) {  // the first is the check of a heartbeat
+        lock_.world().fail_next(0, Kind::check, Status::no_auth);
+      }
+      lock_.release(old);
+      run();
+      EXPECT_EQ(lock_.nodes().size(), 1U);
+      EXPECT_EQ(lock_.call(next).hold.state(), HoldState::held);
+      release(next);
+      EXPECT_TRUE(lock_.nodes().empty());
+      client(0).clear_faults();
+      expect_rest();
+      remove_path();
+    }
+  }
 }
 
 // The move had deleted the znode at the gate. So the path may have been recreated since.

@@ -59,7 +59,9 @@ bool NodeDeleter::Removal::is_it(const client::Reply& there) const {
     return said ? said->leader == node_.token : of_session;
   }
   if (there.token == node_.token) return true;
-  return of_session && core::queue_zxid(core::ZnodeData::parse(there.data), {}) == node_.token;
+  // A reader's znode, after a downgrade. If it is unreadable, only its session is known.
+  const bool is_named = core::queue_zxid(core::ZnodeData::parse(there.data), {}) == node_.token;
+  return of_session && (there.unreadable || is_named);
 }
 
 /// Returns `request` as an operation that also deletes the siblings. Their deletes come first:
@@ -101,8 +103,23 @@ void NodeDeleter::look(const std::shared_ptr<Removal>& removal) {
   const std::string& path = removal->node_.path;
   submit_then_get(removal->ports_->coordinator, request::Check{path}, path, removal->session_,
                   [removal](const client::Reply& check, const client::Reply& node) {
-                    answered(removal, check.status == Status::ok ? node : check);
+                    const client::Reply& reply = check.status == Status::ok ? node : check;
+                    if (reply.status == Status::no_auth) return look_at_stat(removal);
+                    answered(removal, reply);
                   });
+}
+
+/// Looks without READ permission. An exists needs none. The sync before it replaces the Check.
+void NodeDeleter::look_at_stat(const std::shared_ptr<Removal>& removal) {
+  const std::string& path = removal->node_.path;
+  client::Coordinator& coordinator = removal->ports_->coordinator;
+  coordinator.submit({.operation = request::Sync{path}, .session = removal->session_},
+                     [](const client::Reply&) {});
+  coordinator.submit({.operation = request::CountChildren{path}, .session = removal->session_},
+                     [removal](client::Reply stat) {
+                       stat.unreadable = true;
+                       answered(removal, stat);
+                     });
 }
 
 /// Drops the sibling that made the transaction fail, because it does not exist or cannot be
@@ -176,7 +193,7 @@ void NodeDeleter::refused(const std::shared_ptr<Removal>& removal, Status status
   }
   switch (removal->step_) {
     case Removal::Step::announcing: removal->step_ = Removal::Step::looking; break;
-    case Removal::Step::looking: removal->step_ = Removal::Step::deleting; break;
+    case Removal::Step::looking:
     case Removal::Step::deleting: return removal->ended(End::refused);
   }
   submit(removal);

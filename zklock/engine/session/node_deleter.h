@@ -19,7 +19,7 @@ using core::SessionId;
 /// | step       | request           | reply                 | next step                   |
 /// |------------|-------------------|-----------------------|-----------------------------|
 /// | announcing | AnnounceAndDelete | no permission         | looking                     |
-/// | looking    | Check, then Get   | no permission         | deleting                    |
+/// | looking    | Check, then Get   | no permission         | looking, by an exists       |
 /// |            |                   | ok: the znode itself  | deleting                    |
 /// |            |                   | ok: another znode     | continues as if deleted     |
 /// | deleting   | Delete            | no permission         | ends: refused               |
@@ -31,12 +31,12 @@ using core::SessionId;
 ///
 /// AnnounceAndDelete and Delete also delete the siblings, in the same transaction. If a sibling
 /// does not exist, its create may still be under way. So its delete is sent again after the znode
-/// was deleted. From then on the create fails, because the create's transaction checks the znode. Only the
-/// creator of a znode has permission to announce.
+/// was deleted. From then on the create fails, because the create's transaction checks the znode.
+/// Only the creator of a znode has permission to announce.
 ///
 /// After the znode, the remaining siblings are deleted one by one. A sibling with `said_by`
 /// begins with step looking, any other with deleting. If permission is missing, `complain` is
-/// called, and the sibling counts as deleted, also in step looking. If the session ends during these deletions, the end
+/// called, and the sibling counts as deleted. If the session ends during these deletions, the end
 /// is `gone`, because the znode is deleted.
 ///
 /// A delete names a path, which may belong to another znode when the delete is executed. When all
@@ -45,14 +45,9 @@ using core::SessionId;
 /// begins with step looking after an unknown outcome, after a time without a connection, and at
 /// every retry. Exception: a step is repeated at once without a sibling that failed.
 ///
-/// A delete cannot name a czxid. So another znode can be deleted if the znode is deleted by hand and
-/// the path is recreated at one of these times:
-///
-/// | client                           | time                                          |
-/// |----------------------------------|-----------------------------------------------|
-/// | any                              | shortly before a first attempt without a look |
-/// | any                              | between look and delete                       |
-/// | may not read the other znode     | any                                           |
+/// Two cases are not excluded, because a delete cannot name a czxid. In both, the znode is deleted by
+/// hand and the path is recreated. That happens shortly before a first attempt without a look, or
+/// between look and delete.
 ///
 /// Thread-safety: all members, from any thread. May be destroyed while deletions are under way.
 class NodeDeleter {
@@ -102,6 +97,7 @@ class NodeDeleter {
   static void answered(const std::shared_ptr<Removal>& removal, const client::Reply& reply);
   static bool drops_sibling(Removal& removal, const client::Reply& reply);
   static void look(const std::shared_ptr<Removal>& removal);
+  static void look_at_stat(const std::shared_ptr<Removal>& removal);
   static void gone(const std::shared_ptr<Removal>& removal);
   static void deleted(const std::shared_ptr<Removal>& removal);
   static void refused(const std::shared_ptr<Removal>& removal, core::Status status);
