@@ -80,7 +80,10 @@ void LockNode::on_own_node_deleted() {
   if (!is_granted()) return run(fsm_.on_own_node_deleted());
   const auto self = shared_from_this();  // the observer may drop its reference
   notify_loss(LossCause::node);
-  if (holding_ && !holding_->siblings.empty()) remove(Manner::lost);
+  // A downgrade that was under way when the path was deleted can create the reader's znode in the
+  // recreated path.
+  const bool may_exist = name_in_doubt() || reads_on();
+  if (may_exist || (holding_ && !holding_->siblings.empty())) remove(Manner::lost);
 }
 
 void LockNode::on_path_recreated() {
@@ -189,19 +192,19 @@ std::shared_ptr<LockNode> LockNode::local_successor() const {
 void LockNode::remove(Manner manner, BackgroundWork::Id work) {
   if (manner != Manner::unfinished && manner != Manner::lost) cancel_lock_delay();
   if (manner == Manner::already_deleted) remove_unwanted_delay_marker(work);
-  // If the path was recreated, the name may be of another znode now.
+  // If the path was recreated, the name may be of another znode now. If the name is in doubt, both
+  // names are read, and the own znode is deleted. It is found also if an unanswered request creates
+  // it, because the reads are executed after that request.
   const bool exists = manner != Manner::already_deleted && !path_->is_stale(fsm_.node().token());
-  if (exists) {
+  if (exists || name_in_doubt() || reads_on()) {
     watches_.forget_own();
-    // If the name is in doubt, both names are read, and the own znode is deleted. It is found also
-    // if an unanswered request creates it, because the reads are executed after that request.
     const std::string& first = name_in_doubt() ? fsm_.node().name() : own_name();
     core().removals().begin(
         fsm_.node().session(),
         {.path = path_->child(first), .token = fsm_.node().token(), .siblings = take_siblings()},
         deletion(manner), on_removed(manner), work);
   }
-  if (exists && name_in_doubt()) {
+  if (name_in_doubt()) {
     core().removals().begin(
         fsm_.node().session(),
         {.path = path_->child(holding_->downgrade.name()), .token = fsm_.node().token()},
@@ -219,7 +222,9 @@ std::function<void()> LockNode::on_removed(Manner manner) const {
 
 // A release is announced only if a successor can rely on it: see Decision::grant_by_release.
 NodeDeleter::Manner LockNode::deletion(Manner manner) const {
-  if (name_in_doubt() || is_unseen()) return NodeDeleter::Manner::with_care;
+  const bool may_be_anothers =
+      name_in_doubt() || is_unseen() || path_->is_stale(fsm_.node().token());
+  if (may_be_anothers) return NodeDeleter::Manner::with_care;
   switch (manner) {
     case Manner::release: {
       const bool is_followed = fsm_.policy().rule.access == Access::exclusive && !reads_on();

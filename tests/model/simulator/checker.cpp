@@ -34,7 +34,8 @@ std::string hash(std::uint32_t hold) {
 }
 
 /// Returns whether `each` is behind `own`. The znode of another program can be older and yet be
-/// behind, because its name was made by hand.
+/// behind, because its name was made by hand. A downgrade that was under way when the path was
+/// recreated makes a reader's znode with the token of the old path.
 bool is_behind(const Event& each, const Event& own) {
   const auto other = core::parse_znode_name(each.text);
   const auto mine = core::parse_znode_name(own.text);
@@ -173,7 +174,8 @@ void Checker::check_queue(const Event& event, Resource& resource) {
   if (own == nullptr) return;  // deleted meanwhile, or downgraded
   for (Contender& each : resource.queue) {
     if (each.made.token.zxid >= event.token.zxid || each.made.access == Access::weighted) continue;
-    if (each.made.flag && is_behind(each.made, own->made)) continue;
+    const bool may_be_behind = each.made.flag || each.made.access == Access::shared;
+    if (may_be_behind && is_behind(each.made, own->made)) continue;
     const bool excludes = exclude(each.made.access, own->made.access);
     if (excludes && !each.succeeded && may_succeed(*own, each)) each.succeeded = was_let_go(each);
     if (excludes && !each.succeeded) {
