@@ -69,16 +69,11 @@ void Downgrade::sent(const client::Reply& reply) {
   failed(reply);
 }
 
-// The Check goes through the quorum. Without it, a server that lags behind would still show a
-// writer's znode that is deleted.
 void Downgrade::look() {
   state_ = State::looking;
-  const std::string path = node_.path_context().path().child(node_.own_name());
-  client::submit_then_get(
-      node_.path_context().core().coordinator(), request::Check{path}, path, node_.session(),
-      [handler = on_reply(&Downgrade::looked_at_writer)](const auto& check, const auto& get) {
-        handler(check.status == Status::ok ? get : check);
-      });
+  client::get_by_quorum(node_.path_context().core().coordinator(),
+                        node_.path_context().path().child(node_.own_name()), node_.session(),
+                        on_reply(&Downgrade::looked_at_writer));
 }
 
 // If the writer's znode is another one, the transaction was executed, or the znode was deleted.

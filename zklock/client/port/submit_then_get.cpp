@@ -55,4 +55,12 @@ void submit_then_get(Coordinator& coordinator, Operation first, std::string path
                      [both](const Reply& reply) { both->node(reply); });
 }
 
+void get_by_quorum(Coordinator& coordinator, std::string path, SessionId session,
+                   ReplyHandler handler) {
+  submit_then_get(coordinator, request::Check{path}, path, session,
+                  [handler = std::move(handler)](const Reply& check, const Reply& node) {
+                    handler(check.status == Status::ok ? node : check);
+                  });
+}
+
 }  // namespace zklock::client

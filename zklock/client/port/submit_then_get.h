@@ -18,4 +18,10 @@ namespace zklock::client {
 void submit_then_get(Coordinator& coordinator, Operation first, std::string path, SessionId session,
                      std::function<void(const Reply& first, const Reply& node)> handler);
 
+/// Reads `path` by the quorum: a Check, then a Get. Without the Check, a server that lags behind
+/// would still show a znode that is deleted. Calls `handler` once, with the reply to the Get. If the
+/// Check failed, passes its reply instead.
+void get_by_quorum(Coordinator& coordinator, std::string path, SessionId session,
+                   ReplyHandler handler);
+
 }  // namespace zklock::client

@@ -18,7 +18,6 @@ namespace {
 
 namespace request = client::request;
 using client::as_transaction;
-using client::submit_then_get;
 using core::Status;
 using core::StatusSort;
 
@@ -97,16 +96,12 @@ void NodeDeleter::submit(const std::shared_ptr<Removal>& removal) {
       std::move(request), [removal](const client::Reply& reply) { answered(removal, reply); });
 }
 
-// The Check goes through the quorum. Without it, a server that lags behind would still show a znode
-// that is deleted.
 void NodeDeleter::look(const std::shared_ptr<Removal>& removal) {
-  const std::string& path = removal->node_.path;
-  submit_then_get(removal->ports_->coordinator, request::Check{path}, path, removal->session_,
-                  [removal](const client::Reply& check, const client::Reply& node) {
-                    const client::Reply& reply = check.status == Status::ok ? node : check;
-                    if (reply.status == Status::no_auth) return look_at_stat(removal);
-                    answered(removal, reply);
-                  });
+  client::get_by_quorum(removal->ports_->coordinator, removal->node_.path, removal->session_,
+                        [removal](const client::Reply& reply) {
+                          if (reply.status == Status::no_auth) return look_at_stat(removal);
+                          answered(removal, reply);
+                        });
 }
 
 /// Looks without READ permission. An exists needs none. The sync before it replaces the Check.
