@@ -92,7 +92,7 @@ class SlowNetwork : public PathLockTest {
 
 TEST_F(SlowNetwork, AlwaysSlow_IsGrantedAndKept) {
   for (const int percent : {4, 6, 8, 10}) {
-    for (Duration phase = 0s; phase < kT / 4; phase += kT / 40) {
+    for (Duration phase = 0s; phase < kT / 4; phase += kT / 400) {
       SlowLine line = slow_line(0, percent);
       line.run_for(3 * kT + phase);
       const auto call = lock_.acquire(0);
@@ -106,7 +106,7 @@ TEST_F(SlowNetwork, AlwaysSlow_IsGrantedAndKept) {
 // The disk of the servers is slow. Only quorum operations wait for it.
 TEST_F(SlowNetwork, OnlyHeartbeatsSlow_IsGrantedAndKept) {
   for (const int percent : {4, 6, 8, 10}) {
-    for (Duration phase = 0s; phase < kT / 4; phase += kT / 40) {
+    for (Duration phase = 0s; phase < kT / 4; phase += kT / 400) {
       const auto holder = granted(0);
       const auto call = waiting(1);
       SlowLine line(world(), 1, [percent](bool is_check) {
@@ -124,7 +124,7 @@ TEST_F(SlowNetwork, OnlyHeartbeatsSlow_IsGrantedAndKept) {
 // Its list must also be answered in time.
 TEST_F(SlowNetwork, SemaphoreAlwaysSlow_IsGrantedAndKept) {
   for (const int percent : {4, 6, 8}) {
-    for (Duration phase = 0s; phase < kT / 4; phase += kT / 40) {
+    for (Duration phase = 0s; phase < kT / 4; phase += kT / 400) {
       SlowLine line = slow_line(0, percent);
       line.run_for(3 * kT + phase);
       const auto call = lock_.acquire(0, LockWorld::shared_permits(1, 2));
@@ -139,7 +139,7 @@ TEST_F(SlowNetwork, SemaphoreAlwaysSlow_IsGrantedAndKept) {
 TEST_F(SlowNetwork, ClientPausedBeforeGrant_IsGrantedAndKept) {
   for (const bool waits : {false, true}) {
     for (const int percent : {20, 30, 40, 45, 50, 55, 60, 70, 90}) {
-      for (Duration phase = 0s; phase < kT / 4; phase += kT / 40) {
+      for (Duration phase = 0s; phase < kT / 4; phase += kT / 400) {
         std::optional<std::size_t> holder;
         std::optional<std::size_t> call;
         if (waits) {
@@ -163,7 +163,7 @@ TEST_F(SlowNetwork, ClientPausedBeforeGrant_IsGrantedAndKept) {
 
 TEST_F(SlowNetwork, LeaderPausedBeforeGrant_IsGrantedAndKept) {
   for (const int percent : {20, 30, 40, 45, 50, 55, 60, 70, 90}) {
-    for (Duration phase = 0s; phase < kT / 4; phase += kT / 40) {
+    for (Duration phase = 0s; phase < kT / 4; phase += kT / 400) {
       const auto holder = granted(0);
       const auto call = waiting(1);
       SlowLine line = slow_line(1, 1);
@@ -181,7 +181,7 @@ TEST_F(SlowNetwork, LeaderPausedBeforeGrant_IsGrantedAndKept) {
 
 TEST_F(SlowNetwork, SlowFromGrantOn_IsKept) {
   for (const int percent : {4, 6, 8, 10}) {
-    for (Duration phase = 0s; phase < kT / 4; phase += kT / 40) {
+    for (Duration phase = 0s; phase < kT / 4; phase += kT / 400) {
       const auto call = granted(0);
       run_for(3 * kT + phase);
       slow_line(0, percent).run_for(4 * kT);

@@ -98,10 +98,12 @@ void LeaseKeeper::ended(SessionId session) {
 void LeaseKeeper::answered(SessionId session, Instant sent_at, core::AnsweredBy by) {
   const Instant now = scheduler_.now();
   Term begun;
+  bool is_late = false;
   {
     const client::MutexLock guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
-    if (now - sent_at > timeout() / 24) often_until_ = now + timeout();
+    is_late = now - sent_at > timeout() / 24;
+    if (is_late) often_until_ = now + timeout();
     if (now - last_packet_ > timeout() / 2) full_again_at_ = now + 5 * timeout() / 12;
     last_packet_ = sent_at;
     if (by != core::AnsweredBy::server) {
@@ -119,6 +121,7 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, core::AnsweredBy 
     assert_invariants();
   }
   if (begun) watch_lease(begun);
+  if (is_late) hurry(core::Duration{});
 }
 
 std::shared_ptr<core::Lease> LeaseKeeper::lease_for_grant(SessionId session) {
@@ -134,8 +137,11 @@ bool LeaseKeeper::suffices_for_grant(core::Lease& lease) const {
 }
 
 void LeaseKeeper::send_often() {
-  const client::MutexLock guard(mutex_);
-  often_until_ = scheduler_.now() + timeout();
+  {
+    const client::MutexLock guard(mutex_);
+    often_until_ = scheduler_.now() + timeout();
+  }
+  hurry(core::Duration{});
 }
 
 bool LeaseKeeper::has_contact() const {
@@ -164,9 +170,12 @@ LeaseKeeper::Members LeaseKeeper::members() const {
   return alive;
 }
 
+bool LeaseKeeper::sends_often(Instant now) const {
+  return holders_ > 0 || now < often_until_;
+}
+
 Instant LeaseKeeper::next_request(Instant now) const {
-  const bool often = holders_ > 0 || now < often_until_;
-  return last_request_ + timeout() / (often ? 10 : 5);
+  return last_request_ + timeout() / (sends_often(now) ? 10 : 5);
 }
 
 bool LeaseKeeper::needs_heartbeat(Instant now) const {
@@ -174,14 +183,25 @@ bool LeaseKeeper::needs_heartbeat(Instant now) const {
   return !lease_ || !lease_->check(now) || lease_->valid_until() < now + 11 * timeout() / 24;
 }
 
-void LeaseKeeper::schedule_tick(SessionId session) {
+void LeaseKeeper::schedule_tick(SessionId session, std::optional<core::Duration> wait) {
   const client::MutexLock guard(mutex_);
   if (stopped_ || !connected_ || session_id_.load() != session.value) return;
+  const Instant now = scheduler_.now();
+  Instant next = now + wait.value_or(timeout() / 20);
+  tick_is_late_ = true;  // first: a Holder that begins from now on calls hurry()
+  if (wait || sends_often(now)) {
+    tick_is_late_ = false;
+  } else {
+    next = std::max(next, next_request(now));
+  }
   scheduler_.cancel(tick_timer_);
-  tick_timer_ =
-      scheduler_.at(scheduler_.now() + timeout() / 20, [self = weak_from_this(), session] {
-        if (const auto keeper = self.lock()) keeper->tick(session);
-      });
+  tick_timer_ = scheduler_.at(next, [self = weak_from_this(), session] {
+    if (const auto keeper = self.lock()) keeper->tick(session);
+  });
+}
+
+void LeaseKeeper::hurry(core::Duration wait) {
+  if (tick_is_late_.exchange(false)) schedule_tick(session(), wait);
 }
 
 void LeaseKeeper::tick(SessionId session) {
@@ -196,9 +216,13 @@ void LeaseKeeper::tick(SessionId session) {
     is_heartbeat = needs_heartbeat(now);
   }
   if (is_due) send(is_heartbeat ? heartbeat() : sync(), session);
-  schedule_tick(session);
   int requests = kMostRequestsAtATick;
   for (const auto& member : members()) member->tick(requests);
+  if (requests > 0) {
+    schedule_tick(session);
+  } else {
+    schedule_tick(session, timeout() / 20);
+  }
 }
 
 void LeaseKeeper::send(client::Operation operation, SessionId session) {

@@ -78,7 +78,8 @@ class LeaseObserver {
 ///
 /// It is a heartbeat if there is a Holder and less than 11T/24 of the lease are left. Otherwise it is
 /// a sync. The requests of the user count too, except reads. A tick comes every T/20, and sends what
-/// is due within T/40.
+/// is due within T/40. If requests are due after T/5 only, the tick comes when one is due, to wake
+/// no thread in between.
 ///
 /// Thread-safety: any thread may call any member. REQUIRES: made by std::make_shared; the ports
 /// outlive stop().
@@ -91,7 +92,10 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// Represents a held lock node. While there is one, heartbeats are sent.
   class Holder {
    public:
-    explicit Holder(LeaseKeeper& keeper) noexcept : keeper_(keeper) { ++keeper_.holders_; }
+    explicit Holder(LeaseKeeper& keeper) : keeper_(keeper) {
+      ++keeper_.holders_;
+      keeper_.hurry(keeper_.timeout() / 20);
+    }
     ~Holder() { --keeper_.holders_; }
     Holder(const Holder&) = delete;
     Holder& operator=(const Holder&) = delete;
@@ -141,11 +145,16 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   using Members = std::vector<std::shared_ptr<LeaseObserver>>;
   using Term = std::shared_ptr<core::Lease>;
 
+  bool sends_often(Instant now) const ZKLOCK_REQUIRES(mutex_);
   /// Returns when the next request is due.
   Instant next_request(Instant now) const ZKLOCK_REQUIRES(mutex_);
   bool needs_heartbeat(Instant now) const ZKLOCK_REQUIRES(mutex_);
   void tick(SessionId session);
-  void schedule_tick(SessionId session);
+  /// Schedules the next tick. Without `wait`, it comes after T/20, or when the next request is due.
+  void schedule_tick(SessionId session, std::optional<core::Duration> wait = {});
+  /// Requests are due more often from now on. If the next tick was to wait for a request, it comes
+  /// after `wait` instead.
+  void hurry(core::Duration wait);
   void send(client::Operation operation, SessionId session);
   void watch_lease(const Term& lease);
   void on_lease_due(const Term& lease);
@@ -162,6 +171,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   std::atomic<core::Duration::rep> timeout_{0};
   std::atomic<int> uses_{0};
   std::atomic<int> holders_{0};
+  std::atomic<bool> tick_is_late_{false};  ///< the next tick waits until a request is due
   /// After a gap of more than T/2 in the answers: when a heartbeat has extended the lease again.
   std::atomic<Instant> full_again_at_{Instant{}};
 
