@@ -30,10 +30,11 @@ struct ClientFactory;
 /// | reconnected | the connection is back, with the same session                                |
 /// | lost        | the session has ended; its holds are lost; a new one is being opened         |
 ///
-/// The client reports `lost` by its own clock: when a session has had no connection for its timeout
-/// T, the client ends it. The servers expire the session, and delete its lock znodes, later. After
-/// an outage of the whole ensemble, they do so up to T and two server ticks after the ensemble is
-/// back. Waiting calls enqueue again; until that delete, their new znodes are behind the old ones.
+/// The client reports `lost` by its own clock: when a session has had no connection for its
+/// timeout T, the client ends it. The servers expire the session, and delete its lock znodes,
+/// later. After an outage of the whole ensemble, they do so up to T and two server ticks after the
+/// ensemble is back. Waiting calls enqueue again. Until that delete, the old znodes are ahead of
+/// their new ones.
 enum class ConnectionState { connected, suspended, reconnected, lost };
 
 /// Returns the name of the enumerator, for example "connected"; "unknown" for any other value.
@@ -143,9 +144,9 @@ class ZKLOCK_EXPORT Client {
   /// the first, but not in a callback.
   ///
   /// If close() runs on an internal thread of the client, it returns at once, and another thread
-  /// closes the client. Callbacks do not run on such a thread, but a callback that owns the Client
-  /// can be destroyed there. If the process exits before the client is closed, the servers delete
-  /// the lock znodes when the session expires.
+  /// closes the client. A callback does not run on such a thread, but can be destroyed there. If
+  /// it owns the Client, that destroys the Client. If the process exits before the client is
+  /// closed, the servers delete the lock znodes when the session expires.
   void close() noexcept;
 
  private:

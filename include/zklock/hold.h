@@ -46,9 +46,10 @@ ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, HoldState state);
 /// The result of one acquire(), async_acquire() or co_acquire(). The destructor releases it.
 ///
 /// If calls of one owner nest, its Holds and lock() calls share one grant, with its znode, its
-/// fencing token and its loss. Each of them adds a count to the grant. The release of the last
-/// count releases the lock. A Hold of a Semaphore has the permits of one call. A Hold may outlive
-/// its mutex, and stays unchanged. It may also outlive its client: then it is `lost`.
+/// fencing token and its loss. Each of these calls adds one count to the grant. The lock is
+/// released when all counts are released. A Hold of a Semaphore has the permits of one call. A
+/// Hold may outlive its mutex, and stays unchanged. It may also outlive its client: then it is
+/// `lost`.
 /// Source: Burrows, "The Chubby lock service", 2.8, for a lease that outlasts its connection.
 /// Source: Gray and Cheriton, "Leases", for the end of a lease by the holder's own clock.
 ///
@@ -66,8 +67,8 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// Calls release().
   ~Hold();
 
-  /// Returns true while this object has its count, whether the hold is valid or lost. Returns false
-  /// for an empty, moved-from or released Hold. Does not block. state() returns the validity.
+  /// Returns true until the Hold is released or moved from, even if the hold is lost. Returns
+  /// false for an empty Hold. Does not block. state() returns the validity.
   explicit operator bool() const noexcept { return contender_ != nullptr; }
 
   /// Returns the fencing token of this grant; a reentrant grant repeats it. Does not block.
@@ -127,7 +128,7 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// So the transaction cannot succeed after the next grant. A GuardedTransaction needs no such
   /// call.
   ///
-  /// Exception: with CohortOptions::max_local_handoffs and keep_idle_for, successive holds of one
+  /// Exception: with CohortOptions::max_local_handoffs or keep_idle_for, successive holds of one
   /// client can have one path. Then the check does not distinguish them.
   ///
   /// Cost: after the release, the next contender of this client waits for the delete. Blocks as

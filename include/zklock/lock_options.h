@@ -14,7 +14,8 @@ namespace zklock {
 enum class OnNodeLost {
   /// The contender enqueues again, at the end. The deadline does not change.
   queue_again,
-  /// The call fails with session_expired or node_deleted; a CompositeMutex also with lock_lost.
+  /// The call fails with session_expired or node_deleted; that of a MultiMutex or QuorumMutex also
+  /// with lock_lost.
   fail,
 };
 
@@ -23,8 +24,8 @@ struct CohortOptions;
 
 /// The options that every lock class has. Every member has a default.
 ///
-/// The type of the options says what a lock class can do. An option that the class does not have
-/// does not compile. Name the members in this order:
+/// Each lock class accepts only the options that it supports. Others do not compile. Name the
+/// members in this order:
 /// @code
 ///   Semaphore permits(client, "/pool", 8, {.max_hold = 60s});
 ///   SharedMutex catalog(client, "/catalog", {.max_hold = 60s, .lock_delay = 5s});
@@ -52,7 +53,7 @@ struct LockOptions {
   /// Called for each LockEvent of each contender that a call of this object created. Calls are in
   /// order and one at a time, never on a thread of the ZooKeeper C client, and with no internal
   /// mutex held. The listener may use any lock, also this one. While it blocks, only the events of
-  /// this object wait. An exception that it throws is logged and dropped.
+  /// this lock object wait. An exception that it throws is logged and dropped.
   ///
   /// Equal owners nest, so several objects of one client on one path can share a contender. The
   /// events of that contender go to the object whose call created it.
@@ -143,9 +144,9 @@ struct ExclusiveOptions {
   ///
   /// Cost: one more round trip before the grant, to create a persistent marker znode "delay-..."
   /// beside the holder's znode. The release deletes both in one transaction. The first contender
-  /// that enqueues after a grant sends one getChildren request more. After a loss the marker stays
-  /// until the next contender has waited for the delay. Until then the path is not deleted. A delay
-  /// of 0, the default, costs nothing.
+  /// that enqueues after a grant sends one extra getChildren request. After a loss the marker
+  /// stays until the next contender has waited for the delay. Until then the path is not deleted.
+  /// A delay of 0, the default, costs nothing.
   ///
   /// The range is 0 to 24 hours; outside it the constructor of the object throws
   /// Error(invalid_option).
@@ -167,10 +168,10 @@ struct CohortOptions {
   std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
   std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
 
-  /// The maximum number of grants in a row on one znode while an outside contender waits: a
-  /// contender that does not share the znode. The first grant counts too, though it is no hand-off.
-  /// With the default, 1, every waiting contender has its own znode, and there is no local hand-off.
-  /// All are granted in the order of arrival, except with keep_idle_for.
+  /// The maximum number of grants in a row on one znode while an outside contender waits, the
+  /// first grant included. An outside contender is one that does not share the znode. With the
+  /// default, 1, every waiting contender has its own znode. All are granted in the order of
+  /// arrival, except with keep_idle_for.
   ///
   /// With a value above 1, the contenders of one client on a path share a znode. A release then
   /// grants the lock to the next of them at once, first come, first served, and without a request:
@@ -186,8 +187,8 @@ struct CohortOptions {
   /// with a new znode, behind all contenders that wait by then.
   ///
   /// If the last permitted hold is released before the reply arrives, the lock is idle until the
-  /// reply. Exception: if the znode waited behind another contender before its first grant, it is
-  /// released at once. The reason is that the other contender's client probably waits again.
+  /// reply. If the znode waited behind another contender before its first grant, the other
+  /// contender's client probably waits again. So then the znode is released at once.
   ///
   /// So choose a value several times as large as the number of grants in a round trip.
   ///
@@ -224,9 +225,10 @@ struct CohortOptions {
   /// granted while disconnected is `suspended` from the start.
   ///
   /// Cost: the first release that retains a znode sends one getChildren request with a watch. A
-  /// contender of this client that arrives before the reply waits for it, unless max_local_handoffs
-  /// permits another grant. An outside contender waits for one watch event and one getChildren
-  /// request longer than for a free lock. The client sends heartbeats while it retains the znode.
+  /// contender of this client that arrives before the reply waits for the reply, unless
+  /// max_local_handoffs permits another grant. An outside contender waits for one watch event and
+  /// one getChildren request longer than for a free lock. The client sends heartbeats while it
+  /// retains the znode.
   ///
   /// With the default, 0, no znode is retained. The constructor of the object throws
   /// Error(invalid_option) for a negative time.

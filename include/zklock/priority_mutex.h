@@ -35,11 +35,10 @@ struct PriorityOptions {
   /// Weight of lock(), try_lock() and the other functions without a weight argument: 1 (lightest)
   /// to 10. Functions with a weight argument use that instead, if it is set.
   int weight = 5;
-  /// How many znode sequence numbers a contender may overtake, for each unit of weight that it is
-  /// heavier. It is not a time: each child created under the lock's path takes one number. A
-  /// contender that is n units heavier overtakes those that arrived fewer than n * ageing numbers
-  /// earlier, and no others. From its arrival to its grant, a contender takes two numbers, or three
-  /// with a lock delay. Range: 1 to 1,000,000. nullopt: strictly by weight; light contenders may
+  /// A contender that is n units heavier overtakes those whose sequence number is lower by less
+  /// than n * ageing, and no others. The unit is no time: each child created under the lock's path
+  /// takes one number. From its arrival to its grant, a contender takes two numbers, or three with
+  /// a lock delay. Range: 1 to 1,000,000. nullopt: strictly by weight; light contenders may
   /// starve. All contenders on the path must use the same value.
   std::optional<int> ageing = 100;
 
@@ -76,8 +75,8 @@ struct PriorityOptions {
 /// next. A contender waits at the gate again only if its session ends or its znode is deleted.
 ///
 /// A free lock costs four round trips; re-entry sends nothing. A waiter watches one znode. A
-/// hand-off wakes the first contender at the gate. It also wakes each contender that was first
-/// there until a heavier one overtook it.
+/// hand-off wakes the first contender at the gate. It also wakes each contender that was the first
+/// at the gate earlier, until a heavier one overtook it.
 /// Sources: the weights of WLock; "ZooKeeper Recipes: Priority Queues".
 ///
 /// The class meets AcquiringLock, ReentrantLock and QueuedLock, which state the contracts of its
@@ -118,8 +117,7 @@ class ZKLOCK_EXPORT PriorityMutex {
 
   /// See AcquiringLock. The default of `weight` is PriorityOptions::weight. Calls of one owner
   /// share one contender, which has the weight of the first call. If that call is a single attempt
-  /// and fails, the calls that can wait get a new contender. It has the weight of the first of
-  /// them.
+  /// and fails, the other calls get a new contender, with the weight of the first of them.
   Hold acquire(AcquireOptions options = {}, std::optional<int> weight = std::nullopt);
   template <DeadlineLike D>
   Hold acquire(D deadline, std::optional<int> weight = std::nullopt) {

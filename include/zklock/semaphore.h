@@ -44,10 +44,10 @@ struct SharedCount {
 /// A fair, fenced counting semaphore over all processes.
 ///
 /// A contender that requests several permits is granted all of them at once, or none. So two
-/// contenders that each request 3 of 4 permits never block each other. Contenders are granted first
-/// come, first served: a small request does not overtake a large one. A semaphore belongs to no
-/// thread, and calls do not nest. Mutexes and SharedMutexes on the path share its queue; none of
-/// them is held together with a permit.
+/// contenders that each request 3 of 4 permits never deadlock: one is granted, the other waits.
+/// Contenders are granted first come, first served: a small request does not overtake a large one.
+/// A semaphore belongs to no thread, and calls do not nest. Mutexes and SharedMutexes on the path
+/// share its queue; none of them is held together with a permit.
 ///
 /// The permit count is either fixed or shared. All contenders on a path must use the same kind. A
 /// contender that uses the other kind gets Error(settings_mismatch).
@@ -65,10 +65,10 @@ struct SharedCount {
 /// that fits the previous count can be granted. After each change every waiting contender lists the
 /// queue once.
 ///
-/// If the znode is deleted, held permits stay valid. Then the waiting contenders, or the next new
-/// one, store their initial count again. If the data are not a count, waiting and new contenders
-/// get Error(bad_data). That ends when set_permits() or another writer corrects the data. If the
-/// ACL does not permit the client to read or to create the znode, its contenders get
+/// If the znode `count` is deleted, held permits stay valid. Then the waiting contenders, or the
+/// next new one, store their initial count again. If the data are not a count, waiting and new
+/// contenders get Error(bad_data). That ends when set_permits() or another writer corrects the
+/// data. If the ACL does not permit the client to read or to create the znode, its contenders get
 /// Error(no_auth).
 ///
 /// Permits can have a maximum hold time, by LockOptions::max_hold or AcquireOptions::max_hold. When
@@ -164,8 +164,9 @@ class ZKLOCK_EXPORT Semaphore {
   ///
   /// A shared count is read from the servers. If none is stored yet, the call returns the initial
   /// count and stores nothing. Blocks for one round trip, at most until `deadline` or for
-  /// ClientOptions::connection_timeout, whichever ends first. A deadline that has passed means a
-  /// single attempt. The call is a Boost.Thread interruption point.
+  /// ClientOptions::connection_timeout, whichever ends first. Exception: with a deadline that has
+  /// already passed, the call makes a single attempt, of up to connection_timeout. The call is a
+  /// Boost.Thread interruption point.
   /// Throws: Error(bad_data | no_auth | auth_failed | not_connected | closed | forked |
   /// server_error).
   [[nodiscard]] int permits(Deadline deadline = Deadline::never()) const;
@@ -191,8 +192,8 @@ class ZKLOCK_EXPORT Semaphore {
   /// Adds `change`, which may be negative, to the shared count. Returns the new count. Concurrent
   /// changes are all applied. Blocks as permits() does. After outcome_unknown, read permits()
   /// before another attempt.
-  /// Throws what set_permits() throws. Error(invalid_option) also if the sum is below 0 or above
-  /// 2147483647. Error(bad_data).
+  /// Throws what set_permits() throws. Also throws Error(bad_data), and Error(invalid_option) if
+  /// the sum is below 0 or above 2147483647.
   /// Source: org.redisson.api.RSemaphore.addPermits, SharedCount.trySetCount.
   int add_permits(int change, Deadline deadline = Deadline::never());
 

@@ -171,7 +171,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   std::atomic<core::Duration::rep> timeout_{0};
   std::atomic<int> uses_{0};
   std::atomic<int> holders_{0};
-  std::atomic<bool> tick_is_late_{false};  ///< the next tick waits until a request is due
+  std::atomic<bool> tick_is_late_{false};  ///< it comes when a request is due
   /// After a gap of more than T/2 in the answers: when a heartbeat has extended the lease again.
   std::atomic<Instant> full_again_at_{Instant{}};
 
