@@ -2,6 +2,7 @@
 #include "zklock/core/predecessors.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "zklock/core/permit_count_data.h"
@@ -25,7 +26,8 @@ bool Predecessors::contain(std::string_view node) const noexcept {
 }
 
 void Predecessors::set(Decision decision) {
-  nodes_ = Few<std::string>(std::move(decision.watch));
+  nodes_.assign(std::move_iterator(decision.watch.begin()),
+                std::move_iterator(decision.watch.end()));
   grant_by_release_ = decision.grant_by_release ? GrantByRelease::if_announced : GrantByRelease::no;
   position_ = decision.position;
   is_list_outdated_ = false;

@@ -7,9 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "zklock/core/acquire_answers.h"
 #include "zklock/core/acquire_state.h"
-#include "zklock/core/few.h"
 #include "zklock/core/lazy.h"
 #include "zklock/core/own_node.h"
 #include "zklock/core/queue_rule.h"
@@ -23,7 +24,7 @@ namespace zklock::core {
 class Predecessors {
  public:
   /// The znodes, in the order of the requests.
-  const Few<std::string>& nodes() const noexcept { return nodes_; }
+  const boost::container::small_vector<std::string, 1>& nodes() const noexcept { return nodes_; }
   bool contain(std::string_view node) const noexcept;
   /// Number of contenders ahead in the last list; 0 if the predecessor was predicted.
   std::size_t position() const noexcept { return position_; }
@@ -75,7 +76,7 @@ class Predecessors {
     std::vector<FencingToken> confirmed_newer = {};
   };
 
-  Few<std::string> nodes_;
+  boost::container::small_vector<std::string, 1> nodes_;
   std::size_t position_ = 0;
   std::int32_t active_watches_ = 0;       ///< neither fired nor removed
   std::int32_t outstanding_watches_ = 0;  ///< requests without reply

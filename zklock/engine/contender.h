@@ -11,8 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "zklock/core/acquire_fsm.h"
-#include "zklock/core/few.h"
 #include "zklock/core/ownership.h"
 #include "zklock/engine/callback/lock_listener.h"
 #include "zklock/engine/cohort.h"
@@ -132,7 +133,7 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   void release(core::CountKind kind) noexcept;
 
  private:
-  using Calls = core::Few<std::shared_ptr<PendingAcquire>>;
+  using Calls = boost::container::small_vector<std::shared_ptr<PendingAcquire>, 1>;
 
   // CohortMember and LockNodeObserver.
   bool waits() const noexcept override { return waits_; }

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "zklock/client/port/mutex.h"
-#include "zklock/core/few.h"
 #include "zklock/core/session.h"
 #include "zklock/engine/path_mutex.h"
 #include "zklock/engine/session/engine_context.h"

@@ -5,8 +5,9 @@
 #include <cstdint>
 #include <string>
 
+#include <boost/container/small_vector.hpp>
+
 #include "zklock/client/port/coordinator.h"
-#include "zklock/core/few.h"
 #include "zklock/engine/lock_node_for_parts.h"
 #include "zklock/engine/watch_slot.h"
 #include "zklock/fencing_token.h"
@@ -83,7 +84,7 @@ class NodeWatches {
   LockNodeForParts& node_;
   WatchSlot own_ ZKLOCK_GUARDED_BY(path_mutex);
   WatchSlot release_request_ ZKLOCK_GUARDED_BY(path_mutex);
-  core::Few<Predecessor> predecessors_ ZKLOCK_GUARDED_BY(path_mutex);
+  boost::container::small_vector<Predecessor, 1> predecessors_ ZKLOCK_GUARDED_BY(path_mutex);
   FencingToken predecessor_ ZKLOCK_GUARDED_BY(path_mutex){};
   std::uint32_t last_serial_ ZKLOCK_GUARDED_BY(path_mutex) = 0;
   std::uint32_t connection_ ZKLOCK_GUARDED_BY(path_mutex) =

@@ -38,7 +38,7 @@ void UnlockTasks::run(const void* owner, Tasks tasks,
   }
   Running mine(owner, std::move(tasks));
   for (std::size_t i = 0; i < mine.tasks.size(); ++i) {
-    const Task task = std::move(mine.tasks.begin()[i]);
+    const Task task = std::move(mine.tasks[i]);
     try {
       task();
     } catch (const std::system_error& e) {  // no thread: only this task fails

@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "zklock/core/few.h"
+#include <boost/container/small_vector.hpp>
 
 namespace zklock::detail {
 
@@ -17,7 +17,7 @@ class UnlockTasks {
   using Task = std::function<void()>;
 
   /// Most often there is one task.
-  using Tasks = core::Few<Task>;
+  using Tasks = boost::container::small_vector<Task, 1>;
 
   void add(Task task) { tasks_.push_back(std::move(task)); }
   /// Removes the tasks and returns them, for run().
