@@ -197,13 +197,20 @@ bool Checker::may_succeed(const Contender& next, const Contender& contender) {
   return next.made.owner == contender.made.owner && is_of_mutex(next) && is_of_mutex(contender);
 }
 
+bool Checker::is_of(const Held& held, const Contender& contender) {
+  return held.grant.resource == contender.made.resource &&
+         held.grant.token.zxid == contender.made.token.zxid;
+}
+
+bool Checker::was_granted(const Contender& contender) const {
+  return std::ranges::any_of(holds_,
+                             [&](const auto& entry) { return is_of(entry.second, contender); });
+}
+
 bool Checker::was_let_go(const Contender& contender) const {
-  for (const auto& [id, held] : holds_) {
-    if (held.grant.resource != contender.made.resource) continue;
-    if (held.grant.token.zxid != contender.made.token.zxid) continue;
-    if (!held.given_back) return false;
-  }
-  return true;
+  return std::ranges::none_of(holds_, [&](const auto& entry) {
+    return is_of(entry.second, contender) && !entry.second.given_back;
+  });
 }
 
 void Checker::said_held(const Event& event) {
@@ -272,11 +279,13 @@ void Checker::gone(const Event& event) {
   const auto own =
       std::ranges::find(queue, event.token, [](const Contender& each) { return each.made.token; });
   if (own == queue.end()) return;
-  // The history may lack its grant.
+  // The history may lack its grant, but not those of the znodes ahead of it.
   if (was_let_go(*own)) {
     for (Contender& each : queue) {
       const bool is_ahead = each.made.token.zxid < own->made.token.zxid;
-      if (is_ahead && may_succeed(*own, each) && was_let_go(each)) each.succeeded = true;
+      if (is_ahead && may_succeed(*own, each) && was_granted(each) && was_let_go(each)) {
+        each.succeeded = true;
+      }
     }
   }
   queue.erase(own);

@@ -96,6 +96,8 @@ class Checker {
   void check_queue(const Event& event, Resource& resource);
   /// Returns whether `next` can be granted before the znode of `contender` is deleted.
   static bool may_succeed(const Contender& next, const Contender& contender);
+  static bool is_of(const Held& held, const Contender& contender);
+  bool was_granted(const Contender& contender) const;
   /// Returns whether all recorded holds of the contender's znode were released. It still exists.
   bool was_let_go(const Contender& contender) const;
   void said_held(const Event& event);

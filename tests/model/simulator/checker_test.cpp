@@ -269,6 +269,28 @@ TEST(Checker, ContenderOvertaken_IsViolation) {
       << "one of two holds remains";
 }
 
+// Two waiters of one session are behind a holder. The later one is cancelled. Another session is
+// granted before the earlier one, which still waits.
+TEST(Checker, WaiterOvertakenAfterCancelOfAnother_IsViolation) {
+  Event of_another = {.kind = Kind::made, .owner = 7, .token = {12}, .text = "lock-"};
+  Event holder = {.kind = Kind::made, .owner = 7, .token = {9}, .text = "lock-"};
+  EXPECT_EQ(Made()
+                .with(holder)
+                .granted(1, 9)
+                .wanted(2)
+                .node(10)
+                .wanted(3)
+                .node(11)
+                .with(of_another)
+                .ended(3)
+                .gone(11)
+                .released(1)
+                .gone(9)
+                .granted(4, 12)
+                .broken(),
+            "I6");
+}
+
 TEST(Checker, DeletedOrSharedContenderOvertaken_IsNoViolation) {
   EXPECT_EQ(Made().node(10).gone(10).node(11).granted(1, 11).broken(), "");
   EXPECT_EQ(Made()
