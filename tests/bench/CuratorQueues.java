@@ -32,7 +32,9 @@ final class Queue {
     clients = Clients.connect(hosts, params, sessions);
     holder = new InterProcessMutex(holders, path);
     holder.acquire();
+    long apart = params.nanos("apart");
     waiting = Threads.start(waiters, i -> {
+      TimeUnit.NANOSECONDS.sleep(i * apart);
       InterProcessMutex mutex = new InterProcessMutex(clients.get(i % sessions), path);
       mutex.acquire();
       exclusive.enter(null);
@@ -155,13 +157,15 @@ final class Waiting extends AtRest {
 
 /** Sessions that hold a lock each, or no lock. */
 final class Connected extends AtRest {
-  private final List<CuratorFramework> clients;
+  private final List<CuratorFramework> clients = new ArrayList<>();
   private final List<InterProcessMutex> mutexes = new ArrayList<>();
 
   Connected(String hosts, Params params, boolean hold) throws Exception {
     super(params);
-    clients = Clients.connect(hosts, params, sessions);
-    for (int i = 0; hold && i < sessions; ++i) {
+    for (int i = 0; i < sessions; ++i) {
+      TimeUnit.NANOSECONDS.sleep(params.nanos("apart"));
+      clients.add(Clients.connect(hosts, params));
+      if (!hold) continue;
       mutexes.add(new InterProcessMutex(clients.get(i), params.text("path") + "/" + i));
       mutexes.get(i).acquire();
     }

@@ -76,6 +76,7 @@ class Connected final : public AtRest {
  public:
   Connected(const Params& params, Contestant& contestant, bool hold) : AtRest(params) {
     for (std::size_t i = 0; i < size(); ++i) {
+      std::this_thread::sleep_for(params.seconds("apart"));
       sessions_.push_back(contestant.connect(params));
       if (!hold) continue;
       locks_.push_back(sessions_.back()->make_lock(params.text("path") + "/" + std::to_string(i)));

@@ -121,8 +121,8 @@ class Benchmark:
         self._serial += 1
         warm = min(measure.warm, seconds / 2)
         params = {"kind": measure.kind, "path": f"/bench/{contestant.name}/{self._serial}",
-                  "timeout": SESSION_TIMEOUT, "settle": SETTLE, "seconds": seconds, "warm": warm,
-                  "spin": self.spin / 1e6, **measure.params}
+                  "timeout": SESSION_TIMEOUT, "settle": SETTLE, "apart": 0, "seconds": seconds,
+                  "warm": warm, "spin": self.spin / 1e6, **measure.params}
         line = " ".join(f"{name}={value}" for name, value in params.items())
         prepared = contestant.ask("prepare " + line, PATIENCE)
         if "absent" in prepared:

@@ -165,6 +165,7 @@ class Queue:
         self.holder.acquire()
 
         def wait(index):
+            time.sleep(index * params.seconds("apart"))
             lock = clients[index % len(clients)].Lock(path)
             lock.acquire()
             self.exclusive.leave(self.exclusive.enter())
@@ -213,17 +214,18 @@ class Connected:
         self.params = params
         self.sessions = params.number("sessions")
         self.memory, self.threads = status_of_process("VmRSS"), status_of_process("Threads")
-        self.clients = [connect(hosts, params) for _ in range(self.sessions)]
-        self.locks = []
+        self.clients, self.locks = [], []
+        for index in range(self.sessions):
+            time.sleep(params.seconds("apart"))
+            self.clients.append(connect(hosts, params))
+            if params["kind"] == "holding":
+                self.locks.append(self.clients[-1].Lock(f"{params['path']}/{index}"))
+                self.locks[-1].acquire()
         self.begin(hosts)
         time.sleep(params.seconds("settle"))
 
-    def begin(self, _):
-        if self.params["kind"] == "holding":
-            self.locks = [client.Lock(f"{self.params['path']}/{i}")
-                          for i, client in enumerate(self.clients)]
-        for lock in self.locks:
-            lock.acquire()
+    def begin(self, hosts):
+        """Makes the sessions do what they rest in."""
 
     def run(self):
         time.sleep(self.params.seconds("seconds"))

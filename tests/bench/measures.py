@@ -148,13 +148,15 @@ def free(key, title, kind, targets, **params):
 
 
 SESSIONS = 300  # at rest
+APART = 10 / SESSIONS  # seconds between their beginnings: all phases of a session timeout of 10 s
 
 
 def at_rest(kind, title, contenders, server_cpu=(), received=(), written=(), cpu=()):
     """Many sessions, each its own connection. `contenders`: lock znodes while they rest."""
     return Measure(
         f"{kind}_{SESSIONS}", f"{title}: server CPU", "% core", kind,
-        per_second("server_cpu", 0.01), {"sessions": SESSIONS, "settle": 10}, server_cpu,
+        per_second("server_cpu", 0.01), {"sessions": SESSIONS, "settle": 10, "apart": APART},
+        server_cpu,
         seconds=20, warm=0, contenders=contenders, full_rounds=3, quick_rounds=0,
         most_rounds={"kazoo": 1, "floor": 1}, figures=(
             Figure("_received", f"{title}: packets to the server", "1/s", per_second("received"),

@@ -16,6 +16,7 @@ Queue::Queue(const Params& params, Contestant& contestant, const std::string& ho
              std::size_t sessions)
     : path_(params.text("path")),
       settle_(params.seconds("settle")),
+      apart_(params.seconds("apart")),
       probe_(hosts),
       holders_(contestant.connect(params)),
       holder_(holders_->make_lock(path_)) {
@@ -28,6 +29,7 @@ void Queue::fill(std::size_t waiters) {
   exclusive_ = std::make_unique<Exclusive>();
   for (std::size_t i = 0; i < waiters; ++i) {
     sessions_[i % sessions_.size()]->queue(path_, [this] { granted(); });
+    std::this_thread::sleep_for(apart_);
   }
   const auto withdraw = Clock::now() + kPatience;
   while (probe_.count_children(path_) != static_cast<int>(waiters) + 1) {

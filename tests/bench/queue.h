@@ -39,6 +39,7 @@ class Queue {
 
   const std::string path_;
   const Clock::duration settle_;
+  const Clock::duration apart_;  ///< of the beginnings of the waiters
   RawSession probe_;
   std::size_t waiting_ = 0;
   std::binary_semaphore drained_{0};
