@@ -71,8 +71,8 @@ TEST(ClientCore, RemovalWithoutMemory_IsNotWaitedFor) {
   testing::at_every_allocation([&](std::size_t memory) {
     const testing::ScarceMemory scarce(memory);
     try {
-      core->removals().begin(SessionId{1}, {.path = "/lock/lock-0000000001"},
-                             NodeDeleter::Manner::announced);
+      core->deletions().begin(SessionId{1}, {.path = "/lock/lock-0000000001"},
+                              NodeDeleter::FirstStep::announce);
     } catch (const std::bad_alloc&) {
       ++thrown;
     }

@@ -20,8 +20,8 @@ ClientCore::ClientCore(Ports ports, Settings settings)
 
 ClientCore::~ClientCore() = default;
 
-void ClientCore::removal_refused(const std::string& path, const std::string& node,
-                                 const std::string& cause) {
+void ClientCore::deletion_refused(const std::string& path, const std::string& node,
+                                  const std::string& cause) {
   std::shared_ptr<PathLock> path_lock;
   {
     const client::MutexLock guard(mutex_);
@@ -75,7 +75,7 @@ Subscription ClientCore::add_listener(std::function<void(ConnectionState)> liste
 
 bool ClientCore::flush(Deadline deadline) {
   for (const auto& path_lock : path_locks()) path_lock->settle();
-  removals().retry_all();
+  deletions().retry_all();
   return closed() || work().wait(deadline);
 }
 
@@ -101,7 +101,7 @@ void ClientCore::suspended(SessionId session) {
 
 void ClientCore::ended(SessionId session, core::Status why) {
   keeper().ended(session);
-  removals().session_ended(session);
+  deletions().session_ended(session);
   {
     const client::MutexLock guard(mutex_);
     connected_ = false;

@@ -49,9 +49,9 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
   void ended(SessionId session, core::Status why) override;
   void answered(SessionId session, Instant sent_at, core::AnsweredBy by) override;
 
-  // NodeRemovals::Host.
-  void removal_refused(const std::string& path, const std::string& node,
-                       const std::string& cause) override;
+  // NodeDeletions::Host.
+  void deletion_refused(const std::string& path, const std::string& node,
+                        const std::string& cause) override;
 
  private:
   ClientCore(Ports ports, Settings settings);

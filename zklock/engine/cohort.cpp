@@ -104,8 +104,8 @@ std::shared_ptr<LockNode> Cohort::forget_node() {
 }
 
 /// Deletes the lock node, which has no holder. So it leaves no lock delay behind.
-void Cohort::delete_node(LockNode::Manner manner) {
-  node_->remove(manner);
+void Cohort::delete_node(LockNode::RemovalCause cause) {
+  node_->remove(cause);
   forget_node();  // last: if remove() throws, the lock node is not forgotten
 }
 
@@ -180,8 +180,8 @@ void Cohort::on_ended() {
 void Cohort::on_lost(LossCause cause) {
   if (const auto member = member_.lock()) return member->on_lost(cause);
   if (state_ != State::idle) return;
-  delete_node(cause == LossCause::lease ? LockNode::Manner::with_care
-                                        : LockNode::Manner::already_deleted);
+  delete_node(cause == LossCause::lease ? LockNode::RemovalCause::idle_lapse
+                                        : LockNode::RemovalCause::already_deleted);
   queue_the_rest();
 }
 
@@ -277,7 +277,7 @@ bool Cohort::hand_to(const std::shared_ptr<CohortMember>& member) {
     return true;
   }
   member_.reset();
-  delete_node(LockNode::Manner::with_care);
+  delete_node(LockNode::RemovalCause::idle_lapse);
   return false;
 }
 
@@ -336,7 +336,7 @@ void Cohort::serve_idle() {
 
 void Cohort::end_idling() {
   if (state_ != State::idle) return;
-  delete_node(LockNode::Manner::release);
+  delete_node(LockNode::RemovalCause::release);
   queue_the_rest();
 }
 

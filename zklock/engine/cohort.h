@@ -181,7 +181,7 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
   void set_node(std::shared_ptr<LockNode> lock_node, const std::shared_ptr<CohortMember>& member,
                 State state) ZKLOCK_REQUIRES(path_mutex);
   std::shared_ptr<LockNode> forget_node() ZKLOCK_REQUIRES(path_mutex);
-  void delete_node(LockNode::Manner manner) ZKLOCK_REQUIRES(path_mutex);
+  void delete_node(LockNode::RemovalCause cause) ZKLOCK_REQUIRES(path_mutex);
   void queue_the_rest() ZKLOCK_REQUIRES(path_mutex);
   bool hand_to(const std::shared_ptr<CohortMember>& member) ZKLOCK_REQUIRES(path_mutex);
   void hand_to_next() ZKLOCK_REQUIRES(path_mutex);

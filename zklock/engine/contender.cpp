@@ -163,7 +163,7 @@ void Contender::on_failed(Errc code, const std::string& cause) {
   complete_all(code, cause);
   if (node_->machine().has_ended() || ownership_.state() != Ownership::State::waiting) return;
   depart();
-  node_->leave();
+  node_->detach_observer();
 }
 
 void Contender::on_unreachable(const std::string& cause) {

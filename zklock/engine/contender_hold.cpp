@@ -111,7 +111,7 @@ void Contender::lose(LossCause why) noexcept {
 // children, so that it finds the marker.
 void Contender::delete_lost_node(BackgroundWork::Id work) {
   const bool in_doubt = node_->machine().delay_markers().has_own() || !grant_->lease_valid();
-  node_->remove(in_doubt ? LockNode::Manner::lost : LockNode::Manner::release, work);
+  node_->remove(in_doubt ? LockNode::RemovalCause::loss : LockNode::RemovalCause::release, work);
 }
 
 std::shared_ptr<void> Contender::delay_delete(const Hold& hold) {
@@ -134,7 +134,7 @@ Contender::Drop Contender::drop(core::CountKind kind, bool thread_ended) noexcep
   path_->dismiss(*this);
   if (!held) return {dropped};
   grant_->end(LockEvent::Kind::released);
-  if (grant_->is_node_known()) node_->becomes_known_by_name();
+  if (grant_->is_node_exposed()) node_->expose();
   return {dropped, thread_ended ? ReleasePlan::remove_unfinished : decide_release()};
 }
 
@@ -158,18 +158,20 @@ void Contender::execute(ReleasePlan plan) noexcept {
     case ReleasePlan::await_count: return cohort_->execute(plan);
     case ReleasePlan::to_successor: {
       const auto next = node_->local_successor();
-      node_->remove(LockNode::Manner::unannounced);
+      node_->remove(LockNode::RemovalCause::unannounced_release);
       if (cohort_) cohort_->remove_node(*node_);
       return next->on_predecessor_released();
     }
-    case ReleasePlan::remove: node_->remove(LockNode::Manner::release); break;
+    case ReleasePlan::remove: node_->remove(LockNode::RemovalCause::release); break;
     case ReleasePlan::remove_soon:
       node_->end_hold();
       path_->monitor().defer([node = node_]() ZKLOCK_REQUIRES(path_mutex) {
-        node->remove(LockNode::Manner::unannounced);
+        node->remove(LockNode::RemovalCause::unannounced_release);
       });
       break;
-    case ReleasePlan::remove_unfinished: node_->remove(LockNode::Manner::unfinished); break;
+    case ReleasePlan::remove_unfinished:
+      node_->remove(LockNode::RemovalCause::unfinished_release);
+      break;
   }
   if (cohort_) cohort_->remove_node(*node_);
 }

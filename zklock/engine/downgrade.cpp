@@ -92,12 +92,12 @@ void Downgrade::looked_at_writer(const client::Reply& writer) {
 // After a loss the znode stays in doubt: if a delete of the znode follows, it must look, too.
 void Downgrade::looked_at_reader(const client::Reply& reader) {
   if (reader.status != Status::ok && reader.status != Status::no_node) return failed(reader);
-  if (reader.status == Status::ok && made(reader)) return settle(State::reader);
+  if (reader.status == Status::ok && is_own_reader_node(reader)) return settle(State::reader);
   lost();
 }
 
 // Without READ permission, the reply shows only the session.
-bool Downgrade::made(const client::Reply& node) const {
+bool Downgrade::is_own_reader_node(const client::Reply& node) const {
   if (node.ephemeral_owner != node_.session()) return false;
   if (node.unreadable) return true;
   const auto data = core::ZnodeData::parse(node.data);
@@ -110,20 +110,21 @@ void Downgrade::failed(const client::Reply& reply) {
     case StatusSort::unsent: must_look_ = true; return again();
     case StatusSort::retry_later: must_look_ = true; return pause();
     case StatusSort::session:
-    case StatusSort::over: return settle(State::kept);  // the session ends, and so does the znode
+    case StatusSort::over:
+      return settle(State::ended_as_writer);  // the session ends, and so does the znode
     case StatusSort::done:
     case StatusSort::tree_conflict:
-    case StatusSort::refused: return keep(reply);
+    case StatusSort::refused: return end_as_writer(reply);
   }
 }
 
 void Downgrade::again() {
-  if (hold_has_ended_) return settle(State::kept);
+  if (hold_has_ended_) return settle(State::ended_as_writer);
   must_look_ ? look() : send();
 }
 
 void Downgrade::pause() {
-  if (hold_has_ended_) return settle(State::kept);
+  if (hold_has_ended_) return settle(State::ended_as_writer);
   state_ = State::pausing;
   client::Scheduler& scheduler = node_.path_context().core().scheduler();
   timer_ = scheduler.at(scheduler.now() + kRetryDelay, [this, alive = node_.weak_self().lock()] {
@@ -136,12 +137,12 @@ void Downgrade::end_hold() {
   hold_has_ended_ = true;
   if (state_ != State::pausing) return;
   node_.path_context().core().scheduler().cancel(timer_);
-  settle(State::kept);
+  settle(State::ended_as_writer);
 }
 
-void Downgrade::keep(const client::Reply& reply) {
+void Downgrade::end_as_writer(const client::Reply& reply) {
   const std::string cause(reply.detail.empty() ? to_string(reply.status) : reply.detail);
-  settle(State::kept);
+  settle(State::ended_as_writer);
   // Without the mutex, because the logger runs the user's code.
   node_.path_context().after_unlock(
       [core = node_.path_context().core().shared_from_this(),
@@ -150,7 +151,7 @@ void Downgrade::keep(const client::Reply& reply) {
 }
 
 void Downgrade::lost() {
-  settle(State::kept);
+  settle(State::ended_as_writer);
   node_.on_own_node_deleted();
 }
 

@@ -19,34 +19,37 @@ namespace zklock::detail {
 /// exists at every moment. The holder counts as a writer until a reply confirms the transaction. If
 /// the transaction fails, it stays a writer. If its znode was deleted, it is lost.
 ///
-/// | state     | event                                      | next                               |
-/// |-----------|--------------------------------------------|------------------------------------|
-/// | writer    | begin()                                    | sending                            |
-/// | sending   | ok                                         | reader                             |
-/// |           | the writer's znode or the path was deleted | kept; on_own_node_deleted()        |
-/// |           | the delay marker could not be deleted      | sending, without it                |
-/// |           | outcome unknown, or not sent               | looking                            |
-/// |           | throttled                                  | pausing                            |
-/// |           | any other, for example node_exists         | kept                               |
-/// | looking   | the writer's znode is the own one          | sending                            |
-/// |           | the reader's znode is the own one          | reader                             |
-/// |           | neither is the own one                     | kept; on_own_node_deleted()        |
-/// |           | outcome unknown                            | looking                            |
-/// |           | throttled                                  | pausing                            |
-/// |           | any other                                  | kept                               |
-/// | pausing   | (timer)                                    | looking                            |
-/// |           | the hold has ended                         | kept                               |
-/// | reader,   |                                            | (final)                            |
-/// | kept      |                                            |                                    |
+/// | state           | event                                      | next                  |
+/// |-----------------|--------------------------------------------|-----------------------|
+/// | writer          | begin()                                    | sending               |
+/// | sending         | ok                                         | reader                |
+/// |                 | the writer's znode or the path was deleted | ended_as_writer; lost |
+/// |                 | the delay marker could not be deleted      | sending, without it   |
+/// |                 | outcome unknown, or not sent               | looking               |
+/// |                 | throttled                                  | pausing               |
+/// |                 | any other, for example node_exists         | ended_as_writer       |
+/// | looking         | the writer's znode is the own one          | sending               |
+/// |                 | the reader's znode is the own one          | reader                |
+/// |                 | neither is the own one                     | ended_as_writer; lost |
+/// |                 | outcome unknown                            | looking               |
+/// |                 | throttled                                  | pausing               |
+/// |                 | any other                                  | ended_as_writer       |
+/// | pausing         | (timer)                                    | looking               |
+/// |                 | the hold has ended                         | ended_as_writer       |
+/// | reader          |                                            | (final)               |
+/// | ended_as_writer |                                            | (final)               |
+///
+/// "lost": the hold is lost, by on_own_node_deleted(). So a downgrade also ends as ended_as_writer
+/// if its hold is lost.
 ///
 /// The transaction names the writer's znode. If the path was deleted and recreated, that name can be
 /// another contender's. So the transaction does not wait for a connection, and it is not sent again
 /// without a look. Exception: it is repeated at once without the delay marker. If the look shows
 /// other znodes under both names, or none, the own znode was deleted.
 ///
-/// Once the hold has ended, each step to sending, looking or pausing leads to kept instead. So no
-/// transaction is sent after the delete of the release. One that is under way is executed before
-/// that delete. The delete looks for both znodes if in_doubt().
+/// Once the hold has ended, each step to sending, looking or pausing leads to ended_as_writer
+/// instead. So no transaction is sent after the delete of the release. One that is under way is
+/// executed before that delete. The delete looks for both znodes if is_name_unknown().
 ///
 /// Thread-safety: none. REQUIRES: a Lock of the path's monitor. Part of its lock node.
 class Downgrade {
@@ -61,22 +64,24 @@ class Downgrade {
   void end_hold() ZKLOCK_REQUIRES(path_mutex);
 
   /// Returns whether no downgrade is under way.
-  bool settled() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return state_ == State::writer || state_ == State::reader || state_ == State::kept;
+  bool is_settled() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return state_ == State::writer || state_ == State::reader || state_ == State::ended_as_writer;
   }
   /// Returns whether the downgrade has succeeded.
-  bool reads() const noexcept ZKLOCK_REQUIRES(path_mutex) { return state_ == State::reader; }
+  bool is_reader() const noexcept ZKLOCK_REQUIRES(path_mutex) { return state_ == State::reader; }
   /// Returns the name of the reader's znode.
   const std::string& name() const noexcept ZKLOCK_REQUIRES(path_mutex) { return name_; }
   /// Returns whether the znode may have either name. Then a caller must identify it before it is
   /// deleted.
-  bool in_doubt() const noexcept ZKLOCK_REQUIRES(path_mutex) { return !settled() || must_look_; }
+  bool is_name_unknown() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return !is_settled() || must_look_;
+  }
   /// Returns whether `node`, the reply to a Get or GetAndWatch of the reader's name, describes this
   /// contender's znode.
-  bool made(const client::Reply& node) const ZKLOCK_REQUIRES(path_mutex);
+  bool is_own_reader_node(const client::Reply& node) const ZKLOCK_REQUIRES(path_mutex);
 
  private:
-  enum class State { writer, sending, looking, pausing, reader, kept };
+  enum class State { writer, sending, looking, pausing, reader, ended_as_writer };
 
   using Step = void (Downgrade::*)(const client::Reply&);
 
@@ -89,7 +94,7 @@ class Downgrade {
   void failed(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
   void again() ZKLOCK_REQUIRES(path_mutex);
   void pause() ZKLOCK_REQUIRES(path_mutex);
-  void keep(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  void end_as_writer(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
   void lost() ZKLOCK_REQUIRES(path_mutex);
   void settle(State state) ZKLOCK_REQUIRES(path_mutex);
 

@@ -50,10 +50,10 @@ class Grant {
   HeldNodePath& held_node() const noexcept { return node_; }
   /// Returns node(), and records that the user can check it in a transaction.
   std::string node_for_user() const {
-    is_node_known_.store(true);
+    is_node_exposed_.store(true);
     return node();
   }
-  bool is_node_known() const noexcept { return is_node_known_.load(); }
+  bool is_node_exposed() const noexcept { return is_node_exposed_.load(); }
   std::int32_t permits() const noexcept { return terms_.permits; }
   SessionId session() const noexcept { return terms_.lease->session(); }
 
@@ -105,7 +105,7 @@ class Grant {
   mutable HeldNodePath node_;
   std::atomic<bool> over_{false};
   mutable std::atomic<int> commits_{0};
-  mutable std::atomic<bool> is_node_known_{false};
+  mutable std::atomic<bool> is_node_exposed_{false};
   const LazyStopSource loss_;
   const LazyStopSource request_;
   bool suspended_reported_ ZKLOCK_GUARDED_BY(path_mutex) = false;

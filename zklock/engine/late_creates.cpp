@@ -105,9 +105,9 @@ void LateCreates::inspected(const client::Reply& reply) {
                  "is needed");
     });
     // With care, because the name may be another znode's by then.
-    path_.core().removals().begin(session_,
-                                  {.path = path_.path().child(node), .token = reply.token},
-                                  NodeDeleter::Manner::with_care);
+    path_.core().deletions().begin(session_,
+                                   {.path = path_.path().child(node), .token = reply.token},
+                                   NodeDeleter::FirstStep::look);
   }
   inspect_next();
 }

@@ -34,12 +34,12 @@ namespace zklock::detail {
 /// reports grant, failure and loss to its observer: the contender, or the cohort that shares the
 /// lock node.
 ///
-/// | state  | observer | znode                  | ends with                                    |
-/// |--------|----------|------------------------|----------------------------------------------|
-/// | queued | present  | may exist              | grant; error; withdraw()                     |
-/// | left   | none     | may exist              | the machine has proved that no znode is left |
-/// | held   | present  | exists                 | release; loss                                |
-/// | over   | any      | none; or being deleted |                                              |
+/// | state     | observer | znode                 | ends with                                    |
+/// |-----------|----------|-----------------------|----------------------------------------------|
+/// | queued    | present  | may exist             | grant; error; withdraw()                     |
+/// | abandoned | none     | may exist             | the machine has proved that no znode is left |
+/// | held      | present  | exists                | release; loss                                |
+/// | ended     | any      | none, or soon deleted |                                              |
 ///
 /// A shared lock node stays held at a hand-off, and while its cohort retains it idle.
 ///
@@ -62,15 +62,15 @@ class LockNode final : private CreateLimiter::Waiter,
   void start() ZKLOCK_REQUIRES(path_mutex);
   /// Withdraws: the observer is not notified any more, and the machine deletes the znode.
   void withdraw() ZKLOCK_REQUIRES(path_mutex);
-  /// Removes the observer. Until the machine ends, it counts as background work. REQUIRES: the
+  /// Detaches the observer. Until the machine ends, it counts as background work. REQUIRES: the
   /// machine has failed or was withdrawn.
-  void leave() ZKLOCK_REQUIRES(path_mutex);
+  void detach_observer() ZKLOCK_REQUIRES(path_mutex);
 
   /// Returns the acquire machine: the policy, the token, the session and the state of the lock
   /// node.
   const core::AcquireFsm& machine() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_; }
   const std::string& own_name() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
-    return reads_on() ? holding_->downgrade.name() : fsm_.node().name();
+    return has_downgraded() ? holding_->downgrade.name() : fsm_.node().name();
   }
   /// Returns the names that the znode can have now: two while the outcome of a downgrade is
   /// unknown, else one.
@@ -93,10 +93,9 @@ class LockNode final : private CreateLimiter::Waiter,
   /// The znode at `path` will be deleted with the own znode, in one transaction. The holder writes
   /// to it (see core/proclamation.h).
   void delete_with_node(std::string path) ZKLOCK_REQUIRES(path_mutex);
-  /// Records that the user has read the znode's name, and so can check the znode in a transaction.
-  void becomes_known_by_name() noexcept ZKLOCK_REQUIRES(path_mutex) {
-    holding_->known_by_name = true;
-  }
+  /// Records that Hold::expose_node() was called: the user may check the znode in a transaction of
+  /// its own.
+  void expose() noexcept ZKLOCK_REQUIRES(path_mutex) { holding_->is_exposed = true; }
   /// Returns false if probably no other contender waits for the lock node, which is being released.
   bool may_be_awaited() const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the lock node of this client that can be granted directly when this one is released.
@@ -111,26 +110,27 @@ class LockNode final : private CreateLimiter::Waiter,
   void tick(int& requests) ZKLOCK_REQUIRES(path_mutex);
 
   // The end of the lock node.
-  /// How the znode is deleted.
-  enum class Manner {
-    /// After a release, or after a loss with a valid lease and no delay marker. It is announced if
-    /// a contender may be waiting.
+  /// Why the znode is deleted. The cause decides how.
+  enum class RemovalCause {
+    /// A release, or a loss with a valid lease and no delay marker. The delete is announced if a
+    /// contender may be waiting.
     release,
-    /// After a release. Not announced.
-    unannounced,
-    /// The work under the lock may be unfinished. Not announced. The delay marker stays.
-    unfinished,
-    /// After any other loss. Reads the znode first. Not announced. The delay marker stays.
-    lost,
-    /// No contender holds the lock node, and its lease may have lapsed. Reads the znode first. Not
-    /// announced.
-    with_care,
+    /// A release that needs no announcement.
+    unannounced_release,
+    /// A release after which the work under the lock may be unfinished. Not announced. The delay
+    /// marker stays.
+    unfinished_release,
+    /// Any other loss. The znode is read first. Not announced. The delay marker stays.
+    loss,
+    /// No contender holds the lock node, and its lease may have lapsed. The znode is read first.
+    /// Not announced.
+    idle_lapse,
     /// Another client has deleted the znode. Only the unwanted delay marker is deleted.
     already_deleted
   };
   /// Deletes the znode in the background, as a part of `work` or of a new piece of work, and ends
-  /// the watches. The delay marker is deleted too, except as Manner says.
-  void remove(Manner manner, BackgroundWork::Id work = {}) ZKLOCK_REQUIRES(path_mutex);
+  /// the watches. The delay marker is deleted too, except as RemovalCause says.
+  void remove(RemovalCause cause, BackgroundWork::Id work = {}) ZKLOCK_REQUIRES(path_mutex);
   /// Records that the hold has ended and that the znode will be deleted.
   void end_hold() ZKLOCK_REQUIRES(path_mutex);
   /// Ends the watches, the timers and the notifications about the session. The znode stays. Used
@@ -150,7 +150,7 @@ class LockNode final : private CreateLimiter::Waiter,
   // LockNodeForParts and CreateLimiter::Waiter.
   std::weak_ptr<LockNode> weak_self() noexcept override { return weak_from_this(); }
   PathQueue& path_context() const noexcept override { return *path_; }
-  std::uint64_t number() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
+  std::uint64_t attempt_number() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
     return fsm_.attempt().number();
   }
   SessionId session() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
@@ -235,7 +235,7 @@ class LockNode final : private CreateLimiter::Waiter,
   core::Status status_unbound(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
   core::Status status_for_own(const client::Reply& first, const client::Reply& get) const
       ZKLOCK_REQUIRES(path_mutex);
-  void make_path_anew() ZKLOCK_REQUIRES(path_mutex);
+  void recreate_path() ZKLOCK_REQUIRES(path_mutex);
   void list(SessionId session) ZKLOCK_REQUIRES(path_mutex);
   core::AcquireEffects listed(const client::Reply& queue, const client::Reply& count)
       ZKLOCK_REQUIRES(path_mutex);
@@ -267,8 +267,8 @@ class LockNode final : private CreateLimiter::Waiter,
   bool is_unseen() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return seen_on_connection_ != core().keeper().connection();
   }
-  NodeDeleter::Manner deletion(Manner manner) const ZKLOCK_REQUIRES(path_mutex);
-  std::function<void()> on_removed(Manner manner) const ZKLOCK_REQUIRES(path_mutex);
+  NodeDeleter::FirstStep first_step_for(RemovalCause cause) const ZKLOCK_REQUIRES(path_mutex);
+  std::function<void()> on_removed(RemovalCause cause) const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the znodes that the caller must delete with its znode, and forgets them.
   std::vector<SiblingNode> take_siblings() ZKLOCK_REQUIRES(path_mutex);
 
@@ -285,16 +285,16 @@ class LockNode final : private CreateLimiter::Waiter,
     core::Instant since{};
     std::optional<LeaseKeeper::Holder> lease_holder;  ///< until the hold ends
     std::vector<std::string> siblings;                ///< paths of znodes, see delete_with_node()
-    bool known_by_name = false;                       ///< by the user of any of its holds
+    bool is_exposed = false;                          ///< by any of its holds
   };
-  bool reads_on() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return holding_ && holding_->downgrade.reads();
+  bool has_downgraded() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return holding_ && holding_->downgrade.is_reader();
   }
-  bool name_in_doubt() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return holding_ && holding_->downgrade.in_doubt();
+  bool is_name_unknown() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return holding_ && holding_->downgrade.is_name_unknown();
   }
-  bool name_settled() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return !holding_ || holding_->downgrade.settled();
+  bool is_name_settled() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return !holding_ || holding_->downgrade.is_settled();
   }
 
   const std::shared_ptr<PathQueue> path_;
@@ -303,14 +303,14 @@ class LockNode final : private CreateLimiter::Waiter,
   boost::intrusive::list_member_hook<> list_hook_ ZKLOCK_GUARDED_BY(path_mutex);
   std::weak_ptr<LockNodeObserver> observer_ ZKLOCK_GUARDED_BY(path_mutex);
   core::AcquireFsm fsm_ ZKLOCK_GUARDED_BY(path_mutex);
-  /// From leave() until the machine has ended.
+  /// From detach_observer() until the machine has ended.
   BackgroundWork::Id work_ ZKLOCK_GUARDED_BY(path_mutex){};
   /// The CreateLimiter has let this lock node through, and it has not passed yet.
   bool let_through_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   /// A znode was created: a server was reached.
   bool had_node_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   std::uint64_t seen_on_connection_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< see is_unseen()
-  bool hold_has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< also set if there was no hold
+  bool has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< by end_hold(), also without a hold
   /// The create, or another request bound to no session.
   client::RequestId create_id_ ZKLOCK_GUARDED_BY(path_mutex){};
   client::RequestId count_id_ ZKLOCK_GUARDED_BY(path_mutex){};

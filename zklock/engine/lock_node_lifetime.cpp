@@ -61,7 +61,7 @@ void LockNode::resumed(SessionId session) {
 
 void LockNode::tick(int& requests) {
   const auto observer = this->observer();
-  if (!fsm_.node().exists() || !observer || hold_has_ended_) return;
+  if (!fsm_.node().exists() || !observer || has_ended_) return;
   if (!is_granted()) {
     if (requests > 0 && watch_own()) --requests;
     return;
@@ -72,7 +72,7 @@ void LockNode::tick(int& requests) {
 }
 
 bool LockNode::watch_own() {
-  return name_settled() && watches_.watch_own();
+  return is_name_settled() && watches_.watch_own();
 }
 
 void LockNode::on_own_node_deleted() {
@@ -82,8 +82,8 @@ void LockNode::on_own_node_deleted() {
   notify_loss(LossCause::node);
   // A downgrade that was under way when the path was deleted can create the reader's znode in the
   // recreated path.
-  const bool may_exist = name_in_doubt() || reads_on();
-  if (may_exist || (holding_ && !holding_->siblings.empty())) remove(Manner::lost);
+  const bool may_exist = is_name_unknown() || has_downgraded();
+  if (may_exist || (holding_ && !holding_->siblings.empty())) remove(RemovalCause::loss);
 }
 
 void LockNode::on_path_recreated() {
@@ -106,17 +106,17 @@ bool LockNode::goes_by_number() const noexcept {
 
 void LockNode::withdraw() {
   core::AcquireEffects effects = fsm_.withdraw();
-  leave();
+  detach_observer();
   run(std::move(effects));
 }
 
-void LockNode::leave() {
+void LockNode::detach_observer() {
   observer_.reset();
   if (!fsm_.has_ended()) work_ = core().work().begin();
 }
 
 void LockNode::end_hold() {
-  hold_has_ended_ = true;
+  has_ended_ = true;
   if (!holding_) return;
   holding_->lease_holder.reset();
   holding_->downgrade.end_hold();
@@ -155,7 +155,7 @@ std::vector<NodeDeleter::SiblingNode> LockNode::take_siblings() {
 }
 
 std::vector<std::string> LockNode::own_names() const {
-  if (name_in_doubt()) return {fsm_.node().name(), holding_->downgrade.name()};
+  if (is_name_unknown()) return {fsm_.node().name(), holding_->downgrade.name()};
   return {own_name()};
 }
 
@@ -168,7 +168,8 @@ std::string LockNode::data_as_reader() const {
 }
 
 bool LockNode::is_own(const client::Reply& node) const {
-  return reads_on() ? holding_->downgrade.made(node) : node.token == fsm_.node().token();
+  return has_downgraded() ? holding_->downgrade.is_own_reader_node(node)
+                          : node.token == fsm_.node().token();
 }
 
 /// If the lock was free, and was held for a shorter time than its acquire took, probably no
@@ -184,60 +185,62 @@ bool LockNode::may_be_awaited() const {
 // own znode, if a transaction of the user may check it.
 std::shared_ptr<LockNode> LockNode::local_successor() const {
   const bool goes_alone = !fsm_.delay_markers().has_own() && holding_->siblings.empty();
-  if (!is_mutex() || !goes_alone || holding_->known_by_name) return nullptr;
+  if (!is_mutex() || !goes_alone || holding_->is_exposed) return nullptr;
   auto next = path_->local_handoff().of(fsm_.node().token());
   return next && next->fsm_.waits_for_announcement() ? next : nullptr;
 }
 
-void LockNode::remove(Manner manner, BackgroundWork::Id work) {
-  if (manner != Manner::unfinished && manner != Manner::lost) cancel_lock_delay();
-  if (manner == Manner::already_deleted) remove_unwanted_delay_marker(work);
+void LockNode::remove(RemovalCause cause, BackgroundWork::Id work) {
+  if (cause != RemovalCause::unfinished_release && cause != RemovalCause::loss) cancel_lock_delay();
+  if (cause == RemovalCause::already_deleted) remove_unwanted_delay_marker(work);
   // If the path was recreated, the name may be of another znode now. If the name is in doubt, both
   // names are read, and the own znode is deleted. It is found also if an unanswered request creates
   // it, because the reads are executed after that request.
-  const bool exists = manner != Manner::already_deleted && !path_->is_stale(fsm_.node().token());
-  if (exists || name_in_doubt() || reads_on()) {
+  const bool exists =
+      cause != RemovalCause::already_deleted && !path_->is_stale(fsm_.node().token());
+  if (exists || is_name_unknown() || has_downgraded()) {
     watches_.forget_own();
-    const std::string& first = name_in_doubt() ? fsm_.node().name() : own_name();
-    core().removals().begin(
+    const std::string& first = is_name_unknown() ? fsm_.node().name() : own_name();
+    core().deletions().begin(
         fsm_.node().session(),
         {.path = path_->child(first), .token = fsm_.node().token(), .siblings = take_siblings()},
-        deletion(manner), on_removed(manner), work);
+        first_step_for(cause), on_removed(cause), work);
   }
-  if (name_in_doubt()) {
-    core().removals().begin(
+  if (is_name_unknown()) {
+    core().deletions().begin(
         fsm_.node().session(),
         {.path = path_->child(holding_->downgrade.name()), .token = fsm_.node().token()},
-        deletion(manner), {}, work);
+        first_step_for(cause), {}, work);
   }
   end_watches();
 }
 
 /// Returns what to call when the ensemble has confirmed the delete; may be empty.
-std::function<void()> LockNode::on_removed(Manner manner) const {
-  const bool is_release = manner == Manner::release || manner == Manner::unannounced;
+std::function<void()> LockNode::on_removed(RemovalCause cause) const {
+  const bool is_release =
+      cause == RemovalCause::release || cause == RemovalCause::unannounced_release;
   if (!is_granted() || !is_release || !is_mutex()) return {};
   return path_->sequence_hint().release_node(fsm_.node().sequence(), fsm_.node().token());
 }
 
 // A release is announced only if a successor can rely on it: see Decision::grant_by_release.
-NodeDeleter::Manner LockNode::deletion(Manner manner) const {
+NodeDeleter::FirstStep LockNode::first_step_for(RemovalCause cause) const {
   const bool may_be_anothers =
-      name_in_doubt() || is_unseen() || path_->is_stale(fsm_.node().token());
-  if (may_be_anothers) return NodeDeleter::Manner::with_care;
-  switch (manner) {
-    case Manner::release: {
-      const bool is_followed = fsm_.policy().rule.access == Access::exclusive && !reads_on();
+      is_name_unknown() || is_unseen() || path_->is_stale(fsm_.node().token());
+  if (may_be_anothers) return NodeDeleter::FirstStep::look;
+  switch (cause) {
+    case RemovalCause::release: {
+      const bool is_followed = fsm_.policy().rule.access == Access::exclusive && !has_downgraded();
       const bool announces = core().settings().announces && is_followed && may_be_awaited();
-      return announces ? NodeDeleter::Manner::announced : NodeDeleter::Manner::plainly;
+      return announces ? NodeDeleter::FirstStep::announce : NodeDeleter::FirstStep::delete_now;
     }
-    case Manner::unannounced:
-    case Manner::unfinished: return NodeDeleter::Manner::plainly;
-    case Manner::lost:
-    case Manner::with_care:
-    case Manner::already_deleted: return NodeDeleter::Manner::with_care;
+    case RemovalCause::unannounced_release:
+    case RemovalCause::unfinished_release: return NodeDeleter::FirstStep::delete_now;
+    case RemovalCause::loss:
+    case RemovalCause::idle_lapse:
+    case RemovalCause::already_deleted: return NodeDeleter::FirstStep::look;
   }
-  return NodeDeleter::Manner::with_care;
+  return NodeDeleter::FirstStep::look;
 }
 
 // A machine's node that is no delay marker is the own znode. A delay marker has a unique name, so its
@@ -248,8 +251,8 @@ void LockNode::remove_node(const Effect& effect) {
   if (!core::DelayMarker::parse(effect.text)) node.token = fsm_.node().token();
   if (!effect.sibling.empty()) node.siblings.push_back({path_->child(effect.sibling)});
   const bool looks = effect.reads_first || (is_unseen() && node.token != FencingToken{});
-  const auto manner = looks ? NodeDeleter::Manner::with_care : NodeDeleter::Manner::plainly;
-  core().removals().begin(effect.session, std::move(node), manner, {}, work_);
+  const auto first_step = looks ? NodeDeleter::FirstStep::look : NodeDeleter::FirstStep::delete_now;
+  core().deletions().begin(effect.session, std::move(node), first_step, {}, work_);
 }
 
 }  // namespace zklock::detail

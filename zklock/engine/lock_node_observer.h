@@ -23,7 +23,7 @@ class LockNodeObserver {
  public:
   virtual void on_granted() ZKLOCK_REQUIRES(path_mutex) = 0;
   /// The acquire has failed with an error. on_ended() follows, unless the observer calls
-  /// LockNode::leave().
+  /// LockNode::detach_observer().
   virtual void on_failed(Errc error, const std::string& cause) ZKLOCK_REQUIRES(path_mutex) = 0;
   /// The acquire has ended without a grant. No znode exists, or it is being deleted.
   virtual void on_ended() ZKLOCK_REQUIRES(path_mutex) = 0;

@@ -32,7 +32,7 @@ void LockNode::remove_parent() {
 // read. One case is not excluded: another client recreated the path in between, and the new count
 // has the version that was read. The new path is no container, because the child with the count
 // would prevent its deletion anyway.
-void LockNode::make_path_anew() {
+void LockNode::recreate_path() {
   create_id_ =
       submit(request::Get{count_path()}, {},
              on_reply([](LockNode& p, const auto& count) ZKLOCK_REQUIRES(path_mutex) {

@@ -92,7 +92,7 @@ void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest
       return contender->join(call);
     }
   }
-  if (auto refusal = core().removals().retry(path())) {
+  if (auto refusal = core().deletions().retry(path())) {
     call->complete({.error = std::move(refusal)});
     return;
   }

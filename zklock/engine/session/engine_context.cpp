@@ -38,7 +38,7 @@ EngineContext::EngineContext(Ports ports, Settings settings)
       birth_(fork_generation()),
       attempt_prefix_(unique_prefix()),
       keeper_(std::make_shared<LeaseKeeper>(*ports_.coordinator, *ports_.scheduler)),
-      removals_(*ports_.coordinator, *ports_.scheduler, *this) {}
+      deletions_(*ports_.coordinator, *ports_.scheduler, *this) {}
 
 EngineContext::~EngineContext() = default;
 
@@ -53,7 +53,8 @@ void EngineContext::warn(const std::string& text) const noexcept {
 
 void EngineContext::remove(SessionId session, std::string path, BackgroundWork::Id work) {
   if (session == SessionId{}) return;  // the znode ended with its session
-  removals_.begin(session, {.path = std::move(path)}, NodeDeleter::Manner::plainly, {}, work);
+  deletions_.begin(session, {.path = std::move(path)}, NodeDeleter::FirstStep::delete_now, {},
+                   work);
 }
 
 void EngineContext::counter_has_ended(const core::LockPath& path, bool ended) {

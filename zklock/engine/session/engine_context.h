@@ -24,7 +24,7 @@
 #include "zklock/engine/session/background_work.h"
 #include "zklock/engine/session/delay_marker_clock.h"
 #include "zklock/engine/session/lease_keeper.h"
-#include "zklock/engine/session/node_removals.h"
+#include "zklock/engine/session/node_deletions.h"
 #include "zklock/engine/session/process_identity.h"
 #include "zklock/error.h"
 #include "zklock/owner.h"
@@ -74,7 +74,7 @@ struct Ports {
 /// work and the identity.
 ///
 /// Thread-safety: any thread may call any member.
-class EngineContext : public NodeRemovals::Host,
+class EngineContext : public NodeDeletions::Host,
                       public std::enable_shared_from_this<EngineContext> {
  public:
   /// Enough to keep the ensemble busy: it executes fewer creates in a round trip of one
@@ -117,9 +117,9 @@ class EngineContext : public NodeRemovals::Host,
   /// The number of paths on which SequenceHint has a watch.
   std::atomic<int>& watched_paths() noexcept { return watched_paths_; }
   DelayMarkerClock& delay_marker_clock() noexcept { return delay_marker_clock_; }
-  NodeRemovals& removals() noexcept { return removals_; }
-  /// Deletes the znode by NodeDeleter::Manner::plainly. Does nothing if `session` is 0: the session
-  /// has ended, and its znode with it.
+  NodeDeletions& deletions() noexcept { return deletions_; }
+  /// Deletes the znode by NodeDeleter::FirstStep::delete_now. Does nothing if `session` is 0: the
+  /// session has ended, and its znode with it.
   void remove(SessionId session, std::string path, BackgroundWork::Id work = {});
   const Settings& settings() const noexcept { return settings_; }
 
@@ -156,7 +156,7 @@ class EngineContext : public NodeRemovals::Host,
   void tell_of_new_session();
 
  private:
-  // NodeRemovals::Host.
+  // NodeDeletions::Host.
   std::weak_ptr<void> weak_host() noexcept final { return weak_from_this(); }
   bool is_current(SessionId session) const noexcept final {
     return !closed() && keeper_->session() == session;
@@ -172,7 +172,7 @@ class EngineContext : public NodeRemovals::Host,
   BackgroundWork untold_losses_;
   DelayMarkerClock delay_marker_clock_;
   const std::shared_ptr<LeaseKeeper> keeper_;
-  NodeRemovals removals_;
+  NodeDeletions deletions_;
   std::atomic<int> watched_paths_{0};
   std::atomic<bool> closed_{false};
 

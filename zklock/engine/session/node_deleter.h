@@ -34,10 +34,10 @@ using core::SessionId;
 /// was deleted. From then on the create fails, because the create's transaction checks the znode.
 /// Only the creator of a znode has permission to announce.
 ///
-/// After the znode, the remaining siblings are deleted one by one. A sibling with `said_by`
+/// After the znode, the remaining siblings are deleted one by one. A sibling with `proclaimed_by`
 /// begins with step looking, any other with deleting. If permission is missing, `complain` is
 /// called, and the sibling counts as deleted. If the session ends during these deletions, the end
-/// is `gone`, because the znode is deleted.
+/// is `deleted`, because the znode is deleted.
 ///
 /// A delete names a path, which may belong to another znode when the delete is executed. When all
 /// children are deleted, the servers delete the empty parent. A recreated parent restarts the
@@ -57,14 +57,14 @@ class NodeDeleter {
   NodeDeleter(client::Coordinator& coordinator, client::Scheduler& scheduler,
               std::function<void(const std::string& path, core::Status why)> complain);
 
-  /// The first step.
-  enum class Manner {
-    /// Deleting: a contender that gave up, or a release that needs no announcement.
-    plainly,
-    /// Announcing: a release. The watching contender may be granted without a further request.
-    announced,
-    /// Looking: the znode may have been deleted long ago, unnoticed.
-    with_care
+  /// The first step of a deletion.
+  enum class FirstStep {
+    /// Step announcing: a release. The watching contender may be granted without a further request.
+    announce,
+    /// Step looking: the znode may have been deleted long ago, unnoticed.
+    look,
+    /// Step deleting: a contender that gave up, or a release that needs no announcement.
+    delete_now
   };
 
   /// A znode that is deleted together with another. The other is deleted even if the sibling
@@ -73,7 +73,7 @@ class NodeDeleter {
     std::string path;
     /// The token of the holder that has written its proclamation into the sibling. 0: the path
     /// can belong to no other contender, so the sibling is deleted without a look.
-    FencingToken said_by = {};
+    FencingToken proclaimed_by = {};
   };
   struct Node {
     std::string path;
@@ -84,34 +84,34 @@ class NodeDeleter {
     std::vector<SiblingNode> siblings = {};
   };
   enum class End {
-    gone,           ///< the ensemble confirmed that the znode is deleted
+    deleted,        ///< the ensemble confirmed that the znode is deleted
     session_ended,  ///< session ended; the servers expire its znodes
     refused         ///< no DELETE permission; expires with the session
   };
-  class Removal;
+  class Deletion;
   /// Sends the request of the present step, and then those that follow. Does not block.
-  static void submit(const std::shared_ptr<Removal>& removal);
+  static void submit(const std::shared_ptr<Deletion>& deletion);
 
  private:
   struct Ports;
-  static void answered(const std::shared_ptr<Removal>& removal, const client::Reply& reply);
-  static bool drops_sibling(Removal& removal, const client::Reply& reply);
-  static void look(const std::shared_ptr<Removal>& removal);
-  static void look_at_stat(const std::shared_ptr<Removal>& removal);
-  static void gone(const std::shared_ptr<Removal>& removal);
-  static void deleted(const std::shared_ptr<Removal>& removal);
-  static void refused(const std::shared_ptr<Removal>& removal, core::Status status);
+  static void answered(const std::shared_ptr<Deletion>& deletion, const client::Reply& reply);
+  static bool drops_sibling(Deletion& deletion, const client::Reply& reply);
+  static void look(const std::shared_ptr<Deletion>& deletion);
+  static void look_at_stat(const std::shared_ptr<Deletion>& deletion);
+  static void delete_next_sibling(const std::shared_ptr<Deletion>& deletion);
+  static void on_deleted(const std::shared_ptr<Deletion>& deletion);
+  static void refused(const std::shared_ptr<Deletion>& deletion, core::Status status);
 
   std::shared_ptr<Ports> ports_;
 };
 
 /// One deletion, which begins with submit().
-class NodeDeleter::Removal {
+class NodeDeleter::Deletion {
  public:
-  Removal(const NodeDeleter& deleter, SessionId session, Node node, Manner manner);
-  Removal(const Removal&) = delete;
-  Removal& operator=(const Removal&) = delete;
-  virtual ~Removal() = default;
+  Deletion(const NodeDeleter& deleter, SessionId session, Node node, FirstStep first);
+  Deletion(const Deletion&) = delete;
+  Deletion& operator=(const Deletion&) = delete;
+  virtual ~Deletion() = default;
 
   SessionId session() const noexcept { return session_; }
   /// Returns the znode that remains to be deleted.
@@ -125,8 +125,8 @@ class NodeDeleter::Removal {
 
   /// Called at the end; after begin_again() at the next end.
   virtual void ended(End end) = 0;
-  static Step first_step(Manner manner) noexcept;
-  bool is_it(const client::Reply& there) const;
+  static Step to_step(FirstStep first) noexcept;
+  bool is_target(const client::Reply& there) const;
   template <class R>
   client::Operation with_siblings(R request) const;
 
@@ -134,7 +134,7 @@ class NodeDeleter::Removal {
   const SessionId session_;
   Node node_;
   Step step_;
-  bool alone_ = false;                ///< only siblings remain to be deleted
+  bool is_node_deleted_ = false;      ///< only siblings remain to be deleted
   std::vector<SiblingNode> missing_;  ///< siblings that the transaction did not find
 };
 

@@ -25,9 +25,9 @@ namespace zklock::detail {
 /// | refused   | returns false   | under way again, by retry() or retry_all(); session ends |
 ///
 /// Thread-safety: all members, from any thread. Part of its context.
-class NodeRemovals {
+class NodeDeletions {
  public:
-  /// The part of a client that the removals use.
+  /// The part of a client that the deletions use.
   class Host {
    public:
     /// Expires when the client is destroyed.
@@ -38,21 +38,21 @@ class NodeRemovals {
     virtual void warn(const std::string& text) const noexcept = 0;
     /// Called if the ACL of `path` does not permit this client to delete its znode `node` there: an
     /// acquire would wait behind that znode. Called with no lock held.
-    virtual void removal_refused(const std::string& path, const std::string& node,
-                                 const std::string& cause) = 0;
+    virtual void deletion_refused(const std::string& path, const std::string& node,
+                                  const std::string& cause) = 0;
 
    protected:
     ~Host() = default;
   };
 
-  NodeRemovals(client::Coordinator& coordinator, client::Scheduler& scheduler, Host& host);
+  NodeDeletions(client::Coordinator& coordinator, client::Scheduler& scheduler, Host& host);
 
   /// Deletes a znode of this session in the background, as a part of `work` or of a new piece of
-  /// the host's work(). Calls `gone` when the ensemble has confirmed the delete, which may never
-  /// happen. Does not block. If the host is closed, sends nothing: closing the session deletes its
-  /// znodes.
-  void begin(SessionId session, NodeDeleter::Node node, NodeDeleter::Manner manner,
-             std::function<void()> gone = {}, BackgroundWork::Id work = {});
+  /// the host's work(). Calls `on_deleted` when the ensemble has confirmed the delete, which may
+  /// never happen. Does not block. If the host is closed, sends nothing: closing the session deletes
+  /// its znodes.
+  void begin(SessionId session, NodeDeleter::Node node, NodeDeleter::FirstStep first,
+             std::function<void()> on_deleted = {}, BackgroundWork::Id work = {});
   /// Returns an error if this session still has a znode at `path` that the ACL does not permit it
   /// to delete. A new acquire there would wait behind that znode, and could not be released either.
   /// Also sends the delete again; if it succeeds, the next call returns no error.
@@ -63,20 +63,20 @@ class NodeRemovals {
   void session_ended(SessionId session) noexcept;
 
  private:
-  class Removal;
-  void removed(const std::shared_ptr<Removal>& removal);
-  void refused(const std::shared_ptr<Removal>& removal);
+  class Deletion;
+  void finished(const std::shared_ptr<Deletion>& deletion);
+  void refused(const std::shared_ptr<Deletion>& deletion);
   /// Sends the refused deletes of children of `parent` again; all refused deletes if it is empty.
   /// Returns one of them, or null if there is none.
-  std::shared_ptr<Removal> retry(std::string_view parent);
+  std::shared_ptr<Deletion> retry(std::string_view parent);
 
   Host& host_;
   NodeDeleter node_deleter_;
   std::atomic<bool> has_refused_{false};  ///< refused_ is not empty
 
   client::Mutex mutex_;
-  /// Contains a removal also while its delete is repeated.
-  std::vector<std::shared_ptr<Removal>> refused_ ZKLOCK_GUARDED_BY(mutex_);
+  /// Contains a deletion also while its delete is repeated.
+  std::vector<std::shared_ptr<Deletion>> refused_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace zklock::detail
