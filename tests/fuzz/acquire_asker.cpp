@@ -86,7 +86,7 @@ void Asker::event() {
       if (!fsm_.node().exists()) return;
       if (own_) own_->gone = true;
       return take(fsm_.on_own_node_deleted());
-    case 5: return take(fsm_.on_resume());
+    case 5: return take(fsm_.on_pause_over());
     case 6:
       if (fsm_.state() != State::delaying) return;
       if (!choices_.one_in(2)) return take(fsm_.on_delay_over());
@@ -110,7 +110,7 @@ void Asker::come_to_an_end() {
   withdraw();
   refused_ = true;
   for (int i = 0; i < kEnoughAnswers && !granted_ && !fsm_.has_ended(); ++i) {
-    outstanding_.empty() ? take(fsm_.on_resume()) : answer();
+    outstanding_.empty() ? take(fsm_.on_pause_over()) : answer();
   }
   require(granted_ || fsm_.has_ended(), "it comes to its end");
 }
@@ -187,7 +187,7 @@ void Asker::take(const AcquireEffect& effect) {
       attempt_ = effect.text;
       abandoned_ = false;
       ask(effect);
-      if (effect.kind == Kind::create && fsm_.counts_children()) {
+      if (effect.kind == Kind::create && fsm_.is_counting_children()) {
         outstanding_.push_back({.kind = Kind::list, .text = {}});
       }
       return;

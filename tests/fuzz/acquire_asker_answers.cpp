@@ -64,7 +64,7 @@ void Asker::answer_created() {
   const FencingToken token = choose_token();
   if (status == Status::ok) own_ = Node{.name = name, .session = session, .token = token};
   asked_ = session;
-  first_ = status == Status::ok && !fsm_.counts_children() && choices_.one_in(2);
+  first_ = status == Status::ok && !fsm_.is_counting_children() && choices_.one_in(2);
   const bool lease = choose_lease();
   take(fsm_.on_created({status, session, name, token, "said", first_}, lease));
 }

@@ -14,7 +14,7 @@ const AcquireFsm::Policy kNotCounting{.count_children = false};
 TEST(AcquireFsmCrowd, NotCounting_WatchesPredictedPredecessor) {
   Steps steps(kNotCounting);
   steps.start();
-  EXPECT_FALSE(steps.fsm().counts_children());
+  EXPECT_FALSE(steps.fsm().is_counting_children());
   EXPECT_EQ(steps.created(5), "watch " + node(4) + " @a");
   EXPECT_EQ(steps.state(), State::arming);
   EXPECT_FALSE(steps.fsm().predecessors().were_awaited());
@@ -105,7 +105,7 @@ TEST(AcquireFsmCrowd, PredictionNotAllowed_Counts) {
         AcquireFsm::Policy{.rule = QueueRule::writer(), .count_children = false}}) {
     Steps steps(policy);
     steps.start();
-    EXPECT_TRUE(steps.fsm().counts_children());
+    EXPECT_TRUE(steps.fsm().is_counting_children());
     EXPECT_EQ(steps.created(5), "");
   }
 }

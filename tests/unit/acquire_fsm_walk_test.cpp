@@ -93,7 +93,7 @@ void Walk::take(const AcquireEffect& effect) {
       first_ = false;
       delay_runs_ = false;
       submit(effect);
-      if (fsm_.counts_children())
+      if (fsm_.is_counting_children())
         outstanding_.push_back(effect);  // the count, or the list, is sent with it
       break;
     case Kind::move:
@@ -169,7 +169,7 @@ void Walk::step() {
   }
   if (pauses_ > 0) {
     --pauses_;
-    take(fsm_.on_resume());
+    take(fsm_.on_pause_over());
   }
 }
 
@@ -293,7 +293,7 @@ void Walk::end_session() {
 // Events after the end have no effect.
 void Walk::late_news() {
   const std::string any = last_watch_;
-  AcquireEffects effects = fsm_.on_resume();
+  AcquireEffects effects = fsm_.on_pause_over();
   for (const auto& more :
        {fsm_.on_predecessor_released(any, true), fsm_.on_predecessor_deleted(any),
         fsm_.on_predecessor_deleted(kCountNode), fsm_.on_session_ended(session_),

@@ -56,7 +56,7 @@ void add_created(Inputs& inputs, const AcquireFsm& fsm) {
        {ZnodeName::make(prefix, {5}).text, ZnodeName::make(prefix, {0}).text,
         ZnodeName::make(prefix, kFirstUnusableSequence).text, std::string("unreadable")}) {
     for (const bool first : {false, true}) {
-      if (first && fsm.counts_children()) continue;
+      if (first && fsm.is_counting_children()) continue;
       for (const bool lease : {false, true}) {
         inputs.push_back(
             {"on_created", "ok " + name, [=](AcquireFsm& machine) {
@@ -200,7 +200,7 @@ void add_events(Inputs& inputs, const Explored& from) {
   }
   add("on_session_ended", [](AcquireFsm& fsm) { return fsm.on_session_ended(kSessionA); });
   add("on_own_node_deleted", [](AcquireFsm& fsm) { return fsm.on_own_node_deleted(); });
-  add("on_resume", [](AcquireFsm& fsm) { return fsm.on_resume(); });
+  add("on_pause_over", [](AcquireFsm& fsm) { return fsm.on_pause_over(); });
   add("on_delay_over", [](AcquireFsm& fsm) { return fsm.on_delay_over(); });
   add("withdraw", [](AcquireFsm& fsm) { return fsm.withdraw(); });
   if (from.fsm.state() != State::enqueuing || from.create_answered) return;
@@ -222,7 +222,7 @@ bool awaits(const AcquireFsm& fsm, std::string_view reply) {
   switch (fsm.state()) {
     case State::enqueuing:
       return reply == "on_created" ||
-             (fsm.counts_children() &&
+             (fsm.is_counting_children() &&
               reply == (fsm.present_rule().shares_count() ? "on_listed" : "on_counted"));
     case State::making_parents:
     case State::proving:

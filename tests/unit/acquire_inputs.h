@@ -44,7 +44,7 @@ struct Explored {
     for (const bool fact :
          {withdrawn, failed, name_taken, own_node_deleted, marked, fsm.node().exists(),
           fsm.node().at_gate(), fsm.delay_markers().has_own(), fsm.waits_for_announcement(),
-          fsm.counts_children()}) {
+          fsm.is_counting_children()}) {
       add(fact);
     }
     add(newer_predecessors);

@@ -211,7 +211,7 @@ class Steps {
   }
   std::string delay_over() { return note(fsm_.on_delay_over()); }
   std::string unmark() { return fsm_.take_delay_marker(); }
-  std::string resume() { return note(fsm_.on_resume()); }
+  std::string resume() { return note(fsm_.on_pause_over()); }
   std::string withdraw() { return describe(fsm_.withdraw()); }
   void withdrawn() { fsm_.on_create_withdrawn(); }
 

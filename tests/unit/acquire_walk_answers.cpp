@@ -31,7 +31,7 @@ void Walk::answer() {
   const Status status = trouble(request);
   switch (request.kind) {
     case Kind::create:
-      if (!outstanding_.empty() || !fsm_.counts_children()) return answer_create(status);
+      if (!outstanding_.empty() || !fsm_.is_counting_children()) return answer_create(status);
       return shares_count() ? answer_first_list(status) : answer_count(status);
     case Kind::move: return answer_move(status);
     case Kind::create_parents: return answer_parents(status);
@@ -79,7 +79,7 @@ void Walk::answer_create(Status status) {
   const std::string name = status == Status::ok ? made.name : "";
   const bool alone =
       status == Status::ok && nodes_.begin()->second.name == name && orphans(children()).empty();
-  const bool known = alone && !fsm_.counts_children() && one_in(2);
+  const bool known = alone && !fsm_.is_counting_children() && one_in(2);
   if (known) first_ = true;
   take(fsm_.on_created({status, on, name, {made.zxid}, "", known}, lease_valid()));
 }

@@ -28,7 +28,7 @@ constexpr Duration kRandomTimeout = nanoseconds(4'800'000'000);
 using Claim = Instant(const Connection::Operation&, const LeaseEvidence&);
 
 Instant claim_of_evidence(const Connection::Operation& operation, const LeaseEvidence& evidence) {
-  return evidence.lease(operation.sent, operation.answered);
+  return evidence.lease_expiry(operation.sent, operation.answered);
 }
 
 /// Returns a difference between the servers' T and the client's: up to 1/48, often exactly 1/48.
@@ -189,7 +189,7 @@ TEST(LeaseEvidence, NaiveFormula_OutlivesTheSession) {
   LeaseEvidence evidence(kT, zero - kT, zero - kT);
   evidence.answered(zero, zero, AnsweredBy::quorum);
   evidence.answered(zero + seconds(23), zero + seconds(23), AnsweredBy::quorum);
-  EXPECT_LE(evidence.lease(sent, sent), end - kT / 12);
+  EXPECT_LE(evidence.lease_expiry(sent, sent), end - kT / 12);
 }
 
 }  // namespace

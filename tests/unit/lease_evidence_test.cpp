@@ -47,7 +47,7 @@ class Line {
     const Instant sent = now_;
     servers_.arrived(sent + arrives);
     now_ += takes;
-    const Instant lease = evidence_.lease(sent, now_);
+    const Instant lease = evidence_.lease_expiry(sent, now_);
     evidence_.answered(sent, now_, AnsweredBy::quorum);
     expect_safe(lease, sent + arrives);
     return lease - sent;
@@ -231,22 +231,23 @@ TEST(LeaseEvidence, WideGap_StillCountsForTheNextOperation) {
   LeaseEvidence evidence(kT, zero - 2 * kT, zero - 2 * kT);
   evidence.answered(zero, zero, AnsweredBy::quorum);
   evidence.answered(zero + kT / 3, zero + kT / 3, AnsweredBy::quorum);
-  EXPECT_EQ(evidence.lease(zero + kT / 3 + kT / 5, zero + kT / 3 + kT / 5), zero + kT - kT / 12);
+  EXPECT_EQ(evidence.lease_expiry(zero + kT / 3 + kT / 5, zero + kT / 3 + kT / 5),
+            zero + kT - kT / 12);
 }
 
 TEST(LeaseEvidence, Reconnect_StartsAgain) {
   Line old;
   old.idle(4 * kT);
   const LeaseEvidence fresh(kT, old.now(), old.now() + kT / 48);
-  EXPECT_EQ(fresh.lease(old.now() + kT / 48, old.now() + kT / 48),
+  EXPECT_EQ(fresh.lease_expiry(old.now() + kT / 48, old.now() + kT / 48),
             old.now() + kT / 48 + kT * 2 / 3);
-  EXPECT_EQ(fresh.lease(old.now() + kT / 2, old.now() + kT / 2), old.now() + kT - kT / 12);
+  EXPECT_EQ(fresh.lease_expiry(old.now() + kT / 2, old.now() + kT / 2), old.now() + kT - kT / 12);
 }
 
 TEST(LeaseEvidence, AttemptInTheFuture_CountsFromNow) {
   const Instant now(seconds(100));
   const LeaseEvidence evidence(kT, now + kT, now);
-  EXPECT_EQ(evidence.lease(now + kT / 2, now + kT / 2), now + kT - kT / 12);
+  EXPECT_EQ(evidence.lease_expiry(now + kT / 2, now + kT / 2), now + kT - kT / 12);
 }
 
 // ---- unusual times -----------------------------------------------------------------------------
@@ -255,13 +256,13 @@ TEST(LeaseEvidence, SimultaneousReplies_AreOnePacket) {
   const Instant t(seconds(1000));
   LeaseEvidence evidence(kT, t, t);
   for (int i = 0; i < 1000; ++i) {
-    EXPECT_EQ(evidence.lease(t, t), t + kT * 2 / 3);
+    EXPECT_EQ(evidence.lease_expiry(t, t), t + kT * 2 / 3);
     evidence.answered(t, t, AnsweredBy::quorum);
   }
   // A burst does not displace the packets that are needed.
   for (int i = 0; i < 10'000; ++i)
     evidence.answered(t + i * kR / 20'000, t + i * kR / 20'000, AnsweredBy::quorum);
-  EXPECT_EQ(evidence.lease(t + kR / 2, t + kR / 2), t + kR / 2 + kT * 2 / 3);
+  EXPECT_EQ(evidence.lease_expiry(t + kR / 2, t + kR / 2), t + kR / 2 + kT * 2 / 3);
 }
 
 TEST(LeaseEvidence, RepliesOutOfOrder_DoNotExtendTheLease) {
@@ -269,7 +270,7 @@ TEST(LeaseEvidence, RepliesOutOfOrder_DoNotExtendTheLease) {
   LeaseEvidence evidence(kT, t, t);
   evidence.answered(t + kR, t + kR, AnsweredBy::quorum);
   evidence.answered(t + kR / 2, t + kR / 2, AnsweredBy::quorum);
-  EXPECT_LE(evidence.lease(t + kR, t + kR), t + kR + kT * 2 / 3);
+  EXPECT_LE(evidence.lease_expiry(t + kR, t + kR), t + kR + kT * 2 / 3);
 }
 
 TEST(LeaseEvidence, TinyTimeout_LeaseStaysWithinIt) {
@@ -278,7 +279,7 @@ TEST(LeaseEvidence, TinyTimeout_LeaseStaysWithinIt) {
     Instant now(seconds(1));
     LeaseEvidence evidence(tiny, now, now);
     for (int i = 0; i < 200; ++i) {
-      EXPECT_LE(evidence.lease(now, now), now + tiny);
+      EXPECT_LE(evidence.lease_expiry(now, now), now + tiny);
       evidence.answered(now, now + nanoseconds(i % 3), AnsweredBy::quorum);
       now += nanoseconds(1 + i % 5);
     }
@@ -297,7 +298,7 @@ TEST(LeaseEvidence, LateQueryBeforeAGap_LeaseEndsWithTheSession) {
     evidence.answered(zero + milliseconds(at), zero + milliseconds(at), AnsweredBy::quorum);
   }
   const Instant sent = zero + milliseconds(1398);
-  EXPECT_LE(evidence.lease(sent, sent), zero + milliseconds(3799 - 100));
+  EXPECT_LE(evidence.lease_expiry(sent, sent), zero + milliseconds(3799 - 100));
 }
 
 // A server pauses after 0 until 8T/10. It then executes the operations that were sent meanwhile.
@@ -309,14 +310,14 @@ TEST(LeaseEvidence, RepliesAfterALongPause_CountFromBeforeIt) {
     evidence.answered(at, at, AnsweredBy::quorum);
   const Instant resumed = zero + kT * 8 / 10;
   for (Instant sent = zero + kT / 10; sent < resumed; sent += kT / 10) {
-    EXPECT_LE(evidence.lease(sent, resumed), zero + kT * 2 / 3) << (sent - zero) / kT * 10;
+    EXPECT_LE(evidence.lease_expiry(sent, resumed), zero + kT * 2 / 3) << (sent - zero) / kT * 10;
     evidence.answered(sent, resumed, AnsweredBy::quorum);
   }
   // The reply came at once, but the leader may not have sent a session request since the pause.
-  EXPECT_LE(evidence.lease(resumed, resumed), zero + kT * 2 / 3);
+  EXPECT_LE(evidence.lease_expiry(resumed, resumed), zero + kT * 2 / 3);
   evidence.answered(resumed, resumed, AnsweredBy::quorum);
   const Instant later = resumed + kT / 10;
-  EXPECT_GE(evidence.lease(later, later), later);
+  EXPECT_GE(evidence.lease_expiry(later, later), later);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ Duration lease_with_company(Duration before) {
       now += is_beat ? before : kT / 10 - before;
       if (!is_beat && beat % 4 != 0) continue;
       // The leases of the first heartbeats start at the handshake.
-      if (beat >= 5) shortest = std::min(shortest, evidence.lease(now, now) - now);
+      if (beat >= 5) shortest = std::min(shortest, evidence.lease_expiry(now, now) - now);
       evidence.answered(now, now, AnsweredBy::quorum);
     }
   }

@@ -14,7 +14,7 @@ namespace zklock::core {
 /// and `sibling` are; otherwise they are empty.
 struct AcquireEffect {
   enum class Kind {
-    /// Create a contender's znode with the attempt `text` in its data. If counts_children() is
+    /// Create a contender's znode with the attempt `text` in its data. If is_counting_children() is
     /// true, then count the children, or carry out `list` if the permit count is shared. The driver
     /// may delay this effect. If `drop_unsent` comes meanwhile, the driver calls
     /// on_create_withdrawn() and sends nothing.
@@ -42,7 +42,7 @@ struct AcquireEffect {
     /// the marker names. Do not wait for that in a single attempt: withdraw() it. A later `create`
     /// cancels this effect.
     delay,
-    pause,        ///< call on_resume() a little later
+    pause,        ///< call on_pause_over() a little later
     drop_unsent,  ///< drop the requests not yet sent, if possible
     /// Delete the znode of the attempt `text` if it appears later. The search for it found none,
     /// and the contender never claims it.

@@ -264,7 +264,7 @@ AcquireEffects AcquireFsm::pause() {
   return {{.kind = Kind::pause}};
 }
 
-AcquireEffects AcquireFsm::on_resume() {
+AcquireEffects AcquireFsm::on_pause_over() {
   const InvariantCheck check(*this);
   if (state_ != AcquireState::pausing) return {};
   state_ = paused_in_;

@@ -71,7 +71,7 @@ class AcquireFsm {
   const Predecessors& predecessors() const noexcept { return predecessors_; }
   const DelayMarkers& delay_markers() const noexcept { return rare_->delay_markers; }
   /// Returns whether a create is followed by a count of the children.
-  bool counts_children() const noexcept { return awaited_ != Awaited::create; }
+  bool is_counting_children() const noexcept { return awaited_ != Awaited::create; }
   /// Returns whether it waits for one predecessor that will announce its release. That release
   /// makes it first.
   bool waits_for_announcement() const noexcept {
@@ -109,7 +109,7 @@ class AcquireFsm {
   AcquireEffects on_session_ended(SessionId session);
   AcquireEffects on_own_node_deleted();
   /// The time of `pause` or `delay` is over.
-  AcquireEffects on_resume();
+  AcquireEffects on_pause_over();
   AcquireEffects on_delay_over();
 
  private:

@@ -126,7 +126,7 @@ namespace zklock::core {
 /// | skipping        | on_done         | any, withdrawn                         | ended           |
 /// |                 |                 | ok / no_node / session_ended           | enqueuing       |
 /// |                 |                 | any other                              | [unbound]       |
-/// | pausing         | on_resume       | repeats requests of the state before   | [repeated]      |
+/// | pausing         | on_pause_over       | repeats requests of the state before   | [repeated]      |
 /// | waiting,        | on_session_     | ended session is the own znode's (13)  | [lost]          |
 /// | pausing,        | ended           |                                        |                 |
 /// | delaying        |                 |                                        |                 |

@@ -18,7 +18,7 @@ void LeaseEvidence::answered(Instant sent, Instant now, AnsweredBy by) {
   remember(packets_, {sent, now});
   if (by != AnsweredBy::server) remember(acknowledged_, {sent, now});
   // Later operations are sent at or after `sent`. A lease that counts from more than T ago has
-  // ended. So lease() needs no packet before the first of these.
+  // ended. So lease_expiry() needs no packet before the first of these.
   while (acknowledged_.size() > 1 && acknowledged_[1].answered <= sent - lateness_) {
     acknowledged_.pop_front();
   }
@@ -33,7 +33,7 @@ void LeaseEvidence::remember(std::deque<Packet>& packets, const Packet& packet) 
   packets.push_back(packet);
 }
 
-Instant LeaseEvidence::lease(Instant sent, Instant now) const {
+Instant LeaseEvidence::lease_expiry(Instant sent, Instant now) const {
   const bool paused = now - sent > lateness_ || sent < paused_until_;
   return last_heard_by_leader(paused ? alive_before(sent) : sent, sent) + timeout_ - timeout_ / 12;
 }
@@ -45,7 +45,7 @@ Instant LeaseEvidence::alive_before(Instant sent) const {
   return handshake_;
 }
 
-Instant LeaseEvidence::lease_of_handshake() const {
+Instant LeaseEvidence::handshake_lease_expiry() const {
   return handshake_ + timeout_ - timeout_ / 12;
 }
 

@@ -68,11 +68,11 @@ class LeaseEvidence {
   /// Returns until when the session is certain to be alive, given that a quorum operation sent at
   /// `sent` was answered at `now`. The result may lie in the past. Call it before answered()
   /// records that operation.
-  Instant lease(Instant sent, Instant now) const;
+  Instant lease_expiry(Instant sent, Instant now) const;
 
   /// Returns until when the session is certain to be alive if the leader has heard of it by the
   /// handshake only.
-  Instant lease_of_handshake() const;
+  Instant handshake_lease_expiry() const;
 
  private:
   struct Packet {

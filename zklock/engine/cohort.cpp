@@ -300,7 +300,7 @@ void Cohort::count_if_due() {
 }
 
 void Cohort::on_counted(const client::Reply& reply) {
-  path_.path_seen(reply);
+  path_.record_stat(reply);
   budget_.on_counted(reply.status == core::Status::ok && reply.child_count == own_children() &&
                      !path_.counter_has_ended());
   if (state_ != State::idle) return count_if_due();  // grants were made since the request
@@ -353,7 +353,7 @@ void Cohort::on_arrival() {
 }
 
 void Cohort::on_listed(const client::Reply& reply) {
-  path_.path_seen(reply);
+  path_.record_stat(reply);
   const bool ok = reply.status == core::Status::ok;
   const auto queue = ok ? core::contenders(reply.children) : std::vector<core::ZnodeName>{};
   const bool there =

@@ -24,7 +24,7 @@ constexpr int kPlaceOfDelayMarker = 2;
 
 client::ReplyHandler Downgrade::on_reply(Step step) {
   return [this, alive = node_.weak_self().lock(), step](const client::Reply& reply) {
-    const Monitor::Lock lock(node_.path_context().monitor());
+    const Monitor::Lock lock(node_.path_queue().monitor());
     (this->*step)(reply);
   };
 }
@@ -38,13 +38,13 @@ void Downgrade::begin(std::shared_ptr<HeldNodePath> held_node) noexcept {
   name_ = reader->text;
   node_.disarm_own_watch();  // this client deletes the znode: no loss
   held_node_->begin_rename();
-  work_ = node_.path_context().core().work().begin();
+  work_ = node_.path_queue().core().work().begin();
   send();
 }
 
 void Downgrade::send() {
   state_ = State::sending;
-  const core::LockPath& path = node_.path_context().path();
+  const core::LockPath& path = node_.path_queue().path();
   request::Transaction exchange;
   exchange.writes.emplace_back(request::write::Create{.path = path.child(name_),
                                                       .data = node_.data_as_reader(),
@@ -54,7 +54,7 @@ void Downgrade::send() {
   if (const std::string& marker = node_.unwanted_delay_marker(); !marker.empty()) {
     exchange.writes.emplace_back(request::write::Remove{path.child(marker)});
   }
-  node_.path_context().core().coordinator().submit(
+  node_.path_queue().core().coordinator().submit(
       {.operation = std::move(exchange), .session = node_.session(), .at_once = true},
       on_reply(&Downgrade::sent));
 }
@@ -71,8 +71,8 @@ void Downgrade::sent(const client::Reply& reply) {
 
 void Downgrade::look() {
   state_ = State::looking;
-  client::get_by_quorum(node_.path_context().core().coordinator(),
-                        node_.path_context().path().child(node_.own_name()), node_.session(),
+  client::get_by_quorum(node_.path_queue().core().coordinator(),
+                        node_.path_queue().path().child(node_.own_name()), node_.session(),
                         on_reply(&Downgrade::looked_at_writer));
 }
 
@@ -83,8 +83,8 @@ void Downgrade::looked_at_writer(const client::Reply& writer) {
     must_look_ = false;
     return again();
   }
-  request::Get query{node_.path_context().path().child(name_)};
-  node_.path_context().core().coordinator().submit(
+  request::Get query{node_.path_queue().path().child(name_)};
+  node_.path_queue().core().coordinator().submit(
       {.operation = std::move(query), .session = node_.session()},
       on_reply(&Downgrade::looked_at_reader));
 }
@@ -126,9 +126,9 @@ void Downgrade::again() {
 void Downgrade::pause() {
   if (hold_has_ended_) return settle(State::ended_as_writer);
   state_ = State::pausing;
-  client::Scheduler& scheduler = node_.path_context().core().scheduler();
+  client::Scheduler& scheduler = node_.path_queue().core().scheduler();
   timer_ = scheduler.at(scheduler.now() + kRetryDelay, [this, alive = node_.weak_self().lock()] {
-    const Monitor::Lock lock(node_.path_context().monitor());
+    const Monitor::Lock lock(node_.path_queue().monitor());
     if (state_ == State::pausing) again();
   });
 }
@@ -136,7 +136,7 @@ void Downgrade::pause() {
 void Downgrade::end_hold() {
   hold_has_ended_ = true;
   if (state_ != State::pausing) return;
-  node_.path_context().core().scheduler().cancel(timer_);
+  node_.path_queue().core().scheduler().cancel(timer_);
   settle(State::ended_as_writer);
 }
 
@@ -144,9 +144,9 @@ void Downgrade::end_as_writer(const client::Reply& reply) {
   const std::string cause(reply.detail.empty() ? to_string(reply.status) : reply.detail);
   settle(State::ended_as_writer);
   // Without the mutex, because the logger runs the user's code.
-  node_.path_context().after_unlock(
-      [core = node_.path_context().core().shared_from_this(),
-       text = "downgrade " + node_.path_context().path().str() + ": " + cause +
+  node_.path_queue().after_unlock(
+      [core = node_.path_queue().core().shared_from_this(),
+       text = "downgrade " + node_.path_queue().path().str() + ": " + cause +
               "; readers wait until this owner releases its read lock"] { core->warn(text); });
 }
 
@@ -164,10 +164,10 @@ void Downgrade::settle(State state) {
     node_.remove_unwanted_delay_marker(work_);
   }
   for (HeldNodePath::Then& then : held_node_->end_rename(node_.own_name())) {
-    node_.path_context().after_unlock(std::move(then));
+    node_.path_queue().after_unlock(std::move(then));
   }
   held_node_.reset();
-  node_.path_context().core().work().end(work_);
+  node_.path_queue().core().work().end(work_);
 }
 
 }  // namespace zklock::detail

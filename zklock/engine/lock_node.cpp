@@ -85,7 +85,7 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
   if (!let_through_) let_through_ = path_->create_limiter().enter({shared_from_this(), this});
   if (!let_through_) return;
   const bool lists = fsm_.present_rule().shares_count();
-  const bool counts = fsm_.counts_children() && !lists;
+  const bool counts = fsm_.is_counting_children() && !lists;
   try {
     core::ZnodeData data = core().identify(requester_);
     data.attempt = std::move(attempt);
@@ -134,7 +134,7 @@ void LockNode::node_made() {
 }
 
 core::AcquireEffects LockNode::counted(const client::Reply& parent) {
-  path_->path_seen(parent);
+  path_->record_stat(parent);
   return fsm_.on_counted({parent.status, parent.session, parent.pzxid, parent.child_count},
                          update_lease());
 }
@@ -143,7 +143,7 @@ core::AcquireEffects LockNode::counted(const client::Reply& parent) {
 // the outcome is reported as unknown, so that the machine searches for the znode.
 core::CreatedAnswer LockNode::answer_of(const client::Reply& created) {
   const auto name = core::ZnodeName::parse(created.name);
-  if (name) path_->counter_is_at(name->sequence);
+  if (name) path_->record_sequence(name->sequence);
   if (created.status == Status::ok) saw_own_node();
   const bool outcome_unknown =
       created.status == Status::ok && name &&
@@ -175,13 +175,14 @@ void LockNode::watch_predecessor(const Effect& effect) {
 
 void LockNode::on_predecessor_read(const std::string& node, const client::Reply& reply) {
   run(fsm_.on_watched(node, {reply.status, reply.token, reply.data, reply.detail}));
-  if (fsm_.waits_for_announcement()) path_->announcement_awaited(fsm_.node().session());
+  if (fsm_.waits_for_announcement()) path_->read_acl_if_due(fsm_.node().session());
 }
 
 void LockNode::on_predecessor_event(std::size_t which, request::WatchEvent event) {
   const std::string predecessor = fsm_.predecessors().nodes()[which];
   // On a new connection the servers set watches again by path: it may be another znode by then.
-  const bool released = event == request::WatchEvent::changed && watches_.on_same_connection() &&
+  const bool released = event == request::WatchEvent::changed &&
+                        watches_.is_predecessor_watch_current() &&
                         path_->believes_announcement(watches_.predecessor());
   run(released ? fsm_.on_predecessor_released(predecessor, update_lease())
                : fsm_.on_predecessor_deleted(predecessor));
@@ -208,7 +209,7 @@ void LockNode::pause() {
       std::max<core::Duration>(core().keeper().timeout() / 24, std::chrono::milliseconds(10));
   core().scheduler().at(core().scheduler().now() + delay, [self = shared_from_this()] {
     const Monitor::Lock lock(self->path_->monitor());
-    self->run(self->fsm_.on_resume());
+    self->run(self->fsm_.on_pause_over());
   });
 }
 

@@ -103,11 +103,11 @@ class LockNode final : private CreateLimiter::Waiter,
   std::shared_ptr<LockNode> local_successor() const ZKLOCK_REQUIRES(path_mutex);
 
   // Events of the session; see LeaseObserver.
-  void session_ended(SessionId session) ZKLOCK_REQUIRES(path_mutex);
+  void on_session_ended(SessionId session) ZKLOCK_REQUIRES(path_mutex);
   void on_lease_expired(const std::shared_ptr<core::Lease>& lease) ZKLOCK_REQUIRES(path_mutex);
-  void suspended(SessionId session) ZKLOCK_REQUIRES(path_mutex);
-  void resumed(SessionId session) ZKLOCK_REQUIRES(path_mutex);
-  void tick(int& requests) ZKLOCK_REQUIRES(path_mutex);
+  void on_suspended(SessionId session) ZKLOCK_REQUIRES(path_mutex);
+  void on_resumed(SessionId session) ZKLOCK_REQUIRES(path_mutex);
+  void on_tick(int& requests) ZKLOCK_REQUIRES(path_mutex);
 
   // The end of the lock node.
   /// Why the znode is deleted. The cause decides how.
@@ -149,7 +149,7 @@ class LockNode final : private CreateLimiter::Waiter,
 
   // LockNodeForParts and CreateLimiter::Waiter.
   std::weak_ptr<LockNode> weak_self() noexcept override { return weak_from_this(); }
-  PathQueue& path_context() const noexcept override { return *path_; }
+  PathQueue& path_queue() const noexcept override { return *path_; }
   std::uint64_t attempt_number() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
     return fsm_.attempt().number();
   }
@@ -283,9 +283,9 @@ class LockNode final : private CreateLimiter::Waiter,
 
     Downgrade downgrade;
     core::Instant since{};
-    std::optional<LeaseKeeper::Holder> lease_holder;  ///< until the hold ends
-    std::vector<std::string> siblings;                ///< paths of znodes, see delete_with_node()
-    bool is_exposed = false;                          ///< by any of its holds
+    std::optional<LeaseKeeper::HeartbeatDemand> heartbeat_demand;  ///< until the hold ends
+    std::vector<std::string> siblings;  ///< paths of znodes, see delete_with_node()
+    bool is_exposed = false;            ///< by any of its holds
   };
   bool has_downgraded() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return holding_ && holding_->downgrade.is_reader();

@@ -19,7 +19,7 @@ class LockNode;
 class LockNodeForParts {
  public:
   virtual std::weak_ptr<LockNode> weak_self() noexcept = 0;
-  virtual PathQueue& path_context() const noexcept = 0;
+  virtual PathQueue& path_queue() const noexcept = 0;
   virtual core::SessionId session() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
   virtual core::Sequence sequence() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
   virtual const std::string& own_name() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;

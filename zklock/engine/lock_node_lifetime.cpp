@@ -16,8 +16,8 @@ namespace zklock::detail {
 void LockNode::grant() {
   holding_ = std::make_unique<Holding>(static_cast<LockNodeForParts&>(*this));
   holding_->since = core().scheduler().now();
-  holding_->lease_holder.emplace(core().keeper());
-  path_->granted(fsm_.predecessors().were_awaited());
+  holding_->heartbeat_demand.emplace(core().keeper());
+  path_->record_grant(fsm_.predecessors().were_awaited());
   observer()->on_granted();
   if (goes_by_number()) path_->sequence_hint().granted(fsm_.node().sequence(), holding_->since);
 }
@@ -36,7 +36,7 @@ void LockNode::machine_ended() {
   if (observer) observer->on_ended();
 }
 
-void LockNode::session_ended(SessionId session) {
+void LockNode::on_session_ended(SessionId session) {
   if (!is_granted()) return run(fsm_.on_session_ended(session));
   if (session == fsm_.node().session()) notify_loss(LossCause::node);
 }
@@ -49,17 +49,17 @@ void LockNode::notify_loss(LossCause cause) {
   if (const auto observer = this->observer()) observer->on_lost(cause);
 }
 
-void LockNode::suspended(SessionId session) {
+void LockNode::on_suspended(SessionId session) {
   const auto observer = this->observer();
   if (observer && session == fsm_.node().session()) observer->on_suspended();
 }
 
-void LockNode::resumed(SessionId session) {
+void LockNode::on_resumed(SessionId session) {
   const auto observer = this->observer();
   if (observer && session == fsm_.node().session()) observer->on_resumed();
 }
 
-void LockNode::tick(int& requests) {
+void LockNode::on_tick(int& requests) {
   const auto observer = this->observer();
   if (!fsm_.node().exists() || !observer || has_ended_) return;
   if (!is_granted()) {
@@ -118,7 +118,7 @@ void LockNode::detach_observer() {
 void LockNode::end_hold() {
   has_ended_ = true;
   if (!holding_) return;
-  holding_->lease_holder.reset();
+  holding_->heartbeat_demand.reset();
   holding_->downgrade.end_hold();
 }
 

@@ -96,7 +96,7 @@ void LockNode::list(SessionId session) {
 }
 
 core::AcquireEffects LockNode::listed(const client::Reply& queue, const client::Reply& count) {
-  path_->path_seen(queue);
+  path_->record_stat(queue);
   auto effects = fsm_.on_listed({status_unbound(queue),
                                  queue.token,
                                  queue.children,
@@ -176,7 +176,7 @@ void LockNode::move(const std::string& attempt) {
 // The check proves by the quorum that a znode of this name exists. The read after it shows whether
 // it is the own znode. The server executes the read after the check.
 void LockNode::check_own(SessionId session) {
-  core().keeper().send_often();
+  core().keeper().on_lease_needed();
   const std::string path = path_->path().child(fsm_.node().name());
   client::submit_then_get(
       core().coordinator(), request::Check{path}, path, session,

@@ -86,7 +86,7 @@ std::uint32_t NodeWatches::connection() const noexcept {
   return static_cast<std::uint32_t>(path().core().keeper().connection());
 }
 
-bool NodeWatches::on_same_connection() const noexcept {
+bool NodeWatches::is_predecessor_watch_current() const noexcept {
   return connection_ == connection();
 }
 

@@ -58,12 +58,12 @@ class NodeWatches {
   /// the session has ended or is about to.
   void forget_predecessors() noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether the last predecessor was watched on the current connection.
-  bool on_same_connection() const noexcept ZKLOCK_REQUIRES(path_mutex);
+  bool is_predecessor_watch_current() const noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Returns the czxid of the predecessor that was watched last.
   FencingToken predecessor() const noexcept ZKLOCK_REQUIRES(path_mutex) { return predecessor_; }
 
  private:
-  PathQueue& path() const noexcept ZKLOCK_REQUIRES(path_mutex) { return node_.path_context(); }
+  PathQueue& path() const noexcept ZKLOCK_REQUIRES(path_mutex) { return node_.path_queue(); }
   void on_own_read(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
   std::string release_request_path() const ZKLOCK_REQUIRES(path_mutex);
   /// Watches for the create of a release request.

@@ -294,24 +294,24 @@ std::shared_ptr<LeaseObserver> PathLock::alive() noexcept {
   return self ? std::shared_ptr<LeaseObserver>(self, this) : nullptr;
 }
 
-void PathLock::session_ended(SessionId session) {
-  notify(&LockNode::session_ended, session);
+void PathLock::on_session_ended(SessionId session) {
+  notify(&LockNode::on_session_ended, session);
 }
 
 void PathLock::on_lease_expired(const std::shared_ptr<core::Lease>& lease) {
   notify(&LockNode::on_lease_expired, lease);
 }
 
-void PathLock::suspended(SessionId session) {
-  notify(&LockNode::suspended, session);
+void PathLock::on_suspended(SessionId session) {
+  notify(&LockNode::on_suspended, session);
 }
 
-void PathLock::resumed(SessionId session) {
-  notify(&LockNode::resumed, session);
+void PathLock::on_resumed(SessionId session) {
+  notify(&LockNode::on_resumed, session);
 }
 
-void PathLock::tick(int& requests) {
-  notify(&LockNode::tick, requests);
+void PathLock::on_tick(int& requests) {
+  notify(&LockNode::on_tick, requests);
 }
 
 void PathLock::thread_exits(Owner owner) noexcept {

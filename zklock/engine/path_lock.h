@@ -110,11 +110,11 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
 
   // LeaseObserver.
   std::shared_ptr<LeaseObserver> alive() noexcept override;
-  void session_ended(SessionId session) override;
+  void on_session_ended(SessionId session) override;
   void on_lease_expired(const std::shared_ptr<core::Lease>& lease) override;
-  void suspended(SessionId session) override;
-  void resumed(SessionId session) override;
-  void tick(int& requests) override;
+  void on_suspended(SessionId session) override;
+  void on_resumed(SessionId session) override;
+  void on_tick(int& requests) override;
   /// Calls this member of each enlisted lock node, under the mutex.
   template <class... Arguments>
   void notify(void (LockNode::*event)(Arguments...), std::type_identity_t<Arguments>... arguments);

@@ -27,16 +27,16 @@ bool PathQueue::record_own_node(core::Sequence number, FencingToken token,
   return true;
 }
 
-void PathQueue::counter_is_at(core::Sequence number) {
+void PathQueue::record_sequence(core::Sequence number) {
   const bool has_ended = !core::is_usable(number);
   if (has_ended == counter_has_ended_) return;
-  core().counter_has_ended(path(), has_ended);
+  core().record_counter_end(path(), has_ended);
   counter_has_ended_ = has_ended;
 }
 
-void PathQueue::path_seen(const client::Reply& stat) {
+void PathQueue::record_stat(const client::Reply& stat) {
   if (stat.status != core::Status::ok) return;
-  counter_is_at(stat.next_sequence);
+  record_sequence(stat.next_sequence);
   trust_.on_path_stat({stat.token, stat.acl_version}, stat.sent_at);
 }
 
@@ -49,7 +49,7 @@ const std::shared_ptr<core::Lease>& PathQueue::lease_for_grant(core::SessionId s
   return lease_;
 }
 
-void PathQueue::announcement_awaited(core::SessionId session) {
+void PathQueue::read_acl_if_due(core::SessionId session) {
   if (!trust_.begin_acl_read_if_due(core().scheduler().now())) return;
   core().coordinator().submit(
       {.operation = client::request::GetAcl{path().str()}, .session = session},

@@ -41,19 +41,19 @@ class PathQueue : public PathContext {
     return gone_ != FencingToken{} && token <= gone_;
   }
   /// Records a sequence number that a server gave to a child, or will give to the next child.
-  void counter_is_at(core::Sequence number) ZKLOCK_REQUIRES(path_mutex);
+  void record_sequence(core::Sequence number) ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether the sequence counter was at its end when it was last read. Then no contender
   /// creates a znode. Its sequence number would be unusable, and the path can only be recreated
   /// while it is empty.
   bool counter_has_ended() const noexcept ZKLOCK_REQUIRES(path_mutex) { return counter_has_ended_; }
   /// Records the stat of the lock path in a successful reply. Ignores other replies.
-  void path_seen(const client::Reply& stat) ZKLOCK_REQUIRES(path_mutex);
+  void record_stat(const client::Reply& stat) ZKLOCK_REQUIRES(path_mutex);
 
   /// Returns whether at least the last four grants had to wait. Then a new contender very probably
   /// does not find the lock free.
   bool is_crowded() const noexcept ZKLOCK_REQUIRES(path_mutex) { return waited_in_a_row_ >= 4; }
   /// Records the grant of a znode. `waited`: it had to wait for another znode.
-  void granted(bool waited) noexcept ZKLOCK_REQUIRES(path_mutex) {
+  void record_grant(bool waited) noexcept ZKLOCK_REQUIRES(path_mutex) {
     waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0;
   }
   /// Returns whether a new contender sends no count of the children. That is so if the path is
@@ -65,7 +65,7 @@ class PathQueue : public PathContext {
   /// Called when a contender waits for an announced release. Reads the ACL of the path, on
   /// `session`, if that is due. The ACL decides whether announcements are believed
   /// (core::AnnouncementTrust).
-  void announcement_awaited(core::SessionId session) ZKLOCK_REQUIRES(path_mutex);
+  void read_acl_if_due(core::SessionId session) ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether an announced release of the predecessor with this czxid is believed.
   bool believes_announcement(FencingToken predecessor) const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return trust_.believes(predecessor);

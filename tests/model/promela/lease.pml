@@ -97,7 +97,7 @@ inline forget_packets() {
   od
 }
 
-/* LeaseEvidence::lease() */
+/* LeaseEvidence::lease_expiry() */
 inline send_operation() {
   operation = 0;
   back = R;

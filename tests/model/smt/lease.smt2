@@ -19,7 +19,7 @@
 (define-fun R () Real (/ 1 4))            ; the longest half tick, minSessionTimeout = two ticks
 (define-fun J () Real (/ 1 24))           ; the bound on lateness
 (define-fun rate () Real (/ 1 48))        ; the bound on the difference of clock rates
-(define-fun margin () Real (/ 1 12))      ; LeaseEvidence::lease() subtracts it
+(define-fun margin () Real (/ 1 12))      ; LeaseEvidence::lease_expiry() subtracts it
 (define-fun reserve () Real (/ 1 48))
 (define-fun max ((a Real) (b Real)) Real (ite (< a b) b a))
 

@@ -57,7 +57,7 @@ void EngineContext::remove(SessionId session, std::string path, BackgroundWork::
                    work);
 }
 
-void EngineContext::counter_has_ended(const core::LockPath& path, bool ended) {
+void EngineContext::record_counter_end(const core::LockPath& path, bool ended) {
   const client::MutexLock guard(mutex_);
   if (ended) {
     ended_counters_.insert(path.str());

@@ -125,9 +125,9 @@ class EngineContext : public NodeDeletions::Host,
 
   /// Records whether the path's sequence counter is at its end. Later path locks of that path start
   /// with that knowledge, so that repeated failing calls with new objects create no more znodes.
-  void counter_has_ended(const core::LockPath& path, bool ended);
+  void record_counter_end(const core::LockPath& path, bool ended);
 
-  /// Returns the value that counter_has_ended() recorded last for the path; false if there is none.
+  /// Returns the value that record_counter_end() recorded last for the path; false if there is none.
   bool has_counter_ended(const core::LockPath& path) const;
 
   /// Returns a text that no other client uses.

@@ -37,8 +37,8 @@ void LeaseKeeper::assert_invariants() const {
 
 void LeaseKeeper::connected(const client::SessionInfo& session) {
   const Instant now = scheduler_.now();
-  Term old;
-  Term shortened;
+  LeasePtr old;
+  LeasePtr shortened;
   {
     const client::MutexLock guard(mutex_);
     if (stopped_) return;
@@ -56,15 +56,15 @@ void LeaseKeeper::connected(const client::SessionInfo& session) {
     ++connections_;
     evidence_.emplace(session.timeout, session.attempt_began, now);
     // The handshake gave the session this connection's timeout, even if it makes the end earlier.
-    if (lease_ && lease_->limit(evidence_->lease_of_handshake())) shortened = lease_;
+    if (lease_ && lease_->limit(evidence_->handshake_lease_expiry())) shortened = lease_;
     assert_invariants();
   }
-  if (old) tell_lapsed(old);
+  if (old) lapse_and_notify(old);
   if (shortened) watch_lease(shortened);
   send(heartbeat(), session.id);
   schedule_tick(session.id);
   if (session.is_new) return;
-  for (const auto& member : members()) member->resumed(session.id);
+  for (const auto& member : members()) member->on_resumed(session.id);
 }
 
 void LeaseKeeper::suspended(SessionId session) {
@@ -76,11 +76,11 @@ void LeaseKeeper::suspended(SessionId session) {
     scheduler_.cancel(std::exchange(tick_timer_, {}));
     assert_invariants();
   }
-  for (const auto& member : members()) member->suspended(session);
+  for (const auto& member : members()) member->on_suspended(session);
 }
 
 void LeaseKeeper::ended(SessionId session) {
-  Term lease;
+  LeasePtr lease;
   {
     const client::MutexLock guard(mutex_);
     if (session == SessionId{} || session_id_.load() != session.value) return;
@@ -91,13 +91,13 @@ void LeaseKeeper::ended(SessionId session) {
     lease = std::exchange(lease_, nullptr);
     assert_invariants();
   }
-  if (lease) tell_lapsed(lease);
-  for (const auto& member : members()) member->session_ended(session);
+  if (lease) lapse_and_notify(lease);
+  for (const auto& member : members()) member->on_session_ended(session);
 }
 
 void LeaseKeeper::answered(SessionId session, Instant sent_at, core::AnsweredBy by) {
   const Instant now = scheduler_.now();
-  Term begun;
+  LeasePtr begun;
   bool is_late = false;
   {
     const client::MutexLock guard(mutex_);
@@ -111,7 +111,7 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, core::AnsweredBy 
       last_contact_ = std::max(last_contact_, sent_at);
     }
     if (by == core::AnsweredBy::quorum) {
-      const Instant until = std::min(evidence_->lease(sent_at, now),
+      const Instant until = std::min(evidence_->lease_expiry(sent_at, now),
                                      sent_at + shortest_timeout_ - shortest_timeout_ / 12);
       if (!(lease_ && lease_->extend(until)) && now < until) {
         begun = lease_ = std::make_shared<core::Lease>(session, until);
@@ -136,7 +136,7 @@ bool LeaseKeeper::suffices_for_grant(core::Lease& lease) const {
   return lease.valid_until() >= std::max(now + timeout() / 4, full_again_at_.load());
 }
 
-void LeaseKeeper::send_often() {
+void LeaseKeeper::on_lease_needed() {
   {
     const client::MutexLock guard(mutex_);
     often_until_ = scheduler_.now() + timeout();
@@ -171,7 +171,7 @@ LeaseKeeper::Members LeaseKeeper::members() const {
 }
 
 bool LeaseKeeper::sends_often(Instant now) const {
-  return holders_ > 0 || now < often_until_;
+  return heartbeat_demands_ > 0 || now < often_until_;
 }
 
 Instant LeaseKeeper::next_request(Instant now) const {
@@ -179,7 +179,7 @@ Instant LeaseKeeper::next_request(Instant now) const {
 }
 
 bool LeaseKeeper::needs_heartbeat(Instant now) const {
-  if (holders_ == 0) return false;
+  if (heartbeat_demands_ == 0) return false;
   return !lease_ || !lease_->check(now) || lease_->valid_until() < now + 11 * timeout() / 24;
 }
 
@@ -188,7 +188,7 @@ void LeaseKeeper::schedule_tick(SessionId session, std::optional<core::Duration>
   if (stopped_ || !connected_ || session_id_.load() != session.value) return;
   const Instant now = scheduler_.now();
   Instant next = now + wait.value_or(timeout() / 20);
-  tick_is_late_ = true;  // first: a Holder that begins from now on calls hurry()
+  tick_is_late_ = true;  // first: a HeartbeatDemand that begins from now on calls hurry()
   if (wait || sends_often(now)) {
     tick_is_late_ = false;
   } else {
@@ -217,7 +217,7 @@ void LeaseKeeper::tick(SessionId session) {
   }
   if (is_due) send(is_heartbeat ? heartbeat() : sync(), session);
   int requests = kMostRequestsAtATick;
-  for (const auto& member : members()) member->tick(requests);
+  for (const auto& member : members()) member->on_tick(requests);
   if (requests > 0) {
     schedule_tick(session);
   } else {
@@ -235,27 +235,27 @@ void LeaseKeeper::send(client::Operation operation, SessionId session) {
                       [](const client::Reply&) {});
 }
 
-void LeaseKeeper::watch_lease(const Term& lease) {
+void LeaseKeeper::watch_lease(const LeasePtr& lease) {
   scheduler_.at(lease->valid_until(), [self = weak_from_this(), lease] {
     if (const auto keeper = self.lock()) keeper->on_lease_due(lease);
   });
 }
 
-void LeaseKeeper::on_lease_due(const Term& lease) {
+void LeaseKeeper::on_lease_due(const LeasePtr& lease) {
   if (lease->check(scheduler_.now())) {
     watch_lease(lease);
   } else {
-    tell_lapsed(lease);
+    lapse_and_notify(lease);
   }
 }
 
-void LeaseKeeper::tell_lapsed(const Term& lease) {
+void LeaseKeeper::lapse_and_notify(const LeasePtr& lease) {
   lease->lapse();
   for (const auto& member : members()) member->on_lease_expired(lease);
 }
 
 void LeaseKeeper::stop() {
-  Term lease;
+  LeasePtr lease;
   {
     const client::MutexLock guard(mutex_);
     if (std::exchange(stopped_, true)) return;
@@ -265,7 +265,7 @@ void LeaseKeeper::stop() {
     lease = std::exchange(lease_, nullptr);
     assert_invariants();
   }
-  if (lease) tell_lapsed(lease);
+  if (lease) lapse_and_notify(lease);
 }
 
 }  // namespace zklock::detail

@@ -22,24 +22,24 @@ using core::Instant;
 using core::SessionId;
 
 /// An object that the LeaseKeeper notifies: a lock path, on behalf of its lock nodes that wait or
-/// are held. Called with no lock of the engine held, except alive().
+/// are held. Called with no mutex of the engine held, except alive().
 class LeaseObserver {
  public:
   virtual ~LeaseObserver() = default;
   /// Returns null once the destruction of the object has begun.
   virtual std::shared_ptr<LeaseObserver> alive() noexcept = 0;
   /// The session has ended, and so have its znodes.
-  virtual void session_ended(SessionId session) = 0;
+  virtual void on_session_ended(SessionId session) = 0;
   /// The lease has lapsed: all holds granted in it are lost.
   virtual void on_lease_expired(const std::shared_ptr<core::Lease>& lease) = 0;
   /// The connection broke. The session may live on.
-  virtual void suspended(SessionId session) = 0;
+  virtual void on_suspended(SessionId session) = 0;
   /// The session has a connection again.
-  virtual void resumed(SessionId session) = 0;
+  virtual void on_resumed(SessionId session) = 0;
   /// Called at each tick. Each lock node sets the watch on its own znode, if that is not set.
   /// `requests` is the number of requests that waiting lock nodes may still send at this tick. A
   /// waiting lock node subtracts its own requests; a holding one does not.
-  virtual void tick(int& requests) = 0;
+  virtual void on_tick(int& requests) = 0;
 
  private:
   friend class LeaseKeeper;
@@ -56,7 +56,7 @@ class LeaseObserver {
 /// | event              | effect (T: the session timeout)                                       |
 /// |--------------------|-----------------------------------------------------------------------|
 /// | connected          | the evidence restarts; a heartbeat; the lease of a living session     |
-/// |                    | ends no later than lease_of_handshake() says; members are notified    |
+/// |                    | ends no later than handshake_lease_expiry(); members are notified     |
 /// | answered by quorum | the lease is extended; if it lapsed, or there is none, a new lease    |
 /// |                    | begins                                                                |
 /// | tick               | the request that is due is sent: see below; the members are notified  |
@@ -68,18 +68,18 @@ class LeaseObserver {
 ///
 /// | when                                                           | after                     |
 /// |----------------------------------------------------------------|---------------------------|
-/// | there is a Holder                                              | T/10                      |
+/// | there is a HeartbeatDemand                                     | T/10                      |
 /// | for T after an answer that took longer than T/24: such answers | T/10                      |
 /// | shorten the lease                                              |                           |
-/// | for T after send_often()                                       | T/10                      |
+/// | for T after on_lease_needed()                                  | T/10                      |
 /// | otherwise                                                      | T/5: before a ping of the |
 /// |                                                                | C client, which is no     |
 /// |                                                                | evidence                  |
 ///
-/// It is a heartbeat if there is a Holder and less than 11T/24 of the lease are left. Otherwise it is
-/// a sync. The requests of the user count too, except reads. A tick comes every T/20, and sends what
-/// is due within T/40. If requests are due after T/5 only, the tick comes when one is due, to wake
-/// no thread in between.
+/// It is a heartbeat if there is a HeartbeatDemand and less than 11T/24 of the lease are left.
+/// Otherwise it is a sync. The requests of the user count too, except reads. A tick comes every T/20,
+/// and sends what is due within T/40. If requests are due after T/5 only, the tick comes when one is
+/// due, to wake no thread in between.
 ///
 /// Thread-safety: any thread may call any member. REQUIRES: made by std::make_shared; the ports
 /// outlive stop().
@@ -90,15 +90,15 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   LeaseKeeper& operator=(const LeaseKeeper&) = delete;
 
   /// Represents a held lock node. While there is one, heartbeats are sent.
-  class Holder {
+  class HeartbeatDemand {
    public:
-    explicit Holder(LeaseKeeper& keeper) : keeper_(keeper) {
-      ++keeper_.holders_;
+    explicit HeartbeatDemand(LeaseKeeper& keeper) : keeper_(keeper) {
+      ++keeper_.heartbeat_demands_;
       keeper_.hurry(keeper_.timeout() / 20);
     }
-    ~Holder() { --keeper_.holders_; }
-    Holder(const Holder&) = delete;
-    Holder& operator=(const Holder&) = delete;
+    ~HeartbeatDemand() { --keeper_.heartbeat_demands_; }
+    HeartbeatDemand(const HeartbeatDemand&) = delete;
+    HeartbeatDemand& operator=(const HeartbeatDemand&) = delete;
 
    private:
     LeaseKeeper& keeper_;
@@ -127,7 +127,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// extend it only when the pause is T/3 old.
   bool suffices_for_grant(core::Lease& lease) const;
   /// A contender needs a lease for its grant.
-  void send_often();
+  void on_lease_needed();
   /// Returns whether the leader has answered a request that was sent at most T/2 ago.
   bool has_contact() const;
 
@@ -143,7 +143,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
 
  private:
   using Members = std::vector<std::shared_ptr<LeaseObserver>>;
-  using Term = std::shared_ptr<core::Lease>;
+  using LeasePtr = std::shared_ptr<core::Lease>;
 
   bool sends_often(Instant now) const ZKLOCK_REQUIRES(mutex_);
   /// Returns when the next request is due.
@@ -156,9 +156,10 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// after `wait` instead.
   void hurry(core::Duration wait);
   void send(client::Operation operation, SessionId session);
-  void watch_lease(const Term& lease);
-  void on_lease_due(const Term& lease);
-  void tell_lapsed(const Term& lease);
+  void watch_lease(const LeasePtr& lease);
+  void on_lease_due(const LeasePtr& lease);
+  /// Makes the lease lapse, and notifies the members.
+  void lapse_and_notify(const LeasePtr& lease);
   Members members() const;
   void assert_invariants() const ZKLOCK_REQUIRES(mutex_);
 
@@ -170,7 +171,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   std::atomic<std::int64_t> session_id_{0};
   std::atomic<core::Duration::rep> timeout_{0};
   std::atomic<int> uses_{0};
-  std::atomic<int> holders_{0};
+  std::atomic<int> heartbeat_demands_{0};
   std::atomic<bool> tick_is_late_{false};  ///< it comes when a request is due
   /// After a gap of more than T/2 in the answers: when a heartbeat has extended the lease again.
   std::atomic<Instant> full_again_at_{Instant{}};
@@ -179,7 +180,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   bool stopped_ ZKLOCK_GUARDED_BY(mutex_) = false;
   /// Evidence of the connection. Nothing while suspended.
   std::optional<core::LeaseEvidence> evidence_ ZKLOCK_GUARDED_BY(mutex_);
-  Term lease_ ZKLOCK_GUARDED_BY(mutex_);  ///< of the session; may have lapsed
+  LeasePtr lease_ ZKLOCK_GUARDED_BY(mutex_);  ///< of the session; may have lapsed
   /// The shortest session timeout that a server granted to this session. A reconnect can change the
   /// timeout. But a new leader applies the timeout of the session's creation, until a server
   /// forwards a packet of the session.
@@ -192,9 +193,10 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// The sending time of the last request that the leader has answered.
   Instant last_contact_ ZKLOCK_GUARDED_BY(mutex_) = {};
   client::TimerId tick_timer_ ZKLOCK_GUARDED_BY(mutex_) = {};
-  using Line = boost::intrusive::member_hook<LeaseObserver, boost::intrusive::list_member_hook<>,
-                                             &LeaseObserver::member_hook_>;
-  mutable boost::intrusive::list<LeaseObserver, Line> members_ ZKLOCK_GUARDED_BY(mutex_);
+  using MemberHook =
+      boost::intrusive::member_hook<LeaseObserver, boost::intrusive::list_member_hook<>,
+                                    &LeaseObserver::member_hook_>;
+  mutable boost::intrusive::list<LeaseObserver, MemberHook> members_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace zklock::detail
