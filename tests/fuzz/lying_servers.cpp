@@ -71,7 +71,7 @@ RequestId LyingServers::submit(Request request, ReplyHandler handler) {
   return id;
 }
 
-bool LyingServers::abandon(RequestId request) noexcept {
+bool LyingServers::cancel_unsent(RequestId request) noexcept {
   const auto found = std::ranges::find(pending_, request, &Pending::id);
   if (found == pending_.end() || connected_) return false;  // the request was sent
   abandoned_.push_back(std::move(*found));
@@ -109,7 +109,7 @@ std::optional<Status> LyingServers::own_answer(const Pending& pending) const {
   const SessionId bound = pending.request.session;
   if (bound != SessionId{} && bound != session_) return Status::session_ended;
   if (connected_) return std::nullopt;
-  if (pending.request.at_once) return Status::not_sent;
+  if (pending.request.fail_if_disconnected) return Status::not_sent;
   return bound == SessionId{} ? Status::not_connected : Status::unknown;
 }
 

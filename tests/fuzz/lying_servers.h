@@ -31,7 +31,7 @@ class LyingServers final : public client::Coordinator {
   void start(client::SessionObserver& observer) override { observer_ = &observer; }
   client::RequestId submit(client::Request request, client::ReplyHandler handler) override;
   void post(std::function<void()> task) override { soon_.push_back(std::move(task)); }
-  bool abandon(client::RequestId request) noexcept override;
+  bool cancel_unsent(client::RequestId request) noexcept override;
   void unwatch(client::RequestId request) noexcept override { watches_.erase(request); }
   void close() override;
   std::string connection_problem() const override { return "they lie"; }

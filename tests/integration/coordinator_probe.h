@@ -135,8 +135,9 @@ class Probe {
   }
 
   /// Sends a request and does not wait. The journal records the reply with `tag`.
-  RequestId send(int tag, Operation operation, SessionId session = {}, bool at_once = false) {
-    return coordinator_->submit({std::move(operation), session, at_once},
+  RequestId send(int tag, Operation operation, SessionId session = {},
+                 bool fail_if_disconnected = false) {
+    return coordinator_->submit({std::move(operation), session, fail_if_disconnected},
                                 [this, tag](const Reply& reply) {
                                   Event event{Event::Kind::reply, reply.session, reply.status};
                                   event.tag = tag;

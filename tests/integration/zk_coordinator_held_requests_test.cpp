@@ -81,8 +81,8 @@ TEST(ZkCoordinatorFaults, AbandonedRequest_IsNeverSent) {
   Probe probe(server.hosts());
   const RequestId first = probe.send(1, rq::CreateParents{"/abandoned"});
   probe.send(2, rq::CreateParents{"/kept"});
-  probe->abandon(first);
-  probe->abandon(first);
+  probe->cancel_unsent(first);
+  probe->cancel_unsent(first);
   ASSERT_TRUE(probe.journal().wait(1, Kind::reply));
   EXPECT_EQ(probe.journal().last(Kind::reply).tag, 1);
   EXPECT_EQ(probe.journal().last(Kind::reply).status, Status::not_sent);
@@ -91,7 +91,7 @@ TEST(ZkCoordinatorFaults, AbandonedRequest_IsNeverSent) {
   EXPECT_EQ(probe.call(rq::CountChildren{"/abandoned"}).status, Status::no_node);
   const auto [done, reply] = probe.call_with_id(rq::CountChildren{"/kept"});
   EXPECT_EQ(reply.status, Status::ok);
-  probe->abandon(done);
+  probe->cancel_unsent(done);
   (void)probe.call(rq::CountChildren{"/"});
   EXPECT_EQ(probe.journal().count(Kind::reply), 2U);
 }
@@ -118,7 +118,7 @@ TEST(ZkCoordinatorFaults, HeldRequests_EndByKindAndRestIsSentInOrder) {
   const auto is_abandoned = [](int tag) { return tag % (3 * kEvery) == 1; };
   for (int tag = 0; tag < 3 * kOfEach; ++tag) {
     const auto id = ids[static_cast<std::size_t>(tag)];
-    const bool abandoned = tag % 3 == 0 || is_abandoned(tag) ? probe->abandon(id) : false;
+    const bool abandoned = tag % 3 == 0 || is_abandoned(tag) ? probe->cancel_unsent(id) : false;
     EXPECT_EQ(abandoned, is_abandoned(tag)) << "what is answered cannot be";
   }
   ASSERT_TRUE(probe.journal().wait(1 + kOfEach + kOfEach / kEvery, Kind::reply));

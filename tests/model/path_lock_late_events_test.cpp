@@ -37,7 +37,7 @@ class Eavesdropper final : public client::Coordinator {
     return port_.submit(std::move(request), std::move(handler));
   }
   void post(std::function<void()> task) override { port_.post(std::move(task)); }
-  bool abandon(RequestId request) noexcept override { return port_.abandon(request); }
+  bool cancel_unsent(RequestId request) noexcept override { return port_.cancel_unsent(request); }
   void unwatch(RequestId watch) noexcept override { port_.unwatch(watch); }
   void close() override { port_.close(); }
   std::string connection_problem() const override { return port_.connection_problem(); }

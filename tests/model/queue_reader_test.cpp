@@ -71,7 +71,7 @@ class Answers final : public client::Coordinator {
     return {};
   }
   void post(std::function<void()> task) override { task(); }
-  bool abandon(client::RequestId) noexcept override { return false; }
+  bool cancel_unsent(client::RequestId) noexcept override { return false; }
   void unwatch(client::RequestId) noexcept override {}
   void close() override {}
   std::string connection_problem() const override { return {}; }

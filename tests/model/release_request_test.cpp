@@ -37,7 +37,7 @@ class NobodyThere final : public client::Coordinator {
     return client::RequestId{asked_.size()};
   }
   void post(std::function<void()> task) override { task(); }
-  bool abandon(client::RequestId /*request*/) noexcept override { return false; }
+  bool cancel_unsent(client::RequestId /*request*/) noexcept override { return false; }
   void unwatch(client::RequestId /*request*/) noexcept override {}
   void close() override {}
   std::string connection_problem() const override { return {}; }

@@ -144,12 +144,12 @@ class ScarceMemoryOfComposite : public ScarceMemoryOfRecipes {
     }
     if (c.before == Before::holds_of_parts) {
       for (std::size_t i = 0; i < 2; ++i) {
-        composite_->part(i).ask({.owner = owner,
-                                 .time_limit = detail::TimeLimit::endless(),
-                                 .done = [this](const detail::AcquireOutcome& outcome) {
-                                   holds_.push_back(
-                                       outcome.contender->make_hold(core::CountKind::hold));
-                                 }});
+        composite_->part(i).acquire({.owner = owner,
+                                     .time_limit = detail::TimeLimit::endless(),
+                                     .done = [this](const detail::AcquireOutcome& outcome) {
+                                       holds_.push_back(
+                                           outcome.contender->make_hold(core::CountKind::hold));
+                                     }});
       }
       run();
       EXPECT_EQ(holds_.size(), 2U);
@@ -253,9 +253,9 @@ class LatePart final : public detail::PartLock {
   LatePart(std::unique_ptr<PartLock> real, std::function<void()>& after_ask)
       : real_(std::move(real)), after_ask_(after_ask) {}
 
-  std::shared_ptr<detail::PendingAcquire> ask(Request request) override {
+  std::shared_ptr<detail::PendingAcquire> acquire(Request request) override {
     done_ = std::exchange(request.done, [this](const auto& outcome) { outcome_ = outcome; });
-    auto call = real_->ask(std::move(request));
+    auto call = real_->acquire(std::move(request));
     after_ask_();
     return call;
   }

@@ -31,7 +31,7 @@ class EmptyServers final : public client::Coordinator {
     return client::RequestId{++requests_};
   }
   void post(std::function<void()> task) override { task(); }
-  bool abandon(client::RequestId /*request*/) noexcept override { return false; }
+  bool cancel_unsent(client::RequestId /*request*/) noexcept override { return false; }
   void unwatch(client::RequestId /*request*/) noexcept override {}
   void close() override {}
   std::string connection_problem() const override { return {}; }

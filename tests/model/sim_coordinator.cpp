@@ -145,7 +145,7 @@ void SimCoordinator::accept(Pending pending) {
     answer_locally(std::move(pending), Status::auth_failed);
   } else if (gate_open_) {
     send(std::move(pending));
-  } else if (pending.request.at_once) {
+  } else if (pending.request.fail_if_disconnected) {
     answer_locally(std::move(pending), Status::not_sent);
   } else {
     hold(std::move(pending));
@@ -219,14 +219,14 @@ void SimCoordinator::post(std::function<void()> task) {
   answer_locally(std::move(pending), Status::ok);
 }
 
-bool SimCoordinator::abandon(RequestId request) noexcept {
+bool SimCoordinator::cancel_unsent(RequestId request) noexcept {
   const auto found = std::find_if(held_.begin(), held_.end(),
                                   [request](const Pending& p) { return p.id == request; });
   if (found == held_.end()) return false;
   Pending pending = std::move(*found);
   held_.erase(found);
   answer_locally(std::move(pending), Status::not_sent);
-  abandon(request);  // the count has the id of its create
+  cancel_unsent(request);  // the count has the id of its create
   return true;
 }
 

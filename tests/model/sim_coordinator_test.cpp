@@ -92,12 +92,12 @@ TEST_F(SimCoordinatorTest, ConnectionTimeout_HeldRequestsFail) {
 TEST_F(SimCoordinatorTest, AbandonedRequest_IsNeverSent) {
   client.start();
   const RequestId held = client.create("held");
-  coordinator().abandon(held);
+  coordinator().cancel_unsent(held);
   EXPECT_TRUE(client.log.empty());
   world.run_all();
   EXPECT_EQ(client.take_log(), (Log{"held: not sent", "connected!"}));
   const RequestId sent = client.create("sent");
-  coordinator().abandon(sent);
+  coordinator().cancel_unsent(sent);
   world.run_all();
   EXPECT_EQ(client.log, Log{"sent: ok"});
   EXPECT_EQ(world.ensemble().find("/p")->children.size(), 1u);

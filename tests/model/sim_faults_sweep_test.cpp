@@ -76,7 +76,7 @@ class SimFaultsSweep {
         if (watches_.empty()) return;
         const auto& [owner, id] = watches_[pick(watches_.size())];
         world_.client(owner).unwatch(id);
-        world_.client(owner).abandon(id);
+        world_.client(owner).cancel_unsent(id);
     }
   }
   void break_something(std::size_t c) {

@@ -22,7 +22,7 @@ class Answerer final : public Coordinator {
   }
   void start(SessionObserver& /*observer*/) override {}
   void post(std::function<void()> task) override { task(); }
-  bool abandon(RequestId /*request*/) noexcept override { return false; }
+  bool cancel_unsent(RequestId /*request*/) noexcept override { return false; }
   void unwatch(RequestId /*request*/) noexcept override {}
   void close() override {}
   std::string connection_problem() const override { return {}; }

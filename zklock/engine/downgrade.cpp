@@ -55,7 +55,7 @@ void Downgrade::send() {
     exchange.writes.emplace_back(request::write::Remove{path.child(marker)});
   }
   node_.path_queue().core().coordinator().submit(
-      {.operation = std::move(exchange), .session = node_.session(), .at_once = true},
+      {.operation = std::move(exchange), .session = node_.session(), .fail_if_disconnected = true},
       on_reply(&Downgrade::sent));
 }
 

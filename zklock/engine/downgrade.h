@@ -8,7 +8,7 @@
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/engine/held_node_path.h"
-#include "zklock/engine/lock_node_for_parts.h"
+#include "zklock/engine/lock_node_internals.h"
 #include "zklock/engine/session/background_work.h"
 
 namespace zklock::detail {
@@ -54,7 +54,7 @@ namespace zklock::detail {
 /// Thread-safety: none. REQUIRES: a Lock of the path's monitor. Part of its lock node.
 class Downgrade {
  public:
-  explicit Downgrade(LockNodeForParts& lock_node) : node_(lock_node) {}
+  explicit Downgrade(LockNodeInternals& lock_node) : node_(lock_node) {}
 
   /// Begins the downgrade. `held_node` is the path that the hold shows. Does nothing after the first
   /// call, and if the own znode is no writer's. REQUIRES: the owner has released all exclusive
@@ -98,7 +98,7 @@ class Downgrade {
   void lost() ZKLOCK_REQUIRES(path_mutex);
   void settle(State state) ZKLOCK_REQUIRES(path_mutex);
 
-  LockNodeForParts& node_;
+  LockNodeInternals& node_;
   /// The path to update at the end. Null unless a downgrade is under way.
   std::shared_ptr<HeldNodePath> held_node_ ZKLOCK_GUARDED_BY(path_mutex);
   bool hold_has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;

@@ -201,7 +201,7 @@ bool GuardedCommit::withdraw(Errc why) {
     const client::MutexLock guard(mutex_);
     if (over_ || withdrawn_) return true;
     const bool unsent =
-        refused_ || request_ == client::RequestId{} || core().coordinator().abandon(request_);
+        refused_ || request_ == client::RequestId{} || core().coordinator().cancel_unsent(request_);
     if (unsent) withdrawn_ = why;
     if (!refused_) return unsent;
   }

@@ -118,9 +118,9 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
 
 void LockNode::drop_unsent() {
   if (!let_through_ && path_->create_limiter().withdraw(*this)) return fsm_.on_create_withdrawn();
-  core().coordinator().abandon(create_id_);
-  core().coordinator().abandon(count_id_);
-  core().coordinator().abandon(list_id_);
+  core().coordinator().cancel_unsent(create_id_);
+  core().coordinator().cancel_unsent(count_id_);
+  core().coordinator().cancel_unsent(list_id_);
 }
 
 void LockNode::let_through() {

@@ -19,7 +19,7 @@
 #include "zklock/engine/downgrade.h"
 #include "zklock/engine/epoch.h"
 #include "zklock/engine/held_node_path.h"
-#include "zklock/engine/lock_node_for_parts.h"
+#include "zklock/engine/lock_node_internals.h"
 #include "zklock/engine/lock_node_observer.h"
 #include "zklock/engine/node_watches.h"
 #include "zklock/engine/path_queue.h"
@@ -46,7 +46,7 @@ namespace zklock::detail {
 /// Thread-safety: none. REQUIRES: a Lock of the path's monitor. The destructor requires it only if
 /// the lock node is linked in the list of its path lock.
 class LockNode final : private CreateLimiter::Waiter,
-                       private LockNodeForParts,
+                       private LockNodeInternals,
                        public std::enable_shared_from_this<LockNode> {
  public:
   /// `requester`: named by the znode.
@@ -147,7 +147,7 @@ class LockNode final : private CreateLimiter::Waiter,
   using Effect = core::AcquireEffect;
   using SiblingNode = NodeDeleter::SiblingNode;
 
-  // LockNodeForParts and CreateLimiter::Waiter.
+  // LockNodeInternals and CreateLimiter::Waiter.
   std::weak_ptr<LockNode> weak_self() noexcept override { return weak_from_this(); }
   PathQueue& path_queue() const noexcept override { return *path_; }
   std::uint64_t attempt_number() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
@@ -279,7 +279,7 @@ class LockNode final : private CreateLimiter::Waiter,
   };
   /// State needed after the grant. Allocated at the grant, to keep waiting lock nodes small.
   struct Holding {
-    explicit Holding(LockNodeForParts& lock_node) : downgrade(lock_node) {}
+    explicit Holding(LockNodeInternals& lock_node) : downgrade(lock_node) {}
 
     Downgrade downgrade;
     core::Instant since{};

@@ -14,7 +14,7 @@ namespace zklock::detail {
 
 // There is an observer: update_lease() is false without one.
 void LockNode::grant() {
-  holding_ = std::make_unique<Holding>(static_cast<LockNodeForParts&>(*this));
+  holding_ = std::make_unique<Holding>(static_cast<LockNodeInternals&>(*this));
   holding_->since = core().scheduler().now();
   holding_->heartbeat_demand.emplace(core().keeper());
   path_->record_grant(fsm_.predecessors().were_awaited());

@@ -155,7 +155,9 @@ void LockNode::move(const std::string& attempt) {
                               .sequential = true}}};
   // At once: after a wait for a connection, the name may be another contender's.
   create_id_ = core().coordinator().submit(
-      {.operation = std::move(exchange), .session = fsm_.node().session(), .at_once = true},
+      {.operation = std::move(exchange),
+       .session = fsm_.node().session(),
+       .fail_if_disconnected = true},
       on_reply([](LockNode& p, const client::Reply& made) ZKLOCK_REQUIRES(path_mutex) {
         if (made.status != Status::ok) return p.fsm_.on_created(p.answer_of(made), false);
         p.submit(request::CountChildren{p.path_->path().child(made.name)}, made.session,

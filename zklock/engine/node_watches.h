@@ -8,7 +8,7 @@
 #include <boost/container/small_vector.hpp>
 
 #include "zklock/client/port/coordinator.h"
-#include "zklock/engine/lock_node_for_parts.h"
+#include "zklock/engine/lock_node_internals.h"
 #include "zklock/engine/watch_slot.h"
 #include "zklock/fencing_token.h"
 
@@ -34,7 +34,7 @@ namespace zklock::detail {
 /// Thread-safety: none. REQUIRES: a Lock of the path's monitor. Part of its lock node.
 class NodeWatches {
  public:
-  explicit NodeWatches(LockNodeForParts& lock_node) : node_(lock_node) {}
+  explicit NodeWatches(LockNodeInternals& lock_node) : node_(lock_node) {}
   NodeWatches(const NodeWatches&) = delete;
   NodeWatches& operator=(const NodeWatches&) = delete;
 
@@ -81,7 +81,7 @@ class NodeWatches {
     client::RequestId id;
   };
 
-  LockNodeForParts& node_;
+  LockNodeInternals& node_;
   WatchSlot own_ ZKLOCK_GUARDED_BY(path_mutex);
   WatchSlot release_request_ ZKLOCK_GUARDED_BY(path_mutex);
   boost::container::small_vector<Predecessor, 1> predecessors_ ZKLOCK_GUARDED_BY(path_mutex);

@@ -60,7 +60,7 @@ struct Cleanup {
   std::vector<client::RequestId> requests;
   ~Cleanup() {
     core.scheduler().cancel(timer);
-    for (const auto id : requests) core.coordinator().abandon(id);
+    for (const auto id : requests) core.coordinator().cancel_unsent(id);
   }
 };
 

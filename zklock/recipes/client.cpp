@@ -186,7 +186,8 @@ bool Client::flush(Deadline deadline) {
 
 void Client::close() noexcept {
   if (core_->forked()) return;
-  const bool own_thread = core_->coordinator().runs_here() || core_->scheduler().runs_here();
+  const bool own_thread =
+      core_->coordinator().is_own_thread() || core_->scheduler().is_timer_thread();
   own_thread ? close_elsewhere(core_) : core_->close();
 }
 

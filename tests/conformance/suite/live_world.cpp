@@ -108,9 +108,10 @@ class LiveWorld::CoordinatorPort final : public client::Coordinator {
           0, std::function<void()>([this, task = std::move(task)] { inner_.post(task); }));
     });
   }
-  bool abandon(RequestId request) noexcept override {
+  bool cancel_unsent(RequestId request) noexcept override {
     live_.ask([&] {
-      return std::pair(0, std::function<void()>([this, request] { inner_.abandon(request); }));
+      return std::pair(0,
+                       std::function<void()>([this, request] { inner_.cancel_unsent(request); }));
     });
     return false;  // unknown here; the reply tells
   }

@@ -169,7 +169,7 @@ struct Request {
   SessionId session = {};
   /// If true, the request does not wait for a connection. If there is none, the request is not
   /// sent, and its reply is not_sent.
-  bool at_once = false;
+  bool fail_if_disconnected = false;
   /// The start of the request's wait for a connection. Not set: the time of submit().
   Instant wanted_since = {};
 };
@@ -241,11 +241,12 @@ class SessionObserver {
   ///   the client was refused before it had a session.
   /// - closed: close() ended the session.
   virtual void ended(SessionId session, Status why) = 0;
-  /// The servers have answered a request, or one of its parts. Called before the reply is passed to
-  /// the handler. Not called for requests that failed without an answer (for example unknown,
-  /// session_ended), or that the client itself refused. If a request has several parts,
-  /// a read among them is reported only if it is the first part. Otherwise it proves no more.
-  /// `sent_at`: a lower bound of the sending time. If one submission sends several parts together,
+  /// The servers have answered a request, or one of its sub-requests. Called before the reply is
+  /// passed to the handler. Not called for requests that failed without an answer (for example
+  /// unknown, session_ended), or that the client itself refused. If a request has several
+  /// sub-requests, a read among them is reported only if it is the first one. Otherwise it proves
+  /// no more.
+  /// `sent_at`: a lower bound of the sending time. If one submission sends several of them together,
   /// it is the time before the first.
   /// `by` is quorum for a create, multi or delete that was executed, or that failed because of the
   /// tree (no_node, node_exists, quota_exceeded, ...). It is leader for a sync. It is server for
@@ -262,8 +263,8 @@ class SessionObserver {
 /// queues the requests submitted meanwhile. Requests of one session are executed and answered in
 /// the order of submission, with three exceptions. A request that is never sent may be answered out
 /// of order. A GetAndWatch of an unreadable znode takes a second round trip and is answered after
-/// requests sent meanwhile. If the connection breaks between the parts of a request, the next
-/// connection may carry the last part. Then its answer comes after those of later requests.
+/// requests sent meanwhile. If the connection breaks between the sub-requests of a request, the
+/// next connection may carry the last one. Then its answer comes after those of later requests.
 ///
 /// Thread-safety: all members, from any thread.
 class Coordinator {
@@ -290,7 +291,7 @@ class Coordinator {
   /// Cancels a request that has not been sent yet. Returns true if it did: the request will never
   /// be sent, and its reply is not_sent, soon. Returns false, without effect, if the request was
   /// sent.
-  virtual bool abandon(RequestId request) noexcept = 0;
+  virtual bool cancel_unsent(RequestId request) noexcept = 0;
 
   /// Cancels the watch of one request, whether or not the request has been answered. `on_event`
   /// will not be called any more; a call that has begun may still be running. The servers' watch is
@@ -305,7 +306,7 @@ class Coordinator {
   /// Returns whether close() would wait for the calling thread. That is so in a handler, a watch
   /// event, an event of the observer and a task of post(). The default returns false. It is right
   /// for an implementation whose close() waits for no thread.
-  virtual bool runs_here() const noexcept { return false; }
+  virtual bool is_own_thread() const noexcept { return false; }
 
   /// Returns, in words for error texts, what prevents a connection.
   virtual std::string connection_problem() const = 0;

@@ -26,7 +26,7 @@ class Scheduler {
   virtual void cancel(TimerId timer) noexcept = 0;
   /// Returns whether the calling thread runs a task. The default is right if Client::close() waits
   /// for no thread of the scheduler.
-  virtual bool runs_here() const noexcept { return false; }
+  virtual bool is_timer_thread() const noexcept { return false; }
 };
 
 }  // namespace zklock::client

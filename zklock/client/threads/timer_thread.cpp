@@ -71,7 +71,7 @@ class TimerThread::Timers {
   void stop() noexcept;
   /// Detaches the thread, if it was not joined.
   void abandon() noexcept;
-  bool runs_here() noexcept;
+  bool is_timer_thread() noexcept;
 
  private:
   struct Key {
@@ -191,7 +191,7 @@ std::thread TimerThread::Timers::take_thread() noexcept {
   return std::move(thread_);
 }
 
-bool TimerThread::Timers::runs_here() noexcept {
+bool TimerThread::Timers::is_timer_thread() noexcept {
   const MutexLock lock(mutex_);
   return thread_id_ == std::this_thread::get_id();
 }
@@ -219,8 +219,8 @@ void TimerThread::cancel(TimerId timer) noexcept {
   if (timer != TimerId{}) timers_->cancel(timer);
 }
 
-bool TimerThread::runs_here() const noexcept {
-  return timers_->runs_here();
+bool TimerThread::is_timer_thread() const noexcept {
+  return timers_->is_timer_thread();
 }
 
 void TimerThread::stop() noexcept {

@@ -35,7 +35,7 @@ class TimerThread final : public Scheduler {
 
   void cancel(TimerId timer) noexcept override;
 
-  bool runs_here() const noexcept override;
+  bool is_timer_thread() const noexcept override;
 
   /// Drops all timers and blocks until a running task has ended. If called by a task, it does not
   /// wait; no other task begins afterwards. A stopped object cannot be started again.

@@ -21,20 +21,20 @@ core::Sequence next_sequence(const Stat& stat) noexcept {
 
 }  // namespace
 
-Ticket Flights::add(std::shared_ptr<Call> call, std::size_t part) {
-  static constinit std::atomic<Ticket> last{0};
-  Ticket ticket = ++last;
-  if (ticket == 0) ticket = ++last;  // pointers are short, and the counter has wrapped
-  flights_.push_back({ticket, std::move(call), part});
-  return ticket;
+PendingId PendingRequests::add(std::shared_ptr<Call> call, std::size_t sub_request) {
+  static constinit std::atomic<PendingId> last{0};
+  PendingId id = ++last;
+  if (id == 0) id = ++last;  // pointers are short, and the counter has wrapped
+  pending_.push_back({id, std::move(call), sub_request});
+  return id;
 }
 
-std::optional<Flight> Flights::take(Ticket ticket) noexcept {
-  const auto found = std::ranges::find(flights_, ticket, &Flight::ticket);
-  if (found == flights_.end()) return std::nullopt;
-  std::optional<Flight> flight(std::move(*found));
-  flights_.erase(found);
-  return flight;
+std::optional<PendingRequest> PendingRequests::take(PendingId id) noexcept {
+  const auto found = std::ranges::find(pending_, id, &PendingRequest::id);
+  if (found == pending_.end()) return std::nullopt;
+  std::optional<PendingRequest> pending(std::move(*found));
+  pending_.erase(found);
+  return pending;
 }
 
 Reply Call::blank_reply() const {
@@ -50,11 +50,11 @@ Call::Sent Call::end_send(int code, const CallContext& context) {
     return Sent::yes;
   }
   if (code == ZINVALIDSTATE) return Sent::handle_is_dead;
-  if (code != kRefused) answer(context, code);
+  if (code != kRefused) set_status(context, code);
   return Sent::refused;
 }
 
-void Call::answer(const CallContext& context, int code) {
+void Call::set_status(const CallContext& context, int code) {
   context.reply.status = to_status(code);
   context.reply.detail = code == ZOK ? std::string() : code_name(code);
 }
@@ -65,7 +65,7 @@ int Call::refuse(const CallContext& context, Status status, std::string detail) 
   return kRefused;
 }
 
-void Call::describe(const Stat* stat, Reply& reply) noexcept {
+void Call::copy_stat(const Stat* stat, Reply& reply) noexcept {
   if (stat == nullptr) return;
   reply.token = {stat->czxid};
   reply.created_ms = stat->ctime;

@@ -21,28 +21,28 @@ namespace zklock::client {
 
 class Call;
 
-/// One request of a Call to the C client, from just before it is sent until its completion.
-struct Flight {
-  Ticket ticket = 0;
+/// A sub-request of a Call, from just before it is passed to the C client until its completion.
+struct PendingRequest {
+  PendingId id = 0;
   std::shared_ptr<Call> call;
-  std::size_t part = 0;  ///< index among the call's requests
+  std::size_t sub_request = 0;  ///< index among those of the call
 };
 
-/// The flights of one session, in the order of sending. The servers reply in that order, so a
-/// completion nearly always ends the first one.
-class Flights {
+/// The pending requests of one session, in the order of sending. The servers reply in that order,
+/// so a completion nearly always ends the first one.
+class PendingRequests {
  public:
-  /// Adds a flight with a new ticket.
-  Ticket add(std::shared_ptr<Call> call, std::size_t part);
-  /// Removes a flight. Returns nothing if there is none with this ticket.
-  std::optional<Flight> take(Ticket ticket) noexcept;
-  /// Removes all flights.
-  std::deque<Flight> take_all() { return std::exchange(flights_, {}); }
-  std::size_t size() const noexcept { return flights_.size(); }
-  bool empty() const noexcept { return flights_.empty(); }
+  /// Adds a pending request with a new id.
+  PendingId add(std::shared_ptr<Call> call, std::size_t sub_request);
+  /// Removes a pending request. Returns nothing if there is none with this id.
+  std::optional<PendingRequest> take(PendingId id) noexcept;
+  /// Removes all pending requests.
+  std::deque<PendingRequest> take_all() { return std::exchange(pending_, {}); }
+  std::size_t size() const noexcept { return pending_.size(); }
+  bool empty() const noexcept { return pending_.empty(); }
 
  private:
-  std::deque<Flight> flights_;
+  std::deque<PendingRequest> pending_;
 };
 
 /// The work that a completion leaves to the coordinator.
@@ -53,12 +53,12 @@ struct FollowUps {
   bool poll_unreadable = false;
 };
 
-/// The parts of one session that a Call needs for sending and completing, and its reply.
+/// The members of a coordinator that a Call needs for sending and completing, and its reply.
 struct CallContext {
   zhandle_t* handle;  ///< null while closing: nothing can be sent
   SessionId session;
   Reply& reply;  ///< made by blank_reply(), filled by the call
-  Flights& flights;
+  PendingRequests& pending;
   WatchRegistry& watches;
   NodeBudget& nodes;
   const Acl& node_acl;
@@ -69,14 +69,14 @@ struct CallContext {
 /// A submitted Request without its operation: its id, its handler and the conditions of sending it.
 struct CallHeader {
   RequestId id{};
-  SessionId bound_to;    ///< 0: any session
-  ReplyHandler handler;  ///< null: a request of the coordinator itself
-  Instant wanted_since;  ///< see Request
-  bool at_once = false;  ///< see Request
+  SessionId bound_to;                 ///< 0: any session
+  ReplyHandler handler;               ///< null: a request of the coordinator itself
+  Instant wanted_since;               ///< see Request
+  bool fail_if_disconnected = false;  ///< see Request
 };
 
-/// Carries out one submitted request, from submission to reply. It sends one or more requests to
-/// the C client, which are the parts of the call. It composes the reply from their completions.
+/// Carries out one submitted request, from submission to reply. It passes one or more requests to
+/// the C client: its sub-requests. It composes the reply from their completions.
 ///
 /// Thread-safety: none; the caller locks.
 class Call : public std::enable_shared_from_this<Call> {
@@ -97,46 +97,47 @@ class Call : public std::enable_shared_from_this<Call> {
   RequestId id() const noexcept { return header_.id; }
   SessionId bound_to() const noexcept { return header_.bound_to; }
   Instant wanted_since() const noexcept { return header_.wanted_since; }
-  bool at_once() const noexcept { return header_.at_once; }
+  bool fail_if_disconnected() const noexcept { return header_.fail_if_disconnected; }
   ReplyHandler& handler() noexcept { return header_.handler; }
   /// Returns a reply without a result: session and sent_at are set.
   Reply blank_reply() const;
 
-  /// Issues the requests of the call, between begin_send() and end_send(). Returns ZOK, or another
-  /// code if the first request could not be sent. Throws std::bad_alloc; then the call gets no
-  /// reply, and issue() must not be called again.
+  /// Issues the sub-requests of the call, between begin_send() and end_send(). Returns ZOK, or
+  /// another code if the first request could not be sent. Throws std::bad_alloc; then the call gets
+  /// no reply, and issue() must not be called again.
   virtual int issue(const CallContext& context) = 0;
   /// Called before the first request is sent, and by the call before each later one.
   void begin_send() { sent_at_ = LeaseClock::now(); }
   /// `code`: the result of issue().
   Sent end_send(int code, const CallContext& context);
-  /// Evaluates the completion of a part, and fills context.reply. Returns true if that reply is
-  /// complete. Returns false if another part is outstanding; its completion fills a new reply.
-  virtual bool complete(std::size_t part, const Completion& completion,
+  /// Evaluates the completion of a sub-request, and fills context.reply. Returns true if that reply
+  /// is complete. Returns false if another sub-request is outstanding; its completion fills a new
+  /// reply.
+  virtual bool complete(std::size_t sub_request, const Completion& completion,
                         const CallContext& context) = 0;
 
-  /// Returns who answers that part.
-  virtual AnsweredBy answered_by(std::size_t part) const noexcept = 0;
+  /// Returns which servers answer that sub-request.
+  virtual AnsweredBy answered_by(std::size_t sub_request) const noexcept = 0;
   virtual bool is_multi() const noexcept { return false; }
   /// If this is a read with a watch, removes the watch from it. REQUIRES: it has not been sent.
   virtual void forget_watch() noexcept {}
 
  protected:
-  /// One request to the C client that the call is about to send. The constructor adds its flight.
-  /// The destructor removes the flight unless the request was sent.
+  /// A sub-request that the call is about to send. The constructor adds a pending request. The
+  /// destructor removes it unless it was sent.
   class OutgoingRequest {
    public:
-    /// `part`: index of the request among the call's requests.
-    OutgoingRequest(Call& call, const CallContext& context, std::size_t part = 0)
-        : flights_(context.flights), ticket_(flights_.add(call.shared_from_this(), part)) {}
+    /// `sub_request`: its index among those of the call.
+    OutgoingRequest(Call& call, const CallContext& context, std::size_t sub_request = 0)
+        : pending_(context.pending), id_(pending_.add(call.shared_from_this(), sub_request)) {}
     ~OutgoingRequest() {
-      if (!was_sent_) flights_.take(ticket_);
+      if (!was_sent_) pending_.take(id_);
     }
     OutgoingRequest(const OutgoingRequest&) = delete;
     OutgoingRequest& operator=(const OutgoingRequest&) = delete;
 
     /// Returns the pointer to pass to the C client.
-    const void* data() const noexcept { return CompletionSink::as_pointer(ticket_); }
+    const void* data() const noexcept { return CompletionSink::as_pointer(id_); }
     /// Records and returns the code of the C client's function that sends the request.
     int sent(int code) noexcept {
       was_sent_ = code == ZOK;
@@ -144,8 +145,8 @@ class Call : public std::enable_shared_from_this<Call> {
     }
 
    private:
-    Flights& flights_;
-    const Ticket ticket_;
+    PendingRequests& pending_;
+    const PendingId id_;
     bool was_sent_ = false;
   };
 
@@ -154,10 +155,10 @@ class Call : public std::enable_shared_from_this<Call> {
   static constexpr int kRefused = 1;
 
   /// Both set the status and detail of the reply. refuse() returns kRefused.
-  static void answer(const CallContext& context, int code);
+  static void set_status(const CallContext& context, int code);
   static int refuse(const CallContext& context, Status status, std::string detail);
   /// Sets the members of the reply that a stat has. Without a stat, does nothing.
-  static void describe(const Stat* stat, Reply& reply) noexcept;
+  static void copy_stat(const Stat* stat, Reply& reply) noexcept;
 
  private:
   CallHeader header_;

@@ -9,7 +9,7 @@ constinit thread_local CompletionSink* sink_of_this_thread = nullptr;
 
 void complete(const void* data, const Completion& completion) {
   if (sink_of_this_thread == nullptr) return;
-  sink_of_this_thread->completed(reinterpret_cast<Ticket>(data), completion);
+  sink_of_this_thread->completed(reinterpret_cast<PendingId>(data), completion);
 }
 
 }  // namespace
@@ -18,8 +18,8 @@ void CompletionSink::receive_here() noexcept {
   sink_of_this_thread = this;
 }
 
-const void* CompletionSink::as_pointer(Ticket ticket) noexcept {
-  return reinterpret_cast<const void*>(ticket);  // NOLINT(performance-no-int-to-ptr)
+const void* CompletionSink::as_pointer(PendingId id) noexcept {
+  return reinterpret_cast<const void*>(id);  // NOLINT(performance-no-int-to-ptr)
 }
 
 void CompletionSink::on_void(int code, const void* data) noexcept {

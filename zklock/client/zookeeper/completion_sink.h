@@ -8,7 +8,7 @@
 namespace zklock::client {
 
 /// Identifies one request to the C client while its completion is awaited. 0: none.
-using Ticket = std::uintptr_t;
+using PendingId = std::uintptr_t;
 
 /// The results of a request to the C client. The pointers are valid only during the call of
 /// CompletionSink::completed(). They are null if the request has no such result, or failed.
@@ -21,10 +21,10 @@ struct Completion {
   const ACL_vector* acl = nullptr;
 };
 
-/// Receives the completions of one handle of the C client. The C client passes the `data` pointer of
-/// a request to its completion. Some completions come late, twice or never (ZOOKEEPER-3868), so the
-/// address of an object could dangle. `data` is a ticket instead: a completion with an unknown
-/// ticket is ignored.
+/// Receives the completions of one handle of the C client. The C client passes the `data` pointer
+/// of a request to its completion. Some completions come late, twice or never (ZOOKEEPER-3868), so
+/// the address of an object could dangle. `data` is a PendingId instead: a completion with an
+/// unknown id is ignored.
 ///
 /// Each handle has a thread that runs only its events and completions. Before any request is sent,
 /// a session event arrives on that thread, and its handler calls receive_here(). While the handle is
@@ -33,15 +33,15 @@ class CompletionSink {
  public:
   virtual ~CompletionSink() = default;
   /// Receives a completion, on a thread of the C client.
-  virtual void completed(Ticket ticket, const Completion& completion) = 0;
+  virtual void completed(PendingId id, const Completion& completion) = 0;
 
   /// From now on, this sink receives the completions of the calling thread. REQUIRES: the sink
   /// lives until the thread ends.
   void receive_here() noexcept;
 
-  static const void* as_pointer(Ticket ticket) noexcept;
+  static const void* as_pointer(PendingId id) noexcept;
 
-  /// The completion functions for the C client. `data` is as_pointer() of a ticket.
+  /// The completion functions for the C client. `data` is as_pointer() of a PendingId.
   static void on_void(int code, const void* data) noexcept;
   static void on_stat(int code, const Stat* stat, const void* data) noexcept;
   static void on_data(int code, const char* value, int length, const Stat* stat,

@@ -27,7 +27,7 @@ class ReadCall : public Call {
   ReadCall(Watch watch, Interest interest, CallHeader header)
       : Call(std::move(header)), watch_(std::move(watch)), interest_(std::move(interest)) {}
 
-  AnsweredBy answered_by(std::size_t /*part*/) const noexcept override {
+  AnsweredBy answered_by(std::size_t /*sub_request*/) const noexcept override {
     return AnsweredBy::server;
   }
   void forget_watch() noexcept override { interest_.reset(); }
@@ -78,13 +78,13 @@ class ExistsCall final : public ReadCall {
   ExistsCall(std::string path, Interest interest, CallHeader header)
       : ReadCall({std::move(path), WatchKind::data}, std::move(interest), std::move(header)) {}
 
-  bool complete(std::size_t /*part*/, const Completion& completion,
+  bool complete(std::size_t /*sub_request*/, const Completion& completion,
                 const CallContext& context) override {
-    answer(context, completion.code);
+    set_status(context, completion.code);
     const bool known =
         context.reply.status == Status::ok || context.reply.status == Status::no_node;
     settle(known ? ServerWatch::armed : ServerWatch::nothing, context);
-    describe(completion.stat, context.reply);
+    copy_stat(completion.stat, context.reply);
     return true;
   }
 
@@ -101,16 +101,16 @@ class ListCall final : public ReadCall {
   ListCall(std::string path, Interest interest, CallHeader header)
       : ReadCall({std::move(path), WatchKind::children}, std::move(interest), std::move(header)) {}
 
-  bool complete(std::size_t /*part*/, const Completion& completion,
+  bool complete(std::size_t /*sub_request*/, const Completion& completion,
                 const CallContext& context) override {
-    answer(context, completion.code);
+    set_status(context, completion.code);
     settle(context.reply.status == Status::ok ? ServerWatch::armed : ServerWatch::nothing, context);
     if (context.reply.status == Status::no_node) context.nodes.listed(path(), 0);
     if (context.reply.status != Status::ok || completion.strings == nullptr) return true;
     const String_vector& names = *completion.strings;
     context.nodes.listed(path(), static_cast<std::size_t>(names.count));
     context.reply.children.assign(names.data, names.data + names.count);
-    describe(completion.stat, context.reply);
+    copy_stat(completion.stat, context.reply);
     return true;
   }
 
@@ -127,32 +127,32 @@ class GetCall final : public ReadCall {
   GetCall(std::string path, Interest interest, CallHeader header)
       : ReadCall({std::move(path), WatchKind::data}, std::move(interest), std::move(header)) {}
 
-  bool complete(std::size_t part, const Completion& completion,
+  bool complete(std::size_t sub_request, const Completion& completion,
                 const CallContext& context) override {
     // The client has no READ permission, but exists requires none.
-    if (watches() && part == get && completion.code == ZNOAUTH) {
+    if (watches() && sub_request == get && completion.code == ZNOAUTH) {
       begin_send();
       OutgoingRequest outgoing(*this, context, exists);
       const int code = outgoing.sent(watch_existence(context, path(), outgoing.data()));
       if (code == ZOK) return false;
-      answer(context, code);
+      set_status(context, code);
       settle(ServerWatch::nothing, context);
       return true;
     }
-    answer(context, completion.code);
-    settle(server_watch(part, context.reply.status), context);
-    context.follow_ups.poll_unreadable = watches() && part == exists;
-    context.reply.unreadable = part == exists;
+    set_status(context, completion.code);
+    settle(server_watch(sub_request, context.reply.status), context);
+    context.follow_ups.poll_unreadable = watches() && sub_request == exists;
+    context.reply.unreadable = sub_request == exists;
     if (context.reply.status != Status::ok) return true;
     if (completion.value != nullptr && completion.length > 0) {
       context.reply.data.assign(completion.value, static_cast<std::size_t>(completion.length));
     }
-    describe(completion.stat, context.reply);
+    copy_stat(completion.stat, context.reply);
     return true;
   }
 
  private:
-  enum Part : std::size_t { get, exists };
+  enum SubRequest : std::size_t { get, exists };
 
   int issue(const CallContext& context) override {
     return issue_read(context, [&](int watch, const void* data) {
@@ -163,9 +163,11 @@ class GetCall final : public ReadCall {
   // If exists does not find the znode, the servers retain the watch nevertheless. If it finds the
   // znode, servers since 3.8.4 and 3.9.2 send events only to clients with READ permission
   // (CVE-2024-23944).
-  static ServerWatch server_watch(std::size_t part, Status status) {
-    if (status == Status::ok) return part == exists ? ServerWatch::unreadable : ServerWatch::armed;
-    return part == exists && status == Status::no_node ? ServerWatch::kept : ServerWatch::nothing;
+  static ServerWatch server_watch(std::size_t sub_request, Status status) {
+    if (status == Status::ok)
+      return sub_request == exists ? ServerWatch::unreadable : ServerWatch::armed;
+    return sub_request == exists && status == Status::no_node ? ServerWatch::kept
+                                                              : ServerWatch::nothing;
   }
 };
 
@@ -174,15 +176,15 @@ class GetAclCall final : public ReadCall {
   GetAclCall(std::string path, CallHeader header)
       : ReadCall({std::move(path), WatchKind::data}, std::nullopt, std::move(header)) {}
 
-  bool complete(std::size_t /*part*/, const Completion& completion,
+  bool complete(std::size_t /*sub_request*/, const Completion& completion,
                 const CallContext& context) override {
-    answer(context, completion.code);
+    set_status(context, completion.code);
     if (context.reply.status != Status::ok || completion.acl == nullptr) return true;
     for (std::int32_t i = 0; i < completion.acl->count; ++i) {
       const ACL& entry = completion.acl->data[i];
       context.reply.acl.push_back({entry.perms, entry.id.scheme, entry.id.id});
     }
-    describe(completion.stat, context.reply);
+    copy_stat(completion.stat, context.reply);
     return true;
   }
 
@@ -198,13 +200,13 @@ class SyncCall final : public Call {
  public:
   SyncCall(std::string path, CallHeader header) : Call(std::move(header)), path_(std::move(path)) {}
 
-  AnsweredBy answered_by(std::size_t /*part*/) const noexcept override {
+  AnsweredBy answered_by(std::size_t /*sub_request*/) const noexcept override {
     return AnsweredBy::leader;
   }
 
-  bool complete(std::size_t /*part*/, const Completion& completion,
+  bool complete(std::size_t /*sub_request*/, const Completion& completion,
                 const CallContext& context) override {
-    answer(context, completion.code);
+    set_status(context, completion.code);
     return true;
   }
 
@@ -223,13 +225,13 @@ class WatchRemovalCall final : public Call {
   WatchRemovalCall(Watch watch, CallHeader header)
       : Call(std::move(header)), watch_(std::move(watch)) {}
 
-  AnsweredBy answered_by(std::size_t /*part*/) const noexcept override {
+  AnsweredBy answered_by(std::size_t /*sub_request*/) const noexcept override {
     return AnsweredBy::server;
   }
 
-  bool complete(std::size_t part, const Completion& completion,
+  bool complete(std::size_t sub_request, const Completion& completion,
                 const CallContext& context) override {
-    answer(context, completion.code);
+    set_status(context, completion.code);
     // The servers have ended the watch without an event. The C client still has it, and would set
     // it again at the next server: it forgets only watches whose removal a server confirms. So the
     // call sets the watch again, to remove it then.
@@ -242,14 +244,14 @@ class WatchRemovalCall final : public Call {
     // again at the next server; or the exists has set the watch again.
     const Status status = context.reply.status;
     const bool watched = status == Status::ok || status == Status::no_node;
-    if (part == removal ? status == Status::unknown : watched) {
+    if (sub_request == removal ? status == Status::unknown : watched) {
       context.follow_ups.removals.push_back(watch_);
     }
     return true;
   }
 
  private:
-  enum Part : std::size_t { removal, exists };
+  enum SubRequest : std::size_t { removal, exists };
 
   int issue(const CallContext& context) override {
     if (!context.watches.begin_removal(watch_)) return refuse(context, Status::ok, {});
@@ -269,13 +271,13 @@ class PresenceCheckCall final : public Call {
   PresenceCheckCall(std::string path, CallHeader header)
       : Call(std::move(header)), path_(std::move(path)) {}
 
-  AnsweredBy answered_by(std::size_t /*part*/) const noexcept override {
+  AnsweredBy answered_by(std::size_t /*sub_request*/) const noexcept override {
     return AnsweredBy::server;
   }
 
-  bool complete(std::size_t /*part*/, const Completion& completion,
+  bool complete(std::size_t /*sub_request*/, const Completion& completion,
                 const CallContext& context) override {
-    answer(context, completion.code);
+    set_status(context, completion.code);
     if (context.reply.status == Status::no_node) {
       context.follow_ups.vanished.push_back({path_, WatchKind::data});
     }

@@ -20,7 +20,9 @@ namespace {
 class MultiCall : public Call {
  public:
   using Call::Call;
-  AnsweredBy answered_by(std::size_t /*part*/) const noexcept final { return AnsweredBy::quorum; }
+  AnsweredBy answered_by(std::size_t /*sub_request*/) const noexcept final {
+    return AnsweredBy::quorum;
+  }
   bool is_multi() const noexcept final { return true; }
 
  protected:
@@ -28,11 +30,11 @@ class MultiCall : public Call {
   static constexpr const char* kUnusablePath = "not a usable path";
 
   /// Sets the status of the reply, and failed_operation if an operation has failed.
-  static void answer_multi(std::span<const zoo_op_result_t> results, const Completion& completion,
-                           const CallContext& context) {
+  static void set_multi_status(std::span<const zoo_op_result_t> results,
+                               const Completion& completion, const CallContext& context) {
     const std::size_t failed = first_failed(results);
     const bool one_failed = completion.code != ZOK && failed < results.size();
-    answer(context, one_failed ? results[failed].err : completion.code);
+    set_status(context, one_failed ? results[failed].err : completion.code);
     if (one_failed) context.reply.failed_operation = static_cast<int>(failed);
   }
 
@@ -54,9 +56,9 @@ class AnnounceAndDeleteCall final : public MultiCall {
   AnnounceAndDeleteCall(request::AnnounceAndDelete operation, CallHeader header)
       : MultiCall(std::move(header)), op_(std::move(operation)) {}
 
-  bool complete(std::size_t /*part*/, const Completion& completion,
+  bool complete(std::size_t /*sub_request*/, const Completion& completion,
                 const CallContext& context) override {
-    answer_multi(results_, completion, context);
+    set_multi_status(results_, completion, context);
     switch (context.reply.status) {
       case Status::ok: context.nodes.deleted(op_.path); break;
       case Status::no_node: context.nodes.missing(op_.path); break;
@@ -89,9 +91,9 @@ class TransactionCall final : public MultiCall {
   TransactionCall(request::Transaction operation, CallHeader header)
       : MultiCall(std::move(header)), op_(std::move(operation)) {}
 
-  bool complete(std::size_t /*part*/, const Completion& completion,
+  bool complete(std::size_t /*sub_request*/, const Completion& completion,
                 const CallContext& context) override {
-    answer_multi(results_, completion, context);
+    set_multi_status(results_, completion, context);
     const int failed = context.reply.failed_operation;
     if (failed >= 0 && context.reply.status == Status::no_node)
       context.nodes.missing(path(static_cast<std::size_t>(failed)));

@@ -25,15 +25,15 @@ class CreateContenderCall final : public Call {
         data_(std::move(operation.data)),
         parent_(operation.counts ? std::make_shared<Reply>() : nullptr) {}
 
-  AnsweredBy answered_by(std::size_t part) const noexcept override {
-    return part == create ? AnsweredBy::quorum : AnsweredBy::server;
+  AnsweredBy answered_by(std::size_t sub_request) const noexcept override {
+    return sub_request == create ? AnsweredBy::quorum : AnsweredBy::server;
   }
 
-  bool complete(std::size_t part, const Completion& completion,
+  bool complete(std::size_t sub_request, const Completion& completion,
                 const CallContext& context) override {
-    answer(context, completion.code);
-    if (part == exists) {
-      describe(completion.stat, context.reply);
+    set_status(context, completion.code);
+    if (sub_request == exists) {
+      copy_stat(completion.stat, context.reply);
       *parent_ = std::exchange(context.reply, std::move(created_));
       return true;
     }
@@ -54,7 +54,7 @@ class CreateContenderCall final : public Call {
   }
 
  private:
-  enum Part : std::size_t { create, exists };
+  enum SubRequest : std::size_t { create, exists };
 
   int issue(const CallContext& context) override {
     // Both before the first is sent: after that, a lack of memory must not end the call.
@@ -102,15 +102,15 @@ class CreateParentsCall final : public Call {
     outstanding_ = codes_.size();
   }
 
-  AnsweredBy answered_by(std::size_t part) const noexcept override {
-    return part < levels_.size() ? AnsweredBy::quorum : AnsweredBy::server;
+  AnsweredBy answered_by(std::size_t sub_request) const noexcept override {
+    return sub_request < levels_.size() ? AnsweredBy::quorum : AnsweredBy::server;
   }
 
-  bool complete(std::size_t part, const Completion& completion,
+  bool complete(std::size_t sub_request, const Completion& completion,
                 const CallContext& context) override {
-    codes_[part] = completion.code;
+    codes_[sub_request] = completion.code;
     if (--outstanding_ > 0) return false;
-    answer(context, verdict());
+    set_status(context, verdict());
     // Only a missing chroot is permanent, because zklock does not create it. A level that was
     // deleted in between can be created again.
     if (context.reply.status == Status::no_node && codes_.front() != ZNONODE) {
@@ -123,21 +123,21 @@ class CreateParentsCall final : public Call {
   int issue(const CallContext& context) override {
     const int first = ask(context, 0);
     if (first != ZOK) return first;
-    // The first request is in flight, and the reply waits for it. A part that cannot be sent now is
-    // complete at once.
-    for (std::size_t part = 1; part < codes_.size(); ++part) {
-      const int code = ask(context, part);
+    // The first request is in flight, and the reply waits for it. A sub-request that cannot be sent
+    // now is complete at once.
+    for (std::size_t sub_request = 1; sub_request < codes_.size(); ++sub_request) {
+      const int code = ask(context, sub_request);
       if (code == ZOK) continue;
-      codes_[part] = code == ZINVALIDSTATE ? static_cast<int>(ZCONNECTIONLOSS) : code;
+      codes_[sub_request] = code == ZINVALIDSTATE ? static_cast<int>(ZCONNECTIONLOSS) : code;
       --outstanding_;
     }
     return ZOK;
   }
 
-  int ask(const CallContext& context, std::size_t part) {
-    OutgoingRequest outgoing(*this, context, part);
-    return outgoing.sent(part < levels_.size()
-                             ? create(context, levels_[part], outgoing.data())
+  int ask(const CallContext& context, std::size_t sub_request) {
+    OutgoingRequest outgoing(*this, context, sub_request);
+    return outgoing.sent(sub_request < levels_.size()
+                             ? create(context, levels_[sub_request], outgoing.data())
                              : zoo_aexists(context.handle, last_.c_str(), 0,
                                            &CompletionSink::on_stat, outgoing.data()));
   }
@@ -167,13 +167,13 @@ class DeleteCall final : public Call {
   DeleteCall(request::Delete operation, CallHeader header)
       : Call(std::move(header)), op_(std::move(operation)) {}
 
-  AnsweredBy answered_by(std::size_t /*part*/) const noexcept override {
+  AnsweredBy answered_by(std::size_t /*sub_request*/) const noexcept override {
     return AnsweredBy::quorum;
   }
 
-  bool complete(std::size_t /*part*/, const Completion& completion,
+  bool complete(std::size_t /*sub_request*/, const Completion& completion,
                 const CallContext& context) override {
-    answer(context, completion.code);
+    set_status(context, completion.code);
     if (context.reply.status == Status::ok) context.nodes.deleted(op_.path);
     if (context.reply.status == Status::no_node) context.nodes.missing(op_.path);
     return true;

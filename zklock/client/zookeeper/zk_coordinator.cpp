@@ -71,18 +71,19 @@ void ZkCoordinator::start(SessionObserver& observer) {
 RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   const MutexLock guard(mutex_);
   const RequestId id = next_id();
-  const bool at_once = request.at_once;
+  const bool fail_if_disconnected = request.fail_if_disconnected;
   const Instant since =
       request.wanted_since == Instant{} ? LeaseClock::now() : request.wanted_since;
-  const auto call = make_call(hosts_.chroot(), std::move(request.operation),
-                              {id, request.session, std::move(handler), since, at_once});
+  const auto call =
+      make_call(hosts_.chroot(), std::move(request.operation),
+                {id, request.session, std::move(handler), since, fail_if_disconnected});
   if (closing_) {
     answer(call, Status::closed, {});
   } else if (call->bound_to() != SessionId{} && call->bound_to() != session_) {
     answer(call, Status::session_ended, {});
   } else if (credential_refused_ && phase_ != Phase::dead) {
     answer(call, Status::auth_failed, connection_problem_text());
-  } else if (at_once && !ready()) {
+  } else if (fail_if_disconnected && !ready()) {
     answer(call, Status::not_sent, {});
   } else {
     pump();
@@ -96,7 +97,7 @@ void ZkCoordinator::post(std::function<void()> task) {
   local_replies_.post(std::move(task));
 }
 
-bool ZkCoordinator::abandon(RequestId request) noexcept {
+bool ZkCoordinator::cancel_unsent(RequestId request) noexcept {
   const MutexLock guard(mutex_);
   const auto found = find_queued(request);
   if (found == queued_.end()) return false;
@@ -129,7 +130,7 @@ void ZkCoordinator::close() {
   local_replies_.wait_idle();
 }
 
-bool ZkCoordinator::runs_here() const noexcept {
+bool ZkCoordinator::is_own_thread() const noexcept {
   return CompletionScope::runs_here(*this) || session_thread_.runs_here() ||
          local_replies_.runs_here();
 }
@@ -162,7 +163,7 @@ CallContext ZkCoordinator::call_context(FollowUps& follow_ups, Reply& reply) {
   return {handle_ ? handle_->get() : nullptr,
           session_,
           reply,
-          flights_,
+          pending_,
           watches_,
           nodes_,
           node_acl_,
@@ -182,7 +183,7 @@ bool ZkCoordinator::send(const CallPtr& call) {
   int code = ZOK;
   try {
     code = call->issue(context);
-  } catch (...) {  // no memory: a part may be in flight, but no reply follows
+  } catch (...) {  // no memory: a sub-request may be in flight, but no reply follows
     call->handler().clear();
     throw;
   }

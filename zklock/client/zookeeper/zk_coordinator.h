@@ -60,10 +60,10 @@ class ZkCoordinator final : public Coordinator,
   void start(SessionObserver& observer) override;
   RequestId submit(Request request, ReplyHandler handler) override;
   void post(std::function<void()> task) override;
-  bool abandon(RequestId request) noexcept override;
+  bool cancel_unsent(RequestId request) noexcept override;
   void unwatch(RequestId request) noexcept override;
   void close() override;
-  bool runs_here() const noexcept override;
+  bool is_own_thread() const noexcept override;
   std::string connection_problem() const override;
 
  private:
@@ -95,7 +95,7 @@ class ZkCoordinator final : public Coordinator,
   // Called on the completion thread.
   void on_session_event(int state) override;
   void on_watch_event(int type, const std::string& path) override;
-  void completed(Ticket ticket, const Completion& completion) override;
+  void completed(PendingId id, const Completion& completion) override;
   void on_connected();
   void on_suspended();
   void on_ended(Status why);
@@ -120,7 +120,7 @@ class ZkCoordinator final : public Coordinator,
   // Sends queued calls while may_send(). Without memory, the process terminates.
   void pump() noexcept ZKLOCK_REQUIRES(mutex_);
   bool may_send() const noexcept ZKLOCK_REQUIRES(mutex_) {
-    return phase_ == Phase::connected && flights_.size() < options_.max_in_flight;
+    return phase_ == Phase::connected && pending_.size() < options_.max_in_flight;
   }
   // Sends a call. Returns false, without effect, if the connection is lost or the session has
   // ended. Throws std::bad_alloc; then the call gets no reply.
@@ -129,7 +129,7 @@ class ZkCoordinator final : public Coordinator,
   Queue::iterator find_queued(RequestId request) ZKLOCK_REQUIRES(mutex_);
   // Queues requests that remove these watches at the servers. Calls pump(), even without watches.
   void queue_watch_removals(std::span<const Watch> watches) ZKLOCK_REQUIRES(mutex_);
-  void refuse_at_once_calls() ZKLOCK_REQUIRES(mutex_);
+  void answer_calls_that_do_not_wait() ZKLOCK_REQUIRES(mutex_);
   RequestId next_id() ZKLOCK_REQUIRES(mutex_) { return RequestId{++last_id_}; }
   CallHeader own_header() ZKLOCK_REQUIRES(mutex_) {
     return {next_id(), session_, {}, LeaseClock::now()};
@@ -191,7 +191,7 @@ class ZkCoordinator final : public Coordinator,
   // Lower bound of the time when the servers last heard of the session.
   Instant last_contact_ ZKLOCK_GUARDED_BY(mutex_);
   Queue queued_ ZKLOCK_GUARDED_BY(mutex_);
-  Flights flights_ ZKLOCK_GUARDED_BY(mutex_);
+  PendingRequests pending_ ZKLOCK_GUARDED_BY(mutex_);
   WatchRegistry watches_ ZKLOCK_GUARDED_BY(mutex_);
   NodeBudget nodes_ ZKLOCK_GUARDED_BY(mutex_);
   std::uint64_t last_id_ ZKLOCK_GUARDED_BY(mutex_) = 0;

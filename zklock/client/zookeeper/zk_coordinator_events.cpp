@@ -119,16 +119,16 @@ void ZkCoordinator::drain() {
   constexpr std::chrono::seconds kLongestDrain{1};
   drained_.wait_until(
       mutex_, std::chrono::steady_clock::now() + kLongestDrain,
-      [this]() ZKLOCK_REQUIRES(mutex_) { return flights_.empty() || !handle_->connected(); });
+      [this]() ZKLOCK_REQUIRES(mutex_) { return pending_.empty() || !handle_->connected(); });
 }
 
 void ZkCoordinator::answer_calls_of(SessionId session, Status status) {
-  // Ordered by submission. One call may have several flights.
+  // Ordered by submission. One call may have several pending requests.
   std::map<RequestId, CallPtr> lost = std::move(withheld_);
   withheld_.clear();
-  for (Flight& flight : flights_.take_all()) {
-    const RequestId id = flight.call->id();
-    lost.emplace(id, std::move(flight.call));
+  for (PendingRequest& pending : pending_.take_all()) {
+    const RequestId id = pending.call->id();
+    lost.emplace(id, std::move(pending.call));
   }
   for (const auto& [id, call] : lost) answer(call, status, {});
   if (session == SessionId{}) return;
@@ -214,7 +214,7 @@ void ZkCoordinator::on_suspended() {
     phase_ = Phase::suspended;
     disconnected_since_ = noticed;
     session = session_;
-    refuse_at_once_calls();
+    answer_calls_that_do_not_wait();
     // The event may have waited for this thread while the C client continued. The next handshake is
     // certain to be sent after `noticed` only if the C client has not sent it yet.
     attempt_began_ = handle_->before_handshake() ? noticed : last_contact_;
@@ -225,8 +225,8 @@ void ZkCoordinator::on_suspended() {
 }
 
 /// Answers not_sent to the queued calls that must not wait for a connection.
-void ZkCoordinator::refuse_at_once_calls() {
-  answer_queued([](const Call& call) { return call.at_once(); }, Status::not_sent, {});
+void ZkCoordinator::answer_calls_that_do_not_wait() {
+  answer_queued([](const Call& call) { return call.fail_if_disconnected(); }, Status::not_sent, {});
 }
 
 void ZkCoordinator::on_ended(Status why) {
@@ -319,7 +319,7 @@ void ZkCoordinator::correct_status(Status& status) const {
   if (status == Status::session_ended && phase_ != Phase::dead) status = Status::unknown;
 }
 
-void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
+void ZkCoordinator::completed(PendingId id, const Completion& completion) {
   const CompletionScope scope(*this);
   CallPtr call;
   Reply reply;
@@ -327,26 +327,26 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
   FollowUps follow_ups;
   {
     const MutexLock guard(mutex_);
-    auto flight = flights_.take(ticket);
-    if (!flight) return;
-    call = std::move(flight->call);
-    const std::size_t part = flight->part;
+    auto pending = pending_.take(id);
+    if (!pending) return;
+    call = std::move(pending->call);
+    const std::size_t sub_request = pending->sub_request;
     if (withholds_replies_) {
       withheld_.emplace(call->id(), call);
-      if (flights_.empty()) drained_.notify_all();
+      if (pending_.empty()) drained_.notify_all();
       return;
     }
 
     reply = call->blank_reply();
     const auto by = answered_by(completion.code, call->is_multi());
     if (by) last_contact_ = std::max(last_contact_, reply.sent_at);
-    const AnsweredBy best = call->answered_by(part);
+    const AnsweredBy best = call->answered_by(sub_request);
     // A read that was sent together with a write proves no more than the write. Not after ended():
     // the phase is dead from before that call on.
-    if (by && (best != AnsweredBy::server || part == 0) && phase_ != Phase::dead) {
+    if (by && (best != AnsweredBy::server || sub_request == 0) && phase_ != Phase::dead) {
       observer_->answered(reply.session, reply.sent_at, std::min(*by, best));
     }
-    complete = call->complete(part, completion, call_context(follow_ups, reply));
+    complete = call->complete(sub_request, completion, call_context(follow_ups, reply));
     queue_watch_removals(follow_ups.removals);  // also if empty: pump() may send another call now
     if (follow_ups.poll_unreadable) local_replies_.poke();
     correct_status(reply.status);

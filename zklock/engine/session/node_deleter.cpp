@@ -79,7 +79,8 @@ NodeDeleter::NodeDeleter(client::Coordinator& coordinator, client::Scheduler& sc
 
 void NodeDeleter::submit(const std::shared_ptr<Deletion>& deletion) {
   const std::string& path = deletion->node_.path;
-  client::Request request{.operation = {}, .session = deletion->session_, .at_once = true};
+  client::Request request{
+      .operation = {}, .session = deletion->session_, .fail_if_disconnected = true};
   switch (deletion->step_) {
     case Deletion::Step::announcing:
       request.operation = deletion->with_siblings(request::AnnounceAndDelete{path});

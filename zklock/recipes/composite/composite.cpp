@@ -117,14 +117,15 @@ void Composite::set_unreachable(std::size_t i) {
   EngineContext& core = part(i).core();
   const std::uint64_t mark = 1 + core.keeper().connection();
   if (unreachable_.at(i).exchange(mark) == mark || !core.keeper().is_connected()) return;
-  core.coordinator().submit({.operation = client::request::Check{"/"}, .at_once = true},
-                            [composite = weak_from_this(), i, mark](const client::Reply& reply) {
-                              const auto alive = composite.lock();
-                              std::uint64_t expected = mark;
-                              if (alive && clears_mark(reply.status)) {
-                                alive->unreachable_.at(i).compare_exchange_strong(expected, 0);
-                              }
-                            });
+  core.coordinator().submit(
+      {.operation = client::request::Check{"/"}, .fail_if_disconnected = true},
+      [composite = weak_from_this(), i, mark](const client::Reply& reply) {
+        const auto alive = composite.lock();
+        std::uint64_t expected = mark;
+        if (alive && clears_mark(reply.status)) {
+          alive->unreachable_.at(i).compare_exchange_strong(expected, 0);
+        }
+      });
 }
 
 bool Composite::is_unreachable(std::size_t i) const {

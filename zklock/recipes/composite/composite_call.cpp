@@ -204,14 +204,15 @@ void CompositeCall::ask(std::size_t part, bool once) {
   try {
     if (dispensable) schedule_check(request_count_);  // first: nothing after the request may throw
     prepare_answer(part);
-    under_way_ = lock.ask({.owner = request_.owner,
-                           .time_limit = once ? TimeLimit::single_attempt() : request_.time_limit,
-                           .kind = request_.kind,
-                           .queue_again = composite_->rule().queue_again,
-                           .limit = {.notice = request_.limit.notice},
-                           .done = [self = shared_from_this()](AcquireOutcome outcome) {
-                             self->post_answer(std::move(outcome));
-                           }});
+    under_way_ =
+        lock.acquire({.owner = request_.owner,
+                      .time_limit = once ? TimeLimit::single_attempt() : request_.time_limit,
+                      .kind = request_.kind,
+                      .queue_again = composite_->rule().queue_again,
+                      .limit = {.notice = request_.limit.notice},
+                      .done = [self = shared_from_this()](AcquireOutcome outcome) {
+                        self->post_answer(std::move(outcome));
+                      }});
   } catch (...) {
     cancel_check();
     post([part, cause = std::current_exception()](CompositeCall& c) {

@@ -17,8 +17,8 @@ namespace zklock::detail {
 /// One lock of several that a composite acquires together. The interface between the composites and
 /// the single locks. Outcomes are passed to a callback.
 ///
-/// The callback runs within ask(), or on the thread that handles the reply. It does not run on the
-/// user's executor: a blocking acquire on the executor's only thread would never return.
+/// The callback runs within acquire(), or on the thread that handles the reply. It does not run on
+/// the user's executor: a blocking acquire on the executor's only thread would never return.
 ///
 /// Thread-safety: all members, from any thread.
 class PartLock {
@@ -29,7 +29,8 @@ class PartLock {
     core::CountKind kind = core::CountKind::hold;
     bool queue_again = true;  ///< enqueue again after losing the znode
     core::HoldLimit limit = {};
-    /// Called once, possibly before ask() returns, with no lock held. REQUIRES: it does not block.
+    /// Called once, possibly before acquire() returns, with no lock held. REQUIRES: it does not
+    /// block.
     std::function<void(AcquireOutcome)> done = {};
   };
 
@@ -39,7 +40,7 @@ class PartLock {
   /// that it returns; `done` is called in that case too. Throws Error(closed), std::bad_alloc, or
   /// std::system_error if the system has no thread or file descriptor left. Then `done` is not
   /// called.
-  virtual std::shared_ptr<PendingAcquire> ask(Request request) = 0;
+  virtual std::shared_ptr<PendingAcquire> acquire(Request request) = 0;
   /// Releases one lock() of `owner`. Returns false if `owner` has none.
   virtual bool unlock(const Owner& owner) = 0;
   /// Returns the exclusive counts of `owner` if it has a valid hold, otherwise 0.

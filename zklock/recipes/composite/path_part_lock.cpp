@@ -24,7 +24,7 @@ PathPartLock::~PathPartLock() {
   }
 }
 
-std::shared_ptr<PendingAcquire> PathPartLock::ask(Request request) {
+std::shared_ptr<PendingAcquire> PathPartLock::acquire(Request request) {
   return PendingAcquire::start(path_lock_,
                                {.owner = request.owner,
                                 .time_limit = request.time_limit,

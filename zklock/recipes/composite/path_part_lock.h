@@ -25,7 +25,7 @@ class PathPartLock final : public PartLock {
   PathPartLock(const PathPartLock&) = delete;
   PathPartLock& operator=(const PathPartLock&) = delete;
 
-  std::shared_ptr<PendingAcquire> ask(Request request) override;
+  std::shared_ptr<PendingAcquire> acquire(Request request) override;
   bool unlock(const Owner& owner) override;
   int count(const Owner& owner) override;
   bool has_contact(const Owner& owner) override;

@@ -73,7 +73,7 @@ void QueueObserver::stop() {
     state_ = State::over;
     ++round_;
     end_watches();
-    for (const auto id : requests_) core().coordinator().abandon(id);
+    for (const auto id : requests_) core().coordinator().cancel_unsent(id);
     core().scheduler().cancel(timer_);
   }
   listeners_.stop();

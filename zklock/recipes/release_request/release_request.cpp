@@ -167,7 +167,7 @@ class Asking {
       detail::EngineContext& core;
       client::RequestId id;
       ~Cleanup() {
-        core.coordinator().abandon(id);
+        core.coordinator().cancel_unsent(id);
         core.coordinator().unwatch(id);
       }
     } const cleanup{*core_, id};

@@ -14,9 +14,9 @@ namespace zklock::detail {
 
 class LockNode;
 
-/// The interface of LockNode for NodeWatches and Downgrade, which are parts of it. REQUIRES: a Lock
-/// of the path's monitor.
-class LockNodeForParts {
+/// The members of LockNode that its NodeWatches and its Downgrade use. REQUIRES: path_mutex is
+/// held.
+class LockNodeInternals {
  public:
   virtual std::weak_ptr<LockNode> weak_self() noexcept = 0;
   virtual PathQueue& path_queue() const noexcept = 0;
@@ -57,7 +57,7 @@ class LockNodeForParts {
   virtual void disarm_own_watch() noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
 
  protected:
-  ~LockNodeForParts() = default;
+  ~LockNodeInternals() = default;
 };
 
 }  // namespace zklock::detail
