@@ -21,10 +21,10 @@ namespace zklock::detail {
 /// | armed  | a child was created or deleted | off    | arrived() |
 /// | any    | end()                          | off    |           |
 ///
-/// Thread-safety: none. REQUIRES: a Lock of the path's monitor. Part of its cohort.
+/// Thread-safety: none. REQUIRES: path_mutex is held. Part of its cohort.
 class ArrivalWatch {
  public:
-  /// Called under the mutex.
+  /// Called with path_mutex held.
   struct Handlers {
     std::function<void(const client::Reply&)> listed;
     std::function<void()> arrived;

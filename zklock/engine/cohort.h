@@ -98,7 +98,7 @@ namespace zklock::detail {
 /// A contender is granted only under a valid lease. If the lease has lapsed at a hand-off, the lock
 /// node is deleted.
 ///
-/// Thread-safety: none. REQUIRES: a Lock of the monitor of the path, which owns this object.
+/// Thread-safety: none. REQUIRES: path_mutex is held. The path lock owns this object.
 class Cohort final : private LockNodeObserver, public std::enable_shared_from_this<Cohort> {
  public:
   /// `policy`: the policy of all contenders, except `wait`, `always_list` and

@@ -10,7 +10,7 @@
 
 namespace zklock::detail {
 
-/// A contender, as its cohort sees it. REQUIRES: a Lock of the path's monitor.
+/// A contender, as its cohort sees it. REQUIRES: path_mutex is held.
 class CohortMember : public LockNodeObserver {
  public:
   /// Returns whether the contender waits for the lock. False: it is a single attempt.

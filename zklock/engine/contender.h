@@ -47,8 +47,8 @@ namespace zklock::detail {
 /// If memory runs out in a release, a withdrawal or a loss, the process terminates. Otherwise the
 /// znode would stay until the session ends.
 ///
-/// Thread-safety: any thread may call the members that Hold uses. REQUIRES for the other members: a
-/// Lock of the path's monitor.
+/// Thread-safety: any thread may call the members that Hold uses. REQUIRES for the other members:
+/// path_mutex is held.
 class Contender final : private CohortMember, public std::enable_shared_from_this<Contender> {
  public:
   /// `key`: the owner whose calls join this contender. `requester`: named by the znode and the

@@ -21,7 +21,7 @@ namespace zklock::detail {
 /// has passed when it has its znode, has failed, or has an unknown outcome. If it has to create a
 /// znode again later, it waits in the line again, ahead of all newer lock nodes.
 ///
-/// Thread-safety: none. REQUIRES: a Lock of the monitor of the path, which owns this object.
+/// Thread-safety: none. REQUIRES: path_mutex is held. The path lock owns this object.
 class CreateLimiter {
  public:
   /// A lock node, as the limiter sees it.

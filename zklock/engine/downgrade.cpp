@@ -143,7 +143,7 @@ void Downgrade::end_hold() {
 void Downgrade::end_as_writer(const client::Reply& reply) {
   const std::string cause(reply.detail.empty() ? to_string(reply.status) : reply.detail);
   settle(State::ended_as_writer);
-  // Without the mutex, because the logger runs the user's code.
+  // Without path_mutex, because the logger runs the user's code.
   node_.path_queue().after_unlock(
       [core = node_.path_queue().core().shared_from_this(),
        text = "downgrade " + node_.path_queue().path().str() + ": " + cause +

@@ -51,7 +51,7 @@ namespace zklock::detail {
 /// instead. So no transaction is sent after the delete of the release. One that is under way is
 /// executed before that delete. The delete looks for both znodes if is_name_unknown().
 ///
-/// Thread-safety: none. REQUIRES: a Lock of the path's monitor. Part of its lock node.
+/// Thread-safety: none. REQUIRES: path_mutex is held. Part of its lock node.
 class Downgrade {
  public:
   explicit Downgrade(LockNodeInternals& lock_node) : node_(lock_node) {}

@@ -11,8 +11,7 @@ namespace zklock::detail {
 /// Makes callbacks that are ignored after their activity has ended: a reply, a watch event or a
 /// timer can still arrive after it was cancelled.
 ///
-/// Thread-safety: none. REQUIRES: a Lock of the path's monitor; this object exists when a callback
-/// is called.
+/// Thread-safety: none. REQUIRES: path_mutex is held; this object exists when a callback is called.
 class Epoch {
  public:
   /// Returns a callback that calls `step(arguments...)`. It does nothing after end().

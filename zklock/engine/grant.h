@@ -27,7 +27,7 @@ namespace zklock::detail {
 /// A hold from its grant to its end: its state, its limits and its events.
 ///
 /// Thread-safety: any thread may call the const members. REQUIRES for the constructor and the other
-/// members: a Lock of the path's monitor. Part of its contender.
+/// members: path_mutex is held. Part of its contender.
 class Grant {
  public:
   struct Terms {

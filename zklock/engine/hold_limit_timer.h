@@ -13,8 +13,8 @@ namespace zklock::detail {
 /// The end of a hold by its hold limit (core::HoldLimit). The clock decides whether the limit has
 /// passed. Timers call `look`, which reads the clock, at the warning and at the end.
 ///
-/// Thread-safety: any thread may call check() and valid_until(). REQUIRES for the other members: a
-/// Lock of the path's monitor. Part of its Grant.
+/// Thread-safety: any thread may call check() and valid_until(). REQUIRES for the other members:
+/// path_mutex is held. Part of its Grant.
 class HoldLimitTimer {
  public:
   /// The limit counts from now. Without a limit, `look` can be empty.

@@ -30,7 +30,7 @@ class PathContext;
 /// An attempt is added only after its contender has searched for the znode. Its id is never used
 /// for another create.
 ///
-/// Thread-safety: none. REQUIRES: a Lock of the monitor of the path, which owns this object.
+/// Thread-safety: none. REQUIRES: path_mutex is held. The path lock owns this object.
 class LateCreates {
  public:
   /// The limit. Beyond it, the oldest attempts are forgotten.

@@ -28,7 +28,7 @@ class LockNode;
 /// with the first one. Then the lock node waits for the delete (see Contender::decide_release() and
 /// LockNode::local_successor()).
 ///
-/// Thread-safety: none. REQUIRES: a Lock of the monitor of the path, which owns this object.
+/// Thread-safety: none. REQUIRES: path_mutex is held. The path lock owns this object.
 class LocalHandoff {
  public:
   /// Registers `lock_node`, which waits for the znode with the czxid `predecessor`. Replaces a lock

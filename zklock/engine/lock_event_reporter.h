@@ -16,8 +16,8 @@ namespace zklock::detail {
 
 /// Reports the events of one contender to the listener of its object, if there is one.
 ///
-/// Thread-safety: const members, from any thread. REQUIRES for report(): a Lock of the path's
-/// monitor, which keeps the events in the order in which they happened.
+/// Thread-safety: const members, from any thread. REQUIRES for report(): path_mutex is held, which
+/// keeps the events in the order in which they happened.
 class LockEventReporter {
  public:
   /// `path` outlives this object.

@@ -43,8 +43,8 @@ namespace zklock::detail {
 ///
 /// A shared lock node stays held at a hand-off, and while its cohort retains it idle.
 ///
-/// Thread-safety: none. REQUIRES: a Lock of the path's monitor. The destructor requires it only if
-/// the lock node is linked in the list of its path lock.
+/// Thread-safety: none. REQUIRES: path_mutex is held. The destructor requires it only if the lock
+/// node is linked in the list of its path lock.
 class LockNode final : private CreateLimiter::Waiter,
                        private LockNodeInternals,
                        public std::enable_shared_from_this<LockNode> {
@@ -186,13 +186,13 @@ class LockNode final : private CreateLimiter::Waiter,
   bool is_granted() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return fsm_.state() == core::AcquireState::granted;
   }
-  /// Returns a callback that calls `step(arguments...)` under the mutex, while this exists.
+  /// Returns a callback that calls `step(arguments...)` with path_mutex held, while this exists.
   template <class Step>
   auto under_lock(Step step) {
     return detail::under_lock(weak_from_this(), *path_, std::move(step));
   }
-  /// Returns a reply handler that runs the effects of `step(*this, replies...)` under the mutex. It
-  /// keeps this object alive: a znode can exist that only this object knows.
+  /// Returns a reply handler that runs the effects of `step(*this, replies...)` with path_mutex
+  /// held. It keeps this object alive: a znode can exist that only this object knows.
   template <class Step>
   auto on_reply(Step step) {
     return [self = shared_from_this(), step](const auto&... replies) {

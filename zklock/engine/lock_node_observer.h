@@ -17,8 +17,8 @@ enum class LossCause {
   forced,  ///< by request_release()
 };
 
-/// Receives the events of one lock node: a contender that has the lock node for itself, or a
-/// cohort that shares it. All members are called under the mutex of the path.
+/// Receives the events of one lock node: a contender that has the lock node for itself, or a cohort
+/// that shares it. All members are called with path_mutex held.
 class LockNodeObserver {
  public:
   virtual void on_granted() ZKLOCK_REQUIRES(path_mutex) = 0;

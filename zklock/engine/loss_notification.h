@@ -27,11 +27,11 @@ void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> 
 /// | pending | run() and all objects of delay_delete() have ended | over: the znode is deleted    |
 /// |         | one second has passed                              | over: the znode is deleted    |
 ///
-/// Thread-safety: any thread may call run() and finish(). REQUIRES for the other members: a Lock of
-/// the path's monitor. Made by std::make_shared.
+/// Thread-safety: any thread may call run() and finish(). REQUIRES for the other members:
+/// path_mutex is held. Made by std::make_shared.
 class LossNotification : public std::enable_shared_from_this<LossNotification> {
  public:
-  /// Deletes the znode as a part of the work. Called under the mutex, at most once.
+  /// Deletes the znode as a part of the work. Called with path_mutex held, at most once.
   using DeleteNode = std::function<void(BackgroundWork::Id)>;
 
   /// `loss`: stopped by run(). `delete_node`: empty if no znode exists.

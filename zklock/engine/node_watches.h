@@ -31,7 +31,7 @@ namespace zklock::detail {
 ///
 /// Most lock nodes end before the first tick, and need only the watch on the predecessor.
 ///
-/// Thread-safety: none. REQUIRES: a Lock of the path's monitor. Part of its lock node.
+/// Thread-safety: none. REQUIRES: path_mutex is held. Part of its lock node.
 class NodeWatches {
  public:
   explicit NodeWatches(LockNodeInternals& lock_node) : node_(lock_node) {}

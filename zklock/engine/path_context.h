@@ -25,8 +25,8 @@ class PendingAcquire;
 /// The part of a path lock that its contenders, lock nodes and calls use. PathLock implements the
 /// virtual members.
 ///
-/// Thread-safety: any thread may call any member, if its comment does not require a Lock of the
-/// monitor.
+/// Thread-safety: any thread may call any member, if its comment does not require that path_mutex
+/// is held.
 class PathContext : public std::enable_shared_from_this<PathContext> {
  public:
   PathContext(std::shared_ptr<EngineContext> core, core::LockPath path);
@@ -51,7 +51,7 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
   /// not block.
   virtual void sweep_soon(const Owner& owner) noexcept = 0;
 
-  // REQUIRES: a Lock of the monitor.
+  // REQUIRES: path_mutex is held.
 
   /// Returns whether a public object exists on this path.
   bool is_used() const noexcept ZKLOCK_REQUIRES(path_mutex) { return objects_ > 0; }
@@ -66,7 +66,7 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
   /// Records that the lock() of `thread` is granted. See ReentryCounter::begin().
   virtual void locked(std::uint64_t thread, std::shared_ptr<const Grant> grant) noexcept
       ZKLOCK_REQUIRES(path_mutex) = 0;
-  /// Runs `task` without the mutex, when the Lock has ended.
+  /// Runs `task` after the Monitor::Lock has ended, without path_mutex.
   void after_unlock(Monitor::Task task) ZKLOCK_REQUIRES(path_mutex) {
     monitor_->after_unlock(std::move(task));
   }
@@ -81,9 +81,9 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
   std::atomic<std::uint64_t> nodes_made_ = 0;
 };
 
-/// Returns a callback that calls `step(arguments...)` under the mutex of `path`. It does nothing if
-/// `owner` or `path` does not exist any more. It keeps both alive during the call. To keep `owner`
-/// alive is not enough: a cohort does not keep its path lock alive.
+/// Returns a callback that calls `step(arguments...)` with the path_mutex of `path` held. It does
+/// nothing if `owner` or `path` does not exist any more. It keeps both alive during the call. To
+/// keep `owner` alive is not enough: a cohort does not keep its path lock alive.
 template <class Step>
 auto under_lock(std::weak_ptr<void> owner, PathContext& path, Step step) {
   return [owner = std::move(owner), path = path.weak_from_this(),

@@ -31,8 +31,8 @@
 
 namespace zklock::detail {
 
-/// The state of one client at one lock path: its contenders, by owner, and what they share. One
-/// mutex, that of the monitor, guards all of it.
+/// The state of one client at one lock path: its contenders, by owner, and what they share. The
+/// mutex of its Monitor guards all of it.
 ///
 /// Thread-safety: any thread may call any public member.
 class PathLock final : public PathQueue, public ThreadExitListener, private LeaseObserver {
@@ -115,19 +115,19 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
   void on_suspended(SessionId session) override;
   void on_resumed(SessionId session) override;
   void on_tick(int& requests) override;
-  /// Calls this member of each enlisted lock node, under the mutex.
+  /// Calls this member of each enlisted lock node, with path_mutex held.
   template <class... Arguments>
   void notify(void (LockNode::*event)(Arguments...), std::type_identity_t<Arguments>... arguments);
 
   std::shared_ptr<PathLock> self() {
     return std::static_pointer_cast<PathLock>(shared_from_this());
   }
-  /// Does the work of acquire() under the mutex.
+  /// Does the work of acquire().
   void enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request)
       ZKLOCK_REQUIRES(path_mutex);
   /// Makes a library thread call enter() soon.
   void enter_soon(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request);
-  /// Makes a library thread call `step(*this)` soon, under the mutex.
+  /// Makes a library thread call `step(*this)` soon, with path_mutex held.
   template <class Step>
   void post(Step step);
   /// Returns the contender of `owner`, or null.

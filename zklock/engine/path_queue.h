@@ -20,7 +20,7 @@ class LockNode;
 /// Collects what the replies of the servers show about the queue of one lock path. That is the
 /// sequence counter, the newest own znode, the ACL, and how many grants had to wait lately.
 ///
-/// Thread-safety: none. REQUIRES: a Lock of the monitor.
+/// Thread-safety: none. REQUIRES: path_mutex is held.
 class PathQueue : public PathContext {
  public:
   /// `counter_ended`: the path's sequence counter was at its end when it was last read.

@@ -21,8 +21,8 @@ namespace zklock::detail {
 ///
 /// | state     | event                                             | next                        |
 /// |-----------|---------------------------------------------------|-----------------------------|
-/// | waiting   | grant or error, under the mutex of the path       | completed: `done` is called |
-/// |           |                                                   | when the mutex is unlocked  |
+/// | waiting   | grant or error, with path_mutex held              | completed: `done` is called |
+/// |           |                                                   | when path_mutex is released |
 /// | waiting   | stop, deadline                                    | abandoned: `done` is called |
 /// |           |                                                   | at once                     |
 /// | completed | stop, deadline                                    | completed                   |
@@ -75,13 +75,13 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
 
   /// Sets the timer of the time limit anew. `contender_waits` is false if the contender is a single
   /// attempt, even if the call itself is not. Then the call ends after the connection timeout at
-  /// the latest, with Error(not_connected). REQUIRES: a Lock of the monitor, or no other thread
-  /// knows the call.
+  /// the latest, with Error(not_connected). REQUIRES: path_mutex is held, or no other thread knows
+  /// the call.
   void arm(bool contender_waits) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS;
   /// Cancels the timer. REQUIRES: as for arm().
   void disarm() noexcept ZKLOCK_NO_THREAD_SAFETY_ANALYSIS;
   /// Ends the call; `done` is called after the Lock. Returns false if the call had ended before;
-  /// then this outcome is dropped. REQUIRES: a Lock of the monitor.
+  /// then this outcome is dropped. REQUIRES: path_mutex is held.
   bool complete(AcquireOutcome outcome) ZKLOCK_REQUIRES(path_mutex);
 
  private:

@@ -29,7 +29,8 @@ void SequenceHint::granted(core::Sequence number, core::Instant now) {
   if (watch()) look_again(now + kLongestRest);
 }
 
-/// Returns a callback under the mutex that does nothing after its watch has ended.
+/// Returns a callback that calls `step` with path_mutex held. It does nothing after the watch of
+/// this call has ended.
 template <class Step>
 auto SequenceHint::of_this_watch(Step step) {
   return under_lock(path_.weak_from_this(), path_, epoch_.guard(std::move(step)));

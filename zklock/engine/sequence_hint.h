@@ -45,7 +45,7 @@ class PathContext;
 /// | all    | no grant for a second; the last public object  | off                                |
 /// |        | on the path is destroyed                       |                                    |
 ///
-/// Thread-safety: none. REQUIRES: a Lock of the monitor of the path, which owns this object.
+/// Thread-safety: none. REQUIRES: path_mutex is held. The path lock owns this object.
 class SequenceHint {
  public:
   /// The limit for one client. It may use many paths, and the watches of a session are bounded. The

@@ -20,8 +20,7 @@ namespace zklock::detail {
 /// The owner calls free() when the watch has fired or could not be set. After disarm() and
 /// forget(), replies and events of earlier requests are ignored.
 ///
-/// Thread-safety: none. REQUIRES: a Lock of the path's monitor; this object exists while `owner`
-/// does.
+/// Thread-safety: none. REQUIRES: path_mutex is held; this object exists while `owner` does.
 class WatchSlot {
  public:
   WatchSlot() = default;
@@ -29,7 +28,8 @@ class WatchSlot {
   WatchSlot& operator=(const WatchSlot&) = delete;
 
   bool is_free() const noexcept ZKLOCK_REQUIRES(path_mutex) { return id_ == client::RequestId{}; }
-  /// Sends `watch`, a request that sets a watch. Calls `answered` with its reply, under the mutex.
+  /// Sends `watch`, a request that sets a watch. Calls `answered` with its reply and with
+  /// path_mutex held.
   void ask(std::weak_ptr<void> owner, PathContext& path, client::Operation watch,
            core::SessionId session, std::function<void(const client::Reply&)> answered)
       ZKLOCK_REQUIRES(path_mutex) {
@@ -37,7 +37,7 @@ class WatchSlot {
         {.operation = std::move(watch), .session = session},
         under_lock(std::move(owner), path, epoch_.guard(std::move(answered))));
   }
-  /// Returns an event handler that calls `happened` under the mutex.
+  /// Returns an event handler that calls `happened` with path_mutex held.
   client::request::OnWatchEvent on_event(std::weak_ptr<void> owner, PathContext& path,
                                          std::function<void(client::request::WatchEvent)> happened)
       ZKLOCK_REQUIRES(path_mutex) {

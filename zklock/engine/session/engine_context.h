@@ -31,7 +31,7 @@
 
 namespace zklock::detail {
 
-/// Receives each new session before the user's listeners do. Called with no lock of the engine
+/// Receives each new session before the user's listeners do. Called with no mutex of the engine
 /// held. REQUIRES: session_began() does not block.
 class NewSessionListener {
  public:

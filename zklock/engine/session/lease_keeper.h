@@ -77,9 +77,9 @@ class LeaseObserver {
 /// |                                                                | evidence                  |
 ///
 /// It is a heartbeat if there is a HeartbeatDemand and less than 11T/24 of the lease are left.
-/// Otherwise it is a sync. The requests of the user count too, except reads. A tick comes every T/20,
-/// and sends what is due within T/40. If requests are due after T/5 only, the tick comes when one is
-/// due, to wake no thread in between.
+/// Otherwise it is a sync. The requests of the user count too, except reads. A tick comes every
+/// T/20, and sends what is due within T/40. If requests are due after T/5 only, the tick comes when
+/// one is due, to wake no thread in between.
 ///
 /// Thread-safety: any thread may call any member. REQUIRES: made by std::make_shared; the ports
 /// outlive stop().

@@ -49,8 +49,8 @@ class NodeDeletions {
 
   /// Deletes a znode of this session in the background, as a part of `work` or of a new piece of
   /// the host's work(). Calls `on_deleted` when the ensemble has confirmed the delete, which may
-  /// never happen. Does not block. If the host is closed, sends nothing: closing the session deletes
-  /// its znodes.
+  /// never happen. Does not block. If the host is closed, sends nothing: closing the session
+  /// deletes its znodes.
   void begin(SessionId session, NodeDeleter::Node node, NodeDeleter::FirstStep first,
              std::function<void()> on_deleted = {}, BackgroundWork::Id work = {});
   /// Returns an error if this session still has a znode at `path` that the ACL does not permit it

@@ -30,8 +30,8 @@ bool is_recursive(const LockHandle::Kind& kind) noexcept {
   return kind.nests && kind.rule.access == Access::exclusive;
 }
 
-Hold hold_of(const std::shared_ptr<Contender>& contender, CountKind count) {
-  return contender ? contender->make_hold(count) : Hold();
+Hold hold_of(const std::shared_ptr<Contender>& contender, CountKind count_kind) {
+  return contender ? contender->make_hold(count_kind) : Hold();
 }
 
 /// Blocks until the end of the call. Returns null if it was not granted. Throws its Error.
@@ -90,14 +90,14 @@ void LockHandle::check(const Kind& kind, const AcquireOptions& options) const {
 }
 
 AcquireRequest LockHandle::request(const Kind& kind, Owner owner, const AcquireOptions& options,
-                                   CountKind count) const {
+                                   CountKind count_kind) const {
   check(kind, options);
   return {.owner = kind.nests ? owner : Owner::unique(),
           .on_behalf_of = owner,
           .rule = kind.rule,
           .gate = kind.gate,
           .time_limit = time_limit(options.deadline),
-          .kind = count,
+          .kind = count_kind,
           .queue_again = queue_again_,
           .object = destroyed_,
           .limit = checked_limit(limit_, options.max_hold, path()),
@@ -107,10 +107,10 @@ AcquireRequest LockHandle::request(const Kind& kind, Owner owner, const AcquireO
 }
 
 AcquireRequest LockHandle::blocking_request(const Kind& kind, Owner owner,
-                                            const AcquireOptions& options, CountKind count,
+                                            const AcquireOptions& options, CountKind count_kind,
                                             BlockingCall<AcquireOutcome>& end) const {
   path_lock_->core().check_usable("lock", path());
-  AcquireRequest blocking = request(kind, owner, options, count);
+  AcquireRequest blocking = request(kind, owner, options, count_kind);
   blocking.blocks = true;
   blocking.done = [&end](AcquireOutcome outcome) { end.set(std::move(outcome)); };
   return blocking;
@@ -136,11 +136,11 @@ bool LockHandle::lock_by_acquire(const Kind& kind, Deadline deadline, const std:
   return wait_for_grant(*path_lock_, end, *call) != nullptr;
 }
 
-void LockHandle::unlock(CountKind count, const char* operation) {
-  if (!path_lock_->core().forked() && count == CountKind::lock && path_lock_->unlock_nested())
+void LockHandle::unlock(CountKind count_kind, const char* operation) {
+  if (!path_lock_->core().forked() && count_kind == CountKind::lock && path_lock_->unlock_nested())
     return;
   if (path_lock_->core().forked()) throw Error(Errc::forked, operation, path());
-  if (!path_lock_->unlock(Owner::this_thread(), count)) {
+  if (!path_lock_->unlock(Owner::this_thread(), count_kind)) {
     throw Error(Errc::not_owner, operation, path());
   }
 }
@@ -148,11 +148,11 @@ void LockHandle::unlock(CountKind count, const char* operation) {
 Hold LockHandle::acquire(const Kind& kind, const AcquireOptions& options) {
   const auto self = shared_from_this();  // another thread may destroy the mutex meanwhile
   const Owner owner = options.owner.value_or(Owner::this_thread());
-  const CountKind count = count_of_hold(kind);
+  const CountKind count_kind = count_of_hold(kind);
   BlockingCall<AcquireOutcome> end;
   const auto call = PendingAcquire::start(
-      path_lock_, blocking_request(kind, owner, options, count, end), options.stop);
-  return hold_of(wait_for_grant(*path_lock_, end, *call), count);
+      path_lock_, blocking_request(kind, owner, options, count_kind, end), options.stop);
+  return hold_of(wait_for_grant(*path_lock_, end, *call), count_kind);
 }
 
 void LockHandle::start(const Kind& kind, const AcquireOptions& options,
@@ -178,15 +178,16 @@ void LockHandle::async_acquire(const Kind& kind, const AcquireOptions& options,
     return end(std::make_exception_ptr(error), Hold());
   }
   start(kind, options,
-        [end = std::move(end), count = count_of_hold(kind)](const AcquireOutcome& outcome) mutable {
-          end(thrown(outcome.error), hold_of(outcome.contender, count));
+        [end = std::move(end),
+         count_kind = count_of_hold(kind)](const AcquireOutcome& outcome) mutable {
+          end(thrown(outcome.error), hold_of(outcome.contender, count_kind));
         });
 }
 
 std::future<Hold> LockHandle::async_acquire(const Kind& kind, const AcquireOptions& options) {
   return as_future<Hold>([&](auto end) {
-    start(kind, options, [end, count = count_of_hold(kind)](const AcquireOutcome& outcome) {
-      end(thrown(outcome.error), hold_of(outcome.contender, count));
+    start(kind, options, [end, count_kind = count_of_hold(kind)](const AcquireOutcome& outcome) {
+      end(thrown(outcome.error), hold_of(outcome.contender, count_kind));
     });
   });
 }

@@ -58,7 +58,7 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
   /// not granted before the deadline or a stop request; then its contender is withdrawn.
   bool lock(const Kind& kind, Deadline deadline, const std::stop_token& stop);
   /// Releases one count of the calling thread. Throws Error(not_owner | forked).
-  void unlock(core::CountKind count, const char* operation);
+  void unlock(core::CountKind count_kind, const char* operation);
 
   /// Blocks until the end of the acquire. Without an owner in `options`, the calling thread is the
   /// owner.
@@ -86,13 +86,14 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
   /// Throws Error(invalid_option).
   void check(const Kind& kind, const AcquireOptions& options) const;
   AcquireRequest request(const Kind& kind, Owner owner, const AcquireOptions& options,
-                         core::CountKind count) const;
+                         core::CountKind count_kind) const;
   /// Does the work of a lock() for which PathLock::lock_nested() returned false.
   bool lock_by_acquire(const Kind& kind, Deadline deadline, const std::stop_token& stop);
   /// Returns the request of a blocking call. The outcome of the request is passed to `end`. Throws
   /// Error(closed | forked | invalid_option).
   AcquireRequest blocking_request(const Kind& kind, Owner owner, const AcquireOptions& options,
-                                  core::CountKind count, BlockingCall<AcquireOutcome>& end) const;
+                                  core::CountKind count_kind,
+                                  BlockingCall<AcquireOutcome>& end) const;
   void start(const Kind& kind, const AcquireOptions& options,
              std::function<void(AcquireOutcome)> done);
 
