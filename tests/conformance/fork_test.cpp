@@ -96,6 +96,34 @@ TEST_F(Fork, BusyParent_QueryInTheChildReturns) {
   mutex.unlock();
 }
 
+// An awaitable that was never started keeps what remains of its mutex.
+TEST_F(Fork, BusyParent_ChildDestroysAwaitables) {
+  MultiMutex both(*client_, {"/first", "/second"});
+  std::atomic<bool> over{false};
+  std::vector<std::future<void>> busy;
+  for (int i = 0; i < 3; ++i) {
+    busy.push_back(in_thread([&] {
+      while (!over) {
+        if (both.try_lock()) both.unlock();
+        if (mutex_->try_lock()) mutex_->unlock();
+      }
+    }));
+  }
+  for (int i = 0; i < 20; ++i) {
+    auto of_mutex = std::make_optional(ReentrantMutex(*client_, kPath).co_acquire());
+    auto of_both = std::make_optional(MultiMutex(*client_, {"/first", "/second"}).co_acquire());
+    const auto child = fork_and([&] {
+      of_mutex.reset();
+      of_both.reset();
+      return 0;
+    });
+    EXPECT_EQ(child, 0);
+    if (child != 0) break;
+  }
+  over = true;
+  for (auto& each : busy) get(each);
+}
+
 TEST_F(Fork, DestructorsInTheChild_DoNotReleaseTheParentsHold) {
   mutex_->lock();
   std::optional<Hold> hold(mutex_->acquire());

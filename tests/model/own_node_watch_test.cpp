@@ -86,5 +86,20 @@ TEST_F(OwnNode, ForeignZnodeAhead_IsWaitedFor) {
   expect_rest();
 }
 
+// Its watch has shown the znode on the new connection.
+TEST_F(OwnNode, ReleaseAfterReconnect_IsAnnounced) {
+  const auto old = granted(0);
+  lock_.world().disconnect(0);
+  run();
+  lock_.world().reconnect(0);
+  run_for(3s);
+  const auto next = waiting(1);
+  reset_counts();
+  release(old);
+  EXPECT_TRUE(lock_.call(next).granted());
+  EXPECT_EQ(client(0).requests(Kind::check), 0U);
+  EXPECT_EQ(client(1).requests(Kind::list_children), 0U);
+}
+
 }  // namespace
 }  // namespace zklock::model

@@ -381,24 +381,5 @@ TEST_F(SameName, PassedGate_DoesNotAdoptForeignZnode) {
   expect_rest();
 }
 
-TEST_F(SameName, IdleZnode_IsNotFoundInListOfLaterPath) {
-  const LockWorld::Request kept{.local = {.batch = 1, .keep_idle_for = 5s}};
-  lock_.use(0);
-  const auto old = granted(0, kept);
-  release_node(old);
-  remove_path();
-  const auto other = lock_.acquire(1);
-  run_only(1);
-  ASSERT_EQ(lock_.call(other).node, lock_.call(old).node);
-  run();
-  const auto again = waiting(0, kept);
-  release(other);
-  EXPECT_TRUE(lock_.call(again).granted());
-  release(again);
-  lock_.end_use(0);
-  run();
-  expect_rest();
-}
-
 }  // namespace
 }  // namespace zklock::model

@@ -39,7 +39,8 @@ void Downgrade::begin(std::shared_ptr<HeldNodePath> held_node) noexcept {
   node_.disarm_own_watch();  // this client deletes the znode: no loss
   held_node_->begin_rename();
   work_ = node_.path_queue().core().work().begin();
-  send();
+  must_look_ = node_.is_unseen();
+  again();
 }
 
 void Downgrade::send() {
@@ -83,10 +84,9 @@ void Downgrade::looked_at_writer(const client::Reply& writer) {
     must_look_ = false;
     return again();
   }
-  request::Get query{node_.path_queue().path().child(name_)};
-  node_.path_queue().core().coordinator().submit(
-      {.operation = std::move(query), .session = node_.session()},
-      on_reply(&Downgrade::looked_at_reader));
+  client::get_by_quorum(node_.path_queue().core().coordinator(),
+                        node_.path_queue().path().child(name_), node_.session(),
+                        on_reply(&Downgrade::looked_at_reader));
 }
 
 // After a loss the znode stays in doubt: if a delete of the znode follows, it must look, too.
@@ -112,8 +112,8 @@ void Downgrade::failed(const client::Reply& reply) {
     case StatusSort::session:
     case StatusSort::over:
       return settle(State::ended_as_writer);  // the session ends, and so does the znode
+    case StatusSort::tree_conflict: must_look_ = true; return end_as_writer(reply);
     case StatusSort::done:
-    case StatusSort::tree_conflict:
     case StatusSort::refused: return end_as_writer(reply);
   }
 }

@@ -22,6 +22,7 @@ namespace zklock::detail {
 /// | state           | event                                      | next                  |
 /// |-----------------|--------------------------------------------|-----------------------|
 /// | writer          | begin()                                    | sending               |
+/// |                 | begin(), not seen since the last reconnect | looking               |
 /// | sending         | ok                                         | reader                |
 /// |                 | the writer's znode or the path was deleted | ended_as_writer; lost |
 /// |                 | the delay marker could not be deleted      | sending, without it   |
@@ -44,7 +45,7 @@ namespace zklock::detail {
 ///
 /// The transaction names the writer's znode. If the path was deleted and recreated, that name can be
 /// another contender's. So the transaction does not wait for a connection, and it is not sent again
-/// without a look. Exception: it is repeated at once without the delay marker. If the look shows
+/// without a look. Nor is it if nothing has shown the own znode since the last reconnect. Exception: it is repeated at once without the delay marker. If the look shows
 /// other znodes under both names, or none, the own znode was deleted.
 ///
 /// Once the hold has ended, each step to sending, looking or pausing leads to ended_as_writer

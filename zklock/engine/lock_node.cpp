@@ -144,10 +144,11 @@ core::AcquireEffects LockNode::counted(const client::Reply& parent) {
 core::CreatedAnswer LockNode::answer_of(const client::Reply& created) {
   const auto name = core::ZnodeName::parse(created.name);
   if (name) path_->record_sequence(name->sequence);
-  if (created.status == Status::ok) saw_own_node();
+  if (created.status == Status::ok) saw_own_node(created);
   const bool outcome_unknown =
       created.status == Status::ok && name &&
-      path_->record_own_node(name->sequence, created.token, created.session);
+      (path_->record_own_node(name->sequence, created.token, created.session) ||
+       created.sent_at <= path_->recreation_noticed_at());
   const bool first = name && !outcome_unknown && path_->sequence_hint().is_first(name->sequence);
   return {outcome_unknown ? Status::unknown : status_unbound(created),
           created.session,

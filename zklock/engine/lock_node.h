@@ -258,13 +258,11 @@ class LockNode final : private CreateLimiter::Waiter,
     return core().scheduler().now() - holding_->since;
   }
   bool goes_by_number() const noexcept ZKLOCK_REQUIRES(path_mutex);
-  /// Records that a reply has shown the own znode.
-  void saw_own_node() noexcept ZKLOCK_REQUIRES(path_mutex) {
-    seen_on_connection_ = core().keeper().connection();
+  void saw_own_node(const client::Reply& reply) noexcept override ZKLOCK_REQUIRES(path_mutex) {
+    const LeaseKeeper& keeper = core().keeper();
+    if (reply.sent_at >= keeper.connected_at()) seen_on_connection_ = keeper.connection();
   }
-  /// Returns whether the own znode was not seen since the last reconnect. The path may have been
-  /// recreated meanwhile, and another znode can have the name.
-  bool is_unseen() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+  bool is_unseen() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
     return seen_on_connection_ != core().keeper().connection();
   }
   NodeDeleter::FirstStep first_step_for(RemovalCause cause) const ZKLOCK_REQUIRES(path_mutex);

@@ -29,6 +29,11 @@ class LockNodeInternals {
   /// gate.
   virtual bool is_mutex() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
 
+  /// Records that `reply` has shown the own znode.
+  virtual void saw_own_node(const client::Reply& reply) noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// Returns whether the own znode was not seen since the last reconnect. The path may have been
+  /// recreated meanwhile, and another znode can have the name.
+  virtual bool is_unseen() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Records that the own znode was deleted, but not by this client.
   virtual void on_own_node_deleted() ZKLOCK_REQUIRES(path_mutex) = 0;
   virtual void on_release_requested(bool force) ZKLOCK_REQUIRES(path_mutex) = 0;

@@ -201,16 +201,19 @@ void LockNode::remove(RemovalCause cause, BackgroundWork::Id work) {
   if (exists || is_name_unknown() || has_downgraded()) {
     watches_.forget_own();
     const std::string& first = is_name_unknown() ? fsm_.node().name() : own_name();
-    core().deletions().begin(
-        fsm_.node().session(),
-        {.path = path_->child(first), .token = fsm_.node().token(), .siblings = take_siblings()},
-        first_step_for(cause), on_removed(cause), work);
+    core().deletions().begin(fsm_.node().session(),
+                             {.path = path_->child(first),
+                              .token = fsm_.node().token(),
+                              .siblings = take_siblings(),
+                              .is_downgraded = has_downgraded()},
+                             first_step_for(cause), on_removed(cause), work);
   }
   if (is_name_unknown()) {
-    core().deletions().begin(
-        fsm_.node().session(),
-        {.path = path_->child(holding_->downgrade.name()), .token = fsm_.node().token()},
-        first_step_for(cause), {}, work);
+    core().deletions().begin(fsm_.node().session(),
+                             {.path = path_->child(holding_->downgrade.name()),
+                              .token = fsm_.node().token(),
+                              .is_downgraded = true},
+                             first_step_for(cause), {}, work);
   }
   end_watches();
 }

@@ -104,7 +104,7 @@ core::AcquireEffects LockNode::listed(const client::Reply& queue, const client::
                                  {count.status, count.session, count.data, count.detail},
                                  queue.next_sequence},
                                 update_lease());
-  if (queue.status == Status::ok && fsm_.node().exists()) saw_own_node();
+  if (queue.status == Status::ok && fsm_.node().exists()) saw_own_node(queue);
   notify_position();
   return effects;
 }
@@ -129,7 +129,7 @@ core::AcquireEffects LockNode::inspected(const client::Reply& reply) {
       {reply.status, reply.data, reply.ephemeral_owner, reply.token, reply.detail});
   if (fsm_.node().token() == reply.token) queued_ms_ = reply.created_ms;  // it is the own znode
   if (fsm_.node().exists()) {
-    saw_own_node();
+    saw_own_node(reply);
     path_->record_own_node(fsm_.node().sequence(), fsm_.node().token(), fsm_.node().session());
   }
   return effects;

@@ -31,7 +31,7 @@ void NodeWatches::on_own_read(const client::Reply& reply) {
   // If the path was recreated, another znode may have this name.
   const bool there = reply.status == Status::ok;
   const bool gone = reply.status == Status::no_node || (there && !node_.is_own(reply));
-  if (there && !gone) return;
+  if (there && !gone) return node_.saw_own_node(reply);
   there ? own_.disarm(path()) : own_.free();
   if (gone) node_.on_own_node_deleted();
 }

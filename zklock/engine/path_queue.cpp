@@ -23,6 +23,7 @@ bool PathQueue::record_own_node(core::Sequence number, FencingToken token,
   const FencingToken before = std::exchange(newest_, token);
   if (!again) return false;
   gone_ = before;
+  recreation_noticed_at_ = core().scheduler().now();
   on_path_recreated();
   return true;
 }

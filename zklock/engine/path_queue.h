@@ -36,6 +36,11 @@ class PathQueue : public PathContext {
   /// may have been emptied or restored, and then the czxids begin again too.
   bool record_own_node(core::Sequence number, FencingToken token, core::SessionId session)
       ZKLOCK_REQUIRES(path_mutex);
+  /// Returns when a recreated path was last noticed. The delete of an older znode may have deleted
+  /// the znode of a create that was sent before.
+  core::Instant recreation_noticed_at() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return recreation_noticed_at_;
+  }
   /// Returns whether the znode with this czxid is known to have been deleted with its path.
   bool is_stale(FencingToken token) const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return gone_ != FencingToken{} && token <= gone_;
@@ -103,6 +108,7 @@ class PathQueue : public PathContext {
   FencingToken newest_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< czxid of this client's newest znode
   core::SessionId newest_session_ ZKLOCK_GUARDED_BY(path_mutex){};
   FencingToken gone_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< newest czxid deleted with its path
+  core::Instant recreation_noticed_at_ ZKLOCK_GUARDED_BY(path_mutex){};
 };
 
 }  // namespace zklock::detail

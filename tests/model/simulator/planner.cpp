@@ -280,6 +280,12 @@ class Planner {
     loss.length = part_of_session(10, 20);
     PlanStep ends_again = path_ends;
     ends_again.at = writes.at + writes.hold + rng_.from_to(10'000, 100'000);
+    if (rng_.one_in(3)) {  // it begins right after a reconnect
+      loss.fault = Fault::refused;
+      loss.at = writes.at + writes.hold * 3 / 4;
+      loss.length = writes.hold / 4 + rng_.from_to(-200, 200);
+      ends_again.at = writes.at + writes.hold * 7 / 8;
+    }
     PlanStep next = writes;
     next.slot = (writes.slot + 1) % plan_.setup.slots;
     next.at = ends_again.at + 1'000;

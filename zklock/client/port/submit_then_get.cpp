@@ -57,10 +57,18 @@ void submit_then_get(Coordinator& coordinator, Operation first, std::string path
 
 void get_by_quorum(Coordinator& coordinator, std::string path, SessionId session,
                    ReplyHandler handler) {
-  submit_then_get(coordinator, request::Check{path}, path, session,
-                  [handler = std::move(handler)](const Reply& check, const Reply& node) {
-                    handler(check.status == Status::ok ? node : check);
-                  });
+  auto on_both = [&coordinator, path, session, handler = std::move(handler)](const Reply& check,
+                                                                             const Reply& node) {
+    const Reply& reply = check.status == Status::ok ? node : check;
+    if (reply.status != Status::no_auth) return handler(reply);
+    // The quorum has answered the Check, although it was refused.
+    coordinator.submit({.operation = request::CountChildren{path}, .session = session},
+                       [handler](Reply stat) {
+                         stat.unreadable = true;
+                         handler(stat);
+                       });
+  };
+  submit_then_get(coordinator, request::Check{path}, path, session, std::move(on_both));
 }
 
 }  // namespace zklock::client

@@ -54,6 +54,7 @@ void LeaseKeeper::connected(const client::SessionInfo& session) {
     last_packet_ = now;
     full_again_at_ = now;
     ++connections_;
+    connected_at_ = now;
     evidence_.emplace(session.timeout, session.attempt_began, now);
     // The handshake gave the session this connection's timeout, even if it makes the end earlier.
     if (lease_ && lease_->limit(evidence_->handshake_lease_expiry())) shortened = lease_;

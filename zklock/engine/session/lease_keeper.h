@@ -134,6 +134,8 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   bool is_connected() const noexcept { return connected_.load(std::memory_order_relaxed); }
   /// Returns the number of connections so far, which identifies the current or last one.
   std::uint64_t connection() const noexcept { return connections_.load(); }
+  /// Returns when the current or last connection was established, or later.
+  Instant connected_at() const noexcept { return connected_at_.load(); }
   SessionId session() const noexcept { return SessionId{session_id_.load()}; }
   /// Returns the shortest session timeout that a server granted to the session.
   core::Duration timeout() const noexcept { return core::Duration(timeout_.load()); }
@@ -168,6 +170,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
 
   std::atomic<bool> connected_{false};
   std::atomic<std::uint64_t> connections_{0};
+  std::atomic<Instant> connected_at_{Instant{}};
   std::atomic<std::int64_t> session_id_{0};
   std::atomic<core::Duration::rep> timeout_{0};
   std::atomic<int> uses_{0};

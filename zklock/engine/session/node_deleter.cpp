@@ -54,8 +54,8 @@ bool NodeDeleter::Deletion::is_target(const client::Reply& there) const {
     const auto said = core::Proclamation::parse(there.data);
     return said ? said->leader == node_.token : of_session;
   }
-  if (there.token == node_.token) return true;
-  // A reader's znode, after a downgrade. If it is unreadable, only its session is known.
+  if (there.token == node_.token || !node_.is_downgraded) return there.token == node_.token;
+  // If the reader's znode is unreadable, only its session is known.
   const bool is_named = core::queue_zxid(core::ZnodeData::parse(there.data), {}) == node_.token;
   return of_session && (there.unreadable || is_named);
 }
@@ -96,23 +96,7 @@ void NodeDeleter::submit(const std::shared_ptr<Deletion>& deletion) {
 
 void NodeDeleter::look(const std::shared_ptr<Deletion>& deletion) {
   client::get_by_quorum(deletion->ports_->coordinator, deletion->node_.path, deletion->session_,
-                        [deletion](const client::Reply& reply) {
-                          if (reply.status == Status::no_auth) return look_at_stat(deletion);
-                          answered(deletion, reply);
-                        });
-}
-
-/// Looks without READ permission. An exists needs none. The sync before it replaces the Check.
-void NodeDeleter::look_at_stat(const std::shared_ptr<Deletion>& deletion) {
-  const std::string& path = deletion->node_.path;
-  client::Coordinator& coordinator = deletion->ports_->coordinator;
-  coordinator.submit({.operation = request::Sync{path}, .session = deletion->session_},
-                     [](const client::Reply&) {});
-  coordinator.submit({.operation = request::CountChildren{path}, .session = deletion->session_},
-                     [deletion](client::Reply stat) {
-                       stat.unreadable = true;
-                       answered(deletion, stat);
-                     });
+                        [deletion](const client::Reply& reply) { answered(deletion, reply); });
 }
 
 /// Drops the sibling that made the transaction fail, because it does not exist or cannot be

@@ -19,8 +19,7 @@ using core::SessionId;
 /// | step       | request           | reply                 | next step                   |
 /// |------------|-------------------|-----------------------|-----------------------------|
 /// | announcing | AnnounceAndDelete | no permission         | looking                     |
-/// | looking    | Check, then Get   | no permission         | looking, by an exists       |
-/// |            |                   | ok: the znode itself  | deleting                    |
+/// | looking    | get_by_quorum()   | ok: the znode itself  | deleting                    |
 /// |            |                   | ok: another znode     | continues as if deleted     |
 /// | deleting   | Delete            | no permission         | ends: refused               |
 /// | all        |                   | other ok, or no_node  | continues as if deleted     |
@@ -77,11 +76,12 @@ class NodeDeleter {
   };
   struct Node {
     std::string path;
-    /// The contender's token: the czxid of its znode. If the contender has replaced its znode, the
-    /// data of the new znode names this token. 0: the znode is not a contender's. Then it is
+    /// The contender's token: the czxid of its znode. 0: the znode is not a contender's. Then it is
     /// deleted if it is not ephemeral, or ephemeral in the deleting session.
     FencingToken token = {};
     std::vector<SiblingNode> siblings = {};
+    /// The znode is a reader's that has replaced the writer's. Its data name the token.
+    bool is_downgraded = false;
   };
   enum class End {
     deleted,        ///< the ensemble confirmed that the znode is deleted
@@ -97,7 +97,6 @@ class NodeDeleter {
   static void answered(const std::shared_ptr<Deletion>& deletion, const client::Reply& reply);
   static bool drops_sibling(Deletion& deletion, const client::Reply& reply);
   static void look(const std::shared_ptr<Deletion>& deletion);
-  static void look_at_stat(const std::shared_ptr<Deletion>& deletion);
   static void delete_next_sibling(const std::shared_ptr<Deletion>& deletion);
   static void on_deleted(const std::shared_ptr<Deletion>& deletion);
   static void refused(const std::shared_ptr<Deletion>& deletion, core::Status status);

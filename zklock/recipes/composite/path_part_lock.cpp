@@ -6,6 +6,7 @@
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/pending_acquire.h"
+#include "zklock/engine/session/fork_guard.h"
 #include "zklock/engine/session/thread_exit.h"
 
 namespace zklock::detail {
@@ -19,7 +20,9 @@ PathPartLock::PathPartLock(ClientCore& core, const core::LockPath& path,
 }
 
 PathPartLock::~PathPartLock() {
-  if (path_lock_->detach()) {
+  if (core().forked()) {
+    keep_for_ever(std::move(path_lock_));
+  } else if (path_lock_->detach()) {
     core().warn("lock " + path() + ": the mutex is destroyed while locked");
   }
 }

@@ -65,8 +65,10 @@ LockHandle::LockHandle(std::shared_ptr<PathLock> path_lock, const CohortOptions&
 }
 
 LockHandle::~LockHandle() {
-  // Its destructor locks a mutex, which a thread that does not exist in the child may hold.
-  if (path_lock_->core().forked()) keep_for_ever(std::move(path_lock_));
+  if (!path_lock_->core().forked()) return;
+  // Their destructors lock a mutex, which a thread that does not exist in the child may hold.
+  keep_for_ever(listener_);
+  keep_for_ever(std::move(path_lock_));
 }
 
 void LockHandle::object_destroyed(std::shared_ptr<LockHandle> lock_handle) noexcept {
