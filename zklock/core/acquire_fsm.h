@@ -46,8 +46,8 @@ class AcquireFsm {
     /// true: it lists the children to learn its position. false: a mutex predicts that the
     /// preceding sequence number is its predecessor's, and lists only if that is wrong.
     bool always_list = false;
-    /// true: after its create it counts the children, to learn whether it is alone. false: it sends
-    /// no count if it may predict its predecessor.
+    /// true: after its create it counts the children, to learn whether it is alone. false: it
+    /// counts only if it may not predict its predecessor.
     bool count_children = true;
     /// How long the lock stays blocked after its loss; exclusive access only. 0: not at all.
     std::chrono::milliseconds lock_delay = {};
@@ -67,13 +67,13 @@ class AcquireFsm {
   /// The attempt in the own znode's data.
   const AttemptId& attempt() const noexcept { return attempt_; }
   const OwnNode& node() const noexcept { return node_; }
-  /// Their nodes are valid while arming and waiting; their position also while delaying.
+  /// The nodes in it are valid while arming and waiting, the position also while delaying.
   const Predecessors& predecessors() const noexcept { return predecessors_; }
   const DelayMarkers& delay_markers() const noexcept { return rare_->delay_markers; }
-  /// Returns whether a create is followed by a count of the children.
+  /// Returns whether the current create is followed by a count of the children.
   bool is_counting_children() const noexcept { return awaited_ != Awaited::create; }
-  /// Returns whether it waits for one predecessor that will announce its release. That release
-  /// makes it first.
+  /// Returns whether the contender waits for a single predecessor, whose announced release makes
+  /// it first.
   bool waits_for_announcement() const noexcept {
     return state_ == AcquireState::waiting && predecessors_.is_release_a_grant();
   }
@@ -88,13 +88,13 @@ class AcquireFsm {
 
   // Replies: one input for each type of answer. The state says which request was answered.
   // `lease_valid`: the session's lease is valid now; a grant requires it.
-  /// To `create` or `move`.
+  /// The reply to `create` or `move`.
   AcquireEffects on_created(const CreatedAnswer& answer, bool lease_valid);
   AcquireEffects on_counted(const CountedAnswer& answer, bool lease_valid);
   AcquireEffects on_listed(const ListedAnswer& answer, bool lease_valid);
   AcquireEffects on_inspected(const InspectedAnswer& answer);
   AcquireEffects on_watched(std::string_view node, const WatchedAnswer& answer);
-  /// To every other request. Only for `check_own` and `mark` is `lease_valid` read.
+  /// The reply to any other request. Only for `check_own` and `mark` is `lease_valid` read.
   AcquireEffects on_done(const DoneAnswer& answer, bool lease_valid = false);
   /// The count that should follow the requested create was not sent and will not be.
   void on_count_not_sent() noexcept;
@@ -108,14 +108,15 @@ class AcquireFsm {
   AcquireEffects on_predecessor_deleted(std::string_view node);
   AcquireEffects on_session_ended(SessionId session);
   AcquireEffects on_own_node_deleted();
-  /// The time of `pause` or `delay` is over.
+  /// The pause, or the delay, has ended.
   AcquireEffects on_pause_over();
   AcquireEffects on_delay_over();
 
  private:
   friend class InvariantCheck<AcquireFsm>;
   using Kind = AcquireEffect::Kind;
-  /// The replies that enqueuing still awaits. `count`: or the list that replaces it.
+  /// The replies that enqueuing still awaits. `count` stands for the count, or for the list that
+  /// replaces it.
   enum class Awaited : std::uint8_t { create, create_and_count, count };
 
   static bool can_follow(AcquireState before, AcquireState after) noexcept;
@@ -190,7 +191,7 @@ class AcquireFsm {
   const std::int32_t seed_;           ///< initial value of a shared count
   std::int8_t seeds_in_row_ = 0;      ///< creates of the count in a row
   std::int8_t parents_in_row_ = 0;    ///< creates of the path in a row
-  std::int8_t unusable_numbers_ = 0;  ///< own znodes without a usable number
+  std::int8_t unusable_numbers_ = 0;  ///< own znodes with an unusable number
   AcquireState state_ = AcquireState::idle;
   AcquireState paused_in_ = AcquireState::idle;
   Awaited awaited_ = Awaited::create;

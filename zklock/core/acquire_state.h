@@ -14,7 +14,8 @@ namespace zklock::core {
 /// "any". "any other" means all that no row above decides. Before a
 /// colon stands the request that has the status; then "any other" does not include ok. Parentheses
 /// contain remarks: a note, or the Errc that the caller gets. If the next state is `[...]`, the
-/// rows of that name at the end decide. "Number", "usable" and "unusable" refer to the sequence number.
+/// rows of that name at the end decide. "Number" is the sequence number.
+/// It is unusable from the end of the sequence counter (2147483647) on.
 ///
 /// acquire_fsm_table_test.cpp compares the table with the machine. It reads the statuses,
 /// "withdrawn" and "own znode deleted", but no other conditions.

@@ -13,20 +13,22 @@ namespace zklock::core {
 ///
 /// The leader expires a session when it has not heard of it for the session timeout T. Every half
 /// tick (h) the leader sends each server a session request. The server's reply names the sessions
-/// that sent a packet since the previous session request. The client knows neither h nor the times
-/// of these requests. h is at most R = T/4, because minSessionTimeout is two ticks by default. A
-/// session request is late by at most J = T/24.
+/// that sent a packet since the previous session request. A session request is said to name a
+/// session if its reply does. The client knows neither h nor the times of these requests. h is at
+/// most R = T/4, because minSessionTimeout is two ticks by default. A session request is late by
+/// at most J = T/24.
 ///
 /// Take an operation sent at t that the quorum has executed. Suppose that the client's server is
 /// cut off right after the operation. Then q, the last session request that reaches the server,
 /// came after t - h - J. Hence
 ///
-///     lease = (when the leader last heard of the session, or earlier) + T - T/12
+///     lease = a + T - T/12
 ///
 /// T/12 is the sum of J, of T/48 for clock rates that differ by 1/48, and of T/48 to report a loss.
-/// The time in parentheses is the earliest among the rows that can apply:
+/// The leader has heard of the session at `a` or later. This is the earliest among the rows that can
+/// apply:
 ///
-/// | q                                                     | time                               |
+/// | q                                                     | a                                  |
 /// |-------------------------------------------------------|------------------------------------|
 /// | named the session                                     | t - R                              |
 /// | did not name it: q fell into a gap of width g between | the later of t - 2g - J (1), and   |
@@ -37,19 +39,23 @@ namespace zklock::core {
 /// q - n < g. Session requests are at least h - J apart, so h - J < g. With q > t - h - J, it
 /// follows that n > t - 2g - 2J. T/12 contains one of the two J.
 ///
-/// A packet arrives between its sending and its answer. A gap is measured from the sending of the
-/// packet before it to the answer to the packet after it. So it is never wider than measured. If
-/// the operation itself ends the gap, the gap is measured until t, and may be wider. In that case
-/// the sending of the packet before it is always the later of the two times.
+/// A packet arrives between its sending and its answer. A gap is measured from the sending of p to
+/// the answer to the packet after it. So it is never wider than measured. If the operation itself
+/// ends the gap, the gap is measured until t, and may be wider. Then the sending of p is always
+/// the later of the two times.
 ///
 /// A paused server answers no session requests. Operations sent meanwhile may be executed right
 /// after the pause, before the next session request. A round trip longer than J reveals the pause.
-/// An earlier time u then replaces t in the table. It does so for an operation with such a round
-/// trip, and for those sent up to J after its answer. This u is the sending time of the last
-/// operation, a sync included, that the leader answered at or before t - J. If the leader processed
-/// the operation sent at u before the pause, session requests came regularly until u. If it did so
-/// after the pause, a session request was answered between the pause and t. Then q came after
-/// t - h - J all the same.
+/// An earlier time u then replaces t in the table, for an operation with such a round trip, and
+/// for operations sent up to J after its answer. This u is the sending time of the last operation,
+/// a sync included, that the leader answered at or before t - J. The leader processed that
+/// operation before or after the pause:
+///
+/// | processed        | why u is safe                                                          |
+/// |------------------|------------------------------------------------------------------------|
+/// | before the pause | session requests came regularly until u                                |
+/// | after the pause  | a session request was answered between the pause and t, so q came      |
+/// |                  | after t - h - J                                                        |
 ///
 /// tests/model/smt/lease.smt2 proves this for all histories. Pings of the C client are not counted:
 /// the client does not learn when they were sent and answered.

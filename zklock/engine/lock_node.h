@@ -49,7 +49,7 @@ class LockNode final : private CreateLimiter::Waiter,
                        private LockNodeInternals,
                        public std::enable_shared_from_this<LockNode> {
  public:
-  /// `requester`: named by the znode.
+  /// `requester`: the contender that the znode's data name.
   LockNode(std::shared_ptr<PathQueue> path, Requester requester, core::AcquireFsm::Policy policy);
   ~LockNode();
 
@@ -62,12 +62,11 @@ class LockNode final : private CreateLimiter::Waiter,
   void start() ZKLOCK_REQUIRES(path_mutex);
   /// Withdraws: the observer is not notified any more, and the machine deletes the znode.
   void withdraw() ZKLOCK_REQUIRES(path_mutex);
-  /// Detaches the observer. Until the machine ends, it counts as background work. REQUIRES: the
-  /// machine has failed or was withdrawn.
+  /// Detaches the observer, after withdraw() or a failure. Until the machine ends, it counts as
+  /// background work. REQUIRES: the machine has failed or was withdrawn.
   void detach_observer() ZKLOCK_REQUIRES(path_mutex);
 
-  /// Returns the acquire machine: the policy, the token, the session and the state of the lock
-  /// node.
+  /// Returns the acquire machine: the policy, the token, the session and the acquire state.
   const core::AcquireFsm& machine() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_; }
   const std::string& own_name() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
     return has_downgraded() ? holding_->downgrade.name() : fsm_.node().name();
@@ -85,10 +84,11 @@ class LockNode final : private CreateLimiter::Waiter,
   // REQUIRES: the lock node is granted.
   /// Sets the watch on the own znode. Returns false if it is already set or cannot be set yet.
   bool watch_own() ZKLOCK_REQUIRES(path_mutex);
-  /// Records that the holder has released its exclusive counts and keeps shared ones. From now on
-  /// the znode leaves no lock delay behind. A writer's znode is replaced by a reader's znode, so
-  /// that other readers can be granted; `held_node` is the path that the hold shows. The znode of a
-  /// mutex stays and excludes every other contender.
+  /// Records that the holder has released its exclusive counts and keeps shared ones: it locked
+  /// for reading while it held for writing. From now on the znode leaves no lock delay behind. A
+  /// writer's znode is replaced by a reader's znode, so that other readers can be granted;
+  /// `held_node` is the path that the hold shows. The znode of a mutex stays and excludes every
+  /// other contender.
   void downgrade(std::shared_ptr<HeldNodePath> held_node) ZKLOCK_REQUIRES(path_mutex);
   /// The znode at `path` will be deleted with the own znode, in one transaction. The holder writes
   /// to it (see core/proclamation.h).
@@ -192,7 +192,7 @@ class LockNode final : private CreateLimiter::Waiter,
     return detail::under_lock(weak_from_this(), *path_, std::move(step));
   }
   /// Returns a reply handler that runs the effects of `step(*this, replies...)` with path_mutex
-  /// held. It keeps this object alive: a znode can exist that only this object knows.
+  /// held. It keeps this object alive, because no other object may know the znode.
   template <class Step>
   auto on_reply(Step step) {
     return [self = shared_from_this(), step](const auto&... replies) {
@@ -303,13 +303,13 @@ class LockNode final : private CreateLimiter::Waiter,
   core::AcquireFsm fsm_ ZKLOCK_GUARDED_BY(path_mutex);
   /// From detach_observer() until the machine has ended.
   BackgroundWork::Id work_ ZKLOCK_GUARDED_BY(path_mutex){};
-  /// The CreateLimiter has let this lock node through, and it has not passed yet.
+  /// The CreateLimiter has permitted the create, and its slot is not returned yet.
   bool let_through_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   /// A znode was created: a server was reached.
   bool had_node_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   std::uint64_t seen_on_connection_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< see is_unseen()
   bool has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< by end_hold(), also without a hold
-  /// The create, or another request bound to no session.
+  /// The create, or another request that is not bound to a session.
   client::RequestId create_id_ ZKLOCK_GUARDED_BY(path_mutex){};
   client::RequestId count_id_ ZKLOCK_GUARDED_BY(path_mutex){};
   client::RequestId list_id_ ZKLOCK_GUARDED_BY(path_mutex){};
@@ -317,8 +317,9 @@ class LockNode final : private CreateLimiter::Waiter,
   NodeWatches watches_ ZKLOCK_GUARDED_BY(path_mutex){*this};
   std::unique_ptr<Holding> holding_ ZKLOCK_GUARDED_BY(path_mutex);  ///< null before the grant
   std::int64_t queued_ms_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< ctime of its first znode, in ms
-  /// When the present request on no session began to wait for a connection. For a create: the time
-  /// of the effect `create`. For the requests after it: the time at which the create was submitted.
+  /// Since when the current request that is not bound to a session waits for a connection. For a
+  /// create: the time of the effect `create`. For the requests after it: the time at which the
+  /// create was submitted.
   core::Instant wanted_since_ ZKLOCK_GUARDED_BY(path_mutex){};
   std::shared_ptr<core::Lease> lease_ ZKLOCK_GUARDED_BY(path_mutex);  ///< the lease of the grant
 };

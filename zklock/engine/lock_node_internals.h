@@ -37,7 +37,7 @@ class LockNodeInternals {
   /// Records that the own znode was deleted, but not by this client.
   virtual void on_own_node_deleted() ZKLOCK_REQUIRES(path_mutex) = 0;
   virtual void on_release_requested(bool force) ZKLOCK_REQUIRES(path_mutex) = 0;
-  /// The reply to the read of a predecessor.
+  /// Handles the reply to the read of a predecessor.
   virtual void on_predecessor_read(const std::string& node, const client::Reply& reply)
       ZKLOCK_REQUIRES(path_mutex) = 0;
   /// `which`: the index of the predecessor in the machine's list.
@@ -49,8 +49,8 @@ class LockNodeInternals {
   virtual std::string attempt() const ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Returns the data of the reader's znode that replaces a writer's znode.
   virtual std::string data_as_reader() const ZKLOCK_REQUIRES(path_mutex) = 0;
-  /// Returns the name of the own delay marker if it is not needed any more. The marker is deleted
-  /// with the znode, in one transaction, if it still exists. Empty if there is none.
+  /// Returns the name of the own delay marker that is to be deleted with the znode, in one
+  /// transaction, if it still exists. Empty if there is none.
   virtual const std::string& unwanted_delay_marker() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Returns unwanted_delay_marker() and clears it: the marker is deleted, or the caller deletes
   /// it.

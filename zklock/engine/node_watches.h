@@ -54,8 +54,8 @@ class NodeWatches {
       ZKLOCK_REQUIRES(path_mutex);
   /// Forgets and removes all watches on predecessors.
   void unwatch_predecessors() noexcept ZKLOCK_REQUIRES(path_mutex);
-  /// Forgets all watches on predecessors without removing them: the watched znode, the own znode or
-  /// the session has ended or is about to.
+  /// Forgets all watches on predecessors without removing them. The watched znode or the own znode
+  /// is deleted, or the session has ended, or one of these is about to happen.
   void forget_predecessors() noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether the last predecessor was watched on the current connection.
   bool is_predecessor_watch_current() const noexcept ZKLOCK_REQUIRES(path_mutex);

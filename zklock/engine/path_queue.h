@@ -68,8 +68,8 @@ class PathQueue : public PathContext {
   }
 
   /// Called when a contender waits for an announced release. Reads the ACL of the path, on
-  /// `session`, if that is due. The ACL decides whether announcements are believed
-  /// (core::AnnouncementTrust).
+  /// `session`, if it was not read since its last change, or not recently. The ACL decides whether
+  /// announcements are believed (core::AnnouncementTrust).
   void read_acl_if_due(core::SessionId session) ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether an announced release of the predecessor with this czxid is believed.
   bool believes_announcement(FencingToken predecessor) const noexcept ZKLOCK_REQUIRES(path_mutex) {
@@ -81,7 +81,7 @@ class PathQueue : public PathContext {
       ZKLOCK_REQUIRES(path_mutex);
   /// Begins to notify a lock node of the events of the session.
   virtual void enlist_node(LockNode& node) noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
-  /// Ends that. Does nothing if the lock node is not enlisted.
+  /// Stops notifying it. Does nothing if the lock node is not enlisted.
   virtual void dismiss_node(LockNode& node) noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
 
   SequenceHint& sequence_hint() noexcept ZKLOCK_REQUIRES(path_mutex) { return sequence_hint_; }

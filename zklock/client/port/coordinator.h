@@ -65,9 +65,9 @@ enum class WatchEvent {
   deleted,   ///< the znode was deleted
 };
 /// The handler of a watch event. GetAndWatch, ListAndWatch and ExistsAndWatch register it. If the
-/// reply arms the watch, the handler is called at most once, and only after the reply's handler has
-/// returned. Any other reply registers nothing. REQUIRES: the handler is not empty. Implementations
-/// mark a cancelled watch by an empty handler.
+/// reply arms the watch, the handler is called at most once, and only after the reply's handler
+/// has returned. Any other reply registers nothing. REQUIRES: the handler is not empty:
+/// implementations use an empty one for a cancelled watch.
 using OnWatchEvent = std::function<void(SessionId, WatchEvent)>;
 
 /// Sends getData with a watch. The reply has the members of a Get reply. ok arms the watch for
@@ -178,8 +178,8 @@ struct Request {
 struct Reply {
   Status status = Status::server_error;
   SessionId session;  ///< on which it was sent; 0: never sent
-  /// A lower bound of the time when the first byte left. If a second round trip followed, of the
-  /// time of that one. Meaningful only if the request was sent.
+  /// A lower bound of the time when the first byte left. If the request needed a second round
+  /// trip, the bound is for that one. Meaningful only if the request was sent.
   Instant sent_at;
   std::string detail;  ///< cause of the status, in words
   std::string name;    ///< the created znode's name, without its parent
@@ -244,10 +244,10 @@ class SessionObserver {
   /// The servers have answered a request, or one of its sub-requests. Called before the reply is
   /// passed to the handler. Not called for requests that failed without an answer (for example
   /// unknown, session_ended), or that the client itself refused. If a request has several
-  /// sub-requests, a read among them is reported only if it is the first one. Otherwise it proves
-  /// no more.
-  /// `sent_at`: a lower bound of the sending time. If one submission sends several of them together,
-  /// it is the time before the first.
+  /// sub-requests, a read among them is reported only if it is the first one. A later read adds no
+  /// evidence to that of the first.
+  /// `sent_at`: a lower bound of the sending time. If one submission sends several of them
+  /// together, it is the time before the first.
   /// `by` is quorum for a create, multi or delete that was executed, or that failed because of the
   /// tree (no_node, node_exists, quota_exceeded, ...). It is leader for a sync. It is server for
   /// reads, and for refusals that a single server can make. Those are throttled, read_only, and
@@ -269,8 +269,8 @@ class SessionObserver {
 /// Thread-safety: all members, from any thread.
 class Coordinator {
  public:
-  /// Calls the handlers of the requests that were submitted after the last close() and have no
-  /// reply yet. REQUIRES: the calling thread runs no handler of a request submitted before close().
+  /// Calls the handlers of requests submitted after close() that have no reply yet. REQUIRES: the
+  /// calling thread runs no handler of a request submitted before close().
   virtual ~Coordinator() = default;
 
   /// Starts connecting. Session events go to `observer`. REQUIRES: `observer` outlives close().
@@ -288,9 +288,9 @@ class Coordinator {
   /// the calling thread for too long. Tasks are called in the order of the calls of post().
   virtual void post(std::function<void()> task) = 0;
 
-  /// Cancels a request that has not been sent yet. Returns true if it did: the request will never
-  /// be sent, and its reply is not_sent, soon. Returns false, without effect, if the request was
-  /// sent.
+  /// Cancels a request that has not been sent yet. Returns true if the request was cancelled: it
+  /// will never be sent, and its reply is not_sent, soon. Returns false, without effect, if the
+  /// request was sent.
   virtual bool cancel_unsent(RequestId request) noexcept = 0;
 
   /// Cancels the watch of one request, whether or not the request has been answered. `on_event`

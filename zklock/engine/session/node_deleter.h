@@ -42,7 +42,8 @@ using core::SessionId;
 /// children are deleted, the servers delete the empty parent. A recreated parent restarts the
 /// sequence numbers. So only a first attempt that is sent at once may omit the look. An attempt
 /// begins with step looking after an unknown outcome, after a time without a connection, and at
-/// every retry. Exception: a step is repeated at once without a sibling that failed.
+/// every retry. Exception: if a sibling fails, the step is repeated at once, omitting that
+/// sibling.
 ///
 /// Two cases are not excluded, because a delete cannot name a czxid. In both, the znode is deleted by
 /// hand and the path is recreated. That happens shortly before a first attempt without a look, or

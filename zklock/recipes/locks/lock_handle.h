@@ -31,7 +31,7 @@ namespace zklock::detail {
 /// Thread-safety: any thread may call any member.
 class LockHandle : public std::enable_shared_from_this<LockHandle> {
  public:
-  /// The kind of an acquire: the parameters in which the public lock classes and methods differ.
+  /// The kind of an acquire: the parameters by which acquires of the lock classes differ.
   struct Kind {
     core::QueueRule rule = core::QueueRule::mutex();
     core::Lazy<core::QueueRule> gate = {};  ///< see AcquireRequest::gate
@@ -54,8 +54,8 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
   PathLock& path_lock() const noexcept { return *path_lock_; }
   const std::string& path() const noexcept { return path_lock_->path().str(); }
 
-  /// Acquires for the calling thread: lock() and the try_lock functions. Returns false if it was
-  /// not granted before the deadline or a stop request; then its contender is withdrawn.
+  /// Acquires for the calling thread: lock() and the try_lock functions. Returns false if the lock
+  /// was not granted before the deadline or a stop request; then its contender is withdrawn.
   bool lock(const Kind& kind, Deadline deadline, const std::stop_token& stop);
   /// Releases one count of the calling thread. Throws Error(not_owner | forked).
   void unlock(core::CountKind count_kind, const char* operation);
