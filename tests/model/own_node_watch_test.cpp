@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/model/path_lock_fixture.h"
+#include "tests/model/same_name_fixture.h"
 #include "tests/model/test_candidate.h"
+#include "zklock/engine/contender.h"
+#include "zklock/engine/pending_acquire.h"
 
 namespace zklock::model {
 namespace {
@@ -99,6 +101,48 @@ TEST_F(OwnNode, ReleaseAfterReconnect_IsAnnounced) {
   EXPECT_TRUE(lock_.call(next).granted());
   EXPECT_EQ(client(0).requests(Kind::check), 0U);
   EXPECT_EQ(client(1).requests(Kind::list_children), 0U);
+}
+
+/// Releases are not announced: the servers would refuse the announcement on another's znode.
+class OwnNodeWithoutAnnouncement : public SameNameTest {
+ protected:
+  OwnNodeWithoutAnnouncement() : SameNameTest(false) {}
+};
+
+// The watch is requested without a connection, as a leadership does. So it is sent before any
+// quorum operation. The new server lags behind, and still shows the znode.
+TEST_F(OwnNodeWithoutAnnouncement, StaleReadAfterReconnect_OtherZnodeIsSpared) {
+  for (int replies = 0; replies < 8; ++replies) {
+    std::shared_ptr<detail::Contender> old;
+    detail::PendingAcquire::start(
+        lock_.path_lock(0),
+        {.owner = Owner::unique(),
+         .time_limit = detail::TimeLimit::endless(),
+         .done = [&](const detail::AcquireOutcome& outcome) { old = outcome.contender; }},
+        {});
+    run();
+    ASSERT_TRUE(old);
+    Hold hold = old->make_hold(core::CountKind::hold);
+    const auto nodes = lock_.nodes();
+    client(0).lag();
+    lock_.world().disconnect(0);
+    run();
+    remove_path();
+    const auto other = lock_.acquire(1);
+    run_only(1, [&] { return lock_.call(other).granted(); });
+    ASSERT_EQ(lock_.nodes(), nodes);
+    old->watch_node();
+    lock_.world().reconnect(0);
+    run_only(0, [&] { return client(0).is_connected(); });
+    run_only(0, [steps = replies]() mutable { return --steps < 0; });
+    hold.release();
+    lock_.world().run_all();
+    EXPECT_EQ(lock_.nodes(), nodes) << replies;
+    EXPECT_EQ(lock_.call(other).hold.state(), HoldState::held) << replies;
+    release(other);
+    run_for(30s);
+    remove_path();
+  }
 }
 
 }  // namespace

@@ -260,7 +260,7 @@ class LockNode final : private CreateLimiter::Waiter,
   bool goes_by_number() const noexcept ZKLOCK_REQUIRES(path_mutex);
   void saw_own_node(const client::Reply& reply) noexcept override ZKLOCK_REQUIRES(path_mutex) {
     const LeaseKeeper& keeper = core().keeper();
-    if (reply.sent_at >= keeper.connected_at()) seen_on_connection_ = keeper.connection();
+    if (reply.sent_at >= keeper.up_to_date_since()) seen_on_connection_ = keeper.connection();
   }
   bool is_unseen() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
     return seen_on_connection_ != core().keeper().connection();

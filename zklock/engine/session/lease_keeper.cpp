@@ -54,7 +54,7 @@ void LeaseKeeper::connected(const client::SessionInfo& session) {
     last_packet_ = now;
     full_again_at_ = now;
     ++connections_;
-    connected_at_ = now;
+    up_to_date_since_ = Instant::max();
     evidence_.emplace(session.timeout, session.attempt_began, now);
     // The handshake gave the session this connection's timeout, even if it makes the end earlier.
     if (lease_ && lease_->limit(evidence_->handshake_lease_expiry())) shortened = lease_;
@@ -112,6 +112,7 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, core::AnsweredBy 
       last_contact_ = std::max(last_contact_, sent_at);
     }
     if (by == core::AnsweredBy::quorum) {
+      if (up_to_date_since_.load() == Instant::max()) up_to_date_since_ = sent_at;
       const Instant until = std::min(evidence_->lease_expiry(sent_at, now),
                                      sent_at + shortest_timeout_ - shortest_timeout_ / 12);
       if (!(lease_ && lease_->extend(until)) && now < until) {
@@ -189,16 +190,18 @@ void LeaseKeeper::schedule_tick(SessionId session, std::optional<core::Duration>
   if (stopped_ || !connected_ || session_id_.load() != session.value) return;
   const Instant now = scheduler_.now();
   Instant next = now + wait.value_or(timeout() / 20);
+  if (wait && tick_at_ > now) next = std::min(next, tick_at_);
   tick_is_late_ = true;  // first: a HeartbeatDemand that begins from now on calls hurry()
   if (wait || sends_often(now)) {
     tick_is_late_ = false;
   } else {
     next = std::max(next, next_request(now));
   }
-  scheduler_.cancel(tick_timer_);
-  tick_timer_ = scheduler_.at(next, [self = weak_from_this(), session] {
+  tick_at_ = next;
+  const client::TimerId timer = scheduler_.at(next, [self = weak_from_this(), session] {
     if (const auto keeper = self.lock()) keeper->tick(session);
   });
+  scheduler_.cancel(std::exchange(tick_timer_, timer));
 }
 
 void LeaseKeeper::hurry(core::Duration wait) {
@@ -217,13 +220,10 @@ void LeaseKeeper::tick(SessionId session) {
     is_heartbeat = needs_heartbeat(now);
   }
   if (is_due) send(is_heartbeat ? heartbeat() : sync(), session);
+  schedule_tick(session);
   int requests = kMostRequestsAtATick;
   for (const auto& member : members()) member->on_tick(requests);
-  if (requests > 0) {
-    schedule_tick(session);
-  } else {
-    schedule_tick(session, timeout() / 20);
-  }
+  if (requests <= 0) hurry(timeout() / 20);  // for the other members
 }
 
 void LeaseKeeper::send(client::Operation operation, SessionId session) {

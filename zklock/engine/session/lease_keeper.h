@@ -134,8 +134,9 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   bool is_connected() const noexcept { return connected_.load(std::memory_order_relaxed); }
   /// Returns the number of connections so far, which identifies the current or last one.
   std::uint64_t connection() const noexcept { return connections_.load(); }
-  /// Returns when the current or last connection was established, or later.
-  Instant connected_at() const noexcept { return connected_at_.load(); }
+  /// Returns since when a quorum operation of the current or last connection goes ahead of each
+  /// request. A reply to a request sent then, or later, shows nothing older than the connection.
+  Instant up_to_date_since() const noexcept { return up_to_date_since_.load(); }
   SessionId session() const noexcept { return SessionId{session_id_.load()}; }
   /// Returns the shortest session timeout that a server granted to the session.
   core::Duration timeout() const noexcept { return core::Duration(timeout_.load()); }
@@ -155,7 +156,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// Schedules the next tick. Without `wait`, it comes after T/20, or when the next request is due.
   void schedule_tick(SessionId session, std::optional<core::Duration> wait = {});
   /// Requests are due more often from now on. If the next tick was to wait for a request, it comes
-  /// after `wait` instead.
+  /// after `wait` at the latest.
   void hurry(core::Duration wait);
   void send(client::Operation operation, SessionId session);
   void watch_lease(const LeasePtr& lease);
@@ -170,7 +171,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
 
   std::atomic<bool> connected_{false};
   std::atomic<std::uint64_t> connections_{0};
-  std::atomic<Instant> connected_at_{Instant{}};
+  std::atomic<Instant> up_to_date_since_{Instant::max()};
   std::atomic<std::int64_t> session_id_{0};
   std::atomic<core::Duration::rep> timeout_{0};
   std::atomic<int> uses_{0};
@@ -196,6 +197,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// The sending time of the last request that the leader has answered.
   Instant last_contact_ ZKLOCK_GUARDED_BY(mutex_) = {};
   client::TimerId tick_timer_ ZKLOCK_GUARDED_BY(mutex_) = {};
+  Instant tick_at_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< of the timer, or earlier
   using MemberHook =
       boost::intrusive::member_hook<LeaseObserver, boost::intrusive::list_member_hook<>,
                                     &LeaseObserver::member_hook_>;

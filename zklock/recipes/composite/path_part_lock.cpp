@@ -21,7 +21,8 @@ PathPartLock::PathPartLock(ClientCore& core, const core::LockPath& path,
 
 PathPartLock::~PathPartLock() {
   if (core().forked()) {
-    keep_for_ever(std::move(path_lock_));
+    keep_for_ever(path_lock_);
+    keep_for_ever(event_sink_.listener);
   } else if (path_lock_->detach()) {
     core().warn("lock " + path() + ": the mutex is destroyed while locked");
   }
