@@ -46,31 +46,6 @@ enum class Status : std::uint8_t {
   server_error,
 };
 
-constexpr std::string_view to_string(Status s) noexcept {
-  switch (s) {
-    case Status::ok: return "ok";
-    case Status::unknown: return "outcome unknown";
-    case Status::session_ended: return "session ended";
-    case Status::not_sent: return "not sent";
-    case Status::not_connected: return "not connected";
-    case Status::throttled: return "throttled";
-    case Status::closed: return "closed";
-    case Status::no_node: return "no such node";
-    case Status::node_exists: return "node exists";
-    case Status::not_empty: return "node has children";
-    case Status::bad_version: return "another version";
-    case Status::no_auth: return "not authorized";
-    case Status::auth_failed: return "authentication failed";
-    case Status::invalid_acl: return "invalid ACL";
-    case Status::quota_exceeded: return "quota exceeded";
-    case Status::read_only: return "server is read-only";
-    case Status::too_many_nodes: return "too many nodes in the session";
-    case Status::too_many_watches: return "too many watches in the session";
-    case Status::server_error: return "server error";
-  }
-  return "";
-}
-
 /// The meaning of a status for every kind of request.
 ///
 /// | sort            | statuses               | meaning                                              |
@@ -95,29 +70,47 @@ enum class StatusSort {
   refused
 };
 
-constexpr StatusSort sort_of(Status s) noexcept {
+struct StatusMeaning {
+  std::string_view text;
+  StatusSort sort;
+  Errc error;  ///< see error_of()
+};
+
+constexpr StatusMeaning meaning_of(Status s) noexcept {
+  using Sort = StatusSort;
   switch (s) {
-    case Status::ok: return StatusSort::done;
-    case Status::unknown: return StatusSort::outcome_unknown;
-    case Status::throttled: return StatusSort::retry_later;
-    case Status::session_ended: return StatusSort::session;
-    case Status::not_sent: return StatusSort::unsent;
-    case Status::closed:
-    case Status::auth_failed: return StatusSort::over;
-    case Status::no_node:
-    case Status::node_exists:
-    case Status::not_empty:
-    case Status::bad_version: return StatusSort::tree_conflict;
-    case Status::not_connected:
-    case Status::no_auth:
-    case Status::invalid_acl:
-    case Status::quota_exceeded:
-    case Status::read_only:
+    case Status::ok: return {"ok", Sort::done, Errc::server_error};
+    case Status::unknown: return {"outcome unknown", Sort::outcome_unknown, Errc::outcome_unknown};
+    case Status::session_ended: return {"session ended", Sort::session, Errc::server_error};
+    case Status::not_sent: return {"not sent", Sort::unsent, Errc::server_error};
+    case Status::not_connected: return {"not connected", Sort::refused, Errc::not_connected};
+    case Status::throttled: return {"throttled", Sort::retry_later, Errc::server_error};
+    case Status::closed: return {"closed", Sort::over, Errc::closed};
+    case Status::no_node: return {"no such node", Sort::tree_conflict, Errc::no_node};
+    case Status::node_exists: return {"node exists", Sort::tree_conflict, Errc::node_exists};
+    case Status::not_empty: return {"node has children", Sort::tree_conflict, Errc::not_empty};
+    case Status::bad_version:
+      return {"another version", Sort::tree_conflict, Errc::version_mismatch};
+    case Status::no_auth: return {"not authorized", Sort::refused, Errc::no_auth};
+    case Status::auth_failed: return {"authentication failed", Sort::over, Errc::auth_failed};
+    case Status::invalid_acl: return {"invalid ACL", Sort::refused, Errc::invalid_acl};
+    case Status::quota_exceeded: return {"quota exceeded", Sort::refused, Errc::quota_exceeded};
+    case Status::read_only: return {"server is read-only", Sort::refused, Errc::read_only};
     case Status::too_many_nodes:
+      return {"too many nodes in the session", Sort::refused, Errc::too_many_nodes};
     case Status::too_many_watches:
-    case Status::server_error: return StatusSort::refused;
+      return {"too many watches in the session", Sort::refused, Errc::too_many_watches};
+    case Status::server_error: return {"server error", Sort::refused, Errc::server_error};
   }
-  return StatusSort::refused;
+  return {"", Sort::refused, Errc::server_error};
+}
+
+constexpr std::string_view to_string(Status s) noexcept {
+  return meaning_of(s).text;
+}
+
+constexpr StatusSort sort_of(Status s) noexcept {
+  return meaning_of(s).sort;
 }
 
 /// Returns whether the request may succeed if it is repeated a little later.
@@ -137,28 +130,7 @@ enum class AnsweredBy : std::uint8_t {
 /// Returns the error that the caller gets if this status ends its call. No call ends by one of ok,
 /// session_ended, not_sent and throttled. The result for these is server_error.
 constexpr Errc error_of(Status s) noexcept {
-  switch (s) {
-    case Status::not_connected: return Errc::not_connected;
-    case Status::closed: return Errc::closed;
-    case Status::no_auth: return Errc::no_auth;
-    case Status::auth_failed: return Errc::auth_failed;
-    case Status::invalid_acl: return Errc::invalid_acl;
-    case Status::quota_exceeded: return Errc::quota_exceeded;
-    case Status::read_only: return Errc::read_only;
-    case Status::too_many_nodes: return Errc::too_many_nodes;
-    case Status::too_many_watches: return Errc::too_many_watches;
-    case Status::unknown: return Errc::outcome_unknown;
-    case Status::no_node: return Errc::no_node;
-    case Status::node_exists: return Errc::node_exists;
-    case Status::not_empty: return Errc::not_empty;
-    case Status::bad_version: return Errc::version_mismatch;
-    case Status::ok:
-    case Status::session_ended:
-    case Status::not_sent:
-    case Status::throttled:
-    case Status::server_error: return Errc::server_error;
-  }
-  return Errc::server_error;
+  return meaning_of(s).error;
 }
 
 }  // namespace zklock::core
