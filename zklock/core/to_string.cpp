@@ -12,42 +12,6 @@
 
 namespace zklock {
 
-std::string_view to_string(Errc code) noexcept {
-  switch (code) {
-    case Errc::invalid_path: return "invalid_path";
-    case Errc::invalid_hosts: return "invalid_hosts";
-    case Errc::invalid_option: return "invalid_option";
-    case Errc::not_connected: return "not_connected";
-    case Errc::session_expired: return "session_expired";
-    case Errc::node_deleted: return "node_deleted";
-    case Errc::lock_lost: return "lock_lost";
-    case Errc::not_owner: return "not_owner";
-    case Errc::closed: return "closed";
-    case Errc::forked: return "forked";
-    case Errc::no_auth: return "no_auth";
-    case Errc::auth_failed: return "auth_failed";
-    case Errc::invalid_acl: return "invalid_acl";
-    case Errc::quota_exceeded: return "quota_exceeded";
-    case Errc::read_only: return "read_only";
-    case Errc::sequence_exhausted: return "sequence_exhausted";
-    case Errc::too_many_nodes: return "too_many_nodes";
-    case Errc::too_many_watches: return "too_many_watches";
-    case Errc::no_chroot: return "no_chroot";
-    case Errc::unsupported: return "unsupported";
-    case Errc::server_error: return "server_error";
-    case Errc::would_deadlock: return "would_deadlock";
-    case Errc::settings_mismatch: return "settings_mismatch";
-    case Errc::no_node: return "no_node";
-    case Errc::node_exists: return "node_exists";
-    case Errc::not_empty: return "not_empty";
-    case Errc::version_mismatch: return "version_mismatch";
-    case Errc::too_large: return "too_large";
-    case Errc::outcome_unknown: return "outcome_unknown";
-    case Errc::bad_data: return "bad_data";
-  }
-  return "unknown";
-}
-
 std::string_view to_string(HoldState state) noexcept {
   switch (state) {
     case HoldState::held: return "held";
