@@ -23,38 +23,25 @@ const void* CompletionSink::as_pointer(PendingId id) noexcept {
 }
 
 void CompletionSink::on_void(int code, const void* data) noexcept {
-  Completion completion;
-  completion.code = code;
-  complete(data, completion);
+  complete(data, {.code = code});
 }
 
 void CompletionSink::on_stat(int code, const Stat* stat, const void* data) noexcept {
-  Completion completion;
-  completion.code = code;
-  completion.stat = stat;
-  complete(data, completion);
+  complete(data, {.code = code, .stat = stat});
 }
 
 void CompletionSink::on_data(int code, const char* value, int length, const Stat* stat,
                              const void* data) noexcept {
-  complete(data, {code, stat, value, length, nullptr});
+  complete(data, {.code = code, .stat = stat, .value = value, .length = length});
 }
 
 void CompletionSink::on_strings(int code, const String_vector* strings, const Stat* stat,
                                 const void* data) noexcept {
-  Completion completion;
-  completion.code = code;
-  completion.stat = stat;
-  completion.strings = strings;
-  complete(data, completion);
+  complete(data, {.code = code, .stat = stat, .strings = strings});
 }
 
 void CompletionSink::on_acl(int code, ACL_vector* acl, Stat* stat, const void* data) noexcept {
-  Completion completion;
-  completion.code = code;
-  completion.stat = stat;
-  completion.acl = acl;
-  complete(data, completion);
+  complete(data, {.code = code, .stat = stat, .acl = acl});
 }
 
 void CompletionSink::on_string(int code, const char* value, const void* data) noexcept {
@@ -63,11 +50,7 @@ void CompletionSink::on_string(int code, const char* value, const void* data) no
 
 void CompletionSink::on_string_stat(int code, const char* value, const Stat* stat,
                                     const void* data) noexcept {
-  Completion completion;
-  completion.code = code;
-  completion.value = value;
-  completion.stat = stat;
-  complete(data, completion);
+  complete(data, {.code = code, .stat = stat, .value = value});
 }
 
 }  // namespace zklock::client
