@@ -247,28 +247,22 @@ TEST_F(ScarceMemoryOfComposite, StoppedBefore_EndsOrThrows) {
   EXPECT_GT(failures, 2U);
 }
 
-// Delivers the outcome of a real part only when deliver() is called. `after_ask` runs in each request.
-class LatePart final : public detail::PartLock {
+// Delivers the outcome only when deliver() is called. `after_ask` runs in each request.
+class LatePart final : public detail::PathPartLock {
  public:
-  LatePart(std::unique_ptr<PartLock> real, std::function<void()>& after_ask)
-      : real_(std::move(real)), after_ask_(after_ask) {}
+  LatePart(detail::ClientCore& core, std::function<void()>& after_ask)
+      : PathPartLock(core, core::LockPath("/part-0"), 0ms, detail::LockEventSink(nullptr, 0)),
+        after_ask_(after_ask) {}
 
   std::shared_ptr<detail::PendingAcquire> acquire(Request request) override {
     done_ = std::exchange(request.done, [this](const auto& outcome) { outcome_ = outcome; });
-    auto call = real_->acquire(std::move(request));
+    auto call = PathPartLock::acquire(std::move(request));
     after_ask_();
     return call;
   }
   void deliver() { std::exchange(done_, nullptr)(std::exchange(outcome_, {})); }
-  bool unlock(const Owner& owner) override { return real_->unlock(owner); }
-  int count(const Owner& owner) override { return real_->count(owner); }
-  bool has_contact(const Owner& owner) override { return real_->has_contact(owner); }
-  void unlock_at_thread_exit() override { real_->unlock_at_thread_exit(); }
-  detail::EngineContext& core() noexcept override { return real_->core(); }
-  const std::string& path() const noexcept override { return real_->path(); }
 
  private:
-  const std::unique_ptr<PartLock> real_;
   std::function<void()>& after_ask_;
   std::function<void(detail::AcquireOutcome)> done_;
   detail::AcquireOutcome outcome_;
@@ -278,7 +272,7 @@ class LatePart final : public detail::PartLock {
 TEST_F(ScarceMemoryOfComposite, GrantAfterThrow_IsReleased) {
   const Owner owner = Owner::unique();
   std::function<void()> after_ask = [] {};
-  auto late = std::make_unique<LatePart>(part(lock_.core(0), 0), after_ask);
+  auto late = std::make_unique<LatePart>(lock_.core(0), after_ask);
   LatePart& part = *late;
   std::vector<Composite::Part> parts;
   parts.push_back({std::move(late), 0});

@@ -18,7 +18,7 @@
 #include "zklock/engine/callback/lock_listener.h"
 #include "zklock/engine/session/thread_exit.h"
 #include "zklock/owner.h"
-#include "zklock/recipes/composite/part_lock.h"
+#include "zklock/recipes/composite/path_part_lock.h"
 
 namespace zklock::detail {
 
@@ -29,12 +29,12 @@ namespace zklock::detail {
 class Composite : public ThreadExitListener, public std::enable_shared_from_this<Composite> {
  public:
   struct Part {
-    std::unique_ptr<PartLock> lock;
+    std::unique_ptr<PathPartLock> lock;
     std::size_t index = 0;  ///< index in the caller's order
   };
   struct Rule {
     std::size_t needed = 1;
-    bool queue_again = true;  ///< see PartLock::Request
+    bool queue_again = true;  ///< see PathPartLock::Request
     core::HoldLimit limit = {};
     std::shared_ptr<LockListener> listener = {};  ///< gets the events of all parts; null: none
     /// How long a part may be unreachable before it is skipped. Set only if not all parts are
@@ -46,7 +46,7 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
 
   const Rule& rule() const noexcept { return rule_; }
   std::size_t size() const noexcept { return parts_.size(); }
-  PartLock& part(std::size_t i) const { return *parts_.at(i).lock; }
+  PathPartLock& part(std::size_t i) const { return *parts_.at(i).lock; }
   std::size_t part_index(std::size_t i) const { return parts_.at(i).index; }
   /// Returns the paths for error texts, each path once.
   std::string paths() const;

@@ -182,7 +182,7 @@ void CompositeCall::carry_out(const CompositeEffect& effect) {
 void CompositeCall::ask(std::size_t part, bool once) {
   ++request_count_;
   under_way_ = nullptr;
-  PartLock& lock = composite_->part(part);
+  PathPartLock& lock = composite_->part(part);
   const auto taken = std::ranges::count_if(taken_, [](const auto& t) { return t.has_value(); });
   const bool spare = static_cast<std::size_t>(taken) >= composite_->rule().needed;
   const bool dispensable = composite_->rule().part_timeout.has_value();
@@ -283,7 +283,7 @@ void CompositeCall::check_reachability(std::uint64_t request) {
   // call is checked here.
   if (spare_ && late()) return carry_out(fsm_.on_part_timed_out());
   const std::size_t part = fsm_.requested_part();
-  PartLock& lock = composite_->part(part);
+  PathPartLock& lock = composite_->part(part);
   const auto now = lock.core().scheduler().now();
   if (lock.has_contact(request_.owner)) {
     last_contact_ = now;

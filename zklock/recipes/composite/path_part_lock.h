@@ -2,36 +2,66 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "zklock/core/hold_limit.h"
 #include "zklock/core/lock_path.h"
+#include "zklock/core/ownership.h"
 #include "zklock/engine/callback/lock_listener.h"
-#include "zklock/recipes/composite/part_lock.h"
+#include "zklock/engine/path_lock.h"
+#include "zklock/engine/session/engine_context.h"
+#include "zklock/engine/time_limit.h"
+#include "zklock/owner.h"
 
 namespace zklock::detail {
 
 class ClientCore;
 
 /// A reentrant mutex as a part of a composite. It shares counts and queue with the ReentrantMutexes
-/// on its path.
+/// on its path. Outcomes are passed to a callback.
+///
+/// The callback runs within acquire(), or on the thread that handles the reply. It does not run on
+/// the user's executor: a blocking acquire on the executor's only thread would never return.
 ///
 /// Thread-safety: all members, from any thread.
-class PathPartLock final : public PartLock {
+class PathPartLock {
  public:
+  struct Request {
+    Owner owner;
+    TimeLimit time_limit;
+    core::CountKind kind = core::CountKind::hold;
+    bool queue_again = true;  ///< enqueue again after losing the znode
+    core::HoldLimit limit = {};
+    /// Called once, possibly before acquire() returns, with no lock held. REQUIRES: it does not
+    /// block.
+    std::function<void(AcquireOutcome)> done = {};
+  };
+
   PathPartLock(ClientCore& core, const core::LockPath& path, std::chrono::milliseconds lock_delay,
                LockEventSink event_sink);
-  ~PathPartLock() override;
+  virtual ~PathPartLock();
   PathPartLock(const PathPartLock&) = delete;
   PathPartLock& operator=(const PathPartLock&) = delete;
 
-  std::shared_ptr<PendingAcquire> acquire(Request request) override;
-  bool unlock(const Owner& owner) override;
-  int count(const Owner& owner) override;
-  bool has_contact(const Owner& owner) override;
-  void unlock_at_thread_exit() override;
-  EngineContext& core() noexcept override;
-  const std::string& path() const noexcept override;
+  /// Requests one hold or lock() for the owner, also a nested one. The caller can cancel the call
+  /// that it returns; `done` is called in that case too. Throws Error(closed), std::bad_alloc, or
+  /// std::system_error if the system has no thread or file descriptor left. Then `done` is not
+  /// called. Virtual for tests.
+  virtual std::shared_ptr<PendingAcquire> acquire(Request request);
+  /// Releases one lock() of `owner`. Returns false if `owner` has none.
+  bool unlock(const Owner& owner);
+  /// Returns the exclusive counts of `owner` if it has a valid hold, otherwise 0.
+  int count(const Owner& owner);
+  /// Returns whether `owner` has a znode in the queue, and the leader of the client's server has
+  /// answered recently.
+  bool has_contact(const Owner& owner);
+  /// Arranges that the locks of the calling thread are released when the thread ends.
+  void unlock_at_thread_exit();
+
+  EngineContext& core() noexcept;
+  const std::string& path() const noexcept;
 
  private:
   const std::shared_ptr<PathLock> path_lock_;
