@@ -18,8 +18,6 @@ std::shared_ptr<ClientCore> ClientCore::make(Ports ports, Settings settings) {
 ClientCore::ClientCore(Ports ports, Settings settings)
     : EngineContext(std::move(ports), std::move(settings)), listeners_(this->ports().dispatcher) {}
 
-ClientCore::~ClientCore() = default;
-
 void ClientCore::deletion_refused(const std::string& path, const std::string& node,
                                   const std::string& cause) {
   std::shared_ptr<PathLock> path_lock;

@@ -31,7 +31,6 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
   static const std::shared_ptr<ClientCore>& of(const Client& client) noexcept {
     return client.core_;
   }
-  ~ClientCore() override;
 
   /// Returns the path lock of a path. All users of the path share one path lock while any of them
   /// exists.

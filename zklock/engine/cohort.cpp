@@ -19,8 +19,6 @@ Cohort::Cohort(PathQueue& path, core::AcquireFsm::Policy policy, core::CohortPol
       arrivals_(path),
       budget_(cohort_policy.batch) {}
 
-Cohort::~Cohort() = default;
-
 bool Cohort::agrees(const core::AcquireFsm::Policy& policy,
                     const core::CohortPolicy& cohort_policy) const noexcept {
   return cohort_policy == cohort_policy_ && policy.queue_again == policy_.queue_again &&

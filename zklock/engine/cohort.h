@@ -106,7 +106,6 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
   Cohort(PathQueue& path, core::AcquireFsm::Policy policy, core::CohortPolicy cohort_policy);
   Cohort(const Cohort&) = delete;
   Cohort& operator=(const Cohort&) = delete;
-  ~Cohort();
 
   /// Returns whether contenders with these two policies share this cohort.
   bool agrees(const core::AcquireFsm::Policy& policy,

@@ -7,8 +7,6 @@
 
 namespace zklock::detail {
 
-Monitor::~Monitor() = default;
-
 // path_mutex stands for mutex_.
 Monitor::Lock::Lock(Monitor& monitor) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS : monitor_(monitor) {
   monitor_.mutex_.lock();

@@ -34,7 +34,6 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
       : core_(std::move(core)), name_(std::move(name)) {}
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
-  ~Monitor();
 
   /// Locks the mutex while it exists.
   class ZKLOCK_SCOPED_CAPABILITY Lock {

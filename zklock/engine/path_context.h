@@ -29,10 +29,13 @@ class PendingAcquire;
 /// is held.
 class PathContext : public std::enable_shared_from_this<PathContext> {
  public:
-  PathContext(std::shared_ptr<EngineContext> core, core::LockPath path);
+  PathContext(std::shared_ptr<EngineContext> core, core::LockPath path)
+      : core_(std::move(core)),
+        path_(std::move(path)),
+        monitor_(std::make_shared<Monitor>(core_, "lock " + path_.str())) {}
   PathContext(const PathContext&) = delete;
   PathContext& operator=(const PathContext&) = delete;
-  virtual ~PathContext();
+  virtual ~PathContext() = default;
 
   EngineContext& core() const noexcept { return *core_; }
   const core::LockPath& path() const noexcept { return path_; }

@@ -40,8 +40,6 @@ PendingAcquire::PendingAcquire(std::shared_ptr<PathContext> path, AcquireRequest
       terms_(Terms{request.limit, request.event_sink, request.gate}),
       done_(std::move(request.done)) {}
 
-PendingAcquire::~PendingAcquire() = default;
-
 bool PendingAcquire::leave_waiting(State next) noexcept {
   State waiting = State::waiting;
   return state_.compare_exchange_strong(waiting, next, std::memory_order_acq_rel);

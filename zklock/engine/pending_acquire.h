@@ -42,7 +42,6 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   PendingAcquire(std::shared_ptr<PathContext> path, AcquireRequest& request);
   PendingAcquire(const PendingAcquire&) = delete;
   PendingAcquire& operator=(const PendingAcquire&) = delete;
-  ~PendingAcquire();
 
   /// Ends the call with neither contender nor error. Does nothing if it has ended.
   void cancel() noexcept;

@@ -40,8 +40,6 @@ EngineContext::EngineContext(Ports ports, Settings settings)
       keeper_(std::make_shared<LeaseKeeper>(*ports_.coordinator, *ports_.scheduler)),
       deletions_(*ports_.coordinator, *ports_.scheduler, *this) {}
 
-EngineContext::~EngineContext() = default;
-
 void EngineContext::check_usable(const char* operation, const std::string& path) const {
   if (forked()) throw Error(Errc::forked, operation, path);
   if (closed()) throw Error(Errc::closed, operation, path);

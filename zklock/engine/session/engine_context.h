@@ -95,7 +95,7 @@ class EngineContext : public NodeDeletions::Host,
   EngineContext(Ports ports, Settings settings);
   EngineContext(const EngineContext&) = delete;
   EngineContext& operator=(const EngineContext&) = delete;
-  virtual ~EngineContext();
+  virtual ~EngineContext() = default;
 
   client::Coordinator& coordinator() noexcept { return *ports_.coordinator; }
   client::Scheduler& scheduler() noexcept { return *ports_.scheduler; }

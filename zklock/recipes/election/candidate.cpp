@@ -48,8 +48,6 @@ Candidate::Candidate(ClientCore& core, std::string path, Settings settings)
   checked_delay(settings_.lock_delay, path_lock_->path().str());
 }
 
-Candidate::~Candidate() = default;
-
 void Candidate::warn(const std::string& text) const noexcept {
   core().warn(kOperation + (" " + path()) + ": " + text);
 }

@@ -46,7 +46,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   Candidate(ClientCore& core, std::string path, Settings settings);
   Candidate(const Candidate&) = delete;
   Candidate& operator=(const Candidate&) = delete;
-  virtual ~Candidate();
+  virtual ~Candidate() = default;
 
   /// Begins to contend if it is idle or has failed. If it leads, it will contend again afterwards.
   /// Returns false, without an effect, if will_contend() is true already. Throws
