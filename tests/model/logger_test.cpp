@@ -51,7 +51,7 @@ class Logger : public ::testing::Test {
 
 TEST_F(Logger, FailedCandidate_LogsWithoutItsMutex) {
   const auto candidate = std::make_shared<TestCandidate>(lock_.core(0));
-  sink_->call = [&] { EXPECT_FALSE(candidate->will_contend()); };
+  sink_->call = [&] { EXPECT_FALSE(candidate->leads()); };
   lock_.world().fail_next(0, Kind::create_contender, Status::no_auth);
   candidate->contend();
   lock_.world().run_all();

@@ -22,8 +22,6 @@
 
 /// Declares that the mutex must be held by a thread that reads or writes the member.
 #define ZKLOCK_GUARDED_BY(mutex) ZKLOCK_THREAD_ANNOTATION(guarded_by(mutex))
-/// Declares that the mutex guards the object that the pointer points to.
-#define ZKLOCK_PT_GUARDED_BY(mutex) ZKLOCK_THREAD_ANNOTATION(pt_guarded_by(mutex))
 
 // ---- functions ----------------------------------------------------------------------------------
 
@@ -39,7 +37,5 @@
 #define ZKLOCK_TRY_ACQUIRE(...) ZKLOCK_THREAD_ANNOTATION(try_acquire_capability(__VA_ARGS__))
 /// Declares that the mutex is held after the call. For code that the analysis cannot follow.
 #define ZKLOCK_ASSERT_CAPABILITY(mutex) ZKLOCK_THREAD_ANNOTATION(assert_capability(mutex))
-/// Declares that the function returns a reference to the mutex.
-#define ZKLOCK_RETURN_CAPABILITY(mutex) ZKLOCK_THREAD_ANNOTATION(lock_returned(mutex))
 /// Switches the analysis off in the body of the function. A comment must say why.
 #define ZKLOCK_NO_THREAD_SAFETY_ANALYSIS ZKLOCK_THREAD_ANNOTATION(no_thread_safety_analysis)

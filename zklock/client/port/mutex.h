@@ -38,7 +38,6 @@ class ZKLOCK_CAPABILITY("mutex") TimedMutex {
 
   void lock() ZKLOCK_ACQUIRE() { mutex_.lock(); }
   void unlock() noexcept ZKLOCK_RELEASE() { mutex_.unlock(); }
-  bool try_lock() noexcept ZKLOCK_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
   /// Locks the mutex. Blocks for `longest` at most if it is not free. Returns false if it was not
   /// locked.
   bool try_lock_for(std::chrono::nanoseconds longest) ZKLOCK_TRY_ACQUIRE(true) {
@@ -50,25 +49,20 @@ class ZKLOCK_CAPABILITY("mutex") TimedMutex {
     return mutex_.try_lock() || mutex_.try_lock_for(longest);
 #endif
   }
-  /// Tells the analysis that this thread holds the mutex. Checks nothing.
-  void assert_held() const noexcept ZKLOCK_ASSERT_CAPABILITY(this) {}
 
  private:
   std::timed_mutex mutex_;
 };
 
 /// Holds a mutex until unlock() or the destructor.
-template <class Lockable>
-class ZKLOCK_SCOPED_CAPABILITY ScopedLock {
+class ZKLOCK_SCOPED_CAPABILITY MutexLock {
  public:
-  explicit ScopedLock(Lockable& mutex) ZKLOCK_ACQUIRE(mutex) : mutex_(mutex) { mutex.lock(); }
-  /// Takes over a mutex that this thread holds.
-  ScopedLock(Lockable& mutex, std::adopt_lock_t) ZKLOCK_REQUIRES(mutex) : mutex_(mutex) {}
-  ~ScopedLock() ZKLOCK_RELEASE() {
+  explicit MutexLock(Mutex& mutex) ZKLOCK_ACQUIRE(mutex) : mutex_(mutex) { mutex.lock(); }
+  ~MutexLock() ZKLOCK_RELEASE() {
     if (is_held_) mutex_.unlock();
   }
-  ScopedLock(const ScopedLock&) = delete;
-  ScopedLock& operator=(const ScopedLock&) = delete;
+  MutexLock(const MutexLock&) = delete;
+  MutexLock& operator=(const MutexLock&) = delete;
 
   // The analysis does not see that this object stands for mutex_.
   /// REQUIRES: unlock() was called.
@@ -82,12 +76,9 @@ class ZKLOCK_SCOPED_CAPABILITY ScopedLock {
   }
 
  private:
-  Lockable& mutex_;
+  Mutex& mutex_;
   bool is_held_ = true;
 };
-
-using MutexLock = ScopedLock<Mutex>;
-using TimedMutexLock = ScopedLock<TimedMutex>;
 
 /// Releases a mutex that the caller holds. The destructor locks it again, also after an exception.
 class ZKLOCK_SCOPED_CAPABILITY MutexUnlock {

@@ -256,12 +256,6 @@ bool Candidate::leads() const {
   return fsm_.state() == CandidateState::leading && leadership_state_->state() != HoldState::lost;
 }
 
-bool Candidate::will_contend() const {
-  if (core().forked()) return false;
-  const client::MutexLock guard(mutex_);
-  return fsm_.will_contend();
-}
-
 std::shared_ptr<LeadershipState> Candidate::leadership_state() const {
   if (core().forked()) return nullptr;
   const client::MutexLock guard(mutex_);

@@ -49,8 +49,8 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   virtual ~Candidate() = default;
 
   /// Begins to contend if it is idle or has failed. If it leads, it will contend again afterwards.
-  /// Returns false, without an effect, if will_contend() is true already. Throws
-  /// Error(closed | forked), or std::bad_alloc; then nothing has changed.
+  /// Returns false, without an effect, if it contends already, or will do so without this call.
+  /// Throws Error(closed | forked), or std::bad_alloc; then nothing has changed.
   bool contend();
   /// See LeaderElection::interrupt() and withdraw().
   void interrupt();
@@ -70,8 +70,6 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   bool leads() const;
   /// Returns the current leadership, or null.
   std::shared_ptr<LeadershipState> leadership_state() const;
-  /// Returns whether the candidate contends, or will do so without a further contend().
-  bool will_contend() const;
   /// Returns why it does not contend any more, or nullopt.
   std::optional<Error> error() const;
   std::vector<Participant> participants(Deadline deadline) const;
