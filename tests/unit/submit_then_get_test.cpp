@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/port/submit_then_get.h"
 
+#include <chrono>
 #include <string>
 #include <thread>
 #include <utility>
@@ -54,11 +55,17 @@ Told told_when_answered(std::size_t earlier, Status first, Status node) {
 
 TEST(ThenGet, Submit_SendsTheGetSecondOnTheSameSession) {
   Answerer servers;
-  submit_then_get(servers, request::Check{"/a"}, "/b", SessionId{7}, [](const auto&...) {});
+  const Instant since{std::chrono::seconds(5)};
+  const auto ids = submit_then_get(
+      servers, request::Check{"/a"}, "/b", SessionId{7}, [](const auto&...) {}, since);
+  EXPECT_EQ(ids, std::pair(RequestId{1}, RequestId{2}));
   ASSERT_EQ(servers.requests.size(), 2U);
   EXPECT_EQ(std::get<request::Check>(servers.requests[0].operation).path, "/a");
   EXPECT_EQ(std::get<request::Get>(servers.requests[1].operation).path, "/b");
-  for (const Request& request : servers.requests) EXPECT_EQ(request.session, SessionId{7});
+  for (const Request& request : servers.requests) {
+    EXPECT_EQ(request.session, SessionId{7});
+    EXPECT_EQ(request.wanted_since, since);
+  }
 }
 
 TEST(ThenGet, RepliesInAnyOrder_BothReportedOnce) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The requests by which a lock node carries out the effects of its machine, except the create.
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -68,28 +66,11 @@ void LockNode::list(SessionId session) {
     if (session == SessionId{}) list_id_ = list;
     return;
   }
-  // The count is read after the list. But a request that is never sent may be answered earlier.
-  struct Look {
-    std::optional<client::Reply> queue;
-    std::optional<client::Reply> count;
-  };
-  const auto look = std::make_shared<Look>();
-  const auto both = [look](LockNode& p) ZKLOCK_REQUIRES(path_mutex) {
-    return look->queue && look->count ? p.listed(*look->queue, *look->count)
-                                      : core::AcquireEffects{};
-  };
-  const auto list = submit(
-      request::ListChildren{path}, session,
-      on_reply([look, both](LockNode& p, const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
-        look->queue = reply;
-        return both(p);
-      }));
-  const auto count = submit(
-      request::Get{count_path()}, session,
-      on_reply([look, both](LockNode& p, const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
-        look->count = reply;
-        return both(p);
-      }));
+  const auto [list, count] = client::submit_then_get(
+      core().coordinator(), request::ListChildren{path}, count_path(), session,
+      on_reply([](LockNode& p, const auto& queue, const auto& counted)
+                   ZKLOCK_REQUIRES(path_mutex) { return p.listed(queue, counted); }),
+      wanted_since_);
   if (session != SessionId{}) return;
   list_id_ = list;
   count_id_ = count;

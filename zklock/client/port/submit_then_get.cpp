@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include "zklock/client/port/mutex.h"
 
@@ -46,13 +45,18 @@ class Both {
 
 }  // namespace
 
-void submit_then_get(Coordinator& coordinator, Operation first, std::string path, SessionId session,
-                     std::function<void(const Reply&, const Reply&)> handler) {
+std::pair<RequestId, RequestId> submit_then_get(
+    Coordinator& coordinator, Operation first, std::string path, SessionId session,
+    std::function<void(const Reply&, const Reply&)> handler, Instant wanted_since) {
   const auto both = std::make_shared<Both>(std::move(handler));
-  coordinator.submit({.operation = std::move(first), .session = session},
-                     [both](const Reply& reply) { both->first(reply); });
-  coordinator.submit({.operation = request::Get{std::move(path)}, .session = session},
-                     [both](const Reply& reply) { both->node(reply); });
+  const RequestId id = coordinator.submit(
+      {.operation = std::move(first), .session = session, .wanted_since = wanted_since},
+      [both](const Reply& reply) { both->first(reply); });
+  const RequestId id_of_get = coordinator.submit({.operation = request::Get{std::move(path)},
+                                                  .session = session,
+                                                  .wanted_since = wanted_since},
+                                                 [both](const Reply& reply) { both->node(reply); });
+  return {id, id_of_get};
 }
 
 void get_by_quorum(Coordinator& coordinator, std::string path, SessionId session,

@@ -3,20 +3,23 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "zklock/client/port/coordinator.h"
 
 namespace zklock::client {
 
-/// Sends `first`, a quorum operation, and directly after it a Get of `path`. Calls `handler` once,
-/// with both replies, when both have arrived.
+/// Sends `first`, and directly after it a Get of `path`. Calls `handler` once, with both replies,
+/// when both have arrived. Returns the ids of the two requests. `wanted_since`: see Request.
 ///
-/// The server executes the Get after `first`. So the znode that it shows is no older than the
-/// result of the quorum operation. This also holds if the Get is sent over a later connection,
-/// because a session never sees an older state than before. The caller must check the identity of
-/// the znode: after the parent is deleted and recreated, another znode may have the name.
-void submit_then_get(Coordinator& coordinator, Operation first, std::string path, SessionId session,
-                     std::function<void(const Reply& first, const Reply& node)> handler);
+/// The server executes the Get after `first`. If `first` is a quorum operation, the znode that the
+/// Get shows is no older than its result. This also holds if the Get is sent over a later
+/// connection, because a session never sees an older state than before. The caller must check the
+/// identity of the znode: after the parent is deleted and recreated, another znode may have the
+/// name.
+std::pair<RequestId, RequestId> submit_then_get(
+    Coordinator& coordinator, Operation first, std::string path, SessionId session,
+    std::function<void(const Reply& first, const Reply& node)> handler, Instant wanted_since = {});
 
 /// Reads `path` by the quorum: a Check, then a Get. Without the Check, a server that lags behind
 /// would still show a znode that is deleted. Calls `handler` once, with the reply to the Get. If
