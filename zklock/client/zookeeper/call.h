@@ -48,7 +48,6 @@ class PendingRequests {
 /// The work that a completion leaves to the coordinator.
 struct FollowUps {
   std::vector<Watch> removals;  ///< watches to remove at the servers
-  std::vector<Watch> vanished;  ///< watches whose znode a check found deleted
   /// A watch of an unreadable znode was armed. Such znodes must be checked repeatedly from now on.
   bool poll_unreadable = false;
 };
@@ -70,7 +69,7 @@ struct CallContext {
 struct CallHeader {
   RequestId id{};
   SessionId bound_to;                 ///< 0: any session
-  ReplyHandler handler;               ///< null: a request of the coordinator itself
+  ReplyHandler handler;               ///< null: the reply is not needed
   Instant wanted_since;               ///< see Request
   bool fail_if_disconnected = false;  ///< see Request
 };
@@ -117,7 +116,9 @@ class Call : public std::enable_shared_from_this<Call> {
                         const CallContext& context) = 0;
 
   /// Returns which servers answer that sub-request.
-  virtual AnsweredBy answered_by(std::size_t sub_request) const noexcept = 0;
+  virtual AnsweredBy answered_by(std::size_t /*sub_request*/) const noexcept {
+    return AnsweredBy::server;
+  }
   virtual bool is_multi() const noexcept { return false; }
   /// If this is a read with a watch, removes the watch from it. REQUIRES: it has not been sent.
   virtual void forget_watch() noexcept {}
@@ -172,8 +173,5 @@ std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, 
 /// Makes a call that removes the servers' watch of a full path. Nothing is sent if the
 /// WatchRegistry contains an interest in the watch by then.
 std::shared_ptr<Call> make_watch_removal(Watch watch, CallHeader header);
-
-/// Makes a call that checks whether the full path still exists.
-std::shared_ptr<Call> make_presence_check(std::string path, CallHeader header);
 
 }  // namespace zklock::client

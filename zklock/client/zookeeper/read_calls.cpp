@@ -27,9 +27,6 @@ class ReadCall : public Call {
   ReadCall(Watch watch, Interest interest, CallHeader header)
       : Call(std::move(header)), watch_(std::move(watch)), interest_(std::move(interest)) {}
 
-  AnsweredBy answered_by(std::size_t /*sub_request*/) const noexcept override {
-    return AnsweredBy::server;
-  }
   void forget_watch() noexcept override { interest_.reset(); }
 
  protected:
@@ -225,10 +222,6 @@ class WatchRemovalCall final : public Call {
   WatchRemovalCall(Watch watch, CallHeader header)
       : Call(std::move(header)), watch_(std::move(watch)) {}
 
-  AnsweredBy answered_by(std::size_t /*sub_request*/) const noexcept override {
-    return AnsweredBy::server;
-  }
-
   bool complete(std::size_t sub_request, const Completion& completion,
                 const CallContext& context) override {
     set_status(context, completion.code);
@@ -264,34 +257,6 @@ class WatchRemovalCall final : public Call {
   }
 
   const Watch watch_;
-};
-
-class PresenceCheckCall final : public Call {
- public:
-  PresenceCheckCall(std::string path, CallHeader header)
-      : Call(std::move(header)), path_(std::move(path)) {}
-
-  AnsweredBy answered_by(std::size_t /*sub_request*/) const noexcept override {
-    return AnsweredBy::server;
-  }
-
-  bool complete(std::size_t /*sub_request*/, const Completion& completion,
-                const CallContext& context) override {
-    set_status(context, completion.code);
-    if (context.reply.status == Status::no_node) {
-      context.follow_ups.vanished.push_back({path_, WatchKind::data});
-    }
-    return true;
-  }
-
- private:
-  int issue(const CallContext& context) override {
-    OutgoingRequest outgoing(*this, context);
-    return outgoing.sent(
-        zoo_aexists(context.handle, path_.c_str(), 0, &CompletionSink::on_stat, outgoing.data()));
-  }
-
-  const std::string path_;
 };
 
 }  // namespace
@@ -333,10 +298,6 @@ std::shared_ptr<Call> make(request::GetAndWatch operation, CallHeader header) {
 
 std::shared_ptr<Call> make_watch_removal(Watch watch, CallHeader header) {
   return std::make_shared<WatchRemovalCall>(std::move(watch), std::move(header));
-}
-
-std::shared_ptr<Call> make_presence_check(std::string path, CallHeader header) {
-  return std::make_shared<PresenceCheckCall>(std::move(path), std::move(header));
 }
 
 }  // namespace zklock::client

@@ -235,7 +235,14 @@ std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
   if (now < next_presence_check_) return next_presence_check_;
   next_presence_check_ = now + kInterval;
   for (const std::string& path : watches_.unreadable_paths()) {
-    enqueue(make_presence_check(path, own_header()));
+    CallHeader header = own_header();
+    header.handler = [this, watch = Watch{path}](const Reply& reply) {
+      if (reply.status != Status::no_node) return;
+      deliver_watch_event(watch.path, request::WatchEvent::deleted);
+      const MutexLock guard(mutex_);
+      queue_watch_removals({&watch, 1});
+    };
+    enqueue(make_call({}, request::CountChildren{path}, std::move(header)));
   }
   pump();
   return next_presence_check_;

@@ -352,11 +352,6 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
     correct_status(reply.status);
   }
   if (complete && call->handler()) call->handler()(std::move(reply));
-  if (follow_ups.vanished.empty()) return;
-  for (const Watch& watch : follow_ups.vanished)
-    deliver_watch_event(watch.path, request::WatchEvent::deleted);
-  const MutexLock guard(mutex_);
-  queue_watch_removals(follow_ups.vanished);
 }
 
 }  // namespace zklock::client
