@@ -55,11 +55,8 @@ std::string digest_id(const DigestCredential& credential) {
 
 DigestCredential random_credential() {
   std::array<unsigned char, 40> random{};
-  for (std::size_t have = 0; have < random.size();) {
-    const ssize_t got = ::getrandom(random.data() + have, random.size() - have, 0);
-    if (got < 0 && errno != EINTR)
-      throw std::system_error(errno, std::generic_category(), "getrandom");
-    if (got > 0) have += static_cast<std::size_t>(got);
+  if (::getentropy(random.data(), random.size()) != 0) {
+    throw std::system_error(errno, std::generic_category(), "getentropy");
   }
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string text;

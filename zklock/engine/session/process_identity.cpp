@@ -3,7 +3,6 @@
 
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <climits>
 #include <ctime>
 
@@ -30,11 +29,7 @@ std::uint64_t unlikely_twice() noexcept {
 /// Makes async-signal-safe calls only, because it runs in a child before fork() returns there.
 std::uint64_t random_id() noexcept {
   std::uint64_t bits = 0;
-  ssize_t got = 0;
-  do {
-    got = ::getrandom(&bits, sizeof bits, 0);
-  } while (got < 0 && errno == EINTR);
-  if (got != static_cast<ssize_t>(sizeof bits)) bits = unlikely_twice();
+  if (::getentropy(&bits, sizeof bits) != 0) bits = unlikely_twice();
   return bits == 0 ? 1 : bits;
 }
 
