@@ -88,7 +88,7 @@ TEST(BlockingCall, TimedWait_IsWokenByTheResult) {
   Fact<pid_t> waiting;
   const auto other = when_asleep(waiting, [&call] { call.set(7); });
   waiting.is(::gettid());
-  EXPECT_EQ(call.wait_for(24h), 7);
+  EXPECT_EQ(call.wait_until(24h), 7);
 }
 
 TEST(BlockingCall, TimedWait_IsAnInterruptionPoint) {
@@ -96,7 +96,7 @@ TEST(BlockingCall, TimedWait_IsAnInterruptionPoint) {
   Fact<pid_t> waiting;
   boost::thread waits([&call, waiting] {
     waiting.is(::gettid());
-    EXPECT_THROW(call.wait_for(24h), boost::thread_interrupted);
+    EXPECT_THROW(call.wait_until(24h), boost::thread_interrupted);
   });
   when_asleep(waiting, [&waits] { waits.interrupt(); }).join();  // before the other join()
   waits.join();

@@ -59,7 +59,7 @@ void SyncQuery::fail(Errc code, std::string_view cause) const {
 // Not with a timer of the client: a closed client has none.
 void SyncQuery::pause() {
   BlockingCall<bool> nothing;
-  nothing.wait_for(kPauseBetweenTurns);
+  nothing.wait_until(kPauseBetweenTurns);
 }
 
 }  // namespace zklock::detail

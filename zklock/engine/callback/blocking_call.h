@@ -37,25 +37,13 @@ class BlockingCall {
 
   /// Blocks until there is a result, and returns it. For at most `spin`, the thread first spins
   /// (yielding) instead of sleeping. Throws: boost::thread_interrupted (an interruption point).
-  Result wait(std::chrono::microseconds spin = {}) {
-    const client::MutexLock guard(state_->mutex);
-    await(Deadline::never(), spin);
-    return std::move(*state_->result);
-  }
+  Result wait(std::chrono::microseconds spin = {}) { return *wait_until(Deadline::never(), spin); }
 
-  /// Blocks as wait() does. Returns nothing if `deadline` came first.
+  /// Blocks as wait() does. Returns nothing if `deadline` came first. Unlike wait(), it also ends
+  /// if no thread sets a result.
   std::optional<Result> wait_until(Deadline deadline, std::chrono::microseconds spin = {}) {
     const client::MutexLock guard(state_->mutex);
     await(deadline, spin);
-    return std::move(state_->result);
-  }
-
-  /// Blocks until there is a result, but for about `longest` at most. Returns nothing if there is
-  /// no result by then. An interruption point. Unlike wait(), it ends also if no thread sets a
-  /// result.
-  std::optional<Result> wait_for(std::chrono::milliseconds longest) {
-    const client::MutexLock guard(state_->mutex);
-    await(longest, {});
     return std::move(state_->result);
   }
 
@@ -70,7 +58,7 @@ class BlockingCall {
         slice_before(deadline, LeaseClock::now(), std::chrono::seconds(1)));
   }
 
-  bool await(Deadline deadline, std::chrono::microseconds spin) ZKLOCK_REQUIRES(state_->mutex) {
+  void await(Deadline deadline, std::chrono::microseconds spin) ZKLOCK_REQUIRES(state_->mutex) {
     if (!deadline.is_never()) spin = std::min(spin, time_left(deadline));
     client::spin_before_block(
         state_->mutex, spin,
@@ -80,12 +68,11 @@ class BlockingCall {
       if (deadline.is_never()) {
         state_->sleep();
       } else if (deadline.has_passed(LeaseClock::now())) {
-        return false;
+        return;
       } else {
         state_->sleep(time_left(deadline));
       }
     }
-    return true;
   }
 
   /// A thread sleeps on Boost's condition variable only if it can be interrupted. Boost notifies

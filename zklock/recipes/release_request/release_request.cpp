@@ -176,7 +176,7 @@ class Asking {
     const auto until = std::min(limit.deadline(), Deadline::after(now, longest));
     // Not with a timer of the client: a closed client has none.
     const auto most = std::chrono::ceil<std::chrono::milliseconds>(until.at() - now);
-    return woken->wait_for(most).value_or(Presence::there);
+    return woken->wait_until(most).value_or(Presence::there);
   }
 
  private:
