@@ -52,23 +52,15 @@ void Candidate::warn(const std::string& text) const noexcept {
   core().warn(kOperation + (" " + path()) + ": " + text);
 }
 
-Candidate::Lock::~Lock() {
-  candidate_.assert_invariants();
-  candidate_.changed_.notify_all();
-  auto tasks = candidate_.after_unlock_.take();
-  const auto alive = candidate_.shared_from_this();  // other references may end after unlock()
-  lock_.unlock();
-  UnlockTasks::run(alive.get(), std::move(tasks), [&](const char* why) { alive->warn(why); });
-}
-
 // ---- driving the machine ------------------------------------------------------------------------
 
-void Candidate::assert_invariants() const {
+void Candidate::before_unlock() {
   [[maybe_unused]] const auto state = fsm_.state();
   assert((leadership_state_ != nullptr) ==
          (state == CandidateState::leading || state == CandidateState::ending ||
           state == CandidateState::closing));
   assert(!leadership_state_ || leadership_state_->attempt() == fsm_.attempt());
+  changed_.notify_all();
 }
 
 void Candidate::run(const core::ElectionEffects& effects, By by) {

@@ -80,20 +80,8 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   void warn(const std::string& text) const noexcept;
 
  protected:
-  /// Holds the mutex. The destructor wakes wait_until_leader(), unlocks the mutex, and then runs
-  /// the tasks that later() deferred.
-  class ZKLOCK_SCOPED_CAPABILITY Lock {
-   public:
-    explicit Lock(Candidate& candidate) ZKLOCK_ACQUIRE(candidate.mutex_)
-        : candidate_(candidate), lock_(candidate.mutex_) {}
-    ~Lock() ZKLOCK_RELEASE();
-    Lock(const Lock&) = delete;
-    Lock& operator=(const Lock&) = delete;
-
-   private:
-    Candidate& candidate_;
-    client::MutexLock lock_;
-  };
+  /// The destructor runs the tasks that later() deferred.
+  using Lock = LockWithTasks<Candidate>;
 
   /// Called when a leadership begins, and when it is over. They do not block and run no user code.
   virtual void began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept
@@ -107,11 +95,14 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   bool is_closed() const noexcept ZKLOCK_REQUIRES(mutex_);
 
  private:
+  friend Lock;
+
   using Fsm = core::ElectionFsm;
   /// Cause of the end of a leadership. It decides on which thread the user's stop callbacks run.
   enum class By { caller, loss };
 
-  void assert_invariants() const ZKLOCK_REQUIRES(mutex_);
+  /// Asserts the invariants, and wakes wait_until_leader().
+  void before_unlock() ZKLOCK_REQUIRES(mutex_);
   void run(const core::ElectionEffects& effects, By by = By::caller) ZKLOCK_REQUIRES(mutex_);
   void carry_out(core::ElectionEffect effect, By by) ZKLOCK_REQUIRES(mutex_);
   void later(std::function<void()> task) ZKLOCK_REQUIRES(mutex_) {

@@ -41,14 +41,6 @@ QueueObserver::QueueObserver(std::shared_ptr<PathLock> path_lock, ViewKind kind,
       executor_(std::move(executor)),
       listeners_(core().listeners_dispatcher(executor_.lent())) {}
 
-QueueObserver::Lock::~Lock() {
-  observer_.assert_invariants();
-  auto tasks = observer_.after_unlock_.take();
-  const auto alive = observer_.shared_from_this();  // other references may end after unlock()
-  lock_.unlock();
-  UnlockTasks::run(alive.get(), std::move(tasks), [&](const char* why) { alive->warn(why); });
-}
-
 Subscription QueueObserver::add(std::function<void(const QueueView&)> listener) {
   core().check_usable("observe", path());
   const Lock lock(*this);
@@ -113,7 +105,7 @@ request::OnWatchEvent QueueObserver::on_watch() {
   };
 }
 
-void QueueObserver::assert_invariants() const {
+void QueueObserver::before_unlock() const {
   assert(state_ != State::idle || (!last_view_ && watches_.empty() && requests_.empty()));
   assert(state_ != State::resting || last_view_);
   assert(timer_ == client::TimerId{} || state_ == State::pausing || state_ == State::over);

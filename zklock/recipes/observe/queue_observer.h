@@ -95,19 +95,8 @@ class QueueObserver final : public NewSessionListener,
   /// rounds are ignored.
   using Round = std::uint64_t;
 
-  /// Holds the mutex. The destructor unlocks it, and then runs the tasks of after_unlock_.
-  class ZKLOCK_SCOPED_CAPABILITY Lock {
-   public:
-    explicit Lock(QueueObserver& observer) ZKLOCK_ACQUIRE(observer.mutex_)
-        : observer_(observer), lock_(observer.mutex_) {}
-    ~Lock() ZKLOCK_RELEASE();
-    Lock(const Lock&) = delete;
-    Lock& operator=(const Lock&) = delete;
-
-   private:
-    QueueObserver& observer_;
-    client::MutexLock lock_;
-  };
+  using Lock = LockWithTasks<QueueObserver>;
+  friend Lock;
 
   EngineContext& core() const noexcept { return path_lock_->core(); }
   void warn(const std::string& text) const noexcept {
@@ -134,7 +123,8 @@ class QueueObserver final : public NewSessionListener,
   client::RequestId submit(client::Operation operation, Step step) ZKLOCK_REQUIRES(mutex_);
   client::request::OnWatchEvent on_watch() ZKLOCK_REQUIRES(mutex_);
   void end_watches() ZKLOCK_REQUIRES(mutex_);
-  void assert_invariants() const ZKLOCK_REQUIRES(mutex_);
+  /// Asserts the invariants.
+  void before_unlock() const ZKLOCK_REQUIRES(mutex_);
 
   void caught_up(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
   void listed(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
