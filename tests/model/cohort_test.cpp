@@ -8,7 +8,7 @@ namespace {
 
 // ---- requests and order ------------------------------------------------------------------------
 
-TEST_F(CohortTest, LocalHandoff_SendsNoRequest) {
+TEST_F(CohortTest, SessionHandoff_SendsNoRequest) {
   const auto first = granted(0, many());
   const auto second = waiting(0, many());
   EXPECT_EQ(lock_.nodes().size(), 1U);

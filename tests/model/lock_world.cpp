@@ -27,7 +27,7 @@ std::shared_ptr<T> borrowed(T& object) {
 
 bool is_handoff_empty(detail::PathLock& path_lock) {
   const detail::Monitor::Lock lock(path_lock.monitor());
-  return path_lock.local_handoff().empty();
+  return path_lock.session_handoff().empty();
 }
 
 /// Returns the sequence number, which stays when the owner downgrades to a read hold.

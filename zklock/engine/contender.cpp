@@ -80,10 +80,13 @@ void Contender::join(const std::shared_ptr<PendingAcquire>& call) {
 }
 
 void Contender::sweep() {
-  for (std::size_t i = calls_.size(); i-- > 0;) {
-    if (!calls_[i]->has_ended()) continue;
-    calls_[i]->disarm();
-    calls_.erase(calls_.begin() + i);
+  for (auto call = calls_.begin(); call != calls_.end();) {
+    if ((*call)->has_ended()) {
+      (*call)->disarm();
+      call = calls_.erase(call);
+    } else {
+      ++call;
+    }
   }
   if (calls_.empty()) withdraw();
 }

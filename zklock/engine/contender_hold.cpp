@@ -144,7 +144,7 @@ ReleasePlan Contender::decide_release() const {
   if (!grant_->commits_under_way()) {
     const auto retained = cohort_ ? cohort_->decide_release(*node_) : std::nullopt;
     if (retained) return *retained;
-    if (node_->local_successor()) return ReleasePlan::to_successor;
+    if (node_->session_successor()) return ReleasePlan::to_successor;
   }
   const bool is_awaited = cohort_ || node_->may_be_awaited();
   return is_awaited ? ReleasePlan::remove : ReleasePlan::remove_soon;
@@ -157,7 +157,7 @@ void Contender::execute(ReleasePlan plan) noexcept {
     case ReleasePlan::retain:
     case ReleasePlan::await_count: return cohort_->execute(plan);
     case ReleasePlan::to_successor: {
-      const auto next = node_->local_successor();
+      const auto next = node_->session_successor();
       node_->remove(LockNode::RemovalCause::unannounced_release);
       if (cohort_) cohort_->remove_node(*node_);
       return next->on_predecessor_released();

@@ -100,7 +100,7 @@ class LockNode final : private CreateLimiter::Waiter,
   bool may_be_awaited() const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the lock node of this client that can be granted directly when this one is released.
   /// Null if there is none, or if the successor has to wait for the watch event.
-  std::shared_ptr<LockNode> local_successor() const ZKLOCK_REQUIRES(path_mutex);
+  std::shared_ptr<LockNode> session_successor() const ZKLOCK_REQUIRES(path_mutex);
 
   // Events of the session; see LeaseObserver.
   void on_session_ended(SessionId session) ZKLOCK_REQUIRES(path_mutex);

@@ -183,10 +183,10 @@ bool LockNode::may_be_awaited() const {
 
 // The znodes that are deleted with the own znode must be deleted before the next grant. So must the
 // own znode, if a transaction of the user may check it.
-std::shared_ptr<LockNode> LockNode::local_successor() const {
+std::shared_ptr<LockNode> LockNode::session_successor() const {
   const bool goes_alone = !fsm_.delay_markers().has_own() && holding_->siblings.empty();
   if (!is_mutex() || !goes_alone || holding_->is_exposed) return nullptr;
-  auto next = path_->local_handoff().of(fsm_.node().token());
+  auto next = path_->session_handoff().of(fsm_.node().token());
   return next && next->fsm_.waits_for_announcement() ? next : nullptr;
 }
 

@@ -124,7 +124,7 @@ void NodeWatches::on_predecessor_read(std::uint32_t serial, const client::Reply&
   if (!stands) return;
   predecessor_ = reply.token;
   const bool own = reply.ephemeral_owner == node_.session();
-  if (own && node_.is_mutex()) path().local_handoff().wait(reply.token, node_.weak_self());
+  if (own && node_.is_mutex()) path().session_handoff().wait(reply.token, node_.weak_self());
 }
 
 bool NodeWatches::forget_predecessor(std::uint32_t serial) noexcept {
@@ -142,7 +142,7 @@ void NodeWatches::unwatch_predecessors() noexcept {
 
 void NodeWatches::forget_predecessors() noexcept {
   predecessors_.clear();
-  auto& successors = path().local_handoff();
+  auto& successors = path().session_handoff();
   if (!successors.empty()) successors.leave(predecessor_, node_.weak_self());
 }
 

@@ -27,7 +27,7 @@ namespace zklock::detail {
 /// |                 | machine               | or changed                  |                        |
 ///
 /// There is one predecessor, or several in the queue of a semaphore. While the watched predecessor
-/// is a znode of this client and session, the lock node is registered in the path's LocalHandoff.
+/// is a znode of this client and session, the lock node is registered in the path's SessionHandoff.
 ///
 /// Most lock nodes end before the first tick, and need only the watch on the predecessor.
 ///

@@ -254,7 +254,7 @@ void PathLock::close() {
   const Monitor::Lock lock(monitor());
   monitor().flush_deferred();
   create_limiter().close();
-  local_handoff().clear();
+  session_handoff().clear();
   for (const auto& queue : cohorts_) queue->close();
   for (const auto& [owner, contender] : by_owner()) {
     contender->close();

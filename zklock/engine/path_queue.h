@@ -8,9 +8,9 @@
 #include "zklock/core/znode_name.h"
 #include "zklock/engine/create_limiter.h"
 #include "zklock/engine/late_creates.h"
-#include "zklock/engine/local_handoff.h"
 #include "zklock/engine/path_context.h"
 #include "zklock/engine/sequence_hint.h"
+#include "zklock/engine/session_handoff.h"
 #include "zklock/fencing_token.h"
 
 namespace zklock::detail {
@@ -85,7 +85,9 @@ class PathQueue : public PathContext {
   virtual void dismiss_node(LockNode& node) noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
 
   SequenceHint& sequence_hint() noexcept ZKLOCK_REQUIRES(path_mutex) { return sequence_hint_; }
-  LocalHandoff& local_handoff() noexcept ZKLOCK_REQUIRES(path_mutex) { return local_handoff_; }
+  SessionHandoff& session_handoff() noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return session_handoff_;
+  }
   LateCreates& late_creates() noexcept ZKLOCK_REQUIRES(path_mutex) { return late_creates_; }
   CreateLimiter& create_limiter() noexcept ZKLOCK_REQUIRES(path_mutex) { return create_limiter_; }
 
@@ -97,7 +99,7 @@ class PathQueue : public PathContext {
   void acl_answered(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
 
   SequenceHint sequence_hint_ ZKLOCK_GUARDED_BY(path_mutex){*this};
-  LocalHandoff local_handoff_ ZKLOCK_GUARDED_BY(path_mutex);
+  SessionHandoff session_handoff_ ZKLOCK_GUARDED_BY(path_mutex);
   core::AnnouncementTrust trust_ ZKLOCK_GUARDED_BY(path_mutex);
   LateCreates late_creates_ ZKLOCK_GUARDED_BY(path_mutex){*this};
   std::shared_ptr<core::Lease> lease_ ZKLOCK_GUARDED_BY(path_mutex);  ///< that sufficed last

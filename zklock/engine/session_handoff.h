@@ -26,10 +26,10 @@ class LockNode;
 /// wait for the second one only. But a transaction that checks the first znode could still succeed.
 /// So there is no direct grant if such a transaction is possible, or if other znodes are deleted
 /// with the first one. Then the lock node waits for the delete (see Contender::decide_release() and
-/// LockNode::local_successor()).
+/// LockNode::session_successor()).
 ///
 /// Thread-safety: none. REQUIRES: path_mutex is held. The path lock owns this object.
-class LocalHandoff {
+class SessionHandoff {
  public:
   /// Registers `lock_node`, which waits for the znode with the czxid `predecessor`. Replaces a lock
   /// node that is registered for that predecessor already. The own znode of the replaced lock node

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/model/local_handoff_fixture.h"
 #include "tests/model/path_lock_fixture.h"
+#include "tests/model/session_handoff_fixture.h"
 #include "zklock/guarded_transaction.h"
 
 namespace zklock::model {
@@ -16,7 +16,7 @@ namespace {
 
 using Kind = OperationKind;
 
-TEST_F(LocalHandoffTest, Release_GrantsNextBeforeDelete) {
+TEST_F(SessionHandoffTest, Release_GrantsNextBeforeDelete) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   reset_counts();
@@ -31,7 +31,7 @@ TEST_F(LocalHandoffTest, Release_GrantsNextBeforeDelete) {
   EXPECT_EQ(client(0).requests(Kind::list_children), 0U);
 }
 
-TEST_F(LocalHandoffTest, ZnodeNameRead_NextIsGrantedAtOnce) {
+TEST_F(SessionHandoffTest, ZnodeNameRead_NextIsGrantedAtOnce) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   ASSERT_EQ(lock_.call(holder).hold.node(), lock_.call(holder).node);
@@ -39,7 +39,7 @@ TEST_F(LocalHandoffTest, ZnodeNameRead_NextIsGrantedAtOnce) {
   release(next);
 }
 
-TEST_F(LocalHandoffTest, ContendersOfTwoClients_AreGrantedInOrder) {
+TEST_F(SessionHandoffTest, ContendersOfTwoClients_AreGrantedInOrder) {
   const auto holder = granted(0);
   const auto second = waiting(0);
   const auto stranger = waiting(1);
@@ -61,7 +61,7 @@ TEST_F(LocalHandoffTest, ContendersOfTwoClients_AreGrantedInOrder) {
   release(fifth);
 }
 
-TEST_F(LocalHandoffTest, ChainOfReleases_GrantsEachAtOnce) {
+TEST_F(SessionHandoffTest, ChainOfReleases_GrantsEachAtOnce) {
   auto holder = granted(0);
   std::vector<std::size_t> others;
   for (int i = 0; i < 20; ++i) others.push_back(waiting(0));
@@ -73,7 +73,7 @@ TEST_F(LocalHandoffTest, ChainOfReleases_GrantsEachAtOnce) {
   release(holder);
 }
 
-TEST_F(LocalHandoffTest, NeighboursCancelled_GrantsRemainingContender) {
+TEST_F(SessionHandoffTest, NeighboursCancelled_GrantsRemainingContender) {
   const auto holder = granted(0);
   const auto first = waiting(0);
   const auto second = waiting(0);
@@ -86,7 +86,7 @@ TEST_F(LocalHandoffTest, NeighboursCancelled_GrantsRemainingContender) {
   release(second);
 }
 
-TEST_F(LocalHandoffTest, OwnContenderCancelled_GrantsOtherClient) {
+TEST_F(SessionHandoffTest, OwnContenderCancelled_GrantsOtherClient) {
   const auto holder = granted(0);
   const auto own = waiting(0);
   const auto stranger = waiting(1);
@@ -101,7 +101,7 @@ TEST_F(LocalHandoffTest, OwnContenderCancelled_GrantsOtherClient) {
 }
 
 // The client has not learned that the znode in between was deleted.
-TEST_F(LocalHandoffTest, ZnodeBetweenDeletedByHand_GrantsNext) {
+TEST_F(SessionHandoffTest, ZnodeBetweenDeletedByHand_GrantsNext) {
   for (const bool leaves : {false, true}) {
     const auto holder = granted(0);
     const auto without = waiting(0);
@@ -118,7 +118,7 @@ TEST_F(LocalHandoffTest, ZnodeBetweenDeletedByHand_GrantsNext) {
   }
 }
 
-TEST_F(LocalHandoffTest, ManyImmediateReleases_GrantInLoop) {
+TEST_F(SessionHandoffTest, ManyImmediateReleases_GrantInLoop) {
   constexpr std::size_t kCrowd = 3'000;
   const auto holder = granted(0);
   std::size_t grants = 0;
@@ -144,7 +144,7 @@ TEST_F(LocalHandoffTest, ManyImmediateReleases_GrantInLoop) {
   EXPECT_TRUE(lock_.nodes().empty());
 }
 
-TEST_F(LocalHandoffTest, CancelAfterGrant_LockIsHeld) {
+TEST_F(SessionHandoffTest, CancelAfterGrant_LockIsHeld) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   expect_passed_on(holder, next);
@@ -155,7 +155,7 @@ TEST_F(LocalHandoffTest, CancelAfterGrant_LockIsHeld) {
   release(next);
 }
 
-TEST_F(LocalHandoffTest, ContenderWithoutZnode_IsNotGrantedAtOnce) {
+TEST_F(SessionHandoffTest, ContenderWithoutZnode_IsNotGrantedAtOnce) {
   const auto holder = granted(0);
   const auto next = lock_.acquire(0);
   release_node(holder);
@@ -167,7 +167,7 @@ TEST_F(LocalHandoffTest, ContenderWithoutZnode_IsNotGrantedAtOnce) {
 
 // ---- without a connection ----------------------------------------------------------------------
 
-TEST_F(LocalHandoffTest, DisconnectedWithinLease_GrantsNext) {
+TEST_F(SessionHandoffTest, DisconnectedWithinLease_GrantsNext) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   lock_.world().disconnect(0);
@@ -181,7 +181,7 @@ TEST_F(LocalHandoffTest, DisconnectedWithinLease_GrantsNext) {
   release(next);
 }
 
-TEST_F(LocalHandoffTest, LostWithLease_NextWaitsForEnsemble) {
+TEST_F(SessionHandoffTest, LostWithLease_NextWaitsForEnsemble) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   client(0).cut_off();
@@ -196,7 +196,7 @@ TEST_F(LocalHandoffTest, LostWithLease_NextWaitsForEnsemble) {
 }
 
 // The first holder's znode is deleted after the second's. The other clients do not wait for it.
-TEST_F(LocalHandoffTest, DeletePending_NextReleasesToOtherClient) {
+TEST_F(SessionHandoffTest, DeletePending_NextReleasesToOtherClient) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   const auto stranger = waiting(1);
@@ -214,7 +214,7 @@ TEST_F(LocalHandoffTest, DeletePending_NextReleasesToOtherClient) {
   EXPECT_TRUE(lock_.nodes().empty());
 }
 
-TEST_F(LocalHandoffTest, DeleteLost_GrantedOnceAndNothingLeft) {
+TEST_F(SessionHandoffTest, DeleteLost_GrantedOnceAndNothingLeft) {
   for (const bool carried_out : {true, false}) {
     const auto holder = granted(0);
     const auto next = waiting(0);
@@ -235,7 +235,7 @@ TEST_F(LocalHandoffTest, DeleteLost_GrantedOnceAndNothingLeft) {
   }
 }
 
-TEST_F(LocalHandoffTest, DeletePending_NewContenderIsGrantedLater) {
+TEST_F(SessionHandoffTest, DeletePending_NewContenderIsGrantedLater) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   client(0).fail_next(Kind::remove, Status::throttled);
@@ -251,7 +251,7 @@ TEST_F(LocalHandoffTest, DeletePending_NewContenderIsGrantedLater) {
   release(stranger);
 }
 
-TEST_F(LocalHandoffTest, SessionExpired_HoldIsLost) {
+TEST_F(SessionHandoffTest, SessionExpired_HoldIsLost) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   const auto last = waiting(0);
@@ -266,13 +266,13 @@ TEST_F(LocalHandoffTest, SessionExpired_HoldIsLost) {
   release(last);
 }
 
-class LocalHandoffAtTheEnd : public PathLockTest {};
+class SessionHandoffAtTheEnd : public PathLockTest {};
 
-TEST_F(LocalHandoffAtTheEnd, ClientClosed_LocalHandoffIsEmpty) {
+TEST_F(SessionHandoffAtTheEnd, ClientClosed_SessionHandoffIsEmpty) {
   const auto path_lock = lock_.path_lock(0);
   const auto is_empty = [&path_lock] {
     const detail::Monitor::Lock lock(path_lock->monitor());
-    return path_lock->local_handoff().empty();
+    return path_lock->session_handoff().empty();
   };
   granted(0);
   waiting(0);

@@ -6,21 +6,21 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/model/local_handoff_fixture.h"
 #include "tests/model/path_lock_fixture.h"
+#include "tests/model/session_handoff_fixture.h"
 #include "zklock/guarded_transaction.h"
 
 namespace zklock::model {
 namespace {
 
-TEST_F(LocalHandoffTest, ZnodeExposed_NextWaitsForDelete) {
+TEST_F(SessionHandoffTest, ZnodeExposed_NextWaitsForDelete) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   ASSERT_EQ(lock_.call(holder).hold.expose_node(), lock_.call(holder).node);
   expect_passed_on_by_servers(holder, next);
 }
 
-TEST_F(LocalHandoffTest, ZnodeExposedByFormerHolder_NextWaitsForDelete) {
+TEST_F(SessionHandoffTest, ZnodeExposedByFormerHolder_NextWaitsForDelete) {
   const Request kept{.local = {.keep_idle_for = 60s}};
   const auto first = granted(0, kept);
   ASSERT_FALSE(lock_.call(first).hold.expose_node().empty());
@@ -32,7 +32,7 @@ TEST_F(LocalHandoffTest, ZnodeExposedByFormerHolder_NextWaitsForDelete) {
   lock_.end_use(0);
 }
 
-TEST_F(LocalHandoffTest, TransactionInFlight_NextWaitsForDelete) {
+TEST_F(SessionHandoffTest, TransactionInFlight_NextWaitsForDelete) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   commit(holder);
@@ -40,7 +40,7 @@ TEST_F(LocalHandoffTest, TransactionInFlight_NextWaitsForDelete) {
   EXPECT_EQ(ensemble().find("/data")->data, "1");
 }
 
-TEST_F(LocalHandoffTest, TransactionDone_NextIsGrantedAtOnce) {
+TEST_F(SessionHandoffTest, TransactionDone_NextIsGrantedAtOnce) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   commit(holder);
@@ -50,7 +50,7 @@ TEST_F(LocalHandoffTest, TransactionDone_NextIsGrantedAtOnce) {
 }
 
 // The transaction can still arrive, and would find the znode.
-TEST_F(LocalHandoffTest, TransactionOutcomeUnknown_NextWaits) {
+TEST_F(SessionHandoffTest, TransactionOutcomeUnknown_NextWaits) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   commit(holder);
@@ -63,7 +63,7 @@ TEST_F(LocalHandoffTest, TransactionOutcomeUnknown_NextWaits) {
   release(next);
 }
 
-TEST_F(LocalHandoffTest, OtherZnodeToDelete_NextWaits) {
+TEST_F(SessionHandoffTest, OtherZnodeToDelete_NextWaits) {
   ASSERT_EQ(ensemble().create("/with"), Status::ok);
   std::shared_ptr<detail::Contender> holder;
   detail::PendingAcquire::start(
@@ -85,13 +85,13 @@ TEST_F(LocalHandoffTest, OtherZnodeToDelete_NextWaits) {
   release(next);
 }
 
-TEST_F(LocalHandoffTest, DelayMarkerToDelete_NextWaits) {
+TEST_F(SessionHandoffTest, DelayMarkerToDelete_NextWaits) {
   const auto holder = granted(0, delayed(500ms));
   const auto next = waiting(0);
   expect_passed_on_by_servers(holder, next);
 }
 
-TEST_F(LocalHandoffTest, NextHasLockDelay_MarksBeforeGrant) {
+TEST_F(SessionHandoffTest, NextHasLockDelay_MarksBeforeGrant) {
   const auto holder = granted(0);
   const auto next = waiting(0, delayed(500ms));
   lock_.release(holder);
@@ -101,7 +101,7 @@ TEST_F(LocalHandoffTest, NextHasLockDelay_MarksBeforeGrant) {
   release(next);
 }
 
-TEST_F(LocalHandoffTest, ThreadOfHolderExits_NextWaits) {
+TEST_F(SessionHandoffTest, ThreadOfHolderExits_NextWaits) {
   const Owner thread = Owner::unique();
   const auto holder = granted(0, {.owner = thread, .kind = core::CountKind::lock});
   const auto next = waiting(0);
@@ -113,7 +113,7 @@ TEST_F(LocalHandoffTest, ThreadOfHolderExits_NextWaits) {
   release(next);
 }
 
-TEST_F(LocalHandoffTest, MaximumHoldTimeElapsed_NextWaits) {
+TEST_F(SessionHandoffTest, MaximumHoldTimeElapsed_NextWaits) {
   const auto holder = granted(0, {.limit = {.longest = 1s}});
   const auto next = waiting(0);
   run_for(2s);
@@ -126,7 +126,7 @@ TEST_F(LocalHandoffTest, MaximumHoldTimeElapsed_NextWaits) {
 }
 
 // The client does not know whether a writer has only readers left, or how many permits are held.
-TEST_F(LocalHandoffTest, OtherKindsThanMutex_NextWaits) {
+TEST_F(SessionHandoffTest, OtherKindsThanMutex_NextWaits) {
   const std::vector<Request> others = {LockWorld::to_write(), LockWorld::permits(1, 1),
                                        LockWorld::at_gate(1)};
   for (const Request& other : others) {

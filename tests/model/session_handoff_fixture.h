@@ -13,7 +13,7 @@
 
 namespace zklock::model {
 
-class LocalHandoffTest : public PathLockTest {
+class SessionHandoffTest : public PathLockTest {
  protected:
   using Request = LockWorld::Request;
 

@@ -11,7 +11,7 @@
 namespace zklock::testing {
 namespace {
 
-class LocalHandoff : public OwnServerTest {
+class SessionHandoff : public OwnServerTest {
  protected:
   const std::unique_ptr<Client> client_ = connect();
   ReentrantMutex mutex_{*client_, kPath};
@@ -27,7 +27,7 @@ class LocalHandoff : public OwnServerTest {
   }
 };
 
-TEST_F(LocalHandoff, ServerIsPaused_NextContenderIsGranted) {
+TEST_F(SessionHandoff, ServerIsPaused_NextContenderIsGranted) {
   Hold first = mutex_.acquire({.owner = Owner::unique()});
   const FencingToken token = first.token();
   auto own = wait();
