@@ -72,14 +72,15 @@ class LeaseObserver {
 /// | for T after an answer that took longer than T/24: such answers | T/10                      |
 /// | shorten the lease                                              |                           |
 /// | for T after on_lease_needed()                                  | T/10                      |
-/// | otherwise                                                      | T/5: before a ping of the |
-/// |                                                                | C client, which is no     |
-/// |                                                                | evidence                  |
+/// | otherwise                                                      | T/5                       |
+///
+/// T/5 is earlier than the C client would send a ping. The client does not learn the times of pings,
+/// so they are no evidence.
 ///
 /// It is a heartbeat if there is a HeartbeatDemand and less than 11T/24 of the lease are left.
 /// Otherwise it is a sync. The requests of the user count too, except reads. A tick comes every
-/// T/20, and sends what is due within T/40. If requests are due after T/5 only, the tick comes when
-/// one is due, to wake no thread in between.
+/// T/20, and sends what is due within T/40. While requests are due after T/5, the tick comes when one
+/// is due, to wake no thread in between.
 ///
 /// Thread-safety: any thread may call any member. REQUIRES: made by std::make_shared; the ports
 /// outlive stop().
@@ -123,8 +124,8 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// Returns the lease for a grant on `session` now; null if it does not suffice.
   std::shared_ptr<core::Lease> lease_for_grant(SessionId session);
   /// Returns whether the lease suffices for a grant now: it is valid for at least T/4 more. After a
-  /// pause of the client or the leader it must be valid for longer. The heartbeats after the pause
-  /// extend it only when the pause is T/3 old.
+  /// pause of the client or the leader, it must be valid until full_again_at_. The heartbeats after
+  /// the pause extend it only from then on.
   bool suffices_for_grant(core::Lease& lease) const;
   /// A contender needs a lease for its grant.
   void on_lease_needed();
