@@ -46,10 +46,10 @@ namespace zklock::core {
 ///
 /// A paused server answers no session requests. Operations sent meanwhile may be executed right
 /// after the pause, before the next session request. A round trip longer than J reveals the pause.
-/// An earlier time u then replaces t in the table, for an operation with such a round trip, and
-/// for operations sent up to J after its answer. This u is the sending time of the last operation,
-/// a sync included, that the leader answered at or before t - J. The leader processed that
-/// operation before or after the pause:
+/// An earlier time u then replaces t in the table. It does so for an operation with such a round
+/// trip, and for operations sent up to J after its answer. This u is the sending time of the last
+/// operation, a sync included, that the leader answered at or before t - J. The leader processed
+/// that operation before or after the pause:
 ///
 /// | processed        | why u is safe                                                          |
 /// |------------------|------------------------------------------------------------------------|
