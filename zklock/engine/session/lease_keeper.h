@@ -75,7 +75,8 @@ class LeaseObserver {
 /// | otherwise                                                      | T/5                       |
 ///
 /// T/5 is earlier than the C client would send a ping. The client does not learn the times of pings,
-/// so they are no evidence.
+/// so they are no evidence. After a quiet time with gaps of width g, the first lease ends no earlier
+/// than 7T/8 - 2g after the sending. With T/5, that is long enough for round trips of T/12.
 ///
 /// It is a heartbeat if there is a HeartbeatDemand and less than 11T/24 of the lease are left.
 /// Otherwise it is a sync. The requests of the user count too, except reads. A tick comes every
