@@ -54,7 +54,8 @@ bool NodeDeleter::Deletion::is_target(const client::Reply& there) const {
     const auto said = core::Proclamation::parse(there.data);
     return said ? said->leader == node_.token : of_session;
   }
-  if (there.token == node_.token || !node_.is_downgraded) return there.token == node_.token;
+  if (there.token == node_.token) return true;
+  if (!node_.is_downgraded) return false;
   // If the reader's znode is unreadable, only its session is known.
   const bool is_named = core::queue_zxid(core::ZnodeData::parse(there.data), {}) == node_.token;
   return of_session && (there.unreadable || is_named);
