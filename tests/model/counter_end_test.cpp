@@ -52,6 +52,8 @@ class CounterEnd : public PathLockTest {
     run();
   }
 
+  static bool is_timer(const Step& step) { return step.kind == Step::Kind::timer; }
+
   /// Each client repeats calls with these timeouts, in a random order of steps, until `count` calls
   /// are granted. Returns the number of steps.
   std::size_t storm(const std::array<std::optional<Duration>, kCallsPerClient>& timeouts,
@@ -66,7 +68,10 @@ class CounterEnd : public PathLockTest {
     std::size_t grants = 0;
     std::size_t steps = 0;
     for (; grants < count && steps < kMostSteps; ++steps) {
-      const auto enabled = lock_.world().steps();
+      auto enabled = lock_.world().steps();
+      // Timers run seldom, so that round trips are short.
+      if (random() % 32 != 0) std::erase_if(enabled, is_timer);
+      if (enabled.empty()) continue;
       lock_.world().run(enabled[random() % enabled.size()]);
       for (std::size_t i = 0; i < calls.size(); ++i) {
         if (lock_.call(calls[i]).outcomes == 0) continue;
@@ -107,7 +112,7 @@ TEST_F(CounterEnd, CallsRepeatedEndlessly_PathIsRecreated) {
 TEST_F(CounterEnd, SingleAttemptsRepeatedEndlessly_PathIsRecreated) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     ensemble().set_counter(LockWorld::kPath, kLast);
-    storm({0s, 0s, 0s}, 5, seed);
+    storm({0s, 0s, 0s}, 10, seed);
     EXPECT_LT(counter(), 10'000) << seed;
     expect_rest();
   }

@@ -20,22 +20,22 @@ class Keeper : public PathLockTest {
   bool is_held(std::size_t call) { return lock_.call(call).hold.state() == HoldState::held; }
 };
 
-TEST_F(Keeper, NothingHeld_SendsFiveSyncsPerTimeout) {
+TEST_F(Keeper, NothingHeld_SendsTwentyFourSyncsInSevenTimeouts) {
   run_for(kT);
   reset_counts();
-  run_for(4 * kT);
-  EXPECT_EQ(client(0).requests(Kind::sync), 20U);
-  EXPECT_EQ(client(0).requests(), 20U) << "the servers log nothing";
+  run_for(7 * kT);
+  EXPECT_EQ(client(0).requests(Kind::sync), 24U);
+  EXPECT_EQ(client(0).requests(), 24U) << "the servers log nothing";
 }
 
-TEST_F(Keeper, WaitingClient_SendsFiveSyncsPerTimeout) {
+TEST_F(Keeper, WaitingClient_SendsTwentyFourSyncsInSevenTimeouts) {
   const auto call = granted(0);
   const auto next = waiting(1);
   run_for(kT);  // by then its own znode is watched, too
   reset_counts();
-  run_for(4 * kT);
-  EXPECT_EQ(client(1).requests(Kind::sync), 20U);
-  EXPECT_EQ(client(1).requests(), 20U) << "the servers log nothing";
+  run_for(7 * kT);
+  EXPECT_EQ(client(1).requests(Kind::sync), 24U);
+  EXPECT_EQ(client(1).requests(), 24U) << "the servers log nothing";
   release(call);
   EXPECT_EQ(client(1).requests(Kind::check), 1U) << "its lease had lapsed";
   ASSERT_TRUE(lock_.call(next).granted());

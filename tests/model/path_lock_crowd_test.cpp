@@ -128,7 +128,7 @@ TEST_F(PathLockCrowd, ManyWaiters_SpreadTheirOwnZnodeWatches) {
   for (std::size_t i = 0; i < kMany; ++i) waiters.push_back(lock_.acquire(1));
   run();
   reset_counts();
-  for (int i = 0; i < 5 && client(1).requests(Kind::get_and_watch) == 0; ++i) run_for(kTick);
+  for (int i = 0; i < 6 && client(1).requests(Kind::get_and_watch) == 0; ++i) run_for(kTick);
   EXPECT_EQ(client(1).requests(Kind::get_and_watch), kAtATick);
   run_for(kTick);
   EXPECT_EQ(client(1).requests(Kind::get_and_watch), kMany);

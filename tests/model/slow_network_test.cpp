@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lease on a network or an ensemble that is slow, but works.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -19,6 +20,10 @@ constexpr Duration kT = 6s;  ///< ClientOptions::session_timeout
 constexpr Duration percent_of_timeout(int percent) {
   return kT * percent / 100;
 }
+
+/// The longest with which a hold is kept whenever the network becomes slow.
+constexpr Duration kSlowest = kT / 12;
+constexpr std::array kSlowRoundTrips = {kT / 24, kT / 16, kSlowest};
 
 /// Lets time pass while each message from one client to its server takes a given time. The replies
 /// take none.
@@ -78,12 +83,12 @@ class SlowLine {
 class SlowNetwork : public PathLockTest {
  protected:
   World& world() { return lock_.world(); }
-  SlowLine slow_line(std::size_t client, int percent) {
-    return {world(), client, [percent](bool) { return percent_of_timeout(percent); }};
+  SlowLine slow_line(std::size_t client, Duration round_trip) {
+    return {world(), client, [round_trip](bool) { return round_trip; }};
   }
   bool is_held(std::size_t call) { return lock_.call(call).hold.state() == HoldState::held; }
-  void expect_held(std::size_t call, int percent, Duration phase) {
-    EXPECT_TRUE(is_held(call)) << percent << " % of T, phase " << phase.count();
+  void expect_held(std::size_t call, Duration length, Duration phase) {
+    EXPECT_TRUE(is_held(call)) << length.count() << " ns, phase " << phase.count();
     run_for(kT);
     release(call);
     run_for(3 * kT);
@@ -91,13 +96,13 @@ class SlowNetwork : public PathLockTest {
 };
 
 TEST_F(SlowNetwork, AlwaysSlow_IsGrantedAndKept) {
-  for (const int percent : {4, 6, 8, 10}) {
+  for (const Duration round_trip : kSlowRoundTrips) {
     for (Duration phase = 0s; phase < kT / 4; phase += kT / 400) {
-      SlowLine line = slow_line(0, percent);
+      SlowLine line = slow_line(0, round_trip);
       line.run_for(3 * kT + phase);
       const auto call = lock_.acquire(0);
       line.run_for(4 * kT);
-      expect_held(call, percent, phase);
+      expect_held(call, round_trip, phase);
     }
   }
   expect_rest();
@@ -105,17 +110,16 @@ TEST_F(SlowNetwork, AlwaysSlow_IsGrantedAndKept) {
 
 // The disk of the servers is slow. Only quorum operations wait for it.
 TEST_F(SlowNetwork, OnlyHeartbeatsSlow_IsGrantedAndKept) {
-  for (const int percent : {4, 6, 8, 10}) {
+  for (const Duration round_trip : kSlowRoundTrips) {
     for (Duration phase = 0s; phase < kT / 4; phase += kT / 400) {
       const auto holder = granted(0);
       const auto call = waiting(1);
-      SlowLine line(world(), 1, [percent](bool is_check) {
-        return is_check ? percent_of_timeout(percent) : Duration(1ms);
-      });
+      SlowLine line(world(), 1,
+                    [round_trip](bool is_check) { return is_check ? round_trip : Duration(1ms); });
       line.run_for(2 * kT + phase);
       lock_.release(holder);
       line.run_for(4 * kT);
-      expect_held(call, percent, phase);
+      expect_held(call, round_trip, phase);
     }
   }
   expect_rest();
@@ -123,13 +127,13 @@ TEST_F(SlowNetwork, OnlyHeartbeatsSlow_IsGrantedAndKept) {
 
 // Its list must also be answered in time.
 TEST_F(SlowNetwork, SemaphoreAlwaysSlow_IsGrantedAndKept) {
-  for (const int percent : {4, 6, 8}) {
+  for (const Duration round_trip : kSlowRoundTrips) {
     for (Duration phase = 0s; phase < kT / 4; phase += kT / 400) {
-      SlowLine line = slow_line(0, percent);
+      SlowLine line = slow_line(0, round_trip);
       line.run_for(3 * kT + phase);
       const auto call = lock_.acquire(0, LockWorld::shared_permits(1, 2));
       line.run_for(4 * kT);
-      expect_held(call, percent, phase);
+      expect_held(call, round_trip, phase);
     }
   }
   expect_rest();
@@ -146,7 +150,7 @@ TEST_F(SlowNetwork, ClientPausedBeforeGrant_IsGrantedAndKept) {
           holder = granted(0);
           call = waiting(1);
         }
-        SlowLine line = slow_line(1, 1);
+        SlowLine line = slow_line(1, percent_of_timeout(1));
         line.run_for(2 * kT + phase);
         world().pause(1);
         if (holder) lock_.release(*holder);
@@ -154,7 +158,7 @@ TEST_F(SlowNetwork, ClientPausedBeforeGrant_IsGrantedAndKept) {
         world().resume(1);
         if (!waits) call = lock_.acquire(1);
         line.run_for(3 * kT);
-        expect_held(*call, percent, phase);
+        expect_held(*call, percent_of_timeout(percent), phase);
       }
     }
   }
@@ -166,48 +170,48 @@ TEST_F(SlowNetwork, LeaderPausedBeforeGrant_IsGrantedAndKept) {
     for (Duration phase = 0s; phase < kT / 4; phase += kT / 400) {
       const auto holder = granted(0);
       const auto call = waiting(1);
-      SlowLine line = slow_line(1, 1);
+      SlowLine line = slow_line(1, percent_of_timeout(1));
       line.run_for(2 * kT + phase);
       world().ensemble().pause_leader();
       run_for(percent_of_timeout(percent));
       world().ensemble().resume_leader();
       lock_.release(holder);
       line.run_for(3 * kT);
-      expect_held(call, percent, phase);
+      expect_held(call, percent_of_timeout(percent), phase);
     }
   }
   expect_rest();
 }
 
 TEST_F(SlowNetwork, SlowFromGrantOn_IsKept) {
-  for (const int percent : {4, 6, 8, 10}) {
+  for (const Duration round_trip : kSlowRoundTrips) {
     for (Duration phase = 0s; phase < kT / 4; phase += kT / 400) {
       const auto call = granted(0);
       run_for(3 * kT + phase);
-      slow_line(0, percent).run_for(4 * kT);
-      expect_held(call, percent, phase);
+      slow_line(0, round_trip).run_for(4 * kT);
+      expect_held(call, round_trip, phase);
     }
   }
   expect_rest();
 }
 
 TEST_F(SlowNetwork, SlowFromTurnOn_IsGrantedAndKept) {
-  for (const int percent : {4, 6, 8, 10}) {
+  for (const Duration round_trip : kSlowRoundTrips) {
     for (Duration wait = kT / 10; wait < 2 * kT; wait += kT / 400) {
       const auto holder = granted(0);
       const auto call = waiting(1);
       run_for(wait);
-      SlowLine line = slow_line(1, percent);
+      SlowLine line = slow_line(1, round_trip);
       lock_.release(holder);
       line.run_for(4 * kT);
-      expect_held(call, percent, wait);
+      expect_held(call, round_trip, wait);
     }
   }
   expect_rest();
 }
 
 TEST_F(SlowNetwork, LeaderPausedAfterGrant_HoldIsKept) {
-  for (const int percent : {10, 15, 20}) {
+  for (const int percent : {10, 15, 17}) {
     for (Duration wait = kT / 10; wait < kT; wait += kT / 400) {
       const auto holder = granted(0);
       const auto call = waiting(1);
@@ -219,8 +223,34 @@ TEST_F(SlowNetwork, LeaderPausedAfterGrant_HoldIsKept) {
       run_for(percent_of_timeout(percent));
       world().ensemble().resume_leader();
       run_for(2 * kT);
-      expect_held(call, percent, wait);
+      expect_held(call, percent_of_timeout(percent), wait);
     }
+  }
+  expect_rest();
+}
+
+TEST_F(SlowNetwork, LeaderPausedDuringHold_HoldIsKept) {
+  for (Duration phase = 0s; phase < kT / 2; phase += kT / 400) {
+    const auto call = granted(0);
+    run_for(kT + phase);
+    world().ensemble().pause_leader();
+    run_for(kT / 3);
+    world().ensemble().resume_leader();
+    run_for(2 * kT);
+    expect_held(call, kT / 3, phase);
+  }
+  expect_rest();
+}
+
+TEST_F(SlowNetwork, ClientPausedDuringHold_HoldIsKept) {
+  for (Duration phase = 0s; phase < kT / 2; phase += kT / 400) {
+    const auto call = granted(0);
+    run_for(kT + phase);
+    world().pause(0);
+    run_for(kT / 3);
+    world().resume(0);
+    run_for(2 * kT);
+    expect_held(call, kT / 3, phase);
   }
   expect_rest();
 }
@@ -229,7 +259,7 @@ TEST_F(SlowNetwork, LeaderPausedAfterGrant_HoldIsKept) {
 TEST_F(SlowNetwork, Throttled_SendsAsOftenAsElse) {
   const auto holder = granted(0);
   const auto call = waiting(1);
-  slow_line(1, 6).run_for(kT);
+  slow_line(1, kT / 16).run_for(kT);
   for (int i = 0; i < 1000; ++i) world().fail_next(1, OperationKind::sync, Status::throttled);
   reset_counts();
   run_for(kT / 2);

@@ -61,7 +61,8 @@ Instant LeaseEvidence::last_heard_by_leader(Instant by, Instant sent) const {
   Instant next_arrived_by = sent;
   for (auto packet = packets_.rbegin(); packet != packets_.rend(); ++packet) {
     const Duration gap = next_arrived_by - packet->sent;
-    heard = std::min(heard, std::max(packet->sent, by - 2 * gap - lateness_));
+    const Duration half_tick = std::min(longest_half_tick_, gap + lateness_);
+    heard = std::min(heard, std::max(packet->sent, by - gap - half_tick));
     if (surely_reported(*packet, by)) return heard;
     next_arrived_by = packet->answered;
   }

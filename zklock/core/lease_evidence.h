@@ -20,42 +20,42 @@ namespace zklock::core {
 ///
 /// Take an operation sent at t that the quorum has executed. Suppose that the client's server is
 /// cut off right after the operation. Then q, the last session request that reaches the server,
-/// came after t - h - J. Hence
+/// came after t - h - J. Let a be a time such that the leader heard of the session at a or later.
+/// The lease ends at
 ///
-///     lease = a + T - T/12
+///     a + T - T/12
 ///
 /// T/12 is the sum of J, of T/48 for clock rates that differ by 1/48, and of T/48 to report a loss.
-/// The leader has heard of the session at `a` or later. This is the earliest among the rows that can
-/// apply:
+/// The time a depends on q. If several of these rows can apply, the earliest a counts:
 ///
 /// | q                                                     | a                                  |
 /// |-------------------------------------------------------|------------------------------------|
 /// | named the session                                     | t - R                              |
-/// | did not name it: q fell into a gap of width g between | the later of t - 2g - J (1), and   |
-/// | a packet p and the packet after it                    | the sending of p                   |
+/// | did not name it: q fell into a gap of width g between | the later of the sending of p, and |
+/// | a packet p and the packet after it                    | t - g - min(R, g + J) (1)          |
 /// | may have come before all packets of this connection   | the earliest time of the handshake |
 ///
 /// (1) Let n be the last session request that named the session. No packet arrived from n to q, so
-/// q - n < g. Session requests are at least h - J apart, so h - J < g. With q > t - h - J, it
-/// follows that n > t - 2g - 2J. T/12 contains one of the two J.
+/// q - n < g. Session requests are at least h - J apart, so h < g + J. Besides, h is at most R. With
+/// q > t - h - J, it follows that n > t - g - min(R, g + J) - J. T/12 contains that J.
 ///
 /// A packet arrives between its sending and its answer. A gap is measured from the sending of p to
 /// the answer to the packet after it. So it is never wider than measured. If the operation itself
-/// ends the gap, the gap is measured until t, and may be wider. Then the sending of p is always
-/// the later of the two times.
+/// ends the gap, its answer does not count: g is measured until t. That is safe, because the sending
+/// of p is then the later of the two times.
 ///
-/// A paused server answers no session requests. Operations sent meanwhile may be executed right
-/// after the pause, before the next session request. A round trip longer than J reveals the pause.
-/// An earlier time u then replaces t in the table. It does so for an operation with such a round
-/// trip, and for operations sent up to J after its answer. This u is the sending time of the last
-/// operation, a sync included, that the leader answered at or before t - J. The leader processed
-/// that operation before or after the pause:
+/// The client's server, or the leader, can be paused. A paused server answers no session requests,
+/// and a paused leader sends none. Operations sent meanwhile may be executed right after the pause,
+/// before the next session request. A round trip longer than J reveals the pause. Let u be the
+/// sending time of the last operation, a sync included, that the leader answered at or before t - J.
+/// In the table, u replaces t for an operation with such a round trip, and for operations sent up to
+/// J after its answer. The leader processed the operation of u before or after the pause:
 ///
 /// | processed        | why u is safe                                                          |
 /// |------------------|------------------------------------------------------------------------|
 /// | before the pause | session requests came regularly until u                                |
-/// | after the pause  | a session request was answered between the pause and t, so q came      |
-/// |                  | after t - h - J                                                        |
+/// | after the pause  | the server answered a session request after the pause and before t, so |
+/// |                  | q came after t - h - J                                                 |
 ///
 /// tests/model/smt/lease.smt2 proves this for all histories. Pings of the C client are not counted:
 /// the client does not learn when they were sent and answered.

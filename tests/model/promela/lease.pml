@@ -113,7 +113,7 @@ inline send_operation() {
 #ifdef BREAK_GAP_COUNTED_ONCE
      bound = gap + J;
 #else
-     bound = 2 * gap + J;
+     bound = gap + (gap + J < R -> gap + J : R);
 #endif
      bound = (packet[i] < bound -> packet[i] : bound);
 #ifndef BREAK_GAP_IGNORED

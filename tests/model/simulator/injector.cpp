@@ -204,14 +204,14 @@ void Injector::isolate(const PlanStep& step, SimProcess& process, Line& line) {
   });
 }
 
-// zklock assumes that a client notices each pause of half a session timeout, unless the client itself
-// is paused. After another pause, a server stays connected to the leader for a half tick and more.
+// zklock assumes that a client notices each pause of a third of the session timeout, unless the client
+// itself is paused. After another pause, a server stays connected to the leader for a half tick and more.
 void Injector::pause_leader(SimEnsemble& ensemble, Duration length) {
   if (ensemble.is_leader_paused()) return;
   ensemble.pause_leader();
   const Instant began = universe_.now();
   const Duration session = milliseconds(setup_.session_ms);
-  const bool is_short = length < session / 2;
+  const bool is_short = length < session / 3;
   const Duration regular_again = milliseconds(setup_.relay_ms) + session / 12;
   const auto keep_connected = [this, &ensemble](Instant until, auto&& concerns) {
     for (auto& process : universe_.processes()) {

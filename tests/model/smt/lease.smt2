@@ -21,6 +21,7 @@
 (define-fun rate () Real (/ 1 48))        ; the bound on the difference of clock rates
 (define-fun margin () Real (/ 1 12))      ; LeaseEvidence::lease_expiry() subtracts it
 (define-fun reserve () Real (/ 1 48))
+(define-fun min ((a Real) (b Real)) Real (ite (< a b) a b))
 (define-fun max ((a Real) (b Real)) Real (ite (< a b) b a))
 
 ; The servers.
@@ -79,7 +80,9 @@
        (<= p_sent a) (<= b p2_answered)
        (>= (- n2 n) (- h J))            ; requests are at least h - J apart
        (= news n)))
-(define-fun gap_moment () Real (max p_sent (- u (* 2 gap) J)))
+; The half tick is at most R, and the gap contains two requests.
+(define-fun moment ((from Real) (g Real)) Real (max from (- u g (min R (+ g J)))))
+(define-fun gap_moment () Real (moment p_sent gap))
 
 (push)
 (assert unnamed)
@@ -101,7 +104,7 @@
 ; computes is too narrow if the operation arrives late. Its moment is still p_sent.
 (push)
 (assert (and (<= a n) (<= p_sent a) (<= p_sent t) (= news n)))
-(assert (too_long (lease_of (max p_sent (- u (* 2 (- t p_sent)) J)))))
+(assert (too_long (lease_of (moment p_sent (- t p_sent)))))
 (echo "2 not named, the operation ends the gap: safe")
 (check-sat) ; expect unsat
 (pop)
@@ -148,9 +151,8 @@
 (declare-const p2_sent Real)
 (declare-const p3_answered Real)
 (assert (and (<= p1 p2_sent) (<= p2_sent p2) (<= p2 p3_answered)))
-(define-fun moment ((from Real) (to Real)) Real (max from (- u (* 2 (- to from)) J)))
-(assert (or (> (moment p1 p3_answered) (moment p1 p2))
-            (> (moment p1 p3_answered) (moment p2_sent p3_answered))))
+(assert (or (> (moment p1 (- p3_answered p1)) (moment p1 (- p2 p1)))
+            (> (moment p1 (- p3_answered p1)) (moment p2_sent (- p3_answered p2_sent)))))
 (echo "5 forgetting a packet never makes the lease longer")
 (check-sat) ; expect unsat
 (pop)

@@ -104,7 +104,7 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, core::AnsweredBy 
     const client::MutexLock guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
     is_late = now - sent_at > timeout() / 24;
-    if (is_late) often_until_ = now + timeout();
+    if (is_late) late_until_ = now + timeout();
     if (now - last_packet_ > timeout() / 2) full_again_at_ = now + 5 * timeout() / 12;
     last_packet_ = sent_at;
     if (by != core::AnsweredBy::server) {
@@ -135,13 +135,13 @@ std::shared_ptr<core::Lease> LeaseKeeper::lease_for_grant(SessionId session) {
 bool LeaseKeeper::suffices_for_grant(core::Lease& lease) const {
   const Instant now = scheduler_.now();
   if (!lease.check(now)) return false;
-  return lease.valid_until() >= std::max(now + timeout() / 4, full_again_at_.load());
+  return lease.valid_until() >= std::max(now + 7 * timeout() / 24, full_again_at_.load());
 }
 
 void LeaseKeeper::on_lease_needed() {
   {
     const client::MutexLock guard(mutex_);
-    often_until_ = scheduler_.now() + timeout();
+    needed_until_ = scheduler_.now() + timeout();
   }
   hurry(core::Duration{});
 }
@@ -172,17 +172,15 @@ LeaseKeeper::Members LeaseKeeper::members() const {
   return alive;
 }
 
-bool LeaseKeeper::sends_often(Instant now) const {
-  return heartbeat_demands_ > 0 || now < often_until_;
+core::Duration LeaseKeeper::lease_left(Instant now) const {
+  return lease_ ? std::max(lease_->valid_until(), now) - now : core::Duration{};
 }
 
-Instant LeaseKeeper::next_request(Instant now) const {
-  return last_request_ + timeout() / (sends_often(now) ? 10 : 5);
-}
-
-bool LeaseKeeper::needs_heartbeat(Instant now) const {
-  if (heartbeat_demands_ == 0) return false;
-  return !lease_ || !lease_->check(now) || lease_->valid_until() < now + 11 * timeout() / 24;
+core::Duration LeaseKeeper::interval(Instant now) const {
+  const bool is_needed = heartbeat_demands_ > 0 || now < needed_until_;
+  if (is_needed && lease_left(now) < timeout() / 3) return timeout() / 20;
+  if (heartbeat_demands_ > 0 || now < late_until_) return timeout() / 10;
+  return 7 * timeout() / 24;
 }
 
 void LeaseKeeper::schedule_tick(SessionId session, std::optional<core::Duration> wait) {
@@ -192,10 +190,11 @@ void LeaseKeeper::schedule_tick(SessionId session, std::optional<core::Duration>
   Instant next = now + wait.value_or(timeout() / 20);
   if (wait && tick_at_ > now) next = std::min(next, tick_at_);
   tick_is_late_ = true;  // first: a HeartbeatDemand that begins from now on calls hurry()
-  if (wait || sends_often(now)) {
+  const core::Duration interval = this->interval(now);
+  if (wait || interval <= timeout() / 10) {
     tick_is_late_ = false;
   } else {
-    next = std::max(next, next_request(now));
+    next = std::max(next, last_request_ + interval);
   }
   tick_at_ = next;
   const client::TimerId timer = scheduler_.at(next, [self = weak_from_this(), session] {
@@ -216,8 +215,8 @@ void LeaseKeeper::tick(SessionId session) {
     const client::MutexLock guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
     // Half a tick of slack. Without it, an early tick would delay the request by a whole tick.
-    is_due = next_request(now) <= now + timeout() / 40;
-    is_heartbeat = needs_heartbeat(now);
+    is_due = last_request_ + interval(now) <= now + timeout() / 40;
+    is_heartbeat = heartbeat_demands_ > 0 && lease_left(now) < 11 * timeout() / 24;
   }
   if (is_due) send(is_heartbeat ? heartbeat() : sync(), session);
   schedule_tick(session);

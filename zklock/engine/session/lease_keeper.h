@@ -21,7 +21,7 @@ namespace zklock::detail {
 using core::Instant;
 using core::SessionId;
 
-/// An object that the LeaseKeeper notifies: a lock path, on behalf of its lock nodes that wait or
+/// An object that the LeaseKeeper notifies: a path lock, on behalf of its lock nodes that wait or
 /// are held. Called with no mutex of the engine held, except alive().
 class LeaseObserver {
  public:
@@ -64,24 +64,27 @@ class LeaseObserver {
 /// | suspended          | no requests; the lease runs on to its end; the members are notified   |
 /// | ended              | the lease lapses; the members are notified                            |
 ///
-/// The next request is due some time after the last request for the leader:
+/// The next request is due some time after the last request for the leader. A request of the user
+/// is such a request too, unless it is a read. The first row that applies decides:
 ///
-/// | when                                                           | after                     |
-/// |----------------------------------------------------------------|---------------------------|
-/// | there is a HeartbeatDemand                                     | T/10                      |
-/// | for T after an answer that took longer than T/24: such answers | T/10                      |
-/// | shorten the lease                                              |                           |
-/// | for T after on_lease_needed()                                  | T/10                      |
-/// | otherwise                                                      | T/5                       |
+/// | when                                                                         | after       |
+/// |------------------------------------------------------------------------------|-------------|
+/// | less than T/3 of the lease is left, and it is needed: there is a             | T/20        |
+/// | HeartbeatDemand, or on_lease_needed() was called in the last T               |             |
+/// | there is a HeartbeatDemand                                                   | T/10        |
+/// | in the last T, an answer took longer than T/24                               | T/10        |
+/// | otherwise                                                                    | 7T/24       |
 ///
-/// T/5 is earlier than the C client would send a ping. The client does not learn the times of pings,
-/// so they are no evidence. After a quiet time with gaps of width g, the first lease ends no earlier
-/// than 7T/8 - 2g after the sending. With T/5, that is long enough for round trips of T/12.
+/// The request is a heartbeat if less than 11T/24 of the lease are left and there is a
+/// HeartbeatDemand. Otherwise it is a sync.
 ///
-/// It is a heartbeat if there is a HeartbeatDemand and less than 11T/24 of the lease are left.
-/// Otherwise it is a sync. The requests of the user count too, except reads. A tick comes every
-/// T/20, and sends what is due within T/40. While requests are due after T/5, the tick comes when one
-/// is due, to wake no thread in between.
+/// The C client would send a ping after T/3. The client does not learn the times of pings, so they
+/// are no evidence. After requests every 7T/24, a grant still has enough of a lease to extend it by
+/// requests every T/20. That holds for round trips of up to T/12, even if they become so slow at the
+/// grant: see slow_network_test.cpp.
+///
+/// Ticks come every T/20, and each sends what is due within T/40. While the interval is 7T/24, a
+/// tick comes only when a request is due, to wake no thread in between.
 ///
 /// Thread-safety: any thread may call any member. REQUIRES: made by std::make_shared; the ports
 /// outlive stop().
@@ -117,16 +120,17 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   void enlist(LeaseObserver& member) noexcept;
   /// Removes a member. Does nothing if it was not added.
   void dismiss(LeaseObserver& member) noexcept;
-  /// A lock node begins or ceases to need the lease. Members are notified only while one needs it.
+  /// A lock node that waits or is held begins or ceases to use the keeper. Members are notified only
+  /// while there is one.
   void begin_use() noexcept { ++uses_; }
   void end_use() noexcept { --uses_; }
   bool is_used() const noexcept { return uses_.load() > 0; }
 
   /// Returns the lease for a grant on `session` now; null if it does not suffice.
   std::shared_ptr<core::Lease> lease_for_grant(SessionId session);
-  /// Returns whether the lease suffices for a grant now: it is valid for at least T/4 more. After a
-  /// pause of the client or the leader, it must be valid until full_again_at_. The heartbeats after
-  /// the pause extend it only from then on.
+  /// Returns whether the lease suffices for a grant now: it is valid for at least 7T/24 more. After a
+  /// pause of the client or the leader, the first answers extend the lease only a little. Until
+  /// full_again_at_ a lease suffices only if it is valid beyond that time.
   bool suffices_for_grant(core::Lease& lease) const;
   /// A contender needs a lease for its grant.
   void on_lease_needed();
@@ -136,8 +140,8 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   bool is_connected() const noexcept { return connected_.load(std::memory_order_relaxed); }
   /// Returns the number of connections so far, which identifies the current or last one.
   std::uint64_t connection() const noexcept { return connections_.load(); }
-  /// Returns since when a quorum operation of the current or last connection goes ahead of each
-  /// request. A reply to a request sent then, or later, shows nothing older than the connection.
+  /// Returns when the first quorum operation of the current or last connection was sent. The reply
+  /// to a request sent then, or later, shows no state from before the connection.
   Instant up_to_date_since() const noexcept { return up_to_date_since_.load(); }
   SessionId session() const noexcept { return SessionId{session_id_.load()}; }
   /// Returns the shortest session timeout that a server granted to the session.
@@ -150,15 +154,15 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   using Members = std::vector<std::shared_ptr<LeaseObserver>>;
   using LeasePtr = std::shared_ptr<core::Lease>;
 
-  bool sends_often(Instant now) const ZKLOCK_REQUIRES(mutex_);
-  /// Returns when the next request is due.
-  Instant next_request(Instant now) const ZKLOCK_REQUIRES(mutex_);
-  bool needs_heartbeat(Instant now) const ZKLOCK_REQUIRES(mutex_);
+  /// Returns how much of the lease is left.
+  core::Duration lease_left(Instant now) const ZKLOCK_REQUIRES(mutex_);
+  /// Returns the time from the last request for the leader to the next.
+  core::Duration interval(Instant now) const ZKLOCK_REQUIRES(mutex_);
   void tick(SessionId session);
   /// Schedules the next tick. Without `wait`, it comes after T/20, or when the next request is due.
   void schedule_tick(SessionId session, std::optional<core::Duration> wait = {});
-  /// Requests are due more often from now on. If the next tick was to wait for a request, it comes
-  /// after `wait` at the latest.
+  /// Requests are due more often from now on. If the next tick was postponed until a request is due,
+  /// it comes after `wait` at the latest.
   void hurry(core::Duration wait);
   void send(client::Operation operation, SessionId session);
   void watch_lease(const LeasePtr& lease);
@@ -178,8 +182,9 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   std::atomic<core::Duration::rep> timeout_{0};
   std::atomic<int> uses_{0};
   std::atomic<int> heartbeat_demands_{0};
-  std::atomic<bool> tick_is_late_{false};  ///< it comes when a request is due
-  /// After a gap of more than T/2 in the answers: when a heartbeat has extended the lease again.
+  std::atomic<bool> tick_is_late_{false};  ///< postponed until a request is due
+  /// Set after a gap of more than T/2 in the answers: from then on, an answer extends the lease
+  /// fully.
   std::atomic<Instant> full_again_at_{Instant{}};
 
   mutable client::Mutex mutex_;
@@ -194,12 +199,13 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// The last request for the leader: sent by the keeper, or answered. Reads do not count, because
   /// they show no pause of the leader.
   Instant last_request_ ZKLOCK_GUARDED_BY(mutex_) = {};
-  Instant last_packet_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< sending time of the last one answered
-  Instant often_until_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< requests are due after T/10, see above
+  Instant last_packet_ ZKLOCK_GUARDED_BY(mutex_) = {};   ///< sending time of the last one answered
+  Instant needed_until_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< T after on_lease_needed()
+  Instant late_until_ ZKLOCK_GUARDED_BY(mutex_) = {};    ///< T after an answer that came late
   /// The sending time of the last request that the leader has answered.
   Instant last_contact_ ZKLOCK_GUARDED_BY(mutex_) = {};
   client::TimerId tick_timer_ ZKLOCK_GUARDED_BY(mutex_) = {};
-  Instant tick_at_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< of the timer, or earlier
+  Instant tick_at_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< when tick_timer_ is due
   using MemberHook =
       boost::intrusive::member_hook<LeaseObserver, boost::intrusive::list_member_hook<>,
                                     &LeaseObserver::member_hook_>;
