@@ -11,5 +11,5 @@ int main(int argc, char** argv) {
   if (!hold) return 1;  // the deadline passed before a grant
   std::cout << "granted, with token " << hold.token().zxid << '\n';
   // ... the work: send the token with every write ...
-  return hold.state() == zklock::HoldState::held ? 0 : 1;
+  return hold.is_valid() ? 0 : 1;
 }  // the Hold is destroyed here, which releases the lock

@@ -45,11 +45,11 @@ using AcquireHandler = Callback<Hold, std::exception_ptr>;
 /// A waiting acquire leaves the queue. A Hold that is granted at that moment is released. The
 /// outcome of a commit or a proclamation is then unknown.
 ///
-/// REQUIRES: at such a destruction no executor thread is about to resume the coroutine.
+/// REQUIRES: no executor thread can resume the coroutine at the same time.
 ///
 /// With a single-threaded executor, destroy the coroutine on that thread. With several threads, as
-/// by default, wait until the coroutine has left this co_await, or synchronise with the resumption.
-/// Destroying a running coroutine is undefined behaviour.
+/// by default, let the co_await end first; a stop token ends it early. Destroying a running
+/// coroutine is undefined behaviour.
 ///
 /// Thread-safety: none.
 template <class Result>

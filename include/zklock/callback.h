@@ -16,7 +16,7 @@ namespace zklock {
 /// be moved, for example a lambda that captures a std::unique_ptr. Copies of the Callback share
 /// such a callable. The last copy destroys it.
 ///
-/// Thread-safety: none. Copies that share a callable count as one object when they are called.
+/// Thread-safety: none. Copies that share a callable must not be called by several threads at once.
 template <class... Arguments>
 class Callback : public std::function<void(Arguments...)> {
   using Function = std::function<void(Arguments...)>;

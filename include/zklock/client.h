@@ -30,11 +30,11 @@ struct ClientFactory;
 /// | reconnected | the connection is back, with the same session                                |
 /// | lost        | the session has ended; its holds are lost; a new one is being opened         |
 ///
-/// The client reports `lost` by its own clock: when a session has had no connection for its
-/// timeout T, the client ends it. The servers expire the session, and delete its lock znodes,
-/// later. After an outage of the whole ensemble, they do so up to T and two server ticks after the
-/// ensemble is back. Waiting calls enqueue again. Until that delete, the old znodes are ahead of
-/// their new ones.
+/// The client reports `lost` by its own clock: when a session has had no connection for its timeout
+/// T, the client ends it. The servers expire the session, and delete its lock znodes, later. After
+/// an outage of the whole ensemble, they do so up to T and two server ticks after the ensemble is
+/// back. Waiting calls enqueue again. Until the servers delete the old znodes, the new ones wait
+/// behind them.
 enum class ConnectionState { connected, suspended, reconnected, lost };
 
 /// Returns the name of the enumerator, for example "connected"; "unknown" for any other value.
@@ -85,7 +85,8 @@ class [[nodiscard]] Subscription {
 /// immediately afterwards. Until then a program started by exec inherits them. The library sets the
 /// flag on every socket of the process that is connected to the server's address, also on those of
 /// other libraries. If another thread creates a non-blocking pipe at the same time, the library
-/// cannot distinguish the pipes and sets the flag on neither.
+/// cannot distinguish the pipes and sets the flag on neither. Then a program started by exec
+/// inherits the client's pipe.
 ///
 /// Thread-safety: all members may be called by any thread, also from callbacks. No call may overlap
 /// construction or destruction. Exception: a callback may destroy the client.
@@ -144,9 +145,9 @@ class ZKLOCK_EXPORT Client {
   /// the first, but not in a callback.
   ///
   /// If close() runs on an internal thread of the client, it returns at once, and another thread
-  /// closes the client. A callback does not run on such a thread, but can be destroyed there. If
-  /// it owns the Client, that destroys the Client. If the process exits before the client is
-  /// closed, the servers delete the lock znodes when the session expires.
+  /// closes the client. No callback runs on such a thread, but a callback object can be destroyed
+  /// there. If it owns the Client, close() then runs on that thread. If the process exits before
+  /// the client is closed, the servers delete the lock znodes when the session expires.
   void close() noexcept;
 
  private:

@@ -57,9 +57,9 @@ struct AclEntry {
 /// instead:
 /// - With list(), other identities can write the lock znode. So the client announces no release.
 /// - If an identity has CREATE, but not DELETE, on the lock path, announcements there are not used.
-///   It could enqueue a znode behind the holder's and write to it, and the contender behind that
-///   znode would take this for a release. With DELETE it could also delete the holder's znode, and
-///   gains nothing by the write. An unreadable ACL counts as CREATE without DELETE.
+///   Such an identity could enqueue its own znode and write to it. The next contender would take
+///   that write for a release. An identity with DELETE can delete the holder's znode anyway, so the
+///   write gains it nothing. An unreadable ACL counts as CREATE without DELETE.
 ///
 /// Thread-safety: a value. Like an int: no thread may write it while another uses it.
 class AclPolicy {

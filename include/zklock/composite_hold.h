@@ -18,8 +18,8 @@ namespace detail {
 class CompositeGrant;
 }
 
-/// The result of one acquire of several locks together: the parts. The destructor releases them. A
-/// MultiHold needs all its parts, a QuorumHold a majority.
+/// The result of acquiring several locks together. Each lock is a part. The destructor releases the
+/// parts. A MultiHold needs all its parts, a QuorumHold a majority.
 ///
 /// Each part is a Hold, with its own znode and fencing token; the whole has no token. The whole is
 /// valid while enough parts are valid. A CompositeHold may outlive its mutex, and stays unchanged.
@@ -53,11 +53,12 @@ class [[nodiscard]] ZKLOCK_EXPORT CompositeHold {
   /// Returns whether state() is `held` or `suspended`. Does not block; sends nothing.
   [[nodiscard]] bool is_valid() const noexcept { return state() != HoldState::lost; }
 
-  /// Returns a stop token that is stopped once, when the whole is lost, before another client can
-  /// be granted the whole. HoldState states the exception. A MultiHold is lost with its first lost
-  /// part. A QuorumHold is lost with the part that breaks the majority. release() does not stop
-  /// this token. Hold::loss_token() says where its callbacks run. If the whole is lost already, or
-  /// this object is empty, the returned token is stopped.
+  /// Returns a stop token that is stopped once, when the whole is lost. While the process runs,
+  /// that is before another client can be granted the whole. Hold::loss_token() states the
+  /// exceptions. A MultiHold is lost with its first lost part. A QuorumHold is lost with the part
+  /// that breaks the majority. release() does not stop this token. Hold::loss_token() says where
+  /// its callbacks run. If the whole is lost already, or this object is empty, the returned token
+  /// is stopped.
   [[nodiscard]] std::stop_token loss_token() const noexcept;
 
   /// Returns the latest time until which enough parts are valid if no further reply arrives;

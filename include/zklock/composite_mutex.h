@@ -35,12 +35,12 @@ using CompositeHandler = Callback<CompositeHold, std::exception_ptr>;
 /// The base of MultiMutex and QuorumMutex: a reentrant lock of several locks, its parts, that are
 /// acquired together.
 ///
-/// The parts are ReentrantMutexes, with their fairness, owners, counts and errors. lock() is a
-/// lock() of the parts, and acquire() acquires Holds of them. A MultiMutex needs all its parts, a
-/// QuorumMutex a majority. A call acquires the parts one after the other, in an order that all
-/// processes share. So calls never wait for each other in a circle. One deadline and one stop token
-/// apply to all parts. If the deadline passes, a stop is requested, or too many parts fail, the
-/// call releases all parts that it acquired. It is never granted afterwards.
+/// The parts are ReentrantMutexes, with their fairness, owners, counts and errors. lock() locks
+/// each part for the thread, and acquire() acquires a Hold of each part. A MultiMutex needs all its
+/// parts, a QuorumMutex a majority. A call acquires the parts one after the other, in an order that
+/// all processes share. So calls never wait for each other in a circle. One deadline and one stop
+/// token apply to all parts. If the deadline passes, a stop is requested, or too many parts fail,
+/// the call releases all parts that it acquired. It is never granted afterwards.
 ///
 /// The class meets AcquiringLock<CompositeMutex, CompositeHold> and ReentrantLock, see
 /// lock_concepts.h. The members below state what is particular to several parts.
@@ -51,9 +51,9 @@ using CompositeHandler = Callback<CompositeHold, std::exception_ptr>;
 /// the queues, within its deadline. With OnNodeLost::fail it throws instead: lock_lost if a held
 /// part was lost, and session_expired or node_deleted if the awaited part lost its znode.
 ///
-/// The program should not destroy the object while it is held or waited for, but that does no harm.
-/// Waiting calls throw Error(closed). Parts that lock() acquired stay locked until the locking
-/// thread exits, the client is closed, or other objects on their paths unlock them. Holds are not
+/// Destroying the object while it is held or waited for is safe, but usually a mistake. Waiting
+/// calls throw Error(closed). Parts that lock() acquired stay locked until the locking thread
+/// exits, the client is closed, or other objects on their paths unlock them. Holds are not
 /// affected.
 ///
 /// Source: Havender, "Avoiding deadlock in multitasking systems", for the common order.
@@ -88,9 +88,10 @@ class ZKLOCK_EXPORT CompositeMutex {
   /// queues.
   [[nodiscard]] bool lock(std::stop_token stop);
 
-  /// Undoes the last lock() of the calling thread, in every part that this lock() acquired. A
-  /// MultiMutex undoes one lock() of the thread on each path, also one of a ReentrantMutex. Does
-  /// not block: the client deletes the znodes in the background. After a loss it reports no error.
+  /// Undoes the last lock() of the calling thread, in every part that this lock() acquired. Counts
+  /// are kept per path and thread. So a MultiMutex can also undo a lock() that a ReentrantMutex
+  /// made on one of its paths. Does not block: the client deletes the znodes in the background.
+  /// After a loss it reports no error.
   /// Throws: Error(not_owner) if the calling thread has no lock() to undo in some of these parts.
   /// That happens if the part was unlocked through a ReentrantMutex on its path. Error::path()
   /// names these parts; all other parts are unlocked. Error(forked): nothing is changed.

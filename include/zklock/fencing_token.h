@@ -26,8 +26,9 @@ namespace zklock {
 ///
 /// Send the token with every write to the resource that the lock protects. Let the resource refuse
 /// a token lower than the highest it has seen. Then the resource is safe under any timing. The
-/// check is for exclusive holds. It would refuse some of the readers, or of the holders of permits,
-/// that hold together: their tokens differ.
+/// check is for exclusive holds. Readers, and holders of permits, hold together with different
+/// tokens, so the resource would refuse some of them. With default options, `zxid` alone is the
+/// token.
 /// Source: Kleppmann, "How to do distributed locking".
 /// Source: Burrows, "The Chubby lock service", 2.4.
 ///

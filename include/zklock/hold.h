@@ -34,8 +34,10 @@ class Contender;
 /// |           | deleted, the maximum hold time ended, the release was   |                 |
 /// |           | forced, or the hold was released                        |                 |
 ///
-/// If another program deletes the znode or ends the session, the next contender can be granted
-/// before this hold turns `lost`. README.md states the assumptions of G2 and G3.
+/// The state is computed when it is queried. So after a pause of the process, the first query
+/// already returns `lost` if the lease ended meanwhile. If another program deletes the znode or
+/// ends the session, the next contender can be granted before this hold turns `lost`. README.md
+/// states the assumptions of G2 and G3.
 enum class HoldState { held, suspended, lost };
 
 /// Returns the name of the enumerator, for example "held"; "unknown" for any other value.
@@ -86,15 +88,16 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// Does not block; sends nothing.
   [[nodiscard]] bool is_valid() const noexcept { return state() != HoldState::lost; }
 
-  /// Returns a stop token that is stopped once, when the hold is lost, before another client can be
-  /// granted the lock. HoldState states the exception. release() does not stop this token. If the
-  /// hold is lost already, or this object is empty, the returned token is stopped.
+  /// Returns a stop token that is stopped once, when the hold is lost. While the process runs, that
+  /// is before another client can be granted the lock. If the process was paused, the token is
+  /// stopped after the pause. HoldState states one more exception. release() does not stop this
+  /// token. If the hold is lost already, or this object is empty, the returned token is stopped.
   ///
   /// Callbacks registered on the token run on threads of the client that run only such callbacks. A
-  /// callback that blocks delays no heartbeat. It delays the tokens of other holds only if more
-  /// than 30 callbacks block at once. If the session continues, the client deletes the znode of the
-  /// lost hold when the callbacks have returned, after one second at the latest. Until then every
-  /// new contender is behind that znode, also those of this client.
+  /// callback that blocks delays no heartbeat. It delays the loss callbacks of other holds only if
+  /// more than 30 callbacks block at once. If the session continues, the client deletes the znode
+  /// of the lost hold when the callbacks have returned, after one second at the latest. Until then
+  /// every new contender is behind that znode, also those of this client.
   [[nodiscard]] std::stop_token loss_token() const noexcept;
 
   /// Returns the time until which the hold is valid if no further reply arrives; time_point::min()
@@ -102,10 +105,11 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// maximum hold time. A reconnect with a shorter session timeout can shorten it.
   [[nodiscard]] LeaseClock::time_point valid_until() const noexcept;
 
-  /// Restarts the maximum hold time now. `length` replaces its length, also for later calls. All
-  /// Holds of the grant share it. If no maximum hold time is set, renew() changes nothing, and
-  /// renew(length) sets it. Returns true if the hold is valid. Returns false, and changes nothing,
-  /// if the hold is lost, released or empty. Sends nothing; may block on a mutex for microseconds.
+  /// Restarts the maximum hold time now; the lease does not change. `length` becomes the new
+  /// maximum hold time, also for later calls of renew(). All Holds of the grant share it. If no
+  /// maximum hold time is set, renew() changes nothing, and renew(length) sets it. Returns true if
+  /// the hold is valid. Returns false, and changes nothing, if the hold is lost, released or empty.
+  /// Sends nothing; may block on a mutex for microseconds.
   /// Throws: Error(invalid_option) if `length` is not positive.
   [[nodiscard]] bool renew();
   [[nodiscard]] bool renew(std::chrono::milliseconds length);
@@ -153,8 +157,9 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// If the next contender is of this client, it is usually granted at once, without the
   /// confirmation. That requires that this hold and that contender are of a ReentrantMutex or a
   /// Mutex. It happens also while disconnected, if the lease is valid. Then the new hold is
-  /// `suspended` from the start. In some cases the znode must be deleted first: see expose_node(),
-  /// GuardedTransaction and ExclusiveOptions::lock_delay.
+  /// `suspended` from the start. The znode is deleted first if expose_node() was called or the hold
+  /// has a lock delay. It is also deleted first if a commit of a GuardedTransaction is unanswered
+  /// or has an unknown outcome.
   void release() noexcept;
 
  private:

@@ -37,9 +37,10 @@ struct ElectionOptions {
   std::chrono::milliseconds lock_delay{0};
 };
 
-/// One candidate for the leadership of a path, which runs a function while it leads. Below, "the
-/// election" is this candidate. At most one candidate on the path, over all processes, leads at a
-/// time. When its function returns, the next candidate in the queue leads.
+/// One candidate for the leadership of a path, which runs a function while it leads. In the
+/// comments of this class, "the election" means this candidate. At most one candidate on the path,
+/// over all processes, leads at a time. When its function returns, the next candidate in the queue
+/// leads.
 /// @code
 ///   LeaderElection election(client, "/services/billing/leader", [](Leadership& leadership) {
 ///     const std::stop_token ended = leadership.end_token();
@@ -101,8 +102,8 @@ class ZKLOCK_EXPORT LeaderElection {
   /// Ends the current leadership, if any. Runs the callbacks of Leadership::end_token() on the
   /// calling thread. Does not wait for the function. When the function returns, the election
   /// continues as after any other return. If the function has not been called yet, it is not called
-  /// for this leadership. In that case the election contends again, even without auto_requeue,
-  /// unless it was withdrawn or closed.
+  /// for this leadership. Such a leadership does not count: the election contends again, even
+  /// without auto_requeue. Exception: it was withdrawn or closed.
   void interrupt() noexcept;
 
   /// Ends the current leadership as interrupt() does, but does not contend again until requeue().

@@ -62,10 +62,10 @@ class ZKLOCK_EXPORT LeaderLatch {
   LeaderLatch(Client& client, std::string path, LatchOptions options = {});
   LeaderLatch(const LeaderLatch&) = delete;
   LeaderLatch& operator=(const LeaderLatch&) = delete;
-  /// Closes the latch as close(CloseMode::silent) does. After close(CloseMode::notify), `lost`
-  /// calls can still wait in the executor. The destructor makes these calls itself, on the calling
-  /// thread. If a listener of this latch runs the destructor, such calls are dropped instead. After
-  /// the destructor has returned, no listener is called.
+  /// Closes the latch as close(CloseMode::silent) does. If the executor has not yet made the `lost`
+  /// calls of close(CloseMode::notify), the destructor makes them, on the calling thread. If a
+  /// listener of this latch runs the destructor, such calls are dropped instead. After the
+  /// destructor has returned, no listener is called.
   ~LeaderLatch();
 
   /// Begins to contend, unless the latch already contends or leads. Also contends again after a
@@ -89,8 +89,8 @@ class ZKLOCK_EXPORT LeaderLatch {
   /// leadership may be lost between the return and the caller's next action; see Hold::state().
   [[nodiscard]] bool has_leadership() const noexcept;
 
-  /// Returns the current leadership, with its token, state and end. Returns an ended Leadership if
-  /// this latch does not lead. Does not block.
+  /// Returns the current leadership, with its fencing token, state() and end_token(). Returns an
+  /// ended Leadership if this latch does not lead. Does not block.
   [[nodiscard]] Leadership leadership() const;
 
   /// Returns leadership().token().
@@ -137,8 +137,8 @@ class ZKLOCK_EXPORT LeaderLatch {
   /// `lost`. The executor makes that call, or the destructor if it comes first (see there).
   ///
   /// If close() ends the leadership, the callbacks of end_token() run on the calling thread. Blocks
-  /// while listeners of this latch run. If a listener of this latch makes the call, it waits for
-  /// none. A second call only waits.
+  /// while listeners of this latch run. If a listener of this latch calls close(), it does not
+  /// wait. A second call only waits for the first.
   void close(CloseMode mode = CloseMode::silent) noexcept;
 
   [[nodiscard]] const std::string& path() const noexcept;

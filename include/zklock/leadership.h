@@ -51,9 +51,9 @@ class ZKLOCK_EXPORT Leadership {
 
   /// Returns a stop token that is stopped once, when the leadership is lost, interrupted,
   /// withdrawn, closed or released. After a loss it is stopped before another client can lead;
-  /// HoldState states the exception. Its callbacks then run where those of Hold::loss_token() run.
-  /// Otherwise the callbacks run on the thread that ends the leadership. If the leadership has
-  /// ended, the returned token is already stopped.
+  /// Hold::loss_token() states the exceptions. Its callbacks then run where those of
+  /// Hold::loss_token() run. Otherwise the callbacks run on the thread that ends the leadership. If
+  /// the leadership has ended, the returned token is already stopped.
   [[nodiscard]] std::stop_token end_token() const noexcept;
 
   /// Returns a stop token that is stopped when request_release() asks the leader to release. The

@@ -76,8 +76,8 @@ namespace zklock {
 /// change. Its znode is deleted, or the client is deleting it in the background; see
 /// Client::flush(). The call is never granted afterwards.
 ///
-/// The program should not destroy the object while calls wait, but that does no harm: they fail
-/// with closed. Holds are not affected.
+/// Destroying the object while calls wait is safe, but usually a mistake: they fail with closed.
+/// Holds are not affected.
 template <class Lock, class Held = Hold>
 concept AcquiringLock = requires(Lock& lock, const AcquireOptions& options, Deadline deadline,
                                  std::stop_token stop, void (*handler)(Held, std::exception_ptr)) {
@@ -106,7 +106,8 @@ concept AcquiringLock = requires(Lock& lock, const AcquireOptions& options, Dead
 /// They acquire for the calling thread, and throw the Errors of AcquiringLock. After `false` the
 /// call has left the queue. During a lock delay, try_lock() returns false. Durations and clocks of
 /// boost::chrono are accepted. A timeout of zero or less means try_lock(). try_lock_for() and
-/// try_lock_until() throw not_connected if no server could be reached.
+/// try_lock_until() throw not_connected as AcquiringLock states: if the deadline passes while the
+/// client is disconnected, before the call has created a znode.
 ///
 /// unlock() undoes one lock() of the calling thread. When the owner's last count is released, the
 /// lock is released. Does not block: the client deletes the znode in the background. Before you
@@ -117,7 +118,8 @@ concept AcquiringLock = requires(Lock& lock, const AcquireOptions& options, Dead
 /// Hold of that thread is not affected. Error(forked).
 ///
 /// The program should not destroy the object while it is locked. If it does, the lock stays in
-/// force until its thread exits, the client is closed, or another object on the path undoes it.
+/// force until its thread exits, or the client is closed. The thread can also unlock it through
+/// another object on the path.
 template <class Lock>
 concept TimedLock = requires(Lock& lock, std::stop_token stop) {
   lock.lock();

@@ -32,7 +32,7 @@ struct LockState {
   std::size_t waiting = 0;  ///< number of contenders that do not hold
 
   /// Returns whether no contender holds or waits. That is also true during an
-  /// ExclusiveOptions::lock_delay for whose end no contender waits.
+  /// ExclusiveOptions::lock_delay if no contender waits for its end. The next contender then waits.
   [[nodiscard]] bool is_free() const noexcept { return holders.empty() && waiting == 0; }
   friend bool operator==(const LockState&, const LockState&) = default;
 };

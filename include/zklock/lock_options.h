@@ -14,8 +14,8 @@ namespace zklock {
 enum class OnNodeLost {
   /// The contender enqueues again, at the end. The deadline does not change.
   queue_again,
-  /// The call fails with session_expired or node_deleted; that of a MultiMutex or QuorumMutex also
-  /// with lock_lost.
+  /// The call fails with session_expired or node_deleted. A call of a MultiMutex or QuorumMutex can
+  /// also fail with lock_lost.
   fail,
 };
 
@@ -24,8 +24,8 @@ struct CohortOptions;
 
 /// The options that every lock class has. Every member has a default.
 ///
-/// Each lock class accepts only the options that it supports. Others do not compile. Name the
-/// members in this order:
+/// Each lock class accepts only the options that it supports. Others do not compile. Set them in
+/// the order of their declarations:
 /// @code
 ///   Semaphore permits(client, "/pool", 8, {.max_hold = 60s});
 ///   SharedMutex catalog(client, "/catalog", {.max_hold = 60s, .lock_delay = 5s});
@@ -58,8 +58,9 @@ struct LockOptions {
   /// Equal owners nest, so several objects of one client on one path can share a contender. The
   /// events of that contender go to the object whose call created it.
   ///
-  /// The destructor of the object blocks until a running call returns, unless the destructor runs
-  /// in that call. After it no call begins, even if Holds live on.
+  /// The destructor of the object blocks until a running call of the listener returns, unless that
+  /// call runs the destructor. After the destructor, the listener is not called, even if Holds live
+  /// on.
   ///
   /// Cost: a contender that must wait lists the queue, to learn its position. That is one request
   /// more than without a listener.
@@ -74,8 +75,8 @@ struct LockOptions {
   /// machine count. When this time ends, the hold is lost, even if the lease is valid. First
   /// state() turns `lost`. Then the loss_token() is stopped, and the listener gets the event
   /// `expired`. The znode is deleted when the callbacks on that token have returned, at the latest
-  /// after one second. Then the next contender can be granted. The owner still has to release its
-  /// counts, as after any loss.
+  /// after one second. Then the next contender can be granted. The owner must still unlock, or
+  /// destroy its Holds, as after any loss.
   ///
   /// Hold::renew() restarts the time. For nested grants the time of the first grant applies; a
   /// nested call neither shortens nor extends it. If the option is unset, there is no limit: the
@@ -168,10 +169,10 @@ struct CohortOptions {
   std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
   std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
 
-  /// The maximum number of grants in a row on one znode while an outside contender waits, the
-  /// first grant included. An outside contender is one that does not share the znode. With the
-  /// default, 1, every waiting contender has its own znode. All are granted in the order of
-  /// arrival, except with keep_idle_for.
+  /// The maximum number of grants in a row on one znode while an outside contender waits, the first
+  /// grant included. An outside contender is one that does not share the znode. The default, 1,
+  /// means no local hand-off: every waiting contender has its own znode. All are granted in the
+  /// order of arrival, except with keep_idle_for.
   ///
   /// With a value above 1, the contenders of one client on a path share a znode. A release then
   /// grants the lock to the next of them at once, first come, first served, and without a request:
@@ -182,22 +183,23 @@ struct CohortOptions {
   /// While no outside contender waits, there is no limit. The limit applies from the moment when
   /// the client's server has received the znode of the outside contender. To detect it, the client
   /// requests the number of children after three quarters of the permitted grants. If there is no
-  /// outside contender, the grants made before the request no longer count. If there is one, the
-  /// client releases the znode after the last permitted grant. Its other contenders enqueue again
-  /// with a new znode, behind all contenders that wait by then.
+  /// outside contender, the count of grants restarts at that request. If there is one, the client
+  /// releases the znode after the last permitted grant. Its other contenders enqueue again with a
+  /// new znode, behind all contenders that wait by then.
   ///
-  /// If the last permitted hold is released before the reply arrives, the lock is idle until the
-  /// reply. If the znode waited behind another contender before its first grant, the other
-  /// contender's client probably waits again. So then the znode is released at once.
+  /// If the last permitted hold is released before the reply arrives, no contender is granted until
+  /// the reply. Exception: if the znode waited behind another contender before its first grant,
+  /// that contender's client probably waits again. Then the znode is released after the last
+  /// permitted grant, and the reply is not awaited.
   ///
-  /// So choose a value several times as large as the number of grants in a round trip.
+  /// To avoid that idle time, choose several times the number of grants that fit in one round trip.
   ///
   /// Each grant has its own token, higher than all before; see FencingToken::grant_index. Each hold
   /// has its own maximum hold time.
   ///
   /// The sharing ends when a hold on the znode is lost, also by its maximum hold time. It also ends
   /// when a thread ends without unlock(), and when the holder receives a request_release(). It ends
-  /// too when a hold is released before the reply to a commit of its GuardedTransaction, or after a
+  /// too when a hold is released while a commit of its GuardedTransaction is unanswered, or after a
   /// commit with an unknown outcome. So the commit is executed before the next grant, or never.
   /// After the end, no further contender is granted on the znode. The others enqueue again with a
   /// new znode, within their deadlines.
@@ -219,10 +221,10 @@ struct CohortOptions {
   /// be exceeded by that interval. A retained lock is lost as a hold is: when the session ends, the
   /// lease expires, or the znode is deleted.
   ///
-  /// A retained lock is held, as other clients see it: participants() shows its owner. The server
-  /// cannot report an outside contender while the connection is broken. Until it reports one, this
-  /// client can grant the lock any number of times, at most until the lease expires. A hold that is
-  /// granted while disconnected is `suspended` from the start.
+  /// A retained lock is held, as other clients see it: participants() shows its owner. While the
+  /// client is disconnected, it cannot learn of outside contenders. It can then grant the lock any
+  /// number of times until the lease expires. A hold that is granted while disconnected is
+  /// `suspended` from the start.
   ///
   /// Cost: the first release that retains a znode sends one getChildren request with a watch. A
   /// contender of this client that arrives before the reply waits for the reply, unless

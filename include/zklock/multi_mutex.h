@@ -20,8 +20,8 @@ using MultiHold = CompositeHold;
 ///
 /// A call acquires the paths in their sorted order, whatever the order in the constructor. So the
 /// calls of any MultiMutexes, with any paths, never wait for each other in a circle. That requires
-/// that the calling threads hold no lock before. A thread that holds one path, and then acquires a
-/// lower one with any class, can deadlock as with any mutex. A std::scoped_lock over several
+/// that the calling threads hold no lock before. A thread that holds a path, and then acquires a
+/// path that sorts before it, with any class, can deadlock. A std::scoped_lock over several
 /// MultiMutexes does not deadlock: if an attempt at one of them fails, it releases the others.
 ///
 /// While a call waits for one path, it holds the lower paths. If that is too long, use deadlines.

@@ -66,7 +66,7 @@ class ZKLOCK_EXPORT Mutex {
   [[nodiscard]] bool lock(std::stop_token stop);
 
   /// Releases one grant that lock() or a variant of it made through this object. Prefers a grant of
-  /// the calling thread; if there is none, releases the oldest. There can be several only after a
+  /// the calling thread; if there is none, releases the oldest. Several grants exist only after a
   /// loss: a lost grant remains until its unlock(), and lock() can make another one. Does not
   /// block; any thread may call it. After a loss it reports no error.
   /// Throws: Error(not_owner) if there is no grant; nothing is changed. Error(forked).

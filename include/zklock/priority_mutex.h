@@ -35,11 +35,11 @@ struct PriorityOptions {
   /// Weight of lock(), try_lock() and the other functions without a weight argument: 1 (lightest)
   /// to 10. Functions with a weight argument use that instead, if it is set.
   int weight = 5;
-  /// A contender that is n units heavier overtakes those whose sequence number is lower by less
-  /// than n * ageing, and no others. The unit is no time: each child created under the lock's path
-  /// takes one number. From its arrival to its grant, a contender takes two numbers, or three with
-  /// a lock delay. Range: 1 to 1,000,000. nullopt: strictly by weight; light contenders may
-  /// starve. All contenders on the path must use the same value.
+  /// A contender that is n units heavier overtakes an earlier one only if less than n * ageing
+  /// sequence numbers lie between them. So the unit is no time. From its arrival to its grant, a
+  /// contender uses two sequence numbers, or three with a lock delay. Range: 1 to 1,000,000.
+  /// nullopt: strictly by weight; light contenders may starve. All contenders on the path must use
+  /// the same value.
   std::optional<int> ageing = 100;
 
   /// See LockOptions.
@@ -76,7 +76,7 @@ struct PriorityOptions {
 ///
 /// A free lock costs four round trips; re-entry sends nothing. A waiter watches one znode. A
 /// hand-off wakes the first contender at the gate. It also wakes each contender that was the first
-/// at the gate earlier, until a heavier one overtook it.
+/// at the gate before a heavier one overtook it.
 /// Sources: the weights of WLock; "ZooKeeper Recipes: Priority Queues".
 ///
 /// The class meets AcquiringLock, ReentrantLock and QueuedLock, which state the contracts of its
@@ -116,8 +116,9 @@ class ZKLOCK_EXPORT PriorityMutex {
   void unlock();
 
   /// See AcquiringLock. The default of `weight` is PriorityOptions::weight. Calls of one owner
-  /// share one contender, which has the weight of the first call. If that call is a single attempt
-  /// and fails, the other calls get a new contender, with the weight of the first of them.
+  /// share one contender, which has the weight of the first call. If the first call is a single
+  /// attempt and fails, the other calls share a new contender. It has the weight of the first of
+  /// these.
   Hold acquire(AcquireOptions options = {}, std::optional<int> weight = std::nullopt);
   template <DeadlineLike D>
   Hold acquire(D deadline, std::optional<int> weight = std::nullopt) {

@@ -68,8 +68,8 @@ struct QuorumOptions {
 ///
 /// A call acquires the ensembles in the order of the clients. All processes must use one order. An
 /// ensemble that is out of reach is skipped after `ensemble_timeout`. Later calls skip it at once,
-/// until its quorum answers a probe or its client reconnects. If no majority is possible without
-/// that ensemble, a call does not skip it at once, but waits for `ensemble_timeout` again.
+/// until its quorum answers a probe or its client reconnects. If a majority needs that ensemble, a
+/// call waits for it again, up to `ensemble_timeout`.
 ///
 /// Any two majorities share an ensemble, and that ensemble grants only one of them.
 ///

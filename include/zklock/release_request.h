@@ -16,12 +16,13 @@ namespace zklock {
 struct ReleaseRequestOptions {
   /// true: the holder cannot refuse. Its hold turns `lost`, and then its znode is deleted.
   bool force = false;
-  /// The contender to ask, by the name of its znode (Participant::node). By default the first
-  /// contender that holds or, if none holds, the first in the queue.
+  /// The contender to ask, by the name of its znode: Participant::node, not the path that
+  /// Hold::node() returns. By default the first contender that holds or, if none holds, the first
+  /// in the queue.
   std::optional<std::string> node = std::nullopt;
   /// The time at which the call stops waiting for the deletion of that znode, even if no server
-  /// answers. If the deadline has already passed, the call sends the request and does not wait for
-  /// the release.
+  /// answers. If the deadline has already passed, the call sends the request, and withdraws it
+  /// without waiting. A holder that does not watch for requests yet never receives it.
   Deadline deadline = Deadline::never();
 };
 
@@ -52,8 +53,8 @@ struct ReleaseRequestOptions {
 /// when it holds.
 ///
 /// The client of a holder begins to watch for requests within a twentieth of the session timeout
-/// after the grant. It then receives earlier requests, too. A hold that ends before that sends
-/// nothing for this.
+/// after the grant. It then receives earlier requests, too. A shorter hold sends no request for
+/// this watch.
 ///
 /// A holder that has crashed cannot release. Its znode is deleted when its session expires, which
 /// also ends the wait. A holder that has released counts as the holder until its znode is deleted.

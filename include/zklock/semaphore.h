@@ -61,9 +61,8 @@ struct SharedCount {
 ///
 /// If the count is raised, waiting contenders are granted, as many as fit. If the count is lowered,
 /// no holder loses a permit. No further contender is granted until its permits and all held permits
-/// together fit the new count. Exception: until its client has received the change, a contender
-/// that fits the previous count can be granted. After each change every waiting contender lists the
-/// queue once.
+/// together fit the new count. Exception: until a client has received the change, it can still
+/// grant by the previous count. After each change every waiting contender lists the queue once.
 ///
 /// If the znode `count` is deleted, held permits stay valid. Then the waiting contenders, or the
 /// next new one, store their initial count again. If the data are not a count, waiting and new
@@ -97,8 +96,8 @@ struct SharedCount {
 /// ReentrantMutex for containers.
 ///
 /// Cost: if no contender waits, an acquire takes one round trip, of two requests with a fixed count
-/// and three with a shared one. A waiting contender watches the nearest contenders ahead of it, at
-/// most as many as there are permits. With a shared count it also watches the znode `count`. A
+/// and three with a shared one. A waiting contender watches the contenders directly ahead of it, at
+/// most n of them with n permits. With a shared count it also watches the znode `count`. A
 /// contender that leaves the queue wakes at most as many others as there are permits.
 ///
 /// Tokens rise in the order of arrival. Permits that are held together have different tokens.

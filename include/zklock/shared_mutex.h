@@ -48,9 +48,10 @@ class LockHandle;
 /// The downgrade takes one request in the background, which gives the owner another znode; see
 /// Hold::node(). Client::flush() waits for it. If the servers refuse it, for example because of a
 /// quota, the refusal is logged. Other contenders then wait as if the owner still held the write
-/// lock. A write lock that was acquired through a ReentrantMutex on the path is not downgraded. Its
-/// owner excludes all others until it releases the read lock. To release both locks, release the
-/// read lock first: then there is no downgrade.
+/// lock. Only a write lock that was acquired through a SharedMutex is downgraded. If it was
+/// acquired through a ReentrantMutex on the path, its owner excludes all others until it has
+/// released the read lock, too. To release both locks, release the read lock first: then there is
+/// no downgrade.
 ///
 /// A writer watches the contender directly ahead of it. A reader watches the nearest writer ahead
 /// of it. So a reader is not woken by the writers ahead of that one. Tokens rise from one writer to
@@ -155,8 +156,8 @@ class ZKLOCK_EXPORT SharedMutex {
   [[nodiscard]] std::optional<std::size_t> queue_position(
       std::optional<Owner> owner = std::nullopt, Deadline deadline = Deadline::never()) const;
 
-  /// Return the readers, and all other contenders (the writers), in the order of the queue. Block
-  /// and throw as participants() does.
+  /// readers() returns the readers, and writers() all other contenders, in the order of the queue.
+  /// Both block and throw as participants() does.
   [[nodiscard]] std::vector<Participant> writers(Deadline deadline = Deadline::never()) const;
   [[nodiscard]] std::vector<Participant> readers(Deadline deadline = Deadline::never()) const;
 

@@ -2,6 +2,7 @@
 // A user's logger runs with no lock held: another thread may call the object that logs meanwhile.
 #include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -25,16 +26,19 @@ using Kind = OperationKind;
 class CallingSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   int messages() const noexcept { return messages_; }
+  const std::string& last() const noexcept { return last_; }
   std::function<void()> call;
 
  private:
-  void sink_it_(const spdlog::details::log_msg& /*message*/) override {
+  void sink_it_(const spdlog::details::log_msg& message) override {
     ++messages_;
+    last_ = std::string(message.payload.data(), message.payload.size());
     if (call) std::jthread(call).join();
   }
   void flush_() override {}
 
   int messages_ = 0;
+  std::string last_;
 };
 
 class Logger : public ::testing::Test {
@@ -71,6 +75,26 @@ TEST_F(Logger, FailedObserver_LogsWithoutItsMutex) {
   EXPECT_EQ(sink_->messages(), 1);
   observer->stop();
   lock_.world().run_all();
+}
+
+TEST_F(Logger, LostHold_IsLoggedWithItsZnodeAndCause) {
+  const auto call = lock_.acquire(0);
+  lock_.world().run_all();
+  const std::string node = lock_.nodes().at(0);
+  sink_->call = [&] { EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost); };
+  ASSERT_EQ(lock_.world().ensemble().remove(LockWorld::kPath + ("/" + node)), Status::ok);
+  lock_.world().run_for(1s);
+  EXPECT_EQ(sink_->last(), std::string("lock ") + LockWorld::kPath + ": the hold of znode " + node +
+                               " is lost: its znode was deleted");
+  lock_.release(call);
+}
+
+TEST_F(Logger, ReleasedHold_IsNotLogged) {
+  const auto call = lock_.acquire(0);
+  lock_.world().run_for(1s);
+  lock_.release(call);
+  lock_.world().run_for(1s);
+  EXPECT_EQ(sink_->messages(), 0);
 }
 
 }  // namespace

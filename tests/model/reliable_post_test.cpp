@@ -52,7 +52,7 @@ TEST_F(ReliablePostTest, NoThread_RunsLater) {
 }
 
 TEST_F(ReliablePostTest, NoThread_LossIsPendingUntilThereIsOne) {
-  auto& untold = lock_.core(0).untold_losses();
+  auto& untold = lock_.core(0).unnotified_losses();
   send();
   EXPECT_TRUE(untold.idle()) << "there is one";
   set_exhausted(true);

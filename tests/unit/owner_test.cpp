@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "zklock/engine/session/fork_guard.h"
 #include "zklock/engine/session/process_identity.h"
 
 namespace zklock {

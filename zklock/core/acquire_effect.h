@@ -23,14 +23,14 @@ struct AcquireEffect {
     move,
     create_parents,
     check_parent,  ///< quorum check of the lock path
-    list,          ///< with a shared count, then get kCountNode
+    list,          ///< list; with a shared count, then get kCountNode
     seed_count,    ///< create the child kCountNode with data `text`
     inspect,       ///< get the child `text`
     watch,         ///< get and watch the child `text`
     unwatch,       ///< remove all watches set by `watch`
     check_own,     ///< quorum check of the own znode and czxid
-    /// Delete the lock path, which must be empty. If `text` is not empty, it is kCountNode: delete
-    /// and recreate that child and the path, in one transaction.
+    /// Delete the lock path, which must have no child except kCountNode. If `text` is not empty, it
+    /// is kCountNode: delete and recreate that child and the path, in one transaction.
     remove_parent,
     skip,  ///< create and delete `text`, in one transaction
     /// Delete the children `text` and `sibling` (if not empty) in the background, until that is
@@ -38,9 +38,9 @@ struct AcquireEffect {
     remove_node,
     mark,   ///< create child `text` if the own znode exists
     clear,  ///< delete child `text` if the own znode exists
-    /// Call on_delay_over() when this client has known each orphaned marker for the length that
-    /// the marker names. Do not wait for that in a single attempt: withdraw() it. A later `create`
-    /// cancels this effect.
+    /// Call on_delay_over() when this client has known each orphaned marker for the length that the
+    /// marker names. In a single attempt, do not wait: call AcquireFsm::withdraw(). A later
+    /// `create` cancels this effect.
     delay,
     pause,        ///< call on_pause_over() a little later
     drop_unsent,  ///< drop the requests not yet sent, if possible

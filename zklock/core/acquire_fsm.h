@@ -72,8 +72,8 @@ class AcquireFsm {
   const DelayMarkers& delay_markers() const noexcept { return rare_->delay_markers; }
   /// Returns whether the current create is followed by a count of the children.
   bool is_counting_children() const noexcept { return awaited_ != Awaited::create; }
-  /// Returns whether the contender waits for a single predecessor. The announced release of that
-  /// one makes it first.
+  /// Returns whether the contender waits for a single predecessor whose announced release makes it
+  /// first.
   bool waits_for_announcement() const noexcept {
     return state_ == AcquireState::waiting && predecessors_.is_release_a_grant();
   }

@@ -9,13 +9,13 @@ namespace zklock::core {
 /// a state only after the replies to all requests of that state. So a reply is never taken for the
 /// reply to another request.
 ///
-/// For a state and an input, the first row whose condition is true decides. In a condition,
-/// "a / b, c" means "(a or b) and c". The condition of a reply begins with its Status, or with
-/// "any". "any other" means all that no row above decides. Before a
-/// colon stands the request that has the status; then "any other" does not include ok. Parentheses
-/// contain remarks: a note, or the Errc that the caller gets. If the next state is `[...]`, the
-/// rows of that name at the end decide. "Number" is the sequence number.
-/// It is unusable from the end of the sequence counter (2147483647) on.
+/// For a state and an input, the first row whose condition is true decides. In a condition, ","
+/// means "and". "/" means "or", and binds more strongly. The condition of a reply begins with its
+/// Status, or with "any". The words "any other" mean all that no row above decides. "create:
+/// throttled" means that the create has the status throttled. After such a prefix, "any other"
+/// excludes ok. Parentheses contain remarks: a note, or the Errc that the caller gets. If the next
+/// state is `[...]`, the rows of that name at the end decide. "Number" is the sequence number. It
+/// is unusable from kFirstUnusableSequence on, or if it is negative: see is_usable().
 ///
 /// acquire_fsm_table_test.cpp compares the table with the machine. It reads the statuses,
 /// "withdrawn" and "own znode deleted", but no other conditions.
@@ -226,14 +226,15 @@ namespace zklock::core {
 ///    list. If that list shows the predecessor again, the contender waits for it.
 /// 7. waits_for_announcement() is true.
 /// 8. The siblings are release requests and proclamations. They are deleted with their contender.
-/// 9. If there is one. Exception: in a pause of the search for the own znode (proving, recovering,
-///    inspecting), the state stays pausing. The contender ends when the search ends.
+/// 9. The own znode is deleted, if there is one. Exception: in a pause of the search for it
+///    (proving, recovering, inspecting), the state stays pausing. The contender ends when the search
+///    ends.
 /// 10. At the gate, markers are ignored, unless the own number is unusable.
 /// 11. The caller gets the error at once. The search goes on, because the znode must be deleted.
 ///     From then on the contender counts as withdrawn.
-/// 12. An error: other clients keep deleting that znode.
-/// 13. Exception: a pause in the search for the moved znode changes nothing. A later reply shows the
-///     loss.
+/// 12. An error: other clients delete the path, or the permit count, after each create.
+/// 13. Exception: in a pause of the search for the moved znode, the event changes nothing. A later
+///     reply shows the loss.
 ///
 /// [failed] is for requests that need the own znode. [unbound] is for those of a contender without
 /// a znode, and [searching] for those of the search for a znode.

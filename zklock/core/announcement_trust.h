@@ -19,7 +19,8 @@ namespace zklock::core {
 /// clients without ADMIN, so different ids can look equal.
 bool creators_may_delete(std::span<const AclEntry> acl) noexcept;
 
-/// Decides whether a NODE_DATA_CHANGED event of a predecessor counts as its release without a list.
+/// Decides whether a NODE_DATA_CHANGED event of a predecessor is taken for its release. If not, the
+/// children are listed.
 ///
 /// An announcement can be forged. A client with CREATE on the lock path makes a znode that promises
 /// an announcement. It writes that znode while another contender holds the lock, and the successor

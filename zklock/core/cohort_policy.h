@@ -51,8 +51,8 @@ class CohortBudget {
   bool others_wait() const noexcept { return others_; }
   bool is_counting() const noexcept { return counting_; }
   /// Returns whether the children should be counted now. A count takes as much processor time as a
-  /// dozen grants, so it comes late in the local hand-offs. It comes before their end, because
-  /// otherwise the lock would be idle until the reply. If `batch` is 1, no count is needed.
+  /// dozen grants, so it is sent only after 3/4 of the batch. It is not sent at the end: the lock
+  /// would be idle until the reply. If `batch` is 1, no count is needed.
   bool is_count_due() const noexcept {
     return batch_ > 1 && !counting_ && !others_ && served_ >= std::int64_t{batch_} * 3 / 4;
   }

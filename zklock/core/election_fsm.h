@@ -64,7 +64,8 @@ enum class CandidateState {
   closed,
 };
 
-/// Requests and notifications that the driver carries out in this order.
+/// Requests and notifications. The driver carries them out in the order in which an input returns
+/// them.
 enum class ElectionEffect {
   contend,       ///< acquire the lock, as attempt()
   cancel,        ///< cancel the acquire

@@ -24,7 +24,8 @@ namespace zklock::core {
 /// |                           |              |          | forget(): none known                    |
 class OwnNode {
  public:
-  /// Returns whether the znode exists and its name is known; false while it moves.
+  /// Returns whether a znode is known and does not move. Another client may have deleted it: see
+  /// is_deleted().
   bool exists() const noexcept { return is_created() && !is_moving(); }
   /// Returns whether a znode is known: its create has succeeded, and it was not forgotten. It may
   /// already be deleted.
@@ -36,14 +37,14 @@ class OwnNode {
 
   const std::string& name() const noexcept { return name_.text; }
   Sequence sequence() const noexcept { return name_.sequence; }
-  /// Returns false if the counter was past its end. Then the sequence number defines no order.
+  /// Returns false if is_usable() refuses the number. Then the sequence number defines no order.
   bool has_usable_number() const noexcept { return is_usable(name_.sequence); }
   /// The czxid; if there is no znode, that of the last one.
   FencingToken token() const noexcept { return token_; }
   /// The session that owns it; 0 if there is no znode.
   SessionId session() const noexcept { return session_; }
-  /// The session that requests about the znode must have: its own; while no znode is known, that of
-  /// the last create. 0 until the reply to the create.
+  /// The session to which requests about the znode are bound. That is the znode's session; without
+  /// a znode, the session of the last create. 0 until that create is answered.
   SessionId bound_session() const noexcept { return is_created() ? session_ : create_session_; }
   SessionId create_session() const noexcept { return create_session_; }
   /// Returns whether a move may have deleted it. If the path was recreated since, its name may be

@@ -26,7 +26,8 @@ class Predecessors {
   /// The znodes, in the order of the requests.
   const boost::container::small_vector<std::string, 1>& nodes() const noexcept { return nodes_; }
   bool contain(std::string_view node) const noexcept;
-  /// Number of contenders ahead in the last list; 0 if the predecessor was predicted.
+  /// Number of contenders ahead in the last list; 0 if there is none, or if the predecessor was
+  /// predicted and the position is unknown.
   std::size_t position() const noexcept { return position_; }
   /// Returns whether the announced release of the only znode is a grant.
   bool is_release_a_grant() const noexcept { return grant_by_release_ == GrantByRelease::yes; }
@@ -48,7 +49,8 @@ class Predecessors {
   void on_watched(std::string_view node, const WatchedAnswer& answer, const OwnNode& own,
                   std::int32_t permits);
   bool has_all_replies() const noexcept { return outstanding_watches_ == 0; }
-  /// The first failure among the replies, and its detail. no_node is none: it outdates the list.
+  /// The first failure among the replies, and its detail. no_node is no failure: it shows that the
+  /// list is outdated.
   Status status() const noexcept { return status_; }
   const std::string& detail() const noexcept { return rare_->detail; }
   /// Returns whether a reply or an event shows that the last list is outdated.
@@ -56,8 +58,8 @@ class Predecessors {
   void begin_waiting() noexcept { were_awaited_ = true; }
   /// An event of a watch. Returns false if the watch is not one of the present ones.
   bool on_event(std::string_view node) noexcept;
-  /// Forgets the watches. Returns whether any remains on the server: one that failed or fired does
-  /// not.
+  /// Forgets the watches. Returns whether the server still has one of them. It has none that failed
+  /// or fired.
   bool drop_watches() noexcept;
 
   bool is_consistent_with(AcquireState state) const noexcept;

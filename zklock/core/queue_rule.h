@@ -86,9 +86,10 @@ bool precedes(const ParsedZnodeName& a, const ParsedZnodeName& b) noexcept;
 struct Decision {
   enum class Verdict { first, behind, vanished, mismatch };
   Verdict verdict = Verdict::vanished;
-  /// The nearest contenders ahead whose loads together exceed the room, without superfluous ones.
-  /// With permits there are at most `total` of them, otherwise one. Empty if the contender requests
-  /// more permits than exist: then only another permit count can help.
+  /// The nearest contenders ahead whose loads together just exceed the room. Before one of them is
+  /// deleted, the own contender cannot be first. With permits there are at most `total` of them,
+  /// otherwise one. Empty if the contender requests more permits than exist: then only another
+  /// permit count can help.
   std::vector<std::string> watch = {};
   /// Whether the announced release of the watched contender is a grant. That is so if the watched
   /// contender is exclusive, and the own access is exclusive or shared. Why: it is the nearest one

@@ -12,8 +12,8 @@
 namespace zklock::core {
 
 /// The sequence number that ZooKeeper appends to a sequential znode's name: the number of children
-/// created below the parent before. It has 32 bits with a sign. Its counter sticks at the maximum:
-/// later znodes get the maximum again, or a negative number.
+/// created below the parent before. It has 32 bits with a sign. At the maximum its counter is
+/// useless: depending on the server, later znodes get the maximum again, or a negative number.
 struct Sequence {
   std::int32_t value = 0;
   friend auto operator<=>(const Sequence&, const Sequence&) = default;

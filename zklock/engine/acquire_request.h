@@ -31,8 +31,9 @@ struct AcquireOutcome {
 };
 
 /// One acquire call. If its owner has a contender already, the call joins that. Then
-/// `on_behalf_of`, `rule`, `queue_again`, `lock_delay`, `cohort_policy` and `requester` have no
-/// effect. `gate` and `event_sink` then take effect only if a later contender serves the call.
+/// `on_behalf_of`, `rule`, `queue_again`, `lock_delay`, `cohort_policy` and `caller` have no
+/// effect. If that contender ends and the call still waits, a new contender serves the call, with
+/// this `gate` and `event_sink`.
 struct AcquireRequest {
   Owner owner;  ///< calls of equal owners nest
   /// The owner that the znode and the Hold name. Unset: `owner`.
@@ -55,7 +56,7 @@ struct AcquireRequest {
   /// ReentryCounter::this_thread() of a thread whose nested lock() calls are counted there; else 0.
   std::uint64_t reentrant_thread = 0;
   /// Describes the calling thread. Set if a library thread begins the call.
-  std::optional<Requester> requester = {};
+  std::optional<Caller> caller = {};
   /// Called once, with no lock held. REQUIRES: it does not block and runs no user code.
   std::function<void(AcquireOutcome)> done = {};
 };

@@ -123,7 +123,7 @@ void ClientCore::close() noexcept {
   }
   for (const auto& path_lock : path_locks()) path_lock->close();
   keeper().stop();
-  ports().finish_losses(untold_losses());
+  ports().finish_losses(unnotified_losses());
   coordinator().close();
   ports().stop_threads();
   coordinator().close();  // again: answers what the last timers submitted

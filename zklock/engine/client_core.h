@@ -24,7 +24,7 @@ class PathLock;
 /// Thread-safety: any thread may call any member. Made by make(), ended by close(). After that the
 /// last reference may be dropped on any thread, also on a thread of the client. For example, a
 /// thread that runs a late reply may own the last reference to a path lock, and so to the client.
-/// Such a thread outlives both.
+/// So a thread of the client may outlive it.
 class ClientCore final : public EngineContext, public client::SessionObserver {
  public:
   static std::shared_ptr<ClientCore> make(Ports ports, Settings settings);

@@ -31,10 +31,10 @@ std::shared_ptr<const LockNode> Cohort::idle_node() const noexcept {
 
 // ---- contenders arrive and leave ----------------------------------------------------------------
 
-void Cohort::begin(const std::shared_ptr<CohortMember>& member, const Requester& requester) {
+void Cohort::begin(const std::shared_ptr<CohortMember>& member, const Caller& caller) {
   if (state_ == State::idle && waiting_.empty()) {
     // The count, or the list, is still under way.
-    if (!may_serve_idle()) return wait_behind(member, requester);
+    if (!may_serve_idle()) return wait_behind(member, caller);
     try {
       if (hand_to(member)) return;
     } catch (...) {  // no memory: the lock node stays idle
@@ -47,14 +47,14 @@ void Cohort::begin(const std::shared_ptr<CohortMember>& member, const Requester&
     member->set_lock_node(node_);
     if (!member->waits()) return member->on_ended();
     // If the lock node is idle, earlier contenders wait for the count and must not be overtaken.
-    if (cohort_policy_.batch > 1 || state_ == State::idle) return wait_behind(member, requester);
+    if (cohort_policy_.batch > 1 || state_ == State::idle) return wait_behind(member, caller);
   }
-  queue(member, requester);
+  queue(member, caller);
 }
 
-void Cohort::wait_behind(const std::shared_ptr<CohortMember>& member, const Requester& requester) {
+void Cohort::wait_behind(const std::shared_ptr<CohortMember>& member, const Caller& caller) {
   member->set_lock_node(node_);
-  waiting_.push_back({member, requester});
+  waiting_.push_back({member, caller});
   notify_position(waiting_.size() - 1);
   count_if_due();
 }
@@ -65,14 +65,14 @@ Cohort::Waiting Cohort::take_next() {
   return next;
 }
 
-void Cohort::queue(const std::shared_ptr<CohortMember>& member, Requester requester) {
+void Cohort::queue(const std::shared_ptr<CohortMember>& member, Caller caller) {
   core::AcquireFsm::Policy policy = policy_;
   policy.wait = member->waits();
   policy.always_list = member->has_listener();
   policy.count_children = !path_.omits_count();
   const auto lock_node =
       std::make_shared<LockNode>(std::static_pointer_cast<PathQueue>(path_.shared_from_this()),
-                                 std::move(requester), std::move(policy));
+                                 std::move(caller), std::move(policy));
   const bool has_own_node = !member->waits() || cohort_policy_.batch == 1;
   member->set_lock_node(lock_node);
   lock_node->set_observer(member);
@@ -110,7 +110,7 @@ void Cohort::delete_node(LockNode::RemovalCause cause) {
 void Cohort::queue_the_rest() {
   while (!waiting_.empty() && (state_ == State::none || cohort_policy_.batch == 1)) {
     Waiting next = take_next();
-    queue(next.member, std::move(next.requester));
+    queue(next.member, std::move(next.caller));
   }
   for (const Waiting& each : waiting_) each.member->set_lock_node(node_);
 }
@@ -143,7 +143,7 @@ std::size_t Cohort::members_ahead(const CohortMember& member) const {
   return behind == waiting_.end() ? 0 : static_cast<std::size_t>(behind - waiting_.begin()) + 1;
 }
 
-void Cohort::remove_node(const LockNode& lock_node) {
+void Cohort::on_node_gone(const LockNode& lock_node) {
   if (!is_shared(lock_node)) return;
   forget_node();
   queue_the_rest();

@@ -81,12 +81,13 @@ namespace zklock::detail {
 /// |        | the znode                                     |                                         |
 /// | all    | the lock node ends in any other way           | none                                    |
 ///
-/// If the lock node is released or lost, the contenders behind it get a new lock node. Then the
-/// next state is queued instead of none.
+/// For a state and an event, the first row that applies decides. If the lock node is released or
+/// lost, the contenders behind it get a new lock node. Then the next state is queued instead of
+/// none.
 ///
-/// While there is no shared lock node, a single attempt gets its own lock node. If
-/// max_local_handoffs is 1, every contender does, unless the shared lock node is idle. If there is
-/// no shared lock node at the grant of such a lock node, it becomes the shared one.
+/// While there is no shared lock node, a single attempt gets its own. If max_local_handoffs is 1,
+/// every contender gets its own, except behind an idle shared lock node. If there is no shared lock
+/// node at the grant of such a lock node, it becomes the shared one.
 ///
 /// If there is a shared lock node, a single attempt ends without a grant, with one exception. If
 /// the lock node is idle without a contender behind it, the single attempt is granted, or waits for
@@ -118,10 +119,11 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
   // Called by contenders.
   /// Adds a contender that begins to wait. It gets a lock node now or later. If it is a single
   /// attempt that ends without a grant, calls its on_ended().
-  void begin(const std::shared_ptr<CohortMember>& member, const Requester& requester)
+  void begin(const std::shared_ptr<CohortMember>& member, const Caller& caller)
       ZKLOCK_REQUIRES(path_mutex);
   /// Removes a contender that stops waiting. If it was in a lock node, the first one behind takes
-  /// that over. Returns false if there is none; then the caller must withdraw the lock node.
+  /// that over. Returns false only if it was in a lock node and none is behind. Then the caller
+  /// must withdraw the lock node.
   bool leave(const CohortMember& member) ZKLOCK_REQUIRES(path_mutex);
   /// Returns 0 if the contender is in a lock node, 1 if it is the first one behind the shared lock
   /// node, and so on.
@@ -139,7 +141,7 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
   void execute(ReleasePlan plan) ZKLOCK_REQUIRES(path_mutex);
   /// Forgets the lock node, which has been lost or released. The contenders behind it get a new
   /// lock node. Does not delete the znode. Does nothing if the lock node is not the shared one.
-  void remove_node(const LockNode& lock_node) ZKLOCK_REQUIRES(path_mutex);
+  void on_node_gone(const LockNode& lock_node) ZKLOCK_REQUIRES(path_mutex);
 
   /// Releases the lock node if it is idle.
   void end_idling() ZKLOCK_REQUIRES(path_mutex);
@@ -152,7 +154,7 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
   enum class State { none, queued, held, idle };
   struct Waiting {
     std::shared_ptr<CohortMember> member;
-    Requester requester;  ///< the caller named in its znode's data
+    Caller caller;  ///< the caller named in its znode's data
   };
 
   // Events of the shared lock node.
@@ -172,10 +174,10 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
   }
   std::deque<Waiting>::const_iterator find(const CohortMember& member) const
       ZKLOCK_REQUIRES(path_mutex);
-  void wait_behind(const std::shared_ptr<CohortMember>& member, const Requester& requester)
+  void wait_behind(const std::shared_ptr<CohortMember>& member, const Caller& caller)
       ZKLOCK_REQUIRES(path_mutex);
   Waiting take_next() ZKLOCK_REQUIRES(path_mutex);
-  void queue(const std::shared_ptr<CohortMember>& member, Requester requester)
+  void queue(const std::shared_ptr<CohortMember>& member, Caller caller)
       ZKLOCK_REQUIRES(path_mutex);
   void set_node(std::shared_ptr<LockNode> lock_node, const std::shared_ptr<CohortMember>& member,
                 State state) ZKLOCK_REQUIRES(path_mutex);

@@ -11,22 +11,22 @@ namespace zklock::detail {
 
 using core::Ownership;
 
-Contender::Contender(std::shared_ptr<PathQueue> path, Owner key, const Requester& requester,
+Contender::Contender(std::shared_ptr<PathQueue> path, Owner key, const Caller& caller,
                      core::AcquireFsm::Policy policy, LockEventSink event_sink,
                      std::shared_ptr<Cohort> cohort)
     : path_(std::move(path)),
       key_(key),
       cohort_(std::move(cohort)),
-      reporter_(path_->path(), requester.owner, std::move(event_sink)),
+      reporter_(path_->path(), caller.owner, std::move(event_sink)),
       waits_(policy.wait) {
   if (cohort_) return;
-  node_ = std::make_shared<LockNode>(path_, requester, std::move(policy));
+  node_ = std::make_shared<LockNode>(path_, caller, std::move(policy));
 }
 
 Contender::~Contender() = default;
 
-void Contender::start(const Requester& requester) {
-  if (cohort_) return cohort_->begin(as_member(), requester);
+void Contender::start(const Caller& caller) {
+  if (cohort_) return cohort_->begin(as_member(), caller);
   node_->set_observer(as_member());
   node_->start();
 }
@@ -79,7 +79,7 @@ void Contender::join(const std::shared_ptr<PendingAcquire>& call) {
   calls_.push_back(call);
 }
 
-void Contender::sweep() {
+void Contender::drop_abandoned_calls() {
   for (auto call = calls_.begin(); call != calls_.end();) {
     if ((*call)->has_ended()) {
       (*call)->disarm();
@@ -95,7 +95,7 @@ void Contender::cancel_calls(const void* object) {
   for (const auto& call : calls_) {
     if (call->object() == object) call->complete(closed());
   }
-  sweep();
+  drop_abandoned_calls();
 }
 
 void Contender::fail(Errc code, const std::string& cause) {
@@ -148,11 +148,11 @@ void Contender::on_ended() {
   // With a gate, or as a reader among writers, it needs a lock node of its own.
   const bool shares = !terms.gate && patient.rule == policy().rule;
   const auto next =
-      std::make_shared<Contender>(path_, key_, Requester::of_this_thread(owner()), patient,
+      std::make_shared<Contender>(path_, key_, Caller::of_this_thread(owner()), patient,
                                   terms.event_sink, shares ? cohort_ : nullptr);
   path_->enlist(next);
   for (const auto& call : waiting) next->join(call);
-  next->start(Requester::of_this_thread(owner()));
+  next->start(Caller::of_this_thread(owner()));
 }
 
 // The contender was to write, but the calls that remain may only read: then it queues as a reader.

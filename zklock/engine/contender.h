@@ -51,22 +51,22 @@ namespace zklock::detail {
 /// path_mutex is held.
 class Contender final : private CohortMember, public std::enable_shared_from_this<Contender> {
  public:
-  /// `key`: the owner whose calls join this contender. `requester`: named by the znode and the
+  /// `key`: the owner whose calls join this contender. `caller`: named by the znode and the
   /// Hold. `cohort`: the cohort of the contenders that share a lock node; null if this contender
   /// has a lock node of its own.
-  Contender(std::shared_ptr<PathQueue> path, Owner key, const Requester& requester,
+  Contender(std::shared_ptr<PathQueue> path, Owner key, const Caller& caller,
             core::AcquireFsm::Policy policy, LockEventSink event_sink,
             std::shared_ptr<Cohort> cohort);
   ~Contender();
 
   /// Begins to wait for the lock.
-  void start(const Requester& requester) ZKLOCK_REQUIRES(path_mutex);
+  void start(const Caller& caller) ZKLOCK_REQUIRES(path_mutex);
   /// Adds a call. The call waits with this contender, or nests if the contender holds. If refusal()
   /// returns an error, the call ends with it. A single attempt ends without a grant if this
   /// contender waits and is no single attempt.
   void join(const std::shared_ptr<PendingAcquire>& call) ZKLOCK_REQUIRES(path_mutex);
   /// Forgets the abandoned calls. Withdraws the contender if no other call waits.
-  void sweep() ZKLOCK_REQUIRES(path_mutex);
+  void drop_abandoned_calls() ZKLOCK_REQUIRES(path_mutex);
   /// Ends the waiting calls of the public object `object` with Error(closed).
   void cancel_calls(const void* object) ZKLOCK_REQUIRES(path_mutex);
   /// Ends all waiting calls with this error, and withdraws the contender. Does nothing unless the
@@ -121,8 +121,9 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   const Owner& owner() const noexcept { return reporter_.owner(); }
   std::int32_t permits() const noexcept { return grant_->permits(); }
   PathContext& path_context() const noexcept { return *path_; }
-  /// Returns an object that delays the delete of the znode after the loss of `hold`, while it
-  /// exists. Null if no delete is due; see LossNotification::delay_delete().
+  /// Returns an object. While that exists, the delete of the znode after the loss of `hold` waits,
+  /// for one second at most. Returns null if no delete is due; see
+  /// LossNotification::delay_delete().
   static std::shared_ptr<void> delay_delete(const Hold& hold);
   /// Sets the watch on the contender's znode now instead of at the next tick.
   void watch_node();
@@ -170,6 +171,7 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   void decline(core::CountKind kind) ZKLOCK_REQUIRES(path_mutex);
   /// Makes the hold lost and ends its grant. The loss callbacks and the delete follow.
   void lose(LossCause why) noexcept ZKLOCK_REQUIRES(path_mutex);
+  void log_loss(LossCause why) const ZKLOCK_REQUIRES(path_mutex);
   void delete_lost_node(BackgroundWork::Id work) ZKLOCK_REQUIRES(path_mutex);
   ReleasePlan decide_release() const ZKLOCK_REQUIRES(path_mutex);
   void downgrade_if_only_shared() ZKLOCK_REQUIRES(path_mutex);

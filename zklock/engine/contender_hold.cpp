@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Members of Contender that are used from its grant on.
+// Members of Contender that are used from its grant to its release.
 #include <algorithm>
 #include <utility>
 
@@ -84,43 +84,6 @@ void Contender::on_release_requested(bool force) {
                     [source = grant_->on_release_requested()]() mutable { source.request_stop(); });
 }
 
-// ---- a loss -------------------------------------------------------------------------------------
-
-void Contender::on_lost(LossCause cause) {
-  lose(cause);
-}
-
-void Contender::lose(LossCause why) noexcept {
-  if (!ownership_.lose()) return;
-  const auto self = shared_from_this();
-  grant_->end(why == LossCause::limit ? LockEvent::Kind::expired : LockEvent::Kind::lost);
-  node_->end_watches();
-  LossNotification::DeleteNode delete_node;
-  if (why != LossCause::node) {
-    delete_node = [self](BackgroundWork::Id work)
-                      ZKLOCK_REQUIRES(path_mutex) { self->delete_lost_node(work); };
-  }
-  const auto loss =
-      std::make_shared<LossNotification>(path_, grant_->loss_source(), std::move(delete_node));
-  loss_ = loss;
-  loss->start();
-  if (cohort_) cohort_->remove_node(*node_);
-}
-
-// A lapsed lease is no release. And if the delay marker stays, the next contender must list the
-// children, so that it finds the marker.
-void Contender::delete_lost_node(BackgroundWork::Id work) {
-  const bool in_doubt = node_->machine().delay_markers().has_own() || !grant_->lease_valid();
-  node_->remove(in_doubt ? LockNode::RemovalCause::loss : LockNode::RemovalCause::release, work);
-}
-
-std::shared_ptr<void> Contender::delay_delete(const Hold& hold) {
-  if (!hold) return nullptr;
-  const Monitor::Lock lock(hold.contender_->path_->monitor());
-  const auto loss = hold.contender_->loss_.lock();
-  return loss ? loss->delay_delete() : nullptr;
-}
-
 // ---- a release ----------------------------------------------------------------------------------
 
 Contender::Drop Contender::drop(core::CountKind kind, bool thread_ended) noexcept {
@@ -159,7 +122,7 @@ void Contender::execute(ReleasePlan plan) noexcept {
     case ReleasePlan::to_successor: {
       const auto next = node_->session_successor();
       node_->remove(LockNode::RemovalCause::unannounced_release);
-      if (cohort_) cohort_->remove_node(*node_);
+      if (cohort_) cohort_->on_node_gone(*node_);
       return next->on_predecessor_released();
     }
     case ReleasePlan::remove: node_->remove(LockNode::RemovalCause::release); break;
@@ -173,7 +136,7 @@ void Contender::execute(ReleasePlan plan) noexcept {
       node_->remove(LockNode::RemovalCause::unfinished_release);
       break;
   }
-  if (cohort_) cohort_->remove_node(*node_);
+  if (cohort_) cohort_->on_node_gone(*node_);
 }
 
 void Contender::downgrade_if_only_shared() {
@@ -184,7 +147,7 @@ void Contender::downgrade_if_only_shared() {
 void Contender::close() {
   for (const auto& call : std::exchange(calls_, {})) call->complete(closed());
   ownership_.withdraw();  // or it could still be granted, and no call would release it
-  lose(LossCause::node);
+  lose(LossCause::closed);
   node_->set_observer({});
   node_->end_watches();
 }

@@ -32,8 +32,8 @@ bool CreateLimiter::withdraw(const Waiter& waiter) {
 }
 
 CreateLimiter::Line::iterator CreateLimiter::where(const Waiter& waiter) {
-  return std::ranges::lower_bound(line_, waiter.attempt_number(), {},
-                                  [](const auto& each) { return each->attempt_number(); });
+  return std::ranges::lower_bound(line_, waiter.number(), {},
+                                  [](const auto& each) { return each->number(); });
 }
 
 }  // namespace zklock::detail

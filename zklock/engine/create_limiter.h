@@ -28,7 +28,7 @@ class CreateLimiter {
   class Waiter {
    public:
     /// Returns a number that is higher for each newer lock node.
-    virtual std::uint64_t attempt_number() const noexcept = 0;
+    virtual std::uint64_t number() const noexcept = 0;
     /// Sends the create.
     virtual void let_through() = 0;
 

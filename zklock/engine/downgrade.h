@@ -22,7 +22,8 @@ namespace zklock::detail {
 /// | state           | event                                      | next                  |
 /// |-----------------|--------------------------------------------|-----------------------|
 /// | writer          | begin()                                    | sending               |
-/// |                 | begin(), not seen since the last reconnect | looking               |
+/// |                 | begin(), no reply has shown the own znode  | looking               |
+/// |                 | since the last reconnect                   |                       |
 /// | sending         | ok                                         | reader                |
 /// |                 | the writer's znode or the path was deleted | ended_as_writer; lost |
 /// |                 | the delay marker could not be deleted      | sending, without it   |
@@ -43,14 +44,16 @@ namespace zklock::detail {
 /// "lost": the hold is lost, by on_own_node_deleted(). So a downgrade also ends as ended_as_writer
 /// if its hold is lost.
 ///
-/// The transaction names the writer's znode. If the path was deleted and recreated, that name can be
-/// another contender's. So the transaction does not wait for a connection, and it is not sent again
-/// without a look. Nor is it if nothing has shown the own znode since the last reconnect. Exception: it is repeated at once without the delay marker. If the look shows
-/// other znodes under both names, or none, the own znode was deleted.
+/// The transaction names the writer's znode. If the path was deleted and recreated, that name can
+/// be another contender's. So the transaction does not wait for a connection. A look comes before
+/// each repetition. A look also comes first if no reply has shown the own znode since the last
+/// reconnect. Exception: if the delay marker could not be deleted, the transaction is repeated at
+/// once without it. If the look shows other znodes under both names, or none, the own znode was
+/// deleted.
 ///
 /// Once the hold has ended, each step to sending, looking or pausing leads to ended_as_writer
-/// instead. So no transaction is sent after the delete of the release. One that is under way is
-/// executed before that delete. The delete looks for both znodes if is_name_unknown().
+/// instead. So no transaction is sent after the delete that the release sends. A transaction sent
+/// before is executed before that delete. The delete looks for both znodes if is_name_unknown().
 ///
 /// Thread-safety: none. REQUIRES: path_mutex is held. Part of its lock node.
 class Downgrade {

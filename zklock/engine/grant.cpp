@@ -38,7 +38,7 @@ LeaseClock::time_point Grant::valid_until() const noexcept {
   return std::min(terms_.lease->valid_until(), limit_timer_.valid_until());
 }
 
-std::stop_token Grant::lost() const {
+std::stop_token Grant::loss_token() const {
   if (state() != HoldState::lost || loss_.stop_requested()) return loss_.get().get_token();
   return stopped_token();
 }

@@ -62,15 +62,15 @@ class Grant {
   /// again.
   bool valid() const noexcept;
   bool lease_valid() const noexcept;
-  /// Returns valid(), but false if the hold was released or lost for another reason.
+  /// Returns false if the hold was released, or lost for any reason. Otherwise returns valid().
   bool holds() const noexcept { return !over_.load() && valid(); }
   HoldState state() const noexcept;
   /// Returns LeaseClock::time_point::min() if the hold is lost.
   LeaseClock::time_point valid_until() const noexcept;
   /// Returns the token that is stopped at the loss. Throws std::bad_alloc.
-  std::stop_token lost() const;
+  std::stop_token loss_token() const;
   std::stop_source loss_source() const { return loss_.get(); }
-  std::stop_token release_requested() const noexcept { return request_.get().get_token(); }
+  std::stop_token release_request_token() const noexcept { return request_.get().get_token(); }
 
   /// See HoldLimitTimer::renew(). `look` as in the constructor.
   bool renew(std::optional<core::Duration> length, std::function<void()> look) {

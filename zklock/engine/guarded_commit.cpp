@@ -87,7 +87,7 @@ std::shared_ptr<GuardedCommit> GuardedCommit::make(const GuardedWrites& writes, 
 void GuardedCommit::begin() {
   if (auto error = refusal(what_)) return finish(std::move(error));
   for (const auto& guard : what_.guards) {
-    on_loss_.emplace_back(guard->grant().lost(), OnLoss{shared_from_this()});
+    on_loss_.emplace_back(guard->grant().loss_token(), OnLoss{shared_from_this()});
   }
   submit();
 }

@@ -13,11 +13,10 @@ using core::AcquireState;
 using core::Status;
 namespace request = client::request;
 
-LockNode::LockNode(std::shared_ptr<PathQueue> path, Requester requester,
-                   core::AcquireFsm::Policy policy)
+LockNode::LockNode(std::shared_ptr<PathQueue> path, Caller caller, core::AcquireFsm::Policy policy)
     : path_(std::move(path)),
-      requester_(std::move(requester)),
-      fsm_(core().attempt_prefix().c_str(), core().next_attempt(), std::move(policy)) {}
+      caller_(std::move(caller)),
+      fsm_(core().attempt_prefix().c_str(), core().next_lock_node_number(), std::move(policy)) {}
 
 LockNode::~LockNode() {
   path_->dismiss_node(*this);
@@ -87,7 +86,7 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
   const bool lists = fsm_.present_rule().shares_count();
   const bool counts = fsm_.is_counting_children() && !lists;
   try {
-    core::ZnodeData data = core().identify(requester_);
+    core::ZnodeData data = core().identify(caller_);
     data.attempt = std::move(attempt);
     request::CreateContender create{path_->path().str(), fsm_.present_rule().prefix(),
                                     data.encode(), counts};

@@ -49,8 +49,8 @@ class LockNode final : private CreateLimiter::Waiter,
                        private LockNodeInternals,
                        public std::enable_shared_from_this<LockNode> {
  public:
-  /// `requester`: the contender that the znode's data name.
-  LockNode(std::shared_ptr<PathQueue> path, Requester requester, core::AcquireFsm::Policy policy);
+  /// `caller`: the contender that the znode's data name.
+  LockNode(std::shared_ptr<PathQueue> path, Caller caller, core::AcquireFsm::Policy policy);
   ~LockNode();
 
   /// From now on, `observer` receives the events. Without an observer, the lock node is not
@@ -60,7 +60,7 @@ class LockNode final : private CreateLimiter::Waiter,
   }
   /// Begins to enqueue.
   void start() ZKLOCK_REQUIRES(path_mutex);
-  /// Withdraws: the observer is not notified any more, and the machine deletes the znode.
+  /// Withdraws: the machine deletes the znode. The observer is only notified of the end.
   void withdraw() ZKLOCK_REQUIRES(path_mutex);
   /// Detaches the observer, after withdraw() or a failure. Until the machine ends, it counts as
   /// background work. REQUIRES: the machine has failed or was withdrawn.
@@ -150,7 +150,7 @@ class LockNode final : private CreateLimiter::Waiter,
   // LockNodeInternals and CreateLimiter::Waiter.
   std::weak_ptr<LockNode> weak_self() noexcept override { return weak_from_this(); }
   PathQueue& path_queue() const noexcept override { return *path_; }
-  std::uint64_t attempt_number() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
+  std::uint64_t number() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
     return fsm_.attempt().number();
   }
   SessionId session() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
@@ -192,7 +192,7 @@ class LockNode final : private CreateLimiter::Waiter,
     return detail::under_lock(weak_from_this(), *path_, std::move(step));
   }
   /// Returns a reply handler that runs the effects of `step(*this, replies...)` with path_mutex
-  /// held. It keeps this object alive, because no other object may know the znode.
+  /// held. It keeps this object alive, because this may be the only object that knows the znode.
   template <class Step>
   auto on_reply(Step step) {
     return [self = shared_from_this(), step](const auto&... replies) {
@@ -296,7 +296,7 @@ class LockNode final : private CreateLimiter::Waiter,
   }
 
   const std::shared_ptr<PathQueue> path_;
-  const Requester requester_;
+  const Caller caller_;
 
   boost::intrusive::list_member_hook<> list_hook_ ZKLOCK_GUARDED_BY(path_mutex);
   std::weak_ptr<LockNodeObserver> observer_ ZKLOCK_GUARDED_BY(path_mutex);

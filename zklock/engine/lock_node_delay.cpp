@@ -24,7 +24,7 @@ request::Transaction while_queued(std::string own, request::Write write) {
 void LockNode::mark(const Effect& effect) {
   // The data show people which contender left the marker.
   request::write::Create marker{path_->path().child(effect.text),
-                                core().identify(requester_).encode()};
+                                core().identify(caller_).encode()};
   const std::string own = path_->path().child(own_name());
   client::submit_then_get(
       core().coordinator(), while_queued(own, std::move(marker)), own, effect.session,

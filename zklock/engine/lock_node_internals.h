@@ -52,8 +52,8 @@ class LockNodeInternals {
   /// Returns the name of the own delay marker that is to be deleted with the znode, in one
   /// transaction, if it still exists. Empty if there is none.
   virtual const std::string& unwanted_delay_marker() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
-  /// Returns unwanted_delay_marker() and clears it: the marker is deleted, or the caller deletes
-  /// it.
+  /// Returns unwanted_delay_marker() and forgets it. REQUIRES: the marker is deleted, or the caller
+  /// deletes it.
   virtual std::string take_unwanted_delay_marker() ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Deletes the unwanted delay marker in the background, but not the znode.
   virtual void remove_unwanted_delay_marker(BackgroundWork::Id work)

@@ -160,7 +160,7 @@ std::vector<std::string> LockNode::own_names() const {
 }
 
 std::string LockNode::data_as_reader() const {
-  core::ZnodeData data = core().identify(requester_);
+  core::ZnodeData data = core().identify(caller_);
   data.attempt = fsm_.attempt().text();
   data.token = fsm_.node().token().zxid;
   data.since_ms = queued_ms_;
@@ -223,7 +223,7 @@ std::function<void()> LockNode::on_removed(RemovalCause cause) const {
   const bool is_release =
       cause == RemovalCause::release || cause == RemovalCause::unannounced_release;
   if (!is_granted() || !is_release || !is_mutex()) return {};
-  return path_->sequence_hint().release_node(fsm_.node().sequence(), fsm_.node().token());
+  return path_->sequence_hint().on_release(fsm_.node().sequence(), fsm_.node().token());
 }
 
 // A release is announced only if a successor can rely on it: see Decision::grant_by_release.

@@ -15,6 +15,7 @@ enum class LossCause {
   node,    ///< the znode does not exist any more
   limit,   ///< the maximum hold time has passed
   forced,  ///< by request_release()
+  closed,  ///< the client closes, and its session ends
 };
 
 /// Receives the events of one lock node: a contender that has the lock node for itself, or a cohort

@@ -23,8 +23,8 @@ namespace zklock::detail {
 /// | after_unlock()  | when the Lock has ended, with the mutex unlocked, on the same thread |
 /// | defer()         | in flush_deferred(), which a library thread calls soon               |
 ///
-/// Thread-safety: any thread may make a Lock. REQUIRES for the other members: the calling thread
-/// has a Lock. Made by std::make_shared.
+/// Thread-safety: any thread may make a Lock, or call try_lock_for(). REQUIRES for the other
+/// members: the calling thread has a Lock. Made by std::make_shared.
 class Monitor : public std::enable_shared_from_this<Monitor> {
  public:
   using Task = UnlockTasks::Task;

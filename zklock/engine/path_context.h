@@ -52,7 +52,7 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
   virtual void acquire(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) = 0;
   /// Withdraws the contender of `owner` soon, if all its calls have been abandoned by then. Does
   /// not block.
-  virtual void sweep_soon(const Owner& owner) noexcept = 0;
+  virtual void drop_abandoned_calls_soon(const Owner& owner) noexcept = 0;
 
   // REQUIRES: path_mutex is held.
 

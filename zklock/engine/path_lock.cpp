@@ -44,13 +44,13 @@ void PathLock::settle() {
   monitor().flush_deferred();
   for (const auto& [owner, contender] : by_owner()) {
     contender->look_at_the_clock();  // its timer may fire a moment later
-    contender->sweep();
+    contender->drop_abandoned_calls();
   }
 }
 
-void PathLock::sweep_soon(const Owner& owner) noexcept {
+void PathLock::drop_abandoned_calls_soon(const Owner& owner) noexcept {
   post([owner](PathLock& path_lock) ZKLOCK_REQUIRES(path_mutex) {
-    if (const auto contender = path_lock.find(owner)) contender->sweep();
+    if (const auto contender = path_lock.find(owner)) contender->drop_abandoned_calls();
   });
 }
 
@@ -67,7 +67,7 @@ void PathLock::acquire(const std::shared_ptr<PendingAcquire>& call, AcquireReque
 }
 
 void PathLock::enter_soon(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) {
-  request.requester = Requester::of_this_thread(request.on_behalf_of.value_or(request.owner));
+  request.caller = Caller::of_this_thread(request.on_behalf_of.value_or(request.owner));
   call->arm(request.time_limit.waits());
   post([call, request = std::move(request)](PathLock& path_lock) ZKLOCK_REQUIRES(path_mutex) {
     try {
@@ -87,7 +87,7 @@ void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest
   const bool destroyed = request.object && *request.object;
   if (core().closed() || destroyed) throw Error(Errc::closed, "lock", path().str());
   if (const auto contender = find(request.owner)) {
-    contender->sweep();
+    contender->drop_abandoned_calls();
     if (contender->ownership().state() != core::Ownership::State::over) {
       return contender->join(call);
     }
@@ -104,15 +104,15 @@ void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest
                                   .count_children = !omits_count(),
                                   .lock_delay = request.lock_delay};
   const auto shared = cohort(policy, request.cohort_policy);
-  const auto requester =
-      request.requester ? *request.requester
-                        : Requester::of_this_thread(request.on_behalf_of.value_or(request.owner));
-  const auto contender = std::make_shared<Contender>(self(), request.owner, requester, policy,
+  const auto caller = request.caller
+                          ? *request.caller
+                          : Caller::of_this_thread(request.on_behalf_of.value_or(request.owner));
+  const auto contender = std::make_shared<Contender>(self(), request.owner, caller, policy,
                                                      request.event_sink, shared);
   enlist(contender);
   try {
     contender->join(call);
-    contender->start(requester);
+    contender->start(caller);
   } catch (...) {
     contender->undo_start();
     throw;

@@ -50,7 +50,7 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
   void acquire(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) override;
   /// Withdraws the contender of `owner` soon, if all its calls have been abandoned by then. Does
   /// not block.
-  void sweep_soon(const Owner& owner) noexcept override;
+  void drop_abandoned_calls_soon(const Owner& owner) noexcept override;
   /// Ends all waiting calls made for `object` with Error(closed).
   void cancel_all(const void* object);
 
@@ -72,7 +72,7 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
   /// count of lock() or lock_shared() was not released.
   bool detach();
   /// The position of the contender of an owner, which waits or holds. If no contender has that
-  /// owner as its key, it is that of first_on_behalf_of().
+  /// owner as its key, it is the contender that first_on_behalf_of() returns.
   struct Standing {
     std::string node;       ///< name of its znode; empty without a contender
     std::size_t ahead = 0;  ///< contenders ahead of it that share the znode

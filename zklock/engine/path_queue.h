@@ -36,8 +36,8 @@ class PathQueue : public PathContext {
   /// may have been emptied or restored, and then the czxids begin again too.
   bool record_own_node(core::Sequence number, FencingToken token, core::SessionId session)
       ZKLOCK_REQUIRES(path_mutex);
-  /// Returns when a recreated path was last noticed. The delete of an older znode may have deleted
-  /// the znode of a create that was sent before.
+  /// Returns when a recreated path was last noticed. A create that was sent before may have made a
+  /// znode that the delete of an older znode has deleted.
   core::Instant recreation_noticed_at() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return recreation_noticed_at_;
   }
@@ -102,7 +102,7 @@ class PathQueue : public PathContext {
   SessionHandoff session_handoff_ ZKLOCK_GUARDED_BY(path_mutex);
   core::AnnouncementTrust trust_ ZKLOCK_GUARDED_BY(path_mutex);
   LateCreates late_creates_ ZKLOCK_GUARDED_BY(path_mutex){*this};
-  std::shared_ptr<core::Lease> lease_ ZKLOCK_GUARDED_BY(path_mutex);  ///< that sufficed last
+  std::shared_ptr<core::Lease> lease_ ZKLOCK_GUARDED_BY(path_mutex);  ///< of the last grant
   CreateLimiter create_limiter_ ZKLOCK_GUARDED_BY(path_mutex){core().settings().creates_at_once};
   int waited_in_a_row_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< latest grants that all had to wait
   bool counter_has_ended_ ZKLOCK_GUARDED_BY(path_mutex);

@@ -74,7 +74,7 @@ AcquireOutcome PendingAcquire::timed_out(bool by_deadline) const {
 
 void PendingAcquire::abandon(AcquireOutcome outcome) noexcept {
   if (!leave_waiting(State::abandoned)) return;
-  path_->sweep_soon(owner_);  // first: before the caller's next single attempt
+  path_->drop_abandoned_calls_soon(owner_);  // first: before the caller's next single attempt
   finish(std::move(outcome));
 }
 

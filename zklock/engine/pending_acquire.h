@@ -72,10 +72,10 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   }
   const TimeLimit& time_limit() const noexcept { return time_limit_; }
 
-  /// Sets the timer of the time limit anew. `contender_waits` is false if the contender is a single
-  /// attempt, even if the call itself is not. Then the call ends after the connection timeout at
-  /// the latest, with Error(not_connected). REQUIRES: path_mutex is held, or no other thread knows
-  /// the call.
+  /// Sets the timer of the time limit anew. If `contender_waits` is false, the contender is a
+  /// single attempt, although the call itself may not be. Then the call ends with
+  /// Error(not_connected) after the connection timeout at the latest. REQUIRES: path_mutex is held,
+  /// or no other thread knows the call.
   void arm(bool contender_waits) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS;
   /// Cancels the timer. REQUIRES: as for arm().
   void disarm() noexcept ZKLOCK_NO_THREAD_SAFETY_ANALYSIS;

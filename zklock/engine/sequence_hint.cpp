@@ -36,7 +36,7 @@ auto SequenceHint::of_this_watch(Step step) {
   return under_lock(path_.weak_from_this(), path_, epoch_.guard(std::move(step)));
 }
 
-std::function<void()> SequenceHint::release_node(core::Sequence number, FencingToken token) {
+std::function<void()> SequenceHint::on_release(core::Sequence number, FencingToken token) {
   last_ = {number, token};
   if (watch_ == client::RequestId{}) return {};
   return under_lock(path_.weak_from_this(), path_, [this, token]() ZKLOCK_REQUIRES(path_mutex) {

@@ -61,7 +61,7 @@ class SequenceHint {
   /// Records that the granted znode is being deleted. Returns a callback that records the end of
   /// the delete; empty without a watch. The caller calls it without a Lock when the ensemble has
   /// confirmed the delete. Before that, is_first() is false.
-  [[nodiscard]] std::function<void()> release_node(core::Sequence number, FencingToken token)
+  [[nodiscard]] std::function<void()> on_release(core::Sequence number, FencingToken token)
       ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether a new znode of this client will probably be first by its number.
   bool expects_first() const noexcept ZKLOCK_REQUIRES(path_mutex) {

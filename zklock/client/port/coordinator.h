@@ -200,6 +200,7 @@ struct Reply {
   /// If true, the client has no READ permission on the znode of this watch, and the servers may
   /// withhold its events. The client then checks repeatedly whether the znode exists, so `deleted`
   /// comes late, or never if the znode is recreated between two checks. `changed` may never come.
+  /// get_by_quorum() also sets it, without a watch: then only the stat is known.
   bool unreadable = false;
   /// The reply to the exists of a CreateContender with `counts`. If only the exists could not be
   /// sent, its status is server_error. Null if the create was not sent, and for all other requests.
@@ -245,14 +246,13 @@ class SessionObserver {
   /// passed to the handler. Not called for requests that failed without an answer (for example
   /// unknown, session_ended), or that the client itself refused. If a request has several
   /// sub-requests, a read among them is reported only if it is the first one. A later read adds no
-  /// evidence to that of the first.
-  /// `sent_at`: a lower bound of the sending time. If one submission sends several of them
-  /// together, it is the time before the first.
-  /// `by` is quorum for a create, multi or delete that was executed, or that failed because of the
-  /// tree (no_node, node_exists, quota_exceeded, ...). It is leader for a sync. It is server for
-  /// reads, and for refusals that a single server can make. Those are throttled, read_only, and
-  /// outside a multi also no_auth and invalid_acl.
-  /// A mutex of the coordinator is held: this member may not call the coordinator.
+  /// evidence to the answer to the first sub-request. `sent_at`: a lower bound of the sending time.
+  /// If one submission sends several of them together, it is the time before the first. `by` is
+  /// quorum for a create, multi or delete that was executed, or that failed because of the tree
+  /// (no_node, node_exists, quota_exceeded, ...). It is leader for a sync. It is server for reads,
+  /// and for refusals that a single server can make. Those are throttled, read_only, and outside a
+  /// multi also no_auth and invalid_acl. A mutex of the coordinator is held: this member may not
+  /// call the coordinator.
   virtual void answered(SessionId session, Instant sent_at, AnsweredBy by) = 0;
 };
 
@@ -284,8 +284,10 @@ class Coordinator {
   /// request is sent, or in a thread of the coordinator, the process terminates.
   virtual RequestId submit(Request request, ReplyHandler handler) = 0;
 
-  /// Calls `task` once, soon, under the conditions of a handler. It is for work that would block
-  /// the calling thread for too long. Tasks are called in the order of the calls of post().
+  /// Calls `task` once, soon, with no lock held, on a library thread that is none of the C
+  /// client's. It is for work for which the calling thread must not wait. The task may wait briefly
+  /// for a mutex, but not for the network or the user. Tasks are called in the order of the calls
+  /// of post().
   virtual void post(std::function<void()> task) = 0;
 
   /// Cancels a request that has not been sent yet. Returns true if the request was cancelled: it

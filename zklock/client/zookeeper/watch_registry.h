@@ -82,7 +82,8 @@ class WatchRegistry {
   // Tens of thousands of contenders may wait, each with its own watch and the only interest in it.
   // So the entries must be small. The armed interests of a watch form a list of entries of
   // interests_. With std::hash<std::string>, libstdc++ would store the hash in each entry; with
-  // PathHash it does not. A state that follows from other members is not stored.
+  // PathHash it does not. The state of an interest is not stored: it follows from the other
+  // members.
   struct PathHash {
     std::size_t operator()(const std::string& path) const noexcept {
       return std::hash<std::string>{}(path);

@@ -147,7 +147,8 @@ class ZkCoordinator final : public Coordinator,
     }
     std::erase_if(queued_, [&which](const CallPtr& call) { return which(*call); });
   }
-  // Replaces a status that the C client reports although the phase excludes it.
+  // The C client can report a status that is impossible in this phase. Replaces it by the correct
+  // one.
   void correct_status(Status& status) const ZKLOCK_REQUIRES(mutex_);
   // Blocks until all sent requests are completed or the connection is lost, for at most 1 s.
   void drain() ZKLOCK_REQUIRES(mutex_);

@@ -80,25 +80,26 @@ class BlockingCall {
   struct State {
     void sleep() ZKLOCK_REQUIRES(mutex) {
       if (boost::this_thread::interruption_enabled()) {
-        where_interrupted().wait(mutex);
+        interruptible_condition().wait(mutex);
       } else {
         ready.wait(mutex);
       }
     }
     void sleep(std::chrono::microseconds longest) ZKLOCK_REQUIRES(mutex) {
       if (boost::this_thread::interruption_enabled()) {
-        where_interrupted().timed_wait(mutex, boost::posix_time::microseconds(longest.count()));
+        interruptible_condition().timed_wait(mutex,
+                                             boost::posix_time::microseconds(longest.count()));
       } else {
         ready.wait_for(mutex, longest);
       }
     }
-    /// Wakes the waiting thread. REQUIRES: there is a result, so that no thread begins to sleep,
-    /// and `interruptible` is constant.
+    /// Wakes the waiting thread. REQUIRES: there is a result. Then no thread begins to sleep, and
+    /// `interruptible` does not change.
     void wake() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
       if (interruptible) interruptible->notify_one();
       ready.notify_one();
     }
-    boost::condition_variable_any& where_interrupted() ZKLOCK_REQUIRES(mutex) {
+    boost::condition_variable_any& interruptible_condition() ZKLOCK_REQUIRES(mutex) {
       return interruptible ? *interruptible : interruptible.emplace();
     }
 

@@ -14,7 +14,6 @@
 #include "zklock/client/port/mutex.h"
 #include "zklock/engine/callback/serial_listener.h"
 #include "zklock/engine/session/fork_guard.h"
-#include "zklock/engine/session/process_identity.h"
 
 namespace zklock::detail {
 
@@ -38,8 +37,8 @@ class Listeners {
       if (first) added->notify(*first);
       list_->listeners.push_back(added);
     }
-    return Subscription([list = list_, added, birth = fork_generation()] {
-      if (fork_generation() != birth) {
+    return Subscription([list = list_, added, fork_guard = ForkGuard()] {
+      if (fork_guard.forked()) {
         keep_for_ever(list);
         keep_for_ever(added);
         return;

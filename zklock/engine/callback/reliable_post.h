@@ -16,10 +16,10 @@ namespace zklock::detail {
 ///
 /// If the system has no thread for it, a timer posts it again a little later. It does not run on
 /// the posting thread: the task may block, and that thread may keep all sessions of the client
-/// alive. A loss that waits for the timer counts as work in the client's untold_losses().
+/// alive. A loss that waits for the timer counts as work in the client's unnotified_losses().
 ///
-/// A closed client accepts no task and drops the timer. Then the destructor of this object runs the
-/// task; also if the system has no timer. A task that the user's executor has accepted never runs
+/// A closed client accepts no task and drops the timer, and the system may have none. Then the
+/// destructor of this object runs the task. A task that the user's executor has accepted never runs
 /// anywhere else. In a fork()ed child no task runs.
 ///
 /// Thread-safety: all members, from any thread.

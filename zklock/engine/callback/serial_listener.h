@@ -55,9 +55,9 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
     }
   }
 
-  /// Drops the queued events; no call begins any more. If `keep` returns true, the oldest queued
-  /// event is retained, and is still delivered. `keep` gets the event that was delivered last, if
-  /// any, and the oldest queued event.
+  /// Drops the queued events. Exception: if `keep` returns true, the oldest queued event is
+  /// retained and delivered. No other call begins. `keep` gets the event that was delivered last,
+  /// if any, and the oldest queued event.
   using Keep = bool (*)(const std::optional<Event>& delivered, const Event& next);
   void stop(Keep keep = nullptr) {
     std::deque<Event> dropped;  // destroyed after the lock

@@ -5,8 +5,8 @@
 
 namespace zklock::detail {
 
-/// Returns a stopped token. It replaces the loss token of a hold that is lost, as long as that
-/// token is not stopped yet. So the caller learns of the loss at once.
+/// Returns a stopped token. A caller gets it for a lost hold whose own loss token is not stopped
+/// yet. So the caller learns of the loss at once.
 inline std::stop_token stopped_token() {
   std::stop_source stopped;
   stopped.request_stop();

@@ -10,11 +10,13 @@
 
 namespace zklock::detail {
 
-/// Releases and withdrawals that the ensemble has not confirmed yet.
+/// Work that continues after a call has returned. Examples are releases and withdrawals until the
+/// ensemble has confirmed them, downgrades, and callbacks of a loss that wait for a thread.
 ///
 /// A piece of work has one or more parts. A withdrawal, for example, first waits for the reply to
 /// its create, and then deletes the znode. Both are parts of one piece: wait() blocks until the
-/// znode is deleted. A part is under way until end(), or stalled between stall() and resume().
+/// znode is deleted. A part is under way until end(). Between stall() and resume() it is stalled
+/// instead.
 ///
 /// Thread-safety: all members, from any thread.
 class BackgroundWork {

@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <spdlog/logger.h>
 
+#include "zklock/engine/session/process_identity.h"
+
 namespace zklock::detail {
 
 namespace {
@@ -35,7 +37,6 @@ EngineContext::EngineContext(Ports ports, Settings settings)
     : ports_(std::move(ports)),
       settings_(std::move(settings)),
       pid_(process_identity().pid),
-      birth_(fork_generation()),
       attempt_prefix_(unique_prefix()),
       keeper_(std::make_shared<LeaseKeeper>(*ports_.coordinator, *ports_.scheduler)),
       deletions_(*ports_.coordinator, *ports_.scheduler, *this) {}
@@ -69,15 +70,15 @@ bool EngineContext::has_counter_ended(const core::LockPath& path) const {
   return ended_counters_.contains(path.str());
 }
 
-Requester Requester::of_this_thread(const Owner& owner) {
+Caller Caller::of_this_thread(const Owner& owner) {
   return {owner, thread_name()};
 }
 
-core::ZnodeData EngineContext::identify(const Requester& requester) const {
+core::ZnodeData EngineContext::identify(const Caller& caller) const {
   return {.attempt = {},
-          .owner = requester.owner.to_string(),
+          .owner = caller.owner.to_string(),
           .host = settings_.host,
-          .thread = requester.thread.data(),
+          .thread = caller.thread.data(),
           .application = settings_.application,
           .pid = pid_,
           .announces = settings_.announces};

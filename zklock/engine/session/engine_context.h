@@ -23,9 +23,9 @@
 #include "zklock/core/znode_data.h"
 #include "zklock/engine/session/background_work.h"
 #include "zklock/engine/session/delay_marker_clock.h"
+#include "zklock/engine/session/fork_guard.h"
 #include "zklock/engine/session/lease_keeper.h"
 #include "zklock/engine/session/node_deletions.h"
-#include "zklock/engine/session/process_identity.h"
 #include "zklock/error.h"
 #include "zklock/owner.h"
 
@@ -42,11 +42,11 @@ class NewSessionListener {
 };
 
 /// The owner and the thread of an acquire call.
-struct Requester {
+struct Caller {
   Owner owner;
   std::array<char, 16> thread;  ///< its name; Linux limits names to 16 bytes
 
-  static Requester of_this_thread(const Owner& owner);
+  static Caller of_this_thread(const Owner& owner);
 };
 
 /// The interfaces to the outside, which tests replace by a simulation. The scheduler is destroyed
@@ -77,8 +77,8 @@ struct Ports {
 class EngineContext : public NodeDeletions::Host,
                       public std::enable_shared_from_this<EngineContext> {
  public:
-  /// Enough to keep the ensemble busy: it executes fewer creates in a round trip of one
-  /// millisecond.
+  /// Enough to keep the ensemble busy: in a round trip of one millisecond it executes fewer than
+  /// these creates.
   static constexpr std::size_t kMostCreatesAtOnce = 100;
   struct Settings {
     std::string hosts;  ///< for error texts
@@ -113,7 +113,7 @@ class EngineContext : public NodeDeletions::Host,
   }
   LeaseKeeper& keeper() noexcept { return *keeper_; }
   /// Loss callbacks that wait for a thread.
-  BackgroundWork& untold_losses() noexcept { return untold_losses_; }
+  BackgroundWork& unnotified_losses() noexcept { return untold_losses_; }
   /// The number of paths on which SequenceHint has a watch.
   std::atomic<int>& watched_paths() noexcept { return watched_paths_; }
   DelayMarkerClock& delay_marker_clock() noexcept { return delay_marker_clock_; }
@@ -132,17 +132,17 @@ class EngineContext : public NodeDeletions::Host,
 
   /// Returns a text that no other client uses.
   const std::string& attempt_prefix() const noexcept { return attempt_prefix_; }
-  /// Returns a number that no other contender of this client uses.
-  std::uint64_t next_attempt() noexcept { return ++attempts_; }
-  /// Returns the znode data that name this process and the requester.
-  core::ZnodeData identify(const Requester& requester) const;
+  /// Returns a number that no other lock node of this client uses.
+  std::uint64_t next_lock_node_number() noexcept { return ++lock_nodes_made_; }
+  /// Returns the znode data that name this process and the caller.
+  core::ZnodeData identify(const Caller& caller) const;
 
   /// Calls `listener` for each new session from now on, while it exists.
   void tell_of_sessions(const std::shared_ptr<NewSessionListener>& listener);
 
   bool closed() const noexcept final { return closed_.load(std::memory_order_acquire); }
   /// Returns whether this process is a fork()ed child of the process that made the client.
-  bool forked() const noexcept { return fork_generation() != birth_; }
+  bool forked() const noexcept { return fork_guard_.forked(); }
   /// Throws Error(forked | closed).
   void check_usable(const char* operation, const std::string& path) const;
 
@@ -165,9 +165,9 @@ class EngineContext : public NodeDeletions::Host,
   const Ports ports_;
   const Settings settings_;
   const std::int64_t pid_;
-  const std::uint32_t birth_;  ///< fork_generation() at construction
+  const ForkGuard fork_guard_;
   const std::string attempt_prefix_;
-  std::atomic<std::uint64_t> attempts_{0};
+  std::atomic<std::uint64_t> lock_nodes_made_{0};
   BackgroundWork work_;
   BackgroundWork untold_losses_;
   DelayMarkerClock delay_marker_clock_;

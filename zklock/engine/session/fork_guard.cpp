@@ -4,6 +4,8 @@
 #include <atomic>
 #include <utility>
 
+#include <pthread.h>
+
 namespace zklock::detail {
 
 namespace {
@@ -14,6 +16,14 @@ struct Kept {
   Kept* next;
 };
 std::atomic<Kept*> kept = nullptr;
+
+// Called in a child before fork() returns there.
+void count_fork() noexcept {
+  fork_count.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Registered when the library is loaded, so that no fork() is missed.
+const int kForksAreCounted = ::pthread_atfork(nullptr, nullptr, &count_fork);
 
 }  // namespace
 

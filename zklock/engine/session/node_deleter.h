@@ -123,7 +123,7 @@ class NodeDeleter::Deletion {
   friend class NodeDeleter;
   enum class Step { announcing, looking, deleting };
 
-  /// Called at the end; after begin_again() at the next end.
+  /// Called when the deletion ends. After begin_again() it is called once more.
   virtual void ended(End end) = 0;
   static Step to_step(FirstStep first) noexcept;
   bool is_target(const client::Reply& there) const;

@@ -33,13 +33,12 @@ std::uint64_t random_id() noexcept {
   return bits == 0 ? 1 : bits;
 }
 
-void in_forked_child() noexcept {
+void renew_id() noexcept {
   current_id.store(random_id(), std::memory_order_relaxed);
-  fork_count.fetch_add(1, std::memory_order_relaxed);
 }
 
 void watch_forks() noexcept {
-  static const int kRegistered = ::pthread_atfork(nullptr, nullptr, &in_forked_child);
+  static const int kRegistered = ::pthread_atfork(nullptr, nullptr, &renew_id);
   static_cast<void>(kRegistered);
 }
 

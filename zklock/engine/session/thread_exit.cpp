@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-#include "zklock/engine/session/process_identity.h"
+#include "zklock/engine/session/fork_guard.h"
 
 namespace zklock::detail {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 /// The listeners of one thread. Used by that thread only.
 class ExitListeners {
  public:
-  bool is_of_this_process() const noexcept { return generation_ == fork_generation(); }
+  bool is_of_this_process() const noexcept { return !fork_guard_.forked(); }
 
   void add(const std::weak_ptr<ThreadExitListener>& listener) {
     if (!listeners_.insert(listener).second || listeners_.size() < prune_at_) return;
@@ -37,7 +37,7 @@ class ExitListeners {
   // Ordered by control block: its address is not reused while a weak_ptr to it exists.
   std::set<std::weak_ptr<ThreadExitListener>, std::owner_less<>> listeners_;
   std::size_t prune_at_ = kFirstPruneAt;
-  std::uint32_t generation_ = fork_generation();
+  ForkGuard fork_guard_;
 };
 
 void thread_ends(void* listeners) {

@@ -7,7 +7,7 @@
 
 namespace zklock::detail {
 
-/// Receives the end of the threads that registered it by call_at_thread_exit().
+/// Is notified when a thread ends that registered it by call_at_thread_exit().
 class ThreadExitListener {
  public:
   virtual ~ThreadExitListener() = default;

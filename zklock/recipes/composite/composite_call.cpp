@@ -239,7 +239,7 @@ void CompositeCall::answered(std::size_t part) {
   errors_[part] = nullptr;
   assert(!taken_[part]);
   taken_[part] = Taken{std::move(outcome), nullptr};  // first: give_up() releases it
-  const std::stop_token lost = taken_[part]->outcome.contender->grant().lost();
+  const std::stop_token lost = taken_[part]->outcome.contender->grant().loss_token();
   taken_[part]->on_loss =
       std::make_unique<std::stop_callback<LossCheck>>(lost, LossCheck{weak_from_this()});
   carry_out(fsm_.on_part_answered(PartAnswer::granted, late()));

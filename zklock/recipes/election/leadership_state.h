@@ -11,7 +11,7 @@
 
 #include "zklock/client/port/mutex.h"
 #include "zklock/core/election_fsm.h"
-#include "zklock/engine/session/process_identity.h"
+#include "zklock/engine/session/fork_guard.h"
 #include "zklock/hold.h"
 #include "zklock/leadership.h"
 #include "zklock/recipes/election/proclamation_writer.h"
@@ -72,7 +72,7 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   };
   void on_lost();
   /// Returns whether this is a fork()ed child, in which the mutex may be locked for ever.
-  bool forked() const noexcept { return fork_generation() != birth_; }
+  bool forked() const noexcept { return fork_guard_.forked(); }
   std::string path() const { return node_.substr(0, node_.rfind('/')); }
 
   const Attempt attempt_;
@@ -81,7 +81,7 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   const std::stop_token lost_;
   const std::stop_token requested_;
   const std::weak_ptr<EngineContext> core_;
-  const std::uint32_t birth_ = fork_generation();
+  const ForkGuard fork_guard_;
   std::atomic<bool> ended_{false};
   std::stop_source over_;
 

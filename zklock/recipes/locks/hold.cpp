@@ -35,7 +35,7 @@ HoldState Hold::state() const noexcept {
 }
 
 std::stop_token Hold::loss_token() const noexcept {
-  return contender_ ? contender_->grant().lost() : detail::stopped_token();
+  return contender_ ? contender_->grant().loss_token() : detail::stopped_token();
 }
 
 LeaseClock::time_point Hold::valid_until() const noexcept {
@@ -55,7 +55,7 @@ bool Hold::renew(std::chrono::milliseconds length) {
 }
 
 std::stop_token Hold::release_request_token() const noexcept {
-  return contender_ ? contender_->grant().release_requested() : std::stop_token();
+  return contender_ ? contender_->grant().release_request_token() : std::stop_token();
 }
 
 std::string Hold::node() const {

@@ -121,7 +121,7 @@ core::AcquireEffects LockNode::inspected(const client::Reply& reply) {
 // The reply to a multi has the name of the created znode, but not its stat. So the stat is
 // requested after it.
 void LockNode::move(const std::string& attempt) {
-  core::ZnodeData data = core().identify(requester_);
+  core::ZnodeData data = core().identify(caller_);
   data.attempt = attempt;
   data.since_ms = queued_ms_;
   watches_.forget_own();  // this client deletes the znode: no loss

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Members of Contender for the loss of a hold.
+#include <string>
+#include <utility>
+
+#include "zklock/engine/contender.h"
+
+namespace zklock::detail {
+
+namespace {
+
+const char* text_of(LossCause why) {
+  switch (why) {
+    case LossCause::lease: return "its lease or its session has ended";
+    case LossCause::node: return "its znode was deleted";
+    case LossCause::limit: return "its maximum hold time has passed";
+    case LossCause::forced: return "request_release() forced it";
+    case LossCause::closed: return "the client closes";
+  }
+  return "";
+}
+
+}  // namespace
+
+void Contender::on_lost(LossCause cause) {
+  lose(cause);
+}
+
+void Contender::lose(LossCause why) noexcept {
+  if (!ownership_.lose()) return;
+  log_loss(why);
+  const auto self = shared_from_this();
+  grant_->end(why == LossCause::limit ? LockEvent::Kind::expired : LockEvent::Kind::lost);
+  node_->end_watches();
+  LossNotification::DeleteNode delete_node;
+  if (why != LossCause::node && why != LossCause::closed) {
+    delete_node = [self](BackgroundWork::Id work)
+                      ZKLOCK_REQUIRES(path_mutex) { self->delete_lost_node(work); };
+  }
+  const auto loss =
+      std::make_shared<LossNotification>(path_, grant_->loss_source(), std::move(delete_node));
+  loss_ = loss;
+  loss->start();
+  if (cohort_) cohort_->on_node_gone(*node_);
+}
+
+void Contender::log_loss(LossCause why) const {
+  if (why == LossCause::closed) return;
+  std::string text = "the hold of znode " + node_->own_name() + " is lost: " + text_of(why);
+  path_->after_unlock([path = path_, text = std::move(text)] { path->warn(text); });
+}
+
+// A lapsed lease is no release. And if the delay marker stays, the next contender must list the
+// children, so that it finds the marker.
+void Contender::delete_lost_node(BackgroundWork::Id work) {
+  const bool in_doubt = node_->machine().delay_markers().has_own() || !grant_->lease_valid();
+  node_->remove(in_doubt ? LockNode::RemovalCause::loss : LockNode::RemovalCause::release, work);
+}
+
+std::shared_ptr<void> Contender::delay_delete(const Hold& hold) {
+  if (!hold) return nullptr;
+  const Monitor::Lock lock(hold.contender_->path_->monitor());
+  const auto loss = hold.contender_->loss_.lock();
+  return loss ? loss->delay_delete() : nullptr;
+}
+
+}  // namespace zklock::detail
