@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many sessions that send no requests of the user: they wait for one lock, hold a lock each, or are
-// only connected. The driver measures their cost; run() only sleeps.
+// Many sessions that send no requests of the user: they wait for one lock, hold locks, or are only
+// connected. The driver measures their cost; run() only sleeps.
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -25,17 +27,21 @@ class AtRest : public Measure {
     Result result;
     result.ops = result.cycles = sessions_;
     result.seconds = in_seconds(params_.seconds("seconds"));
-    const auto sessions = static_cast<double>(sessions_);
-    result.more["kilobytes"] = (status_of_process("VmRSS") - memory_) / sessions;
-    result.more["threads"] = (status_of_process("Threads") - threads_) / sessions;
+    const auto each = static_cast<double>(sessions_ * std::max<std::size_t>(locks_each_, 1));
+    result.more["kilobytes"] = (status_of_process("VmRSS") - memory_) / each;
+    result.more["threads"] = (status_of_process("Threads") - threads_) / each;
     return result;
   }
 
  protected:
   explicit AtRest(const Params& params)
-      : params_(params), sessions_(params.number("sessions")), memory_(trimmed_memory()) {}
+      : params_(params),
+        sessions_(params.number("sessions")),
+        locks_each_(params.number("locks")),
+        memory_(trimmed_memory()) {}
 
   std::size_t size() const { return sessions_; }
+  std::size_t locks_each() const { return locks_each_; }
   const Params& params() const { return params_; }
 
  private:
@@ -50,6 +56,7 @@ class AtRest : public Measure {
 
   const Params params_;
   const std::size_t sessions_;
+  const std::size_t locks_each_;
   const double memory_;
   const double threads_ = status_of_process("Threads");
 };
@@ -71,16 +78,18 @@ class Waiting final : public AtRest {
   Queue queue_;
 };
 
-/// Sessions that hold a lock each, or no lock.
+/// Sessions that hold the same number of locks each.
 class Connected final : public AtRest {
  public:
-  Connected(const Params& params, Contestant& contestant, bool hold) : AtRest(params) {
+  Connected(const Params& params, Contestant& contestant) : AtRest(params) {
     for (std::size_t i = 0; i < size(); ++i) {
       std::this_thread::sleep_for(params.seconds("apart"));
       sessions_.push_back(contestant.connect(params));
-      if (!hold) continue;
-      locks_.push_back(sessions_.back()->make_lock(params.text("path") + "/" + std::to_string(i)));
-      locks_.back()->lock();
+      for (std::size_t j = 0; j < locks_each(); ++j) {
+        const std::string path = params.text("path") + "/" + std::to_string(locks_.size());
+        locks_.push_back(sessions_.back()->make_lock(path));
+        locks_.back()->lock();
+      }
     }
     std::this_thread::sleep_for(params.seconds("settle"));
   }
@@ -99,8 +108,9 @@ std::unique_ptr<Measure> make_at_rest(const Params& params, Contestant& contesta
                                       const std::string& hosts) {
   const std::string& kind = params.text("kind");
   if (kind == "waiting") return std::make_unique<Waiting>(params, contestant, hosts);
-  if (kind == "holding") return std::make_unique<Connected>(params, contestant, true);
-  if (kind == "idle") return std::make_unique<Connected>(params, contestant, false);
+  if (kind == "holding" || kind == "idle") {
+    return std::make_unique<Connected>(params, contestant);
+  }
   return nullptr;
 }
 

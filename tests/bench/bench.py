@@ -28,7 +28,7 @@ WARM_UP = (("handoff_8", 2.5), ("cycle_free", 1.0), ("handoff_64_shared", 1.5),
 OTHERS_WARM_UP = 0.1  # part of that time, for contestants without such a compiler
 PATIENCE = 300
 QUICK_SECONDS = 170  # a round that would end later is not begun
-MOST_DESCRIPTORS = 65536  # each of 300 sessions needs some
+MOST_DESCRIPTORS = 65536  # each session needs some
 
 
 class Benchmark:
@@ -38,9 +38,7 @@ class Benchmark:
         self.quick = arguments.quick
         self.most_rounds = arguments.rounds
         self.spin = arguments.spin
-        self.measures = [m for m in MEASURES
-                         if (m.key in arguments.only if arguments.only
-                             else arguments.plot or not m.picture)]
+        self.measures = [m for m in MEASURES if takes_part(m, arguments)]
         # By measure and contestant: the runs, by the number of their round.
         self.runs = {m.key: {} for m in self.measures}
         self.absent = {m.key: {} for m in self.measures}
@@ -173,6 +171,14 @@ class Benchmark:
         return results
 
 
+def takes_part(measure, arguments):
+    if arguments.only:
+        return measure.key in arguments.only
+    if arguments.scale:
+        return measure.scale
+    return bool(arguments.plot) if measure.picture else not measure.scale
+
+
 def add_costs(row, measure, runs):
     """Adds to a row: p99, and the cost of an operation with its ratios."""
     p99 = "pair_ns_p99" if measure.kind == "nested" else "p99"
@@ -255,6 +261,8 @@ def parse_arguments():
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds: 3 minutes")
     parser.add_argument("--json", metavar="FILE", help="write the figures there")
     parser.add_argument("--plot", metavar="DIR", help="draw the README's two pictures there")
+    parser.add_argument("--scale", action="store_true",
+                        help="the measures of scale instead of the others: one round")
     parser.add_argument("--memory", action="store_true", help="the server's data on /dev/shm")
     parser.add_argument("--rtt", metavar="TIME", type=duration,
                         help="add that to each round trip to a server, such as 1ms")

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many waiters of one lock, without a thread for each. Measures how fast they are granted in turn,
 // and their cost while they wait.
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <malloc.h>
 
@@ -37,12 +40,43 @@ class Drain final : public Measure {
   Queue queue_;
 };
 
+/// Many queues that are drained at the same time, each with sessions of its own.
+class Drains final : public Measure {
+ public:
+  Drains(const Params& params, Contestant& contestant, const std::string& hosts)
+      : waiters_(params.number("waiters")) {
+    for (std::size_t i = 0; i < params.number("queues"); ++i) {
+      const Params each = params.with("path", params.text("path") + "/" + std::to_string(i));
+      queues_.push_back(
+          std::make_unique<Queue>(each, contestant, hosts, params.number("sessions")));
+      queues_.back()->fill(waiters_);
+    }
+  }
+
+  Result run() override {
+    const auto begin = Clock::now();
+    std::vector<std::jthread> threads;
+    for (const auto& queue : queues_) threads.emplace_back([&queue] { queue->drain(); });
+    threads.clear();
+    Result result;
+    result.seconds = in_seconds(Clock::now() - begin);
+    for (const auto& queue : queues_) result.overlaps += queue->exclusive().overlaps();
+    result.ops = result.cycles = waiters_ * queues_.size();
+    return result;
+  }
+
+ private:
+  const std::size_t waiters_;
+  std::vector<std::unique_ptr<Queue>> queues_;
+};
+
 /// The memory and threads that waiters cost. The constructor drains a short queue first, so that
 /// the library's own threads have started.
 class Waiters final : public Measure {
  public:
   Waiters(const Params& params, Contestant& contestant, const std::string& hosts)
-      : waiters_(params.number("waiters")), queue_(params, contestant, hosts, 1) {
+      : waiters_(params.number("waiters")),
+        queue_(params, contestant, hosts, params.number("sessions")) {
     constexpr std::size_t kFew = 200;
     queue_.fill(kFew);
     queue_.drain();
@@ -75,6 +109,7 @@ std::unique_ptr<Measure> make_drain(const Params& params, Contestant& contestant
                                     const std::string& hosts) {
   const std::string& kind = params.text("kind");
   if (kind == "drain") return std::make_unique<Drain>(params, contestant, hosts);
+  if (kind == "drains") return std::make_unique<Drains>(params, contestant, hosts);
   if (kind == "waiters") return std::make_unique<Waiters>(params, contestant, hosts);
   return nullptr;
 }

@@ -99,6 +99,7 @@ class Measure:
     only: Optional[tuple] = None  # the only contestants that take part
     most_rounds: dict = field(default_factory=dict)  # by contestant
     picture: bool = False  # only with --plot
+    scale: bool = False  # only with --scale
 
     def rows(self):
         """Yields each row of the results as key and Figure."""
@@ -134,38 +135,46 @@ def hand_off(contenders, shared, targets, key=None, title=None, picture=False, *
         seconds=1.5, warm=0.4, picture=picture, full_rounds=LONG if picture else Measure.full_rounds)
 
 
-def drain(waiters, targets=(), bytes_targets=(), picture=False, **more):
+def drain(waiters, targets=(), bytes_targets=(), full_rounds=LONG, **more):
     return Measure(
         f"drain_{waiters}", f"drain of {waiters} waiters, a hand-off", "us", "drain",
         microseconds_each, {"waiters": waiters, "sessions": 8}, targets, seconds=0, warm=0,
         figures=(Figure("_bytes", f"drain of {waiters} waiters, bytes in all", "byte",
                         bytes_in_all, bytes_targets),),
-        with_bytes=True, picture=picture, full_rounds=LONG, **more)
+        with_bytes=True, full_rounds=full_rounds, **more)
 
 
 def free(key, title, kind, targets, **params):
     return Measure(key, title, "us", kind, median_latency, params, targets)
 
 
-SESSIONS = 300  # at rest
-APART = 10 / SESSIONS  # seconds between their beginnings: all phases of a session timeout of 10 s
-
-
-def at_rest(kind, title, contenders, server_cpu=(), received=(), written=(), cpu=()):
-    """Many sessions, each its own connection. `contenders`: lock znodes while they rest."""
+def at_rest(key, title, kind, sessions, locks=0, server_cpu=(), received=(), written=(), cpu=(),
+            full_rounds=3, **more):
+    """Sessions, each its own connection, that wait for one lock or hold `locks` each."""
+    contenders = sessions + 1 if kind == "waiting" else sessions * locks
+    # They begin in all phases of a session timeout of 10 s.
+    params = {"sessions": sessions, "locks": locks, "settle": 10, "apart": 10 / sessions}
     return Measure(
-        f"{kind}_{SESSIONS}", f"{title}: server CPU", "% core", kind,
-        per_second("server_cpu", 0.01), {"sessions": SESSIONS, "settle": 10, "apart": APART},
-        server_cpu,
-        seconds=20, warm=0, contenders=contenders, full_rounds=3, quick_rounds=0,
-        most_rounds={"kazoo": 1, "floor": 1}, figures=(
+        key, f"{title}: server CPU", "% core", kind, per_second("server_cpu", 0.01), params,
+        server_cpu, seconds=20, warm=0, contenders=contenders, full_rounds=full_rounds, quick_rounds=0,
+        figures=(
             Figure("_received", f"{title}: packets to the server", "1/s", per_second("received"),
                    received),
             Figure("_sent", f"{title}: packets from the server", "1/s", per_second("sent")),
             Figure("_written", f"{title}: written to disk", "KB/s", kilobytes_written, written),
             Figure("_cpu", f"{title}: client CPU", "% core", per_second("cpu", 0.01), cpu),
             Figure("_memory", f"{title}: client memory each", "KB", kilobytes_each),
-            Figure("_threads", f"{title}: client threads each", "1", threads_each)))
+            Figure("_threads", f"{title}: client threads each", "1", threads_each)), **more)
+
+
+REST = {"most_rounds": {"kazoo": 1, "floor": 1}}
+OURS = {"only": ("zklock", "floor"), "full_rounds": 1}
+
+
+def waiters(key, count, sessions, targets=(), **more):
+    return Measure(key, f"{count:,} waiters by callbacks, memory each", "KB", "waiters",
+                   kilobytes_each, {"waiters": count, "sessions": sessions}, targets, seconds=0,
+                   warm=0, quick_rounds=1, **more)
 
 
 CONTENDED = (at_least(CURATOR, 1.8), at_least(FLOOR, 0.90), at_most(CURATOR_CPU, 0.4))
@@ -195,14 +204,26 @@ MEASURES = (
              title="8 threads of one process, max_local_handoffs", max_local_handoffs=64),
     free("kept", "cycle of a lock retained when idle, p50", "cycle",
          (at_most(CURATOR, 1 / 300),), keep_idle_for=60),
-    Measure("waiters_10k", "10,000 waiters by callbacks, memory each", "KB", "waiters",
-            kilobytes_each, {"waiters": 10000}, (at_most(OWN, 1.5),), seconds=0, warm=0,
-            only=("zklock", "floor"), full_rounds=LONG, quick_rounds=1),
-    at_rest("waiting", "300 sessions wait for one lock", SESSIONS + 1, (at_most(CURATOR, 1.2),),
-            (at_most(CURATOR, 1.7),), (at_most(OWN, 4),), (at_most(CURATOR, 1.2),)),
-    at_rest("holding", "300 sessions hold a lock each", SESSIONS),
-    at_rest("idle", "300 idle sessions", 0, (at_most(CURATOR, 1),), cpu=(at_most(CURATOR, 1),)),
+    waiters("waiters_10k", 10000, 1, (at_most(OWN, 1.5),), only=("zklock", "floor"),
+            full_rounds=LONG),
+    at_rest("waiting_300", "300 sessions wait for one lock", "waiting", 300, 0,
+            (at_most(CURATOR, 1.2),), (at_most(CURATOR, 1.7),), (at_most(OWN, 4),),
+            (at_most(CURATOR, 1.2),), **REST),
+    at_rest("holding_300", "300 sessions hold a lock each", "holding", 300, 1, **REST),
+    at_rest("idle_300", "300 idle sessions", "idle", 300, 0, (at_most(CURATOR, 1),),
+            cpu=(at_most(CURATOR, 1),), **REST),
     *(hand_off(n, False, (), picture=True) for n in (2, 4, 16, 32)),
     drain(10, picture=True),
     drain(300, picture=True),
+    *(at_rest(f"held_{n}", f"{n:,} locks held by one session", "holding", 1, n, scale=True, **OURS)
+      for n in (1, 100, 1000, 10000)),
+    *(waiters(f"waiters_{n}", n, 4, scale=True, **OURS) for n in (100, 1000, 10000, 50000)),
+    *(drain(n, scale=True, picture=True, **OURS) for n in (10000, 50000)),
+    *(Measure(f"crowd_{n}", f"200 waiters on each of {n} locks, hand-offs", "1/s", "drains", rate,
+              {"waiters": 200, "queues": n, "sessions": 1}, seconds=0, warm=0, scale=True, **OURS)
+      for n in (1, 10, 100)),
+    *(at_rest(f"{kind}_{n}", title, kind, n, locks, scale=True, full_rounds=1,
+              only=("zklock", "curator"))
+      for n in (100, 1000) for kind, locks, title in (
+          ("idle", 0, f"{n:,} idle sessions"), ("holding", 1, f"{n:,} sessions hold a lock each"))),
 )

@@ -33,6 +33,12 @@ Params::Params(const std::string& words) {
   }
 }
 
+Params Params::with(const std::string& name, const std::string& value) const {
+  Params changed = *this;
+  changed.values_[name] = value;
+  return changed;
+}
+
 const std::string& Params::text(const std::string& name) const {
   const auto found = values_.find(name);
   if (found == values_.end()) throw std::invalid_argument("missing: " + name);

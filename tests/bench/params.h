@@ -17,6 +17,9 @@ class Params {
  public:
   explicit Params(const std::string& words);
 
+  /// Returns these parameters, with another value of one.
+  Params with(const std::string& name, const std::string& value) const;
+
   const std::string& text(const std::string& name) const;
   std::size_t number(const std::string& name) const;
   Clock::duration seconds(const std::string& name) const;

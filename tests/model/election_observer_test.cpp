@@ -18,7 +18,7 @@ TEST(ElectionModel, NewSessionOnLaggingServer_LeaderIsObserved) {
   election.proclaim(election.leadership(0), "a");
   SimCoordinator& client = election.world().client(ElectionWorld::kObserver);
   election.world().run_for(30s);
-  // A sync would catch up. The next one is a fifth of a session timeout later.
+  // A sync would catch up. The next one is 7/24 of a session timeout later.
   for (client.reset_counts(); client.requests(Kind::sync) == 0;) election.world().run_for(10ms);
   election.world().client(ElectionWorld::kObserver).lag();
   election.world().expire(0);

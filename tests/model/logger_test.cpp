@@ -2,6 +2,7 @@
 // A user's logger runs with no lock held: another thread may call the object that logs meanwhile.
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -81,11 +82,25 @@ TEST_F(Logger, LostHold_IsLoggedWithItsZnodeAndCause) {
   const auto call = lock_.acquire(0);
   lock_.world().run_all();
   const std::string node = lock_.nodes().at(0);
-  sink_->call = [&] { EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost); };
+  const std::stop_token lost = lock_.call(call).hold.loss_token();
+  bool is_told = false;
+  const std::stop_callback on_loss(lost, [&is_told] { is_told = true; });
+  sink_->call = [&] { EXPECT_TRUE(is_told) << "the logger may block"; };
   ASSERT_EQ(lock_.world().ensemble().remove(LockWorld::kPath + ("/" + node)), Status::ok);
   lock_.world().run_for(1s);
   EXPECT_EQ(sink_->last(), std::string("lock ") + LockWorld::kPath + ": the hold of znode " + node +
                                " is lost: its znode was deleted");
+  lock_.release(call);
+}
+
+TEST_F(Logger, SessionEnded_IsLoggedAsSuch) {
+  const auto call = lock_.acquire(0);
+  lock_.world().run_all();
+  lock_.world().client(0).expire();
+  lock_.world().run_for(1s);
+  EXPECT_TRUE(sink_->last().ends_with("is lost: its lease has ended") ||
+              sink_->last().ends_with("is lost: its session has ended"))
+      << sink_->last();
   lock_.release(call);
 }
 

@@ -21,9 +21,11 @@ constexpr Duration percent_of_timeout(int percent) {
   return kT * percent / 100;
 }
 
-/// The longest with which a hold is kept whenever the network becomes slow.
-constexpr Duration kSlowest = kT / 12;
-constexpr std::array kSlowRoundTrips = {kT / 24, kT / 16, kSlowest};
+/// With the last one a hold is kept whenever the network becomes slow. See the README.
+constexpr std::array kSlowRoundTrips = {kT / 30, kT / 20, kT / 16};
+
+/// Timers and messages are late by this.
+constexpr Duration kLate = kT / 100;
 
 /// Lets time pass while each message from one client to its server takes a given time. The replies
 /// take none.
@@ -42,7 +44,7 @@ class SlowLine {
       Instant next = end;
       if (!arrivals_.empty()) next = std::min(next, arrivals_.front());
       if (const auto timer = world_.clock().next_due()) next = std::min(next, *timer);
-      world_.clock().advance_to(next);
+      world_.clock().advance_to(std::min(next + kLate, end));
     }
   }
 
@@ -252,6 +254,19 @@ TEST_F(SlowNetwork, ClientPausedDuringHold_HoldIsKept) {
     run_for(2 * kT);
     expect_held(call, kT / 3, phase);
   }
+  expect_rest();
+}
+
+// A slow server is not burdened with more requests than a quick one.
+TEST_F(SlowNetwork, AlwaysSlowHold_SendsTenRequestsPerTimeout) {
+  const auto call = granted(0);
+  SlowLine line = slow_line(0, kSlowRoundTrips.back());
+  line.run_for(2 * kT);
+  reset_counts();
+  line.run_for(3 * kT);
+  EXPECT_LE(client(0).requests(), 33U);
+  EXPECT_TRUE(is_held(call));
+  release(call);
   expect_rest();
 }
 

@@ -107,17 +107,18 @@ TEST(LeaseEvidence, SlowHeartbeats_GiveTwoThirdsLessTwiceTheExcess) {
 // If session requests are closer together than the gap, some of them can find no packet in it.
 TEST(LeaseEvidence, WideGaps_ShortenTheLease) {
   const Duration widest = (kR - kT / 24) / 2;
-  for (const Duration apart : {widest, widest + nanoseconds(1), kT / 8, kT / 6, kT / 5, kR}) {
+  for (const Duration apart :
+       {widest, widest + nanoseconds(1), kT / 8, kT / 6, kT / 5, kR, kT * 7 / 24}) {
     Line line;
     Duration least = kT;
     for (int i = 0; i < 50; ++i) {
       least = std::min(least, line.operation());
       line.idle(apart);
     }
-    // The lease starts at the sending of a packet, or two gaps and T/24 ago.
-    const Duration two_gaps = std::max(2 * apart + kT / 24, kR);
-    EXPECT_GE(least, kT - kT / 12 - two_gaps) << apart.count();
-    EXPECT_LE(least, kT - kT / 12 - std::min(2 * apart, two_gaps)) << apart.count();
+    // The lease counts from the sending of a packet, or from a gap and a half tick ago.
+    const Duration longest_ago = std::max(apart + std::min(apart + kT / 24, kR), kR);
+    EXPECT_GE(least, kT - kT / 12 - longest_ago) << apart.count();
+    EXPECT_LE(least, kT - kT / 12 - std::min(2 * apart, longest_ago)) << apart.count();
     line.operation();
     line.idle(apart - nanoseconds(4));  // before the second half tick after a gap
     line.operation();
@@ -155,13 +156,13 @@ TEST(LeaseEvidence, Handshake_IsNotRelayedToTheLeader) {
 
 // A client without a hold sends its queries this far apart. Its next operation can follow any time.
 TEST(LeaseEvidence, SparseQueries_GiveAtLeastThreeEighths) {
-  for (Duration later{}; later <= kT / 4; later += kT / 96) {
+  for (Duration later{}; later <= kT * 7 / 24; later += kT / 96) {
     Line line;
     for (int i = 0; i < 30; ++i) {
       line.operation();
-      line.idle(kT / 5);
+      line.idle(kT * 7 / 24);
     }
-    line.idle(later - kT / 5);
+    line.idle(later - kT * 7 / 24);
     EXPECT_GE(line.operation(), kT * 3 / 8) << later.count();
   }
 }

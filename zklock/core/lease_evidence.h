@@ -37,7 +37,9 @@ namespace zklock::core {
 ///
 /// (1) Let n be the last session request that named the session. No packet arrived from n to q, so
 /// q - n < g. Session requests are at least h - J apart, so h < g + J. Besides, h is at most R. With
-/// q > t - h - J, it follows that n > t - g - min(R, g + J) - J. T/12 contains that J.
+/// q > t - h - J, it follows that n > t - g - min(R, g + J) - J. T/12 contains that J. Right after a
+/// pause of a server, two session requests can be closer together. So zklock assumes that the two
+/// servers then stay connected for two half ticks and T/12.
 ///
 /// A packet arrives between its sending and its answer. A gap is measured from the sending of p to
 /// the answer to the packet after it. So it is never wider than measured. If the operation itself

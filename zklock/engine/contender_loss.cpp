@@ -11,13 +11,19 @@ namespace {
 
 const char* text_of(LossCause why) {
   switch (why) {
-    case LossCause::lease: return "its lease or its session has ended";
+    case LossCause::lease: return "its lease has ended";
+    case LossCause::session: return "its session has ended";
     case LossCause::node: return "its znode was deleted";
     case LossCause::limit: return "its maximum hold time has passed";
     case LossCause::forced: return "request_release() forced it";
     case LossCause::closed: return "the client closes";
   }
   return "";
+}
+
+/// Returns whether the znode may exist, and no end of the session deletes it.
+bool leaves_node(LossCause why) {
+  return why == LossCause::lease || why == LossCause::limit || why == LossCause::forced;
 }
 
 }  // namespace
@@ -28,26 +34,23 @@ void Contender::on_lost(LossCause cause) {
 
 void Contender::lose(LossCause why) noexcept {
   if (!ownership_.lose()) return;
-  log_loss(why);
   const auto self = shared_from_this();
   grant_->end(why == LossCause::limit ? LockEvent::Kind::expired : LockEvent::Kind::lost);
   node_->end_watches();
   LossNotification::DeleteNode delete_node;
-  if (why != LossCause::node && why != LossCause::closed) {
+  if (leaves_node(why)) {
     delete_node = [self](BackgroundWork::Id work)
                       ZKLOCK_REQUIRES(path_mutex) { self->delete_lost_node(work); };
   }
-  const auto loss =
-      std::make_shared<LossNotification>(path_, grant_->loss_source(), std::move(delete_node));
+  std::string warning;
+  if (why != LossCause::closed) {
+    warning = "the hold of znode " + node_->own_name() + " is lost: " + text_of(why);
+  }
+  const auto loss = std::make_shared<LossNotification>(path_, grant_->loss_source(),
+                                                       std::move(delete_node), std::move(warning));
   loss_ = loss;
   loss->start();
   if (cohort_) cohort_->on_node_gone(*node_);
-}
-
-void Contender::log_loss(LossCause why) const {
-  if (why == LossCause::closed) return;
-  std::string text = "the hold of znode " + node_->own_name() + " is lost: " + text_of(why);
-  path_->after_unlock([path = path_, text = std::move(text)] { path->warn(text); });
 }
 
 // A lapsed lease is no release. And if the delay marker stays, the next contender must list the

@@ -38,7 +38,7 @@ void LockNode::machine_ended() {
 
 void LockNode::on_session_ended(SessionId session) {
   if (!is_granted()) return run(fsm_.on_session_ended(session));
-  if (session == fsm_.node().session()) notify_loss(LossCause::node);
+  if (session == fsm_.node().session()) notify_loss(LossCause::session);
 }
 
 void LockNode::on_lease_expired(const std::shared_ptr<core::Lease>& lease) {

@@ -11,11 +11,12 @@ namespace zklock::detail {
 
 /// Why a hold is lost.
 enum class LossCause {
-  lease,   ///< the lease has ended
-  node,    ///< the znode does not exist any more
-  limit,   ///< the maximum hold time has passed
-  forced,  ///< by request_release()
-  closed,  ///< the client closes, and its session ends
+  lease,    ///< the lease has ended
+  session,  ///< the session has ended
+  node,     ///< the znode does not exist any more
+  limit,    ///< the maximum hold time has passed
+  forced,   ///< by request_release()
+  closed,   ///< the client closes, and its session ends
 };
 
 /// Receives the events of one lock node: a contender that has the lock node for itself, or a cohort

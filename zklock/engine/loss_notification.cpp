@@ -24,8 +24,11 @@ void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> 
 }
 
 LossNotification::LossNotification(std::shared_ptr<PathContext> path, std::stop_source loss,
-                                   DeleteNode delete_node)
-    : path_(std::move(path)), loss_(std::move(loss)), delete_node_(std::move(delete_node)) {}
+                                   DeleteNode delete_node, std::string warning)
+    : path_(std::move(path)),
+      loss_(std::move(loss)),
+      warning_(std::move(warning)),
+      delete_node_(std::move(delete_node)) {}
 
 void LossNotification::start() {
   EngineContext& core = path_->core();
@@ -48,6 +51,7 @@ std::shared_ptr<void> LossNotification::delay_delete() {
 void LossNotification::run() {
   loss_.request_stop();
   finish();
+  if (!warning_.empty()) path_->warn(warning_);
 }
 
 void LossNotification::finish() {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 
 #include "zklock/engine/path_context.h"
 #include "zklock/engine/session/background_work.h"
@@ -34,9 +35,10 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
   /// Deletes the znode as a part of the work. Called with path_mutex held, at most once.
   using DeleteNode = std::function<void(BackgroundWork::Id)>;
 
-  /// `loss`: stopped by run(). `delete_node`: empty if no znode exists.
-  LossNotification(std::shared_ptr<PathContext> path, std::stop_source loss,
-                   DeleteNode delete_node);
+  /// `loss`: stopped by run(). `delete_node`: empty if no znode exists. `warning`: logged last,
+  /// because the logger may block; empty: not logged.
+  LossNotification(std::shared_ptr<PathContext> path, std::stop_source loss, DeleteNode delete_node,
+                   std::string warning);
 
   /// Makes a loss thread call run(), after the Lock has ended.
   void start() ZKLOCK_REQUIRES(path_mutex);
@@ -44,7 +46,8 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
   /// end of the object too, but no longer than that one second. Returns null if the state is not
   /// pending.
   std::shared_ptr<void> delay_delete() ZKLOCK_REQUIRES(path_mutex);
-  /// Stops the loss token: the user's callbacks run on this thread. Then calls finish().
+  /// Stops the loss token: the user's callbacks run on this thread. Then calls finish(), and logs
+  /// the warning.
   void run();
   /// Records the end of run(), or of one object of delay_delete(). After the last end, deletes the
   /// znode.
@@ -55,6 +58,7 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
 
   const std::shared_ptr<PathContext> path_;
   std::stop_source loss_;
+  const std::string warning_;
   DeleteNode delete_node_ ZKLOCK_GUARDED_BY(path_mutex);
   /// While pending.
   std::optional<BackgroundWork::Id> work_ ZKLOCK_GUARDED_BY(path_mutex);

@@ -188,3 +188,33 @@
 (echo "6 control: without that rule it is not safe")
 (check-sat) ; expect sat
 (pop)
+
+; --- 7. The server paused from f1 to f2. A session request of the leader came in the pause, at s1,
+; and the server answered it at f2: it named the session. The next session request q was on time, so
+; it can be closer to f2 than h - J, and it did not name the session. The server stays connected for
+; two half ticks and T/12 after the pause. So the last session request before the operation is
+; another one, and steps 1 and 2 apply to it.
+(declare-const s1 Real)
+(define-fun answered_late () Bool
+  (and (< f1 s1) (<= s1 f2) (= n f2) (<= f2 q) (= u t) (= x t)
+       (<= a n) (< q b) (<= p_sent a) (<= b p2_answered)
+       (>= (- q s1) (- h J)) (<= (- q s1) (+ h J))
+       (= news n)))
+(define-fun too_long_by_gap () Bool
+  (too_long (lease_of (ite (< gap_moment (- u R)) gap_moment (- u R)))))
+
+(push)
+(assert answered_late)
+(assert (>= x (+ f2 h h (* 2 J))))
+(assert too_long_by_gap)
+(echo "7 a late answer after a pause, connected for two half ticks and T/12: safe")
+(check-sat) ; expect unsat
+(pop)
+
+(push)
+(assert answered_late)
+(assert (>= x (+ f2 h J)))
+(assert too_long_by_gap)
+(echo "7 control: one half tick and T/24 are not enough")
+(check-sat) ; expect sat
+(pop)

@@ -22,10 +22,17 @@ void count_fork() noexcept {
   fork_count.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Registered when the library is loaded, so that no fork() is missed.
-const int kForksAreCounted = ::pthread_atfork(nullptr, nullptr, &count_fork);
+void count_forks_from_now_on() noexcept {
+  static const int kRegistered = ::pthread_atfork(nullptr, nullptr, &count_fork);
+  static_cast<void>(kRegistered);
+}
 
 }  // namespace
+
+ForkGuard::ForkGuard() noexcept {
+  count_forks_from_now_on();
+  birth_ = fork_generation();
+}
 
 void keep_for_ever(std::shared_ptr<const void> object) noexcept {
   const auto entry = new Kept{std::move(object), nullptr};

@@ -24,11 +24,13 @@ inline std::uint32_t fork_generation() noexcept {
 /// Thread-safety: any thread may call any member.
 class ForkGuard {
  public:
+  ForkGuard() noexcept;
+
   /// Returns whether this process is a fork()ed child of the process that made the object.
   bool forked() const noexcept { return fork_generation() != birth_; }
 
  private:
-  std::uint32_t birth_ = fork_generation();
+  std::uint32_t birth_;
 };
 
 /// Keeps `object` until the process ends. In a fork()ed child, objects of the parent must not be

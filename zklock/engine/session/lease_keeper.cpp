@@ -139,10 +139,7 @@ bool LeaseKeeper::suffices_for_grant(core::Lease& lease) const {
 }
 
 void LeaseKeeper::on_lease_needed() {
-  {
-    const client::MutexLock guard(mutex_);
-    needed_until_ = scheduler_.now() + timeout();
-  }
+  needed_until_ = scheduler_.now() + timeout() / 2;
   hurry(core::Duration{});
 }
 
@@ -177,8 +174,7 @@ core::Duration LeaseKeeper::lease_left(Instant now) const {
 }
 
 core::Duration LeaseKeeper::interval(Instant now) const {
-  const bool is_needed = heartbeat_demands_ > 0 || now < needed_until_;
-  if (is_needed && lease_left(now) < timeout() / 3) return timeout() / 20;
+  if (now < needed_until_.load() && lease_left(now) < timeout() / 3) return timeout() / 20;
   if (heartbeat_demands_ > 0 || now < late_until_) return timeout() / 10;
   return 7 * timeout() / 24;
 }
@@ -194,7 +190,7 @@ void LeaseKeeper::schedule_tick(SessionId session, std::optional<core::Duration>
   if (wait || interval <= timeout() / 10) {
     tick_is_late_ = false;
   } else {
-    next = std::max(next, last_request_ + interval);
+    next = std::max(now + timeout() / 40, last_request_ + interval);
   }
   tick_at_ = next;
   const client::TimerId timer = scheduler_.at(next, [self = weak_from_this(), session] {

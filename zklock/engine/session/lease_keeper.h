@@ -69,8 +69,8 @@ class LeaseObserver {
 ///
 /// | when                                                                         | after       |
 /// |------------------------------------------------------------------------------|-------------|
-/// | less than T/3 of the lease is left, and it is needed: there is a             | T/20        |
-/// | HeartbeatDemand, or on_lease_needed() was called in the last T               |             |
+/// | less than T/3 of the lease is left, and in the last T/2 a HeartbeatDemand    | T/20        |
+/// | began, or on_lease_needed() was called                                       |             |
 /// | there is a HeartbeatDemand                                                   | T/10        |
 /// | in the last T, an answer took longer than T/24                               | T/10        |
 /// | otherwise                                                                    | 7T/24       |
@@ -80,7 +80,7 @@ class LeaseObserver {
 ///
 /// The C client would send a ping after T/3. The client does not learn the times of pings, so they
 /// are no evidence. After requests every 7T/24, a grant still has enough of a lease to extend it by
-/// requests every T/20. That holds for round trips of up to T/12, even if they become so slow at the
+/// requests every T/20. That holds for round trips of up to T/16, even if they become so slow at the
 /// grant: see slow_network_test.cpp.
 ///
 /// Ticks come every T/20, and each sends what is due within T/40. While the interval is 7T/24, a
@@ -99,6 +99,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
    public:
     explicit HeartbeatDemand(LeaseKeeper& keeper) : keeper_(keeper) {
       ++keeper_.heartbeat_demands_;
+      keeper_.needed_until_ = keeper_.scheduler_.now() + keeper_.timeout() / 2;
       keeper_.hurry(keeper_.timeout() / 20);
     }
     ~HeartbeatDemand() { --keeper_.heartbeat_demands_; }
@@ -182,7 +183,8 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   std::atomic<core::Duration::rep> timeout_{0};
   std::atomic<int> uses_{0};
   std::atomic<int> heartbeat_demands_{0};
-  std::atomic<bool> tick_is_late_{false};  ///< postponed until a request is due
+  std::atomic<Instant> needed_until_{Instant{}};  ///< T/2 after a demand, or on_lease_needed()
+  std::atomic<bool> tick_is_late_{false};         ///< postponed until a request is due
   /// Set after a gap of more than T/2 in the answers: from then on, an answer extends the lease
   /// fully.
   std::atomic<Instant> full_again_at_{Instant{}};
@@ -199,9 +201,8 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// The last request for the leader: sent by the keeper, or answered. Reads do not count, because
   /// they show no pause of the leader.
   Instant last_request_ ZKLOCK_GUARDED_BY(mutex_) = {};
-  Instant last_packet_ ZKLOCK_GUARDED_BY(mutex_) = {};   ///< sending time of the last one answered
-  Instant needed_until_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< T after on_lease_needed()
-  Instant late_until_ ZKLOCK_GUARDED_BY(mutex_) = {};    ///< T after an answer that came late
+  Instant last_packet_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< sending time of the last one answered
+  Instant late_until_ ZKLOCK_GUARDED_BY(mutex_) = {};   ///< T after an answer that came late
   /// The sending time of the last request that the leader has answered.
   Instant last_contact_ ZKLOCK_GUARDED_BY(mutex_) = {};
   client::TimerId tick_timer_ ZKLOCK_GUARDED_BY(mutex_) = {};
