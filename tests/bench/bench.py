@@ -20,7 +20,7 @@ from network import Network, duration
 from server import Servers, file_system
 
 SESSION_TIMEOUT = 10
-SETTLE = 1.2  # longer than two ticks of zklock: the waiters send nothing more
+SETTLE = 4  # longer than the 2.9 s in which zklock sends its last requests for a waiter
 # At least 8 s of all kinds of work before any measure, for Java's compiler, also the server's.
 WARM_UP = (("handoff_8", 2.5), ("cycle_free", 1.0), ("handoff_64_shared", 1.5),
            ("independent_64", 1.5), ("acquire_free", 0.5), ("handoff_single", 0.5),

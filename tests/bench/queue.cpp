@@ -39,13 +39,17 @@ void Queue::fill(std::size_t waiters) {
   std::this_thread::sleep_for(settle_);
 }
 
-Clock::duration Queue::drain() {
-  const auto begin = Clock::now();
-  holder_->unlock();
+void Queue::finish_drain() {
   if (!drained_.try_acquire_for(kPatience)) {
     throw std::runtime_error("the queue stands still");
   }
   for (const auto& session : sessions_) session->flush();
+}
+
+Clock::duration Queue::drain() {
+  const auto begin = Clock::now();
+  begin_drain();
+  finish_drain();
   return exclusive_->last() - begin;
 }
 

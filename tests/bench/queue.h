@@ -25,8 +25,12 @@ class Queue {
   /// Enqueues the waiters. Blocks until all are enqueued, and then for the parameter "settle".
   /// Throws std::runtime_error if they are not enqueued in two minutes.
   void fill(std::size_t waiters);
-  /// Releases the lock, and blocks until the last release is confirmed. Returns the time from the
-  /// first release to the last grant. Throws std::runtime_error if that takes two minutes.
+  /// Releases the lock of the holder. REQUIRES: called by the thread that made the queue.
+  void begin_drain() { holder_->unlock(); }
+  /// Blocks until the last release is confirmed. Throws std::runtime_error if that takes two
+  /// minutes.
+  void finish_drain();
+  /// Drains the queue. Returns the time from the first release to the last grant.
   Clock::duration drain();
   /// Acquires the lock for the holder again. REQUIRES: no waiters.
   void hold_again() { holder_->lock(); }
