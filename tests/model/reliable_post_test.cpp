@@ -52,16 +52,16 @@ TEST_F(ReliablePostTest, NoThread_RunsLater) {
 }
 
 TEST_F(ReliablePostTest, NoThread_LossIsPendingUntilThereIsOne) {
-  auto& untold = lock_.core(0).unnotified_losses();
+  auto& unnotified = lock_.core(0).unnotified_losses();
   send();
-  EXPECT_TRUE(untold.idle()) << "there is one";
+  EXPECT_TRUE(unnotified.idle()) << "there is one";
   set_exhausted(true);
   send();
   lock_.world().run_for(10s);
-  EXPECT_FALSE(untold.idle());
+  EXPECT_FALSE(unnotified.idle());
   set_exhausted(false);
   lock_.world().run_for(1s);
-  EXPECT_TRUE(untold.idle());
+  EXPECT_TRUE(unnotified.idle());
   EXPECT_EQ(runs_, 2);
 }
 

@@ -105,9 +105,9 @@ detail::Ports open(const ClientOptions& options) {
             return threads;
           },
       .finish_losses =
-          [losses](detail::BackgroundWork& untold) {
+          [losses](detail::BackgroundWork& unnotified) {
             const auto until = LeaseClock::now() + kPatienceWithLosses;
-            untold.wait(until);  // first, because a drain accepts no more tasks
+            unnotified.wait(until);  // first, because a drain accepts no more tasks
             losses->drain_for(until - LeaseClock::now());
           },
       .stop_threads =

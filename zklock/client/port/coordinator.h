@@ -246,13 +246,14 @@ class SessionObserver {
   /// passed to the handler. Not called for requests that failed without an answer (for example
   /// unknown, session_ended), or that the client itself refused. If a request has several
   /// sub-requests, a read among them is reported only if it is the first one. A later read adds no
-  /// evidence to the answer to the first sub-request. `sent_at`: a lower bound of the sending time.
-  /// If one submission sends several of them together, it is the time before the first. `by` is
-  /// quorum for a create, multi or delete that was executed, or that failed because of the tree
-  /// (no_node, node_exists, quota_exceeded, ...). It is leader for a sync. It is server for reads,
-  /// and for refusals that a single server can make. Those are throttled, read_only, and outside a
-  /// multi also no_auth and invalid_acl. A mutex of the coordinator is held: this member may not
-  /// call the coordinator.
+  /// evidence to the answer to the first sub-request.
+  /// `sent_at`: a lower bound of the sending time. If one submission sends several of them
+  /// together, it is the time before the first.
+  /// `by` is quorum for a create, multi or delete that was executed, or that failed because of the
+  /// tree (no_node, node_exists, quota_exceeded, ...). It is leader for a sync. It is server for
+  /// reads, and for refusals that a single server can make. Those are throttled, read_only, and
+  /// outside a multi also no_auth and invalid_acl.
+  /// A mutex of the coordinator is held: this member may not call the coordinator.
   virtual void answered(SessionId session, Instant sent_at, AnsweredBy by) = 0;
 };
 

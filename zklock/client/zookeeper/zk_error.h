@@ -15,8 +15,8 @@ core::Status to_status(int code) noexcept;
 std::string code_name(int code);
 
 /// Returns which servers certainly took part in the answer to a request. Returns nothing if perhaps
-/// none did: the C client returns such codes by itself, or they concern the connection. `is_multi`:
-/// the request was a multi.
+/// none did: the C client returns such codes by itself, or they concern the connection.
+/// `is_multi`: the request was a multi.
 std::optional<core::AnsweredBy> answered_by(int code, bool is_multi) noexcept;
 
 }  // namespace zklock::client

@@ -65,11 +65,11 @@ void ReliablePost::post() noexcept {
 
 void ReliablePost::wait_for_thread() {
   const bool is_loss = &dispatcher_ == &core_->losses();
-  if (is_loss && !untold_) untold_ = core_->unnotified_losses().begin();
+  if (is_loss && !unnotified_) unnotified_ = core_->unnotified_losses().begin();
 }
 
 void ReliablePost::end_waiting() noexcept {
-  if (untold_) core_->unnotified_losses().end(*std::exchange(untold_, std::nullopt));
+  if (unnotified_) core_->unnotified_losses().end(*std::exchange(unnotified_, std::nullopt));
 }
 
 void ReliablePost::warn(const char* why) noexcept {

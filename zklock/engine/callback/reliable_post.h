@@ -52,7 +52,7 @@ class ReliablePost : public std::enable_shared_from_this<ReliablePost> {
   std::function<void()> task_;  ///< empty after it has run
   /// The dispatcher has the task. Set before its post(), which may run the task at once.
   bool taken_ = false;
-  std::optional<BackgroundWork::Id> untold_;  ///< a loss that waits for a thread
+  std::optional<BackgroundWork::Id> unnotified_;  ///< a loss that waits for a thread
 };
 
 }  // namespace zklock::detail

@@ -60,9 +60,9 @@ struct Ports {
   /// Makes a dispatcher for one listener. The listener may block the dispatcher, which uses the
   /// executor if that is set.
   std::function<std::shared_ptr<client::Dispatcher>(Executor)> listener_dispatcher = {};
-  /// Blocks for a bounded time until the loss callbacks have run. `untold`: the losses for which
+  /// Blocks for a bounded time until the loss callbacks have run. `unnotified`: the losses for which
   /// the system had no thread so far. Called before the session is closed.
-  std::function<void(BackgroundWork& untold)> finish_losses = [](BackgroundWork&) {};
+  std::function<void(BackgroundWork& unnotified)> finish_losses = [](BackgroundWork&) {};
   /// Ends the threads of the scheduler and the dispatchers. Called after the coordinator was
   /// closed.
   std::function<void()> stop_threads = [] {};
@@ -113,7 +113,7 @@ class EngineContext : public NodeDeletions::Host,
   }
   LeaseKeeper& keeper() noexcept { return *keeper_; }
   /// Loss callbacks that wait for a thread.
-  BackgroundWork& unnotified_losses() noexcept { return untold_losses_; }
+  BackgroundWork& unnotified_losses() noexcept { return unnotified_losses_; }
   /// The number of paths on which SequenceHint has a watch.
   std::atomic<int>& watched_paths() noexcept { return watched_paths_; }
   DelayMarkerClock& delay_marker_clock() noexcept { return delay_marker_clock_; }
@@ -169,7 +169,7 @@ class EngineContext : public NodeDeletions::Host,
   const std::string attempt_prefix_;
   std::atomic<std::uint64_t> lock_nodes_made_{0};
   BackgroundWork work_;
-  BackgroundWork untold_losses_;
+  BackgroundWork unnotified_losses_;
   DelayMarkerClock delay_marker_clock_;
   const std::shared_ptr<LeaseKeeper> keeper_;
   NodeDeletions deletions_;

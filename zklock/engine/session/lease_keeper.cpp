@@ -138,9 +138,9 @@ bool LeaseKeeper::suffices_for_grant(core::Lease& lease) const {
   return lease.valid_until() >= std::max(now + 7 * timeout() / 24, full_again_at_.load());
 }
 
-void LeaseKeeper::on_lease_needed() {
+void LeaseKeeper::on_lease_needed(core::Duration wait) {
   needed_until_ = scheduler_.now() + timeout() / 2;
-  hurry(core::Duration{});
+  hurry(wait);
 }
 
 bool LeaseKeeper::has_contact() const {

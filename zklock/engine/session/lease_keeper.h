@@ -99,8 +99,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
    public:
     explicit HeartbeatDemand(LeaseKeeper& keeper) : keeper_(keeper) {
       ++keeper_.heartbeat_demands_;
-      keeper_.needed_until_ = keeper_.scheduler_.now() + keeper_.timeout() / 2;
-      keeper_.hurry(keeper_.timeout() / 20);
+      keeper_.on_lease_needed(keeper_.timeout() / 20);
     }
     ~HeartbeatDemand() { --keeper_.heartbeat_demands_; }
     HeartbeatDemand(const HeartbeatDemand&) = delete;
@@ -133,8 +132,8 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// pause of the client or the leader, the first answers extend the lease only a little. Until
   /// full_again_at_ a lease suffices only if it is valid beyond that time.
   bool suffices_for_grant(core::Lease& lease) const;
-  /// A contender needs a lease for its grant.
-  void on_lease_needed();
+  /// A contender needs a lease for its grant, or a hold begins. The next tick comes within `wait`.
+  void on_lease_needed(core::Duration wait = {});
   /// Returns whether the leader has answered a request that was sent at most T/2 ago.
   bool has_contact() const;
 
