@@ -22,15 +22,19 @@ void count_fork() noexcept {
   fork_count.fetch_add(1, std::memory_order_relaxed);
 }
 
-void count_forks_from_now_on() noexcept {
+void count_forks() noexcept {
   static const int kRegistered = ::pthread_atfork(nullptr, nullptr, &count_fork);
   static_cast<void>(kRegistered);
 }
 
+// Registered when the library is loaded, so that no fork() is missed. The constructor of ForkGuard
+// registers it too, for objects that are initialised still earlier.
+const bool kForksAreCounted = (count_forks(), true);
+
 }  // namespace
 
 ForkGuard::ForkGuard() noexcept {
-  count_forks_from_now_on();
+  count_forks();
   birth_ = fork_generation();
 }
 
