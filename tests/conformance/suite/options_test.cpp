@@ -74,6 +74,7 @@ TEST_P(MaximumHold, MaxHoldOfCall_OverridesObjectAndIsRenewed) {
   expect_to_end_after(kLimit, hold);
   EXPECT_FALSE(hold.renew());
   EXPECT_FALSE(hold.renew(1h));
+  EXPECT_EQ(error_of([&] { static_cast<void>(hold.renew(0ms)); }), Errc::invalid_option);
   EXPECT_EQ(hold.state(), HoldState::lost);
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "zklock/recipes/composite/composite_grant.h"
+#include "zklock/recipes/locks/checked_options.h"
 
 namespace zklock {
 
@@ -41,6 +42,7 @@ bool CompositeHold::renew() {
 }
 
 bool CompositeHold::renew(std::chrono::milliseconds length) {
+  detail::check_renewal(length, {});
   return parts_ && parts_->renew([length](Hold& hold) { return hold.renew(length); });
 }
 

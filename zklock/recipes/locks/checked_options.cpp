@@ -10,10 +10,10 @@ namespace {
 
 /// Throws Error(invalid_option) if `time` is set and not positive. Called before anything is sent.
 void check_positive(std::optional<std::chrono::milliseconds> time, const char* what,
-                    const std::string& path) {
+                    const std::string& path, const char* operation = "lock") {
   if (!time || *time > std::chrono::milliseconds::zero()) return;
   throw Error(
-      Errc::invalid_option, "lock", path,
+      Errc::invalid_option, operation, path,
       std::string(what) + " must be positive, not " + std::to_string(time->count()) + " ms");
 }
 
@@ -33,6 +33,10 @@ core::HoldLimit checked_limit(core::HoldLimit of_object,
   check_positive(of_call, kLongest, path);
   if (of_call) of_object.longest = *of_call;
   return of_object;
+}
+
+void check_renewal(std::chrono::milliseconds length, const std::string& node) {
+  check_positive(length, kLongest, node, "renew");
 }
 
 std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,

@@ -24,6 +24,10 @@ core::HoldLimit checked_limit(core::HoldLimit of_object,
                               std::optional<std::chrono::milliseconds> of_call,
                               const std::string& path);
 
+/// Throws Error(invalid_option) if `length`, for Hold::renew(), is not positive. `node` is the path of
+/// the hold's znode.
+void check_renewal(std::chrono::milliseconds length, const std::string& node);
+
 /// Returns `lock_delay`. Throws Error(invalid_option) if it is negative or longer than a day.
 std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,
                                         const std::string& path);

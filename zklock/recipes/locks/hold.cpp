@@ -5,6 +5,7 @@
 
 #include "zklock/engine/callback/stopped_token.h"
 #include "zklock/engine/contender.h"
+#include "zklock/recipes/locks/checked_options.h"
 
 namespace zklock {
 
@@ -47,10 +48,7 @@ bool Hold::renew() {
 }
 
 bool Hold::renew(std::chrono::milliseconds length) {
-  if (length <= std::chrono::milliseconds::zero()) {
-    throw Error(Errc::invalid_option, "renew", contender_ ? contender_->grant().node() : "",
-                "the time must be positive, not " + std::to_string(length.count()) + " ms");
-  }
+  detail::check_renewal(length, node());
   return contender_ && contender_->renew(length);
 }
 
