@@ -39,13 +39,15 @@ using AcquireHandler = Callback<Hold, std::exception_ptr>;
 ///   const AcquireOptions options{.owner = request, .deadline = 5s};  // a named variable
 ///   Hold again = co_await mutex.co_acquire(options);
 /// @endcode
-/// If your own function takes an aggregate, pass it a named variable in the operand of co_await.
+/// Functions of your own have the same problem. In the operand of co_await, pass them aggregates as
+/// named variables.
 ///
 /// Destruction: a coroutine may be destroyed while it is suspended here. It is then never resumed.
-/// A waiting acquire leaves the queue. A Hold that is granted at that moment is released. The
-/// outcome of a commit or a proclamation is then unknown.
+/// A waiting acquire leaves the queue. A Hold that is granted at that moment is released. If it
+/// awaited a commit of a GuardedTransaction or a Leadership::proclaim(), the write may or may not
+/// be executed.
 ///
-/// REQUIRES: no executor thread can resume the coroutine at the same time.
+/// REQUIRES: no executor thread can resume the coroutine during its destruction.
 ///
 /// With a single-threaded executor, destroy the coroutine on that thread. With several threads, as
 /// by default, let the co_await end first; a stop token ends it early. Destroying a running

@@ -146,8 +146,9 @@ class ZKLOCK_EXPORT Client {
   ///
   /// If close() runs on an internal thread of the client, it returns at once, and another thread
   /// closes the client. No callback runs on such a thread, but a callback object can be destroyed
-  /// there. If it owns the Client, close() then runs on that thread. If the process exits before
-  /// the client is closed, the servers delete the lock znodes when the session expires.
+  /// there. If that object has the last reference to the Client, its destruction runs close() on
+  /// that thread. If the process exits before the client is closed, the servers delete the lock
+  /// znodes when the session expires.
   void close() noexcept;
 
  private:

@@ -57,9 +57,10 @@ struct AclEntry {
 /// instead:
 /// - With list(), other identities can write the lock znode. So the client announces no release.
 /// - If an identity has CREATE, but not DELETE, on the lock path, announcements there are not used.
-///   Such an identity could enqueue its own znode and write to it. The next contender would take
-///   that write for a release. An identity with DELETE can delete the holder's znode anyway, so the
-///   write gains it nothing. An unreadable ACL counts as CREATE without DELETE.
+///   Such an identity could enqueue a znode behind the holder, and write to it. The contender
+///   behind that znode would then be granted beside the holder. An identity with DELETE can delete
+///   the holder's znode anyway, so the write gains it nothing. An unreadable ACL counts as CREATE
+///   without DELETE.
 ///
 /// Thread-safety: a value. Like an int: no thread may write it while another uses it.
 class AclPolicy {
@@ -141,8 +142,9 @@ struct ClientOptions {
   std::chrono::milliseconds retry_delay_max{5'000};
 
   /// How long a waiting thread spins, yielding the processor, before it sleeps. Applies to threads
-  /// that block in an acquire (not of a CompositeMutex), and to the client's callback threads. With
-  /// 0, the default, the thread sleeps at once. The value is at most 100 ms.
+  /// that block in an acquire, except of a MultiMutex or a QuorumMutex. It also applies to the
+  /// client's callback threads. With 0, the default, the thread sleeps at once. The value is at
+  /// most 100 ms.
   ///
   /// Spinning saves time if waking a thread takes longer than the wait, as on an idle virtual
   /// machine. A useful value is 2 ms, the time of about three hand-offs. The cost is at most this

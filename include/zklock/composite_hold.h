@@ -41,8 +41,8 @@ class [[nodiscard]] ZKLOCK_EXPORT CompositeHold {
   /// Calls release().
   ~CompositeHold();
 
-  /// Returns true while this object has its counts, whether they are valid or lost. Returns false
-  /// for an empty, moved-from or released object. Does not block.
+  /// Returns true until this object is released or moved from, also if the whole is lost. Returns
+  /// false for an empty, moved-from or released object. Does not block.
   explicit operator bool() const noexcept { return parts_ != nullptr; }
 
   /// Returns `held` while enough parts are held, `suspended` while enough are held or suspended,
@@ -53,8 +53,8 @@ class [[nodiscard]] ZKLOCK_EXPORT CompositeHold {
   /// Returns whether state() is `held` or `suspended`. Does not block; sends nothing.
   [[nodiscard]] bool is_valid() const noexcept { return state() != HoldState::lost; }
 
-  /// Returns a stop token that is stopped once, when the whole is lost. While the process runs,
-  /// that is before another client can be granted the whole. Hold::loss_token() states the
+  /// Returns a stop token that is stopped once, when the whole is lost. While the process runs, it
+  /// is stopped before another client can be granted the whole. Hold::loss_token() states the
   /// exceptions. A MultiHold is lost with its first lost part. A QuorumHold is lost with the part
   /// that breaks the majority. release() does not stop this token. Hold::loss_token() says where
   /// its callbacks run. If the whole is lost already, or this object is empty, the returned token
@@ -68,7 +68,7 @@ class [[nodiscard]] ZKLOCK_EXPORT CompositeHold {
   /// Calls Hold::renew() of every valid part. Returns true if enough parts were renewed. Returns
   /// false, and changes nothing, if the whole is lost or this object is empty. Also returns false
   /// if the whole is lost during the call.
-  /// Throws: Error(invalid_option) if the whole is valid and `length` is not positive.
+  /// Throws: Error(invalid_option) if `length` is not positive.
   [[nodiscard]] bool renew();
   [[nodiscard]] bool renew(std::chrono::milliseconds length);
 

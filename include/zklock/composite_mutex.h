@@ -38,9 +38,10 @@ using CompositeHandler = Callback<CompositeHold, std::exception_ptr>;
 /// The parts are ReentrantMutexes, with their fairness, owners, counts and errors. lock() locks
 /// each part for the thread, and acquire() acquires a Hold of each part. A MultiMutex needs all its
 /// parts, a QuorumMutex a majority. A call acquires the parts one after the other, in an order that
-/// all processes share. So calls never wait for each other in a circle. One deadline and one stop
-/// token apply to all parts. If the deadline passes, a stop is requested, or too many parts fail,
-/// the call releases all parts that it acquired. It is never granted afterwards.
+/// all processes share. So calls never wait for each other in a circle, if their threads hold no
+/// other lock. One deadline and one stop token apply to all parts. If the deadline passes, a stop
+/// is requested, or too many parts fail, the call releases all parts that it acquired. A late reply
+/// cannot grant the call afterwards.
 ///
 /// The class meets AcquiringLock<CompositeMutex, CompositeHold> and ReentrantLock, see
 /// lock_concepts.h. The members below state what is particular to several parts.
@@ -88,10 +89,10 @@ class ZKLOCK_EXPORT CompositeMutex {
   /// queues.
   [[nodiscard]] bool lock(std::stop_token stop);
 
-  /// Undoes the last lock() of the calling thread, in every part that this lock() acquired. Counts
-  /// are kept per path and thread. So a MultiMutex can also undo a lock() that a ReentrantMutex
-  /// made on one of its paths. Does not block: the client deletes the znodes in the background.
-  /// After a loss it reports no error.
+  /// Undoes the last lock() of the calling thread, in every part that this lock() acquired. The
+  /// counts of a path do not record which object called lock(). So unlock() can also undo a lock()
+  /// that a ReentrantMutex made on one of the paths. Does not block: the client deletes the znodes
+  /// in the background. After a loss it reports no error.
   /// Throws: Error(not_owner) if the calling thread has no lock() to undo in some of these parts.
   /// That happens if the part was unlocked through a ReentrantMutex on its path. Error::path()
   /// names these parts; all other parts are unlocked. Error(forked): nothing is changed.
@@ -109,8 +110,8 @@ class ZKLOCK_EXPORT CompositeMutex {
   /// Begins an acquire. Does not block, and no thread waits meanwhile. `handler` is called exactly
   /// once, on the executor of a client that is not closed. If all clients are closed, it runs on a
   /// thread of zklock. An exception that the handler throws is logged and dropped.
-  /// Throws: Error(closed | forked), because no executor is left then. All other errors go to the
-  /// handler.
+  /// Throws: Error(closed) if so many clients are closed at the call that too few parts remain;
+  /// Error(forked). All other errors go to the handler.
   void async_acquire(AcquireOptions options, CompositeHandler handler);
   template <std::convertible_to<CompositeHandler> H>
   void async_acquire(H handler) {

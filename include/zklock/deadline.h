@@ -80,7 +80,7 @@ class Deadline {
   friend constexpr auto operator<=>(const Deadline&, const Deadline&) = default;
 
  private:
-  // A long double holds 64 bits of a count, so in practice the error is below a nanosecond.
+  // The significand of a long double has 64 bits, so the rounding error is below a nanosecond.
   template <DurationLike D>
   static constexpr long double seconds(D d) noexcept {
     return static_cast<long double>(d.count()) * static_cast<long double>(D::period::num) /

@@ -45,9 +45,9 @@ struct ElectionState {
 /// leader that crashed counts as the leader until its session expires. If the path does not exist,
 /// there is no leader.
 ///
-/// A reported state may be out of date when it is read. So a client can contact a former leader by
-/// mistake. The service has to refuse such a request. So the client sends with it the
-/// Participant::token of the leader that it saw. The service compares that with its own
+/// A reported state may be out of date when it is read. So your client can contact a former leader
+/// by mistake, and the service has to refuse such a request. In your client, send the
+/// Participant::token of the leader with each request. In the service, compare it with
 /// Leadership::token().
 ///
 /// States never go back: each call of a listener reports a state that is no older than the one

@@ -32,8 +32,8 @@ enum class Errc {
   /// transaction was lost. Or a CompositeMutex lost a part while the call waited; only with
   /// OnNodeLost::fail.
   lock_lost,
-  /// The calling owner does not hold, or the Hold is empty. Nothing was changed, except by
-  /// CompositeMutex::unlock().
+  /// The calling owner does not hold, or the Hold is empty. Nothing was changed. Exception:
+  /// unlock() of a MultiMutex or a QuorumMutex has unlocked the parts that were held.
   not_owner,
   /// The client, latch or election is closed, or the lock object was destroyed while the call
   /// waited.
@@ -63,7 +63,7 @@ enum class Errc {
   unsupported,
   /// Any other reply of the servers; the text names it.
   server_error,
-  /// The wait could never end: this owner has a read lock, and requests a write lock.
+  /// The wait could never end: this owner has a read lock, and requests a write lock or a mutex.
   would_deadlock,
   /// Contenders ahead have other settings: another permit count, another kind of count (fixed or
   /// shared), or another ageing.

@@ -42,9 +42,9 @@ using CommitHandler = Callback<std::exception_ptr>;
 /// the order in which they were added. Each write sees the results of the earlier ones.
 ///
 /// The transaction does not hold the lock: keep the Hold until the commit has reported its outcome.
-/// It is bound to this hold and its session, and cannot be committed under a later hold. A writer
-/// of a SharedMutex that downgrades keeps its hold. A commit during the downgrade can take one
-/// round trip more.
+/// It is bound to this hold and its session, and cannot be committed under a later hold. If a
+/// writer of a SharedMutex downgrades, the transaction stays valid. A commit during the downgrade
+/// can take one round trip more.
 /// Source: Redisson's transactional locks; etcd's concurrency.Mutex.IsOwner() as the guard of a
 /// Txn.
 ///

@@ -88,10 +88,11 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// Does not block; sends nothing.
   [[nodiscard]] bool is_valid() const noexcept { return state() != HoldState::lost; }
 
-  /// Returns a stop token that is stopped once, when the hold is lost. While the process runs, that
-  /// is before another client can be granted the lock. If the process was paused, the token is
-  /// stopped after the pause. HoldState states one more exception. release() does not stop this
-  /// token. If the hold is lost already, or this object is empty, the returned token is stopped.
+  /// Returns a stop token that is stopped once, when the hold is lost. While the process runs, it
+  /// is stopped before another client can be granted the lock. If the process was paused, the token
+  /// is stopped after the pause. If another program deletes the znode or ends the session, the
+  /// token can be stopped after the next grant; see HoldState. release() does not stop this token.
+  /// If the hold is lost already, or this object is empty, the returned token is stopped.
   ///
   /// Callbacks registered on the token run on threads of the client that run only such callbacks. A
   /// callback that blocks delays no heartbeat. It delays the loss callbacks of other holds only if
@@ -128,9 +129,9 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
 
   /// Returns node(), and makes it safe for a `check` operation in your own ZooKeeper transaction.
   /// Without this call, the next contender of this client can be granted before the znode is
-  /// deleted. After this call, conflicting contenders are granted only when the znode is deleted.
-  /// So the transaction cannot succeed after the next grant. A GuardedTransaction needs no such
-  /// call.
+  /// deleted. After this call, contenders with other znodes are granted only when this znode is
+  /// deleted. So the transaction cannot succeed after the next grant. A GuardedTransaction needs no
+  /// such call.
   ///
   /// Exception: with CohortOptions::max_local_handoffs or keep_idle_for, successive holds of one
   /// client can have one path. Then the check does not distinguish them.
@@ -157,9 +158,10 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// If the next contender is of this client, it is usually granted at once, without the
   /// confirmation. That requires that this hold and that contender are of a ReentrantMutex or a
   /// Mutex. It happens also while disconnected, if the lease is valid. Then the new hold is
-  /// `suspended` from the start. The znode is deleted first if expose_node() was called or the hold
-  /// has a lock delay. It is also deleted first if a commit of a GuardedTransaction is unanswered
-  /// or has an unknown outcome.
+  /// `suspended` from the start. The znode is deleted first if expose_node() was called, or the
+  /// hold has a lock delay. That does not apply to a contender with the same znode (see
+  /// CohortOptions). The znode is also deleted first if a commit of a GuardedTransaction is
+  /// unanswered or has an unknown outcome.
   void release() noexcept;
 
  private:

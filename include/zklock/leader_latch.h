@@ -62,9 +62,9 @@ class ZKLOCK_EXPORT LeaderLatch {
   LeaderLatch(Client& client, std::string path, LatchOptions options = {});
   LeaderLatch(const LeaderLatch&) = delete;
   LeaderLatch& operator=(const LeaderLatch&) = delete;
-  /// Closes the latch as close(CloseMode::silent) does. If the executor has not yet made the `lost`
-  /// calls of close(CloseMode::notify), the destructor makes them, on the calling thread. If a
-  /// listener of this latch runs the destructor, such calls are dropped instead. After the
+  /// Closes the latch as close(CloseMode::silent) does. After close(CloseMode::notify), `lost`
+  /// calls may be pending on the executor. The destructor then makes them on the calling thread. If
+  /// a listener of this latch runs the destructor, such calls are dropped instead. After the
   /// destructor has returned, no listener is called.
   ~LeaderLatch();
 
@@ -132,9 +132,9 @@ class ZKLOCK_EXPORT LeaderLatch {
   /// Leaves the queue and ends the leadership: its end_token() is stopped, then its lock znode is
   /// deleted in the background. Client::flush() waits for the deletion.
   ///
-  /// After close() has returned, no listener is called, with one exception. With `notify`, a
-  /// listener that has received `gained`, but not yet the `lost` after it, still receives that
-  /// `lost`. The executor makes that call, or the destructor if it comes first (see there).
+  /// After close() has returned, no listener is called, with one exception. With `notify`, each
+  /// pair of listeners whose `gained` was called still gets its call of `lost`. The executor makes
+  /// that call, or the destructor if it comes first (see there).
   ///
   /// If close() ends the leadership, the callbacks of end_token() run on the calling thread. Blocks
   /// while listeners of this latch run. If a listener of this latch calls close(), it does not

@@ -51,9 +51,9 @@ class ZKLOCK_EXPORT Leadership {
 
   /// Returns a stop token that is stopped once, when the leadership is lost, interrupted,
   /// withdrawn, closed or released. After a loss it is stopped before another client can lead;
-  /// Hold::loss_token() states the exceptions. Its callbacks then run where those of
-  /// Hold::loss_token() run. Otherwise the callbacks run on the thread that ends the leadership. If
-  /// the leadership has ended, the returned token is already stopped.
+  /// Hold::loss_token() states the exceptions. After a loss, its callbacks run where those of
+  /// Hold::loss_token() run. Otherwise they run on the thread that ends the leadership. If the
+  /// leadership has ended, the returned token is already stopped.
   [[nodiscard]] std::stop_token end_token() const noexcept;
 
   /// Returns a stop token that is stopped when request_release() asks the leader to release. The
@@ -71,8 +71,8 @@ class ZKLOCK_EXPORT Leadership {
   [[nodiscard]] std::string node() const;
 
   /// Writes `value` (any bytes) for the ElectionObservers of the path. They receive it until this
-  /// leadership ends or proclaims another value. They never receive a former leader's value as this
-  /// leader's. Values are written in the order of the calls.
+  /// leadership ends or proclaims another value. An observer never takes a former leader's value
+  /// for a value of this leader. Values are written in the order of the calls.
   ///
   /// The value is written only while the lock znode exists, which the server checks in the same
   /// multi. If the leader was paused or disconnected, and another candidate leads by then, nothing

@@ -68,7 +68,8 @@ namespace zklock {
 /// | lock_lost                                     | an earlier hold of this owner was lost, and |
 /// |                                               | is not unlocked yet                         |
 /// | would_deadlock                                | this owner has a read lock of a SharedMutex |
-/// |                                               | on the path, and requests to exclude others |
+/// |                                               | on the path, and requests a write lock or a |
+/// |                                               | mutex                                       |
 /// | session_expired, node_deleted                 | the znode was deleted while the call        |
 /// |                                               | waited; only with OnNodeLost::fail          |
 ///
@@ -105,15 +106,15 @@ concept AcquiringLock = requires(Lock& lock, const AcquireOptions& options, Dead
 ///
 /// They acquire for the calling thread, and throw the Errors of AcquiringLock. After `false` the
 /// call has left the queue. During a lock delay, try_lock() returns false. Durations and clocks of
-/// boost::chrono are accepted. A timeout of zero or less means try_lock(). try_lock_for() and
-/// try_lock_until() throw not_connected as AcquiringLock states: if the deadline passes while the
-/// client is disconnected, before the call has created a znode.
+/// boost::chrono are accepted. A timeout of zero or less means try_lock(). The timed calls throw
+/// not_connected as AcquiringLock states: if the deadline passes while the client is disconnected,
+/// before the call has created a znode.
 ///
-/// unlock() undoes one lock() of the calling thread. When the owner's last count is released, the
-/// lock is released. Does not block: the client deletes the znode in the background. Before you
-/// tell others that the lock is free, wait for the delete with Client::flush(). After a loss
-/// unlock() reports no error. If a thread exits without unlock(), the client undoes its lock()
-/// calls as after a loss: the lock delay applies, and a warning is logged.
+/// unlock() undoes one lock() of the calling thread. The lock is released when the owner has undone
+/// all its lock() calls and released all its Holds. Does not block: the client deletes the znode in
+/// the background. Before you tell others that the lock is free, wait for the delete with
+/// Client::flush(). After a loss unlock() reports no error. If a thread exits without unlock(), the
+/// client undoes its lock() calls as after a loss: the lock delay applies, and a warning is logged.
 /// Throws: Error(not_owner) if the calling thread has no lock() to undo; nothing is changed, and a
 /// Hold of that thread is not affected. Error(forked).
 ///
@@ -151,10 +152,10 @@ concept ReentrantLock = TimedLock<Lock> && requires(const Lock& lock) {
 /// participants() returns all contenders in the order in which they are served, the holder first.
 /// Contenders that enqueue or leave meanwhile may be missing. Blocks for two round trips.
 ///
-/// queue_position() returns how many contenders are ahead of this client's contender of `owner`, by
-/// default of the calling thread. Returns 0 if it is first, nullopt if `owner` is not in the queue.
-/// In a class in which calls do not nest, an owner can have several contenders. Then the oldest
-/// counts. Blocks for one round trip.
+/// queue_position() returns how many contenders are ahead of the one that `owner` has in this
+/// client. The default owner is the calling thread. Returns 0 if it is first, nullopt if `owner` is
+/// not in the queue. In a class in which calls do not nest, an owner can have several contenders.
+/// Then the oldest counts. Blocks for one round trip.
 ///
 /// Both block at most until their deadline or for ClientOptions::connection_timeout, whichever ends
 /// first. For a deadline that has passed, only the timeout applies. Both throw Error(no_auth |

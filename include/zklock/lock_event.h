@@ -23,9 +23,9 @@ namespace zklock {
 /// | acquired  | It holds. If it is disconnected at the grant, `suspended` and | any row below   |
 /// |           | `resumed` are not reported for that time                      |                 |
 /// | suspended | Disconnected while it holds; HoldState::suspended             | any row below   |
-/// | resumed   | Connected again after `suspended`; the lease is valid         | as for acquired |
-/// | release_  | request_release() asks it to release. Reported again for the  | as for acquired |
-/// | requested | next request                                                  |                 |
+/// | resumed   | Connected again after `suspended`; the lease is valid         | as `acquired`   |
+/// | release_  | request_release() asks it to release. Reported again for the  | as `acquired`   |
+/// | requested | next request                                                  | `acquired`      |
 /// | expiring  | The maximum hold time ends soon. Reported again after         | any row but the |
 /// |           | renew(). Omitted if the process was paused until `expired`    | first two       |
 /// | expired   | The maximum hold time has ended, and the hold is lost         | none            |
@@ -56,8 +56,8 @@ struct LockEvent {
   Kind kind = Kind::waiting;
   std::string path;  ///< lock path
   Owner owner;       ///< owner of the contender
-  /// Token of the grant. For a waiting contender, the token that it would get, if that is known: at
-  /// the gate of a PriorityMutex it is not.
+  /// Token of the grant. For a waiting contender, the token that it would get, if that is known. It
+  /// is unknown while a contender of a PriorityMutex waits at the gate.
   FencingToken token;
   std::size_t position = 0;  ///< for waiting: number of contenders ahead
   /// The index of the path (MultiMutex) or of the client (QuorumMutex) in the constructor.

@@ -25,9 +25,9 @@ class QueueObserver;
 struct LockState {
   /// The holders, in the order of arrival: one of a mutex, or several readers, or several holders
   /// of permits. All other contenders wait. A contender that has released is listed until its znode
-  /// is deleted; the next contender may already hold. Empty during an
-  /// ExclusiveOptions::lock_delay. Also empty for a semaphore with a SharedCount whose znode is
-  /// missing, unreadable or no count, although held permits stay valid.
+  /// is deleted; the next contender may already hold. Empty during an ExclusiveOptions::lock_delay.
+  /// Also empty if the znode of a semaphore's SharedCount is missing, unreadable, or contains no
+  /// number. Held permits stay valid then.
   std::vector<Participant> holders;
   std::size_t waiting = 0;  ///< number of contenders that do not hold
 

@@ -88,8 +88,9 @@ struct LockOptions {
   std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
 
   /// The time between the event `expiring` and the end of the maximum hold time. Default: a quarter
-  /// of the maximum hold time. If it is not shorter than that time, the event is sent at once. The
-  /// value must be positive; otherwise the constructor of the object throws Error(invalid_option).
+  /// of the maximum hold time. If the value is not shorter than the maximum hold time, the event is
+  /// sent right after the grant. The value must be positive; otherwise the constructor of the
+  /// object throws Error(invalid_option).
   std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
 
   operator ExclusiveOptions() const;  // NOLINT(google-explicit-constructor)
@@ -113,9 +114,9 @@ struct ExclusiveOptions {
   /// It applies if a hold that this object made ends without a release. That happens when its
   /// session expires (after a crash or a partition), its maximum hold time ends, or its znode is
   /// deleted. It also happens when the release is forced, the client is closed, or the locking
-  /// thread ends. The delay also applies if the session ends while the grant is in progress, or if
-  /// the ensemble does not receive the release. After a release (unlock(), the end of a Hold) the
-  /// next contender is granted at once.
+  /// thread ends (except with a Mutex). The delay also applies if the session ends while the grant
+  /// is in progress, or if the ensemble does not receive the release. After a release (unlock(),
+  /// the end of a Hold) the next contender is granted at once.
   ///
   /// Every contender that uses zklock on the path waits for the delay: also readers, semaphores,
   /// and contenders whose own delay is 0. Contenders of Curator and Kazoo do not. No deadline is
@@ -131,9 +132,9 @@ struct ExclusiveOptions {
   /// | no contender waits at the loss                 | begins when the next contender arrives   |
   /// | the first contender leaves; the next one is of | begins again                             |
   /// | another client                                 |                                          |
-  /// | the first contender leaves; the next one is of | continues, even if none waited in        |
-  /// | the same client                                | between                                  |
-  /// | each call is a single attempt of a new Client  | begins again with each; none is granted  |
+  /// | the first contender leaves; the next one is of | continues; a time without a contender    |
+  /// | the same client                                | counts, too                              |
+  /// | each attempt is a try_lock() of a new process  | begins again with each; none is granted  |
   /// | readers of several clients are first together  | each client measures its own             |
   ///
   /// Only exclusive holds leave a delay: those of mutexes, of writers, and of each path of a
@@ -182,27 +183,28 @@ struct CohortOptions {
   ///
   /// While no outside contender waits, there is no limit. The limit applies from the moment when
   /// the client's server has received the znode of the outside contender. To detect it, the client
-  /// requests the number of children after three quarters of the permitted grants. If there is no
-  /// outside contender, the count of grants restarts at that request. If there is one, the client
-  /// releases the znode after the last permitted grant. Its other contenders enqueue again with a
-  /// new znode, behind all contenders that wait by then.
+  /// requests the number of children after three quarters of the permitted grants. If the reply
+  /// shows no outside contender, only the grants since the request was sent count. If there is one,
+  /// the client releases the znode after the last permitted grant. Its other contenders enqueue
+  /// again with a new znode, behind all contenders that wait by then.
   ///
   /// If the last permitted hold is released before the reply arrives, no contender is granted until
-  /// the reply. Exception: if the znode waited behind another contender before its first grant,
-  /// that contender's client probably waits again. Then the znode is released after the last
-  /// permitted grant, and the reply is not awaited.
+  /// the reply. Exception: the znode had to wait for its first grant. Then another client probably
+  /// waits again. So the znode is released after the last permitted grant, and the reply is not
+  /// awaited.
   ///
-  /// To avoid that idle time, choose several times the number of grants that fit in one round trip.
+  /// Choose a value of several times the number of grants that fit in one round trip. Then no
+  /// contender waits for the reply.
   ///
   /// Each grant has its own token, higher than all before; see FencingToken::grant_index. Each hold
   /// has its own maximum hold time.
   ///
   /// The sharing ends when a hold on the znode is lost, also by its maximum hold time. It also ends
-  /// when a thread ends without unlock(), and when the holder receives a request_release(). It ends
-  /// too when a hold is released while a commit of its GuardedTransaction is unanswered, or after a
-  /// commit with an unknown outcome. So the commit is executed before the next grant, or never.
-  /// After the end, no further contender is granted on the znode. The others enqueue again with a
-  /// new znode, within their deadlines.
+  /// when a thread ends without unlock() of a ReentrantMutex, and when the holder receives a
+  /// request_release(). It ends too when a hold is released while a commit of its
+  /// GuardedTransaction is unanswered, or after a commit with an unknown outcome. So the commit is
+  /// executed before the next grant, or never. After the end, no further contender is granted on
+  /// the znode. The others enqueue again with a new znode, within their deadlines.
   ///
   /// participants() and LockObserver show a shared znode once, with the owner for whom it was
   /// created. LockEvent::position and queue_position() also count the contenders of this client
@@ -226,11 +228,11 @@ struct CohortOptions {
   /// number of times until the lease expires. A hold that is granted while disconnected is
   /// `suspended` from the start.
   ///
-  /// Cost: the first release that retains a znode sends one getChildren request with a watch. A
-  /// contender of this client that arrives before the reply waits for the reply, unless
-  /// max_local_handoffs permits another grant. An outside contender waits for one watch event and
-  /// one getChildren request longer than for a free lock. The client sends heartbeats while it
-  /// retains the znode.
+  /// Cost: the first release that retains a znode sends one getChildren request with a watch.
+  /// Before the reply, the client does not know of outside contenders. So its own contenders wait
+  /// for the reply, unless max_local_handoffs permits another grant. An outside contender waits for
+  /// one watch event and one getChildren request longer than for a free lock. The client sends
+  /// heartbeats while it retains the znode.
   ///
   /// With the default, 0, no znode is retained. The constructor of the object throws
   /// Error(invalid_option) for a negative time.

@@ -24,7 +24,8 @@ using MultiHold = CompositeHold;
 /// path that sorts before it, with any class, can deadlock. A std::scoped_lock over several
 /// MultiMutexes does not deadlock: if an attempt at one of them fails, it releases the others.
 ///
-/// While a call waits for one path, it holds the lower paths. If that is too long, use deadlines.
+/// While a call waits for one path, it holds the paths that sort before it. If that is too long,
+/// use deadlines.
 ///
 /// Cost: one round trip for each path if all paths are free.
 ///

@@ -33,7 +33,7 @@ namespace zklock {
 /// - The owner in AcquireOptions does not nest. It is only written into the znode, for people to
 ///   read.
 /// - No call throws lock_lost or would_deadlock.
-/// - Any thread may unlock(). The exit of a thread releases nothing.
+/// - Any thread may unlock(). The exit of a thread releases nothing, and causes no lock delay.
 /// - The destructor releases everything that lock() acquired through this object.
 ///
 /// Every lock class that can share a path with ReentrantMutex can share it with Mutex, too. All

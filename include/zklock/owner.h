@@ -30,10 +30,12 @@ class ZKLOCK_EXPORT Owner {
   [[nodiscard]] static Owner this_thread() noexcept;
 
   /// Returns an owner that differs from every other, for a request, a transaction or a coroutine.
-  /// Copies are equal, so one thread can lock and another can unlock.
+  /// Copies are equal, so one thread can acquire with an owner, and another can acquire again with
+  /// a copy.
   [[nodiscard]] static Owner unique() noexcept;
 
-  /// Returns process and serial number, as written to the lock znode for people to read.
+  /// Returns the random id of the process and the serial number of the owner. The lock znode shows
+  /// this text.
   [[nodiscard]] std::string to_string() const;
 
   friend auto operator<=>(const Owner&, const Owner&) = default;

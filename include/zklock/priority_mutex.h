@@ -36,10 +36,10 @@ struct PriorityOptions {
   /// to 10. Functions with a weight argument use that instead, if it is set.
   int weight = 5;
   /// A contender that is n units heavier overtakes an earlier one only if less than n * ageing
-  /// sequence numbers lie between them. So the unit is no time. From its arrival to its grant, a
-  /// contender uses two sequence numbers, or three with a lock delay. Range: 1 to 1,000,000.
-  /// nullopt: strictly by weight; light contenders may starve. All contenders on the path must use
-  /// the same value.
+  /// sequence numbers lie between them. So `ageing` counts sequence numbers, not time. From its
+  /// arrival to its grant, a contender uses two sequence numbers, or three with a lock delay.
+  /// Range: 1 to 1,000,000. nullopt: strictly by weight; light contenders may starve. All
+  /// contenders on the path must use the same value.
   std::optional<int> ageing = 100;
 
   /// See LockOptions.
@@ -59,9 +59,10 @@ struct PriorityOptions {
 /// limit of PriorityOptions::ageing. Contenders of equal weight are served in the order of arrival.
 /// A holder is never displaced.
 ///
-/// Contenders wait at a gate, in this order. When the mutex is free, the first of them passes the
-/// gate. For that, one multi deletes its znode at the gate and creates a znode of an ordinary mutex
-/// on the same path. So every list of the children shows the contender exactly once.
+/// Contenders first wait in a queue of their own on the same path, the gate. It has the order
+/// above. When the mutex is free, the first of them passes the gate. For that, one multi deletes
+/// its znode at the gate and creates a znode of an ordinary mutex on the same path. So every list
+/// of the children shows the contender exactly once.
 ///
 /// Exclusion does not depend on weights: it is that of ReentrantMutex. A path can be shared with
 /// ReentrantMutex and with Curator's mutex. Their contenders have no weight and are served before
@@ -75,8 +76,8 @@ struct PriorityOptions {
 /// next. A contender waits at the gate again only if its session ends or its znode is deleted.
 ///
 /// A free lock costs four round trips; re-entry sends nothing. A waiter watches one znode. A
-/// hand-off wakes the first contender at the gate. It also wakes each contender that was the first
-/// at the gate before a heavier one overtook it.
+/// hand-off wakes the first contender at the gate. It also wakes the contenders that were the first
+/// at the gate and were overtaken, because they still watch the mutex.
 /// Sources: the weights of WLock; "ZooKeeper Recipes: Priority Queues".
 ///
 /// The class meets AcquiringLock, ReentrantLock and QueuedLock, which state the contracts of its

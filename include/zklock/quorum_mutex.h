@@ -42,8 +42,8 @@ struct QuorumOptions {
   OnNodeLost on_node_lost = OnNodeLost::queue_again;
 
   /// See LockOptions. The listener gets the events of each ensemble, also of one that was skipped
-  /// and is tried again. LockEvent::part_index is the index of the client. It gets no events of the
-  /// whole; CompositeHold::loss_token() reports the loss of the whole.
+  /// and is tried again. LockEvent::part_index is the index of the client. There are no events of
+  /// the whole; CompositeHold::loss_token() reports its loss.
   LockListener listener = {};
 
   /// See LockOptions. Default: the executor of the first client.
@@ -68,8 +68,8 @@ struct QuorumOptions {
 ///
 /// A call acquires the ensembles in the order of the clients. All processes must use one order. An
 /// ensemble that is out of reach is skipped after `ensemble_timeout`. Later calls skip it at once,
-/// until its quorum answers a probe or its client reconnects. If a majority needs that ensemble, a
-/// call waits for it again, up to `ensemble_timeout`.
+/// until its quorum answers a probe or its client reconnects. Exception: if the other ensembles
+/// give no majority, a call waits for that ensemble again, up to `ensemble_timeout`.
 ///
 /// Any two majorities share an ensemble, and that ensemble grants only one of them.
 ///
@@ -91,9 +91,9 @@ struct QuorumOptions {
 /// of the first failure, and the text names each ensemble. If a majority is missing only because
 /// ensembles are out of reach, the code is not_connected. A call with a deadline throws it when the
 /// deadline has passed. Until then it releases its parts and tries all ensembles again. A call
-/// without a deadline throws it when each of them has been out of reach for `ensemble_timeout`.
-/// try_lock() throws it after one attempt. That attempt waits at most `ensemble_timeout` for each
-/// ensemble.
+/// without a deadline throws it when it has waited for each of these ensembles for
+/// `ensemble_timeout`. try_lock() throws it after one attempt. That attempt waits at most
+/// `ensemble_timeout` for each ensemble.
 ///
 /// Thread-safety: any thread may call any member. No call may overlap construction or destruction.
 /// Exception: an acquiring call that waits; see CompositeMutex.

@@ -53,15 +53,16 @@ struct ReleaseRequestOptions {
 /// when it holds.
 ///
 /// The client of a holder begins to watch for requests within a twentieth of the session timeout
-/// after the grant. It then receives earlier requests, too. A shorter hold sends no request for
-/// this watch.
+/// after the grant. It then receives earlier requests, too. A hold that ends within that time costs
+/// no ZooKeeper request for the watch.
 ///
 /// A holder that has crashed cannot release. Its znode is deleted when its session expires, which
 /// also ends the wait. A holder that has released counts as the holder until its znode is deleted.
 /// The next contender of its client may already hold (see Hold::release()). That contender is not
 /// asked.
 ///
-/// SharedMutex: a writer that downgrades has not released. The call then asks it as a reader.
+/// SharedMutex: a writer that downgrades has not released. The call then asks for its read lock,
+/// and waits until that is released, too.
 ///
 /// PriorityMutex: a contender at the gate has nothing to release and is not asked by default. If it
 /// is named, the wait ends when it passes the gate.

@@ -86,8 +86,8 @@ struct SharedCount {
 /// | acquiring call       | throws invalid_option for less than one permit, or more than a    |
 /// |                      | fixed count, and sends nothing                                    |
 /// | Participant::holds   | is true for the contenders whose permits fit the count. Holders   |
-/// |                      | that do not fit a lowered count keep their permits, but count as  |
-/// |                      | waiting here and in LockState                                     |
+/// |                      | that do not fit a lowered count retain their permits, but are     |
+/// |                      | shown as waiting, also in LockState                               |
 /// | participants()       | with a shared count, takes one round trip more and throws         |
 /// |                      | bad_data, too                                                     |
 ///
@@ -97,8 +97,8 @@ struct SharedCount {
 ///
 /// Cost: if no contender waits, an acquire takes one round trip, of two requests with a fixed count
 /// and three with a shared one. A waiting contender watches the contenders directly ahead of it, at
-/// most n of them with n permits. With a shared count it also watches the znode `count`. A
-/// contender that leaves the queue wakes at most as many others as there are permits.
+/// most as many as the count. With a shared count it also watches the znode `count`. A contender
+/// that leaves the queue wakes at most as many others as there are permits.
 ///
 /// Tokens rise in the order of arrival. Permits that are held together have different tokens.
 /// Source: org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2 and

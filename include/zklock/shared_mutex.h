@@ -48,14 +48,13 @@ class LockHandle;
 /// The downgrade takes one request in the background, which gives the owner another znode; see
 /// Hold::node(). Client::flush() waits for it. If the servers refuse it, for example because of a
 /// quota, the refusal is logged. Other contenders then wait as if the owner still held the write
-/// lock. Only a write lock that was acquired through a SharedMutex is downgraded. If it was
-/// acquired through a ReentrantMutex on the path, its owner excludes all others until it has
-/// released the read lock, too. To release both locks, release the read lock first: then there is
-/// no downgrade.
+/// lock. A write lock that was acquired through a ReentrantMutex on the path is not downgraded. Its
+/// owner excludes all others until the read lock is released, too. To release both locks, release
+/// the read lock first: then there is no downgrade.
 ///
 /// A writer watches the contender directly ahead of it. A reader watches the nearest writer ahead
-/// of it. So a reader is not woken by the writers ahead of that one. Tokens rise from one writer to
-/// the next writer, and from a writer to the readers behind it. Readers that hold together have
+/// of it. So the release of an earlier writer does not wake the reader. Tokens rise from one writer
+/// to the next writer, and from a writer to the readers behind it. Readers that hold together have
 /// different tokens.
 ///
 /// A path can be shared with Curator's InterProcessReadWriteLock. ReentrantMutex and Mutex on the
@@ -145,9 +144,9 @@ class ZKLOCK_EXPORT SharedMutex {
   /// Does not block; sends nothing.
   [[nodiscard]] bool is_held_by_this_thread() const { return write_count() + read_count() > 0; }
 
-  /// Return how many times the calling thread has the write lock, and the read lock. Its lock() or
-  /// lock_shared() calls count, and the Holds on its behalf. Return 0 if it does not hold, or if
-  /// the hold was lost. Do not block; send nothing.
+  /// Return how many times the calling thread has the write lock, and the read lock. The result
+  /// includes its lock() or lock_shared() calls, and the Holds acquired for it. Return 0 if it does
+  /// not hold, or if the hold was lost. Do not block; send nothing.
   [[nodiscard]] int write_count() const;
   [[nodiscard]] int read_count() const;
 

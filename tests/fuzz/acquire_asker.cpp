@@ -199,7 +199,7 @@ void Asker::take(const AcquireEffect& effect) {
     case Kind::create_parents:
     case Kind::check_parent:
     case Kind::list:
-    case Kind::seed_count:
+    case Kind::create_count:
     case Kind::inspect:
     case Kind::check_own:
     case Kind::remove_parent:

@@ -14,7 +14,7 @@ using State = AcquireState;
 /// Records that this answer implies the deletion of the own znode.
 void Asker::said_gone(Status status) {
   const StatusSort sort = sort_of(status);
-  const bool gone = sort == StatusSort::session || sort == StatusSort::over ||
+  const bool gone = sort == StatusSort::session || sort == StatusSort::client_ended ||
                     sort == StatusSort::unsent || status == Status::no_node;
   if (gone && own_) own_->gone = true;
 }
@@ -50,7 +50,7 @@ void Asker::answer(const AcquireEffect& request) {
   switch (request.kind) {
     case Kind::check_parent:
     case Kind::check_own: return take(fsm_.on_done({status, "said"}, lease));
-    case Kind::seed_count: return take(fsm_.on_done({status, "said"}));
+    case Kind::create_count: return take(fsm_.on_done({status, "said"}));
     case Kind::mark: return take(fsm_.on_done({status, "said"}, lease));
     case Kind::clear: return take(fsm_.on_done({status, "said"}));
     default: require(false, "a request"); break;

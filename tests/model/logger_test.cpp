@@ -93,12 +93,12 @@ TEST_F(Logger, LostHold_IsLoggedWithItsZnodeAndCause) {
   lock_.release(call);
 }
 
-TEST_F(Logger, SessionEnded_LossNamesTheLease) {
+TEST_F(Logger, SessionEnded_LossNamesTheSession) {
   const auto call = lock_.acquire(0);
   lock_.world().run_all();
   lock_.world().client(0).expire();
   lock_.world().run_for(1s);
-  EXPECT_TRUE(sink_->last().ends_with("is lost: its lease has ended")) << sink_->last();
+  EXPECT_TRUE(sink_->last().ends_with("is lost: its session has ended")) << sink_->last();
   lock_.release(call);
 }
 

@@ -56,10 +56,10 @@ Steps waiting() {
   return steps;
 }
 
-Steps seeding() {
+Steps creating_count() {
   Steps steps = listing();
-  EXPECT_EQ(steps.listed(kAlone, count_failed(Status::no_node)), "seed_count 4 @a");
-  EXPECT_EQ(steps.state(), State::seeding);
+  EXPECT_EQ(steps.listed(kAlone, count_failed(Status::no_node)), "create_count 4 @a");
+  EXPECT_EQ(steps.state(), State::creating_count);
   return steps;
 }
 
@@ -137,48 +137,48 @@ TEST(AcquireCount, WithdrawnWhileEnqueuing_RemovesNode) {
 // ---- a missing count ---------------------------------------------------------------------------
 
 TEST(AcquireCount, CountMissing_SeedsTheCount) {
-  EXPECT_EQ(enqueuing().listed(kAlone, count_failed(Status::no_node)), "seed_count 4 @a");
+  EXPECT_EQ(enqueuing().listed(kAlone, count_failed(Status::no_node)), "create_count 4 @a");
   for (const Status status : {Status::ok, Status::node_exists, Status::no_node}) {
-    Steps steps = seeding();
-    EXPECT_EQ(steps.count_seeded(status), "list @a") << core::to_string(status);
+    Steps steps = creating_count();
+    EXPECT_EQ(steps.count_created(status), "list @a") << core::to_string(status);
   }
-  Steps loser = seeding();
-  loser.count_seeded(Status::node_exists);
+  Steps loser = creating_count();
+  loser.count_created(Status::node_exists);
   EXPECT_EQ(loser.listed(kAlone, says("1")), kWatchCount) << "the winner's number counts";
 }
 
 TEST(AcquireCount, SeedOutcomeUnknown_SeedsAgain) {
-  Steps steps = seeding();
-  EXPECT_EQ(steps.count_seeded(Status::unknown), "seed_count 4 @a");
-  EXPECT_EQ(steps.count_seeded(Status::throttled), "pause");
-  EXPECT_EQ(steps.resume(), "seed_count 4 @a");
-  EXPECT_EQ(steps.count_seeded(Status::session_ended), "create id1.2");
+  Steps steps = creating_count();
+  EXPECT_EQ(steps.count_created(Status::unknown), "create_count 4 @a");
+  EXPECT_EQ(steps.count_created(Status::throttled), "pause");
+  EXPECT_EQ(steps.resume(), "create_count 4 @a");
+  EXPECT_EQ(steps.count_created(Status::session_ended), "create id1.2");
 }
 
 TEST(AcquireCount, SeedRefused_Fails) {
-  Steps steps = seeding();
-  EXPECT_EQ(steps.count_seeded(Status::no_auth, "why"),
+  Steps steps = creating_count();
+  EXPECT_EQ(steps.count_created(Status::no_auth, "why"),
             kRemoveOwn + ", " + failure(Errc::no_auth, "why"));
   EXPECT_TRUE(steps.fsm().has_ended());
 }
 
 TEST(AcquireCount, NodeLostOrWithdrawnWhileSeeding_IsNotGranted) {
-  Steps gone = seeding();
+  Steps gone = creating_count();
   EXPECT_EQ(gone.own_node_deleted(), "");
-  EXPECT_EQ(gone.count_seeded(Status::ok), "create id1.2");
-  Steps leaving = seeding();
+  EXPECT_EQ(gone.count_created(Status::ok), "create id1.2");
+  Steps leaving = creating_count();
   EXPECT_EQ(leaving.withdraw(), kRemoveOwn);
-  EXPECT_EQ(leaving.count_seeded(Status::ok), "");
+  EXPECT_EQ(leaving.count_created(Status::ok), "");
   EXPECT_TRUE(leaving.fsm().has_ended());
 }
 
 TEST(AcquireCount, CountDeletedRepeatedly_Fails) {
-  Steps steps = seeding();
+  Steps steps = creating_count();
   for (int i = 1; i < 16; ++i) {
-    EXPECT_EQ(steps.count_seeded(Status::ok), "list @a");
-    EXPECT_EQ(steps.listed(kAlone, count_failed(Status::no_node)), "seed_count 4 @a");
+    EXPECT_EQ(steps.count_created(Status::ok), "list @a");
+    EXPECT_EQ(steps.listed(kAlone, count_failed(Status::no_node)), "create_count 4 @a");
   }
-  steps.count_seeded(Status::ok);
+  steps.count_created(Status::ok);
   EXPECT_EQ(
       steps.listed(kAlone, count_failed(Status::no_node)),
       kRemoveOwn + ", " +
@@ -224,7 +224,7 @@ TEST(AcquireCount, CountChangedWhileWaiting_ListsAgain) {
   EXPECT_EQ(lowered.deleted(kBefore), "") << "it was called off";
   Steps deleted = waiting();
   EXPECT_EQ(deleted.deleted(kCountNode), "unwatch, list @a");
-  EXPECT_EQ(deleted.listed(kQueue, count_failed(Status::no_node)), "seed_count 4 @a");
+  EXPECT_EQ(deleted.listed(kQueue, count_failed(Status::no_node)), "create_count 4 @a");
 }
 
 TEST(AcquireCount, CountChanged_IsNotTakenForARelease) {
@@ -296,7 +296,7 @@ TEST(AcquireCount, SingleAttempt_DoesNotWaitForPermits) {
   EXPECT_EQ(enqueuing(once).listed({kOwn}, says("1")), kRemoveOwn);
   EXPECT_EQ(enqueuing(once).listed({kOwn}, says("2")), "grant @a");
   Steps first = enqueuing(once);
-  EXPECT_EQ(first.listed({kOwn}, count_failed(Status::no_node)), "seed_count 4 @a");
+  EXPECT_EQ(first.listed({kOwn}, count_failed(Status::no_node)), "create_count 4 @a");
 }
 
 // ---- contenders with another count -------------------------------------------------------------

@@ -106,7 +106,7 @@ void Walk::take(const AcquireEffect& effect) {
     case Kind::create_parents:
     case Kind::check_parent:
     case Kind::list:
-    case Kind::seed_count:
+    case Kind::create_count:
     case Kind::inspect:
     case Kind::mark:
     case Kind::check_own:

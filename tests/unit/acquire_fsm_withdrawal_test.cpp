@@ -34,7 +34,7 @@ TEST(AcquireWithdrawal, WithdrawnInEveryState_HasItsEffect) {
         at_once = false;
         break;
       case State::listing:
-      case State::seeding:
+      case State::creating_count:
       case State::moving:
       case State::confirming:
       case State::delaying:

@@ -18,7 +18,7 @@ constexpr FencingToken kNewer{1000};
 std::string class_of(Status status) {
   const StatusSort sort = sort_of(status);
   if (sort == StatusSort::refused) return "refused";
-  return sort == StatusSort::over ? "over" : std::string(core::to_string(status));
+  return sort == StatusSort::client_ended ? "over" : std::string(core::to_string(status));
 }
 
 /// Returns the name of the enumerator.
@@ -226,7 +226,7 @@ bool awaits(const AcquireFsm& fsm, std::string_view reply) {
               reply == (fsm.present_rule().shares_count() ? "on_listed" : "on_counted"));
     case State::making_parents:
     case State::proving:
-    case State::seeding:
+    case State::creating_count:
     case State::confirming:
     case State::marking:
     case State::clearing:
@@ -298,7 +298,7 @@ state_table::Statuses statuses_of(const std::string& state, const std::string& i
   if (!is_reply) return {""};
   const bool enqueues = state == "enqueuing";
   const bool reads_count = input == "on_listed" && (enqueues || state == "listing");
-  const bool is_known = state == "listing" || state == "seeding" || state == "arming" ||
+  const bool is_known = state == "listing" || state == "creating_count" || state == "arming" ||
                         state == "confirming" || state == "marking" || state == "clearing";
   state_table::Statuses all;
   for (const Status status : kAllStatuses) {

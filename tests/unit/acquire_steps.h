@@ -54,7 +54,7 @@ constexpr std::string_view to_string(Kind kind) {
     case Kind::create_parents: return "create_parents";
     case Kind::check_parent: return "check_parent";
     case Kind::list: return "list";
-    case Kind::seed_count: return "seed_count";
+    case Kind::create_count: return "create_count";
     case Kind::inspect: return "inspect";
     case Kind::watch: return "watch";
     case Kind::unwatch: return "unwatch";
@@ -164,7 +164,7 @@ class Steps {
                      bool lease_valid = true) {
     return note(fsm_.on_listed({Status::ok, {}, children, "", count}, lease_valid));
   }
-  std::string count_seeded(Status status, std::string_view detail = {}) {
+  std::string count_created(Status status, std::string_view detail = {}) {
     return describe(fsm_.on_done({status, detail}));
   }
   std::string watched_count(std::string_view data) {
@@ -232,7 +232,7 @@ class Steps {
       case State::skipping: return number_skipped(status, detail);
       case State::inspecting: return inspected(status, detail);
       case State::moving: return moved(status, kSessionA, detail);
-      case State::seeding: return count_seeded(status, detail);
+      case State::creating_count: return count_created(status, detail);
       case State::arming: return watched(status, detail);
       case State::removing_parent: return parent_removed(status, detail);
       case State::marking: return marked(status, true, detail);
@@ -303,8 +303,9 @@ inline Steps steps_in(State state, AcquireFsm::Policy policy = {}) {
       if (state == State::skipping) steps.drained({}, {});
       break;
     case State::ended: steps.answer(Status::closed); break;
-    case State::moving: break;   // only with a gate; see acquire_fsm_priority_gate_test.cpp
-    case State::seeding: break;  // only of a semaphore; see acquire_fsm_permit_count_test.cpp
+    case State::moving: break;  // only with a gate; see acquire_fsm_priority_gate_test.cpp
+    case State::creating_count:
+      break;  // only of a semaphore; see acquire_fsm_permit_count_test.cpp
     case State::marking:
       steps.created(5);
       steps.counted(1);
@@ -328,9 +329,9 @@ inline constexpr State kAllStates[] = {
 
 /// Returns whether the state awaits on_done().
 constexpr bool awaits_done(State state) {
-  return state == State::making_parents || state == State::proving || state == State::seeding ||
-         state == State::confirming || state == State::marking || state == State::clearing ||
-         state == State::removing_parent || state == State::skipping;
+  return state == State::making_parents || state == State::proving ||
+         state == State::creating_count || state == State::confirming || state == State::marking ||
+         state == State::clearing || state == State::removing_parent || state == State::skipping;
 }
 
 /// The states with an outstanding request.
@@ -350,7 +351,7 @@ constexpr std::string_view to_string(State state) {
     case State::inspecting: return "inspecting";
     case State::moving: return "moving";
     case State::listing: return "listing";
-    case State::seeding: return "seeding";
+    case State::creating_count: return "creating_count";
     case State::arming: return "arming";
     case State::waiting: return "waiting";
     case State::confirming: return "confirming";

@@ -91,7 +91,7 @@ class Walk {
   void answer_list(Status status);
   void answer_first_list(Status status);
   PermitsAnswer count_answer(Status status);
-  void answer_seed(const AcquireEffect& request, Status status);
+  void answer_count_create(const AcquireEffect& request, Status status);
   void answer_mark(const AcquireEffect& request, Status status);
   void answer_clear(const AcquireEffect& request, Status status);
   void answer_inspect(const AcquireEffect& request, Status status);

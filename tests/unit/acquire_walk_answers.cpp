@@ -36,7 +36,7 @@ void Walk::answer() {
     case Kind::move: return answer_move(status);
     case Kind::create_parents: return answer_parents(status);
     case Kind::list: return answer_list(status);
-    case Kind::seed_count: return answer_seed(request, status);
+    case Kind::create_count: return answer_count_create(request, status);
     case Kind::mark: return answer_mark(request, status);
     case Kind::clear: return answer_clear(request, status);
     case Kind::inspect: return answer_inspect(request, status);
@@ -161,7 +161,7 @@ PermitsAnswer Walk::count_answer(Status status) {
   return {.status = status, .session = session_, .data = count_data_, .detail = {}};
 }
 
-void Walk::answer_seed(const AcquireEffect& request, Status status) {
+void Walk::answer_count_create(const AcquireEffect& request, Status status) {
   if (request.text != std::to_string(initial())) blame("it puts another number there");
   const bool is_done = status == Status::ok || (status == Status::unknown && one_in(2));
   if (is_done && all_permits_) status = status == Status::ok ? Status::node_exists : status;

@@ -26,7 +26,7 @@ TEST(Status, EveryStatus_HasOneSort) {
   EXPECT_EQ(of(StatusSort::retry_later), Statuses{Status::throttled});
   EXPECT_EQ(of(StatusSort::session), Statuses{Status::session_ended});
   EXPECT_EQ(of(StatusSort::unsent), Statuses{Status::not_sent});
-  EXPECT_EQ(of(StatusSort::over), (Statuses{Status::closed, Status::auth_failed}));
+  EXPECT_EQ(of(StatusSort::client_ended), (Statuses{Status::closed, Status::auth_failed}));
   EXPECT_EQ(of(StatusSort::tree_conflict), (Statuses{Status::no_node, Status::node_exists,
                                                      Status::not_empty, Status::bad_version}));
   EXPECT_EQ(of(StatusSort::refused),

@@ -19,14 +19,14 @@ struct CreatedAnswer {
   SessionId session;
   std::string_view name;
   FencingToken token;
-  std::string_view detail;
-  bool first = false;  ///< SequenceHint shows that the znode is first
+  std::string_view detail;  ///< text for errors, in all answers
+  bool first = false;       ///< SequenceHint shows that the znode is first
 };
 /// `pzxid`: the zxid of the last create or delete of a child.
 struct CountedAnswer {
   Status status;
   SessionId session;
-  FencingToken pzxid;
+  Zxid pzxid;
   int children;
 };
 struct WatchedAnswer {
@@ -42,11 +42,11 @@ struct PermitsAnswer {
   std::string_view data = {};
   std::string_view detail = {};
 };
-/// `parent`: the czxid of the lock path. If it is newer than the own znode, the path was recreated.
+/// `path_czxid`: the czxid of the lock path. If it is newer than the own znode, the path was recreated.
 /// Then the own znode no longer exists. A child of its name is another contender's.
 struct ListedAnswer {
   Status status;
-  FencingToken parent;
+  Zxid path_czxid;
   std::span<const std::string> children;
   std::string_view detail;
   PermitsAnswer permits = {};   ///< with a shared permit count

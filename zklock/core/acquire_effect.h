@@ -24,7 +24,7 @@ struct AcquireEffect {
     create_parents,
     check_parent,  ///< quorum check of the lock path
     list,          ///< list; with a shared count, then get kCountNode
-    seed_count,    ///< create the child kCountNode with data `text`
+    create_count,  ///< create the child kCountNode with data `text`
     inspect,       ///< get the child `text`
     watch,         ///< get and watch the child `text`
     unwatch,       ///< remove all watches set by `watch`
@@ -47,7 +47,7 @@ struct AcquireEffect {
     /// Delete the znode of the attempt `text` if it appears later. The search for it found none,
     /// and the contender never claims it.
     remove_late_create,
-    grant,  ///< it holds its node()
+    grant,  ///< the contender holds the lock by its node()
     fail,   ///< no grant: `error`, cause `text`; emitted once
   };
   Kind kind;

@@ -25,7 +25,7 @@ std::string mismatch_cause(const Decision& decision, const QueueRule& rule) {
 }  // namespace
 
 AcquireFsm::AcquireFsm(const char* client, std::uint64_t number, Policy policy)
-    : attempt_(client, number), policy_(std::move(policy)), seed_(policy_.rule.total) {}
+    : attempt_(client, number), policy_(std::move(policy)), initial_count_(policy_.rule.total) {}
 
 AcquireEffect AcquireFsm::effect(Kind kind, std::string text) const {
   return {.kind = kind, .text = std::move(text), .session = node_.bound_session()};
@@ -135,7 +135,7 @@ AcquireEffects AcquireFsm::on_done(const DoneAnswer& answer, bool lease_valid) {
   switch (state_) {
     case AcquireState::making_parents: return handle_parents_created(answer);
     case AcquireState::proving: return handle_parent_checked(answer);
-    case AcquireState::seeding: return handle_count_seeded(answer);
+    case AcquireState::creating_count: return handle_count_created(answer);
     case AcquireState::confirming: return handle_own_checked(answer, lease_valid);
     case AcquireState::marking: return handle_marked(answer, lease_valid);
     case AcquireState::clearing: return handle_cleared(answer);
@@ -187,7 +187,7 @@ AcquireEffects AcquireFsm::on_listed(const ListedAnswer& answer, bool lease_vali
 }
 
 AcquireEffects AcquireFsm::decide_by(const ListedAnswer& answer, bool lease_valid) {
-  if (is_path_newer(answer.parent)) return node_lost(Errc::node_deleted);
+  if (is_path_newer(answer.path_czxid)) return node_lost(Errc::node_deleted);
   node_.on_path_seen();
   predecessors_.on_listed();
   if (node_.has_usable_number()) {
@@ -279,7 +279,7 @@ AcquireEffects AcquireFsm::repeat() {
     case AcquireState::recovering:
     case AcquireState::listing: return {effect(Kind::list)};
     case AcquireState::inspecting: return inspect_next();
-    case AcquireState::seeding: return seed_count();
+    case AcquireState::creating_count: return create_count();
     case AcquireState::arming: return watch_all();
     case AcquireState::confirming: return {effect(Kind::check_own)};
     case AcquireState::marking: return mark();

@@ -137,14 +137,14 @@ class AcquireFsm {
   AcquireEffects handle_own_checked(const DoneAnswer& answer, bool lease_valid);
   AcquireEffects handle_first_list(const ListedAnswer& answer, bool lease_valid);
   std::optional<AcquireEffects> check_permit_count(const PermitsAnswer& count);
-  AcquireEffects seed_count();
-  AcquireEffects handle_count_seeded(const DoneAnswer& answer);
+  AcquireEffects create_count();
+  AcquireEffects handle_count_created(const DoneAnswer& answer);
   AcquireEffects decide_by(const ListedAnswer& answer, bool lease_valid);
   AcquireEffects list();
   AcquireEffects arm(Decision decision);
   AcquireEffects watch_all();
   AcquireEffects drop_watches_then(AcquireEffects next);
-  bool is_path_newer(FencingToken parent) const noexcept { return parent > node_.token(); }
+  bool is_path_newer(Zxid path_czxid) const noexcept { return path_czxid > node_.token(); }
   AcquireEffects become_first(bool lease_valid);
   AcquireEffects become_first_by_list(std::span<const std::string> children, Decision decision,
                                       bool lease_valid);
@@ -177,8 +177,8 @@ class AcquireFsm {
 
   /// State that few contenders need, allocated at its first use.
   struct RareState {
-    /// The reply to the count or to the first list, if it comes before the reply to the create.
-    /// Requests that are never sent may be answered out of order.
+    /// The reply to the count or to the first list, if it comes before the reply to the create. The
+    /// driver answers an unsent request itself. Such an answer may come out of order.
     std::optional<CountedAnswer> early_count = {};
     std::string detail = {};                 ///< of the failed create
     std::vector<ZnodeName> candidates = {};  ///< newest last
@@ -186,12 +186,12 @@ class AcquireFsm {
   };
 
   // Tens of thousands of machines may wait: small members are adjacent to save memory.
-  AttemptId attempt_;                 ///< of the last create or move
-  Policy policy_;                     ///< constant except a shared permit count
-  const std::int32_t seed_;           ///< initial value of a shared count
-  std::int8_t seeds_in_row_ = 0;      ///< creates of the count in a row
-  std::int8_t parents_in_row_ = 0;    ///< creates of the path in a row
-  std::int8_t unusable_numbers_ = 0;  ///< own znodes with an unusable number
+  AttemptId attempt_;                     ///< of the last create or move
+  Policy policy_;                         ///< constant except a shared permit count
+  const std::int32_t initial_count_;      ///< of a shared count
+  std::int8_t count_creates_in_row_ = 0;  ///< creates of the count in a row
+  std::int8_t parents_in_row_ = 0;        ///< creates of the path in a row
+  std::int8_t unusable_numbers_ = 0;      ///< own znodes with an unusable number
   AcquireState state_ = AcquireState::idle;
   AcquireState paused_in_ = AcquireState::idle;
   Awaited awaited_ = Awaited::create;

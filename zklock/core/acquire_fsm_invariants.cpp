@@ -31,7 +31,7 @@ bool AcquireFsm::is_node_consistent_with(AcquireState state) const noexcept {
     case AcquireState::clearing:
     case AcquireState::arming:
     case AcquireState::waiting: return node_.exists();
-    case AcquireState::seeding:
+    case AcquireState::creating_count:
     case AcquireState::confirming:
     case AcquireState::marking:
     case AcquireState::granted: return node_.exists() && node_.in_queue();
@@ -52,7 +52,7 @@ void AcquireFsm::assert_invariants() const noexcept {
          state_ == AcquireState::granted);
   assert(!is_paused || !awaits_event(paused_in_));
 
-  assert(seeds_in_row_ >= 0 && parents_in_row_ >= 0 && unusable_numbers_ >= 0);
+  assert(count_creates_in_row_ >= 0 && parents_in_row_ >= 0 && unusable_numbers_ >= 0);
 
   switch (state_) {
     case AcquireState::enqueuing: assert(attempt_.has_begun()); break;
@@ -71,7 +71,7 @@ void AcquireFsm::assert_invariants() const noexcept {
     case AcquireState::recovering:
     case AcquireState::listing:
     case AcquireState::moving:
-    case AcquireState::seeding:
+    case AcquireState::creating_count:
     case AcquireState::arming:
     case AcquireState::confirming:
     case AcquireState::pausing:

@@ -14,7 +14,7 @@ namespace zklock::core {
 
 namespace {
 
-constexpr int kMaxSeeds = 16;
+constexpr int kMaxCountCreates = 16;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ AcquireEffects AcquireFsm::handle_first_list(const ListedAnswer& answer, bool le
 std::optional<AcquireEffects> AcquireFsm::check_permit_count(const PermitsAnswer& count) {
   if (!present_rule().shares_count()) return std::nullopt;
   if (count.status == Status::no_node) {
-    if (++seeds_in_row_ <= kMaxSeeds) return seed_count();
+    if (++count_creates_in_row_ <= kMaxCountCreates) return create_count();
     return fail(Errc::server_error, "the permit count is repeatedly deleted by another client");
   }
   if (count.status == Status::no_auth) {
@@ -43,17 +43,17 @@ std::optional<AcquireEffects> AcquireFsm::check_permit_count(const PermitsAnswer
   if (count.status != Status::ok) return handle_failure(count.status, count.detail);
   const auto number = parse_permit_count(count.data);
   if (!number) return fail(Errc::bad_data, bad_permit_count(count.data));
-  seeds_in_row_ = 0;
+  count_creates_in_row_ = 0;
   policy_.rule.total = *number;
   return std::nullopt;
 }
 
-AcquireEffects AcquireFsm::seed_count() {
-  state_ = AcquireState::seeding;
-  return {effect(Kind::seed_count, std::to_string(seed_))};
+AcquireEffects AcquireFsm::create_count() {
+  state_ = AcquireState::creating_count;
+  return {effect(Kind::create_count, std::to_string(initial_count_))};
 }
 
-AcquireEffects AcquireFsm::handle_count_seeded(const DoneAnswer& answer) {
+AcquireEffects AcquireFsm::handle_count_created(const DoneAnswer& answer) {
   if (node_.is_deleted()) return node_lost(Errc::node_deleted);
   // Another client may have created the count. After "no node" the list shows whether the path was
   // deleted.

@@ -40,7 +40,7 @@ AcquireEffects AcquireFsm::withdraw() {
       return end(std::move(effects));
     }
     case AcquireState::listing:
-    case AcquireState::seeding:
+    case AcquireState::creating_count:
     case AcquireState::confirming:
     case AcquireState::marking:
     case AcquireState::delaying:
@@ -65,7 +65,7 @@ AcquireEffects AcquireFsm::handle_failure(Status status, std::string_view detail
     case StatusSort::session: return node_lost(Errc::session_expired);
     case StatusSort::retry_later: return pause();
     case StatusSort::unsent: return end(remove_node());
-    case StatusSort::over: return fail(error_of(status), detail);  // the session ends too
+    case StatusSort::client_ended: return fail(error_of(status), detail);  // the session ends too
     case StatusSort::done:
     case StatusSort::tree_conflict:
     case StatusSort::refused: break;

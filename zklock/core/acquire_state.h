@@ -12,10 +12,10 @@ namespace zklock::core {
 /// For a state and an input, the first row whose condition is true decides. In a condition, ","
 /// means "and". "/" means "or", and binds more strongly. The condition of a reply begins with its
 /// Status, or with "any". The words "any other" mean all that no row above decides. "create:
-/// throttled" means that the create has the status throttled. After such a prefix, "any other"
-/// excludes ok. Parentheses contain remarks: a note, or the Errc that the caller gets. If the next
-/// state is `[...]`, the rows of that name at the end decide. "Number" is the sequence number. It
-/// is unusable from kFirstUnusableSequence on, or if it is negative: see is_usable().
+/// throttled" means that the create has the status throttled. "create: any other" does not include
+/// ok. Parentheses contain remarks: a note, or the Errc that the caller gets. If the next state is
+/// `[...]`, the rows of that name at the end decide. "Number" is the sequence number. It is
+/// unusable from kFirstUnusableSequence on, or if it is negative: see is_usable().
 ///
 /// acquire_fsm_table_test.cpp compares the table with the machine. It reads the statuses,
 /// "withdrawn" and "own znode deleted", but no other conditions.
@@ -35,7 +35,8 @@ namespace zklock::core {
 /// |                 |                 | create: any other (an error)           | ended           |
 /// |                 |                 | any, withdrawn                         | ended           |
 /// |                 | on_created      | any, own name is not a contender's     | [unusable]      |
-/// |                 |                 | ok, first by its number (2), unusable  | [unusable]      |
+/// |                 |                 | ok, first by its number (2), number    | [unusable]      |
+/// |                 |                 | unusable                               |                 |
 /// |                 |                 | ok, first by its number (2)            | [admitted]      |
 /// |                 |                 | ok, predecessor predictable (3)        | arming          |
 /// |                 |                 | any                                    | listing         |
@@ -48,7 +49,8 @@ namespace zklock::core {
 /// |                 | on_listed       | any, own znode deleted                 | [lost]          |
 /// |                 |                 | any, own name is not a contender's     | [unusable]      |
 /// |                 |                 | permit count: unknown, number usable   | listing         |
-/// |                 |                 | ok / permit count: any, in one session | [listed]        |
+/// |                 |                 | ok / permit count: any, in one         | [listed]        |
+/// |                 |                 | session (14)                           |                 |
 /// |                 |                 | any                                    | listing         |
 /// |                 | on_create_      |                                        | ended           |
 /// |                 | withdrawn       |                                        |                 |
@@ -61,16 +63,16 @@ namespace zklock::core {
 /// | recovering      | on_listed       | ok, candidates                         | inspecting      |
 /// |                 |                 | ok / no_node                           | [not created]   |
 /// |                 |                 | any other                              | [searching]     |
-/// | inspecting      | on_inspected    | ok / no_node / no_auth, it is another, | inspecting      |
-/// |                 |                 | others are left                        |                 |
+/// | inspecting      | on_inspected    | ok / no_node / no_auth, not the own    | inspecting      |
+/// |                 |                 | znode, candidates are left             |                 |
 /// |                 |                 | ok, withdrawn                          | ended           |
 /// |                 |                 | ok, it is the own znode                | listing         |
 /// |                 |                 | ok / no_node / no_auth                 | [not created]   |
 /// |                 |                 | any other                              | [searching]     |
 /// | listing         | on_listed       | any, own znode deleted                 | [lost]          |
 /// |                 |                 | ok, first at the gate, number usable   | moving          |
-/// |                 |                 | ok, [listed] gives granted, lock delay,| marking         |
-/// |                 |                 | its marker not created                 |                 |
+/// |                 |                 | ok, [listed] would lead to granted,    | marking         |
+/// |                 |                 | lock delay, own marker not created     |                 |
 /// |                 |                 | ok / permit count: any                 | [listed]        |
 /// |                 |                 | any other                              | [failed]        |
 /// | moving          | on_created      | unknown                                | proving         |
@@ -82,7 +84,7 @@ namespace zklock::core {
 /// |                 |                 | throttled                              | pausing         |
 /// |                 |                 | not_sent                               | listing         |
 /// |                 |                 | any other (an error)                   | ended           |
-/// | seeding         | on_done         | any, own znode deleted                 | [lost]          |
+/// | creating_count  | on_done         | any, own znode deleted                 | [lost]          |
 /// |                 |                 | ok / node_exists / no_node             | listing         |
 /// |                 |                 | any other                              | [failed]        |
 /// | arming          | on_watched      | no_node (5)                            | listing         |
@@ -122,7 +124,8 @@ namespace zklock::core {
 /// |                 |                 | attempt                                |                 |
 /// |                 |                 | ok, contenders or siblings (8)         | pausing         |
 /// |                 |                 | ok, orphaned delay markers             | enqueuing       |
-/// |                 |                 | ok (sequence_exhausted)                | ended           |
+/// |                 |                 | ok, other children                     | ended           |
+/// |                 |                 | (sequence_exhausted)                   |                 |
 /// |                 |                 | any other                              | [unbound]       |
 /// | skipping        | on_done         | any, withdrawn                         | ended           |
 /// |                 |                 | ok / no_node / session_ended           | enqueuing       |
@@ -135,8 +138,8 @@ namespace zklock::core {
 /// | pausing,        | deleted         |                                        |                 |
 /// | delaying        |                 |                                        |                 |
 /// | idle, listing,  | withdraw        | deletes the own znode (9)              | ended           |
-/// | seeding, arming,|                 |                                        |                 |
-/// | waiting,        |                 |                                        |                 |
+/// | creating_count, |                 |                                        |                 |
+/// | arming, waiting, |                 |                                        |                 |
 /// | confirming,     |                 |                                        |                 |
 /// | pausing,        |                 |                                        |                 |
 /// | marking,        |                 |                                        |                 |
@@ -155,7 +158,7 @@ namespace zklock::core {
 /// | [listed]        |                 | path newer than the own znode          | [lost]          |
 /// |                 |                 | permit count: no_node, number usable,  | ended           |
 /// |                 |                 | 17th in a row (12)                     |                 |
-/// |                 |                 | permit count: no_node, number usable   | seeding         |
+/// |                 |                 | permit count: no_node, number usable   | creating_count  |
 /// |                 |                 | permit count: any other, number usable | [failed]        |
 /// |                 |                 | permit count unreadable (bad_data),    | ended           |
 /// |                 |                 | number usable                          |                 |
@@ -174,7 +177,7 @@ namespace zklock::core {
 /// |                 |                 | otherwise                              | [admitted]      |
 /// | [admitted]      |                 | lease not valid                        | confirming      |
 /// |                 |                 | otherwise                              | [leased]        |
-/// | [leased]        |                 | lock delay, its marker not created     | marking         |
+/// | [leased]        |                 | lock delay, own marker not created     | marking         |
 /// |                 |                 | otherwise                              | granted         |
 /// | [lost]          |                 | withdrawn                              | ended           |
 /// |                 |                 | Policy::queue_again                    | enqueuing       |
@@ -197,13 +200,14 @@ namespace zklock::core {
 /// |                 |                 | closed / auth_failed (an error)        | ended           |
 /// |                 |                 | throttled                              | pausing         |
 /// |                 |                 | any other (an error, 11)               | pausing         |
-/// | [repeated]      |                 | the states with a request, but not     | enqueuing,      |
-/// |                 |                 | moving                                 | making_parents, |
+/// | [repeated]      |                 | the state that was paused (15)         | enqueuing,      |
+/// |                 |                 |                                        | making_parents, |
 /// |                 |                 |                                        | proving,        |
 /// |                 |                 |                                        | recovering,     |
 /// |                 |                 |                                        | inspecting,     |
 /// |                 |                 |                                        | listing,        |
-/// |                 |                 |                                        | seeding, arming,|
+/// |                 |                 |                                        | creating_count, |
+/// |                 |                 |                                        | arming,         |
 /// |                 |                 |                                        | confirming,     |
 /// |                 |                 |                                        | marking,        |
 /// |                 |                 |                                        | clearing,       |
@@ -219,9 +223,9 @@ namespace zklock::core {
 ///    Policy::always_list is not. The predicted predecessor has the preceding number. It is
 ///    predictable if the own number is usable and above 0.
 /// 4. One child was counted, and no child was created or deleted after the own znode. So the
-///    counted child is the own znode. A count in another session is a failed count.
-/// 5. The status is the first that is neither ok nor no_node. Without such a status, it is no_node
-///    if any reply has that.
+///    counted child is the own znode. A count that was answered in another session is ignored.
+/// 5. The status stands for the replies about all predecessors. It is the first that is neither ok
+///    nor no_node. Without such a status, it is no_node if any reply has that.
 /// 6. A predecessor with a lower number than the own znode, but a newer czxid. It causes one more
 ///    list. If that list shows the predecessor again, the contender waits for it.
 /// 7. waits_for_announcement() is true.
@@ -229,12 +233,15 @@ namespace zklock::core {
 /// 9. The own znode is deleted, if there is one. Exception: in a pause of the search for it
 ///    (proving, recovering, inspecting), the state stays pausing. The contender ends when the search
 ///    ends.
-/// 10. At the gate, markers are ignored, unless the own number is unusable.
+/// 10. At the gate, markers are ignored: a delay concerns the lock. Exception: the own number is
+///     unusable. Then the path must be deleted, and it cannot be deleted while it has markers.
 /// 11. The caller gets the error at once. The search goes on, because the znode must be deleted.
 ///     From then on the contender counts as withdrawn.
 /// 12. An error: other clients delete the path, or the permit count, after each create.
 /// 13. Exception: in a pause of the search for the moved znode, the event changes nothing. A later
 ///     reply shows the loss.
+/// 14. The create, the list and the get of the permit count were answered in the same session.
+/// 15. A throttled move counts as a pause of listing.
 ///
 /// [failed] is for requests that need the own znode. [unbound] is for those of a contender without
 /// a znode, and [searching] for those of the search for a znode.
@@ -259,7 +266,7 @@ enum class AcquireState : std::uint8_t {
   inspecting,       ///< get a candidate for the own znode
   listing,          ///< list; get the permit count if shared
   moving,           ///< move from the gate to the queue
-  seeding,          ///< create the permit count
+  creating_count,   ///< create the permit count
   arming,           ///< get and watch each predecessor
   waiting,          ///< for an event of a predecessor
   confirming,       ///< check the own znode

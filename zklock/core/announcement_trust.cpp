@@ -42,12 +42,12 @@ bool AnnouncementTrust::begin_acl_read_if_due(Instant now) noexcept {
   return true;
 }
 
-void AnnouncementTrust::on_acl_read(const Version& version, FencingToken pzxid,
+void AnnouncementTrust::on_acl_read(const Version& version, Zxid pzxid,
                                     std::span<const AclEntry> acl, Instant sent_at) noexcept {
   reading_ = false;
   on_path_stat(version, sent_at);
   const bool is_same = std::exchange(read_, version) == version;
-  if (!is_same) since_ = version.acl == 0 ? FencingToken{} : pzxid;
+  if (!is_same) since_ = version.acl == 0 ? Zxid{} : pzxid;
   verdict_ = creators_may_delete(acl) ? Verdict::safe : Verdict::unsafe;
 }
 

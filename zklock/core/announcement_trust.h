@@ -52,13 +52,13 @@ bool creators_may_delete(std::span<const AclEntry> acl) noexcept;
 /// Thread-safety: none.
 class AnnouncementTrust {
  public:
-  /// How long a change of the ACL can go unnoticed. Contenders that use only their sequence number
-  /// read no stat of the path, so the last stat can be old.
+  /// How long a change of the ACL can go unnoticed. Contenders that rely on the sequence hint or on
+  /// the predicted predecessor read no stat. So the last stat can be old.
   static constexpr std::chrono::seconds kMaxAge{1};
 
   /// The czxid and the aversion in a stat of the path.
   struct Version {
-    FencingToken path;
+    Zxid path_czxid;
     std::int32_t acl = 0;
     friend bool operator==(const Version&, const Version&) = default;
   };
@@ -71,7 +71,7 @@ class AnnouncementTrust {
   bool begin_acl_read_if_due(Instant now) noexcept;
   /// The ACL was read together with this stat of the path. `pzxid`: the zxid of the last create or
   /// delete of a child.
-  void on_acl_read(const Version& version, FencingToken pzxid, std::span<const AclEntry> acl,
+  void on_acl_read(const Version& version, Zxid pzxid, std::span<const AclEntry> acl,
                    Instant sent_at) noexcept;
   /// The server refused to show the ACL.
   void on_acl_refused(Instant sent_at) noexcept;
@@ -94,7 +94,7 @@ class AnnouncementTrust {
   Version version_;
   Version read_;  ///< version of the last ACL read
   Instant seen_at_{};
-  FencingToken since_;  ///< predecessors up to this one are not believed
+  Zxid since_;  ///< predecessors up to this one are not believed
   Verdict verdict_ = Verdict::unknown;
   bool reading_ = false;
 };

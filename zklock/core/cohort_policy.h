@@ -27,8 +27,9 @@ struct CohortPolicy {
 /// | on_counted(alone)                       | the grants since the | possible                 |
 /// |                                         | request              |                          |
 /// | on_counted(others), on_others_found()   | unchanged            | none: other clients wait |
-/// | on_watched_grant(): before a grant, the | 0                    | unchanged                |
-/// | watch for other contenders is armed     |                      |                          |
+/// | on_watched_grant(): called before a     | 0                    | unchanged                |
+/// | grant, if the watch for other           |                      |                          |
+/// | contenders is armed                     |                      |                          |
 ///
 /// Without on_watched_grant(), at most `batch` grants are made in a row while another client waits.
 /// Proof: from some moment on, the answering server sees the other client's znode. A count

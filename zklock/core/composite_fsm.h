@@ -28,7 +28,8 @@ namespace zklock::core {
 /// |                | on_part_lost            | releases the part                  | cancelling |
 /// | granted, ended |                         |                                    | (final)    |
 ///
-/// "Too few parts left": the parts held, requested and not yet tried are fewer than needed.
+/// "Too few parts left": the parts held, requested and not yet tried are fewer than needed. "Late":
+/// the deadline of the call has passed.
 ///
 /// (1) The call begins again with the first part if Rule::wait is set, it is not late, and one of
 /// two conditions holds. Either a part was lost and Rule::queue_again is set, or no part was lost
@@ -82,10 +83,11 @@ class InvariantCheck;
 ///
 /// If too few parts are reachable, a call that `persists` begins again until it is late. Without
 /// `persists`, a call that skipped a part begins again once, because the part may be reachable now.
-/// From then on requests_every_part() is true, and the driver requests every part.
+/// Before that, the driver may answer for a part without a request. After it, requests_every_part()
+/// is true, and the driver requests every part.
 ///
-/// The call tries all parts, by single attempts once enough are held. Parts held beyond the needed
-/// number can be lost without harm.
+/// The call tries all parts. Once enough are held, it tries the rest by single attempts. Parts held
+/// beyond the needed number can be lost without harm.
 ///
 /// Thread-safety: none. The driver calls it from one thread at a time, and carries out the effects
 /// in order, before the next input.

@@ -27,7 +27,7 @@ namespace zklock::core {
 /// |             | close                        |                | closed      |                  |
 /// | leading     | on_lost, interrupt, withdraw |                | ending      | stop             |
 /// |             | close                        |                | closing     | stop             |
-/// | leading,    | on_finished                  | failed (1)     | backing_off | release, pause   |
+/// | leading,    | on_finished                  | with error (1) | backing_off | release, pause   |
 /// | ending      |                              | will_contend() | contending  | release, contend |
 /// |             |                              | otherwise      | idle        | release          |
 /// | ending      | close                        |                | closing     |                  |

@@ -35,7 +35,8 @@ void LeaseEvidence::remember(std::deque<Packet>& packets, const Packet& packet) 
 
 Instant LeaseEvidence::lease_expiry(Instant sent, Instant now) const {
   const bool paused = now - sent > lateness_ || sent < paused_until_;
-  return last_heard_by_leader(paused ? alive_before(sent) : sent, sent) + timeout_ - timeout_ / 12;
+  const Instant heard = last_heard_by_leader(paused ? alive_before(sent) : sent, sent);
+  return lease_expiry_after(heard, timeout_);
 }
 
 Instant LeaseEvidence::alive_before(Instant sent) const {
@@ -46,7 +47,7 @@ Instant LeaseEvidence::alive_before(Instant sent) const {
 }
 
 Instant LeaseEvidence::handshake_lease_expiry() const {
-  return handshake_ + timeout_ - timeout_ / 12;
+  return lease_expiry_after(handshake_, timeout_);
 }
 
 // A half tick is longer by up to 1/48 on the client's clock if the leader's clock is slow.

@@ -36,28 +36,30 @@ namespace zklock::core {
 /// | may have come before all packets of this connection   | the earliest time of the handshake |
 ///
 /// (1) Let n be the last session request that named the session. No packet arrived from n to q, so
-/// q - n < g. Session requests are at least h - J apart, so h < g + J. Besides, h is at most R. With
-/// q > t - h - J, it follows that n > t - g - min(R, g + J) - J. T/12 contains that J. Right after a
-/// pause of a server, two session requests can be closer together. So zklock assumes that the two
-/// servers then stay connected for two half ticks and T/12.
+/// q - n < g. Session requests are at least h - J apart, so h < g + J. Besides, h is at most R.
+/// With q > t - h - J, it follows that n > t - g - min(R, g + J) - J. T/12 contains that J. Right
+/// after a pause of a server, two session requests can be closer together. So zklock assumes that
+/// the leader and the client's server stay connected for two half ticks and T/12 after the pause.
 ///
 /// A packet arrives between its sending and its answer. A gap is measured from the sending of p to
 /// the answer to the packet after it. So it is never wider than measured. If the operation itself
-/// ends the gap, its answer does not count: g is measured until t. That is safe, because the sending
-/// of p is then the later of the two times.
+/// ends the gap, its answer does not count: g is measured until t. That is safe: t - g is then the
+/// sending of p, so the row gives the sending of p.
 ///
 /// The client's server, or the leader, can be paused. A paused server answers no session requests,
 /// and a paused leader sends none. Operations sent meanwhile may be executed right after the pause,
 /// before the next session request. A round trip longer than J reveals the pause. Let u be the
-/// sending time of the last operation, a sync included, that the leader answered at or before t - J.
-/// In the table, u replaces t for an operation with such a round trip, and for operations sent up to
-/// J after its answer. The leader processed the operation of u before or after the pause:
+/// sending time of the last operation, a sync included, that the leader answered at or before t -
+/// J. In the table, u replaces t for an operation whose round trip is longer than J. It does so too
+/// for operations sent up to J after the answer to such an operation. The leader processed the
+/// operation of u before or after the pause:
 ///
 /// | processed        | why u is safe                                                          |
 /// |------------------|------------------------------------------------------------------------|
-/// | before the pause | session requests came regularly until u                                |
-/// | after the pause  | the server answered a session request after the pause and before t, so |
-/// |                  | q came after t - h - J                                                 |
+/// | before the pause | session requests came regularly until u, so q came after u - h - J     |
+/// | after the pause  | the pause ended before the answer to u, so at t - J or earlier. Within |
+/// |                  | J of its end, the server answers a session request. So q came after    |
+/// |                  | t - h - J, which is later than u - h - J                               |
 ///
 /// tests/model/smt/lease.smt2 proves this for all histories. Pings of the C client are not counted:
 /// the client does not learn when they were sent and answered.
@@ -81,6 +83,12 @@ class LeaseEvidence {
   /// Returns until when the session is certain to be alive if the leader has heard of it by the
   /// handshake only.
   Instant handshake_lease_expiry() const;
+
+  /// Returns until when a session with this timeout is certain to be alive if the leader heard of it
+  /// at `heard` or later.
+  static Instant lease_expiry_after(Instant heard, Duration timeout) noexcept {
+    return heard + timeout - timeout / 12;
+  }
 
  private:
   struct Packet {

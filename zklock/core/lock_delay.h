@@ -19,9 +19,10 @@ namespace zklock::core {
 /// the marker remains: it is orphaned, and says how long the following contender must wait. Its
 /// name is not a contender's; Curator's contenders sort it last.
 ///
-/// Name: "delay-<milliseconds>-<token>-<sequence number>", the last two of the contender's znode.
-/// The sequence number finds that znode among the children. Sequence numbers start again if the
-/// path is recreated, but tokens do not. So two contenders never have markers of one name.
+/// Name: "delay-<milliseconds>-<token>-<sequence number>". The token and the sequence number are
+/// those of the contender's znode. The sequence number finds that znode among the children.
+/// Sequence numbers start again if the path is recreated, but tokens do not. So two contenders
+/// never have markers of one name.
 struct DelayMarker {
   std::string name;
   std::chrono::milliseconds length{};

@@ -49,8 +49,8 @@ class Predecessors {
   void on_watched(std::string_view node, const WatchedAnswer& answer, const OwnNode& own,
                   std::int32_t permits);
   bool has_all_replies() const noexcept { return outstanding_watches_ == 0; }
-  /// The first failure among the replies, and its detail. no_node is no failure: it shows that the
-  /// list is outdated.
+  /// The first failure among the replies, and its detail. For this, no_node is no failure. It shows
+  /// that the list is outdated, and counts only if there is no failure.
   Status status() const noexcept { return status_; }
   const std::string& detail() const noexcept { return rare_->detail; }
   /// Returns whether a reply or an event shows that the last list is outdated.
@@ -58,8 +58,8 @@ class Predecessors {
   void begin_waiting() noexcept { were_awaited_ = true; }
   /// An event of a watch. Returns false if the watch is not one of the present ones.
   bool on_event(std::string_view node) noexcept;
-  /// Forgets the watches. Returns whether the server still has one of them. It has none that failed
-  /// or fired.
+  /// Forgets the watches. Returns whether the server still has one of them. The server does not
+  /// keep a watch that failed or fired.
   bool drop_watches() noexcept;
 
   bool is_consistent_with(AcquireState state) const noexcept;
@@ -72,10 +72,10 @@ class Predecessors {
     std::string detail = {};  ///< of the first failed reply
     /// Czxids of predecessors that entered the queue after the own znode, although their sequence
     /// number is lower. Either the path was recreated, or they were made by hand.
-    std::vector<FencingToken> newer = {};
+    std::vector<Zxid> newer = {};
     /// Those of them that were read before the last list. That list showed that the path was not
     /// recreated. So the contender waits for them as for all predecessors.
-    std::vector<FencingToken> confirmed_newer = {};
+    std::vector<Zxid> confirmed_newer = {};
   };
 
   boost::container::small_vector<std::string, 1> nodes_;

@@ -45,7 +45,7 @@ struct QueueRule {
   bool is_write_lock = false;    ///< a writer; its znode's name says so
   std::int32_t wanted = 1;       ///< permits that it requests
   std::int32_t total = 1;        ///< total of the permits, as known now
-  std::int32_t named_total = 0;  ///< total in the znode's name; 0: shares_count()
+  std::int32_t named_total = 0;  ///< total in the znode's name; 0: none
   std::int32_t weight = 0;       ///< see precedes()
   std::int32_t ageing = 0;       ///< agreed by all contenders; 0: none
 
@@ -80,14 +80,15 @@ bool precedes(const ParsedZnodeName& a, const ParsedZnodeName& b) noexcept;
 /// | verdict  | meaning                                                                     |
 /// |----------|-----------------------------------------------------------------------------|
 /// | first    | no contender ahead blocks it: it may be granted                             |
-/// | behind   | blocked until one of `watch` is deleted                                     |
+/// | behind   | blocked until one of `watch` is deleted; if it is empty, until the permit   |
+/// |          | count changes                                                               |
 /// | vanished | its own znode is not in the list; never a grant                             |
 /// | mismatch | the first contender of its kind of access has another setting               |
 struct Decision {
   enum class Verdict { first, behind, vanished, mismatch };
   Verdict verdict = Verdict::vanished;
-  /// The nearest contenders ahead whose loads together just exceed the room. Before one of them is
-  /// deleted, the own contender cannot be first. With permits there are at most `total` of them,
+  /// The fewest nearest contenders ahead whose loads together exceed the room. Before one of them
+  /// is deleted, the own contender cannot be first. With permits there are at most `total` of them,
   /// otherwise one. Empty if the contender requests more permits than exist: then only another
   /// permit count can help.
   std::vector<std::string> watch = {};

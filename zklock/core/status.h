@@ -16,7 +16,8 @@ namespace zklock::core {
 /// | unknown         | perhaps (reply lost)         | find out, or repeat idempotent requests   |
 /// | session_ended   | no, if not sent before the   | begin again on another session            |
 /// |                 | end; otherwise perhaps (1)   |                                           |
-/// | not_sent        | no (abandoned before)        |                                           |
+/// | not_sent        | no (abandoned before it was  |                                           |
+/// |                 | sent)                        |                                           |
 /// | not_connected   | no (no server in time)       | report to the caller                      |
 /// | throttled       | no                           | repeat a little later                     |
 /// | closed,         | as session_ended             | report to the caller                      |
@@ -55,7 +56,7 @@ enum class Status : std::uint8_t {
 /// | retry_later     | throttled              | not now: repeat a little later                       |
 /// | session         | session_ended          | the session has ended: only another session can help |
 /// | unsent          | not_sent               | abandoned before it was sent                         |
-/// | over            | closed, auth_failed    | the session ends, and there will be no other         |
+/// | client_ended    | closed, auth_failed    | the session ends, and there will be no other         |
 /// | tree_conflict   | no_node, node_exists,  | an existing or missing znode prevents it             |
 /// |                 | not_empty, bad_version |                                                      |
 /// | refused         | all others             | repeating it at once does not help                   |
@@ -65,7 +66,7 @@ enum class StatusSort {
   retry_later,
   session,
   unsent,
-  over,
+  client_ended,
   tree_conflict,
   refused
 };
@@ -85,14 +86,15 @@ constexpr StatusMeaning meaning_of(Status s) noexcept {
     case Status::not_sent: return {"not sent", Sort::unsent, Errc::server_error};
     case Status::not_connected: return {"not connected", Sort::refused, Errc::not_connected};
     case Status::throttled: return {"throttled", Sort::retry_later, Errc::server_error};
-    case Status::closed: return {"closed", Sort::over, Errc::closed};
+    case Status::closed: return {"closed", Sort::client_ended, Errc::closed};
     case Status::no_node: return {"no such node", Sort::tree_conflict, Errc::no_node};
     case Status::node_exists: return {"node exists", Sort::tree_conflict, Errc::node_exists};
     case Status::not_empty: return {"node has children", Sort::tree_conflict, Errc::not_empty};
     case Status::bad_version:
       return {"another version", Sort::tree_conflict, Errc::version_mismatch};
     case Status::no_auth: return {"not authorized", Sort::refused, Errc::no_auth};
-    case Status::auth_failed: return {"authentication failed", Sort::over, Errc::auth_failed};
+    case Status::auth_failed:
+      return {"authentication failed", Sort::client_ended, Errc::auth_failed};
     case Status::invalid_acl: return {"invalid ACL", Sort::refused, Errc::invalid_acl};
     case Status::quota_exceeded: return {"quota exceeded", Sort::refused, Errc::quota_exceeded};
     case Status::read_only: return {"server is read-only", Sort::refused, Errc::read_only};

@@ -120,8 +120,8 @@ std::optional<ZnodeData> ZnodeData::parse(std::string_view text) {
   return data;
 }
 
-FencingToken queue_zxid(const std::optional<ZnodeData>& data, FencingToken made) noexcept {
-  return data && data->token > 0 ? FencingToken{data->token} : made;
+Zxid queue_zxid(const std::optional<ZnodeData>& data, Zxid made) noexcept {
+  return data && data->token > 0 ? Zxid{data->token} : made;
 }
 
 std::string printable(std::string_view text, std::size_t max_bytes) {

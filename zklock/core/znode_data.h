@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "zklock/fencing_token.h"
+#include "zklock/core/session.h"
 
 namespace zklock::core {
 
@@ -39,7 +39,7 @@ struct ZnodeData {
 
 /// Returns the zxid by which a contender entered the queue. That is `made`, the czxid of its znode,
 /// unless `data` say that the znode has replaced the one that was granted.
-FencingToken queue_zxid(const std::optional<ZnodeData>& data, FencingToken made) noexcept;
+Zxid queue_zxid(const std::optional<ZnodeData>& data, Zxid made) noexcept;
 
 /// The data that a holder writes to announce its release, in one transaction with the deletion.
 inline constexpr std::string_view kReleasedData = "released";

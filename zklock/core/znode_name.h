@@ -12,7 +12,7 @@
 namespace zklock::core {
 
 /// The sequence number that ZooKeeper appends to a sequential znode's name: the number of children
-/// created below the parent before. It has 32 bits with a sign. At the maximum its counter is
+/// created earlier below this parent. It has 32 bits with a sign. At the maximum its counter is
 /// useless: depending on the server, later znodes get the maximum again, or a negative number.
 struct Sequence {
   std::int32_t value = 0;
@@ -86,7 +86,8 @@ inline constexpr std::int32_t kMostWeight = 10;
 /// `ageing` 0: strictly by weight.
 std::string weight_prefix(std::int32_t weight, std::int32_t ageing);
 
-/// The name of a contender's znode, without the parent's path.
+/// The name of a znode with a sequence number, without the parent's path. parse() accepts names of
+/// contenders only.
 struct ZnodeName {
   std::string text;
   Sequence sequence;

@@ -32,8 +32,8 @@ struct AcquireOutcome {
 
 /// One acquire call. If its owner has a contender already, the call joins that. Then
 /// `on_behalf_of`, `rule`, `queue_again`, `lock_delay`, `cohort_policy` and `caller` have no
-/// effect. If that contender ends and the call still waits, a new contender serves the call, with
-/// this `gate` and `event_sink`.
+/// effect. If that contender ends and the call still waits, a new contender serves the call. It
+/// takes `gate` and `event_sink` from this call, and all else from the old contender.
 struct AcquireRequest {
   Owner owner;  ///< calls of equal owners nest
   /// The owner that the znode and the Hold name. Unset: `owner`.
@@ -53,7 +53,8 @@ struct AcquireRequest {
   std::chrono::milliseconds lock_delay = {};
   core::CohortPolicy cohort_policy = {};  ///< only with the rule of a mutex
   bool blocks = false;                    ///< a blocked thread enforces the deadline
-  /// ReentryCounter::this_thread() of a thread whose nested lock() calls are counted there; else 0.
+  /// The calling thread's ReentryCounter::this_thread() if the ReentryCounter counts its nested
+  /// lock() calls. Otherwise 0.
   std::uint64_t reentrant_thread = 0;
   /// Describes the calling thread. Set if a library thread begins the call.
   std::optional<Caller> caller = {};

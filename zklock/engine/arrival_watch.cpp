@@ -14,14 +14,14 @@ void ArrivalWatch::look(std::weak_ptr<void> owner, core::SessionId session, Hand
                                   [this, arrived = std::move(handlers.arrived)](request::WatchEvent)
                                       ZKLOCK_REQUIRES(path_mutex) {
                                         armed_ = false;
-                                        slot_.free();
+                                        slot_.mark_free();
                                         arrived();
                                       });
   slot_.ask(std::move(owner), path_, std::move(watch), session,
             [this, listed = std::move(handlers.listed)](const client::Reply& reply)
                 ZKLOCK_REQUIRES(path_mutex) {
                   armed_ = reply.status == core::Status::ok;
-                  if (!armed_) slot_.free();
+                  if (!armed_) slot_.mark_free();
                   listed(reply);
                 });
 }

@@ -11,7 +11,7 @@
 namespace zklock::detail {
 
 /// The watch on the children of the path, which shows new contenders while a lock node is idle. It
-/// is not removed when the lock node is granted again.
+/// is not removed when the next contender is granted in that lock node.
 ///
 /// | state  | event                          | next   | calls     |
 /// |--------|--------------------------------|--------|-----------|

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/engine/sync_query.h"
+#include "zklock/engine/blocking_requests.h"
 
 #include <chrono>
 #include <utility>
@@ -17,47 +17,48 @@ constexpr std::chrono::milliseconds kPauseBetweenTurns{50};
 
 }  // namespace
 
-SyncQuery::SyncQuery(PathLock& path_lock, const char* operation, const TimeLimit& limit)
+BlockingRequests::BlockingRequests(PathLock& path_lock, const char* operation,
+                                   const TimeLimit& limit)
     : path_lock_(path_lock),
       operation_(operation),
       limit_(round_trip_deadline(path_lock.core(), limit)) {
   path_lock_.core().check_usable(operation_, path_lock_.path().str());
 }
 
-std::optional<std::vector<client::Reply>> SyncQuery::try_run(
+std::optional<std::vector<client::Reply>> BlockingRequests::try_run(
     std::vector<client::Operation> operations) {
   return round_trip(path_lock_.core(), limit_, std::move(operations));
 }
 
-std::vector<client::Reply> SyncQuery::ask(std::vector<client::Operation> operations) {
+std::vector<client::Reply> BlockingRequests::ask(std::vector<client::Operation> operations) {
   auto replies = try_run(std::move(operations));
   if (!replies) fail_timed_out();
   return std::move(*replies);
 }
 
-client::Reply SyncQuery::ask(client::Operation operation) {
+client::Reply BlockingRequests::ask(client::Operation operation) {
   std::vector<client::Operation> operations;
   operations.push_back(std::move(operation));
   return std::move(ask(std::move(operations)).front());
 }
 
-void SyncQuery::fail_timed_out() const {
+void BlockingRequests::fail_timed_out() const {
   const std::string problem = path_lock_.core().coordinator().connection_problem();
   fail(Errc::not_connected, problem.empty() ? "no reply before the deadline"
                                             : "no reply before the deadline (" + problem + ")");
 }
 
-void SyncQuery::fail(const client::Reply& reply) const {
+void BlockingRequests::fail(const client::Reply& reply) const {
   fail(core::error_of(reply.status),
        reply.detail.empty() ? to_string(reply.status) : std::string_view(reply.detail));
 }
 
-void SyncQuery::fail(Errc code, std::string_view cause) const {
+void BlockingRequests::fail(Errc code, std::string_view cause) const {
   throw Error(code, operation_, path_lock_.path().str(), cause);
 }
 
 // Not with a timer of the client: a closed client has none.
-void SyncQuery::pause() {
+void BlockingRequests::pause() {
   BlockingCall<bool> nothing;
   nothing.wait_until(kPauseBetweenTurns);
 }

@@ -11,18 +11,18 @@
 
 namespace zklock::detail {
 
-/// A blocking query about one lock: for calls that read or write znodes at the lock's path. Its
-/// functions return replies, or throw an Error that names `operation`. Its time limit is `limit` or
+/// The requests of one blocking call, which reads or writes znodes at a lock's path. Its functions
+/// return replies, or throw an Error that names `operation`. Its time limit is `limit` or
 /// ClientOptions::connection_timeout, whichever comes first.
 ///
 /// Thread-safety: none; each call makes its own.
-class SyncQuery {
+class BlockingRequests {
  public:
   /// Throws Error(closed | forked).
-  SyncQuery(PathLock& path_lock, const char* operation, const TimeLimit& limit);
+  BlockingRequests(PathLock& path_lock, const char* operation, const TimeLimit& limit);
 
   /// Sends the requests and blocks until all replies have arrived. Returns them in the order of the
-  /// requests, or nullopt at the time limit. An interruption point.
+  /// requests, or nullopt at the time limit. An interruption point of Boost.Thread.
   std::optional<std::vector<client::Reply>> try_run(std::vector<client::Operation> operations);
   /// Do what try_run() does, but throw Error(not_connected) at the time limit.
   std::vector<client::Reply> ask(std::vector<client::Operation> operations);
@@ -33,7 +33,7 @@ class SyncQuery {
   [[noreturn]] void fail(const client::Reply& reply) const;
   [[noreturn]] void fail(Errc code, std::string_view cause = {}) const;
 
-  /// Blocks for a short time; an interruption point.
+  /// Blocks for a short time; an interruption point of Boost.Thread.
   static void pause();
 
  private:

@@ -165,7 +165,7 @@ void Cohort::on_failed(Errc error, const std::string& cause) {
   forget_node();
   const auto behind = std::exchange(waiting_, {});
   if (member) member->on_failed(error, cause);
-  for (const Waiting& each : behind) each.member->on_refused(error, cause);
+  for (const Waiting& each : behind) each.member->on_cohort_failed(error, cause);
 }
 
 void Cohort::on_ended() {

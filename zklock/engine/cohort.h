@@ -60,13 +60,13 @@ namespace zklock::detail {
 /// |        | under way, and the lock node was granted      |                                         |
 /// |        | without waiting for a predecessor             |                                         |
 /// |        | released in any other case                    | none; the znode is released             |
-/// |        | the count arrives, and the grants since its   | held; the count is requested again      |
-/// |        | request used most of the budget               |                                         |
+/// |        | the count arrives, and the grants since it    | held; the count is requested again      |
+/// |        | was requested used most of the budget         |                                         |
 /// | idle   | a contender arrives, and the budget permits a | held                                    |
 /// |        | grant or the watch is armed                   |                                         |
 /// |        | the count shows no other client, a contender  | idle; the children are listed           |
-/// |        | is behind, and the grants since its request   |                                         |
-/// |        | used up the budget                            |                                         |
+/// |        | is behind, and the grants since the count was |                                         |
+/// |        | requested used up the budget                  |                                         |
 /// |        | the count or list shows no other client, and  | held                                    |
 /// |        | a contender is behind                         |                                         |
 /// |        | the count arrives, no contender is behind,    | idle; the children are listed           |
@@ -117,7 +117,7 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
   std::shared_ptr<const LockNode> idle_node() const noexcept ZKLOCK_REQUIRES(path_mutex);
 
   // Called by contenders.
-  /// Adds a contender that begins to wait. It gets a lock node now or later. If it is a single
+  /// Adds a contender that begins to wait. It gets into a lock node now or later. If it is a single
   /// attempt that ends without a grant, calls its on_ended().
   void begin(const std::shared_ptr<CohortMember>& member, const Caller& caller)
       ZKLOCK_REQUIRES(path_mutex);

@@ -21,7 +21,8 @@ class CohortMember : public LockNodeObserver {
   virtual void set_lock_node(std::shared_ptr<LockNode> lock_node) noexcept
       ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Ends the contender and all its calls with this error: the shared lock node has failed.
-  virtual void on_refused(Errc error, const std::string& cause) ZKLOCK_REQUIRES(path_mutex) = 0;
+  virtual void on_cohort_failed(Errc error, const std::string& cause)
+      ZKLOCK_REQUIRES(path_mutex) = 0;
 
  protected:
   ~CohortMember() = default;

@@ -182,7 +182,7 @@ void Contender::on_unreachable(const std::string& cause) {
   if (calls_.empty()) withdraw();
 }
 
-void Contender::on_refused(Errc code, const std::string& cause) {
+void Contender::on_cohort_failed(Errc code, const std::string& cause) {
   complete_all(code, cause);
   depart();
 }

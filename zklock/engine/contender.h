@@ -62,8 +62,8 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   /// Begins to wait for the lock.
   void start(const Caller& caller) ZKLOCK_REQUIRES(path_mutex);
   /// Adds a call. The call waits with this contender, or nests if the contender holds. If refusal()
-  /// returns an error, the call ends with it. A single attempt ends without a grant if this
-  /// contender waits and is no single attempt.
+  /// returns an error, the call ends with it. If the call is a single attempt, but this contender
+  /// waits in the queue, the call ends without a grant.
   void join(const std::shared_ptr<PendingAcquire>& call) ZKLOCK_REQUIRES(path_mutex);
   /// Forgets the abandoned calls. Withdraws the contender if no other call waits.
   void drop_abandoned_calls() ZKLOCK_REQUIRES(path_mutex);
@@ -82,8 +82,9 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   };
   /// Releases one count. After the last count, the contender is dismissed, and its hold ends; then
   /// the caller must pass the plan to execute(). `thread_ended`: the owner's thread has ended,
-  /// perhaps in the middle of its work under the lock. `count` is `refused` if there is no count of
-  /// this kind. REQUIRES: the caller retains this object until execute() has returned.
+  /// perhaps in the middle of its work under the lock. In the result, `count` is `refused` if the
+  /// owner has no count of this kind. REQUIRES: the caller retains this object until execute() has
+  /// returned.
   Drop drop(core::CountKind kind, bool thread_ended = false) noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Carries out a plan that drop() has returned: deletes the znode, or the cohort hands it off or
   /// retains it.
@@ -101,7 +102,8 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   }
   /// Returns the lock node that this contender is in, or behind.
   const LockNode& lock_node() const noexcept ZKLOCK_REQUIRES(path_mutex) { return *node_; }
-  /// Returns how many contenders of this client are ahead of this one in its lock node.
+  /// Returns how many contenders of this client take their turn on the same lock node before this
+  /// one.
   std::size_t members_ahead() const ZKLOCK_REQUIRES(path_mutex) {
     return cohort_ ? cohort_->members_ahead(*this) : 0;
   }
@@ -143,7 +145,7 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
       ZKLOCK_REQUIRES(path_mutex) {
     node_ = std::move(lock_node);
   }
-  void on_refused(Errc error, const std::string& cause) override ZKLOCK_REQUIRES(path_mutex);
+  void on_cohort_failed(Errc error, const std::string& cause) override ZKLOCK_REQUIRES(path_mutex);
   void on_granted() override ZKLOCK_REQUIRES(path_mutex);
   void on_failed(Errc error, const std::string& cause) override ZKLOCK_REQUIRES(path_mutex);
   void on_ended() override ZKLOCK_REQUIRES(path_mutex);
@@ -167,7 +169,8 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   void withdraw() noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Unregisters the contender without a grant: from now on its state is `over`.
   void depart() ZKLOCK_REQUIRES(path_mutex);
-  /// Releases a grant of which no waiting call took a count, when the Lock ends.
+  /// Releases a grant of which no waiting call took a count. Does so just before the Monitor::Lock
+  /// ends.
   void decline(core::CountKind kind) ZKLOCK_REQUIRES(path_mutex);
   /// Makes the hold lost and ends its grant. The loss callbacks and the delete follow.
   void lose(LossCause why) noexcept ZKLOCK_REQUIRES(path_mutex);

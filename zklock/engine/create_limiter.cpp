@@ -14,7 +14,7 @@ bool CreateLimiter::enter(const std::shared_ptr<Waiter>& waiter) {
   return false;
 }
 
-void CreateLimiter::passed() {
+void CreateLimiter::return_slot() {
   --under_way_;
   while (under_way_ < at_once_ && !line_.empty()) {
     const auto next = std::move(line_.front());

@@ -17,9 +17,9 @@ namespace zklock::detail {
 /// in the coordinator, which takes much more memory than an entry of the line. And a release, or a
 /// request for another path, would wait until all of these were sent.
 ///
-/// A lock node that was let through may send its create, and may repeat it, until it has passed. It
-/// has passed when it has its znode, has failed, or has an unknown outcome. If it has to create a
-/// znode again later, it waits in the line again, ahead of all newer lock nodes.
+/// A lock node that was let through has a slot: it may send its create, and may repeat it. It
+/// returns the slot when it has its znode, has failed, or has an unknown outcome. If it has to
+/// create a znode again later, it waits in the line again, ahead of all newer lock nodes.
 ///
 /// Thread-safety: none. REQUIRES: path_mutex is held. The path lock owns this object.
 class CreateLimiter {
@@ -44,8 +44,8 @@ class CreateLimiter {
   /// Returns true if the lock node may send its create now. Otherwise let_through() is called when
   /// the limit permits it.
   [[nodiscard]] bool enter(const std::shared_ptr<Waiter>& waiter) ZKLOCK_REQUIRES(path_mutex);
-  /// Records that a lock node has passed, or could not send. Lets waiting lock nodes through.
-  void passed() ZKLOCK_REQUIRES(path_mutex);
+  /// A lock node returns its slot, also if it could not send. Lets waiting lock nodes through.
+  void return_slot() ZKLOCK_REQUIRES(path_mutex);
   /// Removes `waiter` from the line. Returns false if it is not in the line.
   bool withdraw(const Waiter& waiter) ZKLOCK_REQUIRES(path_mutex);
   /// Empties the line: no waiting lock node is let through any more.

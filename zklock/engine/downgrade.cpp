@@ -110,7 +110,7 @@ void Downgrade::failed(const client::Reply& reply) {
     case StatusSort::unsent: must_look_ = true; return again();
     case StatusSort::retry_later: must_look_ = true; return pause();
     case StatusSort::session:
-    case StatusSort::over:
+    case StatusSort::client_ended:
       return settle(State::ended_as_writer);  // the session ends, and so does the znode
     case StatusSort::tree_conflict: must_look_ = true; return end_as_writer(reply);
     case StatusSort::done:

@@ -45,11 +45,11 @@ namespace zklock::detail {
 /// if its hold is lost.
 ///
 /// The transaction names the writer's znode. If the path was deleted and recreated, that name can
-/// be another contender's. So the transaction does not wait for a connection. A look comes before
-/// each repetition. A look also comes first if no reply has shown the own znode since the last
-/// reconnect. Exception: if the delay marker could not be deleted, the transaction is repeated at
-/// once without it. If the look shows other znodes under both names, or none, the own znode was
-/// deleted.
+/// be another contender's. The path can be recreated while the transaction waits for a connection.
+/// So without a connection it is not sent. A look comes before each repetition. A look also comes
+/// first if no reply has shown the own znode since the last reconnect. Exception: if the delay
+/// marker could not be deleted, the transaction is repeated at once without it. If the look shows
+/// other znodes under both names, or none, the own znode was deleted.
 ///
 /// Once the hold has ended, each step to sending, looking or pausing leads to ended_as_writer
 /// instead. So no transaction is sent after the delete that the release sends. A transaction sent
@@ -108,7 +108,7 @@ class Downgrade {
   bool hold_has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   State state_ ZKLOCK_GUARDED_BY(path_mutex) = State::writer;
   std::string name_ ZKLOCK_GUARDED_BY(path_mutex);
-  /// A transaction is not known to have been executed: a look comes before the next one.
+  /// The outcome of a transaction is unknown: a look comes before the next one.
   bool must_look_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   BackgroundWork::Id work_ ZKLOCK_GUARDED_BY(path_mutex){};
   client::TimerId timer_ ZKLOCK_GUARDED_BY(path_mutex){};

@@ -89,9 +89,9 @@ class Grant {
   /// Record that a transaction that checks the znode is under way. commit_begins() is called before
   /// its request is sent, commit_ended() after its reply.
   ///
-  /// All four operations involved are sequentially consistent. Suppose that a thread calls
-  /// commit_begins() and then holds(), and another calls end() and then commits_under_way(). Then
-  /// at least one of the threads sees the effect of the other.
+  /// Suppose that a thread calls commit_begins() and then holds(), and another calls end() and then
+  /// commits_under_way(). At least one of the threads then sees the effect of the other, because
+  /// all four access their atomics with sequential consistency.
   void commit_begins() const noexcept { commits_.fetch_add(1); }
   void commit_ended() const noexcept { commits_.fetch_sub(1); }
   bool commits_under_way() const noexcept { return commits_.load() > 0; }

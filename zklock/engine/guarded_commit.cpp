@@ -134,7 +134,7 @@ void GuardedCommit::submit() {
   std::optional<Error> refused;
   {
     const client::MutexLock guard(mutex_);
-    refused_ = false;
+    guard_missing_ = false;
     if (given_up_) {
       refused.emplace(Errc::not_connected, what_.operation, lock_path(),
                       "the commit was abandoned; nothing was written");
@@ -171,7 +171,7 @@ void GuardedCommit::answered(const client::Reply& reply, const std::vector<std::
   if (reply.status != Status::no_node || failed >= nodes.size()) return finish(verdict(reply));
   {
     const client::MutexLock guard(mutex_);
-    refused_ = true;
+    guard_missing_ = true;
   }
   const Grant& missing = what_.guards[failed]->grant();
   missing.held_node().when_settled(
@@ -200,10 +200,10 @@ bool GuardedCommit::withdraw(Errc why) {
   {
     const client::MutexLock guard(mutex_);
     if (over_ || withdrawn_) return true;
-    const bool unsent =
-        refused_ || request_ == client::RequestId{} || core().coordinator().cancel_unsent(request_);
+    const bool unsent = guard_missing_ || request_ == client::RequestId{} ||
+                        core().coordinator().cancel_unsent(request_);
     if (unsent) withdrawn_ = why;
-    if (!refused_) return unsent;
+    if (!guard_missing_) return unsent;
   }
   // No request is outstanding, so no reply will end the commit.
   finish(Error(why, what_.operation, lock_path(),
@@ -225,7 +225,7 @@ std::optional<Error> GuardedCommit::verdict(const client::Reply& reply) {
     case StatusSort::session:
       if (sent) return error(Errc::outcome_unknown, {});
       return error(Errc::lock_lost, "the session has ended; nothing was sent");
-    case StatusSort::over:
+    case StatusSort::client_ended:
       if (sent) return error(Errc::outcome_unknown, {});
       break;
     case StatusSort::unsent: {

@@ -36,15 +36,15 @@ struct GuardedWrites {
 /// | new       | refusal() returns an error           | over: that error                 |
 /// |           | the commit must not be sent (*)      | over: not_connected or lock_lost |
 /// |           | otherwise                            | submitted                        |
-/// | submitted | reply: a guard's znode is missing    | refused                          |
+/// | submitted | reply: a guard's znode is missing    | missing                          |
 /// |           | any other reply                      | over: the outcome in the reply   |
 /// |           | not sent: deadline, loss, withdraw() | withdrawn                        |
 /// |           | sent: deadline                       | over: outcome_unknown            |
 /// |           | sent: loss, withdraw()               | submitted: the reply decides     |
 /// | withdrawn | reply: not_sent                      | over: not_connected or lock_lost |
-/// | refused   | the znode was renamed                | submitted again; or over, by (*) |
-/// |           | the znode was deleted                | over: lock_lost                  |
-/// |           | deadline, loss, withdraw()           | over: not_connected or lock_lost |
+/// | missing:  | the znode has a new name             | submitted again; or over, by (*) |
+/// | waits for | the znode was deleted                | over: lock_lost                  |
+/// | downgrade | deadline, loss, withdraw()           | over: not_connected or lock_lost |
 ///
 /// (*) The commit must not be sent after withdraw() or the deadline (not_connected), nor after a
 /// hold was lost or released (lock_lost).
@@ -101,7 +101,7 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
   client::RequestId request_ ZKLOCK_GUARDED_BY(mutex_) = {};
   client::TimerId timer_ ZKLOCK_GUARDED_BY(mutex_) = {};
   std::optional<Errc> withdrawn_ ZKLOCK_GUARDED_BY(mutex_);  ///< the reason
-  bool refused_ ZKLOCK_GUARDED_BY(mutex_) = false;           ///< true in state refused
+  bool guard_missing_ ZKLOCK_GUARDED_BY(mutex_) = false;     ///< true in state missing
   bool given_up_ ZKLOCK_GUARDED_BY(mutex_) = false;          ///< nothing may be sent
   bool over_ ZKLOCK_GUARDED_BY(mutex_) = false;
 };

@@ -43,7 +43,7 @@ auto LateCreates::of_this_session(Step step) {
 bool LateCreates::goes_on(const client::Reply& reply) {
   switch (core::sort_of(reply.status)) {
     case core::StatusSort::session:
-    case core::StatusSort::over:
+    case core::StatusSort::client_ended:
       attempts_.clear();
       is_looking_ = false;
       return false;

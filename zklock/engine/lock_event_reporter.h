@@ -36,7 +36,8 @@ class LockEventReporter {
                                .token = token,
                                .position = position,
                                .part_index = sink_->part_index});
-    } catch (const std::system_error&) {  // no thread: delivered with the next event
+    } catch (const std::system_error&) {
+      // The listener's thread could not be started. The event is delivered with the next one.
     }
   }
 

@@ -34,7 +34,7 @@ void LockNode::run(core::AcquireEffects effects) {
   for (Effect& effect : effects) carry_out(std::move(effect));
   const bool asks = fsm_.state() == AcquireState::enqueuing && !fsm_.node().exists();
   if (!asks && fsm_.state() != AcquireState::making_parents && std::exchange(let_through_, false)) {
-    path_->create_limiter().passed();
+    path_->create_limiter().return_slot();
   }
   if (fsm_.has_ended()) machine_ended();
 }
@@ -47,7 +47,7 @@ void LockNode::carry_out(Effect effect) {
     case Effect::Kind::check_parent: return check_parent(effect.session);
     case Effect::Kind::check_own: return check_own(effect.session);
     case Effect::Kind::list: return list(effect.session);
-    case Effect::Kind::seed_count: return seed_count(effect);
+    case Effect::Kind::create_count: return create_count(effect);
     case Effect::Kind::inspect: return inspect(effect);
     case Effect::Kind::watch: return watch_predecessor(effect);
     case Effect::Kind::unwatch: return watches_.unwatch_predecessors();
@@ -104,7 +104,7 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
         }));
   } catch (...) {  // no request was sent
     let_through_ = false;
-    path_->create_limiter().passed();
+    path_->create_limiter().return_slot();
     throw;
   }
   try {
@@ -149,7 +149,7 @@ core::CreatedAnswer LockNode::answer_of(const client::Reply& created) {
       (path_->record_own_node(name->sequence, created.token, created.session) ||
        created.sent_at <= path_->recreation_noticed_at());
   const bool first = name && !outcome_unknown && path_->sequence_hint().is_first(name->sequence);
-  return {outcome_unknown ? Status::unknown : status_unbound(created),
+  return {outcome_unknown ? Status::unknown : status_without_session(created),
           created.session,
           created.name,
           created.token,
@@ -159,7 +159,7 @@ core::CreatedAnswer LockNode::answer_of(const client::Reply& created) {
 
 // Each call decides how long it waits for a connection. While a call waits, the machine sees
 // `throttled` instead of `not_connected`, and so sends the request again later.
-core::Status LockNode::status_unbound(const client::Reply& reply) {
+core::Status LockNode::status_without_session(const client::Reply& reply) {
   const auto observer = this->observer();
   if (reply.status != Status::not_connected || (observer && !fsm_.policy().wait))
     return reply.status;

@@ -36,7 +36,8 @@ namespace zklock::detail {
 ///
 /// | state     | observer | znode                 | ends with                                    |
 /// |-----------|----------|-----------------------|----------------------------------------------|
-/// | queued    | present  | may exist             | grant; error; withdraw()                     |
+/// | queued    | present  | may exist             | grant; error; withdraw(), then               |
+/// |           |          |                       | detach_observer()                            |
 /// | abandoned | none     | may exist             | the machine has proved that no znode is left |
 /// | held      | present  | exists                | release; loss                                |
 /// | ended     | any      | none, or soon deleted |                                              |
@@ -62,8 +63,9 @@ class LockNode final : private CreateLimiter::Waiter,
   void start() ZKLOCK_REQUIRES(path_mutex);
   /// Withdraws: the machine deletes the znode. The observer is only notified of the end.
   void withdraw() ZKLOCK_REQUIRES(path_mutex);
-  /// Detaches the observer, after withdraw() or a failure. Until the machine ends, it counts as
-  /// background work. REQUIRES: the machine has failed or was withdrawn.
+  /// Detaches the observer, after withdraw() or a failure. The machine may still have to delete its
+  /// znode. Until it has ended, the lock node counts as background work. REQUIRES: the machine has
+  /// failed or was withdrawn.
   void detach_observer() ZKLOCK_REQUIRES(path_mutex);
 
   /// Returns the acquire machine: the policy, the token, the session and the acquire state.
@@ -84,11 +86,11 @@ class LockNode final : private CreateLimiter::Waiter,
   // REQUIRES: the lock node is granted.
   /// Sets the watch on the own znode. Returns false if it is already set or cannot be set yet.
   bool watch_own() ZKLOCK_REQUIRES(path_mutex);
-  /// Records that the holder has released its exclusive counts and keeps shared ones: it locked
-  /// for reading while it held for writing. From now on the znode leaves no lock delay behind. A
-  /// writer's znode is replaced by a reader's znode, so that other readers can be granted;
-  /// `held_node` is the path that the hold shows. The znode of a mutex stays and excludes every
-  /// other contender.
+  /// Records that the holder has released all exclusive counts but not the shared ones, which it
+  /// took while it held for writing. From now on the znode leaves no lock delay behind. A writer's
+  /// znode is replaced by a reader's znode, so that other readers can be granted; `held_node` is
+  /// the path that the hold shows. The znode of a mutex stays, and still excludes every other
+  /// contender.
   void downgrade(std::shared_ptr<HeldNodePath> held_node) ZKLOCK_REQUIRES(path_mutex);
   /// The znode at `path` will be deleted with the own znode, in one transaction. The holder writes
   /// to it (see core/proclamation.h).
@@ -125,7 +127,7 @@ class LockNode final : private CreateLimiter::Waiter,
     /// No contender holds the lock node, and its lease may have lapsed. The znode is read first.
     /// Not announced.
     idle_lapse,
-    /// Another client has deleted the znode. Only the unwanted delay marker is deleted.
+    /// Another client has deleted the znode. Only the delay marker is deleted.
     already_deleted
   };
   /// Deletes the znode in the background, as a part of `work` or of a new piece of work, and ends
@@ -203,8 +205,9 @@ class LockNode final : private CreateLimiter::Waiter,
   /// Returns a reply handler for a request that returns no data.
   auto on_done() {
     return on_reply([](LockNode& p, const client::Reply& r) ZKLOCK_REQUIRES(path_mutex) {
-      // status_unbound() changes only `not_connected`, which no request on a session gets.
-      return p.fsm_.on_done({p.status_unbound(r), r.detail});
+      // A request on a session never gets `not_connected`, so status_without_session() leaves its
+      // status unchanged.
+      return p.fsm_.on_done({p.status_without_session(r), r.detail});
     });
   }
   void run(core::AcquireEffects effects) ZKLOCK_REQUIRES(path_mutex);
@@ -217,7 +220,7 @@ class LockNode final : private CreateLimiter::Waiter,
   void check_parent(SessionId session) ZKLOCK_REQUIRES(path_mutex);
   void remove_parent() ZKLOCK_REQUIRES(path_mutex);
   void skip_number(const std::string& name) ZKLOCK_REQUIRES(path_mutex);
-  void seed_count(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
+  void create_count(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
   void inspect(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
   void remove_node(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
   void node_made() ZKLOCK_REQUIRES(path_mutex);
@@ -230,9 +233,9 @@ class LockNode final : private CreateLimiter::Waiter,
   void check_own(SessionId session) ZKLOCK_REQUIRES(path_mutex);
   /// Returns the status of `reply` for the machine. Unless the acquire is a single attempt,
   /// `throttled` replaces `not_connected`, so that the machine repeats the request. Only a request
-  /// on no session gets `not_connected`. If no server was reached so far, such a reply also leads
-  /// to LockNodeObserver::on_unreachable().
-  core::Status status_unbound(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  /// without a session gets `not_connected`. If no server was reached so far, such a reply also
+  /// leads to LockNodeObserver::on_unreachable().
+  core::Status status_without_session(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
   core::Status status_for_own(const client::Reply& first, const client::Reply& get) const
       ZKLOCK_REQUIRES(path_mutex);
   void recreate_path() ZKLOCK_REQUIRES(path_mutex);
@@ -308,7 +311,8 @@ class LockNode final : private CreateLimiter::Waiter,
   /// A znode was created: a server was reached.
   bool had_node_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   std::uint64_t seen_on_connection_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< see is_unseen()
-  bool has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< by end_hold(), also without a hold
+  bool has_ended_ ZKLOCK_GUARDED_BY(path_mutex) =
+      false;  ///< end_hold() was called, if only at a withdrawal
   /// The create, or another request that is not bound to a session.
   client::RequestId create_id_ ZKLOCK_GUARDED_BY(path_mutex){};
   client::RequestId count_id_ ZKLOCK_GUARDED_BY(path_mutex){};
@@ -317,7 +321,7 @@ class LockNode final : private CreateLimiter::Waiter,
   NodeWatches watches_ ZKLOCK_GUARDED_BY(path_mutex){*this};
   std::unique_ptr<Holding> holding_ ZKLOCK_GUARDED_BY(path_mutex);  ///< null before the grant
   std::int64_t queued_ms_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< ctime of its first znode, in ms
-  /// Since when the current request that is not bound to a session waits for a connection. For a
+  /// The time since which the current request without a session has waited for a connection. For a
   /// create: the time of the effect `create`. For the requests after it: the time at which the
   /// create was submitted.
   core::Instant wanted_since_ ZKLOCK_GUARDED_BY(path_mutex){};

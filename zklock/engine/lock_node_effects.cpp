@@ -35,7 +35,7 @@ void LockNode::recreate_path() {
       submit(request::Get{count_path()}, {},
              on_reply([](LockNode& p, const auto& count) ZKLOCK_REQUIRES(path_mutex) {
                if (count.status != Status::ok)
-                 return p.fsm_.on_done({p.status_unbound(count), count.detail});
+                 return p.fsm_.on_done({p.status_without_session(count), count.detail});
                const std::string& path = p.path_->path().str();
                p.create_id_ = p.submit(
                    request::Transaction{{},
@@ -78,7 +78,7 @@ void LockNode::list(SessionId session) {
 
 core::AcquireEffects LockNode::listed(const client::Reply& queue, const client::Reply& count) {
   path_->record_stat(queue);
-  auto effects = fsm_.on_listed({status_unbound(queue),
+  auto effects = fsm_.on_listed({status_without_session(queue),
                                  queue.token,
                                  queue.children,
                                  queue.detail,
@@ -94,7 +94,7 @@ std::string LockNode::count_path() const {
   return path_->path().child(std::string(core::kCountNode));
 }
 
-void LockNode::seed_count(const Effect& effect) {
+void LockNode::create_count(const Effect& effect) {
   submit(request::Transaction{{}, {request::write::Create{count_path(), effect.text}}},
          effect.session, on_done());
 }

@@ -29,7 +29,7 @@ class LockNodeObserver {
   virtual void on_failed(Errc error, const std::string& cause) ZKLOCK_REQUIRES(path_mutex) = 0;
   /// The acquire has ended without a grant. No znode exists, or it is being deleted.
   virtual void on_ended() ZKLOCK_REQUIRES(path_mutex) = 0;
-  /// The granted lock node is lost. `cause` is `lease` or `node`.
+  /// The granted lock node is lost. `cause` is `lease`, `session` or `node`.
   virtual void on_lost(LossCause cause) ZKLOCK_REQUIRES(path_mutex) = 0;
   /// The lock node waits at this position of the queue; 0: it is first.
   virtual void on_position(std::size_t position) ZKLOCK_REQUIRES(path_mutex) = 0;

@@ -13,7 +13,7 @@
 namespace zklock::detail {
 
 /// Makes a loss thread (EngineContext::losses()) run `task` after the Lock has ended. The user's
-/// callbacks in it may block, and may call the lock.
+/// callbacks in `task` may block, and may call the user's lock object.
 void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> task)
     ZKLOCK_REQUIRES(path_mutex);
 

@@ -15,7 +15,7 @@ Monitor::Lock::Lock(Monitor& monitor) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS : monitor
 Monitor::Lock::~Lock() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   monitor_.run_before_unlock();
   // Destroyed last, without the mutex: they may own the last references.
-  const auto done = std::exchange(monitor_.done_, {});
+  const auto done = std::exchange(monitor_.finished_tasks_, {});
   const bool flushes = std::exchange(monitor_.has_deferred_, false);
   auto tasks = monitor_.after_unlock_.take();
   if (!flushes && tasks.empty()) {
@@ -45,10 +45,10 @@ void Monitor::flush_deferred() {
     bool& flag;
   };
   const Flushing flushing(is_flushing_);
-  done_.reserve(done_.size() + deferred_.size());  // first: this may throw
+  finished_tasks_.reserve(finished_tasks_.size() + deferred_.size());  // first: this may throw
   while (!deferred_.empty()) {
     deferred_.back()();
-    done_.push_back(std::move(deferred_.back()));
+    finished_tasks_.push_back(std::move(deferred_.back()));
     deferred_.pop_back();
   }
 }
@@ -58,7 +58,7 @@ void Monitor::run_before_unlock() {
   for (std::size_t i = 0; i < before_unlock_.size(); ++i) {
     Task task = std::move(before_unlock_[i]);
     task();
-    done_.push_back(std::move(task));
+    finished_tasks_.push_back(std::move(task));
   }
   before_unlock_.clear();
 }

@@ -19,7 +19,7 @@ bool NodeWatches::watch_own() {
   request::GetAndWatch watch{.path = path().child(node_.own_name()), .on_event = {}};
   watch.on_event = own_.on_event(node_.weak_self(), path(),
                                  [this](WatchEvent event) ZKLOCK_REQUIRES(path_mutex) {
-                                   own_.free();  // also after a change of the data
+                                   own_.mark_free();  // also after a change of the data
                                    if (event == WatchEvent::deleted) node_.on_own_node_deleted();
                                  });
   own_.ask(node_.weak_self(), path(), std::move(watch), node_.session(),
@@ -32,7 +32,7 @@ void NodeWatches::on_own_read(const client::Reply& reply) {
   const bool there = reply.status == Status::ok;
   const bool gone = reply.status == Status::no_node || (there && !node_.is_own(reply));
   if (there && !gone) return node_.saw_own_node(reply);
-  there ? own_.disarm(path()) : own_.free();
+  there ? own_.disarm(path()) : own_.mark_free();
   if (gone) node_.on_own_node_deleted();
 }
 
@@ -60,7 +60,7 @@ void NodeWatches::await_release_request() {
   release_request_.ask(node_.weak_self(), path(), std::move(watch), node_.session(),
                        [this](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
                          if (reply.status == Status::ok) return read_release_request(true);
-                         if (reply.status != Status::no_node) release_request_.free();
+                         if (reply.status != Status::no_node) release_request_.mark_free();
                        });
 }
 
@@ -74,7 +74,7 @@ void NodeWatches::read_release_request(bool is_new) {
   release_request_.ask(node_.weak_self(), path(), std::move(watch), node_.session(),
                        [this, is_new](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
                          if (reply.status == Status::no_node) return await_release_request();
-                         if (reply.status != Status::ok) return release_request_.free();
+                         if (reply.status != Status::ok) return release_request_.mark_free();
                          const bool force = reply.data == core::kReleaseRequestForces;
                          if (force || is_new) node_.on_release_requested(force);
                        });

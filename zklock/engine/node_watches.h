@@ -54,10 +54,10 @@ class NodeWatches {
       ZKLOCK_REQUIRES(path_mutex);
   /// Forgets and removes all watches on predecessors.
   void unwatch_predecessors() noexcept ZKLOCK_REQUIRES(path_mutex);
-  /// Forgets all watches on predecessors without removing them. The watched znode or the own znode
-  /// is deleted, or the session has ended, or one of these is about to happen.
+  /// Forgets all watches on predecessors without removing them. REQUIRES: the watched znode or the
+  /// own znode is deleted, or the session has ended, or one of these is about to happen.
   void forget_predecessors() noexcept ZKLOCK_REQUIRES(path_mutex);
-  /// Returns whether the last predecessor was watched on the current connection.
+  /// Returns whether the latest watch on a predecessor was set on the current connection.
   bool is_predecessor_watch_current() const noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Returns the czxid of the predecessor that was watched last.
   FencingToken predecessor() const noexcept ZKLOCK_REQUIRES(path_mutex) { return predecessor_; }

@@ -269,7 +269,7 @@ void PathLock::close() {
 // ---- the lock nodes and the session -------------------------------------------------------------
 
 void PathLock::enlist_node(LockNode& node) noexcept {
-  if (!std::exchange(is_member_, true)) core().keeper().enlist(*this);
+  if (!std::exchange(observes_lease_, true)) core().keeper().enlist(*this);
   nodes_.push_back(node);
   core().keeper().begin_use();
 }
@@ -289,7 +289,7 @@ void PathLock::notify(void (LockNode::*event)(Arguments...),
   for (const auto& node : nodes) (*node.*event)(arguments...);
 }
 
-std::shared_ptr<LeaseObserver> PathLock::alive() noexcept {
+std::shared_ptr<LeaseObserver> PathLock::shared_if_alive() noexcept {
   const auto self = weak_from_this().lock();
   return self ? std::shared_ptr<LeaseObserver>(self, this) : nullptr;
 }

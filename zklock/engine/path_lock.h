@@ -71,8 +71,8 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
   /// Unregisters a public object. Returns true if it was the last one, the client is open, and a
   /// count of lock() or lock_shared() was not released.
   bool detach();
-  /// The position of the contender of an owner, which waits or holds. If no contender has that
-  /// owner as its key, it is the contender that first_on_behalf_of() returns.
+  /// The position of an owner's contender, waiting or holding. If the owner is no contender's key,
+  /// the contender that first_on_behalf_of() returns is used.
   struct Standing {
     std::string node;       ///< name of its znode; empty without a contender
     std::size_t ahead = 0;  ///< contenders ahead of it that share the znode
@@ -109,7 +109,7 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
   void dismiss_node(LockNode& node) noexcept override ZKLOCK_REQUIRES(path_mutex);
 
   // LeaseObserver.
-  std::shared_ptr<LeaseObserver> alive() noexcept override;
+  std::shared_ptr<LeaseObserver> shared_if_alive() noexcept override;
   void on_session_ended(SessionId session) override;
   void on_lease_expired(const std::shared_ptr<core::Lease>& lease) override;
   void on_suspended(SessionId session) override;
@@ -152,7 +152,7 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
                                                  &LockNode::list_hook_>;
   /// Lock nodes that wait or are held, oldest first.
   boost::intrusive::list<LockNode, NodeHook> nodes_ ZKLOCK_GUARDED_BY(path_mutex);
-  bool is_member_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< of the lease keeper
+  bool observes_lease_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< of the lease keeper
   std::vector<std::shared_ptr<Cohort>> cohorts_
       ZKLOCK_GUARDED_BY(path_mutex);  ///< one for each pair of policies
 };

@@ -36,8 +36,9 @@ class PathQueue : public PathContext {
   /// may have been emptied or restored, and then the czxids begin again too.
   bool record_own_node(core::Sequence number, FencingToken token, core::SessionId session)
       ZKLOCK_REQUIRES(path_mutex);
-  /// Returns when a recreated path was last noticed. A create that was sent before may have made a
-  /// znode that the delete of an older znode has deleted.
+  /// Returns the time at which a recreation of the path was last noticed. A create that was sent
+  /// before that time may have reused an older znode's name. A late delete of the older znode may
+  /// then have deleted the new one.
   core::Instant recreation_noticed_at() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return recreation_noticed_at_;
   }
@@ -48,8 +49,8 @@ class PathQueue : public PathContext {
   /// Records a sequence number that a server gave to a child, or will give to the next child.
   void record_sequence(core::Sequence number) ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether the sequence counter was at its end when it was last read. Then no contender
-  /// creates a znode. Its sequence number would be unusable, and the path can only be recreated
-  /// while it is empty.
+  /// creates a znode. Its sequence number would be unusable. Besides, the path can be recreated
+  /// only while it has no children.
   bool counter_has_ended() const noexcept ZKLOCK_REQUIRES(path_mutex) { return counter_has_ended_; }
   /// Records the stat of the lock path in a successful reply. Ignores other replies.
   void record_stat(const client::Reply& stat) ZKLOCK_REQUIRES(path_mutex);
@@ -67,9 +68,9 @@ class PathQueue : public PathContext {
     return is_crowded() || sequence_hint_.expects_first();
   }
 
-  /// Called when a contender waits for an announced release. Reads the ACL of the path, on
-  /// `session`, if it was not read since its last change, or not recently. The ACL decides whether
-  /// announcements are believed (core::AnnouncementTrust).
+  /// Called when a contender begins to wait for a predecessor that will announce its release. Reads
+  /// the ACL of the path, on `session`, if it was not read since its last change, or not recently.
+  /// The ACL decides whether announcements are believed (core::AnnouncementTrust).
   void read_acl_if_due(core::SessionId session) ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether an announced release of the predecessor with this czxid is believed.
   bool believes_announcement(FencingToken predecessor) const noexcept ZKLOCK_REQUIRES(path_mutex) {

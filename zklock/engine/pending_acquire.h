@@ -49,7 +49,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   /// Error(not_connected) if the client is not connected and no create of its lock znodes here was
   /// confirmed since the call began. Otherwise it has neither contender nor error.
   void expire() noexcept;
-  /// Returns when the blocked thread must call expire(); never() for a single attempt.
+  /// Returns the time at which the blocked thread must call expire(); never() for a single attempt.
   Deadline deadline() const noexcept { return time_limit_.deadline(); }
   /// Returns how long a blocked thread spins (yielding) before it sleeps.
   std::chrono::microseconds spin_before_block() const noexcept {
@@ -74,8 +74,8 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
 
   /// Sets the timer of the time limit anew. If `contender_waits` is false, the contender is a
   /// single attempt, although the call itself may not be. Then the call ends with
-  /// Error(not_connected) after the connection timeout at the latest. REQUIRES: path_mutex is held,
-  /// or no other thread knows the call.
+  /// Error(not_connected) unless the contender has a result within the connection timeout.
+  /// REQUIRES: path_mutex is held, or no other thread knows the call.
   void arm(bool contender_waits) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS;
   /// Cancels the timer. REQUIRES: as for arm().
   void disarm() noexcept ZKLOCK_NO_THREAD_SAFETY_ANALYSIS;

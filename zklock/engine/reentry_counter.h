@@ -26,8 +26,8 @@ namespace zklock::detail {
 /// released.
 ///
 /// Thread-safety: any thread may call any member; lock-free. REQUIRES for begin(), end() and
-/// clear(): the path's mutex is held. At clear(), a lock() that began earlier may still be running
-/// on another thread, or that thread may be ending.
+/// clear(): the path's mutex is held. During clear(), another thread may still run a lock() that
+/// began earlier, or may be ending.
 class ReentryCounter {
  public:
   ReentryCounter() = default;

@@ -21,7 +21,8 @@ using OnReply = std::function<void(const client::Reply&)>;
 /// Sends the requests on the current session and blocks until all replies have arrived. Returns the
 /// replies in the order of the requests. Returns nothing if `limit` came first; then requests that
 /// have not been sent are never sent. Calls `on_reply` for each reply, also for replies after
-/// `limit`. An interruption point. REQUIRES: no request has a watch; `on_reply` does not block.
+/// `limit`. An interruption point of Boost.Thread. REQUIRES: no request has a watch; `on_reply`
+/// does not block.
 ///
 /// Thread-safety: any thread may call it.
 std::optional<std::vector<client::Reply>> round_trip(EngineContext& core, Deadline limit,

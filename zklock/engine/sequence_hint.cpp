@@ -74,7 +74,7 @@ void SequenceHint::look_again(core::Instant when) {
 
 void SequenceHint::answered(const client::Reply& reply) {
   if (reply.status == core::Status::ok && !reply.unreadable) {
-    path_token_ = reply.token;
+    path_czxid_ = reply.token;
     return;
   }
   end();
@@ -84,8 +84,8 @@ void SequenceHint::answered(const client::Reply& reply) {
 
 bool SequenceHint::is_known() const noexcept {
   const bool is_armed =
-      path_token_ != FencingToken{} && connection_ == path_.core().keeper().connection();
-  return is_armed && last_ && path_token_ < last_->token;
+      path_czxid_ != core::Zxid{} && connection_ == path_.core().keeper().connection();
+  return is_armed && last_ && path_czxid_ < last_->token;
 }
 
 bool SequenceHint::is_first(core::Sequence number) const noexcept {
@@ -94,7 +94,7 @@ bool SequenceHint::is_first(core::Sequence number) const noexcept {
 
 void SequenceHint::end() noexcept {
   epoch_.end();
-  path_token_ = {};
+  path_czxid_ = {};
   if (std::exchange(is_counted_, false)) --path_.core().watched_paths();
   path_.core().scheduler().cancel(std::exchange(timer_, {}));
   const auto watch = std::exchange(watch_, {});

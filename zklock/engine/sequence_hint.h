@@ -103,7 +103,7 @@ class SequenceHint {
   Epoch epoch_ ZKLOCK_GUARDED_BY(path_mutex);              ///< of the watch
   std::uint64_t connection_ ZKLOCK_GUARDED_BY(path_mutex) =
       0;  ///< connection on which the watch was requested
-  FencingToken path_token_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< czxid of the path; 0: not armed
+  core::Zxid path_czxid_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< czxid of the path; 0: not armed
 };
 
 }  // namespace zklock::detail

@@ -32,8 +32,8 @@ class LockNode;
 class SessionHandoff {
  public:
   /// Registers `lock_node`, which waits for the znode with the czxid `predecessor`. Replaces a lock
-  /// node that is registered for that predecessor already. The own znode of the replaced lock node
-  /// was deleted, but this client has not received that event yet.
+  /// node that is registered for that predecessor already. There is one only if its own znode was
+  /// deleted and this client has not received that event yet.
   void wait(FencingToken predecessor, std::weak_ptr<LockNode> lock_node)
       ZKLOCK_REQUIRES(path_mutex) {
     waiting_[predecessor.zxid] = std::move(lock_node);

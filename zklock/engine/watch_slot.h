@@ -15,9 +15,10 @@ namespace zklock::detail {
 /// | state | event                        | next |
 /// |-------|------------------------------|------|
 /// | free  | ask()                        | set  |
-/// | set   | free(), disarm(), forget()   | free |
+/// | set   | mark_free(), disarm(),       | free |
+/// |       | forget()                     |      |
 ///
-/// The owner calls free() when the watch has fired or could not be set. After disarm() and
+/// The owner calls mark_free() when the watch has fired or could not be set. After disarm() and
 /// forget(), replies and events of earlier requests are ignored.
 ///
 /// Thread-safety: none. REQUIRES: path_mutex is held; this object exists while `owner` does.
@@ -47,7 +48,7 @@ class WatchSlot {
                          core::SessionId, client::request::WatchEvent event) { happened(event); }));
   }
   /// Records that no watch is set.
-  void free() noexcept ZKLOCK_REQUIRES(path_mutex) { id_ = {}; }
+  void mark_free() noexcept ZKLOCK_REQUIRES(path_mutex) { id_ = {}; }
   /// Forgets the watch without removing it: the watched znode is being deleted, which ends the
   /// watch.
   void forget() noexcept ZKLOCK_REQUIRES(path_mutex) {

@@ -35,7 +35,8 @@ struct CreateContender {
   std::string data;
   bool counts = false;
 };
-/// Sends exists, which requires no permission. Reply: all members of a Get reply except data.
+/// Sends exists, which requires no permission, except on servers with ZOOKEEPER-2590. Reply: all
+/// members of a Get reply except data.
 struct CountChildren {
   std::string path;
 };
@@ -70,23 +71,23 @@ enum class WatchEvent {
 /// implementations use an empty one for a cancelled watch.
 using OnWatchEvent = std::function<void(SessionId, WatchEvent)>;
 
-/// Sends getData with a watch. The reply has the members of a Get reply. ok arms the watch for
-/// changed and deleted. If the client has no READ permission, it watches the znode by an exists
-/// instead. The reply then has `unreadable` set, and no data.
+/// Sends getData with a watch. The reply has the members of a Get reply. If the status is `ok`, the
+/// watch is armed for the events `changed` and `deleted`. If the client has no READ permission, it
+/// watches the znode by an exists instead. The reply then has `unreadable` set, and no data.
 struct GetAndWatch {
   std::string path;
   OnWatchEvent on_event;
 };
-/// Sends getChildren2 with a watch. The reply has the members of a ListChildren reply. ok arms the
-/// watch for children and deleted.
+/// Sends getChildren2 with a watch. The reply has the members of a ListChildren reply. If the
+/// status is `ok`, the watch is armed for `children` and `deleted`.
 struct ListAndWatch {
   std::string path;
   OnWatchEvent on_event;
 };
-/// Sends exists with a watch. The reply has all members of a Get reply except data. ok arms the
-/// watch for changed and deleted, no_node arms it for created. It requires no permission. But some
-/// servers send no events of a znode on which the client has no READ permission. `unreadable` is
-/// not set in that case.
+/// Sends exists with a watch. The reply has all members of a Get reply except data. The status `ok`
+/// arms the watch for `changed` and `deleted`, the status `no_node` for `created`. It requires no
+/// permission. But some servers send no events of a znode on which the client has no READ
+/// permission. `unreadable` is not set in that case.
 struct ExistsAndWatch {
   std::string path;
   OnWatchEvent on_event;
@@ -96,8 +97,8 @@ struct ExistsAndWatch {
 struct Check {
   std::string path;
 };
-/// Sends sync, which the leader answers without a majority. Servers log nothing. Reply: only the
-/// status.
+/// Sends sync, which the leader answers without a majority. It is not written to the servers'
+/// transaction logs. Reply: only the status.
 struct Sync {
   std::string path;
 };
@@ -183,9 +184,9 @@ struct Reply {
   Instant sent_at;
   std::string detail;  ///< cause of the status, in words
   std::string name;    ///< the created znode's name, without its parent
-  FencingToken token;
+  FencingToken token;  ///< czxid of the znode
   std::int32_t child_count = 0;
-  FencingToken pzxid;  ///< zxid of the last child create or delete
+  core::Zxid pzxid;  ///< zxid of the last child create or delete
   std::vector<std::string> children;
   core::Sequence next_sequence;  ///< of the next child
   std::string data;
@@ -245,15 +246,14 @@ class SessionObserver {
   /// The servers have answered a request, or one of its sub-requests. Called before the reply is
   /// passed to the handler. Not called for requests that failed without an answer (for example
   /// unknown, session_ended), or that the client itself refused. If a request has several
-  /// sub-requests, a read among them is reported only if it is the first one. A later read adds no
-  /// evidence to the answer to the first sub-request.
-  /// `sent_at`: a lower bound of the sending time. If one submission sends several of them
-  /// together, it is the time before the first.
-  /// `by` is quorum for a create, multi or delete that was executed, or that failed because of the
-  /// tree (no_node, node_exists, quota_exceeded, ...). It is leader for a sync. It is server for
-  /// reads, and for refusals that a single server can make. Those are throttled, read_only, and
-  /// outside a multi also no_auth and invalid_acl.
-  /// A mutex of the coordinator is held: this member may not call the coordinator.
+  /// sub-requests, a read among them is reported only if it is the first one. A later read proves
+  /// no newer contact with the servers than the answer to the first sub-request. `sent_at`: a lower
+  /// bound of the sending time. If several sub-requests are sent together, it is a time before the
+  /// first of them was sent. `by` is quorum for a create, multi or delete that was executed, or
+  /// that failed because of the tree (no_node, node_exists, quota_exceeded, ...). It is leader for
+  /// a sync. It is server for reads, and for refusals that a single server can make. Such refusals
+  /// have the status `throttled` or `read_only`; outside a multi also `no_auth` or `invalid_acl`. A
+  /// mutex of the coordinator is held: this member may not call the coordinator.
   virtual void answered(SessionId session, Instant sent_at, AnsweredBy by) = 0;
 };
 
@@ -265,13 +265,15 @@ class SessionObserver {
 /// the order of submission, with three exceptions. A request that is never sent may be answered out
 /// of order. A GetAndWatch of an unreadable znode takes a second round trip and is answered after
 /// requests sent meanwhile. If the connection breaks between the sub-requests of a request, the
-/// next connection may carry the last one. Then its answer comes after those of later requests.
+/// last sub-request may be sent on the next connection. Then the request is answered after later
+/// requests.
 ///
 /// Thread-safety: all members, from any thread.
 class Coordinator {
  public:
   /// Calls the handlers of requests submitted after close() that have no reply yet. REQUIRES: the
-  /// calling thread runs no handler of a request submitted before close().
+  /// calling thread runs no handler of a request submitted before close(). A handler of a later
+  /// request may run the destructor.
   virtual ~Coordinator() = default;
 
   /// Starts connecting. Session events go to `observer`. REQUIRES: `observer` outlives close().

@@ -9,8 +9,8 @@
 
 namespace zklock::client {
 
-/// A std::mutex that clang's thread-safety analysis knows. It excludes the threads of one process:
-/// zklock::Mutex is the distributed lock.
+/// A std::mutex that clang's thread-safety analysis knows. It works only between threads of one
+/// process. The distributed lock is zklock::Mutex.
 class ZKLOCK_CAPABILITY("mutex") Mutex {
  public:
   constexpr Mutex() noexcept = default;

@@ -12,8 +12,8 @@ namespace zklock::client {
 /// Sends `first`, and directly after it a Get of `path`. Calls `handler` once, with both replies,
 /// when both have arrived. Returns the ids of the two requests. `wanted_since`: see Request.
 ///
-/// The server executes the Get after `first`. If `first` is a quorum operation, the znode that the
-/// Get shows is no older than its result. This also holds if the Get is sent over a later
+/// The server executes the Get after `first`. If `first` is a quorum operation, the Get shows a
+/// state at least as new as the result of `first`. This also holds if the Get is sent over a later
 /// connection, because a session never sees an older state than before. The caller must check the
 /// identity of the znode: after the parent is deleted and recreated, another znode may have the
 /// name.

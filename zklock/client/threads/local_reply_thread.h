@@ -10,9 +10,10 @@
 
 namespace zklock::client {
 
-/// Calls handlers with the replies that need no server (not_connected, not_sent, session_ended), in
-/// order, on a thread of its own. submit() must not call handlers itself. The session thread could
-/// be late: it may be blocked in the resolver when the time limit of a request has passed.
+/// Calls handlers with the replies that need no server, such as not_connected, not_sent and
+/// session_ended. It calls them in order, on a thread of its own. submit() must not call handlers
+/// itself. Nor can the session thread call them: it may be blocked in the resolver when the time
+/// limit of a request passes.
 ///
 /// Thread-safety: all members, from any thread, also from a task. A task may also run the
 /// destructor, because a late task may hold the last reference to the owner of this object.
@@ -31,7 +32,8 @@ class LocalReplyThread {
 
   /// Queues a call of `handler` with `reply`. No effect if `handler` is empty.
   void post(ReplyHandler handler, Reply reply);
-  /// Queues `task`. Tasks and replies are processed in the order of both kinds of post().
+  /// Queues `task`. Tasks and replies are in one queue, and are processed in the order of the
+  /// calls.
   void post(std::function<void()> task);
   /// Makes the thread call `answer_overdue` again, soon.
   void poke();

@@ -11,9 +11,9 @@
 namespace zklock::client {
 
 /// Starts a thread of the library that runs `body`. The thread blocks all signals except those that
-/// its own instructions raise. So it receives none that the program handles, and crash reporters
-/// still work. `name`: a static string of at most 15 characters. Throws std::system_error if the
-/// system provides no thread.
+/// its own instructions raise. So the program's threads handle the signals sent to the process, and
+/// crash reporters still see the faults of this thread. `name`: a static string of at most 15
+/// characters. Throws std::system_error if the system provides no thread.
 template <class Body>
 std::thread start_thread(const char* name, Body body) {
   sigset_t blocked;

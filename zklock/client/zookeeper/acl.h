@@ -28,8 +28,8 @@ class Acl {
   ACL_vector view_{};
 };
 
-/// Returns the ACL of lock znodes by the table of AclPolicy, for a client whose own credential is
-/// `own`.
+/// Returns the ACL of lock znodes by the table of AclPolicy. `own`: the random credential that this
+/// client made for itself. `user`: the credential of the options, if any.
 std::vector<AclEntry> node_acl(const AclPolicy& policy, const DigestCredential& own,
                                const std::optional<DigestCredential>& user);
 

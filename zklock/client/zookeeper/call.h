@@ -105,9 +105,11 @@ class Call : public std::enable_shared_from_this<Call> {
   /// another code if the first request could not be sent. Throws std::bad_alloc; then the call gets
   /// no reply, and issue() must not be called again.
   virtual int issue(const CallContext& context) = 0;
-  /// Called before the first request is sent, and by the call before each later one.
+  /// The coordinator calls it before issue(). The call itself calls it before it sends a later
+  /// sub-request.
   void begin_send() { sent_at_ = LeaseClock::now(); }
-  /// `code`: the result of issue().
+  /// Ends the sending, and returns what became of it. If the call was refused, sets the cause in
+  /// the reply. `code`: the result of issue().
   Sent end_send(int code, const CallContext& context);
   /// Evaluates the completion of a sub-request, and fills context.reply. Returns true if that reply
   /// is complete. Returns false if another sub-request is outstanding; its completion fills a new

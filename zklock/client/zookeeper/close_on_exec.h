@@ -28,8 +28,8 @@ class PipeCloseOnExec {
   void mark() const;
 
  private:
-  /// Returns the descriptors that are ends of non-blocking pipes without FD_CLOEXEC, with the name
-  /// of the pipe of each.
+  /// Returns all descriptors of non-blocking pipe ends without FD_CLOEXEC, each with the name of
+  /// its pipe.
   static std::map<int, std::string> candidates();
 
   const MutexLock exclusive_;

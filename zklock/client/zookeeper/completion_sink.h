@@ -16,7 +16,7 @@ struct Completion {
   int code = ZOK;
   const Stat* stat = nullptr;
   const char* value = nullptr;
-  int length = 0;  ///< bytes of `value`, if data; -1: null
+  int length = 0;  ///< of `value`, in bytes; -1: no data
   const String_vector* strings = nullptr;
   const ACL_vector* acl = nullptr;
 };

@@ -31,9 +31,9 @@ class NodeBudget {
   /// No znode was created. Its bytes no longer count.
   void failed(std::string_view parent, std::string_view prefix) noexcept;
   /// The outcome is unknown: the znode may exist, so its bytes still count. If the create was
-  /// sequential, the next deleted() of a matching znode frees them. A znode matches if its name is
-  /// `prefix` and a number, and created() never got it. If `prefix` is the whole name, created(),
-  /// deleted() or missing() of that name frees them.
+  /// sequential, the next deleted() of a matching znode frees them. A deleted znode matches if its
+  /// name is `prefix` and a number, and created() was not called for it. If `prefix` is the whole
+  /// name, the next created(), deleted() or missing() of that name ends this count.
   void unknown(std::string_view parent, std::string_view prefix);
 
   /// The znode was deleted. It may have belonged to another session.

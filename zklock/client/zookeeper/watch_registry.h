@@ -50,7 +50,7 @@ class WatchRegistry {
   /// Reply::unreadable.
   [[nodiscard]] std::optional<Watch> arm(RequestId id, bool unreadable = false) noexcept;
   /// Removes the interest: the reply to its request did not confirm the watch. `server_watches`:
-  /// the servers have a watch of this path and kind nevertheless.
+  /// the reply set a watch of this path and kind at the servers, in another way than requested.
   [[nodiscard]] std::optional<Watch> fail(RequestId id, bool server_watches) noexcept;
   /// Cancels the interest: its handler will not be called.
   [[nodiscard]] std::optional<Watch> cancel(RequestId id) noexcept;
@@ -68,7 +68,8 @@ class WatchRegistry {
   std::vector<std::string> unreadable_paths() const;
 
   /// Called before the removal of the servers' watch is sent. If the watch has no interest, returns
-  /// true: the removal must be sent. Otherwise records that the servers retain the watch.
+  /// true: the removal must be sent. Otherwise returns false: the watch is wanted again, and stays
+  /// at the servers.
   [[nodiscard]] bool begin_removal(const Watch& watch);
 
   /// Removes all watches and interests, because the session has ended.

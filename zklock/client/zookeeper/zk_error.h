@@ -14,9 +14,9 @@ core::Status to_status(int code) noexcept;
 /// Returns the code's name and value for error texts: "ZNOAUTH (-102)".
 std::string code_name(int code);
 
-/// Returns which servers certainly took part in the answer to a request. Returns nothing if perhaps
-/// none did: the C client returns such codes by itself, or they concern the connection.
-/// `is_multi`: the request was a multi.
+/// Returns which servers certainly took part in the answer to a request. Returns nothing if the
+/// code proves no answer: the C client makes it, or it concerns the connection. `is_multi`: the
+/// request was a multi.
 std::optional<core::AnsweredBy> answered_by(int code, bool is_multi) noexcept;
 
 }  // namespace zklock::client

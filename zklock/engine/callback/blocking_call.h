@@ -75,8 +75,8 @@ class BlockingCall {
     }
   }
 
-  /// A thread sleeps on Boost's condition variable only if it can be interrupted. Boost notifies
-  /// with a mutex of its own held, and the woken thread sleeps again until that is unlocked.
+  /// A thread sleeps on Boost's condition variable only if it can be interrupted. That is slower:
+  /// Boost notifies with a mutex of its own held, for which the woken thread has to wait again.
   struct State {
     void sleep() ZKLOCK_REQUIRES(mutex) {
       if (boost::this_thread::interruption_enabled()) {

@@ -22,17 +22,18 @@
 
 namespace zklock::detail {
 
-// The ways to receive the end of a call. `start` begins a call. Its argument is a function that is
-// called once, with the end of the call. If `start` throws, the function is never called.
+// The ways to receive the end of a call. In these templates, the parameter `start` is a function
+// that begins a call. It gets a function that is called once, with the end of the call. If `start`
+// throws, that function is never called.
 
 /// Returns the exception for a handler or a future; null without an error.
-inline std::exception_ptr thrown(const std::optional<Error>& error) {
+inline std::exception_ptr as_exception(const std::optional<Error>& error) {
   return error ? std::make_exception_ptr(*error) : nullptr;
 }
 
-/// Blocks until the end of `under_way`, a call that sets `end`, and returns its outcome. Expires
-/// the call at its deadline. An interruption point: if the thread is interrupted, cancels the call
-/// and passes its outcome to `give_back`.
+/// Blocks until the call `under_way` sets `end`. Returns the outcome. Expires the call at its
+/// deadline. An interruption point: if the thread is interrupted, cancels the call and passes its
+/// outcome to `give_back`.
 template <class Outcome, class Call, class GiveBack>
 Outcome wait_or_cancel(BlockingCall<Outcome>& end, Call& under_way, const GiveBack& give_back) {
   try {
@@ -148,13 +149,15 @@ void commit_and_notify(const std::shared_ptr<EngineContext>& core, std::string w
       for_handler(std::move(handler), [core, what = std::move(what)](std::function<void()> task) {
         ReliablePost::send(core, core->dispatcher(), what, std::move(task));
       });
-  start([end = std::move(end)](const std::optional<Error>& error) mutable { end(thrown(error)); });
+  start([end = std::move(end)](const std::optional<Error>& error) mutable {
+    end(as_exception(error));
+  });
 }
 
 template <class Start>
 std::future<void> commit_as_future(const Start& start) {
   return as_future<void>([&start](auto end) {
-    start([end = std::move(end)](const std::optional<Error>& error) { end(thrown(error)); });
+    start([end = std::move(end)](const std::optional<Error>& error) { end(as_exception(error)); });
   });
 }
 

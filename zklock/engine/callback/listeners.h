@@ -52,7 +52,8 @@ class Listeners {
   }
 
   /// Queues an event for every listener. Returns false if there was no thread for one of them. That
-  /// listener receives it with the next event.
+  /// listener receives it with the next event; with Delivery::newest it receives only the next
+  /// event.
   bool notify(const Event& event) {
     bool all = true;
     // Under the mutex, so that all listeners receive the events in one order.

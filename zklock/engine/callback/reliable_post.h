@@ -14,13 +14,13 @@ namespace zklock::detail {
 
 /// A task for a dispatcher of the client that must not get lost, because a caller waits for it.
 ///
-/// If the system has no thread for it, a timer posts it again a little later. It does not run on
-/// the posting thread: the task may block, and that thread may keep all sessions of the client
-/// alive. A loss that waits for the timer counts as work in the client's unnotified_losses().
+/// If the system has no thread for it, a timer posts it again a little later. The task does not run
+/// within the post: it may block, and the posting thread may keep all sessions of the client alive.
+/// A loss that waits for the timer counts as work in the client's unnotified_losses().
 ///
-/// A closed client accepts no task and drops the timer, and the system may have none. Then the
-/// destructor of this object runs the task. A task that the user's executor has accepted never runs
-/// anywhere else. In a fork()ed child no task runs.
+/// A closed client accepts no task, and drops the timer. The system may have no timer either. Then
+/// the destructor of this object runs the task. A task that the user's executor has accepted never
+/// runs anywhere else. In a fork()ed child no task runs.
 ///
 /// Thread-safety: all members, from any thread.
 class ReliablePost : public std::enable_shared_from_this<ReliablePost> {
@@ -50,7 +50,8 @@ class ReliablePost : public std::enable_shared_from_this<ReliablePost> {
   client::Dispatcher& dispatcher_;
   std::string what_;            ///< empty after it was logged
   std::function<void()> task_;  ///< empty after it has run
-  /// The dispatcher has the task. Set before its post(), which may run the task at once.
+  /// The dispatcher has the task. Set before its post(), because another thread may run the task
+  /// before post() returns.
   bool taken_ = false;
   std::optional<BackgroundWork::Id> unnotified_;  ///< a loss that waits for a thread
 };

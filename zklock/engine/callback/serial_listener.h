@@ -117,8 +117,8 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
   }
 
   /// Returns the event that the calling thread must pass to call(). Returns nothing if no event is
-  /// queued, or if Delivery says that the event is not delivered; then drops it. REQUIRES: no call
-  /// is under way, or no event is queued.
+  /// queued. With Delivery::newest, drops an event that equals the last one, and returns nothing.
+  /// REQUIRES: no call is under way, or no event is queued.
   std::optional<Event> begin_call() ZKLOCK_REQUIRES(mutex_) {
     if (events_.empty()) return std::nullopt;
     assert(running_on_ == std::thread::id());

@@ -10,14 +10,15 @@
 namespace zklock::detail {
 
 /// Records when this client first saw that the holder of a delay marker (core/lock_delay.h) was
-/// lost. A lost holder never holds again, and no two markers of a path have the same name. So the
-/// delay elapses from then on, whether or not a contender waits. A caller can repeat an acquire
-/// whose timeout is shorter than the delay, and is granted the lock after the delay.
+/// lost. A lost holder never holds again, and no two markers of a path have the same name. So one
+/// time for each marker suffices, and the delay elapses also while no contender waits. If a caller
+/// repeats an acquire with a short timeout, it is granted the lock once the delay has passed.
 ///
 /// Thread-safety: all members, from any thread.
 class DelayMarkerClock {
  public:
-  /// Returns when `marker` (its full path) was first seen. If it is new, records and returns `now`.
+  /// Returns the time at which `marker` (its full path) was first seen without its holder. If it is
+  /// new, records and returns `now`.
   core::Instant first_seen(const std::string& marker, core::Instant now);
   /// Deletes the record of a marker that was deleted.
   void forget(const std::string& marker);

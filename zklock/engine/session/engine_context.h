@@ -57,8 +57,8 @@ struct Ports {
   std::shared_ptr<client::Scheduler> scheduler;
   std::shared_ptr<client::Dispatcher> dispatcher;  ///< for the user's callbacks
   std::shared_ptr<client::Dispatcher> losses;      ///< for losses and release requests
-  /// Makes a dispatcher for one listener. The listener may block the dispatcher, which uses the
-  /// executor if that is set.
+  /// Makes a dispatcher for one listener, which may block. If an executor is given, the dispatcher
+  /// passes the tasks to it.
   std::function<std::shared_ptr<client::Dispatcher>(Executor)> listener_dispatcher = {};
   /// Blocks for a bounded time until the loss callbacks have run. `unnotified`: the losses for which
   /// the system had no thread so far. Called before the session is closed.
@@ -77,8 +77,8 @@ struct Ports {
 class EngineContext : public NodeDeletions::Host,
                       public std::enable_shared_from_this<EngineContext> {
  public:
-  /// Enough to keep the ensemble busy: in a round trip of one millisecond it executes fewer than
-  /// these creates.
+  /// Enough to keep the ensemble busy: it executes fewer creates during a round trip of one
+  /// millisecond.
   static constexpr std::size_t kMostCreatesAtOnce = 100;
   struct Settings {
     std::string hosts;  ///< for error texts
@@ -108,7 +108,7 @@ class EngineContext : public NodeDeletions::Host,
   }
   /// Returns a dispatcher for several listeners. It uses `executor`, if that is set, else the
   /// client's threads for callbacks.
-  std::shared_ptr<client::Dispatcher> listeners_dispatcher(Executor executor) const {
+  std::shared_ptr<client::Dispatcher> shared_listener_dispatcher(Executor executor) const {
     return executor ? listener_dispatcher(std::move(executor)) : ports_.dispatcher;
   }
   LeaseKeeper& keeper() noexcept { return *keeper_; }
@@ -124,7 +124,7 @@ class EngineContext : public NodeDeletions::Host,
   const Settings& settings() const noexcept { return settings_; }
 
   /// Records whether the path's sequence counter is at its end. Later path locks of that path start
-  /// with that knowledge, so that repeated failing calls with new objects create no more znodes.
+  /// with that knowledge. So a call by a new lock object fails without another create.
   void record_counter_end(const core::LockPath& path, bool ended);
 
   /// Returns the value that record_counter_end() recorded last for the path; false if there is none.

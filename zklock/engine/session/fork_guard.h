@@ -18,8 +18,9 @@ inline std::uint32_t fork_generation() noexcept {
   return fork_count.load(std::memory_order_relaxed);
 }
 
-/// A part of an object that belongs to the process that made it. In a fork()ed child, the threads
-/// of the parent do not exist, and its mutexes can stay locked for ever.
+/// A member of objects that only the process that made them can use. It detects a fork()ed child.
+/// In a fork()ed child, the threads of the parent do not exist, and its mutexes can stay locked for
+/// ever.
 ///
 /// Thread-safety: any thread may call any member.
 class ForkGuard {

@@ -50,8 +50,8 @@ void LeaseKeeper::connected(const client::SessionInfo& session) {
     session_id_ = session.id.value;
     timeout_ = shortest_timeout_.count();
     connected_ = true;
-    last_contact_ = session.attempt_began;
-    last_packet_ = now;
+    last_leader_answer_ = session.attempt_began;
+    last_answered_ = now;
     full_again_at_ = now;
     ++connections_;
     up_to_date_since_ = Instant::max();
@@ -92,7 +92,7 @@ void LeaseKeeper::ended(SessionId session) {
     lease = std::exchange(lease_, nullptr);
     assert_invariants();
   }
-  if (lease) lapse_and_notify(lease);
+  if (lease) lease->lapse();
   for (const auto& member : members()) member->on_session_ended(session);
 }
 
@@ -104,17 +104,18 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, core::AnsweredBy 
     const client::MutexLock guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
     is_late = now - sent_at > timeout() / 24;
-    if (is_late) late_until_ = now + timeout();
-    if (now - last_packet_ > timeout() / 2) full_again_at_ = now + 5 * timeout() / 12;
-    last_packet_ = sent_at;
+    if (is_late) slow_until_ = now + timeout();
+    if (now - last_answered_ > timeout() / 2) full_again_at_ = now + 5 * timeout() / 12;
+    last_answered_ = sent_at;
     if (by != core::AnsweredBy::server) {
-      last_request_ = std::max(last_request_, sent_at);
-      last_contact_ = std::max(last_contact_, sent_at);
+      last_leader_request_ = std::max(last_leader_request_, sent_at);
+      last_leader_answer_ = std::max(last_leader_answer_, sent_at);
     }
     if (by == core::AnsweredBy::quorum) {
       if (up_to_date_since_.load() == Instant::max()) up_to_date_since_ = sent_at;
-      const Instant until = std::min(evidence_->lease_expiry(sent_at, now),
-                                     sent_at + shortest_timeout_ - shortest_timeout_ / 12);
+      const Instant until =
+          std::min(evidence_->lease_expiry(sent_at, now),
+                   core::LeaseEvidence::lease_expiry_after(sent_at, shortest_timeout_));
       if (!(lease_ && lease_->extend(until)) && now < until) {
         begun = lease_ = std::make_shared<core::Lease>(session, until);
       }
@@ -145,7 +146,7 @@ void LeaseKeeper::on_lease_needed(core::Duration wait) {
 
 bool LeaseKeeper::has_contact() const {
   const client::MutexLock guard(mutex_);
-  return connected_ && scheduler_.now() - last_contact_ <= timeout() / 2;
+  return connected_ && scheduler_.now() - last_leader_answer_ <= timeout() / 2;
 }
 
 void LeaseKeeper::enlist(LeaseObserver& member) noexcept {
@@ -164,7 +165,7 @@ LeaseKeeper::Members LeaseKeeper::members() const {
   const client::MutexLock guard(mutex_);
   alive.reserve(members_.size());
   for (LeaseObserver& each : members_) {
-    if (auto member = each.alive()) alive.push_back(std::move(member));
+    if (auto member = each.shared_if_alive()) alive.push_back(std::move(member));
   }
   return alive;
 }
@@ -175,7 +176,7 @@ core::Duration LeaseKeeper::lease_left(Instant now) const {
 
 core::Duration LeaseKeeper::interval(Instant now) const {
   if (now < needed_until_.load() && lease_left(now) < timeout() / 3) return timeout() / 20;
-  if (heartbeat_demands_ > 0 || now < late_until_) return timeout() / 10;
+  if (heartbeat_demands_ > 0 || now < slow_until_) return timeout() / 10;
   return 7 * timeout() / 24;
 }
 
@@ -185,12 +186,12 @@ void LeaseKeeper::schedule_tick(SessionId session, std::optional<core::Duration>
   const Instant now = scheduler_.now();
   Instant next = now + wait.value_or(timeout() / 20);
   if (wait && tick_at_ > now) next = std::min(next, tick_at_);
-  tick_is_late_ = true;  // first: a HeartbeatDemand that begins from now on calls hurry()
+  tick_is_postponed_ = true;  // first: a HeartbeatDemand that begins from now on calls hurry()
   const core::Duration interval = this->interval(now);
   if (wait || interval <= timeout() / 10) {
-    tick_is_late_ = false;
+    tick_is_postponed_ = false;
   } else {
-    next = std::max(now + timeout() / 40, last_request_ + interval);
+    next = std::max(now + timeout() / 40, last_leader_request_ + interval);
   }
   tick_at_ = next;
   const client::TimerId timer = scheduler_.at(next, [self = weak_from_this(), session] {
@@ -200,7 +201,7 @@ void LeaseKeeper::schedule_tick(SessionId session, std::optional<core::Duration>
 }
 
 void LeaseKeeper::hurry(core::Duration wait) {
-  if (tick_is_late_.exchange(false)) schedule_tick(session(), wait);
+  if (tick_is_postponed_.exchange(false)) schedule_tick(session(), wait);
 }
 
 void LeaseKeeper::tick(SessionId session) {
@@ -211,7 +212,7 @@ void LeaseKeeper::tick(SessionId session) {
     const client::MutexLock guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
     // Half a tick of slack. Without it, an early tick would delay the request by a whole tick.
-    is_due = last_request_ + interval(now) <= now + timeout() / 40;
+    is_due = last_leader_request_ + interval(now) <= now + timeout() / 40;
     is_heartbeat = heartbeat_demands_ > 0 && lease_left(now) < 11 * timeout() / 24;
   }
   if (is_due) send(is_heartbeat ? heartbeat() : sync(), session);
@@ -225,7 +226,7 @@ void LeaseKeeper::send(client::Operation operation, SessionId session) {
   {
     const client::MutexLock guard(mutex_);
     if (stopped_) return;
-    last_request_ = scheduler_.now();
+    last_leader_request_ = scheduler_.now();
   }
   coordinator_.submit({.operation = std::move(operation), .session = session},
                       [](const client::Reply&) {});

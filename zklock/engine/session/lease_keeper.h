@@ -22,12 +22,12 @@ using core::Instant;
 using core::SessionId;
 
 /// An object that the LeaseKeeper notifies: a path lock, on behalf of its lock nodes that wait or
-/// are held. Called with no mutex of the engine held, except alive().
+/// are held. Called with no mutex of the engine held, except shared_if_alive().
 class LeaseObserver {
  public:
   virtual ~LeaseObserver() = default;
   /// Returns null once the destruction of the object has begun.
-  virtual std::shared_ptr<LeaseObserver> alive() noexcept = 0;
+  virtual std::shared_ptr<LeaseObserver> shared_if_alive() noexcept = 0;
   /// The session has ended, and so have its znodes.
   virtual void on_session_ended(SessionId session) = 0;
   /// The lease has lapsed: all holds granted in it are lost.
@@ -47,11 +47,11 @@ class LeaseObserver {
 };
 
 /// Keeps the current session's lease. It sends two kinds of requests. A heartbeat is a quorum
-/// operation: its answer extends the lease. A sync is answered by the leader, and no server logs it.
-/// Syncs are the evidence for the next lease, and show whether the leader was paused. When the lease
-/// lapses, the keeper notifies the members. A waiting contender needs no lease before its turn. If
-/// the lease is too short by then, the contender checks its znode first, and the answer begins a
-/// lease.
+/// operation: its answer extends the lease. A sync is answered by the leader, and no server logs
+/// it. A sync extends no lease. It gives LeaseEvidence a time of contact for the next extension,
+/// and shows a pause of the leader. When the lease lapses, the keeper notifies the members. A
+/// waiting contender needs no lease before its turn. If the lease is too short by then, the
+/// contender checks its znode first, and the answer begins a lease.
 ///
 /// | event              | effect (T: the session timeout)                                       |
 /// |--------------------|-----------------------------------------------------------------------|
@@ -64,13 +64,14 @@ class LeaseObserver {
 /// | suspended          | no requests; the lease runs on to its end; the members are notified   |
 /// | ended              | the lease lapses; the members are notified                            |
 ///
-/// The next request is due some time after the last request for the leader. A request of the user
-/// is such a request too, unless it is a read. The first row that applies decides:
+/// A request is due a certain time after the last request that the leader had to answer. The table
+/// below gives that time. A request of the user is such a request too, unless it is a read. The
+/// first row that applies decides:
 ///
 /// | when                                                                         | after       |
 /// |------------------------------------------------------------------------------|-------------|
-/// | less than T/3 of the lease is left, and in the last T/2 a HeartbeatDemand    | T/20        |
-/// | began, or on_lease_needed() was called                                       |             |
+/// | less than T/3 of the lease is left, and within the last T/2 either a         | T/20        |
+/// | HeartbeatDemand began or on_lease_needed() was called                        |             |
 /// | there is a HeartbeatDemand                                                   | T/10        |
 /// | in the last T, an answer took longer than T/24                               | T/10        |
 /// | otherwise                                                                    | 7T/24       |
@@ -79,9 +80,9 @@ class LeaseObserver {
 /// HeartbeatDemand. Otherwise it is a sync.
 ///
 /// The C client would send a ping after T/3. The client does not learn the times of pings, so they
-/// are no evidence. After requests every 7T/24, a grant still has enough of a lease to extend it by
-/// requests every T/20. That holds for round trips of up to T/16, even if they become so slow at the
-/// grant: see slow_network_test.cpp.
+/// are no evidence. With a request every 7T/24, enough of the lease is left at a grant: requests
+/// every T/20 extend it in time. That holds for round trips of up to T/16, also if they become that
+/// long only at the grant; see slow_network_test.cpp.
 ///
 /// Ticks come every T/20, and each sends what is due within T/40. While the interval is 7T/24, a
 /// tick comes only when a request is due, to wake no thread in between.
@@ -120,17 +121,17 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   void enlist(LeaseObserver& member) noexcept;
   /// Removes a member. Does nothing if it was not added.
   void dismiss(LeaseObserver& member) noexcept;
-  /// A lock node that waits or is held begins or ceases to use the keeper. Members are notified only
-  /// while there is one.
+  /// Called when a lock node begins to wait or to be held, and when it ends. Members are notified
+  /// only while there is such a lock node.
   void begin_use() noexcept { ++uses_; }
   void end_use() noexcept { --uses_; }
   bool is_used() const noexcept { return uses_.load() > 0; }
 
   /// Returns the lease for a grant on `session` now; null if it does not suffice.
   std::shared_ptr<core::Lease> lease_for_grant(SessionId session);
-  /// Returns whether the lease suffices for a grant now: it is valid for at least 7T/24 more. After a
-  /// pause of the client or the leader, the first answers extend the lease only a little. Until
-  /// full_again_at_ a lease suffices only if it is valid beyond that time.
+  /// Returns whether the lease suffices for a grant now: it is valid for at least 7T/24 more. After
+  /// a pause of the client or the leader, the first answers extend the lease only a little. Before
+  /// full_again_at_, the lease must also be valid beyond full_again_at_.
   bool suffices_for_grant(core::Lease& lease) const;
   /// A contender needs a lease for its grant, or a hold begins. The next tick comes within `wait`.
   void on_lease_needed(core::Duration wait = {});
@@ -140,8 +141,8 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   bool is_connected() const noexcept { return connected_.load(std::memory_order_relaxed); }
   /// Returns the number of connections so far, which identifies the current or last one.
   std::uint64_t connection() const noexcept { return connections_.load(); }
-  /// Returns when the first quorum operation of the current or last connection was sent. The reply
-  /// to a request sent then, or later, shows no state from before the connection.
+  /// Returns when the first quorum operation of the current or last connection was sent. A request
+  /// sent at or after this time shows a state at least as new as the beginning of the connection.
   Instant up_to_date_since() const noexcept { return up_to_date_since_.load(); }
   SessionId session() const noexcept { return SessionId{session_id_.load()}; }
   /// Returns the shortest session timeout that a server granted to the session.
@@ -183,9 +184,9 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   std::atomic<int> uses_{0};
   std::atomic<int> heartbeat_demands_{0};
   std::atomic<Instant> needed_until_{Instant{}};  ///< T/2 after a demand, or on_lease_needed()
-  std::atomic<bool> tick_is_late_{false};         ///< postponed until a request is due
-  /// Set after a gap of more than T/2 in the answers: from then on, an answer extends the lease
-  /// fully.
+  std::atomic<bool> tick_is_postponed_{false};    ///< postponed until a request is due
+  /// The time from which answers extend the lease fully again. Set after a gap of more than T/2 in
+  /// the answers.
   std::atomic<Instant> full_again_at_{Instant{}};
 
   mutable client::Mutex mutex_;
@@ -197,13 +198,13 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// timeout. But a new leader applies the timeout of the session's creation, until a server
   /// forwards a packet of the session.
   core::Duration shortest_timeout_ ZKLOCK_GUARDED_BY(mutex_) = {};
-  /// The last request for the leader: sent by the keeper, or answered. Reads do not count, because
-  /// they show no pause of the leader.
-  Instant last_request_ ZKLOCK_GUARDED_BY(mutex_) = {};
-  Instant last_packet_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< sending time of the last one answered
-  Instant late_until_ ZKLOCK_GUARDED_BY(mutex_) = {};   ///< T after an answer that came late
+  /// The sending time of the last request that the leader had to answer: one of the keeper, or an
+  /// answered one of the user. Reads do not count, because they show no pause of the leader.
+  Instant last_leader_request_ ZKLOCK_GUARDED_BY(mutex_) = {};
+  Instant last_answered_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< sending time of the last answered one
+  Instant slow_until_ ZKLOCK_GUARDED_BY(mutex_) = {};     ///< T after an answer that came late
   /// The sending time of the last request that the leader has answered.
-  Instant last_contact_ ZKLOCK_GUARDED_BY(mutex_) = {};
+  Instant last_leader_answer_ ZKLOCK_GUARDED_BY(mutex_) = {};
   client::TimerId tick_timer_ ZKLOCK_GUARDED_BY(mutex_) = {};
   Instant tick_at_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< when tick_timer_ is due
   using MemberHook =

@@ -147,7 +147,7 @@ void NodeDeleter::answered(const std::shared_ptr<Deletion>& deletion, const clie
       deletion->step_ = Deletion::Step::deleting;
       return submit(deletion);
     case StatusSort::session:
-    case StatusSort::over:
+    case StatusSort::client_ended:
       return deletion->ended(deletion->is_node_deleted_ ? End::deleted : End::session_ended);
     case StatusSort::outcome_unknown:
     case StatusSort::unsent:  // another znode may have the name when the connection is back

@@ -22,7 +22,7 @@ using core::SessionId;
 /// | looking    | get_by_quorum()   | ok: the znode itself  | deleting                    |
 /// |            |                   | ok: another znode     | continues as if deleted     |
 /// | deleting   | Delete            | no permission         | ends: refused               |
-/// | all        |                   | other ok, or no_node  | continues as if deleted     |
+/// | all        |                   | any other ok, no_node | continues as if deleted     |
 /// |            |                   | a sibling failed      | repeats the step without it |
 /// |            |                   | unknown, or not sent  | looking                     |
 /// |            |                   | session ended, closed | ends: session_ended         |
@@ -45,9 +45,9 @@ using core::SessionId;
 /// every retry. Exception: if a sibling fails, the step is repeated at once, omitting that
 /// sibling.
 ///
-/// Two cases are not excluded, because a delete cannot name a czxid. In both, the znode is deleted by
-/// hand and the path is recreated. That happens shortly before a first attempt without a look, or
-/// between look and delete.
+/// A delete cannot name a czxid, so it can delete another znode in two cases. In both, the znode is
+/// deleted by hand and the path is recreated. That happens shortly before a first attempt without a
+/// look, or between look and delete.
 ///
 /// Thread-safety: all members, from any thread. May be destroyed while deletions are under way.
 class NodeDeleter {

@@ -24,7 +24,7 @@ namespace zklock::detail {
 /// | under way | waits for it    | confirmed; the session ends; refused                     |
 /// | refused   | returns false   | under way again, by retry() or retry_all(); session ends |
 ///
-/// Thread-safety: all members, from any thread. Part of its context.
+/// Thread-safety: all members, from any thread. A member of EngineContext, which outlives it.
 class NodeDeletions {
  public:
   /// The part of a client that the deletions use.

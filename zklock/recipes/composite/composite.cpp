@@ -32,7 +32,7 @@ bool clears_mark(core::Status status) noexcept {
     case core::StatusSort::refused: return status != core::Status::not_connected;
     case core::StatusSort::outcome_unknown:
     case core::StatusSort::session:
-    case core::StatusSort::over: return false;
+    case core::StatusSort::client_ended: return false;
   }
   return false;
 }

@@ -62,13 +62,13 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   /// Releases the last lock() of `owner`, in all parts that it acquired. Throws Error(not_owner),
   /// which names the parts that refused, after the others have been unlocked. Throws Error(forked).
   void unlock(const Owner& owner);
-  /// Returns how often `owner` holds the composite: the largest n for which at least `needed` parts
-  /// have an exclusive count of n or more.
+  /// Returns how often `owner` holds the composite: the largest n such that it holds at least
+  /// `needed` parts n times or more.
   int count(const Owner& owner) const;
 
   /// Marks part `i` unreachable. If its client is connected, also sends a quorum request. An answer
-  /// of the servers to it, or a new connection, clears the mark. So does a request that could not
-  /// be sent.
+  /// of the servers to it, or a new connection, clears the mark. If that request cannot be sent,
+  /// the mark is cleared too, so that the part is tried again.
   void set_unreachable(std::size_t i);
   /// Clears the mark of part `i`.
   void set_reachable(std::size_t i) { unreachable_.at(i) = 0; }

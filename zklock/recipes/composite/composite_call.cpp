@@ -179,7 +179,7 @@ void CompositeCall::carry_out(const CompositeEffect& effect) {
   }
 }
 
-void CompositeCall::ask(std::size_t part, bool once) {
+void CompositeCall::ask(std::size_t part, bool is_single_attempt) {
   ++request_count_;
   under_way_ = nullptr;
   PathPartLock& lock = composite_->part(part);
@@ -198,21 +198,21 @@ void CompositeCall::ask(std::size_t part, bool once) {
     });
     return;
   }
-  spare_ = request_.time_limit.waits() && once;
+  spare_ = request_.time_limit.waits() && is_single_attempt;
   last_contact_ = lock.core().scheduler().now();
   if (dispensable) part_timeout_ = part_timeout_with(last_contact_, composite_->size() - part);
   try {
     if (dispensable) schedule_check(request_count_);  // first: nothing after the request may throw
     prepare_answer(part);
-    under_way_ =
-        lock.acquire({.owner = request_.owner,
-                      .time_limit = once ? TimeLimit::single_attempt() : request_.time_limit,
-                      .kind = request_.kind,
-                      .queue_again = composite_->rule().queue_again,
-                      .limit = {.notice = request_.limit.notice},
-                      .done = [self = shared_from_this()](AcquireOutcome outcome) {
-                        self->post_answer(std::move(outcome));
-                      }});
+    under_way_ = lock.acquire(
+        {.owner = request_.owner,
+         .time_limit = is_single_attempt ? TimeLimit::single_attempt() : request_.time_limit,
+         .kind = request_.kind,
+         .queue_again = composite_->rule().queue_again,
+         .limit = {.notice = request_.limit.notice},
+         .done = [self = shared_from_this()](AcquireOutcome outcome) {
+           self->post_answer(std::move(outcome));
+         }});
   } catch (...) {
     cancel_check();
     post([part, cause = std::current_exception()](CompositeCall& c) {

@@ -95,8 +95,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
 
   void post(Event event);
   /// Posts answered() for the request under way. Allocates nothing, because it is called from the
-  /// noexcept PendingAcquire::finish(), perhaps on the thread that called start(). REQUIRES:
-  /// prepare_answer().
+  /// noexcept PendingAcquire::finish(), also while start() runs. REQUIRES: prepare_answer().
   void post_answer(AcquireOutcome outcome);
   bool take_event(Event& event) noexcept;
   AcquireOutcome take_answer() noexcept;
@@ -109,7 +108,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   void check_losses();
   void carry_out(const core::CompositeEffects& effects);
   void carry_out(const core::CompositeEffect& effect);
-  void ask(std::size_t part, bool once);
+  void ask(std::size_t part, bool is_single_attempt);
   /// Allocates what post_answer() needs to post answered(part).
   void prepare_answer(std::size_t part);
   void answered(std::size_t part);
@@ -125,7 +124,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   /// Starts the maximum hold time of a taken part, unless the owner already held the part.
   void start_hold_limit_of(std::size_t part);
   void grant();
-  /// Moves the counts of these parts from taken_ into holds.
+  /// Makes a Hold of the count of each of these parts, and removes it from taken_.
   std::vector<CompositeGrant::Part> take_holds(const std::vector<std::size_t>& indices);
   void finish(CompositeOutcome outcome);
   std::exception_ptr lost_error(std::size_t part) const;
@@ -141,7 +140,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   std::vector<std::optional<Taken>> taken_;
   std::vector<std::exception_ptr> errors_;
   std::shared_ptr<PendingAcquire> under_way_;  ///< the call for the requested part
-  bool spare_ = false;                         ///< single attempt at a part beyond those needed
+  bool spare_ = false;                         ///< enough are held: it is an additional part
   std::uint64_t request_count_ = 0;            ///< requests so far, to recognise stale timers
   core::Instant last_contact_{};               ///< when the awaited part was last reachable
   core::Duration part_timeout_{};              ///< how long the awaited part may be unreachable

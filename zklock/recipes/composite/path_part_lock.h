@@ -54,8 +54,8 @@ class PathPartLock {
   bool unlock(const Owner& owner);
   /// Returns the exclusive counts of `owner` if it has a valid hold, otherwise 0.
   int count(const Owner& owner);
-  /// Returns whether `owner` has a znode in the queue, and the leader of the client's server has
-  /// answered recently.
+  /// Returns whether `owner` has a znode in the queue, and the ensemble's leader has answered the
+  /// client recently.
   bool has_contact(const Owner& owner);
   /// Arranges that the locks of the calling thread are released when the thread ends.
   void unlock_at_thread_exit();

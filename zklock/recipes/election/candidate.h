@@ -35,7 +35,8 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
  public:
   struct Settings {
     bool again = true;  ///< contends again after each leadership
-    /// Whether a leadership lasts until finished(). Otherwise a loss or the user ends it at once.
+    /// Whether a leadership that was lost or withdrawn is over only when finished() is called. If
+    /// false, it is over at once.
     bool until_finished = false;
     std::chrono::milliseconds retry_delay_min{};
     std::chrono::milliseconds retry_delay_max{};

@@ -43,7 +43,7 @@ class LatchCandidate final : public Candidate {
                    .retry_delay_max = options.retry_delay_max,
                    .lock_delay = options.lock_delay}),
         executor_(std::move(options.executor)),
-        listeners_(core.listeners_dispatcher(executor_.lent())) {}
+        listeners_(core.shared_listener_dispatcher(executor_.lent())) {}
 
   Subscription add_listener(LeaderLatch::Listener gained, LeaderLatch::Listener lost) {
     core().check_usable("add a listener", path());

@@ -52,8 +52,8 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   /// leadership has ended, or Error(forked). The error names `operation`.
   std::shared_ptr<ProclamationWriter> proclamation_writer(const char* operation) const;
 
-  /// Returns the client; its executor calls handlers. Throws Error(closed) if the client was closed
-  /// or destroyed, or Error(forked). The error names `operation`.
+  /// Returns the client. Its executor calls the handlers of proclaim(). Throws Error(closed) if the
+  /// client was closed or destroyed, or Error(forked). The error names `operation`.
   std::shared_ptr<EngineContext> core(const char* operation) const;
 
   /// Returns the public object for this leadership.

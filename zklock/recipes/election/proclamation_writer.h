@@ -47,9 +47,9 @@ class ProclamationWriter {
 
 /// The write of one value. Two transactions are sent back to back, each guarded by the lock znode.
 /// The first creates the proclaimed znode. It usually fails, because that znode exists. The second
-/// writes the value. So values are written in the order of the calls, even if the outcome of
-/// earlier calls is not known yet. If the first transaction is not sent, its outcome comes from
-/// another thread, and may arrive after the outcome of the second.
+/// writes the value. No call waits for the outcome of an earlier one. Yet values are written in the
+/// order of the calls. If the first transaction is not sent, its outcome comes from another thread,
+/// and may arrive after the outcome of the second.
 ///
 /// | outcome of the second transaction                           | becomes                              |
 /// |-------------------------------------------------------------|--------------------------------------|

@@ -182,14 +182,14 @@ void LockHandle::async_acquire(const Kind& kind, const AcquireOptions& options,
   start(kind, options,
         [end = std::move(end),
          count_kind = count_of_hold(kind)](const AcquireOutcome& outcome) mutable {
-          end(thrown(outcome.error), hold_of(outcome.contender, count_kind));
+          end(as_exception(outcome.error), hold_of(outcome.contender, count_kind));
         });
 }
 
 std::future<Hold> LockHandle::async_acquire(const Kind& kind, const AcquireOptions& options) {
   return as_future<Hold>([&](auto end) {
     start(kind, options, [end, count_kind = count_of_hold(kind)](const AcquireOutcome& outcome) {
-      end(thrown(outcome.error), hold_of(outcome.contender, count_kind));
+      end(as_exception(outcome.error), hold_of(outcome.contender, count_kind));
     });
   });
 }

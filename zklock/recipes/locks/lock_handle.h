@@ -97,7 +97,7 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
   void start(const Kind& kind, const AcquireOptions& options,
              std::function<void(AcquireOutcome)> done);
 
-  std::shared_ptr<PathLock> path_lock_;  ///< constant
+  std::shared_ptr<PathLock> path_lock_;  ///< constant until the destructor
   const bool queue_again_;               ///< after the loss of a waiting znode
   const core::HoldLimit limit_;
   const std::chrono::milliseconds lock_delay_;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "zklock/core/permit_count_data.h"
-#include "zklock/engine/sync_query.h"
+#include "zklock/engine/blocking_requests.h"
 #include "zklock/recipes/observe/ask_until_final.h"
 
 namespace zklock::detail {
@@ -83,18 +83,18 @@ class Asked {
       case StatusSort::outcome_unknown:
       case StatusSort::session:
         asked_in_vain_ = true;
-        SyncQuery::pause();
+        BlockingRequests::pause();
         return Written::unknown;
-      case StatusSort::retry_later: SyncQuery::pause(); return Written::no;
+      case StatusSort::retry_later: BlockingRequests::pause(); return Written::no;
       case StatusSort::unsent:
-      case StatusSort::over:
+      case StatusSort::client_ended:
       case StatusSort::refused: break;
     }
     query_.fail(reply);
   }
 
   PathLock& path_lock_;
-  SyncQuery query_;
+  BlockingRequests query_;
   const std::string node_;
   bool asked_in_vain_ = false;  ///< an earlier attempt may have been executed
 };

@@ -3,18 +3,18 @@
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/core/status.h"
-#include "zklock/engine/sync_query.h"
+#include "zklock/engine/blocking_requests.h"
 
 namespace zklock::detail {
 
 /// Sends the request again, after a pause, as long as core::is_temporary_failure() is true of its
-/// status. Returns the first other reply. Blocks and throws as SyncQuery::ask() does. REQUIRES: the
+/// status. Returns the first other reply. Blocks and throws as BlockingRequests::ask() does. REQUIRES: the
 /// request may be executed more than once.
-inline client::Reply ask_until_final(SyncQuery& query, const client::Operation& operation) {
+inline client::Reply ask_until_final(BlockingRequests& query, const client::Operation& operation) {
   for (;;) {
     client::Reply reply = query.ask(operation);
     if (!core::is_temporary_failure(reply.status)) return reply;
-    SyncQuery::pause();
+    BlockingRequests::pause();
   }
 }
 

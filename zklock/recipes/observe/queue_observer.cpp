@@ -39,7 +39,7 @@ QueueObserver::QueueObserver(std::shared_ptr<PathLock> path_lock, ViewKind kind,
     : path_lock_(std::move(path_lock)),
       kind_(kind),
       executor_(std::move(executor)),
-      listeners_(core().listeners_dispatcher(executor_.lent())) {}
+      listeners_(core().shared_listener_dispatcher(executor_.lent())) {}
 
 Subscription QueueObserver::add(std::function<void(const QueueView&)> listener) {
   core().check_usable("observe", path());
@@ -120,7 +120,7 @@ bool QueueObserver::is_temporary_failure(const client::Reply& reply) noexcept {
 }
 
 bool QueueObserver::end_if_over(const client::Reply& reply) {
-  const bool is_over = core::sort_of(reply.status) == core::StatusSort::over;
+  const bool is_over = core::sort_of(reply.status) == core::StatusSort::client_ended;
   if (is_over) state_ = State::over;
   return is_over;
 }

@@ -38,8 +38,8 @@ namespace zklock::detail {
 /// | describing  | GetAndWatch of  | any reply except a temporary | describing the holders; if    |
 /// | the count   | the count       | failure                      | there are none, resting       |
 /// | describing  | Get of each     | a reply is no_node           | pausing (2)                   |
-/// | the holders | holder, and     | the value is unreadable      | pausing, to read it again; a  |
-/// |             | GetAndWatch of  | (no_auth)                    | new leader is reported now,   |
+/// | the holders | holder, and     | the value is unreadable      | pausing, to read it again; if |
+/// |             | GetAndWatch of  | (no_auth)                    | the leader is new, reports it |
 /// |             | a leader's      |                              | without a value               |
 /// |             | value           | all are ok, or no_auth for a | resting; reports the holders  |
 /// |             |                 | holder                       | and the value                 |

@@ -10,7 +10,7 @@
 #include "zklock/core/permit_count_data.h"
 #include "zklock/core/proclamation.h"
 #include "zklock/core/queue_rule.h"
-#include "zklock/engine/sync_query.h"
+#include "zklock/engine/blocking_requests.h"
 #include "zklock/recipes/observe/ask_until_final.h"
 
 namespace zklock::detail {
@@ -21,7 +21,7 @@ using core::Status;
 
 constexpr const char* kReadOperation = "read the queue of";
 
-Queue read_queue_now(PathLock& path_lock, SyncQuery& query) {
+Queue read_queue_now(PathLock& path_lock, BlockingRequests& query) {
   const client::Reply reply =
       ask_until_final(query, client::request::ListChildren{path_lock.path().str()});
   if (reply.status == Status::no_node) return {};
@@ -80,8 +80,8 @@ Participant describe(const core::ZnodeName& name, const client::Reply& reply, co
 
 /// If a writer's znode was deleted meanwhile, the writer may have downgraded, and hold as a reader
 /// under another name. Then replaces the name and the reply.
-void follow_downgrades(PathLock& path_lock, SyncQuery& query, std::vector<core::ZnodeName>& queue,
-                       std::vector<client::Reply>& replies) {
+void follow_downgrades(PathLock& path_lock, BlockingRequests& query,
+                       std::vector<core::ZnodeName>& queue, std::vector<client::Reply>& replies) {
   for (std::size_t i = 0; i < queue.size(); ++i) {
     auto reader = queue[i].as_reader();
     if (replies[i].status != Status::no_node || !reader) continue;
@@ -101,7 +101,7 @@ bool is_at_gate(const core::ZnodeName& name) {
 /// If a contender at a gate was deleted meanwhile, it may have passed the gate. Then reads the
 /// queue once more, and replaces it. Replies for znodes that are still in it are reused. A
 /// contender may be missed if it came to the gate after the first list and passed it at once.
-void follow_passing(PathLock& path_lock, SyncQuery& query, Queue& queue,
+void follow_passing(PathLock& path_lock, BlockingRequests& query, Queue& queue,
                     std::vector<client::Reply>& replies) {
   std::map<std::string, client::Reply> known;
   bool passed = false;
@@ -146,7 +146,7 @@ void Queue::mark_recreated(std::vector<client::Reply>& nodes) const {
 
 std::vector<core::ZnodeName> read_queue(const std::shared_ptr<PathLock>& path_lock,
                                         const TimeLimit& limit) {
-  SyncQuery query(*path_lock, kReadOperation, limit);
+  BlockingRequests query(*path_lock, kReadOperation, limit);
   return read_queue_now(*path_lock, query).contenders;
 }
 
@@ -164,7 +164,7 @@ std::optional<std::size_t> read_position(const std::shared_ptr<PathLock>& path_l
 
 std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path_lock,
                                            const TimeLimit& limit, std::int32_t total_permits) {
-  SyncQuery query(*path_lock, kReadOperation, limit);
+  BlockingRequests query(*path_lock, kReadOperation, limit);
   for (;;) {
     auto queue = read_queue_now(*path_lock, query);
     std::vector<client::Operation> reads;
@@ -176,7 +176,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path
     follow_passing(*path_lock, query, queue, replies);
     follow_downgrades(*path_lock, query, queue.contenders, replies);
     if (any_passes(replies)) {
-      SyncQuery::pause();
+      BlockingRequests::pause();
       continue;
     }
     const Own own(*path_lock);
@@ -233,7 +233,7 @@ QueueView view_of(PathLock& path_lock, ViewKind kind, const std::vector<core::Zn
 
 QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
                     const TimeLimit& limit) {
-  SyncQuery query(*path_lock, kReadOperation, limit);
+  BlockingRequests query(*path_lock, kReadOperation, limit);
   const auto get = [&](const std::string& name) {
     return client::request::Get{path_lock->path().child(name)};
   };
@@ -242,7 +242,7 @@ QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
     client::Reply count;
     if (shares_count(queue.contenders)) count = query.ask(get(std::string(core::kCountNode)));
     if (core::is_temporary_failure(count.status)) {
-      SyncQuery::pause();
+      BlockingRequests::pause();
       continue;
     }
     const auto holders = holders_in(kind, queue, count_in(count));
@@ -259,7 +259,7 @@ QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
       return [=](const client::Reply& r) { return ((r.status == statuses) || ...); };
     };
     if (any_passes(replies)) {
-      SyncQuery::pause();
+      BlockingRequests::pause();
       continue;
     }
     std::string value;

@@ -10,6 +10,7 @@
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/core/queue_rule.h"
+#include "zklock/core/session.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/time_limit.h"
 #include "zklock/participant.h"
@@ -23,7 +24,7 @@ namespace zklock::detail {
 struct Queue {
   std::vector<core::ZnodeName> contenders;  ///< in the order of core::contenders()
   bool delayed = false;                     ///< no holder yet: see core/lock_delay.h
-  FencingToken as_of;                       ///< zxid of the last change of the children
+  core::Zxid as_of;                         ///< zxid of the last change of the children
 
   static Queue of(const client::Reply& list);
   /// Corrects the replies to Gets of znodes in the list. If a znode is newer than the list, the

@@ -201,7 +201,7 @@ class Asking {
         if (reply.status != Status::no_node) break;
         return reply.failed_operation == 0 ? Presence::gone : Presence::unknown;
       case StatusSort::unsent:
-      case StatusSort::over:
+      case StatusSort::client_ended:
       case StatusSort::refused: break;
     }
     throw Error(core::error_of(reply.status), kOperation, path_.str(), reply.detail);
