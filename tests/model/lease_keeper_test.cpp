@@ -129,6 +129,19 @@ TEST_F(Keeper, LockUsedAllTheTime_NoRequestsOfTheKeeper) {
   expect_rest();
 }
 
+// After the release, nothing needs a lease, however short it is.
+TEST_F(Keeper, LockReleasedAtOnce_SendsAsAnIdleClient) {
+  for (int phase = 0; phase < 12; ++phase) {
+    run_for(4 * kT + phase * kT / 40);
+    release(granted(0));
+    run();
+    reset_counts();
+    run_for(kT / 2);
+    EXPECT_LE(client(0).requests(Kind::sync) + client(0).requests(Kind::check), 2U) << phase;
+  }
+  expect_rest();
+}
+
 // The lease of the create suffices.
 TEST_F(Keeper, TurnAfterShortWait_NoRequest) {
   run_for(kT);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A user's logger runs with no lock held: another thread may call the object that logs meanwhile.
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <spdlog/details/null_mutex.h>
@@ -100,6 +102,32 @@ TEST_F(Logger, SessionEnded_LossNamesTheSession) {
   lock_.world().run_for(1s);
   EXPECT_TRUE(sink_->last().ends_with("is lost: its session has ended")) << sink_->last();
   lock_.release(call);
+}
+
+TEST_F(Logger, SeveralHoldsLost_AllAreNotifiedBeforeTheFirstIsLogged) {
+  std::vector<std::size_t> calls;
+  for (int i = 0; i < 3; ++i) calls.push_back(lock_.acquire(0, LockWorld::to_read()));
+  lock_.world().run_all();
+  std::vector<std::stop_token> lost;
+  for (const auto call : calls) lost.push_back(lock_.call(call).hold.loss_token());
+  sink_->call = [&] {
+    for (const auto& token : lost) EXPECT_TRUE(token.stop_requested()) << "the logger may block";
+  };
+  lock_.world().client(0).expire();
+  lock_.world().run_for(1s);
+  EXPECT_EQ(sink_->messages(), 3);
+  for (const auto call : calls) lock_.release(call);
+}
+
+TEST_F(Logger, LeaseEndedBeforeTheClose_IsLogged) {
+  lock_.acquire(0);
+  lock_.world().run_all();
+  lock_.world().pause(0);
+  lock_.world().run_for(1h);
+  lock_.world().resume(0);  // no timer has run yet
+  lock_.core(0).close();
+  lock_.world().run_all();
+  EXPECT_TRUE(sink_->last().ends_with("is lost: its lease has ended")) << sink_->last();
 }
 
 TEST_F(Logger, ReleasedHold_IsNotLogged) {

@@ -14,9 +14,10 @@ namespace zklock::core {
 /// The leader expires a session when it has not heard of it for the session timeout T. Every half
 /// tick (h) the leader sends each server a session request. The server's reply names the sessions
 /// that sent a packet since the previous session request. A session request is said to name a
-/// session if its reply does. The client knows neither h nor the times of these requests. h is at
-/// most R = T/4, because minSessionTimeout is two ticks by default. A session request is late by
-/// at most J = T/24.
+/// session if its reply does. zklock assumes that a packet that the server has answered is in its
+/// next reply. (Between two instructions of the server, LearnerSessionTracker can lose a packet.)
+/// The client knows neither h nor the times of these requests. h is at most R = T/4, because
+/// minSessionTimeout is two ticks by default. A session request is late by at most J = T/24.
 ///
 /// Take an operation sent at t that the quorum has executed. Suppose that the client's server is
 /// cut off right after the operation. Then q, the last session request that reaches the server,

@@ -147,6 +147,7 @@ void Contender::downgrade_if_only_shared() {
 void Contender::close() {
   for (const auto& call : std::exchange(calls_, {})) call->complete(closed());
   ownership_.withdraw();  // or it could still be granted, and no call would release it
+  check_validity();       // a hold that was lost before is not lost by the close
   lose(LossCause::closed);
   node_->set_observer({});
   node_->end_watches();

@@ -51,7 +51,11 @@ std::shared_ptr<void> LossNotification::delay_delete() {
 void LossNotification::run() {
   loss_.request_stop();
   finish();
-  if (!warning_.empty()) path_->warn(warning_);
+  if (warning_.empty()) return;
+  // The logger may block. On this thread, it would delay the callbacks of other losses.
+  const auto core = path_->core().shared_from_this();
+  ReliablePost::send(core, core->dispatcher(), "log the loss of " + path_->path().str(),
+                     [self = shared_from_this()] { self->path_->warn(self->warning_); });
 }
 
 void LossNotification::finish() {

@@ -102,7 +102,12 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
       ++keeper_.heartbeat_demands_;
       keeper_.on_lease_needed(keeper_.timeout() / 20);
     }
-    ~HeartbeatDemand() { --keeper_.heartbeat_demands_; }
+    ~HeartbeatDemand() {
+      Instant needed = keeper_.needed_until_;
+      if (--keeper_.heartbeat_demands_ > 0) return;
+      // A demand that begins meanwhile sets another time, which stays.
+      keeper_.needed_until_.compare_exchange_strong(needed, Instant{});
+    }
     HeartbeatDemand(const HeartbeatDemand&) = delete;
     HeartbeatDemand& operator=(const HeartbeatDemand&) = delete;
 
@@ -183,8 +188,9 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   std::atomic<core::Duration::rep> timeout_{0};
   std::atomic<int> uses_{0};
   std::atomic<int> heartbeat_demands_{0};
-  std::atomic<Instant> needed_until_{Instant{}};  ///< T/2 after a demand, or on_lease_needed()
-  std::atomic<bool> tick_is_postponed_{false};    ///< postponed until a request is due
+  /// T/2 after a demand began, or on_lease_needed(). Reset by the end of the last demand.
+  std::atomic<Instant> needed_until_{Instant{}};
+  std::atomic<bool> tick_is_postponed_{false};  ///< postponed until a request is due
   /// The time from which answers extend the lease fully again. Set after a gap of more than T/2 in
   /// the answers.
   std::atomic<Instant> full_again_at_{Instant{}};
