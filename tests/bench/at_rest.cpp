@@ -10,8 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include <malloc.h>
-
 #include "bench/measure.h"
 #include "bench/process_status.h"
 #include "bench/queue.h"
@@ -28,7 +26,7 @@ class AtRest : public Measure {
     result.ops = result.cycles = sessions_;
     result.seconds = in_seconds(params_.seconds("seconds"));
     const auto each = static_cast<double>(sessions_ * std::max<std::size_t>(locks_each_, 1));
-    result.more["kilobytes"] = (status_of_process("VmRSS") - memory_) / each;
+    result.more["kilobytes"] = memory_.kilobytes() / each;
     result.more["threads"] = (status_of_process("Threads") - threads_) / each;
     return result;
   }
@@ -37,8 +35,7 @@ class AtRest : public Measure {
   explicit AtRest(const Params& params)
       : params_(params),
         sessions_(params.number("sessions")),
-        locks_each_(params.number("locks")),
-        memory_(trimmed_memory()) {}
+        locks_each_(params.number("locks")) {}
 
   std::size_t size() const { return sessions_; }
   std::size_t locks_each() const { return locks_each_; }
@@ -48,16 +45,10 @@ class AtRest : public Measure {
   /// Throws if the sessions do not rest as they should.
   virtual void check() {}
 
-  // Without the trim, sessions could use free memory of the heap, and would seem to cost less.
-  static double trimmed_memory() {
-    malloc_trim(0);
-    return status_of_process("VmRSS");
-  }
-
   const Params params_;
   const std::size_t sessions_;
   const std::size_t locks_each_;
-  const double memory_;
+  const MemoryGrowth memory_;
   const double threads_ = status_of_process("Threads");
 };
 

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <malloc.h>
-
 #include "bench/measure.h"
 #include "bench/process_status.h"
 #include "bench/queue.h"
@@ -87,16 +85,14 @@ class Waiters final : public Measure {
   }
 
   Result run() override {
-    malloc_trim(0);  // otherwise waiters could use free memory of the heap, and seem to cost less
-    const double memory = status_of_process("VmRSS");
+    const MemoryGrowth memory;
     const double threads = status_of_process("Threads");
     const auto begin = Clock::now();
     queue_.fill(waiters_);
     Result result;
     result.ops = result.cycles = waiters_;
     result.seconds = in_seconds(Clock::now() - begin);
-    const double grown = status_of_process("VmRSS") - memory;
-    result.more["kilobytes"] = grown / static_cast<double>(waiters_);
+    result.more["kilobytes"] = memory.kilobytes() / static_cast<double>(waiters_);
     result.more["threads"] = status_of_process("Threads") - threads;
     return result;
   }
