@@ -43,9 +43,8 @@ using AcquireHandler = Callback<Hold, std::exception_ptr>;
 /// named variables.
 ///
 /// Destruction: a coroutine may be destroyed while it is suspended here. It is then never resumed.
-/// A waiting acquire leaves the queue. A Hold that is granted at that moment is released. If it
-/// awaited a commit of a GuardedTransaction or a Leadership::proclaim(), the write may or may not
-/// be executed.
+/// A waiting acquire leaves the queue. A Hold that is granted at that moment is released. If the
+/// coroutine awaited a commit or a proclaim(), the write may or may not be executed.
 ///
 /// REQUIRES: no executor thread can resume the coroutine during its destruction.
 ///

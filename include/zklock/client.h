@@ -84,9 +84,9 @@ class [[nodiscard]] Subscription {
 /// The ZooKeeper C client opens its socket and pipe without FD_CLOEXEC. The library sets that flag
 /// immediately afterwards. Until then a program started by exec inherits them. The library sets the
 /// flag on every socket of the process that is connected to the server's address, also on those of
-/// other libraries. If another thread creates a non-blocking pipe at the same time, the library
-/// cannot distinguish the pipes and sets the flag on neither. Then a program started by exec
-/// inherits the client's pipe.
+/// other libraries. It finds the pipe by a comparison of the open descriptors. If another thread
+/// creates a non-blocking pipe meanwhile, the library sets the flag on neither. Then a program
+/// started by exec inherits the client's pipe.
 ///
 /// Thread-safety: all members may be called by any thread, also from callbacks. No call may overlap
 /// construction or destruction. Exception: a callback may destroy the client.
@@ -132,9 +132,9 @@ class ZKLOCK_EXPORT Client {
   /// continues.
   ///
   /// If the ACL of a lock's path has refused a delete, flush() sends it once more. If it is refused
-  /// again, flush() returns false when all other work is done. Every acquire on that path also
-  /// sends the delete again, and throws Error(no_auth), until a delete succeeds or the session
-  /// ends.
+  /// again, flush() returns false when all other work is done. Every acquire on that path first
+  /// sends the delete again, unless the session has ended. If it is refused again, the acquire
+  /// throws Error(no_auth).
   /// Throws: Error(forked).
   [[nodiscard]] bool flush(Deadline deadline = Deadline::never());
 
@@ -144,11 +144,10 @@ class ZKLOCK_EXPORT Client {
   /// does not answer. Does not wait for the callback that calls close(). A second call waits for
   /// the first, but not in a callback.
   ///
-  /// If close() runs on an internal thread of the client, it returns at once, and another thread
-  /// closes the client. No callback runs on such a thread, but a callback object can be destroyed
-  /// there. If that object has the last reference to the Client, its destruction runs close() on
-  /// that thread. If the process exits before the client is closed, the servers delete the lock
-  /// znodes when the session expires.
+  /// An internal thread of the client can destroy a callback object that has the last reference to
+  /// the Client. Then close() returns at once, and another thread closes the client. If the process
+  /// exits before the client is closed, the servers delete the lock znodes when the session
+  /// expires.
   void close() noexcept;
 
  private:

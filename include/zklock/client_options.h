@@ -58,9 +58,9 @@ struct AclEntry {
 /// - With list(), other identities can write the lock znode. So the client announces no release.
 /// - If an identity has CREATE, but not DELETE, on the lock path, announcements there are not used.
 ///   Such an identity could enqueue a znode behind the holder, and write to it. The contender
-///   behind that znode would then be granted beside the holder. An identity with DELETE can delete
-///   the holder's znode anyway, so the write gains it nothing. An unreadable ACL counts as CREATE
-///   without DELETE.
+///   behind that znode would then be granted beside the holder. An identity with DELETE gains
+///   nothing by such a write: it can delete the holder's znode directly. An unreadable ACL counts
+///   as CREATE without DELETE.
 ///
 /// Thread-safety: a value. Like an int: no thread may write it while another uses it.
 class AclPolicy {
@@ -100,8 +100,8 @@ struct TlsOptions {
 /// Runs a task soon, on any thread, but never inside the call itself. zklock calls the Executor on
 /// threads of its own, with no mutex held. Several of these threads can call it at the same time.
 /// One thread passes all handlers and coroutine resumptions to it, in the order in which the
-/// asynchronous calls ended. Another thread for each LockOptions::listener passes the calls of that
-/// listener.
+/// asynchronous calls ended. Each LockOptions::listener has a thread of its own, which passes the
+/// calls of that listener to the Executor.
 using Executor = std::function<void(std::function<void()>)>;
 
 /// Options of a Client. If an option is outside its range, the constructor of Client throws
@@ -132,8 +132,8 @@ struct ClientOptions {
   /// earlier or later. A call without a deadline waits indefinitely once its contender has
   /// enqueued. A query (participants, observed states, permit counts) throws not_connected at the
   /// earlier of its deadline and this timeout. Exception: for a single attempt (try_lock(), or an
-  /// acquire or a query with a deadline that has passed already) only this timeout applies. A
-  /// QuorumMutex waits at most QuorumOptions::ensemble_timeout for each ensemble.
+  /// acquire or a query with a deadline that has passed already) only this timeout applies. An
+  /// attempt of a QuorumMutex waits at most QuorumOptions::ensemble_timeout for each ensemble.
   std::chrono::milliseconds connection_timeout{15'000};
 
   /// The shortest and the longest pause between two attempts to open a new session. The pause grows
@@ -147,9 +147,9 @@ struct ClientOptions {
   /// most 100 ms.
   ///
   /// Spinning saves time if waking a thread takes longer than the wait, as on an idle virtual
-  /// machine. A useful value is 2 ms, the time of about three hand-offs. The cost is at most this
-  /// much processor time for each wait or callback. If other threads need the processors, do not
-  /// spin: a thread that yields is scheduled after them.
+  /// machine. A useful value is 2 ms, the time of some hand-offs. The cost is at most this much
+  /// processor time for each wait or callback. If other threads need the processors, do not spin: a
+  /// thread that yields is scheduled after them.
   std::chrono::microseconds spin_before_block{0};
 
   /// The credential that the client adds to every connection before the first request.
@@ -171,9 +171,9 @@ struct ClientOptions {
   Executor executor;
 
   /// Caps on the total length of the paths of the session's lock znodes, and of its watches, in
-  /// bytes. ZooKeeper cannot close a session with more than about 1 MB of znode paths, nor
-  /// reconnect one with as many bytes of watched paths. A call that would exceed a cap throws
-  /// too_many_nodes or too_many_watches. Range: 1 to 1,000,000.
+  /// bytes. With more than about 1 MB of znode paths, ZooKeeper cannot close the session. With as
+  /// many bytes of watched paths, it cannot reconnect the session. A call that would exceed a cap
+  /// throws too_many_nodes or too_many_watches. Range: 1 to 1,000,000.
   std::size_t max_node_bytes = 800'000;
   std::size_t max_watch_bytes = 800'000;
 

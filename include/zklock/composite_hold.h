@@ -46,8 +46,8 @@ class [[nodiscard]] ZKLOCK_EXPORT CompositeHold {
   explicit operator bool() const noexcept { return parts_ != nullptr; }
 
   /// Returns `held` while enough parts are held, `suspended` while enough are held or suspended,
-  /// and otherwise `lost`. Once it is `lost`, it stays `lost`. Does not block; sends nothing. The
-  /// limits of Hold::state() apply.
+  /// and otherwise `lost`. Once it is `lost`, it stays `lost`. Does not block; sends nothing. As
+  /// with Hold::state(), the process can be paused between this call and its next action.
   [[nodiscard]] HoldState state() const noexcept;
 
   /// Returns whether state() is `held` or `suspended`. Does not block; sends nothing.

@@ -89,18 +89,18 @@ class ZKLOCK_EXPORT CompositeMutex {
   /// queues.
   [[nodiscard]] bool lock(std::stop_token stop);
 
-  /// Undoes the last lock() of the calling thread, in every part that this lock() acquired. The
-  /// counts of a path do not record which object called lock(). So unlock() can also undo a lock()
-  /// that a ReentrantMutex made on one of the paths. Does not block: the client deletes the znodes
-  /// in the background. After a loss it reports no error.
+  /// Undoes the last lock() of the calling thread, in every part that this lock() acquired. This
+  /// object remembers these parts. A path only counts the calls of lock(), whatever object made
+  /// them. Does not block: the client deletes the znodes in the background. After a loss it reports
+  /// no error.
   /// Throws: Error(not_owner) if the calling thread has no lock() to undo in some of these parts.
   /// That happens if the part was unlocked through a ReentrantMutex on its path. Error::path()
   /// names these parts; all other parts are unlocked. Error(forked): nothing is changed.
   void unlock();
 
   /// Blocks until enough parts are acquired, and returns their hold. Returns an empty hold if the
-  /// deadline passed or a stop was requested. QuorumMutex throws not_connected if too few ensembles
-  /// were reachable until the deadline.
+  /// deadline passed or a stop was requested. QuorumMutex throws not_connected if the deadline
+  /// passes and too few ensembles could be reached.
   CompositeHold acquire(AcquireOptions options = {});
   template <DeadlineLike D>
   CompositeHold acquire(D deadline) {

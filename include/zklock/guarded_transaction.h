@@ -114,8 +114,8 @@ class ZKLOCK_EXPORT GuardedTransaction {
   /// is connected, the deadline passes or a hold is lost. May be called again: then the operations
   /// are executed once more. An interruption point of Boost.Thread. After an interruption the
   /// outcome is unknown.
-  /// Throws: the Errors of the table above; invalid_path also for a write to the znode of one of
-  /// its locks.
+  /// Throws: the Errors of the table above; invalid_path also if it writes to one of the lock
+  /// znodes that it checks.
   void commit(Deadline deadline = Deadline::never()) const;
 
   /// Begins a commit and does not block. The client's executor calls `handler` exactly once, with

@@ -129,9 +129,9 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
 
   /// Returns node(), and makes it safe for a `check` operation in your own ZooKeeper transaction.
   /// Without this call, the next contender of this client can be granted before the znode is
-  /// deleted. After this call, contenders with other znodes are granted only when this znode is
-  /// deleted. So the transaction cannot succeed after the next grant. A GuardedTransaction needs no
-  /// such call.
+  /// deleted. After this call, conflicting contenders with other znodes are granted only when this
+  /// znode is deleted. So the transaction cannot succeed after the next grant. A GuardedTransaction
+  /// needs no such call.
   ///
   /// Exception: with CohortOptions::max_local_handoffs or keep_idle_for, successive holds of one
   /// client can have one path. Then the check does not distinguish them.
@@ -158,10 +158,10 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// If the next contender is of this client, it is usually granted at once, without the
   /// confirmation. That requires that this hold and that contender are of a ReentrantMutex or a
   /// Mutex. It happens also while disconnected, if the lease is valid. Then the new hold is
-  /// `suspended` from the start. The znode is deleted first if expose_node() was called, or the
-  /// hold has a lock delay. That does not apply to a contender with the same znode (see
-  /// CohortOptions). The znode is also deleted first if a commit of a GuardedTransaction is
-  /// unanswered or has an unknown outcome.
+  /// `suspended` from the start. The znode is deleted first if a commit of a GuardedTransaction is
+  /// unanswered or has an unknown outcome. It is also deleted first if expose_node() was called, or
+  /// the hold has a lock delay. In these two cases, a contender that shares the znode (see
+  /// CohortOptions) is nevertheless granted at once.
   void release() noexcept;
 
  private:

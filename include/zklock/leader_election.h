@@ -103,7 +103,7 @@ class ZKLOCK_EXPORT LeaderElection {
   /// calling thread. Does not wait for the function. When the function returns, the election
   /// continues as after any other return. If the function has not been called yet, it is not called
   /// for this leadership. Such a leadership does not count: the election contends again, even
-  /// without auto_requeue. After withdraw() or close(), the election does not contend again.
+  /// without auto_requeue, unless withdraw() or close() was called.
   void interrupt() noexcept;
 
   /// Ends the current leadership as interrupt() does, but does not contend again until requeue().

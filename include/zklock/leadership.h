@@ -26,8 +26,9 @@ class LeadershipState;
 /// provide it. Copies refer to the same leadership. A copy does not prolong the leadership.
 ///
 /// When end_token() is stopped, state() returns `lost`, valid_until() returns time_point::min(),
-/// and proclaim() throws Error(lock_lost). A GuardedTransaction that was made before can still be
-/// committed if the hold is not lost and not released yet. Check end_token() first if that matters.
+/// and proclaim() throws Error(lock_lost). After LeaderElection::interrupt(), the hold lives until
+/// the function returns. Until then, a GuardedTransaction that was made before can still be
+/// committed. Check end_token() first if that matters.
 ///
 /// Thread-safety: a value; all members may be called by any thread.
 class ZKLOCK_EXPORT Leadership {
@@ -72,7 +73,9 @@ class ZKLOCK_EXPORT Leadership {
 
   /// Writes `value` (any bytes) for the ElectionObservers of the path. They receive it until this
   /// leadership ends or proclaims another value. An observer never takes a former leader's value
-  /// for a value of this leader. Values are written in the order of the calls.
+  /// for a value of this leader. Values are written in the order of the calls. If another client
+  /// deletes the znode of the value meanwhile, a call that is not the last one may write nothing,
+  /// and throw no_node.
   ///
   /// The value is written only while the lock znode exists, which the server checks in the same
   /// multi. If the leader was paused or disconnected, and another candidate leads by then, nothing

@@ -23,9 +23,10 @@ namespace zklock {
 /// | acquired  | It holds. If it is disconnected at the grant, `suspended` and | any row below   |
 /// |           | `resumed` are not reported for that time                      |                 |
 /// | suspended | Disconnected while it holds; HoldState::suspended             | any row below   |
-/// | resumed   | Connected again after `suspended`; the lease is valid         | as `acquired`   |
-/// | release_  | request_release() asks it to release. Reported again for the  | as `acquired`   |
-/// | requested | next request                                                  | `acquired`      |
+/// | resumed   | Connected again after `suspended`; the lease is valid         | any row below   |
+/// |           |                                                               | acquired        |
+/// | release_  | request_release() asks it to release. Reported again for the  | any row below   |
+/// | requested | next request                                                  | acquired        |
 /// | expiring  | The maximum hold time ends soon. Reported again after         | any row but the |
 /// |           | renew(). Omitted if the process was paused until `expired`    | first two       |
 /// | expired   | The maximum hold time has ended, and the hold is lost         | none            |

@@ -132,23 +132,23 @@ struct ExclusiveOptions {
   /// | no contender waits at the loss                 | begins when the next contender arrives   |
   /// | the first contender leaves; the next one is of | begins again                             |
   /// | another client                                 |                                          |
-  /// | the first contender leaves; the next one is of | continues; a time without a contender    |
-  /// | the same client                                | counts, too                              |
+  /// | the first contender leaves; the next one is of | continues, even if the next one arrives  |
+  /// | the same client                                | later                                    |
   /// | each attempt is a try_lock() of a new process  | begins again with each; none is granted  |
   /// | readers of several clients are first together  | each client measures its own             |
   ///
   /// Only exclusive holds leave a delay: those of mutexes, of writers, and of each path of a
   /// MultiMutex. A MultiMutex acquires its paths one after the other, so the delays of several lost
-  /// paths add up. Readers leave no delay, and neither does a writer that was downgraded. A
-  /// Semaphore has no delay: other contenders can use its other permits while one is lost. If
+  /// paths add up. Readers leave no delay, and neither does a writer that was downgraded. A lost
+  /// permit leaves no delay either, because other contenders may hold permits at that time. If
   /// several objects of one client on one path share a contender, the delay of the object whose
   /// call created it applies.
   ///
   /// Cost: one more round trip before the grant, to create a persistent marker znode "delay-..."
   /// beside the holder's znode. The release deletes both in one transaction. The first contender
-  /// that enqueues after a grant sends one extra getChildren request. After a loss the marker
-  /// stays until the next contender has waited for the delay. Until then the path is not deleted.
-  /// A delay of 0, the default, costs nothing.
+  /// that enqueues after a grant sends one extra getChildren request. After a loss the marker stays
+  /// until the next contender has waited for the delay. Until then ZooKeeper does not delete the
+  /// container of the path, because it is not empty. A delay of 0, the default, costs nothing.
   ///
   /// The range is 0 to 24 hours; outside it the constructor of the object throws
   /// Error(invalid_option).
@@ -184,14 +184,13 @@ struct CohortOptions {
   /// While no outside contender waits, there is no limit. The limit applies from the moment when
   /// the client's server has received the znode of the outside contender. To detect it, the client
   /// requests the number of children after three quarters of the permitted grants. If the reply
-  /// shows no outside contender, only the grants since the request was sent count. If there is one,
-  /// the client releases the znode after the last permitted grant. Its other contenders enqueue
-  /// again with a new znode, behind all contenders that wait by then.
+  /// shows no outside contender, the client counts the grants anew, from the moment when it sent
+  /// the request. If there is one, the client releases the znode after the last permitted grant.
+  /// Its other contenders enqueue again with a new znode, behind all contenders that wait by then.
   ///
   /// If the last permitted hold is released before the reply arrives, no contender is granted until
-  /// the reply. Exception: the znode had to wait for its first grant. Then another client probably
-  /// waits again. So the znode is released after the last permitted grant, and the reply is not
-  /// awaited.
+  /// the reply. Exception: if the znode had to wait for its first grant, another client probably
+  /// contends. So the client releases the znode without awaiting the reply.
   ///
   /// Choose a value of several times the number of grants that fit in one round trip. Then no
   /// contender waits for the reply.
@@ -201,10 +200,10 @@ struct CohortOptions {
   ///
   /// The sharing ends when a hold on the znode is lost, also by its maximum hold time. It also ends
   /// when a thread ends without unlock() of a ReentrantMutex, and when the holder receives a
-  /// request_release(). It ends too when a hold is released while a commit of its
-  /// GuardedTransaction is unanswered, or after a commit with an unknown outcome. So the commit is
-  /// executed before the next grant, or never. After the end, no further contender is granted on
-  /// the znode. The others enqueue again with a new znode, within their deadlines.
+  /// request_release(). It also ends at a release while a commit of the hold's GuardedTransaction
+  /// is unanswered or has an unknown outcome. Then the znode is deleted first. So the commit cannot
+  /// be executed after the next grant. After the end, no further contender is granted on the znode.
+  /// The others enqueue again with a new znode, within their deadlines.
   ///
   /// participants() and LockObserver show a shared znode once, with the owner for whom it was
   /// created. LockEvent::position and queue_position() also count the contenders of this client
@@ -216,11 +215,11 @@ struct CohortOptions {
 
   /// How long the client retains the znode after a release if no other contender of this client
   /// waits. Until then the client grants the lock again at once, without a request, to contenders
-  /// that may share the znode (see max_local_handoffs). That also holds if max_local_handoffs is 1.
-  /// The znode is released at once when the server reports an outside contender. It is also
-  /// released when the last object on the path is destroyed, after request_release(), and when this
-  /// time has passed. The client checks this time every twentieth of the session timeout, so it can
-  /// be exceeded by that interval. A retained lock is lost as a hold is: when the session ends, the
+  /// with equal options (see max_local_handoffs). It does so also if max_local_handoffs is 1. The
+  /// znode is released at once when the server reports an outside contender. It is also released
+  /// when the last object on the path is destroyed, after request_release(), and when this time has
+  /// passed. The client checks this time every twentieth of the session timeout, so it can be
+  /// exceeded by that interval. A retained lock is lost as a hold is: when the session ends, the
   /// lease expires, or the znode is deleted.
   ///
   /// A retained lock is held, as other clients see it: participants() shows its owner. While the

@@ -76,8 +76,8 @@ struct PriorityOptions {
 /// next. A contender waits at the gate again only if its session ends or its znode is deleted.
 ///
 /// A free lock costs four round trips; re-entry sends nothing. A waiter watches one znode. A
-/// hand-off wakes the first contender at the gate. It also wakes the contenders that were the first
-/// at the gate and were overtaken, because they still watch the mutex.
+/// hand-off wakes the first contender at the gate. The first contender at the gate watches the
+/// mutex. If it is overtaken, that watch remains, so the hand-off wakes it, too.
 /// Sources: the weights of WLock; "ZooKeeper Recipes: Priority Queues".
 ///
 /// The class meets AcquiringLock, ReentrantLock and QueuedLock, which state the contracts of its
@@ -118,8 +118,8 @@ class ZKLOCK_EXPORT PriorityMutex {
 
   /// See AcquiringLock. The default of `weight` is PriorityOptions::weight. Calls of one owner
   /// share one contender, which has the weight of the first call. If the first call is a single
-  /// attempt and fails, the other calls share a new contender. It has the weight of the first of
-  /// these.
+  /// attempt and fails, the concurrent calls of that owner share a new contender. It has the weight
+  /// of the earliest of them.
   Hold acquire(AcquireOptions options = {}, std::optional<int> weight = std::nullopt);
   template <DeadlineLike D>
   Hold acquire(D deadline, std::optional<int> weight = std::nullopt) {

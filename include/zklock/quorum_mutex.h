@@ -75,13 +75,14 @@ struct QuorumOptions {
 ///
 /// Contenders do not wait for each other in a circle, even if they have skipped different
 /// ensembles. A contender waits only for an ensemble that is later in the order than all that it
-/// holds. Before it returns to an earlier one, it releases everything. So if A waits for an
-/// ensemble that B holds, B can wait only for a later ensemble, and never for A.
+/// holds. Before it returns to an earlier one, it releases everything. Suppose that A waits for an
+/// ensemble that B holds. Then A holds only earlier ones, and B waits only for a later one, so
+/// never for A.
 ///
 /// When a call holds a majority, it makes one attempt at each remaining ensemble, without waiting
 /// behind other contenders. The free ones are added to the hold. With a bare majority, the hold
-/// would be lost when the next ensemble fails. This costs one round trip for each ensemble, or
-/// `ensemble_timeout` for one that does not answer. A hold is not repaired: an ensemble that was
+/// would be lost when the next ensemble fails. Each of these attempts costs one round trip, or
+/// `ensemble_timeout` if the ensemble does not answer. A hold is not repaired: an ensemble that was
 /// lost or skipped is acquired again only by the next acquire.
 ///
 /// Source: the Redlock algorithm (redis.io, "Distributed Locks with Redis"). Unlike Redlock, this

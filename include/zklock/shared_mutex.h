@@ -41,16 +41,16 @@ class LockHandle;
 ///
 /// Readers and writers are granted first come, first served: neither can starve the other.
 ///
-/// To downgrade, lock shared while holding the write lock, then unlock the write lock. The owner
-/// retains its position in the queue and its fencing token, so no waiting writer is granted in
-/// between. Readers that wait behind the owner are granted if no other writer is ahead of them.
+/// To downgrade, lock shared while holding the write lock, then unlock the write lock. To release
+/// both locks without a downgrade, release the read lock first. The owner retains its position in
+/// the queue and its fencing token, so no waiting writer is granted in between. Readers that wait
+/// behind the owner are granted if no other writer is ahead of them.
 ///
 /// The downgrade takes one request in the background, which gives the owner another znode; see
 /// Hold::node(). Client::flush() waits for it. If the servers refuse it, for example because of a
 /// quota, the refusal is logged. Other contenders then wait as if the owner still held the write
 /// lock. A write lock that was acquired through a ReentrantMutex on the path is not downgraded. Its
-/// owner excludes all others until the read lock is released, too. To release both locks, release
-/// the read lock first: then there is no downgrade.
+/// owner excludes all others until the read lock is released, too.
 ///
 /// A writer watches the contender directly ahead of it. A reader watches the nearest writer ahead
 /// of it. So the release of an earlier writer does not wake the reader. Tokens rise from one writer

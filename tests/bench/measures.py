@@ -206,7 +206,7 @@ MEASURES = (
              title="8 threads of one process, max_local_handoffs", max_local_handoffs=64),
     free("kept", "cycle of a lock retained when idle, p50", "cycle",
          (at_most(CURATOR, 1 / 300),), keep_idle_for=60),
-    waiters("waiters_10k", 10000, 1, (at_most(OWN, 1.5),), only=("zklock", "floor"),
+    waiters("waiters_10k", 10000, 1, (at_most(OWN, 2.4),), only=("zklock", "floor"),
             full_rounds=LONG),
     at_rest("waiting_300", "300 sessions wait for one lock", "waiting", 300, 0,
             (at_most(CURATOR, 1.2),), (at_most(CURATOR, 1.7),), (at_most(OWN, 4),),

@@ -35,6 +35,20 @@ TEST(ElectionModel, Proclaim_IsTwoRequestsAndIsObserved) {
   EXPECT_EQ(election.view().proclaimed, "a");
 }
 
+// The create of the first call is lost, so its value is not written. A second attempt of it would
+// replace the later value.
+TEST(ElectionModel, LaterValueWritten_EarlierIsNotSentAgain) {
+  ElectionWorld election;
+  election.world().fail_next(0, Kind::transaction, Status::unknown);
+  election.proclaim(election.leadership(0), "a");
+  election.proclaim(election.leadership(0), "b");
+  election.world().run_for(1s);
+  ASSERT_EQ(election.results.size(), 2U);
+  EXPECT_EQ(election.results.front()->code, Errc::no_node);
+  EXPECT_EQ(election.results.back()->code, std::nullopt);
+  EXPECT_EQ(election.view().proclaimed, "b");
+}
+
 // withdraw() is called at each reading of the clock, as by another thread. After it nothing is sent.
 TEST(ElectionModel, ValueAbandoned_IsNotSentLater) {
   int withdrawn = 0;

@@ -33,8 +33,9 @@ struct AcquireEffect {
     /// is kCountNode: delete and recreate that child and the path, in one transaction.
     remove_parent,
     skip,  ///< create and delete `text`, in one transaction
-    /// Delete the children `text` and `sibling` (if not empty) in the background, until that is
-    /// confirmed. If `reads_first` is set, read the znode first: it may be another contender's.
+    /// Delete the children `text` and `sibling` (if not empty) in the background. Repeat this until
+    /// it is confirmed. If `reads_first` is set, read the znode first: it may be another
+    /// contender's.
     remove_node,
     mark,   ///< create child `text` if the own znode exists
     clear,  ///< delete child `text` if the own znode exists

@@ -24,8 +24,8 @@ std::string mismatch_cause(const Decision& decision, const QueueRule& rule) {
 
 }  // namespace
 
-AcquireFsm::AcquireFsm(const char* client, std::uint64_t number, Policy policy)
-    : attempt_(client, number), policy_(std::move(policy)), initial_count_(policy_.rule.total) {}
+AcquireFsm::AcquireFsm(const char* prefix, std::uint64_t number, Policy policy)
+    : attempt_(prefix, number), policy_(std::move(policy)), initial_count_(policy_.rule.total) {}
 
 AcquireEffect AcquireFsm::effect(Kind kind, std::string text) const {
   return {.kind = kind, .text = std::move(text), .session = node_.bound_session()};

@@ -53,8 +53,8 @@ class AcquireFsm {
     std::chrono::milliseconds lock_delay = {};
   };
 
-  /// `client` and `number`: see AttemptId.
-  AcquireFsm(const char* client, std::uint64_t number, Policy policy);
+  /// `prefix` and `number`: see AttemptId.
+  AcquireFsm(const char* prefix, std::uint64_t number, Policy policy);
 
   AcquireState state() const noexcept { return state_; }
   bool has_ended() const noexcept { return state_ == AcquireState::ended; }
@@ -94,7 +94,8 @@ class AcquireFsm {
   AcquireEffects on_listed(const ListedAnswer& answer, bool lease_valid);
   AcquireEffects on_inspected(const InspectedAnswer& answer);
   AcquireEffects on_watched(std::string_view node, const WatchedAnswer& answer);
-  /// The reply to any other request. Only for `check_own` and `mark` is `lease_valid` read.
+  /// The reply to any other request. `lease_valid` is read only in the replies to `check_own` and
+  /// `mark`.
   AcquireEffects on_done(const DoneAnswer& answer, bool lease_valid = false);
   /// The count that should follow the requested create was not sent and will not be.
   void on_count_not_sent() noexcept;
@@ -102,8 +103,8 @@ class AcquireFsm {
   void on_create_withdrawn() noexcept;
 
   // Events.
-  /// The predecessor has released the lock: it announced that, or it is a contender of the same
-  /// client.
+  /// The predecessor has released the lock: it announced that, or it is a znode of the same client
+  /// and session.
   AcquireEffects on_predecessor_released(std::string_view node, bool lease_valid);
   AcquireEffects on_predecessor_deleted(std::string_view node);
   AcquireEffects on_session_ended(SessionId session);
@@ -177,8 +178,9 @@ class AcquireFsm {
 
   /// State that few contenders need, allocated at its first use.
   struct RareState {
-    /// The reply to the count or to the first list, if it comes before the reply to the create. The
-    /// driver answers an unsent request itself. Such an answer may come out of order.
+    /// The reply to the count or to the first list, if it comes before the reply to the create. If
+    /// a request cannot be sent, the driver answers it itself. So the answer to the count can come
+    /// before that to the create.
     std::optional<CountedAnswer> early_count = {};
     std::string detail = {};                 ///< of the failed create
     std::vector<ZnodeName> candidates = {};  ///< newest last

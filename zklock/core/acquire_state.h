@@ -72,7 +72,7 @@ namespace zklock::core {
 /// | listing         | on_listed       | any, own znode deleted                 | [lost]          |
 /// |                 |                 | ok, first at the gate, number usable   | moving          |
 /// |                 |                 | ok, [listed] would lead to granted,    | marking         |
-/// |                 |                 | lock delay, own marker not created     |                 |
+/// |                 |                 | lock delay, own marker not created (16) |                 |
 /// |                 |                 | ok / permit count: any                 | [listed]        |
 /// |                 |                 | any other                              | [failed]        |
 /// | moving          | on_created      | unknown                                | proving         |
@@ -216,32 +216,30 @@ namespace zklock::core {
 /// |                 |                 |                                        | skipping        |
 ///
 /// 1. The rows of enqueuing apply when all its requests are answered: the create, and the count of
-///    the children if it was sent. If the permit count is shared, a list replaces the count of the
-///    children. If the create is ok, the status is that of the count or list.
-/// 2. CreatedAnswer::first is set, and the contender may predict its predecessor (3).
-/// 3. A contender may predict if its rule is a mutex's, Policy::wait is set, and
-///    Policy::always_list is not. The predicted predecessor has the preceding number. It is
-///    predictable if the own number is usable and above 0.
-/// 4. One child was counted, and no child was created or deleted after the own znode. So the
-///    counted child is the own znode. A count that was answered in another session is ignored.
-/// 5. The status stands for the replies about all predecessors. It is the first that is neither ok
-///    nor no_node. Without such a status, it is no_node if any reply has that.
-/// 6. A predecessor with a lower number than the own znode, but a newer czxid. It causes one more
-///    list. If that list shows the predecessor again, the contender waits for it.
-/// 7. waits_for_announcement() is true.
-/// 8. The siblings are release requests and proclamations. They are deleted with their contender.
-/// 9. The own znode is deleted, if there is one. Exception: in a pause of the search for it
-///    (proving, recovering, inspecting), the state stays pausing. The contender ends when the search
-///    ends.
-/// 10. At the gate, markers are ignored: a delay concerns the lock. Exception: the own number is
-///     unusable. Then the path must be deleted, and it cannot be deleted while it has markers.
-/// 11. The caller gets the error at once. The search goes on, because the znode must be deleted.
-///     From then on the contender counts as withdrawn.
-/// 12. An error: other clients delete the path, or the permit count, after each create.
-/// 13. Exception: in a pause of the search for the moved znode, the event changes nothing. A later
-///     reply shows the loss.
-/// 14. The create, the list and the get of the permit count were answered in the same session.
-/// 15. A throttled move counts as a pause of listing.
+/// the children if it was sent. If the permit count is shared, a list replaces the count of the
+/// children. If the create is ok, and a count or list was sent, the status is that of the count or
+/// list. 2. CreatedAnswer::first is set, and the contender may predict its predecessor (3). 3. A
+/// contender may predict if its rule is a mutex's, Policy::wait is set, and Policy::always_list is
+/// not. The predicted predecessor has the preceding number. It is predictable if the own number is
+/// usable and above 0. 4. One child was counted, and no child was created or deleted after the own
+/// znode. So the counted child is the own znode. A count that was answered in another session is
+/// treated as a failed one: it leads to listing. 5. The status stands for the replies about all
+/// predecessors. It is the first that is neither ok nor no_node. Without such a status, it is
+/// no_node if any reply has that. 6. A predecessor with a lower number than the own znode, but a
+/// newer czxid. It causes one more list. If that list shows the predecessor again, the contender
+/// waits for it. 7. waits_for_announcement() is true. 8. The siblings are release requests and
+/// proclamations. They are deleted with their contender. 9. The own znode is deleted, if there is
+/// one. Exception: in a pause of the search for it (proving, recovering, inspecting), the state
+/// stays pausing. The contender ends when the search ends. 10. At the gate, markers are ignored: a
+/// delay concerns the lock. Exception: the own number is unusable. Then the path must be deleted,
+/// and it cannot be deleted while it has markers. 11. The caller gets the error at once. The search
+/// goes on, because the znode must be deleted. From then on the contender counts as withdrawn. 12.
+/// An error: other clients delete the path, or the permit count, after each create. 13. Exception:
+/// in a pause of the search for the moved znode, the event changes nothing. A later reply shows the
+/// loss. 14. The create, the list and the get of the permit count were answered in the same
+/// session. This applies to "ok", too. 15. A throttled move counts as a pause of listing. 16. The
+/// rows of [listed] are tried first. If they lead to granted, but the contender still needs its
+/// delay marker, this row applies.
 ///
 /// [failed] is for requests that need the own znode. [unbound] is for those of a contender without
 /// a znode, and [searching] for those of the search for a znode.

@@ -52,8 +52,8 @@ bool creators_may_delete(std::span<const AclEntry> acl) noexcept;
 /// Thread-safety: none.
 class AnnouncementTrust {
  public:
-  /// How long a change of the ACL can go unnoticed. Contenders that rely on the sequence hint or on
-  /// the predicted predecessor read no stat. So the last stat can be old.
+  /// How long a change of the ACL can go unnoticed. Contenders that rely on the sequence hint, or
+  /// that omit the count of the children, read no stat. So the last stat can be old.
   static constexpr std::chrono::seconds kMaxAge{1};
 
   /// The czxid and the aversion in a stat of the path.

@@ -34,10 +34,10 @@ struct CohortPolicy {
 /// Without on_watched_grant(), at most `batch` grants are made in a row while another client waits.
 /// Proof: from some moment on, the answering server sees the other client's znode. A count
 /// requested after that moment is not answered "alone". So the last count answered "alone" was
-/// requested before that moment, and `served` includes every grant after it. has_grants_left()
-/// allows only `batch` of them. If the server lags, that moment comes late. Only a write through
-/// the quorum for each count would prevent that. A wrong answer "others" costs one superfluous
-/// znode, and breaks nothing.
+/// requested before that moment, and `served` includes every grant after that moment.
+/// has_grants_left() allows only `batch` of them. If the server lags, that moment comes late. Only
+/// a write through the quorum for each count would prevent that. A wrong answer "others" costs one
+/// superfluous znode, and breaks nothing.
 ///
 /// An armed watch is weaker than an answer. It shows only that the server has not yet notified this
 /// client of another contender. The number of grants until that event is not bounded. Their

@@ -83,8 +83,8 @@ class InvariantCheck;
 ///
 /// If too few parts are reachable, a call that `persists` begins again until it is late. Without
 /// `persists`, a call that skipped a part begins again once, because the part may be reachable now.
-/// Before that, the driver may answer for a part without a request. After it, requests_every_part()
-/// is true, and the driver requests every part.
+/// Until it begins again, the driver may answer for a part without a request. Afterwards,
+/// requests_every_part() is true, and the driver requests every part.
 ///
 /// The call tries all parts. Once enough are held, it tries the rest by single attempts. Parts held
 /// beyond the needed number can be lost without harm.

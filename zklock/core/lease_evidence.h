@@ -14,10 +14,11 @@ namespace zklock::core {
 /// The leader expires a session when it has not heard of it for the session timeout T. Every half
 /// tick (h) the leader sends each server a session request. The server's reply names the sessions
 /// that sent a packet since the previous session request. A session request is said to name a
-/// session if its reply does. zklock assumes that a packet that the server has answered is in its
-/// next reply. (Between two instructions of the server, LearnerSessionTracker can lose a packet.)
-/// The client knows neither h nor the times of these requests. h is at most R = T/4, because
-/// minSessionTimeout is two ticks by default. A session request is late by at most J = T/24.
+/// session if its reply does. The assumption is that a server that has answered a packet names its
+/// session in the next reply. (Between two instructions of the server, LearnerSessionTracker can
+/// lose a packet.) The client knows neither h nor the times of these requests. h is at most R =
+/// T/4, because minSessionTimeout is two ticks by default. A session request is late by at most J =
+/// T/24.
 ///
 /// Take an operation sent at t that the quorum has executed. Suppose that the client's server is
 /// cut off right after the operation. Then q, the last session request that reaches the server,
@@ -32,35 +33,36 @@ namespace zklock::core {
 /// | q                                                     | a                                  |
 /// |-------------------------------------------------------|------------------------------------|
 /// | named the session                                     | t - R                              |
-/// | did not name it: q fell into a gap of width g between | the later of the sending of p, and |
-/// | a packet p and the packet after it                    | t - g - min(R, g + J) (1)          |
+/// | did not name it: q fell into a gap of width g between | max(sending of p,                  |
+/// | a packet p and the packet after it                    | t - g - min(R, g + J)) (1)         |
 /// | may have come before all packets of this connection   | the earliest time of the handshake |
 ///
 /// (1) Let n be the last session request that named the session. No packet arrived from n to q, so
-/// q - n < g. Session requests are at least h - J apart, so h < g + J. Besides, h is at most R.
-/// With q > t - h - J, it follows that n > t - g - min(R, g + J) - J. T/12 contains that J. Right
-/// after a pause of a server, two session requests can be closer together. So zklock assumes that
-/// the leader and the client's server stay connected for two half ticks and T/12 after the pause.
+/// q - n < g. Session requests are at least h - J apart, so h < g + J. Besides, h is at most R. So
+/// n > q - g > t - h - J - g, and h is at most min(R, g + J). T/12 contains that J. Right after a
+/// pause of a server, two session requests can be closer together than h - J. So zklock assumes
+/// that q is not the second of these. For that, the leader and the client's server stay connected
+/// for two half ticks and T/12 after the pause.
 ///
 /// A packet arrives between its sending and its answer. A gap is measured from the sending of p to
 /// the answer to the packet after it. So it is never wider than measured. If the operation itself
 /// ends the gap, its answer does not count: g is measured until t. That is safe: t - g is then the
-/// sending of p, so the row gives the sending of p.
+/// sending of p, and the other time is earlier. So the row gives the sending of p.
 ///
 /// The client's server, or the leader, can be paused. A paused server answers no session requests,
 /// and a paused leader sends none. Operations sent meanwhile may be executed right after the pause,
 /// before the next session request. A round trip longer than J reveals the pause. Let u be the
 /// sending time of the last operation, a sync included, that the leader answered at or before t -
-/// J. In the table, u replaces t for an operation whose round trip is longer than J. It does so too
-/// for operations sent up to J after the answer to such an operation. The leader processed the
-/// operation of u before or after the pause:
+/// J. In the table, u replaces t for a slow operation: one with a round trip longer than J. It also
+/// replaces t for the operations sent within J after the answer to a slow one. The leader processed
+/// the operation of u before or after the pause:
 ///
 /// | processed        | why u is safe                                                          |
 /// |------------------|------------------------------------------------------------------------|
 /// | before the pause | session requests came regularly until u, so q came after u - h - J     |
 /// | after the pause  | the pause ended before the answer to u, so at t - J or earlier. Within |
-/// |                  | J of its end, the server answers a session request. So q came after    |
-/// |                  | t - h - J, which is later than u - h - J                               |
+/// |                  | J of its end, so before t, the server answers a session request. The   |
+/// |                  | following ones come regularly. So q came after t - h - J               |
 ///
 /// tests/model/smt/lease.smt2 proves this for all histories. Pings of the C client are not counted:
 /// the client does not learn when they were sent and answered.

@@ -15,9 +15,9 @@ namespace zklock::core {
 
 /// The delay marker of a contender with a lock delay: a persistent child of the lock path. The
 /// contender creates it before it holds. On release, one transaction deletes the marker and the
-/// contender's znode, so no client sees only one of them. If the znode is deleted in any other way,
-/// the marker remains: it is orphaned, and says how long the following contender must wait. Its
-/// name is not a contender's; Curator's contenders sort it last.
+/// contender's znode, so no client sees only one of them. If the znode is deleted in another way,
+/// the marker usually remains: it is orphaned, and says how long the following contender must wait.
+/// Its name is not a contender's; Curator's contenders sort it last.
 ///
 /// Name: "delay-<milliseconds>-<token>-<sequence number>". The token and the sequence number are
 /// those of the contender's znode. The sequence number finds that znode among the children.

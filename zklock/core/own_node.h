@@ -47,8 +47,8 @@ class OwnNode {
   /// a znode, the session of the last create. 0 until that create is answered.
   SessionId bound_session() const noexcept { return is_created() ? session_ : create_session_; }
   SessionId create_session() const noexcept { return create_session_; }
-  /// Returns whether a move may have deleted it. If the path was recreated after the move began,
-  /// another contender's znode may have this name.
+  /// Returns whether a move has begun, and no reply has shown since that this znode exists. If the
+  /// path was recreated after the move began, another contender's znode may have this name.
   bool is_in_doubt() const noexcept { return is_in_doubt_; }
   /// Returns whether an event said that another client has deleted it.
   bool is_deleted() const noexcept { return is_deleted_; }

@@ -38,7 +38,8 @@ class Predecessors {
   void set(Decision decision);
   /// Adds the znode of the permit count.
   void add_permit_count();
-  /// The create of another own znode begins. Forgets the replies that concern an earlier one.
+  /// The contender begins to create a new znode. Forgets the replies about the predecessors of the
+  /// former one.
   void on_create() noexcept { rare_.reset(); }
   /// The children were listed, and the path is still the one in which the own znode was created.
   void on_listed();
@@ -49,8 +50,8 @@ class Predecessors {
   void on_watched(std::string_view node, const WatchedAnswer& answer, const OwnNode& own,
                   std::int32_t permits);
   bool has_all_replies() const noexcept { return outstanding_watches_ == 0; }
-  /// The first failure among the replies, and its detail. For this, no_node is no failure. It shows
-  /// that the list is outdated, and counts only if there is no failure.
+  /// The status for all replies, and its detail: the first one that is neither ok nor no_node. If
+  /// there is none, it is ok, and is_list_outdated() shows a reply no_node.
   Status status() const noexcept { return status_; }
   const std::string& detail() const noexcept { return rare_->detail; }
   /// Returns whether a reply or an event shows that the last list is outdated.

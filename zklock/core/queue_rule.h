@@ -83,7 +83,8 @@ bool precedes(const ParsedZnodeName& a, const ParsedZnodeName& b) noexcept;
 /// | behind   | blocked until one of `watch` is deleted; if it is empty, until the permit   |
 /// |          | count changes                                                               |
 /// | vanished | its own znode is not in the list; never a grant                             |
-/// | mismatch | the first contender of its kind of access has another setting               |
+/// | mismatch | the first contender of the same access has another total of permits, or     |
+/// |          | another ageing                                                              |
 struct Decision {
   enum class Verdict { first, behind, vanished, mismatch };
   Verdict verdict = Verdict::vanished;
@@ -93,8 +94,8 @@ struct Decision {
   /// permit count can help.
   std::vector<std::string> watch = {};
   /// Whether the announced release of the watched contender is a grant. That is so if the watched
-  /// contender is exclusive, and the own access is exclusive or shared. Why: it is the nearest one
-  /// that blocks the own contender, and while it held, no other contender held.
+  /// contender is exclusive, and the own access is exclusive or shared. Why: while it held, all
+  /// contenders ahead of it had ended, and none between it and the own contender blocks.
   bool grant_by_release = false;
   std::size_t position = 0;        ///< number of contenders ahead
   std::int32_t other_setting = 0;  ///< with mismatch: the other setting

@@ -11,7 +11,8 @@ namespace zklock::core {
 /// The prefix of a request znode, by which a client requests the release of a contender. The client
 /// creates it beside the contender's znode, and the contender watches for it. The client could
 /// instead delete the contender's znode, but then the lock would be handed off before the holder is
-/// notified. Nor does the client write that znode: its data announce only the release.
+/// notified. Nor does the client write to the contender's znode: a change of its data announces the
+/// release.
 ///
 /// The request znode's name has the contender's sequence number. It is not a contender's name;
 /// Curator's contenders sort it last. The data are `kReleaseRequestAsks` or

@@ -23,8 +23,8 @@ namespace zklock::detail {
 
 class Contender;
 
-/// The result of an acquire: a count of `contender`, or an error. Neither is set if the deadline
-/// has passed or the acquire was cancelled.
+/// The result of an acquire: a count of `contender`, or an error. Neither is set if the acquire was
+/// cancelled or the deadline has passed, except as PendingAcquire::expire() says.
 struct AcquireOutcome {
   std::shared_ptr<Contender> contender = {};
   std::optional<Error> error = {};
@@ -32,8 +32,8 @@ struct AcquireOutcome {
 
 /// One acquire call. If its owner has a contender already, the call joins that. Then
 /// `on_behalf_of`, `rule`, `queue_again`, `lock_delay`, `cohort_policy` and `caller` have no
-/// effect. If that contender ends and the call still waits, a new contender serves the call. It
-/// takes `gate` and `event_sink` from this call, and all else from the old contender.
+/// effect. If that contender ends while calls still wait, a new contender serves them. It takes
+/// `gate` and `event_sink` from the oldest of them.
 struct AcquireRequest {
   Owner owner;  ///< calls of equal owners nest
   /// The owner that the znode and the Hold name. Unset: `owner`.

@@ -86,8 +86,8 @@ namespace zklock::detail {
 /// none.
 ///
 /// While there is no shared lock node, a single attempt gets its own. If max_local_handoffs is 1,
-/// every contender gets its own, except behind an idle shared lock node. If there is no shared lock
-/// node at the grant of such a lock node, it becomes the shared one.
+/// every contender gets its own, except behind an idle shared lock node. When a lock node of a
+/// contender's own is granted, and there is no shared one, it becomes the shared one.
 ///
 /// If there is a shared lock node, a single attempt ends without a grant, with one exception. If
 /// the lock node is idle without a contender behind it, the single attempt is granted, or waits for

@@ -123,9 +123,8 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   const Owner& owner() const noexcept { return reporter_.owner(); }
   std::int32_t permits() const noexcept { return grant_->permits(); }
   PathContext& path_context() const noexcept { return *path_; }
-  /// Returns an object. While that exists, the delete of the znode after the loss of `hold` waits,
-  /// for one second at most. Returns null if no delete is due; see
-  /// LossNotification::delay_delete().
+  /// Returns an object that delays the delete of the lost hold's znode while it exists, for one
+  /// second at most. Returns null if no delete is due; see LossNotification::delay_delete().
   static std::shared_ptr<void> delay_delete(const Hold& hold);
   /// Sets the watch on the contender's znode now instead of at the next tick.
   void watch_node();

@@ -55,7 +55,7 @@ void Contender::decline(core::CountKind kind) {
 
 void Contender::check_validity() {
   if (!holds() || grant_->valid()) return;
-  lose(grant_->lease_valid() ? LossCause::limit : LossCause::lease);
+  lose(grant_->lease_valid() ? LossCause::limit : node_->cause_of_lapse());
 }
 
 std::function<void()> Contender::clock_reader() {

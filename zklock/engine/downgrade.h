@@ -21,9 +21,9 @@ namespace zklock::detail {
 ///
 /// | state           | event                                      | next                  |
 /// |-----------------|--------------------------------------------|-----------------------|
-/// | writer          | begin()                                    | sending               |
-/// |                 | begin(), no reply has shown the own znode  | looking               |
+/// | writer          | begin(), no reply has shown the own znode  | looking               |
 /// |                 | since the last reconnect                   |                       |
+/// |                 | begin(), otherwise                         | sending               |
 /// | sending         | ok                                         | reader                |
 /// |                 | the writer's znode or the path was deleted | ended_as_writer; lost |
 /// |                 | the delay marker could not be deleted      | sending, without it   |
@@ -41,8 +41,8 @@ namespace zklock::detail {
 /// | reader          |                                            | (final)               |
 /// | ended_as_writer |                                            | (final)               |
 ///
-/// "lost": the hold is lost, by on_own_node_deleted(). So a downgrade also ends as ended_as_writer
-/// if its hold is lost.
+/// "lost": calls on_own_node_deleted(), and so the hold is lost. Then the state is ended_as_writer,
+/// too.
 ///
 /// The transaction names the writer's znode. If the path was deleted and recreated, that name can
 /// be another contender's. The path can be recreated while the transaction waits for a connection.

@@ -42,9 +42,11 @@ struct GuardedWrites {
 /// |           | sent: deadline                       | over: outcome_unknown            |
 /// |           | sent: loss, withdraw()               | submitted: the reply decides     |
 /// | withdrawn | reply: not_sent                      | over: not_connected or lock_lost |
-/// | missing:  | the znode has a new name             | submitted again; or over, by (*) |
-/// | waits for | the znode was deleted                | over: lock_lost                  |
-/// | downgrade | deadline, loss, withdraw()           | over: not_connected or lock_lost |
+/// | missing   | the znode has a new name             | submitted again; or over, by (*) |
+/// |           | the znode was deleted                | over: lock_lost                  |
+/// |           | deadline, loss, withdraw()           | over: not_connected or lock_lost |
+///
+/// In the state missing, the commit waits until a downgrade that is under way is settled.
 ///
 /// (*) The commit must not be sent after withdraw() or the deadline (not_connected), nor after a
 /// hold was lost or released (lock_lost).

@@ -82,6 +82,8 @@ class LockNode final : private CreateLimiter::Waiter,
   const std::shared_ptr<core::Lease>& lease() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return lease_;
   }
+  /// Returns why lease() has lapsed: it has ended itself, or its session has.
+  LossCause cause_of_lapse() const ZKLOCK_REQUIRES(path_mutex);
 
   // REQUIRES: the lock node is granted.
   /// Sets the watch on the own znode. Returns false if it is already set or cannot be set yet.
@@ -89,8 +91,9 @@ class LockNode final : private CreateLimiter::Waiter,
   /// Records that the holder has released all exclusive counts but not the shared ones, which it
   /// took while it held for writing. From now on the znode leaves no lock delay behind. A writer's
   /// znode is replaced by a reader's znode, so that other readers can be granted; `held_node` is
-  /// the path that the hold shows. The znode of a mutex stays, and still excludes every other
-  /// contender.
+  /// the path that the hold shows. The owner may have locked a SharedMutex while it held a
+  /// ReentrantMutex on the path. Then the znode is that of a mutex. It stays, and still excludes
+  /// every other contender.
   void downgrade(std::shared_ptr<HeldNodePath> held_node) ZKLOCK_REQUIRES(path_mutex);
   /// The znode at `path` will be deleted with the own znode, in one transaction. The holder writes
   /// to it (see core/proclamation.h).
@@ -127,13 +130,15 @@ class LockNode final : private CreateLimiter::Waiter,
     /// No contender holds the lock node, and its lease may have lapsed. The znode is read first.
     /// Not announced.
     idle_lapse,
-    /// Another client has deleted the znode. Only the delay marker is deleted.
+    /// The znode is deleted, by another client or with its session. Only the delay marker is
+    /// deleted.
     already_deleted
   };
   /// Deletes the znode in the background, as a part of `work` or of a new piece of work, and ends
   /// the watches. The delay marker is deleted too, except as RemovalCause says.
   void remove(RemovalCause cause, BackgroundWork::Id work = {}) ZKLOCK_REQUIRES(path_mutex);
-  /// Records that the hold has ended and that the znode will be deleted.
+  /// Records that the hold has ended, or that there will be none, and that the znode will be
+  /// deleted.
   void end_hold() ZKLOCK_REQUIRES(path_mutex);
   /// Ends the watches, the timers and the notifications about the session. The znode stays. Used
   /// when the lock node does not wait and is not held any more.
@@ -312,7 +317,7 @@ class LockNode final : private CreateLimiter::Waiter,
   bool had_node_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   std::uint64_t seen_on_connection_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< see is_unseen()
   bool has_ended_ ZKLOCK_GUARDED_BY(path_mutex) =
-      false;  ///< end_hold() was called, if only at a withdrawal
+      false;  ///< by end_hold(), or withdrawn without a hold
   /// The create, or another request that is not bound to a session.
   client::RequestId create_id_ ZKLOCK_GUARDED_BY(path_mutex){};
   client::RequestId count_id_ ZKLOCK_GUARDED_BY(path_mutex){};
@@ -321,9 +326,9 @@ class LockNode final : private CreateLimiter::Waiter,
   NodeWatches watches_ ZKLOCK_GUARDED_BY(path_mutex){*this};
   std::unique_ptr<Holding> holding_ ZKLOCK_GUARDED_BY(path_mutex);  ///< null before the grant
   std::int64_t queued_ms_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< ctime of its first znode, in ms
-  /// The time since which the current request without a session has waited for a connection. For a
-  /// create: the time of the effect `create`. For the requests after it: the time at which the
-  /// create was submitted.
+  /// When the wait for a connection began, for the current request that is not bound to a session.
+  /// For a create: the time of the effect `create`. For the requests after it: the time at which
+  /// the create was submitted.
   core::Instant wanted_since_ ZKLOCK_GUARDED_BY(path_mutex){};
   std::shared_ptr<core::Lease> lease_ ZKLOCK_GUARDED_BY(path_mutex);  ///< the lease of the grant
 };

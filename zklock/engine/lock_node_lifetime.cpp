@@ -42,7 +42,11 @@ void LockNode::on_session_ended(SessionId session) {
 }
 
 void LockNode::on_lease_expired(const std::shared_ptr<core::Lease>& lease) {
-  if (is_granted() && lease == lease_) notify_loss(LossCause::lease);
+  if (is_granted() && lease == lease_) notify_loss(cause_of_lapse());
+}
+
+LossCause LockNode::cause_of_lapse() const {
+  return core().keeper().session() == fsm_.node().session() ? LossCause::lease : LossCause::session;
 }
 
 void LockNode::notify_loss(LossCause cause) {

@@ -52,10 +52,9 @@ void LossNotification::run() {
   loss_.request_stop();
   finish();
   if (warning_.empty()) return;
-  // The logger may block. On this thread, it would delay the callbacks of other losses.
   const auto core = path_->core().shared_from_this();
-  ReliablePost::send(core, core->dispatcher(), "log the loss of " + path_->path().str(),
-                     [self = shared_from_this()] { self->path_->warn(self->warning_); });
+  if (!core->queue_loss_warning(path_->log_text(warning_))) return;
+  ReliablePost::send(core, core->losses(), "log of losses", [core] { core->log_losses(); });
 }
 
 void LossNotification::finish() {

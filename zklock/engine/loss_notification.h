@@ -36,7 +36,7 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
   using DeleteNode = std::function<void(BackgroundWork::Id)>;
 
   /// `loss`: stopped by run(). `delete_node`: empty if no znode exists. `warning`: logged after the
-  /// callbacks, on a thread for callbacks, because the logger may block; empty: not logged.
+  /// callbacks, by one loss thread at a time, because the logger may block; empty: not logged.
   LossNotification(std::shared_ptr<PathContext> path, std::stop_source loss, DeleteNode delete_node,
                    std::string warning);
 
@@ -46,8 +46,8 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
   /// end of the object too, but no longer than that one second. Returns null if the state is not
   /// pending.
   std::shared_ptr<void> delay_delete() ZKLOCK_REQUIRES(path_mutex);
-  /// Stops the loss token: the user's callbacks run on this thread. Then calls finish(), and makes
-  /// a thread for callbacks log the warning.
+  /// Stops the loss token: the user's callbacks run on this thread. Then calls finish(), and queues
+  /// the warning.
   void run();
   /// Records the end of run(), or of one object of delay_delete(). After the last end, deletes the
   /// znode.

@@ -75,7 +75,8 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
   std::vector<Task> before_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
   UnlockTasks after_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
   std::vector<Task> deferred_ ZKLOCK_GUARDED_BY(path_mutex);
-  /// Deferred tasks that ran under the present Lock. They are destroyed after the unlock.
+  /// Tasks of before_unlock() and defer() that ran under the present Lock. They are destroyed after
+  /// the unlock.
   std::vector<Task> finished_tasks_ ZKLOCK_GUARDED_BY(path_mutex);
   /// The present Lock has deferred a task.
   bool has_deferred_ ZKLOCK_GUARDED_BY(path_mutex) = false;

@@ -42,7 +42,11 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
   std::string child(std::string_view name) const { return path_.child(name); }
   Monitor& monitor() const noexcept { return *monitor_; }
   /// Logs a warning about this lock path.
-  void warn(const std::string& text) const { core_->warn("lock " + path_.str() + ": " + text); }
+  void warn(const std::string& text) const { core_->warn(log_text(text)); }
+  /// Returns `text` with the path before it.
+  std::string log_text(const std::string& text) const {
+    return "lock " + path_.str() + ": " + text;
+  }
 
   /// Returns the number of confirmed creates of this client's lock znodes on this path.
   std::uint64_t nodes_made() const noexcept { return nodes_made_; }

@@ -34,7 +34,8 @@ namespace zklock::detail {
 /// The state of one client at one lock path: its contenders, by owner, and what they share. The
 /// mutex of its Monitor guards all of it.
 ///
-/// Thread-safety: any thread may call any public member.
+/// Thread-safety: any thread may call any member that this class adds. The members of the base
+/// classes require path_mutex.
 class PathLock final : public PathQueue, public ThreadExitListener, private LeaseObserver {
  public:
   /// `counter_ended`: the path's sequence counter was at its end when it was last read.
@@ -43,10 +44,10 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
 
   /// Begins `call`: it nests, joins the waiting contender of its owner, or enqueues a new
   /// contender. `request.done` may be called before acquire() returns, but only with no lock held.
-  /// Waits for the mutex for at most 10 ms, and not beyond the deadline. If the mutex is still
-  /// locked then, or the call must not overtake tasks of post(), a library thread begins the call
-  /// soon. Throws Error(closed), and what the ports throw if the system has no resources left. If
-  /// acquire() throws, the call has not begun.
+  /// Waits for the mutex for at most 10 ms, and not beyond the deadline. A library thread begins
+  /// the call soon if the mutex is still locked then. It does so too if tasks of post() are
+  /// pending, which the call must not overtake. Throws Error(closed), and what the ports throw if
+  /// the system has no resources left. If acquire() throws, the call has not begun.
   void acquire(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) override;
   /// Withdraws the contender of `owner` soon, if all its calls have been abandoned by then. Does
   /// not block.
@@ -152,7 +153,7 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
                                                  &LockNode::list_hook_>;
   /// Lock nodes that wait or are held, oldest first.
   boost::intrusive::list<LockNode, NodeHook> nodes_ ZKLOCK_GUARDED_BY(path_mutex);
-  bool observes_lease_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< of the lease keeper
+  bool observes_lease_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< registered with the lease keeper
   std::vector<std::shared_ptr<Cohort>> cohorts_
       ZKLOCK_GUARDED_BY(path_mutex);  ///< one for each pair of policies
 };

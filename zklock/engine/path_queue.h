@@ -49,8 +49,8 @@ class PathQueue : public PathContext {
   /// Records a sequence number that a server gave to a child, or will give to the next child.
   void record_sequence(core::Sequence number) ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether the sequence counter was at its end when it was last read. Then no contender
-  /// creates a znode. Its sequence number would be unusable. Besides, the path can be recreated
-  /// only while it has no children.
+  /// creates a znode, except to delete orphaned delay markers. Its sequence number would be
+  /// unusable. Besides, the path can be recreated only while it has no children.
   bool counter_has_ended() const noexcept ZKLOCK_REQUIRES(path_mutex) { return counter_has_ended_; }
   /// Records the stat of the lock path in a successful reply. Ignores other replies.
   void record_stat(const client::Reply& stat) ZKLOCK_REQUIRES(path_mutex);

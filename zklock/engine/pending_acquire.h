@@ -74,7 +74,8 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
 
   /// Sets the timer of the time limit anew. If `contender_waits` is false, the contender is a
   /// single attempt, although the call itself may not be. Then the call ends with
-  /// Error(not_connected) unless the contender has a result within the connection timeout.
+  /// Error(not_connected) when the connection timeout has passed, or as by expire() if its deadline
+  /// comes first.
   /// REQUIRES: path_mutex is held, or no other thread knows the call.
   void arm(bool contender_waits) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS;
   /// Cancels the timer. REQUIRES: as for arm().

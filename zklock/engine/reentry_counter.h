@@ -18,7 +18,7 @@ namespace zklock::detail {
 /// | empty  | begin(): a thread gets a count by lock()        | in use by that thread, count 0    |
 /// | in use | lock() of that thread, while its hold is valid  | count + 1                         |
 /// |        | unlock() of that thread, count above 0          | count - 1                         |
-/// |        | that thread releases its last count by lock()   | empty                             |
+/// |        | that thread releases its last lock()            | empty                             |
 /// |        | begin(), lock() or unlock() of another thread   | unchanged: it uses the map        |
 ///
 /// The contender has the thread's first count, and keeps it while there are nested counts here. So
@@ -26,8 +26,8 @@ namespace zklock::detail {
 /// released.
 ///
 /// Thread-safety: any thread may call any member; lock-free. REQUIRES for begin(), end() and
-/// clear(): the path's mutex is held. During clear(), another thread may still run a lock() that
-/// began earlier, or may be ending.
+/// clear(): the path's mutex is held. During clear(), a lock() that began before the last public
+/// object was destroyed may still run, or its thread may be ending.
 class ReentryCounter {
  public:
   ReentryCounter() = default;
@@ -46,7 +46,7 @@ class ReentryCounter {
   bool leave() noexcept;
   /// Returns the nested counts of the calling thread.
   int count() const noexcept { return is_here() ? count_ : 0; }
-  /// Records that the calling thread releases its last count by lock(), or ends.
+  /// Records that the calling thread releases its last lock(), or ends.
   void end() noexcept;
   /// Makes the state empty. REQUIRES: no public object exists, so no call of lock() begins any
   /// more.

@@ -246,14 +246,14 @@ class SessionObserver {
   /// The servers have answered a request, or one of its sub-requests. Called before the reply is
   /// passed to the handler. Not called for requests that failed without an answer (for example
   /// unknown, session_ended), or that the client itself refused. If a request has several
-  /// sub-requests, a read among them is reported only if it is the first one. A later read proves
-  /// no newer contact with the servers than the answer to the first sub-request. `sent_at`: a lower
-  /// bound of the sending time. If several sub-requests are sent together, it is a time before the
-  /// first of them was sent. `by` is quorum for a create, multi or delete that was executed, or
-  /// that failed because of the tree (no_node, node_exists, quota_exceeded, ...). It is leader for
-  /// a sync. It is server for reads, and for refusals that a single server can make. Such refusals
-  /// have the status `throttled` or `read_only`; outside a multi also `no_auth` or `invalid_acl`. A
-  /// mutex of the coordinator is held: this member may not call the coordinator.
+  /// sub-requests, a read is reported only if it is the first of them. A read that was sent
+  /// together with the first proves no later contact. `sent_at`: a lower bound of the sending time.
+  /// If several sub-requests are sent together, it is a time before the first of them was sent.
+  /// `by` is quorum for a create, multi or delete that was executed, or that failed because of the
+  /// tree (no_node, node_exists, quota_exceeded, ...). It is leader for a sync. It is server for
+  /// reads, and for refusals that a single server can make. Such refusals have the status
+  /// `throttled` or `read_only`; outside a multi also `no_auth` or `invalid_acl`. A mutex of the
+  /// coordinator is held: this member may not call the coordinator.
   virtual void answered(SessionId session, Instant sent_at, AnsweredBy by) = 0;
 };
 

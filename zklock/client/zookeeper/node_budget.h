@@ -32,8 +32,9 @@ class NodeBudget {
   void failed(std::string_view parent, std::string_view prefix) noexcept;
   /// The outcome is unknown: the znode may exist, so its bytes still count. If the create was
   /// sequential, the next deleted() of a matching znode frees them. A deleted znode matches if its
-  /// name is `prefix` and a number, and created() was not called for it. If `prefix` is the whole
-  /// name, the next created(), deleted() or missing() of that name ends this count.
+  /// name is `prefix` and a number, and created() was not called for it. If the create was not
+  /// sequential, `prefix` is the whole name, and the next created(), deleted() or missing() of that
+  /// name ends this count.
   void unknown(std::string_view parent, std::string_view prefix);
 
   /// The znode was deleted. It may have belonged to another session.

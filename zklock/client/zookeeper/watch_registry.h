@@ -50,7 +50,8 @@ class WatchRegistry {
   /// Reply::unreadable.
   [[nodiscard]] std::optional<Watch> arm(RequestId id, bool unreadable = false) noexcept;
   /// Removes the interest: the reply to its request did not confirm the watch. `server_watches`:
-  /// the reply set a watch of this path and kind at the servers, in another way than requested.
+  /// the servers have set a watch of this path and kind nevertheless, for example by an exists
+  /// instead of the getData.
   [[nodiscard]] std::optional<Watch> fail(RequestId id, bool server_watches) noexcept;
   /// Cancels the interest: its handler will not be called.
   [[nodiscard]] std::optional<Watch> cancel(RequestId id) noexcept;
@@ -98,8 +99,8 @@ class WatchRegistry {
     // The list of the watch's armed interests, which may have tens of thousands of entries. It is
     // doubly linked, so that each entry is removed in constant time.
     std::pair<const RequestId, Interest>* next = nullptr;
-    /// Where the pointer to this entry is: Watched::armed, or `next` of the previous entry. Null:
-    /// not armed.
+    /// The address of the pointer to this entry: of Watched::armed, or of `next` of the previous
+    /// entry. Null: not armed.
     std::pair<const RequestId, Interest>** link = nullptr;
   };
   using Interests = std::unordered_map<RequestId, Interest>;

@@ -15,8 +15,8 @@ core::Status to_status(int code) noexcept;
 std::string code_name(int code);
 
 /// Returns which servers certainly took part in the answer to a request. Returns nothing if the
-/// code proves no answer: the C client makes it, or it concerns the connection. `is_multi`: the
-/// request was a multi.
+/// code does not prove an answer: the C client itself produced it, or it reports a failed
+/// connection. `is_multi`: the request was a multi.
 std::optional<core::AnsweredBy> answered_by(int code, bool is_multi) noexcept;
 
 }  // namespace zklock::client

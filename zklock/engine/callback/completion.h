@@ -49,9 +49,9 @@ Outcome wait_or_cancel(BlockingCall<Outcome>& end, Call& under_way, const GiveBa
   }
 }
 
-/// Returns a function of an error and results, to be called once, on any thread. It calls `post`
-/// with a task that calls `handler`. If the task never runs, the results are destroyed with it: a
-/// Hold is released.
+/// Returns a function that takes an error and results. It is to be called once, on any thread. It
+/// calls `post` with a task that calls `handler`. If the task never runs, the results are destroyed
+/// with it: a Hold is released.
 template <class Handler, class Post>
 auto for_handler(Handler handler, Post post) {
   // The handler's captures must not be destroyed on the thread that delivers the outcome. So the

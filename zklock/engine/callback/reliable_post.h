@@ -18,9 +18,9 @@ namespace zklock::detail {
 /// within the post: it may block, and the posting thread may keep all sessions of the client alive.
 /// A loss that waits for the timer counts as work in the client's unnotified_losses().
 ///
-/// A closed client accepts no task, and drops the timer. The system may have no timer either. Then
-/// the destructor of this object runs the task. A task that the user's executor has accepted never
-/// runs anywhere else. In a fork()ed child no task runs.
+/// The destructor of this object runs the task in two cases. The client is closed: it accepts no
+/// task, and drops the timer. Or the system has neither a thread nor a timer. A task that the
+/// user's executor has accepted never runs anywhere else. In a fork()ed child no task runs.
 ///
 /// Thread-safety: all members, from any thread.
 class ReliablePost : public std::enable_shared_from_this<ReliablePost> {

@@ -40,7 +40,7 @@ class BackgroundWork {
   bool wait(Deadline deadline) { return wait(deadline, newest()); }
   /// Returns true if all pieces have ended.
   bool idle() const;
-  /// Ends all pieces, and each later piece at its begin: the session is closed.
+  /// Called when the session is closed. Ends all pieces. A piece that begins later ends at once.
   void close() noexcept;
 
  private:

@@ -50,6 +50,27 @@ void EngineContext::warn(const std::string& text) const noexcept {
   if (settings_.logger) settings_.logger->warn(core::printable(text, 1024));
 }
 
+bool EngineContext::queue_loss_warning(std::string text) {
+  if (!settings_.logger) return false;
+  const client::MutexLock guard(mutex_);
+  loss_warnings_.push_back(std::move(text));
+  return !std::exchange(logs_losses_, true);
+}
+
+void EngineContext::log_losses() {
+  for (;;) {
+    std::string text;
+    {
+      const client::MutexLock guard(mutex_);
+      logs_losses_ = !loss_warnings_.empty();
+      if (!logs_losses_) return;
+      text = std::move(loss_warnings_.front());
+      loss_warnings_.pop_front();
+    }
+    warn(text);
+  }
+}
+
 void EngineContext::remove(SessionId session, std::string path, BackgroundWork::Id work) {
   if (session == SessionId{}) return;  // the znode ended with its session
   deletions_.begin(session, {.path = std::move(path)}, NodeDeleter::FirstStep::delete_now, {},

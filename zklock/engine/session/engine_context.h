@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -77,7 +78,7 @@ struct Ports {
 class EngineContext : public NodeDeletions::Host,
                       public std::enable_shared_from_this<EngineContext> {
  public:
-  /// Enough to keep the ensemble busy: it executes fewer creates during a round trip of one
+  /// Enough to keep the ensemble busy: it executes fewer than 100 creates in a round trip of one
   /// millisecond.
   static constexpr std::size_t kMostCreatesAtOnce = 100;
   struct Settings {
@@ -124,7 +125,7 @@ class EngineContext : public NodeDeletions::Host,
   const Settings& settings() const noexcept { return settings_; }
 
   /// Records whether the path's sequence counter is at its end. Later path locks of that path start
-  /// with that knowledge. So a call by a new lock object fails without another create.
+  /// with that knowledge. So a call by a new lock object does not create a useless znode.
   void record_counter_end(const core::LockPath& path, bool ended);
 
   /// Returns the value that record_counter_end() recorded last for the path; false if there is none.
@@ -148,6 +149,11 @@ class EngineContext : public NodeDeletions::Host,
 
   BackgroundWork& work() noexcept final { return work_; }
   void warn(const std::string& text) const noexcept final;
+  /// Queues the warning of a loss. Returns true if the caller must make a loss thread call
+  /// log_losses(). So at most one loss thread waits for the logger, and others notify losses.
+  [[nodiscard]] bool queue_loss_warning(std::string text);
+  /// Logs the queued warnings.
+  void log_losses();
 
  protected:
   const Ports& ports() const noexcept { return ports_; }
@@ -178,6 +184,8 @@ class EngineContext : public NodeDeletions::Host,
 
   mutable client::Mutex mutex_;
   std::set<std::string> ended_counters_ ZKLOCK_GUARDED_BY(mutex_);  ///< paths
+  std::deque<std::string> loss_warnings_ ZKLOCK_GUARDED_BY(mutex_);
+  bool logs_losses_ ZKLOCK_GUARDED_BY(mutex_) = false;  ///< a loss thread calls log_losses()
   std::vector<std::weak_ptr<NewSessionListener>> session_listeners_ ZKLOCK_GUARDED_BY(mutex_);
 };
 

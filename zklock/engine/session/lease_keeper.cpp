@@ -92,7 +92,7 @@ void LeaseKeeper::ended(SessionId session) {
     lease = std::exchange(lease_, nullptr);
     assert_invariants();
   }
-  if (lease) lease->lapse();
+  if (lease) lapse_and_notify(lease);
   for (const auto& member : members()) member->on_session_ended(session);
 }
 

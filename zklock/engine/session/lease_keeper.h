@@ -71,7 +71,8 @@ class LeaseObserver {
 /// | when                                                                         | after       |
 /// |------------------------------------------------------------------------------|-------------|
 /// | less than T/3 of the lease is left, and within the last T/2 either a         | T/20        |
-/// | HeartbeatDemand began or on_lease_needed() was called                        |             |
+/// | HeartbeatDemand began or on_lease_needed() was called; not after the end of  |             |
+/// | the last HeartbeatDemand                                                     |             |
 /// | there is a HeartbeatDemand                                                   | T/10        |
 /// | in the last T, an answer took longer than T/24                               | T/10        |
 /// | otherwise                                                                    | 7T/24       |
@@ -80,9 +81,9 @@ class LeaseObserver {
 /// HeartbeatDemand. Otherwise it is a sync.
 ///
 /// The C client would send a ping after T/3. The client does not learn the times of pings, so they
-/// are no evidence. With a request every 7T/24, enough of the lease is left at a grant: requests
-/// every T/20 extend it in time. That holds for round trips of up to T/16, also if they become that
-/// long only at the grant; see slow_network_test.cpp.
+/// are no evidence. With a sync every 7T/24 as evidence, the lease of a grant is long enough to be
+/// extended in time by requests every T/20. That holds for round trips of up to T/16, also if they
+/// become that long only at the grant; see slow_network_test.cpp.
 ///
 /// Ticks come every T/20, and each sends what is due within T/40. While the interval is 7T/24, a
 /// tick comes only when a request is due, to wake no thread in between.
@@ -207,8 +208,9 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// The sending time of the last request that the leader had to answer: one of the keeper, or an
   /// answered one of the user. Reads do not count, because they show no pause of the leader.
   Instant last_leader_request_ ZKLOCK_GUARDED_BY(mutex_) = {};
-  Instant last_answered_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< sending time of the last answered one
-  Instant slow_until_ ZKLOCK_GUARDED_BY(mutex_) = {};     ///< T after an answer that came late
+  Instant last_answered_
+      ZKLOCK_GUARDED_BY(mutex_) = {};                  ///< of the last answered one, reads included
+  Instant slow_until_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< T after an answer that came late
   /// The sending time of the last request that the leader has answered.
   Instant last_leader_answer_ ZKLOCK_GUARDED_BY(mutex_) = {};
   client::TimerId tick_timer_ ZKLOCK_GUARDED_BY(mutex_) = {};

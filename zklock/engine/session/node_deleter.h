@@ -22,7 +22,9 @@ using core::SessionId;
 /// | looking    | get_by_quorum()   | ok: the znode itself  | deleting                    |
 /// |            |                   | ok: another znode     | continues as if deleted     |
 /// | deleting   | Delete            | no permission         | ends: refused               |
-/// | all        |                   | any other ok, no_node | continues as if deleted     |
+/// | all but    |                   | ok                    | continues as if deleted     |
+/// | looking    |                   |                       |                             |
+/// | all        |                   | no_node               | continues as if deleted     |
 /// |            |                   | a sibling failed      | repeats the step without it |
 /// |            |                   | unknown, or not sent  | looking                     |
 /// |            |                   | session ended, closed | ends: session_ended         |

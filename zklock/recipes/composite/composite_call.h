@@ -140,7 +140,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   std::vector<std::optional<Taken>> taken_;
   std::vector<std::exception_ptr> errors_;
   std::shared_ptr<PendingAcquire> under_way_;  ///< the call for the requested part
-  bool spare_ = false;                         ///< enough are held: it is an additional part
+  bool spare_ = false;                         ///< the request is beyond those needed
   std::uint64_t request_count_ = 0;            ///< requests so far, to recognise stale timers
   core::Instant last_contact_{};               ///< when the awaited part was last reachable
   core::Duration part_timeout_{};              ///< how long the awaited part may be unreachable

@@ -42,7 +42,7 @@ bool CompositeHold::renew() {
 }
 
 bool CompositeHold::renew(std::chrono::milliseconds length) {
-  detail::check_renewal(length, {});
+  detail::check_renewal(length, Hold());
   return parts_ && parts_->renew([length](Hold& hold) { return hold.renew(length); });
 }
 

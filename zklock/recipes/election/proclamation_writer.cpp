@@ -53,6 +53,7 @@ GuardedWrites ProclamationWriter::guarded(client::request::Write write) const {
 PendingProclamation::PendingProclamation(std::shared_ptr<ProclamationWriter> proclamation_writer,
                                          std::string value, Deadline deadline, Done done)
     : proclamation_writer_(std::move(proclamation_writer)),
+      number_(proclamation_writer_->begin_call()),
       value_(std::move(value)),
       deadline_(deadline),
       done_(std::move(done)) {}
@@ -124,8 +125,9 @@ void PendingProclamation::on_value_written(std::optional<Error> error) {
     if (is_missing) {
       if (auto failure = creation_failure()) error = std::move(failure);
     }
+    const bool may_send = !given_up_ && proclamation_writer_->is_newest(number_);
     const bool again =
-        is_missing && error->errc() == Errc::no_node && !given_up_ && --attempts_left_ > 0;
+        is_missing && error->errc() == Errc::no_node && may_send && --attempts_left_ > 0;
     if (!again) done = std::exchange(done_, nullptr);
   }
   if (done) return done(std::move(error));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +32,9 @@ class ProclamationWriter {
   EngineContext& core() const noexcept { return leader_->path_context().core(); }
   const std::shared_ptr<Contender>& leader() const noexcept { return leader_; }
   const std::string& node() const noexcept { return node_; }
+  /// Returns the number of a new call. Numbers rise.
+  std::uint64_t begin_call() noexcept { return ++calls_; }
+  bool is_newest(std::uint64_t call) const noexcept { return call == calls_; }
   /// Arranges that the znode is deleted together with the lock znode. Returns false if the leader
   /// does not lead any more.
   bool bind_to_leader() const;
@@ -43,20 +48,23 @@ class ProclamationWriter {
 
   std::shared_ptr<Contender> leader_;
   const std::string node_;
+  std::atomic<std::uint64_t> calls_{0};
 };
 
 /// The write of one value. Two transactions are sent back to back, each guarded by the lock znode.
 /// The first creates the proclaimed znode. It usually fails, because that znode exists. The second
 /// writes the value. No call waits for the outcome of an earlier one. Yet values are written in the
-/// order of the calls. If the first transaction is not sent, its outcome comes from another thread,
-/// and may arrive after the outcome of the second.
+/// order of the calls, because only the newest call sends its transactions again. If the first
+/// transaction is not sent, its outcome comes from another thread, and may arrive after the outcome
+/// of the second.
 ///
 /// | outcome of the second transaction                           | becomes                              |
 /// |-------------------------------------------------------------|--------------------------------------|
 /// | no proclaimed znode, and the first transaction has failed   | over: error of the first transaction |
 /// | with a permanent error                                      |                                      |
-/// | no proclaimed znode, in any other case: the first           | both are sent again; at most three   |
-/// | transaction was lost, or another client deleted the znode   | times in all                         |
+/// | no proclaimed znode, in any other case: the first           | newest call: both are sent again; at |
+/// | transaction was lost, or another client deleted the znode   | most three times in all. Any other   |
+/// |                                                             | call: over, no_node                  |
 /// | anything else                                               | over: that outcome                   |
 ///
 /// Thread-safety: all members, from any thread.
@@ -84,6 +92,7 @@ class PendingProclamation : public std::enable_shared_from_this<PendingProclamat
   std::optional<Error> creation_failure() const ZKLOCK_REQUIRES(mutex_);
 
   const std::shared_ptr<ProclamationWriter> proclamation_writer_;
+  const std::uint64_t number_;  ///< of this call, among those of the writer
   const std::string value_;
   const Deadline deadline_;
 

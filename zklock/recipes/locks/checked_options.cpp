@@ -35,8 +35,10 @@ core::HoldLimit checked_limit(core::HoldLimit of_object,
   return of_object;
 }
 
-void check_renewal(std::chrono::milliseconds length, const std::string& node) {
-  check_positive(length, kLongest, node, "renew");
+void check_renewal(std::chrono::milliseconds length, const Hold& hold) {
+  if (length <= std::chrono::milliseconds::zero()) {
+    check_positive(length, kLongest, hold.node(), "renew");
+  }
 }
 
 std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,

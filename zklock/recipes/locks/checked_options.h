@@ -10,6 +10,7 @@
 #include "zklock/core/hold_limit.h"
 #include "zklock/engine/callback/lock_listener.h"
 #include "zklock/engine/session/engine_context.h"
+#include "zklock/hold.h"
 #include "zklock/lock_options.h"
 
 namespace zklock::detail {
@@ -24,9 +25,8 @@ core::HoldLimit checked_limit(core::HoldLimit of_object,
                               std::optional<std::chrono::milliseconds> of_call,
                               const std::string& path);
 
-/// Throws Error(invalid_option) if `length`, for Hold::renew(), is not positive. `node` is the path of
-/// the hold's znode.
-void check_renewal(std::chrono::milliseconds length, const std::string& node);
+/// Throws Error(invalid_option) if `length`, for Hold::renew(), is not positive.
+void check_renewal(std::chrono::milliseconds length, const Hold& hold);
 
 /// Returns `lock_delay`. Throws Error(invalid_option) if it is negative or longer than a day.
 std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,

@@ -48,7 +48,7 @@ bool Hold::renew() {
 }
 
 bool Hold::renew(std::chrono::milliseconds length) {
-  detail::check_renewal(length, node());
+  detail::check_renewal(length, *this);
   return contender_ && contender_->renew(length);
 }
 

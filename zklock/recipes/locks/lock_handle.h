@@ -24,7 +24,7 @@
 
 namespace zklock::detail {
 
-/// The implementation of one public lock object, the same for all lock classes: it acquires and
+/// The implementation of one public lock object on one path, for all such classes: it acquires and
 /// releases at one path, and makes queries. If the public object is destroyed while another thread
 /// waits in an acquire, that call keeps this object alive.
 ///

@@ -54,8 +54,8 @@ namespace zklock::detail {
 /// | (any but    |                 | new session                  | catching_up (1)               |
 /// | over)       |                 | stop()                       | over (final)                  |
 ///
-/// (1) Idle instead, if there is no listener. Otherwise listing, if the Check of the session has
-/// been answered.
+/// (1) Becomes idle if there is no listener, listing if the Check of this session was answered, and
+/// otherwise catching_up.
 ///
 /// (2) The pause lasts until the next list is due. The time between two lists is at least
 /// kLeastBetweenLists, however often the queue changes. All changes meanwhile are in the next list.
