@@ -15,10 +15,10 @@ namespace zklock::core {
 /// tick (h) the leader sends each server a session request. The server's reply names the sessions
 /// that sent a packet since the previous session request. A session request is said to name a
 /// session if its reply does. The assumption is that a server that has answered a packet names its
-/// session in the next reply. (Between two instructions of the server, LearnerSessionTracker can
-/// lose a packet.) The client knows neither h nor the times of these requests. h is at most R =
-/// T/4, because minSessionTimeout is two ticks by default. A session request is late by at most J =
-/// T/24.
+/// session in the next reply. A race of a few instructions in the server (LearnerSessionTracker)
+/// can break this, and is neglected. The client knows neither h nor the times of these requests. h
+/// is at most R = T/4, because minSessionTimeout is two ticks by default. A session request is late
+/// by at most J = T/24.
 ///
 /// Take an operation sent at t that the quorum has executed. Suppose that the client's server is
 /// cut off right after the operation. Then q, the last session request that reaches the server,
