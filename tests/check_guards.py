@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fails if a class has a mutex, and a member that may change without that mutex.
+
+    tests/check_guards.py [ROOT]
+
+Clang checks the members that have ZKLOCK_GUARDED_BY. This script finds those that should have it. A member needs no
+mutex if it is constant, a reference, an atomic or a mutex, or if its type has a mutex of its own (OWN_MUTEX). CONFINED
+has the reason for every other exception. The script first checks itself on planted classes.
+"""
+import pathlib
+import re
+import sys
+
+from check_classes import FOLDERS, HEAD, NOISE, end_of_block, members
+
+MUTEX = re.compile(r"(?:mutable\s+)?(?:client::)?(?:Timed)?Mutex\s+\w+$")
+NO_FIELD = re.compile(r"(?:using|friend|struct|class|enum|static|template|typedef|explicit|virtual|ZKLOCK_HIDDEN)\b")
+SAFE = re.compile(r"(?:mutable\s+)?(?:const\b|std::atomic\b|std::vector<std::atomic\b|(?:client::)?Condition\b"
+                  r"|(?:boost::|std::)condition_variable)")
+# Types whose members lock a mutex of their own, or use none.
+OWN_MUTEX = {"BackgroundWork", "BlockingCall", "DelayMarkerClock", "Listeners", "LocalReplyThread", "NodeDeleter",
+             "NodeDeletions", "SerialExecutor", "SessionThread", "std::stop_source"}
+BEFORE_THREADS = "set before another thread can use the object"
+PROCESSING = "used only by the thread that processes the queue of events"
+CONFINED = {
+    **{f"CompositeCall.{member}": PROCESSING for member in (
+        "fsm_", "taken_", "errors_", "under_way_", "spare_", "request_count_", "last_contact_", "part_timeout_",
+        "check_timer_", "closed_", "finished_", "request_")},
+    "CompositeCall.on_stop_": BEFORE_THREADS,
+    "CallbackThreads::Pool.options_": BEFORE_THREADS,
+    "ElectionCandidate.function_": "used only by the thread of the election",
+    "GuardedCommit.on_loss_": "used by begin(), then by finish()",
+    "LeadershipState.on_loss_": BEFORE_THREADS,
+    "SerialListener.call_": "used only by the thread that makes the call; see running_on_",
+    "SessionThread.backoff_": "used only by the thread",
+    "TimerThread::Timers.stop_": BEFORE_THREADS,
+    "TimerThread::Timers.thread_id_": BEFORE_THREADS,
+    "TimerThread::Timers.timer_": BEFORE_THREADS,
+    "ZkCoordinator.observer_": BEFORE_THREADS,
+}
+
+
+def without_arguments(text):
+    """Returns the text without template arguments."""
+    while True:
+        shorter = re.sub(r"<[^<>]*>", "", text)
+        if shorter == text:
+            return text
+        text = shorter
+
+
+def unguarded(text):
+    """Yields class and name of each member that lacks a guard, also of those in CONFINED."""
+    text = NOISE.sub(lambda match: '""' if match[0][0] in "\"'R" else " ", text)
+    for head in HEAD.finditer(text):
+        body = text[head.end():end_of_block(text, head.end() - 1) - 1]
+        declared = [" ".join(member.split()) for _, member in members(body, "private")]
+        if not any(MUTEX.match(member) for member in declared):
+            continue
+        for member in declared:
+            bare = re.sub(r"\s*(?:\{.*\}|=.*)$", "", without_arguments(member)).strip()
+            words = bare.split()
+            if len(words) < 2 or "(" in bare or NO_FIELD.match(member) or SAFE.match(member) or MUTEX.match(member):
+                continue
+            if "&" in bare or words[-2] == "const" or words[-2].removeprefix("client::") in OWN_MUTEX:
+                continue
+            yield head[2], words[-1]
+
+
+def check(root):
+    found = [(path.relative_to(root), f"{name}.{member}")
+             for folder in FOLDERS for path in sorted((root / folder).rglob("*")) if path.suffix in (".h", ".cpp")
+             for name, member in unguarded(path.read_text(encoding="utf-8"))]
+    unused = CONFINED.keys() - {member for _, member in found}
+    return ([f"{path}: {member} has no guard" for path, member in found if member not in CONFINED]
+            + [f"CONFINED names {member}, which needs no reason" for member in sorted(unused)])
+
+
+def test():
+    planted = """
+    class Guarded {
+      void run(std::function<void()> task) { int x; }
+      client::Mutex mutex_;
+      int good_ ZKLOCK_GUARDED_BY(mutex_) = 0;
+      const int constant_;
+      Other* const pointer_;
+      Other& other_;
+      std::atomic<int> count_{0};
+      std::function<void()> bad_;
+      std::map<int, std::string> worse_ = {};
+      int worst_{0};
+    };
+    class NoMutex { int free_; };"""
+    assert list(unguarded(planted)) == [("Guarded", "bad_"), ("Guarded", "worse_"), ("Guarded", "worst_")], \
+        list(unguarded(planted))
+
+
+def main():
+    test()
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
+    wrong = check(root)
+    print(*wrong, sep="\n", end="\n" if wrong else "")
+    print(f"{len(wrong)} faults")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
