@@ -177,21 +177,6 @@ TEST_F(ScarceMemory, IdleLock_IsRetained) {
   expect_rest();
 }
 
-// The next call sends the deferred release of the hold before it.
-TEST_F(ScarceMemory, CallAfterDeferredRelease_LeavesNoZnode) {
-  const auto step = [&](std::size_t memory) {
-    lock_.release(granted_after(10ms, 0));
-    Call call = acquire(memory, {});
-    call.hold.release();
-    run();
-    EXPECT_TRUE(lock_.nodes().empty());
-    expect_others_get_it();
-    return call;
-  };
-  at_every_allocation_of(step, 5);
-  expect_rest();
-}
-
 // Its lease has expired, and the next call is the first to detect that.
 TEST_F(ScarceMemory, IdleLockWithExpiredLease_LeavesNoZnode) {
   lock_.use(0);

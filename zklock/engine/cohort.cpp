@@ -259,7 +259,6 @@ void Cohort::execute(ReleasePlan plan) {
     case ReleasePlan::none:
     case ReleasePlan::to_successor:
     case ReleasePlan::remove:
-    case ReleasePlan::remove_soon:
     case ReleasePlan::remove_unfinished: return;  // carried out by the contender
   }
 }

@@ -109,8 +109,7 @@ ReleasePlan Contender::decide_release() const {
     if (retained) return *retained;
     if (node_->session_successor()) return ReleasePlan::to_successor;
   }
-  const bool is_awaited = cohort_ || node_->may_be_awaited();
-  return is_awaited ? ReleasePlan::remove : ReleasePlan::remove_soon;
+  return ReleasePlan::remove;
 }
 
 void Contender::execute(ReleasePlan plan) noexcept {
@@ -126,12 +125,6 @@ void Contender::execute(ReleasePlan plan) noexcept {
       return next->on_predecessor_released();
     }
     case ReleasePlan::remove: node_->remove(LockNode::RemovalCause::release); break;
-    case ReleasePlan::remove_soon:
-      node_->end_hold();
-      path_->monitor().defer([node = node_]() ZKLOCK_REQUIRES(path_mutex) {
-        node->remove(LockNode::RemovalCause::unannounced_release);
-      });
-      break;
     case ReleasePlan::remove_unfinished:
       node_->remove(LockNode::RemovalCause::unfinished_release);
       break;

@@ -21,7 +21,6 @@ namespace zklock::detail {
 /// |-----------------|----------------------------------------------------------------------|
 /// | before_unlock() | when the Lock ends, still with the mutex locked                      |
 /// | after_unlock()  | when the Lock has ended, with the mutex unlocked, on the same thread |
-/// | defer()         | in flush_deferred(), which a library thread calls soon               |
 ///
 /// Thread-safety: any thread may make a Lock, or call try_lock_for(). REQUIRES for the other
 /// members: the calling thread has a Lock. Made by std::make_shared.
@@ -59,29 +58,17 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
     before_unlock_.push_back(std::move(task));
   }
   void after_unlock(Task task) ZKLOCK_REQUIRES(path_mutex) { after_unlock_.add(std::move(task)); }
-  /// REQUIRES: `task` does not call defer().
-  void defer(Task task) ZKLOCK_REQUIRES(path_mutex);
-  /// Runs the deferred tasks now, the newest first. If a task throws, that task and the older ones
-  /// stay deferred. REQUIRES: no deferred task calls it.
-  void flush_deferred() ZKLOCK_REQUIRES(path_mutex);
 
  private:
   void run_before_unlock() ZKLOCK_REQUIRES(path_mutex);
-  void flush_soon();
 
   const std::shared_ptr<EngineContext> core_;
   const std::string name_;
   client::TimedMutex mutex_;
   std::vector<Task> before_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
   UnlockTasks after_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
-  std::vector<Task> deferred_ ZKLOCK_GUARDED_BY(path_mutex);
-  /// Tasks of before_unlock() and defer() that ran under the present Lock. They are destroyed after
-  /// the unlock.
+  /// Tasks of before_unlock() that ran under the present Lock. They are destroyed after the unlock.
   std::vector<Task> finished_tasks_ ZKLOCK_GUARDED_BY(path_mutex);
-  /// The present Lock has deferred a task.
-  bool has_deferred_ ZKLOCK_GUARDED_BY(path_mutex) = false;
-  /// A deferred task runs. For asserts.
-  bool is_flushing_ ZKLOCK_GUARDED_BY(path_mutex) = false;
 };
 
 }  // namespace zklock::detail

@@ -41,7 +41,6 @@ PathLock::~PathLock() {
 
 void PathLock::settle() {
   const Monitor::Lock lock(monitor());
-  monitor().flush_deferred();
   for (const auto& [owner, contender] : by_owner()) {
     contender->look_at_the_clock();  // its timer may fire a moment later
     contender->drop_abandoned_calls();
@@ -82,7 +81,6 @@ void PathLock::enter_soon(const std::shared_ptr<PendingAcquire>& call, AcquireRe
 }
 
 void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) {
-  monitor().flush_deferred();
   if (call->has_ended()) return;
   const bool destroyed = request.object && *request.object;
   if (core().closed() || destroyed) throw Error(Errc::closed, "lock", path().str());
@@ -252,7 +250,6 @@ std::vector<std::string> PathLock::own_node_names() const {
 
 void PathLock::close() {
   const Monitor::Lock lock(monitor());
-  monitor().flush_deferred();
   create_limiter().close();
   session_handoff().clear();
   for (const auto& queue : cohorts_) queue->close();

@@ -18,10 +18,8 @@ enum class ReleasePlan {
   await_count,
   /// The znode is deleted, and the lock node of this client behind it is granted at once.
   to_successor,
-  /// The znode is deleted now: a contender can be waiting.
+  /// The znode is deleted.
   remove,
-  /// A library thread deletes the znode soon: probably no contender waits.
-  remove_soon,
   /// The znode is deleted, but not the delay marker: the work under the lock may be unfinished.
   remove_unfinished,
 };
