@@ -2,6 +2,7 @@
 #include "zklock/core/announcement_trust.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace zklock::core {
@@ -36,6 +37,8 @@ void AnnouncementTrust::on_path_stat(const Version& version, Instant sent_at) no
 }
 
 bool AnnouncementTrust::begin_acl_read_if_due(Instant now) noexcept {
+  assert(!reading_ || verdict_ == Verdict::unknown);
+  assert(verdict_ != Verdict::safe || read_ == version_);
   if (now - seen_at_ > kMaxAge) verdict_ = Verdict::unknown;
   if (reading_ || verdict_ != Verdict::unknown) return false;
   reading_ = true;
@@ -44,6 +47,7 @@ bool AnnouncementTrust::begin_acl_read_if_due(Instant now) noexcept {
 
 void AnnouncementTrust::on_acl_read(const Version& version, Zxid pzxid,
                                     std::span<const AclEntry> acl, Instant sent_at) noexcept {
+  assert(reading_);
   reading_ = false;
   on_path_stat(version, sent_at);
   const bool is_same = std::exchange(read_, version) == version;

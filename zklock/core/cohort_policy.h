@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cassert>
 #include <chrono>
 #include <cstdint>
 
@@ -60,10 +61,12 @@ class CohortBudget {
 
   void on_grant() noexcept { ++served_; }
   void on_count_requested() noexcept {
+    assert(!counting_);
     counting_ = true;
     served_before_ = served_;
   }
   void on_counted(bool alone) noexcept {
+    assert(counting_ && served_before_ <= served_);
     counting_ = false;
     if (!alone) return on_others_found();
     served_ -= served_before_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -55,6 +56,7 @@ class OwnNode {
 
   /// A create begins. There is no znode.
   void begin(bool at_gate) noexcept {
+    assert(!is_created());
     stage_ = at_gate ? Stage::gate : Stage::queue;
     name_ = {};
     session_ = {};
@@ -65,6 +67,7 @@ class OwnNode {
   void set_create_session(SessionId session) noexcept { create_session_ = session; }
   /// The move to the queue begins.
   void move() noexcept {
+    assert(is_created() && at_gate());
     stage_ = Stage::moving;
     is_in_doubt_ = true;
   }
@@ -94,6 +97,7 @@ class OwnNode {
   enum class Stage : std::uint8_t { gate, moving, queue };
 
   void settle(FencingToken token, SessionId session) noexcept {
+    assert(!exists() && session != SessionId{});
     token_ = token;
     session_ = session;
     if (is_moving()) stage_ = Stage::queue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <numeric>
 
@@ -20,13 +21,15 @@ constexpr bool is_shared(CountKind kind) noexcept {
 ///
 /// | state   | granted() | lose()  | add(k)    | drop(k), more left | drop(k), last | withdraw() |
 /// |---------|-----------|---------|-----------|--------------------|---------------|------------|
-/// | waiting | -> held   | -       | -         | -                  | -             | -> over    |
-/// | held    | -         | -> lost | count + 1 | count - 1          | -> over       | -          |
-/// | lost    | -         | lost    | refused   | count - 1          | -> over       | -          |
-/// | over    | -         | over    | refused   | refused            | refused       | -          |
+/// | waiting | -> held   | -       | -         | refused            | refused       | -> over    |
+/// | held    | -         | -> lost | count + 1 | count - 1          | -> over       | held       |
+/// | lost    | -         | lost    | refused   | count - 1          | -> over       | lost       |
+/// | over    | -         | over    | refused   | refused            | refused       | over       |
 ///
-/// "-": never happens. After the grant, each call that waited for it adds its count. From then on,
-/// count() is above 0 in held and lost. It is always 0 in waiting and over.
+/// "-": never happens. An owner that waits may still unlock what it does not hold: refused. The
+/// close of a client calls withdraw() in every state. After the grant, each call that waited for it
+/// adds its count. From then on, count() is above 0 in held and lost. It is always 0 in waiting and
+/// over.
 ///
 /// Thread-safety: none; pure.
 class Ownership {
@@ -40,10 +43,12 @@ class Ownership {
   int exclusive_count() const noexcept { return count(CountKind::lock) + count(CountKind::hold); }
 
   void granted() noexcept {
+    assert(state_ == State::waiting && count() == 0);
     if (state_ == State::waiting) state_ = State::held;
   }
   /// Returns true if this call changed held to lost.
   bool lose() noexcept {
+    assert(state_ != State::waiting);
     if (state_ != State::held) return false;
     state_ = State::lost;
     return true;
@@ -52,6 +57,7 @@ class Ownership {
     if (state_ == State::waiting) state_ = State::over;
   }
   bool add(CountKind kind) noexcept {
+    assert(state_ != State::waiting);
     if (state_ != State::held) return false;
     ++of(kind);
     return true;
@@ -60,6 +66,7 @@ class Ownership {
   enum class Dropped { refused, kept, last };
   Dropped drop(CountKind kind) noexcept {
     if (of(kind) == 0) return Dropped::refused;
+    assert(of(kind) > 0 && (state_ == State::held || state_ == State::lost));
     --of(kind);
     if (count() > 0) return Dropped::kept;
     state_ = State::over;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 
 #include "zklock/core/session.h"
 
@@ -29,6 +30,7 @@ class ValidityPeriod {
       if (now < until) return true;
       if (valid_until_.compare_exchange_weak(until, kLapsedMark, std::memory_order_acq_rel)) break;
     }
+    assert(valid_until() == kLapsedMark);
     return false;
   }
 

@@ -38,6 +38,10 @@ class ArrivalWatch {
       ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether the watch is armed: the children were listed, and no event has arrived since.
   bool armed() const noexcept ZKLOCK_REQUIRES(path_mutex) { return armed_; }
+  /// Returns whether the watch is asking.
+  bool is_asking() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return !armed_ && !slot_.is_free();
+  }
   void end() noexcept ZKLOCK_REQUIRES(path_mutex);
 
  private:

@@ -2,6 +2,7 @@
 #include "zklock/engine/cohort.h"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -29,9 +30,18 @@ std::shared_ptr<const LockNode> Cohort::idle_node() const noexcept {
   return state_ == State::idle ? node_ : nullptr;
 }
 
+void Cohort::assert_invariants() const noexcept {
+  assert((state_ == State::none) == !node_ && (node_ || waiting_.empty()));
+  assert(member_.expired() == (state_ == State::none || state_ == State::idle));
+  // An idle lock node is granted to the contenders behind it when a reply arrives.
+  assert(state_ != State::idle || waiting_.empty() || budget_.is_counting() ||
+         arrivals_.is_asking());
+}
+
 // ---- contenders arrive and leave ----------------------------------------------------------------
 
 void Cohort::begin(const std::shared_ptr<CohortMember>& member, const Caller& caller) {
+  assert_invariants();
   if (state_ == State::idle && waiting_.empty()) {
     // The count, or the list, is still under way.
     if (!may_serve_idle()) return wait_behind(member, caller);
@@ -207,6 +217,7 @@ void Cohort::on_unreachable(const std::string& cause) {
 }
 
 void Cohort::on_tick() {
+  assert_invariants();
   if (state_ != State::idle || !waiting_.empty()) return;
   const auto idle = path_.core().scheduler().now() - idle_since_;
   if (std::chrono::floor<std::chrono::milliseconds>(idle) >= cohort_policy_.keep_idle_for)
@@ -226,8 +237,10 @@ std::uint64_t Cohort::record_grant(const std::shared_ptr<LockNode>& lock_node,
   if (!is_shared(*lock_node)) return 0;
   state_ = State::held;
   position_ = 0;
+  assert(budget_.has_grants_left());
   budget_.on_grant();
   count_if_due();
+  assert_invariants();
   return grants_++;
 }
 
@@ -297,6 +310,7 @@ void Cohort::count_if_due() {
 }
 
 void Cohort::on_counted(const client::Reply& reply) {
+  assert_invariants();
   path_.record_stat(reply);
   budget_.on_counted(reply.status == core::Status::ok && reply.child_count == own_children() &&
                      !path_.counter_has_ended());

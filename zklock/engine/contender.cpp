@@ -2,6 +2,7 @@
 #include "zklock/engine/contender.h"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <utility>
 
@@ -24,6 +25,12 @@ Contender::Contender(std::shared_ptr<PathQueue> path, Owner key, const Caller& c
 }
 
 Contender::~Contender() = default;
+
+void Contender::assert_invariants() const noexcept {
+  assert(calls_.empty() || ownership_.state() == Ownership::State::waiting);
+  assert((ownership_.count() > 0) == (holds() || ownership_.state() == Ownership::State::lost));
+  assert(ownership_.count() == 0 || grant_);
+}
 
 void Contender::start(const Caller& caller) {
   if (cohort_) return cohort_->begin(as_member(), caller);
@@ -62,6 +69,7 @@ std::optional<Error> Contender::refusal(core::CountKind kind) const {
 }
 
 void Contender::join(const std::shared_ptr<PendingAcquire>& call) {
+  assert_invariants();
   check_validity();
   if (auto refused = refusal(call->kind())) {
     call->complete({.error = std::move(refused)});

@@ -155,6 +155,7 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   void on_release_requested(bool force) override ZKLOCK_REQUIRES(path_mutex);
   void on_unreachable(const std::string& cause) override ZKLOCK_REQUIRES(path_mutex);
 
+  void assert_invariants() const noexcept ZKLOCK_REQUIRES(path_mutex);
   std::shared_ptr<CohortMember> as_member() { return {shared_from_this(), this}; }
   EngineContext& core() const noexcept { return path_->core(); }
   /// Returns why a call of this kind may not join; nothing if it may.

@@ -31,6 +31,7 @@ void Contender::on_granted() {
   const Calls calls = std::exchange(calls_, {});
   for (const auto& call : calls) give_count(*call);
   if (ownership_.count() == 0 && !calls.empty()) decline(calls[0]->kind());
+  assert_invariants();
   // The lease may have lapsed since lease_for_grant() returned it. Then its members were notified
   // before this contender held.
   check_validity();
@@ -113,6 +114,7 @@ ReleasePlan Contender::decide_release() const {
 }
 
 void Contender::execute(ReleasePlan plan) noexcept {
+  assert_invariants();
   switch (plan) {
     case ReleasePlan::none: return;
     case ReleasePlan::hand_off:

@@ -51,6 +51,7 @@ void Contender::lose(LossCause why) noexcept {
   loss_ = loss;
   loss->start();
   if (cohort_) cohort_->on_node_gone(*node_);
+  assert_invariants();
 }
 
 // A lapsed lease is no release. And if the delay marker stays, the next contender must list the

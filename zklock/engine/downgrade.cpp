@@ -26,10 +26,12 @@ client::ReplyHandler Downgrade::on_reply(Step step) {
   return [this, alive = node_.weak_self().lock(), step](const client::Reply& reply) {
     const Monitor::Lock lock(node_.path_queue().monitor());
     (this->*step)(reply);
+    assert_invariants();
   };
 }
 
 void Downgrade::begin(std::shared_ptr<HeldNodePath> held_node) noexcept {
+  assert_invariants();
   if (state_ != State::writer) return;
   const core::ZnodeName writer{node_.own_name(), node_.sequence()};
   const auto reader = writer.as_reader();

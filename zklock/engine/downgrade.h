@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cassert>
 #include <memory>
 #include <string>
 #include <vector>
@@ -87,6 +88,10 @@ class Downgrade {
  private:
   enum class State { writer, sending, looking, pausing, reader, ended_as_writer };
 
+  void assert_invariants() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    assert(is_settled() == !held_node_);
+    assert(is_settled() || must_look_ == (state_ != State::sending));
+  }
   using Step = void (Downgrade::*)(const client::Reply&);
 
   client::ReplyHandler on_reply(Step step) ZKLOCK_REQUIRES(path_mutex);

@@ -117,6 +117,11 @@ std::optional<Error> GuardedCommit::refusal(const GuardedWrites& what) {
   return std::nullopt;
 }
 
+void GuardedCommit::assert_invariants() const noexcept {
+  assert(over_ == !done_);
+  assert(!guard_missing_ || request_ != client::RequestId{});
+}
+
 void GuardedCommit::submit() {
   std::vector<std::string> nodes;
   for (const auto& guard : what_.guards) nodes.push_back(guard->grant().node());
@@ -134,6 +139,7 @@ void GuardedCommit::submit() {
   std::optional<Error> refused;
   {
     const client::MutexLock guard(mutex_);
+    assert_invariants();
     guard_missing_ = false;
     if (given_up_) {
       refused.emplace(Errc::not_connected, what_.operation, lock_path(),
@@ -199,6 +205,7 @@ void GuardedCommit::withdraw() {
 bool GuardedCommit::withdraw(Errc why) {
   {
     const client::MutexLock guard(mutex_);
+    assert_invariants();
     if (over_ || withdrawn_) return true;
     const bool unsent = guard_missing_ || request_ == client::RequestId{} ||
                         core().coordinator().cancel_unsent(request_);

@@ -86,6 +86,7 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
   EngineContext& core() const noexcept { return what_.guards.front()->path_context().core(); }
   const std::string& lock_path() const noexcept { return what_.lock_path(); }
 
+  void assert_invariants() const noexcept ZKLOCK_REQUIRES(mutex_);
   void submit();
   void answered(const client::Reply& reply, const std::vector<std::string>& nodes);
   void deadline_passed();

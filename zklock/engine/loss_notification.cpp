@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/loss_notification.h"
 
+#include <cassert>
 #include <chrono>
 #include <utility>
 
@@ -60,6 +61,7 @@ void LossNotification::run() {
 void LossNotification::finish() {
   if (path_->core().forked()) return;
   const Monitor::Lock lock(path_->monitor());
+  assert(unfinished_ > 0 && work_.has_value() == static_cast<bool>(delete_node_));
   if (--unfinished_ == 0) delete_node();
 }
 

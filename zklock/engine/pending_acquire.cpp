@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/pending_acquire.h"
 
+#include <cassert>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -79,6 +80,7 @@ void PendingAcquire::abandon(AcquireOutcome outcome) noexcept {
 }
 
 void PendingAcquire::finish(AcquireOutcome outcome) noexcept {
+  assert(has_ended() && done_);
   try {
     const auto done = std::exchange(done_, nullptr);
     done(std::move(outcome));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/reentry_counter.h"
 
+#include <cassert>
 #include <limits>
 #include <utility>
 
@@ -32,6 +33,7 @@ bool ReentryCounter::is_here() const noexcept {
 void ReentryCounter::begin(std::uint64_t thread, std::shared_ptr<const Grant> grant) noexcept {
   std::uint64_t user = 0;
   const bool is_new = thread_.compare_exchange_strong(user, thread, std::memory_order_acquire);
+  assert(thread != 0 && grant && (!is_new || (!grant_ && count_ == 0)));
   if (!is_new && (user != thread || grant_ == grant)) return;
   grant_ = std::move(grant);
   count_ = 0;

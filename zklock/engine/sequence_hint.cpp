@@ -19,6 +19,7 @@ constexpr std::chrono::minutes kPauseAfterRefusal{1};
 }  // namespace
 
 void SequenceHint::granted(core::Sequence number, core::Instant now) {
+  assert_invariants();
   const core::Sequence before = std::exchange(granted_, number);
   const bool is_soon = now - std::exchange(granted_at_, now) < kLongestRest;
   in_a_row_ = is_soon && number.value == before.value + 1 ? in_a_row_ + 1 : 0;
@@ -27,6 +28,7 @@ void SequenceHint::granted(core::Sequence number, core::Instant now) {
   if (is_asked && connection_ == path_.core().keeper().connection()) return;
   end();
   if (watch()) look_again(now + kLongestRest);
+  assert_invariants();
 }
 
 /// Returns a callback that calls `step` with path_mutex held. It does nothing after the watch of

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -76,6 +77,10 @@ class SequenceHint {
   void end() noexcept ZKLOCK_REQUIRES(path_mutex);
 
  private:
+  void assert_invariants() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    assert(is_counted_ || (watch_ == client::RequestId{} && timer_ == client::TimerId{}));
+    assert(is_counted_ || path_czxid_ == core::Zxid{});
+  }
   template <class Step>
   auto of_this_watch(Step step) ZKLOCK_REQUIRES(path_mutex);
   bool watch() ZKLOCK_REQUIRES(path_mutex);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cassert>
 #include <functional>
 #include <memory>
 
@@ -34,6 +35,7 @@ class WatchSlot {
   void ask(std::weak_ptr<void> owner, PathContext& path, client::Operation watch,
            core::SessionId session, std::function<void(const client::Reply&)> answered)
       ZKLOCK_REQUIRES(path_mutex) {
+    assert(is_free());
     id_ = path.core().coordinator().submit(
         {.operation = std::move(watch), .session = session},
         under_lock(std::move(owner), path, epoch_.guard(std::move(answered))));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/threads/local_reply_thread.h"
 
+#include <cassert>
 #include <deque>
 #include <memory>
 #include <utility>
@@ -90,6 +91,7 @@ bool LocalReplyThread::Queue::wait(std::optional<Instant> when, bool& is_due) {
 }
 
 void LocalReplyThread::Queue::run_queued() {
+  assert(running_);
   while (!tasks_.empty()) {
     std::function<void()> task = std::move(tasks_.front());
     tasks_.pop_front();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/threads/serial_executor.h"
 
+#include <cassert>
 #include <deque>
 #include <system_error>
 #include <utility>
@@ -73,6 +74,7 @@ class SerialExecutor::Queue : public std::enable_shared_from_this<Queue> {
   /// again.
   void mark_idle() {
     const MutexLock lock(mutex_);
+    assert(busy_);
     busy_ = false;
   }
 

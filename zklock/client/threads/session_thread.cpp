@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/threads/session_thread.h"
 
+#include <cassert>
 #include <utility>
 
 #include "zklock/client/threads/start_thread.h"
@@ -50,6 +51,7 @@ void SessionThread::run() {
     lock.unlock();
     const bool open = owner_.open();
     lock.lock();
+    assert(open || !retired_);
     if (open) {
       while (!stopping_ && !retired_) changed_.wait(mutex_);
       lock.unlock();

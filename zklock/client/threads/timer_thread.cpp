@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cerrno>
 #include <ctime>
 #include <functional>
@@ -81,6 +82,11 @@ class TimerThread::Timers {
   };
   using Queue = std::map<Key, std::function<void()>>;
 
+  void assert_invariants() const noexcept ZKLOCK_REQUIRES(mutex_) {
+    // add() can throw between its two insertions.
+    assert(queue_.size() == when_.size() || queue_.size() + 1 == when_.size());
+    assert(queue_.empty() || (!stopping_ && armed_for_ <= queue_.begin()->first.when));
+  }
   void start(const std::shared_ptr<Timers>& self) ZKLOCK_REQUIRES(mutex_);
   void arm(Instant when) noexcept ZKLOCK_REQUIRES(mutex_);
   std::thread take_thread() noexcept;
@@ -118,6 +124,7 @@ TimerId TimerThread::Timers::add(Instant when, std::function<void()> task,
   // Arming the timer descriptor does not wake the thread, which sleeps until a timer is due. Before
   // it sleeps, the thread itself arms the descriptor for the earliest timer.
   if (when < armed_for_) arm(when);
+  assert_invariants();
   return TimerId(id);
 }
 
@@ -153,6 +160,7 @@ void TimerThread::Timers::run() noexcept {
     run_due();
     if (stopping_) return;
     arm(queue_.empty() ? kNever : queue_.begin()->first.when);
+    assert_invariants();
     lock.unlock();
     std::array<pollfd, 2> fds{pollfd{timer_.get(), POLLIN, 0}, pollfd{stop_.get(), POLLIN, 0}};
     ::poll(fds.data(), fds.size(), -1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/election/leadership_state.h"
 
+#include <cassert>
 #include <utility>
 
 #include "zklock/engine/callback/completion.h"
@@ -28,6 +29,7 @@ void LeadershipState::notify_loss(std::function<void()> on_loss) {
 void LeadershipState::on_lost() {
   const client::MutexLock guard(mutex_);
   delete_delay_ = Contender::delay_delete(hold_);
+  assert(hold_ || !delete_delay_);
 }
 
 std::shared_ptr<void> LeadershipState::delete_delay() const {
@@ -41,6 +43,7 @@ void LeadershipState::release() noexcept {
   std::shared_ptr<void> delay;
   {
     const client::MutexLock guard(mutex_);
+    assert(static_cast<bool>(hold_) == (proclamation_writer_ != nullptr));
     delay = std::move(delete_delay_);
     hold = std::move(hold_);
     proclamation_writer = std::move(proclamation_writer_);
