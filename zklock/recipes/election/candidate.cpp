@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "zklock/engine/callback/reliable_post.h"
@@ -73,12 +74,7 @@ void Candidate::carry_out(ElectionEffect effect, By by) {
       stop_ = std::stop_source();
       error_.reset();
       later([self = shared_from_this(), attempt = fsm_.attempt(), stop = stop_.get_token()] {
-        try {
-          self->ask(attempt, stop);
-        } catch (const std::bad_alloc& e) {
-          self->warn(e.what());
-          self->answered(attempt, {});
-        }
+        self->ask(attempt, stop);
       });
       return;
     case ElectionEffect::cancel: later([stop = stop_]() mutable { stop.request_stop(); }); return;
@@ -104,11 +100,9 @@ void Candidate::ask(Fsm::Attempt attempt, const std::stop_token& stop) {
       }};
   try {
     PendingAcquire::start(path_lock_, std::move(request), stop);
-  } catch (const std::bad_alloc&) {
-    throw;
   } catch (const Error& error) {
     answered(attempt, {.error = error});
-  } catch (const std::exception& e) {  // no thread
+  } catch (const std::system_error& e) {  // no thread
     warn(e.what());
     answered(attempt, {});
   }
