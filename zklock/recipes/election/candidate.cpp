@@ -24,12 +24,6 @@ namespace {
 
 constexpr const char* kOperation = "lead";
 
-std::shared_ptr<PathLock> path_lock_of(ClientCore& core, std::string path) {
-  const core::LockPath checked(std::move(path));
-  core.check_usable(kOperation, checked.str());
-  return core.path_lock(checked);
-}
-
 client::Backoff checked_backoff(const Candidate::Settings& settings, const std::string& path) {
   if (settings.retry_delay_min.count() <= 0 ||
       settings.retry_delay_max < settings.retry_delay_min) {
@@ -42,7 +36,7 @@ client::Backoff checked_backoff(const Candidate::Settings& settings, const std::
 }  // namespace
 
 Candidate::Candidate(ClientCore& core, std::string path, Settings settings)
-    : path_lock_(path_lock_of(core, std::move(path))),
+    : path_lock_(core.usable_path_lock(kOperation, std::move(path))),
       settings_(settings),
       fsm_(settings.again),
       backoff_(checked_backoff(settings, path_lock_->path().str())) {
