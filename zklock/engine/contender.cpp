@@ -2,10 +2,6 @@
 #include "zklock/engine/contender.h"
 
 #include <algorithm>
-#include <chrono>
-#include <utility>
-
-#include "zklock/core/znode_name.h"
 
 namespace zklock::detail {
 

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/scheduler.h"

@@ -2,7 +2,6 @@
 #include "zklock/client/threads/local_reply_thread.h"
 
 #include <deque>
-#include <memory>
 #include <utility>
 
 #include "zklock/client/port/mutex.h"
