@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Fails if a page names code or a file that does not exist (check_architecture.py). Fails if a C++
-# source lacks the line of the license, or if its layout differs from .clang-format. The last two
-# checks are skipped (77) without clang-format 14, because other versions differ in detail.
+# Fails if a page names code or a file that does not exist (check_architecture.py), or if a file or a
+# function is too long (check_lengths.py). Fails if a C++ source lacks the line of the license, or if
+# its layout differs from .clang-format. The last two checks are skipped (77) without clang-format 14,
+# because other versions differ in detail.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 tests/check_architecture.py
+python3 -B tests/check_lengths.py
 
 clang_format=$(command -v clang-format-14 || command -v clang-format || true)
 if [[ -z $clang_format || $("$clang_format" --version) != *"version 14."* ]]; then

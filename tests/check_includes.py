@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails if an #include goes against the layers, or if files include each other in a cycle.
+"""Fails if an #include goes against the layers, if files include each other in a cycle, or if a
+public header opens a namespace of the implementation.
 
   tests/check_includes.py [ROOT]
 
 A unit is a header with its sources: zklock/engine/contender.h, contender.cpp, contender_hold.cpp.
 RULES says for each folder which folders its files may include. A unit includes what its header and
-its sources include; these edges between units must form no cycle.
+its sources include; these edges between units must form no cycle. Users see the names in a public
+header, so internal names stand there only in namespace detail.
 """
 import pathlib
 import re
@@ -52,6 +54,8 @@ EXCEPTIONS = {
 ONLY_STANDARD = (PUBLIC, "zklock/core")
 IMPURE = set("thread mutex shared_mutex condition_variable future semaphore latch barrier stop_token "
              "iostream istream ostream fstream sstream syncstream cstdio filesystem csignal".split())
+# The namespaces of public headers. That of spdlog is opened to declare its logger.
+NAMESPACES = {"zklock", "zklock::detail", "std", "spdlog"}
 SUFFIX = re.compile(r"\.(h|cpp)$")
 
 
@@ -88,6 +92,19 @@ def fault(path, name, angled, files):
     if there not in RULES[here] and (path, target) not in EXCEPTIONS:
         return f"{here} may include {', '.join(RULES[here])}"
     return None
+
+
+def namespaces_of(text):
+    """Yields the full name of each namespace that the text opens."""
+    text = re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', "", text, flags=re.S)
+    enclosing = []  # for each open brace: the name of its namespace, or nothing
+    for match in re.finditer(r"\bnamespace\b\s*([\w:]*)\s*\{|[{}]", text):
+        if match[0] == "}":
+            enclosing = enclosing[:-1]
+        else:
+            enclosing.append(match[1])
+            if match[0] != "{":
+                yield "::".join(filter(None, enclosing)) if match[1] else "(unnamed)"
 
 
 def unit_of(path, units):
@@ -139,6 +156,10 @@ def check(files):
                 faults.append(f"{path} includes {name}: {why}")
             elif not angled and name in files:
                 edges.add(unit_of(name, units))
+        if path.startswith(PUBLIC):
+            faults += [f"{path} opens namespace {name}: a public header may open "
+                       + ", ".join(sorted(NAMESPACES))
+                       for name in namespaces_of(text) if name not in NAMESPACES]
         edges.discard(unit)
     for unit in {u for edges in graph.values() for u in edges}:
         graph.setdefault(unit, set())
@@ -169,6 +190,11 @@ def check_itself():
             ("zklock/core/b.cpp", '"zklock/core/b_user.h"\n#include "zklock/core/b.h"')):
         extra = ("zklock/core/b_user.h", '#include "zklock/core/b.h"\n')
         assert check(tree((path, f"#include {include}\n"), extra)), f"{path} with {include} passes"
+    sound = "namespace zklock { namespace detail { class A; } int f() { return 1; } }\nnamespace std {}\n"
+    assert check(tree(("include/zklock/x.h", sound))) == []
+    for opened in ("zklock { namespace core {", "zklock::testing {", "boost {", "zklock { namespace {"):
+        text = f"namespace {opened} class A;" + "}" * opened.count("{")
+        assert check(tree(("include/zklock/x.h", text))), f"{text} passes"
 
 
 def main():

@@ -16,10 +16,8 @@ namespace zklock {
 
 namespace detail {
 class ClientCore;
-}
-namespace testing {
 struct ClientFactory;
-}
+}  // namespace detail
 
 /// The state of a client's connection, as its listeners receive it.
 ///
@@ -152,7 +150,7 @@ class ZKLOCK_EXPORT Client {
 
  private:
   friend class detail::ClientCore;
-  friend struct testing::ClientFactory;  // in tests only, makes a client on simulated servers
+  friend struct detail::ClientFactory;  // in tests only, makes a client on simulated servers
   ZKLOCK_HIDDEN explicit Client(std::shared_ptr<detail::ClientCore> core) noexcept;
 
   std::shared_ptr<detail::ClientCore> core_;

@@ -18,13 +18,9 @@
 
 namespace zklock {
 
-namespace core {
-enum class CountKind;
-}
 namespace detail {
 class Composite;
 struct CompositeOutcome;
-struct CompositeRequest;
 }  // namespace detail
 
 /// Receives the outcome of an asynchronous acquire: a hold, or an empty hold and a pointer to an

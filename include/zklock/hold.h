@@ -15,12 +15,10 @@
 
 namespace zklock {
 
-namespace core {
-enum class CountKind;
-}
 namespace detail {
 class Contender;
-}
+enum class CountKind;
+}  // namespace detail
 
 /// The validity of a hold at this moment. A released hold is `lost`, too.
 ///
@@ -167,10 +165,10 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
  private:
   friend class detail::Contender;
   friend class GuardedTransaction;
-  ZKLOCK_HIDDEN Hold(std::shared_ptr<detail::Contender> contender, core::CountKind kind) noexcept;
+  ZKLOCK_HIDDEN Hold(std::shared_ptr<detail::Contender> contender, detail::CountKind kind) noexcept;
 
   std::shared_ptr<detail::Contender> contender_;
-  core::CountKind kind_{};
+  detail::CountKind kind_{};
 };
 
 }  // namespace zklock

@@ -7,19 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "tests/model/client_factory.h"
 #include "zklock/client.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/engine/client_core.h"
-
-namespace zklock::testing {
-
-struct ClientFactory {
-  static std::unique_ptr<Client> make(std::shared_ptr<detail::ClientCore> core) {
-    return std::unique_ptr<Client>(new Client(std::move(core)));
-  }
-};
-
-}  // namespace zklock::testing
 
 namespace zklock::model {
 
@@ -53,7 +44,7 @@ class ManualTime final : public client::Scheduler {
 /// Returns a client with these two ports and no dispatcher.
 inline std::unique_ptr<Client> make_client(std::shared_ptr<client::Coordinator> servers,
                                            std::shared_ptr<ManualTime> time) {
-  return testing::ClientFactory::make(detail::ClientCore::make(
+  return detail::ClientFactory::make(detail::ClientCore::make(
       {.coordinator = std::move(servers),
        .scheduler = std::move(time),
        .dispatcher = {},

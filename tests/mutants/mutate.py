@@ -4,6 +4,7 @@
 
     tests/mutants/mutate.py apply NAME... --root DIR   changes the sources below DIR
     tests/mutants/mutate.py check [NAME...]            fails if a mutant does not apply; changes nothing
+                                                       without names: also if the table of README.md differs
     tests/mutants/mutate.py check --compile CXX        also fails if a mutant does not compile
     tests/mutants/mutate.py files NAME...              prints the files that the mutants change
 
@@ -18,6 +19,7 @@ It ignores white space, so a new layout of the source does not affect it. The te
 file, or in the definition of the function if the edit names one.
 """
 import argparse
+import fnmatch
 import pathlib
 import re
 import subprocess
@@ -135,6 +137,26 @@ def compile_mutant(name, texts, root, compiler):
                 raise DoesNotApply(f"{name}: {file} does not compile: {error}")
 
 
+def table_faults(known):
+    """Returns how the table of README.md differs from the mutants: their names, and the tests that detect them."""
+    rows = re.findall(r"^\| (`.*?) \| (.*) \|$", (FOLDER / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    detected_by = [(name, where) for names, where in rows for name in re.findall(r"`(\w+)`", names)]
+    in_table = [name for name, _ in detected_by]
+    faults = [f"{name}: README.md has {in_table.count(name)} rows for it, not one"
+              for name in sorted({*known, *in_table}) if in_table.count(name) != 1]
+    faults += [f"{name}: README.md has a row for it, but there is no such mutant" for name in in_table
+               if name not in known]
+    for name, where in detected_by:
+        if name not in known or not where.startswith("`"):  # the simulator detects it
+            continue
+        test = where.split("`")[1]
+        mutant = (FOLDER / f"{name}.mutant").read_text(encoding="utf-8")
+        named = re.search(r"^Else caught by: \S+ (\S+)$", mutant, re.MULTILINE)
+        if not named or not fnmatch.fnmatchcase(test, named[1]):
+            faults.append(f"{name}: README.md names the test {test}, the mutant {named[1] if named else 'none'}")
+    return faults
+
+
 def main():
     known = sorted(path.stem for path in FOLDER.glob("*.mutant"))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -147,6 +169,10 @@ def main():
         parser.error(f"expected names of mutants, found {', '.join(unknown) or 'none'}")
     if args.command == "apply" and not args.root:
         parser.error("apply needs --root")
+    whole = args.command == "check" and not args.names
+    differences = table_faults(known) if whole else []
+    for difference in differences:
+        print(difference, file=sys.stderr)
     failed = 0
     for name in args.names or known:
         try:
@@ -165,7 +191,7 @@ def main():
             failed += 1
     if args.command == "check":
         print(f"{len(args.names or known) - failed} mutants apply, {failed} do not")
-    return 1 if failed else 0
+    return 1 if failed or differences else 0
 
 
 if __name__ == "__main__":

@@ -5,8 +5,6 @@
 #include <iterator>
 #include <utility>
 
-#include "zklock/core/queue_rule.h"
-
 namespace zklock::core {
 
 namespace {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -25,7 +24,6 @@
 #include "zklock/core/status.h"
 #include "zklock/core/znode_name.h"
 #include "zklock/error.h"
-#include "zklock/fencing_token.h"
 
 namespace zklock::core {
 

@@ -22,8 +22,6 @@
 // that znode.
 #include <algorithm>
 #include <iterator>
-#include <span>
-#include <string>
 
 #include "zklock/core/acquire_fsm.h"
 #include "zklock/core/proclamation.h"

@@ -13,7 +13,6 @@
 // A grant without a list overlooks no orphaned marker. A contender that is alone has counted the
 // children, and markers are children. A holder that announces its release found no orphaned marker
 // at its own grant, and deletes its own marker in the transaction of the release.
-#include <string>
 #include <utility>
 
 #include "zklock/core/acquire_fsm.h"

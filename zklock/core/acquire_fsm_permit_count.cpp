@@ -5,7 +5,6 @@
 // as many as there are when the count is read. If they fit into the count, there is room at that
 // moment. The znode of the count is watched like a predecessor. No grant is made by an unknown
 // count.
-#include <string>
 #include <utility>
 
 #include "zklock/core/acquire_fsm.h"

@@ -13,7 +13,6 @@
 // another contender's znode can have the name of the one at the gate. So after a move, that znode
 // is read before it is deleted, until a list shows that the path is older than it. For that reason,
 // a move that was not executed is not repeated, but decided anew by a list.
-#include <string>
 #include <utility>
 
 #include "zklock/core/acquire_fsm.h"

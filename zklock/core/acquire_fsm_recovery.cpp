@@ -7,7 +7,6 @@
 // is the session of the create, is its own (inspecting).
 #include <algorithm>
 #include <iterator>
-#include <optional>
 #include <utility>
 
 #include "zklock/core/acquire_fsm.h"

@@ -4,7 +4,6 @@
 // Each predecessor is read and watched (arming). If the data or the czxid of one shows that the
 // last list is outdated, or if one is deleted meanwhile, the contender lists again. Otherwise it
 // waits for an event. If its only predecessor announces its release, that release is a grant.
-#include <string>
 #include <utility>
 
 #include "zklock/core/acquire_fsm.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ends of the acquire machine without a grant: given up, or failed.
 #include <cassert>
-#include <string>
 #include <utility>
 
 #include "zklock/core/acquire_fsm.h"

@@ -6,11 +6,17 @@
 #include <cstddef>
 #include <numeric>
 
-namespace zklock::core {
+namespace zklock::detail {
 
 /// The kind of one count of an owner. A count is released by the call that belongs to its kind:
 /// lock() by unlock(), lock_shared() by unlock_shared(), and a Hold by release().
 enum class CountKind { lock, hold, shared_lock, shared_hold };
+
+}  // namespace zklock::detail
+
+namespace zklock::core {
+
+using detail::CountKind;  // the public class Hold has one
 inline constexpr std::size_t kCountKinds = 4;
 
 constexpr bool is_shared(CountKind kind) noexcept {

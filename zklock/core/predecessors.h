@@ -15,7 +15,6 @@
 #include "zklock/core/own_node.h"
 #include "zklock/core/queue_rule.h"
 #include "zklock/core/status.h"
-#include "zklock/fencing_token.h"
 
 namespace zklock::core {
 

@@ -11,8 +11,6 @@ namespace zklock::detail {
 
 namespace {
 
-using core::Status;
-
 constexpr std::chrono::milliseconds kPauseBetweenTurns{50};
 
 }  // namespace

@@ -47,6 +47,12 @@ std::shared_ptr<PathLock> ClientCore::path_lock(const core::LockPath& path) {
   return path_lock;
 }
 
+std::shared_ptr<PathLock> ClientCore::usable_path_lock(const char* operation, std::string path) {
+  const core::LockPath checked(std::move(path));
+  check_usable(operation, checked.str());
+  return path_lock(checked);
+}
+
 std::vector<std::shared_ptr<PathLock>> ClientCore::path_locks() {
   std::vector<std::shared_ptr<PathLock>> alive;
   const client::MutexLock guard(mutex_);

@@ -35,6 +35,8 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
   /// Returns the path lock of a path. All users of the path share one path lock while any of them
   /// exists.
   std::shared_ptr<PathLock> path_lock(const core::LockPath& path);
+  /// Returns the path lock for a public object. Throws Error(invalid_path | closed | forked).
+  std::shared_ptr<PathLock> usable_path_lock(const char* operation, std::string path);
 
   bool wait_until_connected(Deadline deadline);
   Subscription add_listener(std::function<void(ConnectionState)> listener);

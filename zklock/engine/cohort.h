@@ -11,7 +11,6 @@
 #include "zklock/client/port/coordinator.h"
 #include "zklock/core/acquire_fsm.h"
 #include "zklock/core/cohort_policy.h"
-#include "zklock/core/znode_data.h"
 #include "zklock/engine/arrival_watch.h"
 #include "zklock/engine/cohort_member.h"
 #include "zklock/engine/epoch.h"

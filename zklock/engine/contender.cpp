@@ -3,10 +3,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <chrono>
-#include <utility>
-
-#include "zklock/core/znode_name.h"
 
 namespace zklock::detail {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Members of Contender that are used from its grant to its release.
 #include <algorithm>
-#include <utility>
 
 #include "zklock/engine/contender.h"
 #include "zklock/engine/session/fork_guard.h"

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Members of Contender for the loss of a hold.
-#include <string>
-#include <utility>
-
 #include "zklock/engine/contender.h"
 
 namespace zklock::detail {

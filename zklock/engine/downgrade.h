@@ -4,7 +4,6 @@
 #include <cassert>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/scheduler.h"

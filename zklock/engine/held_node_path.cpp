@@ -2,7 +2,6 @@
 #include "zklock/engine/held_node_path.h"
 
 #include <cassert>
-#include <utility>
 
 namespace zklock::detail {
 

@@ -2,14 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "zklock/client/port/coordinator.h"
-#include "zklock/client/port/scheduler.h"
 #include "zklock/core/session.h"
 #include "zklock/engine/path_mutex.h"
 

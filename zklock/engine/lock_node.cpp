@@ -5,7 +5,6 @@
 #include <cassert>
 #include <chrono>
 #include <exception>
-#include <utility>
 
 namespace zklock::detail {
 

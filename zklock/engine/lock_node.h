@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,7 +14,6 @@
 #include "zklock/core/acquire_fsm.h"
 #include "zklock/core/lazy.h"
 #include "zklock/core/lease.h"
-#include "zklock/core/znode_data.h"
 #include "zklock/engine/downgrade.h"
 #include "zklock/engine/epoch.h"
 #include "zklock/engine/held_node_path.h"

@@ -2,8 +2,6 @@
 // The lock delay of a lock node: its own marker, and the markers of lost holds; see
 // core/lock_delay.h.
 #include <algorithm>
-#include <string>
-#include <utility>
 
 #include "zklock/client/port/submit_then_get.h"
 #include "zklock/engine/lock_node.h"

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The requests by which a lock node carries out the effects of its machine, except the create.
-#include <string>
-#include <utility>
-
 #include "zklock/client/port/submit_then_get.h"
 #include "zklock/engine/lock_node.h"
 

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports of a lock node to its observer, and the end of the lock node.
 #include <algorithm>
-#include <functional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "zklock/engine/lock_node.h"
 
@@ -204,20 +200,14 @@ void LockNode::remove(RemovalCause cause, BackgroundWork::Id work) {
       cause != RemovalCause::already_deleted && !path_->is_stale(fsm_.node().token());
   if (exists || is_name_unknown() || has_downgraded()) {
     watches_.forget_own();
-    const std::string& first = is_name_unknown() ? fsm_.node().name() : own_name();
-    core().deletions().begin(fsm_.node().session(),
-                             {.path = path_->child(first),
-                              .token = fsm_.node().token(),
-                              .siblings = take_siblings(),
-                              .is_downgraded = has_downgraded()},
-                             first_step_for(cause), on_removed(cause), work);
-  }
-  if (is_name_unknown()) {
-    core().deletions().begin(fsm_.node().session(),
-                             {.path = path_->child(holding_->downgrade.name()),
-                              .token = fsm_.node().token(),
-                              .is_downgraded = true},
-                             first_step_for(cause), {}, work);
+    for (const std::string& name : own_names()) {
+      core().deletions().begin(fsm_.node().session(),
+                               {.path = path_->child(name),
+                                .token = fsm_.node().token(),
+                                .siblings = take_siblings(),
+                                .is_downgraded = has_downgraded() || name != fsm_.node().name()},
+                               first_step_for(cause), on_removed(cause), work);
+    }
   }
   end_watches();
 }

@@ -2,7 +2,6 @@
 #include "zklock/engine/monitor.h"
 
 #include <cstddef>
-#include <utility>
 
 namespace zklock::detail {
 

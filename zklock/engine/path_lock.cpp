@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 #include <system_error>
-#include <utility>
 
 #include "zklock/engine/session/wait_in_slices.h"
 
@@ -193,22 +192,25 @@ void PathLock::attach() {
   ++objects_;
 }
 
-bool PathLock::detach() {
+void PathLock::detach() {
   const Monitor::Lock lock(monitor());
-  if (--objects_ > 0) return false;
+  if (--objects_ > 0) return;
   sequence_hint().end();
   for (const auto& queue : cohorts_) queue->end_idling();
   if (core().closed()) {
     reentry_counter_.clear();
     const auto dropped = std::exchange(contenders_, {});
     after_unlock([dropped] {});  // they may hold the last references to parts of this path lock
-    return false;
+    return;
   }
-  return std::ranges::any_of(contenders_, [](const auto& entry) ZKLOCK_REQUIRES(path_mutex) {
+  const auto is_locked = [](const auto& entry) ZKLOCK_REQUIRES(path_mutex) {
     const core::Ownership& ownership = entry.second->ownership();
     return ownership.count(core::CountKind::lock) > 0 ||
            ownership.count(core::CountKind::shared_lock) > 0;
-  });
+  };
+  if (std::ranges::any_of(contenders_, is_locked)) {
+    after_unlock([path_lock = self()] { path_lock->warn("the mutex is destroyed while locked"); });
+  }
 }
 
 void PathLock::on_path_recreated() {

@@ -69,9 +69,9 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
   core::Ownership ownership(const Owner& owner);
   /// Registers a public object on this path.
   void attach();
-  /// Unregisters a public object. Returns true if it was the last one, the client is open, and a
-  /// count of lock() or lock_shared() was not released.
-  bool detach();
+  /// Unregisters a public object. Warns if it was the last one, the client is open, and a count of
+  /// lock() or lock_shared() was not released.
+  void detach();
   /// The position of an owner's contender, waiting or holding. If the owner is no contender's key,
   /// the contender that first_on_behalf_of() returns is used.
   struct Standing {

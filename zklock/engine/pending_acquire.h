@@ -9,7 +9,6 @@
 #include <optional>
 #include <stop_token>
 
-#include "zklock/acquire_options.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/core/lazy.h"
 #include "zklock/engine/path_context.h"

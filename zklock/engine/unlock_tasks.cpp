@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <system_error>
-#include <utility>
 
 namespace zklock::detail {
 

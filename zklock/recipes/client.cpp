@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <memory>
-#include <utility>
 #include <vector>
 
 #include <spdlog/logger.h>
@@ -152,11 +150,8 @@ Client::Client(std::string hosts) : Client(with_defaults(std::move(hosts))) {}
 Client::Client(std::shared_ptr<detail::ClientCore> core) noexcept : core_(std::move(core)) {}
 
 Client::~Client() {
-  if (core_->forked()) {
-    detail::keep_for_ever(std::move(core_));
-    return;
-  }
   close();
+  if (core_->forked()) detail::keep_for_ever(std::move(core_));
 }
 
 bool Client::wait_until_connected(Deadline deadline) {

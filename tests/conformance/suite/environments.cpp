@@ -7,6 +7,7 @@
 
 #include "conformance/suite/ensembles.h"
 #include "support/expire_session.h"
+#include "tests/model/client_factory.h"
 #include "zklock/engine/client_core.h"
 
 namespace zklock::testing {
@@ -248,7 +249,7 @@ Client& SimulatedEnvironment::connect(std::chrono::milliseconds session_timeout)
   const std::size_t c = clients().size();
   check(c < kMostClients, "too many clients");
   live_.with([&](model::World& w) { w.client(c).options().session_timeout = session_timeout; });
-  Client& client = keep(ClientFactory::make(detail::ClientCore::make(
+  Client& client = keep(detail::ClientFactory::make(detail::ClientCore::make(
       live_.ports(c),
       {.hosts = "sim", .application = "conformance", .host = "host", .logger = nullptr})));
   check(client.wait_until_connected(kPatience), "not connected");

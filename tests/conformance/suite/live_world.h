@@ -13,17 +13,9 @@
 #include <unordered_map>
 
 #include "tests/model/world.h"
-#include "zklock/client.h"
 #include "zklock/engine/client_core.h"
 
 namespace zklock::testing {
-
-// Makes clients that are not connected to real servers.
-struct ClientFactory {
-  static std::unique_ptr<Client> make(std::shared_ptr<detail::ClientCore> core) {
-    return std::unique_ptr<Client>(new Client(std::move(core)));
-  }
-};
 
 // A simulated world for programs with threads, so that calls may block. The ports put each command
 // of a client into an inbox. A thread of the world executes these commands and runs the world until

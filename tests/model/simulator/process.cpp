@@ -5,16 +5,7 @@
 #include <chrono>
 #include <utility>
 
-namespace zklock::testing {
-
-/// Creates the Client of a simulated core. It is the only friend with that permission.
-struct ClientFactory {
-  static std::unique_ptr<Client> make(std::shared_ptr<detail::ClientCore> core) {
-    return std::unique_ptr<Client>(new Client(std::move(core)));
-  }
-};
-
-}  // namespace zklock::testing
+#include "tests/model/client_factory.h"
 
 namespace zklock::simulator {
 
@@ -62,7 +53,7 @@ SimProcess::SimProcess(SimClock& clock, std::vector<std::unique_ptr<SimEnsemble>
          .creates_at_once = static_cast<std::size_t>(setup.creates_at_once),
          .announces = setup.announces != 0,
          .logger = nullptr});
-    line->client = testing::ClientFactory::make(line->core);
+    line->client = detail::ClientFactory::make(line->core);
     lines_.push_back(std::move(line));
   }
 }

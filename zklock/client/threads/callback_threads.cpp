@@ -6,7 +6,6 @@
 #include <cassert>
 #include <deque>
 #include <list>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -252,8 +251,7 @@ bool CallbackThreads::Pool::drain_for(core::Duration longest) noexcept {
     return queue_.empty() && running_ <= excepted && threads_.size() <= excepted;
   });
   if (inside) --draining_inside_;
-  Threads ended;
-  ended.swap(ended_);
+  Threads ended = std::exchange(ended_, {});
   lock.unlock();
   join(std::move(ended));
   return drained;
@@ -262,8 +260,7 @@ bool CallbackThreads::Pool::drain_for(core::Duration longest) noexcept {
 void CallbackThreads::Pool::orphan() noexcept {
   MutexLock lock(mutex_);
   orphaned_ = true;
-  Threads ended;
-  ended.swap(ended_);
+  Threads ended = std::exchange(ended_, {});
   lock.unlock();
   join(std::move(ended));
 }

@@ -3,7 +3,6 @@
 
 #include <cassert>
 #include <deque>
-#include <memory>
 #include <utility>
 
 #include "zklock/client/port/mutex.h"

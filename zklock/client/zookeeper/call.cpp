@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <utility>
 
 #include "zklock/client/zookeeper/zk_error.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/zookeeper/make_coordinator.h"
 
-#include <algorithm>
 #include <chrono>
 #include <string>
 #include <type_traits>

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "zklock/client/port/coordinator.h"
-#include "zklock/client/port/scheduler.h"
 #include "zklock/client_options.h"
 
 namespace zklock::client {

@@ -2,7 +2,6 @@
 #include "zklock/client/zookeeper/node_budget.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "zklock/client/zookeeper/znode_path.h"
 

@@ -2,7 +2,6 @@
 #include "zklock/client/zookeeper/watch_registry.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace zklock::client {
 

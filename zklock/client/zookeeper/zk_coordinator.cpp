@@ -2,13 +2,10 @@
 #include "zklock/client/zookeeper/zk_coordinator.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <utility>
 
 #include <spdlog/spdlog.h>
 
 #include "zklock/client/zookeeper/digest_id.h"
-#include "zklock/client/zookeeper/zk_error.h"
 
 namespace zklock::client {
 namespace {

@@ -5,7 +5,6 @@
 #include <cassert>
 #include <cstdio>
 #include <iterator>
-#include <utility>
 
 #include "zklock/client/zookeeper/zk_coordinator.h"
 #include "zklock/client/zookeeper/zk_error.h"

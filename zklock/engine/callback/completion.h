@@ -122,9 +122,6 @@ std::future<Result> as_future(const Start& start) {
 
 // ---- commits ------------------------------------------------------------------------------------
 
-/// Called with the end of a commit: an Error, or nothing after a success.
-using CommitDone = std::function<void(std::optional<Error>)>;
-
 /// Begins a commit and blocks until its end. Throws its Error. An interruption point: if the thread
 /// is interrupted, the commit is given up.
 template <class Start>

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "zklock/client/port/mutex.h"
-#include "zklock/client/port/scheduler.h"
 #include "zklock/deadline.h"
 
 namespace zklock::detail {

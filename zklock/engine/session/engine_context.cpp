@@ -2,9 +2,7 @@
 #include "zklock/engine/session/engine_context.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
-#include <utility>
 
 #include <pthread.h>
 #include <spdlog/logger.h>

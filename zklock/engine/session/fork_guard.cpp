@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/session/fork_guard.h"
 
-#include <atomic>
 #include <utility>
 
 #include <pthread.h>

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <chrono>
 #include <utility>
 
 #include "zklock/engine/contender.h"

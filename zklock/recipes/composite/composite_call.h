@@ -10,7 +10,6 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
-#include <string>
 #include <vector>
 
 #include "zklock/client/port/mutex.h"

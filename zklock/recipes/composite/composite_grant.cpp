@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/composite/composite_grant.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "zklock/engine/callback/reliable_post.h"

@@ -77,9 +77,9 @@ CompositeMutex::CompositeMutex(std::shared_ptr<Composite> composite)
 CompositeMutex::~CompositeMutex() {
   if (composite_->forked()) {
     detail::keep_for_ever(std::move(composite_));
-    return;
+  } else {
+    composite_->close();
   }
-  composite_->close();
 }
 
 bool CompositeMutex::lock_until(Deadline deadline, std::stop_token stop) {

@@ -7,7 +7,6 @@
 #include "zklock/engine/contender.h"
 #include "zklock/engine/pending_acquire.h"
 #include "zklock/engine/session/fork_guard.h"
-#include "zklock/engine/session/thread_exit.h"
 
 namespace zklock::detail {
 
@@ -23,8 +22,8 @@ PathPartLock::~PathPartLock() {
   if (core().forked()) {
     keep_for_ever(path_lock_);
     keep_for_ever(event_sink_.listener);
-  } else if (path_lock_->detach()) {
-    core().warn("lock " + path() + ": the mutex is destroyed while locked");
+  } else {
+    path_lock_->detach();
   }
 }
 
@@ -46,24 +45,8 @@ bool PathPartLock::unlock(const Owner& owner) {
   return path_lock_->unlock(owner, core::CountKind::lock);
 }
 
-int PathPartLock::count(const Owner& owner) {
-  return path_lock_->ownership(owner).exclusive_count();
-}
-
 bool PathPartLock::has_contact(const Owner& owner) {
   return core().keeper().has_contact() && !path_lock_->node_of(owner).empty();
-}
-
-void PathPartLock::unlock_at_thread_exit() {
-  call_at_thread_exit(path_lock_);
-}
-
-EngineContext& PathPartLock::core() noexcept {
-  return path_lock_->core();
-}
-
-const std::string& PathPartLock::path() const noexcept {
-  return path_lock_->path().str();
 }
 
 }  // namespace zklock::detail

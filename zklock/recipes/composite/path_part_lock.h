@@ -12,6 +12,7 @@
 #include "zklock/engine/callback/lock_listener.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/engine_context.h"
+#include "zklock/engine/session/thread_exit.h"
 #include "zklock/engine/time_limit.h"
 #include "zklock/owner.h"
 
@@ -53,15 +54,15 @@ class PathPartLock {
   /// Releases one lock() of `owner`. Returns false if `owner` has none.
   bool unlock(const Owner& owner);
   /// Returns the exclusive counts of `owner` if it has a valid hold, otherwise 0.
-  int count(const Owner& owner);
+  int count(const Owner& owner) { return path_lock_->ownership(owner).exclusive_count(); }
   /// Returns whether `owner` has a znode in the queue, and the ensemble's leader has answered the
   /// client recently.
   bool has_contact(const Owner& owner);
   /// Arranges that the locks of the calling thread are released when the thread ends.
-  void unlock_at_thread_exit();
+  void unlock_at_thread_exit() { call_at_thread_exit(path_lock_); }
 
-  EngineContext& core() noexcept;
-  const std::string& path() const noexcept;
+  EngineContext& core() noexcept { return path_lock_->core(); }
+  const std::string& path() const noexcept { return path_lock_->path().str(); }
 
  private:
   const std::shared_ptr<PathLock> path_lock_;

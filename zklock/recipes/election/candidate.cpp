@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "zklock/engine/callback/reliable_post.h"
@@ -23,12 +24,6 @@ namespace {
 
 constexpr const char* kOperation = "lead";
 
-std::shared_ptr<PathLock> path_lock_of(ClientCore& core, std::string path) {
-  const core::LockPath checked(std::move(path));
-  core.check_usable(kOperation, checked.str());
-  return core.path_lock(checked);
-}
-
 client::Backoff checked_backoff(const Candidate::Settings& settings, const std::string& path) {
   if (settings.retry_delay_min.count() <= 0 ||
       settings.retry_delay_max < settings.retry_delay_min) {
@@ -41,7 +36,7 @@ client::Backoff checked_backoff(const Candidate::Settings& settings, const std::
 }  // namespace
 
 Candidate::Candidate(ClientCore& core, std::string path, Settings settings)
-    : path_lock_(path_lock_of(core, std::move(path))),
+    : path_lock_(core.usable_path_lock(kOperation, std::move(path))),
       settings_(settings),
       fsm_(settings.again),
       backoff_(checked_backoff(settings, path_lock_->path().str())) {
@@ -73,12 +68,7 @@ void Candidate::carry_out(ElectionEffect effect, By by) {
       stop_ = std::stop_source();
       error_.reset();
       later([self = shared_from_this(), attempt = fsm_.attempt(), stop = stop_.get_token()] {
-        try {
-          self->ask(attempt, stop);
-        } catch (const std::bad_alloc& e) {
-          self->warn(e.what());
-          self->answered(attempt, {});
-        }
+        self->ask(attempt, stop);
       });
       return;
     case ElectionEffect::cancel: later([stop = stop_]() mutable { stop.request_stop(); }); return;
@@ -104,11 +94,9 @@ void Candidate::ask(Fsm::Attempt attempt, const std::stop_token& stop) {
       }};
   try {
     PendingAcquire::start(path_lock_, std::move(request), stop);
-  } catch (const std::bad_alloc&) {
-    throw;
   } catch (const Error& error) {
     answered(attempt, {.error = error});
-  } catch (const std::exception& e) {  // no thread
+  } catch (const std::system_error& e) {  // no thread
     warn(e.what());
     answered(attempt, {});
   }

@@ -2,7 +2,6 @@
 #include "zklock/leader_election.h"
 
 #include <thread>
-#include <utility>
 
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/threads/start_thread.h"
@@ -138,11 +137,8 @@ LeaderElection::LeaderElection(Client& client, std::string path, const ElectionO
           *detail::ClientCore::of(client), std::move(path), std::move(take_leadership), options)) {}
 
 LeaderElection::~LeaderElection() {
-  if (candidate_->core().forked()) {
-    detail::keep_for_ever(std::move(candidate_));
-    return;
-  }
   close();
+  if (candidate_->core().forked()) detail::keep_for_ever(std::move(candidate_));
 }
 
 bool LeaderElection::requeue() {

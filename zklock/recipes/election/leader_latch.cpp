@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/leader_latch.h"
 
-#include <memory>
-#include <optional>
 #include <utility>
 
 #include "zklock/engine/callback/borrowed_executor.h"

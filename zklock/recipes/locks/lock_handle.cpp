@@ -48,10 +48,8 @@ std::shared_ptr<Contender> wait_for_grant(PathLock& path_lock, BlockingCall<Acqu
 
 std::shared_ptr<LockHandle> LockHandle::make(Client& client, std::string path,
                                              const CohortOptions& options) {
-  core::LockPath checked(std::move(path));
-  const auto& core = ClientCore::of(client);
-  core->check_usable("lock", checked.str());
-  return std::make_shared<LockHandle>(core->path_lock(checked), options);
+  return std::make_shared<LockHandle>(
+      ClientCore::of(client)->usable_path_lock("lock", std::move(path)), options);
 }
 
 LockHandle::LockHandle(std::shared_ptr<PathLock> path_lock, const CohortOptions& options)
@@ -73,16 +71,10 @@ LockHandle::~LockHandle() {
 
 void LockHandle::object_destroyed(std::shared_ptr<LockHandle> lock_handle) noexcept {
   PathLock& path_lock = *lock_handle->path_lock_;
-  if (path_lock.core().forked()) {
-    keep_for_ever(std::move(lock_handle));
-    return;
-  }
-  const std::atomic<bool>* const object = lock_handle->destroyed_.get();
+  if (path_lock.core().forked()) return keep_for_ever(std::move(lock_handle));
   *lock_handle->destroyed_ = true;
-  path_lock.cancel_all(object);
-  if (path_lock.detach()) {
-    path_lock.core().warn("lock " + lock_handle->path() + ": the mutex is destroyed while locked");
-  }
+  path_lock.cancel_all(lock_handle->destroyed_.get());
+  path_lock.detach();
   if (lock_handle->listener_) lock_handle->listener_->remove();
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <utility>
 
 #include "zklock/client/port/mutex.h"
 #include "zklock/engine/session/fork_guard.h"

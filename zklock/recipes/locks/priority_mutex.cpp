@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/priority_mutex.h"
 
-#include <utility>
-
 #include "zklock/recipes/locks/lock_handle.h"
 
 namespace zklock {

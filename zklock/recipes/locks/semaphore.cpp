@@ -2,7 +2,6 @@
 #include "zklock/semaphore.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "zklock/recipes/locks/lock_handle.h"
 #include "zklock/recipes/locks/shared_permit_count.h"

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <cassert>
-#include <chrono>
 #include <utility>
 
-#include "zklock/core/lock_path.h"
 #include "zklock/core/proclamation.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/session/fork_guard.h"
@@ -24,10 +22,9 @@ constexpr std::chrono::milliseconds kPauseAfterFailure{250};
 
 std::shared_ptr<QueueObserver> QueueObserver::make(Client& client, std::string path, ViewKind kind,
                                                    Executor executor) {
-  const core::LockPath checked(std::move(path));
-  const auto& core = ClientCore::of(client);
-  core->check_usable("observe", checked.str());
-  return std::make_shared<QueueObserver>(core->path_lock(checked), kind, std::move(executor));
+  return std::make_shared<QueueObserver>(
+      ClientCore::of(client)->usable_path_lock("observe", std::move(path)), kind,
+      std::move(executor));
 }
 
 void QueueObserver::object_destroyed(std::shared_ptr<QueueObserver> observer) noexcept {

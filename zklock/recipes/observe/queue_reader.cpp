@@ -3,13 +3,11 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
 #include <utility>
 
 #include "zklock/core/lock_delay.h"
 #include "zklock/core/permit_count_data.h"
 #include "zklock/core/proclamation.h"
-#include "zklock/core/queue_rule.h"
 #include "zklock/engine/blocking_requests.h"
 #include "zklock/recipes/observe/ask_until_final.h"
 

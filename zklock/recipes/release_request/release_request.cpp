@@ -5,8 +5,6 @@
 #include <cassert>
 #include <chrono>
 #include <memory>
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 

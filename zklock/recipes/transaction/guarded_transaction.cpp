@@ -2,7 +2,6 @@
 #include "zklock/guarded_transaction.h"
 
 #include <string_view>
-#include <utility>
 
 #include "zklock/core/lock_path.h"
 #include "zklock/engine/callback/completion.h"
@@ -19,10 +18,6 @@ namespace write = client::request::write;
 namespace {
 
 constexpr const char* kGuarding = "guard a transaction";
-
-void check_has_count(const Hold& hold) {
-  if (!hold) throw Error(Errc::not_owner, kGuarding, "", "the hold is empty");
-}
 
 std::string checked(std::string_view operation, std::string path) {
   core::check_path(operation, path);
@@ -73,7 +68,7 @@ GuardedTransaction::~GuardedTransaction() {
 }
 
 GuardedTransaction& GuardedTransaction::also_guarded_by(const Hold& hold) {
-  check_has_count(hold);
+  if (!hold) throw Error(Errc::not_owner, kGuarding, "", "the hold is empty");
   return guard(hold.contender_);
 }
 
