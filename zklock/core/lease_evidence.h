@@ -87,10 +87,10 @@ class LeaseEvidence {
   /// handshake only.
   Instant handshake_lease_expiry() const;
 
-  /// Returns until when a session with this timeout is certain to be alive if the leader heard of it
-  /// at `heard` or later.
-  static Instant lease_expiry_after(Instant heard, Duration timeout) noexcept {
-    return heard + timeout - timeout / 12;
+  /// Returns until when a session with this timeout is certain to be alive. REQUIRES: the leader
+  /// learned at `contact` or later that the session had sent a packet.
+  static Instant lease_expiry_after(Instant contact, Duration timeout) noexcept {
+    return contact + timeout - timeout / 12;
   }
 
  private:
@@ -100,7 +100,7 @@ class LeaseEvidence {
   };
 
   bool surely_reported(const Packet& packet, Instant by) const;
-  Instant last_heard_by_leader(Instant by, Instant sent) const;
+  Instant last_contact_of_leader(Instant by, Instant sent) const;
   Instant alive_before(Instant sent) const;
   void remember(std::deque<Packet>& packets, const Packet& packet) const;
 
