@@ -104,7 +104,7 @@ TEST_F(Logger, SessionEnded_LossNamesTheSession) {
   lock_.release(call);
 }
 
-TEST_F(Logger, SeveralHoldsLost_AllAreNotifiedBeforeTheFirstIsLogged) {
+TEST_F(Logger, SeveralHoldsLost_AllNotifiedBeforeFirstIsLogged) {
   std::vector<std::size_t> calls;
   for (int i = 0; i < 3; ++i) calls.push_back(lock_.acquire(0, LockWorld::to_read()));
   lock_.world().run_all();
