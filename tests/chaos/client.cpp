@@ -60,14 +60,14 @@ sigset_t block_signals() {
 // lives. Retries while the servers are unreachable.
 void leave_nothing(Client& client, CollectorLink& link) {
   if (!client.flush(kPatience)) {
-    link.tell("V what was given back is not confirmed");
+    link.tell("V the releases are not confirmed");
     return;
   }
   const auto until = std::chrono::steady_clock::now() + kPatience;
   for (;;) {
     try {
       for (const std::string& node : Locks(client, link).own_nodes()) {
-        link.tell("V given back, and still there: " + node);
+        link.tell("V released, but its znode exists: " + node);
       }
       return;
     } catch (const Error& error) {

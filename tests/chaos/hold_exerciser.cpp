@@ -67,7 +67,7 @@ bool HoldExerciser::exercise(const Standing& standing, microseconds length) {
   return valid_;
 }
 
-// Sleeps in short pieces, and acts after each before it asks for the state. So does a program that
+// Sleeps in short pieces, and acts after each before it queries the state. So does a program that
 // does not know how long it was paused.
 void HoldExerciser::wait(microseconds length) {
   while (valid_ && length > 0us) {

@@ -30,8 +30,8 @@ struct Standing {
   std::function<bool()> loss_heard = {};
 };
 
-// The actions of one thread while it holds. It visits the resource, waits, asks whether it still
-// holds, and reports. It acts first and asks later, like a program that was paused in between.
+// The actions of one thread while it holds. It visits the resource, waits, checks whether it still
+// holds, and reports. It acts first and checks later, like a program that was paused in between.
 // After a loss it visits the resource again with the old token, which must be refused.
 //
 // Thread-safety: for one thread.

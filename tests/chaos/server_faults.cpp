@@ -62,7 +62,7 @@ milliseconds almost_a_session(const Ensemble& ensemble, const PlannedFault& plan
   return ensemble.settings().session_timeout * (3500 + planned.length.count()) / 5000;
 }
 
-// Asks the hold until it is lost. Visits the resource meanwhile, as the clients do.
+// Queries the hold until it is lost. Visits the resource meanwhile, as the clients do.
 void watch_until_lost(const Hold& hold, Grant& grant, Collector& collector) {
   std::atomic<int> told{0};
   const std::stop_callback on_loss(hold.loss_token(), [&told] { ++told; });

@@ -17,7 +17,7 @@
 namespace zklock::chaos {
 
 // A thread of a client. It acquires locks in every way, holds them, usually for a short time, and
-// releases them. It runs until it is asked to end or its client is closed.
+// releases them. It runs until end() is called or its client is closed.
 //
 // Thread-safety: for one thread.
 class Worker {

@@ -8,7 +8,7 @@
 // | command | answer                               |
 // |---------|--------------------------------------|
 // | state   | "<state> <token>"                    |
-// | told    | how often the loss callback ran      |
+// | losses  | how often the loss callback ran      |
 // | again   | "held <token>", after a new acquire  |
 // | exit    | none; the process ends               |
 #include <atomic>
@@ -53,7 +53,7 @@ int run(char** argv) {
   while (std::getline(commands, command)) {
     if (command == "state") {
       say_state(hold);
-    } else if (command == "told") {
+    } else if (command == "losses") {
       std::cout << told << std::endl;
     } else if (command == "again") {
       on_loss.reset();

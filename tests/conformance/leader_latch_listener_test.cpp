@@ -167,7 +167,7 @@ TEST_F(LatchListener, LossCallbacksBlock_QueriesReportTheLossAtOnce) {
   callbacks.clear();
 }
 
-// An executor that runs its tasks when the test asks for it.
+// An executor that runs its tasks when the test calls it.
 class ManualExecutor {
  public:
   Executor executor() {

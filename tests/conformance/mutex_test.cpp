@@ -130,10 +130,10 @@ TEST_F(MutexTest, LostAndNewLock_AreUnlockedSeparately) {
   ASSERT_TRUE(get(locks));
   EXPECT_TRUE(mutex_.is_locked());
   mutex_.unlock();
-  EXPECT_TRUE(mutex_.is_locked()) << "the calling thread's was given back, not the other";
+  EXPECT_TRUE(mutex_.is_locked()) << "the calling thread's lock was released, not the other";
   EXPECT_FALSE(others_mutex_.try_lock());
   mutex_.unlock();
-  EXPECT_FALSE(mutex_.is_locked()) << "there is but one left, whosever it is";
+  EXPECT_FALSE(mutex_.is_locked()) << "one lock is left, of either thread";
   EXPECT_EQ(error_of([&] { return mutex_.unlock(), 0; }), Errc::not_owner);
   EXPECT_TRUE(others_mutex_.try_lock_for(kPatience));
   others_mutex_.unlock();

@@ -40,7 +40,7 @@ TEST_F(Pause, PauseLongerThanSession_FirstQueryReportsLost) {
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_TRUE(eventually(
       [&] {
-        other.send("told");
+        other.send("losses");
         return other.receive() == "1";
       },
       kPatience));
@@ -52,7 +52,7 @@ TEST_F(Pause, PauseLongerThanSession_FirstQueryReportsLost) {
   const auto again = other.receive_state();
   EXPECT_EQ(again.state, "held");
   EXPECT_GT(again.token, our_token);
-  other.send("told");
+  other.send("losses");
   EXPECT_EQ(other.receive(), "1");
 }
 
@@ -67,7 +67,7 @@ TEST_F(Pause, PauseShorterThanLease_HoldIsRetained) {
   EXPECT_EQ(answer.state, "held");
   EXPECT_EQ(answer.token, granted.token);
   EXPECT_FALSE(mutex_.try_lock());
-  other.send("told");
+  other.send("losses");
   EXPECT_EQ(other.receive(), "0");
   other.send("exit");
   const auto status = other.process().wait(kPatience);

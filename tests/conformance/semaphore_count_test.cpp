@@ -160,7 +160,7 @@ TEST_F(SemaphoreCount, CountNode_IsNotListedAsContender) {
   EXPECT_TRUE(eventually([&] { return holding == 1; }, kPatience));
   semaphore_.set_permits(4);
   EXPECT_TRUE(get(two));
-  EXPECT_EQ(others_semaphore_.available_permits(), 3) << "that permit has been given back";
+  EXPECT_EQ(others_semaphore_.available_permits(), 3) << "that permit has been released";
   one.release();
   ASSERT_TRUE(reaches_contenders(0));
   EXPECT_TRUE(observer.state().is_free());

@@ -140,7 +140,7 @@ TEST_F(SemaphoreTest, PermitLost_GrantsNextWaiter) {
   EXPECT_TRUE(eventually([&] { return lost.state() == HoldState::lost; }, kPatience));
   EXPECT_EQ(kept.state(), HoldState::held);
   lost.release();
-  EXPECT_TRUE(semaphore_.participants().size() == 2U) << "what is lost is not given back";
+  EXPECT_TRUE(semaphore_.participants().size() == 2U) << "a lost permit is not released";
 }
 
 TEST_F(SemaphoreTest, AsyncAcquire_PassesPermitToHandler) {

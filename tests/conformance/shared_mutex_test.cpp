@@ -87,7 +87,7 @@ TEST_F(SharedMutexTest, UnlockOfOtherMode_ThrowsNotOwner) {
   EXPECT_EQ(mutex_.write_count(), 1);
   EXPECT_EQ(unlock(), std::nullopt);
   const Hold hold = mutex_.acquire_shared();
-  EXPECT_EQ(unlock_shared(), Errc::not_owner) << "a Hold is given back by itself";
+  EXPECT_EQ(unlock_shared(), Errc::not_owner) << "a Hold is released separately";
   auto elsewhere = in_thread([&] { return unlock_shared(); });
   EXPECT_EQ(get(elsewhere), Errc::not_owner);
   EXPECT_EQ(error_text_of([&] { return mutex_.unlock_shared(), 0; }).find("unlock shared /lock: "),

@@ -43,8 +43,8 @@ std::string wrong_result(const ProclaimResult& result, const std::optional<std::
   if (result.outcomes != 1) return "told " + std::to_string(result.outcomes) + " times";
   if (result.code == Errc::outcome_unknown) return {};
   const bool is_there = written == result.value;
-  if (!result.code && !is_there) return "told that it was written, and it was not";
-  if (result.code && is_there) return "told that it was not written, and it was";
+  if (!result.code && !is_there) return "reported as written, but was not";
+  if (result.code && is_there) return "reported as not written, but was";
   return {};
 }
 

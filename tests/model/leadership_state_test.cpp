@@ -240,7 +240,7 @@ TEST_F(LeadershipStateTest, NoThread_LossIsNotifiedLater) {
   lock_.world().expire(0);
   run_for(1s);
   EXPECT_EQ(state(call), HoldState::lost);
-  EXPECT_EQ(lock_.lost_told(call), 0U) << "not on a thread that brings news";
+  EXPECT_EQ(lock_.lost_told(call), 0U) << "not on a completion thread";
   lock_.world().dispatcher(0).set_exhausted(false);
   run_for(1s);
   EXPECT_EQ(lock_.lost_told(call), 1U);

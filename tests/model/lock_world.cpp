@@ -304,12 +304,12 @@ std::string LockWorld::violation() {
   for (std::size_t i = 0; i < calls_.size(); ++i) {
     const CallResult& call = *calls_[i];
     if (call.outcomes > 1) return "calls: one ended twice";
-    if (*lost_told_[i] > 1) return "G3: the loss was told twice";
+    if (*lost_told_[i] > 1) return "G3: the loss was notified twice";
     if (!call.hold || world_.client(call.client).is_paused()) continue;
     const bool lost = call.hold.state() == HoldState::lost;
     if (said_lost_[i] && !lost) return "G3: held again after lost";
     said_lost_[i] = lost;
-    if (!lost && *lost_told_[i] > 0) return "G3: the loss was told, but it is held";
+    if (!lost && *lost_told_[i] > 0) return "G3: the loss was notified, but it is held";
     if (lost && !call.hold.loss_token().stop_requested())
       return "G3: lost, but the token is not stopped";
   }

@@ -293,8 +293,8 @@ constexpr Kind kKinds[] = {
     {"latch", 20, latch},
     {"election", 20, election},
     {"observed", 20, observed},
-    {"asked for", 20, asked_for},
-    {"connection heard", 20, connection_heard},
+    {"requested", 20, asked_for},
+    {"connection listener", 20, connection_heard},
     {"client", 1, client},
 };
 

@@ -122,7 +122,7 @@ TEST(AcquireCount, CreateFails_RecoversWithoutTheCount) {
   EXPECT_EQ(lost.listed(Status::unknown), "check_parent @a");
   EXPECT_EQ(lost.checked(Status::ok), "list @a");
   EXPECT_EQ(lost.listed(kAlone, count_failed(Status::no_auth)), "inspect " + kOwn + " @a")
-      << "whose node is whose does not depend on the number";
+      << "the owner of a node does not depend on the count";
   EXPECT_EQ(lost.inspected(data_of("id1.1")), "list @a");
   EXPECT_EQ(lost.listed(kAlone, says("2")), "grant @a");
 }
@@ -219,7 +219,8 @@ TEST(AcquireCount, CountChangedWhileWaiting_ListsAgain) {
   EXPECT_EQ(raised.listed(kQueue, says("4")), "grant @a");
   Steps lowered = waiting();
   lowered.changed(kCountNode);
-  EXPECT_EQ(lowered.listed(kQueue, says("1")), kWatchCount) << "nobody's leaving helps";
+  EXPECT_EQ(lowered.listed(kQueue, says("1")), kWatchCount)
+      << "no release by another contender suffices";
   EXPECT_EQ(lowered.watched_count("1"), "");
   EXPECT_EQ(lowered.deleted(kBefore), "") << "it was called off";
   Steps deleted = waiting();

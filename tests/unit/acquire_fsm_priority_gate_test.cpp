@@ -68,7 +68,7 @@ TEST(AcquireGate, NoLease_MovesAndConfirmsBeforeGrant) {
 
 TEST(AcquireGate, BehindOthers_MovesOnceFirstAtTheGate) {
   Steps steps = at_the_gate();
-  EXPECT_EQ(steps.counted(3), "list @a") << "nobody can be guessed";
+  EXPECT_EQ(steps.counted(3), "list @a") << "no contender can be guessed";
   EXPECT_EQ(steps.listed({kOwn, weighted(9, 6), node(4)}), "watch " + weighted(9, 6) + " @a");
   EXPECT_EQ(steps.fsm().predecessors().position(), 2U);
   EXPECT_EQ(steps.watched(data_of("other")), "");

@@ -138,7 +138,7 @@ TEST(AcquireFsm, ReleasedByItsOwnClient_IsGranted) {
   ASSERT_TRUE(steps.fsm().waits_for_announcement());
   EXPECT_EQ(steps.predecessor_released(), "grant @a");
   EXPECT_FALSE(steps.fsm().waits_for_announcement());
-  EXPECT_EQ(steps.predecessor_released(), "") << "that is no news";
+  EXPECT_EQ(steps.predecessor_released(), "") << "that is known already";
   Steps late = steps_in(State::waiting);
   EXPECT_EQ(late.predecessor_released(false), "check_own @a");
   EXPECT_EQ(late.predecessor_released(), "");

@@ -120,7 +120,7 @@ void Walk::take(const AcquireEffect& effect) {
       break;
     case Kind::unwatch:
       if (!outstanding_.empty() && !fsm_.has_ended())
-        blame("it calls off what it has just asked for");
+        blame("it cancels the watch that it has just requested");
       watched_.clear();
       watches_count_ = false;
       break;

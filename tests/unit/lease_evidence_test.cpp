@@ -289,8 +289,8 @@ TEST(LeaseEvidence, TinyTimeout_LeaseStaysWithinIt) {
 
 // T = 4800 ms, and a half tick is 1200 ms. A session request that is 199 ms late is answered at
 // -1001 and names a packet of -1002. The request at 0 names nothing. Packets arrive at 2 and 1000.
-// The operation arrives at 1398, and the server is separated from the leader. The leader last heard
-// of the session at -1001.
+// The operation arrives at 1398, and the server is separated from the leader. The last contact of
+// the leader with the session is at -1001.
 TEST(LeaseEvidence, LateQueryBeforeAGap_LeaseEndsWithTheSession) {
   using std::chrono::milliseconds;
   const Instant zero(seconds(1000));

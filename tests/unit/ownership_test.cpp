@@ -62,7 +62,7 @@ TEST(Ownership, Lost_OnlyHeldBecomesLostOnce) {
     EXPECT_EQ(ownership.lose(), state == State::held);
     EXPECT_EQ(ownership.state(), state == State::held ? State::lost : state);
     EXPECT_FALSE(ownership.lose());
-    EXPECT_EQ(ownership.count(), counts) << "what is lost has still to be given back";
+    EXPECT_EQ(ownership.count(), counts) << "a lost hold must still be released";
   }
 }
 

@@ -54,7 +54,7 @@ TEST_F(ListenersTest, SeveralEvents_AllDeliveredInOrder) {
   Listeners<int> listeners(dispatcher_);
   const Subscription subscription = listeners.add(listener(), 7);
   for (const int news : {1, 1, 2}) listeners.notify(news);
-  EXPECT_TRUE(told_.empty()) << "not by who tells it";
+  EXPECT_TRUE(told_.empty()) << "not on the notifying thread";
   dispatcher_->run();
   EXPECT_EQ(told_, (Told{7, 1, 1, 2}));
 }

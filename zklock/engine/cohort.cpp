@@ -317,7 +317,7 @@ void Cohort::on_counted(const client::Reply& reply) {
   if (state_ != State::idle) return count_if_due();  // grants were made since the request
   if (waiting_.empty()) {
     if (cohort_policy_.keep_idle_for.count() == 0) return end_idling();
-    return look_for_arrivals();  // a list tells contenders from other children
+    return look_for_arrivals();  // a list shows which children are contenders
   }
   if (budget_.others_wait()) return end_idling();
   if (!may_serve_idle()) return look_for_arrivals();

@@ -113,7 +113,7 @@ class LiveWorld::CoordinatorPort final : public client::Coordinator {
       return std::pair(0,
                        std::function<void()>([this, request] { inner_.cancel_unsent(request); }));
     });
-    return false;  // unknown here; the reply tells
+    return false;  // unknown here; the reply shows it
   }
   void unwatch(RequestId get_and_watch) noexcept override {
     live_.ask([&] {

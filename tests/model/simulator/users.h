@@ -35,8 +35,8 @@ struct Call {
     int path = 0;
     int index = -1;  ///< index in the CompositeHold
     bool said_lost = false;
-    bool told_lost = false;
-    bool told_to_end = false;  ///< end_token() of the leadership was stopped
+    bool notified = false;
+    bool must_end = false;  ///< end_token() of the leadership was stopped
     std::unique_ptr<std::stop_callback<std::function<void()>>> on_loss = {};
   };
   std::uint32_t id = 0;
@@ -160,7 +160,7 @@ class Users {
   void nest(Call& call);
   void commit(Call& call);
   std::uint32_t begin_commit(const Call& call, std::string guard);
-  void commit_told(std::uint32_t number, const std::exception_ptr& error);
+  void committed(std::uint32_t number, const std::exception_ptr& error);
   void proclaim(Call& call, int left);
   bool is_visibly_first(const Leadership& leadership);
   void write(Call& call);

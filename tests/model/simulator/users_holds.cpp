@@ -100,11 +100,11 @@ void Users::register_loss(Call& call) {
     part.on_loss =
         std::make_unique<std::stop_callback<std::function<void()>>>(token, [this, &call, &part] {
           // A leadership that is to be resigned is notified, too.
-          part.told_to_end = true;
+          part.must_end = true;
           const bool lost = state_of(call, part) == HoldState::lost;
           if (call.process->dead() || !lost) return;
-          part.told_lost = true;
-          history_writer_.note({.kind = Event::Kind::told_lost, .hold = part.hold});
+          part.notified = true;
+          history_writer_.note({.kind = Event::Kind::notified, .hold = part.hold});
           if (call.step.ending != Ending::until_lost || call.over) return;
           after(*call.process, 500, [this, &call] { release_node(call); });
         });
@@ -132,12 +132,12 @@ void Users::ask(Call& call, Call::Part& part, bool strictly) {
   if (call.over || part.said_lost) return;
   const bool held = state_of(call, part) != HoldState::lost;
   part.said_lost = !held;
-  if (!held && part.told_to_end && !part.told_lost) {
-    part.told_lost = true;
-    history_writer_.note({.kind = Event::Kind::told_lost, .hold = part.hold});
+  if (!held && part.must_end && !part.notified) {
+    part.notified = true;
+    history_writer_.note({.kind = Event::Kind::notified, .hold = part.hold});
   }
   const bool able = universe_.now() > call.process->excused_until;
-  const bool fine = held || !strictly || !able || part.told_lost;
+  const bool fine = held || !strictly || !able || part.notified;
   history_writer_.note({.kind = held ? Event::Kind::said_held : Event::Kind::said_lost,
                         .flag = fine,
                         .hold = part.hold});
@@ -284,7 +284,7 @@ void Users::commit(Call& call) {
                                                       std::to_string(number));
   try {
     transaction.async_commit(
-        [this, number](const std::exception_ptr& error) { commit_told(number, error); });
+        [this, number](const std::exception_ptr& error) { committed(number, error); });
   } catch (const std::exception&) {  // nothing was sent
     commits_.erase(number);
   }
@@ -297,7 +297,7 @@ std::uint32_t Users::begin_commit(const Call& call, std::string guard) {
   return number;
 }
 
-void Users::commit_told(std::uint32_t number, const std::exception_ptr& error) {
+void Users::committed(std::uint32_t number, const std::exception_ptr& error) {
   std::int64_t what = 0;
   try {
     if (error) std::rethrow_exception(error);
@@ -305,7 +305,7 @@ void Users::commit_told(std::uint32_t number, const std::exception_ptr& error) {
     what = e.errc() == Errc::outcome_unknown || e.errc() == Errc::closed ? 2 : 1;
   }
   commits_.erase(number);
-  history_writer_.note({.kind = Event::Kind::commit_told, .hold = number, .number = what});
+  history_writer_.note({.kind = Event::Kind::committed, .hold = number, .number = what});
 }
 
 // Writes to a resource that refuses tokens below the highest that it has seen.
