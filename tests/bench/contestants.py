@@ -54,24 +54,24 @@ class Contestant:
         except Failure:
             return False
 
-    def ask(self, line, patience):
+    def ask(self, line, timeout):
         try:
             self.process.stdin.write(line.encode() + b"\n")
             self.process.stdin.flush()
         except OSError as error:
             raise Failure(f"{self.name} has ended") from error
-        answer = json.loads(self._read_line(line, patience))
+        answer = json.loads(self._read_line(line, timeout))
         if "error" in answer:
             raise Failure(f"{self.name}: {line}: {answer['error']}")
         return answer
 
-    def _read_line(self, line, patience):
+    def _read_line(self, line, timeout):
         output = self.process.stdout.fileno()
         while b"\n" not in self._input:
-            readable, _, _ = select.select([output], [], [], patience)
+            readable, _, _ = select.select([output], [], [], timeout)
             if not readable:
                 end(self.process, 0)
-                raise Failure(f"{self.name}: {line}: no answer in {patience:.0f} s")
+                raise Failure(f"{self.name}: {line}: no answer in {timeout:.0f} s")
             data = os.read(output, 65536)
             if not data:
                 raise Failure(f"{self.name}: {line}: it ended")

@@ -23,12 +23,12 @@ def dies_with_us(command):
     return ["setpriv", "--pdeathsig", "KILL", *command]
 
 
-def end(process, patience=10):
+def end(process, timeout=10):
     """Ends a child of this process: first with SIGTERM, then with SIGKILL."""
     if process.poll() is None:
         process.terminate()
         try:
-            process.wait(patience)
+            process.wait(timeout)
         except subprocess.TimeoutExpired:
             process.kill()
     process.wait()

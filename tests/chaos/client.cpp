@@ -33,7 +33,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kTimeout{60};
 
 ClientOptions options_for(char** argv) {
   ClientOptions options;
@@ -59,11 +59,11 @@ sigset_t block_signals() {
 // Checks that no znode of the session is left after everything was released. The session still
 // lives. Retries while the servers are unreachable.
 void leave_nothing(Client& client, CollectorLink& link) {
-  if (!client.flush(kPatience)) {
+  if (!client.flush(kTimeout)) {
     link.tell("V the releases are not confirmed");
     return;
   }
-  const auto until = std::chrono::steady_clock::now() + kPatience;
+  const auto until = std::chrono::steady_clock::now() + kTimeout;
   for (;;) {
     try {
       for (const std::string& node : Locks(client, link).own_nodes()) {

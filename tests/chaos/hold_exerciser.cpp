@@ -17,7 +17,7 @@ constexpr microseconds kLook = 15ms;
 // Long enough for a fault to be aimed at it.
 constexpr microseconds kLong = 120ms;
 // The timeout for the callbacks of a loss, enough for any machine.
-constexpr std::chrono::seconds kHoldPatience{30};
+constexpr std::chrono::seconds kHoldTimeout{30};
 // Delays after a loss: at once, when others were granted, and much later.
 constexpr std::array<std::chrono::nanoseconds, 4> kLate{0s, 1500ms, 4s, 8s};
 
@@ -48,7 +48,7 @@ bool HoldExerciser::exercise(const Standing& standing, microseconds length) {
     look();
   }
   if (!valid_) {
-    const auto until = std::chrono::steady_clock::now() + kHoldPatience;
+    const auto until = std::chrono::steady_clock::now() + kHoldTimeout;
     const auto all_told = [&] {
       return told > 0 && (!standing.loss_heard || standing.loss_heard());
     };

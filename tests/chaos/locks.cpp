@@ -8,7 +8,7 @@
 namespace zklock::chaos {
 namespace {
 
-constexpr std::chrono::seconds kQueryPatience{20};
+constexpr std::chrono::seconds kQueryTimeout{20};
 
 }  // namespace
 
@@ -19,7 +19,7 @@ Locks::Locks(Client& client, CollectorLink& link) : client_(client), link_(link)
 std::vector<std::string> Locks::own_nodes() {
   std::vector<std::string> nodes;
   const auto collect = [&nodes, session = client_.session_id()](const auto& lock) {
-    for (const Participant& each : lock.participants(kQueryPatience)) {
+    for (const Participant& each : lock.participants(kQueryTimeout)) {
       // Not `mine`: that covers only the znodes that the client knows of.
       if (each.session_id == session) nodes.push_back(lock.path() + '/' + each.node);
     }

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 using Member = std::optional<std::size_t>;
 
-constexpr std::chrono::seconds kServerPatience{90};
+constexpr std::chrono::seconds kServerTimeout{90};
 // The quiet locks. They almost always have a waiter, and a dead holder never blocks them for long.
 constexpr std::array<std::size_t, 3> kQuietMutexes{3, 4, 5};
 constexpr unsigned kIdleClient = 0xFE;
@@ -74,9 +74,9 @@ void watch_until_lost(const Hold& hold, Grant& grant, Collector& collector) {
     if (!accepted && grant.refused == 0) grant.refused = now();
     return false;
   };
-  if (testing::eventually(is_lost, kServerPatience, 2ms)) {
+  if (testing::eventually(is_lost, kServerTimeout, 2ms)) {
     grant.end = End::lost;
-    (void)testing::eventually([&told] { return told > 0; }, kServerPatience, 1ms);
+    (void)testing::eventually([&told] { return told > 0; }, kServerTimeout, 1ms);
   } else {
     collector.claim("a hold is not lost although its server was cut off: " + describe(grant));
   }
@@ -141,7 +141,7 @@ bool perform(const PlannedFault& planned, Ensemble& ensemble, Collector& collect
 
 // Starts every server again that has ended, and waits until all serve.
 bool recover(Ensemble& ensemble) {
-  const auto until = std::chrono::steady_clock::now() + kServerPatience;
+  const auto until = std::chrono::steady_clock::now() + kServerTimeout;
   do {
     ensemble.start();
     if (ensemble.wait_until_serving(10s)) return true;

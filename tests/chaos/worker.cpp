@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 constexpr auto kDeadline = 8s;
 // The pause after an error, so that no busy loop runs without a server.
 constexpr auto kBreath = 50ms;
-constexpr unsigned kChildPatience = 20;  // seconds
+constexpr unsigned kChildTimeout = 20;  // seconds
 
 struct Dropped : std::runtime_error {
   Dropped() : std::runtime_error("dropped under the lock") {}
@@ -227,7 +227,7 @@ void Worker::fork_under_lock(ReentrantMutex& mutex, std::size_t lock) {
   const Hold held = mutex.acquire(in_time());
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(kChildPatience);
+    ::alarm(kChildTimeout);
     try {
       (void)mutex.try_lock();
     } catch (const Error& error) {

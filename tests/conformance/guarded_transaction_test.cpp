@@ -165,7 +165,7 @@ TEST_F(GuardedTransactionTest, SessionEnded_NothingIsWritten) {
   EXPECT_TRUE(error == Errc::lock_lost || error == Errc::outcome_unknown)
       << static_cast<int>(*error);
   expect_nothing_written();
-  ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout));
   EXPECT_EQ(error_of([&] { tx.commit(); }), Errc::lock_lost);
 
   hold.release();

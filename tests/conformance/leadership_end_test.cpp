@@ -48,7 +48,7 @@ TEST_F(LeadershipEnd, ElectionIsEndedByACall_CallbackRunsOnThatThread) {
     LeaderElection election(*client_, kPath, {.auto_requeue = false}, [&](Leadership& leadership) {
       const std::stop_token ended = leadership.end_token();
       led.set_value(leadership);
-      EXPECT_TRUE(eventually([&] { return ended.stop_requested(); }, kPatience));
+      EXPECT_TRUE(eventually([&] { return ended.stop_requested(); }, kTestTimeout));
     });
     election.start();
     auto leads = led.get_future();

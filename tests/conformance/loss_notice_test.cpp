@@ -46,14 +46,14 @@ class BusyHandlers {
   int entered() const { return entered_; }
   int told() const { return told_; }
   bool all_are_told() const {
-    return eventually([this] { return told() == static_cast<int>(mutexes_.size()); }, kPatience);
+    return eventually([this] { return told() == static_cast<int>(mutexes_.size()); }, kTestTimeout);
   }
 
  private:
   void wait_for_loss_of(const Hold& hold) {
     const std::stop_token lost = hold.loss_token();
     ++entered_;
-    if (eventually([&] { return lost.stop_requested(); }, kPatience)) ++told_;
+    if (eventually([&] { return lost.stop_requested(); }, kTestTimeout)) ++told_;
   }
   std::atomic<int> entered_{0};
   std::atomic<int> told_{0};
@@ -66,7 +66,7 @@ struct Listened {
       : hold_(mutex.acquire({.owner = Owner::unique()})),
         on_loss_(hold_.loss_token(), [this] { ++fired_; }) {}
   bool is_told() const {
-    return eventually([this] { return fired_ == 1; }, kPatience);
+    return eventually([this] { return fired_ == 1; }, kTestTimeout);
   }
   Hold hold_;
   std::atomic<int> fired_{0};
@@ -77,7 +77,7 @@ class LossNotice : public LockTest {
  protected:
   // Waits until a handler has started. Returns whether that is so and no handler has returned.
   static bool become_busy(const BusyHandlers& handlers) {
-    return eventually([&] { return handlers.entered() > 0; }, kPatience) && handlers.told() == 0;
+    return eventually([&] { return handlers.entered() > 0; }, kTestTimeout) && handlers.told() == 0;
   }
 };
 
@@ -111,7 +111,7 @@ TEST_F(LossNotice, ThirtyLossCallbacksBlock_NextLossIsReported) {
   const Listened listened(mutex);  // notified last
   expire_session(chroot_.hosts(), client->session_id());
   EXPECT_TRUE(listened.is_told());
-  EXPECT_TRUE(eventually([&] { return blocked == kBlocking; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return blocked == kBlocking; }, kTestTimeout));
   go_on.count_down();
 }
 
@@ -181,14 +181,14 @@ class LossNoticeWithoutThreads : public LossNotice {
                                      [&] { was_there = raw().exists(hold.node()).rc == ZOK; });
     std::optional<NoThreads> none;
     auto relief = in_thread([&] {
-      const bool needed = eventually([&] { return log.contains("lock " + kPath); }, kPatience);
+      const bool needed = eventually([&] { return log.contains("lock " + kPath); }, kTestTimeout);
       none.reset();
       return needed;
     });
     none.emplace();
     client->close();
     EXPECT_TRUE(get(relief)) << "there were threads";
-    EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kPatience));
+    EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kTestTimeout));
     return was_there;
   }
 };
@@ -208,7 +208,7 @@ TEST_F(LossNoticeOfAFrozenServer, LeaseExpiresWhileHandlersBlock_LossIsReported)
   ReentrantMutex mutex(*client, kPath);
   const Listened listened(mutex);
   handlers.start(*client, kHandlers);
-  ASSERT_TRUE(eventually([&] { return handlers.entered() > 0; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return handlers.entered() > 0; }, kTestTimeout));
   EXPECT_EQ(handlers.told(), 0);
   server_.pause();  // no event reports the session's end; the leases expire
   EXPECT_TRUE(listened.is_told());

@@ -82,10 +82,10 @@ TEST_F(MultiInterface, UniqueLock_SupportsAllItsModes) {
   EXPECT_FALSE(std::unique_lock(mutex_, 50ms).owns_lock());
   EXPECT_FALSE(std::unique_lock(mutex_, std::chrono::system_clock::now() + 50ms).owns_lock());
   block.release();
-  EXPECT_TRUE(std::unique_lock(mutex_, kPatience).owns_lock());
+  EXPECT_TRUE(std::unique_lock(mutex_, kTestTimeout).owns_lock());
   {
     boost::unique_lock<MultiMutex> lock(mutex_, boost::defer_lock);
-    EXPECT_TRUE(lock.try_lock_for(boost::chrono::seconds(kPatience.count())));
+    EXPECT_TRUE(lock.try_lock_for(boost::chrono::seconds(kTestTimeout.count())));
   }
   EXPECT_TRUE(all_become_empty());
 }

@@ -43,7 +43,7 @@ TEST_F(Pause, PauseLongerThanSession_FirstQueryReportsLost) {
         other.send("losses");
         return other.receive() == "1";
       },
-      kPatience));
+      kTestTimeout));
 
   other.send("again");  // it enqueues behind this process, with a new session
   ASSERT_TRUE(reaches_nodes(2));
@@ -70,7 +70,7 @@ TEST_F(Pause, PauseShorterThanLease_HoldIsRetained) {
   other.send("losses");
   EXPECT_EQ(other.receive(), "0");
   other.send("exit");
-  const auto status = other.process().wait(kPatience);
+  const auto status = other.process().wait(kTestTimeout);
   ASSERT_TRUE(status);
   EXPECT_EQ(status->exit_code, 0);
 }
@@ -84,13 +84,13 @@ TEST_F(Pause, PauseLongerThanLease_LostThoughSessionLives) {
   other.send("state");
   // A lease lasts at most two thirds of the session timeout.
   const auto lease_is_over = LeaseClock::now() + 8000ms * 2 / 3 + 1ms;
-  EXPECT_TRUE(eventually([&] { return LeaseClock::now() > lease_is_over; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return LeaseClock::now() > lease_is_over; }, kTestTimeout));
   other.process().resume();
   const auto answer = other.receive_state();
   EXPECT_EQ(answer.state, "lost");
   EXPECT_EQ(answer.token, granted.token);
   // The client deletes the znode of its lost hold, although its session lives.
-  EXPECT_TRUE(static_cast<bool>(mutex_.acquire({.deadline = kPatience})));
+  EXPECT_TRUE(static_cast<bool>(mutex_.acquire({.deadline = kTestTimeout})));
 }
 
 TEST_F(Pause, HolderKilled_NextContenderIsGranted) {

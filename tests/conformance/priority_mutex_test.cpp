@@ -155,7 +155,7 @@ TEST_F(PriorityMutexTest, WaiterAtGate_IsNotAheadInLockQueue) {
   ASSERT_TRUE(reaches_nodes(4));
   hold.release();
   get(other).release();
-  ASSERT_TRUE(latch.wait_until_leader(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kTestTimeout));
   const auto leader = latch.leader();
   ASSERT_TRUE(leader) << "though another came before";
   EXPECT_TRUE(leader->mine && leader->holds);
@@ -167,7 +167,7 @@ TEST_F(PriorityMutexTest, WaiterAtGate_IsNotRequestedToRelease) {
   const auto client = connect();
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
   ASSERT_EQ(raw().create(kPath + "/weight-5-age-100-0000000000").rc, ZOK);
-  EXPECT_TRUE(request_release(*client, kPath, {.deadline = kPatience})) << "no holder";
+  EXPECT_TRUE(request_release(*client, kPath, {.deadline = kTestTimeout})) << "no holder";
 }
 
 TEST_F(PriorityMutexTest, NamedWaiterAtTheGate_IsWaitedForUntilItPasses) {
@@ -180,7 +180,7 @@ TEST_F(PriorityMutexTest, NamedWaiterAtTheGate_IsWaitedForUntilItPasses) {
   ASSERT_EQ(queue.size(), 2U);
   ASSERT_EQ(queue[1].access, Access::weighted);
   auto asked = in_thread([&, node = queue[1].node] {
-    return request_release(*asker, kPath, {.node = node, .deadline = kPatience});
+    return request_release(*asker, kPath, {.node = node, .deadline = kTestTimeout});
   });
   ASSERT_TRUE(reaches_nodes(3)) << "the request";
   EXPECT_FALSE(is_ready(asked));
@@ -215,7 +215,7 @@ TEST_F(PriorityMutexTest, ReleaseRequest_ReachesHolderNotWaiterAtGate) {
   auto heavy = contend(mutex, 10);
   first.release();
   const Hold holder = get(heavy);
-  EXPECT_TRUE(request_release(*asker, kPath, {.force = true, .deadline = kPatience}));
+  EXPECT_TRUE(request_release(*asker, kPath, {.force = true, .deadline = kTestTimeout}));
   EXPECT_EQ(holder.state(), HoldState::lost);
   EXPECT_EQ(get(light).state(), HoldState::held);
 }
@@ -240,8 +240,8 @@ TEST_F(PriorityMutexTest, LockAfterLoss_ThrowsAtOnce) {
   PriorityMutex mutex(*client, kPath);
   mutex.lock();
   expire_session(chroot_.hosts(), client->session_id());
-  ASSERT_TRUE(eventually([&] { return !mutex.is_held_by_this_thread(); }, kPatience));
-  const Hold others = ReentrantMutex(*other, kPath).acquire({.deadline = kPatience});
+  ASSERT_TRUE(eventually([&] { return !mutex.is_held_by_this_thread(); }, kTestTimeout));
+  const Hold others = ReentrantMutex(*other, kPath).acquire({.deadline = kTestTimeout});
   ASSERT_TRUE(others);
   EXPECT_EQ(error_of([&] { return mutex.try_lock_for(5s); }), Errc::lock_lost);
   mutex.unlock();

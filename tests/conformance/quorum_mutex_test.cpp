@@ -87,7 +87,7 @@ TEST_F(Quorum, OneEnsembleHeldByOthers_IsNotWaitedFor) {
   const Contender c = contender();
   ReentrantMutex last(*c.clients[2], kPath);
   const Hold block = last.acquire({.owner = Owner::unique()});
-  QuorumHold hold = c->acquire({.deadline = kPatience});
+  QuorumHold hold = c->acquire({.deadline = kTestTimeout});
   EXPECT_EQ(taken(hold), "xx-");
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_TRUE(reaches_nodes({1, 1, 1}));  // the attempt at the last one left no znode
@@ -117,7 +117,7 @@ TEST_F(Quorum, Listener_IsNotifiedForEachEnsemble) {
     }
     return std::ranges::all_of(heard, [](const auto& texts) { return texts.size() == 2; });
   };
-  ASSERT_TRUE(eventually(all_ended, kPatience));
+  ASSERT_TRUE(eventually(all_ended, kTestTimeout));
   const std::vector<std::string> released{"acquired", "released"};
   const std::vector<std::string> lost{"acquired", "lost"};
   EXPECT_EQ(heard, (std::array{released, lost, released}));
@@ -130,11 +130,11 @@ TEST_F(Quorum, MaxHoldElapsed_EndsTheWhole) {
                                  .max_hold = std::chrono::milliseconds(500),
                                  .expiry_notice = std::chrono::milliseconds(100)});
   QuorumHold hold = c->acquire();
-  ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
-  EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kPatience));
+  ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout));
+  EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kTestTimeout));
   EXPECT_TRUE(reaches_nodes({0, 0, 0}));
   const auto expired = [&] { return std::ranges::count(log.texts(), "expired"); };
-  EXPECT_TRUE(eventually([&] { return expired() == kEnsembles; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return expired() == kEnsembles; }, kTestTimeout));
 }
 
 TEST_F(Quorum, Unlock_UndoesPartsOfItsLock) {
@@ -142,7 +142,7 @@ TEST_F(Quorum, Unlock_UndoesPartsOfItsLock) {
   const Contender c = contender();
   ASSERT_TRUE(c->try_lock_for(3 * kShort));  // the second and the third ensemble
   servers_[0].start();
-  ASSERT_TRUE(c.clients[0]->wait_until_connected(kPatience));
+  ASSERT_TRUE(c.clients[0]->wait_until_connected(kTestTimeout));
   c->lock();  // all three
   EXPECT_EQ(c->hold_count(), 2);
   ASSERT_TRUE(reaches_nodes({1, 1, 1}));

@@ -18,7 +18,7 @@ class QuorumGone : public ::testing::Test {
  protected:
   QuorumGone() : ensemble_({.extra_jvm_flags = {"-Dreadonlymode.enabled=true"}}) {
     ensemble_.start();
-    EXPECT_TRUE(ensemble_.wait_until_serving(kPatience)) << ensemble_.log();
+    EXPECT_TRUE(ensemble_.wait_until_serving(kTestTimeout)) << ensemble_.log();
   }
 
   std::unique_ptr<Client> client() const {
@@ -34,20 +34,20 @@ class QuorumGone : public ::testing::Test {
 TEST_F(QuorumGone, ServerBecomesReadOnly_HoldEndsAndNoneIsGranted) {
   const auto holder = client();
   const auto other = client();
-  ASSERT_TRUE(holder->wait_until_connected(kPatience));
-  ASSERT_TRUE(other->wait_until_connected(kPatience));
+  ASSERT_TRUE(holder->wait_until_connected(kTestTimeout));
+  ASSERT_TRUE(other->wait_until_connected(kTestTimeout));
   ReentrantMutex mutex(*holder, kPath);
   ReentrantMutex others_mutex(*other, kPath);
-  const Hold hold = mutex.acquire({.deadline = kPatience});
+  const Hold hold = mutex.acquire({.deadline = kTestTimeout});
   ASSERT_TRUE(static_cast<bool>(hold));
   Chronicle<std::string> told;
   const std::stop_callback on_loss(hold.loss_token(), [&] { told.add("lost"); });
   auto waiting = others_mutex.async_acquire();
-  ASSERT_TRUE(eventually([&] { return mutex.participants().size() == 2; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return mutex.participants().size() == 2; }, kTestTimeout));
 
   ensemble_[1].kill_hard();
   ensemble_[2].kill_hard();
-  ASSERT_TRUE(eventually([&] { return ensemble_[0].mode() == "read-only"; }, kPatience))
+  ASSERT_TRUE(eventually([&] { return ensemble_[0].mode() == "read-only"; }, kTestTimeout))
       << ensemble_.log();
   EXPECT_TRUE(told.has("lost"));
   EXPECT_EQ(hold.state(), HoldState::lost);
@@ -68,7 +68,7 @@ TEST_F(QuorumGone, ServerBecomesReadOnly_HoldEndsAndNoneIsGranted) {
   ensemble_[1].start();
   ensemble_[2].start();
   EXPECT_GT(get(waiting).token(), hold.token());
-  EXPECT_TRUE(static_cast<bool>(late_mutex.acquire({.deadline = kPatience})));
+  EXPECT_TRUE(static_cast<bool>(late_mutex.acquire({.deadline = kTestTimeout})));
   EXPECT_EQ(told.size(), 1U);
 }
 

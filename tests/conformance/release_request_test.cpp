@@ -29,14 +29,16 @@ class ReleaseRequests : public LockTest {
 
 TEST_F(ReleaseRequests, HolderReleasesOnRequest_RequestSucceeds) {
   Hold hold = mutex_.acquire();
-  auto asked = in_thread([&] { return request_release(*asker_, kPath, {.deadline = kPatience}); });
-  EXPECT_TRUE(eventually([&] { return hold.release_request_token().stop_requested(); }, kPatience));
+  auto asked =
+      in_thread([&] { return request_release(*asker_, kPath, {.deadline = kTestTimeout}); });
+  EXPECT_TRUE(
+      eventually([&] { return hold.release_request_token().stop_requested(); }, kTestTimeout));
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_FALSE(is_ready(asked));
   EXPECT_EQ(nodes().size(), 2U) << "its node, and the marker";
   hold.release();
   EXPECT_TRUE(get(asked));
-  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_TRUE(asker_->flush(kTestTimeout));
   EXPECT_TRUE(becomes_empty());
   EXPECT_TRUE(log_.reaches({"acquired", "release_requested", "released"}));
 }
@@ -44,7 +46,7 @@ TEST_F(ReleaseRequests, HolderReleasesOnRequest_RequestSucceeds) {
 TEST_F(ReleaseRequests, HolderIgnoresRequest_RequestTimesOut) {
   const Hold hold = mutex_.acquire();
   EXPECT_FALSE(request_release(*asker_, kPath, {.deadline = 5s}));
-  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_TRUE(asker_->flush(kTestTimeout));
   EXPECT_EQ(nodes().size(), 1U) << "no marker is left";
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_TRUE(log_.reaches({"acquired", "release_requested"}));
@@ -60,7 +62,7 @@ TEST_F(ReleaseRequests, RequestTimesOutBeforeReply_LeavesNoMarker) {
   const auto asker = connect(behind);
   for (int round = 0; round < 3; ++round) {
     EXPECT_FALSE(request_release(*asker, kPath, {.node = node, .deadline = 20ms}));
-    EXPECT_TRUE(asker->flush(kPatience));
+    EXPECT_TRUE(asker->flush(kTestTimeout));
     EXPECT_EQ(nodes(), std::vector<std::string>{node});
   }
 }
@@ -74,15 +76,15 @@ TEST_F(ReleaseRequests, ForcedRequest_HolderIsLostBeforeNextGrant) {
   ReentrantMutex others(*asker_, kPath);
   auto next = others.async_acquire();
   ASSERT_TRUE(reaches_nodes(2));
-  EXPECT_TRUE(request_release(*asker_, kPath, {.force = true, .deadline = kPatience}));
+  EXPECT_TRUE(request_release(*asker_, kPath, {.force = true, .deadline = kTestTimeout}));
   EXPECT_EQ(hold.state(), HoldState::lost);
-  EXPECT_TRUE(eventually([&] { return told == 1; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return told == 1; }, kTestTimeout));
   Hold granted = get(next);
   EXPECT_GT(granted.token(), hold.token());
   EXPECT_TRUE(log_.reaches({"acquired", "lost"}));
   granted.release();
   hold.release();
-  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_TRUE(asker_->flush(kTestTimeout));
   EXPECT_TRUE(becomes_empty());
 }
 
@@ -92,7 +94,7 @@ TEST_F(ReleaseRequests, RequestNamesOneHolder_OnlyThatHoldIsLost) {
   const Permit second = semaphore.acquire();
   const std::string node = second.node().substr(kPath.size() + 1);
   EXPECT_TRUE(
-      request_release(*asker_, kPath, {.force = true, .node = node, .deadline = kPatience}));
+      request_release(*asker_, kPath, {.force = true, .node = node, .deadline = kTestTimeout}));
   EXPECT_EQ(first.state(), HoldState::held);
   EXPECT_EQ(second.state(), HoldState::lost);
 }
@@ -103,12 +105,13 @@ TEST_F(ReleaseRequests, NamedWaiter_IsRequestedOnceGranted) {
   ASSERT_TRUE(reaches_nodes(2));
   const std::string node = nodes().back();
   auto asked = in_thread(
-      [&] { return request_release(*asker_, kPath, {.node = node, .deadline = kPatience}); });
+      [&] { return request_release(*asker_, kPath, {.node = node, .deadline = kTestTimeout}); });
   ASSERT_TRUE(reaches_nodes(3)) << "the marker";
   EXPECT_FALSE(before.release_request_token().stop_requested());
   before.release();
   Hold hold = get(waiting);
-  EXPECT_TRUE(eventually([&] { return hold.release_request_token().stop_requested(); }, kPatience));
+  EXPECT_TRUE(
+      eventually([&] { return hold.release_request_token().stop_requested(); }, kTestTimeout));
   EXPECT_FALSE(is_ready(asked));
   hold.release();
   EXPECT_TRUE(get(asked));
@@ -117,13 +120,15 @@ TEST_F(ReleaseRequests, NamedWaiter_IsRequestedOnceGranted) {
 
 TEST_F(ReleaseRequests, ForcedBesidePlainRequest_HolderIsLost) {
   const Hold hold = mutex_.acquire();
-  auto asked = in_thread([&] { return request_release(*asker_, kPath, {.deadline = kPatience}); });
-  EXPECT_TRUE(eventually([&] { return hold.release_request_token().stop_requested(); }, kPatience));
+  auto asked =
+      in_thread([&] { return request_release(*asker_, kPath, {.deadline = kTestTimeout}); });
+  EXPECT_TRUE(
+      eventually([&] { return hold.release_request_token().stop_requested(); }, kTestTimeout));
   const auto operator_client = connect();
-  EXPECT_TRUE(request_release(*operator_client, kPath, {.force = true, .deadline = kPatience}));
+  EXPECT_TRUE(request_release(*operator_client, kPath, {.force = true, .deadline = kTestTimeout}));
   EXPECT_TRUE(get(asked));
   EXPECT_EQ(hold.state(), HoldState::lost);
-  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_TRUE(asker_->flush(kTestTimeout));
   EXPECT_TRUE(becomes_empty());
 }
 
@@ -131,8 +136,8 @@ TEST_F(ReleaseRequests, HolderProcessKilled_RequestEndsAtSessionExpiry) {
   HolderProcess dead(chroot_.hosts(), kPath, 6s);
   dead.wait_until_held();
   dead.process().kill();
-  EXPECT_TRUE(request_release(*asker_, kPath, {.deadline = kPatience}));
-  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_TRUE(request_release(*asker_, kPath, {.deadline = kTestTimeout}));
+  EXPECT_TRUE(asker_->flush(kTestTimeout));
   EXPECT_TRUE(becomes_empty());
 }
 
@@ -154,7 +159,7 @@ TEST_F(ReleaseRequests, MarkerInQueue_DoesNotBlockContenders) {
   ASSERT_EQ(raw().create(marker).rc, ZOK);
   ReentrantMutex others(*asker_, kPath);
   EXPECT_FALSE(others.try_lock());
-  ASSERT_TRUE(asker_->flush(kPatience)) << "its znode is deleted";
+  ASSERT_TRUE(asker_->flush(kTestTimeout)) << "its znode is deleted";
   EXPECT_EQ(mutex_.participants().size(), 1U);
   auto next = others.async_acquire();
   ASSERT_TRUE(reaches_nodes(3));
@@ -169,7 +174,7 @@ TEST_F(ReleaseRequests, NoHolder_RequestSucceedsAtOnce) {
   EXPECT_TRUE(request_release(*asker_, "/never-locked"));
   mutex_.lock();
   mutex_.unlock();
-  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(client_->flush(kTestTimeout));
   EXPECT_TRUE(request_release(*asker_, kPath));
   EXPECT_TRUE(request_release(*asker_, kPath, {.node = "lock-0000000000"}));
   EXPECT_TRUE(nodes().empty());
@@ -196,7 +201,7 @@ TEST_F(ReleaseRequests, NoCreatePermission_RequestThrowsNoAuth) {
       Errc::no_auth);
   EXPECT_EQ(hold.state(), HoldState::held);
   auto colleague = connect(with_acl);
-  EXPECT_TRUE(request_release(*colleague, "/guarded", {.force = true, .deadline = kPatience}));
+  EXPECT_TRUE(request_release(*colleague, "/guarded", {.force = true, .deadline = kTestTimeout}));
   EXPECT_EQ(hold.state(), HoldState::lost);
 }
 
@@ -214,7 +219,7 @@ class ReleaseRequestAtFrozenServer : public OwnServerTest {
 
 TEST_F(ReleaseRequestAtFrozenServer, InterruptedRequest_LeavesNoMarker) {
   const Hold hold = mutex_.acquire();
-  const auto options = asking(hold, kPatience);
+  const auto options = asking(hold, kTestTimeout);
   server_.pause();
   bool interrupted = false;
   boost::thread thread([&] {
@@ -229,8 +234,8 @@ TEST_F(ReleaseRequestAtFrozenServer, InterruptedRequest_LeavesNoMarker) {
   server_.resume();
   EXPECT_TRUE(interrupted);
   // Requests of one session are executed and answered in order.
-  EXPECT_EQ(ReentrantMutex(*asker_, kPath).participants(kPatience).size(), 1U);
-  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_EQ(ReentrantMutex(*asker_, kPath).participants(kTestTimeout).size(), 1U);
+  EXPECT_TRUE(asker_->flush(kTestTimeout));
   EXPECT_EQ(nodes().size(), 1U) << "no marker is left";
 }
 
@@ -250,7 +255,7 @@ TEST_F(ReleaseRequestAtFrozenServer, DeadlineBeforeConnectionTimeout_EndsRequest
   server_.kill_hard();
   auto asked =
       in_thread([&, asking = asking(hold, 1s)] { return request_release(*asker, kPath, asking); });
-  const bool ended = asked.wait_for(kPatience) == std::future_status::ready;
+  const bool ended = asked.wait_for(kTestTimeout) == std::future_status::ready;
   asker->close();
   EXPECT_TRUE(ended);
   EXPECT_EQ(error_of([&] { return get(asked); }), std::nullopt);

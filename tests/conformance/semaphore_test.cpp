@@ -54,7 +54,7 @@ TEST_F(SemaphoreTest, ConcurrentRequestsForTwo_AreGrantedWhole) {
   for (Semaphore* each : {&semaphore_, &others_semaphore_, &semaphore_, &others_semaphore_}) {
     threads.push_back(in_thread([each] {
       for (int round = 0; round < 5; ++round) {
-        const Permit permit = each->acquire({.deadline = kPatience}, 2);
+        const Permit permit = each->acquire({.deadline = kTestTimeout}, 2);
         EXPECT_EQ(permit.permits(), 2);
         EXPECT_EQ(permit.state(), HoldState::held);
       }
@@ -137,7 +137,7 @@ TEST_F(SemaphoreTest, PermitLost_GrantsNextWaiter) {
   expire_session(chroot_.hosts(), client_->session_id());
   const Permit passed_on = get(waiting);
   EXPECT_EQ(passed_on.permits(), 2);
-  EXPECT_TRUE(eventually([&] { return lost.state() == HoldState::lost; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return lost.state() == HoldState::lost; }, kTestTimeout));
   EXPECT_EQ(kept.state(), HoldState::held);
   lost.release();
   EXPECT_TRUE(semaphore_.participants().size() == 2U) << "a lost permit is not released";
@@ -257,15 +257,15 @@ TEST_F(SemaphoreWatches, Waiter_WatchesOnlyConflictingPredecessors) {
   };
   auto one = others.async_acquire(1);
   ASSERT_TRUE(reaches_nodes(4));
-  EXPECT_TRUE(eventually([&] { return watches(*other) >= 3; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return watches(*other) >= 3; }, kTestTimeout));
   EXPECT_LE(watches(*other), 4U) << "three in its way, and its own node after a while";
   auto all = lates.async_acquire(3);
   ASSERT_TRUE(reaches_nodes(5));
-  EXPECT_TRUE(eventually([&] { return watches(*late) >= 1; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return watches(*late) >= 1; }, kTestTimeout));
   EXPECT_LE(watches(*late), 2U) << "the nearest one is enough where all are wanted";
   held.pop_back();
   Permit next = get(one);
-  EXPECT_TRUE(eventually([&] { return watches(*other) <= 2; }, kPatience)) << "of its hold only";
+  EXPECT_TRUE(eventually([&] { return watches(*other) <= 2; }, kTestTimeout)) << "of its hold only";
   held.clear();
   next.release();
   EXPECT_EQ(get(all).permits(), 3);

@@ -28,7 +28,7 @@ TEST_F(Shutdown, CloseInListenerWhileClosing_ReturnsAtOnce) {
     const auto is_closing = [&] {
       return error_of([&] { return mutex.try_lock(); }) == Errc::closed;
     };
-    EXPECT_TRUE(eventually(is_closing, kPatience));
+    EXPECT_TRUE(eventually(is_closing, kTestTimeout));
     client->close();
     at_once = !closed;
   }});
@@ -124,7 +124,7 @@ TEST_F(Shutdown, CloseInLossCallbackDuringOtherClose_Returns) {
     // rounds, and closes in odd rounds.
     const bool expire = round % 2 == 0;
     auto behind = in_thread([&] {
-      EXPECT_TRUE(eventually([&] { return told.load(); }, kPatience, 0ms));
+      EXPECT_TRUE(eventually([&] { return told.load(); }, kTestTimeout, 0ms));
       client->close();
     });
     if (expire) {

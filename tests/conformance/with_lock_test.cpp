@@ -53,7 +53,7 @@ TEST_F(WithLock, LockLostMeanwhile_ReportsLost) {
   const auto client = connect();
   const auto result = with_lock(*client, kPath, {}, [&](const Hold& hold) {
     expire_session(chroot_.hosts(), client->session_id());
-    EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kPatience));
+    EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kTestTimeout));
     return 7;
   });
   EXPECT_EQ(result.outcome, LockOutcome::lost);

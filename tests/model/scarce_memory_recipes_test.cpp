@@ -98,7 +98,7 @@ class ScarceMemoryOfComposite : public ScarceMemoryOfRecipes {
   enum class Before { nothing, holds_of_parts, call_of_composite };
   struct Case {
     std::size_t needed;
-    std::optional<std::chrono::milliseconds> patience;  ///< set: it is a quorum
+    std::optional<std::chrono::milliseconds> part_timeout;  ///< set: it is a quorum
     core::CountKind kind;
     Before before;  ///< how the owner already holds the parts
     std::optional<std::chrono::milliseconds> longest = {};
@@ -171,7 +171,7 @@ class ScarceMemoryOfComposite : public ScarceMemoryOfRecipes {
 };
 
 void ScarceMemoryOfComposite::fail_every_allocation(const Case& c) {
-  make_composite({.needed = c.needed, .part_timeout = c.patience});
+  make_composite({.needed = c.needed, .part_timeout = c.part_timeout});
   const int counts_before = c.before == Before::nothing ? 0 : 1;
   const std::size_t failures = at_every_allocation([&](std::size_t memory) {
     SCOPED_TRACE("with memory for " + std::to_string(memory));
@@ -208,9 +208,9 @@ TEST_F(ScarceMemoryOfComposite, AcquireThatThrows_LeavesNothing) {
     for (const auto before : {Before::nothing, Before::holds_of_parts, Before::call_of_composite}) {
       SCOPED_TRACE(kind == core::CountKind::hold ? "hold" : "lock");
       SCOPED_TRACE(static_cast<int>(before));
-      fail_every_allocation({.needed = 2, .patience = {}, .kind = kind, .before = before});
-      fail_every_allocation({.needed = 2, .patience = 800ms, .kind = kind, .before = before});
-      fail_every_allocation({.needed = 1, .patience = 800ms, .kind = kind, .before = before});
+      fail_every_allocation({.needed = 2, .part_timeout = {}, .kind = kind, .before = before});
+      fail_every_allocation({.needed = 2, .part_timeout = 800ms, .kind = kind, .before = before});
+      fail_every_allocation({.needed = 1, .part_timeout = 800ms, .kind = kind, .before = before});
     }
   }
 }
@@ -219,7 +219,7 @@ TEST_F(ScarceMemoryOfComposite, AcquireThatThrows_LeavesNothing) {
 TEST_F(ScarceMemoryOfComposite, LimitedAcquireThatThrows_LeavesNothing) {
   for (const auto kind : {core::CountKind::hold, core::CountKind::lock}) {
     fail_every_allocation({.needed = 1,
-                           .patience = 800ms,
+                           .part_timeout = 800ms,
                            .kind = kind,
                            .before = Before::holds_of_parts,
                            .longest = 10s});

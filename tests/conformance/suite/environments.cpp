@@ -179,7 +179,7 @@ void RealEnvironment::add_ephemerals(const std::string& path, std::string& names
 
 ::testing::AssertionResult RealEnvironment::nothing_left() {
   for (const auto& client : clients()) {
-    if (!client->flush(kPatience)) return ::testing::AssertionFailure() << "work is not done";
+    if (!client->flush(kTestTimeout)) return ::testing::AssertionFailure() << "work is not done";
   }
   std::string names;
   const auto no_nodes = [&] {
@@ -251,7 +251,7 @@ Client& SimulatedEnvironment::connect(std::chrono::milliseconds session_timeout)
   Client& client = keep(ClientFactory::make(detail::ClientCore::make(
       live_.ports(c),
       {.hosts = "sim", .application = "conformance", .host = "host", .logger = nullptr})));
-  check(client.wait_until_connected(kPatience), "not connected");
+  check(client.wait_until_connected(kTestTimeout), "not connected");
   return client;
 }
 
