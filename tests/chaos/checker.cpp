@@ -122,11 +122,11 @@ void check_losses(const History& history, Findings& findings) {
     }
   }
   for (const Grant& grant : history.grants) {
-    if (grant.told > 1) findings.add("a stop token notified twice of a loss", grant);
+    if (grant.notified > 1) findings.add("a stop token notified twice of a loss", grant);
     if (grant.end != End::lost) continue;
-    if (grant.told == 0) findings.add("a stop token did not notify of a loss", grant);
-    const bool heard_all = grant.listened && history.finished.contains(life_of(grant.id));
-    if (heard_all && !notices.contains({grant.lock, grant.token, grant.owner})) {
+    if (grant.notified == 0) findings.add("a stop token did not notify of a loss", grant);
+    const bool received_all = grant.listened && history.finished.contains(life_of(grant.id));
+    if (received_all && !notices.contains({grant.lock, grant.token, grant.owner})) {
       findings.add("a listener was not notified of a loss", grant);
     }
   }

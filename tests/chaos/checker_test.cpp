@@ -277,12 +277,12 @@ TEST_F(Rules, LossNotNotifiedOnce_IsFound) {
   auto lost = grant(1, 10, 20);
   lost.end = End::lost;
   EXPECT_EQ(found(history_of({lost}, 1)), "a stop token did not notify of a loss");
-  lost.told = 1;
+  lost.notified = 1;
   EXPECT_EQ(found(history_of({lost}, 1)), "");
-  lost.told = 2;
+  lost.notified = 2;
   EXPECT_EQ(found(history_of({lost}, 1)), "a stop token notified twice of a loss");
 
-  lost.told = 1;
+  lost.notified = 1;
   lost.listened = true;
   auto history = history_of({lost}, 1);
   EXPECT_EQ(found(history), "") << "the process ended before";

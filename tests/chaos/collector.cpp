@@ -211,8 +211,8 @@ void Collector::handle_end(const std::string& rest) {
   Nanos last = 0;
   Nanos refused = 0;
   char end = '?';
-  int told = 0;
-  in >> id >> last >> refused >> end >> told;
+  int notified = 0;
+  in >> id >> last >> refused >> end >> notified;
   const auto found = open_.find(id);
   if (found == open_.end()) {
     history_.claims.push_back("the end of a grant that is not known: " + rest);
@@ -224,7 +224,7 @@ void Collector::handle_end(const std::string& rest) {
   grant.last = last;
   grant.refused = refused;
   grant.end = end == 'l' ? End::lost : End::released;
-  grant.told = told;
+  grant.notified = notified;
 }
 
 bool Collector::handle_visit(const std::string& rest) {

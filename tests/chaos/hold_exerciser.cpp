@@ -31,8 +31,8 @@ bool HoldExerciser::exercise(const Standing& standing, microseconds length) {
   standing_ = &standing;
   id_ = grant_id(number_, life_, thread_, grants_++);
   refused_ = 0;
-  std::atomic<int> told{0};
-  const std::stop_callback on_loss(standing.lost, [&told] { ++told; });
+  std::atomic<int> notified{0};
+  const std::stop_callback on_loss(standing.lost, [&notified] { ++notified; });
 
   session_ = client_.session_id();
   last_ = 0;
@@ -49,16 +49,16 @@ bool HoldExerciser::exercise(const Standing& standing, microseconds length) {
   }
   if (!valid_) {
     const auto until = std::chrono::steady_clock::now() + kHoldTimeout;
-    const auto all_told = [&] {
-      return told > 0 && (!standing.loss_heard || standing.loss_heard());
+    const auto all_notified = [&] {
+      return notified > 0 && (!standing.loss_received || standing.loss_received());
     };
-    while (!all_told() && std::chrono::steady_clock::now() < until) {
+    while (!all_notified() && std::chrono::steady_clock::now() < until) {
       std::this_thread::sleep_for(1ms);
     }
   }
   std::ostringstream end;
   end << "E " << id_ << ' ' << last_ << ' ' << refused_ << ' ' << (valid_ ? 'r' : 'l') << ' '
-      << told;
+      << notified;
   link_.tell(end.str());
   if (!valid_ && standing.fenced) {
     for (const auto delay : kLate) late_.push_back({now() + delay.count(), visit_line(true)});
@@ -106,7 +106,7 @@ void HoldExerciser::report_grant(bool is_long) {
   line << "G " << id_ << ' ' << standing_->lock << ' ' << standing_->weight << ' '
        << std::hash<Owner>{}(standing_->owner) << ' ' << standing_->token.zxid << ' '
        << standing_->token.grant_index << ' ' << standing_->call << ' ' << first_ << ' ' << session_
-       << ' ' << static_cast<bool>(standing_->loss_heard) << ' ' << is_long;
+       << ' ' << static_cast<bool>(standing_->loss_received) << ' ' << is_long;
   link_.tell(line.str());
 }
 

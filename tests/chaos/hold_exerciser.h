@@ -27,7 +27,7 @@ struct Standing {
   bool reading = false;
   bool fenced = true;  // whether it has a resource to visit
   // Returns whether a listener was called for the loss. Empty: no listener.
-  std::function<bool()> loss_heard = {};
+  std::function<bool()> loss_received = {};
 };
 
 // The actions of one thread while it holds. It visits the resource, waits, checks whether it still

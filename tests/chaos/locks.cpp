@@ -38,7 +38,7 @@ std::vector<std::string> Locks::own_nodes() {
   return nodes;
 }
 
-bool Locks::loss_heard(std::size_t lock, const Owner& owner, const FencingToken& token) const {
+bool Locks::loss_received(std::size_t lock, const Owner& owner, const FencingToken& token) const {
   const std::lock_guard guard(mutex_);
   return losses_.contains({lock, owner, token});
 }

@@ -64,8 +64,8 @@ milliseconds almost_a_session(const Ensemble& ensemble, const PlannedFault& plan
 
 // Queries the hold until it is lost. Visits the resource meanwhile, as the clients do.
 void watch_until_lost(const Hold& hold, Grant& grant, Collector& collector) {
-  std::atomic<int> told{0};
-  const std::stop_callback on_loss(hold.loss_token(), [&told] { ++told; });
+  std::atomic<int> notified{0};
+  const std::stop_callback on_loss(hold.loss_token(), [&notified] { ++notified; });
   const auto is_lost = [&] {
     const Nanos before = now();
     if (hold.state() == HoldState::lost) return true;
@@ -76,11 +76,11 @@ void watch_until_lost(const Hold& hold, Grant& grant, Collector& collector) {
   };
   if (testing::eventually(is_lost, kServerTimeout, 2ms)) {
     grant.end = End::lost;
-    (void)testing::eventually([&told] { return told > 0; }, kServerTimeout, 1ms);
+    (void)testing::eventually([&notified] { return notified > 0; }, kServerTimeout, 1ms);
   } else {
     collector.claim("a hold is not lost although its server was cut off: " + describe(grant));
   }
-  grant.told = told;
+  grant.notified = notified;
 }
 
 // Starts a client that is idle for longer than its session timeout. Then it acquires a lock for

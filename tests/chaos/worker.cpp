@@ -276,8 +276,8 @@ bool Worker::hold(const Hold& hold, std::size_t lock, Nanos call, int weight) {
                     .fenced = kind != Kind::semaphore};
   // A downgraded grant has one token for both holds, so its loss is reported once.
   if (kind != Kind::shared) {
-    standing.loss_heard = [this, lock, owner = standing.owner, token = standing.token] {
-      return locks_.loss_heard(lock, owner, token);
+    standing.loss_received = [this, lock, owner = standing.owner, token = standing.token] {
+      return locks_.loss_received(lock, owner, token);
     };
   }
   return hold_exerciser_.exercise(standing, some_time());

@@ -150,11 +150,11 @@ TEST_F(DowngradeTest, ZnodeOfTheReaderIsDeleted_HoldIsLost) {
       },
       kTestTimeout));
   const Hold reading = downgraded(std::move(held));
-  std::atomic<int> told{0};
-  const std::stop_callback on_loss(reading.loss_token(), [&] { ++told; });
+  std::atomic<int> notified{0};
+  const std::stop_callback on_loss(reading.loss_token(), [&] { ++notified; });
   EXPECT_EQ(reading.state(), HoldState::held);
   ASSERT_EQ(raw().delete_node(reading.node()), ZOK);
-  EXPECT_TRUE(eventually([&] { return told == 1; }, kTestTimeout));
+  EXPECT_TRUE(eventually([&] { return notified == 1; }, kTestTimeout));
   EXPECT_EQ(reading.state(), HoldState::lost);
 }
 

@@ -43,9 +43,9 @@ int run(char** argv) {
   zklock::ReentrantMutex mutex(client, argv[2]);
 
   Hold hold = mutex.acquire();
-  std::atomic<int> told{0};
+  std::atomic<int> notified{0};
   std::optional<std::stop_callback<std::function<void()>>> on_loss;
-  on_loss.emplace(hold.loss_token(), [&told] { ++told; });
+  on_loss.emplace(hold.loss_token(), [&notified] { ++notified; });
   say_state(hold);
 
   std::ifstream commands(argv[4]);
@@ -54,7 +54,7 @@ int run(char** argv) {
     if (command == "state") {
       say_state(hold);
     } else if (command == "losses") {
-      std::cout << told << std::endl;
+      std::cout << notified << std::endl;
     } else if (command == "again") {
       on_loss.reset();
       hold.release();

@@ -49,10 +49,10 @@ TEST_F(LatchClosing, SilentClose_CallsNoListener) {
   const auto subscription = log_.listen_to(*latch);
   ASSERT_TRUE(log_.reaches(1));
   const Leadership leadership = latch->leadership();
-  std::atomic<int> told{0};
-  const std::stop_callback on_end(leadership.end_token(), [&told] { ++told; });
+  std::atomic<int> notified{0};
+  const std::stop_callback on_end(leadership.end_token(), [&notified] { ++notified; });
   latch->close();
-  EXPECT_EQ(told, 1);  // the candidate that leads must be notified
+  EXPECT_EQ(notified, 1);  // the candidate that leads must be notified
   latch->close(CloseMode::notify);
   EXPECT_TRUE(client_->flush(kTestTimeout));
   client_->close();  // runs the callbacks that are left

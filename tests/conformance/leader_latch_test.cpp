@@ -125,13 +125,13 @@ TEST_F(Latch, ZnodeOfTheLeaderIsDeleted_LeadsAgain) {
   const auto subscription = log.listen_to(*latch);
   const Leadership first = latch->leadership();
   ASSERT_TRUE(eventually([&] { return watched(*server, first.node()); }, kTestTimeout));
-  std::atomic<int> told{0};
-  const std::stop_callback on_end(first.end_token(), [&told] { ++told; });
+  std::atomic<int> notified{0};
+  const std::stop_callback on_end(first.end_token(), [&notified] { ++notified; });
   ASSERT_EQ(raw().delete_node(first.node()), ZOK);
   EXPECT_TRUE(leads_after(*latch, first.token()));
   ASSERT_TRUE(log.reaches(3));
   EXPECT_TRUE(log.is_in_order());
-  EXPECT_TRUE(eventually([&] { return told == 1; }, kTestTimeout));
+  EXPECT_TRUE(eventually([&] { return notified == 1; }, kTestTimeout));
   EXPECT_EQ(nodes().size(), 1U);
 }
 
@@ -163,7 +163,7 @@ class TenLatches : public Latch {
 
   // Ends both sessions. After each end, one latch leads and its listener has been called.
   LeaderLatch* after_both_sessions_expired(const Latches& latches,
-                                           const Chronicle<FencingToken>& told) {
+                                           const Chronicle<FencingToken>& reported) {
     const std::size_t candidates = nodes().size();
     LeaderLatch* leader = nullptr;
     for (const auto* client : {client_.get(), other_.get()}) {
@@ -174,7 +174,7 @@ class TenLatches : public Latch {
       EXPECT_TRUE(reaches_nodes(candidates));
       EXPECT_TRUE(
           eventually([&] { return (leader = the_leader(latches)) != nullptr; }, kTestTimeout));
-      EXPECT_TRUE(leader == nullptr || told.has(leader->token()));
+      EXPECT_TRUE(leader == nullptr || reported.has(leader->token()));
     }
     return leader;
   }

@@ -19,11 +19,11 @@ class Ending {
   explicit Ending(const Leadership& leadership)
       : on_end_(leadership.end_token(), [this] { thread_.set_value(std::this_thread::get_id()); }) {
   }
-  std::thread::id thread() { return get(told_); }
+  std::thread::id thread() { return get(notified_); }
 
  private:
   std::promise<std::thread::id> thread_;
-  std::future<std::thread::id> told_ = thread_.get_future();
+  std::future<std::thread::id> notified_ = thread_.get_future();
   std::stop_callback<std::function<void()>> on_end_;
 };
 

@@ -99,8 +99,8 @@ TEST_F(Listener, HoldIsLost_LossIsReportedOnce) {
   mutex_.unlock();
   EXPECT_TRUE(eventually(
       [&] {
-        const Texts told = log_.texts();
-        return !told.empty() && told.back() == "released";
+        const Texts reported = log_.texts();
+        return !reported.empty() && reported.back() == "released";
       },
       kTestTimeout));
   Texts texts = log_.texts();

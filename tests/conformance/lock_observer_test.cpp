@@ -249,12 +249,12 @@ TEST_F(LockObserverFaults, ServerRestarts_ObservationContinues) {
   LockObserver observer(*observers_client, kPath);
   LockObserver absent(*observers_client, "/absent");
   LockStateLog states;
-  LockStateLog told_absent;
+  LockStateLog absent_states;
   const Subscription subscription = observer.add_listener(states.listener());
-  const Subscription another = absent.add_listener(told_absent.listener());
+  const Subscription another = absent.add_listener(absent_states.listener());
   Hold hold = mutex.acquire();
   ASSERT_TRUE(states.last_becomes(hold));
-  ASSERT_TRUE(told_absent.last_becomes_free());
+  ASSERT_TRUE(absent_states.last_becomes_free());
   kill_and_restart();
   hold.release();
   ASSERT_TRUE(states.last_becomes_free());
@@ -262,7 +262,7 @@ TEST_F(LockObserverFaults, ServerRestarts_ObservationContinues) {
   ASSERT_TRUE(states.last_becomes(hold));
   ReentrantMutex other(*client, "/absent");
   const Hold there = other.acquire({.deadline = kTestTimeout});
-  EXPECT_TRUE(told_absent.last_becomes(there));
+  EXPECT_TRUE(absent_states.last_becomes(there));
 }
 
 TEST_F(LockObserverFaults, StartedBeforeTheServer_ObservesLater) {

@@ -34,15 +34,15 @@ TEST_F(MaxHold, MaxHoldElapsed_EndsHoldAndGrantsNext) {
   ReentrantMutex others(*other_, kPath);
   const auto before = LeaseClock::now();
   Hold hold = mutex.acquire();
-  std::atomic<int> told_lost{0};
+  std::atomic<int> notified{0};
   const std::stop_callback on_loss(hold.loss_token(), [&] {
-    if (hold.state() == HoldState::lost) ++told_lost;
+    if (hold.state() == HoldState::lost) ++notified;
   });
   auto next = others.async_acquire();
   const Hold granted = get(next);
   EXPECT_GE(LeaseClock::now() - before, 4s);
   EXPECT_EQ(hold.state(), HoldState::lost);
-  EXPECT_TRUE(eventually([&] { return told_lost == 1; }, kTestTimeout));
+  EXPECT_TRUE(eventually([&] { return notified == 1; }, kTestTimeout));
   EXPECT_GT(granted.token(), hold.token());
   EXPECT_TRUE(log_.reaches({"acquired", "expiring", "expired"}));
 }

@@ -143,20 +143,20 @@ TEST_F(MultiInterface, ScopedLocksInOppositeOrders_ExcludeEachOther) {
 // ---- asynchronous calls -------------------------------------------------------------------------
 
 TEST_F(MultiInterface, AsyncAcquire_PassesHoldOrErrorToHandler) {
-  Chronicle<std::string> told;
+  Chronicle<std::string> results;
   const auto handler = [&](MultiHold hold, const std::exception_ptr& error) {
-    told.add(error ? "error" : hold ? "hold" : "nothing");
+    results.add(error ? "error" : hold ? "hold" : "nothing");
   };
   mutex_.async_acquire({}, handler);
-  ASSERT_TRUE(told.has("hold"));
+  ASSERT_TRUE(results.has("hold"));
   Hold block = ReentrantMutex(*other_, "/b").acquire();
   mutex_.async_acquire({.deadline = 50ms}, handler);
-  ASSERT_TRUE(told.has("nothing"));
+  ASSERT_TRUE(results.has("nothing"));
   mutex_.async_acquire({}, handler);
   ASSERT_TRUE(reaches_nodes(2, "/b"));
   client_->close();
-  ASSERT_TRUE(told.has("error"));
-  EXPECT_EQ(told.size(), 3U);
+  ASSERT_TRUE(results.has("error"));
+  EXPECT_EQ(results.size(), 3U);
 }
 
 TEST_F(MultiInterface, ManyAsyncWaiters_AreGrantedInOrder) {

@@ -104,20 +104,20 @@ TEST_F(PriorityMutexTest, Participants_AreListedInGrantOrder) {
 
 TEST_F(PriorityMutexTest, Waiter_IsNotifiedOfItsPosition) {
   const auto client = connect();
-  EventLog heard;
+  EventLog received;
   PriorityMutex mutex(*client, kPath);
-  PriorityMutex listening(*client, kPath, {.listener = heard.listener()});
+  PriorityMutex listening(*client, kPath, {.listener = received.listener()});
   Hold hold = mutex.acquire();
   auto heavy = contend(mutex, 9);
   auto light = contend(listening, 1);
-  EXPECT_TRUE(heard.reaches({"waiting 2"}));
+  EXPECT_TRUE(received.reaches({"waiting 2"}));
   hold.release();
   hold = get(heavy);
-  EXPECT_TRUE(heard.reaches({"waiting 2", "waiting 1"}));
+  EXPECT_TRUE(received.reaches({"waiting 2", "waiting 1"}));
   hold.release();
   hold = get(light);
-  ASSERT_TRUE(heard.reaches({"waiting 2", "waiting 1", "acquired"}));
-  const auto events = heard.all();
+  ASSERT_TRUE(received.reaches({"waiting 2", "waiting 1", "acquired"}));
+  const auto events = received.all();
   EXPECT_EQ(events[0].token, FencingToken{}) << "that of its node at the gate is none";
   EXPECT_EQ(events[2].token, hold.token());
 }
@@ -172,7 +172,7 @@ TEST_F(PriorityMutexTest, WaiterAtGate_IsNotRequestedToRelease) {
 
 TEST_F(PriorityMutexTest, NamedWaiterAtTheGate_IsWaitedForUntilItPasses) {
   const auto client = connect();
-  const auto asker = connect();
+  const auto requester = connect();
   PriorityMutex mutex(*client, kPath);
   Hold first = mutex.acquire();
   auto waiting = contend(mutex, 5);
@@ -180,7 +180,7 @@ TEST_F(PriorityMutexTest, NamedWaiterAtTheGate_IsWaitedForUntilItPasses) {
   ASSERT_EQ(queue.size(), 2U);
   ASSERT_EQ(queue[1].access, Access::weighted);
   auto asked = in_thread([&, node = queue[1].node] {
-    return request_release(*asker, kPath, {.node = node, .deadline = kTestTimeout});
+    return request_release(*requester, kPath, {.node = node, .deadline = kTestTimeout});
   });
   ASSERT_TRUE(reaches_nodes(3)) << "the request";
   EXPECT_FALSE(is_ready(asked));
@@ -208,14 +208,14 @@ TEST_F(PriorityMutexTest, StoppedWaiter_LeavesTheGate) {
 // The heavy contender overtook the light one, so it holds although it arrived later.
 TEST_F(PriorityMutexTest, ReleaseRequest_ReachesHolderNotWaiterAtGate) {
   const auto client = connect();
-  const auto asker = connect();
+  const auto requester = connect();
   PriorityMutex mutex(*client, kPath);
   Hold first = mutex.acquire();
   auto light = contend(mutex, 1);
   auto heavy = contend(mutex, 10);
   first.release();
   const Hold holder = get(heavy);
-  EXPECT_TRUE(request_release(*asker, kPath, {.force = true, .deadline = kTestTimeout}));
+  EXPECT_TRUE(request_release(*requester, kPath, {.force = true, .deadline = kTestTimeout}));
   EXPECT_EQ(holder.state(), HoldState::lost);
   EXPECT_EQ(get(light).state(), HoldState::held);
 }

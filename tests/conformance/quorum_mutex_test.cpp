@@ -105,22 +105,22 @@ TEST_F(Quorum, Listener_IsNotifiedForEachEnsemble) {
   ASSERT_EQ(hold.state(), HoldState::held);
   const std::array tokens{hold[0].token(), hold[1].token(), hold[2].token()};
   hold.release();
-  std::array<std::vector<std::string>, kEnsembles> heard;
+  std::array<std::vector<std::string>, kEnsembles> received;
   const auto all_ended = [&] {
-    heard = {};
+    received = {};
     for (const LockEvent& event : log.all()) {
       EXPECT_EQ(event.path, kPath);
       EXPECT_EQ(event.token, tokens.at(event.part_index));
       // A session that ends may add a `suspended` or `resumed` event.
       const std::string text = describe(event);
-      if (text != "suspended" && text != "resumed") heard.at(event.part_index).push_back(text);
+      if (text != "suspended" && text != "resumed") received.at(event.part_index).push_back(text);
     }
-    return std::ranges::all_of(heard, [](const auto& texts) { return texts.size() == 2; });
+    return std::ranges::all_of(received, [](const auto& texts) { return texts.size() == 2; });
   };
   ASSERT_TRUE(eventually(all_ended, kTestTimeout));
   const std::vector<std::string> released{"acquired", "released"};
   const std::vector<std::string> lost{"acquired", "lost"};
-  EXPECT_EQ(heard, (std::array{released, lost, released}));
+  EXPECT_EQ(received, (std::array{released, lost, released}));
 }
 
 TEST_F(Quorum, MaxHoldElapsed_EndsTheWhole) {

@@ -25,15 +25,15 @@ class Reconnect : public OwnServerTest {
 TEST_F(Reconnect, RestartWithinLease_HoldIsRetained) {
   const auto client = connect(patient(options()));
   ReentrantMutex mutex(*client, kPath);
-  Chronicle<ConnectionState> told;
-  const auto subscription = client->add_listener([&](ConnectionState s) { told.add(s); });
+  Chronicle<ConnectionState> received;
+  const auto subscription = client->add_listener([&](ConnectionState s) { received.add(s); });
   Hold hold = mutex.acquire();
   const auto token = hold.token();
   const auto session = client->session_id();
 
   server_.kill_hard();
   EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::suspended; }, kTestTimeout));
-  EXPECT_TRUE(told.has(ConnectionState::suspended));
+  EXPECT_TRUE(received.has(ConnectionState::suspended));
   EXPECT_FALSE(client->is_connected());
   EXPECT_TRUE(mutex.is_held_by_this_thread());  // the lease is valid
   EXPECT_EQ(mutex.acquire().token(), token);    // nests without a server
@@ -41,13 +41,14 @@ TEST_F(Reconnect, RestartWithinLease_HoldIsRetained) {
   EXPECT_GT(lease, LeaseClock::now());
 
   start_again(*client);
-  EXPECT_TRUE(told.has(ConnectionState::reconnected));
+  EXPECT_TRUE(received.has(ConnectionState::reconnected));
   EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::held; }, kTestTimeout));
   EXPECT_TRUE(eventually([&] { return hold.valid_until() > lease; }, kTestTimeout));
   EXPECT_EQ(hold.token(), token);
   EXPECT_EQ(client->session_id(), session);
   EXPECT_FALSE(hold.loss_token().stop_requested());
-  EXPECT_EQ(told.all(), (std::vector{ConnectionState::suspended, ConnectionState::reconnected}));
+  EXPECT_EQ(received.all(),
+            (std::vector{ConnectionState::suspended, ConnectionState::reconnected}));
   hold.release();
   EXPECT_TRUE(client->flush(kTestTimeout));
   EXPECT_TRUE(nodes().empty());
@@ -81,14 +82,14 @@ TEST_F(Reconnect, NoServerForSessionTimeout_NotifiesLost) {
   ClientOptions short_session = options();
   short_session.session_timeout = 2s;
   const auto client = connect(short_session);
-  Chronicle<ConnectionState> told;
-  const auto subscription = client->add_listener([&](ConnectionState s) { told.add(s); });
+  Chronicle<ConnectionState> received;
+  const auto subscription = client->add_listener([&](ConnectionState s) { received.add(s); });
   server_.kill_hard();
-  EXPECT_TRUE(told.has(ConnectionState::lost)) << "although no server runs";
-  EXPECT_EQ(told.all(), (std::vector{ConnectionState::suspended, ConnectionState::lost}));
+  EXPECT_TRUE(received.has(ConnectionState::lost)) << "although no server runs";
+  EXPECT_EQ(received.all(), (std::vector{ConnectionState::suspended, ConnectionState::lost}));
   EXPECT_EQ(client->session_id(), 0);
   start_again();
-  EXPECT_TRUE(told.has(ConnectionState::connected)) << "a new session";
+  EXPECT_TRUE(received.has(ConnectionState::connected)) << "a new session";
 }
 
 TEST(ReconnectElsewhere, LaterServerGrantsOtherTimeout_LogsWarning) {

@@ -69,16 +69,16 @@ TEST_F(ReleaseRequests, RequestTimesOutBeforeReply_LeavesNoMarker) {
 
 TEST_F(ReleaseRequests, ForcedRequest_HolderIsLostBeforeNextGrant) {
   Hold hold = mutex_.acquire();
-  std::atomic<int> told{0};
+  std::atomic<int> notified{0};
   const std::stop_callback on_loss(hold.loss_token(), [&] {
-    if (hold.state() == HoldState::lost) ++told;
+    if (hold.state() == HoldState::lost) ++notified;
   });
   ReentrantMutex others(*asker_, kPath);
   auto next = others.async_acquire();
   ASSERT_TRUE(reaches_nodes(2));
   EXPECT_TRUE(request_release(*asker_, kPath, {.force = true, .deadline = kTestTimeout}));
   EXPECT_EQ(hold.state(), HoldState::lost);
-  EXPECT_TRUE(eventually([&] { return told == 1; }, kTestTimeout));
+  EXPECT_TRUE(eventually([&] { return notified == 1; }, kTestTimeout));
   Hold granted = get(next);
   EXPECT_GT(granted.token(), hold.token());
   EXPECT_TRUE(log_.reaches({"acquired", "lost"}));

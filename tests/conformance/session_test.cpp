@@ -28,8 +28,8 @@ class Session : public LockTest {
 };
 
 TEST_F(Session, SessionExpired_HoldIsLostAndNotifiedOnce) {
-  Chronicle<ConnectionState> told;
-  const auto subscription = client_->add_listener([&](ConnectionState s) { told.add(s); });
+  Chronicle<ConnectionState> received;
+  const auto subscription = client_->add_listener([&](ConnectionState s) { received.add(s); });
   std::atomic<int> fired{0};
   Hold hold = mutex_.acquire();
   const std::stop_callback on_loss(hold.loss_token(), [&fired] { ++fired; });
@@ -38,8 +38,8 @@ TEST_F(Session, SessionExpired_HoldIsLostAndNotifiedOnce) {
 
   expire(*client_);
   EXPECT_TRUE(becomes_lost(hold));
-  EXPECT_TRUE(told.has(ConnectionState::lost));
-  EXPECT_TRUE(told.has(ConnectionState::connected));  // the new session
+  EXPECT_TRUE(received.has(ConnectionState::lost));
+  EXPECT_TRUE(received.has(ConnectionState::connected));  // the new session
   EXPECT_TRUE(eventually([&] { return fired == 1; }, kTestTimeout));
   EXPECT_TRUE(hold.loss_token().stop_requested());
   EXPECT_TRUE(static_cast<bool>(hold));  // the lost hold still has its count

@@ -18,9 +18,9 @@ namespace {
 // Counts that its thread is about to end. The library learns of that end after all thread_local
 // objects are destroyed.
 struct LastWord {
-  std::atomic<int>* heard = nullptr;
+  std::atomic<int>* received = nullptr;
   ~LastWord() {
-    if (heard != nullptr) ++*heard;
+    if (received != nullptr) ++*received;
   }
 };
 
@@ -37,7 +37,7 @@ TEST_F(Shutdown, ThreadsEndWhileLocksAreDestroyed_AllEnd) {
     threads.push_back(in_thread([&, i, mutex = mutexes.back().get()] {
       thread_local LastWord last_word;
       mutex->lock();
-      last_word.heard = &ending;
+      last_word.received = &ending;
       ++locked;
       while (next < i) std::this_thread::yield();
     }));

@@ -108,7 +108,7 @@ TEST_F(Shutdown, CloseReturned_ExecutorIsNoLongerCalled) {
     --inside;
   };
   auto client = connect(with_executor);
-  ReentrantMutex mutex(*client, "/heard", {.listener = [](const LockEvent&) {}});
+  ReentrantMutex mutex(*client, "/listened", {.listener = [](const LockEvent&) {}});
   ASSERT_TRUE(eventually([&] { return inside == 0; }, kTestTimeout));
   armed = true;
   Hold hold = mutex.acquire();  // the listener is notified of this grant

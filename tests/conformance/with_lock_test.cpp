@@ -85,8 +85,9 @@ TEST_F(WithLock, NestedCall_SharesTheGrant) {
 
 TEST_F(WithLock, ListenerOfTemporaryMutex_IsRefused) {
   const auto client = connect();
-  const LockOptions heard{.listener = [](const LockEvent&) {}};
-  EXPECT_EQ(error_of([&] { return hold_lock(*client, kPath, {}, heard); }), Errc::invalid_option);
+  const LockOptions with_listener{.listener = [](const LockEvent&) {}};
+  EXPECT_EQ(error_of([&] { return hold_lock(*client, kPath, {}, with_listener); }),
+            Errc::invalid_option);
   EXPECT_EQ(error_of([&] { return hold_lock(*client, kPath, {}, {.max_hold = 1h}); }),
             std::nullopt);
   EXPECT_TRUE(becomes_empty());

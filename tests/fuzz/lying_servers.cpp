@@ -216,7 +216,7 @@ void LyingServers::answer() {
   if (create && create->counts) {
     answer.parent = std::make_shared<Reply>(make_reply(server_answer(), ops::CountChildren{}));
   }
-  if (status == Status::ok) told_.insert(answer.token);
+  if (status == Status::ok) named_.insert(answer.token);
   reply(std::move(pending), std::move(answer));
 }
 
@@ -250,7 +250,7 @@ void LyingServers::close() {
   while (!pending_.empty()) answer();
 }
 
-std::optional<core::Instant> LyingServers::heard_by_quorum(SessionId session) const {
+std::optional<core::Instant> LyingServers::last_contact_of_quorum(SessionId session) const {
   const auto found = quorum_.find(session);
   if (found == quorum_.end()) return std::nullopt;
   return found->second;

@@ -217,7 +217,7 @@ TEST_F(CohortTest, Close_EndsAllCalls) {
     EXPECT_EQ(error(each), Errc::closed);
   }
   EXPECT_EQ(call(held).hold.state(), HoldState::lost);
-  EXPECT_EQ(lock_.lost_told(held), 1U);
+  EXPECT_EQ(lock_.losses_notified(held), 1U);
   lock_.release(held);
   lock_.world().run_all();
   EXPECT_EQ(lock_.violation(), "");

@@ -54,7 +54,7 @@ class GuardedModel : private SimEnsemble::Server {
 
   /// Returns what is wrong at the end, or an empty string.
   std::string violation() {
-    if (outcomes != 1) return "told " + std::to_string(outcomes) + " times";
+    if (outcomes != 1) return "reported " + std::to_string(outcomes) + " times";
     if (written_without_lock_) return "written although the lock znode did not exist";
     const bool written = data() == "1";
     if (!code) return written ? "" : "reported as written, but was not";

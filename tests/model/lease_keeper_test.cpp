@@ -65,8 +65,8 @@ TEST_F(Keeper, LeaderWasPaused_WaitingClientNoticesIt) {
     run();
     world().isolate(1);
     if (lock_.call(next).granted()) {
-      const auto heard = world().ensemble().last_touch(client(1).session());
-      EXPECT_LE(lock_.call(next).hold.valid_until(), *heard + kT) << pause.count();
+      const auto contact = world().ensemble().last_touch(client(1).session());
+      EXPECT_LE(lock_.call(next).hold.valid_until(), *contact + kT) << pause.count();
     }
     run_for(2 * kT);
     world().heal(1);
@@ -91,8 +91,8 @@ TEST_F(Keeper, LeaderWasPaused_IdleClientNoticesIt) {
     run();
     world().isolate(1);
     if (lock_.call(call).granted()) {
-      const auto heard = world().ensemble().last_touch(client(1).session());
-      EXPECT_LE(lock_.call(call).hold.valid_until(), *heard + kT) << pause.count();
+      const auto contact = world().ensemble().last_touch(client(1).session());
+      EXPECT_LE(lock_.call(call).hold.valid_until(), *contact + kT) << pause.count();
     }
     run_for(2 * kT);
     world().heal(1);

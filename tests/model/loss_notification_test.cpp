@@ -43,10 +43,10 @@ class LossNotificationTest : public PathLockTest {
   }
 
   /// The number of deletes sent when the user's callback ran.
-  std::optional<std::size_t> when_told_;
+  std::optional<std::size_t> when_notified_;
   struct Tell {
     LossNotificationTest& test;
-    void operator()() const { test.when_told_ = test.handed_over(); }
+    void operator()() const { test.when_notified_ = test.handed_over(); }
   };
   using OnLoss = std::stop_callback<Tell>;
 };
@@ -57,7 +57,7 @@ TEST_F(LossNotificationTest, LeadershipForced_HandsOffAfterEndCallback) {
   const OnLoss on_end(leadership.end_token(), Tell{*this});
   const std::string asked = (force(), marker());
   lock_.world().run_for(5s);
-  EXPECT_EQ(when_told_, 0U);
+  EXPECT_EQ(when_notified_, 0U);
   EXPECT_EQ(handed_over(), 1U);
   EXPECT_EQ(leadership.state(), HoldState::lost);
   ASSERT_EQ(ensemble().remove(asked), Status::ok);
@@ -105,7 +105,7 @@ TEST_F(LossNotificationTest, PartLost_HandsOffAfterLossOfComposite) {
     const OnLoss on_loss(held->loss_token(), Tell{*this});
     lock_.world().run_for(5s);
   }
-  EXPECT_EQ(when_told_, 0U);
+  EXPECT_EQ(when_notified_, 0U);
   EXPECT_EQ(handed_over(), 1U);
   detail::CompositeGrant::release(std::move(held));
   expect_rest();

@@ -228,7 +228,7 @@ TEST_F(ScarceMemory, LossDetectedByQuery_IsNotifiedOrEndsTheProcess) {
   EXPECT_DEATH(count(0), "terminate");
   EXPECT_EQ(count(100), 0);
   run();
-  EXPECT_EQ(lock_.lost_told(held), 1U);
+  EXPECT_EQ(lock_.losses_notified(held), 1U);
   expect_others_get_it();
   release(held);
   expect_rest();

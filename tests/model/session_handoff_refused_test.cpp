@@ -118,7 +118,7 @@ TEST_F(SessionHandoffTest, MaximumHoldTimeElapsed_NextWaits) {
   const auto next = waiting(0);
   run_for(2s);
   ASSERT_EQ(lock_.call(holder).hold.state(), HoldState::lost);
-  EXPECT_EQ(lock_.lost_told(holder), 1U);
+  EXPECT_EQ(lock_.losses_notified(holder), 1U);
   lock_.release(holder);
   run_for(1s);
   EXPECT_TRUE(is_granted(next));

@@ -108,7 +108,7 @@ void limited(Site& site) {
 
 void listened_to(Site& site) {
   std::atomic<int> events{0};
-  ReentrantMutex mutex(site.client, site.path("heard"),
+  ReentrantMutex mutex(site.client, site.path("listened"),
                        {.listener = [&](const LockEvent&) { ++events; }});
   const Hold hold = mutex.acquire(with_new_owner());
 }
@@ -239,23 +239,23 @@ void election(Site& site) {
 
 void observed(Site& site) {
   const std::string path = site.path("observed");
-  std::atomic<int> told{0};
+  std::atomic<int> notified{0};
   LockObserver observer(site.rival, path);
-  const auto listening = observer.add_listener([&](const LockState&) { ++told; });
+  const auto listening = observer.add_listener([&](const LockState&) { ++notified; });
   const Hold hold = ReentrantMutex(site.client, path).acquire(with_new_owner());
   (void)observer.state(kTurn);
 }
 
-void asked_for(Site& site) {
+void requested(Site& site) {
   ReentrantMutex mutex(site.client, site.path("asked"));
   Hold hold = mutex.acquire(with_new_owner());
   (void)request_release(site.rival, mutex.path(), {.deadline = Deadline::passed()});
   (void)mutex.participants(kTurn);
 }
 
-void connection_heard(Site& site) {
+void connection_listener(Site& site) {
   const auto listening = site.client.add_listener([](ConnectionState) {});
-  const Hold hold = ReentrantMutex(site.client, site.path("heard")).acquire(with_new_owner());
+  const Hold hold = ReentrantMutex(site.client, site.path("listened")).acquire(with_new_owner());
 }
 
 // A client with its own session. It is destroyed with a hold, a waiter, or neither.
@@ -293,8 +293,8 @@ constexpr Kind kKinds[] = {
     {"latch", 20, latch},
     {"election", 20, election},
     {"observed", 20, observed},
-    {"requested", 20, asked_for},
-    {"connection listener", 20, connection_heard},
+    {"requested", 20, requested},
+    {"connection listener", 20, connection_listener},
     {"client", 1, client},
 };
 

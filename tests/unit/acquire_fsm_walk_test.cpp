@@ -59,7 +59,7 @@ void Walk::run(int steps) {
   for (int i = 0; i < 1000 && !over_ && !granted() && wrong_.empty(); ++i) step();
   if (!over_ && !granted()) blame("it has come to no end");
   if (!outstanding_.empty() && granted()) blame("a request is left");
-  late_news();
+  late_events();
 }
 
 void Walk::blame(const std::string& what) {
@@ -291,7 +291,7 @@ void Walk::end_session() {
 }
 
 // Events after the end have no effect.
-void Walk::late_news() {
+void Walk::late_events() {
   const std::string any = last_watch_;
   AcquireEffects effects = fsm_.on_pause_over();
   for (const auto& more :

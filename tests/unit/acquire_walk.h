@@ -111,7 +111,7 @@ class Walk {
   void delete_node(Nodes::iterator gone, bool announced);
   void event_between();
   void end_session();
-  void late_news();
+  void late_events();
   bool lease_valid() { return lease_was_valid_ = calm_ || !one_in(4); }
   Nodes::iterator find(const std::string& name);
   Nodes::iterator find_own();

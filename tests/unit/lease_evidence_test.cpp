@@ -67,8 +67,8 @@ class Line {
     Instant end = servers_.earliest_end(arrived, half_tick);
     for (Duration phase{}; phase < half_tick; phase += kT / 384) {
       for (const Duration beside : {nanoseconds(-1), nanoseconds(0), nanoseconds(1)}) {
-        const Instant news = servers_.news(arrived, half_tick, arrived + phase + beside);
-        end = std::min(end, std::max(news + kT, arrived));
+        const Instant contact = servers_.contact(arrived, half_tick, arrived + phase + beside);
+        end = std::min(end, std::max(contact + kT, arrived));
       }
     }
     ASSERT_LE((lease - kBegan).count(), (end - kT / 12 - kBegan).count())

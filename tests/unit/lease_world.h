@@ -38,7 +38,7 @@ class Servers {
 
   /// Returns the last contact of the leader with the session, if the follower is separated from the
   /// leader right after `at`. `any_half_tick` is the time of any half tick.
-  Instant news(Instant at, Duration half_tick, Instant any_half_tick) const {
+  Instant contact(Instant at, Duration half_tick, Instant any_half_tick) const {
     Instant tick = any_half_tick + (at - any_half_tick) / half_tick * half_tick;
     if (tick > at) tick -= half_tick;
     const auto after = std::upper_bound(packets_.begin(), packets_.end(), tick);
@@ -53,7 +53,7 @@ class Servers {
     const Duration instant{1};
     Instant earliest = at + timeout_;
     const auto consider = [&](Instant any_half_tick) {
-      const Instant end = news(at, half_tick, any_half_tick) + timeout_;
+      const Instant end = contact(at, half_tick, any_half_tick) + timeout_;
       // After an earlier end the operation would have been refused.
       earliest = std::min(earliest, std::max(end, at));
     };
@@ -76,8 +76,8 @@ class Servers {
     Instant begins;
     Instant ends;
   };
-  Instant late_news(Instant at, Duration half_tick, Duration lateness, const Pause& pause,
-                    std::mt19937_64& random) const {
+  Instant late_contact(Instant at, Duration half_tick, Duration lateness, const Pause& pause,
+                       std::mt19937_64& random) const {
     Instant question = choose(at - half_tick - lateness + Duration{1}, at, random);
     if (pause.begins < pause.ends) {
       // After a pause an operation can be executed before the next session request.

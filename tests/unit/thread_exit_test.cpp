@@ -207,11 +207,11 @@ std::string called_in_child(bool child_registers) {
   EXPECT_EQ(::waitpid(forking.child, &status, 0), forking.child);
   EXPECT_EQ(status, 0);
   ::close(ends[1]);
-  char heard[8] = {};
-  const auto count = ::read(ends[0], heard, sizeof heard - 1);
+  char received[8] = {};
+  const auto count = ::read(ends[0], received, sizeof received - 1);
   ::close(ends[0]);
   // The parent's own listeners were dropped before its thread ended.
-  return {heard, static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
+  return {received, static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
 }
 
 TEST(ThreadExit, ForkedChild_CallsOnlyItsOwnListeners) {

@@ -50,7 +50,7 @@
 
 /* Ages in units: the time since the event named. */
 byte half_tick;
-byte heard;                             /* the leader's last report of the session */
+byte unreported;                        /* time since the leader's last report of it */
 byte asked;                             /* the leader's last session request */
 byte late;                              /* the session request in flight */
 byte handshake;
@@ -149,7 +149,7 @@ active proctype Server() {
        asking = false;
        late = 0;
        if
-       :: touched -> touched = false; heard = 0
+       :: touched -> touched = false; unreported = 0
        :: else
        fi
      }
@@ -179,7 +179,7 @@ active proctype Leader() {
   };
   do
   :: atomic { !cut && !asking && asked == half_tick -> asking = true; asked = 0 }
-  :: atomic { heard == T ->             /* the session ends, and another client can be granted */
+  :: atomic { unreported == T ->        /* the session ends, and another client can be granted */
        assert(!valid);                  /* G2, G3 */
        over = true;
        break
@@ -197,9 +197,9 @@ inline grow(age) {
 /* Time passes when nothing is due. */
 active proctype Clock() {
   do
-  :: atomic { begun && !over && heard < T &&
+  :: atomic { begun && !over && unreported < T &&
               (cut || (asked < half_tick && (!asking || late < JITTER))) ->
-       heard++;
+       unreported++;
        if
        :: cut
        :: else ->

@@ -64,10 +64,10 @@ std::int64_t errc_of(const std::exception_ptr& error) {
 Users::Users(Universe& universe, HistoryWriter& history_writer, const Plan& plan)
     : universe_(universe), history_writer_(history_writer), plan_(plan), fenced_(1024) {
   for (const ObjectPlan& object : plan.setup.objects) declare_permits(object);
-  universe_.on_news = [this](SimProcess& news) {
-    if (canceller_ != &news) return;
+  universe_.on_message = [this](SimProcess& receiver) {
+    if (canceller_ != &receiver) return;
     canceller_ = nullptr;
-    cancel_one(news);
+    cancel_one(receiver);
   };
   programs_.resize(static_cast<std::size_t>(plan.setup.slots));
   for (int slot = 0; slot < plan.setup.slots; ++slot) {

@@ -83,7 +83,7 @@ class Users {
   /// Cancels the first waiting call of the process, if there is one.
   void cancel_one(SimProcess& process);
   /// Calls cancel_one() before the next message that a client of the process receives.
-  void cancel_at_news(const SimProcess& process) { canceller_ = &process; }
+  void cancel_at_message(const SimProcess& process) { canceller_ = &process; }
   void throw_at_next_grant(SimProcess& process) { thrower_ = &process; }
   /// The handler of the next grant closes the clients of the process. Then another process takes
   /// its slot.
