@@ -90,10 +90,10 @@ int run(char** argv) {
   Client client(options_for(argv));
   std::optional<Locks> locks(std::in_place, client, link);
   // Every second client holds a lock all the time, so it sends heartbeats all the time.
-  std::optional<LeaderLatch> own_office;
+  std::optional<LeaderLatch> own_latch;
   if (number % 2 == 0) {
-    own_office.emplace(client, "/office-" + std::to_string(number));
-    own_office->start();
+    own_latch.emplace(client, "/latch-" + std::to_string(number));
+    own_latch->start();
   }
   std::vector<std::jthread> threads;
   for (unsigned thread = 0; thread <= kWorkers; ++thread) {
@@ -108,7 +108,7 @@ int run(char** argv) {
   if (signal == SIGUSR2) client.close();
   for (std::jthread& thread : threads) thread.request_stop();
   threads.clear();
-  own_office.reset();
+  own_latch.reset();
   locks.reset();  // the listeners have been called; retained znodes are deleted
   if (signal == SIGTERM) leave_nothing(client, link);
   client.close();

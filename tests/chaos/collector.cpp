@@ -17,7 +17,7 @@
 namespace zklock::chaos {
 namespace {
 
-constexpr int kTurnMs = 50;
+constexpr int kPollMs = 50;
 
 int listen_at(const std::string& path) {
   sockaddr_un address{};
@@ -115,7 +115,7 @@ void Collector::serve() {
   while (!ended_) {
     waiting.assign(1, {listener_, POLLIN, 0});
     for (const Caller& caller : callers) waiting.push_back({caller.fd, POLLIN, 0});
-    if (::poll(waiting.data(), waiting.size(), kTurnMs) <= 0) continue;
+    if (::poll(waiting.data(), waiting.size(), kPollMs) <= 0) continue;
     std::size_t index = 1;
     for (auto caller = callers.begin(); caller != callers.end(); ++index) {
       if (waiting[index].revents == 0 || read_from(*caller)) {

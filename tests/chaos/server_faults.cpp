@@ -125,7 +125,7 @@ bool perform(const PlannedFault& planned, Ensemble& ensemble, Collector& collect
     case follower_killed: return kill(ensemble, ensemble.follower(planned.choice), 500ms + length);
     case leader_killed: return kill(ensemble, ensemble.leader(), 500ms + 2 * length);
     case all_killed: return kill_all(ensemble, 0ms);
-    case all_gone: return kill_all(ensemble, 6s + length);
+    case all_killed_long: return kill_all(ensemble, 6s + length);
     case follower_paused:
       return pause(ensemble, ensemble.follower(planned.choice), 1s + 6 * length);
     case leader_paused: return pause(ensemble, ensemble.leader(), 1s + 7 * length);

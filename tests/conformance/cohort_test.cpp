@@ -32,7 +32,7 @@ class CohortTest : public LockTest {
 TEST_F(CohortTest, BusyThreadsOfAClient_OtherClientIsGrantedToo) {
   constexpr int kThreads = 8;
   constexpr int kBatch = 4;
-  constexpr int kTurnsOutside = 10;
+  constexpr int kLocksOutside = 10;
   const auto client = connect();
   const auto other = connect();
   ReentrantMutex mutex(*client, kPath, {.max_local_handoffs = kBatch});
@@ -58,7 +58,7 @@ TEST_F(CohortTest, BusyThreadsOfAClient_OtherClientIsGrantedToo) {
     }));
   }
   EXPECT_TRUE(eventually([&] { return grants > std::size_t{2} * kThreads; }, kTestTimeout));
-  for (int i = 0; i < kTurnsOutside; ++i) take(outside);
+  for (int i = 0; i < kLocksOutside; ++i) take(outside);
   over = true;
   for (auto& thread : threads) get(thread);
   EXPECT_EQ(overlaps, 0);

@@ -247,8 +247,8 @@ std::string content(const std::filesystem::path& file) {
 // inherit.
 std::string command_lines() {
   std::string all = content("/proc/self/environ");
-  std::error_code gone;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", gone)) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
     if (entry.path().filename().string().find_first_not_of("0123456789") != std::string::npos) {
       continue;
     }

@@ -251,15 +251,15 @@ TEST_F(Listener, ObjectIsDestroyed_ListenerIsNotCalledAgain) {
 
 TEST_F(Listener, ListenerDestroysItsObject_DoesNotDeadlock) {
   std::unique_ptr<ReentrantMutex> mutex;
-  std::atomic<bool> gone{false};
+  std::atomic<bool> destroyed{false};
   mutex = std::make_unique<ReentrantMutex>(*client_, "/self",
                                            LockOptions{.listener = [&](const LockEvent& event) {
                                              if (event.kind != LockEvent::Kind::released) return;
                                              mutex.reset();
-                                             gone = true;
+                                             destroyed = true;
                                            }});
   mutex->acquire().release();
-  EXPECT_TRUE(eventually([&] { return gone.load(); }, kTestTimeout));
+  EXPECT_TRUE(eventually([&] { return destroyed.load(); }, kTestTimeout));
 }
 
 class ListenerOfABrokenConnection : public OwnServerTest {};

@@ -231,8 +231,8 @@ TEST_F(MutexTest, DestructorRacesWithGrant_PathBecomesFree) {
         return 0;
       });
     });
-    auto gone = destroyed.get_future();
-    get(gone);
+    auto destruction = destroyed.get_future();
+    get(destruction);
     const auto error = get(locked);
     EXPECT_TRUE(!error || *error == Errc::closed);
     ASSERT_TRUE(becomes_empty()) << round;

@@ -121,10 +121,10 @@ TEST_F(SemaphoreTest, DeadlineStopOrInterrupt_EndsWaiting) {
 
 TEST_F(SemaphoreTest, DestroyedWhileWaiting_EndsTheCalls) {
   const Permit all = semaphore_.acquire(3);
-  auto gone = std::make_unique<Semaphore>(*other_, kPath, 3);
-  auto waiting = gone->async_acquire();
+  auto temporary = std::make_unique<Semaphore>(*other_, kPath, 3);
+  auto waiting = temporary->async_acquire();
   ASSERT_TRUE(reaches_nodes(2));
-  gone.reset();
+  temporary.reset();
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
   EXPECT_TRUE(reaches_nodes(1));
 }
@@ -135,8 +135,8 @@ TEST_F(SemaphoreTest, PermitLost_GrantsNextWaiter) {
   auto waiting = others_semaphore_.async_acquire(2);
   ASSERT_TRUE(reaches_nodes(3));
   expire_session(chroot_.hosts(), client_->session_id());
-  const Permit passed_on = get(waiting);
-  EXPECT_EQ(passed_on.permits(), 2);
+  const Permit handed_off = get(waiting);
+  EXPECT_EQ(handed_off.permits(), 2);
   EXPECT_TRUE(eventually([&] { return lost.state() == HoldState::lost; }, kTestTimeout));
   EXPECT_EQ(kept.state(), HoldState::held);
   lost.release();

@@ -325,9 +325,9 @@ TEST_F(LockDelay, MaximumHoldTimeElapsed_CausesDelay) {
   limited.limit = {.longest = 3s};
   const auto holder = granted(0, limited);
   const auto next = waiting(1);
-  const auto gone = [&] { return ensemble().find(lock_.call(holder).node) == nullptr; };
+  const auto deleted = [&] { return ensemble().find(lock_.call(holder).node) == nullptr; };
   reset_counts();
-  ASSERT_TRUE(lock_.world().run_until(gone));
+  ASSERT_TRUE(lock_.world().run_until(deleted));
   run();
   EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 0U) << "it would be a grant";
   release(holder);

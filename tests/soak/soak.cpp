@@ -49,7 +49,7 @@ ClientOptions Soak::options(std::uint16_t port) const {
   ClientOptions options;
   options.hosts = "127.0.0.1:" + std::to_string(port);
   options.session_timeout = kSession;
-  options.connection_timeout = kTurn;
+  options.connection_timeout = kCallTimeout;
   options.retry_delay_max = 1s;
   options.application = "soak";
   return options;

@@ -163,9 +163,9 @@ TEST(AcquireCount, SeedRefused_Fails) {
 }
 
 TEST(AcquireCount, NodeLostOrWithdrawnWhileSeeding_IsNotGranted) {
-  Steps gone = creating_count();
-  EXPECT_EQ(gone.own_node_deleted(), "");
-  EXPECT_EQ(gone.count_created(Status::ok), "create id1.2");
+  Steps deleted = creating_count();
+  EXPECT_EQ(deleted.own_node_deleted(), "");
+  EXPECT_EQ(deleted.count_created(Status::ok), "create id1.2");
   Steps leaving = creating_count();
   EXPECT_EQ(leaving.withdraw(), kRemoveOwn);
   EXPECT_EQ(leaving.count_created(Status::ok), "");
@@ -247,10 +247,10 @@ TEST(AcquireCount, CountChangedWhileArming_ListsAgain) {
   event.watched_count("3");
   EXPECT_EQ(event.changed(kCountNode), "");
   EXPECT_EQ(event.watched_as(kBefore, Status::ok), "unwatch, list @a");
-  Steps gone = listing();
-  gone.listed(kQueue, says("3"));
-  gone.watched_as(kBefore, Status::ok);
-  EXPECT_EQ(gone.watched_as(kCountNode, Status::no_node), "unwatch, list @a");
+  Steps deleted = listing();
+  deleted.listed(kQueue, says("3"));
+  deleted.watched_as(kBefore, Status::ok);
+  EXPECT_EQ(deleted.watched_as(kCountNode, Status::no_node), "unwatch, list @a");
 }
 
 TEST(AcquireCount, Confirmed_ReadsTheCountAgain) {

@@ -216,8 +216,8 @@ TEST(AcquireGate, WithdrawnDuringMove_RemovesNode) {
   for (const Status status : kAllStatuses) {
     if (status == Status::ok || status == Status::unknown) continue;
     Steps steps = withdrawn(moving());
-    const bool gone = status == Status::no_node || status == Status::session_ended;
-    EXPECT_EQ(steps.moved(status), gone ? "" : kRemoveIfOwn) << core::to_string(status);
+    const bool deleted = status == Status::no_node || status == Status::session_ended;
+    EXPECT_EQ(steps.moved(status), deleted ? "" : kRemoveIfOwn) << core::to_string(status);
     EXPECT_TRUE(steps.fsm().has_ended());
   }
   Steps there = withdrawn(moving());

@@ -271,10 +271,10 @@ void Walk::remove_other(Nodes::iterator other) {
   delete_node(other, announced);
 }
 
-void Walk::delete_node(Nodes::iterator gone, bool announced) {
-  const bool is_watched = watched_.erase(gone->first) > 0;
-  const std::string name = gone->second.name;
-  nodes_.erase(gone);
+void Walk::delete_node(Nodes::iterator node, bool announced) {
+  const bool is_watched = watched_.erase(node->first) > 0;
+  const std::string name = node->second.name;
+  nodes_.erase(node);
   if (!is_watched) return;
   if (!announced) return take(fsm_.on_predecessor_deleted(name));
   first_ = first_ || (watch_is_trusted_ && is_first());

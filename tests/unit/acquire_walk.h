@@ -108,7 +108,7 @@ class Walk {
   int initial() const { return policy_.rule.total; }
   void change_permits(std::optional<int> all);
   void remove_other(Nodes::iterator other);
-  void delete_node(Nodes::iterator gone, bool announced);
+  void delete_node(Nodes::iterator node, bool announced);
   void event_between();
   void end_session();
   void late_events();

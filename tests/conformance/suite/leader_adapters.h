@@ -26,7 +26,8 @@ struct Waiting {
   std::atomic<bool> waits{true};
 };
 
-// One candidate of a LeaderLatch. An acquire is start() and wait_until_leader(); a release is close().
+// One candidate of a LeaderLatch. An acquire is start() and wait_until_leader(); a release is
+// close().
 class LatchCandidate : public Waiting {
  public:
   LatchCandidate(Client& client, const std::string& path, const CohortOptions& options)
@@ -159,7 +160,7 @@ class Candidates {
       : client_(client),
         path_(std::move(path)),
         options_(std::move(options)),
-        asker_(client_, path_, {}) {}
+        reader_(client_, path_, {}) {}
   Candidates(const Candidates&) = delete;
   Candidates& operator=(const Candidates&) = delete;
   // Closes the candidates that still wait; their calls end with `closed`.
@@ -196,7 +197,7 @@ class Candidates {
       handler(std::move(grant), error);
     });
   }
-  std::vector<Participant> participants() const { return asker_.participants(); }
+  std::vector<Participant> participants() const { return reader_.participants(); }
 
  private:
   std::shared_ptr<TestCandidate> begin() {
@@ -243,7 +244,7 @@ class Candidates {
   Client& client_;
   const std::string path_;
   const CohortOptions options_;
-  TestCandidate asker_;
+  TestCandidate reader_;
   std::mutex mutex_;
   // guarded by mutex_
   std::vector<std::weak_ptr<TestCandidate>> waiting_;
