@@ -122,15 +122,15 @@ class Benchmark:
                   "timeout": SESSION_TIMEOUT, "settle": SETTLE, "apart": 0, "seconds": seconds,
                   "warm": warm, "spin": self.spin / 1e6, **measure.params}
         line = " ".join(f"{name}={value}" for name, value in params.items())
-        prepared = contestant.ask("prepare " + line, TIMEOUT)
+        prepared = contestant.request("prepare " + line, TIMEOUT)
         if "absent" in prepared:
             return prepared
         before = self.counters(contestant, measure)
-        run = contestant.ask("run", TIMEOUT)
+        run = contestant.request("run", TIMEOUT)
         after = self.counters(contestant, measure)
         if measure.contenders is not None:
             self.check_contenders(measure, contestant)
-        contestant.ask("finish", TIMEOUT)
+        contestant.request("finish", TIMEOUT)
         spent = run["spent"] = {name: after[name] - before[name] for name in before}
         spent["received"] -= len(self.servers.members)  # the second query
         each = max(run["cycles"], 1)

@@ -37,7 +37,7 @@ class Contestant:
     def start(self, hosts):
         self.process = subprocess.Popen(dies_with_us([*self.command, hosts]),
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.version = self.ask("hello", 60)["version"]
+        self.version = self.request("hello", 60)["version"]
 
     def stop(self):
         if self.process:
@@ -49,12 +49,12 @@ class Contestant:
     def is_ready(self):
         """Returns whether the contestant can continue after a failure."""
         try:
-            self.ask("finish", 60)
+            self.request("finish", 60)
             return True
         except Failure:
             return False
 
-    def ask(self, line, timeout):
+    def request(self, line, timeout):
         try:
             self.process.stdin.write(line.encode() + b"\n")
             self.process.stdin.flush()

@@ -60,19 +60,19 @@ sigset_t block_signals() {
 // lives. Retries while the servers are unreachable.
 void leave_nothing(Client& client, CollectorLink& link) {
   if (!client.flush(kTimeout)) {
-    link.tell("V the releases are not confirmed");
+    link.send_line("V the releases are not confirmed");
     return;
   }
   const auto until = std::chrono::steady_clock::now() + kTimeout;
   for (;;) {
     try {
       for (const std::string& node : Locks(client, link).own_nodes()) {
-        link.tell("V released, but its znode exists: " + node);
+        link.send_line("V released, but its znode exists: " + node);
       }
       return;
     } catch (const Error& error) {
       if (std::chrono::steady_clock::now() < until) continue;
-      link.tell(std::string("V no answer at rest: ") + error.what());
+      link.send_line(std::string("V no answer at rest: ") + error.what());
       return;
     }
   }
@@ -86,7 +86,7 @@ int run(char** argv) {
   const std::uint64_t seed = std::strtoull(argv[5], nullptr, 10);
 
   CollectorLink link(collector);
-  link.tell("I " + std::to_string(number) + ' ' + std::to_string(life));
+  link.send_line("I " + std::to_string(number) + ' ' + std::to_string(life));
   Client client(options_for(argv));
   std::optional<Locks> locks(std::in_place, client, link);
   // Every second client holds a lock all the time, so it sends heartbeats all the time.
@@ -112,7 +112,7 @@ int run(char** argv) {
   locks.reset();  // the listeners have been called; retained znodes are deleted
   if (signal == SIGTERM) leave_nothing(client, link);
   client.close();
-  link.tell("F " + std::to_string(number) + ' ' + std::to_string(life));
+  link.send_line("F " + std::to_string(number) + ' ' + std::to_string(life));
   return 0;
 }
 

@@ -59,7 +59,7 @@ bool HoldExerciser::exercise(const Standing& standing, microseconds length) {
   std::ostringstream end;
   end << "E " << id_ << ' ' << last_ << ' ' << refused_ << ' ' << (valid_ ? 'r' : 'l') << ' '
       << notified;
-  link_.tell(end.str());
+  link_.send_line(end.str());
   if (!valid_ && standing.fenced) {
     for (const auto delay : kLate) late_.push_back({now() + delay.count(), visit_line(true)});
   }
@@ -90,7 +90,7 @@ void HoldExerciser::look() {
 
 void HoldExerciser::visit() {
   if (!standing_->fenced) return;
-  const bool accepted = link_.ask(visit_line(false));
+  const bool accepted = link_.query(visit_line(false));
   if (!accepted && refused_ == 0) refused_ = now();
 }
 
@@ -107,13 +107,13 @@ void HoldExerciser::report_grant(bool is_long) {
        << std::hash<Owner>{}(standing_->owner) << ' ' << standing_->token.zxid << ' '
        << standing_->token.grant_index << ' ' << standing_->call << ' ' << first_ << ' ' << session_
        << ' ' << static_cast<bool>(standing_->loss_received) << ' ' << is_long;
-  link_.tell(line.str());
+  link_.send_line(line.str());
 }
 
 void HoldExerciser::come_late() {
   for (auto& each : late_) {
     if (each.due > now()) continue;
-    static_cast<void>(link_.ask(each.line));
+    static_cast<void>(link_.query(each.line));
     each.due = 0;
   }
   std::erase_if(late_, [](const LateVisit& each) { return each.due == 0; });

@@ -45,7 +45,7 @@ class HoldExerciser {
   bool exercise(const Standing& standing, std::chrono::microseconds length);
   // Does the late visits with old tokens that are due.
   void come_late();
-  void tell(const std::string& line) { link_.tell(line); }
+  void send_line(const std::string& line) { link_.send_line(line); }
 
  private:
   struct LateVisit {

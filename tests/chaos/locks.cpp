@@ -55,7 +55,7 @@ void Locks::hear_of_loss(std::size_t lock, const LockEvent& event) {
   std::ostringstream line;
   line << "L " << lock << ' ' << std::hash<Owner>{}(event.owner) << ' ' << event.token.zxid << ' '
        << event.token.grant_index;
-  link_.tell(line.str());
+  link_.send_line(line.str());
   const std::lock_guard guard(mutex_);
   losses_.emplace(lock, event.owner, event.token);
 }

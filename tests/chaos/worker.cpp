@@ -74,7 +74,7 @@ void Worker::run(std::stop_token ending) {
   while (!ending_.stop_requested() && survives([this] { use_a_lock(); })) {
   }
   for (const auto& [name, number] : tally_) {
-    hold_exerciser_.tell("T " + name + ' ' + std::to_string(number));
+    hold_exerciser_.send_line("T " + name + ' ' + std::to_string(number));
   }
 }
 
@@ -325,7 +325,7 @@ unsigned Worker::below(unsigned limit) {
 }
 
 void Worker::complain(const std::string& what) {
-  hold_exerciser_.tell("V " + what);
+  hold_exerciser_.send_line("V " + what);
 }
 
 }  // namespace zklock::chaos

@@ -185,7 +185,7 @@ TEST_F(DowngradeTest, ReleaseRequestedFromWriter_WaitsForTheReader) {
   client_ = connect(brief);
   SharedMutex mutex(*client_, kPath);
   Both held = both(mutex);
-  auto asked =
+  auto requested =
       in_thread([&] { return request_release(*other_, kPath, {.deadline = kTestTimeout}); });
   ASSERT_TRUE(eventually([&] { return held.reading.release_request_token().stop_requested(); },
                          kTestTimeout));
@@ -193,9 +193,9 @@ TEST_F(DowngradeTest, ReleaseRequestedFromWriter_WaitsForTheReader) {
   // When this second request is answered, the first caller has received every event of the first
   // znode.
   EXPECT_FALSE(request_release(*other_, kPath, {.deadline = 100ms}));
-  EXPECT_FALSE(is_ready(asked));
+  EXPECT_FALSE(is_ready(requested));
   reading.release();
-  EXPECT_TRUE(get(asked));
+  EXPECT_TRUE(get(requested));
   EXPECT_TRUE(other_->flush(kTestTimeout));
   EXPECT_TRUE(becomes_empty());
 }

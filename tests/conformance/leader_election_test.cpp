@@ -135,20 +135,20 @@ TEST_F(Election, FunctionThrows_NextCandidateLeads) {
 TEST_F(Election, EarlierFailure_IsDestroyedWithNoLockHeld) {
   std::atomic<int> calls{0};
   std::atomic<int> died{0};
-  std::atomic<bool> asks{true};
+  std::atomic<bool> queries{true};
   LeaderElection election(*client_, kPath, {.retry_delay_min = 1ms, .retry_delay_max = 2ms},
                           [&](const Leadership& leadership) {
                             const OverlapDetector::Call call(overlaps_, leadership.token());
                             if (++calls == 3) return wait_for_the_end(leadership);
                             throw std::shared_ptr<void>(nullptr, [&](void*) {
-                              if (asks) static_cast<void>(election.last_failure());
+                              if (queries) static_cast<void>(election.last_failure());
                               ++died;
                             });
                           });
   election.start();
   ASSERT_TRUE(overlaps_.reaches(3));
   EXPECT_TRUE(eventually([&] { return died == 1; }, kTestTimeout)) << "the second took its place";
-  asks = false;
+  queries = false;
 }
 
 TEST_F(Election, FunctionThrows_IsCalledAgain) {

@@ -51,7 +51,7 @@ class Leak : public LockTest {
     const ZooKeeperServer* const server = SharedServer::server();
     if (server == nullptr) return true;  // other users of that server may have watches
     return eventually(
-        [&] { return ask_server(*server, "wchs").find("Total watches:0") != std::string::npos; },
+        [&] { return query_server(*server, "wchs").find("Total watches:0") != std::string::npos; },
         kTestTimeout);
   }
 
@@ -121,7 +121,7 @@ TEST_F(Leak, WaiterIsStopped_LeavesNoWatch) {
   std::ostringstream session;
   session << "0x" << std::hex << client->session_id();
   const auto watches = [&] {  // wchp lists each path with the sessions that watch it
-    return ask_server(*server, "wchp").find(session.str()) != std::string::npos;
+    return query_server(*server, "wchp").find(session.str()) != std::string::npos;
   };
   for (int i = 0; i < 5; ++i) {
     std::stop_source stop;
@@ -133,7 +133,7 @@ TEST_F(Leak, WaiterIsStopped_LeavesNoWatch) {
     EXPECT_FALSE(static_cast<bool>(get(behind)));
     ASSERT_TRUE(reaches_nodes(1));
     ASSERT_TRUE(eventually([&] { return !watches(); }, kTestTimeout))
-        << ask_server(*server, "wchp");
+        << query_server(*server, "wchp");
   }
   EXPECT_EQ(hold.state(), HoldState::held);
 }
@@ -153,7 +153,7 @@ TEST_F(Leak, ManyLocksAndWaiters_NeedOneConnection) {
     holds.push_back(mutex.acquire());
     waiting.push_back(mutex.async_acquire());
   }
-  const std::string connections = ask_server(*server, "cons");
+  const std::string connections = query_server(*server, "cons");
   EXPECT_EQ(connections.find(id.str()), connections.rfind(id.str()));
   EXPECT_NE(connections.find(id.str()), std::string::npos);
 }

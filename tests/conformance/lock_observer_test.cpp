@@ -217,7 +217,7 @@ TEST_F(LockObserverTest, InvalidPath_IsRefusedByTheConstructor) {
 class LockObserverFaults : public OwnServerTest {
  protected:
   std::string watch_count() {
-    const std::string answer = ask_server(server_, "mntr");
+    const std::string answer = query_server(server_, "mntr");
     const std::string key = "zk_watch_count\t";
     const auto at = answer.find(key);
     return at == std::string::npos ? answer : answer.substr(at + key.size(), 1);

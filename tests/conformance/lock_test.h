@@ -104,13 +104,13 @@ class Realm {
   }
 
   // Returns the answer to a four-letter word. REQUIRES: a server of this kit.
-  static std::string ask_server(const ZooKeeperServer& server, std::string_view word) {
+  static std::string query_server(const ZooKeeperServer& server, std::string_view word) {
     return server.four_letter_word(word).value_or("");
   }
 
   // Returns whether a session watches the znode. `node` is the path below the chroot.
   bool watched(const ZooKeeperServer& server, const std::string& node) const {
-    return ask_server(server, "wchp").find(chroot_.path() + node) != std::string::npos;
+    return query_server(server, "wchp").find(chroot_.path() + node) != std::string::npos;
   }
 
   TestChroot chroot_;

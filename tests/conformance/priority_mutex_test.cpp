@@ -179,14 +179,14 @@ TEST_F(PriorityMutexTest, NamedWaiterAtTheGate_IsWaitedForUntilItPasses) {
   const auto queue = mutex.participants();
   ASSERT_EQ(queue.size(), 2U);
   ASSERT_EQ(queue[1].access, Access::weighted);
-  auto asked = in_thread([&, node = queue[1].node] {
+  auto requested = in_thread([&, node = queue[1].node] {
     return request_release(*requester, kPath, {.node = node, .deadline = kTestTimeout});
   });
   ASSERT_TRUE(reaches_nodes(3)) << "the request";
-  EXPECT_FALSE(is_ready(asked));
+  EXPECT_FALSE(is_ready(requested));
   first.release();
   const Hold second = get(waiting);
-  EXPECT_TRUE(get(asked));
+  EXPECT_TRUE(get(requested));
   EXPECT_EQ(second.state(), HoldState::held);
 }
 

@@ -120,7 +120,7 @@ class CreatorAll : public Security {
     latch_.start();
     EXPECT_TRUE(latch_.wait_until_leader(kTestTimeout));
     latch_.leadership().proclaim("10.1.2.3:80");
-    asking_ = in_thread(
+    acquiring_ = in_thread(
         [this] { return request_release(*owner_, kTop + "/mutex", {.deadline = kTestTimeout}); });
     const auto complete = [this] {
       nodes_ = tree(colleague_, kTop);
@@ -130,7 +130,7 @@ class CreatorAll : public Security {
   }
   ~CreatorAll() override {
     hold_.release();
-    EXPECT_TRUE(get(asking_));
+    EXPECT_TRUE(get(acquiring_));
     writer_.reset();
     EXPECT_TRUE(static_cast<bool>(get(reading_)));
     first_.release();
@@ -156,7 +156,7 @@ class CreatorAll : public Security {
   Permit permit_;
   Hold first_;
   std::future<Hold> behind_;
-  std::future<bool> asking_;
+  std::future<bool> acquiring_;
   std::vector<std::string> nodes_;
 };
 

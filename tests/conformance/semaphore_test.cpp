@@ -247,7 +247,7 @@ TEST_F(SemaphoreWatches, Waiter_WatchesOnlyConflictingPredecessors) {
   // Returns how many paths the session watches. A contender watches its own znode only after one
   // tick.
   const auto watches = [&](const Client& of) {
-    const std::string answer = ask_server(server_, "wchp");
+    const std::string answer = query_server(server_, "wchp");
     std::size_t count = 0;
     for (auto at = answer.find(session(of)); at != std::string::npos;
          at = answer.find(session(of), at + 1)) {

@@ -247,7 +247,7 @@ class SharedMutexWatches : public OwnServerTest {
   // Returns for each znode, in the order of the queue, how many other sessions watch it.
   std::vector<std::size_t> watchers(const SharedMutex& mutex) {
     std::map<std::string, std::set<std::string>> sessions;
-    std::istringstream answer(ask_server(server_, "wchp"));
+    std::istringstream answer(query_server(server_, "wchp"));
     std::string path;
     for (std::string line; std::getline(answer, line);) {
       if (line.starts_with("/")) path = line;

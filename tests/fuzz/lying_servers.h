@@ -63,7 +63,7 @@ class LyingServers final : public client::Coordinator {
   std::optional<client::Status> own_answer(const Pending& pending) const;
   client::Status server_answer();
   client::Reply make_reply(client::Status status, const client::Operation& operation);
-  void tell_observer(const Pending& pending, client::Status status);
+  void notify_observer(const Pending& pending, client::Status status);
   void reply(Pending pending, client::Reply reply);
   std::string data();
 

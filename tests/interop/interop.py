@@ -115,7 +115,7 @@ class Contender:
             else:
                 self.words.put(word)
 
-    def tell(self, word):
+    def send(self, word):
         self.process.stdin.write(word + "\n")
         self.process.stdin.flush()
 
@@ -129,11 +129,11 @@ class Contender:
 
     def hold(self):
         """Blocks until the contender holds. It holds until go()."""
-        self.tell("hold")
+        self.send("hold")
         self.expect("held")
 
     def go(self):
-        self.tell("go")
+        self.send("go")
 
     def kill(self):
         self.process.kill()

@@ -74,7 +74,7 @@ TEST_F(CohortLoss, ProcessPaused_LossDetectedAtRelease) {
 }
 
 TEST_F(CohortLoss, ForcedRelease_HolderLostAndRestServed) {
-  ask_for_release(core::kReleaseRequestForces);
+  request_release(core::kReleaseRequestForces);
   run_for(2s);
   expect_new_node(first_, rest_[0]);
   withdraw_request();

@@ -228,7 +228,7 @@ TEST_F(CohortTest, Close_EndsAllCalls) {
 TEST_F(CohortTest, ReleaseRequested_ReleasesZnode) {
   const auto first = granted(0, many());
   const auto second = waiting(0, many());
-  ask_for_release({});
+  request_release({});
   EXPECT_TRUE(call(first).hold.release_request_token().stop_requested());
   const auto outside = waiting(1);
   release(first);

@@ -342,12 +342,12 @@ TEST_F(LockDelay, ForcedRelease_CausesDelay) {
   const auto next = waiting(1);
   run_for(2s);  // shorter holds do not watch for a request
   const auto name = lock_.call(holder).node.substr(std::string(LockWorld::kPath).size() + 1);
-  const std::string asks =
+  const std::string request =
       LockWorld::kPath + ("/" + core::release_request_node(core::ZnodeName::parse(name)->sequence));
-  ASSERT_EQ(ensemble().create(asks, std::string(core::kReleaseRequestForces)), Status::ok);
+  ASSERT_EQ(ensemble().create(request, std::string(core::kReleaseRequestForces)), Status::ok);
   ASSERT_TRUE(lock_.world().run_until([&] { return !ensemble().find(lock_.call(holder).node); }));
   run();
-  ASSERT_EQ(ensemble().remove(asks), Status::ok);
+  ASSERT_EQ(ensemble().remove(request), Status::ok);
   expect_granted_after(kDelay, next);
   release(next);
   release(holder);

@@ -247,7 +247,7 @@ void observed(Site& site) {
 }
 
 void requested(Site& site) {
-  ReentrantMutex mutex(site.client, site.path("asked"));
+  ReentrantMutex mutex(site.client, site.path("queried"));
   Hold hold = mutex.acquire(with_new_owner());
   (void)request_release(site.rival, mutex.path(), {.deadline = Deadline::passed()});
   (void)mutex.participants(kCallTimeout);

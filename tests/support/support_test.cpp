@@ -64,9 +64,9 @@ ChildOptions this_binary(const std::string& mode, const std::filesystem::path& f
 }
 
 TEST(WaitFor, Eventually_PollsUntilTrueOrTimeout) {
-  int asked = 0;
-  EXPECT_TRUE(eventually([&] { return ++asked == 3; }, seconds(10), milliseconds(1)));
-  EXPECT_EQ(asked, 3);
+  int calls = 0;
+  EXPECT_TRUE(eventually([&] { return ++calls == 3; }, seconds(10), milliseconds(1)));
+  EXPECT_EQ(calls, 3);
   EXPECT_FALSE(eventually([] { return false; }, milliseconds(20)));
   EXPECT_TRUE(eventually([] { return true; }, milliseconds(0)));
 }

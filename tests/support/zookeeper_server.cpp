@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 // The timeout of one four-letter word. A server that is starting does not answer all of them.
 constexpr milliseconds kLongestQuery{1000};
 // How often a healthy server is queried before it counts as down.
-constexpr int kQuestions = 20;
+constexpr int kQueries = 20;
 
 constexpr const char* kDefaultClassPath =
     "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar";
@@ -154,7 +154,7 @@ bool ZooKeeperServer::serving() const {
 }
 
 std::optional<std::string> ZooKeeperServer::mode() const {
-  for (int asked = 0; asked < kQuestions && running(); ++asked) {
+  for (int queries = 0; queries < kQueries && running(); ++queries) {
     if (const auto answer = four_letter_word("srvr", kLongestQuery)) return mode_of(*answer);
   }
   return std::nullopt;

@@ -66,9 +66,9 @@ class Worker {
   std::uint64_t turns() const { return turns_; }
 
   void turn() {
-    ask();
+    query();
     nest(shared_.kept, shared_.in_kept);
-    ask();
+    query();
     nest(shared_.batch, shared_.in_batch);
     pass_on();
     ++turns_;
@@ -78,7 +78,7 @@ class Worker {
   void count(std::uint64_t calls) { operations_ += calls; }
 
   // Queries of objects that this thread does not hold.
-  void ask() {
+  void query() {
     for (int i = 0; i < 5; ++i) {
       demand(!shared_.batch.is_held_by_this_thread(), "another thread's lock is held");
       demand(shared_.batch.hold_count() == 0, "another thread's lock is counted");

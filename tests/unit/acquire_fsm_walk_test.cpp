@@ -157,8 +157,8 @@ void Walk::step() {
     return event();
   }
   const bool being_made = fsm_.state() == State::enqueuing || fsm_.state() == State::moving;
-  if (deletion_to_tell_ && !being_made && (calm_ || one_in(2))) {
-    const auto zxid = *std::exchange(deletion_to_tell_, {});
+  if (unreported_deletion_ && !being_made && (calm_ || one_in(2))) {
+    const auto zxid = *std::exchange(unreported_deletion_, {});
     if (zxid == fsm_.node().token().zxid) take(fsm_.on_own_node_deleted());
     return;
   }
@@ -181,7 +181,7 @@ void Walk::event() {
     case 1: {
       const auto own = find_own();
       if (own == nodes_.end() || !one_in(4)) break;
-      deletion_to_tell_ = own->second.zxid;
+      unreported_deletion_ = own->second.zxid;
       delete_node(own, false);
       break;
     }

@@ -154,7 +154,7 @@ class Walk {
   std::string attempt_;
   bool abandoned_ = false;
   int pauses_ = 0;
-  std::optional<std::int64_t> deletion_to_tell_;  ///< czxid
+  std::optional<std::int64_t> unreported_deletion_;  ///< czxid
   bool delay_runs_ = false;
   std::set<std::string> delays_for_;  ///< markers of the current or latest delay
   int delays_ = 0;

@@ -106,14 +106,14 @@ TEST(LocalReplyThread, TaskWaitsForIdle_RunsTheOtherTasks) {
 }
 
 TEST(LocalReplyThread, PokedOrDue_ChecksForOverdueWork) {
-  std::atomic<int> asked{0};
-  LocalReplyThread replies([&asked]() -> std::optional<Instant> {
-    if (++asked == 1) return LeaseClock::now() + 1ms;
+  std::atomic<int> queries{0};
+  LocalReplyThread replies([&queries]() -> std::optional<Instant> {
+    if (++queries == 1) return LeaseClock::now() + 1ms;
     return std::nullopt;
   });
-  EXPECT_EQ(asked, 0) << "there was no reason";
+  EXPECT_EQ(queries, 0) << "there was no reason";
   replies.poke();
-  EXPECT_TRUE(testing::eventually([&] { return asked == 2; }));
+  EXPECT_TRUE(testing::eventually([&] { return queries == 2; }));
 }
 
 }  // namespace

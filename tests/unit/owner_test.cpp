@@ -112,9 +112,9 @@ TEST(Owner, Text_HasProcessAndSerial) {
 
 TEST(Owner, ForkedChild_HasItsOwnOwners) {
   const std::string parent = Owner::this_thread().to_string();
-  const auto ask = [] { return Owner::this_thread().to_string(); };
-  const std::string first = in_child(ask);
-  const std::string second = in_child(ask);
+  const auto query = [] { return Owner::this_thread().to_string(); };
+  const std::string first = in_child(query);
+  const std::string second = in_child(query);
   EXPECT_THAT(first, MatchesRegex("[0-9a-f]{16}-[1-9][0-9]*"));
   EXPECT_NE(first, parent);
   EXPECT_NE(second, parent);

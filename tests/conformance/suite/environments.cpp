@@ -190,7 +190,7 @@ void RealEnvironment::add_ephemerals(const std::string& path, std::string& names
   if (!comes(no_nodes)) return ::testing::AssertionFailure() << "left:" << names;
   const auto no_watches = [&] { return server_ == nullptr || !watched(*server_, "/"); };
   if (!comes(no_watches)) {
-    return ::testing::AssertionFailure() << "watches: " << ask_server(*server_, "wchp");
+    return ::testing::AssertionFailure() << "watches: " << query_server(*server_, "wchp");
   }
   if (!comes([&] { return all_idle(); }))
     return ::testing::AssertionFailure() << "a member is left";

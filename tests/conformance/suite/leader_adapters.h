@@ -33,7 +33,7 @@ class LatchCandidate : public Waiting {
   LatchCandidate(Client& client, const std::string& path, const CohortOptions& options)
       : latch_(client, path, latch_options(options)) {
     if (!options.listener) return;
-    const auto tell = [path, listener = options.listener](LockEvent::Kind kind) {
+    const auto report = [path, listener = options.listener](LockEvent::Kind kind) {
       return [path, listener, kind](const Leadership& leadership) {
         listener({.kind = kind,
                   .path = path,
@@ -42,7 +42,7 @@ class LatchCandidate : public Waiting {
       };
     };
     subscription_.emplace(
-        latch_.add_listener(tell(LockEvent::Kind::acquired), tell(LockEvent::Kind::lost)));
+        latch_.add_listener(report(LockEvent::Kind::acquired), report(LockEvent::Kind::lost)));
   }
   void start() { latch_.start(); }
   bool wait_until_leader(Deadline deadline, const std::stop_token& stop) {
@@ -96,11 +96,11 @@ class ElectionCandidate : public Waiting {
     std::unique_lock lock(mutex_);
     elected_ = leadership;
     changed_.notify_all();
-    tell(LockEvent::Kind::acquired, leadership);
+    report(LockEvent::Kind::acquired, leadership);
     changed_.wait(lock, leadership.end_token(), [] { return false; });
-    tell(LockEvent::Kind::lost, leadership);
+    report(LockEvent::Kind::lost, leadership);
   }
-  void tell(LockEvent::Kind kind, const Leadership& leadership) const {
+  void report(LockEvent::Kind kind, const Leadership& leadership) const {
     if (!listener_) return;
     listener_(
         {.kind = kind, .path = path_, .owner = Owner::this_thread(), .token = leadership.token()});

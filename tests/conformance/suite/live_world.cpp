@@ -35,7 +35,7 @@ auto LiveWorld::run(Make make) {
   if (is_inside()) {
     take_inbox();
   } else {
-    asked_.notify_one();
+    posted_.notify_one();
   }
   return answer;
 }
@@ -63,7 +63,7 @@ void LiveWorld::live() {
   for (;;) {
     {
       std::unique_lock lock(mutex_);
-      asked_.wait(lock, [this] { return stopped_ || !inbox_.empty(); });
+      posted_.wait(lock, [this] { return stopped_ || !inbox_.empty(); });
       if (stopped_) return;
     }
     const Section section(*this);
@@ -95,11 +95,11 @@ class LiveWorld::CoordinatorPort final : public client::Coordinator {
   RequestId submit(Request request, client::ReplyHandler handler) override {
     return live_.run([&] {
       const RequestId id{++last_id_};
-      return std::pair(id, std::function<void()>(
-                               [this, id, asked = std::move(request), answer = std::move(handler)] {
-                                 // The simulation must assign the id that was returned here.
-                                 if (inner_.submit(asked, answer) != id) std::terminate();
-                               }));
+      return std::pair(id, std::function<void()>([this, id, submitted = std::move(request),
+                                                  answer = std::move(handler)] {
+                         // The simulation must assign the id that was returned here.
+                         if (inner_.submit(submitted, answer) != id) std::terminate();
+                       }));
     });
   }
   void post(std::function<void()> task) override {
@@ -198,7 +198,7 @@ LiveWorld::~LiveWorld() {
     const std::lock_guard guard(mutex_);
     stopped_ = true;
   }
-  asked_.notify_one();
+  posted_.notify_one();
   thread_.join();
 }
 

@@ -94,7 +94,7 @@ class LiveWorld {
 
   std::mutex mutex_;
   // guarded by mutex_
-  std::condition_variable asked_;
+  std::condition_variable posted_;
   std::deque<std::function<void()>> inbox_;
 
   std::thread thread_;

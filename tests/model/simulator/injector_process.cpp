@@ -31,7 +31,7 @@ void Injector::resume(SimProcess& process) {
   process.excused_until =
       std::max({universe_.now(), process.handlers_blocked_until, process.no_threads_until}) +
       kRecovery;
-  users_.ask_all(process);
+  users_.query_all(process);
 }
 
 void Injector::to_process(const PlanStep& step) {

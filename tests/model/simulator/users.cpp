@@ -175,8 +175,8 @@ void Users::act(const PlanStep& step) {
     case Act::acquire: return acquire(step);
     case Act::fault: return;
     case Act::set_permits: return set_permits(step);
-    case Act::ask_release:
-    case Act::force_release: return ask_release(step);
+    case Act::request_release:
+    case Act::force_release: return request_release(step);
     case Act::lead:
     case Act::resign: break;
   }
@@ -353,7 +353,7 @@ void Users::set_permits(const PlanStep& step) {
 }
 
 // Requests a release, as another program would. Withdraws it after half a session timeout.
-void Users::ask_release(const PlanStep& step) {
+void Users::request_release(const PlanStep& step) {
   const auto& object = plan_.setup.objects[static_cast<std::size_t>(step.object)];
   SimEnsemble& servers = universe_.ensemble(0);
   const model::Node* const parent = servers.find(path_of(object.path));

@@ -79,7 +79,7 @@ class Users {
   /// Notes that the process was killed: its holds are released and its calls have ended.
   void bury(const SimProcess& process);
   /// Queries all holds of a process that has just been resumed.
-  void ask_all(const SimProcess& process);
+  void query_all(const SimProcess& process);
   /// Cancels the first waiting call of the process, if there is one.
   void cancel_one(SimProcess& process);
   /// Calls cancel_one() before the next message that a client of the process receives.
@@ -152,7 +152,7 @@ class Users {
   void granted(Call& call);
   void register_loss(Call& call);
   void probe(const Call& call);
-  void ask(Call& call, Call::Part& part, bool strictly);
+  void query(Call& call, Call::Part& part, bool strictly);
   HoldState state_of(const Call& call, const Call::Part& part) const;
   const Hold* hold_of(const Call& call, const Call::Part& part) const;
   void count(const Call& call);
@@ -171,7 +171,7 @@ class Users {
   void close_in_handler(SimProcess& process);
   void forget(Call& call, bool given_back = false);
   void set_permits(const PlanStep& step);
-  void ask_release(const PlanStep& step);
+  void request_release(const PlanStep& step);
   void after(SimProcess& process, std::int64_t micros, std::function<void()> task);
   void declare_permits(const ObjectPlan& object);
 

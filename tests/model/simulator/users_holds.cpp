@@ -122,13 +122,13 @@ void Users::probe(const Call& call) {
       // A contender that does not wait for that hold can be granted at the moment of its end.
       const bool excludes =
           access_of(call) == Access::exclusive || access_of(other) != access_of(call);
-      if (meets) ask(other, part, excludes);
+      if (meets) query(other, part, excludes);
     }
   }
 }
 
 /// Queries the state of a hold. `strictly`: a loss must have been notified by now.
-void Users::ask(Call& call, Call::Part& part, bool strictly) {
+void Users::query(Call& call, Call::Part& part, bool strictly) {
   if (call.over || part.said_lost) return;
   const bool held = state_of(call, part) != HoldState::lost;
   part.said_lost = !held;
@@ -143,10 +143,10 @@ void Users::ask(Call& call, Call::Part& part, bool strictly) {
                         .hold = part.hold});
 }
 
-void Users::ask_all(const SimProcess& process) {
+void Users::query_all(const SimProcess& process) {
   for (Call* const call : live_) {
     if (call->process != &process) continue;
-    for (Call::Part& part : call->parts) ask(*call, part, false);
+    for (Call::Part& part : call->parts) query(*call, part, false);
   }
 }
 
@@ -176,7 +176,7 @@ void Users::forget(Call& call, bool given_back) {
 
 void Users::release_node(Call& call) {
   if (call.over) return;
-  for (Call::Part& part : call.parts) ask(call, part, false);
+  for (Call::Part& part : call.parts) query(call, part, false);
   forget(call, true);
   if (call.step.ending == Ending::locks) {
     engine_of(call)->unlock(*call.owner, core::CountKind::lock);
@@ -196,7 +196,7 @@ void Users::end_a_thread(const SimProcess& process) {
 
 void Users::end_thread(Call& call) {
   if (call.over || !call.process->runs()) return;
-  for (Call::Part& part : call.parts) ask(call, part, false);
+  for (Call::Part& part : call.parts) query(call, part, false);
   forget(call);
   engine_of(call)->thread_exits(*call.owner);
   ++threads_ended_;
@@ -234,7 +234,7 @@ void Users::count(const Call& call) {
   for (Call* const other : live_) {
     if (other->owner_number != call.owner_number) continue;
     for (Call::Part& part : other->parts) {
-      if (part.resource == resource) ask(*other, part, false);
+      if (part.resource == resource) query(*other, part, false);
     }
   }
   history_writer_.note({.kind = Event::Kind::counted,

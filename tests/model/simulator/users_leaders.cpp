@@ -94,7 +94,7 @@ void Users::resigns(const Call& call) {
 void Users::end_leadership(Call& call) {
   if (call.over) return;
   resigns(call);
-  for (Call::Part& part : call.parts) ask(call, part, false);
+  for (Call::Part& part : call.parts) query(call, part, false);
   forget(call);
 }
 
