@@ -29,13 +29,13 @@ class SimEnsembleTest : public ::testing::Test, public SimEnsemble::Server {
   void on_node_event(const std::string& path, WatchEvent event, const NodeAcl& /*acl*/) override {
     events.push_back(path + " " + to_string(event));
   }
-  void on_session_gone(SessionId id) override { gone.push_back(id); }
+  void on_session_gone(SessionId id) override { ended.push_back(id); }
 
   SimClock clock;
   SimEnsemble ensemble{clock};
   SessionId session;
   std::vector<std::string> events;
-  std::vector<SessionId> gone;
+  std::vector<SessionId> ended;
 };
 
 TEST(SimClock, SeveralTimers_RunInOrderOfTimeAndSubmission) {
@@ -301,7 +301,7 @@ TEST_F(SimEnsembleTest, SessionNotTouchedForTimeout_Expires) {
   events.clear();
   clock.advance_to(start + 10s);
   EXPECT_FALSE(ensemble.is_alive(session));
-  EXPECT_EQ(gone, std::vector<SessionId>{session});
+  EXPECT_EQ(ended, std::vector<SessionId>{session});
   EXPECT_EQ(events, (Log{"/p/lock-0000000000 deleted", "/p children", "/p/lock-0000000001 deleted",
                          "/p children"}));
   EXPECT_EQ(create().status, Status::session_ended);

@@ -80,14 +80,14 @@ TEST(Owner, Unique_DiffersFromAllOthers) {
   EXPECT_NE(a, owner_of_new_thread());
 }
 
-struct AskedAtTheEnd {
+struct QueriedAtTheEnd {
   Owner* result = nullptr;
-  ~AskedAtTheEnd() {
+  ~QueriedAtTheEnd() {
     if (result != nullptr) *result = Owner::this_thread();
   }
 };
-thread_local AskedAtTheEnd made_before;
-thread_local AskedAtTheEnd made_after;
+thread_local QueriedAtTheEnd made_before;
+thread_local QueriedAtTheEnd made_after;
 
 TEST(Owner, ThreadLocalDestructor_SeesTheOwner) {
   Owner during = Owner::unique();
