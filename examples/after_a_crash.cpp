@@ -63,13 +63,14 @@ void after_a_crash(const std::string& hosts) {
   // The last time at which the killed process was listed as the holder. Its znode was deleted
   // later.
   auto seen = LeaseClock::now();
-  for (auto asked = seen; holds(mutex, holder.pid()); asked = LeaseClock::now()) {
-    seen = asked;
+  for (auto queried = seen; holds(mutex, holder.pid()); queried = LeaseClock::now()) {
+    seen = queried;
     std::this_thread::sleep_for(10ms);
   }
-  std::cout << "the servers have given up its session" << std::endl;
+  std::cout << "its session has expired" << std::endl;
   zklock::Hold hold = next.get();
-  promise(hold && LeaseClock::now() - seen >= kDelay, "the next is granted when the delay is over");
+  promise(hold && LeaseClock::now() - seen >= kDelay,
+          "the next is granted when the delay has ended");
 
   // The next contenders set a long delay, but release.
   zklock::Mutex careful(client, kPath, {.lock_delay = 24h});

@@ -58,7 +58,7 @@ void on_a_pooled_thread(ReentrantMutex& mutex) {
   {
     // Later, on the same thread, for another request:
     const Hold none = mutex.acquire({.owner = bob, .deadline = 100ms});
-    promise(!none, "another request on the same thread does not get in");
+    promise(!none, "another request on the same thread is not granted");
     // And deeper in the code that serves the first one:
     const Hold nested = mutex.acquire({.owner = alice, .deadline = 30s});
     promise(nested.token() == hold.token(), "the same request nests, with the same token");

@@ -77,7 +77,7 @@ void work_as_teller(const std::string& hosts, Bank& bank, unsigned seed) {
     const std::size_t to = (from + 1 + random() % (kAccounts - 1)) % kAccounts;
     zklock::MultiMutex both(client, {lock_of(from), lock_of(to)});
     const zklock::MultiHold hold = both.acquire({.deadline = 60s});
-    if (!hold) throw std::runtime_error("a deadlock: no turn within 60 s");
+    if (!hold) throw std::runtime_error("a deadlock: no grant within 60 s");
     book(bank, from, to, static_cast<std::int64_t>(random() % 100));
     if (!hold.is_valid()) throw std::runtime_error("the locks were lost");
   }

@@ -21,12 +21,12 @@
 namespace {
 
 using namespace std::chrono_literals;
+using example::Grant;
 using example::SharedResource;
-using example::Turn;
 using zklock::Hold;
 using zklock::LeaseClock;
 
-// Special behaviour in the second turn of the first thread.
+// Special behaviour in the second round of the first thread.
 enum class Special { none, nest, wait_to_be_killed };
 constexpr int kSpecialThread = 1;
 constexpr int kSpecialRound = 2;
@@ -38,49 +38,49 @@ struct Contender {
   int thread;
   Special special;
 
-  std::uint64_t who() const {
+  std::uint64_t contender_id() const {
     return (static_cast<std::uint64_t>(::getpid()) << 8U) | static_cast<std::uint64_t>(thread);
   }
 
-  void take_a_turn(int round) const {
-    const auto asked = LeaseClock::now();
+  void lock_and_work(int round) const {
+    const auto requested = LeaseClock::now();
     const Hold hold = mutex.acquire({.deadline = 30s});
-    if (!hold) throw std::runtime_error("no turn within 30 s");
+    if (!hold) throw std::runtime_error("not granted within 30 s");
 
-    Turn& turn = resource.enter(who(), hold.token().zxid);
-    turn.process = process;
-    turn.thread = thread;
-    turn.asked = asked;
-    turn.granted = LeaseClock::now();
+    Grant& grant = resource.enter(contender_id(), hold.token().zxid);
+    grant.process = process;
+    grant.thread = thread;
+    grant.requested = requested;
+    grant.granted = LeaseClock::now();
     // The last ten digits of the znode's name: the sequence number, in the order of arrival.
     const std::string node = hold.node();
-    turn.arrival = std::stoll(node.substr(node.size() - 10));
-    turn.state = Turn::inside;
+    grant.arrival = std::stoll(node.substr(node.size() - 10));
+    grant.state = Grant::inside;
 
     std::this_thread::sleep_for(20ms);  // the work
     if (thread == kSpecialThread && round == kSpecialRound) {
-      if (special == Special::nest) nest(turn);
-      if (special == Special::wait_to_be_killed) wait_to_be_killed(turn);
+      if (special == Special::nest) nest(grant);
+      if (special == Special::wait_to_be_killed) wait_to_be_killed(grant);
     }
     if (!hold.is_valid()) throw std::runtime_error("the lock was lost");
-    resource.leave(who(), turn);
+    resource.leave(contender_id(), grant);
   }
 
   // A thread that holds may lock again any number of times. No other contender is granted
   // meanwhile.
-  void nest(Turn& turn) const {
+  void nest(Grant& grant) const {
     const Hold second = mutex.acquire();
-    resource.enter_again(who(), second.token().zxid);
+    resource.enter_again(contender_id(), second.token().zxid);
     {
       const Hold third = mutex.acquire();
-      resource.enter_again(who(), third.token().zxid);
-      turn.depth = mutex.hold_count();
+      resource.enter_again(contender_id(), third.token().zxid);
+      grant.depth = mutex.hold_count();
     }
-    resource.enter_again(who(), second.token().zxid);
+    resource.enter_again(contender_id(), second.token().zxid);
   }
 
-  void wait_to_be_killed(const Turn& turn) const {
-    resource.turn_to_kill = static_cast<int>(&turn - resource.turns.data());
+  void wait_to_be_killed(const Grant& grant) const {
+    resource.grant_to_kill = static_cast<int>(&grant - resource.grants.data());
     std::this_thread::sleep_for(30s);
     throw std::runtime_error("this process was not killed");
   }
@@ -110,7 +110,7 @@ int contend(const std::string& hosts, const std::string& path, SharedResource& r
         ::pthread_setname_np(::pthread_self(), name.c_str());
         const Contender contender{mutex, resource, process, thread, special};
         try {
-          for (int round = 1; round <= rounds; ++round) contender.take_a_turn(round);
+          for (int round = 1; round <= rounds; ++round) contender.lock_and_work(round);
         } catch (const std::exception& e) {
           std::cerr << name << ": " << e.what() << std::endl;
           ++failures;

@@ -29,8 +29,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using example::Child;
+using example::Grant;
 using example::SharedResource;
-using example::Turn;
 using zklock::Deadline;
 using zklock::LeaseClock;
 
@@ -43,8 +43,8 @@ constexpr int kDoomed = 2;   // process C
 std::string name(int process) {
   return {static_cast<char>('A' + process)};
 }
-std::string name(const Turn& turn) {
-  return name(turn.process) + std::to_string(turn.thread);
+std::string name(const Grant& grant) {
+  return name(grant.process) + std::to_string(grant.thread);
 }
 
 double ms(LeaseClock::duration d) {
@@ -64,18 +64,18 @@ class Timeline {
 
   void begin(LeaseClock::time_point start) {
     start_ = start;
-    std::cout << "\n      time  who    waited       held      token  arrival no.\n";
+    std::cout << "\n      time  thread waited       held      token  arrival no.\n";
   }
 
-  void turn(const Turn& t) const {
+  void grant(const Grant& t) const {
     std::ostringstream line;
     line << std::fixed << std::setprecision(3) << std::setw(8)
          << std::chrono::duration<double>(t.granted - start_).count() << " s  " << name(t)
-         << std::setprecision(0) << std::setw(7) << ms(t.granted - t.asked) << " ms" << std::setw(8)
-         << ms(t.released - t.granted) << " ms" << std::setw(11) << t.token << std::setw(13)
-         << t.arrival;
+         << std::setprecision(0) << std::setw(7) << ms(t.granted - t.requested) << " ms"
+         << std::setw(8) << ms(t.released - t.granted) << " ms" << std::setw(11) << t.token
+         << std::setw(13) << t.arrival;
     if (t.depth > 1) line << "  nested " << t.depth << " deep with one token";
-    if (t.state == Turn::killed) line << "  killed";
+    if (t.state == Grant::killed) line << "  killed";
     static constexpr std::array kColours = {"36", "33", "35"};
     std::cout << paint(kColours.at(static_cast<std::size_t>(t.process) % kColours.size()),
                        line.str())
@@ -136,10 +136,10 @@ class Demo {
     resource_.start = true;
     kill_a_holder();
     const bool finished = wait_for(overall_, [this] {
-      print_turns();
+      print_grants();
       return std::all_of(children_.begin(), children_.end(), [](auto& c) { return c->ended(); });
     });
-    print_turns();
+    print_grants();
     check(finished);
     return timeline_.all_hold();
   }
@@ -160,40 +160,40 @@ class Demo {
     }
   }
 
-  // Prints the turns that have ended since the last call, in the order of the grants.
-  void print_turns() {
-    const std::size_t count = resource_.turn_count;
-    while (printed_ < count && resource_.turns.at(printed_).state >= Turn::left) {
-      timeline_.turn(resource_.turns.at(printed_++));
+  // Prints the grants that have ended since the last call, in their order.
+  void print_grants() {
+    const std::size_t count = resource_.grant_count;
+    while (printed_ < count && resource_.grants.at(printed_).state >= Grant::left) {
+      timeline_.grant(resource_.grants.at(printed_++));
     }
   }
 
   void kill_a_holder() {
     const bool seen = wait_for(overall_, [this] {
-      print_turns();
-      return resource_.turn_to_kill >= 0;
+      print_grants();
+      return resource_.grant_to_kill >= 0;
     });
-    if (!seen) throw std::runtime_error("the holder that is to be killed did not get its turn");
-    Turn& turn = resource_.turns.at(static_cast<std::size_t>(resource_.turn_to_kill));
+    if (!seen) throw std::runtime_error("the holder that is to be killed was not granted");
+    Grant& grant = resource_.grants.at(static_cast<std::size_t>(resource_.grant_to_kill));
 
-    timeline_.event(name(turn) + " holds, and the queue is: " + queue());
+    timeline_.event(name(grant) + " holds, and the queue is: " + queue());
     Child& child = *children_.at(kDoomed);
     child.kill();
     killed_at_ = LeaseClock::now();
     // The session expires later, so this is done before the next grant.
-    resource_.bury(turn);
-    print_turns();
+    resource_.bury(grant);
+    print_grants();
     timeline_.event("process " + name(kDoomed) + " (pid " + std::to_string(child.pid()) +
                     ") was killed with SIGKILL; the others are not notified");
 
-    const auto next = static_cast<std::size_t>(resource_.turn_to_kill) + 1;
-    const bool passed_on = wait_for(overall_, [&] {
-      return resource_.turn_count > next && resource_.turns.at(next).state != Turn::none;
+    const auto next = static_cast<std::size_t>(resource_.grant_to_kill) + 1;
+    const bool granted_again = wait_for(overall_, [&] {
+      return resource_.grant_count > next && resource_.grants.at(next).state != Grant::none;
     });
-    if (passed_on) {
-      passed_on_after_ = resource_.turns.at(next).granted - killed_at_;
-      timeline_.event("the lock passed on by itself, " + seconds(passed_on_after_) +
-                      " later (session timeout: 4.0 s asked for)");
+    if (granted_again) {
+      granted_again_after_ = resource_.grants.at(next).granted - killed_at_;
+      timeline_.event("the lock was granted to the next contender, " +
+                      seconds(granted_again_after_) + " later (session timeout: 4.0 s requested)");
     }
   }
 
@@ -207,26 +207,26 @@ class Demo {
   }
 
   void check(bool finished) {
-    const auto turns = static_cast<int>(resource_.turn_count);
+    const auto grants = static_cast<int>(resource_.grant_count);
     int out_of_order = 0;
     int tokens_not_higher = resource_.stale_tokens;
     int left = 0;
     int of_survivors = 0;
     int deepest = 0;
-    for (int i = 0; i < turns; ++i) {
-      const Turn& t = resource_.turns.at(static_cast<std::size_t>(i));
-      if (t.state == Turn::left) ++left;
+    for (int i = 0; i < grants; ++i) {
+      const Grant& t = resource_.grants.at(static_cast<std::size_t>(i));
+      if (t.state == Grant::left) ++left;
       if (t.process != kDoomed) ++of_survivors;
       deepest = std::max(deepest, t.depth);
       if (i == 0) continue;
-      const Turn& before = resource_.turns.at(static_cast<std::size_t>(i - 1));
+      const Grant& before = resource_.grants.at(static_cast<std::size_t>(i - 1));
       if (t.arrival <= before.arrival) ++out_of_order;
       if (t.token <= before.token) ++tokens_not_higher;
     }
     // The path is of this run only, so a contender that still exists was left behind.
     const std::size_t left_over = mutex_.participants(10s).size();
 
-    std::cout << "\nChecks, over " << turns << " grants:\n";
+    std::cout << "\nChecks, over " << grants << " grants:\n";
     timeline_.check(resource_.overlaps == 0,
                     "overlaps: " + std::to_string(resource_.overlaps.load()));
     timeline_.check(resource_.work_done == left,
@@ -234,10 +234,10 @@ class Demo {
     timeline_.check(tokens_not_higher == 0, "tokens strictly increasing");
     timeline_.check(out_of_order == 0, "grants in the order of arrival");
     timeline_.check(deepest == 3, "one holder nested " + std::to_string(deepest) + " deep");
-    timeline_.check(passed_on_after_ > 0s, "the killed holder's lock passed on by itself");
+    timeline_.check(granted_again_after_ > 0s, "the killed holder's lock was granted again");
     timeline_.check(
         finished && of_survivors == (kProcesses - 1) * kThreads * kRounds,
-        "every thread of the living processes had all its turns: " + std::to_string(of_survivors));
+        "every thread of the living processes had all its grants: " + std::to_string(of_survivors));
     for (int p = 0; p < kProcesses; ++p) {
       if (p == kDoomed) continue;
       timeline_.check(children_.at(static_cast<std::size_t>(p))->succeeded(),
@@ -258,7 +258,7 @@ class Demo {
   Deadline overall_{50s};
   std::size_t printed_ = 0;
   LeaseClock::time_point killed_at_;
-  LeaseClock::duration passed_on_after_{0};
+  LeaseClock::duration granted_again_after_{0};
 };
 
 }  // namespace

@@ -52,7 +52,7 @@ struct Request {
 template <class T>
 void send(int fd, const T& value) {
   if (::send(fd, &value, sizeof value, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof value)) {
-    throw std::runtime_error("the other process is gone");
+    throw std::runtime_error("the other process has ended");
   }
 }
 
@@ -60,7 +60,7 @@ template <class T>
 T receive(int fd) {
   T value{};
   if (::recv(fd, &value, sizeof value, MSG_WAITALL) != static_cast<ssize_t>(sizeof value)) {
-    throw std::runtime_error("the other process is gone");
+    throw std::runtime_error("the other process has ended");
   }
   return value;
 }
@@ -85,7 +85,7 @@ void first_holder(const std::string& hosts, int ledger) {
   (void)receive<bool>(ledger);  // the process is paused here and does not notice it
   send(ledger, Request{hold.token().zxid, 200});
   promise(!receive<bool>(ledger), "its write after the pause is refused");
-  promise(hold.state() == zklock::HoldState::lost, "asked for it, its hold says: lost");
+  promise(hold.state() == zklock::HoldState::lost, "the state of its hold is lost");
 }
 
 void second_holder(const std::string& hosts, Ledger& ledger) {

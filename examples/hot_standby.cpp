@@ -49,8 +49,8 @@ void hot_standby(const std::string& hosts) {
     const auto leading = std::ranges::find_if(
         service, [](const auto& each) { return each->latch.has_leadership(); });
     const auto leader = (*leading)->latch.leader();
-    promise(leader && leader->mine, "the servers say so too");
-    promise((*leading)->latch.token() > last, "its token is higher than that of the one before");
+    promise(leader && leader->mine, "the servers report it too");
+    promise((*leading)->latch.token() > last, "its token is higher than that of the previous one");
     last = (*leading)->latch.token();
     (*leading)->latch.close(zklock::CloseMode::notify);
     service.erase(leading);

@@ -121,7 +121,7 @@ void fail_over(const std::string& hosts) {
   example::promise(second_token > first_token,
                    "the new leader's token is higher: " + std::to_string(second_token));
   const auto now = observer.leader(10s);
-  example::promise(now && now->token.zxid == second_token, "the servers say so too");
+  example::promise(now && now->token.zxid == second_token, "the servers report it too");
 }
 
 }  // namespace

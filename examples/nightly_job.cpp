@@ -19,27 +19,28 @@ constexpr int kMachines = 5;
 const std::string kPath = "/examples/nightly";
 
 // Runs with a session of its own, as a separate process would. The job lasts until all have tried.
-LockOutcome start(const std::string& hosts, std::atomic<int>& asked, std::atomic<int>& runs) {
+LockOutcome start(const std::string& hosts, std::atomic<int>& attempted, std::atomic<int>& runs) {
   zklock::Client client(hosts);
   const auto result =
       zklock::with_lock(client, kPath, {.deadline = zklock::Deadline::passed()}, [&] {
         ++runs;
-        ++asked;
-        for (int now = asked; now < kMachines; now = asked) asked.wait(now);
+        ++attempted;
+        for (int now = attempted; now < kMachines; now = attempted) attempted.wait(now);
       });
   if (result.outcome == LockOutcome::not_run) {
-    ++asked;
-    asked.notify_all();
+    ++attempted;
+    attempted.notify_all();
   }
   return result.outcome;
 }
 
 void nightly_job(const std::string& hosts) {
-  std::atomic<int> asked{0};
+  std::atomic<int> attempted{0};
   std::atomic<int> runs{0};
   std::vector<std::future<LockOutcome>> outcomes;
   for (int i = 0; i < kMachines; ++i) {
-    outcomes.push_back(std::async(std::launch::async, [&] { return start(hosts, asked, runs); }));
+    outcomes.push_back(
+        std::async(std::launch::async, [&] { return start(hosts, attempted, runs); }));
   }
   int ran = 0;
   int not_run = 0;

@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 using example::promise;
 using zklock::ElectionState;
 
-constexpr auto kPatience = 60s;
+constexpr auto kTimeout = 60s;
 
 zklock::ClientOptions client_options(const std::string& hosts) {
   zklock::ClientOptions options;
@@ -63,7 +63,7 @@ class Customer {
   }
   bool sees(const std::string& address) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience,
+    return changed_.wait_for(lock, kTimeout,
                              [&] { return !seen_.empty() && seen_.back().value == address; });
   }
   // The states, in the order in which they were reported.
@@ -121,14 +121,14 @@ void proclaim_address(const std::string& hosts) {
           "a waiting candidate is not taken for the leader");
 
   first.kill();
-  std::cout << "the leader was killed with SIGKILL; it could say nothing" << std::endl;
+  std::cout << "the leader was killed with SIGKILL; it proclaimed no end" << std::endl;
   promise(one.sees(second.address()) && two.sees(second.address()),
           "the clients see the next leader's address: " + second.address());
   promise(never_mixed_up(one.seen()) && never_mixed_up(two.seen()),
           "no client took one leader's address for the other's");
   zklock::Client late(client_options(hosts));
-  const auto asked = zklock::ElectionObserver(late, path).state(30s);
-  promise(asked.value == second.address(), "a later query returns the same address");
+  const auto queried = zklock::ElectionObserver(late, path).state(30s);
+  promise(queried.value == second.address(), "a later query returns the same address");
 }
 
 }  // namespace

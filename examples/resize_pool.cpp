@@ -59,7 +59,7 @@ void resize(const std::string& hosts) {
   // A licence that is not released is lost after its maximum hold time.
   promise(last.renew(500ms), "a maximum hold time can be set later");
   promise(static_cast<bool>(pool.acquire({.deadline = 60s}, 1)),
-          "what is kept too long is given to the next");
+          "a licence held too long is granted to the next");
   promise(last.state() == zklock::HoldState::lost, "and was lost before");
 
   operators.close();

@@ -53,13 +53,14 @@ std::optional<Errc> refused(const GuardedTransaction& transaction) {
 }
 
 // These two send and receive one byte between the processes.
-void tell(int fd) {
+void notify(int fd) {
   const char byte = 0;
-  if (::send(fd, &byte, 1, MSG_NOSIGNAL) != 1) throw std::runtime_error("the other is gone");
+  if (::send(fd, &byte, 1, MSG_NOSIGNAL) != 1)
+    throw std::runtime_error("the other process has ended");
 }
 void await(int fd) {
   char byte = 0;
-  if (::recv(fd, &byte, 1, 0) != 1) throw std::runtime_error("the other is gone");
+  if (::recv(fd, &byte, 1, 0) != 1) throw std::runtime_error("the other process has ended");
 }
 
 // The process that will be stopped.
@@ -70,15 +71,15 @@ void first_holder(const std::string& hosts, int other) {
   promise(static_cast<bool>(hold), "the first holder is granted");
   GuardedTransaction create(hold);
   create.create(kEntry, "by the first holder");
-  promise(!refused(create), "what it writes is written");
+  promise(!refused(create), "its write is executed");
 
   // The holder has checked the lock and is about to write.
   GuardedTransaction late(hold);
   late.set(kEntry, "by a stale holder").create(kEntry + "-more");
-  tell(other);
+  notify(other);
   await(other);  // the process is stopped here and does not notice it
-  promise(refused(late) == Errc::lock_lost, "what it writes after the pause is refused");
-  promise(hold.state() == zklock::HoldState::lost, "asked for it, its hold says: lost");
+  promise(refused(late) == Errc::lock_lost, "its write after the pause is refused");
+  promise(hold.state() == zklock::HoldState::lost, "the state of its hold is lost");
 }
 
 void second_holder(const std::string& hosts, const std::function<void()>& let_the_first_go_on) {
@@ -88,7 +89,7 @@ void second_holder(const std::string& hosts, const std::function<void()>& let_th
   promise(static_cast<bool>(hold), "with the first holder stopped, a second one is granted");
   GuardedTransaction update(hold);
   update.set(kEntry, "by the second holder", 0);
-  promise(!refused(update), "what it writes is written");
+  promise(!refused(update), "its write is executed");
 
   let_the_first_go_on();
   GuardedTransaction last(hold);
@@ -129,7 +130,7 @@ void stale_holder(const std::string& hosts) {
     ::waitpid(child, &status, WUNTRACED);
     second_holder(hosts, [&] {
       ::kill(child, SIGCONT);
-      tell(ends[0]);
+      notify(ends[0]);
       ::waitpid(child, &status, 0);
       ended = true;
       promise(WIFEXITED(status) && WEXITSTATUS(status) == 0,

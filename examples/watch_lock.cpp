@@ -71,7 +71,7 @@ void watch_lock(const std::string& hosts) {
   auto next = mutex.async_acquire();
   promise(display.comes_to([](const LockState& s) { return s.waiting == 1; }),
           "waiting contenders are counted, without the observer");
-  promise(observer.state().waiting == 1, "asked for it, it says the same");
+  promise(observer.state().waiting == 1, "a query returns the same");
 
   hold.release();
   hold = next.get();

@@ -185,7 +185,7 @@ def check_itself():
             ("include/zklock/x.h", '"zklock/core/b.h"'), ("include/zklock/x.h", "<boost/any.hpp>"),
             ("include/zklock/x.h", "<unistd.h>"), ("zklock/core/x.h", "<mutex>"),
             ("zklock/core/x.cpp", '"zklock/engine/c.h"'), ("zklock/client/port/x.h", '"zklock/engine/c.h"'),
-            ("zklock/engine/x.cpp", "<zookeeper/zookeeper.h>"), ("zklock/engine/x.cpp", '"zklock/gone.h"'),
+            ("zklock/engine/x.cpp", "<zookeeper/zookeeper.h>"), ("zklock/engine/x.cpp", '"zklock/missing.h"'),
             ("examples/x.cpp", '"zklock/core/b.h"'),
             ("zklock/core/b.cpp", '"zklock/core/b_user.h"\n#include "zklock/core/b.h"')):
         extra = ("zklock/core/b_user.h", '#include "zklock/core/b.h"\n')

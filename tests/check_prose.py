@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails when a comment or a page breaks a mechanical rule of the language that CONTRIBUTING.md sets.
+"""Fails when a text or a test name breaks a mechanical rule of the language that CONTRIBUTING.md sets.
 
     tests/check_prose.py [FILE...]
 
-Reads the comments of C++, CMake, shell and Python files and the paragraphs of Markdown files. Without FILE it reads
-every file of the project. Prints each finding.
+Reads the comments of C++, Java, Promela, SMT, CMake, shell and Python files, and the pages. Of the C++ and Java files
+it also reads the literals that contain a space, and the names of the tests. Without FILE it reads every file of the
+project. Prints each finding.
 """
 import pathlib
 import re
@@ -15,15 +16,24 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MOST_WORDS = 25
 MOST_TRAILING_WORDS = 8
-COMMENT_MARKS = {".h": "//", ".cpp": "//", ".cmake": "#", ".txt": "#", ".sh": "#", ".py": "#"}
+LONGEST_TEST_NAME = 50
+COMMENT_MARKS = {".h": "//", ".cpp": "//", ".java": r"(?://|/?\*\*?)", ".pml": r"(?://|/?\*)", ".smt2": ";+",
+                 ".cmake": "#", ".txt": "#", ".sh": "#", ".py": "#"}
+WITH_LITERALS = (".h", ".cpp", ".java")
 RULES = {
     "a person as the subject": r"(?:^|[.;:,(] )(?:who|whoever|whom|whose)\b|\b(?:nobody|somebody|whoever)\b",
     "a gender": r"\b(?:he|him|his|she|her)\b",
     "a fragment": r"^(?:What|Of|For its|For those|As those|All that|Whom|Whose|Whether it)\b|^The same\b|, the same\.$",
-    "an old word": r"\b(?:hardly|many a|be there none|for want of|lest|mostly is|lets? go|(?:is|has) gone|be had|"
-                   r"pass(?:es)? on|at odds|in vain|come to that|st(?:ands|ood) before)\b",
+    "an old word": r"\b(?:hardly|many a|be there none|for want of|lest|mostly is|in vain|come to that|be had|at odds|"
+                   r"lets? go|letting go|gone|pass(?:es|ed|ing)? on|hand(?:s|ed|ing)? over|st(?:ands?|ood) (?:before|"
+                   r"behind)|(?:gives?|gave|given|takes?|took|taken) back|tells?|told|asks?|asked|asking|hears?|heard|"
+                   r"news|newcomers?|patience|mute|doubtful)\b",
 }
 RULES = {name: re.compile(rule, re.IGNORECASE if name != "a fragment" else 0) for name, rule in RULES.items()}
+LITERAL = re.compile(r'"((?:\\.|[^"\\])*)"')
+# The code of a line, and the comment behind it, of a member or not.
+CODE = re.compile(r"""((?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])'|(?!//).)*)(?://(/<)?\s?(.*))?$""")
+TEST_NAME = re.compile(r"\bTEST(?:_F|_P)?\(\s*\w+\s*,\s*(\w+)\s*\)")
 
 
 def files():
@@ -34,6 +44,15 @@ def files():
         listed = [str(path.relative_to(ROOT)) for folder in ("include", "zklock", "examples", "tests")
                   for path in (ROOT / folder).rglob("*")]
     return [name for name in listed if pathlib.Path(name).suffix in (*COMMENT_MARKS, ".md") and (ROOT / name).is_file()]
+
+
+def lines_of(name):
+    return (ROOT / name).read_text(encoding="utf-8").splitlines()
+
+
+def plain(text):
+    """Returns the text without code and addresses."""
+    return re.sub(r"`[^`]*`|\(?https?:\S+", "X", text)
 
 
 def comment(line, mark):
@@ -48,7 +67,7 @@ def lines_of_prose(name):
     """Yields (line number, text, begins a paragraph); text is empty between two paragraphs."""
     mark = COMMENT_MARKS.get(pathlib.Path(name).suffix)
     in_code = False
-    for number, line in enumerate((ROOT / name).read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(lines_of(name), 1):
         if mark:
             text = comment(line, mark) or ""
         elif line.lstrip().startswith("```"):
@@ -63,13 +82,32 @@ def sentences(name):
     start, words = 0, []
     for number, text, begins in [*lines_of_prose(name), (0, "", True)]:
         if (begins or not text) and words:
-            plain = re.sub(r"`[^`]*`|\(?https?:\S+", "X", " ".join(words))
-            for sentence in re.split(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+", plain):
+            for sentence in re.split(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+", plain(" ".join(words))):
                 yield start, sentence
             words = []
         if text:
             start = number if not words else start
             words.append(text)
+
+
+def short_texts(name):
+    """Yields (line number, kind, text) of the table cells, the trailing comments and the literals."""
+    suffix = pathlib.Path(name).suffix
+    mark = COMMENT_MARKS.get(suffix, "")
+    of_old_words = False
+    for number, line in enumerate(lines_of(name), 1):
+        row = re.match(r"\s*" + mark + r"[/!]?\s?(\|.*)\|\s*$", line)
+        if row:
+            cells = [cell.strip() for cell in plain(row.group(1)).split("|")[1:]]
+            of_old_words = of_old_words or cells == ["not", "but"]
+            yield from ((number, "table cell", cell) for cell in cells[of_old_words:])
+        else:
+            of_old_words = False
+        if suffix in WITH_LITERALS and comment(line, mark) is None and not row:
+            code, is_member, trailing = CODE.match(line).groups()
+            yield from ((number, "literal", text) for text in LITERAL.findall(code) if " " in text.strip())
+            if trailing:
+                yield number, "member comment" if is_member else "trailing comment", plain(trailing)
 
 
 def findings(name):
@@ -79,14 +117,16 @@ def findings(name):
             broken = f"{len(sentence.split())} words in a sentence"
         if broken:
             yield number, broken, sentence
-    if pathlib.Path(name).suffix not in (".h", ".cpp"):
-        return
-    for number, line in enumerate((ROOT / name).read_text(encoding="utf-8").splitlines(), 1):
-        trailing = line.partition("///<")[2]
-        if len(trailing.split()) > MOST_TRAILING_WORDS:
-            yield number, f"{len(trailing.split())} words behind a member", trailing.strip()
-        elif trailing and any(rule.search(trailing.strip()) for rule in RULES.values()):
-            yield number, "the wording behind a member", trailing.strip()
+    for number, kind, text in short_texts(name):
+        broken = next((rule for rule, pattern in RULES.items() if pattern.search(text)), None)
+        if not broken and kind == "member comment" and len(text.split()) > MOST_TRAILING_WORDS:
+            broken = f"{len(text.split())} words"
+        if broken:
+            yield number, f"{broken} in a {kind}", text
+    text = "\n".join(lines_of(name))
+    for test in TEST_NAME.finditer(text):
+        if len(test[1]) > LONGEST_TEST_NAME:
+            yield text.count("\n", 0, test.start()) + 1, f"a test name of {len(test[1])} characters", test[1]
 
 
 def main(names):

@@ -113,7 +113,7 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   [[nodiscard]] bool renew();
   [[nodiscard]] bool renew(std::chrono::milliseconds length);
 
-  /// Returns a stop token that is stopped when request_release() asks for the release. The program
+  /// Returns a stop token that is stopped when request_release() requests the release. The program
   /// may then release the lock, or continue. The stop token stays stopped. Its callbacks run where
   /// those of loss_token() run. If this object is empty, the returned token can never be stopped.
   [[nodiscard]] std::stop_token release_request_token() const noexcept;

@@ -57,9 +57,10 @@ class ZKLOCK_EXPORT Leadership {
   /// leadership has ended, the returned token is already stopped.
   [[nodiscard]] std::stop_token end_token() const noexcept;
 
-  /// Returns a stop token that is stopped when request_release() asks the leader to release. The
-  /// program may then end the leadership or continue; see Hold::release_request_token(). For a
-  /// default-constructed Leadership, the returned token can never be stopped.
+  /// Returns a stop token that is stopped when request_release() requests the end of the
+  /// leadership. The program may then end the leadership or continue; see
+  /// Hold::release_request_token(). For a default-constructed Leadership, the returned token can
+  /// never be stopped.
   [[nodiscard]] std::stop_token release_request_token() const noexcept;
 
   /// Returns the lease expiry: the leadership is valid until then if no further reply arrives.

@@ -112,7 +112,7 @@ concept AcquiringLock = requires(Lock& lock, const AcquireOptions& options, Dead
 ///
 /// unlock() undoes one lock() of the calling thread. The lock is released when the owner has undone
 /// all its lock() calls and released all its Holds. Does not block: the client deletes the znode in
-/// the background. Before you tell others that the lock is free, wait for the delete with
+/// the background. Before you inform others that the lock is free, wait for the delete with
 /// Client::flush(). After a loss unlock() reports no error. If a thread exits without unlock(), the
 /// client undoes its lock() calls as after a loss: the lock delay applies, and a warning is logged.
 /// Throws: Error(not_owner) if the calling thread has no lock() to undo; nothing is changed, and a

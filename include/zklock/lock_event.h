@@ -25,7 +25,7 @@ namespace zklock {
 /// | suspended | Disconnected while it holds; HoldState::suspended             | any row below   |
 /// | resumed   | Connected again after `suspended`; the lease is valid         | any row below   |
 /// |           |                                                               | acquired        |
-/// | release_  | request_release() asks it to release. Reported again for the  | any row below   |
+/// | release_  | request_release() requests the release. Reported again at the | any row below   |
 /// | requested | next request                                                  | acquired        |
 /// | expiring  | The maximum hold time ends soon. Reported again after         | any row but the |
 /// |           | renew(). Omitted if the process was paused until `expired`    | first two       |

@@ -16,9 +16,9 @@ namespace zklock {
 struct ReleaseRequestOptions {
   /// true: the holder cannot refuse. Its hold turns `lost`, and then its znode is deleted.
   bool force = false;
-  /// The contender to ask, by the name of its znode: Participant::node, not the path that
-  /// Hold::node() returns. By default the first contender that holds or, if none holds, the first
-  /// in the queue.
+  /// The contender that the request is for, by the name of its znode: Participant::node, not the
+  /// path that Hold::node() returns. By default the first contender that holds or, if none holds,
+  /// the first in the queue.
   std::optional<std::string> node = std::nullopt;
   /// The time at which the call stops waiting for the deletion of that znode, even if no server
   /// answers. If the deadline has already passed, the call sends the request, and withdraws it
@@ -26,15 +26,16 @@ struct ReleaseRequestOptions {
   Deadline deadline = Deadline::never();
 };
 
-/// Asks a contender of the lock at `path` to release it, and waits until its znode is deleted.
+/// Requests that a contender of the lock at `path` releases it, and waits until its znode is
+/// deleted.
 ///
 /// Creates an ephemeral znode "release-request-<number>" beside the contender's znode. Deletes it
 /// in the background when the call returns or throws, or at the latest when the caller's session
 /// ends. The lock znodes themselves are not changed.
 ///
-/// Returns true when the contender's znode is deleted, or if there is no contender to ask. Returns
-/// false if the deadline passed first. The request is then withdrawn, but the contender may have
-/// received it.
+/// Returns true when the contender's znode is deleted, or if the lock has no contender that could
+/// release it. Returns false if the deadline passed first. The request is then withdrawn, but the
+/// contender may have received it.
 ///
 /// Blocks; an interruption point of Boost.Thread. An interruption also withdraws the request.
 ///
@@ -48,9 +49,9 @@ struct ReleaseRequestOptions {
 /// A holder receives LockEvent::release_requested, and its Hold::release_request_token() is
 /// stopped. For a leader, Leadership::release_request_token() is stopped. The program decides
 /// whether to release. With `force` the library decides: the hold turns lost and its loss_token()
-/// is stopped. Then the holder's own client deletes the znode. If several calls ask one contender
-/// and one of them forces, it is forced. A contender that does not hold yet receives the request
-/// when it holds.
+/// is stopped. Then the holder's own client deletes the znode. If several calls are for one
+/// contender and one of them forces, it is forced. A contender that does not hold yet receives the
+/// request when it holds.
 ///
 /// The client of a holder begins to watch for requests within a twentieth of the session timeout
 /// after the grant. It then receives earlier requests, too. A hold that ends within that time costs
@@ -58,17 +59,17 @@ struct ReleaseRequestOptions {
 ///
 /// A holder that has crashed cannot release. Its znode is deleted when its session expires, which
 /// also ends the wait. A holder that has released counts as the holder until its znode is deleted.
-/// The next contender of its client may already hold (see Hold::release()). That contender is not
-/// asked.
+/// The next contender of its client may already hold (see Hold::release()). That contender does not
+/// receive the request.
 ///
-/// SharedMutex: a writer that downgrades has not released. The call then asks for its read lock,
-/// and waits until that is released, too.
+/// SharedMutex: a writer that downgrades has not released. The call then requests the release of
+/// its read lock, and waits until that is released, too.
 ///
-/// PriorityMutex: a contender at the gate has nothing to release and is not asked by default. If it
-/// is named, the wait ends when it passes the gate.
+/// PriorityMutex: a contender at the gate has nothing to release, and no request is for it by
+/// default. If it is named, the wait ends when it passes the gate.
 ///
-/// MultiMutex and QuorumMutex: only one part is asked, on this path and this client's ensemble.
-/// Only that part's hold is notified. If too few parts remain, the CompositeHold is lost.
+/// MultiMutex and QuorumMutex: the request is for one part only, on this path and this client's
+/// ensemble. Only that part's hold is notified. If too few parts remain, the CompositeHold is lost.
 ///
 /// Source: org.apache.curator.framework.recipes.locks.Revoker.
 ///

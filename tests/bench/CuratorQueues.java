@@ -16,7 +16,7 @@ import org.apache.zookeeper.data.Stat;
 
 /** A holder on its own session, and waiters on some other sessions. Each has a thread. */
 final class Queue {
-  private static final int PATIENCE_SECONDS = 240;
+  private static final int TIMEOUT_SECONDS = 240;
 
   final Exclusive exclusive = new Exclusive();
   private final CuratorFramework holders;
@@ -42,7 +42,7 @@ final class Queue {
       granted.countDown();
       mutex.release();
     });
-    long giveUp = System.nanoTime() + PATIENCE_SECONDS * 1_000_000_000L;
+    long giveUp = System.nanoTime() + TIMEOUT_SECONDS * 1_000_000_000L;
     for (;;) {
       Stat stat = holders.checkExists().forPath(path);
       if (stat.getNumChildren() == waiters + 1) break;
@@ -57,7 +57,7 @@ final class Queue {
   /** Releases the lock, and waits for all waiters. */
   void drain() throws Exception {
     holder.release();
-    if (!granted.await(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+    if (!granted.await(TIMEOUT_SECONDS, TimeUnit.SECONDS)) {
       throw new IllegalStateException("the queue stands still");
     }
     Threads.join(waiting);

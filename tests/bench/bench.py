@@ -26,7 +26,7 @@ WARM_UP = (("handoff_8", 2.5), ("cycle_free", 1.0), ("handoff_64_shared", 1.5),
            ("independent_64", 1.5), ("acquire_free", 0.5), ("handoff_single", 0.5),
            ("reentrant", 0.5), ("drain_100", 0.0))
 OTHERS_WARM_UP = 0.1  # part of that time, for contestants without such a compiler
-PATIENCE = 300
+TIMEOUT = 300
 QUICK_SECONDS = 170  # a round that would end later is not begun
 MOST_DESCRIPTORS = 65536  # each session needs some
 
@@ -122,15 +122,15 @@ class Benchmark:
                   "timeout": SESSION_TIMEOUT, "settle": SETTLE, "apart": 0, "seconds": seconds,
                   "warm": warm, "spin": self.spin / 1e6, **measure.params}
         line = " ".join(f"{name}={value}" for name, value in params.items())
-        prepared = contestant.ask("prepare " + line, PATIENCE)
+        prepared = contestant.request("prepare " + line, TIMEOUT)
         if "absent" in prepared:
             return prepared
         before = self.counters(contestant, measure)
-        run = contestant.ask("run", PATIENCE)
+        run = contestant.request("run", TIMEOUT)
         after = self.counters(contestant, measure)
         if measure.contenders is not None:
             self.check_contenders(measure, contestant)
-        contestant.ask("finish", PATIENCE)
+        contestant.request("finish", TIMEOUT)
         spent = run["spent"] = {name: after[name] - before[name] for name in before}
         spent["received"] -= len(self.servers.members)  # the second query
         each = max(run["cycles"], 1)

@@ -37,7 +37,7 @@ class Contestant:
     def start(self, hosts):
         self.process = subprocess.Popen(dies_with_us([*self.command, hosts]),
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.version = self.ask("hello", 60)["version"]
+        self.version = self.request("hello", 60)["version"]
 
     def stop(self):
         if self.process:
@@ -49,29 +49,29 @@ class Contestant:
     def is_ready(self):
         """Returns whether the contestant can continue after a failure."""
         try:
-            self.ask("finish", 60)
+            self.request("finish", 60)
             return True
         except Failure:
             return False
 
-    def ask(self, line, patience):
+    def request(self, line, timeout):
         try:
             self.process.stdin.write(line.encode() + b"\n")
             self.process.stdin.flush()
         except OSError as error:
             raise Failure(f"{self.name} has ended") from error
-        answer = json.loads(self._read_line(line, patience))
+        answer = json.loads(self._read_line(line, timeout))
         if "error" in answer:
             raise Failure(f"{self.name}: {line}: {answer['error']}")
         return answer
 
-    def _read_line(self, line, patience):
+    def _read_line(self, line, timeout):
         output = self.process.stdout.fileno()
         while b"\n" not in self._input:
-            readable, _, _ = select.select([output], [], [], patience)
+            readable, _, _ = select.select([output], [], [], timeout)
             if not readable:
                 end(self.process, 0)
-                raise Failure(f"{self.name}: {line}: no answer in {patience:.0f} s")
+                raise Failure(f"{self.name}: {line}: no answer in {timeout:.0f} s")
             data = os.read(output, 65536)
             if not data:
                 raise Failure(f"{self.name}: {line}: it ended")

@@ -15,7 +15,7 @@ import kazoo
 from kazoo_kit import (Exclusive, Params, Window, close, connect, join, now, result, start,
                        status_of_process)
 
-PATIENCE = 240
+TIMEOUT = 240
 
 
 class Free:
@@ -172,7 +172,7 @@ class Queue:
             lock.release()
 
         self.threads = start(waiters, wait)
-        withdraw = now() + PATIENCE
+        withdraw = now() + TIMEOUT
         while self.client.exists(path).numChildren != waiters + 1:
             if now() > withdraw:
                 raise TimeoutError("the waiters do not queue")

@@ -8,7 +8,7 @@
 namespace zklock::bench {
 namespace {
 
-constexpr std::chrono::seconds kPatience{120};
+constexpr std::chrono::seconds kTimeout{120};
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void Queue::fill(std::size_t waiters) {
     sessions_[i % sessions_.size()]->queue(path_, [this] { granted(); });
     std::this_thread::sleep_for(apart_);
   }
-  const auto withdraw = Clock::now() + kPatience;
+  const auto withdraw = Clock::now() + kTimeout;
   while (probe_.count_children(path_) != static_cast<int>(waiters) + 1) {
     if (Clock::now() > withdraw) throw std::runtime_error("the waiters do not queue");
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -40,7 +40,7 @@ void Queue::fill(std::size_t waiters) {
 }
 
 void Queue::finish_drain() {
-  if (!drained_.try_acquire_for(kPatience)) {
+  if (!drained_.try_acquire_for(kTimeout)) {
     throw std::runtime_error("the queue stands still");
   }
   for (const auto& session : sessions_) session->flush();

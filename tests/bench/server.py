@@ -23,12 +23,12 @@ def dies_with_us(command):
     return ["setpriv", "--pdeathsig", "KILL", *command]
 
 
-def end(process, patience=10):
+def end(process, timeout=10):
     """Ends a child of this process: first with SIGTERM, then with SIGKILL."""
     if process.poll() is None:
         process.terminate()
         try:
-            process.wait(patience)
+            process.wait(timeout)
         except subprocess.TimeoutExpired:
             process.kill()
     process.wait()
@@ -98,10 +98,10 @@ class Server:
 
     def serves(self):
         # Another server may listen on this port.
-        ours = f"dataDir={self.file('data')}/" in self.ask("conf")
-        return ours and "Mode: " in self.ask("srvr")
+        ours = f"dataDir={self.file('data')}/" in self.request("conf")
+        return ours and "Mode: " in self.request("srvr")
 
-    def ask(self, word):
+    def request(self, word):
         """Sends a four-letter word. Returns an empty string if there is no answer."""
         try:
             with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
@@ -186,7 +186,7 @@ class Servers:
 
     def counters(self):
         """Returns what the servers have done since their start. The query counts as a packet."""
-        texts = [member.ask("mntr") for member in self.members]
+        texts = [member.request("mntr") for member in self.members]
         pids = [member.process.pid for member in self.members]
         return {
             "received": sum(counter(text, "packets_received") for text in texts),
@@ -198,10 +198,10 @@ class Servers:
 
     def ephemerals(self):
         """Returns the number of ephemeral znodes; each member has all."""
-        return counter(self.members[0].ask("mntr"), "ephemerals_count")
+        return counter(self.members[0].request("mntr"), "ephemerals_count")
 
     def version(self):
-        found = re.search(r"version: ([\w.]+)", self.members[0].ask("srvr"))
+        found = re.search(r"version: ([\w.]+)", self.members[0].request("srvr"))
         return found.group(1) if found else "?"
 
     def bytes_on_the_wire(self):

@@ -18,8 +18,8 @@ namespace zklock::testing {
 /// | allocations | operator new, all forms      | all; the C client and libc use malloc instead  |
 /// | requests    | zoo_acreate2 and the others  | all; the C client's own pings are none of them |
 ///
-/// A thread that wakes in a wait on a condition variable locks its mutex within libc, which does not
-/// count.
+/// A thread that wakes in a wait on a condition variable locks its mutex within libc, which does
+/// not count.
 class Meter {
  public:
   static constexpr std::size_t kMostFrames = 128;
@@ -36,7 +36,7 @@ class Meter {
     int mutexes = 0;
     int allocations = 0;
     std::vector<Request> requests;
-    /// The stack of each counted mutex and allocation. Set if start() was told to record them.
+    /// The stack of each counted mutex and allocation. Set if start() was called to record them.
     std::vector<Stack> mutex_stacks;
     std::vector<Stack> allocation_stacks;
 

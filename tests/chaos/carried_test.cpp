@@ -65,8 +65,8 @@ class CarriedTest : public ::testing::Test {
     say(client_[0], framed("let me in"));
     say(server_[0], framed("come in"));
     carry();
-    EXPECT_EQ(heard(server_[0]), framed("let me in"));
-    EXPECT_EQ(heard(client_[0]), framed("come in"));
+    EXPECT_EQ(received(server_[0]), framed("let me in"));
+    EXPECT_EQ(received(client_[0]), framed("come in"));
   }
   void TearDown() override {
     ::close(client_[0]);
@@ -76,18 +76,18 @@ class CarriedTest : public ::testing::Test {
   static void say(int end, const std::string& bytes) {
     ASSERT_EQ(::send(end, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
   }
-  static std::string heard(int end) {
+  static std::string received(int end) {
     std::array<char, 4096> buffer{};
     const auto size = ::recv(end, buffer.data(), buffer.size(), 0);
     return size > 0 ? std::string(buffer.data(), static_cast<std::size_t>(size)) : "";
   }
   bool carry() { return carried_->turn(weather_, trap_); }
   // Carries until `size` bytes have arrived at this end.
-  std::string heard(int end, std::size_t size) {
+  std::string received(int end, std::size_t size) {
     std::string all;
     EXPECT_TRUE(testing::eventually([&] {
       carry();
-      all += heard(end);
+      all += received(end);
       return all.size() >= size;
     }));
     return all;
@@ -103,23 +103,23 @@ class CarriedTest : public ::testing::Test {
 TEST_F(CarriedTest, NoFault_ForwardsBytesUnchanged) {
   say(client_[0], request(1, kCreate2) + request(2, kMulti).substr(0, 6));
   EXPECT_TRUE(carry());
-  EXPECT_EQ(heard(server_[0]), request(1, kCreate2));
+  EXPECT_EQ(received(server_[0]), request(1, kCreate2));
   say(client_[0], request(2, kMulti).substr(6));
   EXPECT_TRUE(carry());
-  EXPECT_EQ(heard(server_[0]), request(2, kMulti));
+  EXPECT_EQ(received(server_[0]), request(2, kMulti));
   say(server_[0], reply(1) + reply(2));
   EXPECT_TRUE(carry());
-  EXPECT_EQ(heard(client_[0]), reply(1) + reply(2));
+  EXPECT_EQ(received(client_[0]), reply(1) + reply(2));
 }
 
 TEST_F(CarriedTest, Silence_HoldsBytesUntilItEnds) {
   weather_.silent = true;
   say(client_[0], request(1, kCreate2));
   EXPECT_TRUE(carry());
-  EXPECT_EQ(heard(server_[0]), "");
+  EXPECT_EQ(received(server_[0]), "");
   weather_.silent = false;
   EXPECT_TRUE(carry());
-  EXPECT_EQ(heard(server_[0]), request(1, kCreate2));
+  EXPECT_EQ(received(server_[0]), request(1, kCreate2));
 }
 
 TEST_F(CarriedTest, RepliesHeld_AreForwardedAfterwards) {
@@ -127,11 +127,11 @@ TEST_F(CarriedTest, RepliesHeld_AreForwardedAfterwards) {
   say(client_[0], request(1, kCreate2));
   say(server_[0], reply(1));
   EXPECT_TRUE(carry());
-  EXPECT_EQ(heard(server_[0]), request(1, kCreate2));
-  EXPECT_EQ(heard(client_[0]), "");
+  EXPECT_EQ(received(server_[0]), request(1, kCreate2));
+  EXPECT_EQ(received(client_[0]), "");
   weather_.replies_held = false;
   EXPECT_TRUE(carry());
-  EXPECT_EQ(heard(client_[0]), reply(1));
+  EXPECT_EQ(received(client_[0]), reply(1));
 }
 
 TEST_F(CarriedTest, TrapBeforeRequest_ServerReceivesNone) {
@@ -140,7 +140,7 @@ TEST_F(CarriedTest, TrapBeforeRequest_ServerReceivesNone) {
   EXPECT_FALSE(carry());
   EXPECT_TRUE(carried_->sprung());
   EXPECT_FALSE(trap_);
-  EXPECT_EQ(heard(server_[0]), request(1, kMulti));
+  EXPECT_EQ(received(server_[0]), request(1, kMulti));
 }
 
 TEST_F(CarriedTest, TrapAfterRequest_ClientReceivesNoReply) {
@@ -148,22 +148,22 @@ TEST_F(CarriedTest, TrapAfterRequest_ClientReceivesNoReply) {
   say(client_[0], request(1, kMulti) + request(2, kCreate2));
   EXPECT_TRUE(carry());
   EXPECT_FALSE(carried_->sprung());
-  EXPECT_EQ(heard(server_[0]), request(1, kMulti) + request(2, kCreate2));
+  EXPECT_EQ(received(server_[0]), request(1, kMulti) + request(2, kCreate2));
   say(server_[0], reply(1));
   EXPECT_TRUE(carry());
-  EXPECT_EQ(heard(client_[0]), reply(1));
+  EXPECT_EQ(received(client_[0]), reply(1));
   say(server_[0], reply(2) + reply(3));
   EXPECT_FALSE(carry());
   EXPECT_TRUE(carried_->sprung());
-  EXPECT_EQ(heard(client_[0]), "");
+  EXPECT_EQ(received(client_[0]), "");
 }
 
 TEST_F(CarriedTest, EventDelayed_LaterRepliesWait) {
   weather_.events_delay = 30ms;
   say(server_[0], reply(1) + reply(kEventXid) + reply(2));
   EXPECT_TRUE(carry());
-  EXPECT_EQ(heard(client_[0]), reply(1));
-  EXPECT_EQ(heard(client_[0], reply(kEventXid).size() + reply(2).size()),
+  EXPECT_EQ(received(client_[0]), reply(1));
+  EXPECT_EQ(received(client_[0], reply(kEventXid).size() + reply(2).size()),
             reply(kEventXid) + reply(2));
 }
 
@@ -172,9 +172,9 @@ TEST_F(CarriedTest, Stuttering_ChangesNoByte) {
   const std::string all = request(1, kCreate2) + request(2, kMulti);
   say(client_[0], all);
   carry();
-  const std::string first = heard(server_[0]);
+  const std::string first = received(server_[0]);
   EXPECT_LT(first.size(), all.size());
-  EXPECT_EQ(first + heard(server_[0], all.size() - first.size()), all);
+  EXPECT_EQ(first + received(server_[0], all.size() - first.size()), all);
 }
 
 TEST_F(CarriedTest, BytesSentBeforeShutdown_Arrive) {
@@ -183,7 +183,7 @@ TEST_F(CarriedTest, BytesSentBeforeShutdown_Arrive) {
   ::shutdown(client_[0], SHUT_WR);
   while (carry()) {
   }
-  EXPECT_EQ(heard(server_[0]), request(1, kCreate2));
+  EXPECT_EQ(received(server_[0]), request(1, kCreate2));
 }
 
 TEST(FaultPlan, SameSeed_GivesSamePlan) {

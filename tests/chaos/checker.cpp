@@ -117,17 +117,17 @@ void check_losses(const History& history, Findings& findings) {
   std::map<std::tuple<std::size_t, FencingToken, std::uint64_t>, int> notices;
   for (const LossNotice& notice : history.notices) {
     if (++notices[{notice.lock, notice.token, notice.owner}] == 2) {
-      findings.add("a listener was told twice of a loss, token " +
+      findings.add("a listener was notified twice of a loss, token " +
                    std::to_string(notice.token.zxid));
     }
   }
   for (const Grant& grant : history.grants) {
-    if (grant.told > 1) findings.add("a stop token told twice of a loss", grant);
+    if (grant.notified > 1) findings.add("a stop token notified twice of a loss", grant);
     if (grant.end != End::lost) continue;
-    if (grant.told == 0) findings.add("a stop token did not tell of a loss", grant);
-    const bool heard_all = grant.listened && history.finished.contains(life_of(grant.id));
-    if (heard_all && !notices.contains({grant.lock, grant.token, grant.owner})) {
-      findings.add("a listener was not told of a loss", grant);
+    if (grant.notified == 0) findings.add("a stop token did not notify of a loss", grant);
+    const bool received_all = grant.listened && history.finished.contains(life_of(grant.id));
+    if (received_all && !notices.contains({grant.lock, grant.token, grant.owner})) {
+      findings.add("a listener was not notified of a loss", grant);
     }
   }
 }

@@ -276,22 +276,22 @@ TEST_F(Rules, ValidHolderRefused_IsFound) {
 TEST_F(Rules, LossNotNotifiedOnce_IsFound) {
   auto lost = grant(1, 10, 20);
   lost.end = End::lost;
-  EXPECT_EQ(found(history_of({lost}, 1)), "a stop token did not tell of a loss");
-  lost.told = 1;
+  EXPECT_EQ(found(history_of({lost}, 1)), "a stop token did not notify of a loss");
+  lost.notified = 1;
   EXPECT_EQ(found(history_of({lost}, 1)), "");
-  lost.told = 2;
-  EXPECT_EQ(found(history_of({lost}, 1)), "a stop token told twice of a loss");
+  lost.notified = 2;
+  EXPECT_EQ(found(history_of({lost}, 1)), "a stop token notified twice of a loss");
 
-  lost.told = 1;
+  lost.notified = 1;
   lost.listened = true;
   auto history = history_of({lost}, 1);
   EXPECT_EQ(found(history), "") << "the process ended before";
   history.finished = {life_of(1, 2)};
-  EXPECT_EQ(found(history), "a listener was not told of a loss");
+  EXPECT_EQ(found(history), "a listener was not notified of a loss");
   history.notices = {{.lock = 0, .owner = 1, .token = lost.token}};
   EXPECT_EQ(found(history), "");
   history.notices.push_back(history.notices[0]);
-  EXPECT_EQ(found(history), "a listener was told twice of a loss, token 1");
+  EXPECT_EQ(found(history), "a listener was notified twice of a loss, token 1");
 }
 
 TEST_F(Rules, WrongAcceptOrRefusal_IsFound) {

@@ -33,7 +33,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kTimeout{60};
 
 ClientOptions options_for(char** argv) {
   ClientOptions options;
@@ -59,20 +59,20 @@ sigset_t block_signals() {
 // Checks that no znode of the session is left after everything was released. The session still
 // lives. Retries while the servers are unreachable.
 void leave_nothing(Client& client, CollectorLink& link) {
-  if (!client.flush(kPatience)) {
-    link.tell("V what was given back is not confirmed");
+  if (!client.flush(kTimeout)) {
+    link.send_line("V the releases are not confirmed");
     return;
   }
-  const auto until = std::chrono::steady_clock::now() + kPatience;
+  const auto until = std::chrono::steady_clock::now() + kTimeout;
   for (;;) {
     try {
       for (const std::string& node : Locks(client, link).own_nodes()) {
-        link.tell("V given back, and still there: " + node);
+        link.send_line("V released, but its znode exists: " + node);
       }
       return;
     } catch (const Error& error) {
       if (std::chrono::steady_clock::now() < until) continue;
-      link.tell(std::string("V no answer at rest: ") + error.what());
+      link.send_line(std::string("V no answer at rest: ") + error.what());
       return;
     }
   }
@@ -86,14 +86,14 @@ int run(char** argv) {
   const std::uint64_t seed = std::strtoull(argv[5], nullptr, 10);
 
   CollectorLink link(collector);
-  link.tell("I " + std::to_string(number) + ' ' + std::to_string(life));
+  link.send_line("I " + std::to_string(number) + ' ' + std::to_string(life));
   Client client(options_for(argv));
   std::optional<Locks> locks(std::in_place, client, link);
   // Every second client holds a lock all the time, so it sends heartbeats all the time.
-  std::optional<LeaderLatch> own_office;
+  std::optional<LeaderLatch> own_latch;
   if (number % 2 == 0) {
-    own_office.emplace(client, "/office-" + std::to_string(number));
-    own_office->start();
+    own_latch.emplace(client, "/latch-" + std::to_string(number));
+    own_latch->start();
   }
   std::vector<std::jthread> threads;
   for (unsigned thread = 0; thread <= kWorkers; ++thread) {
@@ -108,11 +108,11 @@ int run(char** argv) {
   if (signal == SIGUSR2) client.close();
   for (std::jthread& thread : threads) thread.request_stop();
   threads.clear();
-  own_office.reset();
+  own_latch.reset();
   locks.reset();  // the listeners have been called; retained znodes are deleted
   if (signal == SIGTERM) leave_nothing(client, link);
   client.close();
-  link.tell("F " + std::to_string(number) + ' ' + std::to_string(life));
+  link.send_line("F " + std::to_string(number) + ' ' + std::to_string(life));
   return 0;
 }
 

@@ -17,7 +17,7 @@
 namespace zklock::chaos {
 namespace {
 
-constexpr int kTurnMs = 50;
+constexpr int kPollMs = 50;
 
 int listen_at(const std::string& path) {
   sockaddr_un address{};
@@ -115,7 +115,7 @@ void Collector::serve() {
   while (!ended_) {
     waiting.assign(1, {listener_, POLLIN, 0});
     for (const Caller& caller : callers) waiting.push_back({caller.fd, POLLIN, 0});
-    if (::poll(waiting.data(), waiting.size(), kTurnMs) <= 0) continue;
+    if (::poll(waiting.data(), waiting.size(), kPollMs) <= 0) continue;
     std::size_t index = 1;
     for (auto caller = callers.begin(); caller != callers.end(); ++index) {
       if (waiting[index].revents == 0 || read_from(*caller)) {
@@ -211,8 +211,8 @@ void Collector::handle_end(const std::string& rest) {
   Nanos last = 0;
   Nanos refused = 0;
   char end = '?';
-  int told = 0;
-  in >> id >> last >> refused >> end >> told;
+  int notified = 0;
+  in >> id >> last >> refused >> end >> notified;
   const auto found = open_.find(id);
   if (found == open_.end()) {
     history_.claims.push_back("the end of a grant that is not known: " + rest);
@@ -224,7 +224,7 @@ void Collector::handle_end(const std::string& rest) {
   grant.last = last;
   grant.refused = refused;
   grant.end = end == 'l' ? End::lost : End::released;
-  grant.told = told;
+  grant.notified = notified;
 }
 
 bool Collector::handle_visit(const std::string& rest) {

@@ -35,7 +35,7 @@ struct Refusals {
 // | G id lock weight owner zxid turn     | a grant; long: it lasts a while unless a fault ends |
 // |   call first session listened long   | it                                                  |
 // | W id lock zxid turn reading late     | visits the resource; answered "1" or "0"            |
-// | E id last refused end told           | the end of a grant                                  |
+// | E id last refused end notified       | the end of a grant                                  |
 // | L lock owner zxid turn               | a listener was called for a loss                    |
 // | V text                               | a violation                                         |
 // | T name number                        | adds to a count                                     |

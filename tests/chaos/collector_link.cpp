@@ -34,12 +34,12 @@ CollectorLink::~CollectorLink() {
   ::close(fd_);
 }
 
-void CollectorLink::tell(const std::string& line) {
+void CollectorLink::send_line(const std::string& line) {
   const std::lock_guard guard(mutex_);
   send(line + '\n');
 }
 
-bool CollectorLink::ask(const std::string& line) {
+bool CollectorLink::query(const std::string& line) {
   const std::lock_guard guard(mutex_);
   send(line + '\n');
   std::string answer;

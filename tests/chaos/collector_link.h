@@ -19,9 +19,9 @@ class CollectorLink {
   CollectorLink& operator=(const CollectorLink&) = delete;
 
   // Sends one line. `line` has no line end.
-  void tell(const std::string& line);
+  void send_line(const std::string& line);
   // Sends one line and blocks until the answer. Returns whether it is "1".
-  bool ask(const std::string& line);
+  bool query(const std::string& line);
 
  private:
   void send(const std::string& line) const;

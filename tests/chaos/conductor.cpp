@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 using testing::RawClient;
 
-constexpr std::chrono::seconds kPatience{90};
+constexpr std::chrono::seconds kTimeout{90};
 constexpr unsigned kGroups = 3;  // of clients; one thread each injects their faults
 
 // Appends all ephemeral znodes below `path` to `found`. They are leftovers, as every ephemeral
@@ -60,7 +60,7 @@ Report Conductor::run() {
 
 void Conductor::start_servers() {
   ensemble_.start();
-  if (!ensemble_.wait_until_serving(kPatience)) throw std::runtime_error(ensemble_.log());
+  if (!ensemble_.wait_until_serving(kTimeout)) throw std::runtime_error(ensemble_.log());
   RawClient raw(ensemble_.hosts());
   if (raw.create(kChroot).rc != ZOK) throw std::runtime_error("the chroot cannot be made");
 }
@@ -136,7 +136,7 @@ void Conductor::expect_rest() {
         left = what_is_left();
         return left.empty();
       },
-      kPatience, 200ms);
+      kTimeout, 200ms);
   if (!at_rest) collector_.claim("at rest there is left:" + left);
 }
 

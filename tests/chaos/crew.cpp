@@ -8,7 +8,7 @@
 namespace zklock::chaos {
 namespace {
 
-constexpr std::chrono::seconds kCrewPatience{180};
+constexpr std::chrono::seconds kCrewTimeout{180};
 
 }  // namespace
 
@@ -34,7 +34,7 @@ void CrewMember::start() {
   options.log_file = plan_.directory / ("client-" + std::to_string(number_) + ".log");
   process_ = std::make_unique<testing::ChildProcess>(options);
   // From now on the process reacts to signals.
-  if (!testing::eventually([this] { return collector_.has_met(number_, life_); }, kCrewPatience)) {
+  if (!testing::eventually([this] { return collector_.has_met(number_, life_); }, kCrewTimeout)) {
     collector_.claim("client " + std::to_string(number_) + " does not start");
   }
 }
@@ -51,7 +51,7 @@ void CrewMember::signal(int number) {
 }
 
 bool CrewMember::ends_with(int exit_code) {
-  const auto status = process_->wait(kCrewPatience);
+  const auto status = process_->wait(kCrewTimeout);
   const std::string name = "client " + std::to_string(number_);
   if (!status) {
     collector_.claim(name + " did not come to an end");

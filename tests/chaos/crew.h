@@ -31,7 +31,8 @@ class CrewMember {
  public:
   CrewMember(const CrewPlan& plan, unsigned number, Ensemble& ensemble, Collector& collector);
 
-  // Starts the process and returns when it has reported to the collector. Adds a claim if it does not.
+  // Starts the process and returns when it has reported to the collector. Adds a claim if it does
+  // not.
   void start();
   // Kills the process if it still runs, and starts its next life.
   void start_again();
@@ -64,7 +65,7 @@ class Crew {
  public:
   Crew(const CrewPlan& plan, Ensemble& ensemble, Collector& collector);
   void start();
-  // Asks all clients to end in good order, and waits for that.
+  // Makes all clients end in good order, and waits for that.
   void end();
   std::size_t size() const noexcept { return members_.size(); }
   CrewMember& operator[](std::size_t index) { return *members_.at(index); }

@@ -84,7 +84,7 @@ void Ensemble::start() {
   for (const auto& member : members_) member->start();
 }
 
-bool Ensemble::wait_until_serving(std::chrono::milliseconds patience) {
+bool Ensemble::wait_until_serving(std::chrono::milliseconds timeout) {
   return testing::eventually(
       [this] {
         std::size_t leaders = 0;
@@ -96,7 +96,7 @@ bool Ensemble::wait_until_serving(std::chrono::milliseconds patience) {
         }
         return leaders == 1;
       },
-      patience, std::chrono::milliseconds(50));
+      timeout, std::chrono::milliseconds(50));
 }
 
 std::optional<std::size_t> Ensemble::leader() const {

@@ -44,7 +44,7 @@ class Ensemble {
   testing::ZooKeeperServer& operator[](std::size_t index) { return *members_.at(index); }
 
   // Waits until every running member serves and one of them leads.
-  bool wait_until_serving(std::chrono::milliseconds patience);
+  bool wait_until_serving(std::chrono::milliseconds timeout);
   std::optional<std::size_t> leader() const;
   // Returns one of the followers, chosen by `choice`; nullopt if there is none.
   std::optional<std::size_t> follower(unsigned choice) const;

@@ -45,7 +45,7 @@ std::string name_of(Fault fault) {
     case Fault::follower_killed: return "follower_killed";
     case Fault::leader_killed: return "leader_killed";
     case Fault::all_killed: return "all_killed";
-    case Fault::all_gone: return "all_gone";
+    case Fault::all_killed_long: return "all_killed_long";
     case Fault::follower_paused: return "follower_paused";
     case Fault::leader_paused: return "leader_paused";
     case Fault::leader_stopped: return "leader_stopped";

@@ -40,8 +40,8 @@ enum class Fault {
   // faults of the servers
   follower_killed,
   leader_killed,
-  all_killed,  // started again at once
-  all_gone,    // for longer than any session
+  all_killed,       // started again at once
+  all_killed_long,  // for longer than any session
   follower_paused,
   leader_paused,
   leader_stopped,       // SIGSTOP for 0.7 to 0.9 of the shortest session timeout

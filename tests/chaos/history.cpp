@@ -24,7 +24,7 @@ std::string describe(const Grant& grant) {
       << (grant.id >> 32U & 0xFFU) << '.' << (grant.id & 0xFFFFFFFFU) << " owner " << std::hex
       << grant.owner << " session " << grant.session << std::dec << " call " << grant.call
       << " first " << grant.first << " last " << grant.last << " refused " << grant.refused << ' '
-      << word(grant.end) << " told " << grant.told;
+      << word(grant.end) << " notified " << grant.notified;
   return out.str();
 }
 

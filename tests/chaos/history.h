@@ -29,7 +29,7 @@ struct Grant {
   std::int64_t session = 0;
   Nanos refused = 0;  // after the holder's first refused write; 0: none
   End end = End::open;
-  int told = 0;           // how often the stop token fired
+  int notified = 0;       // how often the stop token fired
   bool listened = false;  // whether a listener also reports losses
 
   bool seen_valid() const { return last >= first; }

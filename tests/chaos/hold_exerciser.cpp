@@ -17,7 +17,7 @@ constexpr microseconds kLook = 15ms;
 // Long enough for a fault to be aimed at it.
 constexpr microseconds kLong = 120ms;
 // The timeout for the callbacks of a loss, enough for any machine.
-constexpr std::chrono::seconds kHoldPatience{30};
+constexpr std::chrono::seconds kHoldTimeout{30};
 // Delays after a loss: at once, when others were granted, and much later.
 constexpr std::array<std::chrono::nanoseconds, 4> kLate{0s, 1500ms, 4s, 8s};
 
@@ -31,8 +31,8 @@ bool HoldExerciser::exercise(const Standing& standing, microseconds length) {
   standing_ = &standing;
   id_ = grant_id(number_, life_, thread_, grants_++);
   refused_ = 0;
-  std::atomic<int> told{0};
-  const std::stop_callback on_loss(standing.lost, [&told] { ++told; });
+  std::atomic<int> notified{0};
+  const std::stop_callback on_loss(standing.lost, [&notified] { ++notified; });
 
   session_ = client_.session_id();
   last_ = 0;
@@ -48,18 +48,18 @@ bool HoldExerciser::exercise(const Standing& standing, microseconds length) {
     look();
   }
   if (!valid_) {
-    const auto until = std::chrono::steady_clock::now() + kHoldPatience;
-    const auto all_told = [&] {
-      return told > 0 && (!standing.loss_heard || standing.loss_heard());
+    const auto until = std::chrono::steady_clock::now() + kHoldTimeout;
+    const auto all_notified = [&] {
+      return notified > 0 && (!standing.loss_received || standing.loss_received());
     };
-    while (!all_told() && std::chrono::steady_clock::now() < until) {
+    while (!all_notified() && std::chrono::steady_clock::now() < until) {
       std::this_thread::sleep_for(1ms);
     }
   }
   std::ostringstream end;
   end << "E " << id_ << ' ' << last_ << ' ' << refused_ << ' ' << (valid_ ? 'r' : 'l') << ' '
-      << told;
-  link_.tell(end.str());
+      << notified;
+  link_.send_line(end.str());
   if (!valid_ && standing.fenced) {
     for (const auto delay : kLate) late_.push_back({now() + delay.count(), visit_line(true)});
   }
@@ -67,7 +67,7 @@ bool HoldExerciser::exercise(const Standing& standing, microseconds length) {
   return valid_;
 }
 
-// Sleeps in short pieces, and acts after each before it asks for the state. So does a program that
+// Sleeps in short pieces, and acts after each before it queries the state. So does a program that
 // does not know how long it was paused.
 void HoldExerciser::wait(microseconds length) {
   while (valid_ && length > 0us) {
@@ -90,7 +90,7 @@ void HoldExerciser::look() {
 
 void HoldExerciser::visit() {
   if (!standing_->fenced) return;
-  const bool accepted = link_.ask(visit_line(false));
+  const bool accepted = link_.query(visit_line(false));
   if (!accepted && refused_ == 0) refused_ = now();
 }
 
@@ -106,14 +106,14 @@ void HoldExerciser::report_grant(bool is_long) {
   line << "G " << id_ << ' ' << standing_->lock << ' ' << standing_->weight << ' '
        << std::hash<Owner>{}(standing_->owner) << ' ' << standing_->token.zxid << ' '
        << standing_->token.grant_index << ' ' << standing_->call << ' ' << first_ << ' ' << session_
-       << ' ' << static_cast<bool>(standing_->loss_heard) << ' ' << is_long;
-  link_.tell(line.str());
+       << ' ' << static_cast<bool>(standing_->loss_received) << ' ' << is_long;
+  link_.send_line(line.str());
 }
 
 void HoldExerciser::come_late() {
   for (auto& each : late_) {
     if (each.due > now()) continue;
-    static_cast<void>(link_.ask(each.line));
+    static_cast<void>(link_.query(each.line));
     each.due = 0;
   }
   std::erase_if(late_, [](const LateVisit& each) { return each.due == 0; });

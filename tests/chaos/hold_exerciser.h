@@ -27,11 +27,11 @@ struct Standing {
   bool reading = false;
   bool fenced = true;  // whether it has a resource to visit
   // Returns whether a listener was called for the loss. Empty: no listener.
-  std::function<bool()> loss_heard = {};
+  std::function<bool()> loss_received = {};
 };
 
-// The actions of one thread while it holds. It visits the resource, waits, asks whether it still
-// holds, and reports. It acts first and asks later, like a program that was paused in between.
+// The actions of one thread while it holds. It visits the resource, waits, checks whether it still
+// holds, and reports. It acts first and checks later, like a program that was paused in between.
 // After a loss it visits the resource again with the old token, which must be refused.
 //
 // Thread-safety: for one thread.
@@ -45,7 +45,7 @@ class HoldExerciser {
   bool exercise(const Standing& standing, std::chrono::microseconds length);
   // Does the late visits with old tokens that are due.
   void come_late();
-  void tell(const std::string& line) { link_.tell(line); }
+  void send_line(const std::string& line) { link_.send_line(line); }
 
  private:
   struct LateVisit {

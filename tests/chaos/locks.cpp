@@ -8,7 +8,7 @@
 namespace zklock::chaos {
 namespace {
 
-constexpr std::chrono::seconds kQueryPatience{20};
+constexpr std::chrono::seconds kQueryTimeout{20};
 
 }  // namespace
 
@@ -19,7 +19,7 @@ Locks::Locks(Client& client, CollectorLink& link) : client_(client), link_(link)
 std::vector<std::string> Locks::own_nodes() {
   std::vector<std::string> nodes;
   const auto collect = [&nodes, session = client_.session_id()](const auto& lock) {
-    for (const Participant& each : lock.participants(kQueryPatience)) {
+    for (const Participant& each : lock.participants(kQueryTimeout)) {
       // Not `mine`: that covers only the znodes that the client knows of.
       if (each.session_id == session) nodes.push_back(lock.path() + '/' + each.node);
     }
@@ -38,7 +38,7 @@ std::vector<std::string> Locks::own_nodes() {
   return nodes;
 }
 
-bool Locks::loss_heard(std::size_t lock, const Owner& owner, const FencingToken& token) const {
+bool Locks::loss_received(std::size_t lock, const Owner& owner, const FencingToken& token) const {
   const std::lock_guard guard(mutex_);
   return losses_.contains({lock, owner, token});
 }
@@ -55,7 +55,7 @@ void Locks::hear_of_loss(std::size_t lock, const LockEvent& event) {
   std::ostringstream line;
   line << "L " << lock << ' ' << std::hash<Owner>{}(event.owner) << ' ' << event.token.zxid << ' '
        << event.token.grant_index;
-  link_.tell(line.str());
+  link_.send_line(line.str());
   const std::lock_guard guard(mutex_);
   losses_.emplace(lock, event.owner, event.token);
 }

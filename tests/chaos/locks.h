@@ -36,7 +36,7 @@ class Locks {
   std::vector<std::string> own_nodes();
 
   // Returns whether the listener of the lock was called for the loss of this grant.
-  bool loss_heard(std::size_t lock, const Owner& owner, const FencingToken& token) const;
+  bool loss_received(std::size_t lock, const Owner& owner, const FencingToken& token) const;
 
  private:
   using Mutex = std::unique_ptr<ReentrantMutex>;

@@ -22,7 +22,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::loopback;
 
-constexpr milliseconds kLongestTurn{20};
+constexpr milliseconds kLongestPoll{20};
 
 int tcp_socket() {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -165,17 +165,17 @@ void Proxy::run() {
 void Proxy::wait(const Weather& weather) {
   std::vector<pollfd> waiting{{wake_fd_, POLLIN, 0}};
   for (const Door& door : doors_) waiting.push_back({door.listener, POLLIN, 0});
-  auto turn = kLongestTurn;
+  auto length = kLongestPoll;
   for (const auto& connection : carried_) {
     if (weather.silent) break;
     waiting.push_back({connection->client(), POLLIN, 0});
     waiting.push_back({connection->server(), POLLIN, 0});
     if (const auto due = connection->next_due()) {
-      turn = std::min(turn, std::chrono::ceil<milliseconds>(*due - Clock::now()));
+      length = std::min(length, std::chrono::ceil<milliseconds>(*due - Clock::now()));
     }
   }
   static_cast<void>(::poll(waiting.data(), waiting.size(),
-                           static_cast<int>(std::max(turn, milliseconds(1)).count())));
+                           static_cast<int>(std::max(length, milliseconds(1)).count())));
   eventfd_t ignored = 0;
   static_cast<void>(::eventfd_read(wake_fd_, &ignored));
 }

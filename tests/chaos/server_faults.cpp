@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 using Member = std::optional<std::size_t>;
 
-constexpr std::chrono::seconds kServerPatience{90};
+constexpr std::chrono::seconds kServerTimeout{90};
 // The quiet locks. They almost always have a waiter, and a dead holder never blocks them for long.
 constexpr std::array<std::size_t, 3> kQuietMutexes{3, 4, 5};
 constexpr unsigned kIdleClient = 0xFE;
@@ -62,10 +62,10 @@ milliseconds almost_a_session(const Ensemble& ensemble, const PlannedFault& plan
   return ensemble.settings().session_timeout * (3500 + planned.length.count()) / 5000;
 }
 
-// Asks the hold until it is lost. Visits the resource meanwhile, as the clients do.
+// Queries the hold until it is lost. Visits the resource meanwhile, as the clients do.
 void watch_until_lost(const Hold& hold, Grant& grant, Collector& collector) {
-  std::atomic<int> told{0};
-  const std::stop_callback on_loss(hold.loss_token(), [&told] { ++told; });
+  std::atomic<int> notified{0};
+  const std::stop_callback on_loss(hold.loss_token(), [&notified] { ++notified; });
   const auto is_lost = [&] {
     const Nanos before = now();
     if (hold.state() == HoldState::lost) return true;
@@ -74,13 +74,13 @@ void watch_until_lost(const Hold& hold, Grant& grant, Collector& collector) {
     if (!accepted && grant.refused == 0) grant.refused = now();
     return false;
   };
-  if (testing::eventually(is_lost, kServerPatience, 2ms)) {
+  if (testing::eventually(is_lost, kServerTimeout, 2ms)) {
     grant.end = End::lost;
-    (void)testing::eventually([&told] { return told > 0; }, kServerPatience, 1ms);
+    (void)testing::eventually([&notified] { return notified > 0; }, kServerTimeout, 1ms);
   } else {
     collector.claim("a hold is not lost although its server was cut off: " + describe(grant));
   }
-  grant.told = told;
+  grant.notified = notified;
 }
 
 // Starts a client that is idle for longer than its session timeout. Then it acquires a lock for
@@ -125,7 +125,7 @@ bool perform(const PlannedFault& planned, Ensemble& ensemble, Collector& collect
     case follower_killed: return kill(ensemble, ensemble.follower(planned.choice), 500ms + length);
     case leader_killed: return kill(ensemble, ensemble.leader(), 500ms + 2 * length);
     case all_killed: return kill_all(ensemble, 0ms);
-    case all_gone: return kill_all(ensemble, 6s + length);
+    case all_killed_long: return kill_all(ensemble, 6s + length);
     case follower_paused:
       return pause(ensemble, ensemble.follower(planned.choice), 1s + 6 * length);
     case leader_paused: return pause(ensemble, ensemble.leader(), 1s + 7 * length);
@@ -141,7 +141,7 @@ bool perform(const PlannedFault& planned, Ensemble& ensemble, Collector& collect
 
 // Starts every server again that has ended, and waits until all serve.
 bool recover(Ensemble& ensemble) {
-  const auto until = std::chrono::steady_clock::now() + kServerPatience;
+  const auto until = std::chrono::steady_clock::now() + kServerTimeout;
   do {
     ensemble.start();
     if (ensemble.wait_until_serving(10s)) return true;

@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 constexpr auto kDeadline = 8s;
 // The pause after an error, so that no busy loop runs without a server.
 constexpr auto kBreath = 50ms;
-constexpr unsigned kChildPatience = 20;  // seconds
+constexpr unsigned kChildTimeout = 20;  // seconds
 
 struct Dropped : std::runtime_error {
   Dropped() : std::runtime_error("dropped under the lock") {}
@@ -49,10 +49,10 @@ Worker::Worker(Client& client, Locks& locks, const std::string& socket_path, uns
       hold_exerciser_(client, socket_path, number, life, thread),
       random_(seed * 31 + thread) {}
 
-template <class Turn>
-bool Worker::survives(Turn turn) {
+template <class Action>
+bool Worker::survives(Action action) {
   try {
-    turn();
+    action();
     hold_exerciser_.come_late();
     return true;
   } catch (const Dropped&) {
@@ -71,10 +71,10 @@ bool Worker::survives(Turn turn) {
 
 void Worker::run(std::stop_token ending) {
   ending_ = std::move(ending);
-  while (!ending_.stop_requested() && survives([this] { take_turn(); })) {
+  while (!ending_.stop_requested() && survives([this] { use_a_lock(); })) {
   }
   for (const auto& [name, number] : tally_) {
-    hold_exerciser_.tell("T " + name + ' ' + std::to_string(number));
+    hold_exerciser_.send_line("T " + name + ' ' + std::to_string(number));
   }
 }
 
@@ -83,7 +83,7 @@ void Worker::run_for_leadership(std::stop_token ending) {
   constexpr std::size_t kLeader = kWorkload.size() - 1;
   static_assert(kWorkload[kLeader].kind == Kind::latch);
   while (!ending_.stop_requested() &&
-         survives([this] { below(2) == 0 ? stand_for_office(kLeader) : be_elected(kLeader); })) {
+         survives([this] { below(2) == 0 ? lead_by_latch(kLeader) : be_elected(kLeader); })) {
   }
 }
 
@@ -99,7 +99,7 @@ std::size_t Worker::choose_lock() {
   return lock;
 }
 
-void Worker::take_turn() {
+void Worker::use_a_lock() {
   const std::size_t lock = choose_lock();
   switch (kWorkload.at(lock).kind) {
     case Kind::mutex:
@@ -159,7 +159,7 @@ void Worker::use_priority(std::size_t lock) {
   hold(locks_.priority(lock).acquire(in_time(), 1 + static_cast<int>(below(10))), lock, call);
 }
 
-void Worker::stand_for_office(std::size_t lock) {
+void Worker::lead_by_latch(std::size_t lock) {
   const Owner owner = Owner::unique();
   LeaderLatch latch(client_, kWorkload.at(lock).path);
   const Nanos call = now();
@@ -227,7 +227,7 @@ void Worker::fork_under_lock(ReentrantMutex& mutex, std::size_t lock) {
   const Hold held = mutex.acquire(in_time());
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(kChildPatience);
+    ::alarm(kChildTimeout);
     try {
       (void)mutex.try_lock();
     } catch (const Error& error) {
@@ -276,8 +276,8 @@ bool Worker::hold(const Hold& hold, std::size_t lock, Nanos call, int weight) {
                     .fenced = kind != Kind::semaphore};
   // A downgraded grant has one token for both holds, so its loss is reported once.
   if (kind != Kind::shared) {
-    standing.loss_heard = [this, lock, owner = standing.owner, token = standing.token] {
-      return locks_.loss_heard(lock, owner, token);
+    standing.loss_received = [this, lock, owner = standing.owner, token = standing.token] {
+      return locks_.loss_received(lock, owner, token);
     };
   }
   return hold_exerciser_.exercise(standing, some_time());
@@ -325,7 +325,7 @@ unsigned Worker::below(unsigned limit) {
 }
 
 void Worker::complain(const std::string& what) {
-  hold_exerciser_.tell("V " + what);
+  hold_exerciser_.send_line("V " + what);
 }
 
 }  // namespace zklock::chaos

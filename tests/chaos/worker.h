@@ -17,7 +17,7 @@
 namespace zklock::chaos {
 
 // A thread of a client. It acquires locks in every way, holds them, usually for a short time, and
-// releases them. It runs until it is asked to end or its client is closed.
+// releases them. It runs until end() is called or its client is closed.
 //
 // Thread-safety: for one thread.
 class Worker {
@@ -30,16 +30,16 @@ class Worker {
   void run_for_leadership(std::stop_token ending);
 
  private:
-  // Runs `turn`. Returns false if the client is closed.
-  template <class Turn>
-  bool survives(Turn turn);
-  void take_turn();
+  // Runs `action`. Returns false if the client is closed.
+  template <class Action>
+  bool survives(Action action);
+  void use_a_lock();
   std::size_t choose_lock();
   void use_mutex(std::size_t lock);
   void use_shared(std::size_t lock);
   void use_semaphore(std::size_t lock);
   void use_priority(std::size_t lock);
-  void stand_for_office(std::size_t lock);
+  void lead_by_latch(std::size_t lock);
   void be_elected(std::size_t lock);
 
   void lock_and_nest(ReentrantMutex& mutex, std::size_t lock);

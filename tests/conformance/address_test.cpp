@@ -210,7 +210,7 @@ class AddressTest : public LockTest {};
 
 TEST_F(AddressTest, MissingChroot_LockFailsUntilItIsCreated) {
   Client client(at(chroot_.hosts() + "/not/there"));
-  const std::string text = lock_error(client, kPatience);
+  const std::string text = lock_error(client, kTestTimeout);
   EXPECT_EQ(text.rfind("lock /lock: ", 0), 0U) << text;
   EXPECT_TRUE(mentions(text, "[zklock:19]")) << text;
   EXPECT_TRUE(mentions(text, "chroot")) << text;
@@ -218,7 +218,7 @@ TEST_F(AddressTest, MissingChroot_LockFailsUntilItIsCreated) {
   // When the chroot is created later, the client can lock without being recreated.
   ASSERT_EQ(raw().create("/not").rc, ZOK);
   ASSERT_EQ(raw().create("/not/there").rc, ZOK);
-  EXPECT_EQ(lock_error(client, kPatience), "");
+  EXPECT_EQ(lock_error(client, kTestTimeout), "");
 }
 
 TEST_F(AddressTest, DeadServersInTheList_LockIsGranted) {
@@ -228,8 +228,8 @@ TEST_F(AddressTest, DeadServersInTheList_LockIsGranted) {
        {dead + "," + chroot_.hosts(),
         dead + ",127.0.0.1:" + std::to_string(unused[1]) + "," + chroot_.hosts()}) {
     Client client(at(hosts));
-    EXPECT_TRUE(client.wait_until_connected(kPatience));
-    EXPECT_EQ(lock_error(client, kPatience), "");
+    EXPECT_TRUE(client.wait_until_connected(kTestTimeout));
+    EXPECT_EQ(lock_error(client, kTestTimeout), "");
   }
 }
 

@@ -153,15 +153,15 @@ TEST_F(Async, ThrowingHandler_IsLoggedAndLaterHandlersRun) {
     throw std::runtime_error("thrown by the handler");
   });
   mutex.async_acquire({}, [](const Hold&, const std::exception_ptr&) { throw 42; });
-  EXPECT_TRUE(static_cast<bool>(mutex.acquire({.deadline = kPatience})));
+  EXPECT_TRUE(static_cast<bool>(mutex.acquire({.deadline = kTestTimeout})));
   auto next = acquire(mutex);
   EXPECT_TRUE(static_cast<bool>(get(next).hold));
-  EXPECT_TRUE(eventually([&] { return log.contains("thrown by the handler"); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return log.contains("thrown by the handler"); }, kTestTimeout));
   EXPECT_TRUE(becomes_empty());
 
   expire_session(chroot_.hosts(), client->session_id());
-  EXPECT_TRUE(eventually([&] { return log.contains("thrown by the listener"); }, kPatience));
-  EXPECT_TRUE(static_cast<bool>(mutex.acquire({.deadline = kPatience})));
+  EXPECT_TRUE(eventually([&] { return log.contains("thrown by the listener"); }, kTestTimeout));
+  EXPECT_TRUE(static_cast<bool>(mutex.acquire({.deadline = kTestTimeout})));
 }
 
 TEST_F(Async, BlockedHandler_DelaysNoHeartbeatsAndNoOtherLocks) {
@@ -186,8 +186,8 @@ TEST_F(Async, BlockedHandler_DelaysNoHeartbeatsAndNoOtherLocks) {
 
   // The lease of the other hold is still extended: heartbeats are sent and answered.
   const auto later = LeaseClock::now() + 2 * client->session_timeout();
-  EXPECT_TRUE(eventually([&] { return LeaseClock::now() > later; }, kPatience));
-  EXPECT_TRUE(eventually([&] { return other_hold.valid_until() > later; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return LeaseClock::now() > later; }, kTestTimeout));
+  EXPECT_TRUE(eventually([&] { return other_hold.valid_until() > later; }, kTestTimeout));
   EXPECT_FALSE(other_hold.loss_token().stop_requested());
   auto callback = acquire(third);
   EXPECT_TRUE(static_cast<bool>(get(callback).hold));
@@ -266,7 +266,7 @@ TEST_F(Async, ThousandAsyncWaiters_GrantedInOrderWithFewThreads) {
   Chronicle<FencingToken> tokens;
   {
     const auto warm_up = mutex_.async_acquire();
-    static_cast<void>(warm_up.wait_for(kPatience));
+    static_cast<void>(warm_up.wait_for(kTestTimeout));
   }
   Hold hold = mutex_.acquire();
   const std::size_t threads = threads_of_this_process();

@@ -138,16 +138,16 @@ TEST_F(Lockable, UniqueLockConstructors_LockOrFailAsSpecified) {
   EXPECT_FALSE(deferred.try_lock_for(50ms));
   unblock();
 
-  EXPECT_TRUE(deferred.try_lock_for(kPatience));
+  EXPECT_TRUE(deferred.try_lock_for(kTestTimeout));
   deferred.unlock();
-  EXPECT_TRUE(deferred.try_lock_until(std::chrono::steady_clock::now() + kPatience));
+  EXPECT_TRUE(deferred.try_lock_until(std::chrono::steady_clock::now() + kTestTimeout));
   deferred.unlock();
   deferred.lock();
   std::unique_lock adopted(*deferred.release(), std::adopt_lock);
   EXPECT_TRUE(adopted.owns_lock());
   EXPECT_EQ(mutex_.hold_count(), 1);
   adopted.unlock();
-  EXPECT_TRUE(std::unique_lock(mutex_, kPatience).owns_lock());
+  EXPECT_TRUE(std::unique_lock(mutex_, kTestTimeout).owns_lock());
   EXPECT_TRUE(becomes_empty());
 }
 
@@ -223,10 +223,10 @@ TEST_F(Lockable, DeadlineAlone_IsEnoughForAcquire) {
   EXPECT_FALSE(mutex_.acquire(std::chrono::steady_clock::now() + 50ms));
   EXPECT_FALSE(mutex_.acquire(Deadline::passed()));
   unblock();
-  EXPECT_TRUE(mutex_.acquire(kPatience));
+  EXPECT_TRUE(mutex_.acquire(kTestTimeout));
 
   Semaphore semaphore(*client_, "/permits", 2);
-  const Permit both = semaphore.acquire(kPatience, 2);
+  const Permit both = semaphore.acquire(kTestTimeout, 2);
   EXPECT_EQ(both.permits(), 2);
   EXPECT_FALSE(semaphore.acquire({.deadline = 50ms}));
 }
@@ -265,10 +265,10 @@ void use_boost_clocks(Mutex& mutex, const std::function<void()>& unblock) {
     EXPECT_FALSE(
         lock.try_lock_until(boost::chrono::system_clock::now() + boost::chrono::milliseconds(50)));
     unblock();
-    EXPECT_TRUE(lock.try_lock_for(boost::chrono::seconds(kPatience.count())));
+    EXPECT_TRUE(lock.try_lock_for(boost::chrono::seconds(kTestTimeout.count())));
     lock.unlock();
     EXPECT_TRUE(lock.try_lock_until(boost::chrono::steady_clock::now() +
-                                    boost::chrono::seconds(kPatience.count())));
+                                    boost::chrono::seconds(kTestTimeout.count())));
   } else {
     unblock();
     FAIL() << "try_lock_for and try_lock_until do not take boost::chrono";

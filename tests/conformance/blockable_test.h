@@ -26,7 +26,7 @@ class BlockableTest : public LockTest {
           const auto left = nodes();
           return left.size() == 1 && kPath + "/" + left.front() == others_hold_.node();
         },
-        kPatience);
+        kTestTimeout);
   }
 };
 

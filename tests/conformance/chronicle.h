@@ -31,11 +31,11 @@ class Chronicle {
   }
   // Waits until there are at least `count` entries.
   bool reaches(std::size_t count) const {
-    return eventually([&] { return size() >= count; }, kPatience);
+    return eventually([&] { return size() >= count; }, kTestTimeout);
   }
   // Waits until the entry has been added.
   bool has(const Entry& entry) const {
-    return eventually([&] { return count(entry) > 0; }, kPatience);
+    return eventually([&] { return count(entry) > 0; }, kTestTimeout);
   }
 
  private:

@@ -32,7 +32,7 @@ class CohortTest : public LockTest {
 TEST_F(CohortTest, BusyThreadsOfAClient_OtherClientIsGrantedToo) {
   constexpr int kThreads = 8;
   constexpr int kBatch = 4;
-  constexpr int kTurnsOutside = 10;
+  constexpr int kLocksOutside = 10;
   const auto client = connect();
   const auto other = connect();
   ReentrantMutex mutex(*client, kPath, {.max_local_handoffs = kBatch});
@@ -57,8 +57,8 @@ TEST_F(CohortTest, BusyThreadsOfAClient_OtherClientIsGrantedToo) {
       }
     }));
   }
-  EXPECT_TRUE(eventually([&] { return grants > std::size_t{2} * kThreads; }, kPatience));
-  for (int i = 0; i < kTurnsOutside; ++i) take(outside);
+  EXPECT_TRUE(eventually([&] { return grants > std::size_t{2} * kThreads; }, kTestTimeout));
+  for (int i = 0; i < kLocksOutside; ++i) take(outside);
   over = true;
   for (auto& thread : threads) get(thread);
   EXPECT_EQ(overlaps, 0);
@@ -170,7 +170,7 @@ TEST_F(IdleLock, OtherClientContends_IdleZnodeIsReleased) {
   for (int i = 0; i < 5; ++i) {
     mutex.lock();
     mutex.unlock();
-    const Hold hold = outside.acquire({.deadline = kPatience});
+    const Hold hold = outside.acquire({.deadline = kTestTimeout});
     EXPECT_TRUE(hold);
   }
   EXPECT_TRUE(becomes_empty());
@@ -188,7 +188,7 @@ TEST_F(IdleLock, SessionEnds_NextHoldHasANewZnode) {
     const Hold hold = mutex.acquire();
     return hold.state() == HoldState::held && hold.token().zxid > before.zxid;
   };
-  EXPECT_TRUE(eventually(held_anew, kPatience));
+  EXPECT_TRUE(eventually(held_anew, kTestTimeout));
 }
 
 TEST_F(IdleLock, IdleZnodeIsDeleted_NextHoldHasANewZnode) {
@@ -198,15 +198,15 @@ TEST_F(IdleLock, IdleZnodeIsDeleted_NextHoldHasANewZnode) {
   const FencingToken before = hold.token();
   const std::string node = hold.node();
   hold.release();
-  ASSERT_TRUE(eventually([&] { return is_kept(mutex); }, kPatience));
-  ASSERT_TRUE(client->flush(kPatience));
+  ASSERT_TRUE(eventually([&] { return is_kept(mutex); }, kTestTimeout));
+  ASSERT_TRUE(client->flush(kTestTimeout));
   ASSERT_EQ(raw().delete_node(node), ZOK);
   EXPECT_TRUE(eventually(
       [&] {
         const Hold again = mutex.acquire();
         return again.token().zxid > before.zxid;
       },
-      kPatience));
+      kTestTimeout));
 }
 
 TEST_F(IdleLock, KeepIdleTimeElapsed_ZnodeIsDeleted) {
@@ -228,9 +228,9 @@ TEST_F(IdleLock, ObjectsAreDestroyed_NoZnodeAndNoWatchRemain) {
     EXPECT_TRUE(is_kept(mutex));
   }
   EXPECT_TRUE(becomes_empty());
-  EXPECT_TRUE(client->flush(kPatience));
+  EXPECT_TRUE(client->flush(kTestTimeout));
   if (const ZooKeeperServer* const server = SharedServer::server()) {
-    EXPECT_TRUE(eventually([&] { return !watched(*server, kPath); }, kPatience));
+    EXPECT_TRUE(eventually([&] { return !watched(*server, kPath); }, kTestTimeout));
   }
 }
 

@@ -21,10 +21,10 @@ class ConnectionListener : public LockTest {
   // Ends the session, and returns when the client has a new one. Then all listeners have received
   // `lost`.
   void expire() {
-    Chronicle<ConnectionState> told;
-    const auto subscription = client_->add_listener([&](ConnectionState s) { told.add(s); });
+    Chronicle<ConnectionState> received;
+    const auto subscription = client_->add_listener([&](ConnectionState s) { received.add(s); });
     expire_session(chroot_.hosts(), client_->session_id());
-    ASSERT_TRUE(told.has(ConnectionState::connected));
+    ASSERT_TRUE(received.has(ConnectionState::connected));
   }
 
   const std::unique_ptr<Client> client_ = connect();
@@ -70,17 +70,17 @@ TEST_F(ConnectionListener, RemovedByItsOwnCall_IsNotCalledAgain) {
 }
 
 TEST_F(ConnectionListener, ReplacedByAssignment_IsNotCalledAgain) {
-  Chronicle<ConnectionState> told;
+  Chronicle<ConnectionState> received;
   Subscription subscription = client_->add_listener([&](ConnectionState) { ++calls_; });
-  subscription = client_->add_listener([&](ConnectionState s) { told.add(s); });
+  subscription = client_->add_listener([&](ConnectionState s) { received.add(s); });
   Subscription moved = std::move(subscription);
   expire();
-  EXPECT_TRUE(told.has(ConnectionState::lost));
+  EXPECT_TRUE(received.has(ConnectionState::lost));
   moved.cancel();
   EXPECT_EQ(calls_, 0);
-  const auto before = told.size();
+  const auto before = received.size();
   expire();
-  EXPECT_EQ(told.size(), before);
+  EXPECT_EQ(received.size(), before);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ TEST_F(ContenderName, SessionEnds_ThreadNameIsRetained) {
   const std::string name = "order-clerk";
   auto waiting = in_thread([&] {
     ::pthread_setname_np(::pthread_self(), name.c_str());
-    return mutex_.acquire({.deadline = kPatience});
+    return mutex_.acquire({.deadline = kTestTimeout});
   });
   ASSERT_TRUE(reaches_nodes(2));
   const auto before = holders_mutex_.participants();
@@ -39,7 +39,7 @@ TEST_F(ContenderName, SessionEnds_ThreadNameIsRetained) {
         after = holders_mutex_.participants();
         return after.size() == 2 && after[1].node != before[1].node;
       },
-      kPatience));
+      kTestTimeout));
   EXPECT_NE(after[1].session_id, before[1].session_id);
   EXPECT_EQ(after[1].thread, name);
   EXPECT_EQ(after[1].owner, before[1].owner);

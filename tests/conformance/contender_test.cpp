@@ -54,10 +54,10 @@ TEST_F(ForeignContender, DataOfAForeignZnodeChanges_GrantsNothing) {
     auto waiting = mutex_.async_acquire();
     for (int round = 0; round < 3; ++round) {
       // The waiter sets its watch again after each change.
-      ASSERT_TRUE(eventually([&] { return watched(*server, foreign); }, kPatience));
+      ASSERT_TRUE(eventually([&] { return watched(*server, foreign); }, kTestTimeout));
       ASSERT_EQ(raw().set_data(foreign, "released").rc, ZOK);
     }
-    ASSERT_TRUE(eventually([&] { return watched(*server, foreign); }, kPatience));
+    ASSERT_TRUE(eventually([&] { return watched(*server, foreign); }, kTestTimeout));
     EXPECT_FALSE(is_ready(waiting));
     ASSERT_EQ(raw().delete_node(foreign), ZOK);
     EXPECT_TRUE(static_cast<bool>(get(waiting)));
@@ -75,7 +75,7 @@ TEST_F(Parent, MissingParent_IsCreatedAtEachUse) {
   EXPECT_EQ(raw().exists("/a").rc, ZNONODE);  // the constructor sends no request
   for (int round = 0; round < 3; ++round) {
     {
-      const Hold hold = mutex.acquire({.deadline = kPatience});
+      const Hold hold = mutex.acquire({.deadline = kTestTimeout});
       EXPECT_EQ(hold.state(), HoldState::held);
     }
     ASSERT_TRUE(becomes_empty("/a/b/c"));
@@ -101,7 +101,7 @@ TEST_F(Parent, MissingParentAndManyContenders_AllAreGranted) {
         }
         return granted == all.size();
       },
-      kPatience));
+      kTestTimeout));
   EXPECT_TRUE(becomes_empty("/x/y"));
 }
 
@@ -109,8 +109,8 @@ TEST_F(Parent, MissingParentAndManyContenders_AllAreGranted) {
 TEST_F(Parent, ParentIsALockPath_QueuesAreIndependent) {
   ReentrantMutex upper(*client_, "/a");
   ReentrantMutex lower(*client_, "/a/b");
-  const Hold below = lower.acquire({.deadline = kPatience});
-  const Hold above = upper.acquire({.deadline = kPatience});
+  const Hold below = lower.acquire({.deadline = kTestTimeout});
+  const Hold above = upper.acquire({.deadline = kTestTimeout});
   EXPECT_EQ(below.state(), HoldState::held);
   EXPECT_EQ(above.state(), HoldState::held);
 }

@@ -104,7 +104,7 @@ TEST_F(Coroutine, DeadlineOrStop_GivesAnEmptyHold) {
 // ---- the forms of the options -------------------------------------------------------------------
 
 Task<Hold> acquire_until(ReentrantMutex& mutex, std::stop_source& stop) {
-  Hold hold = co_await mutex.co_acquire(kPatience, stop.get_token());
+  Hold hold = co_await mutex.co_acquire(kTestTimeout, stop.get_token());
   co_return std::move(hold);
 }
 
@@ -112,31 +112,31 @@ Task<Hold> acquire_until(ReentrantMutex& mutex, std::stop_source& stop) {
 template <class Lock>
 Task<int> acquire_in_every_form(Lock& lock) {
   std::stop_source stop;
-  const AcquireOptions options{.deadline = kPatience, .stop = stop.get_token()};
+  const AcquireOptions options{.deadline = kTestTimeout, .stop = stop.get_token()};
   int granted = 0;
   if (co_await lock.co_acquire()) ++granted;
-  if (co_await lock.co_acquire(kPatience)) ++granted;
-  if (co_await lock.co_acquire(kPatience, stop.get_token())) ++granted;
+  if (co_await lock.co_acquire(kTestTimeout)) ++granted;
+  if (co_await lock.co_acquire(kTestTimeout, stop.get_token())) ++granted;
   if (co_await lock.co_acquire(options)) ++granted;
   co_return granted;
 }
 
 Task<int> acquire_permits_in_every_form(Semaphore& semaphore) {
   std::stop_source stop;
-  const AcquireOptions options{.deadline = kPatience, .stop = stop.get_token()};
+  const AcquireOptions options{.deadline = kTestTimeout, .stop = stop.get_token()};
   int granted = 0;
   if (co_await semaphore.co_acquire()) ++granted;
-  if (co_await semaphore.co_acquire(kPatience, stop.get_token(), 2)) ++granted;
+  if (co_await semaphore.co_acquire(kTestTimeout, stop.get_token(), 2)) ++granted;
   if (co_await semaphore.co_acquire(options, 2)) ++granted;
   co_return granted;
 }
 
 Task<int> acquire_to_read_in_every_form(SharedMutex& mutex) {
   std::stop_source stop;
-  const AcquireOptions options{.deadline = kPatience, .stop = stop.get_token()};
+  const AcquireOptions options{.deadline = kTestTimeout, .stop = stop.get_token()};
   int granted = 0;
   if (co_await mutex.co_acquire_shared()) ++granted;
-  if (co_await mutex.co_acquire_shared(kPatience, stop.get_token())) ++granted;
+  if (co_await mutex.co_acquire_shared(kTestTimeout, stop.get_token())) ++granted;
   if (co_await mutex.co_acquire_shared(options)) ++granted;
   co_return granted;
 }

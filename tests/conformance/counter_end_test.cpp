@@ -41,13 +41,13 @@ TEST_F(CounterEnd, EmptyQueue_SequenceNumbersRestart) {
   {
     const auto client = connect();
     before = ReentrantMutex(*client, kPath).acquire().token();
-    ASSERT_TRUE(client->flush(kPatience));
+    ASSERT_TRUE(client->flush(kTestTimeout));
   }
   ASSERT_NO_FATAL_FAILURE(set_counter(kLast - 10));
 
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath);
-  const Hold hold = mutex.acquire({.deadline = kPatience});
+  const Hold hold = mutex.acquire({.deadline = kTestTimeout});
   EXPECT_EQ(hold.node(), kPath + "/lock-0000000000");
   EXPECT_GT(hold.token(), before);
   EXPECT_EQ(nodes().size(), 1U);
@@ -70,12 +70,12 @@ TEST_F(CounterEnd, AnotherChildExists_ErrorNamesIt) {
               "recreated while it has the child \"config\"; delete that child [zklock:16]");
     EXPECT_EQ(error_of([&] { return get(others); }), Errc::sequence_exhausted);
   }
-  ASSERT_TRUE(client->flush(kPatience));
-  ASSERT_TRUE(other->flush(kPatience));
+  ASSERT_TRUE(client->flush(kTestTimeout));
+  ASSERT_TRUE(other->flush(kTestTimeout));
   EXPECT_EQ(nodes(), std::vector<std::string>{"config"});
 
   ASSERT_EQ(raw().delete_node(kPath + "/config"), ZOK);
-  EXPECT_EQ(mutex.acquire({.deadline = kPatience}).node(), kPath + "/lock-0000000000");
+  EXPECT_EQ(mutex.acquire({.deadline = kTestTimeout}).node(), kPath + "/lock-0000000000");
 }
 
 TEST_F(CounterEnd, SharedCount_SurvivesTheRecreationOfThePath) {
@@ -85,13 +85,13 @@ TEST_F(CounterEnd, SharedCount_SurvivesTheRecreationOfThePath) {
     Semaphore semaphore(*client, kPath, SharedCount{.initial = 2});
     semaphore.set_permits(3);
     before = semaphore.acquire().token();
-    ASSERT_TRUE(client->flush(kPatience));
+    ASSERT_TRUE(client->flush(kTestTimeout));
   }
   ASSERT_NO_FATAL_FAILURE(set_counter(kLast));
 
   const auto client = connect();
   Semaphore semaphore(*client, kPath, SharedCount{.initial = 9});
-  const Permit all = semaphore.acquire({.deadline = kPatience}, 3);
+  const Permit all = semaphore.acquire({.deadline = kTestTimeout}, 3);
   EXPECT_EQ(all.node(), kPath + "/permits-3-0000000001");
   EXPECT_GT(all.token(), before);
   EXPECT_FALSE(semaphore.try_acquire());
@@ -127,7 +127,7 @@ TEST_F(CounterEnd, CallsAreRepeatedEveryMillisecond_PathIsRecreated) {
   std::atomic<int> granted{0};
   std::atomic<int> inside{0};
   std::atomic<int> overlaps{0};
-  const auto withdraw = std::chrono::steady_clock::now() + kPatience;
+  const auto withdraw = std::chrono::steady_clock::now() + kTestTimeout;
   const auto contend = [&](Client& client, bool keeps_object) {
     std::optional<ReentrantMutex> mutex;
     while (granted < kEnough && std::chrono::steady_clock::now() < withdraw) {
@@ -161,9 +161,9 @@ TEST_F(LockTest, ZnodeNameAheadOfTheCounter_ContendersWaitForIt) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath);
   for (int i = 1; i < 4; ++i) {
-    EXPECT_EQ(mutex.acquire({.deadline = kPatience}).node(),
+    EXPECT_EQ(mutex.acquire({.deadline = kTestTimeout}).node(),
               kPath + "/lock-000000000" + std::to_string(i));
-    ASSERT_TRUE(client->flush(kPatience));
+    ASSERT_TRUE(client->flush(kTestTimeout));
   }
   EXPECT_FALSE(mutex.try_lock());
   auto waits = mutex.async_acquire();
@@ -172,7 +172,7 @@ TEST_F(LockTest, ZnodeNameAheadOfTheCounter_ContendersWaitForIt) {
   ASSERT_EQ(raw().delete_node(by_hand), ZOK);
   const Hold hold = get(waits);
   EXPECT_GT(hold.node(), by_hand);
-  ASSERT_TRUE(client->flush(kPatience));  // the delete of the timed attempt can be under way
+  ASSERT_TRUE(client->flush(kTestTimeout));  // the delete of the timed attempt can be under way
   EXPECT_EQ(nodes().size(), 1U);
 }
 

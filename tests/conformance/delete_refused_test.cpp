@@ -46,7 +46,7 @@ TEST_F(WithoutDelete, Release_IsReportedByFlushAndLaterCalls) {
   EXPECT_EQ(raw().exists(node).rc, ZOK);
   EXPECT_FALSE(client_->flush());
   EXPECT_EQ(error_of([&] { mutex_.lock(); }), Errc::no_auth);
-  EXPECT_EQ(error_of([&] { return mutex_.try_lock_for(kPatience); }), Errc::no_auth);
+  EXPECT_EQ(error_of([&] { return mutex_.try_lock_for(kTestTimeout); }), Errc::no_auth);
   const std::string text = error_text_of([&] { return mutex_.try_lock(); });
   EXPECT_NE(text.find(node), std::string::npos) << text;
   EXPECT_NE(text.find("the ACL of " + kPath + " does not permit"), std::string::npos) << text;
@@ -78,13 +78,13 @@ TEST_F(WithoutDelete, Withdrawal_IsReportedByFlush) {
 TEST_F(WithoutDelete, CallWaitingBehindNode_ThrowsNoAuth) {
   Hold hold = ReentrantMutex(*client_, kPath, {.lock_delay = 1ms}).acquire();
   auto waiting = mutex_.async_acquire({.owner = Owner::unique()});
-  ASSERT_TRUE(eventually([&] { return nodes().size() >= 3; }, kPatience)) << "with the marker";
+  ASSERT_TRUE(eventually([&] { return nodes().size() >= 3; }, kTestTimeout)) << "with the marker";
   permit_delete(false);
   hold.release();
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::no_auth);
   permit_delete(true);
   // The delete of the waiting call's znode may have been refused just before.
-  EXPECT_TRUE(eventually([&] { return client_->flush(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return client_->flush(); }, kTestTimeout));
 }
 
 TEST_F(WithoutDelete, SessionExpired_FlushSucceeds) {
@@ -93,10 +93,10 @@ TEST_F(WithoutDelete, SessionExpired_FlushSucceeds) {
   hold.release();
   EXPECT_FALSE(client_->flush());
   expire_session(chroot_.hosts(), client_->session_id());
-  EXPECT_TRUE(eventually([&] { return client_->flush(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return client_->flush(); }, kTestTimeout));
   EXPECT_TRUE(nodes().empty());
   permit_delete(true);
-  EXPECT_TRUE(mutex_.try_lock_for(kPatience));
+  EXPECT_TRUE(mutex_.try_lock_for(kTestTimeout));
   mutex_.unlock();
 }
 

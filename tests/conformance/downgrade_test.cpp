@@ -34,7 +34,7 @@ class DowngradeTest : public LockTest {
   // Releases the write lock and waits until the ensemble has confirmed the downgrade.
   Hold downgraded(Both held) {
     held.writing.release();
-    EXPECT_TRUE(client_->flush(kPatience));
+    EXPECT_TRUE(client_->flush(kTestTimeout));
     return std::move(held.reading);
   }
   std::string name_of(const Hold& hold) { return hold.node().substr(kPath.size() + 1); }
@@ -90,7 +90,7 @@ TEST_F(DowngradeTest, LockAndLockShared_ThreadDowngradesByUnlock) {
   mutex_.unlock();
   EXPECT_EQ(mutex_.write_count(), 0);
   EXPECT_EQ(mutex_.read_count(), 1);
-  EXPECT_TRUE(others_mutex_.try_lock_shared_for(kPatience));
+  EXPECT_TRUE(others_mutex_.try_lock_shared_for(kTestTimeout));
   others_mutex_.unlock_shared();
   EXPECT_EQ(error_of([&] { return mutex_.try_lock(); }), Errc::would_deadlock);
   mutex_.unlock_shared();
@@ -105,8 +105,8 @@ TEST_F(DowngradeTest, ReleasedAtOnce_LeavesNoZnode) {
     held.reading.release();
     get(rival).release();
   }
-  EXPECT_TRUE(client_->flush(kPatience));
-  EXPECT_TRUE(other_->flush(kPatience));
+  EXPECT_TRUE(client_->flush(kTestTimeout));
+  EXPECT_TRUE(other_->flush(kTestTimeout));
   EXPECT_TRUE(becomes_empty());
 }
 
@@ -148,13 +148,13 @@ TEST_F(DowngradeTest, ZnodeOfTheReaderIsDeleted_HoldIsLost) {
         return request_release(*other_, kPath, {.deadline = 10ms}) ||
                held.reading.release_request_token().stop_requested();
       },
-      kPatience));
+      kTestTimeout));
   const Hold reading = downgraded(std::move(held));
-  std::atomic<int> told{0};
-  const std::stop_callback on_loss(reading.loss_token(), [&] { ++told; });
+  std::atomic<int> notified{0};
+  const std::stop_callback on_loss(reading.loss_token(), [&] { ++notified; });
   EXPECT_EQ(reading.state(), HoldState::held);
   ASSERT_EQ(raw().delete_node(reading.node()), ZOK);
-  EXPECT_TRUE(eventually([&] { return told == 1; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return notified == 1; }, kTestTimeout));
   EXPECT_EQ(reading.state(), HoldState::lost);
 }
 
@@ -165,18 +165,18 @@ TEST_F(DowngradeTest, DuringAndAfterTheDowngrade_TransactionsCommit) {
     GuardedTransaction before(held.reading);
     before.set("/data", std::to_string(i));
     held.writing.release();
-    before.commit(kPatience);  // the downgrade is under way
+    before.commit(kTestTimeout);  // the downgrade is under way
     EXPECT_EQ(raw().get_data("/data").data, std::to_string(i));
-    EXPECT_TRUE(client_->flush(kPatience));
+    EXPECT_TRUE(client_->flush(kTestTimeout));
     GuardedTransaction after(held.reading);
     after.set("/data", "after");
-    after.commit(kPatience);
+    after.commit(kTestTimeout);
     EXPECT_EQ(raw().get_data("/data").data, "after");
   }
   const Hold reading = downgraded(both(mutex_));
   GuardedTransaction late(reading);
   ASSERT_EQ(raw().delete_node(reading.node()), ZOK);
-  EXPECT_EQ(error_of([&] { return late.commit(kPatience), 0; }), Errc::lock_lost);
+  EXPECT_EQ(error_of([&] { return late.commit(kTestTimeout), 0; }), Errc::lock_lost);
 }
 
 TEST_F(DowngradeTest, ReleaseRequestedFromWriter_WaitsForTheReader) {
@@ -185,17 +185,18 @@ TEST_F(DowngradeTest, ReleaseRequestedFromWriter_WaitsForTheReader) {
   client_ = connect(brief);
   SharedMutex mutex(*client_, kPath);
   Both held = both(mutex);
-  auto asked = in_thread([&] { return request_release(*other_, kPath, {.deadline = kPatience}); });
-  ASSERT_TRUE(
-      eventually([&] { return held.reading.release_request_token().stop_requested(); }, kPatience));
+  auto requested =
+      in_thread([&] { return request_release(*other_, kPath, {.deadline = kTestTimeout}); });
+  ASSERT_TRUE(eventually([&] { return held.reading.release_request_token().stop_requested(); },
+                         kTestTimeout));
   Hold reading = downgraded(std::move(held));
   // When this second request is answered, the first caller has received every event of the first
   // znode.
   EXPECT_FALSE(request_release(*other_, kPath, {.deadline = 100ms}));
-  EXPECT_FALSE(is_ready(asked));
+  EXPECT_FALSE(is_ready(requested));
   reading.release();
-  EXPECT_TRUE(get(asked));
-  EXPECT_TRUE(other_->flush(kPatience));
+  EXPECT_TRUE(get(requested));
+  EXPECT_TRUE(other_->flush(kTestTimeout));
   EXPECT_TRUE(becomes_empty());
 }
 
@@ -205,7 +206,7 @@ TEST_F(DowngradeTest, SessionEnds_DowngradedHoldIsLost) {
   ASSERT_TRUE(reaches_nodes(2));
   expire_session(chroot_.hosts(), client_->session_id());
   get(writer).release();
-  EXPECT_TRUE(eventually([&] { return reading.state() == HoldState::lost; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return reading.state() == HoldState::lost; }, kTestTimeout));
   EXPECT_TRUE(becomes_empty());
 }
 

@@ -40,7 +40,7 @@ class ElectionStateLog {
   Subscription listen_to(ElectionObserver& observer) { return observer.add_listener(listener()); }
   bool reaches(const ReportedState& last) const {
     return eventually([&] { return states_.size() > 0 && states_.all().back() == last; },
-                      kPatience);
+                      kTestTimeout);
   }
   std::vector<ReportedState> all() const { return states_.all(); }
   std::size_t size() const { return states_.size(); }
@@ -66,7 +66,7 @@ class ObserverFixture : public LeaderTest<Base> {
 
 class ElectionObserverTest : public ObserverFixture<LockTest> {
  protected:
-  ReportedState state() const { return reported(observer_.state(kPatience)); }
+  ReportedState state() const { return reported(observer_.state(kTestTimeout)); }
 
   const std::unique_ptr<Client> client_ = connect();
   const std::unique_ptr<Client> other_ = connect();

@@ -25,7 +25,7 @@ TEST_F(ElectionObserverTest, State_HasTheLeaderAndItsProclaimedValue) {
   EXPECT_EQ(state(), ReportedState());
   const auto latch = leading_latch(*client_);
   const Leadership leadership = latch->leadership();
-  const ElectionState before = observer_.state(kPatience);
+  const ElectionState before = observer_.state(kTestTimeout);
   ASSERT_TRUE(before.leader);
   EXPECT_EQ(kPath + "/" + before.leader->node, leadership.node());
   EXPECT_EQ(before.leader->token, leadership.token());
@@ -33,7 +33,7 @@ TEST_F(ElectionObserverTest, State_HasTheLeaderAndItsProclaimedValue) {
   EXPECT_EQ(before.leader->application, "conformance");
   EXPECT_TRUE(before.leader->holds);
   EXPECT_FALSE(before.leader->mine);
-  auto as_it_sees_itself = latch->leader(kPatience);
+  auto as_it_sees_itself = latch->leader(kTestTimeout);
   ASSERT_TRUE(as_it_sees_itself);
   EXPECT_TRUE(std::exchange(as_it_sees_itself->mine, false));
   EXPECT_EQ(before.leader, as_it_sees_itself);
@@ -63,12 +63,12 @@ TEST_F(ElectionObserverTest, EachChange_IsReportedOnce) {
   ASSERT_TRUE(comes({one.token(), "a"}));
   const auto second = start_latch(*other_);
   ASSERT_TRUE(
-      eventually([&] { return observer_.state().leader && nodes().size() == 3; }, kPatience));
+      eventually([&] { return observer_.state().leader && nodes().size() == 3; }, kTestTimeout));
   one.proclaim("a");  // no change
   one.proclaim("b");
   ASSERT_TRUE(comes({one.token(), "b"}));
   first->close();
-  ASSERT_TRUE(second->wait_until_leader(kPatience));
+  ASSERT_TRUE(second->wait_until_leader(kTestTimeout));
   const Leadership two = second->leadership();
   ASSERT_TRUE(comes({two.token(), std::nullopt}));
   two.proclaim("b");
@@ -81,8 +81,8 @@ TEST_F(ElectionObserverTest, EachChange_IsReportedOnce) {
   const Subscription another = late.listen_to(observer);
   ASSERT_TRUE(late.reaches({}));
   EXPECT_EQ(late.size(), 1U);
-  EXPECT_TRUE(client_->flush(kPatience));
-  EXPECT_TRUE(other_->flush(kPatience));
+  EXPECT_TRUE(client_->flush(kTestTimeout));
+  EXPECT_TRUE(other_->flush(kTestTimeout));
   EXPECT_TRUE(becomes_empty());
 }
 
@@ -180,7 +180,7 @@ TEST_F(ElectionObserverFaults, ServerRestarts_ObservationContinues) {
         leader = now.token();
         return !error_of([&] { return now.proclaim("after"), 0; });
       },
-      kPatience));
+      kTestTimeout));
   ASSERT_TRUE(states.reaches({leader, "after"}));
   latch->close();
   ASSERT_TRUE(states.reaches({}));
@@ -192,7 +192,8 @@ TEST_F(ElectionObserverFaults, ObserverIsDestroyed_NoWatchRemains) {
   const auto observers_client = connect();
   const auto latch = leading_latch(*client);
   latch->leadership().proclaim("x");
-  ASSERT_TRUE(eventually([&] { return watched(server_, latch->leadership().node()); }, kPatience));
+  ASSERT_TRUE(
+      eventually([&] { return watched(server_, latch->leadership().node()); }, kTestTimeout));
   auto observer = std::make_unique<ElectionObserver>(*observers_client, kPath);
   EXPECT_FALSE(watched(server_, kPath + "\n")) << "no listener yet";
   const Subscription subscription = states.listen_to(*observer);
@@ -200,8 +201,8 @@ TEST_F(ElectionObserverFaults, ObserverIsDestroyed_NoWatchRemains) {
   EXPECT_TRUE(watched(server_, proclaimed_node(latch->leadership())));
   observer.reset();
   EXPECT_TRUE(eventually([&] { return !watched(server_, proclaimed_node(latch->leadership())); },
-                         kPatience));
-  EXPECT_TRUE(eventually([&] { return !watched(server_, kPath + "\n"); }, kPatience));
+                         kTestTimeout));
+  EXPECT_TRUE(eventually([&] { return !watched(server_, kPath + "\n"); }, kTestTimeout));
 }
 
 }  // namespace

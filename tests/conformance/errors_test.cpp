@@ -60,7 +60,7 @@ TEST_F(Errors, UnusualPath_IsAccepted) {
                                  "/\xc3\xa4\xe2\x82\xac", "/a/%2e/%s%n"}) {
     ReentrantMutex mutex(*client, path);
     EXPECT_EQ(mutex.path(), path);
-    EXPECT_EQ(mutex.acquire({.deadline = kPatience}).state(), HoldState::held);
+    EXPECT_EQ(mutex.acquire({.deadline = kTestTimeout}).state(), HoldState::held);
     EXPECT_EQ(raw().exists(path).rc, ZOK);
   }
 }
@@ -121,7 +121,7 @@ TEST_F(Permissions, AnotherPassword_LockFailsWithNoAuth) {
   EXPECT_TRUE(static_cast<bool>(get(waiting)));
 
   // A client without the credential may not read, write or delete.
-  const Hold again = owners_mutex.acquire({.deadline = kPatience});
+  const Hold again = owners_mutex.acquire({.deadline = kTestTimeout});
   EXPECT_EQ(raw().children(kPath).rc, ZNOAUTH);
   EXPECT_EQ(raw().get_data(again.node()).rc, ZNOAUTH);
   EXPECT_EQ(raw().set_data(again.node(), "released").rc, ZNOAUTH);
@@ -183,14 +183,14 @@ TEST_F(Caps, TooManyZnodes_IsAnErrorAndOtherHoldsRemain) {
   std::optional<Errc> error;
   for (int i = 0; i < 200 && !error; ++i) {
     ReentrantMutex next(*client, kPath + std::to_string(i));
-    error = error_of([&] { holds.push_back(next.acquire({.deadline = kPatience})); });
+    error = error_of([&] { holds.push_back(next.acquire({.deadline = kTestTimeout})); });
   }
   EXPECT_EQ(error, Errc::too_many_nodes);
   EXPECT_FALSE(holds.empty());
   for (const Hold& hold : holds) EXPECT_EQ(hold.state(), HoldState::held);
   holds.clear();
-  EXPECT_TRUE(client->flush(kPatience));
-  EXPECT_TRUE(static_cast<bool>(mutex.acquire({.deadline = kPatience})));
+  EXPECT_TRUE(client->flush(kTestTimeout));
+  EXPECT_TRUE(static_cast<bool>(mutex.acquire({.deadline = kTestTimeout})));
 }
 
 TEST_F(Caps, TooManyWatches_IsAnErrorAndOtherWaitersAreGranted) {
@@ -212,7 +212,7 @@ TEST_F(Caps, TooManyWatches_IsAnErrorAndOtherWaitersAreGranted) {
   const auto refused = [&] {
     return std::count_if(waiting.begin(), waiting.end(), [](const auto& f) { return is_ready(f); });
   };
-  ASSERT_TRUE(eventually([&] { return refused() > 0; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return refused() > 0; }, kTestTimeout));
   others.clear();
   int granted = 0;
   int too_many = 0;
@@ -262,7 +262,7 @@ TEST_F(Quota, QuotaExceeded_LockFailsUntilTheQuotaIsRemoved) {
   EXPECT_EQ(hold.state(), HoldState::held);
   ASSERT_EQ(top.delete_recursive(quota), ZOK);
   hold.release();
-  EXPECT_TRUE(static_cast<bool>(mutex.acquire({.deadline = kPatience})));
+  EXPECT_TRUE(static_cast<bool>(mutex.acquire({.deadline = kTestTimeout})));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ class EventLog {
   std::vector<std::string> texts() const { return texts_.all(); }
   std::vector<LockEvent> all() const { return events_.all(); }
   // Waits until the recorded texts are exactly `expected`. Returns false if others arrived or if
-  // some are missing after kPatience.
+  // some are missing after kTestTimeout.
   bool reaches(const std::vector<std::string>& expected) const {
     return texts_.reaches(expected.size()) && texts() == expected;
   }

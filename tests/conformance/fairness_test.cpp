@@ -111,7 +111,7 @@ TEST_F(Tokens, ParentDeletedOrServerCrashed_TokensIncrease) {
   const auto [fourth, fourth_node] = lock_once(mutex);
   EXPECT_LT(third, fourth);
 
-  ASSERT_TRUE(eventually([&] { return raw().delete_recursive(kPath) == ZOK; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return raw().delete_recursive(kPath) == ZOK; }, kTestTimeout));
   const auto newcomer = connect();
   ReentrantMutex newcomers_mutex(*newcomer, kPath);
   const auto [fifth, fifth_node] = lock_once(newcomers_mutex);

@@ -35,7 +35,7 @@ int contend_in_child(const ClientOptions& options, pthread_t parents_thread, con
   if (Owner::this_thread() == parent) return 2;
   Client client(options);
   ReentrantMutex mutex(client, kPath);
-  if (!client.wait_until_connected(kPatience)) return 3;
+  if (!client.wait_until_connected(kTestTimeout)) return 3;
   if (mutex.try_lock()) return 4;
   if (mutex.is_held_by_this_thread() || mutex.hold_count() != 0) return 5;
   if (error_of([&] { mutex.unlock(); }) != Errc::not_owner) return 6;
@@ -131,7 +131,7 @@ TEST_F(FieldBugs, RetriedRelease_DoesNotReleaseANewerHold) {
     old.release();
   });
   get(retrying);
-  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(client_->flush(kTestTimeout));
   EXPECT_EQ(newer.state(), HoldState::held);
   EXPECT_EQ(raw().exists(newer.node()).rc, ZOK);
   EXPECT_FALSE(is_free());
@@ -142,10 +142,10 @@ TEST_F(FieldBugs, ReleaseAfterALoss_DoesNotReleaseANewerHold) {
   Hold old = mutex_.acquire({.owner = request});
   Hold also_old = mutex_.acquire({.owner = request});
   expire_session(chroot_.hosts(), client_->session_id());
-  ASSERT_TRUE(eventually([&] { return old.state() == HoldState::lost; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return old.state() == HoldState::lost; }, kTestTimeout));
   Hold somebodys = mutex_.acquire({.owner = Owner::unique()});
   old.release();  // too late, so without effect
-  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(client_->flush(kTestTimeout));
   EXPECT_EQ(somebodys.state(), HoldState::held);
   EXPECT_EQ(raw().exists(somebodys.node()).rc, ZOK);
   somebodys.release();
@@ -156,7 +156,7 @@ TEST_F(FieldBugs, ReleaseAfterALoss_DoesNotReleaseANewerHold) {
   const Hold newer = mutex_.acquire({.owner = request});
   also_old.release();
   old.release();
-  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(client_->flush(kTestTimeout));
   EXPECT_EQ(newer.state(), HoldState::held);
   EXPECT_EQ(raw().exists(newer.node()).rc, ZOK);
 }
@@ -166,7 +166,7 @@ TEST_F(FieldBugs, RetriedUnlockOfAMutex_DoesNotReleaseANewerHold) {
   Mutex mutex(*client_, kPath);
   mutex.lock();
   expire_session(chroot_.hosts(), client_->session_id());
-  ASSERT_TRUE(eventually([&] { return !mutex.is_locked(); }, kPatience));
+  ASSERT_TRUE(eventually([&] { return !mutex.is_locked(); }, kTestTimeout));
   const Hold newer = mutex.acquire();
   mutex.unlock();  // undoes the lock() that was lost
   EXPECT_EQ(error_of([&] { mutex.unlock(); }), Errc::not_owner);

@@ -16,14 +16,14 @@
 namespace zklock::testing {
 
 /// Runs `in_child` in a forked child and returns its exit status. Returns nullopt if the child
-/// crashed. Ends the child, and returns nullopt, if it did not end within kPatience.
+/// crashed. Ends the child, and returns nullopt, if it did not end within kTestTimeout.
 inline std::optional<int> fork_and(const std::function<int()>& in_child) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(in_child());
   EXPECT_GT(child, 0);
   int status = 0;
   const bool ended =
-      eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }, kPatience);
+      eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }, kTestTimeout);
   if (!ended) {
     ::kill(child, SIGKILL);
     ::waitpid(child, &status, 0);

@@ -144,7 +144,7 @@ TEST_F(Fork, DestructorsInTheChild_DoNotReleaseTheParentsHold) {
   // Later than any lease that the requests sent so far can give. Reaching it shows that the
   // connection and the heartbeats still work.
   const auto later = LeaseClock::now() + client_->session_timeout();
-  EXPECT_TRUE(eventually([&] { return hold->valid_until() > later; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold->valid_until() > later; }, kTestTimeout));
   EXPECT_EQ(mutex_->hold_count(), 3);
   EXPECT_TRUE(client_->is_connected());
   EXPECT_FALSE(is_free());
@@ -158,7 +158,7 @@ TEST_F(Fork, ThreadOfTheParentWaits_IsGrantedAfterTheFork) {
   const auto other = connect();
   ReentrantMutex others_mutex(*other, kPath);
   Hold others_hold = others_mutex.acquire();
-  auto waiting = in_thread([this] { return mutex_->acquire({.deadline = kPatience}); });
+  auto waiting = in_thread([this] { return mutex_->acquire({.deadline = kTestTimeout}); });
   ASSERT_TRUE(reaches_nodes(2));
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(fork_and([&] {
@@ -229,7 +229,7 @@ TEST_F(Fork, ListenerRuns_ChildDropsTheSubscription) {
   std::optional<Subscription> subscription(client_->add_listener([&](ConnectionState) {
     if (!first.exchange(false)) return;
     entered.set_value();
-    go_on.get_future().wait_for(kPatience);
+    go_on.get_future().wait_for(kTestTimeout);
   }));
   expire_session(chroot_.hosts(), client_->session_id());
   auto has_entered = entered.get_future();
@@ -255,7 +255,7 @@ TEST_F(Fork, ChildWithItsOwnClient_IsAnotherOwner) {
     ReentrantMutex mutex(client, kPath);
     if (mutex.try_lock()) return 2;
     ReentrantMutex another(client, "/another");
-    if (!another.try_lock_for(kPatience)) return 3;
+    if (!another.try_lock_for(kTestTimeout)) return 3;
     another.unlock();
     return 0;
   });
@@ -275,7 +275,7 @@ TEST_F(Fork, ClientOfTheParentConnects_ChildCanConnect) {
     const Client parents(options());
     EXPECT_EQ(fork_and([this] {
                 Client childs(options());
-                return childs.wait_until_connected(kPatience) ? 0 : 1;
+                return childs.wait_until_connected(kTestTimeout) ? 0 : 1;
               }),
               0);
   }

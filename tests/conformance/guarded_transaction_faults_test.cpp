@@ -31,7 +31,7 @@ TEST_F(GuardedTransactionFaults, WithoutAServer_CommitWaitsForTheConnection) {
   GuardedTransaction tx(hold);
   tx.set("/old", "2");
   server_.kill_hard();
-  ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::suspended; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::suspended; }, kTestTimeout));
   EXPECT_EQ(error_of([&] { tx.commit(200ms); }), Errc::not_connected);
   EXPECT_EQ(error_of([&] { tx.commit(Deadline::passed()); }), Errc::not_connected);
   auto committed = tx.async_commit();
@@ -65,7 +65,7 @@ TEST_F(GuardedTransactionFaults, HoldIsLostWhileDisconnected_NothingIsWritten) {
   GuardedTransaction tx(hold);
   tx.set("/old", "2");
   server_.kill_hard();
-  ASSERT_TRUE(eventually([&] { return hold.state() != HoldState::held; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return hold.state() != HoldState::held; }, kTestTimeout));
   auto committed = tx.async_commit();
   // The error is reported without a request.
   EXPECT_EQ(error_of([&] { return get(committed), 0; }), Errc::lock_lost);
@@ -78,7 +78,7 @@ TEST_F(GuardedTransactionFaults, InterruptedCommit_ReturnsAtOnceAndIsNotSentLate
   GuardedTransaction tx(hold);
   tx.set("/old", "2");
   server_.kill_hard();
-  ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::suspended; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::suspended; }, kTestTimeout));
   EXPECT_TRUE(ends_by_interruption([&] { tx.commit(); }));
   start_again(*client_);
   GuardedTransaction last(hold);

@@ -22,18 +22,18 @@ class GuardedTransactionTest : public LockTest {
  protected:
   void SetUp() override {
     ASSERT_EQ(raw().create("/old", "1").rc, ZOK);
-    ASSERT_EQ(raw().create("/gone").rc, ZOK);
+    ASSERT_EQ(raw().create("/removed").rc, ZOK);
   }
   std::string data(const std::string& path) { return raw().get_data(path).data; }
   bool exists(const std::string& path) { return raw().exists(path).rc == ZOK; }
   // Adds writes that must not be committed.
   GuardedTransaction& writes(GuardedTransaction& tx) {
-    return tx.create("/new", "n").set("/old", "2").remove("/gone");
+    return tx.create("/new", "n").set("/old", "2").remove("/removed");
   }
   void expect_nothing_written() {
     EXPECT_FALSE(exists("/new"));
     EXPECT_EQ(data("/old"), "1");
-    EXPECT_TRUE(exists("/gone"));
+    EXPECT_TRUE(exists("/removed"));
   }
 
   std::unique_ptr<Client> client_ = connect();
@@ -48,7 +48,7 @@ TEST_F(GuardedTransactionTest, HoldIsValid_AllWritesAreAtomic) {
       .set("/old", "2", 0)
       .check("/old", 1)
       .set("/old", "3")
-      .remove("/gone", 0);
+      .remove("/removed", 0);
   tx.commit();
   const auto created = raw().get_data("/new");
   EXPECT_EQ(created.data, "n");
@@ -56,7 +56,7 @@ TEST_F(GuardedTransactionTest, HoldIsValid_AllWritesAreAtomic) {
   EXPECT_TRUE(exists("/new/below"));
   EXPECT_EQ(data("/old"), "3");
   EXPECT_EQ(raw().get_data("/old").stat.mzxid, created.stat.czxid) << "at one moment";
-  EXPECT_FALSE(exists("/gone"));
+  EXPECT_FALSE(exists("/removed"));
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
@@ -113,7 +113,7 @@ TEST_F(GuardedTransactionTest, RefusedWrite_ErrorNamesTheZnodeAndNothingIsWritte
     GuardedTransaction tx(hold);
     tx.create("/new", "n").set("/old", "2");
     refused.add(tx);
-    tx.remove("/gone");
+    tx.remove("/removed");
     try {
       tx.commit();
       ADD_FAILURE() << refused.text;
@@ -165,7 +165,7 @@ TEST_F(GuardedTransactionTest, SessionEnded_NothingIsWritten) {
   EXPECT_TRUE(error == Errc::lock_lost || error == Errc::outcome_unknown)
       << static_cast<int>(*error);
   expect_nothing_written();
-  ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout));
   EXPECT_EQ(error_of([&] { tx.commit(); }), Errc::lock_lost);
 
   hold.release();

@@ -8,7 +8,7 @@
 // | command | answer                               |
 // |---------|--------------------------------------|
 // | state   | "<state> <token>"                    |
-// | told    | how often the loss callback ran      |
+// | losses  | how often the loss callback ran      |
 // | again   | "held <token>", after a new acquire  |
 // | exit    | none; the process ends               |
 #include <atomic>
@@ -43,9 +43,9 @@ int run(char** argv) {
   zklock::ReentrantMutex mutex(client, argv[2]);
 
   Hold hold = mutex.acquire();
-  std::atomic<int> told{0};
+  std::atomic<int> notified{0};
   std::optional<std::stop_callback<std::function<void()>>> on_loss;
-  on_loss.emplace(hold.loss_token(), [&told] { ++told; });
+  on_loss.emplace(hold.loss_token(), [&notified] { ++notified; });
   say_state(hold);
 
   std::ifstream commands(argv[4]);
@@ -53,8 +53,8 @@ int run(char** argv) {
   while (std::getline(commands, command)) {
     if (command == "state") {
       say_state(hold);
-    } else if (command == "told") {
-      std::cout << told << std::endl;
+    } else if (command == "losses") {
+      std::cout << notified << std::endl;
     } else if (command == "again") {
       on_loss.reset();
       hold.release();

@@ -56,7 +56,7 @@ std::string HolderProcess::receive() {
         all = lines();
         return all.size() > received_;
       },
-      kPatience);
+      kTestTimeout);
   if (!came) throw std::runtime_error("the other process does not answer");
   return all[received_++];
 }

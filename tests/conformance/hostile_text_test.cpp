@@ -78,7 +78,7 @@ class Hostile : public LockTest {
     client_ = connect(hostile);
   }
   ~Hostile() override {
-    EXPECT_TRUE(client_->flush(kPatience));
+    EXPECT_TRUE(client_->flush(kTestTimeout));
     client_->close();
     for (const std::string& line : log_.lines()) EXPECT_TRUE(is_harmless(line));
     EXPECT_FALSE(log_.lines().empty());
@@ -228,12 +228,12 @@ TEST_F(Hostile, CallbackThrowsHostileText_IsLoggedEscaped) {
   });
   auto call = called.get_future();
   get(call);
-  EXPECT_TRUE(eventually([this] { return log_.contains("owned"); }, kPatience));
+  EXPECT_TRUE(eventually([this] { return log_.contains("owned"); }, kTestTimeout));
   LeaderElection election(*client_, "/leader", [](Leadership&) -> void {
     throw std::runtime_error(kHostile + "unfit");
   });
   election.start();
-  EXPECT_TRUE(eventually([this] { return log_.contains("unfit"); }, kPatience));
+  EXPECT_TRUE(eventually([this] { return log_.contains("unfit"); }, kTestTimeout));
 }
 
 // ---- secrets ------------------------------------------------------------------------------------
@@ -247,8 +247,8 @@ std::string content(const std::filesystem::path& file) {
 // inherit.
 std::string command_lines() {
   std::string all = content("/proc/self/environ");
-  std::error_code gone;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", gone)) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
     if (entry.path().filename().string().find_first_not_of("0123456789") != std::string::npos) {
       continue;
     }
@@ -283,11 +283,11 @@ TEST_F(Secret, DigestCredential_IsInNoLogErrorZnodeOrCommandLine) {
   const Hold hold = ReentrantMutex(*client, kPath).acquire();
   LeaderLatch latch(*client, "/leader");
   latch.start();
-  ASSERT_TRUE(latch.wait_until_leader(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kTestTimeout));
   latch.leadership().proclaim("here");
   expire_session(chroot_.hosts(), client->session_id());
-  ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
-  ASSERT_TRUE(latch.wait_until_leader(kPatience));
+  ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout));
+  ASSERT_TRUE(latch.wait_until_leader(kTestTimeout));
   const Hold again = ReentrantMutex(*client, kPath).acquire({.owner = Owner::unique()});
   with_secret.digest->user = "or:ders";
   const std::string error = error_text_of([&] { return std::make_unique<Client>(with_secret); });

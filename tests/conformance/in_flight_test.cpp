@@ -24,9 +24,9 @@ class InFlight : public LockTest {
   ReentrantMutex mutex_{*client_, kPath};
 
   void nothing_is_left() {
-    EXPECT_TRUE(client_->flush(kPatience));
+    EXPECT_TRUE(client_->flush(kTestTimeout));
     EXPECT_TRUE(becomes_empty());
-    EXPECT_EQ(mutex_.acquire({.deadline = kPatience}).state(), HoldState::held);
+    EXPECT_EQ(mutex_.acquire({.deadline = kTestTimeout}).state(), HoldState::held);
     EXPECT_TRUE(becomes_empty());
   }
 };

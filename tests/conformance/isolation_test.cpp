@@ -32,7 +32,7 @@ class IsolationTest : public ::testing::Test {
     options.hosts = hosts;
     options.session_timeout = kTimeout;
     auto client = std::make_unique<Client>(options);
-    EXPECT_TRUE(client->wait_until_connected(kPatience));
+    EXPECT_TRUE(client->wait_until_connected(kTestTimeout));
     return client;
   }
 };
@@ -45,10 +45,10 @@ class Isolation : public IsolationTest {
     // Members 2 and 3 elect a leader before member 1 starts, so member 1 is a follower.
     members_[1]->start();
     members_[2]->start();
-    ASSERT_TRUE(members_[1]->wait_until_serving(kPatience)) << members_[1]->log();
-    ASSERT_TRUE(members_[2]->wait_until_serving(kPatience)) << members_[2]->log();
+    ASSERT_TRUE(members_[1]->wait_until_serving(kTestTimeout)) << members_[1]->log();
+    ASSERT_TRUE(members_[2]->wait_until_serving(kTestTimeout)) << members_[2]->log();
     members_[0]->start();
-    ASSERT_TRUE(members_[0]->wait_until_serving(kPatience)) << members_[0]->log();
+    ASSERT_TRUE(members_[0]->wait_until_serving(kTestTimeout)) << members_[0]->log();
     ASSERT_EQ(members_[0]->mode(), "follower");
   }
 
@@ -103,7 +103,7 @@ TEST_F(Isolation, HolderIsIsolated_HoldIsLostBeforeTheNextGrant) {
     events.add("granted");
     granted.set_value(others.token());
   });
-  ASSERT_TRUE(eventually([&] { return others_mutex.participants().size() == 2; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return others_mutex.participants().size() == 2; }, kTestTimeout));
   EXPECT_EQ(hold.state(), HoldState::held);
 
   cut();
@@ -115,7 +115,7 @@ TEST_F(Isolation, HolderIsIsolated_HoldIsLostBeforeTheNextGrant) {
   EXPECT_EQ(reader.exists(hold.node()).rc, ZOK);
 
   mend();
-  const auto later = mutex.acquire({.owner = Owner::unique(), .deadline = kPatience});
+  const auto later = mutex.acquire({.owner = Owner::unique(), .deadline = kTestTimeout});
   EXPECT_TRUE(static_cast<bool>(later));  // the client is usable again
   EXPECT_GT(later.token(), hold.token());
 }
@@ -127,17 +127,17 @@ TEST_F(Isolation, WaiterIsIsolated_IsNotGranted) {
   ReentrantMutex others_mutex(*other, kPath);
   Hold others_hold = others_mutex.acquire();
   auto waiting = mutex.async_acquire();
-  ASSERT_TRUE(eventually([&] { return others_mutex.participants().size() == 2; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return others_mutex.participants().size() == 2; }, kTestTimeout));
   cut();
   // The majority expires its session, so the next contender is granted.
-  ASSERT_TRUE(eventually([&] { return others_mutex.participants().size() == 1; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return others_mutex.participants().size() == 1; }, kTestTimeout));
   others_hold.release();
-  Hold second = others_mutex.acquire({.deadline = kPatience});
+  Hold second = others_mutex.acquire({.deadline = kTestTimeout});
   EXPECT_TRUE(static_cast<bool>(second));
   EXPECT_FALSE(is_ready(waiting));
   const FencingToken token = second.token();
   mend();
-  ASSERT_TRUE(eventually([&] { return others_mutex.participants().size() == 2; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return others_mutex.participants().size() == 2; }, kTestTimeout));
   EXPECT_FALSE(is_ready(waiting));
   second.release();
   EXPECT_GT(get(waiting).token(), token);
@@ -152,7 +152,7 @@ class IsolationWithoutQuorum : public IsolationTest {
   }
   IsolationWithoutQuorum() : ensemble_(patient()) {
     ensemble_.start();
-    EXPECT_TRUE(ensemble_.wait_until_serving(kPatience)) << ensemble_.log();
+    EXPECT_TRUE(ensemble_.wait_until_serving(kTestTimeout)) << ensemble_.log();
   }
   ZooKeeperEnsemble ensemble_;
 };
@@ -167,7 +167,7 @@ TEST_F(IsolationWithoutQuorum, QuorumIsLost_HoldIsLostAndNextGrantNeedsAQuorum) 
   RawClient reader(ensemble_[*follower].hosts(), {.session_timeout = 20s});
   Hold hold = mutex.acquire();
   auto waiting = others_mutex.async_acquire();
-  ASSERT_TRUE(eventually([&] { return mutex.participants().size() == 2; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return mutex.participants().size() == 2; }, kTestTimeout));
 
   std::promise<void> lost;
   const std::stop_callback on_loss(hold.loss_token(), [&] { lost.set_value(); });
@@ -182,7 +182,7 @@ TEST_F(IsolationWithoutQuorum, QuorumIsLost_HoldIsLostAndNextGrantNeedsAQuorum) 
         lease_ends = std::max(lease_ends, hold.valid_until());
         return hold.state() == HoldState::lost;
       },
-      kPatience));
+      kTestTimeout));
   auto loss = lost.get_future();
   get(loss);
   EXPECT_EQ(reader.exists(hold.node()).rc, ZOK) << "its server does not know of it";

@@ -116,7 +116,7 @@ class JoinedAttemptInAThread : public JoinedAttempt {
         result_.set_exception(std::current_exception());
       }
     });
-    ASSERT_TRUE(eventually([this] { return id_ != 0 && sleeps(id_); }, kPatience));
+    ASSERT_TRUE(eventually([this] { return id_ != 0 && sleeps(id_); }, kTestTimeout));
   }
   bool is_interrupted() {
     try {

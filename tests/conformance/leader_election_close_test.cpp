@@ -31,7 +31,7 @@ TEST_F(Election, WithdrawnWhileItLeads_ZnodeRemainsUntilReturn) {
   ASSERT_TRUE(reaches_nodes(2));
   first.withdraw();
   EXPECT_FALSE(first.has_leadership());
-  EXPECT_TRUE(client_->flush(kPatience));  // no delete is under way
+  EXPECT_TRUE(client_->flush(kTestTimeout));  // no delete is under way
   EXPECT_EQ(raw().exists(path).rc, ZOK);
   EXPECT_EQ(overlaps_.calls(), 1U);
   gate.open();
@@ -54,7 +54,7 @@ TEST_F(Election, Withdrawn_LeavesTheQueueUntilItIsRequeued) {
   first.withdraw();  // while it leads
   ASSERT_TRUE(overlaps_.reaches(2));
   EXPECT_TRUE(reaches_nodes(1));
-  EXPECT_TRUE(eventually([&] { return second.has_leadership(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return second.has_leadership(); }, kTestTimeout));
   EXPECT_FALSE(second.requeue());  // false: it is enqueued already
   EXPECT_TRUE(first.requeue());
   EXPECT_TRUE(reaches_nodes(2));
@@ -75,7 +75,7 @@ TEST_F(Election, FunctionRuns_CloseWaitsForIt) {
   std::future<void> closing_too;
   const Gate::Opener opener(gate);
   election.start();
-  ASSERT_TRUE(eventually([&] { return called.load(); }, kPatience));
+  ASSERT_TRUE(eventually([&] { return called.load(); }, kTestTimeout));
   EXPECT_TRUE(election.has_leadership());
   closing = in_thread([&] { election.close(); });
   closing_too = in_thread([&] { election.close(); });
@@ -88,7 +88,7 @@ TEST_F(Election, FunctionRuns_CloseWaitsForIt) {
   get(closing);
   get(closing_too);
   EXPECT_TRUE(returned);
-  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(client_->flush(kTestTimeout));
   EXPECT_TRUE(nothing_is_left());
   EXPECT_EQ(error_of([&] { election.start(); }), Errc::closed);
   EXPECT_EQ(error_of([&] { return election.requeue(); }), Errc::closed);
@@ -130,7 +130,7 @@ TEST_F(Election, FunctionDestroysTheElection_ZnodeIsDeleted) {
   witness.reset();
   ASSERT_TRUE(gate.reached_by(1));
   gate.open();
-  EXPECT_TRUE(eventually([&] { return function_lives.expired(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return function_lives.expired(); }, kTestTimeout));
   EXPECT_TRUE(becomes_empty());
 }
 
@@ -149,8 +149,8 @@ TEST_F(Election, DestroyedAtAnyMoment_LeavesNoZnode) {
     if (i % 5 == 4) second.withdraw();
   }
   EXPECT_TRUE(overlaps_.is_empty());
-  EXPECT_TRUE(client_->flush(kPatience));
-  EXPECT_TRUE(other_->flush(kPatience));
+  EXPECT_TRUE(client_->flush(kTestTimeout));
+  EXPECT_TRUE(other_->flush(kTestTimeout));
   EXPECT_TRUE(nothing_is_left());
   EXPECT_FALSE(overlaps_.overlapped());
   EXPECT_TRUE(is_free());
@@ -166,7 +166,7 @@ TEST_F(Election, ClientIsClosed_FunctionIsStopped) {
   client_->close();
   EXPECT_TRUE(overlaps_.is_empty());
   EXPECT_TRUE(eventually([&] { return leading.error().has_value() && waiting.error().has_value(); },
-                         kPatience));
+                         kTestTimeout));
   EXPECT_EQ(leading.error()->errc(), Errc::closed);
   EXPECT_EQ(error_of([&] { return waiting.requeue(); }), Errc::closed);
   EXPECT_EQ(overlaps_.calls(), 1U);

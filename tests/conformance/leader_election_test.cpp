@@ -42,10 +42,10 @@ TEST_F(Election, WhileItLeads_FunctionRuns) {
   EXPECT_EQ(leadership.state(), HoldState::held);
   EXPECT_FALSE(leadership.end_token().stop_requested());
   EXPECT_EQ(raw().exists(leadership.node()).stat.czxid, leadership.token().zxid);
-  const auto leader = election.leader(kPatience);
+  const auto leader = election.leader(kTestTimeout);
   ASSERT_NE(leader, std::nullopt);
   EXPECT_EQ(leader->token, leadership.token());
-  EXPECT_EQ(election.participants(kPatience).size(), 1U);
+  EXPECT_EQ(election.participants(kTestTimeout).size(), 1U);
   EXPECT_EQ(election.last_failure(), nullptr);
   EXPECT_EQ(election.error(), std::nullopt);
   gate.open();
@@ -83,11 +83,11 @@ TEST_F(Election, SessionEnds_FunctionIsStoppedAndElectedAgain) {
   ASSERT_TRUE(reaches_nodes(2));
   expire(*client_);
   ASSERT_TRUE(overlaps_.reaches(2));
-  EXPECT_TRUE(eventually([&] { return second.has_leadership(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return second.has_leadership(); }, kTestTimeout));
   ASSERT_TRUE(reaches_nodes(2));
   expire(*other_);
   ASSERT_TRUE(overlaps_.reaches(3));
-  EXPECT_TRUE(eventually([&] { return first.has_leadership(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return first.has_leadership(); }, kTestTimeout));
   EXPECT_TRUE(overlaps_.tokens_rise());
 }
 
@@ -98,7 +98,7 @@ TEST_F(Election, ZnodeIsDeleted_FunctionIsStopped) {
   election.start();
   ASSERT_TRUE(overlaps_.reaches(1));
   const std::string node = kPath + "/" + nodes().at(0);
-  ASSERT_TRUE(eventually([&] { return watched(*server, node); }, kPatience));
+  ASSERT_TRUE(eventually([&] { return watched(*server, node); }, kTestTimeout));
   ASSERT_EQ(raw().delete_node(node), ZOK);
   ASSERT_TRUE(overlaps_.reaches(2));
   EXPECT_TRUE(overlaps_.tokens_rise());
@@ -122,7 +122,7 @@ TEST_F(Election, FunctionThrows_NextCandidateLeads) {
   ASSERT_TRUE(overlaps_.reaches(1));
   second.start();
   ASSERT_TRUE(overlaps_.reaches(2));
-  EXPECT_TRUE(eventually([&] { return log.contains("the leader stumbles"); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return log.contains("the leader stumbles"); }, kTestTimeout));
   ASSERT_NE(first.last_failure(), nullptr);
   EXPECT_THROW(std::rethrow_exception(first.last_failure()), std::runtime_error);
   EXPECT_EQ(first.error(), std::nullopt);  // contention goes on
@@ -135,20 +135,20 @@ TEST_F(Election, FunctionThrows_NextCandidateLeads) {
 TEST_F(Election, EarlierFailure_IsDestroyedWithNoLockHeld) {
   std::atomic<int> calls{0};
   std::atomic<int> died{0};
-  std::atomic<bool> asks{true};
+  std::atomic<bool> queries{true};
   LeaderElection election(*client_, kPath, {.retry_delay_min = 1ms, .retry_delay_max = 2ms},
                           [&](const Leadership& leadership) {
                             const OverlapDetector::Call call(overlaps_, leadership.token());
                             if (++calls == 3) return wait_for_the_end(leadership);
                             throw std::shared_ptr<void>(nullptr, [&](void*) {
-                              if (asks) static_cast<void>(election.last_failure());
+                              if (queries) static_cast<void>(election.last_failure());
                               ++died;
                             });
                           });
   election.start();
   ASSERT_TRUE(overlaps_.reaches(3));
-  EXPECT_TRUE(eventually([&] { return died == 1; }, kPatience)) << "the second took its place";
-  asks = false;
+  EXPECT_TRUE(eventually([&] { return died == 1; }, kTestTimeout)) << "the second took its place";
+  queries = false;
 }
 
 TEST_F(Election, FunctionThrows_IsCalledAgain) {
@@ -176,10 +176,10 @@ TEST_F(Election, WithoutAutoRequeue_LeadsOncePerRequest) {
   election.start();
   ASSERT_TRUE(overlaps_.reaches(1));
   ASSERT_TRUE(becomes_empty());
-  EXPECT_TRUE(eventually([&] { return election.requeue(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return election.requeue(); }, kTestTimeout));
   ASSERT_TRUE(overlaps_.reaches(2));
   ASSERT_TRUE(becomes_empty());
-  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(client_->flush(kTestTimeout));
   EXPECT_TRUE(overlaps_.is_empty());
   EXPECT_EQ(overlaps_.calls(), 2U);
 }
@@ -213,7 +213,7 @@ TEST_F(Election, Interrupted_EndsTheCurrentLeadershipOnly) {
   EXPECT_FALSE(election.requeue());
   election.interrupt();
   ASSERT_TRUE(overlaps_.reaches(2));
-  EXPECT_TRUE(eventually([&] { return election.has_leadership(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return election.has_leadership(); }, kTestTimeout));
   EXPECT_TRUE(overlaps_.tokens_rise());
   EXPECT_FALSE(overlaps_.overlapped());
 }
@@ -280,7 +280,7 @@ TEST_F(Election, LatchAtTheSamePath_ElectionLeadsAfterItsClose) {
   const FencingToken token = latch->token();
   latch->close();
   ASSERT_TRUE(overlaps_.reaches(1));
-  EXPECT_GT(election.leader(kPatience)->token, token);
+  EXPECT_GT(election.leader(kTestTimeout)->token, token);
 }
 
 // ---- unreachable servers ------------------------------------------------------------------------
@@ -301,14 +301,14 @@ TEST_F(ElectionOnItsServer, StartedBeforeTheServer_LeadsLater) {
                             wait_for_the_end(leadership);
                           });
   election.start();
-  ASSERT_TRUE(eventually([&] { return log.contains("lead /lock: "); }, kPatience));
+  ASSERT_TRUE(eventually([&] { return log.contains("lead /lock: "); }, kTestTimeout));
   start_again();
   EXPECT_TRUE(overlaps.reaches(1));
   kill_and_restart();
   // The session may have survived or ended.
-  EXPECT_TRUE(eventually([&] { return election.has_leadership(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return election.has_leadership(); }, kTestTimeout));
   election.close();
-  EXPECT_TRUE(client.flush(kPatience));
+  EXPECT_TRUE(client.flush(kTestTimeout));
   EXPECT_TRUE(becomes_empty());
   EXPECT_FALSE(overlaps.overlapped());
 }

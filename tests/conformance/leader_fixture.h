@@ -85,7 +85,7 @@ class Gate {
           const std::lock_guard guard(mutex_);
           return arrived_ >= count;
         },
-        kPatience);
+        kTestTimeout);
   }
 
  private:
@@ -108,7 +108,7 @@ class LeaderTest : public Base {
   }
   std::unique_ptr<LeaderLatch> leading_latch(Client& client) const {
     auto latch = start_latch(client);
-    if (!latch->wait_until_leader(kPatience)) throw std::runtime_error("it does not lead");
+    if (!latch->wait_until_leader(kTestTimeout)) throw std::runtime_error("it does not lead");
     return latch;
   }
   void expire(const Client& client) const {
@@ -116,14 +116,15 @@ class LeaderTest : public Base {
   }
   // Waits until the latch leads with a higher token than `token`.
   static bool leads_after(const LeaderLatch& latch, FencingToken token) {
-    return eventually([&] { return latch.has_leadership() && latch.token() > token; }, kPatience);
+    return eventually([&] { return latch.has_leadership() && latch.token() > token; },
+                      kTestTimeout);
   }
   // Returns whether the path has no znode and, on a server of this kit, no watch.
   bool nothing_is_left() {
     if (!this->becomes_empty()) return false;
     const ZooKeeperServer* const server = SharedServer::server();
     if (server == nullptr) return true;
-    return eventually([&] { return !this->watched(*server, kPath); }, kPatience);
+    return eventually([&] { return !this->watched(*server, kPath); }, kTestTimeout);
   }
 };
 

@@ -34,12 +34,12 @@ TEST_F(LatchClosing, ClosedAtAnyMoment_LeavesNoZnode) {
     const auto latch = start_latch(*client_);
     const auto behind = start_latch(*client_);
     if (i % 4 == 1) static_cast<void>(nodes());  // one round trip later
-    if (i % 4 == 2) static_cast<void>(latch->wait_until_leader(kPatience));
+    if (i % 4 == 2) static_cast<void>(latch->wait_until_leader(kTestTimeout));
     if (i % 4 == 3) behind->close(CloseMode::notify);
     latch->close(i % 2 == 0 ? CloseMode::notify : CloseMode::silent);
     EXPECT_FALSE(latch->has_leadership());
   }
-  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(client_->flush(kTestTimeout));
   EXPECT_TRUE(nothing_is_left());
   EXPECT_TRUE(is_free());
 }
@@ -49,12 +49,12 @@ TEST_F(LatchClosing, SilentClose_CallsNoListener) {
   const auto subscription = log_.listen_to(*latch);
   ASSERT_TRUE(log_.reaches(1));
   const Leadership leadership = latch->leadership();
-  std::atomic<int> told{0};
-  const std::stop_callback on_end(leadership.end_token(), [&told] { ++told; });
+  std::atomic<int> notified{0};
+  const std::stop_callback on_end(leadership.end_token(), [&notified] { ++notified; });
   latch->close();
-  EXPECT_EQ(told, 1);  // the candidate that leads must be notified
+  EXPECT_EQ(notified, 1);  // the candidate that leads must be notified
   latch->close(CloseMode::notify);
-  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(client_->flush(kTestTimeout));
   client_->close();  // runs the callbacks that are left
   EXPECT_EQ(log_.size(), 1U);
 }
@@ -85,7 +85,7 @@ TEST_F(LatchClosing, LeadershipNotReported_NotifyingCloseReportsNothing) {
   ASSERT_TRUE(gate.reached_by(8));
   const auto subscription = log_.listen_to(latch);
   latch.start();
-  ASSERT_TRUE(latch.wait_until_leader(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kTestTimeout));
   latch.close(CloseMode::notify);
   gate.open();
   client_->close();
@@ -112,9 +112,9 @@ TEST_F(LatchClosing, ClosedByItsListener_LeadershipEndsAtOnce) {
     get(done);
     latch.close();
     const int expected = mode == CloseMode::notify ? 1 : 0;
-    EXPECT_TRUE(eventually([&] { return lost == expected; }, kPatience));
+    EXPECT_TRUE(eventually([&] { return lost == expected; }, kTestTimeout));
     EXPECT_TRUE(becomes_empty());
-    EXPECT_TRUE(client_->flush(kPatience));
+    EXPECT_TRUE(client_->flush(kTestTimeout));
     EXPECT_EQ(gained, 1);
     EXPECT_EQ(lost, expected);
   }
@@ -135,7 +135,7 @@ TEST_F(LatchClosing, ClosedByTwoListenersAtOnce_DoesNotDeadlock) {
   latch.start();
   ASSERT_TRUE(both.reached_by(2));
   both.open();
-  EXPECT_TRUE(eventually([&] { return closed == 2; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return closed == 2; }, kTestTimeout));
   EXPECT_TRUE(becomes_empty());
 }
 
@@ -149,7 +149,7 @@ TEST_F(LatchClosing, ClosedByALossListener_DeletesItsZnode) {
   expire(*client_);
   auto done = closed.get_future();
   get(done);
-  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(client_->flush(kTestTimeout));
   EXPECT_TRUE(becomes_empty());
 }
 
@@ -164,7 +164,7 @@ TEST_F(LatchClosing, ClosedByAStopCallback_DeletesItsZnode) {
   expire(*client_);
   auto done = closed.get_future();
   get(done);
-  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(client_->flush(kTestTimeout));
   EXPECT_TRUE(becomes_empty());
 }
 
@@ -199,7 +199,7 @@ TEST_F(LatchClosing, ClientIsClosed_LeadershipEndIsReported) {
   EXPECT_EQ(leadership.state(), HoldState::lost);
   EXPECT_TRUE(leadership.end_token().stop_requested());
   EXPECT_TRUE(log_.reaches(2));
-  EXPECT_TRUE(eventually([&] { return latch->error().has_value(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return latch->error().has_value(); }, kTestTimeout));
   EXPECT_EQ(latch->error()->errc(), Errc::closed);
   latch->close(CloseMode::notify);
   latch.reset();
@@ -226,12 +226,12 @@ TEST_F(LatchClosing, ClosedAfterALoss_LeavesNoZnode) {
     const auto second = start_latch(*other);
     ASSERT_TRUE(reaches_nodes(2));
     expire(*client_);
-    ASSERT_TRUE(second->wait_until_leader(kPatience));
+    ASSERT_TRUE(second->wait_until_leader(kTestTimeout));
     ASSERT_TRUE(reaches_nodes(2));
     first->close();
     second->close(CloseMode::notify);
-    EXPECT_TRUE(client_->flush(kPatience));
-    EXPECT_TRUE(other->flush(kPatience));
+    EXPECT_TRUE(client_->flush(kTestTimeout));
+    EXPECT_TRUE(other->flush(kTestTimeout));
     EXPECT_TRUE(nothing_is_left());
   }
 }

@@ -27,7 +27,7 @@ TEST_F(LatchListener, EachLeadership_IsReportedOnceAndInOrder) {
   LeadershipLog second;
   const auto second_subscription = second.listen_to(latch);
   latch.start();
-  ASSERT_TRUE(latch.wait_until_leader(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kTestTimeout));
   for (std::size_t lost = 0; lost < 3; ++lost) {
     // A leadership that ends before its listener was called is not reported.
     ASSERT_TRUE(log_.reaches(2 * lost + 1));
@@ -56,9 +56,9 @@ TEST_F(LatchListener, CallsOfAListener_DoNotOverlap) {
   };
   const auto subscription = latch.add_listener(call, call);
   latch.start();
-  ASSERT_TRUE(latch.wait_until_leader(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kTestTimeout));
   for (int i = 0; i < 3; ++i) lose_and_lead_again(*client_, latch);
-  ASSERT_TRUE(eventually([&] { return calls == 7; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return calls == 7; }, kTestTimeout));
   EXPECT_FALSE(overlapped);
 }
 
@@ -99,12 +99,12 @@ TEST_F(LatchListener, ThrowingListener_IsLoggedAndOtherListenersRun) {
   const auto good = log_.listen_to(latch);
   const auto neither = latch.add_listener({}, {});
   latch.start();
-  ASSERT_TRUE(latch.wait_until_leader(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kTestTimeout));
   lose_and_lead_again(*client, latch);
   ASSERT_TRUE(log_.reaches(3));
   EXPECT_TRUE(log_.is_in_order());
-  ASSERT_TRUE(eventually([&] { return thrown == 3; }, kPatience));
-  EXPECT_TRUE(eventually([&] { return log.contains("from a listener"); }, kPatience));
+  ASSERT_TRUE(eventually([&] { return thrown == 3; }, kTestTimeout));
+  EXPECT_TRUE(eventually([&] { return log.contains("from a listener"); }, kTestTimeout));
 }
 
 TEST_F(LatchListener, BlockedListeners_LatchLeadsAgainAfterEachLoss) {
@@ -122,12 +122,12 @@ TEST_F(LatchListener, BlockedListeners_LatchLeadsAgainAfterEachLoss) {
   }
   const Gate::Opener opener(gate);
   latch.start();
-  ASSERT_TRUE(latch.wait_until_leader(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kTestTimeout));
   ASSERT_TRUE(gate.reached_by(8));
   for (int i = 0; i < 2; ++i) lose_and_lead_again(*client_, latch);
   EXPECT_EQ(calls, 0);
   gate.open();
-  EXPECT_TRUE(eventually([&] { return calls == 20 * 5; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return calls == 20 * 5; }, kTestTimeout));
 }
 
 // Callbacks that block occupy every thread that reports losses.
@@ -149,13 +149,13 @@ TEST_F(LatchListener, LossCallbacksBlock_QueriesReportTheLossAtOnce) {
   const ZooKeeperServer* const server = SharedServer::server();
   if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
   for (const Hold& hold : holds) {
-    ASSERT_TRUE(eventually([&] { return watched(*server, hold.node()); }, kPatience));
+    ASSERT_TRUE(eventually([&] { return watched(*server, hold.node()); }, kTestTimeout));
     ASSERT_EQ(raw().delete_node(hold.node()), ZOK);
   }
   ASSERT_TRUE(gate.reached_by(32));
   ASSERT_TRUE(latch->has_leadership());
   expire(*client_);
-  EXPECT_TRUE(eventually([&] { return !latch->has_leadership(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return !latch->has_leadership(); }, kTestTimeout));
   EXPECT_EQ(first.state(), HoldState::lost);
   EXPECT_TRUE(first.end_token().stop_requested());
   EXPECT_FALSE(latch->wait_until_leader(Deadline::passed()));
@@ -167,7 +167,7 @@ TEST_F(LatchListener, LossCallbacksBlock_QueriesReportTheLossAtOnce) {
   callbacks.clear();
 }
 
-// An executor that runs its tasks when the test asks for it.
+// An executor that runs its tasks when the test calls it.
 class ManualExecutor {
  public:
   Executor executor() {
@@ -196,13 +196,13 @@ TEST_F(LatchListener, ExecutorGiven_ListenerRunsOnIt) {
   const auto subscription = latch.add_listener(
       [&](const Leadership&) { threads.push_back(std::this_thread::get_id()); }, {});
   latch.start();
-  ASSERT_TRUE(latch.wait_until_leader(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kTestTimeout));
   ASSERT_TRUE(eventually(
       [&] {
         executor.run();
         return !threads.empty();
       },
-      kPatience));
+      kTestTimeout));
   EXPECT_EQ(threads, std::vector{std::this_thread::get_id()});
 }
 
@@ -212,13 +212,13 @@ TEST_F(LatchListener, EndQueuedInTheExecutor_DestructorReportsIt) {
                                    LatchOptions{.executor = executor.executor()});
   const auto subscription = log_.listen_to(*latch);
   latch->start();
-  ASSERT_TRUE(latch->wait_until_leader(kPatience));
+  ASSERT_TRUE(latch->wait_until_leader(kTestTimeout));
   ASSERT_TRUE(eventually(
       [&] {
         executor.run();
         return log_.size() == 1;
       },
-      kPatience));
+      kTestTimeout));
   latch->close(CloseMode::notify);
   EXPECT_EQ(log_.size(), 1U);
   latch.reset();

@@ -20,7 +20,7 @@ class LatchOnItsServer : public LeaderTest<OwnServerTest> {
     return result;
   }
   bool fails_to_contend() const {
-    return eventually([this] { return log_.contains("lead /lock: "); }, kPatience);
+    return eventually([this] { return log_.contains("lead /lock: "); }, kTestTimeout);
   }
   LogCapture log_;
 };
@@ -35,7 +35,7 @@ TEST_F(LatchOnItsServer, StartedBeforeTheServer_LeadsLater) {
   EXPECT_EQ(latch.error(), std::nullopt);  // a transient failure is no error
   EXPECT_EQ(error_of([&] { return latch.leader(); }), Errc::not_connected);
   start_again();
-  EXPECT_TRUE(latch.wait_until_leader(kPatience));
+  EXPECT_TRUE(latch.wait_until_leader(kTestTimeout));
   EXPECT_EQ(nodes().size(), 1U);
 }
 
@@ -52,9 +52,9 @@ TEST_F(LatchOnItsServer, ClosedBeforeTheServerStarts_CreatesNoZnode) {
   failing.close();
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
   server_.start();
-  ASSERT_TRUE(client.wait_until_connected(kPatience));
+  ASSERT_TRUE(client.wait_until_connected(kTestTimeout));
   EXPECT_TRUE(is_free());  // a create of `client` would have come first
-  EXPECT_TRUE(client.flush(kPatience));
+  EXPECT_TRUE(client.flush(kTestTimeout));
   EXPECT_TRUE(nodes().empty());
 }
 
@@ -81,18 +81,18 @@ TEST_F(LatchOnItsServer, ServerIsKilled_LeadsAgainAfterTheRestart) {
   const auto first_subscription = first.add_listener(write, {});
   const auto second_subscription = second.add_listener(write, {});
   first.start();
-  ASSERT_TRUE(first.wait_until_leader(kPatience));
+  ASSERT_TRUE(first.wait_until_leader(kTestTimeout));
   second.start();
   ASSERT_TRUE(reaches_nodes(2));
   kill_and_restart();
   // The session may have survived or ended. One latch leads, and both are enqueued.
   ASSERT_TRUE(
-      eventually([&] { return first.has_leadership() || second.has_leadership(); }, kPatience));
+      eventually([&] { return first.has_leadership() || second.has_leadership(); }, kTestTimeout));
   ASSERT_TRUE(reaches_nodes(2));
   LeaderLatch& leader = first.has_leadership() ? first : second;
   LeaderLatch& follower = &leader == &first ? second : first;
   leader.close();
-  EXPECT_TRUE(follower.wait_until_leader(kPatience));
+  EXPECT_TRUE(follower.wait_until_leader(kTestTimeout));
   const auto tokens = writes.all();
   for (std::size_t i = 1; i < tokens.size(); ++i) EXPECT_GT(tokens[i], tokens[i - 1]);
 }

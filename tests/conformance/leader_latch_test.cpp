@@ -32,7 +32,7 @@ TEST_F(Latch, OnlyCandidate_LeadsUntilItIsClosed) {
   EXPECT_TRUE(chroot_.is_empty());  // no znode before start()
 
   latch.start();
-  ASSERT_TRUE(latch.wait_until_leader(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kTestTimeout));
   EXPECT_TRUE(latch.has_leadership());
   latch.start();  // no effect: it is started
   const Leadership leadership = latch.leadership();
@@ -56,15 +56,15 @@ TEST_F(Latch, OtherCandidateLeads_LeaderIsReturned) {
   const auto first = leading_latch(*client_);
   const auto second = start_latch(*other_);
   ASSERT_TRUE(reaches_nodes(2));
-  const auto leader = second->leader(kPatience);
+  const auto leader = second->leader(kTestTimeout);
   ASSERT_NE(leader, std::nullopt);
   EXPECT_EQ(leader->token, first->token());
   EXPECT_EQ(leader->session_id, client_->session_id());
   EXPECT_EQ(leader->application, "conformance");
   EXPECT_TRUE(leader->holds);
   EXPECT_FALSE(leader->mine);
-  EXPECT_TRUE(first->leader(kPatience)->mine);
-  const auto all = first->participants(kPatience);
+  EXPECT_TRUE(first->leader(kTestTimeout)->mine);
+  const auto all = first->participants(kTestTimeout);
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[1].session_id, other_->session_id());
   EXPECT_FALSE(second->has_leadership());
@@ -77,7 +77,7 @@ TEST_F(Latch, TwoLatchesOfAClient_AreTwoCandidates) {
   EXPECT_FALSE(second->wait_until_leader(100ms));
   const FencingToken before = first->token();
   first->close();
-  ASSERT_TRUE(second->wait_until_leader(kPatience));
+  ASSERT_TRUE(second->wait_until_leader(kTestTimeout));
   EXPECT_GT(second->token(), before);
 }
 
@@ -87,7 +87,7 @@ TEST_F(Latch, LeaderIsDestroyed_NextCandidateLeads) {
   ASSERT_TRUE(reaches_nodes(2));
   const FencingToken before = first->token();
   first.reset();
-  ASSERT_TRUE(second->wait_until_leader(kPatience));
+  ASSERT_TRUE(second->wait_until_leader(kTestTimeout));
   EXPECT_GT(second->token(), before);
   EXPECT_TRUE(reaches_nodes(1));
 }
@@ -100,10 +100,10 @@ TEST_F(Latch, SessionOfTheLeaderEnds_LatchContendsAgain) {
   ASSERT_TRUE(reaches_nodes(2));
   const Leadership lost = first->leadership();
   expire(*client_);
-  ASSERT_TRUE(second->wait_until_leader(kPatience));
+  ASSERT_TRUE(second->wait_until_leader(kTestTimeout));
   const FencingToken token = second->token();
   EXPECT_GT(token, lost.token());
-  EXPECT_TRUE(eventually([&] { return lost.end_token().stop_requested(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return lost.end_token().stop_requested(); }, kTestTimeout));
   EXPECT_EQ(lost.state(), HoldState::lost);
   EXPECT_FALSE(first->has_leadership());
 
@@ -124,14 +124,14 @@ TEST_F(Latch, ZnodeOfTheLeaderIsDeleted_LeadsAgain) {
   const auto latch = leading_latch(*client_);
   const auto subscription = log.listen_to(*latch);
   const Leadership first = latch->leadership();
-  ASSERT_TRUE(eventually([&] { return watched(*server, first.node()); }, kPatience));
-  std::atomic<int> told{0};
-  const std::stop_callback on_end(first.end_token(), [&told] { ++told; });
+  ASSERT_TRUE(eventually([&] { return watched(*server, first.node()); }, kTestTimeout));
+  std::atomic<int> notified{0};
+  const std::stop_callback on_end(first.end_token(), [&notified] { ++notified; });
   ASSERT_EQ(raw().delete_node(first.node()), ZOK);
   EXPECT_TRUE(leads_after(*latch, first.token()));
   ASSERT_TRUE(log.reaches(3));
   EXPECT_TRUE(log.is_in_order());
-  EXPECT_TRUE(eventually([&] { return told == 1; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return notified == 1; }, kTestTimeout));
   EXPECT_EQ(nodes().size(), 1U);
 }
 
@@ -141,9 +141,10 @@ TEST_F(Latch, ZnodeOfAWaiterIsDeleted_EnqueuesAgain) {
   ASSERT_TRUE(reaches_nodes(2));
   const std::string node = nodes().at(1);
   ASSERT_EQ(raw().delete_node(kPath + "/" + node), ZOK);
-  ASSERT_TRUE(eventually([&] { return nodes().size() == 2 && nodes().at(1) != node; }, kPatience));
+  ASSERT_TRUE(
+      eventually([&] { return nodes().size() == 2 && nodes().at(1) != node; }, kTestTimeout));
   first->close();
-  EXPECT_TRUE(second->wait_until_leader(kPatience));
+  EXPECT_TRUE(second->wait_until_leader(kTestTimeout));
 }
 
 class TenLatches : public Latch {
@@ -162,17 +163,18 @@ class TenLatches : public Latch {
 
   // Ends both sessions. After each end, one latch leads and its listener has been called.
   LeaderLatch* after_both_sessions_expired(const Latches& latches,
-                                           const Chronicle<FencingToken>& told) {
+                                           const Chronicle<FencingToken>& reported) {
     const std::size_t candidates = nodes().size();
     LeaderLatch* leader = nullptr;
     for (const auto* client : {client_.get(), other_.get()}) {
       const auto session = client->session_id();
       expire(*client);
       EXPECT_TRUE(eventually(
-          [&] { return client->is_connected() && client->session_id() != session; }, kPatience));
+          [&] { return client->is_connected() && client->session_id() != session; }, kTestTimeout));
       EXPECT_TRUE(reaches_nodes(candidates));
-      EXPECT_TRUE(eventually([&] { return (leader = the_leader(latches)) != nullptr; }, kPatience));
-      EXPECT_TRUE(leader == nullptr || told.has(leader->token()));
+      EXPECT_TRUE(
+          eventually([&] { return (leader = the_leader(latches)) != nullptr; }, kTestTimeout));
+      EXPECT_TRUE(leader == nullptr || reported.has(leader->token()));
     }
     return leader;
   }
@@ -225,7 +227,7 @@ TEST_F(LatchWaiting, DeadlinePassed_WaitEndsAndCandidateStaysQueued) {
   EXPECT_GE(LeaseClock::now(), deadline);
   EXPECT_TRUE(reaches_nodes(2));
   leader_->close();
-  EXPECT_TRUE(latch_->wait_until_leader(kPatience));
+  EXPECT_TRUE(latch_->wait_until_leader(kTestTimeout));
 }
 
 TEST_F(LatchWaiting, StopRequested_WaitEnds) {
@@ -255,7 +257,7 @@ TEST_F(LatchWaiting, ThreadIsInterrupted_WaitThrows) {
   EXPECT_TRUE(get(result));
   waiting.join();
   leader_->close();
-  EXPECT_TRUE(latch_->wait_until_leader(kPatience));
+  EXPECT_TRUE(latch_->wait_until_leader(kTestTimeout));
 }
 
 TEST_F(LatchWaiting, LatchIsClosed_WaitThrows) {
@@ -280,7 +282,7 @@ TEST_F(LatchWaiting, ClientIsClosed_WaitThrows) {
 TEST_F(LatchWaiting, ManyThreadsWait_AllReturn) {
   std::vector<std::future<bool>> waiting;
   for (int i = 0; i < 5; ++i) {
-    waiting.push_back(in_thread([&] { return latch_->wait_until_leader(kPatience); }));
+    waiting.push_back(in_thread([&] { return latch_->wait_until_leader(kTestTimeout); }));
   }
   leader_->close();
   for (auto& one : waiting) EXPECT_TRUE(get(one));
@@ -315,7 +317,7 @@ TEST_F(Latch, PermanentError_IsRetainedUntilStartedAgain) {
 
   ASSERT_EQ(raw().delete_node(kPath), ZOK);
   latch.start();
-  EXPECT_TRUE(latch.wait_until_leader(kPatience));
+  EXPECT_TRUE(latch.wait_until_leader(kTestTimeout));
   EXPECT_EQ(latch.error(), std::nullopt);
 }
 

@@ -19,11 +19,11 @@ class Ending {
   explicit Ending(const Leadership& leadership)
       : on_end_(leadership.end_token(), [this] { thread_.set_value(std::this_thread::get_id()); }) {
   }
-  std::thread::id thread() { return get(told_); }
+  std::thread::id thread() { return get(notified_); }
 
  private:
   std::promise<std::thread::id> thread_;
-  std::future<std::thread::id> told_ = thread_.get_future();
+  std::future<std::thread::id> notified_ = thread_.get_future();
   std::stop_callback<std::function<void()>> on_end_;
 };
 
@@ -48,7 +48,7 @@ TEST_F(LeadershipEnd, ElectionIsEndedByACall_CallbackRunsOnThatThread) {
     LeaderElection election(*client_, kPath, {.auto_requeue = false}, [&](Leadership& leadership) {
       const std::stop_token ended = leadership.end_token();
       led.set_value(leadership);
-      EXPECT_TRUE(eventually([&] { return ended.stop_requested(); }, kPatience));
+      EXPECT_TRUE(eventually([&] { return ended.stop_requested(); }, kTestTimeout));
     });
     election.start();
     auto leads = led.get_future();

@@ -38,7 +38,7 @@ bool falls_to(const Resources& before) {
         const Resources now;
         return now.descriptors <= before.descriptors && now.threads <= before.threads;
       },
-      kPatience);
+      kTestTimeout);
   const Resources now;
   EXPECT_LE(now.descriptors, before.descriptors);
   EXPECT_LE(now.threads, before.threads);
@@ -51,8 +51,8 @@ class Leak : public LockTest {
     const ZooKeeperServer* const server = SharedServer::server();
     if (server == nullptr) return true;  // other users of that server may have watches
     return eventually(
-        [&] { return ask_server(*server, "wchs").find("Total watches:0") != std::string::npos; },
-        kPatience);
+        [&] { return query_server(*server, "wchs").find("Total watches:0") != std::string::npos; },
+        kTestTimeout);
   }
 
   // Acquires in every way: granted, timed out, stopped, interrupted, dropped, thrown, asynchronous.
@@ -100,13 +100,13 @@ TEST_F(Leak, ManyUses_LeakNoZnodeWatchDescriptorOrThread) {
   const auto client = connect();
   static_cast<void>(raw());
   for (int i = 0; i < 50; ++i) use(*client, i);
-  EXPECT_TRUE(client->flush(kPatience));
+  EXPECT_TRUE(client->flush(kTestTimeout));
   const Resources before;
   for (int i = 0; i < 500; ++i) use(*client, i);
-  EXPECT_TRUE(client->flush(kPatience));
+  EXPECT_TRUE(client->flush(kTestTimeout));
   EXPECT_TRUE(becomes_empty());
   for (int i = 0; i < 7; ++i) EXPECT_TRUE(becomes_empty(kPath + std::to_string(i)));
-  EXPECT_TRUE(client->flush(kPatience));
+  EXPECT_TRUE(client->flush(kTestTimeout));
   EXPECT_TRUE(no_watches());
   EXPECT_TRUE(falls_to(before));
 }
@@ -121,18 +121,19 @@ TEST_F(Leak, WaiterIsStopped_LeavesNoWatch) {
   std::ostringstream session;
   session << "0x" << std::hex << client->session_id();
   const auto watches = [&] {  // wchp lists each path with the sessions that watch it
-    return ask_server(*server, "wchp").find(session.str()) != std::string::npos;
+    return query_server(*server, "wchp").find(session.str()) != std::string::npos;
   };
   for (int i = 0; i < 5; ++i) {
     std::stop_source stop;
     auto waiting = mutex.async_acquire(AcquireOptions{.stop = stop.get_token()});
     auto behind = mutex.async_acquire(AcquireOptions{.stop = stop.get_token()});
-    ASSERT_TRUE(eventually(watches, kPatience));
+    ASSERT_TRUE(eventually(watches, kTestTimeout));
     stop.request_stop();
     EXPECT_FALSE(static_cast<bool>(get(waiting)));
     EXPECT_FALSE(static_cast<bool>(get(behind)));
     ASSERT_TRUE(reaches_nodes(1));
-    ASSERT_TRUE(eventually([&] { return !watches(); }, kPatience)) << ask_server(*server, "wchp");
+    ASSERT_TRUE(eventually([&] { return !watches(); }, kTestTimeout))
+        << query_server(*server, "wchp");
   }
   EXPECT_EQ(hold.state(), HoldState::held);
 }
@@ -152,7 +153,7 @@ TEST_F(Leak, ManyLocksAndWaiters_NeedOneConnection) {
     holds.push_back(mutex.acquire());
     waiting.push_back(mutex.async_acquire());
   }
-  const std::string connections = ask_server(*server, "cons");
+  const std::string connections = query_server(*server, "cons");
   EXPECT_EQ(connections.find(id.str()), connections.rfind(id.str()));
   EXPECT_NE(connections.find(id.str()), std::string::npos);
 }
@@ -177,7 +178,7 @@ TEST_F(Leak, SessionsEnd_LeakNothing) {
   ReentrantMutex mutex(*client, kPath);
   static_cast<void>(raw());
   const auto expire = [&] {
-    Hold hold = mutex.acquire({.deadline = kPatience});
+    Hold hold = mutex.acquire({.deadline = kTestTimeout});
     auto waiting = mutex.async_acquire();
     ASSERT_TRUE(reaches_nodes(2));
     expire_session(chroot_.hosts(), client->session_id());
@@ -187,7 +188,7 @@ TEST_F(Leak, SessionsEnd_LeakNothing) {
   for (int i = 0; i < 2; ++i) expire();
   const Resources before;
   for (int i = 0; i < 4; ++i) expire();
-  EXPECT_TRUE(client->flush(kPatience));
+  EXPECT_TRUE(client->flush(kTestTimeout));
   EXPECT_TRUE(becomes_empty());
   EXPECT_TRUE(no_watches());
   EXPECT_TRUE(falls_to(before));
@@ -198,11 +199,11 @@ TEST_F(Leak, PendingDeletes_FlushWaitsForThem) {
   ReentrantMutex mutex(*client, kPath);
   for (int i = 0; i < 20; ++i) {
     mutex.acquire().release();
-    ASSERT_TRUE(client->flush(kPatience));
+    ASSERT_TRUE(client->flush(kTestTimeout));
     ASSERT_TRUE(nodes().empty());
   }
   Hold hold = mutex.acquire();
-  EXPECT_TRUE(client->flush(kPatience));  // a hold is no pending work
+  EXPECT_TRUE(client->flush(kTestTimeout));  // a hold is no pending work
 }
 
 }  // namespace

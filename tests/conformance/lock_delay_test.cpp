@@ -27,7 +27,7 @@ class LockDelay : public LockTest {
           const auto names = nodes(path);
           return names.size() == 1 && names.front().starts_with("delay-");
         },
-        kPatience);
+        kTestTimeout);
   }
 
   const std::unique_ptr<Client> client_ = connect();
@@ -55,7 +55,7 @@ TEST_F(LockDelay, LeadershipIsLost_NoCandidateLeadsDuringTheDelay) {
   LeaderLatch lost(*client_, kPath, {.lock_delay = 24h});
   LeaderLatch next(*other_, kPath);
   lost.start();
-  ASSERT_TRUE(lost.wait_until_leader(kPatience));
+  ASSERT_TRUE(lost.wait_until_leader(kTestTimeout));
   next.start();
   ASSERT_TRUE(reaches_nodes(3)) << "two candidates, and what the leader would leave";
   ASSERT_TRUE(next.leader());
@@ -74,7 +74,7 @@ TEST_F(LockDelay, AcquireDuringTheDelay_FailsAtItsDeadline) {
   ASSERT_TRUE(only_a_marker_is_left());
   EXPECT_FALSE(others.try_lock());
   EXPECT_FALSE(others.acquire({.deadline = 300ms}));
-  EXPECT_TRUE(other_->flush(kPatience));
+  EXPECT_TRUE(other_->flush(kTestTimeout));
   const auto waiting = others.participants();
   EXPECT_TRUE(waiting.empty());
   std::stop_source stop;
@@ -101,7 +101,7 @@ TEST_F(LockDelay, RepeatedSingleAttempts_SucceedAfterTheDelay) {
     ReentrantMutex others(*other_, kPath);  // each attempt uses a new object
     return static_cast<bool>(others.acquire({.deadline = Deadline::passed()}));
   };
-  EXPECT_TRUE(eventually(try_once, kPatience));
+  EXPECT_TRUE(eventually(try_once, kTestTimeout));
   EXPECT_GE(LeaseClock::now() - before, kDelay);
   EXPECT_TRUE(becomes_empty());
 }
@@ -132,7 +132,7 @@ TEST_F(LockDelay, WriteHoldIsLost_ReaderIsGrantedAfterTheDelay) {
   expire();
   ASSERT_TRUE(only_a_marker_is_left());
   const auto before = LeaseClock::now();
-  const Hold reading = readers.acquire_shared({.deadline = kPatience});
+  const Hold reading = readers.acquire_shared({.deadline = kTestTimeout});
   ASSERT_TRUE(reading);
   EXPECT_GE(LeaseClock::now() - before, kDelay);
   EXPECT_EQ(nodes().size(), 1U);
@@ -150,7 +150,7 @@ TEST_F(LockDelay, MultiHoldIsLost_EachPathHasTheDelay) {
     ASSERT_TRUE(only_a_marker_is_left(path));
     ReentrantMutex others(*other_, path);
     const auto before = LeaseClock::now();
-    Hold next = others.acquire({.deadline = kPatience});
+    Hold next = others.acquire({.deadline = kTestTimeout});
     ASSERT_TRUE(next);
     EXPECT_GE(LeaseClock::now() - before, kDelay);
     next.release();

@@ -93,16 +93,16 @@ TEST_F(Listener, ContenderIsNotGranted_NoReleaseIsReported) {
 TEST_F(Listener, HoldIsLost_LossIsReportedOnce) {
   Hold hold = mutex_.acquire();
   expire_session(chroot_.hosts(), client_->session_id());
-  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout));
   hold.release();
   mutex_.lock();
   mutex_.unlock();
   EXPECT_TRUE(eventually(
       [&] {
-        const Texts told = log_.texts();
-        return !told.empty() && told.back() == "released";
+        const Texts reported = log_.texts();
+        return !reported.empty() && reported.back() == "released";
       },
-      kPatience));
+      kTestTimeout));
   Texts texts = log_.texts();
   // The takeover first breaks the connection, which can be restored before the session ends.
   std::erase_if(texts, [](const auto& text) { return text == "suspended" || text == "resumed"; });
@@ -131,7 +131,7 @@ TEST_F(Listener, ThrowingListener_IsCalledAgain) {
   }});
   mutex.lock();
   mutex.unlock();
-  EXPECT_TRUE(eventually([&] { return calls == 2; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return calls == 2; }, kTestTimeout));
 }
 
 // A gate at which listeners block.
@@ -146,7 +146,7 @@ class Gate {
   }
   bool reached(int count) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience, [&] { return arrived_ >= count; });
+    return changed_.wait_for(lock, kTestTimeout, [&] { return arrived_ >= count; });
   }
   void open() {
     const std::lock_guard guard(mutex_);
@@ -183,11 +183,11 @@ TEST_F(Listener, BlockedListeners_OtherCallbacksAndLeasesContinue) {
   EXPECT_TRUE(log_.reaches({"acquired", "released"}));
   std::atomic<bool> handled{false};
   mutex_.async_acquire({}, [&](const Hold&, const std::exception_ptr&) { handled = true; });
-  EXPECT_TRUE(eventually([&] { return handled.load(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return handled.load(); }, kTestTimeout));
   // The leases of the holds are still extended while the listeners block.
   const auto later = LeaseClock::now() + kSessionTimeout;
   for (const Hold& hold : holds) {
-    EXPECT_TRUE(eventually([&] { return hold.valid_until() > later; }, kPatience));
+    EXPECT_TRUE(eventually([&] { return hold.valid_until() > later; }, kTestTimeout));
   }
   for (const Hold& hold : holds) EXPECT_EQ(hold.state(), HoldState::held);
   gate.open();
@@ -213,7 +213,7 @@ TEST_F(Listener, ExecutorGiven_ListenerRunsOnIt) {
   };
   for (const Texts& expected : {Texts{"acquired"}, Texts{"acquired", "released"}}) {
     std::function<void()> task;
-    ASSERT_TRUE(eventually([&] { return static_cast<bool>(task = take()); }, kPatience));
+    ASSERT_TRUE(eventually([&] { return static_cast<bool>(task = take()); }, kTestTimeout));
     EXPECT_EQ(take(), nullptr) << "one at a time";
     task();
     EXPECT_EQ(log.texts(), expected);
@@ -242,7 +242,7 @@ TEST_F(Listener, ObjectIsDestroyed_ListenerIsNotCalledAgain) {
   gate.open();
   EXPECT_TRUE(get(destroyed)) << "it waits for the call that is under way";
   hold.release();
-  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(client_->flush(kTestTimeout));
   mutex_.lock();
   mutex_.unlock();
   ASSERT_TRUE(log_.reaches({"acquired", "released"}));
@@ -251,15 +251,15 @@ TEST_F(Listener, ObjectIsDestroyed_ListenerIsNotCalledAgain) {
 
 TEST_F(Listener, ListenerDestroysItsObject_DoesNotDeadlock) {
   std::unique_ptr<ReentrantMutex> mutex;
-  std::atomic<bool> gone{false};
+  std::atomic<bool> destroyed{false};
   mutex = std::make_unique<ReentrantMutex>(*client_, "/self",
                                            LockOptions{.listener = [&](const LockEvent& event) {
                                              if (event.kind != LockEvent::Kind::released) return;
                                              mutex.reset();
-                                             gone = true;
+                                             destroyed = true;
                                            }});
   mutex->acquire().release();
-  EXPECT_TRUE(eventually([&] { return gone.load(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return destroyed.load(); }, kTestTimeout));
 }
 
 class ListenerOfABrokenConnection : public OwnServerTest {};

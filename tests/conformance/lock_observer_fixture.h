@@ -25,7 +25,7 @@ class LockStateLog {
   template <class Predicate>
   [[nodiscard]] bool wait_until_last(Predicate predicate) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience,
+    return changed_.wait_for(lock, kTestTimeout,
                              [&] { return !states_.empty() && predicate(states_.back()); });
   }
   [[nodiscard]] bool last_becomes_free() {
@@ -52,7 +52,7 @@ class LockStateLog {
 
 class LockObserverTest : public LockTest {
  protected:
-  Hold acquire() { return mutex_.acquire({.owner = Owner::unique(), .deadline = kPatience}); }
+  Hold acquire() { return mutex_.acquire({.owner = Owner::unique(), .deadline = kTestTimeout}); }
 
   std::unique_ptr<Client> client_ = connect();
   std::unique_ptr<Client> observers_client_ = connect();

@@ -55,8 +55,8 @@ TEST_F(LockObserverTest, SharedMutex_StateHasAllReadersAndTheWaiters) {
   const Subscription subscription = listening.add_listener(states.listener());
   SharedMutex mutex(*client_, kPath);
   SharedMutex others(*observers_client_, kPath);
-  Hold first = mutex.acquire_shared({.owner = Owner::unique(), .deadline = kPatience});
-  Hold second = others.acquire_shared({.owner = Owner::unique(), .deadline = kPatience});
+  Hold first = mutex.acquire_shared({.owner = Owner::unique(), .deadline = kTestTimeout});
+  Hold second = others.acquire_shared({.owner = Owner::unique(), .deadline = kTestTimeout});
   auto writer = mutex.async_acquire();
   ASSERT_TRUE(reaches_nodes(3));
   auto reader = mutex.async_acquire_shared();
@@ -106,7 +106,7 @@ TEST_F(LockObserverTest, PriorityMutex_StateHasTheHolderNotTheFirstInQueue) {
   Hold hold = mutex.acquire({.owner = Owner::unique()});
   auto light = mutex.async_acquire({}, 1);
   auto heavy = mutex.async_acquire({}, 9);
-  ASSERT_TRUE(eventually([&] { return mutex.participants().size() == 3; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return mutex.participants().size() == 3; }, kTestTimeout));
   hold.release();
   hold = get(heavy);
   const LockState state = LockObserver(*client_, kPath).state();
@@ -157,7 +157,7 @@ TEST_F(LockObserverTest, PathIsDeletedAndRecreated_ObservationContinues) {
   ASSERT_TRUE(states.last_becomes_free());
   ReentrantMutex mutex(*client_, "/deep/in/here");
   for (int i = 0; i < 3; ++i) {
-    Hold hold = mutex.acquire({.deadline = kPatience});
+    Hold hold = mutex.acquire({.deadline = kTestTimeout});
     ASSERT_TRUE(states.last_becomes(hold));
     hold.release();
     ASSERT_TRUE(states.last_becomes_free());
@@ -199,7 +199,7 @@ TEST_F(LockObserverTest, SessionOfTheObserverEnds_ObservationContinues) {
           const auto next = observers_client_->session_id();
           return next != 0 && next != session;
         },
-        kPatience));
+        kTestTimeout));
     // Changes on the new session are reported too.
     hold.release();
     ASSERT_TRUE(states.last_becomes_free());
@@ -217,7 +217,7 @@ TEST_F(LockObserverTest, InvalidPath_IsRefusedByTheConstructor) {
 class LockObserverFaults : public OwnServerTest {
  protected:
   std::string watch_count() {
-    const std::string answer = ask_server(server_, "mntr");
+    const std::string answer = query_server(server_, "mntr");
     const std::string key = "zk_watch_count\t";
     const auto at = answer.find(key);
     return at == std::string::npos ? answer : answer.substr(at + key.size(), 1);
@@ -234,9 +234,9 @@ TEST_F(LockObserverFaults, ObserverIsDestroyed_NoWatchRemains) {
     EXPECT_EQ(watch_count(), "0") << "no listener yet";
     const Subscription subscription = observer->add_listener(states.listener());
     ASSERT_TRUE(states.last_becomes_free());
-    EXPECT_TRUE(eventually([&] { return watch_count() == "1"; }, kPatience));
+    EXPECT_TRUE(eventually([&] { return watch_count() == "1"; }, kTestTimeout));
     observer.reset();
-    EXPECT_TRUE(eventually([&] { return watch_count() == "0"; }, kPatience)) << path;
+    EXPECT_TRUE(eventually([&] { return watch_count() == "0"; }, kTestTimeout)) << path;
   }
 }
 
@@ -249,20 +249,20 @@ TEST_F(LockObserverFaults, ServerRestarts_ObservationContinues) {
   LockObserver observer(*observers_client, kPath);
   LockObserver absent(*observers_client, "/absent");
   LockStateLog states;
-  LockStateLog told_absent;
+  LockStateLog absent_states;
   const Subscription subscription = observer.add_listener(states.listener());
-  const Subscription another = absent.add_listener(told_absent.listener());
+  const Subscription another = absent.add_listener(absent_states.listener());
   Hold hold = mutex.acquire();
   ASSERT_TRUE(states.last_becomes(hold));
-  ASSERT_TRUE(told_absent.last_becomes_free());
+  ASSERT_TRUE(absent_states.last_becomes_free());
   kill_and_restart();
   hold.release();
   ASSERT_TRUE(states.last_becomes_free());
-  hold = mutex.acquire({.deadline = kPatience});
+  hold = mutex.acquire({.deadline = kTestTimeout});
   ASSERT_TRUE(states.last_becomes(hold));
   ReentrantMutex other(*client, "/absent");
-  const Hold there = other.acquire({.deadline = kPatience});
-  EXPECT_TRUE(told_absent.last_becomes(there));
+  const Hold there = other.acquire({.deadline = kTestTimeout});
+  EXPECT_TRUE(absent_states.last_becomes(there));
 }
 
 TEST_F(LockObserverFaults, StartedBeforeTheServer_ObservesLater) {
@@ -275,7 +275,7 @@ TEST_F(LockObserverFaults, StartedBeforeTheServer_ObservesLater) {
   start_again();
   ASSERT_TRUE(states.last_becomes_free());
   ReentrantMutex mutex(client, kPath);
-  const Hold hold = mutex.acquire({.deadline = kPatience});
+  const Hold hold = mutex.acquire({.deadline = kTestTimeout});
   EXPECT_TRUE(states.last_becomes(hold));
 }
 

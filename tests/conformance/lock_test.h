@@ -25,14 +25,14 @@ using namespace std::chrono_literals;
 
 // The timeout of every wait: longer than a successful call takes on a busy machine under a
 // sanitizer.
-inline constexpr std::chrono::seconds kPatience{60};
+inline constexpr std::chrono::seconds kTestTimeout{60};
 
 inline const std::string kPath = "/lock";
 
-// Returns the result of the future. Throws if there is none after kPatience.
+// Returns the result of the future. Throws if there is none after kTestTimeout.
 template <class T>
 T get(std::future<T>& future) {
-  if (future.wait_for(kPatience) != std::future_status::ready) {
+  if (future.wait_for(kTestTimeout) != std::future_status::ready) {
     throw std::runtime_error("the result did not come");
   }
   return future.get();
@@ -84,7 +84,7 @@ class Realm {
     ClientOptions options;
     options.hosts = chroot_.hosts();
     options.session_timeout = kSessionTimeout;
-    options.connection_timeout = kPatience;  // a server may start slowly
+    options.connection_timeout = kTestTimeout;  // a server may start slowly
     options.application = "conformance";
     return options;
   }
@@ -92,7 +92,7 @@ class Realm {
   // Returns a client after its connection is up.
   std::unique_ptr<Client> connect(const ClientOptions& options) const {
     auto client = std::make_unique<Client>(options);
-    if (!client->wait_until_connected(kPatience)) throw std::runtime_error("not connected");
+    if (!client->wait_until_connected(kTestTimeout)) throw std::runtime_error("not connected");
     return client;
   }
   std::unique_ptr<Client> connect() const { return connect(options()); }
@@ -104,13 +104,13 @@ class Realm {
   }
 
   // Returns the answer to a four-letter word. REQUIRES: a server of this kit.
-  static std::string ask_server(const ZooKeeperServer& server, std::string_view word) {
+  static std::string query_server(const ZooKeeperServer& server, std::string_view word) {
     return server.four_letter_word(word).value_or("");
   }
 
   // Returns whether a session watches the znode. `node` is the path below the chroot.
   bool watched(const ZooKeeperServer& server, const std::string& node) const {
-    return ask_server(server, "wchp").find(chroot_.path() + node) != std::string::npos;
+    return query_server(server, "wchp").find(chroot_.path() + node) != std::string::npos;
   }
 
   TestChroot chroot_;
@@ -127,7 +127,7 @@ class LockTest : public ::testing::Test, protected Realm {
     return raw().children(path).names;
   }
   bool reaches_nodes(std::size_t count, const std::string& path = kPath) {
-    return eventually([&] { return nodes(path).size() == count; }, kPatience);
+    return eventually([&] { return nodes(path).size() == count; }, kTestTimeout);
   }
   bool becomes_empty(const std::string& path = kPath) { return reaches_nodes(0, path); }
 

@@ -33,7 +33,7 @@ TEST_F(Log, GrantedSessionTimeoutDiffers_IsLoggedAsAWarning) {
   EXPECT_TRUE(log_.contains(warning)) << log_.text();
   expire_session(chroot_.hosts(), client->session_id());
   ReentrantMutex mutex(*client, kPath);
-  EXPECT_TRUE(static_cast<bool>(mutex.acquire({.deadline = kPatience})));
+  EXPECT_TRUE(static_cast<bool>(mutex.acquire({.deadline = kTestTimeout})));
   const std::string text = log_.text();
   EXPECT_EQ(text.find(warning), text.rfind(warning)) << "once, until it changes";
 }
@@ -49,7 +49,7 @@ TEST_F(Log, DigestCredential_IsInNoLogLineAndNoErrorText) {
     ReentrantMutex mutex(*client, kPath);
     EXPECT_TRUE(static_cast<bool>(mutex.acquire()));
     expire_session(chroot_.hosts(), client->session_id());
-    EXPECT_TRUE(static_cast<bool>(mutex.acquire({.deadline = kPatience})));
+    EXPECT_TRUE(static_cast<bool>(mutex.acquire({.deadline = kTestTimeout})));
 
     ClientOptions stranger = with_secret;
     stranger.digest->password = secret + "-not";
@@ -98,7 +98,7 @@ TEST_F(Log, ThreadEndsWithoutUnlocking_IsLogged) {
   ReentrantMutex mutex(*client, "/forgotten");
   auto careless = in_thread([&] { mutex.lock(); });
   get(careless);
-  EXPECT_TRUE(eventually([this] { return log_.contains("/forgotten"); }, kPatience));
+  EXPECT_TRUE(eventually([this] { return log_.contains("/forgotten"); }, kTestTimeout));
 }
 
 }  // namespace

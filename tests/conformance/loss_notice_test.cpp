@@ -39,24 +39,25 @@ class BusyHandlers {
                                      });
     }
     // Requests of one session are answered in order, so this last grant comes after the others.
-    ReentrantMutex last(client, "/asked-for-last");
+    ReentrantMutex last(client, "/last");
     const std::lock_guard granted(last);
   }
 
   int entered() const { return entered_; }
-  int told() const { return told_; }
-  bool all_are_told() const {
-    return eventually([this] { return told() == static_cast<int>(mutexes_.size()); }, kPatience);
+  int notified() const { return notified_; }
+  bool all_are_notified() const {
+    return eventually([this] { return notified() == static_cast<int>(mutexes_.size()); },
+                      kTestTimeout);
   }
 
  private:
   void wait_for_loss_of(const Hold& hold) {
     const std::stop_token lost = hold.loss_token();
     ++entered_;
-    if (eventually([&] { return lost.stop_requested(); }, kPatience)) ++told_;
+    if (eventually([&] { return lost.stop_requested(); }, kTestTimeout)) ++notified_;
   }
   std::atomic<int> entered_{0};
-  std::atomic<int> told_{0};
+  std::atomic<int> notified_{0};
   std::vector<std::unique_ptr<ReentrantMutex>> mutexes_;
 };
 
@@ -65,8 +66,8 @@ struct Listened {
   explicit Listened(ReentrantMutex& mutex)
       : hold_(mutex.acquire({.owner = Owner::unique()})),
         on_loss_(hold_.loss_token(), [this] { ++fired_; }) {}
-  bool is_told() const {
-    return eventually([this] { return fired_ == 1; }, kPatience);
+  bool is_notified() const {
+    return eventually([this] { return fired_ == 1; }, kTestTimeout);
   }
   Hold hold_;
   std::atomic<int> fired_{0};
@@ -77,7 +78,8 @@ class LossNotice : public LockTest {
  protected:
   // Waits until a handler has started. Returns whether that is so and no handler has returned.
   static bool become_busy(const BusyHandlers& handlers) {
-    return eventually([&] { return handlers.entered() > 0; }, kPatience) && handlers.told() == 0;
+    return eventually([&] { return handlers.entered() > 0; }, kTestTimeout) &&
+           handlers.notified() == 0;
   }
 };
 
@@ -89,8 +91,8 @@ TEST_F(LossNotice, SessionEndsWhileHandlersBlock_LossIsReported) {
   handlers.start(*client, kHandlers);
   ASSERT_TRUE(become_busy(handlers));
   expire_session(chroot_.hosts(), client->session_id());
-  EXPECT_TRUE(listened.is_told());
-  EXPECT_TRUE(handlers.all_are_told());
+  EXPECT_TRUE(listened.is_notified());
+  EXPECT_TRUE(handlers.all_are_notified());
 }
 
 TEST_F(LossNotice, ThirtyLossCallbacksBlock_NextLossIsReported) {
@@ -110,8 +112,8 @@ TEST_F(LossNotice, ThirtyLossCallbacksBlock_NextLossIsReported) {
   ReentrantMutex mutex(*client, kPath);
   const Listened listened(mutex);  // notified last
   expire_session(chroot_.hosts(), client->session_id());
-  EXPECT_TRUE(listened.is_told());
-  EXPECT_TRUE(eventually([&] { return blocked == kBlocking; }, kPatience));
+  EXPECT_TRUE(listened.is_notified());
+  EXPECT_TRUE(eventually([&] { return blocked == kBlocking; }, kTestTimeout));
   go_on.count_down();
 }
 
@@ -126,8 +128,8 @@ TEST_F(LossNotice, OnlyExecutorThreadBlocks_LossIsReported) {
   handlers.start(*client, 1);
   ASSERT_TRUE(become_busy(handlers));
   expire_session(chroot_.hosts(), client->session_id());
-  EXPECT_TRUE(listened.is_told());
-  EXPECT_TRUE(handlers.all_are_told());
+  EXPECT_TRUE(listened.is_notified());
+  EXPECT_TRUE(handlers.all_are_notified());
 }
 
 TEST_F(LossNotice, ClientIsClosedWhileHandlersBlock_LossIsReported) {
@@ -138,8 +140,8 @@ TEST_F(LossNotice, ClientIsClosedWhileHandlersBlock_LossIsReported) {
   handlers.start(*client, kHandlers);
   ASSERT_TRUE(become_busy(handlers));
   client->close();
-  EXPECT_TRUE(listened.is_told());
-  EXPECT_TRUE(handlers.all_are_told());
+  EXPECT_TRUE(listened.is_notified());
+  EXPECT_TRUE(handlers.all_are_notified());
 }
 
 // During its lifetime this process cannot create a thread: the default stack size is too large.
@@ -168,7 +170,7 @@ class LossNoticeWithoutThreads : public LossNotice {
  protected:
   // Returns whether the loss callback ran while the znode still existed. Threads can be created
   // again as soon as the client has failed to create its thread for that callback.
-  bool is_told_before_the_session_ends() {
+  bool is_notified_before_the_session_ends() {
     const LogCapture log;
     ClientOptions logged = options();
     logged.logger = log.logger();
@@ -181,23 +183,24 @@ class LossNoticeWithoutThreads : public LossNotice {
                                      [&] { was_there = raw().exists(hold.node()).rc == ZOK; });
     std::optional<NoThreads> none;
     auto relief = in_thread([&] {
-      const bool needed = eventually([&] { return log.contains("lock " + kPath); }, kPatience);
+      const bool needed = eventually([&] { return log.contains("lock " + kPath); }, kTestTimeout);
       none.reset();
       return needed;
     });
     none.emplace();
     client->close();
     EXPECT_TRUE(get(relief)) << "there were threads";
-    EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kPatience));
+    EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kTestTimeout));
     return was_there;
   }
 };
 
 // close() waits at most one second for the loss callbacks, which is too short on a busy machine.
 TEST_F(LossNoticeWithoutThreads, ClientIsClosed_LossIsReportedBeforeTheSessionEnds) {
-  bool told = false;
-  for (int attempt = 0; !told && attempt < 8; ++attempt) told = is_told_before_the_session_ends();
-  EXPECT_TRUE(told);
+  bool notified = false;
+  for (int attempt = 0; !notified && attempt < 8; ++attempt)
+    notified = is_notified_before_the_session_ends();
+  EXPECT_TRUE(notified);
 }
 
 class LossNoticeOfAFrozenServer : public OwnServerTest {};
@@ -208,11 +211,11 @@ TEST_F(LossNoticeOfAFrozenServer, LeaseExpiresWhileHandlersBlock_LossIsReported)
   ReentrantMutex mutex(*client, kPath);
   const Listened listened(mutex);
   handlers.start(*client, kHandlers);
-  ASSERT_TRUE(eventually([&] { return handlers.entered() > 0; }, kPatience));
-  EXPECT_EQ(handlers.told(), 0);
+  ASSERT_TRUE(eventually([&] { return handlers.entered() > 0; }, kTestTimeout));
+  EXPECT_EQ(handlers.notified(), 0);
   server_.pause();  // no event reports the session's end; the leases expire
-  EXPECT_TRUE(listened.is_told());
-  EXPECT_TRUE(handlers.all_are_told());
+  EXPECT_TRUE(listened.is_notified());
+  EXPECT_TRUE(handlers.all_are_notified());
   server_.resume();
 }
 

@@ -23,7 +23,7 @@ class MaxHold : public LockTest {
   EventLog log_;
 
   static bool is_lost(const Hold& hold) {
-    return eventually([&] { return hold.state() == HoldState::lost; }, kPatience);
+    return eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout);
   }
 };
 
@@ -34,15 +34,15 @@ TEST_F(MaxHold, MaxHoldElapsed_EndsHoldAndGrantsNext) {
   ReentrantMutex others(*other_, kPath);
   const auto before = LeaseClock::now();
   Hold hold = mutex.acquire();
-  std::atomic<int> told_lost{0};
+  std::atomic<int> notified{0};
   const std::stop_callback on_loss(hold.loss_token(), [&] {
-    if (hold.state() == HoldState::lost) ++told_lost;
+    if (hold.state() == HoldState::lost) ++notified;
   });
   auto next = others.async_acquire();
   const Hold granted = get(next);
   EXPECT_GE(LeaseClock::now() - before, 4s);
   EXPECT_EQ(hold.state(), HoldState::lost);
-  EXPECT_TRUE(eventually([&] { return told_lost == 1; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return notified == 1; }, kTestTimeout));
   EXPECT_GT(granted.token(), hold.token());
   EXPECT_TRUE(log_.reaches({"acquired", "expiring", "expired"}));
 }
@@ -50,7 +50,7 @@ TEST_F(MaxHold, MaxHoldElapsed_EndsHoldAndGrantsNext) {
 TEST_F(MaxHold, MaxHoldElapsedAfterLock_LockIsLost) {
   ReentrantMutex mutex(*client_, kPath, {.max_hold = 300ms});
   mutex.lock();
-  EXPECT_TRUE(eventually([&] { return !mutex.is_held_by_this_thread(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return !mutex.is_held_by_this_thread(); }, kTestTimeout));
   EXPECT_TRUE(becomes_empty());
   EXPECT_EQ(error_of([&] {
               mutex.lock();
@@ -78,7 +78,7 @@ TEST_F(MaxHold, MaxHoldOfNestedCall_IsIgnored) {
   const auto limited = mutex.acquire({.owner = Owner::unique(), .max_hold = 1h});
   const auto until = limited.valid_until();
   const auto nested = mutex.acquire({.owner = limited.owner(), .max_hold = 1ms});
-  EXPECT_TRUE(eventually([&] { return limited.valid_until() > until; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return limited.valid_until() > until; }, kTestTimeout));
   EXPECT_EQ(nested.state(), HoldState::held);
 }
 
@@ -140,7 +140,7 @@ TEST_F(MaxHold, MultiMutex_IsLostAsAWhole) {
   MultiMutex mutex(*client_, {"/a", "/b"}, {.max_hold = 300ms});
   const MultiHold hold = mutex.acquire();
   ASSERT_TRUE(static_cast<bool>(hold));
-  EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kTestTimeout));
   EXPECT_EQ(hold.state(), HoldState::lost);
   EXPECT_TRUE(becomes_empty("/a") && becomes_empty("/b"));
 }
@@ -163,7 +163,7 @@ TEST_F(MaxHold, RenewOfMultiHold_RenewsAllParts) {
 TEST_F(MaxHold, MultiMutexLockPastMaxHold_IsLost) {
   MultiMutex mutex(*client_, {"/a", "/b"}, {.max_hold = 300ms});
   mutex.lock();
-  EXPECT_TRUE(eventually([&] { return !mutex.is_held_by_this_thread(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return !mutex.is_held_by_this_thread(); }, kTestTimeout));
   mutex.unlock();  // no error: it undoes the lost lock()
   EXPECT_TRUE(becomes_empty("/a") && becomes_empty("/b"));
 }
@@ -181,17 +181,17 @@ TEST_F(MaxHold, MultiMutexWaits_MaxHoldCountsFromWholeGrant) {
   b.release();
   const MultiHold hold = get(waiting);
   EXPECT_TRUE(hold[0].node().ends_with(first));
-  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout));
 }
 
 TEST_F(MaxHold, MaxHoldOfCompositeCall_EndsHold) {
   MultiMutex mutex(*client_, {"/a", "/b"});
   const MultiHold multi = mutex.acquire({.max_hold = 300ms});
-  EXPECT_TRUE(eventually([&] { return multi.state() == HoldState::lost; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return multi.state() == HoldState::lost; }, kTestTimeout));
   const QuorumMutex::Clients clients{*client_};
   QuorumMutex majority(clients, kPath);
   const QuorumHold hold = majority.acquire({.max_hold = 300ms});
-  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout));
 }
 
 TEST_F(MaxHold, MaxHoldOfComposite_RetainsEarlierHoldOfOwner) {
@@ -199,7 +199,7 @@ TEST_F(MaxHold, MaxHoldOfComposite_RetainsEarlierHoldOfOwner) {
   const Hold before = part.acquire();
   MultiMutex mutex(*client_, {"/a", "/b"}, {.max_hold = 300ms});
   const MultiHold hold = mutex.acquire();
-  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout));
   EXPECT_EQ(hold[1].state(), HoldState::lost);
   EXPECT_EQ(before.state(), HoldState::held);
 }

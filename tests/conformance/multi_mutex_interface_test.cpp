@@ -82,10 +82,10 @@ TEST_F(MultiInterface, UniqueLock_SupportsAllItsModes) {
   EXPECT_FALSE(std::unique_lock(mutex_, 50ms).owns_lock());
   EXPECT_FALSE(std::unique_lock(mutex_, std::chrono::system_clock::now() + 50ms).owns_lock());
   block.release();
-  EXPECT_TRUE(std::unique_lock(mutex_, kPatience).owns_lock());
+  EXPECT_TRUE(std::unique_lock(mutex_, kTestTimeout).owns_lock());
   {
     boost::unique_lock<MultiMutex> lock(mutex_, boost::defer_lock);
-    EXPECT_TRUE(lock.try_lock_for(boost::chrono::seconds(kPatience.count())));
+    EXPECT_TRUE(lock.try_lock_for(boost::chrono::seconds(kTestTimeout.count())));
   }
   EXPECT_TRUE(all_become_empty());
 }
@@ -143,20 +143,20 @@ TEST_F(MultiInterface, ScopedLocksInOppositeOrders_ExcludeEachOther) {
 // ---- asynchronous calls -------------------------------------------------------------------------
 
 TEST_F(MultiInterface, AsyncAcquire_PassesHoldOrErrorToHandler) {
-  Chronicle<std::string> told;
+  Chronicle<std::string> results;
   const auto handler = [&](MultiHold hold, const std::exception_ptr& error) {
-    told.add(error ? "error" : hold ? "hold" : "nothing");
+    results.add(error ? "error" : hold ? "hold" : "nothing");
   };
   mutex_.async_acquire({}, handler);
-  ASSERT_TRUE(told.has("hold"));
+  ASSERT_TRUE(results.has("hold"));
   Hold block = ReentrantMutex(*other_, "/b").acquire();
   mutex_.async_acquire({.deadline = 50ms}, handler);
-  ASSERT_TRUE(told.has("nothing"));
+  ASSERT_TRUE(results.has("nothing"));
   mutex_.async_acquire({}, handler);
   ASSERT_TRUE(reaches_nodes(2, "/b"));
   client_->close();
-  ASSERT_TRUE(told.has("error"));
-  EXPECT_EQ(told.size(), 3U);
+  ASSERT_TRUE(results.has("error"));
+  EXPECT_EQ(results.size(), 3U);
 }
 
 TEST_F(MultiInterface, ManyAsyncWaiters_AreGrantedInOrder) {

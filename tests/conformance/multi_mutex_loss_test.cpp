@@ -25,13 +25,13 @@ class MultiLoss : public LockTest {
 
   void expire() const { expire_session(chroot_.hosts(), client_->session_id()); }
   static bool becomes_lost(const MultiHold& hold) {
-    return eventually([&] { return hold.state() == HoldState::lost; }, kPatience);
+    return eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout);
   }
   bool waits_for_b() { return reaches_nodes(1, "/a") && reaches_nodes(2, "/b"); }
   // Returns the only znode of /a after its owner has set a watch on it.
   std::string settled_node_of_a() {
     std::string node = "/a/" + nodes("/a").at(0);
-    EXPECT_TRUE(eventually([&] { return watched(*SharedServer::server(), node); }, kPatience));
+    EXPECT_TRUE(eventually([&] { return watched(*SharedServer::server(), node); }, kTestTimeout));
     return node;
   }
   void evict_from_a() { ASSERT_EQ(raw().delete_node(settled_node_of_a()), ZOK); }
@@ -41,13 +41,13 @@ class MultiLoss : public LockTest {
 
 TEST_F(MultiLoss, SessionExpiresWhileWaiting_EnqueuesAllPartsAgain) {
   Hold b = others_b_.acquire();
-  auto waiting = in_thread([this] { return mutex_.acquire({.deadline = kPatience}); });
+  auto waiting = in_thread([this] { return mutex_.acquire({.deadline = kTestTimeout}); });
   ASSERT_TRUE(waits_for_b());
   const std::string old_node = nodes("/a").at(0);
   const auto old_session = client_->session_id();
   expire();
   ASSERT_TRUE(eventually([&] { return nodes("/a").size() == 1 && nodes("/a").at(0) != old_node; },
-                         kPatience));
+                         kTestTimeout));
   ASSERT_TRUE(waits_for_b());
   EXPECT_FALSE(is_ready(waiting));
   b.release();
@@ -68,8 +68,8 @@ TEST_F(MultiLoss, SessionExpiresUnderFailPolicy_ThrowsLockLost) {
   expire();
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::lock_lost);
   // The lease may have expired before the client learned of the session's end.
-  ASSERT_TRUE(eventually([&] { return client_->session_id() != old_session; }, kPatience));
-  ASSERT_TRUE(client_->wait_until_connected(kPatience));
+  ASSERT_TRUE(eventually([&] { return client_->session_id() != old_session; }, kTestTimeout));
+  ASSERT_TRUE(client_->wait_until_connected(kTestTimeout));
   EXPECT_TRUE(becomes_empty("/a"));
   EXPECT_TRUE(reaches_nodes(1, "/b"));
   EXPECT_FALSE(failing.try_lock());  // false, and no error: the other client still holds
@@ -154,7 +154,7 @@ TEST_F(MultiLoss, SessionExpiresWhileHeld_NotifiesLossOnce) {
   const std::stop_callback on_loss(hold.loss_token(), [&] { ++fired; });
   expire();
   EXPECT_TRUE(becomes_lost(hold));
-  EXPECT_TRUE(eventually([&] { return fired == 1; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return fired == 1; }, kTestTimeout));
   EXPECT_TRUE(hold.loss_token().stop_requested());
   EXPECT_EQ(hold.valid_until(), LeaseClock::time_point::min());
   EXPECT_TRUE(static_cast<bool>(hold));
@@ -172,12 +172,12 @@ TEST_F(MultiLoss, OnePartLost_WholeIsLost) {
   const std::stop_callback on_loss(hold.loss_token(), [&] { ++fired; });
   evict_from_a();
   EXPECT_TRUE(becomes_lost(hold));
-  EXPECT_TRUE(eventually([&] { return fired == 1; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return fired == 1; }, kTestTimeout));
   EXPECT_EQ(hold[1].state(), HoldState::lost);  // /a
   EXPECT_EQ(hold[0].state(), HoldState::held);  // /b is held until the release
   EXPECT_FALSE(is_free("/b"));
   expire();
-  EXPECT_TRUE(eventually([&] { return hold[0].state() == HoldState::lost; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold[0].state() == HoldState::lost; }, kTestTimeout));
   hold.release();
   EXPECT_EQ(fired, 1);
 }
@@ -185,7 +185,7 @@ TEST_F(MultiLoss, OnePartLost_WholeIsLost) {
 TEST_F(MultiLoss, LockLost_MustBeUnlockedBeforeNextLock) {
   mutex_.lock();
   expire();
-  EXPECT_TRUE(eventually([&] { return !mutex_.is_held_by_this_thread(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return !mutex_.is_held_by_this_thread(); }, kTestTimeout));
   EXPECT_EQ(error_of([this] { mutex_.lock(); }), Errc::lock_lost);
   mutex_.unlock();  // no error: it undoes the lost lock()
   EXPECT_EQ(error_of([this] { mutex_.unlock(); }), Errc::not_owner);
@@ -220,7 +220,7 @@ TEST_F(MultiLoss, ReleaseDuringLossCallback_DoesNotWaitForIt) {
   std::atomic<bool> in_time{false};
   const std::stop_callback on_loss(lost, [&] {
     entered.set_value();
-    in_time = may_go_on.wait_for(kPatience) == std::future_status::ready;
+    in_time = may_go_on.wait_for(kTestTimeout) == std::future_status::ready;
   });
   expire();
   get(is_entered);
@@ -229,12 +229,12 @@ TEST_F(MultiLoss, ReleaseDuringLossCallback_DoesNotWaitForIt) {
     go_on.set_value();
   });
   get(releasing);
-  EXPECT_TRUE(eventually([&] { return in_time.load(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return in_time.load(); }, kTestTimeout));
 }
 
 TEST_F(MultiLoss, ReleaseRacesWithLoss_NotifiesAtMostOnce) {
   for (int round = 0; round < 4; ++round) {
-    MultiHold hold = mutex_.acquire({.deadline = kPatience});
+    MultiHold hold = mutex_.acquire({.deadline = kTestTimeout});
     ASSERT_TRUE(static_cast<bool>(hold));
     std::atomic<int> fired{0};
     const std::stop_callback on_loss(hold.loss_token(), [&] { ++fired; });

@@ -44,7 +44,7 @@ class Multi : public LockTest {
   const std::unique_ptr<Client> other_ = connect();
 
   Hold take(const std::string& path) const {
-    return ReentrantMutex(*other_, path).acquire({.deadline = kPatience});
+    return ReentrantMutex(*other_, path).acquire({.deadline = kTestTimeout});
   }
   bool all_become_empty() {
     return becomes_empty("/a") && becomes_empty("/b") && becomes_empty("/c");
@@ -245,7 +245,7 @@ TEST_F(Multi, InterruptWhileWaiting_LeavesAllQueues) {
   const Hold b = take("/b");
   const std::vector<std::function<void()>> calls{
       [this] { mutex_.lock(); },
-      [this] { static_cast<void>(mutex_.try_lock_for(kPatience)); },
+      [this] { static_cast<void>(mutex_.try_lock_for(kTestTimeout)); },
       [this] { static_cast<void>(mutex_.acquire()); },
   };
   for (const auto& call : calls) {

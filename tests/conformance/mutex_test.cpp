@@ -53,7 +53,7 @@ TEST_F(MutexTest, UnlockByAnotherThread_Unlocks) {
   auto unlocks = in_thread([&] { mutex_.unlock(); });
   get(unlocks);
   EXPECT_FALSE(mutex_.is_locked());
-  EXPECT_TRUE(others_mutex_.try_lock_for(kPatience));
+  EXPECT_TRUE(others_mutex_.try_lock_for(kTestTimeout));
   others_mutex_.unlock();
 }
 
@@ -62,7 +62,7 @@ TEST_F(MutexTest, ThreadEndsWhileLocked_StaysLocked) {
   EXPECT_TRUE(mutex_.is_locked());
   EXPECT_FALSE(others_mutex_.try_lock());
   mutex_.unlock();
-  EXPECT_TRUE(others_mutex_.try_lock_for(kPatience));
+  EXPECT_TRUE(others_mutex_.try_lock_for(kTestTimeout));
   others_mutex_.unlock();
 }
 
@@ -124,18 +124,18 @@ TEST_F(MutexTest, OwnerOfAcquire_IsShownButDoesNotNest) {
 TEST_F(MutexTest, LostAndNewLock_AreUnlockedSeparately) {
   mutex_.lock();
   expire_session(chroot_.hosts(), client_->session_id());
-  ASSERT_TRUE(eventually([&] { return !mutex_.is_locked(); }, kPatience));
+  ASSERT_TRUE(eventually([&] { return !mutex_.is_locked(); }, kTestTimeout));
   // This thread's lock was lost; another thread locks.
-  auto locks = in_thread([&] { return mutex_.try_lock_for(kPatience); });
+  auto locks = in_thread([&] { return mutex_.try_lock_for(kTestTimeout); });
   ASSERT_TRUE(get(locks));
   EXPECT_TRUE(mutex_.is_locked());
   mutex_.unlock();
-  EXPECT_TRUE(mutex_.is_locked()) << "the calling thread's was given back, not the other";
+  EXPECT_TRUE(mutex_.is_locked()) << "the calling thread's lock was released, not the other";
   EXPECT_FALSE(others_mutex_.try_lock());
   mutex_.unlock();
-  EXPECT_FALSE(mutex_.is_locked()) << "there is but one left, whosever it is";
+  EXPECT_FALSE(mutex_.is_locked()) << "one lock is left, of either thread";
   EXPECT_EQ(error_of([&] { return mutex_.unlock(), 0; }), Errc::not_owner);
-  EXPECT_TRUE(others_mutex_.try_lock_for(kPatience));
+  EXPECT_TRUE(others_mutex_.try_lock_for(kTestTimeout));
   others_mutex_.unlock();
 }
 
@@ -143,7 +143,7 @@ TEST_F(MutexTest, LostAndNewLock_AreUnlockedSeparately) {
 TEST_F(MutexTest, UnlockByOtherThread_UnlocksTheOldest) {
   std::thread([&] { mutex_.lock(); }).join();
   expire_session(chroot_.hosts(), client_->session_id());
-  ASSERT_TRUE(eventually([&] { return !mutex_.is_locked(); }, kPatience));
+  ASSERT_TRUE(eventually([&] { return !mutex_.is_locked(); }, kTestTimeout));
   std::thread([&] { mutex_.lock(); }).join();
   mutex_.unlock();
   EXPECT_TRUE(mutex_.is_locked());
@@ -154,8 +154,8 @@ TEST_F(MutexTest, UnlockByOtherThread_UnlocksTheOldest) {
 TEST_F(MutexTest, LockAfterLoss_Succeeds) {
   Hold lost = mutex_.acquire();
   expire_session(chroot_.hosts(), client_->session_id());
-  ASSERT_TRUE(eventually([&] { return lost.state() == HoldState::lost; }, kPatience));
-  EXPECT_TRUE(mutex_.try_lock_for(kPatience));
+  ASSERT_TRUE(eventually([&] { return lost.state() == HoldState::lost; }, kTestTimeout));
+  EXPECT_TRUE(mutex_.try_lock_for(kTestTimeout));
   mutex_.unlock();
 }
 
@@ -167,7 +167,7 @@ TEST_F(MutexTest, StandardAndBoostGuards_LockAndUnlock) {
     EXPECT_FALSE(
         std::unique_lock(others_mutex_, std::chrono::steady_clock::now() + 50ms).owns_lock());
   }
-  boost::unique_lock<Mutex> boosts(mutex_, boost::chrono::seconds(kPatience.count()));
+  boost::unique_lock<Mutex> boosts(mutex_, boost::chrono::seconds(kTestTimeout.count()));
   EXPECT_TRUE(boosts.owns_lock());
   EXPECT_FALSE(boost::unique_lock<Mutex>(others_mutex_, boost::try_to_lock).owns_lock());
   boosts.unlock();
@@ -231,8 +231,8 @@ TEST_F(MutexTest, DestructorRacesWithGrant_PathBecomesFree) {
         return 0;
       });
     });
-    auto gone = destroyed.get_future();
-    get(gone);
+    auto destruction = destroyed.get_future();
+    get(destruction);
     const auto error = get(locked);
     EXPECT_TRUE(!error || *error == Errc::closed);
     ASSERT_TRUE(becomes_empty()) << round;

@@ -30,7 +30,7 @@ class ObjectExecutor : public LockTest {
   // Checks that the destructor of `object` waits for the executor call that is under way.
   template <class Object>
   void expect_destruction_waits_for_the_call(std::unique_ptr<Object> object) {
-    EXPECT_TRUE(eventually([this] { return entered_.load(); }, kPatience));
+    EXPECT_TRUE(eventually([this] { return entered_.load(); }, kTestTimeout));
     auto destroyed = in_thread([this, object = std::move(object)]() mutable {
       object.reset();
       return has_let_go_.load();

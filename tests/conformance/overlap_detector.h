@@ -30,7 +30,7 @@ class OverlapDetector {
   bool reaches(std::size_t calls) const { return tokens_.reaches(calls); }
   std::size_t calls() const { return tokens_.size(); }
   bool is_empty() const {
-    return eventually([this] { return inside_ == 0; }, kPatience);
+    return eventually([this] { return inside_ == 0; }, kTestTimeout);
   }
   bool overlapped() const { return overlapped_; }
   bool tokens_rise() const {

@@ -96,10 +96,10 @@ TEST_F(Participants, QueuePosition_CountsContendersAhead) {
   EXPECT_EQ(mutex_.queue_position(), std::nullopt);
   hold.release();
   Hold befores = get(before);
-  EXPECT_TRUE(eventually([&] { return mutex_.queue_position(waiter) == 1U; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return mutex_.queue_position(waiter) == 1U; }, kTestTimeout));
   befores.release();
   const Hold last = get(waiting);
-  EXPECT_TRUE(eventually([&] { return mutex_.queue_position(waiter) == 0U; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return mutex_.queue_position(waiter) == 0U; }, kTestTimeout));
   EXPECT_EQ(mutex_.queue_position(Owner::unique()), std::nullopt);
 }
 
@@ -111,7 +111,7 @@ void expect_position_of_first_call(Lock& holders, Lock& lock) {
   EXPECT_EQ(holders.queue_position(), 0U);
   EXPECT_EQ(lock.queue_position(waiter), std::nullopt);
   const auto waits_at = [&](const Owner& owner, std::size_t position) {
-    return eventually([&] { return lock.queue_position(owner) == position; }, kPatience);
+    return eventually([&] { return lock.queue_position(owner) == position; }, kTestTimeout);
   };
   auto first = lock.async_acquire({.owner = waiter});
   EXPECT_TRUE(waits_at(waiter, 1));
@@ -140,16 +140,16 @@ TEST_F(Participants, SharedAndPriorityMutex_HaveQueuePositions) {
   const Hold writing = SharedMutex(*other_, kPath).acquire();
   const Owner reader = Owner::unique();
   auto reads = readers.async_acquire_shared({.owner = reader});
-  EXPECT_TRUE(eventually([&] { return readers.queue_position(reader) == 1U; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return readers.queue_position(reader) == 1U; }, kTestTimeout));
 
   PriorityMutex weighted(*client_, "/weighted");
   Hold first = weighted.acquire();
-  EXPECT_TRUE(eventually([&] { return weighted.queue_position() == 0U; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return weighted.queue_position() == 0U; }, kTestTimeout));
   const Owner light = Owner::unique();
   auto waits = weighted.async_acquire({.owner = light}, 1);
-  EXPECT_TRUE(eventually([&] { return weighted.queue_position(light) == 1U; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return weighted.queue_position(light) == 1U; }, kTestTimeout));
   auto overtakes = weighted.async_acquire({}, 9);
-  EXPECT_TRUE(eventually([&] { return weighted.queue_position(light) == 2U; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return weighted.queue_position(light) == 2U; }, kTestTimeout));
 }
 
 TEST_F(Participants, ForeignNode_IsListedWithoutTexts) {

@@ -40,10 +40,10 @@ TEST_F(Pause, PauseLongerThanSession_FirstQueryReportsLost) {
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_TRUE(eventually(
       [&] {
-        other.send("told");
+        other.send("losses");
         return other.receive() == "1";
       },
-      kPatience));
+      kTestTimeout));
 
   other.send("again");  // it enqueues behind this process, with a new session
   ASSERT_TRUE(reaches_nodes(2));
@@ -52,7 +52,7 @@ TEST_F(Pause, PauseLongerThanSession_FirstQueryReportsLost) {
   const auto again = other.receive_state();
   EXPECT_EQ(again.state, "held");
   EXPECT_GT(again.token, our_token);
-  other.send("told");
+  other.send("losses");
   EXPECT_EQ(other.receive(), "1");
 }
 
@@ -67,10 +67,10 @@ TEST_F(Pause, PauseShorterThanLease_HoldIsRetained) {
   EXPECT_EQ(answer.state, "held");
   EXPECT_EQ(answer.token, granted.token);
   EXPECT_FALSE(mutex_.try_lock());
-  other.send("told");
+  other.send("losses");
   EXPECT_EQ(other.receive(), "0");
   other.send("exit");
-  const auto status = other.process().wait(kPatience);
+  const auto status = other.process().wait(kTestTimeout);
   ASSERT_TRUE(status);
   EXPECT_EQ(status->exit_code, 0);
 }
@@ -84,13 +84,13 @@ TEST_F(Pause, PauseLongerThanLease_LostThoughSessionLives) {
   other.send("state");
   // A lease lasts at most two thirds of the session timeout.
   const auto lease_is_over = LeaseClock::now() + 8000ms * 2 / 3 + 1ms;
-  EXPECT_TRUE(eventually([&] { return LeaseClock::now() > lease_is_over; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return LeaseClock::now() > lease_is_over; }, kTestTimeout));
   other.process().resume();
   const auto answer = other.receive_state();
   EXPECT_EQ(answer.state, "lost");
   EXPECT_EQ(answer.token, granted.token);
   // The client deletes the znode of its lost hold, although its session lives.
-  EXPECT_TRUE(static_cast<bool>(mutex_.acquire({.deadline = kPatience})));
+  EXPECT_TRUE(static_cast<bool>(mutex_.acquire({.deadline = kTestTimeout})));
 }
 
 TEST_F(Pause, HolderKilled_NextContenderIsGranted) {

@@ -104,20 +104,20 @@ TEST_F(PriorityMutexTest, Participants_AreListedInGrantOrder) {
 
 TEST_F(PriorityMutexTest, Waiter_IsNotifiedOfItsPosition) {
   const auto client = connect();
-  EventLog heard;
+  EventLog received;
   PriorityMutex mutex(*client, kPath);
-  PriorityMutex listening(*client, kPath, {.listener = heard.listener()});
+  PriorityMutex listening(*client, kPath, {.listener = received.listener()});
   Hold hold = mutex.acquire();
   auto heavy = contend(mutex, 9);
   auto light = contend(listening, 1);
-  EXPECT_TRUE(heard.reaches({"waiting 2"}));
+  EXPECT_TRUE(received.reaches({"waiting 2"}));
   hold.release();
   hold = get(heavy);
-  EXPECT_TRUE(heard.reaches({"waiting 2", "waiting 1"}));
+  EXPECT_TRUE(received.reaches({"waiting 2", "waiting 1"}));
   hold.release();
   hold = get(light);
-  ASSERT_TRUE(heard.reaches({"waiting 2", "waiting 1", "acquired"}));
-  const auto events = heard.all();
+  ASSERT_TRUE(received.reaches({"waiting 2", "waiting 1", "acquired"}));
+  const auto events = received.all();
   EXPECT_EQ(events[0].token, FencingToken{}) << "that of its node at the gate is none";
   EXPECT_EQ(events[2].token, hold.token());
 }
@@ -155,7 +155,7 @@ TEST_F(PriorityMutexTest, WaiterAtGate_IsNotAheadInLockQueue) {
   ASSERT_TRUE(reaches_nodes(4));
   hold.release();
   get(other).release();
-  ASSERT_TRUE(latch.wait_until_leader(kPatience));
+  ASSERT_TRUE(latch.wait_until_leader(kTestTimeout));
   const auto leader = latch.leader();
   ASSERT_TRUE(leader) << "though another came before";
   EXPECT_TRUE(leader->mine && leader->holds);
@@ -167,26 +167,26 @@ TEST_F(PriorityMutexTest, WaiterAtGate_IsNotRequestedToRelease) {
   const auto client = connect();
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
   ASSERT_EQ(raw().create(kPath + "/weight-5-age-100-0000000000").rc, ZOK);
-  EXPECT_TRUE(request_release(*client, kPath, {.deadline = kPatience})) << "no holder";
+  EXPECT_TRUE(request_release(*client, kPath, {.deadline = kTestTimeout})) << "no holder";
 }
 
 TEST_F(PriorityMutexTest, NamedWaiterAtTheGate_IsWaitedForUntilItPasses) {
   const auto client = connect();
-  const auto asker = connect();
+  const auto requester = connect();
   PriorityMutex mutex(*client, kPath);
   Hold first = mutex.acquire();
   auto waiting = contend(mutex, 5);
   const auto queue = mutex.participants();
   ASSERT_EQ(queue.size(), 2U);
   ASSERT_EQ(queue[1].access, Access::weighted);
-  auto asked = in_thread([&, node = queue[1].node] {
-    return request_release(*asker, kPath, {.node = node, .deadline = kPatience});
+  auto requested = in_thread([&, node = queue[1].node] {
+    return request_release(*requester, kPath, {.node = node, .deadline = kTestTimeout});
   });
   ASSERT_TRUE(reaches_nodes(3)) << "the request";
-  EXPECT_FALSE(is_ready(asked));
+  EXPECT_FALSE(is_ready(requested));
   first.release();
   const Hold second = get(waiting);
-  EXPECT_TRUE(get(asked));
+  EXPECT_TRUE(get(requested));
   EXPECT_EQ(second.state(), HoldState::held);
 }
 
@@ -208,14 +208,14 @@ TEST_F(PriorityMutexTest, StoppedWaiter_LeavesTheGate) {
 // The heavy contender overtook the light one, so it holds although it arrived later.
 TEST_F(PriorityMutexTest, ReleaseRequest_ReachesHolderNotWaiterAtGate) {
   const auto client = connect();
-  const auto asker = connect();
+  const auto requester = connect();
   PriorityMutex mutex(*client, kPath);
   Hold first = mutex.acquire();
   auto light = contend(mutex, 1);
   auto heavy = contend(mutex, 10);
   first.release();
   const Hold holder = get(heavy);
-  EXPECT_TRUE(request_release(*asker, kPath, {.force = true, .deadline = kPatience}));
+  EXPECT_TRUE(request_release(*requester, kPath, {.force = true, .deadline = kTestTimeout}));
   EXPECT_EQ(holder.state(), HoldState::lost);
   EXPECT_EQ(get(light).state(), HoldState::held);
 }
@@ -240,8 +240,8 @@ TEST_F(PriorityMutexTest, LockAfterLoss_ThrowsAtOnce) {
   PriorityMutex mutex(*client, kPath);
   mutex.lock();
   expire_session(chroot_.hosts(), client->session_id());
-  ASSERT_TRUE(eventually([&] { return !mutex.is_held_by_this_thread(); }, kPatience));
-  const Hold others = ReentrantMutex(*other, kPath).acquire({.deadline = kPatience});
+  ASSERT_TRUE(eventually([&] { return !mutex.is_held_by_this_thread(); }, kTestTimeout));
+  const Hold others = ReentrantMutex(*other, kPath).acquire({.deadline = kTestTimeout});
   ASSERT_TRUE(others);
   EXPECT_EQ(error_of([&] { return mutex.try_lock_for(5s); }), Errc::lock_lost);
   mutex.unlock();

@@ -35,7 +35,7 @@ TEST_F(ElectionObserverTest, SessionOfTheLeaderEnds_ValueIsDeleted) {
   EXPECT_EQ(raw().exists(proclaimed_node(dead)).rc, ZNONODE);
   // Before the latch knows that its leadership ended, a proclaim() could lose its reply with the
   // connection.
-  ASSERT_TRUE(eventually([&] { return dead.end_token().stop_requested(); }, kPatience));
+  ASSERT_TRUE(eventually([&] { return dead.end_token().stop_requested(); }, kTestTimeout));
   EXPECT_EQ(error_of([&] { return dead.proclaim("I am back"), 0; }), Errc::lock_lost);
   next.proclaim("the second");
   ASSERT_TRUE(states.reaches({next.token(), "the second"}));
@@ -60,7 +60,7 @@ TEST_F(ElectionObserverTest, StaleLeader_CannotProclaim) {
   EXPECT_TRUE(now.rc == ZNONODE || now.stat.version == version);
   const Leadership next = next_leadership(*second, stale.token());
   EXPECT_EQ(state(), (ReportedState{next.token(), std::nullopt}));
-  EXPECT_TRUE(eventually([&] { return raw().exists(node).rc == ZNONODE; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return raw().exists(node).rc == ZNONODE; }, kTestTimeout));
 }
 
 // Simulates a value of another leader at this leader's value path. That happens when the lock path
@@ -103,7 +103,7 @@ TEST_F(ElectionObserverTest, ForeignLeader_HasNoValue) {
   const auto foreign = raw().create(kPath + "/_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-",
                                     "theirs", ZOO_EPHEMERAL_SEQUENTIAL);
   ASSERT_EQ(foreign.rc, ZOK);
-  const ElectionState state = observer_.state(kPatience);
+  const ElectionState state = observer_.state(kTestTimeout);
   ASSERT_TRUE(state.leader);
   EXPECT_EQ(kPath + "/" + state.leader->node, foreign.path);
   EXPECT_EQ(state.value, std::nullopt);
@@ -167,7 +167,7 @@ TEST_F(ElectionObserverTest, HandlerFutureAndCoroutine_HaveEqualOutcomes) {
             0U);
   EXPECT_EQ(error_of([] { return Leadership().proclaim("without a leadership"), 0; }),
             Errc::lock_lost);
-  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(client_->flush(kTestTimeout));
   EXPECT_TRUE(nothing_is_left());
 }
 
@@ -240,12 +240,12 @@ TEST_F(ElectionObserverFaults, WithoutAServer_ProclaimFailsAtTheDeadline) {
   const auto latch = leading_latch(*client);
   const Leadership leadership = latch->leadership();
   server_.kill_hard();
-  ASSERT_TRUE(eventually([&] { return !client->is_connected(); }, kPatience));
+  ASSERT_TRUE(eventually([&] { return !client->is_connected(); }, kTestTimeout));
   EXPECT_EQ(error_of([&] { return leadership.proclaim("never", 50ms), 0; }), Errc::not_connected);
   server_.start();
   ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
   ElectionObserver observer(*client, kPath);
-  EXPECT_EQ(observer.state(kPatience).value, std::nullopt);
+  EXPECT_EQ(observer.state(kTestTimeout).value, std::nullopt);
 }
 
 TEST_F(ElectionObserverFaults, InterruptedProclaim_ReturnsAtOnceAndIsNotSentLater) {
@@ -255,7 +255,7 @@ TEST_F(ElectionObserverFaults, InterruptedProclaim_ReturnsAtOnceAndIsNotSentLate
   const auto latch = leading_latch(*client);
   const Leadership leadership = latch->leadership();
   server_.kill_hard();
-  ASSERT_TRUE(eventually([&] { return !client->is_connected(); }, kPatience));
+  ASSERT_TRUE(eventually([&] { return !client->is_connected(); }, kTestTimeout));
   EXPECT_TRUE(ends_by_interruption([&] { leadership.proclaim("never"); }));
   start_again(*client);
   leadership.proclaim("later");

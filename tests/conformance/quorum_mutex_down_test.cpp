@@ -33,8 +33,8 @@ TEST_F(Quorum, UnreachableEnsemble_IsSkippedAfterItsTimeShare) {
   auto again = c->async_acquire();  // without a deadline
   EXPECT_EQ(taken(get(again)), "x-x");
   servers_[1].start();
-  ASSERT_TRUE(c.clients[1]->wait_until_connected(kPatience));
-  EXPECT_EQ(taken(c->acquire({.deadline = kPatience})), "xxx");
+  ASSERT_TRUE(c.clients[1]->wait_until_connected(kTestTimeout));
+  EXPECT_EQ(taken(c->acquire({.deadline = kTestTimeout})), "xxx");
 }
 
 TEST_F(Quorum, NotYetConnected_WaitsForConnections) {
@@ -67,7 +67,7 @@ TEST_F(Quorum, MajorityDown_ThrowsNotConnected) {
 TEST_F(Quorum, EnsemblePaused_IsSkippedAndNodeDeletedLater) {
   const Contender c = contender({.ensemble_timeout = kShort});
   servers_[0].pause();
-  QuorumHold hold = c->acquire({.deadline = kPatience});
+  QuorumHold hold = c->acquire({.deadline = kTestTimeout});
   EXPECT_EQ(taken(hold), "-xx");
   hold.release();
   servers_[0].resume();
@@ -92,7 +92,7 @@ TEST_F(Quorum, PausedButConnected_IsSkippedUntilItReplies) {
         auto each = c->async_acquire();
         return taken(get(each)) == "xxx";
       },
-      kPatience));
+      kTestTimeout));
   EXPECT_TRUE(reaches_nodes({0, 0, 0}));
 }
 
@@ -102,7 +102,7 @@ TEST_F(Quorum, MajorityReturnsBeforeDeadline_IsGranted) {
   servers_[2].kill_hard();
   EXPECT_EQ(error_of([&] { return c->acquire(); }), Errc::not_connected);
   EXPECT_EQ(error_of([&] { return c->try_lock(); }), Errc::not_connected);
-  auto waiting = c->async_acquire({.deadline = kPatience});
+  auto waiting = c->async_acquire({.deadline = kTestTimeout});
   servers_[0].start();
   servers_[2].start();
   const QuorumHold hold = get(waiting);

@@ -53,7 +53,7 @@ class Quorum : public ::testing::Test {
     }
     for (std::size_t i = 0; i < kEnsembles; ++i) {
       if (i != unreachable && servers_.at(i).running()) {
-        EXPECT_TRUE(c.clients.at(i)->wait_until_connected(kPatience));
+        EXPECT_TRUE(c.clients.at(i)->wait_until_connected(kTestTimeout));
       }
     }
     c.mutex = std::make_unique<QuorumMutex>(c.all(), kPath, options);
@@ -69,7 +69,7 @@ class Quorum : public ::testing::Test {
       if (!servers_.at(i).running()) continue;
       RawClient raw(servers_.at(i).hosts());
       const auto is_there = [&] { return raw.children(kPath).names.size() == counts.at(i); };
-      if (!eventually(is_there, kPatience)) return false;
+      if (!eventually(is_there, kTestTimeout)) return false;
     }
     return true;
   }
@@ -79,7 +79,7 @@ class Quorum : public ::testing::Test {
     return text;
   }
   static bool becomes(const Hold& hold, HoldState state) {
-    return eventually([&] { return hold.state() == state; }, kPatience);
+    return eventually([&] { return hold.state() == state; }, kTestTimeout);
   }
   // Ends the session, and waits until the client has a new one.
   void expire(const Contender& c, std::size_t ensemble) {
@@ -87,7 +87,7 @@ class Quorum : public ::testing::Test {
     const auto session = client.session_id();
     expire_session(servers_.at(ensemble).hosts(), session);
     EXPECT_TRUE(eventually(
-        [&] { return client.session_id() != 0 && client.session_id() != session; }, kPatience));
+        [&] { return client.session_id() != 0 && client.session_id() != session; }, kTestTimeout));
   }
 
   std::array<ZooKeeperServer, kEnsembles> servers_;

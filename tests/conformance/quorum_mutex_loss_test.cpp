@@ -28,8 +28,8 @@ TEST_F(Quorum, SecondEnsembleKilled_HoldIsLost) {
   EXPECT_EQ(fired, 0);
 
   servers_[0].kill_hard();
-  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
-  EXPECT_TRUE(eventually([&] { return fired == 1; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout));
+  EXPECT_TRUE(eventually([&] { return fired == 1; }, kTestTimeout));
   EXPECT_EQ(hold.valid_until(), LeaseClock::time_point::min());
   EXPECT_EQ(hold[2].state(), HoldState::held);
   hold.release();
@@ -62,7 +62,7 @@ TEST_F(Quorum, TwoKilledWhileWaiting_CallThrowsAndHoldIsLost) {
   servers_[0].kill_hard();
   servers_[1].kill_hard();
   EXPECT_EQ(error_of([&] { get(waiting); }), Errc::not_connected);
-  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout));
   EXPECT_TRUE(reaches_nodes({0, 0, 1}));
 }
 
@@ -95,7 +95,7 @@ TEST_F(Quorum, MajorityLostWhileWaiting_IsNotGranted) {
   block.release();  // it holds the second and waits for the last
   ASSERT_TRUE(reaches_nodes({0, 1, 2}));
   expire(c, 1);
-  ASSERT_TRUE(eventually([&] { return nodes(0) == 1; }, kPatience));  // it started again
+  ASSERT_TRUE(eventually([&] { return nodes(0) == 1; }, kTestTimeout));  // it started again
   const QuorumHold hold = get(waiting);
   EXPECT_EQ(taken(hold), "xx-");
   EXPECT_EQ(hold.state(), HoldState::held);

@@ -87,7 +87,7 @@ TEST_F(Quorum, OneEnsembleHeldByOthers_IsNotWaitedFor) {
   const Contender c = contender();
   ReentrantMutex last(*c.clients[2], kPath);
   const Hold block = last.acquire({.owner = Owner::unique()});
-  QuorumHold hold = c->acquire({.deadline = kPatience});
+  QuorumHold hold = c->acquire({.deadline = kTestTimeout});
   EXPECT_EQ(taken(hold), "xx-");
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_TRUE(reaches_nodes({1, 1, 1}));  // the attempt at the last one left no znode
@@ -105,22 +105,22 @@ TEST_F(Quorum, Listener_IsNotifiedForEachEnsemble) {
   ASSERT_EQ(hold.state(), HoldState::held);
   const std::array tokens{hold[0].token(), hold[1].token(), hold[2].token()};
   hold.release();
-  std::array<std::vector<std::string>, kEnsembles> heard;
+  std::array<std::vector<std::string>, kEnsembles> received;
   const auto all_ended = [&] {
-    heard = {};
+    received = {};
     for (const LockEvent& event : log.all()) {
       EXPECT_EQ(event.path, kPath);
       EXPECT_EQ(event.token, tokens.at(event.part_index));
       // A session that ends may add a `suspended` or `resumed` event.
       const std::string text = describe(event);
-      if (text != "suspended" && text != "resumed") heard.at(event.part_index).push_back(text);
+      if (text != "suspended" && text != "resumed") received.at(event.part_index).push_back(text);
     }
-    return std::ranges::all_of(heard, [](const auto& texts) { return texts.size() == 2; });
+    return std::ranges::all_of(received, [](const auto& texts) { return texts.size() == 2; });
   };
-  ASSERT_TRUE(eventually(all_ended, kPatience));
+  ASSERT_TRUE(eventually(all_ended, kTestTimeout));
   const std::vector<std::string> released{"acquired", "released"};
   const std::vector<std::string> lost{"acquired", "lost"};
-  EXPECT_EQ(heard, (std::array{released, lost, released}));
+  EXPECT_EQ(received, (std::array{released, lost, released}));
 }
 
 TEST_F(Quorum, MaxHoldElapsed_EndsTheWhole) {
@@ -130,11 +130,11 @@ TEST_F(Quorum, MaxHoldElapsed_EndsTheWhole) {
                                  .max_hold = std::chrono::milliseconds(500),
                                  .expiry_notice = std::chrono::milliseconds(100)});
   QuorumHold hold = c->acquire();
-  ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
-  EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kPatience));
+  ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout));
+  EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kTestTimeout));
   EXPECT_TRUE(reaches_nodes({0, 0, 0}));
   const auto expired = [&] { return std::ranges::count(log.texts(), "expired"); };
-  EXPECT_TRUE(eventually([&] { return expired() == kEnsembles; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return expired() == kEnsembles; }, kTestTimeout));
 }
 
 TEST_F(Quorum, Unlock_UndoesPartsOfItsLock) {
@@ -142,7 +142,7 @@ TEST_F(Quorum, Unlock_UndoesPartsOfItsLock) {
   const Contender c = contender();
   ASSERT_TRUE(c->try_lock_for(3 * kShort));  // the second and the third ensemble
   servers_[0].start();
-  ASSERT_TRUE(c.clients[0]->wait_until_connected(kPatience));
+  ASSERT_TRUE(c.clients[0]->wait_until_connected(kTestTimeout));
   c->lock();  // all three
   EXPECT_EQ(c->hold_count(), 2);
   ASSERT_TRUE(reaches_nodes({1, 1, 1}));

@@ -14,11 +14,11 @@
 namespace zklock::testing {
 namespace {
 
-class QuorumGone : public ::testing::Test {
+class QuorumLost : public ::testing::Test {
  protected:
-  QuorumGone() : ensemble_({.extra_jvm_flags = {"-Dreadonlymode.enabled=true"}}) {
+  QuorumLost() : ensemble_({.extra_jvm_flags = {"-Dreadonlymode.enabled=true"}}) {
     ensemble_.start();
-    EXPECT_TRUE(ensemble_.wait_until_serving(kPatience)) << ensemble_.log();
+    EXPECT_TRUE(ensemble_.wait_until_serving(kTestTimeout)) << ensemble_.log();
   }
 
   std::unique_ptr<Client> client() const {
@@ -31,25 +31,25 @@ class QuorumGone : public ::testing::Test {
   ZooKeeperEnsemble ensemble_;
 };
 
-TEST_F(QuorumGone, ServerBecomesReadOnly_HoldEndsAndNoneIsGranted) {
+TEST_F(QuorumLost, ServerBecomesReadOnly_HoldEndsAndNoneIsGranted) {
   const auto holder = client();
   const auto other = client();
-  ASSERT_TRUE(holder->wait_until_connected(kPatience));
-  ASSERT_TRUE(other->wait_until_connected(kPatience));
+  ASSERT_TRUE(holder->wait_until_connected(kTestTimeout));
+  ASSERT_TRUE(other->wait_until_connected(kTestTimeout));
   ReentrantMutex mutex(*holder, kPath);
   ReentrantMutex others_mutex(*other, kPath);
-  const Hold hold = mutex.acquire({.deadline = kPatience});
+  const Hold hold = mutex.acquire({.deadline = kTestTimeout});
   ASSERT_TRUE(static_cast<bool>(hold));
-  Chronicle<std::string> told;
-  const std::stop_callback on_loss(hold.loss_token(), [&] { told.add("lost"); });
+  Chronicle<std::string> losses;
+  const std::stop_callback on_loss(hold.loss_token(), [&] { losses.add("lost"); });
   auto waiting = others_mutex.async_acquire();
-  ASSERT_TRUE(eventually([&] { return mutex.participants().size() == 2; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return mutex.participants().size() == 2; }, kTestTimeout));
 
   ensemble_[1].kill_hard();
   ensemble_[2].kill_hard();
-  ASSERT_TRUE(eventually([&] { return ensemble_[0].mode() == "read-only"; }, kPatience))
+  ASSERT_TRUE(eventually([&] { return ensemble_[0].mode() == "read-only"; }, kTestTimeout))
       << ensemble_.log();
-  EXPECT_TRUE(told.has("lost"));
+  EXPECT_TRUE(losses.has("lost"));
   EXPECT_EQ(hold.state(), HoldState::lost);
   EXPECT_FALSE(is_ready(waiting));
 
@@ -68,8 +68,8 @@ TEST_F(QuorumGone, ServerBecomesReadOnly_HoldEndsAndNoneIsGranted) {
   ensemble_[1].start();
   ensemble_[2].start();
   EXPECT_GT(get(waiting).token(), hold.token());
-  EXPECT_TRUE(static_cast<bool>(late_mutex.acquire({.deadline = kPatience})));
-  EXPECT_EQ(told.size(), 1U);
+  EXPECT_TRUE(static_cast<bool>(late_mutex.acquire({.deadline = kTestTimeout})));
+  EXPECT_EQ(losses.size(), 1U);
 }
 
 }  // namespace

@@ -25,15 +25,15 @@ class Reconnect : public OwnServerTest {
 TEST_F(Reconnect, RestartWithinLease_HoldIsRetained) {
   const auto client = connect(patient(options()));
   ReentrantMutex mutex(*client, kPath);
-  Chronicle<ConnectionState> told;
-  const auto subscription = client->add_listener([&](ConnectionState s) { told.add(s); });
+  Chronicle<ConnectionState> received;
+  const auto subscription = client->add_listener([&](ConnectionState s) { received.add(s); });
   Hold hold = mutex.acquire();
   const auto token = hold.token();
   const auto session = client->session_id();
 
   server_.kill_hard();
-  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::suspended; }, kPatience));
-  EXPECT_TRUE(told.has(ConnectionState::suspended));
+  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::suspended; }, kTestTimeout));
+  EXPECT_TRUE(received.has(ConnectionState::suspended));
   EXPECT_FALSE(client->is_connected());
   EXPECT_TRUE(mutex.is_held_by_this_thread());  // the lease is valid
   EXPECT_EQ(mutex.acquire().token(), token);    // nests without a server
@@ -41,15 +41,16 @@ TEST_F(Reconnect, RestartWithinLease_HoldIsRetained) {
   EXPECT_GT(lease, LeaseClock::now());
 
   start_again(*client);
-  EXPECT_TRUE(told.has(ConnectionState::reconnected));
-  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::held; }, kPatience));
-  EXPECT_TRUE(eventually([&] { return hold.valid_until() > lease; }, kPatience));
+  EXPECT_TRUE(received.has(ConnectionState::reconnected));
+  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::held; }, kTestTimeout));
+  EXPECT_TRUE(eventually([&] { return hold.valid_until() > lease; }, kTestTimeout));
   EXPECT_EQ(hold.token(), token);
   EXPECT_EQ(client->session_id(), session);
   EXPECT_FALSE(hold.loss_token().stop_requested());
-  EXPECT_EQ(told.all(), (std::vector{ConnectionState::suspended, ConnectionState::reconnected}));
+  EXPECT_EQ(received.all(),
+            (std::vector{ConnectionState::suspended, ConnectionState::reconnected}));
   hold.release();
-  EXPECT_TRUE(client->flush(kPatience));
+  EXPECT_TRUE(client->flush(kTestTimeout));
   EXPECT_TRUE(nodes().empty());
 }
 
@@ -69,7 +70,7 @@ TEST_F(Reconnect, ServerPaused_HoldIsLostAtLeaseEnd) {
         lease_ends = std::max(lease_ends, hold.valid_until());
         return hold.state() == HoldState::lost;
       },
-      kPatience));
+      kTestTimeout));
   EXPECT_LT(lease_ends, session_ends) << "before the servers could give the lock away";
   auto loss = lost.get_future();
   get(loss);
@@ -81,14 +82,14 @@ TEST_F(Reconnect, NoServerForSessionTimeout_NotifiesLost) {
   ClientOptions short_session = options();
   short_session.session_timeout = 2s;
   const auto client = connect(short_session);
-  Chronicle<ConnectionState> told;
-  const auto subscription = client->add_listener([&](ConnectionState s) { told.add(s); });
+  Chronicle<ConnectionState> received;
+  const auto subscription = client->add_listener([&](ConnectionState s) { received.add(s); });
   server_.kill_hard();
-  EXPECT_TRUE(told.has(ConnectionState::lost)) << "although no server runs";
-  EXPECT_EQ(told.all(), (std::vector{ConnectionState::suspended, ConnectionState::lost}));
+  EXPECT_TRUE(received.has(ConnectionState::lost)) << "although no server runs";
+  EXPECT_EQ(received.all(), (std::vector{ConnectionState::suspended, ConnectionState::lost}));
   EXPECT_EQ(client->session_id(), 0);
   start_again();
-  EXPECT_TRUE(told.has(ConnectionState::connected)) << "a new session";
+  EXPECT_TRUE(received.has(ConnectionState::connected)) << "a new session";
 }
 
 TEST(ReconnectElsewhere, LaterServerGrantsOtherTimeout_LogsWarning) {
@@ -102,12 +103,12 @@ TEST(ReconnectElsewhere, LaterServerGrantsOtherTimeout_LogsWarning) {
   of_both.session_timeout = 30s;
   of_both.logger = log.logger();
   Client client(of_both);
-  ASSERT_TRUE(client.wait_until_connected(kPatience));
+  ASSERT_TRUE(client.wait_until_connected(kTestTimeout));
   EXPECT_TRUE(log.contains("granted a timeout of 2000 ms, not 30000 ms"));
   first.kill_hard();
   second.start();
   const std::string warning = "granted a timeout of 4000 ms, not 2000 ms";
-  EXPECT_TRUE(eventually([&] { return log.contains(warning); }, kPatience)) << log.text();
+  EXPECT_TRUE(eventually([&] { return log.contains(warning); }, kTestTimeout)) << log.text();
 }
 
 // An emptied server has a lower zxid than the client, and refuses its session without an answer.
@@ -118,14 +119,14 @@ TEST_F(Reconnect, ServerEmptied_GrantsAgain) {
   const auto client = connect(without_chroot);
   ReentrantMutex mutex(*client, kPath);
   for (int i = 0; i < 10; ++i) mutex.acquire().release();
-  ASSERT_TRUE(client->flush(kPatience));
+  ASSERT_TRUE(client->flush(kTestTimeout));
   const Hold hold = mutex.acquire({.owner = Owner::unique()});
   ASSERT_EQ(hold.state(), HoldState::held);
 
   server_.kill_hard();
   server_.erase_data();
   start_again();
-  const Hold again = mutex.acquire({.owner = Owner::unique(), .deadline = kPatience});
+  const Hold again = mutex.acquire({.owner = Owner::unique(), .deadline = kTestTimeout});
   EXPECT_EQ(again.state(), HoldState::held);
   EXPECT_EQ(hold.state(), HoldState::lost);
 }
@@ -137,8 +138,8 @@ TEST_F(Reconnect, ServerDown_CallsWaitUntilDeadline) {
   const auto client = connect(impatient);
   ReentrantMutex mutex(*client, kPath);
   server_.kill_hard();
-  ASSERT_TRUE(eventually([&] { return !client->is_connected(); }, kPatience));
-  auto waiting = mutex.async_acquire(AcquireOptions{.deadline = kPatience});
+  ASSERT_TRUE(eventually([&] { return !client->is_connected(); }, kTestTimeout));
+  auto waiting = mutex.async_acquire(AcquireOptions{.deadline = kTestTimeout});
   auto short_one = mutex.async_acquire(AcquireOptions{.deadline = 200ms});
   EXPECT_EQ(error_of([&] { return get(short_one); }), Errc::not_connected);
   EXPECT_EQ(error_of([&] { mutex.lock(); }), Errc::not_connected) << "it has no deadline";

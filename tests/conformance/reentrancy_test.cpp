@@ -29,14 +29,14 @@ class Reentrancy : public LockTest {
 TEST_F(Reentrancy, ThreeNestedLocks_UseOneNode) {
   mutex_.lock();
   EXPECT_TRUE(mutex_.try_lock());
-  EXPECT_TRUE(mutex_.try_lock_for(kPatience));
+  EXPECT_TRUE(mutex_.try_lock_for(kTestTimeout));
   EXPECT_EQ(mutex_.hold_count(), 3);
   EXPECT_EQ(nodes().size(), 1U);
 
   mutex_.unlock();
   mutex_.unlock();
   EXPECT_EQ(mutex_.hold_count(), 1);
-  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(client_->flush(kTestTimeout));
   EXPECT_FALSE(is_free());
 
   mutex_.unlock();
@@ -254,7 +254,7 @@ TEST_F(Reentrancy, ThreadEndsWhileLocked_ReleasesLock) {
     mutex_.lock();
   });
   get(careless);
-  EXPECT_TRUE(mutex_.try_lock_for(kPatience));
+  EXPECT_TRUE(mutex_.try_lock_for(kTestTimeout));
   mutex_.unlock();
 }
 

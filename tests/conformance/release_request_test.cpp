@@ -22,29 +22,31 @@ namespace {
 class ReleaseRequests : public LockTest {
  protected:
   const std::unique_ptr<Client> client_ = connect();
-  const std::unique_ptr<Client> asker_ = connect();
+  const std::unique_ptr<Client> requester_ = connect();
   EventLog log_;
   ReentrantMutex mutex_{*client_, kPath, {.listener = log_.listener()}};
 };
 
 TEST_F(ReleaseRequests, HolderReleasesOnRequest_RequestSucceeds) {
   Hold hold = mutex_.acquire();
-  auto asked = in_thread([&] { return request_release(*asker_, kPath, {.deadline = kPatience}); });
-  EXPECT_TRUE(eventually([&] { return hold.release_request_token().stop_requested(); }, kPatience));
+  auto requested =
+      in_thread([&] { return request_release(*requester_, kPath, {.deadline = kTestTimeout}); });
+  EXPECT_TRUE(
+      eventually([&] { return hold.release_request_token().stop_requested(); }, kTestTimeout));
   EXPECT_EQ(hold.state(), HoldState::held);
-  EXPECT_FALSE(is_ready(asked));
+  EXPECT_FALSE(is_ready(requested));
   EXPECT_EQ(nodes().size(), 2U) << "its node, and the marker";
   hold.release();
-  EXPECT_TRUE(get(asked));
-  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_TRUE(get(requested));
+  EXPECT_TRUE(requester_->flush(kTestTimeout));
   EXPECT_TRUE(becomes_empty());
   EXPECT_TRUE(log_.reaches({"acquired", "release_requested", "released"}));
 }
 
 TEST_F(ReleaseRequests, HolderIgnoresRequest_RequestTimesOut) {
   const Hold hold = mutex_.acquire();
-  EXPECT_FALSE(request_release(*asker_, kPath, {.deadline = 5s}));
-  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_FALSE(request_release(*requester_, kPath, {.deadline = 5s}));
+  EXPECT_TRUE(requester_->flush(kTestTimeout));
   EXPECT_EQ(nodes().size(), 1U) << "no marker is left";
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_TRUE(log_.reaches({"acquired", "release_requested"}));
@@ -57,32 +59,32 @@ TEST_F(ReleaseRequests, RequestTimesOutBeforeReply_LeavesNoMarker) {
   const Forwarder slow(SharedServer::server()->port(), Forwarder::Events::passed, 50ms);
   ClientOptions behind = options();
   behind.hosts = "127.0.0.1:" + std::to_string(slow.port()) + chroot_.path();
-  const auto asker = connect(behind);
+  const auto requester = connect(behind);
   for (int round = 0; round < 3; ++round) {
-    EXPECT_FALSE(request_release(*asker, kPath, {.node = node, .deadline = 20ms}));
-    EXPECT_TRUE(asker->flush(kPatience));
+    EXPECT_FALSE(request_release(*requester, kPath, {.node = node, .deadline = 20ms}));
+    EXPECT_TRUE(requester->flush(kTestTimeout));
     EXPECT_EQ(nodes(), std::vector<std::string>{node});
   }
 }
 
 TEST_F(ReleaseRequests, ForcedRequest_HolderIsLostBeforeNextGrant) {
   Hold hold = mutex_.acquire();
-  std::atomic<int> told{0};
+  std::atomic<int> notified{0};
   const std::stop_callback on_loss(hold.loss_token(), [&] {
-    if (hold.state() == HoldState::lost) ++told;
+    if (hold.state() == HoldState::lost) ++notified;
   });
-  ReentrantMutex others(*asker_, kPath);
+  ReentrantMutex others(*requester_, kPath);
   auto next = others.async_acquire();
   ASSERT_TRUE(reaches_nodes(2));
-  EXPECT_TRUE(request_release(*asker_, kPath, {.force = true, .deadline = kPatience}));
+  EXPECT_TRUE(request_release(*requester_, kPath, {.force = true, .deadline = kTestTimeout}));
   EXPECT_EQ(hold.state(), HoldState::lost);
-  EXPECT_TRUE(eventually([&] { return told == 1; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return notified == 1; }, kTestTimeout));
   Hold granted = get(next);
   EXPECT_GT(granted.token(), hold.token());
   EXPECT_TRUE(log_.reaches({"acquired", "lost"}));
   granted.release();
   hold.release();
-  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_TRUE(requester_->flush(kTestTimeout));
   EXPECT_TRUE(becomes_empty());
 }
 
@@ -92,38 +94,42 @@ TEST_F(ReleaseRequests, RequestNamesOneHolder_OnlyThatHoldIsLost) {
   const Permit second = semaphore.acquire();
   const std::string node = second.node().substr(kPath.size() + 1);
   EXPECT_TRUE(
-      request_release(*asker_, kPath, {.force = true, .node = node, .deadline = kPatience}));
+      request_release(*requester_, kPath, {.force = true, .node = node, .deadline = kTestTimeout}));
   EXPECT_EQ(first.state(), HoldState::held);
   EXPECT_EQ(second.state(), HoldState::lost);
 }
 
 TEST_F(ReleaseRequests, NamedWaiter_IsRequestedOnceGranted) {
-  Hold before = ReentrantMutex(*asker_, kPath).acquire();
+  Hold before = ReentrantMutex(*requester_, kPath).acquire();
   auto waiting = mutex_.async_acquire();
   ASSERT_TRUE(reaches_nodes(2));
   const std::string node = nodes().back();
-  auto asked = in_thread(
-      [&] { return request_release(*asker_, kPath, {.node = node, .deadline = kPatience}); });
+  auto requested = in_thread([&] {
+    return request_release(*requester_, kPath, {.node = node, .deadline = kTestTimeout});
+  });
   ASSERT_TRUE(reaches_nodes(3)) << "the marker";
   EXPECT_FALSE(before.release_request_token().stop_requested());
   before.release();
   Hold hold = get(waiting);
-  EXPECT_TRUE(eventually([&] { return hold.release_request_token().stop_requested(); }, kPatience));
-  EXPECT_FALSE(is_ready(asked));
+  EXPECT_TRUE(
+      eventually([&] { return hold.release_request_token().stop_requested(); }, kTestTimeout));
+  EXPECT_FALSE(is_ready(requested));
   hold.release();
-  EXPECT_TRUE(get(asked));
+  EXPECT_TRUE(get(requested));
   EXPECT_TRUE(log_.reaches({"waiting 1", "acquired", "release_requested", "released"}));
 }
 
 TEST_F(ReleaseRequests, ForcedBesidePlainRequest_HolderIsLost) {
   const Hold hold = mutex_.acquire();
-  auto asked = in_thread([&] { return request_release(*asker_, kPath, {.deadline = kPatience}); });
-  EXPECT_TRUE(eventually([&] { return hold.release_request_token().stop_requested(); }, kPatience));
+  auto requested =
+      in_thread([&] { return request_release(*requester_, kPath, {.deadline = kTestTimeout}); });
+  EXPECT_TRUE(
+      eventually([&] { return hold.release_request_token().stop_requested(); }, kTestTimeout));
   const auto operator_client = connect();
-  EXPECT_TRUE(request_release(*operator_client, kPath, {.force = true, .deadline = kPatience}));
-  EXPECT_TRUE(get(asked));
+  EXPECT_TRUE(request_release(*operator_client, kPath, {.force = true, .deadline = kTestTimeout}));
+  EXPECT_TRUE(get(requested));
   EXPECT_EQ(hold.state(), HoldState::lost);
-  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_TRUE(requester_->flush(kTestTimeout));
   EXPECT_TRUE(becomes_empty());
 }
 
@@ -131,18 +137,19 @@ TEST_F(ReleaseRequests, HolderProcessKilled_RequestEndsAtSessionExpiry) {
   HolderProcess dead(chroot_.hosts(), kPath, 6s);
   dead.wait_until_held();
   dead.process().kill();
-  EXPECT_TRUE(request_release(*asker_, kPath, {.deadline = kPatience}));
-  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_TRUE(request_release(*requester_, kPath, {.deadline = kTestTimeout}));
+  EXPECT_TRUE(requester_->flush(kTestTimeout));
   EXPECT_TRUE(becomes_empty());
 }
 
 TEST_F(ReleaseRequests, RequesterClosed_MarkerIsDeleted) {
   const Hold hold = mutex_.acquire();
-  auto asker = connect();
-  auto asked = in_thread([&] { return error_of([&] { return request_release(*asker, kPath); }); });
+  auto requester = connect();
+  auto requested =
+      in_thread([&] { return error_of([&] { return request_release(*requester, kPath); }); });
   ASSERT_TRUE(reaches_nodes(2));
-  asker->close();
-  EXPECT_EQ(get(asked), Errc::closed);
+  requester->close();
+  EXPECT_EQ(get(requested), Errc::closed);
   EXPECT_TRUE(reaches_nodes(1));
   EXPECT_EQ(hold.state(), HoldState::held);
 }
@@ -152,9 +159,9 @@ TEST_F(ReleaseRequests, MarkerInQueue_DoesNotBlockContenders) {
   const auto number = hold.node().substr(hold.node().size() - 10);
   const std::string marker = kPath + "/release-request-" + number;
   ASSERT_EQ(raw().create(marker).rc, ZOK);
-  ReentrantMutex others(*asker_, kPath);
+  ReentrantMutex others(*requester_, kPath);
   EXPECT_FALSE(others.try_lock());
-  ASSERT_TRUE(asker_->flush(kPatience)) << "its znode is deleted";
+  ASSERT_TRUE(requester_->flush(kTestTimeout)) << "its znode is deleted";
   EXPECT_EQ(mutex_.participants().size(), 1U);
   auto next = others.async_acquire();
   ASSERT_TRUE(reaches_nodes(3));
@@ -166,21 +173,21 @@ TEST_F(ReleaseRequests, MarkerInQueue_DoesNotBlockContenders) {
 }
 
 TEST_F(ReleaseRequests, NoHolder_RequestSucceedsAtOnce) {
-  EXPECT_TRUE(request_release(*asker_, "/never-locked"));
+  EXPECT_TRUE(request_release(*requester_, "/never-locked"));
   mutex_.lock();
   mutex_.unlock();
-  EXPECT_TRUE(client_->flush(kPatience));
-  EXPECT_TRUE(request_release(*asker_, kPath));
-  EXPECT_TRUE(request_release(*asker_, kPath, {.node = "lock-0000000000"}));
+  EXPECT_TRUE(client_->flush(kTestTimeout));
+  EXPECT_TRUE(request_release(*requester_, kPath));
+  EXPECT_TRUE(request_release(*requester_, kPath, {.node = "lock-0000000000"}));
   EXPECT_TRUE(nodes().empty());
 }
 
 TEST_F(ReleaseRequests, BadInputOrClosedClient_IsRefused) {
-  EXPECT_EQ(error_of([&] { return request_release(*asker_, "relative"); }), Errc::invalid_path);
-  EXPECT_EQ(error_of([&] { return request_release(*asker_, kPath, {.node = "config"}); }),
+  EXPECT_EQ(error_of([&] { return request_release(*requester_, "relative"); }), Errc::invalid_path);
+  EXPECT_EQ(error_of([&] { return request_release(*requester_, kPath, {.node = "config"}); }),
             Errc::invalid_option);
-  asker_->close();
-  EXPECT_EQ(error_of([&] { return request_release(*asker_, kPath); }), Errc::closed);
+  requester_->close();
+  EXPECT_EQ(error_of([&] { return request_release(*requester_, kPath); }), Errc::closed);
 }
 
 TEST_F(ReleaseRequests, NoCreatePermission_RequestThrowsNoAuth) {
@@ -191,35 +198,36 @@ TEST_F(ReleaseRequests, NoCreatePermission_RequestThrowsNoAuth) {
   ReentrantMutex mutex(*ours, "/guarded");
   Hold hold = mutex.acquire();
   const std::string node = hold.node().substr(std::string("/guarded/").size());
-  EXPECT_EQ(
-      error_of([&] { return request_release(*asker_, "/guarded", {.force = true, .node = node}); }),
-      Errc::no_auth);
+  EXPECT_EQ(error_of([&] {
+              return request_release(*requester_, "/guarded", {.force = true, .node = node});
+            }),
+            Errc::no_auth);
   EXPECT_EQ(hold.state(), HoldState::held);
   auto colleague = connect(with_acl);
-  EXPECT_TRUE(request_release(*colleague, "/guarded", {.force = true, .deadline = kPatience}));
+  EXPECT_TRUE(request_release(*colleague, "/guarded", {.force = true, .deadline = kTestTimeout}));
   EXPECT_EQ(hold.state(), HoldState::lost);
 }
 
 class ReleaseRequestAtFrozenServer : public OwnServerTest {
  protected:
   const std::unique_ptr<Client> client_ = connect();
-  const std::unique_ptr<Client> asker_ = connect();
+  const std::unique_ptr<Client> requester_ = connect();
   ReentrantMutex mutex_{*client_, kPath};
 
   // Names the holder's znode, so that request_release() does not list the queue first.
-  static ReleaseRequestOptions asking(const Hold& hold, Deadline deadline) {
+  static ReleaseRequestOptions request_for(const Hold& hold, Deadline deadline) {
     return {.node = hold.node().substr(kPath.size() + 1), .deadline = deadline};
   }
 };
 
 TEST_F(ReleaseRequestAtFrozenServer, InterruptedRequest_LeavesNoMarker) {
   const Hold hold = mutex_.acquire();
-  const auto options = asking(hold, kPatience);
+  const auto options = request_for(hold, kTestTimeout);
   server_.pause();
   bool interrupted = false;
   boost::thread thread([&] {
     try {
-      static_cast<void>(request_release(*asker_, kPath, options));
+      static_cast<void>(request_release(*requester_, kPath, options));
     } catch (const boost::thread_interrupted&) {
       interrupted = true;
     }
@@ -229,16 +237,16 @@ TEST_F(ReleaseRequestAtFrozenServer, InterruptedRequest_LeavesNoMarker) {
   server_.resume();
   EXPECT_TRUE(interrupted);
   // Requests of one session are executed and answered in order.
-  EXPECT_EQ(ReentrantMutex(*asker_, kPath).participants(kPatience).size(), 1U);
-  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_EQ(ReentrantMutex(*requester_, kPath).participants(kTestTimeout).size(), 1U);
+  EXPECT_TRUE(requester_->flush(kTestTimeout));
   EXPECT_EQ(nodes().size(), 1U) << "no marker is left";
 }
 
 TEST_F(ReleaseRequestAtFrozenServer, Deadline_EndsRequest) {
   const Hold hold = mutex_.acquire();
-  const auto options = asking(hold, 500ms);
+  const auto options = request_for(hold, 500ms);
   server_.pause();
-  EXPECT_EQ(error_of([&] { return request_release(*asker_, kPath, options); }), std::nullopt);
+  EXPECT_EQ(error_of([&] { return request_release(*requester_, kPath, options); }), std::nullopt);
   server_.resume();
 }
 
@@ -246,14 +254,14 @@ TEST_F(ReleaseRequestAtFrozenServer, DeadlineBeforeConnectionTimeout_EndsRequest
   const Hold hold = mutex_.acquire();
   ClientOptions patient = options();
   patient.connection_timeout = std::chrono::hours(1);
-  const auto asker = connect(patient);
+  const auto requester = connect(patient);
   server_.kill_hard();
-  auto asked =
-      in_thread([&, asking = asking(hold, 1s)] { return request_release(*asker, kPath, asking); });
-  const bool ended = asked.wait_for(kPatience) == std::future_status::ready;
-  asker->close();
+  auto requested = in_thread(
+      [&, options = request_for(hold, 1s)] { return request_release(*requester, kPath, options); });
+  const bool ended = requested.wait_for(kTestTimeout) == std::future_status::ready;
+  requester->close();
   EXPECT_TRUE(ended);
-  EXPECT_EQ(error_of([&] { return get(asked); }), std::nullopt);
+  EXPECT_EQ(error_of([&] { return get(requested); }), std::nullopt);
   server_.start();
   EXPECT_TRUE(server_.wait_until_serving()) << server_.log();
 }
@@ -261,7 +269,7 @@ TEST_F(ReleaseRequestAtFrozenServer, DeadlineBeforeConnectionTimeout_EndsRequest
 TEST_F(ReleaseRequestAtFrozenServer, Deadline_EndsSearchForHolder) {
   const Hold hold = mutex_.acquire();
   server_.pause();
-  EXPECT_EQ(error_of([&] { return request_release(*asker_, kPath, {.deadline = 500ms}); }),
+  EXPECT_EQ(error_of([&] { return request_release(*requester_, kPath, {.deadline = 500ms}); }),
             std::nullopt);
   server_.resume();
 }

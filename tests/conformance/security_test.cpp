@@ -49,7 +49,7 @@ TEST_F(Security, DefaultAcl_OthersMayDeleteButNotWriteNode) {
 
   // The parent's ACL decides about deletes, and it is open. The holder is notified.
   EXPECT_EQ(raw().delete_node(hold.node()), ZOK);
-  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout));
   EXPECT_TRUE(static_cast<bool>(get(waiting)));
 }
 
@@ -118,19 +118,19 @@ class CreatorAll : public Security {
     first_ = priority_.acquire();
     behind_ = priority_.async_acquire();
     latch_.start();
-    EXPECT_TRUE(latch_.wait_until_leader(kPatience));
+    EXPECT_TRUE(latch_.wait_until_leader(kTestTimeout));
     latch_.leadership().proclaim("10.1.2.3:80");
-    asking_ = in_thread(
-        [this] { return request_release(*owner_, kTop + "/mutex", {.deadline = kPatience}); });
+    acquiring_ = in_thread(
+        [this] { return request_release(*owner_, kTop + "/mutex", {.deadline = kTestTimeout}); });
     const auto complete = [this] {
       nodes_ = tree(colleague_, kTop);
       return std::ranges::all_of(kKinds, [&](auto kind) { return has_name(nodes_, kind); });
     };
-    EXPECT_TRUE(eventually(complete, kPatience)) << ::testing::PrintToString(nodes_);
+    EXPECT_TRUE(eventually(complete, kTestTimeout)) << ::testing::PrintToString(nodes_);
   }
   ~CreatorAll() override {
     hold_.release();
-    EXPECT_TRUE(get(asking_));
+    EXPECT_TRUE(get(acquiring_));
     writer_.reset();
     EXPECT_TRUE(static_cast<bool>(get(reading_)));
     first_.release();
@@ -156,7 +156,7 @@ class CreatorAll : public Security {
   Permit permit_;
   Hold first_;
   std::future<Hold> behind_;
-  std::future<bool> asking_;
+  std::future<bool> acquiring_;
   std::vector<std::string> nodes_;
 };
 
@@ -189,7 +189,7 @@ TEST_F(CreatorAll, AnyClient_CanReadSessionIdAndExpireSession) {
   ASSERT_EQ(seen.rc, ZOK);  // ZooKeeper checks no ACL for exists
   ASSERT_EQ(seen.stat.ephemeralOwner, owner_->session_id());
   expire_session(chroot_.hosts(), seen.stat.ephemeralOwner);
-  EXPECT_TRUE(eventually([&] { return hold_.state() == HoldState::lost; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold_.state() == HoldState::lost; }, kTestTimeout));
 }
 
 TEST_F(CreatorAll, WrongSecret_EveryCallThrowsAndCreatesNoNode) {
@@ -201,21 +201,21 @@ TEST_F(CreatorAll, WrongSecret_EveryCallThrowsAndCreatesNoNode) {
       if (HasFailure()) return;
       EXPECT_EQ(error_of(call), Errc::no_auth);
     };
-    const AcquireOptions soon{.deadline = kPatience};
+    const AcquireOptions soon{.deadline = kTestTimeout};
     ReentrantMutex mutex(*stranger, kTop + "/mutex");
     refused([&] { return mutex.acquire(soon); });
     refused([&] { return mutex.try_lock(); });
-    refused([&] { return mutex.try_lock_for(kPatience); });
+    refused([&] { return mutex.try_lock_for(kTestTimeout); });
     refused([&] {
       auto future = mutex.async_acquire(soon);
       return get(future);
     });
     refused([&] { return mutex.participants(); });
     Mutex plain(*stranger, kTop + "/mutex");
-    refused([&] { return plain.try_lock_for(kPatience); });
+    refused([&] { return plain.try_lock_for(kTestTimeout); });
     SharedMutex shared(*stranger, kTop + "/deeper/shared");
-    refused([&] { return shared.try_lock_for(kPatience); });
-    refused([&] { return shared.try_lock_shared_for(kPatience); });
+    refused([&] { return shared.try_lock_for(kTestTimeout); });
+    refused([&] { return shared.try_lock_shared_for(kTestTimeout); });
     Semaphore semaphore(*stranger, kTop + "/semaphore", SharedCount{9});
     refused([&] { return semaphore.acquire(soon); });
     refused([&] { return semaphore.permits(); });
@@ -226,15 +226,16 @@ TEST_F(CreatorAll, WrongSecret_EveryCallThrowsAndCreatesNoNode) {
     MultiMutex multi(*stranger, {kTop + "/mutex", kTop + "/another"});
     refused([&] { return multi.acquire(soon); });
     refused([&] { return with_lock(*stranger, kTop + "/new/path", soon, [] {}); });
-    refused([&] { return request_release(*stranger, kTop + "/mutex", {.deadline = kPatience}); });
+    refused(
+        [&] { return request_release(*stranger, kTop + "/mutex", {.deadline = kTestTimeout}); });
     refused([&] { return LockObserver(*stranger, kTop + "/mutex").state(); });
     refused([&] { return ElectionObserver(*stranger, kTop + "/leader").state(); });
     LeaderLatch latch(*stranger, kTop + "/leader");
     latch.start();
-    refused([&] { return latch.wait_until_leader(kPatience); });
+    refused([&] { return latch.wait_until_leader(kTestTimeout); });
     LeaderElection election(*stranger, kTop + "/leader", [](Leadership&) { ADD_FAILURE(); });
     election.start();
-    ASSERT_TRUE(eventually([&] { return election.error().has_value(); }, kPatience));
+    ASSERT_TRUE(eventually([&] { return election.error().has_value(); }, kTestTimeout));
     EXPECT_EQ(election.error()->errc(), Errc::no_auth);
   }
   EXPECT_EQ(everything(), before);
@@ -282,12 +283,13 @@ TEST_F(RefusedCredential, EveryCall_ThrowsAndCreatesNoNode) {
     Client client(with);
     ReentrantMutex mutex(client, kPath);
     EXPECT_EQ(error_of([&] { mutex.lock(); }), Errc::auth_failed);
-    EXPECT_EQ(error_of([&] { return client.wait_until_connected(kPatience); }), Errc::auth_failed);
+    EXPECT_EQ(error_of([&] { return client.wait_until_connected(kTestTimeout); }),
+              Errc::auth_failed);
     EXPECT_EQ(error_of([&] { return mutex.try_lock(); }), Errc::auth_failed);
     EXPECT_EQ(error_of([&] { return Semaphore(client, kPath, 2).acquire(); }), Errc::auth_failed);
     LeaderLatch latch(client, kPath);
     latch.start();
-    EXPECT_EQ(error_of([&] { return latch.wait_until_leader(kPatience); }), Errc::auth_failed);
+    EXPECT_EQ(error_of([&] { return latch.wait_until_leader(kTestTimeout); }), Errc::auth_failed);
   }
   EXPECT_EQ(raw().exists(kPath).rc, ZNONODE);
   EXPECT_TRUE(nodes("/").empty());

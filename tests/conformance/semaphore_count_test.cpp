@@ -89,7 +89,7 @@ TEST_F(SemaphoreCount, CountOfZero_AllWait) {
 
 TEST_F(SemaphoreCount, RequestAboveCount_WaitsForRaise) {
   auto many = semaphore_.async_acquire(3);
-  ASSERT_TRUE(eventually([&] { return said() == "2"; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return said() == "2"; }, kTestTimeout));
   ASSERT_TRUE(reaches_contenders(1));
   EXPECT_FALSE(others_semaphore_.try_acquire()) << "and is not overtaken";
   auto few = others_semaphore_.async_acquire();
@@ -104,7 +104,7 @@ TEST_F(SemaphoreCount, RequestAboveCount_WaitsForRaise) {
 TEST_F(SemaphoreCount, RequestAboveCount_EndsAtDeadline) {
   EXPECT_FALSE(semaphore_.acquire({.deadline = 50ms}, 3));
   EXPECT_TRUE(reaches_contenders(0));
-  EXPECT_TRUE(semaphore_.acquire({.deadline = kPatience}, 2));
+  EXPECT_TRUE(semaphore_.acquire({.deadline = kTestTimeout}, 2));
 }
 
 TEST_F(SemaphoreCount, ConcurrentChanges_NoneIsLost) {
@@ -157,10 +157,10 @@ TEST_F(SemaphoreCount, CountNode_IsNotListedAsContender) {
   std::atomic<std::size_t> holding{0};
   const Subscription watching =
       observer.add_listener([&](const LockState& state) { holding = state.holders.size(); });
-  EXPECT_TRUE(eventually([&] { return holding == 1; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return holding == 1; }, kTestTimeout));
   semaphore_.set_permits(4);
   EXPECT_TRUE(get(two));
-  EXPECT_EQ(others_semaphore_.available_permits(), 3) << "that permit has been given back";
+  EXPECT_EQ(others_semaphore_.available_permits(), 3) << "that permit has been released";
   one.release();
   ASSERT_TRUE(reaches_contenders(0));
   EXPECT_TRUE(observer.state().is_free());
@@ -242,7 +242,8 @@ TEST_F(SemaphoreCount, SessionExpiresWhileWaiting_EnqueuesAgain) {
   ASSERT_TRUE(reaches_contenders(2));
   const std::string old = nodes().at(1);  // behind `count`, ahead of the contender for two permits
   expire_session(chroot_.hosts(), other_->session_id());
-  ASSERT_TRUE(eventually([&] { return nodes().size() == 3 && nodes().at(1) != old; }, kPatience));
+  ASSERT_TRUE(
+      eventually([&] { return nodes().size() == 3 && nodes().at(1) != old; }, kTestTimeout));
   semaphore_.set_permits(3);
   EXPECT_TRUE(get(waits));
 }
@@ -321,7 +322,7 @@ TEST_F(SemaphoreCountAtAFrozenServer, ChangeWithoutReply_ThrowsOutcomeUnknown) {
   server_.pause();
   EXPECT_EQ(error_of([&] { return semaphore.set_permits(5, 200ms), 0; }), Errc::outcome_unknown);
   server_.resume();
-  EXPECT_TRUE(eventually([&] { return semaphore.permits() == 5; }, kPatience)) << "it was sent";
+  EXPECT_TRUE(eventually([&] { return semaphore.permits() == 5; }, kTestTimeout)) << "it was sent";
 }
 
 // ---- watches ------------------------------------------------------------------------------------
@@ -336,12 +337,12 @@ TEST_F(SemaphoreCountWatch, CountNode_IsWatchedOnlyWhileWaiting) {
   const Permit held = semaphore.acquire();
   EXPECT_FALSE(watched(server_, kCount)) << "a holder does not watch the count";
   auto waits = others.async_acquire();
-  EXPECT_TRUE(eventually([&] { return watched(server_, kCount); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return watched(server_, kCount); }, kTestTimeout));
   semaphore.set_permits(2);
   const Permit second = get(waits);
-  EXPECT_TRUE(eventually([&] { return !watched(server_, kCount); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return !watched(server_, kCount); }, kTestTimeout));
   EXPECT_FALSE(others.acquire({.deadline = 50ms}, 1));
-  EXPECT_TRUE(eventually([&] { return !watched(server_, kCount); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return !watched(server_, kCount); }, kTestTimeout));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ TEST_P(ExpiringPermit, MaxHoldElapsed_NotifiesListenerAndGrantsNext) {
   const auto others = make(*other_);
   const auto before = LeaseClock::now();
   Permit expiring = semaphore->acquire(2);
-  const Permit next = others->acquire({.deadline = kPatience}, 1);
+  const Permit next = others->acquire({.deadline = kTestTimeout}, 1);
   ASSERT_TRUE(next);
   EXPECT_GE(LeaseClock::now() - before, 400ms);
   EXPECT_EQ(expiring.state(), HoldState::lost);
@@ -39,7 +39,7 @@ TEST_P(ExpiringPermit, ReleaseAfterExpiry_RetainsNextPermit) {
   const auto semaphore = make(*client_);
   const auto others = make(*other_);
   Permit expired = semaphore->acquire({.max_hold = 200ms}, 2);
-  const Permit next = others->acquire({.deadline = kPatience}, 2);
+  const Permit next = others->acquire({.deadline = kTestTimeout}, 2);
   ASSERT_TRUE(next);
   EXPECT_FALSE(expired.renew(1h)) << "too late";
   expired.release();
@@ -52,7 +52,7 @@ TEST_P(ExpiringPermit, OneOfTwoExpires_OtherIsRetained) {
   const auto semaphore = make(*client_);
   const Permit kept = semaphore->acquire();
   const Permit expiring = semaphore->acquire({.max_hold = 200ms}, 1);
-  const Permit next = semaphore->acquire({.deadline = kPatience}, 1);
+  const Permit next = semaphore->acquire({.deadline = kTestTimeout}, 1);
   ASSERT_TRUE(next);
   EXPECT_EQ(expiring.state(), HoldState::lost);
   EXPECT_EQ(kept.state(), HoldState::held);

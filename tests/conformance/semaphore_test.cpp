@@ -54,7 +54,7 @@ TEST_F(SemaphoreTest, ConcurrentRequestsForTwo_AreGrantedWhole) {
   for (Semaphore* each : {&semaphore_, &others_semaphore_, &semaphore_, &others_semaphore_}) {
     threads.push_back(in_thread([each] {
       for (int round = 0; round < 5; ++round) {
-        const Permit permit = each->acquire({.deadline = kPatience}, 2);
+        const Permit permit = each->acquire({.deadline = kTestTimeout}, 2);
         EXPECT_EQ(permit.permits(), 2);
         EXPECT_EQ(permit.state(), HoldState::held);
       }
@@ -121,10 +121,10 @@ TEST_F(SemaphoreTest, DeadlineStopOrInterrupt_EndsWaiting) {
 
 TEST_F(SemaphoreTest, DestroyedWhileWaiting_EndsTheCalls) {
   const Permit all = semaphore_.acquire(3);
-  auto gone = std::make_unique<Semaphore>(*other_, kPath, 3);
-  auto waiting = gone->async_acquire();
+  auto temporary = std::make_unique<Semaphore>(*other_, kPath, 3);
+  auto waiting = temporary->async_acquire();
   ASSERT_TRUE(reaches_nodes(2));
-  gone.reset();
+  temporary.reset();
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
   EXPECT_TRUE(reaches_nodes(1));
 }
@@ -135,12 +135,12 @@ TEST_F(SemaphoreTest, PermitLost_GrantsNextWaiter) {
   auto waiting = others_semaphore_.async_acquire(2);
   ASSERT_TRUE(reaches_nodes(3));
   expire_session(chroot_.hosts(), client_->session_id());
-  const Permit passed_on = get(waiting);
-  EXPECT_EQ(passed_on.permits(), 2);
-  EXPECT_TRUE(eventually([&] { return lost.state() == HoldState::lost; }, kPatience));
+  const Permit handed_off = get(waiting);
+  EXPECT_EQ(handed_off.permits(), 2);
+  EXPECT_TRUE(eventually([&] { return lost.state() == HoldState::lost; }, kTestTimeout));
   EXPECT_EQ(kept.state(), HoldState::held);
   lost.release();
-  EXPECT_TRUE(semaphore_.participants().size() == 2U) << "what is lost is not given back";
+  EXPECT_TRUE(semaphore_.participants().size() == 2U) << "a lost permit is not released";
 }
 
 TEST_F(SemaphoreTest, AsyncAcquire_PassesPermitToHandler) {
@@ -247,7 +247,7 @@ TEST_F(SemaphoreWatches, Waiter_WatchesOnlyConflictingPredecessors) {
   // Returns how many paths the session watches. A contender watches its own znode only after one
   // tick.
   const auto watches = [&](const Client& of) {
-    const std::string answer = ask_server(server_, "wchp");
+    const std::string answer = query_server(server_, "wchp");
     std::size_t count = 0;
     for (auto at = answer.find(session(of)); at != std::string::npos;
          at = answer.find(session(of), at + 1)) {
@@ -257,15 +257,15 @@ TEST_F(SemaphoreWatches, Waiter_WatchesOnlyConflictingPredecessors) {
   };
   auto one = others.async_acquire(1);
   ASSERT_TRUE(reaches_nodes(4));
-  EXPECT_TRUE(eventually([&] { return watches(*other) >= 3; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return watches(*other) >= 3; }, kTestTimeout));
   EXPECT_LE(watches(*other), 4U) << "three in its way, and its own node after a while";
   auto all = lates.async_acquire(3);
   ASSERT_TRUE(reaches_nodes(5));
-  EXPECT_TRUE(eventually([&] { return watches(*late) >= 1; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return watches(*late) >= 1; }, kTestTimeout));
   EXPECT_LE(watches(*late), 2U) << "the nearest one is enough where all are wanted";
   held.pop_back();
   Permit next = get(one);
-  EXPECT_TRUE(eventually([&] { return watches(*other) <= 2; }, kPatience)) << "of its hold only";
+  EXPECT_TRUE(eventually([&] { return watches(*other) <= 2; }, kTestTimeout)) << "of its hold only";
   held.clear();
   next.release();
   EXPECT_EQ(get(all).permits(), 3);

@@ -24,7 +24,7 @@ class SequenceHint : public OwnServerTest {
       const Hold hold = mutex_.acquire();
       node = hold.node();
     }
-    EXPECT_TRUE(client_->flush(kPatience));
+    EXPECT_TRUE(client_->flush(kTestTimeout));
     return node;
   }
   /// Recreates the path, and creates the znode `last` there on another client. The next znode of

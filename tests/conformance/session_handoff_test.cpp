@@ -38,10 +38,10 @@ TEST_F(SessionHandoff, ServerIsPaused_NextContenderIsGranted) {
   EXPECT_NE(second.state(), HoldState::lost);
   EXPECT_FALSE(client_->flush(std::chrono::milliseconds(1))) << "the first node is still there";
   server_.resume();
-  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(client_->flush(kTestTimeout));
   EXPECT_EQ(raw().children(kPath).names.size(), 1U);
   second.release();
-  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(client_->flush(kTestTimeout));
   EXPECT_TRUE(raw().children(kPath).names.empty());
 }
 

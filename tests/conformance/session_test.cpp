@@ -23,13 +23,13 @@ class Session : public LockTest {
 
   void expire(const Client& client) const { expire_session(chroot_.hosts(), client.session_id()); }
   static bool becomes_lost(const Hold& hold) {
-    return eventually([&] { return hold.state() == HoldState::lost; }, kPatience);
+    return eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout);
   }
 };
 
 TEST_F(Session, SessionExpired_HoldIsLostAndNotifiedOnce) {
-  Chronicle<ConnectionState> told;
-  const auto subscription = client_->add_listener([&](ConnectionState s) { told.add(s); });
+  Chronicle<ConnectionState> received;
+  const auto subscription = client_->add_listener([&](ConnectionState s) { received.add(s); });
   std::atomic<int> fired{0};
   Hold hold = mutex_.acquire();
   const std::stop_callback on_loss(hold.loss_token(), [&fired] { ++fired; });
@@ -38,9 +38,9 @@ TEST_F(Session, SessionExpired_HoldIsLostAndNotifiedOnce) {
 
   expire(*client_);
   EXPECT_TRUE(becomes_lost(hold));
-  EXPECT_TRUE(told.has(ConnectionState::lost));
-  EXPECT_TRUE(told.has(ConnectionState::connected));  // the new session
-  EXPECT_TRUE(eventually([&] { return fired == 1; }, kPatience));
+  EXPECT_TRUE(received.has(ConnectionState::lost));
+  EXPECT_TRUE(received.has(ConnectionState::connected));  // the new session
+  EXPECT_TRUE(eventually([&] { return fired == 1; }, kTestTimeout));
   EXPECT_TRUE(hold.loss_token().stop_requested());
   EXPECT_TRUE(static_cast<bool>(hold));  // the lost hold still has its count
   EXPECT_EQ(hold.valid_until(), LeaseClock::time_point::min());
@@ -59,12 +59,12 @@ TEST_F(Session, LockLost_MustBeUnlockedBeforeNextLock) {
   mutex_.lock();
   mutex_.lock();
   expire(*client_);
-  EXPECT_TRUE(eventually([&] { return !mutex_.is_held_by_this_thread(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return !mutex_.is_held_by_this_thread(); }, kTestTimeout));
   EXPECT_EQ(error_of([&] { mutex_.lock(); }), Errc::lock_lost);
   EXPECT_EQ(error_of([&] { return mutex_.try_lock(); }), Errc::lock_lost);
   EXPECT_EQ(error_of([&] { return mutex_.acquire(); }), Errc::lock_lost);
   auto other_thread = in_thread([this] {
-    const bool locked = mutex_.try_lock_for(kPatience);
+    const bool locked = mutex_.try_lock_for(kTestTimeout);
     if (locked) mutex_.unlock();
     return locked;
   });

@@ -61,8 +61,8 @@ TEST_F(SharedWithCurator, OwnNodes_HaveCuratorMarkers) {
   ASSERT_EQ(raw().delete_node(theirs), ZOK);
   EXPECT_TRUE(get(late));
   auto writer = others_mutex_.async_acquire();
-  EXPECT_TRUE(
-      eventually([&] { return raw().exists(kPath + "/__WRIT__0000000003").rc == ZOK; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return raw().exists(kPath + "/__WRIT__0000000003").rc == ZOK; },
+                         kTestTimeout));
 }
 
 }  // namespace

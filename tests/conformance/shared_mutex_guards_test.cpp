@@ -42,25 +42,25 @@ TEST_F(SharedMutexTest, StandardGuards_SupportAllTheirModes) {
   std::shared_lock deferred(mutex_, std::defer_lock);
   EXPECT_FALSE(deferred.try_lock_for(50ms));
   writing.release();
-  EXPECT_TRUE(deferred.try_lock_for(kPatience));
+  EXPECT_TRUE(deferred.try_lock_for(kTestTimeout));
   EXPECT_EQ(mutex_.read_count(), 1);
   {
     auto elsewhere = in_thread([&] { return std::shared_lock(others_mutex_).owns_lock(); });
     EXPECT_TRUE(get(elsewhere)) << "together";
   }
   deferred.unlock();
-  EXPECT_TRUE(deferred.try_lock_until(std::chrono::system_clock::now() + kPatience));
+  EXPECT_TRUE(deferred.try_lock_until(std::chrono::system_clock::now() + kTestTimeout));
   std::shared_lock adopted(*deferred.release(), std::adopt_lock);
   adopted.unlock();
-  EXPECT_TRUE(std::unique_lock(mutex_, kPatience).owns_lock());
+  EXPECT_TRUE(std::unique_lock(mutex_, kTestTimeout).owns_lock());
   EXPECT_TRUE(becomes_empty());
 }
 
 TEST_F(SharedMutexTest, BoostGuards_LockAndUnlock) {
-  const auto patience = boost::chrono::seconds(kPatience.count());
+  const auto timeout = boost::chrono::seconds(kTestTimeout.count());
   {
     boost::shared_lock<SharedMutex> reading(mutex_);
-    boost::shared_lock<SharedMutex> together(others_mutex_, patience);
+    boost::shared_lock<SharedMutex> together(others_mutex_, timeout);
     EXPECT_TRUE(reading.owns_lock() && together.owns_lock());
     EXPECT_FALSE(boost::unique_lock<SharedMutex>(others_mutex_, boost::defer_lock).owns_lock());
     auto writes = in_thread([&] {
@@ -72,14 +72,14 @@ TEST_F(SharedMutexTest, BoostGuards_LockAndUnlock) {
     const boost::shared_lock_guard<SharedMutex> reading(mutex_);
     EXPECT_EQ(mutex_.read_count(), 1);
   }
-  boost::unique_lock<SharedMutex> writing(mutex_, patience);
+  boost::unique_lock<SharedMutex> writing(mutex_, timeout);
   EXPECT_TRUE(writing.owns_lock());
   EXPECT_FALSE(boost::shared_lock<SharedMutex>(others_mutex_, boost::try_to_lock).owns_lock());
   boost::shared_lock<SharedMutex> late(others_mutex_, boost::defer_lock);
   EXPECT_FALSE(
       late.try_lock_until(boost::chrono::steady_clock::now() + boost::chrono::milliseconds(50)));
   writing.unlock();
-  EXPECT_TRUE(late.try_lock_for(patience));
+  EXPECT_TRUE(late.try_lock_for(timeout));
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ TEST_F(SharedMutexTest, UnlockOfOtherMode_ThrowsNotOwner) {
   EXPECT_EQ(mutex_.write_count(), 1);
   EXPECT_EQ(unlock(), std::nullopt);
   const Hold hold = mutex_.acquire_shared();
-  EXPECT_EQ(unlock_shared(), Errc::not_owner) << "a Hold is given back by itself";
+  EXPECT_EQ(unlock_shared(), Errc::not_owner) << "a Hold is released separately";
   auto elsewhere = in_thread([&] { return unlock_shared(); });
   EXPECT_EQ(get(elsewhere), Errc::not_owner);
   EXPECT_EQ(error_text_of([&] { return mutex_.unlock_shared(), 0; }).find("unlock shared /lock: "),
@@ -97,7 +97,7 @@ TEST_F(SharedMutexTest, UnlockOfOtherMode_ThrowsNotOwner) {
 TEST_F(SharedMutexTest, Upgrade_IsRefusedAtOnce) {
   const std::shared_lock reading(mutex_);
   EXPECT_EQ(error_of([&] { return mutex_.try_lock(); }), Errc::would_deadlock);
-  EXPECT_EQ(error_of([&] { return mutex_.try_lock_for(kPatience); }), Errc::would_deadlock);
+  EXPECT_EQ(error_of([&] { return mutex_.try_lock_for(kTestTimeout); }), Errc::would_deadlock);
   EXPECT_EQ(error_of([&] { return mutex_.lock(), 0; }), Errc::would_deadlock);
   EXPECT_EQ(mutex_.read_count(), 1);
   EXPECT_EQ(nodes().size(), 1U);
@@ -144,7 +144,7 @@ TEST_F(SharedMutexTest, ThreadEndsWhileLocked_ReleasesSharedLock) {
     mutex_.unlock();
   }).join();
   EXPECT_TRUE(becomes_empty());
-  EXPECT_TRUE(others_mutex_.try_lock_for(kPatience));
+  EXPECT_TRUE(others_mutex_.try_lock_for(kTestTimeout));
   others_mutex_.unlock();
 }
 
@@ -247,7 +247,7 @@ class SharedMutexWatches : public OwnServerTest {
   // Returns for each znode, in the order of the queue, how many other sessions watch it.
   std::vector<std::size_t> watchers(const SharedMutex& mutex) {
     std::map<std::string, std::set<std::string>> sessions;
-    std::istringstream answer(ask_server(server_, "wchp"));
+    std::istringstream answer(query_server(server_, "wchp"));
     std::string path;
     for (std::string line; std::getline(answer, line);) {
       if (line.starts_with("/")) path = line;
@@ -284,7 +284,7 @@ TEST_F(SharedMutexWatches, Waiter_WatchesOnlyNearestConflict) {
   for (const bool writes : {true, true, false, false, false, true}) enqueue(writes);
   // The reader; two writers; three readers; a writer.
   const std::vector<std::size_t> wanted{1, 1, 3, 0, 0, 1, 0};
-  EXPECT_TRUE(eventually([&] { return watchers(mutex) == wanted; }, kPatience))
+  EXPECT_TRUE(eventually([&] { return watchers(mutex) == wanted; }, kTestTimeout))
       << ::testing::PrintToString(watchers(mutex));
   reading.release();
   for (auto& each : waiting) EXPECT_TRUE(get(each));

@@ -18,17 +18,17 @@ TEST_F(Shutdown, CloseInListenerWhileClosing_ReturnsAtOnce) {
   std::promise<void> entered;
   std::atomic<bool> closed{false};
   std::atomic<bool> at_once{false};
-  std::atomic<bool> heard{false};
+  std::atomic<bool> received{false};
   ClientOptions with_executor = options();
   with_executor.executor = [](const std::function<void()>& task) { task(); };
   const auto client = connect(with_executor);
-  ReentrantMutex mutex(*client, "/heard", {.listener = [&](const LockEvent&) {
-    if (heard.exchange(true)) return;
+  ReentrantMutex mutex(*client, "/listened", {.listener = [&](const LockEvent&) {
+    if (received.exchange(true)) return;
     entered.set_value();
     const auto is_closing = [&] {
       return error_of([&] { return mutex.try_lock(); }) == Errc::closed;
     };
-    EXPECT_TRUE(eventually(is_closing, kPatience));
+    EXPECT_TRUE(eventually(is_closing, kTestTimeout));
     client->close();
     at_once = !closed;
   }});
@@ -113,10 +113,10 @@ TEST_F(Shutdown, CloseInLossCallbackDuringOtherClose_Returns) {
     const auto client = connect();
     ReentrantMutex mutex(*client, kPath);
     const Hold hold = mutex.acquire();
-    std::atomic<bool> told{false};
+    std::atomic<bool> notified{false};
     std::promise<void> closed_by_loss;
     const std::stop_callback on_loss(hold.loss_token(), [&] {
-      told = true;
+      notified = true;
       client->close();
       closed_by_loss.set_value();
     });
@@ -124,7 +124,7 @@ TEST_F(Shutdown, CloseInLossCallbackDuringOtherClose_Returns) {
     // rounds, and closes in odd rounds.
     const bool expire = round % 2 == 0;
     auto behind = in_thread([&] {
-      EXPECT_TRUE(eventually([&] { return told.load(); }, kPatience, 0ms));
+      EXPECT_TRUE(eventually([&] { return notified.load(); }, kTestTimeout, 0ms));
       client->close();
     });
     if (expire) {

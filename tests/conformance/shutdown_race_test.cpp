@@ -18,9 +18,9 @@ namespace {
 // Counts that its thread is about to end. The library learns of that end after all thread_local
 // objects are destroyed.
 struct LastWord {
-  std::atomic<int>* heard = nullptr;
+  std::atomic<int>* received = nullptr;
   ~LastWord() {
-    if (heard != nullptr) ++*heard;
+    if (received != nullptr) ++*received;
   }
 };
 
@@ -37,12 +37,12 @@ TEST_F(Shutdown, ThreadsEndWhileLocksAreDestroyed_AllEnd) {
     threads.push_back(in_thread([&, i, mutex = mutexes.back().get()] {
       thread_local LastWord last_word;
       mutex->lock();
-      last_word.heard = &ending;
+      last_word.received = &ending;
       ++locked;
       while (next < i) std::this_thread::yield();
     }));
   }
-  ASSERT_TRUE(eventually([&] { return locked == kThreads; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return locked == kThreads; }, kTestTimeout));
   client_->close();
   for (int i = 0; i < kThreads; ++i) {
     next = i;
@@ -75,7 +75,7 @@ TEST_F(Shutdown, CloseDuringCalls_EndsThemWithClosed) {
     for (int i = 0; i < 4; ++i) {
       threads.push_back(in_thread([&] {
         for (;;) {
-          const auto error = error_of([&] { return mutex.acquire({.deadline = kPatience}); });
+          const auto error = error_of([&] { return mutex.acquire({.deadline = kTestTimeout}); });
           begun = true;
           if (!error) continue;
           EXPECT_EQ(error, Errc::closed);
@@ -83,7 +83,7 @@ TEST_F(Shutdown, CloseDuringCalls_EndsThemWithClosed) {
         }
       }));
     }
-    EXPECT_TRUE(eventually([&] { return begun.load(); }, kPatience));
+    EXPECT_TRUE(eventually([&] { return begun.load(); }, kTestTimeout));
     client->close();
     for (auto& thread : threads) get(thread);
   }
@@ -101,7 +101,7 @@ TEST_F(Shutdown, CloseRacesWithFlush_BothEnd) {
       begun = true;
       return client->flush();
     });
-    EXPECT_TRUE(eventually([&] { return begun.load(); }, kPatience, 0ms));
+    EXPECT_TRUE(eventually([&] { return begun.load(); }, kTestTimeout, 0ms));
     client->close();
     static_cast<void>(get(flushing));
   }
@@ -119,7 +119,7 @@ TEST_F(Shutdown, CloseRacesWithLock_GrantsOrThrowsClosed) {
       begun = true;
       return error_of([&] { mutex.lock(); });
     });
-    EXPECT_TRUE(eventually([&] { return begun.load(); }, kPatience, 0ms));
+    EXPECT_TRUE(eventually([&] { return begun.load(); }, kTestTimeout, 0ms));
     client->close();
     const auto error = get(locking);
     if (error) {
@@ -149,7 +149,7 @@ TEST_F(Shutdown, CloseRacesWithAsyncAcquire_CallsHandlerOrThrows) {
         });
       });
     });
-    EXPECT_TRUE(eventually([&] { return begun.load(); }, kPatience, 0ms));
+    EXPECT_TRUE(eventually([&] { return begun.load(); }, kTestTimeout, 0ms));
     client->close();
     const auto error = get(starting);
     if (error) {
@@ -157,7 +157,7 @@ TEST_F(Shutdown, CloseRacesWithAsyncAcquire_CallsHandlerOrThrows) {
       EXPECT_EQ(error, Errc::closed);
       EXPECT_EQ(handled, 0) << "round " << round;
     } else {
-      EXPECT_TRUE(eventually([&] { return handled == 1; }, kPatience)) << "round " << round;
+      EXPECT_TRUE(eventually([&] { return handled == 1; }, kTestTimeout)) << "round " << round;
     }
   }
   RecordProperty("thrown", thrown);

@@ -38,10 +38,10 @@ TEST_F(Shutdown, Close_WakesEveryWaiter) {
   const Hold others_hold = others_mutex_.acquire();
   std::vector<std::future<Hold>> waiting;
   for (int i = 0; i < 3; ++i)
-    waiting.push_back(in_thread([this] { return mutex_.acquire({.deadline = kPatience}); }));
+    waiting.push_back(in_thread([this] { return mutex_.acquire({.deadline = kTestTimeout}); }));
   for (int i = 0; i < 3; ++i) waiting.push_back(mutex_.async_acquire());
   auto locking = in_thread([this] { mutex_.lock(); });
-  auto timed = in_thread([this] { return mutex_.try_lock_for(kPatience); });
+  auto timed = in_thread([this] { return mutex_.try_lock_for(kTestTimeout); });
   std::promise<std::exception_ptr> handled;
   mutex_.async_acquire({}, [&](const Hold& hold, std::exception_ptr error) {
     EXPECT_FALSE(static_cast<bool>(hold));
@@ -79,14 +79,14 @@ TEST_F(Shutdown, Close_LosesHoldsAndGrantsNext) {
 
 TEST_F(Shutdown, ClientDestroyedWhileHeld_HoldIsLost) {
   Hold hold = mutex_.acquire();
-  auto waiting = in_thread([this] { return mutex_.acquire({.deadline = kPatience}); });
+  auto waiting = in_thread([this] { return mutex_.acquire({.deadline = kTestTimeout}); });
   ASSERT_TRUE(reaches_nodes(2));
   client_.reset();
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
   EXPECT_EQ(hold.state(), HoldState::lost);
   EXPECT_TRUE(hold.loss_token().stop_requested());
   EXPECT_EQ(error_of([&] { mutex_.lock(); }), Errc::closed);
-  EXPECT_TRUE(static_cast<bool>(others_mutex_.acquire({.deadline = kPatience})));
+  EXPECT_TRUE(static_cast<bool>(others_mutex_.acquire({.deadline = kTestTimeout})));
   hold.release();
 }
 
@@ -108,8 +108,8 @@ TEST_F(Shutdown, CloseReturned_ExecutorIsNoLongerCalled) {
     --inside;
   };
   auto client = connect(with_executor);
-  ReentrantMutex mutex(*client, "/heard", {.listener = [](const LockEvent&) {}});
-  ASSERT_TRUE(eventually([&] { return inside == 0; }, kPatience));
+  ReentrantMutex mutex(*client, "/listened", {.listener = [](const LockEvent&) {}});
+  ASSERT_TRUE(eventually([&] { return inside == 0; }, kTestTimeout));
   armed = true;
   Hold hold = mutex.acquire();  // the listener is notified of this grant
   auto has_entered = entered.get_future();
@@ -117,14 +117,14 @@ TEST_F(Shutdown, CloseReturned_ExecutorIsNoLongerCalled) {
   client->close();
   EXPECT_EQ(inside, 0);
   returned = true;
-  EXPECT_TRUE(eventually([&] { return inside == 0; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return inside == 0; }, kTestTimeout));
   hold.release();
 }
 
 TEST_F(Shutdown, MutexDestroyed_WakesItsWaiters) {
   const Hold others_hold = others_mutex_.acquire();
   auto mutex = std::make_unique<ReentrantMutex>(*client_, kPath);
-  auto waiting = in_thread([m = mutex.get()] { return m->acquire({.deadline = kPatience}); });
+  auto waiting = in_thread([m = mutex.get()] { return m->acquire({.deadline = kTestTimeout}); });
   ASSERT_TRUE(reaches_nodes(2));
   auto future = mutex->async_acquire();
   ASSERT_TRUE(reaches_nodes(3));

@@ -99,7 +99,7 @@ TEST_F(Interruption, InterruptOfBlockingCall_LeavesQueue) {
   EXPECT_TRUE(only_the_holder_is_left());
   EXPECT_TRUE(interrupted([this] { static_cast<void>(mutex_.lock(std::stop_token{})); }));
   EXPECT_TRUE(only_the_holder_is_left());
-  EXPECT_TRUE(interrupted([this] { static_cast<void>(mutex_.try_lock_for(kPatience)); }));
+  EXPECT_TRUE(interrupted([this] { static_cast<void>(mutex_.try_lock_for(kTestTimeout)); }));
   EXPECT_TRUE(only_the_holder_is_left());
   EXPECT_TRUE(interrupted([this] { static_cast<void>(mutex_.acquire()); }));
   EXPECT_TRUE(only_the_holder_is_left());

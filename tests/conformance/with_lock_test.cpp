@@ -53,7 +53,7 @@ TEST_F(WithLock, LockLostMeanwhile_ReportsLost) {
   const auto client = connect();
   const auto result = with_lock(*client, kPath, {}, [&](const Hold& hold) {
     expire_session(chroot_.hosts(), client->session_id());
-    EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kPatience));
+    EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kTestTimeout));
     return 7;
   });
   EXPECT_EQ(result.outcome, LockOutcome::lost);
@@ -85,8 +85,9 @@ TEST_F(WithLock, NestedCall_SharesTheGrant) {
 
 TEST_F(WithLock, ListenerOfTemporaryMutex_IsRefused) {
   const auto client = connect();
-  const LockOptions heard{.listener = [](const LockEvent&) {}};
-  EXPECT_EQ(error_of([&] { return hold_lock(*client, kPath, {}, heard); }), Errc::invalid_option);
+  const LockOptions with_listener{.listener = [](const LockEvent&) {}};
+  EXPECT_EQ(error_of([&] { return hold_lock(*client, kPath, {}, with_listener); }),
+            Errc::invalid_option);
   EXPECT_EQ(error_of([&] { return hold_lock(*client, kPath, {}, {.max_hold = 1h}); }),
             std::nullopt);
   EXPECT_TRUE(becomes_empty());

@@ -109,33 +109,33 @@ class Generator {
 
   void add_step() {
     const std::size_t client = pick(kClients);
-    const std::size_t dice = pick(100);
-    if (dice < 66) return add_requests(client);
-    if (dice < 72) return add_unwatch(client);
-    if (dice < 83) {
+    const std::size_t drawn = pick(100);
+    if (drawn < 66) return add_requests(client);
+    if (drawn < 72) return add_unwatch(client);
+    if (drawn < 83) {
       ScriptStep& step = add(ScriptStep::Kind::create);
       step.path = node();
       step.data = data();
       step.everyone = permissions();
       return;
     }
-    if (dice < 88) {
+    if (drawn < 88) {
       ScriptStep& step = add(ScriptStep::Kind::set_data);
       step.path = node();
       step.data = data();
       return;
     }
-    if (dice < 92) {
+    if (drawn < 92) {
       ScriptStep& step = add(ScriptStep::Kind::set_acl);
       step.path = one_in(2) ? parent() : node();
       step.everyone = permissions();
       return;
     }
-    if (dice < 95) {
+    if (drawn < 95) {
       add(ScriptStep::Kind::remove).path = node();
       return;
     }
-    if (dice < 99) {
+    if (drawn < 99) {
       add(ScriptStep::Kind::remove_subtree).path = one_in(2) ? parent() : node();
       return;
     }

@@ -166,7 +166,7 @@ class Client {
       call.session = outcome.contender->lock_node().machine().node().session();
     }
     call.on_loss.emplace(call.hold.loss_token(), CountLoss{&call.losses});
-    require(servers_.have_told({call.hold.token().zxid}), "a reply has named the znode");
+    require(servers_.have_named({call.hold.token().zxid}), "a reply has named the znode");
     require(call.hold.owner() == call.owner, "its owner");
     // An exposed znode prevents the next local grant until it is deleted.
     const bool exposes = choices_.below(4) == 0;
@@ -188,9 +188,9 @@ class Client {
   }
 
   bool has_valid_lease(const Call& call) const {
-    const auto heard = servers_.heard_by_quorum(call.session);
-    return call.session == servers_.session() && heard &&
-           clock_.now() < *heard + LyingServers::kTimeout;
+    const auto contact = servers_.last_contact_of_quorum(call.session);
+    return call.session == servers_.session() && contact &&
+           clock_.now() < *contact + LyingServers::kTimeout;
   }
 
   void check() {

@@ -39,7 +39,7 @@ bool is_by_quorum(const Operation& operation) {
 }
 
 /// Returns a reply that no server has sent.
-Reply unasked(Status status) {
+Reply unsent(Status status) {
   Reply reply;
   reply.status = status;
   reply.detail = "the request was not sent";
@@ -166,7 +166,7 @@ Reply LyingServers::make_reply(Status status, const Operation& operation) {
   return reply;
 }
 
-void LyingServers::tell_observer(const Pending& pending, Status status) {
+void LyingServers::notify_observer(const Pending& pending, Status status) {
   if (status == Status::unknown) return;
   const bool of_tree = status == Status::ok ||
                        core::sort_of(status) == core::StatusSort::tree_conflict ||
@@ -197,26 +197,26 @@ void LyingServers::answer() {
   if (!abandoned_.empty()) {
     Pending pending = std::move(abandoned_.front());
     abandoned_.pop_front();
-    return reply(std::move(pending), unasked(Status::not_sent));
+    return reply(std::move(pending), unsent(Status::not_sent));
   }
   if (pending_.empty()) return;
   Pending pending = std::move(pending_.front());
   pending_.pop_front();
   const Operation operation = pending.request.operation;
   if (const auto own = own_answer(pending)) {
-    return reply(std::move(pending), unasked(*own));
+    return reply(std::move(pending), unsent(*own));
   }
   if (const auto contender = core::ZnodeData::parse(data_of_contender(operation))) {
     attempt_ = contender->attempt;
   }
   const Status status = server_answer();
-  tell_observer(pending, status);
+  notify_observer(pending, status);
   Reply answer = make_reply(status, operation);
   const auto* const create = std::get_if<ops::CreateContender>(&operation);
   if (create && create->counts) {
     answer.parent = std::make_shared<Reply>(make_reply(server_answer(), ops::CountChildren{}));
   }
-  if (status == Status::ok) told_.insert(answer.token);
+  if (status == Status::ok) named_.insert(answer.token);
   reply(std::move(pending), std::move(answer));
 }
 
@@ -250,7 +250,7 @@ void LyingServers::close() {
   while (!pending_.empty()) answer();
 }
 
-std::optional<core::Instant> LyingServers::heard_by_quorum(SessionId session) const {
+std::optional<core::Instant> LyingServers::last_contact_of_quorum(SessionId session) const {
   const auto found = quorum_.find(session);
   if (found == quorum_.end()) return std::nullopt;
   return found->second;

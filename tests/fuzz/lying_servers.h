@@ -47,9 +47,9 @@ class LyingServers final : public client::Coordinator {
   static constexpr std::chrono::seconds kTimeout{6};
   client::SessionId session() const noexcept { return session_; }
   /// Returns when the last request was sent that the quorum has answered on that session.
-  std::optional<core::Instant> heard_by_quorum(client::SessionId session) const;
+  std::optional<core::Instant> last_contact_of_quorum(client::SessionId session) const;
   /// Returns whether an answer has named a contender's znode with this token.
-  bool have_told(FencingToken token) const { return told_.contains(token); }
+  bool have_named(FencingToken token) const { return named_.contains(token); }
   std::size_t unanswered() const noexcept { return pending_.size(); }
 
  private:
@@ -63,7 +63,7 @@ class LyingServers final : public client::Coordinator {
   std::optional<client::Status> own_answer(const Pending& pending) const;
   client::Status server_answer();
   client::Reply make_reply(client::Status status, const client::Operation& operation);
-  void tell_observer(const Pending& pending, client::Status status);
+  void notify_observer(const Pending& pending, client::Status status);
   void reply(Pending pending, client::Reply reply);
   std::string data();
 
@@ -80,7 +80,7 @@ class LyingServers final : public client::Coordinator {
   std::map<client::RequestId, client::request::OnWatchEvent> watches_;
   std::deque<std::function<void()>> soon_;
   std::map<client::SessionId, core::Instant> quorum_;
-  std::set<FencingToken> told_;
+  std::set<FencingToken> named_;
   std::string attempt_;  ///< of the last contender that was requested
   FencingToken last_contender_;
 };

@@ -107,7 +107,7 @@ Verdict check_decision(const std::vector<std::string>& children,
     ++before;
     taken += taken_by(other, own);
   }
-  require(said.position == before, "its position is how many stand before it");
+  require(said.position == before, "its position is the number of contenders ahead");
   const bool agree = front->named_total == own.named_total && front->ageing == own.ageing;
   require((said.verdict == Verdict::mismatch) == !agree, "the first of its kind decides");
   if (!agree) return said.verdict;

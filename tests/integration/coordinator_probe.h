@@ -18,7 +18,7 @@ namespace zklock::client {
 namespace rq = request;
 
 /// The timeout of every wait.
-inline constexpr std::chrono::seconds kPatience{60};
+inline constexpr std::chrono::seconds kTestTimeout{60};
 
 /// One call of the coordinator to its observers and handlers.
 struct Event {
@@ -61,7 +61,7 @@ class Journal : public SessionObserver {
   template <typename Predicate>
   [[nodiscard]] bool wait(std::size_t number, Predicate predicate) const {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience, [&] { return count_locked(predicate) >= number; });
+    return changed_.wait_for(lock, kTestTimeout, [&] { return count_locked(predicate) >= number; });
   }
   [[nodiscard]] bool wait(std::size_t number, Event::Kind kind) const {
     return wait(number, [kind](const Event& event) { return event.kind == kind; });
@@ -164,7 +164,7 @@ class Probe {
       box->changed.notify_all();
     });
     std::unique_lock lock(box->mutex);
-    if (!box->changed.wait_for(lock, kPatience, [&] { return box->full; })) {
+    if (!box->changed.wait_for(lock, kTestTimeout, [&] { return box->full; })) {
       throw std::runtime_error("no reply");
     }
     return {id, std::move(box->reply)};

@@ -188,11 +188,11 @@ TEST(ZkCoordinatorClose, Close_LeavesNoThreadAndNoDescriptor) {
 // A submitter that is too late may be destroyed before its reply, and its handler may hold the last
 // reference.
 TEST(ZkCoordinatorClose, LateReplyHoldsLastReference_IsDestroyedSafely) {
-  struct Told {
+  struct Signals {
     std::promise<void> alone;
     std::promise<int> replies;
   };
-  const auto told = std::make_shared<Told>();
+  const auto signals = std::make_shared<Signals>();
   Journal journal;
   auto coordinator =
       std::shared_ptr(make_zookeeper_coordinator(Probe::with("127.0.0.1:1")));  // no server
@@ -204,16 +204,16 @@ TEST(ZkCoordinatorClose, LateReplyHoldsLastReference_IsDestroyedSafely) {
     ++*replies;
   };
   coordinator->submit({rq::Check{"/p"}}, [=, last = coordinator](const Reply& reply) mutable {
-    told->alone.get_future().wait();
+    signals->alone.get_future().wait();
     last->submit({rq::Check{"/p"}}, late);
     late(reply);
     last = nullptr;
-    told->replies.set_value(replies->load());
+    signals->replies.set_value(replies->load());
   });
   coordinator = nullptr;
-  auto answered = told->replies.get_future();
-  told->alone.set_value();
-  ASSERT_EQ(answered.wait_for(kPatience), std::future_status::ready);
+  auto answered = signals->replies.get_future();
+  signals->alone.set_value();
+  ASSERT_EQ(answered.wait_for(kTestTimeout), std::future_status::ready);
   EXPECT_EQ(answered.get(), 2);
 }
 

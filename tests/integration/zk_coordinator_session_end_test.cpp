@@ -35,9 +35,9 @@ TEST(ZkCoordinatorFaults, SessionExpired_NewSessionFollows) {
   EXPECT_EQ(probe.call(rq::Check{node}, old).status, Status::session_ended);
   const Reply current = probe.call(rq::ListChildren{"/p"}, fresh.session);
   EXPECT_EQ(current.status, Status::ok);
-  EXPECT_TRUE(current.children.empty()) << "the node went with its session";
+  EXPECT_TRUE(current.children.empty()) << "the node was deleted with its session";
   for (const Event& event : of_kind(probe.journal(), Kind::watch)) {
-    EXPECT_EQ(event.session, old) << "the servers may tell of the node's end in time";
+    EXPECT_EQ(event.session, old) << "the servers may report the node's end in time";
   }
   EXPECT_EQ(probe.call(rq::CountChildren{"/p"}).session, fresh.session);
 }

@@ -132,7 +132,7 @@ TEST(ZkCoordinator, Parents_AreContainersThatServerDeletes) {
   ASSERT_EQ(probe.call(rq::CreateParents{"/a/b"}).status, Status::ok);
   ASSERT_EQ(probe.call(rq::Delete{probe.contend("/a/b")}).status, Status::ok);
   EXPECT_TRUE(testing::eventually(
-      [&] { return probe.call(rq::CountChildren{"/a"}).status == Status::no_node; }, kPatience));
+      [&] { return probe.call(rq::CountChildren{"/a"}).status == Status::no_node; }, kTestTimeout));
 }
 
 TEST(ZkCoordinator, NoChroot_OperationsWork) {
@@ -266,7 +266,7 @@ TEST(ZkCoordinator, Burst_IsSentInOrderWithinFlightLimit) {
   }
   // The server's own count of outstanding requests stays below the cap.
   std::unique_lock lock(mutex);
-  EXPECT_TRUE(changed.wait_for(lock, 2 * kPatience, [&] { return next == kBurst; })) << next;
+  EXPECT_TRUE(changed.wait_for(lock, 2 * kTestTimeout, [&] { return next == kBurst; })) << next;
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(probe.journal().count(Kind::suspended), 0U);
 }

@@ -24,7 +24,7 @@ class ZkCoordinatorTransaction : public ::testing::Test {
     ASSERT_EQ(probe_.call(rq::CreateParents{"/p"}).status, Status::ok);
     own_ = probe_.contend("/p");
     ASSERT_EQ(raw_.create("/old", "1").rc, ZOK);
-    ASSERT_EQ(raw_.create("/gone").rc, ZOK);
+    ASSERT_EQ(raw_.create("/removed").rc, ZOK);
   }
 
   const TestChroot chroot_{SharedServer::hosts()};
@@ -38,7 +38,7 @@ TEST_F(ZkCoordinatorTransaction, AllWritesValid_CommitsAtomically) {
       rq::Transaction{own_,
                       {rq::write::Create{"/new", "n"}, rq::write::Create{"/new/mine", "", true},
                        rq::write::Set{"/old", "2", 0}, rq::write::CheckVersion{"/old", 1},
-                       rq::write::Remove{"/gone", 0}}});
+                       rq::write::Remove{"/removed", 0}}});
   ASSERT_EQ(reply.status, Status::ok) << reply.detail;
   EXPECT_EQ(reply.failed_operation, -1);
   EXPECT_EQ(reply.session, probe_.session());
@@ -49,7 +49,7 @@ TEST_F(ZkCoordinatorTransaction, AllWritesValid_CommitsAtomically) {
   EXPECT_EQ(set.data, "2");
   EXPECT_EQ(set.stat.mzxid, created.stat.czxid) << "one change";
   EXPECT_EQ(raw_.exists("/new/mine").stat.ephemeralOwner, probe_.session().value);
-  EXPECT_EQ(raw_.exists("/gone").rc, ZNONODE);
+  EXPECT_EQ(raw_.exists("/removed").rc, ZNONODE);
   EXPECT_EQ(probe_.call(rq::Transaction{own_, {}}).status, Status::ok) << "a guard alone";
   EXPECT_EQ(probe_.call(rq::Transaction{"", {rq::write::Set{"/old", ""}}}).status, Status::ok);
   EXPECT_EQ(raw_.get_data("/old").data, "");
@@ -72,17 +72,17 @@ TEST_F(ZkCoordinatorTransaction, OneWriteFails_ChangesNothingAndNamesIt) {
       const Reply reply = probe_.call(
           rq::Transaction{guard,
                           {rq::write::Create{"/p/mine", "", true}, rq::write::Set{"/old", "2"},
-                           write, rq::write::Remove{"/gone"}}});
+                           write, rq::write::Remove{"/removed"}}});
       EXPECT_EQ(reply.status, status) << reply.detail;
       EXPECT_EQ(reply.failed_operation, guard.empty() ? 2 : 3);
     }
   }
-  const Reply unguarded = probe_.call(rq::Transaction{"/p/gone", {rq::write::Set{"/none", ""}}});
+  const Reply unguarded = probe_.call(rq::Transaction{"/p/removed", {rq::write::Set{"/none", ""}}});
   EXPECT_EQ(unguarded.status, Status::no_node);
   EXPECT_EQ(unguarded.failed_operation, 0);
   EXPECT_EQ(raw_.get_data("/old").data, "1");
   EXPECT_EQ(raw_.get_data("/old").stat.version, 0);
-  EXPECT_EQ(raw_.exists("/gone").rc, ZOK);
+  EXPECT_EQ(raw_.exists("/removed").rc, ZOK);
   EXPECT_EQ(raw_.children("/p").names.size(), 1U);
 }
 

@@ -123,7 +123,7 @@ TEST_F(ZkCoordinatorWatch, UnwatchOfLastWatcher_RemovesServerWatch) {
   ASSERT_EQ(reply2.status, Status::ok);
   probe()->unwatch(first);
   settle();
-  EXPECT_TRUE(server_watches(node)) << "somebody else is interested";
+  EXPECT_TRUE(server_watches(node)) << "the second watch needs it";
   probe()->unwatch(second);
   settle();
   EXPECT_FALSE(server_watches(node));

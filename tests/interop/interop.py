@@ -24,7 +24,7 @@ from contestants import CURATOR_JARS, MORE_JARS, jar  # noqa: E402
 from server import Servers, dies_with_us, end, java  # noqa: E402
 
 PATH = "/interop/a"
-PATIENCE = 120  # the timeout of every wait, enough for a busy machine
+TIMEOUT = 120  # the timeout of every wait, enough for a busy machine
 SKIPPED = 77
 
 # Kinds of contenders: "library:recipe". Each row has its own test: see README.md.
@@ -92,13 +92,13 @@ class Libraries:
 class Contender:
     """One process. A thread counts its output."""
 
-    def __init__(self, scene, kind):
-        self.scene = scene
+    def __init__(self, environment, kind):
+        self.environment = environment
         self.kind = kind
         library, recipe = kind.split(":")
-        command = scene.libraries.command(library)
+        command = environment.libraries.command(library)
         self.process = subprocess.Popen(
-            dies_with_us([*command, recipe, scene.hosts, PATH, scene.guard]),
+            dies_with_us([*command, recipe, environment.hosts, PATH, environment.guard]),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.grants = 0
         self.words = queue.Queue()  # all output except the grants
@@ -111,36 +111,36 @@ class Contender:
             if word == "grant":
                 self.grants += 1
             elif word == "overlap":
-                self.scene.overlaps.append(self.kind)
+                self.environment.overlaps.append(self.kind)
             else:
                 self.words.put(word)
 
-    def tell(self, word):
+    def send(self, word):
         self.process.stdin.write(word + "\n")
         self.process.stdin.flush()
 
     def expect(self, word):
         try:
-            said = self.words.get(timeout=PATIENCE)
+            said = self.words.get(timeout=TIMEOUT)
         except queue.Empty:
-            raise Failure(f"{self.kind}: no \"{word}\" within {PATIENCE} s") from None
+            raise Failure(f"{self.kind}: no \"{word}\" within {TIMEOUT} s") from None
         if said != word:
             raise Failure(f"{self.kind}: said \"{said}\", not \"{word}\"")
 
     def hold(self):
         """Blocks until the contender holds. It holds until go()."""
-        self.tell("hold")
+        self.send("hold")
         self.expect("held")
 
     def go(self):
-        self.tell("go")
+        self.send("go")
 
     def kill(self):
         self.process.kill()
         self.process.wait()
 
 
-class Scene:
+class Environment:
     """The contenders of one case. They are killed when it ends."""
 
     def __init__(self, libraries, hosts, guard):
@@ -172,7 +172,7 @@ class Scene:
         return self.killed_grants + sum(each.grants for each in self.contenders)
 
     def wait_until(self, what, fact):
-        withdraw = time.monotonic() + PATIENCE
+        withdraw = time.monotonic() + TIMEOUT
         while not fact():
             if self.overlaps:
                 raise Failure(f"two were granted at once: {self.overlaps}")
@@ -181,7 +181,7 @@ class Scene:
                     raise Failure(f"{contender.kind} has ended")
             if time.monotonic() > withdraw:
                 counts = [(each.kind, each.grants) for each in self.contenders]
-                raise Failure(f"not within {PATIENCE} s: {what}; grants: {counts}")
+                raise Failure(f"not within {TIMEOUT} s: {what}; grants: {counts}")
             time.sleep(0.01)
 
     def all_are_granted(self, count, what):
@@ -190,37 +190,37 @@ class Scene:
         self.wait_until(what, lambda: all(each.grants >= wanted for each, wanted in goal))
 
 
-def shares(scene, kinds, grants):
+def shares(environment, kinds, grants):
     """Checks that they exclude each other, even after kills, and that none waits forever."""
     for kind in (*kinds, *kinds):
-        scene.add(kind)
-    scene.wait_until("grants", lambda: scene.grants() >= grants)
-    scene.all_are_granted(1, "each contender is granted")
+        environment.add(kind)
+    environment.wait_until("grants", lambda: environment.grants() >= grants)
+    environment.all_are_granted(1, "each contender is granted")
     for kind in kinds:
-        victim = next(each for each in scene.contenders if each.kind == kind)
+        victim = next(each for each in environment.contenders if each.kind == kind)
         victim.hold()
-        scene.kill(victim)
-        scene.all_are_granted(2, f"each is granted after {kind} was killed while it held")
-        scene.add(kind)
-        holder = next(each for each in scene.contenders if each.kind != kind)
-        waiter = next(each for each in scene.contenders if each.kind == kind)
+        environment.kill(victim)
+        environment.all_are_granted(2, f"each is granted after {kind} was killed while it held")
+        environment.add(kind)
+        holder = next(each for each in environment.contenders if each.kind != kind)
+        waiter = next(each for each in environment.contenders if each.kind == kind)
         holder.hold()
         # All others wait now, or are about to.
-        scene.kill(waiter)
+        environment.kill(waiter)
         holder.go()
-        scene.all_are_granted(2, f"each is granted after {kind} was killed while it waited")
-        scene.add(kind)
-    scene.all_are_granted(2, "each is granted in the end")
-    if scene.overlaps:
-        raise Failure(f"two were granted at once: {scene.overlaps}")
-    print(f"{scene.grants()} grants, no overlap")
+        environment.all_are_granted(2, f"each is granted after {kind} was killed while it waited")
+        environment.add(kind)
+    environment.all_are_granted(2, "each is granted in the end")
+    if environment.overlaps:
+        raise Failure(f"two were granted at once: {environment.overlaps}")
+    print(f"{environment.grants()} grants, no overlap")
 
 
-def does_not_share(scene, kinds):
+def does_not_share(environment, kinds):
     """Demonstrates a warning of README.md: the second is granted although the first holds."""
-    scene.add(kinds[0]).hold()
-    other = scene.add(kinds[1])
-    scene.wait_until(f"{kinds[1]} is granted while {kinds[0]} holds", lambda: other.grants > 0)
+    environment.add(kinds[0]).hold()
+    other = environment.add(kinds[1])
+    environment.wait_until(f"{kinds[1]} is granted while {kinds[0]} holds", lambda: other.grants > 0)
     print(f"{kinds[1]} is granted while {kinds[0]} holds")
 
 
@@ -245,12 +245,12 @@ def main():
             with open(guard, "w", encoding="ascii"):
                 pass
         with Servers(directory, tick_ms=500, heap="128m") as server:
-            with Scene(libraries, server.hosts, guard) as scene:
+            with Environment(libraries, server.hosts, guard) as environment:
                 try:
                     if share:
-                        shares(scene, kinds, args.grants)
+                        shares(environment, kinds, args.grants)
                     else:
-                        does_not_share(scene, kinds)
+                        does_not_share(environment, kinds)
                 except Failure as failure:
                     print(f"failed: {failure}", file=sys.stderr)
                     return 1

@@ -232,7 +232,7 @@ TEST_F(AbandonedCall, AttemptThatJoinsWaitingCall_EndsAtOnce) {
 
 // The deadline of the joined call passes at one of the readings of the clock. Some of them are
 // between the end of the attempt and the start of the next contender.
-TEST_F(AbandonedCall, DeadlineOfCallThatJoinsAttemptPassesMeanwhile_LeavesNothing) {
+TEST_F(AbandonedCall, DeadlineOfJoiningCallPasses_LeavesNothing) {
   for (int reading = 0; reading < 40; ++reading) {
     SCOPED_TRACE(reading);
     const std::size_t holder = granted(1);

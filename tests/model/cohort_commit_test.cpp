@@ -33,7 +33,8 @@ TEST_F(CohortTest, CommitInFlight_IsWrittenBeforeNextGrant) {
     tx.async_commit([&](const std::exception_ptr& e) { written = e == nullptr; });
   }
   lock_.release(first);
-  EXPECT_EQ(call(second).outcomes, 0) << "the servers could not tell it from one of the second";
+  EXPECT_EQ(call(second).outcomes, 0)
+      << "the servers could not distinguish it from one of the second";
   run();
   EXPECT_EQ(written, true);
   expect_new_node(first, second);

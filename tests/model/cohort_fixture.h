@@ -57,7 +57,7 @@ class CohortFixture : public PathLockTest {
     EXPECT_EQ(call(next).token.grant_index, 0U);
   }
   /// Creates a release request for the holder of the only lock znode, as another program would.
-  void ask_for_release(std::string_view data) {
+  void request_release(std::string_view data) {
     run_for(2s);  // shorter holds do not watch for a request
     const auto node = core::ZnodeName::parse(lock_.nodes().at(0));
     marker_ = LockWorld::kPath + ("/" + core::release_request_node(node->sequence));

@@ -18,7 +18,7 @@ class CohortLoss : public CohortTest {
   /// Expects that the first call has lost its hold, and that the other calls are granted in turn.
   void expect_first_lost_and_rest_served() {
     EXPECT_EQ(call(first_).hold.state(), HoldState::lost);
-    EXPECT_EQ(lock_.lost_told(first_), 1U);
+    EXPECT_EQ(lock_.losses_notified(first_), 1U);
     expect_new_node(first_, rest_[0]);
     EXPECT_EQ(call(rest_[1]).outcomes, 0);
     release(first_);
@@ -43,7 +43,7 @@ TEST_F(CohortLoss, SessionExpired_HolderLostAndRestServed) {
 TEST_F(CohortLoss, LeaseExpired_HolderLostAndRestServed) {
   lock_.world().isolate(0);
   run_for(5s);
-  EXPECT_EQ(lock_.lost_told(first_), 1U);
+  EXPECT_EQ(lock_.losses_notified(first_), 1U);
   EXPECT_EQ(call(rest_[0]).outcomes, 0);
   lock_.world().disconnect(0);
   run_for(5s);
@@ -74,7 +74,7 @@ TEST_F(CohortLoss, ProcessPaused_LossDetectedAtRelease) {
 }
 
 TEST_F(CohortLoss, ForcedRelease_HolderLostAndRestServed) {
-  ask_for_release(core::kReleaseRequestForces);
+  request_release(core::kReleaseRequestForces);
   run_for(2s);
   expect_new_node(first_, rest_[0]);
   withdraw_request();
@@ -108,9 +108,9 @@ TEST_F(CohortEnd, MaximumHoldTime_CountsForEachHold) {
   release(first);
   expect_same_node(first, rest[0]);
   run_for(900ms);
-  EXPECT_EQ(lock_.lost_told(rest[0]), 0U);
+  EXPECT_EQ(lock_.losses_notified(rest[0]), 0U);
   run_for(1200ms);
-  EXPECT_EQ(lock_.lost_told(rest[0]), 1U);
+  EXPECT_EQ(lock_.losses_notified(rest[0]), 1U);
   expect_new_node(first, rest[1]);
   release(rest[0]);
   release(rest[1]);

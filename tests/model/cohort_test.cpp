@@ -217,7 +217,7 @@ TEST_F(CohortTest, Close_EndsAllCalls) {
     EXPECT_EQ(error(each), Errc::closed);
   }
   EXPECT_EQ(call(held).hold.state(), HoldState::lost);
-  EXPECT_EQ(lock_.lost_told(held), 1U);
+  EXPECT_EQ(lock_.losses_notified(held), 1U);
   lock_.release(held);
   lock_.world().run_all();
   EXPECT_EQ(lock_.violation(), "");
@@ -228,7 +228,7 @@ TEST_F(CohortTest, Close_EndsAllCalls) {
 TEST_F(CohortTest, ReleaseRequested_ReleasesZnode) {
   const auto first = granted(0, many());
   const auto second = waiting(0, many());
-  ask_for_release({});
+  request_release({});
   EXPECT_TRUE(call(first).hold.release_request_token().stop_requested());
   const auto outside = waiting(1);
   release(first);

@@ -79,7 +79,7 @@ TEST_F(DowngradeSameName, NameIsAnotherContenders_ItIsSpared) {
       set_up(fault);
       const auto other = acquired_by_other(request);
       expect_spared(other);
-      EXPECT_EQ(lock_.lost_told(reads_), 1U);
+      EXPECT_EQ(lock_.losses_notified(reads_), 1U);
     }
   }
 }
@@ -92,7 +92,7 @@ TEST_F(DowngradeSameName, ReleasedWhileDisconnected_OtherIsSpared) {
       lock_.release(reads_);
       run();
       expect_spared(acquired_by_other(request));
-      EXPECT_EQ(lock_.lost_told(reads_), 0U);
+      EXPECT_EQ(lock_.losses_notified(reads_), 0U);
     }
   }
 }
@@ -152,7 +152,7 @@ TEST_F(DowngradeSameName, PathIsNotRecreated_HoldIsLost) {
     remove_path();
     reconnect(0);
     EXPECT_EQ(lock_.call(reads_).hold.state(), HoldState::lost);
-    EXPECT_EQ(lock_.lost_told(reads_), 1U);
+    EXPECT_EQ(lock_.losses_notified(reads_), 1U);
     release(reads_);
     release(granted(0));
     expect_rest();

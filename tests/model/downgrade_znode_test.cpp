@@ -94,7 +94,7 @@ TEST_F(Downgrade, OwnZnodeWatched_NoLossByDowngrade) {
   ASSERT_EQ(ensemble().remove(reader_), Status::ok);
   run();
   EXPECT_EQ(hold().state(), HoldState::lost);
-  EXPECT_EQ(lock_.lost_told(reads_), 1U);
+  EXPECT_EQ(lock_.losses_notified(reads_), 1U);
   release(reads_);
   expect_rest();
 }
@@ -129,7 +129,7 @@ TEST_F(Downgrade, ZnodeDeletedBefore_IsLoss) {
   downgrade();
   run();
   EXPECT_EQ(hold().state(), HoldState::lost);
-  EXPECT_EQ(lock_.lost_told(reads_), 1U);
+  EXPECT_EQ(lock_.losses_notified(reads_), 1U);
   EXPECT_TRUE(lock_.nodes().empty());
   release(reads_);
   expect_rest();

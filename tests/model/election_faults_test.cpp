@@ -40,11 +40,11 @@ void repair(World& world, std::size_t c) {
 
 // Returns what is wrong with the reported result, or an empty string.
 std::string wrong_result(const ProclaimResult& result, const std::optional<std::string>& written) {
-  if (result.outcomes != 1) return "told " + std::to_string(result.outcomes) + " times";
+  if (result.outcomes != 1) return "reported " + std::to_string(result.outcomes) + " times";
   if (result.code == Errc::outcome_unknown) return {};
   const bool is_there = written == result.value;
-  if (!result.code && !is_there) return "told that it was written, and it was not";
-  if (result.code && is_there) return "told that it was not written, and it was";
+  if (!result.code && !is_there) return "reported as written, but was not";
+  if (result.code && is_there) return "reported as not written, but was";
   return {};
 }
 

@@ -76,7 +76,7 @@ class ElectionWorld {
         ProclaimResult{.leader = leader.token(), .value = value, .code = {}});
     results.push_back(result);
     proclaimed_.insert({leader.token().zxid, value});
-    const auto told = [result](const std::exception_ptr& error) {
+    const auto completed = [result](const std::exception_ptr& error) {
       ++result->outcomes;
       try {
         if (error) std::rethrow_exception(error);
@@ -85,7 +85,7 @@ class ElectionWorld {
       }
     };
     try {
-      leader.async_proclaim(value, deadline, told);
+      leader.async_proclaim(value, deadline, completed);
     } catch (const Error& e) {
       ++result->outcomes;
       result->code = e.errc();

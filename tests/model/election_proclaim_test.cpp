@@ -122,13 +122,13 @@ TEST(ElectionModel, EndedDuringFunction_ReportsLoss) {
     const Leadership leadership = leadership_state->leadership();
     ASSERT_EQ(leadership.state(), HoldState::held);
     // The stop callback sees a leadership that has ended.
-    std::optional<HoldState> when_told;
+    std::optional<HoldState> when_notified;
     const std::stop_callback on_end(leadership.end_token(),
-                                    [&] { when_told = leadership.state(); });
+                                    [&] { when_notified = leadership.state(); });
 
     end(*candidate);
     EXPECT_TRUE(leadership.end_token().stop_requested());
-    EXPECT_EQ(when_told, HoldState::lost);
+    EXPECT_EQ(when_notified, HoldState::lost);
     EXPECT_EQ(leadership.state(), HoldState::lost);
     EXPECT_EQ(leadership.valid_until(), LeaseClock::time_point::min());
     expect_refused(lock, leadership);

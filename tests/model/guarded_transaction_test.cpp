@@ -54,12 +54,12 @@ class GuardedModel : private SimEnsemble::Server {
 
   /// Returns what is wrong at the end, or an empty string.
   std::string violation() {
-    if (outcomes != 1) return "told " + std::to_string(outcomes) + " times";
+    if (outcomes != 1) return "reported " + std::to_string(outcomes) + " times";
     if (written_without_lock_) return "written although the lock znode did not exist";
     const bool written = data() == "1";
-    if (!code) return written ? "" : "told that it was written, and it was not";
+    if (!code) return written ? "" : "reported as written, but was not";
     if (code == Errc::outcome_unknown) return {};
-    return written ? "told that it was not written, and it was" : "";
+    return written ? "reported as not written, but was" : "";
   }
 
   LockWorld lock{2};

@@ -140,7 +140,7 @@ TEST_F(IdleLock, ZnodeReplaced_IsLost) {
 
 TEST_F(IdleLock, ReleaseRequested_IsReleased) {
   idle();
-  ask_for_release({});
+  request_release({});
   EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
   withdraw_request();
   expect_released();
@@ -148,7 +148,7 @@ TEST_F(IdleLock, ReleaseRequested_IsReleased) {
 
 TEST_F(IdleLock, ForcedRelease_IsReleased) {
   idle();
-  ask_for_release(core::kReleaseRequestForces);
+  request_release(core::kReleaseRequestForces);
   EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
   withdraw_request();
   expect_released();

@@ -56,10 +56,10 @@ TEST_F(LeadershipStateTest, ForcedRelease_NotifiesLossBeforeDelete) {
   ASSERT_EQ(ensemble.create(marker_of(first), std::string(core::kReleaseRequestForces)),
             Status::ok);
   for (int turn = 0; has_node(first) && turn < 1000; ++turn) {
-    const bool told = lock_.lost_told(first) == 1;
+    const bool notified = lock_.losses_notified(first) == 1;
     for (const Step& step : lock_.world().steps()) {
       lock_.world().run(step);
-      ASSERT_TRUE(has_node(first) || told);
+      ASSERT_TRUE(has_node(first) || notified);
     }
   }
   EXPECT_FALSE(has_node(first));

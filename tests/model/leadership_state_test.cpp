@@ -93,7 +93,7 @@ TEST_F(LeadershipStateTest, MaximumHoldTime_ExpiresExactlyAndHandsOff) {
   EXPECT_FALSE(lock_.call(second).granted());
   run_for(1ns);
   EXPECT_EQ(state(first), HoldState::lost);
-  EXPECT_EQ(lock_.lost_told(first), 1U);
+  EXPECT_EQ(lock_.losses_notified(first), 1U);
   EXPECT_TRUE(lock_.call(second).granted());
   EXPECT_EQ(client(1).requests(Kind::list_children), 0U);
   EXPECT_EQ(events_, (Events{"acquired", "expiring", "expired"}));
@@ -105,21 +105,21 @@ TEST_F(LeadershipStateTest, MaximumHoldTime_ExpiresExactlyAndHandsOff) {
 
 TEST_F(LeadershipStateTest, MaximumHoldTime_NotifiesLossBeforeDelete) {
   const auto call = granted(0, {.limit = {.longest = 8s}});
-  std::optional<std::size_t> deleted_when_told;
+  std::optional<std::size_t> deleted_when_notified;
   const std::stop_callback on_loss(lock_.call(call).hold.loss_token(), [&] {
-    deleted_when_told = client(0).requests(Kind::announce_and_delete);
+    deleted_when_notified = client(0).requests(Kind::announce_and_delete);
   });
   run_for(8s - 1ns);
   for (int turn = 0; has_node(call) && turn < 1000; ++turn) {
-    const bool told = lock_.lost_told(call) == 1;
+    const bool notified = lock_.losses_notified(call) == 1;
     for (const Step& step : lock_.world().steps()) {
       lock_.world().run(step);
-      ASSERT_TRUE(has_node(call) || (told && state(call) == HoldState::lost));
+      ASSERT_TRUE(has_node(call) || (notified && state(call) == HoldState::lost));
     }
   }
   EXPECT_FALSE(has_node(call));
-  EXPECT_EQ(lock_.lost_told(call), 1U);
-  EXPECT_EQ(deleted_when_told, 0U) << "nothing is sent before";
+  EXPECT_EQ(lock_.losses_notified(call), 1U);
+  EXPECT_EQ(deleted_when_notified, 0U) << "nothing is sent before";
 }
 
 TEST_F(LeadershipStateTest, BlockingCallback_DelaysHandoffByOneSecond) {
@@ -185,9 +185,9 @@ TEST_F(LeadershipStateTest, AfterPause_FirstStateQueryReportsLost) {
   lock_.world().run_for(4s);
   lock_.world().resume(0);
   EXPECT_EQ(state(call), HoldState::lost) << "before any timer has run";
-  EXPECT_EQ(lock_.lost_told(call), 0U);
+  EXPECT_EQ(lock_.losses_notified(call), 0U);
   run();
-  EXPECT_EQ(lock_.lost_told(call), 1U);
+  EXPECT_EQ(lock_.losses_notified(call), 1U);
   lock_.release(call);
   expect_rest();
 }
@@ -240,10 +240,10 @@ TEST_F(LeadershipStateTest, NoThread_LossIsNotifiedLater) {
   lock_.world().expire(0);
   run_for(1s);
   EXPECT_EQ(state(call), HoldState::lost);
-  EXPECT_EQ(lock_.lost_told(call), 0U) << "not on a thread that brings news";
+  EXPECT_EQ(lock_.losses_notified(call), 0U) << "not on a completion thread";
   lock_.world().dispatcher(0).set_exhausted(false);
   run_for(1s);
-  EXPECT_EQ(lock_.lost_told(call), 1U);
+  EXPECT_EQ(lock_.losses_notified(call), 1U);
   lock_.release(call);
   expect_rest();
 }
@@ -254,10 +254,10 @@ TEST_F(LeadershipStateTest, NoThread_ExpiryStillHandsOff) {
   lock_.world().dispatcher(0).set_exhausted(true);
   run_for(6s);
   EXPECT_TRUE(lock_.call(next).granted());
-  EXPECT_EQ(lock_.lost_told(call), 0U);
+  EXPECT_EQ(lock_.losses_notified(call), 0U);
   lock_.world().dispatcher(0).set_exhausted(false);
   run_for(1s);
-  EXPECT_EQ(lock_.lost_told(call), 1U);
+  EXPECT_EQ(lock_.losses_notified(call), 1U);
   lock_.release(call);
   lock_.release(next);
   expect_rest();

@@ -45,9 +45,9 @@ TEST_F(Keeper, WaitingClient_SendsTwentyFourSyncsInSevenTimeouts) {
   expect_rest();
 }
 
-// A server is cut off right after the leader was paused, so the leader has not heard of its clients
-// since the pause began. A client that noticed nothing would take a lease of its full length. The
-// client's own reads take the place of no sync.
+// A server is cut off right after the leader was paused. So the leader has received no packet of
+// its clients since the pause began. A client that noticed nothing would take a lease of its full
+// length. The client's own reads take the place of no sync.
 TEST_F(Keeper, LeaderWasPaused_WaitingClientNoticesIt) {
   client(1).options().relay_interval = kT / 4;
   client(1).options().relay_jitter = kT / 24;
@@ -65,8 +65,8 @@ TEST_F(Keeper, LeaderWasPaused_WaitingClientNoticesIt) {
     run();
     world().isolate(1);
     if (lock_.call(next).granted()) {
-      const auto heard = world().ensemble().last_touch(client(1).session());
-      EXPECT_LE(lock_.call(next).hold.valid_until(), *heard + kT) << pause.count();
+      const auto contact = world().ensemble().last_touch(client(1).session());
+      EXPECT_LE(lock_.call(next).hold.valid_until(), *contact + kT) << pause.count();
     }
     run_for(2 * kT);
     world().heal(1);
@@ -76,8 +76,9 @@ TEST_F(Keeper, LeaderWasPaused_WaitingClientNoticesIt) {
   expect_rest();
 }
 
-// A server is cut off right after the leader was paused, so the leader has not heard of the client
-// since the pause began. A client that noticed nothing would take a lease of its full length.
+// A server is cut off right after the leader was paused. So the leader has received no packet of
+// the client since the pause began. A client that noticed nothing would take a lease of its full
+// length.
 TEST_F(Keeper, LeaderWasPaused_IdleClientNoticesIt) {
   client(1).options().relay_interval = kT / 4;
   client(1).options().relay_jitter = kT / 24;
@@ -90,8 +91,8 @@ TEST_F(Keeper, LeaderWasPaused_IdleClientNoticesIt) {
     run();
     world().isolate(1);
     if (lock_.call(call).granted()) {
-      const auto heard = world().ensemble().last_touch(client(1).session());
-      EXPECT_LE(lock_.call(call).hold.valid_until(), *heard + kT) << pause.count();
+      const auto contact = world().ensemble().last_touch(client(1).session());
+      EXPECT_LE(lock_.call(call).hold.valid_until(), *contact + kT) << pause.count();
     }
     run_for(2 * kT);
     world().heal(1);
@@ -143,7 +144,7 @@ TEST_F(Keeper, LockReleasedAtOnce_SendsAsAnIdleClient) {
 }
 
 // The lease of the create suffices.
-TEST_F(Keeper, TurnAfterShortWait_NoRequest) {
+TEST_F(Keeper, FirstAfterShortWait_NoRequest) {
   run_for(kT);
   const auto holder = granted(0);
   const auto waiter = waiting(1);

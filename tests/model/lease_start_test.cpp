@@ -31,13 +31,13 @@ TEST_F(LeaseStartTest, LateReply_LeaseCountsFromRequest) {
     if (client(0).requests(OperationKind::check) > 0) break;
     run();
   }
-  const Instant asked = world().now();
+  const Instant requested = world().now();
   while (client(0).can_serve()) world().run({Step::Kind::serve, 0});
   // Less than a pause of a server.
-  world().clock().advance_to(asked + timeout() / 25);
+  world().clock().advance_to(requested + timeout() / 25);
   while (client(0).can_receive()) world().run({Step::Kind::receive, 0});
   EXPECT_GT(valid_until(call), before) << "a reply of the quorum arrived";
-  EXPECT_LE(valid_until(call), asked + 2 * timeout() / 3);
+  EXPECT_LE(valid_until(call), requested + 2 * timeout() / 3);
   lock_.release(call);
   expect_rest();
 }

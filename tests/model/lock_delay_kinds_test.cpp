@@ -80,9 +80,9 @@ TEST_F(LockDelayKinds, DowngradedWriter_LeavesNoDelay) {
 // The downgrade and the delete of the marker are one transaction. With two, readers could wait for
 // a marker without a delay.
 TEST_F(LockDelayKinds, Downgrade_DeletesMarkerInOneTransaction) {
-  enum class Trouble { none, put_off, reply_lost, request_lost, marker_gone, refused };
+  enum class Trouble { none, put_off, reply_lost, request_lost, marker_deleted, refused };
   for (const Trouble trouble : {Trouble::none, Trouble::put_off, Trouble::reply_lost,
-                                Trouble::request_lost, Trouble::marker_gone, Trouble::refused}) {
+                                Trouble::request_lost, Trouble::marker_deleted, Trouble::refused}) {
     SCOPED_TRACE(static_cast<int>(trouble));
     const auto [writer, reader] = writes_and_reads();
     const auto other = waiting(1, LockWorld::to_read());
@@ -91,7 +91,7 @@ TEST_F(LockDelayKinds, Downgrade_DeletesMarkerInOneTransaction) {
       case Trouble::put_off: client(0).fail_next(Kind::transaction, Status::throttled); break;
       case Trouble::reply_lost: lock_.world().lose_reply(0, Kind::transaction); break;
       case Trouble::request_lost: lock_.world().lose_request(0, Kind::transaction); break;
-      case Trouble::marker_gone:
+      case Trouble::marker_deleted:
         for (const auto& name : lock_.nodes()) {
           if (core::DelayMarker::parse(name)) ensemble().remove(LockWorld::kPath + ("/" + name));
         }
@@ -240,23 +240,23 @@ TEST_F(LockDelayKinds, ZnodeDeletedByHand_ReleaseDeletesMarker) {
 // ---- visibility of the delay -------------------------------------------------------------------
 
 TEST_F(LockDelayKinds, DelayPending_IsReportedToListener) {
-  std::vector<std::string> heard;
+  std::vector<std::string> received;
   const std::shared_ptr<client::Dispatcher> dispatcher(std::shared_ptr<void>(),
                                                        &lock_.world().dispatcher(1));
   const auto line = std::make_shared<detail::LockListener>(
       [&](const LockEvent& event) {
-        heard.push_back(event.kind == LockEvent::Kind::waiting
-                            ? "waiting " + std::to_string(event.position)
-                            : "other");
+        received.push_back(event.kind == LockEvent::Kind::waiting
+                               ? "waiting " + std::to_string(event.position)
+                               : "other");
       },
       dispatcher);
   const auto holder = granted(0, delayed());
   const auto next = waiting(1, {.listener = line});
-  EXPECT_EQ(heard, (std::vector<std::string>{"waiting 1"}));
+  EXPECT_EQ(received, (std::vector<std::string>{"waiting 1"}));
   lose(0);
-  EXPECT_EQ(heard, (std::vector<std::string>{"waiting 1", "waiting 0"}));
+  EXPECT_EQ(received, (std::vector<std::string>{"waiting 1", "waiting 0"}));
   run_for(kDelay);
-  EXPECT_EQ(heard.back(), "other");
+  EXPECT_EQ(received.back(), "other");
   release(next);
   release(holder);
   expect_rest();

@@ -103,11 +103,11 @@ TEST_F(LockDelay, CrashDuringMarkerDelete_NextDelayedOrNot) {
     run_for(kDelay);
     EXPECT_FALSE(is_granted(first));
     EXPECT_EQ(markers(), carried_out ? 0U : 1U);
-    const Instant gone = now();
+    const Instant lost_at = now();
     lose(1);
     if (!carried_out) run_for(kDelay);
     EXPECT_TRUE(is_granted(second)) << carried_out;
-    EXPECT_EQ(now() - gone, carried_out ? 0s : Duration(kDelay));
+    EXPECT_EQ(now() - lost_at, carried_out ? 0s : Duration(kDelay));
     for (const std::size_t c : {0U, 1U}) lock_.world().reconnect(c);
     release(second);
     run();

@@ -325,9 +325,9 @@ TEST_F(LockDelay, MaximumHoldTimeElapsed_CausesDelay) {
   limited.limit = {.longest = 3s};
   const auto holder = granted(0, limited);
   const auto next = waiting(1);
-  const auto gone = [&] { return ensemble().find(lock_.call(holder).node) == nullptr; };
+  const auto deleted = [&] { return ensemble().find(lock_.call(holder).node) == nullptr; };
   reset_counts();
-  ASSERT_TRUE(lock_.world().run_until(gone));
+  ASSERT_TRUE(lock_.world().run_until(deleted));
   run();
   EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 0U) << "it would be a grant";
   release(holder);
@@ -342,12 +342,12 @@ TEST_F(LockDelay, ForcedRelease_CausesDelay) {
   const auto next = waiting(1);
   run_for(2s);  // shorter holds do not watch for a request
   const auto name = lock_.call(holder).node.substr(std::string(LockWorld::kPath).size() + 1);
-  const std::string asks =
+  const std::string request =
       LockWorld::kPath + ("/" + core::release_request_node(core::ZnodeName::parse(name)->sequence));
-  ASSERT_EQ(ensemble().create(asks, std::string(core::kReleaseRequestForces)), Status::ok);
+  ASSERT_EQ(ensemble().create(request, std::string(core::kReleaseRequestForces)), Status::ok);
   ASSERT_TRUE(lock_.world().run_until([&] { return !ensemble().find(lock_.call(holder).node); }));
   run();
-  ASSERT_EQ(ensemble().remove(asks), Status::ok);
+  ASSERT_EQ(ensemble().remove(request), Status::ok);
   expect_granted_after(kDelay, next);
   release(next);
   release(holder);

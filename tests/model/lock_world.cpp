@@ -139,7 +139,7 @@ std::size_t LockWorld::acquire(std::size_t client, Request request) {
   waiting_.emplace_back();
   watchers_.emplace_back();
   said_lost_.push_back(false);
-  lost_told_.push_back(std::make_shared<std::size_t>(0));
+  losses_notified_.push_back(std::make_shared<std::size_t>(0));
   const Deadline deadline =
       !request.timeout ? Deadline::never() : Deadline::after(world_.now(), *request.timeout);
   waiting_[index] = detail::PendingAcquire::start(
@@ -167,8 +167,8 @@ void LockWorld::ended(std::size_t index, detail::AcquireOutcome outcome) {
   call.hold = outcome.contender->make_hold(call.kind);
   call.token = call.hold.token();
   call.node = call.hold.node();
-  watchers_[index] = std::make_unique<std::stop_callback<Watcher>>(call.hold.loss_token(),
-                                                                   Watcher{lost_told_[index]});
+  watchers_[index] = std::make_unique<std::stop_callback<Watcher>>(
+      call.hold.loss_token(), Watcher{losses_notified_[index]});
   check_token(call);
   if (call.counts) check_count(call);
   check_delay(call);
@@ -304,12 +304,12 @@ std::string LockWorld::violation() {
   for (std::size_t i = 0; i < calls_.size(); ++i) {
     const CallResult& call = *calls_[i];
     if (call.outcomes > 1) return "calls: one ended twice";
-    if (*lost_told_[i] > 1) return "G3: the loss was told twice";
+    if (*losses_notified_[i] > 1) return "G3: the loss was notified twice";
     if (!call.hold || world_.client(call.client).is_paused()) continue;
     const bool lost = call.hold.state() == HoldState::lost;
     if (said_lost_[i] && !lost) return "G3: held again after lost";
     said_lost_[i] = lost;
-    if (!lost && *lost_told_[i] > 0) return "G3: the loss was told, but it is held";
+    if (!lost && *losses_notified_[i] > 0) return "G3: the loss was notified, but it is held";
     if (lost && !call.hold.loss_token().stop_requested())
       return "G3: lost, but the token is not stopped";
   }

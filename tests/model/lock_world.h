@@ -107,7 +107,7 @@ class LockWorld {
   void release(std::size_t call);
   CallResult& call(std::size_t i) { return *calls_.at(i); }
   std::size_t calls() const noexcept { return calls_.size(); }
-  std::size_t lost_told(std::size_t call) const { return *lost_told_.at(call); }
+  std::size_t losses_notified(std::size_t call) const { return *losses_notified_.at(call); }
 
   /// Calls SimEnsemble::empty(). After that, tokens are compared only among the later grants.
   void empty_servers();
@@ -124,8 +124,8 @@ class LockWorld {
 
  private:
   struct Watcher {
-    std::shared_ptr<std::size_t> told;
-    void operator()() const noexcept { ++*told; }
+    std::shared_ptr<std::size_t> losses;
+    void operator()() const noexcept { ++*losses; }
   };
   void ended(std::size_t index, detail::AcquireOutcome outcome);
   Access access_of(const CallResult& call) const;
@@ -140,7 +140,7 @@ class LockWorld {
   std::map<std::size_t, std::shared_ptr<detail::PathLock>> used_;  ///< key: the client
   std::vector<std::unique_ptr<CallResult>> calls_;
   std::vector<std::weak_ptr<detail::PendingAcquire>> waiting_;  ///< index: the call
-  std::vector<std::shared_ptr<std::size_t>> lost_told_;
+  std::vector<std::shared_ptr<std::size_t>> losses_notified_;
   std::vector<std::unique_ptr<std::stop_callback<Watcher>>> watchers_;
   std::vector<bool> said_lost_;
   std::vector<std::int32_t> said_;     ///< shared permit counts, in order of setting

@@ -85,9 +85,9 @@ TEST_F(Logger, LostHold_IsLoggedWithItsZnodeAndCause) {
   lock_.world().run_all();
   const std::string node = lock_.nodes().at(0);
   const std::stop_token lost = lock_.call(call).hold.loss_token();
-  bool is_told = false;
-  const std::stop_callback on_loss(lost, [&is_told] { is_told = true; });
-  sink_->call = [&] { EXPECT_TRUE(is_told) << "the logger may block"; };
+  bool is_notified = false;
+  const std::stop_callback on_loss(lost, [&is_notified] { is_notified = true; });
+  sink_->call = [&] { EXPECT_TRUE(is_notified) << "the logger may block"; };
   ASSERT_EQ(lock_.world().ensemble().remove(LockWorld::kPath + ("/" + node)), Status::ok);
   lock_.world().run_for(1s);
   EXPECT_EQ(sink_->last(), std::string("lock ") + LockWorld::kPath + ": the hold of znode " + node +
@@ -104,7 +104,7 @@ TEST_F(Logger, SessionEnded_LossNamesTheSession) {
   lock_.release(call);
 }
 
-TEST_F(Logger, SeveralHoldsLost_AllAreNotifiedBeforeTheFirstIsLogged) {
+TEST_F(Logger, SeveralHoldsLost_AllNotifiedBeforeFirstIsLogged) {
   std::vector<std::size_t> calls;
   for (int i = 0; i < 3; ++i) calls.push_back(lock_.acquire(0, LockWorld::to_read()));
   lock_.world().run_all();

@@ -43,24 +43,24 @@ class LossNotificationTest : public PathLockTest {
   }
 
   /// The number of deletes sent when the user's callback ran.
-  std::optional<std::size_t> when_told_;
-  struct Tell {
+  std::optional<std::size_t> when_notified_;
+  struct NoteTime {
     LossNotificationTest& test;
-    void operator()() const { test.when_told_ = test.handed_over(); }
+    void operator()() const { test.when_notified_ = test.handed_over(); }
   };
-  using OnLoss = std::stop_callback<Tell>;
+  using OnLoss = std::stop_callback<NoteTime>;
 };
 
 TEST_F(LossNotificationTest, LeadershipForced_HandsOffAfterEndCallback) {
   const auto candidate = leading(false);
   const Leadership leadership = candidate->leadership_state()->leadership();
-  const OnLoss on_end(leadership.end_token(), Tell{*this});
-  const std::string asked = (force(), marker());
+  const OnLoss on_end(leadership.end_token(), NoteTime{*this});
+  const std::string request = (force(), marker());
   lock_.world().run_for(5s);
-  EXPECT_EQ(when_told_, 0U);
+  EXPECT_EQ(when_notified_, 0U);
   EXPECT_EQ(handed_over(), 1U);
   EXPECT_EQ(leadership.state(), HoldState::lost);
-  ASSERT_EQ(ensemble().remove(asked), Status::ok);
+  ASSERT_EQ(ensemble().remove(request), Status::ok);
   candidate->close();
   expect_rest();
 }
@@ -68,7 +68,7 @@ TEST_F(LossNotificationTest, LeadershipForced_HandsOffAfterEndCallback) {
 TEST_F(LossNotificationTest, ElectionForced_HandsOffWhenFunctionReturns) {
   const auto candidate = leading(true);
   const auto leadership_state = candidate->leadership_state();
-  const std::string asked = (force(), marker());
+  const std::string request = (force(), marker());
   ASSERT_TRUE(
       lock_.world().run_until([&] { return leadership_state->end_token().stop_requested(); }, 5s));
   lock_.world().run_for(500ms);
@@ -76,7 +76,7 @@ TEST_F(LossNotificationTest, ElectionForced_HandsOffWhenFunctionReturns) {
   candidate->finished(leadership_state->attempt(), false);
   run();
   EXPECT_EQ(handed_over(), 1U);
-  ASSERT_EQ(ensemble().remove(asked), Status::ok);
+  ASSERT_EQ(ensemble().remove(request), Status::ok);
   candidate->close();
   expect_rest();
 }
@@ -84,13 +84,13 @@ TEST_F(LossNotificationTest, ElectionForced_HandsOffWhenFunctionReturns) {
 TEST_F(LossNotificationTest, FunctionStillRuns_HandsOffAfterOneSecond) {
   const auto candidate = leading(true);
   const auto leadership_state = candidate->leadership_state();
-  const std::string asked = (force(), marker());
+  const std::string request = (force(), marker());
   ASSERT_TRUE(
       lock_.world().run_until([&] { return leadership_state->end_token().stop_requested(); }, 5s));
   lock_.world().run_for(1100ms);
   EXPECT_EQ(handed_over(), 1U);
   candidate->finished(leadership_state->attempt(), false);
-  ASSERT_EQ(ensemble().remove(asked), Status::ok);
+  ASSERT_EQ(ensemble().remove(request), Status::ok);
   candidate->close();
   expect_rest();
 }
@@ -102,10 +102,10 @@ TEST_F(LossNotificationTest, PartLost_HandsOffAfterLossOfComposite) {
   auto held = std::make_shared<detail::CompositeGrant>(Owner::unique(), std::move(parts), 1, 1);
   reset_counts();
   {
-    const OnLoss on_loss(held->loss_token(), Tell{*this});
+    const OnLoss on_loss(held->loss_token(), NoteTime{*this});
     lock_.world().run_for(5s);
   }
-  EXPECT_EQ(when_told_, 0U);
+  EXPECT_EQ(when_notified_, 0U);
   EXPECT_EQ(handed_over(), 1U);
   detail::CompositeGrant::release(std::move(held));
   expect_rest();

@@ -62,7 +62,7 @@ TEST_F(OverdueSessionTest, ZnodeOfOldSession_BlocksUntilExpiry) {
   const auto other = waiting(1);
   lose_all_servers_for_the_timeout(0);
   EXPECT_EQ(lock_.call(held).hold.state(), HoldState::lost);
-  EXPECT_EQ(lock_.lost_told(held), 1U);
+  EXPECT_EQ(lock_.losses_notified(held), 1U);
   lock_.release(held);
   servers_return(0);
   const auto again = waiting(0);

@@ -26,7 +26,7 @@ TEST_F(PathLockTest, OwnZnodeDeletedWhileHolding_IsLoss) {
   ASSERT_EQ(lock_.world().ensemble().remove(lock_.call(call).node), Status::ok);
   run();
   EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost);
-  EXPECT_EQ(lock_.lost_told(call), 1U);
+  EXPECT_EQ(lock_.losses_notified(call), 1U);
   lock_.release(call);
   expect_rest();
 }
@@ -78,7 +78,7 @@ TEST_F(PathLockTest, LockAfterLoss_FailsUntilUnlocked) {
   lock_.world().expire(0);
   lock_.world().run_for(1s);
   EXPECT_EQ(lock_.call(lost).hold.state(), HoldState::lost);
-  EXPECT_EQ(lock_.lost_told(lost), 1U);
+  EXPECT_EQ(lock_.losses_notified(lost), 1U);
   const auto again = lock_.acquire(0, {.owner = owner});
   EXPECT_EQ(error(again), Errc::lock_lost);
   lock_.release(lost);

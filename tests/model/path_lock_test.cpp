@@ -162,7 +162,7 @@ TEST_F(PathLockTest, Close_EndsAllCallsAndHolds) {
   lock_.world().run_all();
   EXPECT_EQ(error(waits), Errc::closed);
   EXPECT_EQ(lock_.call(held).hold.state(), HoldState::lost);
-  EXPECT_EQ(lock_.lost_told(held), 1U);
+  EXPECT_EQ(lock_.losses_notified(held), 1U);
   EXPECT_THROW(lock_.acquire(0), Error);
   lock_.release(held);
 }

@@ -23,7 +23,7 @@ class Observing : public PathLockTest {
  protected:
   Subscription listen() {
     return observer_->add(
-        [this](const QueueView& view) { told_.push_back(view.holders.size() + view.waiting); });
+        [this](const QueueView& view) { received_.push_back(view.holders.size() + view.waiting); });
   }
   // Returns how often the observer listed the queue.
   std::size_t lists() { return client(1).requests(OperationKind::list_and_watch); }
@@ -42,7 +42,7 @@ class Observing : public PathLockTest {
 
   const std::shared_ptr<QueueObserver> observer_ =
       std::make_shared<QueueObserver>(lock_.path_lock(1), detail::ViewKind::lock, Executor{});
-  std::vector<std::size_t> told_;  ///< the queue length of each notification
+  std::vector<std::size_t> received_;  ///< the queue length of each notification
 
   void TearDown() override {
     observer_->stop();
@@ -57,14 +57,14 @@ TEST_F(Observing, NoListener_SendsNoList) {
   Subscription subscription = listen();
   wait();
   const auto call = enqueue();
-  EXPECT_EQ(told_, (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(received_, (std::vector<std::size_t>{0, 1}));
   subscription.cancel();
   leave(call);  // the remaining watch fires
   reset_counts();
   leave(enqueue());
   leave(enqueue());
   EXPECT_EQ(lists(), 0U);
-  EXPECT_EQ(told_, (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(received_, (std::vector<std::size_t>{0, 1}));
 }
 
 TEST_F(Observing, Change_CostsOneListAndOneReadPerHolder) {
@@ -96,13 +96,13 @@ TEST_F(Observing, NewListenerAfterPause_GetsCurrentState) {
   first.cancel();
   const auto call = enqueue();
   const auto other = enqueue();
-  told_.clear();
+  received_.clear();
   const Subscription second = listen();
   wait();
-  EXPECT_EQ(told_, (std::vector<std::size_t>{2}));
+  EXPECT_EQ(received_, (std::vector<std::size_t>{2}));
   leave(call);
   leave(other);
-  EXPECT_EQ(told_, (std::vector<std::size_t>{2, 1, 0}));
+  EXPECT_EQ(received_, (std::vector<std::size_t>{2, 1, 0}));
 }
 
 TEST_F(Observing, NewSessionWithoutListener_SendsNoList) {
@@ -114,10 +114,10 @@ TEST_F(Observing, NewSessionWithoutListener_SendsNoList) {
   lock_.world().expire(1);
   wait();
   EXPECT_EQ(lists(), 0U);
-  told_.clear();
+  received_.clear();
   const Subscription second = listen();
   wait();
-  EXPECT_EQ(told_, (std::vector<std::size_t>{0}));
+  EXPECT_EQ(received_, (std::vector<std::size_t>{0}));
 }
 
 // Nothing changes afterwards, so no later event would cause a notification.
@@ -126,12 +126,12 @@ TEST_F(Observing, NoThread_NotificationIsSentLater) {
   wait();
   lock_.world().dispatcher(1).set_exhausted(true);
   const auto call = enqueue();
-  EXPECT_EQ(told_, (std::vector<std::size_t>{0}));
+  EXPECT_EQ(received_, (std::vector<std::size_t>{0}));
   lock_.world().dispatcher(1).set_exhausted(false);
   wait();
-  EXPECT_EQ(told_, (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(received_, (std::vector<std::size_t>{0, 1}));
   leave(call);
-  EXPECT_EQ(told_, (std::vector<std::size_t>{0, 1, 0}));
+  EXPECT_EQ(received_, (std::vector<std::size_t>{0, 1, 0}));
 }
 
 }  // namespace

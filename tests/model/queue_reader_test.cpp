@@ -122,7 +122,7 @@ TEST_F(QueueReader, RetryableError_RetriesWithoutClientTimer) {
 TEST_F(QueueReader, DowngradeDuringRead_WriterIsFound) {
   client::Reply reads = answer(Status::ok);
   reads.token = {30};
-  reads.data = "zklock 1\nowner=somebody\ntoken=20\n";
+  reads.data = "zklock 1\nowner=another\ntoken=20\n";
   client::Reply writes = answer(Status::ok);
   writes.token = {25};
   const auto core = client({answer(Status::ok, {"__WRIT__0000000002", "__WRIT__0000000001"}),
@@ -188,7 +188,7 @@ TEST_F(QueueReader, PassDuringRead_ContenderAppearsOnce) {
       const auto queue = read_participants(path_lock, TimeLimit::endless());
       ASSERT_EQ(queue.size(), 2U);
       EXPECT_EQ(queue[0].node, "lock-0000000005");
-      EXPECT_EQ(queue[0].holds, !delayed) << "whose lock it was left a delay";
+      EXPECT_EQ(queue[0].holds, !delayed) << "the earlier holder left a delay";
       EXPECT_EQ(queue[1].node, "lock-0000000006");
     }));
     core->close();

@@ -28,13 +28,13 @@ class NobodyThere final : public client::Coordinator {
   void start(client::SessionObserver& /*observer*/) override {}
   client::RequestId submit(client::Request request, client::ReplyHandler handler) override {
     const auto* const transaction = std::get_if<client::request::Transaction>(&request.operation);
-    if (transaction != nullptr) asked_.push_back(transaction->guard);
+    if (transaction != nullptr) requested_.push_back(transaction->guard);
     time_.pass(per_answer_);
     client::Reply reply;
     reply.status = core::Status::no_node;
     reply.failed_operation = 0;
     handler(reply);
-    return client::RequestId{asked_.size()};
+    return client::RequestId{requested_.size()};
   }
   void post(std::function<void()> task) override { task(); }
   bool cancel_unsent(client::RequestId /*request*/) noexcept override { return false; }
@@ -42,12 +42,12 @@ class NobodyThere final : public client::Coordinator {
   void close() override {}
   std::string connection_problem() const override { return {}; }
 
-  const std::vector<std::string>& asked() const noexcept { return asked_; }
+  const std::vector<std::string>& requested() const noexcept { return requested_; }
 
  private:
   ManualTime& time_;
   const core::Duration per_answer_;
-  std::vector<std::string> asked_;
+  std::vector<std::string> requested_;
 };
 
 class RequestRelease : public ::testing::Test {
@@ -67,12 +67,12 @@ const std::vector<std::string> kBoth{"/lock/" + kWriter, "/lock/__READ__00000000
 
 TEST_F(RequestRelease, Writer_RequestCoversDowngradedName) {
   EXPECT_TRUE(request(kWriter, Deadline(time_->now() + 1min)));
-  EXPECT_EQ(servers_->asked(), kBoth);
+  EXPECT_EQ(servers_->requested(), kBoth);
 }
 
 TEST_F(RequestRelease, OtherContender_RequestHasOneName) {
   EXPECT_TRUE(request("lock-0000000003", Deadline(time_->now() + 1min)));
-  EXPECT_EQ(servers_->asked().size(), 1U);
+  EXPECT_EQ(servers_->requested().size(), 1U);
 }
 
 TEST_F(RequestRelease, FormerWriter_RequestEndsAtDeadline) {
@@ -84,7 +84,7 @@ TEST_F(RequestRelease, FormerWriter_RequestEndsAtDeadline) {
 TEST_F(RequestRelease, DeadlinePassed_RequestsBothNamesOnce) {
   const core::Instant longest = time_->now() + 15s;
   EXPECT_TRUE(request(kWriter, Deadline::passed()));
-  EXPECT_EQ(servers_->asked(), kBoth);
+  EXPECT_EQ(servers_->requested(), kBoth);
   for (const core::Instant due : time_->due()) EXPECT_LE(due, longest) << "for both of them";
 }
 

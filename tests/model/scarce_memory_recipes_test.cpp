@@ -98,7 +98,7 @@ class ScarceMemoryOfComposite : public ScarceMemoryOfRecipes {
   enum class Before { nothing, holds_of_parts, call_of_composite };
   struct Case {
     std::size_t needed;
-    std::optional<std::chrono::milliseconds> patience;  ///< set: it is a quorum
+    std::optional<std::chrono::milliseconds> part_timeout;  ///< set: it is a quorum
     core::CountKind kind;
     Before before;  ///< how the owner already holds the parts
     std::optional<std::chrono::milliseconds> longest = {};
@@ -171,7 +171,7 @@ class ScarceMemoryOfComposite : public ScarceMemoryOfRecipes {
 };
 
 void ScarceMemoryOfComposite::fail_every_allocation(const Case& c) {
-  make_composite({.needed = c.needed, .part_timeout = c.patience});
+  make_composite({.needed = c.needed, .part_timeout = c.part_timeout});
   const int counts_before = c.before == Before::nothing ? 0 : 1;
   const std::size_t failures = at_every_allocation([&](std::size_t memory) {
     SCOPED_TRACE("with memory for " + std::to_string(memory));
@@ -208,9 +208,9 @@ TEST_F(ScarceMemoryOfComposite, AcquireThatThrows_LeavesNothing) {
     for (const auto before : {Before::nothing, Before::holds_of_parts, Before::call_of_composite}) {
       SCOPED_TRACE(kind == core::CountKind::hold ? "hold" : "lock");
       SCOPED_TRACE(static_cast<int>(before));
-      fail_every_allocation({.needed = 2, .patience = {}, .kind = kind, .before = before});
-      fail_every_allocation({.needed = 2, .patience = 800ms, .kind = kind, .before = before});
-      fail_every_allocation({.needed = 1, .patience = 800ms, .kind = kind, .before = before});
+      fail_every_allocation({.needed = 2, .part_timeout = {}, .kind = kind, .before = before});
+      fail_every_allocation({.needed = 2, .part_timeout = 800ms, .kind = kind, .before = before});
+      fail_every_allocation({.needed = 1, .part_timeout = 800ms, .kind = kind, .before = before});
     }
   }
 }
@@ -219,7 +219,7 @@ TEST_F(ScarceMemoryOfComposite, AcquireThatThrows_LeavesNothing) {
 TEST_F(ScarceMemoryOfComposite, LimitedAcquireThatThrows_LeavesNothing) {
   for (const auto kind : {core::CountKind::hold, core::CountKind::lock}) {
     fail_every_allocation({.needed = 1,
-                           .patience = 800ms,
+                           .part_timeout = 800ms,
                            .kind = kind,
                            .before = Before::holds_of_parts,
                            .longest = 10s});
@@ -247,23 +247,23 @@ TEST_F(ScarceMemoryOfComposite, StoppedBefore_EndsOrThrows) {
   EXPECT_GT(failures, 2U);
 }
 
-// Delivers the outcome only when deliver() is called. `after_ask` runs in each request.
+// Delivers the outcome only when deliver() is called. `after_request` runs in each request.
 class LatePart final : public detail::PathPartLock {
  public:
-  LatePart(detail::ClientCore& core, std::function<void()>& after_ask)
+  LatePart(detail::ClientCore& core, std::function<void()>& after_request)
       : PathPartLock(core, core::LockPath("/part-0"), 0ms, detail::LockEventSink(nullptr, 0)),
-        after_ask_(after_ask) {}
+        after_request_(after_request) {}
 
   std::shared_ptr<detail::PendingAcquire> acquire(Request request) override {
     done_ = std::exchange(request.done, [this](const auto& outcome) { outcome_ = outcome; });
     auto call = PathPartLock::acquire(std::move(request));
-    after_ask_();
+    after_request_();
     return call;
   }
   void deliver() { std::exchange(done_, nullptr)(std::exchange(outcome_, {})); }
 
  private:
-  std::function<void()>& after_ask_;
+  std::function<void()>& after_request_;
   std::function<void(detail::AcquireOutcome)> done_;
   detail::AcquireOutcome outcome_;
 };
@@ -271,8 +271,8 @@ class LatePart final : public detail::PathPartLock {
 // The part is granted, but its outcome is delivered only after start() has thrown.
 TEST_F(ScarceMemoryOfComposite, GrantAfterThrow_IsReleased) {
   const Owner owner = Owner::unique();
-  std::function<void()> after_ask = [] {};
-  auto late = std::make_unique<LatePart>(lock_.core(0), after_ask);
+  std::function<void()> after_request = [] {};
+  auto late = std::make_unique<LatePart>(lock_.core(0), after_request);
   LatePart& part = *late;
   std::vector<Composite::Part> parts;
   parts.push_back({std::move(late), 0});
@@ -286,7 +286,7 @@ TEST_F(ScarceMemoryOfComposite, GrantAfterThrow_IsReleased) {
   End second;
   CompositeRequest call = request(owner, core::CountKind::hold, second);
   std::optional<testing::ScarceMemory> scarce;
-  after_ask = [&] {
+  after_request = [&] {
     composite_->close();  // an event that fails
     scarce.emplace(0);
   };

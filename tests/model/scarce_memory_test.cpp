@@ -27,7 +27,7 @@ class ScarceMemory : public CohortFixture {
   };
 
   /// Acquires with client 0 and the given memory, and runs to the result.
-  Call acquire(std::size_t memory, const Request& request, Duration patience = 0s) {
+  Call acquire(std::size_t memory, const Request& request, Duration run_time = 0s) {
     Call call;
     detail::AcquireRequest wanted{
         .owner = request.owner,
@@ -53,7 +53,7 @@ class ScarceMemory : public CohortFixture {
       }
       call.ran_out = scarce.ran_out();
     }
-    run_for(patience);
+    run_for(run_time);
     EXPECT_EQ(call.outcomes, call.threw ? 0 : 1);
     return call;
   }
@@ -228,7 +228,7 @@ TEST_F(ScarceMemory, LossDetectedByQuery_IsNotifiedOrEndsTheProcess) {
   EXPECT_DEATH(count(0), "terminate");
   EXPECT_EQ(count(100), 0);
   run();
-  EXPECT_EQ(lock_.lost_told(held), 1U);
+  EXPECT_EQ(lock_.losses_notified(held), 1U);
   expect_others_get_it();
   release(held);
   expect_rest();

@@ -85,7 +85,7 @@ TEST_F(SequenceHintTest, OtherOwnerOfSameClient_IsWaitedFor) {
 TEST_F(SequenceHintTest, AlternatingClients_DoNotUseHint) {
   get_used_to_it(0);
   cycle(1);
-  EXPECT_EQ(requests_of_a_grant(0), 3U) << "in vain: create, watch, list";
+  EXPECT_EQ(requests_of_a_grant(0), 3U) << "a wrong guess: create, watch, list";
   cycle(1);
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(requests_of_a_grant(0), 2U);

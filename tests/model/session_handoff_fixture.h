@@ -35,7 +35,7 @@ class SessionHandoffTest : public PathLockTest {
   }
 
   /// Expects that the release grants `next` immediately. No message is sent or received.
-  void expect_passed_on(std::size_t holder, std::size_t next) {
+  void expect_handed_off(std::size_t holder, std::size_t next) {
     const auto there = lock_.nodes().size();
     lock_.release(holder);
     EXPECT_TRUE(is_granted(next));
@@ -43,7 +43,7 @@ class SessionHandoffTest : public PathLockTest {
     EXPECT_EQ(lock_.violation(), "");
   }
   /// Expects that `next` is granted when the znode before its own is deleted.
-  void expect_passed_on_by_servers(std::size_t holder, std::size_t next) {
+  void expect_handed_off_by_servers(std::size_t holder, std::size_t next) {
     const std::string node = lock_.call(holder).node;
     release_node(holder);
     while (!is_granted(next)) ASSERT_TRUE(step());

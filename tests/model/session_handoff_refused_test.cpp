@@ -17,7 +17,7 @@ TEST_F(SessionHandoffTest, ZnodeExposed_NextWaitsForDelete) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   ASSERT_EQ(lock_.call(holder).hold.expose_node(), lock_.call(holder).node);
-  expect_passed_on_by_servers(holder, next);
+  expect_handed_off_by_servers(holder, next);
 }
 
 TEST_F(SessionHandoffTest, ZnodeExposedByFormerHolder_NextWaitsForDelete) {
@@ -28,7 +28,7 @@ TEST_F(SessionHandoffTest, ZnodeExposedByFormerHolder_NextWaitsForDelete) {
   const auto second = granted(0, anew(kept));
   ASSERT_EQ(lock_.call(second).node, lock_.call(first).node);
   const auto next = waiting(0, anew(kept));
-  expect_passed_on_by_servers(second, next);
+  expect_handed_off_by_servers(second, next);
   lock_.end_use(0);
 }
 
@@ -36,7 +36,7 @@ TEST_F(SessionHandoffTest, TransactionInFlight_NextWaitsForDelete) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   commit(holder);
-  expect_passed_on_by_servers(holder, next);
+  expect_handed_off_by_servers(holder, next);
   EXPECT_EQ(ensemble().find("/data")->data, "1");
 }
 
@@ -45,7 +45,7 @@ TEST_F(SessionHandoffTest, TransactionDone_NextIsGrantedAtOnce) {
   const auto next = waiting(0);
   commit(holder);
   run();
-  expect_passed_on(holder, next);
+  expect_handed_off(holder, next);
   release(next);
 }
 
@@ -88,7 +88,7 @@ TEST_F(SessionHandoffTest, OtherZnodeToDelete_NextWaits) {
 TEST_F(SessionHandoffTest, DelayMarkerToDelete_NextWaits) {
   const auto holder = granted(0, delayed(500ms));
   const auto next = waiting(0);
-  expect_passed_on_by_servers(holder, next);
+  expect_handed_off_by_servers(holder, next);
 }
 
 TEST_F(SessionHandoffTest, NextHasLockDelay_MarksBeforeGrant) {
@@ -118,7 +118,7 @@ TEST_F(SessionHandoffTest, MaximumHoldTimeElapsed_NextWaits) {
   const auto next = waiting(0);
   run_for(2s);
   ASSERT_EQ(lock_.call(holder).hold.state(), HoldState::lost);
-  EXPECT_EQ(lock_.lost_told(holder), 1U);
+  EXPECT_EQ(lock_.losses_notified(holder), 1U);
   lock_.release(holder);
   run_for(1s);
   EXPECT_TRUE(is_granted(next));
@@ -132,12 +132,12 @@ TEST_F(SessionHandoffTest, OtherKindsThanMutex_NextWaits) {
   for (const Request& other : others) {
     const auto holder = granted(0, other);
     const auto next = waiting(0, anew(other));
-    expect_passed_on_by_servers(holder, next);
+    expect_handed_off_by_servers(holder, next);
   }
   for (const bool writes_first : {true, false}) {
     const auto holder = granted(0, writes_first ? LockWorld::to_write() : Request{});
     const auto next = waiting(0, writes_first ? Request{} : LockWorld::to_write());
-    expect_passed_on_by_servers(holder, next);
+    expect_handed_off_by_servers(holder, next);
   }
 }
 

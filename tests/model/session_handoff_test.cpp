@@ -20,7 +20,7 @@ TEST_F(SessionHandoffTest, Release_GrantsNextBeforeDelete) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   reset_counts();
-  expect_passed_on(holder, next);
+  expect_handed_off(holder, next);
   EXPECT_NE(lock_.call(next).node, lock_.call(holder).node);
   EXPECT_GT(lock_.call(next).token.zxid, lock_.call(holder).token.zxid);
   run();
@@ -35,7 +35,7 @@ TEST_F(SessionHandoffTest, ZnodeNameRead_NextIsGrantedAtOnce) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   ASSERT_EQ(lock_.call(holder).hold.node(), lock_.call(holder).node);
-  expect_passed_on(holder, next);
+  expect_handed_off(holder, next);
   release(next);
 }
 
@@ -46,7 +46,7 @@ TEST_F(SessionHandoffTest, ContendersOfTwoClients_AreGrantedInOrder) {
   const auto fourth = waiting(0);
   const auto fifth = waiting(0);
   reset_counts();
-  expect_passed_on(holder, second);
+  expect_handed_off(holder, second);
   run();
   EXPECT_FALSE(is_granted(stranger));
   lock_.release(second);
@@ -57,7 +57,7 @@ TEST_F(SessionHandoffTest, ContendersOfTwoClients_AreGrantedInOrder) {
   EXPECT_FALSE(is_granted(fourth));
   release(stranger);
   EXPECT_TRUE(is_granted(fourth));
-  expect_passed_on(fourth, fifth);
+  expect_handed_off(fourth, fifth);
   release(fifth);
 }
 
@@ -66,7 +66,7 @@ TEST_F(SessionHandoffTest, ChainOfReleases_GrantsEachAtOnce) {
   std::vector<std::size_t> others;
   for (int i = 0; i < 20; ++i) others.push_back(waiting(0));
   for (const auto next : others) {
-    expect_passed_on(holder, next);
+    expect_handed_off(holder, next);
     holder = next;
   }
   EXPECT_EQ(lock_.nodes().size(), 21U) << "all of that at once";
@@ -82,7 +82,7 @@ TEST_F(SessionHandoffTest, NeighboursCancelled_GrantsRemainingContender) {
   run();
   lock_.cancel(third);
   run();
-  expect_passed_on(holder, second);
+  expect_handed_off(holder, second);
   release(second);
 }
 
@@ -111,7 +111,7 @@ TEST_F(SessionHandoffTest, ZnodeBetweenDeletedByHand_GrantsNext) {
     run();
     if (leaves) lock_.cancel(without);
     run();
-    expect_passed_on(holder, next);
+    expect_handed_off(holder, next);
     run();
     release(next);
     if (!leaves) release(without);
@@ -147,7 +147,7 @@ TEST_F(SessionHandoffTest, ManyImmediateReleases_GrantInLoop) {
 TEST_F(SessionHandoffTest, CancelAfterGrant_LockIsHeld) {
   const auto holder = granted(0);
   const auto next = waiting(0);
-  expect_passed_on(holder, next);
+  expect_handed_off(holder, next);
   lock_.cancel(next);
   run();
   EXPECT_EQ(lock_.call(next).hold.state(), HoldState::held);
@@ -172,7 +172,7 @@ TEST_F(SessionHandoffTest, DisconnectedWithinLease_GrantsNext) {
   const auto next = waiting(0);
   lock_.world().disconnect(0);
   run();
-  expect_passed_on(holder, next);
+  expect_handed_off(holder, next);
   EXPECT_EQ(lock_.call(next).hold.state(), HoldState::suspended);
   lock_.world().reconnect(0);
   run();
@@ -202,7 +202,7 @@ TEST_F(SessionHandoffTest, DeletePending_NextReleasesToOtherClient) {
   const auto stranger = waiting(1);
   const auto last = waiting(2);
   client(0).fail_next(Kind::remove, Status::throttled);
-  expect_passed_on(holder, next);
+  expect_handed_off(holder, next);
   release(next);
   EXPECT_EQ(lock_.nodes().size(), 3U);
   EXPECT_TRUE(is_granted(stranger));
@@ -221,7 +221,7 @@ TEST_F(SessionHandoffTest, DeleteLost_GrantedOnceAndNothingLeft) {
     const auto stranger = waiting(1);
     carried_out ? lock_.world().lose_reply(0, Kind::remove)
                 : lock_.world().lose_request(0, Kind::remove);
-    expect_passed_on(holder, next);
+    expect_handed_off(holder, next);
     run();
     EXPECT_FALSE(client(0).is_connected());
     EXPECT_FALSE(is_granted(stranger));
@@ -239,7 +239,7 @@ TEST_F(SessionHandoffTest, DeletePending_NewContenderIsGrantedLater) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   client(0).fail_next(Kind::remove, Status::throttled);
-  expect_passed_on(holder, next);
+  expect_handed_off(holder, next);
   release(next);
   ASSERT_EQ(lock_.nodes().size(), 1U);
   const auto own = lock_.acquire(0);
@@ -255,7 +255,7 @@ TEST_F(SessionHandoffTest, SessionExpired_HoldIsLost) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   const auto last = waiting(0);
-  expect_passed_on(holder, next);
+  expect_handed_off(holder, next);
   lock_.world().expire(0);
   run();
   lock_.world().reconnect(0);

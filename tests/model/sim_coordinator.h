@@ -291,7 +291,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
                                                 std::int64_t last_zxid);
   static bool take_matching(KindFilters& filters, OperationKind kind);
   static std::size_t index(OperationKind kind) noexcept { return static_cast<std::size_t>(kind); }
-  void tell_client(ToClient message);
+  void send_to_client(ToClient message);
   Duration next_jitter();
 
   SimClock& clock_;

@@ -84,7 +84,7 @@ void SimCoordinator::serve_one(NextRequest) {
   touch();
   ServerReply reply = answer(in_flight_[served_]);
   reply.zxid = server_zxid();
-  tell_client(std::move(reply));
+  send_to_client(std::move(reply));
   ++served_;
   ++served_in_all_;
 }
@@ -169,14 +169,14 @@ void SimCoordinator::fire(const std::string& path, WatchEvent event, const NodeA
   const auto fired = std::erase_if(watches_, [&](const Watch& watch) {
     return watch.path == path && concerns(event, watch.kind);
   });
-  if (fired > 0 && acl.allows(AclEntry::read, credential_)) tell_client(Event{path, event});
+  if (fired > 0 && acl.allows(AclEntry::read, credential_)) send_to_client(Event{path, event});
 }
 
 void SimCoordinator::on_session_gone(SessionId session) {
   if (link_ != Link::up || session != server_session_ || stale_) return;
   watches_.clear();
   link_ = Link::closed;
-  tell_client(ClosedByServer{});
+  send_to_client(ClosedByServer{});
 }
 
 void SimCoordinator::touch() {
@@ -276,7 +276,7 @@ bool SimCoordinator::say_children_changed() {
     return each.kind == WatchKind::children;
   });
   if (link_ != Link::up || watch == watches_.end()) return false;
-  tell_client(Event{watch->path, WatchEvent::children});
+  send_to_client(Event{watch->path, WatchEvent::children});
   watches_.erase(watch);
   return true;
 }
@@ -287,7 +287,7 @@ void SimCoordinator::clear_faults() {
   injected_.clear();
 }
 
-void SimCoordinator::tell_client(ToClient message) {
+void SimCoordinator::send_to_client(ToClient message) {
   if (cut_off_) {
     stuck_.push_back(std::move(message));
   } else {

@@ -29,13 +29,13 @@ class SimEnsembleTest : public ::testing::Test, public SimEnsemble::Server {
   void on_node_event(const std::string& path, WatchEvent event, const NodeAcl& /*acl*/) override {
     events.push_back(path + " " + to_string(event));
   }
-  void on_session_gone(SessionId id) override { gone.push_back(id); }
+  void on_session_gone(SessionId id) override { ended.push_back(id); }
 
   SimClock clock;
   SimEnsemble ensemble{clock};
   SessionId session;
   std::vector<std::string> events;
-  std::vector<SessionId> gone;
+  std::vector<SessionId> ended;
 };
 
 TEST(SimClock, SeveralTimers_RunInOrderOfTimeAndSubmission) {
@@ -226,13 +226,13 @@ TEST_F(SimEnsembleTest, AnnouncedDelete_IsOneTransaction) {
 TEST_F(SimEnsembleTest, Transaction_IsAtomicAndFiresAllEvents) {
   const std::string own = "/p/" + create().name;
   ensemble.create("/old", "1");
-  ensemble.create("/gone");
+  ensemble.create("/deleted");
   events.clear();
   const std::int64_t zxid = ensemble.last_zxid();
   const Transaction writes{
       own,
       {write::Create{"/new", "n"}, write::Create{"/p/mine", "m", true}, write::Set{"/old", "2", 0},
-       write::CheckVersion{"/old", 1}, write::Remove{"/gone", 0}}};
+       write::CheckVersion{"/old", 1}, write::Remove{"/deleted", 0}}};
   const Reply reply = ensemble.apply(session, writes);
   EXPECT_EQ(reply.status, Status::ok);
   EXPECT_EQ(reply.failed_operation, -1);
@@ -243,7 +243,7 @@ TEST_F(SimEnsembleTest, Transaction_IsAtomicAndFiresAllEvents) {
   EXPECT_EQ(ensemble.find("/old")->data, "2");
   EXPECT_EQ(ensemble.apply(session, Get{"/old"}).version, 1);
   EXPECT_EQ(events, (Log{"/new created", "/ children", "/p/mine created", "/p children",
-                         "/old changed", "/gone deleted", "/ children"}));
+                         "/old changed", "/deleted deleted", "/ children"}));
   // A transaction without a change has no zxid.
   EXPECT_EQ(ensemble.apply(session, Transaction{own, {}}).status, Status::ok);
   EXPECT_EQ(ensemble.last_zxid(), zxid + 1);
@@ -301,7 +301,7 @@ TEST_F(SimEnsembleTest, SessionNotTouchedForTimeout_Expires) {
   events.clear();
   clock.advance_to(start + 10s);
   EXPECT_FALSE(ensemble.is_alive(session));
-  EXPECT_EQ(gone, std::vector<SessionId>{session});
+  EXPECT_EQ(ended, std::vector<SessionId>{session});
   EXPECT_EQ(events, (Log{"/p/lock-0000000000 deleted", "/p children", "/p/lock-0000000001 deleted",
                          "/p children"}));
   EXPECT_EQ(create().status, Status::session_ended);

@@ -105,7 +105,7 @@ TEST_F(SimFaultsTest, LateCreateOfEndedSession_IsRejected) {
 }
 
 TEST_F(SimFaultsTest, Reconnected_WatchesReportMissedEvents) {
-  for (const char* path : {"/p/gone", "/p/announced", "/p/changed", "/p/same"}) {
+  for (const char* path : {"/p/deleted", "/p/announced", "/p/changed", "/p/same"}) {
     world.ensemble().create(path);
     client.watch(path, path);
   }
@@ -113,7 +113,7 @@ TEST_F(SimFaultsTest, Reconnected_WatchesReportMissedEvents) {
   world.disconnect(0);
   EXPECT_EQ(coordinator().server_watches(), 0u);
   EXPECT_EQ(coordinator().live_interests(), 4u);
-  world.ensemble().remove("/p/gone");
+  world.ensemble().remove("/p/deleted");
   world.ensemble().apply(world.ensemble().open_session(0s), AnnounceAndDelete{"/p/announced"});
   world.ensemble().set_data("/p/changed", "2");
   world.run_all();
@@ -121,7 +121,7 @@ TEST_F(SimFaultsTest, Reconnected_WatchesReportMissedEvents) {
   world.reconnect(0);
   world.run_all();
   EXPECT_EQ(client.take_log(),
-            (Log{"connected", "/p/announced deleted", "/p/changed changed", "/p/gone deleted"}));
+            (Log{"connected", "/p/announced deleted", "/p/changed changed", "/p/deleted deleted"}));
   EXPECT_EQ(coordinator().server_watches(), 1u);
   world.ensemble().remove("/p/same");
   world.run_all();

@@ -197,7 +197,7 @@ TEST_F(SlowNetwork, SlowFromGrantOn_IsKept) {
   expect_rest();
 }
 
-TEST_F(SlowNetwork, SlowFromTurnOn_IsGrantedAndKept) {
+TEST_F(SlowNetwork, SlowFromFrontOn_IsGrantedAndHeld) {
   for (const Duration round_trip : kSlowRoundTrips) {
     for (Duration wait = kT / 10; wait < 2 * kT; wait += kT / 400) {
       const auto holder = granted(0);

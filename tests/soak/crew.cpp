@@ -21,7 +21,7 @@ const Kind& pick(Site& site) {
     for (const Kind& kind : all_kinds()) sum += kind.weight;
     return sum;
   }();
-  unsigned number = site.dice(kAll);
+  unsigned number = site.below(kAll);
   const Kind* picked = nullptr;
   for (const Kind& kind : all_kinds()) {
     picked = &kind;

@@ -26,14 +26,14 @@ namespace {
 using namespace std::chrono_literals;
 
 AcquireOptions with_new_owner() {
-  return {.owner = Owner::unique(), .deadline = kTurn};
+  return {.owner = Owner::unique(), .deadline = kCallTimeout};
 }
 
 // ---- locks --------------------------------------------------------------------------------------
 
 void reentrant(Site& site) {
   ReentrantMutex mutex(site.client, site.path("reentrant"));
-  const std::unique_lock lock(mutex, kTurn);
+  const std::unique_lock lock(mutex, kCallTimeout);
   if (!lock) return;
   const std::unique_lock again(mutex);
   (void)mutex.hold_count();
@@ -41,7 +41,7 @@ void reentrant(Site& site) {
 
 void plain(Site& site) {
   Mutex mutex(site.client, site.path("plain"));
-  const std::unique_lock lock(mutex, kTurn);
+  const std::unique_lock lock(mutex, kCallTimeout);
 }
 
 void one_attempt(Site& site) {
@@ -51,7 +51,7 @@ void one_attempt(Site& site) {
 
 void read(Site& site) {
   SharedMutex mutex(site.client, site.path("shared"));
-  const std::shared_lock lock(mutex, kTurn);
+  const std::shared_lock lock(mutex, kCallTimeout);
 }
 
 void write_and_read_on(Site& site) {
@@ -65,19 +65,19 @@ void write_and_read_on(Site& site) {
 
 void fixed_permits(Site& site) {
   Semaphore semaphore(site.client, site.path("fixed"), 5);
-  const Permit permit = semaphore.acquire(with_new_owner(), 1 + static_cast<int>(site.dice(3)));
-  if (site.dice(4) == 0) (void)semaphore.available_permits(kTurn);
+  const Permit permit = semaphore.acquire(with_new_owner(), 1 + static_cast<int>(site.below(3)));
+  if (site.below(4) == 0) (void)semaphore.available_permits(kCallTimeout);
 }
 
 void shared_permits(Site& site) {
   Semaphore semaphore(site.client, site.path("counted"), SharedCount{4});
-  if (site.dice(8) == 0) semaphore.set_permits(3 + static_cast<int>(site.dice(3)), kTurn);
-  const Permit permit = semaphore.acquire(with_new_owner(), 1 + static_cast<int>(site.dice(3)));
+  if (site.below(8) == 0) semaphore.set_permits(3 + static_cast<int>(site.below(3)), kCallTimeout);
+  const Permit permit = semaphore.acquire(with_new_owner(), 1 + static_cast<int>(site.below(3)));
 }
 
 void priority(Site& site) {
   PriorityMutex mutex(site.client, site.path("priority"));
-  const Hold hold = mutex.acquire(with_new_owner(), 1 + static_cast<int>(site.dice(10)));
+  const Hold hold = mutex.acquire(with_new_owner(), 1 + static_cast<int>(site.below(10)));
 }
 
 void several(Site& site) {
@@ -88,7 +88,7 @@ void several(Site& site) {
 
 void one_line(Site& site) {
   (void)with_lock(site.client, site.path("reentrant"), with_new_owner(),
-                  [](const Hold& hold) { GuardedTransaction(hold).commit(kTurn); });
+                  [](const Hold& hold) { GuardedTransaction(hold).commit(kCallTimeout); });
 }
 
 // ---- options ------------------------------------------------------------------------------------
@@ -102,13 +102,13 @@ void kept_and_shared(Site& site) {
 void limited(Site& site) {
   ReentrantMutex mutex(site.client, site.path("limited"), {.max_hold = 30ms});
   const Hold hold = mutex.acquire(with_new_owner());
-  if (site.dice(4) != 0) return;
+  if (site.below(4) != 0) return;
   while (hold.state() != HoldState::lost) std::this_thread::sleep_for(5ms);
 }
 
 void listened_to(Site& site) {
   std::atomic<int> events{0};
-  ReentrantMutex mutex(site.client, site.path("heard"),
+  ReentrantMutex mutex(site.client, site.path("listened"),
                        {.listener = [&](const LockEvent&) { ++events; }});
   const Hold hold = mutex.acquire(with_new_owner());
 }
@@ -153,7 +153,7 @@ void interrupted(Site& site) {
 void thrown(Site& site) {
   ReentrantMutex mutex(site.client, site.path("thrown"));
   try {
-    const std::unique_lock lock(mutex, kTurn);
+    const std::unique_lock lock(mutex, kCallTimeout);
     throw std::runtime_error("in the critical section");
   } catch (const std::runtime_error& error) {
     if (dynamic_cast<const Error*>(&error) != nullptr) throw;
@@ -165,7 +165,7 @@ void forgotten(Site& site) {
   ReentrantMutex mutex(site.client, site.path("forgotten"));
   std::thread([&] {
     try {
-      (void)mutex.try_lock_for(kTurn);
+      (void)mutex.try_lock_for(kCallTimeout);
     } catch (const Error&) {
     }
   }).join();
@@ -215,9 +215,9 @@ void latch(Site& site) {
   LeaderLatch latch(site.client, site.path("latch"));
   const auto listening = latch.add_listener([](const Leadership&) {}, [](const Leadership&) {});
   latch.start();
-  if (!latch.wait_until_leader(kTurn)) return;
-  if (site.dice(2) == 0) latch.leadership().proclaim("10.0.0.1:80", kTurn);
-  latch.close(site.dice(2) == 0 ? CloseMode::silent : CloseMode::notify);
+  if (!latch.wait_until_leader(kCallTimeout)) return;
+  if (site.below(2) == 0) latch.leadership().proclaim("10.0.0.1:80", kCallTimeout);
+  latch.close(site.below(2) == 0 ? CloseMode::silent : CloseMode::notify);
 }
 
 void election(Site& site) {
@@ -232,40 +232,40 @@ void election(Site& site) {
                           });
   election.start();
   std::unique_lock lock(mutex);
-  changed.wait_for(lock, kTurn, [&] { return led; });
+  changed.wait_for(lock, kCallTimeout, [&] { return led; });
   lock.unlock();
   election.close();
 }
 
 void observed(Site& site) {
   const std::string path = site.path("observed");
-  std::atomic<int> told{0};
+  std::atomic<int> notified{0};
   LockObserver observer(site.rival, path);
-  const auto listening = observer.add_listener([&](const LockState&) { ++told; });
+  const auto listening = observer.add_listener([&](const LockState&) { ++notified; });
   const Hold hold = ReentrantMutex(site.client, path).acquire(with_new_owner());
-  (void)observer.state(kTurn);
+  (void)observer.state(kCallTimeout);
 }
 
-void asked_for(Site& site) {
-  ReentrantMutex mutex(site.client, site.path("asked"));
+void requested(Site& site) {
+  ReentrantMutex mutex(site.client, site.path("queried"));
   Hold hold = mutex.acquire(with_new_owner());
   (void)request_release(site.rival, mutex.path(), {.deadline = Deadline::passed()});
-  (void)mutex.participants(kTurn);
+  (void)mutex.participants(kCallTimeout);
 }
 
-void connection_heard(Site& site) {
+void connection_listener(Site& site) {
   const auto listening = site.client.add_listener([](ConnectionState) {});
-  const Hold hold = ReentrantMutex(site.client, site.path("heard")).acquire(with_new_owner());
+  const Hold hold = ReentrantMutex(site.client, site.path("listened")).acquire(with_new_owner());
 }
 
 // A client with its own session. It is destroyed with a hold, a waiter, or neither.
 void client(Site& site) {
   Client brief(site.options);
-  if (!brief.wait_until_connected(kTurn)) return;
+  if (!brief.wait_until_connected(kCallTimeout)) return;
   ReentrantMutex mutex(brief, site.path("brief"));
   auto hold = mutex.async_acquire(with_new_owner());
   auto waiting = mutex.async_acquire(with_new_owner());
-  if (site.dice(2) == 0) (void)hold.get();
+  if (site.below(2) == 0) (void)hold.get();
 }
 
 constexpr Kind kKinds[] = {
@@ -293,8 +293,8 @@ constexpr Kind kKinds[] = {
     {"latch", 20, latch},
     {"election", 20, election},
     {"observed", 20, observed},
-    {"asked for", 20, asked_for},
-    {"connection heard", 20, connection_heard},
+    {"requested", 20, requested},
+    {"connection listener", 20, connection_listener},
     {"client", 1, client},
 };
 
@@ -303,7 +303,7 @@ constexpr Kind kKinds[] = {
 std::string Site::path(const char* kind) {
   constexpr unsigned kShared = 4;
   const std::string parent = std::string("/soak/") + kind + "/";
-  if (dice(16) != 0) return parent + std::to_string(dice(kShared));
+  if (below(16) != 0) return parent + std::to_string(below(kShared));
   return parent + "once-" + std::to_string(number_) + "-" + std::to_string(++names_);
 }
 

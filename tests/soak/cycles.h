@@ -13,7 +13,7 @@
 namespace zklock::soak {
 
 // Longer than any cycle waits for another holder. A server is down for less than that.
-inline constexpr std::chrono::seconds kTurn{5};
+inline constexpr std::chrono::seconds kCallTimeout{5};
 
 // The environment of one thread.
 //
@@ -27,7 +27,7 @@ class Site {
   // Returns a path for that kind: usually a shared one, sometimes one that was never used before.
   std::string path(const char* kind);
   // Returns a random number from 0 to `end` - 1.
-  unsigned dice(unsigned end) {
+  unsigned below(unsigned end) {
     return std::uniform_int_distribution<unsigned>(0, end - 1)(random_);
   }
 

@@ -20,7 +20,7 @@ inline constexpr std::chrono::minutes kStarting{5};
 struct FaultTargets {
   testing::ZooKeeperServer& server;
   testing::Forwarder& forwarder;        // one of the clients is behind it
-  const std::vector<Client*>& clients;  // whose sessions may be ended
+  const std::vector<Client*>& clients;  // their sessions may be ended
   std::mt19937& random;
 };
 

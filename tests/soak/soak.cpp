@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds kSession{4000};
 constexpr std::chrono::seconds kRound{8};
 // Longer than any cycle takes, and longer than an abandoned session lives.
-constexpr std::chrono::seconds kPatience{90};
+constexpr std::chrono::seconds kTimeout{90};
 
 testing::ZooKeeperOptions server_options() {
   testing::ZooKeeperOptions options;
@@ -49,7 +49,7 @@ ClientOptions Soak::options(std::uint16_t port) const {
   ClientOptions options;
   options.hosts = "127.0.0.1:" + std::to_string(port);
   options.session_timeout = kSession;
-  options.connection_timeout = kTurn;
+  options.connection_timeout = kCallTimeout;
   options.retry_delay_max = 1s;
   options.application = "soak";
   return options;
@@ -88,7 +88,7 @@ const char* Soak::work(std::size_t round) {
   std::this_thread::sleep_for(1s);
   fault.make({server_, forwarder, all, random_});
   std::this_thread::sleep_until(until);
-  if (!crew.stop(kPatience)) {
+  if (!crew.stop(kTimeout)) {
     std::cout << "BROKEN: threads do not come back after \"" << fault.name << "\"" << std::endl;
     std::_Exit(1);
   }
@@ -121,7 +121,7 @@ bool Soak::is_at_rest(const ServerFigures& server) const {
 }
 
 void Soak::rest(const char* after) {
-  for (const auto& client : clients_) (void)client->flush(kPatience);
+  for (const auto& client : clients_) (void)client->flush(kTimeout);
   Sample sample;
   const bool answered = testing::eventually(
       [&] {
@@ -129,7 +129,7 @@ void Soak::rest(const char* after) {
         if (server) sample.server = *server;
         return server && is_at_rest(*server);
       },
-      kPatience, 250ms);
+      kTimeout, 250ms);
   static_cast<void>(answered);  // the figures show what is wrong
   sample.fault = after;
   sample.seconds = seconds();

@@ -24,7 +24,7 @@
 namespace zklock::testing {
 namespace {
 
-constexpr int kTurnMs = 20;  // reaction time of cut(), mend() and the destructor
+constexpr int kPollMs = 20;  // reaction time of cut(), mend() and the destructor
 
 // A socket of two threads. The last of them closes it.
 class Socket {
@@ -45,7 +45,7 @@ int tcp_socket() {
   return fd;
 }
 
-bool readable(int fd, int longest_ms = kTurnMs) {
+bool readable(int fd, int longest_ms = kPollMs) {
   pollfd waiting{fd, POLLIN, 0};
   return ::poll(&waiting, 1, longest_ms) > 0;
 }
@@ -67,10 +67,10 @@ class Delayed {
   explicit Delayed(std::chrono::milliseconds delay) : delay_(delay) {}
   void add(std::string bytes) { chunks_.push_back({Clock::now() + delay_, std::move(bytes)}); }
   int ms_until_due() const {
-    if (chunks_.empty()) return kTurnMs;
+    if (chunks_.empty()) return kPollMs;
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(chunks_.front().due - Clock::now()).count();
-    return static_cast<int>(std::clamp<decltype(left)>(left, 0, kTurnMs));
+    return static_cast<int>(std::clamp<decltype(left)>(left, 0, kPollMs));
   }
   // Returns false if the connection is closed.
   bool send_due(int fd) {
@@ -164,7 +164,7 @@ void Forwarder::pass(int from, int to, Events events) {
   std::array<char, 16384> buffer{};
   while (!ended_) {
     if (cut_) {
-      ::poll(nullptr, 0, kTurnMs);
+      ::poll(nullptr, 0, kPollMs);
       continue;
     }
     if (!delayed.send_due(to)) break;

@@ -37,7 +37,7 @@ char process_state(pid_t pid) {
   return name_end == std::string::npos ? '\0' : stat.at(name_end + 2);
 }
 
-bool gone(pid_t pid) {
+bool has_ended(pid_t pid) {
   const char state = process_state(pid);
   return state == '\0' || state == 'Z';
 }
@@ -64,9 +64,9 @@ ChildOptions this_binary(const std::string& mode, const std::filesystem::path& f
 }
 
 TEST(WaitFor, Eventually_PollsUntilTrueOrTimeout) {
-  int asked = 0;
-  EXPECT_TRUE(eventually([&] { return ++asked == 3; }, seconds(10), milliseconds(1)));
-  EXPECT_EQ(asked, 3);
+  int calls = 0;
+  EXPECT_TRUE(eventually([&] { return ++calls == 3; }, seconds(10), milliseconds(1)));
+  EXPECT_EQ(calls, 3);
   EXPECT_FALSE(eventually([] { return false; }, milliseconds(20)));
   EXPECT_TRUE(eventually([] { return true; }, milliseconds(0)));
 }
@@ -133,7 +133,7 @@ TEST(ChildProcess, Destructor_EndsAndReapsChild) {
   {
     const ChildProcess child(sleeper());
     pid = child.pid();
-    EXPECT_FALSE(gone(pid));
+    EXPECT_FALSE(has_ended(pid));
   }
   EXPECT_EQ(process_state(pid), '\0');
 }
@@ -160,9 +160,9 @@ TEST(ChildProcess, ParentKilled_ChildEnds) {
   ChildProcess middle(this_binary("--hold-child", dir.path() / "pid"));
   ASSERT_TRUE(eventually([&] { return exists(dir.path() / "pid"); }));
   const pid_t grandchild = std::stoi(read_file(dir.path() / "pid"));
-  EXPECT_FALSE(gone(grandchild));
+  EXPECT_FALSE(has_ended(grandchild));
   middle.kill();
-  EXPECT_TRUE(eventually([&] { return gone(grandchild); }));
+  EXPECT_TRUE(eventually([&] { return has_ended(grandchild); }));
 }
 
 TEST(FreePorts, PortsOfTwoObjects_AreDistinct) {

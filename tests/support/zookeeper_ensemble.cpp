@@ -37,8 +37,8 @@ void ZooKeeperEnsemble::stop() {
 std::vector<std::optional<std::string>> ZooKeeperEnsemble::modes() const {
   std::vector<std::optional<std::string>> result;
   for (const auto& member : members_) {
-    const bool ask = member->running() && !member->paused();
-    result.push_back(ask ? member->mode() : std::nullopt);
+    const bool can_reply = member->running() && !member->paused();
+    result.push_back(can_reply ? member->mode() : std::nullopt);
   }
   return result;
 }

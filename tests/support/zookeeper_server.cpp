@@ -17,9 +17,9 @@ namespace {
 using std::chrono::milliseconds;
 
 // The timeout of one four-letter word. A server that is starting does not answer all of them.
-constexpr milliseconds kPatience{1000};
+constexpr milliseconds kLongestQuery{1000};
 // How often a healthy server is queried before it counts as down.
-constexpr int kQuestions = 20;
+constexpr int kQueries = 20;
 
 constexpr const char* kDefaultClassPath =
     "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar";
@@ -137,11 +137,11 @@ bool ZooKeeperServer::paused() const {
 
 bool ZooKeeperServer::wait_until_serving(milliseconds timeout) const {
   // A paused server does not answer: one query must not use up the whole timeout.
-  const auto patience = std::clamp(timeout, milliseconds(20), kPatience);
+  const auto query_timeout = std::clamp(timeout, milliseconds(20), kLongestQuery);
   bool up = false;
   (void)eventually(
       [&] {
-        const auto answer = four_letter_word("srvr", patience);
+        const auto answer = four_letter_word("srvr", query_timeout);
         up = answer && mode_of(*answer);
         return up || !running();
       },
@@ -154,8 +154,8 @@ bool ZooKeeperServer::serving() const {
 }
 
 std::optional<std::string> ZooKeeperServer::mode() const {
-  for (int asked = 0; asked < kQuestions && running(); ++asked) {
-    if (const auto answer = four_letter_word("srvr", kPatience)) return mode_of(*answer);
+  for (int queries = 0; queries < kQueries && running(); ++queries) {
+    if (const auto answer = four_letter_word("srvr", kLongestQuery)) return mode_of(*answer);
   }
   return std::nullopt;
 }

@@ -34,7 +34,7 @@ struct Shared {
   explicit Shared(Client& client)
       : kept(client, "/threads/kept", {.keep_idle_for = 60s}),
         batch(client, "/threads/batch", {.max_local_handoffs = 64, .keep_idle_for = 60s}),
-        passed_on(client, "/threads/passed", {.max_local_handoffs = 64, .keep_idle_for = 60s}),
+        handed_off(client, "/threads/passed", {.max_local_handoffs = 64, .keep_idle_for = 60s}),
         shared(client, "/threads/shared"),
         latch(client, "/threads/latch") {
     latch.start();
@@ -46,7 +46,7 @@ struct Shared {
 
   ReentrantMutex kept;
   ReentrantMutex batch;
-  Mutex passed_on;
+  Mutex handed_off;
   SharedMutex shared;
   LeaderLatch latch;
   Leadership leadership;
@@ -54,7 +54,7 @@ struct Shared {
   Hold reading;  // of another thread
   std::uint64_t in_kept = 0;
   std::uint64_t in_batch = 0;
-  std::uint64_t in_passed_on = 0;
+  std::uint64_t in_handed_off = 0;
 };
 
 // The work of one thread. Counts its calls.
@@ -66,9 +66,9 @@ class Worker {
   std::uint64_t turns() const { return turns_; }
 
   void turn() {
-    ask();
+    query();
     nest(shared_.kept, shared_.in_kept);
-    ask();
+    query();
     nest(shared_.batch, shared_.in_batch);
     pass_on();
     ++turns_;
@@ -78,7 +78,7 @@ class Worker {
   void count(std::uint64_t calls) { operations_ += calls; }
 
   // Queries of objects that this thread does not hold.
-  void ask() {
+  void query() {
     for (int i = 0; i < 5; ++i) {
       demand(!shared_.batch.is_held_by_this_thread(), "another thread's lock is held");
       demand(shared_.batch.hold_count() == 0, "another thread's lock is counted");
@@ -92,8 +92,8 @@ class Worker {
       demand(shared_.reading.state() != HoldState::lost, "the reading is lost");
       demand(shared_.latch.has_leadership(), "the latch does not lead");
       demand(shared_.leadership.state() != HoldState::lost, "the leadership has ended");
-      demand(shared_.passed_on.path() == "/threads/passed", "a path is another");
-      (void)shared_.passed_on.is_locked();
+      demand(shared_.handed_off.path() == "/threads/passed", "a path is another");
+      (void)shared_.handed_off.is_locked();
     }
     count(70);  // 5 times 14 operations
   }
@@ -117,9 +117,9 @@ class Worker {
 
   // Locks and unlocks, so that each release hands the lock off to another thread.
   void pass_on() {
-    shared_.passed_on.lock();
-    ++shared_.in_passed_on;
-    shared_.passed_on.unlock();
+    shared_.handed_off.lock();
+    ++shared_.in_handed_off;
+    shared_.handed_off.unlock();
     count(2);
   }
 
@@ -188,7 +188,7 @@ int run(const Arguments& arguments) {
   if (failed) return 1;
   demand(shared.in_kept == turns, "an increment under a kept lock got lost");
   demand(shared.in_batch == turns, "an increment under a shared node's lock got lost");
-  demand(shared.in_passed_on == turns, "an increment under a mutex got lost");
+  demand(shared.in_handed_off == turns, "an increment under a mutex got lost");
   std::cout << operations << " local operations, " << 3 * turns << " hand-overs, "
             << arguments.threads << " threads\n";
   return 0;

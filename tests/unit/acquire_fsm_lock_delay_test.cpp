@@ -278,9 +278,9 @@ TEST(AcquireDelay, LossOrWithdrawalWhileDelaying_EndsTheDelay) {
   EXPECT_EQ(delaying().session_ended(kSessionB), "");
   EXPECT_EQ(delaying().session_ended(), "create id1.2");
   EXPECT_EQ(delaying().own_node_deleted(), "create id1.2");
-  Steps gone = delaying();
-  gone.withdraw();
-  EXPECT_EQ(gone.delay_over(), "");
+  Steps withdrawn = delaying();
+  withdrawn.withdraw();
+  EXPECT_EQ(withdrawn.delay_over(), "");
   Steps anew = delaying();
   anew.session_ended();
   EXPECT_EQ(anew.delay_over(), "") << "of the node that it has no more";
@@ -297,9 +297,9 @@ TEST(AcquireDelay, ClearingFails_RepeatsQueuesAgainOrFails) {
   EXPECT_EQ(clearing().cleared(Status::session_ended), "create id1.2");
   EXPECT_EQ(clearing().cleared(Status::no_auth, "why"),
             kRemoveOwn + ", " + failure(Errc::no_auth, "why"));
-  Steps gone = clearing();
-  EXPECT_EQ(gone.own_node_deleted(), "");
-  EXPECT_EQ(gone.cleared(Status::ok), "create id1.2");
+  Steps deleted = clearing();
+  EXPECT_EQ(deleted.own_node_deleted(), "");
+  EXPECT_EQ(deleted.cleared(Status::ok), "create id1.2");
   EXPECT_EQ(clearing().withdraw(), kRemoveOwn);
 }
 

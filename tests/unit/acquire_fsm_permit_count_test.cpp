@@ -122,7 +122,7 @@ TEST(AcquireCount, CreateFails_RecoversWithoutTheCount) {
   EXPECT_EQ(lost.listed(Status::unknown), "check_parent @a");
   EXPECT_EQ(lost.checked(Status::ok), "list @a");
   EXPECT_EQ(lost.listed(kAlone, count_failed(Status::no_auth)), "inspect " + kOwn + " @a")
-      << "whose node is whose does not depend on the number";
+      << "the owner of a node does not depend on the count";
   EXPECT_EQ(lost.inspected(data_of("id1.1")), "list @a");
   EXPECT_EQ(lost.listed(kAlone, says("2")), "grant @a");
 }
@@ -163,9 +163,9 @@ TEST(AcquireCount, SeedRefused_Fails) {
 }
 
 TEST(AcquireCount, NodeLostOrWithdrawnWhileSeeding_IsNotGranted) {
-  Steps gone = creating_count();
-  EXPECT_EQ(gone.own_node_deleted(), "");
-  EXPECT_EQ(gone.count_created(Status::ok), "create id1.2");
+  Steps deleted = creating_count();
+  EXPECT_EQ(deleted.own_node_deleted(), "");
+  EXPECT_EQ(deleted.count_created(Status::ok), "create id1.2");
   Steps leaving = creating_count();
   EXPECT_EQ(leaving.withdraw(), kRemoveOwn);
   EXPECT_EQ(leaving.count_created(Status::ok), "");
@@ -219,7 +219,8 @@ TEST(AcquireCount, CountChangedWhileWaiting_ListsAgain) {
   EXPECT_EQ(raised.listed(kQueue, says("4")), "grant @a");
   Steps lowered = waiting();
   lowered.changed(kCountNode);
-  EXPECT_EQ(lowered.listed(kQueue, says("1")), kWatchCount) << "nobody's leaving helps";
+  EXPECT_EQ(lowered.listed(kQueue, says("1")), kWatchCount)
+      << "no release by another contender suffices";
   EXPECT_EQ(lowered.watched_count("1"), "");
   EXPECT_EQ(lowered.deleted(kBefore), "") << "it was called off";
   Steps deleted = waiting();
@@ -246,10 +247,10 @@ TEST(AcquireCount, CountChangedWhileArming_ListsAgain) {
   event.watched_count("3");
   EXPECT_EQ(event.changed(kCountNode), "");
   EXPECT_EQ(event.watched_as(kBefore, Status::ok), "unwatch, list @a");
-  Steps gone = listing();
-  gone.listed(kQueue, says("3"));
-  gone.watched_as(kBefore, Status::ok);
-  EXPECT_EQ(gone.watched_as(kCountNode, Status::no_node), "unwatch, list @a");
+  Steps deleted = listing();
+  deleted.listed(kQueue, says("3"));
+  deleted.watched_as(kBefore, Status::ok);
+  EXPECT_EQ(deleted.watched_as(kCountNode, Status::no_node), "unwatch, list @a");
 }
 
 TEST(AcquireCount, Confirmed_ReadsTheCountAgain) {

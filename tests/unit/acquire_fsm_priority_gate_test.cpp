@@ -68,7 +68,7 @@ TEST(AcquireGate, NoLease_MovesAndConfirmsBeforeGrant) {
 
 TEST(AcquireGate, BehindOthers_MovesOnceFirstAtTheGate) {
   Steps steps = at_the_gate();
-  EXPECT_EQ(steps.counted(3), "list @a") << "nobody can be guessed";
+  EXPECT_EQ(steps.counted(3), "list @a") << "no contender can be guessed";
   EXPECT_EQ(steps.listed({kOwn, weighted(9, 6), node(4)}), "watch " + weighted(9, 6) + " @a");
   EXPECT_EQ(steps.fsm().predecessors().position(), 2U);
   EXPECT_EQ(steps.watched(data_of("other")), "");
@@ -216,8 +216,8 @@ TEST(AcquireGate, WithdrawnDuringMove_RemovesNode) {
   for (const Status status : kAllStatuses) {
     if (status == Status::ok || status == Status::unknown) continue;
     Steps steps = withdrawn(moving());
-    const bool gone = status == Status::no_node || status == Status::session_ended;
-    EXPECT_EQ(steps.moved(status), gone ? "" : kRemoveIfOwn) << core::to_string(status);
+    const bool deleted = status == Status::no_node || status == Status::session_ended;
+    EXPECT_EQ(steps.moved(status), deleted ? "" : kRemoveIfOwn) << core::to_string(status);
     EXPECT_TRUE(steps.fsm().has_ended());
   }
   Steps there = withdrawn(moving());

@@ -138,7 +138,7 @@ TEST(AcquireFsm, ReleasedByItsOwnClient_IsGranted) {
   ASSERT_TRUE(steps.fsm().waits_for_announcement());
   EXPECT_EQ(steps.predecessor_released(), "grant @a");
   EXPECT_FALSE(steps.fsm().waits_for_announcement());
-  EXPECT_EQ(steps.predecessor_released(), "") << "that is no news";
+  EXPECT_EQ(steps.predecessor_released(), "") << "that is known already";
   Steps late = steps_in(State::waiting);
   EXPECT_EQ(late.predecessor_released(false), "check_own @a");
   EXPECT_EQ(late.predecessor_released(), "");
@@ -271,7 +271,7 @@ std::string fatal_for_caller(State state, Status status) {
 }
 
 std::string expected(State state, Status status) {
-  const bool asks_the_quorum = state == State::proving;
+  const bool needs_the_quorum = state == State::proving;
   switch (status) {
     case Status::unknown: return state == State::enqueuing ? "check_parent @a" : request_of(state);
     case Status::session_ended: return "create id1.2";
@@ -283,10 +283,10 @@ std::string expected(State state, Status status) {
       if (state == State::marking) return kUnmarkOwn + ", create id1.2";
       if (state == State::recovering) return "remove_late_create id1.1 @a, create id1.2";
       if (state == State::clearing) return "list @a";
-      return asks_the_quorum || state == State::arming ? "list @a" : "create id1.2";
+      return needs_the_quorum || state == State::arming ? "list @a" : "create id1.2";
     case Status::no_auth:
       if (state == State::inspecting) return "inspect lock-0000000004 @a";
-      return asks_the_quorum ? "list @a" : fatal_for_caller(state, status);
+      return needs_the_quorum ? "list @a" : fatal_for_caller(state, status);
     case Status::node_exists:
       if (state == State::marking) return "grant @a";
       return state == State::enqueuing ? "list" : fatal_for_caller(state, status);

@@ -59,7 +59,7 @@ void Walk::run(int steps) {
   for (int i = 0; i < 1000 && !over_ && !granted() && wrong_.empty(); ++i) step();
   if (!over_ && !granted()) blame("it has come to no end");
   if (!outstanding_.empty() && granted()) blame("a request is left");
-  late_news();
+  late_events();
 }
 
 void Walk::blame(const std::string& what) {
@@ -120,7 +120,7 @@ void Walk::take(const AcquireEffect& effect) {
       break;
     case Kind::unwatch:
       if (!outstanding_.empty() && !fsm_.has_ended())
-        blame("it calls off what it has just asked for");
+        blame("it cancels the watch that it has just requested");
       watched_.clear();
       watches_count_ = false;
       break;
@@ -157,8 +157,8 @@ void Walk::step() {
     return event();
   }
   const bool being_made = fsm_.state() == State::enqueuing || fsm_.state() == State::moving;
-  if (deletion_to_tell_ && !being_made && (calm_ || one_in(2))) {
-    const auto zxid = *std::exchange(deletion_to_tell_, {});
+  if (unreported_deletion_ && !being_made && (calm_ || one_in(2))) {
+    const auto zxid = *std::exchange(unreported_deletion_, {});
     if (zxid == fsm_.node().token().zxid) take(fsm_.on_own_node_deleted());
     return;
   }
@@ -181,7 +181,7 @@ void Walk::event() {
     case 1: {
       const auto own = find_own();
       if (own == nodes_.end() || !one_in(4)) break;
-      deletion_to_tell_ = own->second.zxid;
+      unreported_deletion_ = own->second.zxid;
       delete_node(own, false);
       break;
     }
@@ -271,10 +271,10 @@ void Walk::remove_other(Nodes::iterator other) {
   delete_node(other, announced);
 }
 
-void Walk::delete_node(Nodes::iterator gone, bool announced) {
-  const bool is_watched = watched_.erase(gone->first) > 0;
-  const std::string name = gone->second.name;
-  nodes_.erase(gone);
+void Walk::delete_node(Nodes::iterator node, bool announced) {
+  const bool is_watched = watched_.erase(node->first) > 0;
+  const std::string name = node->second.name;
+  nodes_.erase(node);
   if (!is_watched) return;
   if (!announced) return take(fsm_.on_predecessor_deleted(name));
   first_ = first_ || (watch_is_trusted_ && is_first());
@@ -291,7 +291,7 @@ void Walk::end_session() {
 }
 
 // Events after the end have no effect.
-void Walk::late_news() {
+void Walk::late_events() {
   const std::string any = last_watch_;
   AcquireEffects effects = fsm_.on_pause_over();
   for (const auto& more :

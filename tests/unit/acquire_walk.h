@@ -108,10 +108,10 @@ class Walk {
   int initial() const { return policy_.rule.total; }
   void change_permits(std::optional<int> all);
   void remove_other(Nodes::iterator other);
-  void delete_node(Nodes::iterator gone, bool announced);
+  void delete_node(Nodes::iterator node, bool announced);
   void event_between();
   void end_session();
-  void late_news();
+  void late_events();
   bool lease_valid() { return lease_was_valid_ = calm_ || !one_in(4); }
   Nodes::iterator find(const std::string& name);
   Nodes::iterator find_own();
@@ -154,7 +154,7 @@ class Walk {
   std::string attempt_;
   bool abandoned_ = false;
   int pauses_ = 0;
-  std::optional<std::int64_t> deletion_to_tell_;  ///< czxid
+  std::optional<std::int64_t> unreported_deletion_;  ///< czxid
   bool delay_runs_ = false;
   std::set<std::string> delays_for_;  ///< markers of the current or latest delay
   int delays_ = 0;

@@ -92,7 +92,7 @@ void Walk::check_watches() {
   const bool wants = fsm_.state() == State::arming || fsm_.state() == State::waiting;
   if ((!watched_.empty() || watches_count_) && !wants) blame("it left a watch");
   const bool all_set = fsm_.state() == State::waiting && shares_count() && calm_;
-  if (all_set && !watches_count_) blame("it would not hear of more permits");
+  if (all_set && !watches_count_) blame("it would not notice more permits");
 }
 
 // Checks the queue rules independently. The znode can be deleted without the machine's knowledge.

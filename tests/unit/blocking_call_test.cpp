@@ -131,9 +131,9 @@ TEST(BlockingCall, CallPastItsDeadline_IsExpired) {
 
 TEST(BlockingCall, SpinTime_IsReadFromTheCall) {
   struct Call {
-    int asked = 0;
+    int queries = 0;
     std::chrono::microseconds spin_before_block() {
-      ++asked;
+      ++queries;
       return 1us;
     }
     static Deadline deadline() { return Deadline::never(); }
@@ -144,7 +144,7 @@ TEST(BlockingCall, SpinTime_IsReadFromTheCall) {
   BlockingCall<int> end;
   const std::jthread other([&end] { end.set(7); });
   EXPECT_EQ(wait_or_cancel(end, call, [](int) {}), 7);
-  EXPECT_EQ(call.asked, 1);
+  EXPECT_EQ(call.queries, 1);
 }
 
 }  // namespace

@@ -124,24 +124,24 @@ TEST(CallbackThreadsExecutor, Post_CallsTheExecutorFromAPoolThread) {
 
 TEST(CallbackThreadsExecutor, ExecutorThrows_ReportedAndTaskRunsOnce) {
   for (const bool runs_it_first : {false, true}) {
-    std::atomic<int> told = 0;
+    std::atomic<int> reported = 0;
     std::atomic<int> ran = 0;
-    CallbackThreads threads([&](const std::exception_ptr&) { ++told; },
+    CallbackThreads threads([&](const std::exception_ptr&) { ++reported; },
                             {.executor = [&](const std::function<void()>& task) {
                               if (runs_it_first) task();
                               throw std::runtime_error("full");
                             }});
     threads.post([&] { ++ran; });
     EXPECT_TRUE(threads.drain_for(kAmpleTime));
-    EXPECT_EQ(told, 1);
+    EXPECT_EQ(reported, 1);
     EXPECT_EQ(ran, 1);
   }
 }
 
 TEST(CallbackThreadsExecutor, TaskThrows_ReportedWithoutReachingTheExecutor) {
-  std::atomic<int> told = 0;
+  std::atomic<int> reported = 0;
   std::atomic<bool> reached = false;
-  CallbackThreads threads([&](const std::exception_ptr&) { ++told; },
+  CallbackThreads threads([&](const std::exception_ptr&) { ++reported; },
                           {.executor = [&](const std::function<void()>& task) {
                             try {
                               task();
@@ -151,7 +151,7 @@ TEST(CallbackThreadsExecutor, TaskThrows_ReportedWithoutReachingTheExecutor) {
                           }});
   threads.post([] { throw std::runtime_error("x"); });
   EXPECT_TRUE(threads.drain_for(kAmpleTime));
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(reported, 1);
   EXPECT_FALSE(reached);
 }
 

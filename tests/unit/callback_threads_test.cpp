@@ -193,7 +193,7 @@ TEST(CallbackThreads, TaskThrows_ReportsAndContinues) {
 
 TEST(CallbackThreads, TaskThrowsWithoutListener_ExceptionIsDropped) {
   CallbackThreads threads(nullptr);
-  threads.post([] { throw std::runtime_error("nobody listens"); });
+  threads.post([] { throw std::runtime_error("no listener"); });
   EXPECT_TRUE(threads.drain_for(kAmple));
 }
 

@@ -24,15 +24,17 @@ namespace {
 using testing::eventually;
 using testing::Fact;
 
-// Reports when all parts of a client are destroyed: `gone` is released last.
-Ports ports(std::shared_ptr<void> gone) {
+// Reports when all parts of a client are destroyed: `destroyed` is released last.
+Ports ports(std::shared_ptr<void> destroyed) {
   ClientOptions options;
   options.hosts = "127.0.0.1:1";  // no server listens there
   const auto timers = std::make_shared<client::TimerThread>();
   const auto callbacks = std::make_shared<client::CallbackThreads>(nullptr);
   return {.coordinator = std::shared_ptr<client::Coordinator>(
               client::make_zookeeper_coordinator(options).release(),
-              [gone = std::move(gone)](client::Coordinator* coordinator) { delete coordinator; }),
+              [destroyed = std::move(destroyed)](client::Coordinator* coordinator) {
+                delete coordinator;
+              }),
           .scheduler = timers,
           .dispatcher = callbacks,
           .losses = callbacks,
@@ -48,9 +50,9 @@ Ports ports(std::shared_ptr<void> gone) {
 // thread then posts the rest of its work, as PathLock does, and releases the path lock. The task is
 // the last user of the path lock and of the client.
 TEST(ClientCore, LateTask_CanBeTheLastUser) {
-  const Fact<> gone;
+  const Fact<> destroyed;
   auto core = ClientCore::make(
-      ports(std::shared_ptr<void>(nullptr, [gone](void*) { gone.is_known(); })), {});
+      ports(std::shared_ptr<void>(nullptr, [destroyed](void*) { destroyed.is_known(); })), {});
   auto path_lock = core->path_lock(core::LockPath("/lock"));
   core->close();
   auto busy = std::make_unique<Monitor::Lock>(path_lock->monitor());  // blocks the task
@@ -61,7 +63,7 @@ TEST(ClientCore, LateTask_CanBeTheLastUser) {
   ASSERT_TRUE(eventually([&] { return path_lock.use_count() == 2; }));
   path_lock.reset();
   busy.reset();
-  EXPECT_NO_THROW(gone.get());
+  EXPECT_NO_THROW(destroyed.get());
 }
 
 // Otherwise Client::flush() would wait for it without end.

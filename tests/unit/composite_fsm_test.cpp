@@ -297,7 +297,7 @@ struct Walk {
   std::size_t needed;
   std::set<std::size_t> held = {};  // and not lost
   std::set<std::size_t> owed = {};  // taken, and not dropped yet
-  bool asked = false;
+  bool requested = false;
   int ends = 0;
 
   void follow(const Effects& effects) {
@@ -306,10 +306,10 @@ struct Walk {
       switch (e.kind) {
         case Kind::request:
           for (const std::size_t h : owed) ASSERT_LT(h, e.part) << "it waits against the order";
-          ASSERT_FALSE(std::exchange(asked, true));
+          ASSERT_FALSE(std::exchange(requested, true));
           break;
-        case Kind::request_once: ASSERT_FALSE(std::exchange(asked, true)); break;
-        case Kind::cancel: ASSERT_TRUE(asked); break;
+        case Kind::request_once: ASSERT_FALSE(std::exchange(requested, true)); break;
+        case Kind::cancel: ASSERT_TRUE(requested); break;
         case Kind::release:
           ASSERT_EQ(owed.erase(e.part), 1U);
           held.erase(e.part);
@@ -328,10 +328,10 @@ struct Walk {
       }
     }
     ASSERT_EQ(ends, fsm.is_over() ? 1 : 0);
-    ASSERT_TRUE(asked || fsm.is_over()) << "nothing will ever happen";
+    ASSERT_TRUE(requested || fsm.is_over()) << "nothing will ever happen";
   }
   void answer(PartAnswer answer, bool late) {
-    asked = false;
+    requested = false;
     if (answer == PartAnswer::granted) {
       held.insert(fsm.requested_part());
       owed.insert(fsm.requested_part());

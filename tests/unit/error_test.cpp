@@ -25,8 +25,8 @@ TEST(Error, AllParts_FormOneSentence) {
 TEST(Error, MissingParts_AreLeftOut) {
   EXPECT_STREQ(Error(Errc::closed, "flush", "", "the client was closed").what(),
                "flush: the client was closed [zklock:9]");
-  EXPECT_STREQ(Error(Errc::closed, "", "/a", "gone").what(), "/a: gone [zklock:9]");
-  EXPECT_STREQ(Error(Errc::closed, "", "", "gone").what(), "gone [zklock:9]");
+  EXPECT_STREQ(Error(Errc::closed, "", "/a", "deleted").what(), "/a: deleted [zklock:9]");
+  EXPECT_STREQ(Error(Errc::closed, "", "", "deleted").what(), "deleted [zklock:9]");
 }
 
 TEST(Error, MissingCause_IsTheMessageOfTheCode) {
@@ -45,10 +45,10 @@ static_assert(std::is_nothrow_copy_constructible_v<Error> &&
               std::is_nothrow_copy_assignable_v<Error>);
 
 TEST(Error, CopiesAndSource_HaveTheSameText) {
-  Error first(Errc::closed, "flush", "/a", "gone");
+  Error first(Errc::closed, "flush", "/a", "deleted");
   const Error copy = first;
   const Error moved = std::move(first);  // NOLINT(performance-move-const-arg)
-  EXPECT_STREQ(copy.what(), "flush /a: gone [zklock:9]");
+  EXPECT_STREQ(copy.what(), "flush /a: deleted [zklock:9]");
   EXPECT_STREQ(moved.what(), copy.what());
   EXPECT_STREQ(first.what(), copy.what());  // NOLINT(bugprone-use-after-move): a move is a copy
   first = Error(Errc::forked, "lock", "/b", "other");

@@ -130,8 +130,9 @@ std::optional<std::uint64_t> first_late_lie(std::uint64_t seeds, Connection::Con
           ticks.insert(ticks.end(), {half_tick, longest});
           for (const Duration each : ticks) {
             for (int i = 0; i < 8; ++i) {
-              const Instant news = servers.late_news(at, each, lateness, operation.pause, random);
-              if (promised > news + conditions.servers_timeout + nanoseconds(4)) lied = true;
+              const Instant contact =
+                  servers.late_contact(at, each, lateness, operation.pause, random);
+              if (promised > contact + conditions.servers_timeout + nanoseconds(4)) lied = true;
             }
           }
         });
@@ -181,7 +182,7 @@ TEST(LeaseEvidence, NaiveFormula_OutlivesTheSession) {
   servers.arrived(zero + seconds(34));
   const Instant sent = zero + seconds(34);
   const Instant half_tick = zero + seconds(23) - nanoseconds(1);
-  const Instant end = servers.news(sent, kR, half_tick) + kT;
+  const Instant end = servers.contact(sent, kR, half_tick) + kT;
   EXPECT_EQ(end, zero + seconds(59) - nanoseconds(1));
   const Duration age = seconds(11);
   EXPECT_GT(sent + kT - std::max(age, kR) - kT / 12, end);

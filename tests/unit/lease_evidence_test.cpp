@@ -67,8 +67,8 @@ class Line {
     Instant end = servers_.earliest_end(arrived, half_tick);
     for (Duration phase{}; phase < half_tick; phase += kT / 384) {
       for (const Duration beside : {nanoseconds(-1), nanoseconds(0), nanoseconds(1)}) {
-        const Instant news = servers_.news(arrived, half_tick, arrived + phase + beside);
-        end = std::min(end, std::max(news + kT, arrived));
+        const Instant contact = servers_.contact(arrived, half_tick, arrived + phase + beside);
+        end = std::min(end, std::max(contact + kT, arrived));
       }
     }
     ASSERT_LE((lease - kBegan).count(), (end - kT / 12 - kBegan).count())
@@ -289,8 +289,8 @@ TEST(LeaseEvidence, TinyTimeout_LeaseStaysWithinIt) {
 
 // T = 4800 ms, and a half tick is 1200 ms. A session request that is 199 ms late is answered at
 // -1001 and names a packet of -1002. The request at 0 names nothing. Packets arrive at 2 and 1000.
-// The operation arrives at 1398, and the server is separated from the leader. The leader last heard
-// of the session at -1001.
+// The operation arrives at 1398, and the server is separated from the leader. The last contact of
+// the leader with the session is at -1001.
 TEST(LeaseEvidence, LateQueryBeforeAGap_LeaseEndsWithTheSession) {
   using std::chrono::milliseconds;
   const Instant zero(seconds(1000));

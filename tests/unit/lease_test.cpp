@@ -87,7 +87,7 @@ struct Race {
   std::atomic<bool> seen_lapsed{false};
   std::atomic<int> lies{0};
 
-  void ask() {
+  void query() {
     const bool lapsed_before = seen_lapsed.load();
     const bool valid = lease.check(Instant(nanoseconds(now.load())));
     if (valid && lapsed_before) ++lies;
@@ -114,7 +114,7 @@ void run_race(std::uint32_t seed, bool with_order_to_lapse) {
         case 1:
           if (with_order_to_lapse && which == 0 && i > 200) race.lease.lapse();
           break;
-        default: race.ask(); break;
+        default: race.query(); break;
       }
     }
   };

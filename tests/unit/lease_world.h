@@ -18,9 +18,9 @@ namespace zklock::core::lease_test {
 /// case. It follows the behaviour of ZooKeeper, and does not use LeaseEvidence.
 ///
 /// At every half tick the follower names to the leader the sessions that sent it a packet since the
-/// half tick before. The leader last heard of a session at the last half tick that named it, or at
-/// the handshake, which the leader itself answers. If a handshake resumes an old session, the
-/// follower does not count it among the packets: Learner.revalidate touches nothing.
+/// half tick before. The last contact of the leader with a session is the last half tick that named
+/// it, or the handshake, which the leader itself answers. If a handshake resumes an old session,
+/// the follower does not count it among the packets: Learner.revalidate touches nothing.
 ///
 /// The client does not depend on the length of a half tick. So each query has it as an argument,
 /// and one history is checked against many lengths.
@@ -36,9 +36,9 @@ class Servers {
   /// REQUIRES: the packets arrive in order.
   void arrived(Instant at) { packets_.push_back(at); }
 
-  /// Returns when the leader last heard of the session, if the follower is separated from it right
-  /// after `at`. `any_half_tick` is the time of any half tick.
-  Instant news(Instant at, Duration half_tick, Instant any_half_tick) const {
+  /// Returns the last contact of the leader with the session, if the follower is separated from the
+  /// leader right after `at`. `any_half_tick` is the time of any half tick.
+  Instant contact(Instant at, Duration half_tick, Instant any_half_tick) const {
     Instant tick = any_half_tick + (at - any_half_tick) / half_tick * half_tick;
     if (tick > at) tick -= half_tick;
     const auto after = std::upper_bound(packets_.begin(), packets_.end(), tick);
@@ -53,7 +53,7 @@ class Servers {
     const Duration instant{1};
     Instant earliest = at + timeout_;
     const auto consider = [&](Instant any_half_tick) {
-      const Instant end = news(at, half_tick, any_half_tick) + timeout_;
+      const Instant end = contact(at, half_tick, any_half_tick) + timeout_;
       // After an earlier end the operation would have been refused.
       earliest = std::min(earliest, std::max(end, at));
     };
@@ -68,16 +68,16 @@ class Servers {
     return earliest;
   }
 
-  /// Returns when the leader last heard of the session, if the follower is separated from it right
-  /// after `at`. The distance of neighbouring session requests differs from `half_tick` by up to
-  /// `lateness`. `random` selects the times of the requests, and prefers those that just miss a
-  /// packet. During `pause` no request is answered.
+  /// Returns the last contact of the leader with the session, if the follower is separated from the
+  /// leader right after `at`. The distance of neighbouring session requests differs from
+  /// `half_tick` by up to `lateness`. `random` selects the times of the requests, and prefers those
+  /// that just miss a packet. During `pause` no request is answered.
   struct Pause {
     Instant begins;
     Instant ends;
   };
-  Instant late_news(Instant at, Duration half_tick, Duration lateness, const Pause& pause,
-                    std::mt19937_64& random) const {
+  Instant late_contact(Instant at, Duration half_tick, Duration lateness, const Pause& pause,
+                       std::mt19937_64& random) const {
     Instant question = choose(at - half_tick - lateness + Duration{1}, at, random);
     if (pause.begins < pause.ends) {
       // After a pause an operation can be executed before the next session request.

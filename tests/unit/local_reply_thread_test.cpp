@@ -66,11 +66,11 @@ struct LastWord {
 TEST(LocalReplyThread, DestroyedByATask_RemainingTasksRun) {
   const Fact<> dropped;
   const Fact<> ended;
-  const Fact<int> ran_before_it_was_gone;
-  const auto gone = std::make_shared<std::atomic<bool>>(false);
+  const Fact<int> ran_before_destruction;
+  const auto destroyed = std::make_shared<std::atomic<bool>>(false);
   const auto ran = std::make_shared<std::atomic<int>>(0);
-  auto replies = std::make_shared<LocalReplyThread>([gone]() -> std::optional<Instant> {
-    EXPECT_FALSE(*gone) << "queried before its destruction";
+  auto replies = std::make_shared<LocalReplyThread>([destroyed]() -> std::optional<Instant> {
+    EXPECT_FALSE(*destroyed) << "queried before its destruction";
     return LeaseClock::now();
   });
   replies->post([=, mine = replies]() mutable {
@@ -84,12 +84,12 @@ TEST(LocalReplyThread, DestroyedByATask_RemainingTasksRun) {
       ++*ran;
     });
     mine = nullptr;
-    *gone = true;
-    ran_before_it_was_gone.is(ran->load());
+    *destroyed = true;
+    ran_before_destruction.is(ran->load());
   });
   replies = nullptr;
   dropped.is_known();
-  EXPECT_EQ(ran_before_it_was_gone.get(), 2);
+  EXPECT_EQ(ran_before_destruction.get(), 2);
   ended.get();
 }
 
@@ -106,14 +106,14 @@ TEST(LocalReplyThread, TaskWaitsForIdle_RunsTheOtherTasks) {
 }
 
 TEST(LocalReplyThread, PokedOrDue_ChecksForOverdueWork) {
-  std::atomic<int> asked{0};
-  LocalReplyThread replies([&asked]() -> std::optional<Instant> {
-    if (++asked == 1) return LeaseClock::now() + 1ms;
+  std::atomic<int> queries{0};
+  LocalReplyThread replies([&queries]() -> std::optional<Instant> {
+    if (++queries == 1) return LeaseClock::now() + 1ms;
     return std::nullopt;
   });
-  EXPECT_EQ(asked, 0) << "there was no reason";
+  EXPECT_EQ(queries, 0) << "there was no reason";
   replies.poke();
-  EXPECT_TRUE(testing::eventually([&] { return asked == 2; }));
+  EXPECT_TRUE(testing::eventually([&] { return queries == 2; }));
 }
 
 }  // namespace

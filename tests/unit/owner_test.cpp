@@ -80,14 +80,14 @@ TEST(Owner, Unique_DiffersFromAllOthers) {
   EXPECT_NE(a, owner_of_new_thread());
 }
 
-struct AskedAtTheEnd {
+struct QueriedAtTheEnd {
   Owner* result = nullptr;
-  ~AskedAtTheEnd() {
+  ~QueriedAtTheEnd() {
     if (result != nullptr) *result = Owner::this_thread();
   }
 };
-thread_local AskedAtTheEnd made_before;
-thread_local AskedAtTheEnd made_after;
+thread_local QueriedAtTheEnd made_before;
+thread_local QueriedAtTheEnd made_after;
 
 TEST(Owner, ThreadLocalDestructor_SeesTheOwner) {
   Owner during = Owner::unique();
@@ -112,9 +112,9 @@ TEST(Owner, Text_HasProcessAndSerial) {
 
 TEST(Owner, ForkedChild_HasItsOwnOwners) {
   const std::string parent = Owner::this_thread().to_string();
-  const auto ask = [] { return Owner::this_thread().to_string(); };
-  const std::string first = in_child(ask);
-  const std::string second = in_child(ask);
+  const auto query = [] { return Owner::this_thread().to_string(); };
+  const std::string first = in_child(query);
+  const std::string second = in_child(query);
   EXPECT_THAT(first, MatchesRegex("[0-9a-f]{16}-[1-9][0-9]*"));
   EXPECT_NE(first, parent);
   EXPECT_NE(second, parent);

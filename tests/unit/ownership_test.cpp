@@ -62,7 +62,7 @@ TEST(Ownership, Lost_OnlyHeldBecomesLostOnce) {
     EXPECT_EQ(ownership.lose(), state == State::held);
     EXPECT_EQ(ownership.state(), state == State::held ? State::lost : state);
     EXPECT_FALSE(ownership.lose());
-    EXPECT_EQ(ownership.count(), counts) << "what is lost has still to be given back";
+    EXPECT_EQ(ownership.count(), counts) << "a lost hold must still be released";
   }
 }
 
@@ -93,7 +93,7 @@ TEST(Ownership, CountsDropped_LastEndsTheOwnership) {
   for (const State state : {State::held, State::lost}) {
     for (const CountKind kind : kAllKinds) {
       Ownership ownership = in(state);
-      EXPECT_EQ(ownership.drop(kind), Dropped::kept);
+      EXPECT_EQ(ownership.drop(kind), Dropped::retained);
       EXPECT_EQ(ownership.state(), state);
       EXPECT_EQ(ownership.count(kind), 0);
       EXPECT_EQ(ownership.count(), 1);
@@ -140,8 +140,8 @@ TEST(Ownership, ManyCountsOfBothKinds_LastEndsTheOwnership) {
     ownership.add(CountKind::lock);
     ownership.add(CountKind::hold);
   }
-  for (int i = 0; i < 1000; ++i) EXPECT_EQ(ownership.drop(CountKind::hold), Dropped::kept);
-  for (int i = 1; i < 1000; ++i) EXPECT_EQ(ownership.drop(CountKind::lock), Dropped::kept);
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(ownership.drop(CountKind::hold), Dropped::retained);
+  for (int i = 1; i < 1000; ++i) EXPECT_EQ(ownership.drop(CountKind::lock), Dropped::retained);
   EXPECT_EQ(ownership.drop(CountKind::lock), Dropped::last);
 }
 
@@ -174,10 +174,10 @@ TEST(Ownership, Downgraded_SharedCountsRemain) {
   ownership.add(CountKind::shared_hold);
   ownership.add(CountKind::shared_lock);
   EXPECT_EQ(ownership.exclusive_count(), 1);
-  EXPECT_EQ(ownership.drop(CountKind::lock), Dropped::kept);
+  EXPECT_EQ(ownership.drop(CountKind::lock), Dropped::retained);
   EXPECT_EQ(ownership.exclusive_count(), 0);
   EXPECT_EQ(ownership.count(), 2);
-  EXPECT_EQ(ownership.drop(CountKind::shared_hold), Dropped::kept);
+  EXPECT_EQ(ownership.drop(CountKind::shared_hold), Dropped::retained);
   EXPECT_EQ(ownership.drop(CountKind::shared_lock), Dropped::last);
   EXPECT_EQ(ownership.state(), State::over);
 }

@@ -41,7 +41,7 @@ std::string fault_of_watch(const Decision& decision, const std::vector<Contender
   for (const std::string& one : decision.watch) {
     Children fewer = decision.watch;
     std::erase(fewer, one);
-    if (!grantable(some_of(before, fewer, 0), rule)) return one + " is watched in vain";
+    if (!grantable(some_of(before, fewer, 0), rule)) return one + " is watched needlessly";
   }
   const std::set<std::string> distinct(decision.watch.begin(), decision.watch.end());
   if (distinct.size() != decision.watch.size()) return "one is watched twice";
@@ -71,7 +71,7 @@ std::string fault_of_trust(const Decision& decision, const std::vector<Contender
     std::vector<Contender> left = some_of({before.begin(), watched}, {}, bits);
     if (!grantable(left, rule_of(*watched, 3))) continue;
     left.insert(left.end(), watched + 1, before.end());
-    if (!grantable(left, rule)) return "it trusts " + watched->name + " in vain";
+    if (!grantable(left, rule)) return "it trusts " + watched->name + " wrongly";
   }
   return "";
 }

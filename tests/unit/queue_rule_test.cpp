@@ -59,9 +59,9 @@ TEST(QueueRule, EveryRule_IsMutexOrWriterByItsPrefix) {
 
 TEST(QueueRule, NotInTheList_NeitherGrantedNorMismatched) {
   const Children children{numbered("permits-1-of-4-", 1)};
-  const Decision gone =
+  const Decision vanished =
       decide(children, numbered("permits-1-of-3-", 2), QueueRule::permits(1, 3, false));
-  EXPECT_EQ(gone.verdict, Verdict::vanished);
+  EXPECT_EQ(vanished.verdict, Verdict::vanished);
   EXPECT_EQ(decide({}, numbered("__READ__", 2), QueueRule::reader()).verdict, Verdict::vanished);
 }
 

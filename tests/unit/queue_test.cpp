@@ -160,9 +160,9 @@ TEST(Queue, RandomLists_AgreeWithTheReference) {
   for (unsigned seed = 0; seed < 1000; ++seed) {
     std::mt19937 random(seed);
     const Children children = random_children(random);
-    Children asked = children;
-    asked.insert(asked.end(), {"lock-0000000003", kCurator + "0000000003", "none"});
-    for (const auto& own : asked) {
+    Children names = children;
+    names.insert(names.end(), {"lock-0000000003", kCurator + "0000000003", "none"});
+    for (const auto& own : names) {
       const Decision wanted = reference(children, own);
       const Decision got = decide(children, own);
       ASSERT_EQ(got.verdict, wanted.verdict) << "seed " << seed << ", " << own;

@@ -18,7 +18,7 @@
 namespace zklock::detail {
 namespace {
 
-using Told = std::vector<int>;
+using Received = std::vector<int>;
 
 class StepByStep : public client::Dispatcher {
  public:
@@ -44,48 +44,48 @@ class StepByStep : public client::Dispatcher {
 class ListenersTest : public ::testing::Test {
  protected:
   std::function<void(const int&)> listener() {
-    return [this](const int& news) { told_.push_back(news); };
+    return [this](const int& value) { received_.push_back(value); };
   }
   const std::shared_ptr<StepByStep> dispatcher_ = std::make_shared<StepByStep>();
-  Told told_;
+  Received received_;
 };
 
 TEST_F(ListenersTest, SeveralEvents_AllDeliveredInOrder) {
   Listeners<int> listeners(dispatcher_);
   const Subscription subscription = listeners.add(listener(), 7);
-  for (const int news : {1, 1, 2}) listeners.notify(news);
-  EXPECT_TRUE(told_.empty()) << "not by who tells it";
+  for (const int value : {1, 1, 2}) listeners.notify(value);
+  EXPECT_TRUE(received_.empty()) << "not on the notifying thread";
   dispatcher_->run();
-  EXPECT_EQ(told_, (Told{7, 1, 1, 2}));
+  EXPECT_EQ(received_, (Received{7, 1, 1, 2}));
 }
 
 TEST_F(ListenersTest, NewestOnly_DeliveredIfItChanged) {
   Listeners<int, Delivery::newest> listeners(dispatcher_);
   const Subscription subscription = listeners.add(listener());
-  for (const int news : {1, 2, 3}) listeners.notify(news);
+  for (const int value : {1, 2, 3}) listeners.notify(value);
   dispatcher_->run();
-  EXPECT_EQ(told_, (Told{3}));
+  EXPECT_EQ(received_, (Received{3}));
   listeners.notify(4);
   listeners.notify(3);
   dispatcher_->run();
-  EXPECT_EQ(told_, (Told{3})) << "this state was reported before";
+  EXPECT_EQ(received_, (Received{3})) << "this state was reported before";
   listeners.notify(3);
   listeners.notify(4);
   dispatcher_->run();
-  EXPECT_EQ(told_, (Told{3, 4}));
+  EXPECT_EQ(received_, (Received{3, 4}));
 }
 
 TEST_F(ListenersTest, ListenerThrows_NextEventIsDelivered) {
   Listeners<int> listeners(dispatcher_);
-  const Subscription subscription = listeners.add([this](const int& news) {
-    told_.push_back(news);
-    if (news == 1) throw std::runtime_error("wild");
+  const Subscription subscription = listeners.add([this](const int& value) {
+    received_.push_back(value);
+    if (value == 1) throw std::runtime_error("wild");
   });
   listeners.notify(1);
   listeners.notify(2);
   EXPECT_THROW(dispatcher_->step(), std::runtime_error);
   dispatcher_->run();
-  EXPECT_EQ(told_, (Told{1, 2}));
+  EXPECT_EQ(received_, (Received{1, 2}));
   listeners.wait();  // the call has ended
 }
 
@@ -98,33 +98,33 @@ TEST_F(ListenersTest, Silenced_DeliversNothingMore) {
   listeners.stop();
   listeners.notify(3);
   dispatcher_->run();
-  EXPECT_EQ(told_, (Told{1}));
+  EXPECT_EQ(received_, (Received{1}));
 }
 
 // A latch keeps the end of a leadership whose start was notified, and no other state.
 TEST_F(ListenersTest, SilencedWithAFilter_DeliversTheRetained) {
-  const auto follows = [](const std::optional<int>& told, const int& next) {
-    return told && *told + 1 == next;
+  const auto follows = [](const std::optional<int>& delivered, const int& next) {
+    return delivered && *delivered + 1 == next;
   };
-  for (const bool heard : {false, true}) {
-    told_.clear();
+  for (const bool is_delivered : {false, true}) {
+    received_.clear();
     Listeners<int> listeners(dispatcher_);
     const Subscription subscription = listeners.add(listener());
     listeners.notify(1);
-    if (heard) dispatcher_->run();
+    if (is_delivered) dispatcher_->run();
     listeners.notify(2);
     listeners.notify(3);
     listeners.stop(follows);
     listeners.stop(follows);
     listeners.forget();
     dispatcher_->run();
-    EXPECT_EQ(told_, heard ? (Told{1, 2}) : Told{});
+    EXPECT_EQ(received_, is_delivered ? (Received{1, 2}) : Received{});
   }
 }
 
 TEST_F(ListenersTest, Finished_DeliversTheRetainedOnce) {
-  const auto follows = [](const std::optional<int>& told, const int& next) {
-    return told && *told + 1 == next;
+  const auto follows = [](const std::optional<int>& delivered, const int& next) {
+    return delivered && *delivered + 1 == next;
   };
   Listeners<int> listeners(dispatcher_);
   const Subscription subscription = listeners.add(listener());
@@ -133,50 +133,50 @@ TEST_F(ListenersTest, Finished_DeliversTheRetainedOnce) {
   listeners.notify(2);
   listeners.stop(follows);
   listeners.finish([] { ADD_FAILURE() << "nothing was thrown"; });
-  EXPECT_EQ(told_, (Told{1, 2}));
+  EXPECT_EQ(received_, (Received{1, 2}));
   dispatcher_->run();
-  EXPECT_EQ(told_, (Told{1, 2})) << "once";
+  EXPECT_EQ(received_, (Received{1, 2})) << "once";
 }
 
 TEST_F(ListenersTest, FinishedFromItsOwnCall_DeliversNothingMore) {
   Listeners<int> listeners(dispatcher_);
-  const Subscription subscription = listeners.add([&](const int& news) {
-    told_.push_back(news);
+  const Subscription subscription = listeners.add([&](const int& value) {
+    received_.push_back(value);
     listeners.finish([] { ADD_FAILURE() << "nothing was thrown"; });
   });
   listeners.notify(1);
   listeners.notify(2);
   dispatcher_->run();
-  EXPECT_EQ(told_, (Told{1}));
+  EXPECT_EQ(received_, (Received{1}));
 }
 
 TEST_F(ListenersTest, TaskRunsDuringFinish_CallsDoNotOverlap) {
   Listeners<int> listeners(dispatcher_);
   std::promise<void> entered;
   std::promise<void> leave;
-  const Subscription subscription = listeners.add([&](const int& news) {
-    if (news == 1) {
+  const Subscription subscription = listeners.add([&](const int& value) {
+    if (value == 1) {
       entered.set_value();
       leave.get_future().wait();
     }
-    told_.push_back(news);
+    received_.push_back(value);
   });
   listeners.notify(1);
   listeners.notify(2);
   const auto finished = std::async(std::launch::async, [&] { listeners.finish([] {}); });
   entered.get_future().wait();
   dispatcher_->run();
-  EXPECT_EQ(told_, Told{}) << "the first call has not returned";
+  EXPECT_EQ(received_, Received{}) << "the first call has not returned";
   leave.set_value();
   finished.wait();
-  EXPECT_EQ(told_, (Told{1, 2}));
+  EXPECT_EQ(received_, (Received{1, 2}));
 }
 
 TEST_F(ListenersTest, ListenerThrowsInFinish_HandlerIsCalled) {
   Listeners<int> listeners(dispatcher_);
-  const Subscription subscription = listeners.add([this](const int& news) {
-    told_.push_back(news);
-    if (news == 2) throw std::runtime_error("wild");
+  const Subscription subscription = listeners.add([this](const int& value) {
+    received_.push_back(value);
+    if (value == 2) throw std::runtime_error("wild");
   });
   listeners.notify(1);
   dispatcher_->run();
@@ -186,12 +186,13 @@ TEST_F(ListenersTest, ListenerThrowsInFinish_HandlerIsCalled) {
   listeners.finish([&failures] { ++failures; });
   EXPECT_EQ(failures, 1);
   dispatcher_->run();
-  EXPECT_EQ(told_, (Told{1, 2}));
+  EXPECT_EQ(received_, (Received{1, 2}));
 }
 
 // The system has no thread for a while.
 template <class Listeners>
-Told told_around_a_refusal(StepByStep& dispatcher, Listeners& listeners, Told& told) {
+Received received_around_a_refusal(StepByStep& dispatcher, Listeners& listeners,
+                                   Received& received) {
   listeners.notify(1);
   dispatcher.run();
   dispatcher.refuses = true;
@@ -199,50 +200,50 @@ Told told_around_a_refusal(StepByStep& dispatcher, Listeners& listeners, Told& t
   EXPECT_FALSE(listeners.notify(3));
   dispatcher.refuses = false;
   dispatcher.run();
-  EXPECT_EQ(told, Told{1});
+  EXPECT_EQ(received, Received{1});
   EXPECT_TRUE(listeners.notify(4));
   dispatcher.run();
-  return told;
+  return received;
 }
 
 TEST_F(ListenersTest, PostRefused_DeliveredWithTheNext) {
   Listeners<int> listeners(dispatcher_);
   const Subscription subscription = listeners.add(listener());
-  EXPECT_EQ(told_around_a_refusal(*dispatcher_, listeners, told_), (Told{1, 2, 3, 4}));
+  EXPECT_EQ(received_around_a_refusal(*dispatcher_, listeners, received_), (Received{1, 2, 3, 4}));
 }
 
 TEST_F(ListenersTest, PostRefusedNewestOnly_NewestIsDelivered) {
   Listeners<int, Delivery::newest> listeners(dispatcher_);
   const Subscription subscription = listeners.add(listener());
-  EXPECT_EQ(told_around_a_refusal(*dispatcher_, listeners, told_), (Told{1, 4}));
+  EXPECT_EQ(received_around_a_refusal(*dispatcher_, listeners, received_), (Received{1, 4}));
 }
 
 TEST_F(ListenersTest, Removed_NotCalledAndDestroyed) {
   const auto owned = std::make_shared<int>();
   Listeners<int> listeners(dispatcher_);
   Subscription subscription =
-      listeners.add([this, owned](const int& news) { told_.push_back(news); });
+      listeners.add([this, owned](const int& value) { received_.push_back(value); });
   listeners.notify(1);
   EXPECT_EQ(owned.use_count(), 2);
   subscription.cancel();
   EXPECT_EQ(owned.use_count(), 1);
   listeners.notify(2);
   dispatcher_->run();
-  EXPECT_TRUE(told_.empty());
+  EXPECT_TRUE(received_.empty());
 }
 
 TEST_F(ListenersTest, ListenerWaitsAndRemovesItself_DoesNotDeadlock) {
   Listeners<int> listeners(dispatcher_);
   Subscription subscription;
-  subscription = listeners.add([&](const int& news) {
-    told_.push_back(news);
+  subscription = listeners.add([&](const int& value) {
+    received_.push_back(value);
     listeners.wait();
     subscription.cancel();
   });
   listeners.notify(1);
   listeners.notify(2);
   dispatcher_->run();
-  EXPECT_EQ(told_, (Told{1}));
+  EXPECT_EQ(received_, (Received{1}));
 }
 
 }  // namespace

@@ -38,19 +38,19 @@ class Answerer final : public Coordinator {
   std::vector<ReplyHandler> handlers;
 };
 
-using Told = std::vector<std::pair<Status, Status>>;
+using Received = std::vector<std::pair<Status, Status>>;
 
-Told told_when_answered(std::size_t earlier, Status first, Status node) {
+Received received_when_answered(std::size_t earlier, Status first, Status node) {
   Answerer servers;
-  Told told;
+  Received received;
   submit_then_get(
       servers, request::Check{"/a"}, "/a", SessionId{7},
-      [&told](const Reply& f, const Reply& n) { told.emplace_back(f.status, n.status); });
+      [&received](const Reply& f, const Reply& n) { received.emplace_back(f.status, n.status); });
   for (const std::size_t i : {earlier, 1 - earlier}) {
-    EXPECT_TRUE(told.empty()) << "one of the two has not come";
+    EXPECT_TRUE(received.empty()) << "one of the two has not come";
     servers.answer(i, i == 0 ? first : node);
   }
-  return told;
+  return received;
 }
 
 TEST(ThenGet, Submit_SendsTheGetSecondOnTheSameSession) {
@@ -69,23 +69,23 @@ TEST(ThenGet, Submit_SendsTheGetSecondOnTheSameSession) {
 }
 
 TEST(ThenGet, RepliesInAnyOrder_BothReportedOnce) {
-  const Told both{{Status::no_node, Status::closed}};
-  EXPECT_EQ(told_when_answered(0, Status::no_node, Status::closed), both);
-  EXPECT_EQ(told_when_answered(1, Status::no_node, Status::closed), both);
+  const Received both{{Status::no_node, Status::closed}};
+  EXPECT_EQ(received_when_answered(0, Status::no_node, Status::closed), both);
+  EXPECT_EQ(received_when_answered(1, Status::no_node, Status::closed), both);
 }
 
 // At the end of a client, one reply is the server's, and the other is the client's own.
 TEST(ThenGet, RepliesFromTwoThreads_BothReportedOnce) {
   for (int round = 0; round < 500; ++round) {
     Answerer servers;
-    Told told;
+    Received received;
     submit_then_get(
         servers, request::Check{"/a"}, "/a", SessionId{7},
-        [&told](const Reply& f, const Reply& n) { told.emplace_back(f.status, n.status); });
+        [&received](const Reply& f, const Reply& n) { received.emplace_back(f.status, n.status); });
     std::thread other([&servers] { servers.answer(0, Status::no_node); });
     servers.answer(1, Status::closed);
     other.join();
-    EXPECT_EQ(told, (Told{{Status::no_node, Status::closed}}));
+    EXPECT_EQ(received, (Received{{Status::no_node, Status::closed}}));
   }
 }
 

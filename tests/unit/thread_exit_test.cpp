@@ -158,9 +158,9 @@ TEST(ThreadExit, RegisteredFromACall_IsCalled) {
 }
 
 // Reports through a pipe, so that another process can receive it.
-class Teller : public ThreadExitListener {
+class Reporter : public ThreadExitListener {
  public:
-  Teller(int fd, char letter) : fd_(fd), letter_(letter) {}
+  Reporter(int fd, char letter) : fd_(fd), letter_(letter) {}
   void thread_exits(Owner /*owner*/) noexcept override { EXPECT_EQ(::write(fd_, &letter_, 1), 1); }
 
  private:
@@ -178,8 +178,8 @@ void* fork_in_this_thread(void* argument) {
   auto& forking = *static_cast<Forking*>(argument);
   // On the heap, because the child does not unwind the stack of the thread that waits for this
   // thread.
-  const auto& of_parent = *new auto(std::make_shared<Teller>(forking.pipe, 'p'));
-  const auto& of_child = *new auto(std::make_shared<Teller>(forking.pipe, 'c'));
+  const auto& of_parent = *new auto(std::make_shared<Reporter>(forking.pipe, 'p'));
+  const auto& of_child = *new auto(std::make_shared<Reporter>(forking.pipe, 'c'));
   call_at_thread_exit(of_parent);
   forking.child = ::fork();
   if (forking.child == 0) {
@@ -207,11 +207,11 @@ std::string called_in_child(bool child_registers) {
   EXPECT_EQ(::waitpid(forking.child, &status, 0), forking.child);
   EXPECT_EQ(status, 0);
   ::close(ends[1]);
-  char heard[8] = {};
-  const auto count = ::read(ends[0], heard, sizeof heard - 1);
+  char received[8] = {};
+  const auto count = ::read(ends[0], received, sizeof received - 1);
   ::close(ends[0]);
   // The parent's own listeners were dropped before its thread ended.
-  return {heard, static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
+  return {received, static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
 }
 
 TEST(ThreadExit, ForkedChild_CallsOnlyItsOwnListeners) {

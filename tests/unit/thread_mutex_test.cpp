@@ -15,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::is_free;
 
-TEST(ThreadMutex, LockUnlockedAndLockedAgain_HoldsUntilTheEndOfTheScope) {
+TEST(ThreadMutex, LockUnlockedAndLockedAgain_HoldsUntilScopeEnds) {
   Mutex mutex;
   {
     MutexLock lock(mutex);

@@ -28,15 +28,15 @@ void LeaseEvidence::answered(Instant sent, Instant now, AnsweredBy by) {
 
 // If two packets are closer together than T/48, a third one between them proves nothing more.
 void LeaseEvidence::remember(std::deque<Packet>& packets, const Packet& packet) const {
-  const std::size_t kept = packets.size();
-  if (kept > 1 && packet.sent - packets[kept - 2].sent < timeout_ / 48) packets.pop_back();
+  const std::size_t count = packets.size();
+  if (count > 1 && packet.sent - packets[count - 2].sent < timeout_ / 48) packets.pop_back();
   packets.push_back(packet);
 }
 
 Instant LeaseEvidence::lease_expiry(Instant sent, Instant now) const {
   const bool paused = now - sent > lateness_ || sent < paused_until_;
-  const Instant heard = last_heard_by_leader(paused ? alive_before(sent) : sent, sent);
-  return lease_expiry_after(heard, timeout_);
+  const Instant contact = last_contact_of_leader(paused ? alive_before(sent) : sent, sent);
+  return lease_expiry_after(contact, timeout_);
 }
 
 Instant LeaseEvidence::alive_before(Instant sent) const {
@@ -57,18 +57,18 @@ bool LeaseEvidence::surely_reported(const Packet& packet, Instant by) const {
 
 // Walks back over the gaps into which the last session request before the operation may have
 // fallen. Session requests came regularly until `by`.
-Instant LeaseEvidence::last_heard_by_leader(Instant by, Instant sent) const {
-  Instant heard = by - longest_half_tick_;
+Instant LeaseEvidence::last_contact_of_leader(Instant by, Instant sent) const {
+  Instant contact = by - longest_half_tick_;
   Instant next_arrived_by = sent;
   for (auto packet = packets_.rbegin(); packet != packets_.rend(); ++packet) {
     const Duration gap = next_arrived_by - packet->sent;
     const Duration half_tick = std::min(longest_half_tick_, gap + lateness_);
-    heard = std::min(heard, std::max(packet->sent, by - gap - half_tick));
-    if (surely_reported(*packet, by)) return heard;
+    contact = std::min(contact, std::max(packet->sent, by - gap - half_tick));
+    if (surely_reported(*packet, by)) return contact;
     next_arrived_by = packet->answered;
   }
   // Not even the first packet was surely reported: the leader may know the handshake only.
-  return std::min(heard, handshake_);
+  return std::min(contact, handshake_);
 }
 
 }  // namespace zklock::core

@@ -11,19 +11,19 @@ namespace zklock::core {
 /// Computes until when one session is certain to be alive on the ensemble: the arithmetic of the
 /// lease.
 ///
-/// The leader expires a session when it has not heard of it for the session timeout T. Every half
-/// tick (h) the leader sends each server a session request. The server's reply names the sessions
-/// that sent a packet since the previous session request. A session request is said to name a
-/// session if its reply does. The assumption is that a server that has answered a packet names its
-/// session in the next reply. A race of a few instructions in the server (LearnerSessionTracker)
-/// can break this, and is neglected. The client knows neither h nor the times of these requests. h
-/// is at most R = T/4, because minSessionTimeout is two ticks by default. A session request is late
-/// by at most J = T/24.
+/// The leader expires a session that no server has named to it for the session timeout T. Every
+/// half tick (h) the leader sends each server a session request. The server's reply names the
+/// sessions that sent a packet since the previous session request. A session request is said to
+/// name a session if its reply does. The assumption is that a server that has answered a packet
+/// names its session in the next reply. A race of a few instructions in the server
+/// (LearnerSessionTracker) can break this, and is neglected. The client knows neither h nor the
+/// times of these requests. h is at most R = T/4, because minSessionTimeout is two ticks by
+/// default. A session request is late by at most J = T/24.
 ///
 /// Take an operation sent at t that the quorum has executed. Suppose that the client's server is
 /// cut off right after the operation. Then q, the last session request that reaches the server,
-/// came after t - h - J. Let a be a time such that the leader heard of the session at a or later.
-/// The lease ends at
+/// came after t - h - J. Let a be a time such that the last contact of the leader with the session
+/// is at a or later. The lease ends at
 ///
 ///     a + T - T/12
 ///
@@ -83,14 +83,14 @@ class LeaseEvidence {
   /// records that operation.
   Instant lease_expiry(Instant sent, Instant now) const;
 
-  /// Returns until when the session is certain to be alive if the leader has heard of it by the
-  /// handshake only.
+  /// Returns until when the session is certain to be alive if the leader knows it by the handshake
+  /// only.
   Instant handshake_lease_expiry() const;
 
-  /// Returns until when a session with this timeout is certain to be alive if the leader heard of it
-  /// at `heard` or later.
-  static Instant lease_expiry_after(Instant heard, Duration timeout) noexcept {
-    return heard + timeout - timeout / 12;
+  /// Returns until when a session with this timeout is certain to be alive. REQUIRES: the leader
+  /// learned at `contact` or later that the session had sent a packet.
+  static Instant lease_expiry_after(Instant contact, Duration timeout) noexcept {
+    return contact + timeout - timeout / 12;
   }
 
  private:
@@ -100,7 +100,7 @@ class LeaseEvidence {
   };
 
   bool surely_reported(const Packet& packet, Instant by) const;
-  Instant last_heard_by_leader(Instant by, Instant sent) const;
+  Instant last_contact_of_leader(Instant by, Instant sent) const;
   Instant alive_before(Instant sent) const;
   void remember(std::deque<Packet>& packets, const Packet& packet) const;
 

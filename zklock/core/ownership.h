@@ -69,12 +69,12 @@ class Ownership {
     return true;
   }
 
-  enum class Dropped { refused, kept, last };
+  enum class Dropped { refused, retained, last };
   Dropped drop(CountKind kind) noexcept {
     if (of(kind) == 0) return Dropped::refused;
     assert(of(kind) > 0 && (state_ == State::held || state_ == State::lost));
     --of(kind);
-    if (count() > 0) return Dropped::kept;
+    if (count() > 0) return Dropped::retained;
     state_ = State::over;
     return Dropped::last;
   }

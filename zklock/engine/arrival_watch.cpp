@@ -17,13 +17,13 @@ void ArrivalWatch::look(std::weak_ptr<void> owner, core::SessionId session, Hand
                                         slot_.mark_free();
                                         arrived();
                                       });
-  slot_.ask(std::move(owner), path_, std::move(watch), session,
-            [this, listed = std::move(handlers.listed)](const client::Reply& reply)
-                ZKLOCK_REQUIRES(path_mutex) {
-                  armed_ = reply.status == core::Status::ok;
-                  if (!armed_) slot_.mark_free();
-                  listed(reply);
-                });
+  slot_.submit(std::move(owner), path_, std::move(watch), session,
+               [this, listed = std::move(handlers.listed)](const client::Reply& reply)
+                   ZKLOCK_REQUIRES(path_mutex) {
+                     armed_ = reply.status == core::Status::ok;
+                     if (!armed_) slot_.mark_free();
+                     listed(reply);
+                   });
 }
 
 void ArrivalWatch::end() noexcept {

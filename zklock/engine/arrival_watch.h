@@ -13,13 +13,13 @@ namespace zklock::detail {
 /// The watch on the children of the path, which shows new contenders while a lock node is idle. It
 /// is not removed when the next contender is granted in that lock node.
 ///
-/// | state  | event                          | next   | calls     |
-/// |--------|--------------------------------|--------|-----------|
-/// | off    | look()                         | asking |           |
-/// | asking | the children were listed       | armed  | listed()  |
-/// |        | the request failed             | off    | listed()  |
-/// | armed  | a child was created or deleted | off    | arrived() |
-/// | any    | end()                          | off    |           |
+/// | state      | event                          | next       | calls     |
+/// |------------|--------------------------------|------------|-----------|
+/// | off        | look()                         | requesting |           |
+/// | requesting | the children were listed       | armed      | listed()  |
+/// |            | the request failed             | off        | listed()  |
+/// | armed      | a child was created or deleted | off        | arrived() |
+/// | any        | end()                          | off        |           |
 ///
 /// Thread-safety: none. REQUIRES: path_mutex is held. Part of its cohort.
 class ArrivalWatch {
@@ -32,14 +32,13 @@ class ArrivalWatch {
 
   explicit ArrivalWatch(PathContext& path) : path_(path) {}
 
-  /// Lists the children and sets the watch, on `session`. Does nothing if the watch is asking or
-  /// armed.
+  /// Lists the children and sets the watch, on `session`. Does nothing unless the watch is off.
   void look(std::weak_ptr<void> owner, core::SessionId session, Handlers handlers)
       ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether the watch is armed: the children were listed, and no event has arrived since.
   bool armed() const noexcept ZKLOCK_REQUIRES(path_mutex) { return armed_; }
-  /// Returns whether the watch is asking.
-  bool is_asking() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+  /// Returns whether the watch is being requested.
+  bool is_requesting() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return !armed_ && !slot_.is_free();
   }
   void end() noexcept ZKLOCK_REQUIRES(path_mutex);
@@ -47,7 +46,7 @@ class ArrivalWatch {
  private:
   PathContext& path_;
   WatchSlot slot_ ZKLOCK_GUARDED_BY(path_mutex);
-  bool armed_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< false: off or asking
+  bool armed_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< false: off or requesting
 };
 
 }  // namespace zklock::detail

@@ -11,7 +11,7 @@ namespace zklock::detail {
 
 namespace {
 
-constexpr std::chrono::milliseconds kPauseBetweenTurns{50};
+constexpr std::chrono::milliseconds kPauseBetweenAttempts{50};
 
 }  // namespace
 
@@ -28,16 +28,16 @@ std::optional<std::vector<client::Reply>> BlockingRequests::try_run(
   return round_trip(path_lock_.core(), limit_, std::move(operations));
 }
 
-std::vector<client::Reply> BlockingRequests::ask(std::vector<client::Operation> operations) {
+std::vector<client::Reply> BlockingRequests::run(std::vector<client::Operation> operations) {
   auto replies = try_run(std::move(operations));
   if (!replies) fail_timed_out();
   return std::move(*replies);
 }
 
-client::Reply BlockingRequests::ask(client::Operation operation) {
+client::Reply BlockingRequests::run(client::Operation operation) {
   std::vector<client::Operation> operations;
   operations.push_back(std::move(operation));
-  return std::move(ask(std::move(operations)).front());
+  return std::move(run(std::move(operations)).front());
 }
 
 void BlockingRequests::fail_timed_out() const {
@@ -58,7 +58,7 @@ void BlockingRequests::fail(Errc code, std::string_view cause) const {
 // Not with a timer of the client: a closed client has none.
 void BlockingRequests::pause() {
   BlockingCall<bool> nothing;
-  nothing.wait_until(kPauseBetweenTurns);
+  nothing.wait_until(kPauseBetweenAttempts);
 }
 
 }  // namespace zklock::detail

@@ -25,8 +25,8 @@ class BlockingRequests {
   /// requests, or nullopt at the time limit. An interruption point of Boost.Thread.
   std::optional<std::vector<client::Reply>> try_run(std::vector<client::Operation> operations);
   /// Do what try_run() does, but throw Error(not_connected) at the time limit.
-  std::vector<client::Reply> ask(std::vector<client::Operation> operations);
-  client::Reply ask(client::Operation operation);
+  std::vector<client::Reply> run(std::vector<client::Operation> operations);
+  client::Reply run(client::Operation operation);
   /// Throws Error(not_connected): the time limit has come.
   [[noreturn]] void fail_timed_out() const;
   /// Throw Error: the error in the reply, or `code`.

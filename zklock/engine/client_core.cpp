@@ -85,7 +85,7 @@ bool ClientCore::flush(Deadline deadline) {
 
 void ClientCore::connected(const client::SessionInfo& session) {
   keeper().connected(session);
-  if (session.is_new) tell_of_new_session();
+  if (session.is_new) notify_session_listeners();
   // Before connected_ is set: a listener that is added after wait_until_connected() does not
   // receive this connection.
   listeners_.notify(session.is_new ? ConnectionState::connected : ConnectionState::reconnected);

@@ -35,7 +35,7 @@ void Cohort::assert_invariants() const noexcept {
   assert(member_.expired() == (state_ == State::none || state_ == State::idle));
   // An idle lock node is granted to the contenders behind it when a reply arrives.
   assert(state_ != State::idle || waiting_.empty() || budget_.is_counting() ||
-         arrivals_.is_asking());
+         arrivals_.is_requesting());
 }
 
 // ---- contenders arrive and leave ----------------------------------------------------------------
@@ -117,7 +117,7 @@ void Cohort::delete_node(LockNode::RemovalCause cause) {
   forget_node();  // last: if remove() throws, the lock node is not forgotten
 }
 
-void Cohort::queue_the_rest() {
+void Cohort::queue_waiting() {
   while (!waiting_.empty() && (state_ == State::none || cohort_policy_.batch == 1)) {
     Waiting next = take_next();
     queue(next.member, std::move(next.caller));
@@ -153,10 +153,10 @@ std::size_t Cohort::members_ahead(const CohortMember& member) const {
   return behind == waiting_.end() ? 0 : static_cast<std::size_t>(behind - waiting_.begin()) + 1;
 }
 
-void Cohort::on_node_gone(const LockNode& lock_node) {
+void Cohort::on_node_removed(const LockNode& lock_node) {
   if (!is_shared(lock_node)) return;
   forget_node();
-  queue_the_rest();
+  queue_waiting();
 }
 
 void Cohort::close() {
@@ -181,7 +181,7 @@ void Cohort::on_failed(Errc error, const std::string& cause) {
 void Cohort::on_ended() {
   const auto member = member_.lock();
   forget_node();
-  queue_the_rest();
+  queue_waiting();
   if (member) member->on_ended();
 }
 
@@ -190,7 +190,7 @@ void Cohort::on_lost(LossCause cause) {
   if (state_ != State::idle) return;
   delete_node(cause == LossCause::lease ? LockNode::RemovalCause::idle_lapse
                                         : LockNode::RemovalCause::already_deleted);
-  queue_the_rest();
+  queue_waiting();
 }
 
 void Cohort::on_suspended() {
@@ -260,8 +260,8 @@ std::optional<ReleasePlan> Cohort::decide_release(const LockNode& lock_node) con
 }
 
 bool Cohort::may_idle() const {
-  const bool is_kept = cohort_policy_.keep_idle_for.count() > 0 && !budget_.others_wait();
-  return is_kept && path_.is_used() && !path_.anyone_waits();
+  const bool is_retained = cohort_policy_.keep_idle_for.count() > 0 && !budget_.others_wait();
+  return is_retained && path_.is_used() && !path_.anyone_waits();
 }
 
 void Cohort::execute(ReleasePlan plan) {
@@ -295,7 +295,7 @@ void Cohort::hand_to_next() {
   Waiting next = take_next();
   if (hand_to(next.member)) return;
   waiting_.push_front(std::move(next));
-  queue_the_rest();
+  queue_waiting();
 }
 
 void Cohort::count_if_due() {
@@ -317,7 +317,7 @@ void Cohort::on_counted(const client::Reply& reply) {
   if (state_ != State::idle) return count_if_due();  // grants were made since the request
   if (waiting_.empty()) {
     if (cohort_policy_.keep_idle_for.count() == 0) return end_idling();
-    return look_for_arrivals();  // a list tells contenders from other children
+    return look_for_arrivals();  // a list shows which children are contenders
   }
   if (budget_.others_wait()) return end_idling();
   if (!may_serve_idle()) return look_for_arrivals();
@@ -342,13 +342,13 @@ bool Cohort::may_serve_idle() const {
 
 void Cohort::serve_idle() {
   hand_to_next();
-  if (cohort_policy_.batch == 1) queue_the_rest();
+  if (cohort_policy_.batch == 1) queue_waiting();
 }
 
 void Cohort::end_idling() {
   if (state_ != State::idle) return;
   delete_node(LockNode::RemovalCause::release);
-  queue_the_rest();
+  queue_waiting();
 }
 
 void Cohort::look_for_arrivals() {

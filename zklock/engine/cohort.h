@@ -140,7 +140,7 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
   void execute(ReleasePlan plan) ZKLOCK_REQUIRES(path_mutex);
   /// Forgets the lock node, which has been lost or released. The contenders behind it get a new
   /// lock node. Does not delete the znode. Does nothing if the lock node is not the shared one.
-  void on_node_gone(const LockNode& lock_node) ZKLOCK_REQUIRES(path_mutex);
+  void on_node_removed(const LockNode& lock_node) ZKLOCK_REQUIRES(path_mutex);
 
   /// Releases the lock node if it is idle.
   void end_idling() ZKLOCK_REQUIRES(path_mutex);
@@ -183,7 +183,7 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
                 State state) ZKLOCK_REQUIRES(path_mutex);
   std::shared_ptr<LockNode> forget_node() ZKLOCK_REQUIRES(path_mutex);
   void delete_node(LockNode::RemovalCause cause) ZKLOCK_REQUIRES(path_mutex);
-  void queue_the_rest() ZKLOCK_REQUIRES(path_mutex);
+  void queue_waiting() ZKLOCK_REQUIRES(path_mutex);
   bool hand_to(const std::shared_ptr<CohortMember>& member) ZKLOCK_REQUIRES(path_mutex);
   void hand_to_next() ZKLOCK_REQUIRES(path_mutex);
   void serve_idle() ZKLOCK_REQUIRES(path_mutex);

@@ -57,10 +57,10 @@ std::optional<Error> Contender::refusal(core::CountKind kind) const {
     return error(Errc::lock_lost, "this owner's earlier hold was lost; unlock it first");
   }
   // If a second owner that holds the lock shared did this too, each would wait for the other.
-  const bool has_place = policy().rule.access != Access::shared;
-  const bool keeps_it =
+  const bool is_not_shared = policy().rule.access != Access::shared;
+  const bool retains_node =
       ownership_.state() == Ownership::State::waiting || ownership_.exclusive_count() > 0;
-  if (core::is_shared(kind) || (has_place && keeps_it)) return std::nullopt;
+  if (core::is_shared(kind) || (is_not_shared && retains_node)) return std::nullopt;
   return error(Errc::would_deadlock, "this owner holds a shared lock; unlock it first");
 }
 

@@ -92,7 +92,7 @@ Contender::Drop Contender::drop(core::CountKind kind, bool thread_ended) noexcep
   const auto dropped = ownership_.drop(kind);
   const bool exclusive = dropped != Ownership::Dropped::refused && !core::is_shared(kind);
   if (thread_ended && exclusive) thread_ended_ = true;
-  if (dropped == Ownership::Dropped::kept) downgrade_if_only_shared();
+  if (dropped == Ownership::Dropped::retained) downgrade_if_only_shared();
   if (dropped != Ownership::Dropped::last) return {dropped};
   path_->dismiss(*this);
   if (!held) return {dropped};
@@ -122,7 +122,7 @@ void Contender::execute(ReleasePlan plan) noexcept {
     case ReleasePlan::to_successor: {
       const auto next = node_->session_successor();
       node_->remove(LockNode::RemovalCause::unannounced_release);
-      if (cohort_) cohort_->on_node_gone(*node_);
+      if (cohort_) cohort_->on_node_removed(*node_);
       return next->on_predecessor_released();
     }
     case ReleasePlan::remove: node_->remove(LockNode::RemovalCause::release); break;
@@ -130,7 +130,7 @@ void Contender::execute(ReleasePlan plan) noexcept {
       node_->remove(LockNode::RemovalCause::unfinished_release);
       break;
   }
-  if (cohort_) cohort_->on_node_gone(*node_);
+  if (cohort_) cohort_->on_node_removed(*node_);
 }
 
 void Contender::downgrade_if_only_shared() {

@@ -47,7 +47,7 @@ void Contender::lose(LossCause why) noexcept {
                                                        std::move(delete_node), std::move(warning));
   loss_ = loss;
   loss->start();
-  if (cohort_) cohort_->on_node_gone(*node_);
+  if (cohort_) cohort_->on_node_removed(*node_);
   assert_invariants();
 }
 

@@ -31,8 +31,9 @@ void LockNode::start() {
 void LockNode::run(core::AcquireEffects effects) {
   const auto self = shared_from_this();  // the observer may drop its reference
   for (Effect& effect : effects) carry_out(std::move(effect));
-  const bool asks = fsm_.state() == AcquireState::enqueuing && !fsm_.node().exists();
-  if (!asks && fsm_.state() != AcquireState::making_parents && std::exchange(let_through_, false)) {
+  const bool creates = fsm_.state() == AcquireState::enqueuing && !fsm_.node().exists();
+  if (!creates && fsm_.state() != AcquireState::making_parents &&
+      std::exchange(let_through_, false)) {
     path_->create_limiter().return_slot();
   }
   if (fsm_.has_ended()) machine_ended();

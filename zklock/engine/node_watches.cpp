@@ -22,18 +22,19 @@ bool NodeWatches::watch_own() {
                                    own_.mark_free();  // also after a change of the data
                                    if (event == WatchEvent::deleted) node_.on_own_node_deleted();
                                  });
-  own_.ask(node_.weak_self(), path(), std::move(watch), node_.session(),
-           [this](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) { on_own_read(reply); });
+  own_.submit(node_.weak_self(), path(), std::move(watch), node_.session(),
+              [this](const client::Reply& reply)
+                  ZKLOCK_REQUIRES(path_mutex) { on_own_read(reply); });
   return true;
 }
 
 void NodeWatches::on_own_read(const client::Reply& reply) {
   // If the path was recreated, another znode may have this name.
   const bool there = reply.status == Status::ok;
-  const bool gone = reply.status == Status::no_node || (there && !node_.is_own(reply));
-  if (there && !gone) return node_.saw_own_node(reply);
+  const bool deleted = reply.status == Status::no_node || (there && !node_.is_own(reply));
+  if (there && !deleted) return node_.saw_own_node(reply);
   there ? own_.disarm(path()) : own_.mark_free();
-  if (gone) node_.on_own_node_deleted();
+  if (deleted) node_.on_own_node_deleted();
 }
 
 void NodeWatches::disarm() noexcept {
@@ -57,11 +58,11 @@ void NodeWatches::await_release_request() {
   watch.on_event = release_request_.on_event(
       node_.weak_self(), path(),
       [this](WatchEvent) ZKLOCK_REQUIRES(path_mutex) { read_release_request(true); });
-  release_request_.ask(node_.weak_self(), path(), std::move(watch), node_.session(),
-                       [this](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
-                         if (reply.status == Status::ok) return read_release_request(true);
-                         if (reply.status != Status::no_node) release_request_.mark_free();
-                       });
+  release_request_.submit(node_.weak_self(), path(), std::move(watch), node_.session(),
+                          [this](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
+                            if (reply.status == Status::ok) return read_release_request(true);
+                            if (reply.status != Status::no_node) release_request_.mark_free();
+                          });
 }
 
 void NodeWatches::read_release_request(bool is_new) {
@@ -71,13 +72,13 @@ void NodeWatches::read_release_request(bool is_new) {
       node_.weak_self(), path(), [this](WatchEvent event) ZKLOCK_REQUIRES(path_mutex) {
         event == WatchEvent::changed ? read_release_request(false) : await_release_request();
       });
-  release_request_.ask(node_.weak_self(), path(), std::move(watch), node_.session(),
-                       [this, is_new](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
-                         if (reply.status == Status::no_node) return await_release_request();
-                         if (reply.status != Status::ok) return release_request_.mark_free();
-                         const bool force = reply.data == core::kReleaseRequestForces;
-                         if (force || is_new) node_.on_release_requested(force);
-                       });
+  release_request_.submit(node_.weak_self(), path(), std::move(watch), node_.session(),
+                          [this, is_new](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
+                            if (reply.status == Status::no_node) return await_release_request();
+                            if (reply.status != Status::ok) return release_request_.mark_free();
+                            const bool force = reply.data == core::kReleaseRequestForces;
+                            if (force || is_new) node_.on_release_requested(force);
+                          });
 }
 
 // ---- the predecessors ---------------------------------------------------------------------------

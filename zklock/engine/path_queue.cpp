@@ -11,7 +11,7 @@ PathQueue::PathQueue(std::shared_ptr<EngineContext> core, core::LockPath path, b
 bool PathQueue::record_own_node(core::Sequence number, FencingToken token,
                                 core::SessionId session) {
   if (std::exchange(newest_session_, session) != session) {
-    newest_ = gone_ = {};  // the ensemble may have been emptied: its czxids begin again
+    newest_ = newest_deleted_ = {};  // the ensemble may have been emptied: its czxids begin again
     sequence_hint_.forget();
     trust_.forget();
   }
@@ -22,7 +22,7 @@ bool PathQueue::record_own_node(core::Sequence number, FencingToken token,
   // Znodes with a czxid between the two have lost their replies and may be in the new path.
   const FencingToken before = std::exchange(newest_, token);
   if (!again) return false;
-  gone_ = before;
+  newest_deleted_ = before;
   recreation_noticed_at_ = core().scheduler().now();
   on_path_recreated();
   return true;

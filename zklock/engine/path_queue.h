@@ -44,7 +44,7 @@ class PathQueue : public PathContext {
   }
   /// Returns whether the znode with this czxid is known to have been deleted with its path.
   bool is_stale(FencingToken token) const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return gone_ != FencingToken{} && token <= gone_;
+    return newest_deleted_ != FencingToken{} && token <= newest_deleted_;
   }
   /// Records a sequence number that a server gave to a child, or will give to the next child.
   void record_sequence(core::Sequence number) ZKLOCK_REQUIRES(path_mutex);
@@ -110,7 +110,8 @@ class PathQueue : public PathContext {
   core::Sequence newest_number_ ZKLOCK_GUARDED_BY(path_mutex){};
   FencingToken newest_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< czxid of this client's newest znode
   core::SessionId newest_session_ ZKLOCK_GUARDED_BY(path_mutex){};
-  FencingToken gone_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< newest czxid deleted with its path
+  FencingToken newest_deleted_
+      ZKLOCK_GUARDED_BY(path_mutex){};  ///< newest czxid deleted with its path
   core::Instant recreation_noticed_at_ ZKLOCK_GUARDED_BY(path_mutex){};
 };
 

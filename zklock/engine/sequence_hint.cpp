@@ -24,8 +24,8 @@ void SequenceHint::granted(core::Sequence number, core::Instant now) {
   const bool is_soon = now - std::exchange(granted_at_, now) < kLongestRest;
   in_a_row_ = is_soon && number.value == before.value + 1 ? in_a_row_ + 1 : 0;
   if (in_a_row_ == 0 || !path_.is_used() || now < not_before_) return;
-  const bool is_asked = watch_ != client::RequestId{};
-  if (is_asked && connection_ == path_.core().keeper().connection()) return;
+  const bool is_requested = watch_ != client::RequestId{};
+  if (is_requested && connection_ == path_.core().keeper().connection()) return;
   end();
   if (watch()) look_again(now + kLongestRest);
   assert_invariants();
@@ -42,7 +42,7 @@ std::function<void()> SequenceHint::on_release(core::Sequence number, FencingTok
   last_ = {number, token};
   if (watch_ == client::RequestId{}) return {};
   return under_lock(path_.weak_from_this(), path_, [this, token]() ZKLOCK_REQUIRES(path_mutex) {
-    if (last_ && last_->token == token) last_->gone = true;
+    if (last_ && last_->token == token) last_->is_deleted = true;
   });
 }
 
@@ -91,7 +91,7 @@ bool SequenceHint::is_known() const noexcept {
 }
 
 bool SequenceHint::is_first(core::Sequence number) const noexcept {
-  return is_known() && last_->gone && number.value == last_->number.value + 1;
+  return is_known() && last_->is_deleted && number.value == last_->number.value + 1;
 }
 
 void SequenceHint::end() noexcept {

@@ -35,16 +35,16 @@ class PathContext;
 /// costs a list of the children. So this client relies on the number only after two of its grants
 /// had adjacent numbers and were less than a second apart. The later of the two is called adjacent.
 ///
-/// | watch  | event                                          | next                               |
-/// |--------|------------------------------------------------|------------------------------------|
-/// | off    | an adjacent grant                              | asking                             |
-/// | asking | the path exists, and the watch is set          | armed                              |
-/// |        | any other reply                                | off                                |
-/// |        | an adjacent grant on another connection        | asking                             |
-/// | armed  | the path was deleted or its data were written  | off                                |
-/// |        | an adjacent grant on another connection        | asking                             |
-/// | all    | no grant for a second; the last public object  | off                                |
-/// |        | on the path is destroyed                       |                                    |
+/// | watch      | event                                         | next       |
+/// |------------|-----------------------------------------------|------------|
+/// | off        | an adjacent grant                             | requesting |
+/// | requesting | the path exists, and the watch is set         | armed      |
+/// |            | any other reply                               | off        |
+/// |            | an adjacent grant on another connection       | requesting |
+/// | armed      | the path was deleted or its data were written | off        |
+/// |            | an adjacent grant on another connection       | requesting |
+/// | all        | no grant for a second; the last public object | off        |
+/// |            | on the path is destroyed                      |            |
 ///
 /// Thread-safety: none. REQUIRES: path_mutex is held. The path lock owns this object.
 class SequenceHint {
@@ -91,7 +91,7 @@ class SequenceHint {
   struct Last {
     core::Sequence number;
     FencingToken token;
-    bool gone = false;
+    bool is_deleted = false;
   };
 
   PathContext& path_;

@@ -15,7 +15,7 @@ namespace zklock::detail {
 ///
 /// | state | event                        | next |
 /// |-------|------------------------------|------|
-/// | free  | ask()                        | set  |
+/// | free  | submit()                     | set  |
 /// | set   | mark_free(), disarm(),       | free |
 /// |       | forget()                     |      |
 ///
@@ -32,8 +32,8 @@ class WatchSlot {
   bool is_free() const noexcept ZKLOCK_REQUIRES(path_mutex) { return id_ == client::RequestId{}; }
   /// Sends `watch`, a request that sets a watch. Calls `answered` with its reply and with
   /// path_mutex held.
-  void ask(std::weak_ptr<void> owner, PathContext& path, client::Operation watch,
-           core::SessionId session, std::function<void(const client::Reply&)> answered)
+  void submit(std::weak_ptr<void> owner, PathContext& path, client::Operation watch,
+              core::SessionId session, std::function<void(const client::Reply&)> answered)
       ZKLOCK_REQUIRES(path_mutex) {
     assert(is_free());
     id_ = path.core().coordinator().submit(

@@ -22,9 +22,9 @@ namespace zklock {
 
 namespace {
 
-constexpr std::chrono::seconds kPatienceWithCallbacks{4};
-constexpr std::chrono::seconds kPatienceWithLosses{1};
-constexpr std::size_t kLossesToldAtOnce = 32;
+constexpr std::chrono::seconds kCallbackDrainTimeout{4};
+constexpr std::chrono::seconds kLossDrainTimeout{1};
+constexpr std::size_t kMaxLossThreads = 32;
 
 void log_escaped(const std::shared_ptr<spdlog::logger>& logger, const std::exception_ptr& error) {
   if (!logger) return;
@@ -87,7 +87,7 @@ detail::Ports open(const ClientOptions& options) {
                                                    .spin_before_block = options.spin_before_block});
   const auto listeners = std::make_shared<ListenerThreads>();
   const auto losses = std::make_shared<client::CallbackThreads>(
-      on_exception, client::CallbackThreadsOptions{.max_threads = kLossesToldAtOnce});
+      on_exception, client::CallbackThreadsOptions{.max_threads = kMaxLossThreads});
   return {
       .coordinator = client::make_zookeeper_coordinator(options),
       .scheduler = timers,
@@ -104,15 +104,15 @@ detail::Ports open(const ClientOptions& options) {
           },
       .finish_losses =
           [losses](detail::BackgroundWork& unnotified) {
-            const auto until = LeaseClock::now() + kPatienceWithLosses;
+            const auto until = LeaseClock::now() + kLossDrainTimeout;
             unnotified.wait(until);  // first, because a drain accepts no more tasks
             losses->drain_for(until - LeaseClock::now());
           },
       .stop_threads =
           [timers, callbacks, listeners, executor] {
             timers->stop();
-            const auto until = LeaseClock::now() + kPatienceWithCallbacks;
-            callbacks->drain_for(kPatienceWithCallbacks);
+            const auto until = LeaseClock::now() + kCallbackDrainTimeout;
+            callbacks->drain_for(kCallbackDrainTimeout);
             listeners->drain_until(until);
             executor.give_back_for(until - LeaseClock::now());
           },

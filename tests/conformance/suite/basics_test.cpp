@@ -38,7 +38,7 @@ TEST_P(Basics, LockFree_GrantsWithOneNodeAndHigherToken) {
     last = hold.token();
     hold.release();
     EXPECT_EQ(hold.state(), HoldState::lost);
-    EXPECT_TRUE(client.flush(kPatience));
+    EXPECT_TRUE(client.flush(kTestTimeout));
     EXPECT_TRUE(environment().nodes().empty());
   }
 }

@@ -31,7 +31,7 @@ TEST_F(CompletionThreadOnServers, Close_IsDoneByAnotherThread) {
   const auto client = connect();
   const auto core = detail::ClientCore::of(*client);
   run(*core, [&] { client->close(); });
-  EXPECT_TRUE(eventually([&] { return core->closed(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return core->closed(); }, kTestTimeout));
   client->close();  // blocks until that close has ended
   EXPECT_FALSE(client->is_connected());
 }
@@ -40,7 +40,7 @@ TEST_F(CompletionThreadOnServers, Destruction_LeavesNothing) {
   const auto owner = std::make_shared<std::unique_ptr<Client>>(connect());
   const std::weak_ptr<detail::ClientCore> core = detail::ClientCore::of(**owner);
   run(*core.lock(), [owner] { owner->reset(); });
-  EXPECT_TRUE(eventually([&] { return core.expired(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return core.expired(); }, kTestTimeout));
 }
 
 }  // namespace

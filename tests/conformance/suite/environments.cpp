@@ -180,7 +180,7 @@ void RealEnvironment::add_ephemerals(const std::string& path, std::string& names
 
 ::testing::AssertionResult RealEnvironment::nothing_left() {
   for (const auto& client : clients()) {
-    if (!client->flush(kPatience)) return ::testing::AssertionFailure() << "work is not done";
+    if (!client->flush(kTestTimeout)) return ::testing::AssertionFailure() << "work is not done";
   }
   std::string names;
   const auto no_nodes = [&] {
@@ -191,7 +191,7 @@ void RealEnvironment::add_ephemerals(const std::string& path, std::string& names
   if (!comes(no_nodes)) return ::testing::AssertionFailure() << "left:" << names;
   const auto no_watches = [&] { return server_ == nullptr || !watched(*server_, "/"); };
   if (!comes(no_watches)) {
-    return ::testing::AssertionFailure() << "watches: " << ask_server(*server_, "wchp");
+    return ::testing::AssertionFailure() << "watches: " << query_server(*server_, "wchp");
   }
   if (!comes([&] { return all_idle(); }))
     return ::testing::AssertionFailure() << "a member is left";
@@ -252,7 +252,7 @@ Client& SimulatedEnvironment::connect(std::chrono::milliseconds session_timeout)
   Client& client = keep(detail::ClientFactory::make(detail::ClientCore::make(
       live_.ports(c),
       {.hosts = "sim", .application = "conformance", .host = "host", .logger = nullptr})));
-  check(client.wait_until_connected(kPatience), "not connected");
+  check(client.wait_until_connected(kTestTimeout), "not connected");
   return client;
 }
 

@@ -42,7 +42,7 @@ class RealEnvironment : public SingleEnvironment, private Realm {
   Client& connect_with(const std::function<void(ClientOptions&)>& edit) override;
   Client& connect_slowly(std::chrono::milliseconds delay) override;
   core::Instant now() const override { return LeaseClock::now(); }
-  bool comes(const Fact& fact) const override { return eventually(fact, kPatience); }
+  bool comes(const Fact& fact) const override { return eventually(fact, kTestTimeout); }
   void let_time_pass() override {}
 
   std::vector<std::string> nodes(const std::string& path) override {
@@ -88,7 +88,7 @@ class SimulatedEnvironment : public SingleEnvironment {
   Client& connect(std::chrono::milliseconds session_timeout) override;
   core::Instant now() const override { return live_.now(); }
   bool comes(const Fact& fact) const override {
-    return eventually(fact, kPatience, std::chrono::milliseconds(1));
+    return eventually(fact, kTestTimeout, std::chrono::milliseconds(1));
   }
   void let_time_pass() override { pass(kSessionTimeout / 100); }
   void pass(core::Duration duration) override { live_.pass(duration); }

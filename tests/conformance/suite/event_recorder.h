@@ -83,7 +83,7 @@ class EventRecorder {
         if (ignore_connection) std::erase_if(texts, is_of_connection);
         return texts;
       };
-      if (!eventually([&] { return so_far().size() >= all_expected.size(); }, kPatience))
+      if (!eventually([&] { return so_far().size() >= all_expected.size(); }, kTestTimeout))
         return false;
       if (so_far() != all_expected) return false;
     }

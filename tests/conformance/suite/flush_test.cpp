@@ -33,7 +33,7 @@ class SlowFlush : public SuiteTest {
   }
   void flush() {
     for (Client* const each : environment().clients_of(client_))
-      EXPECT_TRUE(each->flush(kPatience));
+      EXPECT_TRUE(each->flush(kTestTimeout));
   }
   // Compares without waiting.
   void expect_nothing_but(const std::string& holders) { EXPECT_EQ(nodes_of_client(), holders); }
@@ -61,7 +61,8 @@ class SlowWithdrawal : public SlowFlush {
   }
   // `call` must end before the reply to its create arrives.
   void expect_flushed(const std::function<void()>& call) {
-    for (Client* const each : environment().clients_of(other_)) EXPECT_TRUE(each->flush(kPatience));
+    for (Client* const each : environment().clients_of(other_))
+      EXPECT_TRUE(each->flush(kTestTimeout));
     const std::string before = nodes_of_client();
     for (int round = 0; round < 3; ++round) {
       call();

@@ -26,13 +26,14 @@ struct Waiting {
   std::atomic<bool> waits{true};
 };
 
-// One candidate of a LeaderLatch. An acquire is start() and wait_until_leader(); a release is close().
+// One candidate of a LeaderLatch. An acquire is start() and wait_until_leader(); a release is
+// close().
 class LatchCandidate : public Waiting {
  public:
   LatchCandidate(Client& client, const std::string& path, const CohortOptions& options)
       : latch_(client, path, latch_options(options)) {
     if (!options.listener) return;
-    const auto tell = [path, listener = options.listener](LockEvent::Kind kind) {
+    const auto report = [path, listener = options.listener](LockEvent::Kind kind) {
       return [path, listener, kind](const Leadership& leadership) {
         listener({.kind = kind,
                   .path = path,
@@ -41,7 +42,7 @@ class LatchCandidate : public Waiting {
       };
     };
     subscription_.emplace(
-        latch_.add_listener(tell(LockEvent::Kind::acquired), tell(LockEvent::Kind::lost)));
+        latch_.add_listener(report(LockEvent::Kind::acquired), report(LockEvent::Kind::lost)));
   }
   void start() { latch_.start(); }
   bool wait_until_leader(Deadline deadline, const std::stop_token& stop) {
@@ -95,11 +96,11 @@ class ElectionCandidate : public Waiting {
     std::unique_lock lock(mutex_);
     elected_ = leadership;
     changed_.notify_all();
-    tell(LockEvent::Kind::acquired, leadership);
+    report(LockEvent::Kind::acquired, leadership);
     changed_.wait(lock, leadership.end_token(), [] { return false; });
-    tell(LockEvent::Kind::lost, leadership);
+    report(LockEvent::Kind::lost, leadership);
   }
-  void tell(LockEvent::Kind kind, const Leadership& leadership) const {
+  void report(LockEvent::Kind kind, const Leadership& leadership) const {
     if (!listener_) return;
     listener_(
         {.kind = kind, .path = path_, .owner = Owner::this_thread(), .token = leadership.token()});
@@ -159,7 +160,7 @@ class Candidates {
       : client_(client),
         path_(std::move(path)),
         options_(std::move(options)),
-        asker_(client_, path_, {}) {}
+        reader_(client_, path_, {}) {}
   Candidates(const Candidates&) = delete;
   Candidates& operator=(const Candidates&) = delete;
   // Closes the candidates that still wait; their calls end with `closed`.
@@ -196,7 +197,7 @@ class Candidates {
       handler(std::move(grant), error);
     });
   }
-  std::vector<Participant> participants() const { return asker_.participants(); }
+  std::vector<Participant> participants() const { return reader_.participants(); }
 
  private:
   std::shared_ptr<TestCandidate> begin() {
@@ -243,7 +244,7 @@ class Candidates {
   Client& client_;
   const std::string path_;
   const CohortOptions options_;
-  TestCandidate asker_;
+  TestCandidate reader_;
   std::mutex mutex_;
   // guarded by mutex_
   std::vector<std::weak_ptr<TestCandidate>> waiting_;

@@ -11,31 +11,31 @@ using client::Request;
 using client::RequestId;
 using client::TimerId;
 
-// ---- turns --------------------------------------------------------------------------------------
+// ---- sections -----------------------------------------------------------------------------------
 
-LiveWorld::Turn::Turn(LiveWorld& live)
-    : live_(live), lock_(live.turn_), outermost_(!live.has_turn()) {
+LiveWorld::Section::Section(LiveWorld& live)
+    : live_(live), lock_(live.world_mutex_), outermost_(!live.is_inside()) {
   if (!outermost_) return;
-  live_.turn_of_ = std::this_thread::get_id();
+  live_.inside_ = std::this_thread::get_id();
   live_.settle();
 }
 
-LiveWorld::Turn::~Turn() {
+LiveWorld::Section::~Section() {
   if (!outermost_) return;
   live_.settle();
-  live_.turn_of_ = std::thread::id();
+  live_.inside_ = std::thread::id();
 }
 
 template <class Make>
-auto LiveWorld::ask(Make make) {
+auto LiveWorld::run(Make make) {
   std::unique_lock lock(mutex_);
   auto [answer, command] = make();
   inbox_.push_back(std::move(command));
   lock.unlock();
-  if (has_turn()) {
+  if (is_inside()) {
     take_inbox();
   } else {
-    asked_.notify_one();
+    posted_.notify_one();
   }
   return answer;
 }
@@ -63,20 +63,20 @@ void LiveWorld::live() {
   for (;;) {
     {
       std::unique_lock lock(mutex_);
-      asked_.wait(lock, [this] { return stopped_ || !inbox_.empty(); });
+      posted_.wait(lock, [this] { return stopped_ || !inbox_.empty(); });
       if (stopped_) return;
     }
-    const Turn turn(*this);
+    const Section section(*this);
   }
 }
 
 core::Instant LiveWorld::now() const noexcept {
-  if (has_turn()) return world_.now();
+  if (is_inside()) return world_.now();
   return core::Instant(core::Duration(now_.load()));
 }
 
 void LiveWorld::pass(core::Duration duration) {
-  const Turn turn(*this);
+  const Section section(*this);
   world_.run_for(duration);
 }
 
@@ -88,46 +88,46 @@ class LiveWorld::CoordinatorPort final : public client::Coordinator {
       : live_(live), inner_(live.world_.client(client)) {}
 
   void start(client::SessionObserver& observer) override {
-    const Turn turn(live_);
+    const Section section(live_);
     inner_.start(observer);
   }
 
   RequestId submit(Request request, client::ReplyHandler handler) override {
-    return live_.ask([&] {
+    return live_.run([&] {
       const RequestId id{++last_id_};
-      return std::pair(id, std::function<void()>(
-                               [this, id, asked = std::move(request), answer = std::move(handler)] {
-                                 // The simulation must assign the id that was returned here.
-                                 if (inner_.submit(asked, answer) != id) std::terminate();
-                               }));
+      return std::pair(id, std::function<void()>([this, id, submitted = std::move(request),
+                                                  answer = std::move(handler)] {
+                         // The simulation must assign the id that was returned here.
+                         if (inner_.submit(submitted, answer) != id) std::terminate();
+                       }));
     });
   }
   void post(std::function<void()> task) override {
-    live_.ask([&] {
+    live_.run([&] {
       return std::pair(
           0, std::function<void()>([this, task = std::move(task)] { inner_.post(task); }));
     });
   }
   bool cancel_unsent(RequestId request) noexcept override {
-    live_.ask([&] {
+    live_.run([&] {
       return std::pair(0,
                        std::function<void()>([this, request] { inner_.cancel_unsent(request); }));
     });
-    return false;  // unknown here; the reply tells
+    return false;  // unknown here; the reply shows it
   }
   void unwatch(RequestId get_and_watch) noexcept override {
-    live_.ask([&] {
+    live_.run([&] {
       return std::pair(
           0, std::function<void()>([this, get_and_watch] { inner_.unwatch(get_and_watch); }));
     });
   }
   void close() override {
-    const Turn turn(live_);
+    const Section section(live_);
     inner_.close();
   }
-  // Called when an error is built, with the client's locks held, so it must not wait for the turn.
+  // Called when an error is built, with the client's locks held, so it must not wait for a Section.
   std::string connection_problem() const override {
-    return live_.has_turn() ? inner_.connection_problem() : "simulated";
+    return live_.is_inside() ? inner_.connection_problem() : "simulated";
   }
 
  private:
@@ -143,7 +143,7 @@ class LiveWorld::SchedulerPort final : public client::Scheduler {
 
   core::Instant now() const noexcept override { return live_.now(); }
   TimerId at(core::Instant when, std::function<void()> task) override {
-    return live_.ask([&] {
+    return live_.run([&] {
       const TimerId id{++last_id_};
       return std::pair(id, std::function<void()>([this, id, when, due = std::move(task)] {
                          timers_[id] = inner_.at(when, [this, id, due] {
@@ -154,7 +154,7 @@ class LiveWorld::SchedulerPort final : public client::Scheduler {
     });
   }
   void cancel(TimerId timer) noexcept override {
-    live_.ask([&] {
+    live_.run([&] {
       return std::pair(0, std::function<void()>([this, timer] {
                          const auto found = timers_.find(timer);
                          if (found == timers_.end()) return;
@@ -168,7 +168,7 @@ class LiveWorld::SchedulerPort final : public client::Scheduler {
   LiveWorld& live_;
   client::Scheduler& inner_;
   std::uint64_t last_id_ = 0;                    // guarded by the inbox's mutex
-  std::unordered_map<TimerId, TimerId> timers_;  // used only in a turn
+  std::unordered_map<TimerId, TimerId> timers_;  // used only in a Section
 };
 
 class LiveWorld::DispatcherPort final : public client::Dispatcher {
@@ -177,7 +177,7 @@ class LiveWorld::DispatcherPort final : public client::Dispatcher {
       : live_(live), inner_(live.world_.dispatcher(client)) {}
 
   bool post(std::function<void()> task) override {
-    return live_.ask([&] {
+    return live_.run([&] {
       return std::pair(
           true, std::function<void()>([this, work = std::move(task)] { inner_.post(work); }));
     });
@@ -198,7 +198,7 @@ LiveWorld::~LiveWorld() {
     const std::lock_guard guard(mutex_);
     stopped_ = true;
   }
-  asked_.notify_one();
+  posted_.notify_one();
   thread_.join();
 }
 
@@ -208,8 +208,8 @@ detail::Ports LiveWorld::ports(std::size_t client) {
           .scheduler = std::make_shared<SchedulerPort>(*this, client),
           .dispatcher = dispatcher,
           .losses = dispatcher,
-          .finish_losses = [this](detail::BackgroundWork&) { const Turn turn(*this); },
-          .in_callback = [this] { return has_turn(); }};
+          .finish_losses = [this](detail::BackgroundWork&) { const Section section(*this); },
+          .in_callback = [this] { return is_inside(); }};
 }
 
 }  // namespace zklock::testing

@@ -22,10 +22,10 @@ namespace zklock::testing {
 // no work is left at this time. Only pass() moves the time. So leases and deadlines are exact, and
 // a busy machine makes nothing expire.
 //
-// One thread at a time moves the world: it has the turn. Ports do not wait for the turn, except in
-// start() and close(), because their callers may hold locks that the world's handlers need.
+// One thread at a time moves the world: it has a Section. Ports do not wait for a Section, except
+// in start() and close(), because their callers may hold locks that the world's handlers need.
 //
-// Thread-safety: all members may be called from any thread. Handlers run in a turn, so they must
+// Thread-safety: all members may be called from any thread. Handlers run in a Section, so they must
 // not wait for other threads.
 class LiveWorld {
  public:
@@ -41,10 +41,10 @@ class LiveWorld {
   // Moves the time by `duration`. Each event on the way happens at its exact time.
   void pass(core::Duration duration);
 
-  // Calls `look(world)` in a turn, and then executes all work that follows from it at this time.
+  // Calls `look(world)` in a Section, and then executes all work that follows from it at this time.
   template <class Look>
   auto with(Look look) {
-    Turn turn(*this);
+    Section section(*this);
     return look(world_);
   }
 
@@ -53,13 +53,13 @@ class LiveWorld {
   class SchedulerPort;
   class DispatcherPort;
 
-  // A turn. Executes all pending work at its begin and at its end.
-  class Turn {
+  // The right to move the world. Executes all pending work at its begin and at its end.
+  class Section {
    public:
-    explicit Turn(LiveWorld& live);
-    ~Turn();
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
+    explicit Section(LiveWorld& live);
+    ~Section();
+    Section(const Section&) = delete;
+    Section& operator=(const Section&) = delete;
 
    private:
     LiveWorld& live_;
@@ -67,26 +67,26 @@ class LiveWorld {
     bool outermost_;
   };
 
-  bool has_turn() const noexcept { return turn_of_ == std::this_thread::get_id(); }
+  bool is_inside() const noexcept { return inside_ == std::this_thread::get_id(); }
   // Enqueues the command that `make` returns, and returns the result that `make` chose for it. The
-  // command runs in the next turn, or at once if the caller has the turn. Commands keep their
+  // command runs in the next Section, or at once if the caller has a Section. Commands keep their
   // order.
   template <class Make>
-  auto ask(Make make);
+  auto run(Make make);
   void take_inbox();
   void settle();
   void live();
 
-  // Locked by the thread that has the turn.
-  std::recursive_mutex turn_;
-  std::atomic<std::thread::id> turn_of_{};
+  // Locked by the thread that has a Section.
+  std::recursive_mutex world_mutex_;
+  std::atomic<std::thread::id> inside_{};
   model::World world_;
   std::atomic<core::Duration::rep> now_;
   std::atomic<bool> stopped_{false};
 
   std::mutex mutex_;
   // guarded by mutex_
-  std::condition_variable asked_;
+  std::condition_variable posted_;
   std::deque<std::function<void()>> inbox_;
 
   std::thread thread_;

@@ -16,7 +16,7 @@ std::vector<LockAdapter> table() {
 
 }  // namespace
 
-// Classes that lock or lead. companions_test.cpp runs LockObserver, ElectionObserver and
+// Classes that lock or lead. observers_test.cpp runs LockObserver, ElectionObserver and
 // GuardedTransaction beside each of them.
 const std::vector<LockAdapter>& all_lock_adapters() {
   static const auto kAdapters = table<ReentrantMutexAdapter,  //

@@ -37,7 +37,7 @@ TEST_P(Loss, SessionExpiresWhileHeld_NotifiesOnceAndGrantsNext) {
   EXPECT_EQ(hold.token(), token);
   EXPECT_EQ(hold.valid_until(), LeaseClock::time_point::min());
   hold.release();  // affects neither this lock nor the next hold
-  EXPECT_TRUE(client.flush(kPatience));
+  EXPECT_TRUE(client.flush(kTestTimeout));
   EXPECT_EQ(next.state(), HoldState::held);
   EXPECT_TRUE(environment().exists(next.node()));
   EXPECT_EQ(losses.count(), 1);
@@ -62,7 +62,7 @@ TEST_P(Loss, SessionExpired_LostHoldBlocksNestingOfOwner) {
     old.release();
     newer = acquire(*lock, {.owner = owner});
   }
-  EXPECT_TRUE(client.flush(kPatience));
+  EXPECT_TRUE(client.flush(kTestTimeout));
   EXPECT_EQ(newer->state(), HoldState::held);
   EXPECT_TRUE(environment().exists(newer->node()));
   newer.reset();

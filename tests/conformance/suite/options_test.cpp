@@ -94,12 +94,12 @@ TEST_P(MaximumHold, LockNotReleased_EndsAtMaxHold) {
 class ReleaseRequest : public SuiteTest {
  protected:
   // Sends the request of an operator to each ensemble.
-  std::vector<std::future<bool>> ask_all() {
-    std::vector<std::future<bool>> asked;
+  std::vector<std::future<bool>> request_all() {
+    std::vector<std::future<bool>> requested;
     for (Client* const each : operators_) {
-      asked.push_back(in_thread([each] { return request_release(*each, kPath); }));
+      requested.push_back(in_thread([each] { return request_release(*each, kPath); }));
     }
-    return asked;
+    return requested;
   }
 
   EventRecorder recorder_{adapter()};
@@ -115,16 +115,16 @@ INSTANTIATE_TEST_SUITE_P(, ReleaseRequest,
 TEST_P(ReleaseRequest, RequestedHolder_IsNotifiedAndMayRelease) {
   auto hold = acquire(*lock_);
   EXPECT_FALSE(hold.release_request_token().stop_requested());
-  auto asked = ask_all();
+  auto requested = request_all();
   for (std::size_t i = 0; i < operators_.size(); ++i) {
     EXPECT_TRUE(environment().comes_in_time(
         [&] { return hold.release_request_token(i).stop_requested(); }));
   }
   EXPECT_TRUE(recorder_.exactly({"acquired", "release_requested"}, {"acquired"})) << recorder_;
   EXPECT_EQ(hold.state(), HoldState::held);
-  for (const auto& each : asked) EXPECT_FALSE(is_ready(each));
+  for (const auto& each : requested) EXPECT_FALSE(is_ready(each));
   hold.release();
-  for (auto& each : asked) EXPECT_TRUE(get_in_time(each));
+  for (auto& each : requested) EXPECT_TRUE(get_in_time(each));
   EXPECT_TRUE(
       recorder_.exactly({"acquired", "release_requested", "released"}, {"acquired", "released"}))
       << recorder_;

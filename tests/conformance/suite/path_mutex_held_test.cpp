@@ -47,7 +47,7 @@ class PathMutexHeld : public BlockableTest {
       get(future);
     }
     thread.join();
-    EXPECT_TRUE(client_->flush(kPatience));
+    EXPECT_TRUE(client_->flush(kTestTimeout));
     EXPECT_TRUE(only_the_holder_is_left());
   }
 
@@ -149,10 +149,10 @@ TEST_F(LockTest, TimedCallsOfManyThreads_ReturnFalseOrHold) {
     }
     threads.clear();
     EXPECT_EQ(overlaps, 0);
-    EXPECT_TRUE(client->flush(kPatience));
-    EXPECT_TRUE(other->flush(kPatience));
+    EXPECT_TRUE(client->flush(kTestTimeout));
+    EXPECT_TRUE(other->flush(kTestTimeout));
     EXPECT_TRUE(nodes().empty());
-    EXPECT_TRUE(mutex.try_lock_for(kPatience));
+    EXPECT_TRUE(mutex.try_lock_for(kTestTimeout));
     mutex.unlock();
   }
 }

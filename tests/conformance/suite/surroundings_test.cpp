@@ -85,7 +85,7 @@ TEST_P(Namespaces, PathInTwoChroots_IsSameLockOnlyForSameNode) {
   const auto outer_lock = make(outside);
   const auto inner_lock = make(inside);
   const auto hold = acquire(*outer_lock);
-  const auto inner_hold = acquire(*inner_lock, {.deadline = environment().in(kPatience)});
+  const auto inner_hold = acquire(*inner_lock, {.deadline = environment().in(kTestTimeout)});
   EXPECT_EQ(inner_hold.state(), HoldState::held);
   EXPECT_EQ(inner_hold.node().rfind(kPath + "/", 0), 0U);
   EXPECT_TRUE(environment().exists("/inner" + inner_hold.node()));

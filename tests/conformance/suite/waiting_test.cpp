@@ -173,7 +173,7 @@ TEST_P(Waits, MiddleWaiterLeaves_NextIsNotGrantedEarly) {
   stop.request_stop();
   EXPECT_FALSE(get(leaving));
   ASSERT_TRUE(reaches_nodes(2));
-  EXPECT_TRUE(client_.flush(kPatience));
+  EXPECT_TRUE(client_.flush(kTestTimeout));
   EXPECT_EQ(lock_->participants().size(), 2U);  // one round trip
   EXPECT_FALSE(is_ready(behind));
   blocking_.release();

@@ -8,8 +8,8 @@
  * operations, so it suffices to check one of them. Later packets can only make the session expire
  * later, so the model has none.
  *
- * Assumptions, as in README.md: a half tick of the servers is at most T/4, and a session request of
- * the leader is late by at most T/24 (JITTER). DRIFT is the allowed excess of a lease. One unit
+ * Assumptions, as in README.md: a half tick of the servers is at most T/4. A session request of the
+ * leader is late by at most T/24 (JITTER). DRIFT is the allowed excess of a lease. One unit
  * covers the T/48 for clock rates and the T/48 in which a loss is notified.
  *
  * These delays are zero. Each of them can only make the lease shorter, or the leader's knowledge
@@ -50,8 +50,8 @@
 
 /* Ages in units: the time since the event named. */
 byte half_tick;
-byte heard;                             /* the leader's last report of the session */
-byte asked;                             /* the leader's last session request */
+byte unreported;                        /* time since the leader's last report of it */
+byte requested;                         /* the leader's last session request */
 byte late;                              /* the session request in flight */
 byte handshake;
 byte packet[PACKETS];                   /* the packets remembered, the newest first */
@@ -60,7 +60,7 @@ byte operation = NONE;                  /* the sending of the quorum operation *
 byte back;                              /* the time from the lease's start to that sending */
 
 bool begun;
-bool asking;                            /* a session request is in flight to the server */
+bool requesting;                        /* a session request is in flight to the server */
 bool touched;                           /* the server received a packet since its last reply */
 bool carried_out;                       /* the quorum executed the operation */
 bool cut;                               /* the server is cut off */
@@ -145,11 +145,11 @@ active proctype Client() {
 
 active proctype Server() {
   do
-  :: atomic { !over && !cut && asking ->
-       asking = false;
+  :: atomic { !over && !cut && requesting ->
+       requesting = false;
        late = 0;
        if
-       :: touched -> touched = false; heard = 0
+       :: touched -> touched = false; unreported = 0
        :: else
        fi
      }
@@ -162,8 +162,8 @@ active proctype Server() {
      }
   :: atomic { begun && !over && !cut ->
        cut = true;
-       asking = false;
-       asked = 0;
+       requesting = false;
+       requested = 0;
        late = 0;
        touched = false
      }
@@ -174,12 +174,12 @@ active proctype Server() {
 active proctype Leader() {
   atomic {
     select(half_tick : 1 .. R);
-    select(asked : 0 .. half_tick);
+    select(requested : 0 .. half_tick);
     begun = true
   };
   do
-  :: atomic { !cut && !asking && asked == half_tick -> asking = true; asked = 0 }
-  :: atomic { heard == T ->             /* the session ends, and another client can be granted */
+  :: atomic { !cut && !requesting && requested == half_tick -> requesting = true; requested = 0 }
+  :: atomic { unreported == T ->        /* the session ends, and another client can be granted */
        assert(!valid);                  /* G2, G3 */
        over = true;
        break
@@ -197,15 +197,15 @@ inline grow(age) {
 /* Time passes when nothing is due. */
 active proctype Clock() {
   do
-  :: atomic { begun && !over && heard < T &&
-              (cut || (asked < half_tick && (!asking || late < JITTER))) ->
-       heard++;
+  :: atomic { begun && !over && unreported < T &&
+              (cut || (requested < half_tick && (!requesting || late < JITTER))) ->
+       unreported++;
        if
        :: cut
        :: else ->
-          asked++;
+          requested++;
           if
-          :: asking -> late++
+          :: requesting -> late++
           :: else
           fi
        fi;

@@ -66,7 +66,7 @@ void Checker::see(const Event& event) {
     case Event::Kind::granted: return granted(event);
     case Event::Kind::said_held: return said_held(event);
     case Event::Kind::said_lost: return said_lost(event);
-    case Event::Kind::told_lost: return told_lost(event);
+    case Event::Kind::notified: return notified(event);
     case Event::Kind::released:
       holds_.at(event.hold).released = true;
       holds_.at(event.hold).given_back = event.flag;
@@ -74,7 +74,7 @@ void Checker::see(const Event& event) {
     case Event::Kind::taken: holds_.at(event.hold).taken = true; return;
     case Event::Kind::counted: return counted(event);
     case Event::Kind::made: return made(event);
-    case Event::Kind::gone: return gone(event);
+    case Event::Kind::deleted: return deleted(event);
     case Event::Kind::spoiled:
       spoiled_ = event.flag;
       if (!event.flag) report(event, "I7", sentence("another's node is deleted: ", event.text));
@@ -87,7 +87,7 @@ void Checker::see(const Event& event) {
       if (event.flag)
         report(event, "I5", sentence("a holder's write was refused, of ", hash(event.hold)));
       return;
-    case Event::Kind::commit_told: return commit_told(event);
+    case Event::Kind::committed: return committed(event);
     case Event::Kind::seen: return seen(event);
     case Event::Kind::left: return report(event, "I8", sentence("left: ", event.text));
     case Event::Kind::rest: return rest(event);
@@ -218,8 +218,8 @@ void Checker::said_held(const Event& event) {
   if (held.said_lost) {
     return report(event, "I4", hash(event.hold) + " says held, and has said lost before");
   }
-  if (held.told > 0) {
-    return report(event, "I4", hash(event.hold) + " says held, and its loss was told before");
+  if (held.notified > 0) {
+    return report(event, "I4", hash(event.hold) + " says held, and its loss was notified before");
   }
   held.last_held = event.at;
   if (held.taken || !held.open) return;
@@ -239,16 +239,16 @@ void Checker::said_lost(const Event& event) {
   Held& held = holds_.at(event.hold);
   if (held.open) close(held);
   held.said_lost = true;
-  if (!event.flag && held.told == 0 && !held.taken) {
+  if (!event.flag && held.notified == 0 && !held.taken) {
     report(event, "I4",
-           sentence("another is granted before ", hash(event.hold), " is told of its loss"));
+           sentence("another is granted before ", hash(event.hold), " is notified of its loss"));
   }
 }
 
-void Checker::told_lost(const Event& event) {
+void Checker::notified(const Event& event) {
   Held& held = holds_.at(event.hold);
-  if (++held.told > 1)
-    report(event, "I4", sentence("the loss of ", hash(event.hold), " is told twice"));
+  if (++held.notified > 1)
+    report(event, "I4", sentence("the loss of ", hash(event.hold), " is notified twice"));
 }
 
 void Checker::counted(const Event& event) {
@@ -274,7 +274,7 @@ void Checker::made(const Event& event) {
   queue.push_back({event});
 }
 
-void Checker::gone(const Event& event) {
+void Checker::deleted(const Event& event) {
   auto& queue = resources_[event.resource].queue;
   const auto own =
       std::ranges::find(queue, event.token, [](const Contender& each) { return each.made.token; });
@@ -303,7 +303,7 @@ void Checker::written(const Event& event) {
   commits_.emplace(static_cast<std::uint32_t>(event.number), event.token);
 }
 
-void Checker::commit_told(const Event& event) {
+void Checker::committed(const Event& event) {
   const bool done = commits_.contains(event.hold);
   if (event.number == 0 && !done) report(event, "I5", "a commit is said to be done, and is not");
   if (event.number == 1 && done) report(event, "I5", "a commit is said not to be done, and is");
@@ -315,17 +315,17 @@ void Checker::seen(const Event& event) {
   if (event.number != 0) {
     const auto said = commits_.find(static_cast<std::uint32_t>(event.number));
     if (!holds || said == commits_.end() || said->second != event.token) {
-      report(event, "I5", "an observer is told a value that this leader has not said");
+      report(event, "I5", "an observer receives a value that this leader has not proclaimed");
     }
   }
   const bool same = holds && sight.holds && event.token == sight.highest;
   if (holds && !same && event.token <= sight.highest) {
-    report(event, "I2", "an observer is told of a holder that it has seen go");
+    report(event, "I2", "an observer receives a holder whose end it has seen");
   }
   // A listener without READ on the proclaimed znode gets no value.
   const bool is_unreadable = event.number == 0 && reads_can_be_refused_;
   if (same && event.number < sight.number && !is_unreadable) {
-    report(event, "I2", "an observer is told an older value of the same leader");
+    report(event, "I2", "an observer receives an older value of the same leader");
   }
   const std::int64_t number = same ? std::max(sight.number, event.number) : event.number;
   sight = {std::max(sight.highest, event.token), holds, number};
@@ -352,8 +352,8 @@ void Checker::rest(const Event& event) {
   }
   for (const auto& [id, held] : holds_) {
     if (held.open) return report(event, "I9", sentence("the hold ", hash(id), " is held at rest"));
-    if (held.said_lost && held.told == 0 && !held.released) {
-      return report(event, "I4", sentence("the loss of ", hash(id), " was never told"));
+    if (held.said_lost && held.notified == 0 && !held.released) {
+      return report(event, "I4", sentence("the loss of ", hash(id), " was never notified"));
     }
   }
 }

@@ -23,7 +23,7 @@ struct Violation {
 ///
 /// | name  | invariant                                                                            |
 /// |-------|--------------------------------------------------------------------------------------|
-/// | I1    | Of the holds that exclude each other, one at a time says `held`. The permits held    |
+/// | I1    | One at a time of the holds that exclude each other says `held`. The permits held     |
 /// |       | are at most the highest number that applied since the call began. A hold is exempt   |
 /// |       | after its lock znode was deleted by hand. It must say `lost` in the end, but can be  |
 /// |       | late.                                                                                |
@@ -64,7 +64,7 @@ class Checker {
     bool released = false;
     bool given_back = false;  ///< released while it was held
     bool taken = false;
-    int told = 0;
+    int notified = 0;
   };
   struct Call {
     Event wanted;
@@ -102,12 +102,12 @@ class Checker {
   bool was_let_go(const Contender& contender) const;
   void said_held(const Event& event);
   void said_lost(const Event& event);
-  void told_lost(const Event& event);
+  void notified(const Event& event);
   void counted(const Event& event);
   void made(const Event& event);
-  void gone(const Event& event);
+  void deleted(const Event& event);
   void written(const Event& event);
-  void commit_told(const Event& event);
+  void committed(const Event& event);
   void seen(const Event& event);
   void ended(const Event& event);
   void rest(const Event& event);

@@ -39,7 +39,7 @@ class Made {
                  .token = {czxid},
                  .text = "lock-"});
   }
-  Made& gone(std::int64_t czxid) { return with({.kind = Kind::gone, .token = {czxid}}); }
+  Made& deleted(std::int64_t czxid) { return with({.kind = Kind::deleted, .token = {czxid}}); }
   Made& wanted(std::uint32_t hold) { return with({.kind = Kind::wanted, .hold = hold}); }
   Made& ended(std::uint32_t hold) { return with({.kind = Kind::ended, .hold = hold}); }
   Made& granted(std::uint32_t hold, std::int64_t token, Access access = Access::exclusive,
@@ -57,10 +57,10 @@ class Made {
             .token = {token}};
   }
   Made& held(std::uint32_t hold) { return with({.kind = Kind::said_held, .hold = hold}); }
-  Made& lost(std::uint32_t hold, bool told) {
-    return with({.kind = Kind::said_lost, .flag = told, .hold = hold});
+  Made& lost(std::uint32_t hold, bool notified) {
+    return with({.kind = Kind::said_lost, .flag = notified, .hold = hold});
   }
-  Made& told(std::uint32_t hold) { return with({.kind = Kind::told_lost, .hold = hold}); }
+  Made& notified(std::uint32_t hold) { return with({.kind = Kind::notified, .hold = hold}); }
   Made& released(std::uint32_t hold, bool held = true) {
     return with({.kind = Kind::released, .flag = held, .hold = hold});
   }
@@ -84,13 +84,13 @@ TEST(Checker, HoldersInSequence_NoViolation) {
                 .granted(1, 10)
                 .wanted(2)
                 .node(11)
-                .told(1)
+                .notified(1)
                 .lost(1, true)
-                .gone(10)
+                .deleted(10)
                 .ended(2)
                 .granted(2, 11)
                 .released(2)
-                .gone(11)
+                .deleted(11)
                 .rest()
                 .broken(),
             "");
@@ -151,16 +151,16 @@ TEST(Checker, CountsNotReleased_ViolateI3) {
   Made made;
   made.granted(1, 10).with({.kind = Kind::counted, .owner = 1, .number = 1});
   EXPECT_EQ(made.broken(), "");
-  made.told(1).lost(1, true).with({.kind = Kind::counted, .owner = 1, .number = 1});
+  made.notified(1).lost(1, true).with({.kind = Kind::counted, .owner = 1, .number = 1});
   EXPECT_EQ(made.broken(), "I3");
 }
 
 TEST(Checker, LossNotifiedTwiceOrNeverOrLate_ViolatesI4) {
-  EXPECT_EQ(Made().granted(1, 10).told(1).told(1).broken(), "I4");
+  EXPECT_EQ(Made().granted(1, 10).notified(1).notified(1).broken(), "I4");
   EXPECT_EQ(Made().granted(1, 10).lost(1, true).rest().broken(), "I4");
   EXPECT_EQ(Made().granted(1, 10).lost(1, false).broken(), "I4");
-  EXPECT_EQ(Made().granted(1, 10).told(1).lost(1, true).held(1).broken(), "I4");
-  EXPECT_EQ(Made().granted(1, 10).told(1).held(1).broken(), "I4");
+  EXPECT_EQ(Made().granted(1, 10).notified(1).lost(1, true).held(1).broken(), "I4");
+  EXPECT_EQ(Made().granted(1, 10).notified(1).held(1).broken(), "I4");
 }
 
 TEST(Checker, WriteWithOlderToken_ViolatesI5) {
@@ -179,10 +179,10 @@ TEST(Checker, FalseCommitOutcome_ViolatesI5) {
   Event unguarded = done;
   unguarded.flag = false;
   EXPECT_EQ(Made().with(unguarded).broken(), "I5");
-  EXPECT_EQ(Made().with(done).with({.kind = Kind::commit_told, .hold = 5}).broken(), "");
-  EXPECT_EQ(Made().with(done).with({.kind = Kind::commit_told, .hold = 5, .number = 1}).broken(),
+  EXPECT_EQ(Made().with(done).with({.kind = Kind::committed, .hold = 5}).broken(), "");
+  EXPECT_EQ(Made().with(done).with({.kind = Kind::committed, .hold = 5, .number = 1}).broken(),
             "I5");
-  EXPECT_EQ(Made().with({.kind = Kind::commit_told, .hold = 5}).broken(), "I5");
+  EXPECT_EQ(Made().with({.kind = Kind::committed, .hold = 5}).broken(), "I5");
 }
 
 TEST(Checker, ObserverSeesPastState_IsViolation) {
@@ -216,7 +216,7 @@ TEST(Checker, ObserverSeesPastState_IsViolation) {
 
 TEST(Checker, ContenderOvertaken_IsViolation) {
   EXPECT_EQ(Made().node(10).node(11).granted(1, 11).released(1).granted(2, 10).broken(), "I2");
-  EXPECT_EQ(Made().node(10).node(11).granted(1, 11).gone(10).broken(), "")
+  EXPECT_EQ(Made().node(10).node(11).granted(1, 11).deleted(10).broken(), "")
       << "a grant that no call takes is not recorded";
   EXPECT_EQ(Made().node(10).node(11).granted(1, 10).released(1).granted(2, 11).broken(), "")
       << "its znode still exists";
@@ -250,16 +250,16 @@ TEST(Checker, ContenderOvertaken_IsViolation) {
                 .released(1)
                 .granted(2, 11)
                 .released(2)
-                .gone(11)
+                .deleted(11)
                 .granted(3, 12)
                 .broken(),
             "")
       << "its own session has overtaken it before";
   Made part;
   part.node(10).node(11).with(of_another).granted(1, 10);
-  EXPECT_EQ(Made(part).released(1).gone(11).granted(3, 12).broken(), "")
+  EXPECT_EQ(Made(part).released(1).deleted(11).granted(3, 12).broken(), "")
       << "its own session has overtaken it, by a partial hold of a composite lock";
-  EXPECT_EQ(Made(part).gone(11).released(1).granted(3, 12).broken(), "I6")
+  EXPECT_EQ(Made(part).deleted(11).released(1).granted(3, 12).broken(), "I6")
       << "its own session stopped waiting before the release";
   Event nested = Made::grant(2, 10);
   nested.owner = 1;
@@ -283,16 +283,16 @@ TEST(Checker, WaiterOvertakenAfterCancelOfAnother_IsViolation) {
                 .node(11)
                 .with(of_another)
                 .ended(3)
-                .gone(11)
+                .deleted(11)
                 .released(1)
-                .gone(9)
+                .deleted(9)
                 .granted(4, 12)
                 .broken(),
             "I6");
 }
 
 TEST(Checker, DeletedOrSharedContenderOvertaken_IsNoViolation) {
-  EXPECT_EQ(Made().node(10).gone(10).node(11).granted(1, 11).broken(), "");
+  EXPECT_EQ(Made().node(10).deleted(10).node(11).granted(1, 11).broken(), "");
   EXPECT_EQ(Made()
                 .node(10, Access::shared)
                 .node(11, Access::shared)
@@ -316,7 +316,7 @@ TEST(Checker, TwoZnodesOfOneAttempt_ViolateI7) {
   Event other = node;
   other.token = {11};
   EXPECT_EQ(Made().with(node).with(other).broken(), "I7");
-  EXPECT_EQ(Made().with(node).gone(10).with(other).broken(), "");
+  EXPECT_EQ(Made().with(node).deleted(10).with(other).broken(), "");
 }
 
 TEST(Checker, ForeignZnodeDeleted_ViolatesI7) {

@@ -71,7 +71,7 @@ constexpr std::array<std::string_view, kFaultClasses> kNames = {
     "client_closed",
     "closed_disconnected",
     "object_destroyed",
-    "cancel_at_news",
+    "cancel_at_message",
     "handler_throws",
     "listener_throws",
     "handlers_blocked",

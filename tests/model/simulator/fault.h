@@ -80,7 +80,7 @@ enum class Fault : std::uint8_t {
   client_closed,
   closed_disconnected,
   object_destroyed,
-  cancel_at_news,  ///< at the client's next message
+  cancel_at_message,  ///< at the client's next message
   handler_throws,
   listener_throws,
   handlers_blocked,   ///< for up to two session timeouts

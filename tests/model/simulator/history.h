@@ -32,7 +32,7 @@ using core::Instant;
 /// |             | or `suspended`.                      |                                         |
 /// | said_lost   | A hold was queried, and says `lost`. | flag: the loss was notified, or need    |
 /// |             |                                      | not be yet                              |
-/// | told_lost   | The stop_token of a hold is stopped. |                                         |
+/// | notified    | The stop_token of a hold is stopped. |                                         |
 /// | released    | The program releases a hold, or its  | flag: a release while the hold says     |
 /// |             | process ends.                        | `held`                                  |
 /// | resigned    | A program ends a leadership that is  |                                         |
@@ -43,7 +43,7 @@ using core::Instant;
 /// | made        | A contender's znode is created.      | token: its czxid; access, permits;      |
 /// |             |                                      | attempt; owner: the session; flag: by   |
 /// |             |                                      | another program                         |
-/// | gone        | A contender's znode is deleted.      | token                                   |
+/// | deleted     | A contender's znode is deleted.      | token                                   |
 /// | spoiled     | A client deletes a znode of another  | flag: its name was deleted by hand      |
 /// |             | session, or announces the release of | before                                  |
 /// |             | a znode without a hold.              |                                         |
@@ -51,7 +51,7 @@ using core::Instant;
 /// | written     | A resource accepts a write.          | token; flag: the lock znode exists      |
 /// | refused     | A resource refuses a write.          | token; flag: the hold says `held` at    |
 /// |             |                                      | that time                               |
-/// | commit_told | A guarded transaction completes.     | number: 0: written, 1: not written, 2:  |
+/// | committed   | A guarded transaction completes.     | number: 0: written, 1: not written, 2:  |
 /// |             |                                      | unknown                                 |
 /// | seen        | An observer (`hold`) receives the    | token: none if there is none; number:   |
 /// |             | exclusive holder or the leader.      | of the leader's value, 0: no value, -1: |
@@ -68,18 +68,18 @@ struct Event {
     granted,
     said_held,
     said_lost,
-    told_lost,
+    notified,
     released,
     resigned,
     taken,
     counted,
     made,
-    gone,
+    deleted,
     spoiled,
     permits_set,
     written,
     refused,
-    commit_told,
+    committed,
     seen,
     healed,
     left,

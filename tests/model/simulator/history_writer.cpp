@@ -56,7 +56,7 @@ class HistoryWriter::EnsembleListener final : public SimEnsemble::Server {
                      const model::NodeAcl& /*acl*/) override {
     switch (event) {
       case model::WatchEvent::created: return history_writer_.node_made(ensemble_, path);
-      case model::WatchEvent::deleted: return history_writer_.node_gone(ensemble_, path);
+      case model::WatchEvent::deleted: return history_writer_.node_deleted(ensemble_, path);
       case model::WatchEvent::changed:
         history_writer_.said_released(ensemble_, path);
         return history_writer_.data_set(ensemble_, path);
@@ -114,10 +114,10 @@ void HistoryWriter::node_made(std::size_t ensemble, const std::string& path) {
         .text = std::string(lock_node->name)});
 }
 
-void HistoryWriter::node_gone(std::size_t ensemble, const std::string& path) {
+void HistoryWriter::node_deleted(std::size_t ensemble, const std::string& path) {
   const auto found = nodes_[ensemble].find(path);
   if (found == nodes_[ensemble].end()) return;
-  note({.kind = Event::Kind::gone,
+  note({.kind = Event::Kind::deleted,
         .resource = found->second.resource,
         .token = {found->second.token},
         .text = path});

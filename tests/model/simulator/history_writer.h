@@ -89,7 +89,7 @@ class HistoryWriter {
     std::string node;
   };
   void node_made(std::size_t ensemble, const std::string& path);
-  void node_gone(std::size_t ensemble, const std::string& path);
+  void node_deleted(std::size_t ensemble, const std::string& path);
   /// Returns the time after which `session` has sent the request that the server executes: the
   /// beginning of its connection. If that is unknown, returns the earliest time.
   Instant sent_after(core::SessionId session);

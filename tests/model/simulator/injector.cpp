@@ -163,12 +163,12 @@ void Injector::cut_off(SimProcess& process, Line& line, Duration length) {
   SimCoordinator& own = line.coordinator;
   if (own.is_cut_off() || own.is_down()) return;
   own.cut_off();
-  const Duration patience = milliseconds(setup_.session_ms) * 2 / 3;
-  if (length < patience) {
+  const Duration abandon_after = milliseconds(setup_.session_ms) * 2 / 3;
+  if (length < abandon_after) {
     later(length, [&own] { own.mend(); });
     return;
   }
-  process.clock().at(process.clock().now() + patience, [&own] {
+  process.clock().at(process.clock().now() + abandon_after, [&own] {
     if (own.is_cut_off()) own.disconnect(OnTheWay::linger);
   });
   no_server(line, length);

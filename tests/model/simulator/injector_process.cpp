@@ -31,7 +31,7 @@ void Injector::resume(SimProcess& process) {
   process.excused_until =
       std::max({universe_.now(), process.handlers_blocked_until, process.no_threads_until}) +
       kRecovery;
-  users_.ask_all(process);
+  users_.query_all(process);
 }
 
 void Injector::to_process(const PlanStep& step) {
@@ -43,7 +43,7 @@ void Injector::to_process(const PlanStep& step) {
     case Fault::client_closed: return kill(step.slot, Manner::kindly);
     case Fault::closed_disconnected: return kill(step.slot, Manner::kindly_disconnected);
     case Fault::object_destroyed: return users_.remake(step.slot, step.salt);
-    case Fault::cancel_at_news: return users_.cancel_at_news(process);
+    case Fault::cancel_at_message: return users_.cancel_at_message(process);
     case Fault::handler_throws: return users_.throw_at_next_grant(process);
     case Fault::closed_by_handler: return users_.close_at_next_grant(process);
     case Fault::forked: return users_.fork_process();

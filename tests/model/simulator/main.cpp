@@ -133,7 +133,7 @@ void print(const Tally& sum, double seconds) {
   line("operations", sum.operations);
   line("calls", sum.calls);
   line("grants", sum.grants);
-  line("losses told", sum.losses);
+  line("losses notified", sum.losses);
   line("stale writes refused", sum.stale_refused);
   line("guarded writes", sum.guarded);
   line("events", sum.events);

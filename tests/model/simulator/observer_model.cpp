@@ -25,14 +25,14 @@ ObserverModel::ObserverModel(HistoryWriter& history_writer, Client& client, cons
     : history_writer_(history_writer), path_(plan.path), number_(number) {
   if (plan.kind == LockClass::election_observer) {
     election_.emplace(client, path_of(path_));
-    subscription_ = election_->add_listener([this](const ElectionState& now) { told(now); });
+    subscription_ = election_->add_listener([this](const ElectionState& now) { received(now); });
   } else {
     lock_.emplace(client, path_of(path_));
-    subscription_ = lock_->add_listener([this](const LockState& now) { told(now); });
+    subscription_ = lock_->add_listener([this](const LockState& now) { received(now); });
   }
 }
 
-void ObserverModel::told(LockState state) {
+void ObserverModel::received(LockState state) {
   // Shared holds begin and end in any order. The token of another program's znode can be older than
   // earlier tokens, because its name was made by hand. In both cases no client of the simulation
   // holds alone.
@@ -42,7 +42,7 @@ void ObserverModel::told(LockState state) {
   lock_state_ = std::move(state);
 }
 
-void ObserverModel::told(ElectionState state) {
+void ObserverModel::received(ElectionState state) {
   const bool is_stranger = state.leader && state.leader->session_id == 0;
   const bool leads = state.leader && !is_stranger;
   note_seen(leads ? state.leader->token : FencingToken{}, is_stranger ? 0 : number_in(state.value));

@@ -32,8 +32,8 @@ class ObserverModel {
   bool is_of_election() const noexcept { return election_.has_value(); }
 
  private:
-  void told(LockState state);
-  void told(ElectionState state);
+  void received(LockState state);
+  void received(ElectionState state);
   void note_seen(FencingToken holder, std::int64_t number);
 
   HistoryWriter& history_writer_;

@@ -82,7 +82,7 @@ enum class Act : std::uint8_t {
   acquire,
   fault,
   set_permits,
-  ask_release,
+  request_release,
   force_release,
   lead,    ///< a latch or an election contends
   resign,  ///< closes the candidate and creates another

@@ -154,7 +154,7 @@ class Planner {
       return step;
     }
     if (plan_.setup.ensembles == 1 && rng_.one_in(16)) {
-      step.act = rng_.one_of({Act::ask_release, Act::force_release});
+      step.act = rng_.one_of({Act::request_release, Act::force_release});
       return step;
     }
     const int most = std::max(object.number, 1);

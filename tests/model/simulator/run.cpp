@@ -65,8 +65,8 @@ void come_to_rest(const Plan& plan, Universe& universe, HistoryWriter& history_w
   // The sessions of killed processes expire, too.
   const Duration quarter = milliseconds(plan.setup.session_ms) / 4;
   universe.run_until(universe.now() + quarter);
-  const Instant gone = universe.now() + 5 * quarter;
-  while (users.nodes_are_left() && universe.now() < gone) {
+  const Instant limit = universe.now() + 5 * quarter;
+  while (users.nodes_are_left() && universe.now() < limit) {
     universe.run_until(universe.now() + quarter);
   }
   if (!users.nodes_are_left()) {
@@ -99,7 +99,7 @@ std::optional<Violation> lost_without_cause(const Plan& plan, const History& his
                           [](const ObjectPlan& object) { return object.max_hold != 0; });
   if (may_be_lost) return std::nullopt;
   const auto is_unexpected = [&history](const Event& event) {
-    return event.kind == Event::Kind::told_lost &&
+    return event.kind == Event::Kind::notified &&
            std::ranges::none_of(history, [&event](const Event& other) {
              return other.kind == Event::Kind::resigned && other.hold == event.hold &&
                     &other < &event;
@@ -156,7 +156,7 @@ Run run(const Plan& plan, const std::function<void(const std::string&)>& trace) 
   tally.operations = universe.served();
   tally.calls = users.calls();
   tally.grants = history_writer.count(Event::Kind::granted);
-  tally.losses = history_writer.count(Event::Kind::told_lost);
+  tally.losses = history_writer.count(Event::Kind::notified);
   tally.stale_refused = history_writer.stale_refused();
   tally.events = universe.events();
   tally.faults = injector.counts();

@@ -86,13 +86,13 @@ TEST(Simulator, LossWithoutCause_IsDetected) {
     return !lost_without_cause(plan, history);
   };
   const Event granted{.kind = Event::Kind::granted, .hold = 1};
-  const Event told{.kind = Event::Kind::told_lost, .hold = 1};
-  EXPECT_FALSE(is_excused({granted, told}));
-  EXPECT_FALSE(is_excused({granted, {.kind = Event::Kind::released, .hold = 1}, told}));
-  EXPECT_FALSE(is_excused({granted, {.kind = Event::Kind::resigned, .hold = 2}, told}));
-  EXPECT_FALSE(is_excused({granted, told, {.kind = Event::Kind::resigned, .hold = 1}}));
-  EXPECT_TRUE(is_excused({granted, {.kind = Event::Kind::resigned, .hold = 1}, told}));
-  EXPECT_TRUE(is_excused({granted, {.kind = Event::Kind::healed}, told}));
+  const Event notified{.kind = Event::Kind::notified, .hold = 1};
+  EXPECT_FALSE(is_excused({granted, notified}));
+  EXPECT_FALSE(is_excused({granted, {.kind = Event::Kind::released, .hold = 1}, notified}));
+  EXPECT_FALSE(is_excused({granted, {.kind = Event::Kind::resigned, .hold = 2}, notified}));
+  EXPECT_FALSE(is_excused({granted, notified, {.kind = Event::Kind::resigned, .hold = 1}}));
+  EXPECT_TRUE(is_excused({granted, {.kind = Event::Kind::resigned, .hold = 1}, notified}));
+  EXPECT_TRUE(is_excused({granted, {.kind = Event::Kind::healed}, notified}));
 }
 
 // ---- known failures -----------------------------------------------------------------------------

@@ -111,7 +111,7 @@ bool Universe::step(Instant when) {
 }
 
 void Universe::shut_down() {
-  on_news = nullptr;
+  on_message = nullptr;
   for (auto& process : processes_) {
     process->handlers().set_exhausted(false);
     process->losses().set_exhausted(false);
@@ -146,7 +146,7 @@ void Universe::run(const Next& next) {
       return;
     case What::receive:
       next.line->receive_at.reset();
-      if (on_news) on_news(*next.process);
+      if (on_message) on_message(*next.process);
       next.line->coordinator.receive();
       return;
     case What::late:

@@ -40,7 +40,7 @@ class Universe {
   void shut_down();
 
   /// Called before a client receives a message.
-  std::function<void(SimProcess&)> on_news = {};
+  std::function<void(SimProcess&)> on_message = {};
   /// Returns the number of exceptions that left a callback.
   std::uint64_t escaped() const noexcept { return escaped_; }
   /// Returns the number of requests that servers have executed or refused.

@@ -64,10 +64,10 @@ std::int64_t errc_of(const std::exception_ptr& error) {
 Users::Users(Universe& universe, HistoryWriter& history_writer, const Plan& plan)
     : universe_(universe), history_writer_(history_writer), plan_(plan), fenced_(1024) {
   for (const ObjectPlan& object : plan.setup.objects) declare_permits(object);
-  universe_.on_news = [this](SimProcess& news) {
-    if (canceller_ != &news) return;
+  universe_.on_message = [this](SimProcess& receiver) {
+    if (canceller_ != &receiver) return;
     canceller_ = nullptr;
-    cancel_one(news);
+    cancel_one(receiver);
   };
   programs_.resize(static_cast<std::size_t>(plan.setup.slots));
   for (int slot = 0; slot < plan.setup.slots; ++slot) {
@@ -175,8 +175,8 @@ void Users::act(const PlanStep& step) {
     case Act::acquire: return acquire(step);
     case Act::fault: return;
     case Act::set_permits: return set_permits(step);
-    case Act::ask_release:
-    case Act::force_release: return ask_release(step);
+    case Act::request_release:
+    case Act::force_release: return request_release(step);
     case Act::lead:
     case Act::resign: break;
   }
@@ -353,7 +353,7 @@ void Users::set_permits(const PlanStep& step) {
 }
 
 // Requests a release, as another program would. Withdraws it after half a session timeout.
-void Users::ask_release(const PlanStep& step) {
+void Users::request_release(const PlanStep& step) {
   const auto& object = plan_.setup.objects[static_cast<std::size_t>(step.object)];
   SimEnsemble& servers = universe_.ensemble(0);
   const model::Node* const parent = servers.find(path_of(object.path));

@@ -35,8 +35,8 @@ struct Call {
     int path = 0;
     int index = -1;  ///< index in the CompositeHold
     bool said_lost = false;
-    bool told_lost = false;
-    bool told_to_end = false;  ///< end_token() of the leadership was stopped
+    bool notified = false;
+    bool must_end = false;  ///< end_token() of the leadership was stopped
     std::unique_ptr<std::stop_callback<std::function<void()>>> on_loss = {};
   };
   std::uint32_t id = 0;
@@ -79,11 +79,11 @@ class Users {
   /// Notes that the process was killed: its holds are released and its calls have ended.
   void bury(const SimProcess& process);
   /// Queries all holds of a process that has just been resumed.
-  void ask_all(const SimProcess& process);
+  void query_all(const SimProcess& process);
   /// Cancels the first waiting call of the process, if there is one.
   void cancel_one(SimProcess& process);
   /// Calls cancel_one() before the next message that a client of the process receives.
-  void cancel_at_news(const SimProcess& process) { canceller_ = &process; }
+  void cancel_at_message(const SimProcess& process) { canceller_ = &process; }
   void throw_at_next_grant(SimProcess& process) { thrower_ = &process; }
   /// The handler of the next grant closes the clients of the process. Then another process takes
   /// its slot.
@@ -152,7 +152,7 @@ class Users {
   void granted(Call& call);
   void register_loss(Call& call);
   void probe(const Call& call);
-  void ask(Call& call, Call::Part& part, bool strictly);
+  void query(Call& call, Call::Part& part, bool strictly);
   HoldState state_of(const Call& call, const Call::Part& part) const;
   const Hold* hold_of(const Call& call, const Call::Part& part) const;
   void count(const Call& call);
@@ -160,7 +160,7 @@ class Users {
   void nest(Call& call);
   void commit(Call& call);
   std::uint32_t begin_commit(const Call& call, std::string guard);
-  void commit_told(std::uint32_t number, const std::exception_ptr& error);
+  void committed(std::uint32_t number, const std::exception_ptr& error);
   void proclaim(Call& call, int left);
   bool is_visibly_first(const Leadership& leadership);
   void write(Call& call);
@@ -171,7 +171,7 @@ class Users {
   void close_in_handler(SimProcess& process);
   void forget(Call& call, bool given_back = false);
   void set_permits(const PlanStep& step);
-  void ask_release(const PlanStep& step);
+  void request_release(const PlanStep& step);
   void after(SimProcess& process, std::int64_t micros, std::function<void()> task);
   void declare_permits(const ObjectPlan& object);
 

@@ -74,13 +74,13 @@ const char* Users::misdeed_of_child() {
 }
 
 void Users::fork_process() {
-  constexpr unsigned kPatience = 60;  // seconds
+  constexpr unsigned kTimeout = 60;  // seconds
   int ends[2] = {};
   if (::pipe(ends) != 0) throw std::runtime_error("there is no pipe");
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("there is no process");
   if (child == 0) {
-    ::alarm(kPatience);
+    ::alarm(kTimeout);
     std::string said = "an exception leaves the child of a fork()";
     try {
       const char* const misdeed = misdeed_of_child();

@@ -100,11 +100,11 @@ void Users::register_loss(Call& call) {
     part.on_loss =
         std::make_unique<std::stop_callback<std::function<void()>>>(token, [this, &call, &part] {
           // A leadership that is to be resigned is notified, too.
-          part.told_to_end = true;
+          part.must_end = true;
           const bool lost = state_of(call, part) == HoldState::lost;
           if (call.process->dead() || !lost) return;
-          part.told_lost = true;
-          history_writer_.note({.kind = Event::Kind::told_lost, .hold = part.hold});
+          part.notified = true;
+          history_writer_.note({.kind = Event::Kind::notified, .hold = part.hold});
           if (call.step.ending != Ending::until_lost || call.over) return;
           after(*call.process, 500, [this, &call] { release_node(call); });
         });
@@ -122,31 +122,31 @@ void Users::probe(const Call& call) {
       // A contender that does not wait for that hold can be granted at the moment of its end.
       const bool excludes =
           access_of(call) == Access::exclusive || access_of(other) != access_of(call);
-      if (meets) ask(other, part, excludes);
+      if (meets) query(other, part, excludes);
     }
   }
 }
 
 /// Queries the state of a hold. `strictly`: a loss must have been notified by now.
-void Users::ask(Call& call, Call::Part& part, bool strictly) {
+void Users::query(Call& call, Call::Part& part, bool strictly) {
   if (call.over || part.said_lost) return;
   const bool held = state_of(call, part) != HoldState::lost;
   part.said_lost = !held;
-  if (!held && part.told_to_end && !part.told_lost) {
-    part.told_lost = true;
-    history_writer_.note({.kind = Event::Kind::told_lost, .hold = part.hold});
+  if (!held && part.must_end && !part.notified) {
+    part.notified = true;
+    history_writer_.note({.kind = Event::Kind::notified, .hold = part.hold});
   }
   const bool able = universe_.now() > call.process->excused_until;
-  const bool fine = held || !strictly || !able || part.told_lost;
+  const bool fine = held || !strictly || !able || part.notified;
   history_writer_.note({.kind = held ? Event::Kind::said_held : Event::Kind::said_lost,
                         .flag = fine,
                         .hold = part.hold});
 }
 
-void Users::ask_all(const SimProcess& process) {
+void Users::query_all(const SimProcess& process) {
   for (Call* const call : live_) {
     if (call->process != &process) continue;
-    for (Call::Part& part : call->parts) ask(*call, part, false);
+    for (Call::Part& part : call->parts) query(*call, part, false);
   }
 }
 
@@ -176,7 +176,7 @@ void Users::forget(Call& call, bool given_back) {
 
 void Users::release_node(Call& call) {
   if (call.over) return;
-  for (Call::Part& part : call.parts) ask(call, part, false);
+  for (Call::Part& part : call.parts) query(call, part, false);
   forget(call, true);
   if (call.step.ending == Ending::locks) {
     engine_of(call)->unlock(*call.owner, core::CountKind::lock);
@@ -196,7 +196,7 @@ void Users::end_a_thread(const SimProcess& process) {
 
 void Users::end_thread(Call& call) {
   if (call.over || !call.process->runs()) return;
-  for (Call::Part& part : call.parts) ask(call, part, false);
+  for (Call::Part& part : call.parts) query(call, part, false);
   forget(call);
   engine_of(call)->thread_exits(*call.owner);
   ++threads_ended_;
@@ -234,7 +234,7 @@ void Users::count(const Call& call) {
   for (Call* const other : live_) {
     if (other->owner_number != call.owner_number) continue;
     for (Call::Part& part : other->parts) {
-      if (part.resource == resource) ask(*other, part, false);
+      if (part.resource == resource) query(*other, part, false);
     }
   }
   history_writer_.note({.kind = Event::Kind::counted,
@@ -284,7 +284,7 @@ void Users::commit(Call& call) {
                                                       std::to_string(number));
   try {
     transaction.async_commit(
-        [this, number](const std::exception_ptr& error) { commit_told(number, error); });
+        [this, number](const std::exception_ptr& error) { committed(number, error); });
   } catch (const std::exception&) {  // nothing was sent
     commits_.erase(number);
   }
@@ -297,7 +297,7 @@ std::uint32_t Users::begin_commit(const Call& call, std::string guard) {
   return number;
 }
 
-void Users::commit_told(std::uint32_t number, const std::exception_ptr& error) {
+void Users::committed(std::uint32_t number, const std::exception_ptr& error) {
   std::int64_t what = 0;
   try {
     if (error) std::rethrow_exception(error);
@@ -305,7 +305,7 @@ void Users::commit_told(std::uint32_t number, const std::exception_ptr& error) {
     what = e.errc() == Errc::outcome_unknown || e.errc() == Errc::closed ? 2 : 1;
   }
   commits_.erase(number);
-  history_writer_.note({.kind = Event::Kind::commit_told, .hold = number, .number = what});
+  history_writer_.note({.kind = Event::Kind::committed, .hold = number, .number = what});
 }
 
 // Writes to a resource that refuses tokens below the highest that it has seen.

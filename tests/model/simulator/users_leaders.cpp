@@ -34,14 +34,14 @@ void Users::leads(Call& call, const Leadership& leadership) {
 void Users::proclaim(Call& call, int left) {
   if (left == 0 || call.process->closed()) return;
   const std::uint32_t number = begin_commit(call, call.leadership.node());
-  const auto told = [this, &call, number](const std::exception_ptr& error) {
-    commit_told(number, error);
+  const auto ended = [this, &call, number](const std::exception_ptr& error) {
+    committed(number, error);
     if (!error && number == call.said) call.said_at = universe_.now();
   };
   call.said = number;
   call.said_at.reset();
   try {
-    call.leadership.async_proclaim(std::to_string(number), told);
+    call.leadership.async_proclaim(std::to_string(number), ended);
   } catch (const std::exception&) {  // nothing was sent
     commits_.erase(number);
   }
@@ -94,7 +94,7 @@ void Users::resigns(const Call& call) {
 void Users::end_leadership(Call& call) {
   if (call.over) return;
   resigns(call);
-  for (Call::Part& part : call.parts) ask(call, part, false);
+  for (Call::Part& part : call.parts) query(call, part, false);
   forget(call);
 }
 

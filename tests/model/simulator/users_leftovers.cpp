@@ -32,7 +32,7 @@ void Users::sweep(std::size_t ensemble, int path, Instant until) {
   while (!(call.ended && call.over) && universe_.step(until)) {
   }
   if (call.ended && !call.got.hold && call.parts.empty()) {
-    history_writer_.note({.kind = Event::Kind::left, .text = "a lock that cannot be had"});
+    history_writer_.note({.kind = Event::Kind::left, .text = "a lock that cannot be acquired"});
   }
   while (!process.line(ensemble).core->work().idle() && universe_.step(until)) {
   }
@@ -65,7 +65,7 @@ void Users::look_for_leftovers() {
     }
   }
   for (const auto& [number, process] : commits_) {
-    if (!process->dead()) say("a commit that nothing was told of");
+    if (!process->dead()) say("a commit without an outcome");
   }
   for (const auto& process : universe_.processes()) {
     if (process->dead() || process->closed()) continue;

@@ -2,7 +2,7 @@
 ;
 ; Proof of the lease arithmetic of zklock/core/lease_evidence.cpp, for all times at once:
 ;
-;     lease + T/48 <= (when the leader last heard of the session) + (the leader's session timeout)
+;     lease + T/48 <= (the leader's last contact with the session) + (the leader's session timeout)
 ;
 ; This holds for every half tick, lateness, clock rate and history of packets that the assumptions
 ; allow. The leader expires the session at the right-hand side at the earliest. T/48 is the reserve
@@ -10,7 +10,7 @@
 ;
 ; Each block states what is known, then the NEGATION of what is to be proved. "unsat" means that no
 ; counterexample exists. A block that ends in "; expect sat" is a control: a weaker rule for which a
-; counterexample must exist, so that the premises are known to be satisfiable.
+; counterexample must exist. It shows that the premises are satisfiable.
 ; check.sh compares every answer with the expectation behind it.
 ;
 ; Times are real numbers on the client's clock, in units of the session timeout: T = 1.
@@ -33,32 +33,32 @@
 
 ; The quorum operation: sent at t, processed by the client's server at x. The server is separated
 ; from the leader right after x. q: the server's last reply to a session request of the leader, at
-; or before x. news: the time when the leader last heard of the session, as of that reply.
+; or before x. contact: the time of the leader's last contact with the session, as of that reply.
 (declare-const t Real)
 (declare-const x Real)
 (declare-const q Real)
-(declare-const news Real)
+(declare-const contact Real)
 (assert (and (<= t x) (<= q x)))
 
 ; u: session requests are known to have arrived until u; u = t if no pause was observed.
 (declare-const u Real)
 (assert (<= u t))
 (define-fun lease_of ((moment Real)) Real (- (+ moment 1) margin))
-(define-fun too_long ((lease Real)) Bool (> (+ lease reserve) (+ news Ts)))
+(define-fun too_long ((lease Real)) Bool (> (+ lease reserve) (+ contact Ts)))
 
 ; Session requests are at most h + J apart, and the servers ran until u. A pause can begin after u.
 (assert (> q (- u h J)))
 
 ; --- 1. The last reply named the session. The rule gives at most u - R.
 (push)
-(assert (= news q))
+(assert (= contact q))
 (assert (too_long (lease_of (- u R))))
 (echo "1 named by the last answer: the moment u - R is safe")
 (check-sat) ; expect unsat
 (pop)
 
 (push)
-(assert (= news q))
+(assert (= contact q))
 (assert (too_long (lease_of (+ (- u R) J))))
 (echo "1 control: T/24 later is not safe")
 (check-sat) ; expect sat
@@ -79,7 +79,7 @@
   (and (<= a n) (< n n2) (<= n2 q) (< q b)
        (<= p_sent a) (<= b p2_answered)
        (>= (- n2 n) (- h J))            ; requests are at least h - J apart
-       (= news n)))
+       (= contact n)))
 ; The half tick is at most R, and the gap contains two requests.
 (define-fun moment ((from Real) (g Real)) Real (max from (- u g (min R (+ g J)))))
 (define-fun gap_moment () Real (moment p_sent gap))
@@ -103,7 +103,7 @@
 ; The operation itself can be the packet after the gap. It is sent at t, so the gap that the client
 ; computes is too narrow if the operation arrives late. Its moment is still p_sent.
 (push)
-(assert (and (<= a n) (<= p_sent a) (<= p_sent t) (= news n)))
+(assert (and (<= a n) (<= p_sent a) (<= p_sent t) (= contact n)))
 (assert (too_long (lease_of (moment p_sent (- t p_sent)))))
 (echo "2 not named, the operation ends the gap: safe")
 (check-sat) ; expect unsat
@@ -113,7 +113,7 @@
 (push)
 (declare-const handshake Real)
 (declare-const attempt_began Real)
-(assert (and (<= attempt_began handshake) (= news handshake)))
+(assert (and (<= attempt_began handshake) (= contact handshake)))
 (assert (too_long (lease_of attempt_began)))
 (echo "3 only the handshake: safe")
 (check-sat) ; expect unsat
@@ -171,7 +171,7 @@
 (push)
 (assert paused)
 (assert (= u alive))
-(assert (= news q))
+(assert (= contact q))
 (assert (too_long (lease_of (- u R))))
 (echo "6 a pause that was noticed: safe")
 (check-sat) ; expect unsat
@@ -182,7 +182,7 @@
 (assert (not (> q (- t h J))))
 (assert (= u alive))
 (assert (< alive f1))
-(assert (= news q))
+(assert (= contact q))
 (assert (= x t))
 (assert (too_long (lease_of (- t R))))
 (echo "6 control: without that rule it is not safe")
@@ -191,7 +191,7 @@
 
 ; --- 7. The server paused from f1 to f2. A session request of the leader came in the pause, at s1,
 ; and the server answered it at f2: it named the session. The next session request q was on time, so
-; it can be closer to f2 than h - J, and it did not name the session. The server stays connected for
+; it can be closer to f2 than h - J. It did not name the session. The server stays connected for
 ; two half ticks and T/12 after the pause. So the last session request before the operation is
 ; another one, and steps 1 and 2 apply to it.
 (declare-const s1 Real)
@@ -199,7 +199,7 @@
   (and (< f1 s1) (<= s1 f2) (= n f2) (<= f2 q) (= u t) (= x t)
        (<= a n) (< q b) (<= p_sent a) (<= b p2_answered)
        (>= (- q s1) (- h J)) (<= (- q s1) (+ h J))
-       (= news n)))
+       (= contact n)))
 (define-fun too_long_by_gap () Bool
   (too_long (lease_of (ite (< gap_moment (- u R)) gap_moment (- u R)))))
 

@@ -20,7 +20,7 @@ class ZKLOCK_CAPABILITY("mutex") Mutex {
   void lock() ZKLOCK_ACQUIRE() { mutex_.lock(); }
   void unlock() noexcept ZKLOCK_RELEASE() { mutex_.unlock(); }
   bool try_lock() noexcept ZKLOCK_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
-  /// Tells the analysis that this thread holds the mutex. Checks nothing.
+  /// States for the analysis that this thread holds the mutex. Checks nothing.
   void assert_held() const noexcept ZKLOCK_ASSERT_CAPABILITY(this) {}
 
  private:

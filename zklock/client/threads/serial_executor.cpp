@@ -23,14 +23,14 @@ class SerialExecutor::Queue : public std::enable_shared_from_this<Queue> {
   }
 
   void dispatch() {
-    std::shared_ptr<Turn> turn;
+    std::shared_ptr<Run> run;
     {
       const MutexLock lock(mutex_);
       if (tasks_.empty() || busy_) return;
-      turn = std::make_shared<Turn>(shared_from_this());
+      run = std::make_shared<Run>(shared_from_this());
       busy_ = true;
     }
-    dispatcher_->post([turn = std::move(turn)] { turn->run(); });
+    dispatcher_->post([run = std::move(run)] { run->run(); });
   }
 
   void clear() noexcept {
@@ -41,11 +41,11 @@ class SerialExecutor::Queue : public std::enable_shared_from_this<Queue> {
 
  private:
   /// The right to run one task, passed to the dispatcher, which runs or drops it.
-  struct Turn {
-    explicit Turn(std::shared_ptr<Queue> whose) : queue(std::move(whose)) {}
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-    ~Turn() {
+  struct Run {
+    explicit Run(std::shared_ptr<Queue> whose) : queue(std::move(whose)) {}
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+    ~Run() {
       if (queue) queue->mark_idle();
     }
     void run() {
@@ -89,7 +89,7 @@ class SerialExecutor::Queue : public std::enable_shared_from_this<Queue> {
   const std::shared_ptr<Dispatcher> dispatcher_;
   Mutex mutex_;
   std::deque<std::function<void()>> tasks_ ZKLOCK_GUARDED_BY(mutex_);
-  bool busy_ ZKLOCK_GUARDED_BY(mutex_) = false;  // the dispatcher has a Turn, or runs it
+  bool busy_ ZKLOCK_GUARDED_BY(mutex_) = false;  // the dispatcher has a Run, or runs it
 };
 
 SerialExecutor::SerialExecutor(std::shared_ptr<Dispatcher> dispatcher)

@@ -121,12 +121,12 @@ class CreateParentsCall final : public Call {
 
  private:
   int issue(const CallContext& context) override {
-    const int first = ask(context, 0);
+    const int first = send(context, 0);
     if (first != ZOK) return first;
     // The first request is in flight, and the reply waits for it. A sub-request that cannot be sent
     // now is complete at once.
     for (std::size_t sub_request = 1; sub_request < codes_.size(); ++sub_request) {
-      const int code = ask(context, sub_request);
+      const int code = send(context, sub_request);
       if (code == ZOK) continue;
       codes_[sub_request] = code == ZINVALIDSTATE ? static_cast<int>(ZCONNECTIONLOSS) : code;
       --outstanding_;
@@ -134,7 +134,7 @@ class CreateParentsCall final : public Call {
     return ZOK;
   }
 
-  int ask(const CallContext& context, std::size_t sub_request) {
+  int send(const CallContext& context, std::size_t sub_request) {
     OutgoingRequest outgoing(*this, context, sub_request);
     return outgoing.sent(sub_request < levels_.size()
                              ? create(context, levels_[sub_request], outgoing.data())

@@ -189,7 +189,7 @@ class ZkCoordinator final : public Coordinator,
   Instant disconnected_since_ ZKLOCK_GUARDED_BY(mutex_);
   // Lower bound of the time when the next handshake is sent.
   Instant attempt_began_ ZKLOCK_GUARDED_BY(mutex_);
-  // Lower bound of the time when the servers last heard of the session.
+  // Lower bound of the time when the servers last received a packet of the session.
   Instant last_contact_ ZKLOCK_GUARDED_BY(mutex_);
   Queue queued_ ZKLOCK_GUARDED_BY(mutex_);
   PendingRequests pending_ ZKLOCK_GUARDED_BY(mutex_);

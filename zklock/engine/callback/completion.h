@@ -58,10 +58,10 @@ auto for_handler(Handler handler, Post post) {
   // handler is moved into the task, and the copies of the task share it.
   return [handler = std::move(handler), post = std::move(post)](std::exception_ptr error,
                                                                 auto... results) mutable {
-    auto kept = std::make_shared<std::tuple<Handler, decltype(results)...>>(std::move(handler),
-                                                                            std::move(results)...);
-    post([kept = std::move(kept), error = std::move(error)] {
-      std::apply([&](auto& call, auto&... each) { call(std::move(each)..., error); }, *kept);
+    auto bound = std::make_shared<std::tuple<Handler, decltype(results)...>>(std::move(handler),
+                                                                             std::move(results)...);
+    post([bound = std::move(bound), error = std::move(error)] {
+      std::apply([&](auto& call, auto&... each) { call(std::move(each)..., error); }, *bound);
     });
   };
 }

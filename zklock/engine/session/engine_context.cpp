@@ -103,13 +103,13 @@ core::ZnodeData EngineContext::identify(const Caller& caller) const {
           .announces = settings_.announces};
 }
 
-void EngineContext::tell_of_sessions(const std::shared_ptr<NewSessionListener>& listener) {
+void EngineContext::add_session_listener(const std::shared_ptr<NewSessionListener>& listener) {
   const client::MutexLock guard(mutex_);
   std::erase_if(session_listeners_, [](const auto& each) { return each.expired(); });
   session_listeners_.push_back(listener);
 }
 
-void EngineContext::tell_of_new_session() {
+void EngineContext::notify_session_listeners() {
   std::vector<std::weak_ptr<NewSessionListener>> listeners;
   {
     const client::MutexLock guard(mutex_);

@@ -138,7 +138,7 @@ class EngineContext : public NodeDeletions::Host,
   core::ZnodeData identify(const Caller& caller) const;
 
   /// Calls `listener` for each new session from now on, while it exists.
-  void tell_of_sessions(const std::shared_ptr<NewSessionListener>& listener);
+  void add_session_listener(const std::shared_ptr<NewSessionListener>& listener);
 
   bool closed() const noexcept final { return closed_.load(std::memory_order_acquire); }
   /// Returns whether this process is a fork()ed child of the process that made the client.
@@ -158,7 +158,7 @@ class EngineContext : public NodeDeletions::Host,
   const Ports& ports() const noexcept { return ports_; }
   /// Returns whether it was closed already.
   bool set_closed() noexcept { return closed_.exchange(true); }
-  void tell_of_new_session();
+  void notify_session_listeners();
 
  private:
   // NodeDeletions::Host.

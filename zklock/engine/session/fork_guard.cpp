@@ -10,11 +10,11 @@ namespace zklock::detail {
 namespace {
 
 /// An entry of a list that is never destroyed.
-struct Kept {
+struct Retained {
   std::shared_ptr<const void> object;
-  Kept* next;
+  Retained* next;
 };
-std::atomic<Kept*> kept = nullptr;
+std::atomic<Retained*> retained = nullptr;
 
 // Called in a child before fork() returns there.
 void count_fork() noexcept {
@@ -38,8 +38,8 @@ ForkGuard::ForkGuard() noexcept {
 }
 
 void keep_for_ever(std::shared_ptr<const void> object) noexcept {
-  const auto entry = new Kept{std::move(object), nullptr};
-  entry->next = kept.exchange(entry);
+  const auto entry = new Retained{std::move(object), nullptr};
+  entry->next = retained.exchange(entry);
 }
 
 }  // namespace zklock::detail

@@ -160,8 +160,8 @@ void CompositeCall::carry_out(const core::CompositeEffects& effects) {
 
 void CompositeCall::carry_out(const CompositeEffect& effect) {
   switch (effect.kind) {
-    case CompositeEffect::Kind::request: ask(effect.part, false); return;
-    case CompositeEffect::Kind::request_once: ask(effect.part, true); return;
+    case CompositeEffect::Kind::request: request_part(effect.part, false); return;
+    case CompositeEffect::Kind::request_once: request_part(effect.part, true); return;
     case CompositeEffect::Kind::cancel:
       if (under_way_) under_way_->cancel();
       return;
@@ -178,7 +178,7 @@ void CompositeCall::carry_out(const CompositeEffect& effect) {
   }
 }
 
-void CompositeCall::ask(std::size_t part, bool is_single_attempt) {
+void CompositeCall::request_part(std::size_t part, bool is_single_attempt) {
   ++request_count_;
   under_way_ = nullptr;
   PathPartLock& lock = composite_->part(part);

@@ -107,7 +107,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   void check_losses();
   void carry_out(const core::CompositeEffects& effects);
   void carry_out(const core::CompositeEffect& effect);
-  void ask(std::size_t part, bool is_single_attempt);
+  void request_part(std::size_t part, bool is_single_attempt);
   /// Allocates what post_answer() needs to post answered(part).
   void prepare_answer(std::size_t part);
   void answered(std::size_t part);

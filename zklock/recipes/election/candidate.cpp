@@ -68,7 +68,7 @@ void Candidate::carry_out(ElectionEffect effect, By by) {
       stop_ = std::stop_source();
       error_.reset();
       later([self = shared_from_this(), attempt = fsm_.attempt(), stop = stop_.get_token()] {
-        self->ask(attempt, stop);
+        self->request_lock(attempt, stop);
       });
       return;
     case ElectionEffect::cancel: later([stop = stop_]() mutable { stop.request_stop(); }); return;
@@ -84,7 +84,7 @@ void Candidate::carry_out(ElectionEffect effect, By by) {
   }
 }
 
-void Candidate::ask(Fsm::Attempt attempt, const std::stop_token& stop) {
+void Candidate::request_lock(Fsm::Attempt attempt, const std::stop_token& stop) {
   AcquireRequest request{
       .owner = Owner::unique(),  // two candidates of one process never nest
       .time_limit = TimeLimit::endless(),
@@ -117,9 +117,9 @@ void Candidate::answered(Fsm::Attempt attempt, const AcquireOutcome& outcome) {
   }
   const bool for_good = outcome.error && core::ends_contention(outcome.error->errc());
   run(fsm_.on_failed(attempt, for_good));
-  const bool heard = attempt == fsm_.attempt();
-  if (heard && fsm_.state() == CandidateState::failed) error_ = outcome.error;
-  if (heard && outcome.error && !core().closed()) {
+  const bool is_current = attempt == fsm_.attempt();
+  if (is_current && fsm_.state() == CandidateState::failed) error_ = outcome.error;
+  if (is_current && outcome.error && !core().closed()) {
     later([self = shared_from_this(), error = *outcome.error] { self->warn(error.what()); });
   }
 }
@@ -188,7 +188,7 @@ bool Candidate::contend() {
     attempt = fsm_.attempt();
   }
   try {
-    ask(attempt, stop.get_token());
+    request_lock(attempt, stop.get_token());
   } catch (const std::bad_alloc&) {
     const Lock lock(*this);
     fsm_.on_failed(attempt, true);

@@ -109,7 +109,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
     after_unlock_.add(std::move(task));
   }
   /// Begins the acquire of an attempt. Throws std::bad_alloc; then it has not begun.
-  void ask(Fsm::Attempt attempt, const std::stop_token& stop) ZKLOCK_EXCLUDES(mutex_);
+  void request_lock(Fsm::Attempt attempt, const std::stop_token& stop) ZKLOCK_EXCLUDES(mutex_);
   void answered(Fsm::Attempt attempt, const AcquireOutcome& outcome) ZKLOCK_EXCLUDES(mutex_);
   void begin(const std::shared_ptr<Contender>& leader, Hold hold) ZKLOCK_REQUIRES(mutex_);
   void end(By by) ZKLOCK_REQUIRES(mutex_);

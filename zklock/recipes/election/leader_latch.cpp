@@ -23,9 +23,9 @@ struct LeadershipUpdate {
 
 /// Returns whether `next` is the end of a leadership whose beginning was delivered. In the queue,
 /// the end follows the beginning directly.
-bool is_an_end_to_hear_of(const std::optional<LeadershipUpdate>& told,
-                          const LeadershipUpdate& next) {
-  return told && told->gained && !next.gained;
+bool ends_delivered_leadership(const std::optional<LeadershipUpdate>& delivered,
+                               const LeadershipUpdate& next) {
+  return delivered && delivered->gained && !next.gained;
 }
 
 }  // namespace
@@ -52,9 +52,9 @@ class LatchCandidate final : public Candidate {
     const auto missed =
         leadership_state ? std::optional(LeadershipUpdate{leadership_state, true}) : std::nullopt;
     return listeners_.add(
-        [gained = std::move(gained), lost = std::move(lost)](const LeadershipUpdate& news) {
-          const LeaderLatch::Listener& call = news.gained ? gained : lost;
-          if (call) call(news.leadership_state->leadership());
+        [gained = std::move(gained), lost = std::move(lost)](const LeadershipUpdate& update) {
+          const LeaderLatch::Listener& call = update.gained ? gained : lost;
+          if (call) call(update.leadership_state->leadership());
         },
         missed);
   }
@@ -67,7 +67,7 @@ class LatchCandidate final : public Candidate {
     close();
     {
       const Lock lock(*this);
-      listeners_.stop(is_an_end_to_hear_of);
+      listeners_.stop(ends_delivered_leadership);
     }
     listeners_.wait();
   }

@@ -8,7 +8,7 @@
 
 #include "zklock/core/permit_count_data.h"
 #include "zklock/engine/blocking_requests.h"
-#include "zklock/recipes/observe/ask_until_final.h"
+#include "zklock/recipes/observe/request_until_final.h"
 
 namespace zklock::detail {
 
@@ -26,16 +26,16 @@ struct Count {
 /// One call that reads or changes the permit count.
 ///
 /// Thread-safety: none.
-class Asked {
+class PermitCountCall {
  public:
-  Asked(PathLock& path_lock, const char* operation, const TimeLimit& limit)
+  PermitCountCall(PathLock& path_lock, const char* operation, const TimeLimit& limit)
       : path_lock_(path_lock),
         query_(path_lock, operation, limit),
         node_(path_lock.path().child(core::kCountNode)) {}
 
   /// Returns the stored count, or nullopt if none is stored.
   std::optional<Count> read() {
-    const client::Reply reply = ask_until_final(query_, client::request::Get{node_});
+    const client::Reply reply = request_until_final(query_, client::request::Get{node_});
     if (reply.status == Status::no_node) return std::nullopt;
     if (reply.status != Status::ok) query_.fail(reply);
     const auto number = core::parse_permit_count(reply.data);
@@ -57,7 +57,7 @@ class Asked {
           written(write::Create{.path = node_, .data = std::to_string(number)}, &no_parent);
       if (!no_parent) return done;
       const client::Reply parents =
-          ask_until_final(query_, client::request::CreateParents{path_lock_.path().str()});
+          request_until_final(query_, client::request::CreateParents{path_lock_.path().str()});
       if (parents.status == Status::no_node) query_.fail(Errc::no_chroot);
       if (parents.status != Status::ok) query_.fail(parents);
     }
@@ -71,7 +71,7 @@ class Asked {
     if (!replies) {
       // While the client is disconnected, no request is outstanding: those that were sent have been
       // answered.
-      const bool sent = asked_in_vain_ || path_lock_.core().keeper().is_connected();
+      const bool sent = may_have_been_executed_ || path_lock_.core().keeper().is_connected();
       if (sent) query_.fail(Errc::outcome_unknown);
       query_.fail_timed_out();
     }
@@ -82,7 +82,7 @@ class Asked {
       case StatusSort::tree_conflict: return Written::no;
       case StatusSort::outcome_unknown:
       case StatusSort::session:
-        asked_in_vain_ = true;
+        may_have_been_executed_ = true;
         BlockingRequests::pause();
         return Written::unknown;
       case StatusSort::retry_later: BlockingRequests::pause(); return Written::no;
@@ -96,43 +96,43 @@ class Asked {
   PathLock& path_lock_;
   BlockingRequests query_;
   const std::string node_;
-  bool asked_in_vain_ = false;  ///< an earlier attempt may have been executed
+  bool may_have_been_executed_ = false;  ///< an earlier write
 };
 
 }  // namespace
 
 std::int32_t read_permit_count(PathLock& path_lock, std::int32_t initial, const TimeLimit& limit) {
-  const auto count = Asked(path_lock, "read the permits of", limit).read();
+  const auto count = PermitCountCall(path_lock, "read the permits of", limit).read();
   return count ? count->number : initial;
 }
 
 // Writing the count twice has the effect of writing it once. So the write is repeated if its
 // outcome is unknown.
 void set_permit_count(PathLock& path_lock, std::int32_t count, const TimeLimit& limit) {
-  Asked asked(path_lock, "set the permits of", limit);
+  PermitCountCall call(path_lock, "set the permits of", limit);
   for (;;) {
-    if (asked.set(count) == Asked::Written::yes) return;
-    if (asked.create(count) == Asked::Written::yes) return;
+    if (call.set(count) == PermitCountCall::Written::yes) return;
+    if (call.create(count) == PermitCountCall::Written::yes) return;
   }
 }
 
 std::int32_t add_to_permit_count(PathLock& path_lock, std::int32_t change, std::int32_t initial,
                                  const TimeLimit& limit) {
-  Asked asked(path_lock, "add permits to", limit);
+  PermitCountCall call(path_lock, "add permits to", limit);
   for (;;) {
-    const auto count = asked.read();
+    const auto count = call.read();
     const std::int32_t now = count ? count->number : initial;
     const std::int64_t sum = std::int64_t{now} + change;
     if (sum < 0 || sum > std::numeric_limits<std::int32_t>::max()) {
-      asked.fail(Errc::invalid_option, "the permit count is " + std::to_string(now) + "; adding " +
-                                           std::to_string(change) +
-                                           " leaves the range 0 to 2147483647");
+      call.fail(Errc::invalid_option, "the permit count is " + std::to_string(now) + "; adding " +
+                                          std::to_string(change) +
+                                          " leaves the range 0 to 2147483647");
     }
     const auto number = static_cast<std::int32_t>(sum);
-    switch (count ? asked.set(number, count->version) : asked.create(number)) {
-      case Asked::Written::yes: return number;
-      case Asked::Written::no: break;  // another client was faster
-      case Asked::Written::unknown: asked.fail(Errc::outcome_unknown);
+    switch (count ? call.set(number, count->version) : call.create(number)) {
+      case PermitCountCall::Written::yes: return number;
+      case PermitCountCall::Written::no: break;  // another client was faster
+      case PermitCountCall::Written::unknown: call.fail(Errc::outcome_unknown);
     }
   }
 }

@@ -44,7 +44,7 @@ Subscription QueueObserver::add(std::function<void(const QueueView&)> listener) 
   Subscription added = listeners_.add(std::move(listener), last_view_);
   if (state_ == State::idle) {
     // The watches of a session end with it, without an event.
-    if (round_ == 0) core().tell_of_sessions(shared_from_this());
+    if (round_ == 0) core().add_session_listener(shared_from_this());
     begin_round();
   }
   return added;
@@ -215,13 +215,13 @@ void QueueObserver::describe(bool proclaimed) {
 }
 
 void QueueObserver::all_described() {
-  const auto is_gone = [](const client::Reply& r) { return r.status == Status::no_node; };
+  const auto is_missing = [](const client::Reply& r) { return r.status == Status::no_node; };
   const auto failed = [](const client::Reply& r) {
     return r.status != Status::ok && r.status != Status::no_auth;
   };
   queue_.mark_recreated(replies_);
-  if (std::ranges::any_of(replies_, is_gone)) return list_when_due();
-  if (proclaimed_ && is_gone(*proclaimed_)) return list_when_due();
+  if (std::ranges::any_of(replies_, is_missing)) return list_when_due();
+  if (proclaimed_ && is_missing(*proclaimed_)) return list_when_due();
   const auto bad = std::ranges::find_if(replies_, failed);
   if (bad != replies_.end()) return pause(*bad);
   QueueView view = view_of(*path_lock_, kind_, queue_.contenders, holders_, replies_,
@@ -251,9 +251,9 @@ void QueueObserver::awaited(const client::Reply& reply) {
 void QueueObserver::rest(QueueView view) {
   state_ = State::resting;
   last_view_ = std::move(view);
-  const bool told = listeners_.notify(*last_view_);
+  const bool notified = listeners_.notify(*last_view_);
   if (fired_) return list_when_due();
-  if (!told) pause_until(core().scheduler().now() + kPauseAfterFailure);
+  if (!notified) pause_until(core().scheduler().now() + kPauseAfterFailure);
 }
 
 void QueueObserver::pause(const client::Reply& reply) {

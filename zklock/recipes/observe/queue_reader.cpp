@@ -9,7 +9,7 @@
 #include "zklock/core/permit_count_data.h"
 #include "zklock/core/proclamation.h"
 #include "zklock/engine/blocking_requests.h"
-#include "zklock/recipes/observe/ask_until_final.h"
+#include "zklock/recipes/observe/request_until_final.h"
 
 namespace zklock::detail {
 
@@ -21,7 +21,7 @@ constexpr const char* kReadOperation = "read the queue of";
 
 Queue read_queue_now(PathLock& path_lock, BlockingRequests& query) {
   const client::Reply reply =
-      ask_until_final(query, client::request::ListChildren{path_lock.path().str()});
+      request_until_final(query, client::request::ListChildren{path_lock.path().str()});
   if (reply.status == Status::no_node) return {};
   if (reply.status != Status::ok) query.fail(reply);
   return Queue::of(reply);
@@ -84,7 +84,7 @@ void follow_downgrades(PathLock& path_lock, BlockingRequests& query,
     auto reader = queue[i].as_reader();
     if (replies[i].status != Status::no_node || !reader) continue;
     queue[i] = *std::move(reader);
-    replies[i] = query.ask(client::request::Get{path_lock.path().child(queue[i].text)});
+    replies[i] = query.run(client::request::Get{path_lock.path().child(queue[i].text)});
   }
 }
 
@@ -122,7 +122,7 @@ void follow_passing(PathLock& path_lock, BlockingRequests& query, Queue& queue,
       missing.push_back(i);
     }
   }
-  auto fresh = query.ask(std::move(reads));
+  auto fresh = query.run(std::move(reads));
   queue.mark_recreated(fresh);
   for (std::size_t i = 0; i < missing.size(); ++i) all[missing[i]] = std::move(fresh[i]);
   replies = std::move(all);
@@ -169,7 +169,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path
     for (const auto& name : queue.contenders) {
       reads.emplace_back(client::request::Get{path_lock->path().child(name.text)});
     }
-    auto replies = query.ask(std::move(reads));
+    auto replies = query.run(std::move(reads));
     queue.mark_recreated(replies);
     follow_passing(*path_lock, query, queue, replies);
     follow_downgrades(*path_lock, query, queue.contenders, replies);
@@ -238,7 +238,7 @@ QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
   for (;;) {
     const auto queue = read_queue_now(*path_lock, query);
     client::Reply count;
-    if (shares_count(queue.contenders)) count = query.ask(get(std::string(core::kCountNode)));
+    if (shares_count(queue.contenders)) count = query.run(get(std::string(core::kCountNode)));
     if (core::is_temporary_failure(count.status)) {
       BlockingRequests::pause();
       continue;
@@ -252,7 +252,7 @@ QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
       reads.emplace_back(get(core::proclamation_node(holders.front().sequence)));
     }
     for (const auto& name : holders) reads.emplace_back(get(name.text));
-    auto replies = query.ask(std::move(reads));
+    auto replies = query.run(std::move(reads));
     const auto is = [](auto... statuses) {
       return [=](const client::Reply& r) { return ((r.status == statuses) || ...); };
     };

@@ -107,31 +107,31 @@ class Marker {
 /// One call of request_release().
 ///
 /// Thread-safety: none. Its callbacks run on any thread.
-class Asking {
+class ReleaseRequest {
  public:
-  Asking(std::shared_ptr<detail::ClientCore> core, const core::LockPath& path,
-         const core::ZnodeName& whom, bool force)
+  ReleaseRequest(std::shared_ptr<detail::ClientCore> core, const core::LockPath& path,
+                 const core::ZnodeName& target, bool force)
       : core_(std::move(core)),
         path_(path),
-        whom_(whom),
-        node_(path.child(whom.text)),
-        marker_(
-            std::make_shared<Marker>(core_, path.child(core::release_request_node(whom.sequence)))),
+        target_(target),
+        node_(path.child(target.text)),
+        marker_(std::make_shared<Marker>(core_,
+                                         path.child(core::release_request_node(target.sequence)))),
         force_(force) {}
-  Asking(const Asking&) = delete;
-  Asking& operator=(const Asking&) = delete;
-  ~Asking() { marker_->abandon(); }
+  ReleaseRequest(const ReleaseRequest&) = delete;
+  ReleaseRequest& operator=(const ReleaseRequest&) = delete;
+  ~ReleaseRequest() { marker_->abandon(); }
 
-  enum class Presence { gone, there, unknown };
+  enum class Presence { deleted, existing, unknown };
 
   /// Called when the contender's znode is deleted. If it was a writer's, the writer may have
   /// downgraded, and hold as a reader under another name. In that case selects that name and
   /// returns true.
   bool reads_on() {
-    auto reader = whom_.as_reader();
+    auto reader = target_.as_reader();
     if (!reader) return false;
-    whom_ = *std::move(reader);
-    node_ = path_.child(whom_.text);
+    target_ = *std::move(reader);
+    node_ = path_.child(target_.text);
     return true;
   }
 
@@ -142,10 +142,10 @@ class Asking {
     const auto data = std::string(force_ ? core::kReleaseRequestForces : core::kReleaseRequestAsks);
     const auto creation = std::make_shared<const Marker::Creation>(marker_);
     const client::Reply reply =
-        ask(request::write::Create{.path = marker_->path(), .data = data, .ephemeral = true}, limit,
-            [creation](const client::Reply& created) { creation->created(created); });
+        execute(request::write::Create{.path = marker_->path(), .data = data, .ephemeral = true},
+                limit, [creation](const client::Reply& created) { creation->created(created); });
     if (reply.status != Status::node_exists || !force_) return outcome(reply);
-    return outcome(ask(request::write::Set{.path = marker_->path(), .data = data}, limit));
+    return outcome(execute(request::write::Set{.path = marker_->path(), .data = data}, limit));
   }
 
   /// Blocks until the contender's znode is deleted, but not longer than `longest` or `limit`.
@@ -154,12 +154,13 @@ class Asking {
     request::ExistsAndWatch watch{
         .path = node_, .on_event = [woken](core::SessionId, request::WatchEvent event) {
           // NODE_DATA_CHANGED announces a release: the next round finds the znode deleted.
-          woken->set(event == request::WatchEvent::deleted ? Presence::gone : Presence::there);
+          woken->set(event == request::WatchEvent::deleted ? Presence::deleted
+                                                           : Presence::existing);
         }};
     const auto id = core_->coordinator().submit({.operation = std::move(watch)},
                                                 [woken](const client::Reply& reply) {
                                                   if (reply.status == Status::no_node)
-                                                    woken->set(Presence::gone);
+                                                    woken->set(Presence::deleted);
                                                 });
     struct Cleanup {
       detail::EngineContext& core;
@@ -170,19 +171,20 @@ class Asking {
       }
     } const cleanup{*core_, id};
     const core::Instant now = core_->scheduler().now();
-    if (!limit.may_wait(now)) return Presence::there;
+    if (!limit.may_wait(now)) return Presence::existing;
     const auto until = std::min(limit.deadline(), Deadline::after(now, longest));
     // Not with a timer of the client: a closed client has none.
     const auto most = std::chrono::ceil<std::chrono::milliseconds>(until.at() - now);
-    return woken->wait_until(most).value_or(Presence::there);
+    return woken->wait_until(most).value_or(Presence::existing);
   }
 
  private:
-  client::Reply ask(request::Write write, Deadline limit, const detail::OnReply& heard = {}) {
+  client::Reply execute(request::Write write, Deadline limit,
+                        const detail::OnReply& on_reply = {}) {
     core_->check_usable(kOperation, path_.str());
     std::vector<client::Operation> operations;
     operations.emplace_back(request::Transaction{node_, {std::move(write)}});
-    auto replies = detail::round_trip(*core_, limit, std::move(operations), heard);
+    auto replies = detail::round_trip(*core_, limit, std::move(operations), on_reply);
     if (replies) return std::move(replies->front());
     throw Error(Errc::not_connected, kOperation, path_.str(),
                 core_->coordinator().connection_problem());
@@ -190,14 +192,14 @@ class Asking {
 
   Presence outcome(const client::Reply& reply) const {
     switch (core::sort_of(reply.status)) {
-      case StatusSort::done: return Presence::there;
+      case StatusSort::done: return Presence::existing;
       case StatusSort::outcome_unknown:
       case StatusSort::session:
       case StatusSort::retry_later: return Presence::unknown;
       case StatusSort::tree_conflict:
-        if (reply.status == Status::node_exists) return Presence::there;
+        if (reply.status == Status::node_exists) return Presence::existing;
         if (reply.status != Status::no_node) break;
-        return reply.failed_operation == 0 ? Presence::gone : Presence::unknown;
+        return reply.failed_operation == 0 ? Presence::deleted : Presence::unknown;
       case StatusSort::unsent:
       case StatusSort::client_ended:
       case StatusSort::refused: break;
@@ -207,14 +209,14 @@ class Asking {
 
   const std::shared_ptr<detail::ClientCore> core_;
   const core::LockPath path_;
-  core::ZnodeName whom_;
+  core::ZnodeName target_;
   std::string node_;
   const std::shared_ptr<Marker> marker_;
   const bool force_;
 };
 
-/// Returns the contender to ask, or nullopt if none queues for the lock.
-std::optional<core::ZnodeName> whom_to_ask(detail::ClientCore& core, const core::LockPath& path,
+/// Returns the contender that the request is for, or nullopt if none queues for the lock.
+std::optional<core::ZnodeName> find_target(detail::ClientCore& core, const core::LockPath& path,
                                            const ReleaseRequestOptions& options,
                                            const detail::TimeLimit& limit) {
   if (options.node) {
@@ -233,26 +235,26 @@ std::optional<core::ZnodeName> whom_to_ask(detail::ClientCore& core, const core:
   return at_gate ? std::nullopt : std::optional(queue.front());
 }
 
-bool ask_and_wait(const std::shared_ptr<detail::ClientCore>& core, const core::LockPath& path,
-                  const ReleaseRequestOptions& options, const detail::TimeLimit& limit) {
-  const auto whom = whom_to_ask(*core, path, options, limit);
-  if (!whom) return true;
-  Asking asking(core, path, *whom, options.force);
+bool request_and_wait(const std::shared_ptr<detail::ClientCore>& core, const core::LockPath& path,
+                      const ReleaseRequestOptions& options, const detail::TimeLimit& limit) {
+  const auto target = find_target(*core, path, options, limit);
+  if (!target) return true;
+  ReleaseRequest call(core, path, *target, options.force);
   // The rounds of a single attempt share the time of one round.
   const Deadline last =
       limit.waits() ? limit.deadline() : detail::round_trip_deadline(*core, limit);
   for (;;) {
     // After the deadline there may be one more round, for a writer that downgraded. It does not
     // wait.
-    auto outcome = asking.put(std::min(last, detail::round_trip_deadline(*core, limit)));
-    if (outcome != Asking::Presence::gone) {
-      const core::Duration longest = outcome == Asking::Presence::there
+    auto outcome = call.put(std::min(last, detail::round_trip_deadline(*core, limit)));
+    if (outcome != ReleaseRequest::Presence::deleted) {
+      const core::Duration longest = outcome == ReleaseRequest::Presence::existing
                                          ? core::Duration(kMostBetweenRounds)
                                          : core::Duration(kLeastBetweenRounds);
-      outcome = asking.wait(limit, longest);
+      outcome = call.wait(limit, longest);
     }
-    if (outcome == Asking::Presence::gone) {
-      if (!asking.reads_on()) return true;
+    if (outcome == ReleaseRequest::Presence::deleted) {
+      if (!call.reads_on()) return true;
     } else if (!limit.may_wait(core->scheduler().now())) {
       return false;
     }
@@ -267,7 +269,7 @@ bool request_release(Client& client, std::string path, ReleaseRequestOptions opt
   core->check_usable(kOperation, checked.str());
   const detail::TimeLimit limit(options.deadline, core->scheduler().now());
   try {
-    return ask_and_wait(core, checked, options, limit);
+    return request_and_wait(core, checked, options, limit);
   } catch (const Error& error) {
     const bool late = limit.deadline().has_passed(core->scheduler().now());
     if (error.errc() == Errc::not_connected && late) return false;

@@ -2,7 +2,7 @@
 // The answers to the requests of the acquire machine.
 #include <algorithm>
 
-#include "tests/fuzz/acquire_asker.h"
+#include "tests/fuzz/acquire_driver.h"
 #include "tests/fuzz/children.h"
 #include "zklock/core/znode_data.h"
 
@@ -12,14 +12,14 @@ using namespace core;
 using State = AcquireState;
 
 /// Records that this answer implies the deletion of the own znode.
-void Asker::said_gone(Status status) {
+void AcquireDriver::note_deletion(Status status) {
   const StatusSort sort = sort_of(status);
-  const bool gone = sort == StatusSort::session || sort == StatusSort::client_ended ||
-                    sort == StatusSort::unsent || status == Status::no_node;
-  if (gone && own_) own_->gone = true;
+  const bool is_deleted = sort == StatusSort::session || sort == StatusSort::client_ended ||
+                          sort == StatusSort::unsent || status == Status::no_node;
+  if (is_deleted && own_) own_->is_deleted = true;
 }
 
-void Asker::answer() {
+void AcquireDriver::answer() {
   const auto which = outstanding_.size() > 1 ? choices_.below(outstanding_.size()) : 0;
   const AcquireEffect request = outstanding_[which];
   outstanding_.erase(outstanding_.begin() + which);
@@ -29,7 +29,7 @@ void Asker::answer() {
   out_of_turn_ = false;
 }
 
-void Asker::answer(const AcquireEffect& request) {
+void AcquireDriver::answer(const AcquireEffect& request) {
   switch (request.kind) {
     case Kind::create: return answer_created();
     case Kind::move: return answer_moved();
@@ -45,7 +45,7 @@ void Asker::answer(const AcquireEffect& request) {
     default: break;
   }
   const Status status = choose_status();
-  if (request.kind != Kind::check_parent || status != Status::no_node) said_gone(status);
+  if (request.kind != Kind::check_parent || status != Status::no_node) note_deletion(status);
   const bool lease = choose_lease();
   switch (request.kind) {
     case Kind::check_parent:
@@ -57,29 +57,29 @@ void Asker::answer(const AcquireEffect& request) {
   }
 }
 
-void Asker::answer_created() {
+void AcquireDriver::answer_created() {
   const Status status = choose_status();
   const SessionId session = choose_session();
   const std::string name = status == Status::ok ? choose_name() : "";
   const FencingToken token = choose_token();
   if (status == Status::ok) own_ = Node{.name = name, .session = session, .token = token};
-  asked_ = session;
+  create_session_ = session;
   first_ = status == Status::ok && !fsm_.is_counting_children() && choices_.one_in(2);
   const bool lease = choose_lease();
   take(fsm_.on_created({status, session, name, token, "said", first_}, lease));
 }
 
-void Asker::answer_moved() {
+void AcquireDriver::answer_moved() {
   const Status status = choose_status();
   const SessionId session = own_ ? own_->session : choose_session();
   const std::string name = status == Status::ok ? choose_name() : "";
   const FencingToken token = choose_token();
-  said_gone(status);
+  note_deletion(status);
   if (status == Status::ok) own_ = Node{.name = name, .session = session, .token = token};
   take(fsm_.on_created({status, session, name, token, "said"}, false));
 }
 
-void Asker::answer_counted() {
+void AcquireDriver::answer_counted() {
   const Status status = choose_status();
   const SessionId session = choose_session();
   const FencingToken last = choose_token();
@@ -90,8 +90,8 @@ void Asker::answer_counted() {
   take(fsm_.on_counted({status, session, last, children}, lease));
 }
 
-bool Asker::says_first(const std::vector<std::string>& children, FencingToken parent,
-                       const PermitsAnswer& permits) const {
+bool AcquireDriver::says_first(const std::vector<std::string>& children, FencingToken parent,
+                               const PermitsAnswer& permits) const {
   if (!own_ || parent > own_->token) return false;
   QueueRule rule = fsm_.present_rule();
   if (rule.shares_count()) {
@@ -104,7 +104,7 @@ bool Asker::says_first(const std::vector<std::string>& children, FencingToken pa
          !waits_for_others;
 }
 
-void Asker::answer_listed() {
+void AcquireDriver::answer_listed() {
   const Status status = choose_status();
   const FencingToken parent = choices_.one_in(8) ? choose_token() : FencingToken{};
   auto children = choose_children(choices_, kMostChildren);
@@ -121,13 +121,13 @@ void Asker::answer_listed() {
     permits.data = count;
   }
   const bool enqueuing = fsm_.state() == State::enqueuing;
-  if (!enqueuing) said_gone(status);
+  if (!enqueuing) note_deletion(status);
   if (status == Status::ok && sort_of(permits.status) != StatusSort::tree_conflict) {
-    said_gone(permits.status);
+    note_deletion(permits.status);
   }
   if (own_ && fsm_.state() != State::recovering) {
     const bool seen = std::ranges::find(children, own_->name) != children.end();
-    if (!seen || parent > own_->token) own_->gone = true;
+    if (!seen || parent > own_->token) own_->is_deleted = true;
     first_ = status == Status::ok && says_first(children, parent, permits);
   }
   const bool lease = choose_lease();
@@ -135,24 +135,24 @@ void Asker::answer_listed() {
   take(fsm_.on_listed({status, parent, children, "said", permits, next}, lease));
 }
 
-void Asker::answer_inspected(const AcquireEffect& request) {
+void AcquireDriver::answer_inspected(const AcquireEffect& request) {
   const Status status = choose_status();
   const std::string data = choose_data();
   const SessionId session = choose_session();
   const FencingToken token = choose_token();
-  if (status != Status::no_node) said_gone(status);
+  if (status != Status::no_node) note_deletion(status);
   const auto parsed = ZnodeData::parse(data);
-  if (status == Status::ok && parsed && parsed->attempt == attempt_ && session == asked_) {
+  if (status == Status::ok && parsed && parsed->attempt == attempt_ && session == create_session_) {
     own_ = Node{.name = request.text, .session = session, .token = token};
   }
   take(fsm_.on_inspected({status, data, session, token, "said"}));
 }
 
-void Asker::answer_watched(const AcquireEffect& request) {
+void AcquireDriver::answer_watched(const AcquireEffect& request) {
   const Status status = choose_status();
   const std::string data = choose_data();
   const FencingToken token = choose_token();
-  if (status != Status::no_node) said_gone(status);
+  if (status != Status::no_node) note_deletion(status);
   if (status == Status::ok && !fsm_.has_ended()) {
     const auto parsed = ZnodeData::parse(data);
     const auto other = parse_znode_name(request.text);

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 using example::promise;
 using zklock::HoldState;
 
-const std::string kPath = "/examples/asked";
+const std::string kPath = "/examples/request_release";
 
 // Works piece by piece, and checks between two pieces whether a release was requested.
 class Worker {
@@ -29,8 +29,8 @@ class Worker {
     zklock::Hold hold = mutex_.acquire({.deadline = 30s});
     promise(static_cast<bool>(hold), "a worker holds the lock");
     thread_ = std::jthread([this, hold = std::move(hold)](const std::stop_token& stop) mutable {
-      const std::stop_token asked = hold.release_request_token();
-      while (!asked.stop_requested() && !stop.stop_requested()) work();
+      const std::stop_token requested = hold.release_request_token();
+      while (!requested.stop_requested() && !stop.stop_requested()) work();
       hold.release();
     });
   }
@@ -51,21 +51,21 @@ class Worker {
   std::jthread thread_;  // last member: it uses the others
 };
 
-void one_that_listens(zklock::Client& workers, zklock::Client& operators) {
+void check_holder_that_observes(zklock::Client& workers, zklock::Client& operators) {
   Worker worker(workers);
   worker.wait_until_it_works();
   promise(zklock::request_release(operators, kPath, {.deadline = 30s}),
-          "asked, a holder that listens lets go");
+          "a holder that observes requests releases");
   promise(!worker.is_at_work(), "after it has finished its work");
 }
 
-void one_that_does_not(zklock::Client& workers, zklock::Client& operators) {
+void check_holder_that_ignores(zklock::Client& workers, zklock::Client& operators) {
   zklock::ReentrantMutex theirs(workers, kPath);
   const zklock::Hold hold = theirs.acquire({.deadline = 30s});
   zklock::ReentrantMutex ours(operators, kPath);
   auto next = ours.async_acquire({.deadline = 60s});
   promise(!zklock::request_release(operators, kPath, {.deadline = 2s}),
-          "one that does not listen keeps the lock");
+          "a holder that ignores requests keeps the lock");
   promise(hold.state() == HoldState::held, "and its hold is unchanged");
 
   promise(zklock::request_release(operators, kPath, {.force = true, .deadline = 30s}),
@@ -78,15 +78,15 @@ void one_that_does_not(zklock::Client& workers, zklock::Client& operators) {
           "and the holder was notified of the loss before");
 }
 
-void ask_to_release(const std::string& hosts) {
+void request_release(const std::string& hosts) {
   zklock::Client workers(hosts);
   zklock::Client operators(hosts);
-  one_that_listens(workers, operators);
-  one_that_does_not(workers, operators);
+  check_holder_that_observes(workers, operators);
+  check_holder_that_ignores(workers, operators);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return example::run(argc, argv, ask_to_release);
+  return example::run(argc, argv, request_release);
 }

@@ -28,9 +28,9 @@ inline constexpr std::size_t kMostChildren = 6;
 /// | no attempt id is used twice; no request is repeated before its answer                   |
 /// | watches are armed only while the machine waits                                          |
 /// | after withdraw(), with every request refused, the machine ends within a few answers      |
-class Asker {
+class AcquireDriver {
  public:
-  explicit Asker(Choices& choices);
+  explicit AcquireDriver(Choices& choices);
   void run();
 
  private:
@@ -40,7 +40,7 @@ class Asker {
     core::SessionId session;
     FencingToken token;
     /// An answer has shown its deletion, or its deletion was requested.
-    bool gone = false;
+    bool is_deleted = false;
     bool removed = false;
   };
   struct Armed {
@@ -65,7 +65,7 @@ class Asker {
 
   void take(const core::AcquireEffects& effects);
   void take(const core::AcquireEffect& effect);
-  void ask(const core::AcquireEffect& effect);
+  void request(const core::AcquireEffect& effect);
   void removal(const core::AcquireEffect& effect);
   void check_grant(const core::AcquireEffect& effect);
   void check_state();
@@ -76,7 +76,7 @@ class Asker {
   std::string choose_name();
   std::string choose_data();
   bool choose_lease() { return lease_ = choices_.one_in(2); }
-  void said_gone(core::Status status);
+  void note_deletion(core::Status status);
   bool says_first(const std::vector<std::string>& children, FencingToken parent,
                   const core::PermitsAnswer& permits) const;
 
@@ -89,9 +89,9 @@ class Asker {
   std::set<std::string> attempts_;
   std::string attempt_;
   std::optional<Node> own_;
-  core::SessionId asked_;  ///< the session of its last create
-  bool first_ = false;     ///< no contender ahead in the last queue answer
-  bool lease_ = false;     ///< the last answer gave a lease
+  core::SessionId create_session_;  ///< the session of its last create
+  bool first_ = false;              ///< no contender ahead in the last queue answer
+  bool lease_ = false;              ///< the last answer gave a lease
   bool gave_up_ = false;
   bool abandoned_ = false;
   bool failed_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/fuzz/acquire_asker.h"
+#include "tests/fuzz/acquire_driver.h"
 
 #include <algorithm>
 #include <chrono>
@@ -32,10 +32,10 @@ QueueRule choose_rule(Choices& choices) {
 
 }  // namespace
 
-Asker::Asker(Choices& choices)
+AcquireDriver::AcquireDriver(Choices& choices)
     : choices_(choices), policy_(choose_policy(choices)), fsm_("id", 1, policy_) {}
 
-AcquireFsm::Policy Asker::choose_policy(Choices& choices) {
+AcquireFsm::Policy AcquireDriver::choose_policy(Choices& choices) {
   AcquireFsm::Policy policy{.rule = choose_rule(choices)};
   const unsigned flags = choices.byte();
   if (policy.rule.is_mutex() && (flags & 1U) != 0) policy.gate = QueueRule::weighted(5, 2);
@@ -47,20 +47,20 @@ AcquireFsm::Policy Asker::choose_policy(Choices& choices) {
   return policy;
 }
 
-void Asker::run() {
+void AcquireDriver::run() {
   take(fsm_.start(choices_.one_in(16)));
   while (choices_.any_left()) step();
   come_to_an_end();
 }
 
-void Asker::step() {
+void AcquireDriver::step() {
   if (!outstanding_.empty() && !choices_.one_in(4)) return answer();
   event();
 }
 
 // ---- events -------------------------------------------------------------------------------------
 
-void Asker::event() {
+void AcquireDriver::event() {
   lease_ = false;
   switch (choices_.below(9)) {
     case 0:
@@ -79,12 +79,12 @@ void Asker::event() {
       return take(fsm_.on_predecessor_deleted(choose_name()));
     case 3: {
       const SessionId session = choose_session();
-      if (own_ && own_->session == session) own_->gone = true;
+      if (own_ && own_->session == session) own_->is_deleted = true;
       return take(fsm_.on_session_ended(session));
     }
     case 4:
       if (!fsm_.node().exists()) return;
-      if (own_) own_->gone = true;
+      if (own_) own_->is_deleted = true;
       return take(fsm_.on_own_node_deleted());
     case 5: return take(fsm_.on_pause_over());
     case 6:
@@ -99,14 +99,14 @@ void Asker::event() {
   }
 }
 
-void Asker::withdraw() {
+void AcquireDriver::withdraw() {
   if (granted_ || fsm_.has_ended()) return;
   gave_up_ = true;
   take(fsm_.withdraw());
 }
 
 /// Gives up, and answers every request with `closed` until the machine ends.
-void Asker::come_to_an_end() {
+void AcquireDriver::come_to_an_end() {
   withdraw();
   refused_ = true;
   for (int i = 0; i < kEnoughAnswers && !granted_ && !fsm_.has_ended(); ++i) {
@@ -117,7 +117,7 @@ void Asker::come_to_an_end() {
 
 // ---- answers ------------------------------------------------------------------------------------
 
-Status Asker::choose_status() {
+Status AcquireDriver::choose_status() {
   constexpr Status kAll[] = {
       Status::unknown,          Status::session_ended, Status::not_connected,
       Status::throttled,        Status::closed,        Status::no_node,
@@ -136,21 +136,21 @@ Status Asker::choose_status() {
   return status;
 }
 
-SessionId Asker::choose_session() {
+SessionId AcquireDriver::choose_session() {
   return {static_cast<std::int64_t>(choices_.below(2)) + 1};
 }
 
-FencingToken Asker::choose_token() {
+FencingToken AcquireDriver::choose_token() {
   return {static_cast<std::int64_t>(choices_.below(8)) + 1};
 }
 
 /// Returns the name of a znode that could be the machine's own, or of any child.
-std::string Asker::choose_name() {
+std::string AcquireDriver::choose_name() {
   if (choices_.one_in(3)) return choose_child(choices_);
   return ZnodeName::make(fsm_.present_rule().prefix(), choose_sequence(choices_)).text;
 }
 
-std::string Asker::choose_data() {
+std::string AcquireDriver::choose_data() {
   const unsigned which = choices_.byte();
   if (which >= 240) return std::string(choices_.text());
   if (which >= 200) return std::to_string(which % 6);
@@ -163,7 +163,7 @@ std::string Asker::choose_data() {
 
 // ---- requests -----------------------------------------------------------------------------------
 
-void Asker::take(const AcquireEffects& effects) {
+void AcquireDriver::take(const AcquireEffects& effects) {
   require(!granted_ || effects.empty(), "no request after the grant");
   require(effects.size() <= kMostChildren + 8, "not too much at once");
   const auto watches = [](const AcquireEffect& effect) { return effect.kind == Kind::watch; };
@@ -172,7 +172,7 @@ void Asker::take(const AcquireEffects& effects) {
   check_state();
 }
 
-void Asker::take(const AcquireEffect& effect) {
+void AcquireDriver::take(const AcquireEffect& effect) {
   require(!granted_, "a grant is the last word");
   switch (effect.kind) {
     case Kind::create:
@@ -181,12 +181,12 @@ void Asker::take(const AcquireEffect& effect) {
       require(attempts_.insert(effect.text).second, "no attempt is used twice");
       if (effect.kind == Kind::move) require(first_, "it moves when it is first at the gate");
       if (effect.kind == Kind::create) {
-        require(!own_ || own_->gone, "one node at a time");
+        require(!own_ || own_->is_deleted, "one node at a time");
         own_.reset();
       }
       attempt_ = effect.text;
       abandoned_ = false;
-      ask(effect);
+      request(effect);
       if (effect.kind == Kind::create && fsm_.is_counting_children()) {
         outstanding_.push_back({.kind = Kind::list, .text = {}});
       }
@@ -194,7 +194,7 @@ void Asker::take(const AcquireEffect& effect) {
     case Kind::watch:
       require(policy_.wait, "a single attempt sets no watch");
       ++watches_;
-      ask(effect);
+      request(effect);
       return;
     case Kind::create_parents:
     case Kind::check_parent:
@@ -205,7 +205,7 @@ void Asker::take(const AcquireEffect& effect) {
     case Kind::remove_parent:
     case Kind::skip:
     case Kind::mark:
-    case Kind::clear: ask(effect); return;
+    case Kind::clear: request(effect); return;
     case Kind::unwatch: armed_.clear(); return;
     case Kind::remove_node: removal(effect); return;
     case Kind::delay:
@@ -223,7 +223,7 @@ void Asker::take(const AcquireEffect& effect) {
   }
 }
 
-void Asker::ask(const AcquireEffect& effect) {
+void AcquireDriver::request(const AcquireEffect& effect) {
   for (const AcquireEffect& other : outstanding_) {
     const bool both_watch = other.kind == Kind::watch && effect.kind == Kind::watch;
     require(both_watch && other.text != effect.text, "one request at a time");
@@ -234,17 +234,17 @@ void Asker::ask(const AcquireEffect& effect) {
   outstanding_.push_back(effect);
 }
 
-void Asker::removal(const AcquireEffect& effect) {
+void AcquireDriver::removal(const AcquireEffect& effect) {
   require(effect.session != SessionId{}, "a node is removed on its session");
   const bool is_own = own_ && effect.text == own_->name;
   if (!is_own && DelayMarker::parse(effect.text)) return;
   require(is_own, "only the own znode is deleted", effect.text);
   require(effect.session == own_->session, "on the node's session");
   require(!std::exchange(own_->removed, true), "once");
-  own_->gone = true;
+  own_->is_deleted = true;
 }
 
-void Asker::check_grant(const AcquireEffect& effect) {
+void AcquireDriver::check_grant(const AcquireEffect& effect) {
   require(!gave_up_ && !failed_, "no grant after a failure or withdrawal");
   require(own_.has_value(), "no grant without a node");
   require(fsm_.node().name() == own_->name && fsm_.node().token() == own_->token,
@@ -262,14 +262,14 @@ void Asker::check_grant(const AcquireEffect& effect) {
   granted_ = true;
 }
 
-void Asker::check_state() {
+void AcquireDriver::check_state() {
   const bool waits = fsm_.state() == State::arming || fsm_.state() == State::waiting;
   require(waits || armed_.empty(), "no watch is left");
   require(fsm_.has_ended() || fsm_.state() != State::idle, "it has begun");
   if (!fsm_.has_ended()) return;
   outstanding_.clear();
   require(!fsm_.node().exists(), "it ends without a node");
-  require(!own_ || own_->gone, "no node is left");
+  require(!own_ || own_->is_deleted, "no node is left");
   require(failed_ || gave_up_ || !policy_.wait, "it does not end without a word");
 }
 
