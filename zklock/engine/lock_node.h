@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
 #include <boost/intrusive/list_hook.hpp>
 
 #include "zklock/core/acquire_fsm.h"
@@ -71,9 +72,10 @@ class LockNode final : private CreateLimiter::Waiter,
   const std::string& own_name() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
     return has_downgraded() ? holding_->downgrade.name() : fsm_.node().name();
   }
+  using Names = boost::container::small_vector<std::string, 1>;
   /// Returns the names that the znode can have now: two while the outcome of a downgrade is
   /// unknown, else one.
-  std::vector<std::string> own_names() const ZKLOCK_REQUIRES(path_mutex);
+  Names own_names() const ZKLOCK_REQUIRES(path_mutex);
   /// If a grant is possible, sets lease() to the lease of the lock node's session, and returns true.
   /// The lease must suffice for a grant, and there must be an observer.
   bool update_lease() ZKLOCK_REQUIRES(path_mutex) { return update_lease(fsm_.node().session()); }

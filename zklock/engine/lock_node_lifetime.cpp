@@ -154,7 +154,7 @@ std::vector<NodeDeleter::SiblingNode> LockNode::take_siblings() {
   return siblings;
 }
 
-std::vector<std::string> LockNode::own_names() const {
+LockNode::Names LockNode::own_names() const {
   if (is_name_unknown()) return {fsm_.node().name(), holding_->downgrade.name()};
   return {own_name()};
 }
