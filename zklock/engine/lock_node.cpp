@@ -6,6 +6,8 @@
 #include <chrono>
 #include <exception>
 
+#include "zklock/core/znode_data.h"
+
 namespace zklock::detail {
 
 using core::AcquireState;

@@ -2,6 +2,7 @@
 // Reports of a lock node to its observer, and the end of the lock node.
 #include <algorithm>
 
+#include "zklock/core/znode_data.h"
 #include "zklock/engine/lock_node.h"
 
 namespace zklock::detail {

@@ -86,8 +86,8 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
   /// Ends all waiting calls with this error.
   void fail_waiting(Errc code, const std::string& cause);
 
-  /// Sends the deletes that releases have put off. Withdraws the contenders whose calls were all
-  /// abandoned. Reads the clock: a hold that has lapsed becomes lost.
+  /// Withdraws the contenders whose calls were all abandoned. Reads the clock: a hold that has
+  /// lapsed becomes lost.
   void settle();
   /// Ends waiting calls with Error(closed) and makes holds lost: the client is closing.
   void close();
