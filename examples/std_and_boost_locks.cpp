@@ -50,7 +50,7 @@ void with_boost(ReentrantMutex& a, ReentrantMutex& b) {
   b.unlock();
 }
 
-void interrupted(ReentrantMutex& mutex) {
+void interrupted(zklock::Client& client, ReentrantMutex& mutex) {
   std::unique_lock lock(mutex);
   bool was_interrupted = false;
   boost::thread waiter([&] {
@@ -65,7 +65,9 @@ void interrupted(ReentrantMutex& mutex) {
   waiter.interrupt();
   waiter.join();
   promise(was_interrupted, "boost::thread::interrupt() ends the wait");
-  promise(mutex.participants().size() == 1, "and the waiter has left the queue");
+  // The znode is deleted in the background, so flush() waits for it.
+  promise(client.flush(10s) && mutex.participants().size() == 1,
+          "and the waiter has left the queue");
 }
 
 }  // namespace
@@ -77,6 +79,6 @@ int main(int argc, char** argv) {
     ReentrantMutex b(client, "/locks/b");
     with_std(a, b);
     with_boost(a, b);
-    interrupted(a);
+    interrupted(client, a);
   });
 }
