@@ -59,6 +59,18 @@ def members(body, access):
             at += 1
 
 
+def code_of(text):
+    """Returns the text with spaces for comments and directives, an empty literal for each literal, and the same lines."""
+    return NOISE.sub(lambda found: '""' if found[0][0] in "\"'R" else re.sub(r"[^\n]", " ", found[0]), text)
+
+
+def bodies(text):
+    """Yields the word class or struct, the name and the body of each class, also of nested ones."""
+    text = code_of(text)
+    for head in HEAD.finditer(text):
+        yield head[1], head[2], text[head.end():end_of_block(text, head.end() - 1) - 1]
+
+
 def is_counted(member):
     return (member and not re.match(r"(?:template\s*<[^>]*>\s*)?friend\b|static_assert\b", member)
             and not re.search(r"=\s*(?:default|delete)$", member)
@@ -67,11 +79,9 @@ def is_counted(member):
 
 def classes(text):
     """Yields the name and the number of public members of each class, also of nested ones."""
-    text = NOISE.sub(lambda match: '""' if match[0][0] in "\"'R" else " ", text)
-    for head in HEAD.finditer(text):
-        body = text[head.end():end_of_block(text, head.end() - 1) - 1]
-        access = "public" if head[1] == "struct" else "private"
-        yield head[2], sum(each == "public" and bool(is_counted(member)) for each, member in members(body, access))
+    for kind, name, body in bodies(text):
+        access = "public" if kind == "struct" else "private"
+        yield name, sum(each == "public" and bool(is_counted(member)) for each, member in members(body, access))
 
 
 def check(root):

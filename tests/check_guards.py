@@ -12,7 +12,7 @@ import pathlib
 import re
 import sys
 
-from check_classes import FOLDERS, HEAD, NOISE, end_of_block, members
+from check_classes import FOLDERS, bodies, members
 
 MUTEX = re.compile(r"(?:mutable\s+)?(?:client::)?(?:Timed)?Mutex\s+\w+$")
 NO_FIELD = re.compile(r"(?:using|friend|struct|class|enum|static|template|typedef|explicit|virtual|ZKLOCK_HIDDEN)\b")
@@ -52,9 +52,7 @@ def without_arguments(text):
 
 def unguarded(text):
     """Yields class and name of each member that lacks a guard, also of those in CONFINED."""
-    text = NOISE.sub(lambda match: '""' if match[0][0] in "\"'R" else " ", text)
-    for head in HEAD.finditer(text):
-        body = text[head.end():end_of_block(text, head.end() - 1) - 1]
+    for _, name, body in bodies(text):
         declared = [" ".join(member.split()) for _, member in members(body, "private")]
         if not any(MUTEX.match(member) for member in declared):
             continue
@@ -65,7 +63,7 @@ def unguarded(text):
                 continue
             if "&" in bare or words[-2] == "const" or words[-2].removeprefix("client::") in OWN_MUTEX:
                 continue
-            yield head[2], words[-1]
+            yield name, words[-1]
 
 
 def check(root):

@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-from check_classes import NOISE, end_of_block
+from check_classes import code_of, end_of_block
 
 FILE_LIMIT, FUNCTION_LIMIT = 400, 60
 FILES = ("include", "zklock", "tests", "examples")
@@ -24,7 +24,7 @@ KEYWORDS = {"if", "for", "while", "switch", "catch", "return", "requires", "noex
 
 def functions(text):
     """Yields the name and the number of lines of each function. Skips what is inside of a function."""
-    text = NOISE.sub(lambda found: '""' if found[0][0] in "\"'R" else re.sub(r"[^\n]", " ", found[0]), text)
+    text = code_of(text)
     at = 0
     while head := HEAD.search(text, at):
         at = end = end_of_block(text, head.end() - 1)
