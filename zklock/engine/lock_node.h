@@ -101,8 +101,6 @@ class LockNode final : private CreateLimiter::Waiter,
   /// Records that Hold::expose_node() was called: the user may check the znode in a transaction of
   /// its own.
   void expose() noexcept ZKLOCK_REQUIRES(path_mutex) { holding_->is_exposed = true; }
-  /// Returns false if probably no other contender waits for the lock node, which is being released.
-  bool may_be_awaited() const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the lock node of this client that can be granted directly when this one is released.
   /// Null if there is none, or if the successor has to wait for the watch event.
   std::shared_ptr<LockNode> session_successor() const ZKLOCK_REQUIRES(path_mutex);
@@ -137,9 +135,6 @@ class LockNode final : private CreateLimiter::Waiter,
   /// Deletes the znode in the background, as a part of `work` or of a new piece of work, and ends
   /// the watches. The delay marker is deleted too, except as RemovalCause says.
   void remove(RemovalCause cause, BackgroundWork::Id work = {}) ZKLOCK_REQUIRES(path_mutex);
-  /// Records that the hold has ended, or that there will be none, and that the znode will be
-  /// deleted.
-  void end_hold() ZKLOCK_REQUIRES(path_mutex);
   /// Ends the watches, the timers and the notifications about the session. The znode stays. Used
   /// when the lock node does not wait and is not held any more.
   void end_watches() ZKLOCK_REQUIRES(path_mutex);
@@ -273,6 +268,8 @@ class LockNode final : private CreateLimiter::Waiter,
   bool is_unseen() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
     return seen_on_connection_ != core().keeper().connection();
   }
+  /// Returns false if probably no other contender waits for the lock node, which is being released.
+  bool may_be_awaited() const ZKLOCK_REQUIRES(path_mutex);
   NodeDeleter::FirstStep first_step_for(RemovalCause cause) const ZKLOCK_REQUIRES(path_mutex);
   std::function<void()> on_removed(RemovalCause cause) const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the znodes that the caller must delete with its znode, and forgets them.
@@ -316,8 +313,7 @@ class LockNode final : private CreateLimiter::Waiter,
   /// A znode was created: a server was reached.
   bool had_node_ ZKLOCK_GUARDED_BY(path_mutex) = false;
   std::uint64_t seen_on_connection_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< see is_unseen()
-  bool has_ended_ ZKLOCK_GUARDED_BY(path_mutex) =
-      false;  ///< by end_hold(), or withdrawn without a hold
+  bool has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;                ///< by end_watches()
   /// The create, or another request that is not bound to a session.
   client::RequestId create_id_ ZKLOCK_GUARDED_BY(path_mutex){};
   client::RequestId count_id_ ZKLOCK_GUARDED_BY(path_mutex){};

@@ -116,17 +116,14 @@ void LockNode::detach_observer() {
   if (!fsm_.has_ended()) work_ = core().work().begin();
 }
 
-void LockNode::end_hold() {
-  has_ended_ = true;
-  if (!holding_) return;
-  holding_->heartbeat_demand.reset();
-  holding_->downgrade.end_hold();
-}
-
 void LockNode::end_watches() {
   path_->dismiss_node(*this);
   end_delay();
-  end_hold();
+  has_ended_ = true;
+  if (holding_) {
+    holding_->heartbeat_demand.reset();
+    holding_->downgrade.end_hold();
+  }
   watches_.disarm();
 }
 

@@ -13,7 +13,7 @@ Monitor::Lock::Lock(Monitor& monitor) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS : monitor
 Monitor::Lock::~Lock() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   monitor_.run_before_unlock();
   // Destroyed last, without the mutex: they may own the last references.
-  const auto done = std::exchange(monitor_.finished_tasks_, {});
+  const auto done = std::exchange(monitor_.before_unlock_, {});
   auto tasks = monitor_.after_unlock_.take();
   if (tasks.empty()) {
     monitor_.mutex_.unlock();
@@ -30,9 +30,8 @@ void Monitor::run_before_unlock() {
   for (std::size_t i = 0; i < before_unlock_.size(); ++i) {
     Task task = std::move(before_unlock_[i]);
     task();
-    finished_tasks_.push_back(std::move(task));
+    before_unlock_[i] = std::move(task);
   }
-  before_unlock_.clear();
 }
 
 }  // namespace zklock::detail

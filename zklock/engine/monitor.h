@@ -67,8 +67,6 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
   client::TimedMutex mutex_;
   std::vector<Task> before_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
   UnlockTasks after_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
-  /// Tasks of before_unlock() that ran under the present Lock. They are destroyed after the unlock.
-  std::vector<Task> finished_tasks_ ZKLOCK_GUARDED_BY(path_mutex);
 };
 
 }  // namespace zklock::detail

@@ -8,13 +8,18 @@ namespace zklock::detail {
 
 namespace {
 
+/// Returns the Error for a `time` that is not positive.
+Error not_positive(const char* operation, const std::string& path, const char* what,
+                   std::chrono::milliseconds time) {
+  return {Errc::invalid_option, operation, path,
+          std::string(what) + " must be positive, not " + std::to_string(time.count()) + " ms"};
+}
+
 /// Throws Error(invalid_option) if `time` is set and not positive. Called before anything is sent.
 void check_positive(std::optional<std::chrono::milliseconds> time, const char* what,
-                    const std::string& path, const char* operation = "lock") {
-  if (!time || *time > std::chrono::milliseconds::zero()) return;
-  throw Error(
-      Errc::invalid_option, operation, path,
-      std::string(what) + " must be positive, not " + std::to_string(time->count()) + " ms");
+                    const std::string& path) {
+  if (time && *time <= std::chrono::milliseconds::zero())
+    throw not_positive("lock", path, what, *time);
 }
 
 constexpr const char* kLongest = "the maximum hold time";
@@ -36,9 +41,8 @@ core::HoldLimit checked_limit(core::HoldLimit of_object,
 }
 
 void check_renewal(std::chrono::milliseconds length, const Hold& hold) {
-  if (length <= std::chrono::milliseconds::zero()) {
-    check_positive(length, kLongest, hold.node(), "renew");
-  }
+  if (length <= std::chrono::milliseconds::zero())
+    throw not_positive("renew", hold.node(), kLongest, length);
 }
 
 std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,
