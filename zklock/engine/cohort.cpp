@@ -217,7 +217,6 @@ void Cohort::on_unreachable(const std::string& cause) {
 }
 
 void Cohort::on_tick() {
-  assert_invariants();
   if (state_ != State::idle || !waiting_.empty()) return;
   const auto idle = path_.core().scheduler().now() - idle_since_;
   if (std::chrono::floor<std::chrono::milliseconds>(idle) >= cohort_policy_.keep_idle_for)
@@ -310,7 +309,6 @@ void Cohort::count_if_due() {
 }
 
 void Cohort::on_counted(const client::Reply& reply) {
-  assert_invariants();
   path_.record_stat(reply);
   budget_.on_counted(reply.status == core::Status::ok && reply.child_count == own_children() &&
                      !path_.counter_has_ended());

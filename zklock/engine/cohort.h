@@ -148,6 +148,7 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
   /// Forgets the lock node and all contenders: the client is closing. The path lock notifies the
   /// contenders.
   void close() ZKLOCK_REQUIRES(path_mutex);
+  void assert_invariants() const noexcept ZKLOCK_REQUIRES(path_mutex);
 
  private:
   enum class State { none, queued, held, idle };
@@ -156,7 +157,6 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
     Caller caller;  ///< the caller named in its znode's data
   };
 
-  void assert_invariants() const noexcept ZKLOCK_REQUIRES(path_mutex);
   // Events of the shared lock node.
   void on_granted() override ZKLOCK_REQUIRES(path_mutex);
   void on_failed(Errc error, const std::string& cause) override ZKLOCK_REQUIRES(path_mutex);

@@ -114,6 +114,8 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   /// The path was recreated: the znode is lost if it was in the old path.
   void on_path_recreated() ZKLOCK_REQUIRES(path_mutex) { node_->on_path_recreated(); }
 
+  void assert_invariants() const noexcept ZKLOCK_REQUIRES(path_mutex);
+
   // Used by Hold: from any thread, without a Lock.
   Hold make_hold(core::CountKind kind) { return Hold(shared_from_this(), kind); }
   /// REQUIRES: the contender was granted.
@@ -154,7 +156,6 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   void on_release_requested(bool force) override ZKLOCK_REQUIRES(path_mutex);
   void on_unreachable(const std::string& cause) override ZKLOCK_REQUIRES(path_mutex);
 
-  void assert_invariants() const noexcept ZKLOCK_REQUIRES(path_mutex);
   std::shared_ptr<CohortMember> as_member() { return {shared_from_this(), this}; }
   EngineContext& core() const noexcept { return path_->core(); }
   /// Returns why a call of this kind may not join; nothing if it may.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/monitor.h"
 
+#include <cassert>
 #include <cstddef>
 
 namespace zklock::detail {
@@ -8,10 +9,16 @@ namespace zklock::detail {
 // path_mutex stands for mutex_.
 Monitor::Lock::Lock(Monitor& monitor) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS : monitor_(monitor) {
   monitor_.mutex_.lock();
+  assert((monitor_.assert_invariants_(), true));
+}
+
+Monitor::Lock::Lock(Monitor& monitor, std::adopt_lock_t) : monitor_(monitor) {
+  assert((monitor_.assert_invariants_(), true));
 }
 
 Monitor::Lock::~Lock() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   monitor_.run_before_unlock();
+  assert((monitor_.assert_invariants_(), true));
   // Destroyed last, without the mutex: they may own the last references.
   const auto done = std::exchange(monitor_.before_unlock_, {});
   auto tasks = monitor_.after_unlock_.take();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,15 +23,22 @@ namespace zklock::detail {
 /// | before_unlock() | when the Lock ends, still with the mutex locked                      |
 /// | after_unlock()  | when the Lock has ended, with the mutex unlocked, on the same thread |
 ///
+/// If asserts are on, each Lock asserts the invariants of what the mutex guards when it begins and
+/// when it ends. So each transition is checked at its entry and its exit.
+///
 /// Thread-safety: any thread may make a Lock, or call try_lock_for(). REQUIRES for the other
 /// members: the calling thread has a Lock. Made by std::make_shared.
 class Monitor : public std::enable_shared_from_this<Monitor> {
  public:
   using Task = UnlockTasks::Task;
 
-  /// Each warning begins with `name`.
-  Monitor(std::shared_ptr<EngineContext> core, std::string name)
-      : core_(std::move(core)), name_(std::move(name)) {}
+  /// Each warning begins with `name`. `assert_invariants` is called with the mutex locked. REQUIRES:
+  /// whatever it uses exists while there is a Lock.
+  Monitor(std::shared_ptr<EngineContext> core, std::string name,
+          std::function<void()> assert_invariants)
+      : core_(std::move(core)),
+        name_(std::move(name)),
+        assert_invariants_(std::move(assert_invariants)) {}
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
 
@@ -39,7 +47,7 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
    public:
     explicit Lock(Monitor& monitor) ZKLOCK_ACQUIRE(path_mutex);
     /// REQUIRES: try_lock_for() has returned true.
-    Lock(Monitor& monitor, std::adopt_lock_t) ZKLOCK_ACQUIRE(path_mutex) : monitor_(monitor) {}
+    Lock(Monitor& monitor, std::adopt_lock_t) ZKLOCK_ACQUIRE(path_mutex);
     /// Runs the tasks. A std::system_error of a task that runs without the mutex is logged.
     ~Lock() ZKLOCK_RELEASE();
     Lock(const Lock&) = delete;
@@ -64,6 +72,7 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
 
   const std::shared_ptr<EngineContext> core_;
   const std::string name_;
+  const std::function<void()> assert_invariants_;
   client::TimedMutex mutex_;
   std::vector<Task> before_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
   UnlockTasks after_unlock_ ZKLOCK_GUARDED_BY(path_mutex);

@@ -32,7 +32,9 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
   PathContext(std::shared_ptr<EngineContext> core, core::LockPath path)
       : core_(std::move(core)),
         path_(std::move(path)),
-        monitor_(std::make_shared<Monitor>(core_, "lock " + path_.str())) {}
+        monitor_(std::make_shared<Monitor>(
+            core_, "lock " + path_.str(),
+            [this]() ZKLOCK_REQUIRES(path_mutex) { assert_invariants(); })) {}
   PathContext(const PathContext&) = delete;
   PathContext& operator=(const PathContext&) = delete;
   virtual ~PathContext() = default;
@@ -79,6 +81,9 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
   }
 
  protected:
+  /// Called at the begin and the end of each Monitor::Lock, if asserts are on.
+  virtual void assert_invariants() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
+
   std::size_t objects_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< public objects
 
  private:

@@ -2,6 +2,7 @@
 #include "zklock/engine/path_lock.h"
 
 #include <algorithm>
+#include <cassert>
 #include <iterator>
 #include <system_error>
 
@@ -36,6 +37,18 @@ PathLock::PathLock(std::shared_ptr<EngineContext> core, core::LockPath path, boo
 
 PathLock::~PathLock() {
   core().keeper().dismiss(*this);
+}
+
+// Checks some contenders only: a path can have thousands.
+void PathLock::assert_invariants() const noexcept {
+  assert(nodes_.empty() || observes_lease_);
+  for (const auto& each : cohorts_) each->assert_invariants();
+  int unchecked = 8;
+  for (const auto& [owner, contender] : contenders_) {
+    if (unchecked-- == 0) return;
+    assert(contender->key() == owner);
+    contender->assert_invariants();
+  }
 }
 
 void PathLock::settle() {

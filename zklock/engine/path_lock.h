@@ -105,6 +105,7 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
     reentry_counter_.begin(thread, std::move(grant));
   }
   void on_path_recreated() override ZKLOCK_REQUIRES(path_mutex);
+  void assert_invariants() const noexcept override ZKLOCK_REQUIRES(path_mutex);
 
   void enlist_node(LockNode& node) noexcept override ZKLOCK_REQUIRES(path_mutex);
   void dismiss_node(LockNode& node) noexcept override ZKLOCK_REQUIRES(path_mutex);
