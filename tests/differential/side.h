@@ -101,13 +101,13 @@ class Journal {
 class SessionEventLog final : public client::SessionObserver {
  public:
   SessionEventLog(Journal& journal, std::size_t client) : journal_(journal), client_(client) {}
-  void connected(const client::SessionInfo& session) override {
+  void on_connected(const client::SessionInfo& session) override {
     if (session.is_new) journal_.connected(client_, session.id);
   }
   // The number of broken connections while a session is ended from outside is not compared.
-  void suspended(SessionId /*session*/) override {}
-  void ended(SessionId /*session*/, Status why) override { journal_.ended(client_, why); }
-  void answered(SessionId /*session*/, core::Instant /*sent_at*/, core::AnsweredBy by) override {
+  void on_suspended(SessionId /*session*/) override {}
+  void on_ended(SessionId /*session*/, Status why) override { journal_.ended(client_, why); }
+  void on_answered(SessionId /*session*/, core::Instant /*sent_at*/, core::AnsweredBy by) override {
     if (by == core::AnsweredBy::quorum) journal_.answered_by_quorum(client_);
   }
 

@@ -85,14 +85,14 @@ void LyingServers::connect() {
   const bool is_new = session_ == SessionId{};
   if (is_new) session_ = {++last_session_};
   for (Pending& each : pending_) each.sent = clock_.now();
-  observer_->connected(
+  observer_->on_connected(
       {.id = session_, .timeout = kTimeout, .attempt_began = clock_.now(), .is_new = is_new});
 }
 
 void LyingServers::disconnect() {
   if (!connected_) return;
   connected_ = false;
-  observer_->suspended(session_);
+  observer_->on_suspended(session_);
 }
 
 void LyingServers::end_session() {
@@ -100,7 +100,7 @@ void LyingServers::end_session() {
   connected_ = false;
   const SessionId ended = std::exchange(session_, SessionId{});
   watches_.clear();
-  observer_->ended(ended, Status::session_ended);
+  observer_->on_ended(ended, Status::session_ended);
 }
 
 /// Returns the status of an answer that the coordinator itself must give.
@@ -177,10 +177,10 @@ void LyingServers::notify_observer(const Pending& pending, Status status) {
     last = std::max(last, pending.sent);
   }
   const bool is_sync = std::holds_alternative<ops::Sync>(pending.request.operation);
-  observer_->answered(session_, pending.sent,
-                      by_quorum            ? core::AnsweredBy::quorum
-                      : of_tree && is_sync ? core::AnsweredBy::leader
-                                           : core::AnsweredBy::server);
+  observer_->on_answered(session_, pending.sent,
+                         by_quorum            ? core::AnsweredBy::quorum
+                         : of_tree && is_sync ? core::AnsweredBy::leader
+                                              : core::AnsweredBy::server);
 }
 
 void LyingServers::reply(Pending pending, Reply reply) {
@@ -243,7 +243,7 @@ void LyingServers::close() {
     connected_ = false;
     const SessionId ended = std::exchange(session_, SessionId{});
     watches_.clear();
-    observer_->ended(ended, Status::closed);
+    observer_->on_ended(ended, Status::closed);
   }
   while (!pending_.empty() || !abandoned_.empty()) answer();
   while (!soon_.empty()) run_soon();

@@ -75,16 +75,16 @@ class Journal : public SessionObserver {
     throw std::logic_error("no such event");
   }
 
-  void connected(const SessionInfo& session) override {
+  void on_connected(const SessionInfo& session) override {
     Event event{Event::Kind::connected, session.id};
     event.flag = session.is_new;
     event.time = session.attempt_began;
     event.timeout = session.timeout;
     add(event);
   }
-  void suspended(SessionId session) override { add({Event::Kind::suspended, session}); }
-  void ended(SessionId session, Status why) override { add({Event::Kind::ended, session, why}); }
-  void answered(SessionId session, Instant sent_at, core::AnsweredBy by) override {
+  void on_suspended(SessionId session) override { add({Event::Kind::suspended, session}); }
+  void on_ended(SessionId session, Status why) override { add({Event::Kind::ended, session, why}); }
+  void on_answered(SessionId session, Instant sent_at, core::AnsweredBy by) override {
     Event event{Event::Kind::answered, session};
     event.time = sent_at;
     event.flag = by == core::AnsweredBy::quorum;

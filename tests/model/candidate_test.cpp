@@ -31,7 +31,7 @@ class Retrying final : public detail::Candidate {
  private:
   void began(
       const std::shared_ptr<detail::LeadershipState>& /*leadership_state*/) noexcept override {}
-  void ended(
+  void on_ended(
       const std::shared_ptr<detail::LeadershipState>& /*leadership_state*/) noexcept override {}
 };
 

@@ -327,7 +327,7 @@ TEST_F(RefusedDelete, EndOfSessionDuringRetry_EndsIt) {
 TEST_F(RefusedDelete, RefusalOfRetryAfterEndOfSession_EndsIt) {
   refused_release();
   EXPECT_FALSE(flushed());
-  lock_.core(0).ended(client(0).session(), Status::session_ended);
+  lock_.core(0).on_ended(client(0).session(), Status::session_ended);
   run();
   EXPECT_TRUE(flushed());
   lock_.world().expire(0);

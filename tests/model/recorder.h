@@ -64,15 +64,15 @@ class Recorder : public client::SessionObserver {
   std::ptrdiff_t open_requests() const { return sent_ - answered_; }
   std::vector<std::string> take_log() { return std::exchange(log, {}); }
 
-  void connected(const client::SessionInfo& info) override {
+  void on_connected(const client::SessionInfo& info) override {
     sessions.push_back(info);
     log.emplace_back(info.is_new ? "connected!" : "connected");
   }
-  void suspended(SessionId) override { log.emplace_back("suspended"); }
-  void ended(SessionId, Status why) override {
+  void on_suspended(SessionId) override { log.emplace_back("suspended"); }
+  void on_ended(SessionId, Status why) override {
     log.emplace_back("ended " + std::string(to_string(why)));
   }
-  void answered(SessionId, Instant sent_at, core::AnsweredBy by) override {
+  void on_answered(SessionId, Instant sent_at, core::AnsweredBy by) override {
     if (log_answers) log.emplace_back(by == core::AnsweredBy::quorum ? "quorum" : "answered");
     last_answered = sent_at;
   }

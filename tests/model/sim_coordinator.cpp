@@ -287,7 +287,7 @@ void SimCoordinator::close() {
   clock_.cancel(std::exchange(end_timer_, {}));
   gate_open_ = told_connected_ = false;
   const SessionId session = std::exchange(session_, {});
-  if (session != SessionId{} && observer_ != nullptr) observer_->ended(session, Status::closed);
+  if (session != SessionId{} && observer_ != nullptr) observer_->on_ended(session, Status::closed);
   std::stable_sort(left.begin(), left.end(),
                    [](const Pending& a, const Pending& b) { return a.id < b.id; });
   for (Pending& pending : left) {

@@ -64,7 +64,7 @@ void SimCoordinator::receive_one(Connected& message) {
   clock_.cancel(std::exchange(end_timer_, {}));
   told_connected_ = true;
   last_send_ = own_clock_.now();
-  observer_->connected(message.info);
+  observer_->on_connected(message.info);
   if (!told_connected_) return;
   if (!interests_.empty()) {
     for (const Interest& interest : interests_) armed_[interest.watch] = interest.absent;
@@ -86,7 +86,7 @@ void SimCoordinator::end_session(SessionId session) {
   session_ = {};
   interests_.clear();
   last_zxid_ = 0;
-  observer_->ended(session, Status::session_ended);
+  observer_->on_ended(session, Status::session_ended);
   for (auto pending = held_.begin(); pending != held_.end();) {
     if (pending->request.session != session) {
       ++pending;
@@ -113,7 +113,7 @@ void SimCoordinator::receive_one(AuthFailed) {
   interests_.clear();
   clock_.cancel(std::exchange(end_timer_, {}));
   const SessionId session = std::exchange(session_, {});
-  observer_->ended(session, Status::auth_failed);
+  observer_->on_ended(session, Status::auth_failed);
   for (auto* queue : {&in_flight_, &held_}) {
     for (Pending& pending : std::exchange(*queue, {})) {
       answer_locally(std::move(pending), Status::auth_failed);
@@ -142,7 +142,7 @@ void SimCoordinator::receive_one(ServerReply& message) {
     drop_watch_if_unused(*watch);
   }
   if (is_servers_answer(reply.status) && !pending.follows) {
-    observer_->answered(reply.session, reply.sent_at, message.by);
+    observer_->on_answered(reply.session, reply.sent_at, message.by);
   }
   if (unreadable) {
     ask_existence(std::move(pending));
@@ -178,7 +178,7 @@ void SimCoordinator::receive_one(const Suspended& message) {
     clock_.cancel(end_timer_);
     end_timer_ = own_clock_.at(own_clock_.now() + timeout_, [this] { end_overdue_session(); });
   }
-  observer_->suspended(message.session);
+  observer_->on_suspended(message.session);
 }
 
 void SimCoordinator::receive_one(LocalReply& message) {

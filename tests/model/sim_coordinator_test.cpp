@@ -61,8 +61,8 @@ TEST_F(SimCoordinatorTest, NotConnected_RequestsAreHeld) {
 TEST_F(SimCoordinatorTest, SubmitInConnected_FollowsHeldRequests) {
   struct Submitting : Recorder {
     using Recorder::Recorder;
-    void connected(const client::SessionInfo& info) override {
-      Recorder::connected(info);
+    void on_connected(const client::SessionInfo& info) override {
+      Recorder::on_connected(info);
       send("later", CountChildren{"/p"});
       EXPECT_EQ(coordinator().server_watches(), 0u);
     }

@@ -22,7 +22,7 @@ class TestCandidate final : public detail::Candidate {
  private:
   void began(
       const std::shared_ptr<detail::LeadershipState>& /*leadership_state*/) noexcept override {}
-  void ended(
+  void on_ended(
       const std::shared_ptr<detail::LeadershipState>& /*leadership_state*/) noexcept override {}
 };
 

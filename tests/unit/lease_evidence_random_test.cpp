@@ -188,8 +188,8 @@ TEST(LeaseEvidence, NaiveFormula_OutlivesTheSession) {
   EXPECT_GT(sent + kT - std::max(age, kR) - kT / 12, end);
 
   LeaseEvidence evidence(kT, zero - kT, zero - kT);
-  evidence.answered(zero, zero, AnsweredBy::quorum);
-  evidence.answered(zero + seconds(23), zero + seconds(23), AnsweredBy::quorum);
+  evidence.on_answered(zero, zero, AnsweredBy::quorum);
+  evidence.on_answered(zero + seconds(23), zero + seconds(23), AnsweredBy::quorum);
   EXPECT_LE(evidence.lease_expiry(sent, sent), end - kT / 12);
 }
 

@@ -48,7 +48,7 @@ class Line {
     servers_.arrived(sent + arrives);
     now_ += takes;
     const Instant lease = evidence_.lease_expiry(sent, now_);
-    evidence_.answered(sent, now_, AnsweredBy::quorum);
+    evidence_.on_answered(sent, now_, AnsweredBy::quorum);
     expect_safe(lease, sent + arrives);
     return lease - sent;
   }
@@ -230,8 +230,8 @@ TEST(LeaseEvidence, WideGap_CountsFromThePacketBeforeIt) {
 TEST(LeaseEvidence, WideGap_StillCountsForTheNextOperation) {
   const Instant zero(seconds(1000));
   LeaseEvidence evidence(kT, zero - 2 * kT, zero - 2 * kT);
-  evidence.answered(zero, zero, AnsweredBy::quorum);
-  evidence.answered(zero + kT / 3, zero + kT / 3, AnsweredBy::quorum);
+  evidence.on_answered(zero, zero, AnsweredBy::quorum);
+  evidence.on_answered(zero + kT / 3, zero + kT / 3, AnsweredBy::quorum);
   EXPECT_EQ(evidence.lease_expiry(zero + kT / 3 + kT / 5, zero + kT / 3 + kT / 5),
             zero + kT - kT / 12);
 }
@@ -258,19 +258,19 @@ TEST(LeaseEvidence, SimultaneousReplies_AreOnePacket) {
   LeaseEvidence evidence(kT, t, t);
   for (int i = 0; i < 1000; ++i) {
     EXPECT_EQ(evidence.lease_expiry(t, t), t + kT * 2 / 3);
-    evidence.answered(t, t, AnsweredBy::quorum);
+    evidence.on_answered(t, t, AnsweredBy::quorum);
   }
   // A burst does not displace the packets that are needed.
   for (int i = 0; i < 10'000; ++i)
-    evidence.answered(t + i * kR / 20'000, t + i * kR / 20'000, AnsweredBy::quorum);
+    evidence.on_answered(t + i * kR / 20'000, t + i * kR / 20'000, AnsweredBy::quorum);
   EXPECT_EQ(evidence.lease_expiry(t + kR / 2, t + kR / 2), t + kR / 2 + kT * 2 / 3);
 }
 
 TEST(LeaseEvidence, RepliesOutOfOrder_DoNotExtendTheLease) {
   const Instant t(seconds(1000));
   LeaseEvidence evidence(kT, t, t);
-  evidence.answered(t + kR, t + kR, AnsweredBy::quorum);
-  evidence.answered(t + kR / 2, t + kR / 2, AnsweredBy::quorum);
+  evidence.on_answered(t + kR, t + kR, AnsweredBy::quorum);
+  evidence.on_answered(t + kR / 2, t + kR / 2, AnsweredBy::quorum);
   EXPECT_LE(evidence.lease_expiry(t + kR, t + kR), t + kR + kT * 2 / 3);
 }
 
@@ -281,7 +281,7 @@ TEST(LeaseEvidence, TinyTimeout_LeaseStaysWithinIt) {
     LeaseEvidence evidence(tiny, now, now);
     for (int i = 0; i < 200; ++i) {
       EXPECT_LE(evidence.lease_expiry(now, now), now + tiny);
-      evidence.answered(now, now + nanoseconds(i % 3), AnsweredBy::quorum);
+      evidence.on_answered(now, now + nanoseconds(i % 3), AnsweredBy::quorum);
       now += nanoseconds(1 + i % 5);
     }
   }
@@ -296,7 +296,7 @@ TEST(LeaseEvidence, LateQueryBeforeAGap_LeaseEndsWithTheSession) {
   const Instant zero(seconds(1000));
   LeaseEvidence evidence(milliseconds(4800), zero - seconds(20), zero - seconds(20));
   for (const int at : {-3000, -2400, -1800, -1002, 2, 1000}) {
-    evidence.answered(zero + milliseconds(at), zero + milliseconds(at), AnsweredBy::quorum);
+    evidence.on_answered(zero + milliseconds(at), zero + milliseconds(at), AnsweredBy::quorum);
   }
   const Instant sent = zero + milliseconds(1398);
   EXPECT_LE(evidence.lease_expiry(sent, sent), zero + milliseconds(3799 - 100));
@@ -308,15 +308,15 @@ TEST(LeaseEvidence, RepliesAfterALongPause_CountFromBeforeIt) {
   const Instant zero(seconds(1000));
   LeaseEvidence evidence(kT, zero - 4 * kT, zero - 4 * kT);
   for (Instant at = zero - 2 * kT; at <= zero; at += kT / 10)
-    evidence.answered(at, at, AnsweredBy::quorum);
+    evidence.on_answered(at, at, AnsweredBy::quorum);
   const Instant resumed = zero + kT * 8 / 10;
   for (Instant sent = zero + kT / 10; sent < resumed; sent += kT / 10) {
     EXPECT_LE(evidence.lease_expiry(sent, resumed), zero + kT * 2 / 3) << (sent - zero) / kT * 10;
-    evidence.answered(sent, resumed, AnsweredBy::quorum);
+    evidence.on_answered(sent, resumed, AnsweredBy::quorum);
   }
   // The reply came at once, but the leader may not have sent a session request since the pause.
   EXPECT_LE(evidence.lease_expiry(resumed, resumed), zero + kT * 2 / 3);
-  evidence.answered(resumed, resumed, AnsweredBy::quorum);
+  evidence.on_answered(resumed, resumed, AnsweredBy::quorum);
   const Instant later = resumed + kT / 10;
   EXPECT_GE(evidence.lease_expiry(later, later), later);
 }

@@ -24,7 +24,7 @@ Duration lease_with_company(Duration before) {
       if (!is_beat && beat % 4 != 0) continue;
       // The leases of the first heartbeats start at the handshake.
       if (beat >= 5) shortest = std::min(shortest, evidence.lease_expiry(now, now) - now);
-      evidence.answered(now, now, AnsweredBy::quorum);
+      evidence.on_answered(now, now, AnsweredBy::quorum);
     }
   }
   return shortest;

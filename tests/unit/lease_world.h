@@ -333,7 +333,7 @@ class Connection {
     outstanding_.pop_front();
     operation.answered = now;
     look(operation, evidence_, servers_);
-    evidence_.answered(operation.sent, now, operation.by);
+    evidence_.on_answered(operation.sent, now, operation.by);
   }
 
   std::mt19937_64 random_;

@@ -19,7 +19,7 @@ Ownership in(State state) {
     ownership.withdraw();
     return ownership;
   }
-  ownership.granted();
+  ownership.on_granted();
   ownership.add(CountKind::lock);
   ownership.add(CountKind::hold);
   if (state == State::lost) ownership.lose();
@@ -51,7 +51,7 @@ TEST(Ownership, Helper_ReachesEveryState) {
 
 TEST(Ownership, Granted_WaitingBecomesHeld) {
   Ownership ownership;
-  ownership.granted();
+  ownership.on_granted();
   EXPECT_EQ(ownership.state(), State::held);
 }
 
@@ -118,7 +118,7 @@ TEST(Ownership, DropWithoutACount_IsRefused) {
   }
   // Granted, but no caller has a count yet.
   Ownership ownership;
-  ownership.granted();
+  ownership.on_granted();
   EXPECT_EQ(ownership.drop(CountKind::lock), Dropped::refused);
   EXPECT_EQ(ownership.state(), State::held);
 }
@@ -135,7 +135,7 @@ TEST(Ownership, Ended_IsFinal) {
 
 TEST(Ownership, ManyCountsOfBothKinds_LastEndsTheOwnership) {
   Ownership ownership;
-  ownership.granted();
+  ownership.on_granted();
   for (int i = 0; i < 1000; ++i) {
     ownership.add(CountKind::lock);
     ownership.add(CountKind::hold);
@@ -153,7 +153,7 @@ TEST(Ownership, EveryKind_IsCountedSeparately) {
   static_assert(std::size(kKinds) == kCountKinds);
   for (const CountKind kind : kKinds) {
     Ownership ownership;
-    ownership.granted();
+    ownership.on_granted();
     EXPECT_TRUE(ownership.add(kind));
     EXPECT_EQ(ownership.exclusive_count(), is_shared(kind) ? 0 : 1);
     for (const CountKind another : kKinds) {
@@ -169,7 +169,7 @@ TEST(Ownership, EveryKind_IsCountedSeparately) {
 
 TEST(Ownership, Downgraded_SharedCountsRemain) {
   Ownership ownership;
-  ownership.granted();
+  ownership.on_granted();
   ownership.add(CountKind::lock);
   ownership.add(CountKind::shared_hold);
   ownership.add(CountKind::shared_lock);

@@ -13,7 +13,7 @@ LeaseEvidence::LeaseEvidence(Duration timeout, Instant attempt_began, Instant no
       handshake_(std::min(attempt_began, now)),
       paused_until_(Instant::min()) {}
 
-void LeaseEvidence::answered(Instant sent, Instant now, AnsweredBy by) {
+void LeaseEvidence::on_answered(Instant sent, Instant now, AnsweredBy by) {
   if (now - sent > lateness_) paused_until_ = now + lateness_;
   remember(packets_, {sent, now});
   if (by != AnsweredBy::server) remember(acknowledged_, {sent, now});

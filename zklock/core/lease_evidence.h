@@ -76,10 +76,10 @@ class LeaseEvidence {
 
   /// Records that the request sent at `sent` has been answered at `now`. REQUIRES: called in the
   /// order of the sending. `by`: the servers that took part in the answer.
-  void answered(Instant sent, Instant now, AnsweredBy by);
+  void on_answered(Instant sent, Instant now, AnsweredBy by);
 
   /// Returns until when the session is certain to be alive, given that a quorum operation sent at
-  /// `sent` was answered at `now`. The result may lie in the past. Call it before answered()
+  /// `sent` was answered at `now`. The result may lie in the past. Call it before on_answered()
   /// records that operation.
   Instant lease_expiry(Instant sent, Instant now) const;
 

@@ -25,12 +25,12 @@ constexpr bool is_shared(CountKind kind) noexcept {
 
 /// The state of one owner on one path: whether it waits or holds, and how many times it holds.
 ///
-/// | state   | granted() | lose()  | add(k)    | drop(k), more left | drop(k), last | withdraw() |
-/// |---------|-----------|---------|-----------|--------------------|---------------|------------|
-/// | waiting | -> held   | -       | -         | refused            | refused       | -> over    |
-/// | held    | -         | -> lost | count + 1 | count - 1          | -> over       | held       |
-/// | lost    | -         | lost    | refused   | count - 1          | -> over       | lost       |
-/// | over    | -         | over    | refused   | refused            | refused       | over       |
+/// | state   | on_granted() | lose()  | add(k)    | drop(k), more left | drop(k), last | withdraw() |
+/// |---------|--------------|---------|-----------|--------------------|---------------|------------|
+/// | waiting | -> held      | -       | -         | refused            | refused       | -> over    |
+/// | held    | -            | -> lost | count + 1 | count - 1          | -> over       | held       |
+/// | lost    | -            | lost    | refused   | count - 1          | -> over       | lost       |
+/// | over    | -            | over    | refused   | refused            | refused       | over       |
 ///
 /// "-": never happens. An owner that waits may still unlock what it does not hold: refused. The
 /// close of a client calls withdraw() in every state. After the grant, each call that waited for it
@@ -48,7 +48,7 @@ class Ownership {
   /// Returns the number of counts that exclude all other contenders.
   int exclusive_count() const noexcept { return count(CountKind::lock) + count(CountKind::hold); }
 
-  void granted() noexcept {
+  void on_granted() noexcept {
     assert(state_ == State::waiting && count() == 0);
     if (state_ == State::waiting) state_ = State::held;
   }

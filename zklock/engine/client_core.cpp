@@ -83,8 +83,8 @@ bool ClientCore::flush(Deadline deadline) {
   return closed() || work().wait(deadline);
 }
 
-void ClientCore::connected(const client::SessionInfo& session) {
-  keeper().connected(session);
+void ClientCore::on_connected(const client::SessionInfo& session) {
+  keeper().on_connected(session);
   if (session.is_new) notify_session_listeners();
   // Before connected_ is set: a listener that is added after wait_until_connected() does not
   // receive this connection.
@@ -94,8 +94,8 @@ void ClientCore::connected(const client::SessionInfo& session) {
   changed_.notify_all();
 }
 
-void ClientCore::suspended(SessionId session) {
-  keeper().suspended(session);
+void ClientCore::on_suspended(SessionId session) {
+  keeper().on_suspended(session);
   {
     const client::MutexLock guard(mutex_);
     connected_ = false;
@@ -103,8 +103,8 @@ void ClientCore::suspended(SessionId session) {
   listeners_.notify(ConnectionState::suspended);
 }
 
-void ClientCore::ended(SessionId session, core::Status why) {
-  keeper().ended(session);
+void ClientCore::on_ended(SessionId session, core::Status why) {
+  keeper().on_ended(session);
   deletions().session_ended(session);
   {
     const client::MutexLock guard(mutex_);
@@ -115,8 +115,8 @@ void ClientCore::ended(SessionId session, core::Status why) {
   listeners_.notify(ConnectionState::lost);
 }
 
-void ClientCore::answered(SessionId session, Instant sent_at, core::AnsweredBy by) {
-  keeper().answered(session, sent_at, by);
+void ClientCore::on_answered(SessionId session, Instant sent_at, core::AnsweredBy by) {
+  keeper().on_answered(session, sent_at, by);
 }
 
 void ClientCore::close() noexcept {

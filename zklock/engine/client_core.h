@@ -45,10 +45,10 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
   void close() noexcept;
 
   // SessionObserver.
-  void connected(const client::SessionInfo& session) override;
-  void suspended(SessionId session) override;
-  void ended(SessionId session, core::Status why) override;
-  void answered(SessionId session, Instant sent_at, core::AnsweredBy by) override;
+  void on_connected(const client::SessionInfo& session) override;
+  void on_suspended(SessionId session) override;
+  void on_ended(SessionId session, core::Status why) override;
+  void on_answered(SessionId session, Instant sent_at, core::AnsweredBy by) override;
 
   // NodeDeletions::Host.
   void deletion_refused(const std::string& path, const std::string& node,

@@ -26,7 +26,7 @@ void Contender::on_granted() {
                    .permits = policy().rule.wanted,
                    .limit = limit},
       limit.longest ? clock_reader() : nullptr);
-  ownership_.granted();  // after grant_ is set: check_validity() reads it
+  ownership_.on_granted();  // after grant_ is set: check_validity() reads it
   const Calls calls = std::exchange(calls_, {});
   for (const auto& call : calls) give_count(*call);
   if (ownership_.count() == 0 && !calls.empty()) decline(calls[0]->kind());
@@ -54,8 +54,8 @@ void Contender::decline(core::CountKind kind) {
 }
 
 void Contender::check_validity() {
-  if (!holds() || grant_->valid()) return;
-  lose(grant_->lease_valid() ? LossCause::limit : node_->cause_of_lapse());
+  if (!holds() || grant_->check_valid()) return;
+  lose(grant_->check_lease() ? LossCause::limit : node_->cause_of_lapse());
 }
 
 std::function<void()> Contender::clock_reader() {
@@ -69,11 +69,11 @@ void Contender::look_at_the_clock() {
 }
 
 void Contender::on_suspended() {
-  if (holds()) grant_->suspended();
+  if (holds()) grant_->on_suspended();
 }
 
 void Contender::on_resumed() {
-  if (holds()) grant_->resumed();
+  if (holds()) grant_->on_resumed();
 }
 
 void Contender::on_release_requested(bool force) {

@@ -54,7 +54,7 @@ void Contender::lose(LossCause why) noexcept {
 // A lapsed lease is no release. And if the delay marker stays, the next contender must list the
 // children, so that it finds the marker.
 void Contender::delete_lost_node(BackgroundWork::Id work) {
-  const bool in_doubt = node_->machine().delay_markers().has_own() || !grant_->lease_valid();
+  const bool in_doubt = node_->machine().delay_markers().has_own() || !grant_->check_lease();
   node_->remove(in_doubt ? LockNode::RemovalCause::loss : LockNode::RemovalCause::release, work);
 }
 

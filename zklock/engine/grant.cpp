@@ -19,17 +19,17 @@ Grant::Grant(EngineContext& core, const core::LockPath& path, const LockEventRep
   reporter_.report(LockEvent::Kind::acquired, token());
 }
 
-bool Grant::lease_valid() const noexcept {
+bool Grant::check_lease() const noexcept {
   return terms_.lease->check(core_.scheduler().now());
 }
 
-bool Grant::valid() const noexcept {
+bool Grant::check_valid() const noexcept {
   const core::Instant now = core_.scheduler().now();
   return limit_timer_.check(now) && terms_.lease->check(now);
 }
 
 HoldState Grant::state() const noexcept {
-  if (core_.forked() || !holds()) return HoldState::lost;
+  if (core_.forked() || !check_held()) return HoldState::lost;
   return core_.keeper().is_connected() ? HoldState::held : HoldState::suspended;
 }
 
@@ -48,14 +48,14 @@ void Grant::look_at_the_clock() noexcept {
     reporter_.report(LockEvent::Kind::expiring, token());
 }
 
-void Grant::suspended() noexcept {
-  if (!valid()) return;  // its loss is reported in a moment
+void Grant::on_suspended() noexcept {
+  if (!check_valid()) return;  // its loss is reported in a moment
   suspended_reported_ = true;
   reporter_.report(LockEvent::Kind::suspended, token());
 }
 
-void Grant::resumed() noexcept {
-  if (!valid() || !std::exchange(suspended_reported_, false)) return;
+void Grant::on_resumed() noexcept {
+  if (!check_valid() || !std::exchange(suspended_reported_, false)) return;
   reporter_.report(LockEvent::Kind::resumed, token());
 }
 

@@ -57,13 +57,16 @@ class Grant {
   std::int32_t permits() const noexcept { return terms_.permits; }
   SessionId session() const noexcept { return terms_.lease->session(); }
 
-  /// Reads the clock, and returns whether neither the lease nor the hold limit has passed. If one
-  /// has passed, this call makes that final: a later reply or renew() does not make the hold valid
-  /// again.
-  bool valid() const noexcept;
-  bool lease_valid() const noexcept;
-  /// Returns false if the hold was released, or lost for any reason. Otherwise returns valid().
-  bool holds() const noexcept { return !over_.load() && valid(); }
+  // Each of the next five members reads the clock. If the lease or the hold limit has passed, it
+  // makes that final: a later reply or renew() does not make the hold valid again. See
+  // ValidityPeriod::check().
+
+  /// Returns whether neither the lease nor the hold limit has passed.
+  bool check_valid() const noexcept;
+  bool check_lease() const noexcept;
+  /// Returns false if the hold was released, or lost for any reason. Otherwise returns
+  /// check_valid().
+  bool check_held() const noexcept { return !over_.load() && check_valid(); }
   HoldState state() const noexcept;
   /// Returns LeaseClock::time_point::min() if the hold is lost.
   LeaseClock::time_point valid_until() const noexcept;
@@ -78,8 +81,8 @@ class Grant {
   }
   /// Reports LockEvent::Kind::expiring if HoldLimitTimer::take_warning() says that it is due.
   void look_at_the_clock() noexcept;
-  void suspended() noexcept ZKLOCK_REQUIRES(path_mutex);
-  void resumed() noexcept ZKLOCK_REQUIRES(path_mutex);
+  void on_suspended() noexcept ZKLOCK_REQUIRES(path_mutex);
+  void on_resumed() noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Reports LockEvent::Kind::release_requested. Returns the source that the caller must stop.
   std::stop_source on_release_requested();
   /// Makes state() return `lost` from now on, and reports `why`. Does not stop loss_source(): that
@@ -89,7 +92,7 @@ class Grant {
   /// Record that a transaction that checks the znode is under way. commit_begins() is called before
   /// its request is sent, commit_ended() after its reply.
   ///
-  /// Suppose that a thread calls commit_begins() and then holds(), and another calls end() and then
+  /// Suppose that a thread calls commit_begins() and then check_held(), and another calls end() and then
   /// commits_under_way(). At least one of the threads then sees the effect of the other, because
   /// all four access their atomics with sequential consistency.
   void commit_begins() const noexcept { commits_.fetch_add(1); }

@@ -134,7 +134,7 @@ void GuardedCommit::submit() {
   auto on_its_way = std::make_shared<OnItsWay>(what_.guards);
   // If a guard was released meanwhile, its znode may already belong to another contender.
   const bool all_hold =
-      std::ranges::all_of(what_.guards, [](const auto& g) { return g->grant().holds(); });
+      std::ranges::all_of(what_.guards, [](const auto& g) { return g->grant().check_held(); });
   const core::Instant now = core().scheduler().now();
   std::optional<Error> refused;
   {
@@ -163,7 +163,7 @@ void GuardedCommit::submit() {
            way = std::move(on_its_way)](const auto& reply) mutable {
             if (core::sort_of(reply.status) == StatusSort::outcome_unknown) way->stays();
             way.reset();  // before the caller may release
-            self->answered(reply, nodes);
+            self->on_answered(reply, nodes);
           });
     }
   }
@@ -172,7 +172,7 @@ void GuardedCommit::submit() {
 
 // A downgrade renames the znode. A transaction that was refused for the old name has changed
 // nothing, and is sent again.
-void GuardedCommit::answered(const client::Reply& reply, const std::vector<std::string>& nodes) {
+void GuardedCommit::on_answered(const client::Reply& reply, const std::vector<std::string>& nodes) {
   const auto failed = static_cast<std::size_t>(reply.failed_operation);
   if (reply.status != Status::no_node || failed >= nodes.size()) return finish(verdict(reply));
   {

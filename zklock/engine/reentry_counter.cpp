@@ -40,7 +40,7 @@ void ReentryCounter::begin(std::uint64_t thread, std::shared_ptr<const Grant> gr
 }
 
 bool ReentryCounter::enter() noexcept {
-  if (!is_here() || !grant_->holds()) return false;
+  if (!is_here() || !grant_->check_held()) return false;
   ++count_;
   return true;
 }

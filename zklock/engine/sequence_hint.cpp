@@ -62,7 +62,7 @@ bool SequenceHint::watch() {
   watch_ = path_.core().coordinator().submit(
       {.operation = std::move(watch), .session = path_.core().keeper().session()},
       of_this_watch([this](const client::Reply& reply)
-                        ZKLOCK_REQUIRES(path_mutex) { answered(reply); }));
+                        ZKLOCK_REQUIRES(path_mutex) { on_answered(reply); }));
   return true;
 }
 
@@ -74,7 +74,7 @@ void SequenceHint::look_again(core::Instant when) {
                                        }));
 }
 
-void SequenceHint::answered(const client::Reply& reply) {
+void SequenceHint::on_answered(const client::Reply& reply) {
   if (reply.status == core::Status::ok && !reply.unreadable) {
     path_czxid_ = reply.token;
     return;

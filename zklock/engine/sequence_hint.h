@@ -85,7 +85,7 @@ class SequenceHint {
   auto of_this_watch(Step step) ZKLOCK_REQUIRES(path_mutex);
   bool watch() ZKLOCK_REQUIRES(path_mutex);
   void look_again(core::Instant when) ZKLOCK_REQUIRES(path_mutex);
-  void answered(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  void on_answered(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
   bool is_known() const noexcept ZKLOCK_REQUIRES(path_mutex);
 
   struct Last {

@@ -36,7 +36,7 @@ class Leader::TestCandidate final : public detail::Candidate {
   void began(const std::shared_ptr<detail::LeadershipState>& leadership_state) noexcept override {
     after(microseconds(10), [this, leadership_state] { lead(leadership_state); });
   }
-  void ended(
+  void on_ended(
       const std::shared_ptr<detail::LeadershipState>& /*leadership_state*/) noexcept override {}
 
   // Does what the thread of a LeaderElection does.

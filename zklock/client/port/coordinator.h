@@ -214,7 +214,7 @@ using ReplyHandler = boost::function<void(Reply)>;
 /// Identifies a pending request or a watch. 0: none.
 enum class RequestId : std::uint64_t {};
 
-/// A connected session, as passed to SessionObserver::connected().
+/// A connected session, as passed to SessionObserver::on_connected().
 struct SessionInfo {
   SessionId id;
   core::Duration timeout{};  ///< the negotiated session timeout T
@@ -224,16 +224,16 @@ struct SessionInfo {
 
 /// Receives the events of the coordinator's sessions, in order and never concurrently. An
 /// implementation may call the members of the coordinator, but not start() or close(), and none in
-/// answered(). It does not block and runs no user code, because the calling threads must not be
+/// on_answered(). It does not block and runs no user code, because the calling threads must not be
 /// blocked.
 class SessionObserver {
  public:
   virtual ~SessionObserver() = default;
   /// The session is connected. Called before any request is sent over the connection.
-  virtual void connected(const SessionInfo& session) = 0;
+  virtual void on_connected(const SessionInfo& session) = 0;
   /// The connection is lost. Called before the requests that were lost with the connection are
   /// answered with Status::unknown.
-  virtual void suspended(SessionId session) = 0;
+  virtual void on_suspended(SessionId session) = 0;
   /// The session has ended, and its watches with it, without events. Called before the replies to
   /// the requests that were bound to the session. `why` is one of:
   /// - session_ended: the session expired, or the client ended it after T without a connection. In
@@ -242,7 +242,7 @@ class SessionObserver {
   /// - auth_failed: the servers refused a credential; no further session follows. `session` is 0 if
   ///   the client was refused before it had a session.
   /// - closed: close() ended the session.
-  virtual void ended(SessionId session, Status why) = 0;
+  virtual void on_ended(SessionId session, Status why) = 0;
   /// The servers have answered a request, or one of its sub-requests. Called before the reply is
   /// passed to the handler. Not called for requests that failed without an answer (for example
   /// unknown, session_ended), or that the client itself refused. If a request has several
@@ -254,7 +254,7 @@ class SessionObserver {
   /// reads, and for refusals that a single server can make. Such refusals have the status
   /// `throttled` or `read_only`; outside a multi also `no_auth` or `invalid_acl`. A mutex of the
   /// coordinator is held: this member may not call the coordinator.
-  virtual void answered(SessionId session, Instant sent_at, AnsweredBy by) = 0;
+  virtual void on_answered(SessionId session, Instant sent_at, AnsweredBy by) = 0;
 };
 
 /// The only path of I/O between the lock protocol and ZooKeeper. Tests replace it by a simulated

@@ -172,7 +172,7 @@ bool ZkCoordinator::send(const CallPtr& call) {
   // The connection or session may be lost, with the event still to come. After a loss, the C client
   // would send the request over the next connection, before the observer is notified of that
   // connection. After an expiry, zoo_amulti would free memory that it has not allocated.
-  if (!handle_->connected()) return false;
+  if (!handle_->is_connected()) return false;
   FollowUps none;  // only completions have follow_ups
   Reply refusal;
   const CallContext context = call_context(none, refusal);

@@ -40,7 +40,7 @@ void ZkCoordinator::notify_ended(SessionId session, Status why) {
   const bool has_one = session != SessionId{};
   if (has_one ? session == last_ended_session_ : why != Status::auth_failed) return;
   last_ended_session_ = session;
-  observer_->ended(session, why);
+  observer_->on_ended(session, why);
 }
 
 // --- The session thread
@@ -118,7 +118,7 @@ void ZkCoordinator::drain() {
   constexpr std::chrono::seconds kLongestDrain{1};
   drained_.wait_until(
       mutex_, std::chrono::steady_clock::now() + kLongestDrain,
-      [this]() ZKLOCK_REQUIRES(mutex_) { return pending_.empty() || !handle_->connected(); });
+      [this]() ZKLOCK_REQUIRES(mutex_) { return pending_.empty() || !handle_->is_connected(); });
 }
 
 void ZkCoordinator::answer_calls_of(SessionId session, Status status) {
@@ -180,7 +180,7 @@ void ZkCoordinator::on_connected() {
     info.timeout = handle_->timeout();
     info.is_new = session_ == SessionId{};
     // If this connection is already lost, attempt_began_ may belong to a later attempt.
-    info.attempt_began = info.is_new || handle_->connected() ? attempt_began_ : last_contact_;
+    info.attempt_began = info.is_new || handle_->is_connected() ? attempt_began_ : last_contact_;
     last_contact_ = info.attempt_began;
     session_ = info.id;
     expected = std::exchange(timeout_, info.timeout);
@@ -196,7 +196,7 @@ void ZkCoordinator::on_connected() {
              "ClientOptions::session_timeout, or the server's minSessionTimeout and "
              "maxSessionTimeout");
   }
-  notify_observer(info.id, [&](SessionObserver& observer) { observer.connected(info); });
+  notify_observer(info.id, [&](SessionObserver& observer) { observer.on_connected(info); });
   const MutexLock guard(mutex_);
   if (phase_ != Phase::greeting) return;
   phase_ = Phase::connected;
@@ -219,7 +219,7 @@ void ZkCoordinator::on_suspended() {
     attempt_began_ = handle_->before_handshake() ? noticed : last_contact_;
   }
   log_warn("session " + hex(session) + " has lost its connection");
-  notify_observer(session, [&](SessionObserver& observer) { observer.suspended(session); });
+  notify_observer(session, [&](SessionObserver& observer) { observer.on_suspended(session); });
   local_replies_.poke();
 }
 
@@ -340,10 +340,10 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
     const auto by = answered_by(completion.code, call->is_multi());
     if (by) last_contact_ = std::max(last_contact_, reply.sent_at);
     const AnsweredBy best = call->answered_by(sub_request);
-    // A read that was sent together with a write proves no more than the write. Not after ended():
+    // A read that was sent together with a write proves no more than the write. Not after on_ended():
     // the phase is dead from before that call on.
     if (by && (best != AnsweredBy::server || sub_request == 0) && phase_ != Phase::dead) {
-      observer_->answered(reply.session, reply.sent_at, std::min(*by, best));
+      observer_->on_answered(reply.session, reply.sent_at, std::min(*by, best));
     }
     complete = call->complete(sub_request, completion, call_context(follow_ups, reply));
     queue_watch_removals(follow_ups.removals);  // also if empty: pump() may send another call now

@@ -100,7 +100,7 @@ core::Duration ZkHandle::timeout() const noexcept {
   return std::chrono::milliseconds(zoo_recv_timeout(handle_));
 }
 
-bool ZkHandle::connected() const noexcept {
+bool ZkHandle::is_connected() const noexcept {
   return zoo_state(handle_) == ZOO_CONNECTED_STATE;
 }
 

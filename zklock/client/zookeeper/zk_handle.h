@@ -58,7 +58,7 @@ class ZkHandle {
   zhandle_t* get() const noexcept { return handle_; }
   core::SessionId session() const noexcept;
   core::Duration timeout() const noexcept;  ///< the negotiated session timeout
-  bool connected() const noexcept;
+  bool is_connected() const noexcept;
   /// Returns whether there is no connection and the next handshake has not been sent.
   bool before_handshake() const noexcept;
 

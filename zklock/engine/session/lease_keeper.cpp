@@ -35,7 +35,7 @@ void LeaseKeeper::assert_invariants() const {
   assert(!stopped_ || (!connected_ && !lease_));
 }
 
-void LeaseKeeper::connected(const client::SessionInfo& session) {
+void LeaseKeeper::on_connected(const client::SessionInfo& session) {
   const Instant now = scheduler_.now();
   LeasePtr old;
   LeasePtr shortened;
@@ -68,7 +68,7 @@ void LeaseKeeper::connected(const client::SessionInfo& session) {
   for (const auto& member : members()) member->on_resumed(session.id);
 }
 
-void LeaseKeeper::suspended(SessionId session) {
+void LeaseKeeper::on_suspended(SessionId session) {
   {
     const client::MutexLock guard(mutex_);
     if (session_id_.load() != session.value) return;
@@ -80,7 +80,7 @@ void LeaseKeeper::suspended(SessionId session) {
   for (const auto& member : members()) member->on_suspended(session);
 }
 
-void LeaseKeeper::ended(SessionId session) {
+void LeaseKeeper::on_ended(SessionId session) {
   LeasePtr lease;
   {
     const client::MutexLock guard(mutex_);
@@ -96,7 +96,7 @@ void LeaseKeeper::ended(SessionId session) {
   for (const auto& member : members()) member->on_session_ended(session);
 }
 
-void LeaseKeeper::answered(SessionId session, Instant sent_at, core::AnsweredBy by) {
+void LeaseKeeper::on_answered(SessionId session, Instant sent_at, core::AnsweredBy by) {
   const Instant now = scheduler_.now();
   LeasePtr begun;
   bool is_late = false;
@@ -120,7 +120,7 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, core::AnsweredBy 
         begun = lease_ = std::make_shared<core::Lease>(session, until);
       }
     }
-    evidence_->answered(sent_at, now, by);
+    evidence_->on_answered(sent_at, now, by);
     assert_invariants();
   }
   if (begun) watch_lease(begun);

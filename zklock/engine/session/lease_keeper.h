@@ -116,10 +116,10 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   };
 
   // Called for the events of the coordinator.
-  void connected(const client::SessionInfo& session);
-  void suspended(SessionId session);
-  void ended(SessionId session);
-  void answered(SessionId session, Instant sent_at, core::AnsweredBy by);
+  void on_connected(const client::SessionInfo& session);
+  void on_suspended(SessionId session);
+  void on_ended(SessionId session);
+  void on_answered(SessionId session, Instant sent_at, core::AnsweredBy by);
 
   /// Adds a member. Members are notified in the order in which they were added. REQUIRES: dismiss()
   /// is called before the member's destructor ends.

@@ -92,12 +92,12 @@ void NodeDeleter::submit(const std::shared_ptr<Deletion>& deletion) {
       break;
   }
   deletion->ports_->coordinator.submit(
-      std::move(request), [deletion](const client::Reply& reply) { answered(deletion, reply); });
+      std::move(request), [deletion](const client::Reply& reply) { on_answered(deletion, reply); });
 }
 
 void NodeDeleter::look(const std::shared_ptr<Deletion>& deletion) {
   client::get_by_quorum(deletion->ports_->coordinator, deletion->node_.path, deletion->session_,
-                        [deletion](const client::Reply& reply) { answered(deletion, reply); });
+                        [deletion](const client::Reply& reply) { on_answered(deletion, reply); });
 }
 
 /// Drops the sibling that made the transaction fail, because it does not exist or cannot be
@@ -129,7 +129,7 @@ void NodeDeleter::delete_next_sibling(const std::shared_ptr<Deletion>& deletion)
   auto& siblings = deletion->node_.siblings;
   std::ranges::move(std::exchange(deletion->missing_, {}), std::back_inserter(siblings));
   deletion->is_node_deleted_ = true;
-  if (siblings.empty()) return deletion->ended(End::deleted);
+  if (siblings.empty()) return deletion->on_ended(End::deleted);
   deletion->node_.path = std::move(siblings.back().path);
   deletion->node_.token = siblings.back().proclaimed_by;
   siblings.pop_back();
@@ -138,7 +138,8 @@ void NodeDeleter::delete_next_sibling(const std::shared_ptr<Deletion>& deletion)
   submit(deletion);
 }
 
-void NodeDeleter::answered(const std::shared_ptr<Deletion>& deletion, const client::Reply& reply) {
+void NodeDeleter::on_answered(const std::shared_ptr<Deletion>& deletion,
+                              const client::Reply& reply) {
   if (drops_sibling(*deletion, reply)) return submit(deletion);
   switch (core::sort_of(reply.status)) {
     case StatusSort::done:
@@ -148,7 +149,7 @@ void NodeDeleter::answered(const std::shared_ptr<Deletion>& deletion, const clie
       return submit(deletion);
     case StatusSort::session:
     case StatusSort::client_ended:
-      return deletion->ended(deletion->is_node_deleted_ ? End::deleted : End::session_ended);
+      return deletion->on_ended(deletion->is_node_deleted_ ? End::deleted : End::session_ended);
     case StatusSort::outcome_unknown:
     case StatusSort::unsent:  // another znode may have the name when the connection is back
       deletion->step_ = Deletion::Step::looking;
@@ -174,7 +175,7 @@ void NodeDeleter::refused(const std::shared_ptr<Deletion>& deletion, Status stat
   switch (deletion->step_) {
     case Deletion::Step::announcing: deletion->step_ = Deletion::Step::looking; break;
     case Deletion::Step::looking:
-    case Deletion::Step::deleting: return deletion->ended(End::refused);
+    case Deletion::Step::deleting: return deletion->on_ended(End::refused);
   }
   submit(deletion);
 }

@@ -97,7 +97,7 @@ class NodeDeleter {
 
  private:
   struct Ports;
-  static void answered(const std::shared_ptr<Deletion>& deletion, const client::Reply& reply);
+  static void on_answered(const std::shared_ptr<Deletion>& deletion, const client::Reply& reply);
   static bool drops_sibling(Deletion& deletion, const client::Reply& reply);
   static void look(const std::shared_ptr<Deletion>& deletion);
   static void delete_next_sibling(const std::shared_ptr<Deletion>& deletion);
@@ -126,7 +126,7 @@ class NodeDeleter::Deletion {
   enum class Step { announcing, looking, deleting };
 
   /// Called when the deletion ends. After begin_again() it is called once more.
-  virtual void ended(End end) = 0;
+  virtual void on_ended(End end) = 0;
   static Step to_step(FirstStep first) noexcept;
   bool is_target(const client::Reply& there) const;
   template <class R>

@@ -35,7 +35,7 @@ class NodeDeletions::Deletion final : public NodeDeleter::Deletion,
   bool is_refused = false;
 
  private:
-  void ended(NodeDeleter::End end) override {
+  void on_ended(NodeDeleter::End end) override {
     if (on_deleted_ && end == NodeDeleter::End::deleted) on_deleted_();
     const auto alive = host_.lock();
     if (!alive) return;

@@ -222,10 +222,10 @@ void CompositeCall::request_part(std::size_t part, bool is_single_attempt) {
 
 void CompositeCall::prepare_answer(std::size_t part) {
   const client::MutexLock guard(mutex_);
-  answer_event_.assign(1, [part](CompositeCall& c) { c.answered(part); });
+  answer_event_.assign(1, [part](CompositeCall& c) { c.on_answered(part); });
 }
 
-void CompositeCall::answered(std::size_t part) {
+void CompositeCall::on_answered(std::size_t part) {
   cancel_check();
   AcquireOutcome outcome = take_answer();
   if (outcome.error) {

@@ -93,7 +93,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   using Event = std::function<void(CompositeCall&)>;
 
   void post(Event event);
-  /// Posts answered() for the request under way. Allocates nothing, because it is called from the
+  /// Posts on_answered() for the request under way. Allocates nothing, because it is called from the
   /// noexcept PendingAcquire::finish(), also while start() runs. REQUIRES: prepare_answer().
   void post_answer(AcquireOutcome outcome);
   bool take_event(Event& event) noexcept;
@@ -108,9 +108,9 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   void carry_out(const core::CompositeEffects& effects);
   void carry_out(const core::CompositeEffect& effect);
   void request_part(std::size_t part, bool is_single_attempt);
-  /// Allocates what post_answer() needs to post answered(part).
+  /// Allocates what post_answer() needs to post on_answered(part).
   void prepare_answer(std::size_t part);
-  void answered(std::size_t part);
+  void on_answered(std::size_t part);
   /// Releases the grant of a part if no event has processed it yet.
   void release_answer() noexcept;
   void failed(std::size_t part, std::exception_ptr error, core::PartAnswer how);

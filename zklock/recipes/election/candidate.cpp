@@ -79,7 +79,7 @@ void Candidate::carry_out(ElectionEffect effect, By by) {
         leadership_state->release();
       });
       return;
-    case ElectionEffect::begin:  // answered() does these two: it has the hold
+    case ElectionEffect::begin:  // on_answered() does these two: it has the hold
     case ElectionEffect::release_late: return;
   }
 }
@@ -90,19 +90,19 @@ void Candidate::request_lock(Fsm::Attempt attempt, const std::stop_token& stop) 
       .time_limit = TimeLimit::endless(),
       .lock_delay = settings_.lock_delay,
       .done = [self = shared_from_this(), attempt](const AcquireOutcome& outcome) {
-        self->answered(attempt, outcome);
+        self->on_answered(attempt, outcome);
       }};
   try {
     PendingAcquire::start(path_lock_, std::move(request), stop);
   } catch (const Error& error) {
-    answered(attempt, {.error = error});
+    on_answered(attempt, {.error = error});
   } catch (const std::system_error& e) {  // no thread
     warn(e.what());
-    answered(attempt, {});
+    on_answered(attempt, {});
   }
 }
 
-void Candidate::answered(Fsm::Attempt attempt, const AcquireOutcome& outcome) {
+void Candidate::on_answered(Fsm::Attempt attempt, const AcquireOutcome& outcome) {
   Hold hold = outcome.contender ? outcome.contender->make_hold(core::CountKind::hold) : Hold();
   // An unwanted hold is released after the Lock, without the mutex.
   const Lock lock(*this);
@@ -138,7 +138,7 @@ void Candidate::begin(const std::shared_ptr<Contender>& leader, Hold hold) {
 
 void Candidate::end(By by) {
   leadership_state_->end();
-  ended(leadership_state_);
+  on_ended(leadership_state_);
   later([self = shared_from_this(), leadership_state = leadership_state_, by] {
     if (by == By::caller) return leadership_state->stop();
     // The thread that notifies the loss then contends again, so it must not run the user's

@@ -86,7 +86,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   /// Called when a leadership begins, and when it is over. They do not block and run no user code.
   virtual void began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept
       ZKLOCK_REQUIRES(mutex_) = 0;
-  virtual void ended(const std::shared_ptr<LeadershipState>& leadership_state) noexcept
+  virtual void on_ended(const std::shared_ptr<LeadershipState>& leadership_state) noexcept
       ZKLOCK_REQUIRES(mutex_) = 0;
 
   const std::shared_ptr<LeadershipState>& current() const noexcept ZKLOCK_REQUIRES(mutex_) {
@@ -110,7 +110,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   }
   /// Begins the acquire of an attempt. Throws std::bad_alloc; then it has not begun.
   void request_lock(Fsm::Attempt attempt, const std::stop_token& stop) ZKLOCK_EXCLUDES(mutex_);
-  void answered(Fsm::Attempt attempt, const AcquireOutcome& outcome) ZKLOCK_EXCLUDES(mutex_);
+  void on_answered(Fsm::Attempt attempt, const AcquireOutcome& outcome) ZKLOCK_EXCLUDES(mutex_);
   void begin(const std::shared_ptr<Contender>& leader, Hold hold) ZKLOCK_REQUIRES(mutex_);
   void end(By by) ZKLOCK_REQUIRES(mutex_);
   void pause() ZKLOCK_REQUIRES(mutex_);

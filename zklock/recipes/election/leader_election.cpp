@@ -62,7 +62,7 @@ class ElectionCandidate final : public Candidate {
     next_ = leadership_state;
     changed_.notify_all();
   }
-  void ended(const std::shared_ptr<LeadershipState>&) noexcept override {}
+  void on_ended(const std::shared_ptr<LeadershipState>&) noexcept override {}
 
   void start_thread() {
     const client::MutexLock guard(thread_mutex_);

@@ -82,7 +82,7 @@ class LatchCandidate final : public Candidate {
   void began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept override {
     listeners_.notify({leadership_state, true});
   }
-  void ended(const std::shared_ptr<LeadershipState>& leadership_state) noexcept override {
+  void on_ended(const std::shared_ptr<LeadershipState>& leadership_state) noexcept override {
     listeners_.notify({leadership_state, false});
   }
 

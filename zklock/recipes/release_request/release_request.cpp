@@ -51,7 +51,7 @@ class Marker {
     }
     Creation(const Creation&) = delete;
     Creation& operator=(const Creation&) = delete;
-    ~Creation() { marker_->answered(); }
+    ~Creation() { marker_->on_answered(); }
     void created(const client::Reply& reply) const { marker_->created(reply); }
 
    private:
@@ -83,7 +83,7 @@ class Marker {
     }
     if (const auto core = core_.lock()) core->remove(reply.session, path_, work);
   }
-  void answered() noexcept {
+  void on_answered() noexcept {
     detail::BackgroundWork::Id work;
     {
       const client::MutexLock guard(mutex_);
