@@ -158,7 +158,10 @@ struct ClientOptions {
   std::optional<TlsOptions> tls;
 
   /// The log of zklock and of the ZooKeeper C client. If it is null, there is no log. The C client
-  /// has one log level for the whole process.
+  /// has one log level for the whole process. Any thread of zklock can write to the log, and so can
+  /// a thread that calls zklock. Internal mutexes may be locked then. So a sink of the logger must
+  /// not call zklock, and a sink that blocks delays locks. An asynchronous spdlog logger never
+  /// blocks if its queue overruns the oldest message.
   std::shared_ptr<spdlog::logger> logger;
 
   /// The name of this service, written into every lock znode, for people to read. It is cut to 64

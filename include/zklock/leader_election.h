@@ -23,6 +23,9 @@ namespace detail {
 class ElectionCandidate;
 }
 
+/// The options of a LeaderElection. The constructor checks them.
+///
+/// Thread-safety: a value.
 struct ElectionOptions {
   /// true: contends again by itself after a leadership. false: contends only after requeue().
   bool auto_requeue = true;

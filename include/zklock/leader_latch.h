@@ -26,6 +26,9 @@ class LatchCandidate;
 /// Whether closing a latch that leads calls the `lost` listeners.
 enum class CloseMode { silent, notify };
 
+/// The options of a LeaderLatch. The constructor checks them.
+///
+/// Thread-safety: a value.
 struct LatchOptions {
   /// Runs the listeners. By default they run where the client's callbacks run. The executor is not
   /// called after the latch's destructor has returned.

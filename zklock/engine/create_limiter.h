@@ -15,7 +15,8 @@ namespace zklock::detail {
 ///
 /// Thousands of lock nodes can arrive in one burst. Without the limit, each would queue its create
 /// in the coordinator, which takes much more memory than an entry of the line. And a release, or a
-/// request for another path, would wait until all of these were sent.
+/// request for another path, would wait until all of these were sent. The coordinator cannot limit
+/// them: it sends requests in order, and does not know which of them may be postponed.
 ///
 /// A lock node that was let through has a slot: it may send its create, and may repeat it. It
 /// returns the slot when it has its znode, has failed, or has an unknown outcome. If it has to

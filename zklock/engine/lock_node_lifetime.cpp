@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports of a lock node to its observer, and the end of the lock node.
 #include <algorithm>
+#include <cassert>
 
 #include "zklock/core/znode_data.h"
 #include "zklock/engine/lock_node.h"
@@ -198,6 +199,8 @@ void LockNode::remove(RemovalCause cause, BackgroundWork::Id work) {
       cause != RemovalCause::already_deleted && !path_->is_stale(fsm_.node().token());
   if (exists || is_name_unknown() || has_downgraded()) {
     watches_.forget_own();
+    // SequenceHint needs one delete. Only a downgrade or a move has two names: never of a mutex.
+    assert(own_names().size() == 1 || !on_removed(cause));
     for (const std::string& name : own_names()) {
       core().deletions().begin(fsm_.node().session(),
                                {.path = path_->child(name),
