@@ -34,8 +34,8 @@ enum class CountKind;
 ///
 /// The state is computed when it is queried. So after a pause of the process, the first query
 /// already returns `lost` if the lease ended meanwhile. If another program deletes the znode or
-/// ends the session, the next contender can be granted before this hold turns `lost`. README.md
-/// states the assumptions of G2 and G3.
+/// ends the session, the next contender can be granted before this hold turns `lost`. The guide
+/// zklock/guides/guarantees.md states the assumptions of G2 and G3.
 enum class HoldState { held, suspended, lost };
 
 /// Returns the name of the enumerator, for example "held"; "unknown" for any other value.

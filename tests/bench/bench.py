@@ -260,7 +260,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(prog="tests/bench/run.sh", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds: 3 minutes")
     parser.add_argument("--json", metavar="FILE", help="write the figures there")
-    parser.add_argument("--plot", metavar="DIR", help="draw the README's two pictures there")
+    parser.add_argument("--plot", metavar="DIR", help="draw the two pictures of RESULTS.md there")
     parser.add_argument("--scale", action="store_true",
                         help="the measures of scale instead of the others: one round")
     parser.add_argument("--memory", action="store_true", help="the server's data on /dev/shm")

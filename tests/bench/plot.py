@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the README's two pictures: lines over logarithmic axes, as SVG."""
+"""Draws the two pictures of RESULTS.md: lines over logarithmic axes, as SVG."""
 import math
 import os
 

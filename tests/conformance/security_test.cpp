@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attacks on a lock by a stranger on the network, failed and successful ones: README, "Security".
+// Attacks on a lock by a stranger on the network, failed and successful ones: see
+// zklock/guides/production.md, "Security".
 #include <algorithm>
 #include <memory>
 #include <optional>

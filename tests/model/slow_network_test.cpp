@@ -21,7 +21,8 @@ constexpr Duration percent_of_timeout(int percent) {
   return kT * percent / 100;
 }
 
-/// With the last one a hold is kept whenever the network becomes slow. See the README.
+/// With the last one a hold is kept whenever the network becomes slow. See
+/// zklock/guides/guarantees.md, "Which pauses a hold survives".
 constexpr std::array kSlowRoundTrips = {kT / 30, kT / 20, kT / 16};
 
 /// Timers and messages are late by this.

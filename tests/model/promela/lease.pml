@@ -8,9 +8,9 @@
  * operations, so it suffices to check one of them. Later packets can only make the session expire
  * later, so the model has none.
  *
- * Assumptions, as in README.md: a half tick of the servers is at most T/4. A session request of the
- * leader is late by at most T/24 (JITTER). DRIFT is the allowed excess of a lease. One unit
- * covers the T/48 for clock rates and the T/48 in which a loss is notified.
+ * Assumptions, as in zklock/guides/guarantees.md: a half tick of the servers is at most T/4. A
+ * session request of the leader is late by at most T/24 (JITTER). DRIFT is the allowed excess of a
+ * lease. One unit covers the T/48 for clock rates and the T/48 in which a loss is notified.
  *
  * These delays are zero. Each of them can only make the lease shorter, or the leader's knowledge
  * newer:

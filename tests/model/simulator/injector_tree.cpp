@@ -146,7 +146,8 @@ void Injector::remove_stranger(const Stranger& stranger) {
 // Sets the next sequence number. Existing contenders keep theirs.
 void Injector::set_counter(const PlanStep& step, const std::string& path, std::int32_t next) {
   SimEnsemble& servers = universe_.ensemble(0);
-  // A shared permit count prevents that the path is recreated; see README, Limits.
+  // A shared permit count prevents that the path is recreated; see
+  // zklock/guides/production.md, "Sizes and counters".
   const bool renewable = std::ranges::none_of(
       setup_.objects, [](const ObjectPlan& object) { return object.kind == LockClass::counted; });
   const model::Node* const parent = servers.find(path);
