@@ -4,10 +4,11 @@
 
     tests/check_architecture.py
 
-In every page, each relative link and each path in backticks or in a shell block must exist. In PAGES_WITH_NAMES, each
-name in backticks that looks like code must occur in the tree: `SomeType`, `function()`, `some_test`. The member of
-`Type::member` must occur in the file that defines the type, or in a source beside it. In a sequence diagram, a call
-must occur in the files of one of the two participants.
+In every page, each relative link with its anchor, and each path in backticks or in a shell block, must exist. In
+PAGES_WITH_NAMES, each name in backticks that looks like code must occur in the tree: `SomeType`, `function()`,
+`some_test`. The member of `Type::member` must occur in the file that defines the type, or in a source beside it. In a
+sequence diagram, a call must occur in the files of one of the two participants. In every source, a page that is named
+must exist, and so must its section: page.md, "Section".
 """
 import fnmatch
 import pathlib
@@ -16,7 +17,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGES_WITH_NAMES = ("zklock/ARCHITECTURE.md", "CONTRIBUTING.md", "tests/chaos/README.md", "tests/mutants/README.md")
+PAGES_WITH_NAMES = re.compile(r"(?:README|CONTRIBUTING|zklock/.*|tests/(?:chaos|mutants)/README|.*/RESULTS)\.md")
+# The first column of this page's tables has the names of other libraries.
+PAGE_OF_OTHERS = "zklock/guides/from_other_libraries.md"
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # A path has a folder or a known suffix, and no placeholder.
 SUFFIX = r"\.(?:h|cpp|md|sh|py|pml|smt2|txt|supp|java|mutant)"
@@ -27,7 +30,8 @@ DEFINITION = r"\b(?:class|struct|enum)(?: class)?(?: \[\[\w+\]\]| ZKLOCK_\w+(?:\
 NO_CODE = (".md", ".svg", ".mutant", "exported_symbols.txt", "check_architecture.py")
 # Paths that are not in the tree. Examples of how names are written, and words of diagrams.
 NOT_HERE = ("build/", "/", "your_service.cpp")
-NO_NAMES = ("kCamelCase", "snake_case", "Condition_Result", "sequenceDiagram", "Note")
+NO_NAMES = ("kCamelCase", "snake_case", "Condition_Result", "sequenceDiagram", "Note", "observerMasterPort",
+            "your_service", "DBUILD_SHARED_LIBS")
 
 
 def tracked():
@@ -102,20 +106,30 @@ def faults_of_diagram(lines, tree):
                 yield f"{call}() of {' or '.join(types)}"
 
 
+def without_blocks(text):
+    return re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+
+
+def anchor(heading):
+    return re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-")
+
+
 def anchors(path):
-    headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.M) if path.is_file() else []
-    return [re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings]
+    text = without_blocks(path.read_text(encoding="utf-8")) if path.is_file() else ""
+    return [anchor(heading) for heading in re.findall(r"^#+ (.*)$", text, re.M)]
 
 
 def faults_of_page(page, tree):
-    with_names = page in PAGES_WITH_NAMES
+    with_names = PAGES_WITH_NAMES.fullmatch(page)
     text = (ROOT / page).read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S)
-    plain = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
-    for link, anchor in re.findall(r"\]\((?!http|mailto)([^)#\s]*)(?:#([^)\s]+))?\)", plain):
+    plain = without_blocks(text)
+    for link, section in re.findall(r"\]\((?!http|mailto)([^)#\s]*)(?:#([^)\s]+))?\)", plain):
         target = (ROOT / page).parent / link if link else ROOT / page
-        if not target.exists() or (anchor and anchor not in anchors(target)):
-            yield f"the link {link}#{anchor}"
+        if not target.exists() or (section and section not in anchors(target)):
+            yield f"the link {link}#{section}"
+    if page == PAGE_OF_OTHERS:
+        plain = re.sub(r"^\|[^|\n]*", "", plain, flags=re.M)
     if with_names:  # files that are named without backticks
         words = re.findall(r"[\w./*-]+", re.sub(r"\]\([^)]*\)|`[^`\n]*`", " ", plain))
         yield from faults_of_paths(" ".join(word for word in words if FILE.search(word)), page, tree)
@@ -130,11 +144,21 @@ def faults_of_page(page, tree):
             yield from faults_of_diagram(block.splitlines(), tree)
 
 
+def faults_of_source(name, tree):
+    """Yields the pages, and their sections, that a source names and that do not exist."""
+    for page, section in re.findall(r'(?<![\w./-])(\w[\w./-]*\.md)\b(?:, "([^"\n]+)")?', tree.texts[name]):
+        if not tree.has_path(page, name):
+            yield page
+        elif section and anchor(section) not in anchors(ROOT / page):
+            yield f'{page}, "{section}"'
+
+
 def main():
     tree = Tree(tracked())
     pages = [name for name in tree.names if name.endswith(".md")]
     found = [f"{page}: not in the tree: {fault}" for page in pages
              for fault in dict.fromkeys(faults_of_page(page, tree))]
+    found += [f"{name}: not in the tree: {fault}" for name in tree.texts for fault in faults_of_source(name, tree)]
     print(*found, sep="\n", end="\n" if found else "")
     print(f"{len(pages)} pages, {len(found)} names that do not exist")
     return 1 if found else 0
