@@ -199,8 +199,8 @@ void LockNode::remove(RemovalCause cause, BackgroundWork::Id work) {
       cause != RemovalCause::already_deleted && !path_->is_stale(fsm_.node().token());
   if (exists || is_name_unknown() || has_downgraded()) {
     watches_.forget_own();
-    // SequenceHint needs one delete. Only a downgrade or a move has two names: never of a mutex.
-    assert(own_names().size() == 1 || !on_removed(cause));
+    // Only a downgrade and a move have two names. So on_removed() reports one delete at most.
+    assert(own_names().size() < 2 || !is_mutex());
     for (const std::string& name : own_names()) {
       core().deletions().begin(fsm_.node().session(),
                                {.path = path_->child(name),
