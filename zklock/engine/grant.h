@@ -32,14 +32,15 @@ class Grant {
  public:
   struct Terms {
     FencingToken token;
-    std::string node;  ///< name of the znode at the grant
+    std::string node;  ///< at the grant; a downgrade replaces it
     std::shared_ptr<core::Lease> lease;
     std::int32_t permits = 1;
     core::HoldLimit limit = {};
   };
   /// Begins the hold and reports LockEvent::Kind::acquired. `path`: the lock path; outlives this
-  /// object. `look` is called when the clock has to be read: at the warning and at the end of the
-  /// limit. It must call Contender::look_at_the_clock(). Without a limit it can be empty.
+  /// object. `look` is called when the clock has to be read: when LockEvent::Kind::expiring is due,
+  /// and when the limit ends. It must call Contender::look_at_the_clock(). Without a limit it can
+  /// be empty.
   Grant(EngineContext& core, const core::LockPath& path, const LockEventReporter& reporter,
         Terms terms, std::function<void()> look);
 
@@ -76,18 +77,19 @@ class Grant {
   std::stop_token release_request_token() const noexcept { return request_.get().get_token(); }
 
   /// See HoldLimitTimer::renew(). `look` as in the constructor.
-  bool renew(std::optional<core::Duration> length, std::function<void()> look) {
+  bool renew(std::optional<core::Duration> length, std::function<void()> look)
+      ZKLOCK_REQUIRES(path_mutex) {
     return limit_timer_.renew(length, std::move(look));
   }
   /// Reports LockEvent::Kind::expiring if HoldLimitTimer::take_warning() says that it is due.
-  void look_at_the_clock() noexcept;
+  void look_at_the_clock() noexcept ZKLOCK_REQUIRES(path_mutex);
   void on_suspended() noexcept ZKLOCK_REQUIRES(path_mutex);
   void on_resumed() noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Reports LockEvent::Kind::release_requested. Returns the source that the caller must stop.
-  std::stop_source on_release_requested();
+  std::stop_source on_release_requested() ZKLOCK_REQUIRES(path_mutex);
   /// Makes state() return `lost` from now on, and reports `why`. Does not stop loss_source(): that
   /// is up to the caller. REQUIRES: called once.
-  void end(LockEvent::Kind why) noexcept;
+  void end(LockEvent::Kind why) noexcept ZKLOCK_REQUIRES(path_mutex);
 
   /// Record that a transaction that checks the znode is under way. commit_begins() is called before
   /// its request is sent, commit_ended() after its reply.

@@ -32,8 +32,8 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
  public:
   using Task = UnlockTasks::Task;
 
-  /// Each warning begins with `name`. `assert_invariants` is called with the mutex locked. REQUIRES:
-  /// whatever it uses exists while there is a Lock.
+  /// `name`: begins the logged warnings about tasks. `assert_invariants`: called with the mutex
+  /// locked. REQUIRES: what it uses exists while there is a Lock.
   Monitor(std::shared_ptr<EngineContext> core, std::string name,
           std::function<void()> assert_invariants)
       : core_(std::move(core)),
@@ -48,7 +48,8 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
     explicit Lock(Monitor& monitor) ZKLOCK_ACQUIRE(path_mutex);
     /// REQUIRES: try_lock_for() has returned true.
     Lock(Monitor& monitor, std::adopt_lock_t) ZKLOCK_ACQUIRE(path_mutex);
-    /// Runs the tasks. A std::system_error of a task that runs without the mutex is logged.
+    /// Runs the tasks. A task of after_unlock() may throw std::system_error, which is logged. No
+    /// other exception may leave a task.
     ~Lock() ZKLOCK_RELEASE();
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
