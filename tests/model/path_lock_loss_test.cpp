@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The production path lock on the simulated ensemble: lost sessions, znodes and replies.
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "tests/model/path_lock_fixture.h"
+#include "zklock/engine/pending_acquire.h"
 
 namespace zklock::model {
 namespace {
@@ -129,6 +133,50 @@ TEST_F(PathLockTest, FailureDuringRecovery_LeavesNoZnode) {
   EXPECT_EQ(error(call), Errc::no_auth);
   EXPECT_EQ(lock_.nodes().size(), 1U) << "there it is";
   expect_rest();
+}
+
+/// Closes the client, and destroys the last lock object on the path of the world before that path
+/// is closed. Returns whether this order was achieved.
+bool destroyed_while_closing(LockWorld& lock) {
+  std::vector<std::shared_ptr<detail::PathLock>> others;
+  bool destroyed = false;
+  bool in_time = false;
+  const auto destroy = [&](const detail::AcquireOutcome&) {
+    if (std::exchange(destroyed, true)) return;
+    in_time = lock.held() > 0;
+    lock.end_use(0);
+  };
+  // The order in which the paths are closed is unknown. One of these is closed first.
+  for (int i = 0; i < 16; ++i) {
+    const std::string path = "/locks/other-" + std::to_string(i);
+    others.push_back(lock.path_lock(0, path.c_str()));
+    detail::PendingAcquire::start(
+        others.back(),
+        {.owner = Owner::unique(), .time_limit = detail::TimeLimit::endless(), .done = destroy},
+        {});
+  }
+  lock.core(0).close();
+  lock.world().run_all();
+  return in_time;
+}
+
+TEST_F(PathLockTest, ObjectDestroyedWhileClientCloses_HoldIsLost) {
+  lock_.use(0);
+  const auto call = granted(0);
+  ASSERT_TRUE(destroyed_while_closing(lock_));
+  EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost);
+  EXPECT_EQ(lock_.losses_notified(call), 1U);
+  lock_.release(call);
+}
+
+TEST_F(PathLockTest, SharedNodeOfClosingClient_IsForgotten) {
+  lock_.use(0);
+  const auto call = granted(0, {.local = {.batch = 4}});
+  const auto behind = waiting(0, {.local = {.batch = 4}});
+  ASSERT_TRUE(destroyed_while_closing(lock_));
+  EXPECT_EQ(lock_.losses_notified(call), 1U);
+  EXPECT_EQ(error(behind), Errc::closed);
+  lock_.release(call);
 }
 
 }  // namespace

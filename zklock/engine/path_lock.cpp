@@ -210,7 +210,8 @@ void PathLock::detach() {
   if (--objects_ > 0) return;
   sequence_hint().end();
   for (const auto& queue : cohorts_) queue->end_idling();
-  if (core().closed()) {
+  if (core().closed()) {  // perhaps before close() has been called
+    close_contenders();
     reentry_counter_.clear();
     const auto dropped = std::exchange(contenders_, {});
     after_unlock([dropped] {});  // they may hold the last references to parts of this path lock
@@ -263,15 +264,19 @@ std::vector<std::string> PathLock::own_node_names() const {
   return names;
 }
 
-void PathLock::close() {
-  const Monitor::Lock lock(monitor());
-  create_limiter().close();
-  session_handoff().clear();
+void PathLock::close_contenders() {
   for (const auto& queue : cohorts_) queue->close();
   for (const auto& [owner, contender] : by_owner()) {
     contender->close();
     if (contender->ownership().count() == 0) dismiss(*contender);
   }
+}
+
+void PathLock::close() {
+  const Monitor::Lock lock(monitor());
+  create_limiter().close();
+  session_handoff().clear();
+  close_contenders();
   while (!nodes_.empty()) nodes_.front().end_watches();
   if (objects_ > 0) return;
   reentry_counter_.clear();  // without a public object, there is no unlock()
