@@ -17,8 +17,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGES_WITH_NAMES = re.compile(r"(?:README|CONTRIBUTING|zklock/.*|tests/(?:chaos|mutants)/README|.*/RESULTS)\.md")
-# The first column of this page's tables has the names of other libraries.
+PAGES_WITH_NAMES = re.compile(r"(?:README|CONTRIBUTING|zklock/.*|tests/(?:chaos|differential|mutants)/README|.*/RESULTS)\.md")
+# Up to its section "Sharing a path", the first column of this page's tables has the names of other libraries.
 PAGE_OF_OTHERS = "zklock/guides/from_other_libraries.md"
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # A path has a folder or a known suffix, and no placeholder.
@@ -129,7 +129,8 @@ def faults_of_page(page, tree):
         if not target.exists() or (section and section not in anchors(target)):
             yield f"the link {link}#{section}"
     if page == PAGE_OF_OTHERS:
-        plain = re.sub(r"^\|[^|\n]*", "", plain, flags=re.M)
+        of_others, ours = plain.split("## Sharing a path", 1)
+        plain = re.sub(r"^\|[^|\n]*", "", of_others, flags=re.M) + ours
     if with_names:  # files that are named without backticks
         words = re.findall(r"[\w./*-]+", re.sub(r"\]\([^)]*\)|`[^`\n]*`", " ", plain))
         yield from faults_of_paths(" ".join(word for word in words if FILE.search(word)), page, tree)
@@ -147,9 +148,11 @@ def faults_of_page(page, tree):
 def faults_of_source(name, tree):
     """Yields the pages, and their sections, that a source names and that do not exist."""
     for page, section in re.findall(r'(?<![\w./-])(\w[\w./-]*\.md)\b(?:, "([^"\n]+)")?', tree.texts[name]):
-        if not tree.has_path(page, name):
+        beside = (ROOT / name).parent / page
+        named = beside if beside.is_file() else ROOT / page
+        if not named.is_file():
             yield page
-        elif section and anchor(section) not in anchors(ROOT / page):
+        elif section and anchor(section) not in anchors(named):
             yield f'{page}, "{section}"'
 
 

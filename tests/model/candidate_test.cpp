@@ -29,7 +29,7 @@ class Retrying final : public detail::Candidate {
                    .retry_delay_max = 800ms}) {}
 
  private:
-  void began(
+  void on_began(
       const std::shared_ptr<detail::LeadershipState>& /*leadership_state*/) noexcept override {}
   void on_ended(
       const std::shared_ptr<detail::LeadershipState>& /*leadership_state*/) noexcept override {}

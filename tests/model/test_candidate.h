@@ -20,7 +20,7 @@ class TestCandidate final : public detail::Candidate {
                    .retry_delay_max = std::chrono::milliseconds(20)}) {}
 
  private:
-  void began(
+  void on_began(
       const std::shared_ptr<detail::LeadershipState>& /*leadership_state*/) noexcept override {}
   void on_ended(
       const std::shared_ptr<detail::LeadershipState>& /*leadership_state*/) noexcept override {}

@@ -165,7 +165,7 @@ class Connection {
     /// No request waited for the end of the pause for more than T/24.
     bool pause_was_hidden;
   };
-  /// Called for a reply before LeaseEvidence::answered().
+  /// Called for a reply before LeaseEvidence::on_answered().
   using Look = std::function<void(const Operation&, const LeaseEvidence&, const Servers&)>;
 
   Connection(std::uint64_t seed, const Conditions& conditions)

@@ -58,7 +58,7 @@ class Grant {
   std::int32_t permits() const noexcept { return terms_.permits; }
   SessionId session() const noexcept { return terms_.lease->session(); }
 
-  // Each of the next five members reads the clock. If the lease or the hold limit has passed, it
+  // Each member down to loss_token() reads the clock. If the lease or the hold limit has passed, it
   // makes that final: a later reply or renew() does not make the hold valid again. See
   // ValidityPeriod::check().
 
@@ -94,9 +94,9 @@ class Grant {
   /// Record that a transaction that checks the znode is under way. commit_begins() is called before
   /// its request is sent, commit_ended() after its reply.
   ///
-  /// Suppose that a thread calls commit_begins() and then check_held(), and another calls end() and then
-  /// commits_under_way(). At least one of the threads then sees the effect of the other, because
-  /// all four access their atomics with sequential consistency.
+  /// Suppose that a thread calls commit_begins() and then check_held(), and another calls end() and
+  /// then commits_under_way(). At least one of the threads then sees the effect of the other,
+  /// because all four access their atomics with sequential consistency.
   void commit_begins() const noexcept { commits_.fetch_add(1); }
   void commit_ended() const noexcept { commits_.fetch_sub(1); }
   bool commits_under_way() const noexcept { return commits_.load() > 0; }

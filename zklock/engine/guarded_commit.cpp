@@ -153,7 +153,7 @@ void GuardedCommit::submit() {
     } else {
       if (!deadline_.is_never() && timer_ == client::TimerId{}) {
         timer_ = core().scheduler().at(deadline_.at(), [weak = weak_from_this()] {
-          if (const auto alive = weak.lock()) alive->deadline_passed();
+          if (const auto alive = weak.lock()) alive->on_deadline();
         });
       }
       assert(!over_);
@@ -187,7 +187,7 @@ void GuardedCommit::on_answered(const client::Reply& reply, const std::vector<st
       });
 }
 
-void GuardedCommit::deadline_passed() {
+void GuardedCommit::on_deadline() {
   if (withdraw(Errc::not_connected)) return;
   finish(Error(
       Errc::outcome_unknown, what_.operation, lock_path(),

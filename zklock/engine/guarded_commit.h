@@ -89,7 +89,7 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
   void assert_invariants() const noexcept ZKLOCK_REQUIRES(mutex_);
   void submit();
   void on_answered(const client::Reply& reply, const std::vector<std::string>& nodes);
-  void deadline_passed();
+  void on_deadline();
   bool withdraw(Errc why);
   std::optional<Error> verdict(const client::Reply& reply);
   std::optional<Error> error_of_operation(const client::Reply& reply) const;

@@ -17,7 +17,7 @@ void LockNode::grant() {
   holding_->heartbeat_demand.emplace(core().keeper());
   path_->record_grant(fsm_.predecessors().were_awaited());
   observer()->on_granted();
-  if (goes_by_number()) path_->sequence_hint().granted(fsm_.node().sequence(), holding_->since);
+  if (goes_by_number()) path_->sequence_hint().on_granted(fsm_.node().sequence(), holding_->since);
 }
 
 void LockNode::fail(Errc error, const std::string& cause) {
@@ -199,7 +199,7 @@ void LockNode::remove(RemovalCause cause, BackgroundWork::Id work) {
       cause != RemovalCause::already_deleted && !path_->is_stale(fsm_.node().token());
   if (exists || is_name_unknown() || has_downgraded()) {
     watches_.forget_own();
-    // Only a downgrade and a move have two names. So on_removed() reports one delete at most.
+    // Only a downgrade has two names. So on_removed() reports one delete at most.
     assert(own_names().size() < 2 || !is_mutex());
     for (const std::string& name : own_names()) {
       core().deletions().begin(fsm_.node().session(),

@@ -23,8 +23,9 @@ namespace zklock::detail {
 /// | before_unlock() | when the Lock ends, still with the mutex locked                      |
 /// | after_unlock()  | when the Lock has ended, with the mutex unlocked, on the same thread |
 ///
-/// If asserts are on, each Lock asserts the invariants of what the mutex guards when it begins and
-/// when it ends. So each transition is checked at its entry and its exit.
+/// If asserts are on, each Lock asserts invariants of what the mutex guards when it begins and when
+/// it ends. So transitions are checked at entry and exit. If there are many contenders, only some
+/// of them are checked.
 ///
 /// Thread-safety: any thread may make a Lock, or call try_lock_for(). REQUIRES for the other
 /// members: the calling thread has a Lock. Made by std::make_shared.

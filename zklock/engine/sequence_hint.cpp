@@ -18,7 +18,7 @@ constexpr std::chrono::minutes kPauseAfterRefusal{1};
 
 }  // namespace
 
-void SequenceHint::granted(core::Sequence number, core::Instant now) {
+void SequenceHint::on_granted(core::Sequence number, core::Instant now) {
   assert_invariants();
   const core::Sequence before = std::exchange(granted_, number);
   const bool is_soon = now - std::exchange(granted_at_, now) < kLongestRest;

@@ -58,7 +58,7 @@ class SequenceHint {
   SequenceHint& operator=(const SequenceHint&) = delete;
 
   /// Records the grant of a znode with this number. REQUIRES: LockNode::goes_by_number() is true.
-  void granted(core::Sequence number, core::Instant now) ZKLOCK_REQUIRES(path_mutex);
+  void on_granted(core::Sequence number, core::Instant now) ZKLOCK_REQUIRES(path_mutex);
   /// Records that the granted znode is being deleted. Returns a callback that records the end of
   /// the delete; empty without a watch. The caller calls it without a Lock when the ensemble has
   /// confirmed the delete. Before that, is_first() is false.

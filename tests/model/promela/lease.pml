@@ -78,7 +78,7 @@ hidden byte bound;
 
 #define valid (carried_out && operation + back < T - MARGIN + DRIFT)
 
-/* LeaseEvidence::answered(), for a packet before the operation. */
+/* LeaseEvidence::on_answered(), for a packet before the operation. */
 inline send_packet() {
   i = packets;
   do

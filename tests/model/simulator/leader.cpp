@@ -33,7 +33,8 @@ class Leader::TestCandidate final : public detail::Candidate {
   }
 
  private:
-  void began(const std::shared_ptr<detail::LeadershipState>& leadership_state) noexcept override {
+  void on_began(
+      const std::shared_ptr<detail::LeadershipState>& leadership_state) noexcept override {
     after(microseconds(10), [this, leadership_state] { lead(leadership_state); });
   }
   void on_ended(

@@ -161,7 +161,8 @@ class ZkCoordinator final : public Coordinator,
   // suspended.
   Instant session_due() const ZKLOCK_REQUIRES(mutex_) { return disconnected_since_ + timeout_; }
 
-  // Both call the observer, never concurrently, and never for a session that on_ended() has reported.
+  // Both call the observer, never concurrently, and never for a session that on_ended() has
+  // reported.
   template <typename Notify>
   void notify_observer(SessionId session, Notify&& notify) ZKLOCK_EXCLUDES(mutex_);
   void notify_ended(SessionId session, Status why) ZKLOCK_EXCLUDES(mutex_);

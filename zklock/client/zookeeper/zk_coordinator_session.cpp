@@ -340,8 +340,8 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
     const auto by = answered_by(completion.code, call->is_multi());
     if (by) last_contact_ = std::max(last_contact_, reply.sent_at);
     const AnsweredBy best = call->answered_by(sub_request);
-    // A read that was sent together with a write proves no more than the write. Not after on_ended():
-    // the phase is dead from before that call on.
+    // A read that was sent together with a write proves no more than the write. Not after
+    // on_ended(): the phase is dead from before that call on.
     if (by && (best != AnsweredBy::server || sub_request == 0) && phase_ != Phase::dead) {
       observer_->on_answered(reply.session, reply.sent_at, std::min(*by, best));
     }

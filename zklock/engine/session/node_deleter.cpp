@@ -159,7 +159,7 @@ void NodeDeleter::on_answered(const std::shared_ptr<Deletion>& deletion,
       break;
     case StatusSort::refused:
       if (reply.status != Status::no_auth && reply.status != Status::invalid_acl) break;
-      return refused(deletion, reply.status);
+      return on_refused(deletion, reply.status);
     case StatusSort::retry_later: break;
   }
   deletion->step_ = Deletion::Step::looking;
@@ -167,7 +167,7 @@ void NodeDeleter::on_answered(const std::shared_ptr<Deletion>& deletion,
   scheduler.at(scheduler.now() + kDeleteRetryDelay, [deletion] { submit(deletion); });
 }
 
-void NodeDeleter::refused(const std::shared_ptr<Deletion>& deletion, Status status) {
+void NodeDeleter::on_refused(const std::shared_ptr<Deletion>& deletion, Status status) {
   if (deletion->is_node_deleted_) {
     deletion->ports_->complain(deletion->node_.path, status);
     return delete_next_sibling(deletion);

@@ -102,7 +102,7 @@ class NodeDeleter {
   static void look(const std::shared_ptr<Deletion>& deletion);
   static void delete_next_sibling(const std::shared_ptr<Deletion>& deletion);
   static void on_deleted(const std::shared_ptr<Deletion>& deletion);
-  static void refused(const std::shared_ptr<Deletion>& deletion, core::Status status);
+  static void on_refused(const std::shared_ptr<Deletion>& deletion, core::Status status);
 
   std::shared_ptr<Ports> ports_;
 };

@@ -39,7 +39,7 @@ class NodeDeletions::Deletion final : public NodeDeleter::Deletion,
     if (on_deleted_ && end == NodeDeleter::End::deleted) on_deleted_();
     const auto alive = host_.lock();
     if (!alive) return;
-    end == NodeDeleter::End::refused ? deletions_.refused(shared_from_this())
+    end == NodeDeleter::End::refused ? deletions_.on_refused(shared_from_this())
                                      : deletions_.finished(shared_from_this());
   }
 
@@ -80,7 +80,7 @@ void NodeDeletions::finished(const std::shared_ptr<Deletion>& deletion) {
   host_.work().end(deletion->work);
 }
 
-void NodeDeletions::refused(const std::shared_ptr<Deletion>& deletion) {
+void NodeDeletions::on_refused(const std::shared_ptr<Deletion>& deletion) {
   bool is_first = false;
   {
     client::MutexLock lock(mutex_);
@@ -130,7 +130,7 @@ void NodeDeletions::retry_all() {
   if (has_refused_) retry(std::string_view());
 }
 
-// A delete that is under way again is not ended here, but by its own reply: see refused().
+// A delete that is under way again is not ended here, but by its own reply: see on_refused().
 void NodeDeletions::session_ended(SessionId session) noexcept {
   const client::MutexLock guard(mutex_);
   std::erase_if(refused_, [&](const auto& deletion) {

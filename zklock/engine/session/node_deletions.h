@@ -65,7 +65,7 @@ class NodeDeletions {
  private:
   class Deletion;
   void finished(const std::shared_ptr<Deletion>& deletion);
-  void refused(const std::shared_ptr<Deletion>& deletion);
+  void on_refused(const std::shared_ptr<Deletion>& deletion);
   /// Sends the refused deletes of children of `parent` again; all refused deletes if it is empty.
   /// Returns one of them, or null if there is none.
   std::shared_ptr<Deletion> retry(std::string_view parent);

@@ -193,7 +193,7 @@ void CompositeCall::request_part(std::size_t part, bool is_single_attempt) {
     const Error error(Errc::not_connected, "lock", lock.path(),
                       connected ? kSkippedUnreachable : kSkippedDisconnected);
     post([part, cause = std::make_exception_ptr(error)](CompositeCall& c) {
-      c.failed(part, cause, PartAnswer::skipped);
+      c.on_failed(part, cause, PartAnswer::skipped);
     });
     return;
   }
@@ -215,7 +215,7 @@ void CompositeCall::request_part(std::size_t part, bool is_single_attempt) {
   } catch (...) {
     cancel_check();
     post([part, cause = std::current_exception()](CompositeCall& c) {
-      c.failed(part, cause, PartAnswer::failed);
+      c.on_failed(part, cause, PartAnswer::failed);
     });
   }
 }
@@ -230,8 +230,8 @@ void CompositeCall::on_answered(std::size_t part) {
   AcquireOutcome outcome = take_answer();
   if (outcome.error) {
     const bool out = outcome.error->errc() == Errc::not_connected;
-    return failed(part, std::make_exception_ptr(*outcome.error),
-                  out ? PartAnswer::unreachable : PartAnswer::failed);
+    return on_failed(part, std::make_exception_ptr(*outcome.error),
+                     out ? PartAnswer::unreachable : PartAnswer::failed);
   }
   if (!outcome.contender) return carry_out(fsm_.on_part_answered(PartAnswer::none, late()));
   composite_->set_reachable(part);
@@ -244,7 +244,7 @@ void CompositeCall::on_answered(std::size_t part) {
   carry_out(fsm_.on_part_answered(PartAnswer::granted, late()));
 }
 
-void CompositeCall::failed(std::size_t part, std::exception_ptr error, core::PartAnswer how) {
+void CompositeCall::on_failed(std::size_t part, std::exception_ptr error, core::PartAnswer how) {
   errors_[part] = std::move(error);
   if (how == PartAnswer::unreachable) composite_->set_unreachable(part);
   carry_out(fsm_.on_part_answered(how, late()));

@@ -93,8 +93,8 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   using Event = std::function<void(CompositeCall&)>;
 
   void post(Event event);
-  /// Posts on_answered() for the request under way. Allocates nothing, because it is called from the
-  /// noexcept PendingAcquire::finish(), also while start() runs. REQUIRES: prepare_answer().
+  /// Posts on_answered() for the request under way. Allocates nothing, because it is called from
+  /// the noexcept PendingAcquire::finish(), also while start() runs. REQUIRES: prepare_answer().
   void post_answer(AcquireOutcome outcome);
   bool take_event(Event& event) noexcept;
   AcquireOutcome take_answer() noexcept;
@@ -113,7 +113,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   void on_answered(std::size_t part);
   /// Releases the grant of a part if no event has processed it yet.
   void release_answer() noexcept;
-  void failed(std::size_t part, std::exception_ptr error, core::PartAnswer how);
+  void on_failed(std::size_t part, std::exception_ptr error, core::PartAnswer how);
   void check_reachability(std::uint64_t request);
   void schedule_check(std::uint64_t request);
   void cancel_check();

@@ -127,7 +127,7 @@ void Candidate::on_answered(Fsm::Attempt attempt, const AcquireOutcome& outcome)
 void Candidate::begin(const std::shared_ptr<Contender>& leader, Hold hold) {
   if (!settings_.until_finished) backoff_.reset();
   leadership_state_ = std::make_shared<LeadershipState>(fsm_.attempt(), leader, std::move(hold));
-  began(leadership_state_);
+  on_began(leadership_state_);
   later([leader] { leader->watch_node(); });  // the leadership lasts: worth a request
   later([leadership_state = leadership_state_, candidate = weak_from_this()] {
     leadership_state->notify_loss([candidate, attempt = leadership_state->attempt()] {

@@ -84,7 +84,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   using Lock = LockWithTasks<Candidate>;
 
   /// Called when a leadership begins, and when it is over. They do not block and run no user code.
-  virtual void began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept
+  virtual void on_began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept
       ZKLOCK_REQUIRES(mutex_) = 0;
   virtual void on_ended(const std::shared_ptr<LeadershipState>& leadership_state) noexcept
       ZKLOCK_REQUIRES(mutex_) = 0;

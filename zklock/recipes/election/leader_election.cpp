@@ -57,7 +57,7 @@ class ElectionCandidate final : public Candidate {
   }
 
  private:
-  void began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept override {
+  void on_began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept override {
     const client::MutexLock guard(thread_mutex_);
     next_ = leadership_state;
     changed_.notify_all();

@@ -79,7 +79,7 @@ class LatchCandidate final : public Candidate {
   }
 
  private:
-  void began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept override {
+  void on_began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept override {
     listeners_.notify({leadership_state, true});
   }
   void on_ended(const std::shared_ptr<LeadershipState>& leadership_state) noexcept override {

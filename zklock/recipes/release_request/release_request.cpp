@@ -52,7 +52,7 @@ class Marker {
     Creation(const Creation&) = delete;
     Creation& operator=(const Creation&) = delete;
     ~Creation() { marker_->on_answered(); }
-    void created(const client::Reply& reply) const { marker_->created(reply); }
+    void on_created(const client::Reply& reply) const { marker_->on_created(reply); }
 
    private:
     const std::shared_ptr<Marker> marker_;
@@ -71,7 +71,7 @@ class Marker {
   }
 
  private:
-  void created(const client::Reply& reply) {
+  void on_created(const client::Reply& reply) {
     // If the outcome is unknown, the request znode may exist.
     if (reply.status != Status::ok && reply.status != Status::unknown) return;
     detail::BackgroundWork::Id work;
@@ -143,7 +143,7 @@ class ReleaseRequest {
     const auto creation = std::make_shared<const Marker::Creation>(marker_);
     const client::Reply reply =
         execute(request::write::Create{.path = marker_->path(), .data = data, .ephemeral = true},
-                limit, [creation](const client::Reply& created) { creation->created(created); });
+                limit, [creation](const client::Reply& created) { creation->on_created(created); });
     if (reply.status != Status::node_exists || !force_) return outcome(reply);
     return outcome(execute(request::write::Set{.path = marker_->path(), .data = data}, limit));
   }
