@@ -199,9 +199,10 @@ void LockNode::remove(RemovalCause cause, BackgroundWork::Id work) {
       cause != RemovalCause::already_deleted && !path_->is_stale(fsm_.node().token());
   if (exists || is_name_unknown() || has_downgraded()) {
     watches_.forget_own();
+    const Names names = own_names();
     // Only a downgrade has two names. So on_removed() reports one delete at most.
-    assert(own_names().size() < 2 || !is_mutex());
-    for (const std::string& name : own_names()) {
+    assert(names.size() < 2 || !is_mutex());
+    for (const std::string& name : names) {
       core().deletions().begin(fsm_.node().session(),
                                {.path = path_->child(name),
                                 .token = fsm_.node().token(),

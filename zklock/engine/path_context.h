@@ -81,7 +81,7 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
   }
 
  protected:
-  /// Called at the begin and the end of each Monitor::Lock, if asserts are on.
+  /// Called when a Monitor::Lock begins and when it ends, if asserts are on.
   virtual void assert_invariants() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
 
   std::size_t objects_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< public objects

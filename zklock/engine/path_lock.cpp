@@ -210,13 +210,7 @@ void PathLock::detach() {
   if (--objects_ > 0) return;
   sequence_hint().end();
   for (const auto& queue : cohorts_) queue->end_idling();
-  if (core().closed()) {  // perhaps before close() has been called
-    close_contenders();
-    reentry_counter_.clear();
-    const auto dropped = std::exchange(contenders_, {});
-    after_unlock([dropped] {});  // they may hold the last references to parts of this path lock
-    return;
-  }
+  if (core().closed()) return end_all();  // perhaps before close() has been called
   const auto is_locked = [](const auto& entry) ZKLOCK_REQUIRES(path_mutex) {
     const core::Ownership& ownership = entry.second->ownership();
     return ownership.count(core::CountKind::lock) > 0 ||
@@ -264,23 +258,24 @@ std::vector<std::string> PathLock::own_node_names() const {
   return names;
 }
 
-void PathLock::close_contenders() {
+void PathLock::end_all() {
+  create_limiter().close();
+  session_handoff().clear();
   for (const auto& queue : cohorts_) queue->close();
   for (const auto& [owner, contender] : by_owner()) {
     contender->close();
     if (contender->ownership().count() == 0) dismiss(*contender);
   }
+  while (!nodes_.empty()) nodes_.front().end_watches();
+  if (objects_ > 0) return;
+  reentry_counter_.clear();  // without a public object, there is no unlock()
+  // The contenders may hold the last references to parts of this path lock.
+  after_unlock([dropped = std::exchange(contenders_, {})] {});
 }
 
 void PathLock::close() {
   const Monitor::Lock lock(monitor());
-  create_limiter().close();
-  session_handoff().clear();
-  close_contenders();
-  while (!nodes_.empty()) nodes_.front().end_watches();
-  if (objects_ > 0) return;
-  reentry_counter_.clear();  // without a public object, there is no unlock()
-  contenders_.clear();
+  end_all();
 }
 
 // ---- the lock nodes and the session -------------------------------------------------------------

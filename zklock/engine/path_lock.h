@@ -132,8 +132,8 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
   /// Makes a library thread call `step(*this)` soon, with path_mutex held.
   template <class Step>
   void post(Step step);
-  /// Ends waiting calls with Error(closed) and makes holds lost. Can be called twice.
-  void close_contenders() ZKLOCK_REQUIRES(path_mutex);
+  /// Does the work of close(). Can be called twice.
+  void end_all() ZKLOCK_REQUIRES(path_mutex);
   /// Returns the contender of `owner`, or null.
   std::shared_ptr<Contender> find(const Owner& owner) const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the oldest contender that was created on behalf of `owner`, or null. Its key() can be
