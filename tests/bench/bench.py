@@ -122,6 +122,7 @@ class Benchmark:
                   "timeout": SESSION_TIMEOUT, "settle": SETTLE, "apart": 0, "seconds": seconds,
                   "warm": warm, "spin": self.spin / 1e6, **measure.params}
         line = " ".join(f"{name}={value}" for name, value in params.items())
+        heap = self.servers.heap_in_use() if measure.server_memory_of else 0
         prepared = contestant.request("prepare " + line, TIMEOUT)
         if "absent" in prepared:
             return prepared
@@ -130,6 +131,9 @@ class Benchmark:
         after = self.counters(contestant, measure)
         if measure.contenders is not None:
             self.check_contenders(measure, contestant)
+        if measure.server_memory_of:
+            grown = self.servers.heap_in_use() - heap
+            run["server_kilobytes"] = grown / 1024 / measure.server_memory_of
         contestant.request("finish", TIMEOUT)
         spent = run["spent"] = {name: after[name] - before[name] for name in before}
         spent["received"] -= len(self.servers.members)  # the second query
@@ -260,7 +264,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(prog="tests/bench/run.sh", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds: 3 minutes")
     parser.add_argument("--json", metavar="FILE", help="write the figures there")
-    parser.add_argument("--plot", metavar="DIR", help="draw the two pictures of RESULTS.md there")
+    parser.add_argument("--plot", metavar="DIR", help="draw two pictures of RESULTS.md there")
     parser.add_argument("--scale", action="store_true",
                         help="the measures of scale instead of the others: one round")
     parser.add_argument("--memory", action="store_true", help="the server's data on /dev/shm")
@@ -285,7 +289,7 @@ def report(benchmark, results, facts, arguments):
     if any("cpu" in row for row in results.values()):
         print(table.cost_table(results))
         print()
-    print(table.target_lines(results, benchmark.measures))
+    print(table.target_lines(results, benchmark.measures, bool(arguments.rtt)))
     print("\nMedians over the rounds; a ratio is the median of the rounds' ratios."
           "\nRequests are the server's zk_packets_received, pings and heartbeats among them;"
           "\nbytes are TCP payload both ways, of the clients' sockets (TCP_INFO).")

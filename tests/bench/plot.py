@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the two pictures of RESULTS.md: lines over logarithmic axes, as SVG."""
+"""Draws two pictures of RESULTS.md, of one network: lines over logarithmic axes, as SVG."""
 import math
 import os
 
@@ -106,21 +106,33 @@ def series_of(results, prefix):
     return {name: sorted(points) for name, points in series.items()}, sorted(at)
 
 
+def network_of(about):
+    """Returns the network in words, and the suffix of its pictures' names."""
+    words, suffix = "one server on loopback", ""
+    if about["servers"] > 1:
+        words, suffix = f"{about['servers']} servers on loopback", f"_{about['servers']}_servers"
+    added = about["added_round_trip_us"] / 1000
+    if added:
+        words, suffix = f"{words}, {added:g} ms added to each round trip", f"{suffix}_{added:g}ms"
+    return words, suffix
+
+
 def draw(results, about, directory):
     """Draws the pictures for which there are rows, and returns their names."""
     os.makedirs(directory, exist_ok=True)
-    where = (f"ZooKeeper {about['zookeeper']}, {about['processors']} processors, "
+    network, suffix = network_of(about)
+    where = (f"{network}; ZooKeeper {about['zookeeper']}, {about['processors']} processors, "
              f"{about['date'][:10]}")
     written = []
     for prefix, file, title, x_title, y_title in (
-            ("drain_", "drain.svg", "What a hand-off costs, by the length of the queue",
+            ("drain_", "drain", "What a hand-off costs, by the length of the queue",
              "waiters in the queue", "microseconds a hand-off"),
-            ("handoff_", "handoff.svg", "Hand-offs per second, by the number of contenders",
+            ("handoff_", "handoff", "Hand-offs per second, by the number of contenders",
              "contenders, each on a session of its own", "hand-offs per second")):
         series, at = series_of(results, prefix)
         if not series:
             continue
-        path = os.path.join(directory, file)
+        path = os.path.join(directory, f"{file}{suffix}.svg")
         with open(path, "w", encoding="utf-8") as out:
             out.write(picture(title, where, x_title, y_title, series, at))
         written.append(path)

@@ -110,6 +110,13 @@ class Server:
         except OSError:
             return ""
 
+    def heap_in_use(self):
+        """Returns the bytes of Java's heap that a collection of garbage leaves in use."""
+        for command in ("GC.run", "GC.heap_info"):
+            answer = subprocess.run([java("jcmd"), str(self.process.pid), command], check=True,
+                                    stdout=subprocess.PIPE, text=True).stdout
+        return int(re.search(r"heap .*\bused (\d+)K", answer).group(1)) * 1024
+
     def log(self):
         with open(self.file("server.log"), encoding="utf-8", errors="replace") as log:
             return log.read()[-2000:]
@@ -195,6 +202,9 @@ class Servers:
             "written": sum(map(written_bytes, pids)),
             "occupied": occupied_bytes(self.directory),
         }
+
+    def heap_in_use(self):
+        return sum(member.heap_in_use() for member in self.members)
 
     def ephemerals(self):
         """Returns the number of ephemeral znodes; each member has all."""

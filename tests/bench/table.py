@@ -71,12 +71,15 @@ def verdict(found, holds):
     return "holds" if holds else "MISSED"
 
 
-def target_lines(results, measures):
+def target_lines(results, measures, delayed):
+    """Returns the result of each target. `delayed`: whether the network was."""
     rows = [["what must be reached", "", "found", ""]]
     for key, figure in (row for measure in measures for row in measure.rows()):
         if key not in results:
             continue
         for target in figure.targets:
+            if target.delayed not in (None, delayed):
+                continue
             found = results[key].get(target.of)
             unit = f" {figure.unit}" if target.of == "zklock" else ""
             rows.append([key, str(target) + unit, ratio(found),
@@ -96,5 +99,6 @@ def across_rows(results):
 
     yield ("drain_3000", "<= 1.15 x its own drain_100",
            quotient("drain_3000", "drain_100", "zklock"), 1.15)
-    yield ("holding_300", "<= 2 x Curator's idle_300",
-           quotient("holding_300", "idle_300", "curator"), 2)
+    for sessions in (300, 1000):
+        yield (f"holding_{sessions}", f"<= 2 x Curator's idle_{sessions}",
+               quotient(f"holding_{sessions}", f"idle_{sessions}", "curator"), 2)
