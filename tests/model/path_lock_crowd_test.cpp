@@ -81,6 +81,24 @@ TEST_F(PathLockCrowd, LongHold_ReleaseIsAnnounced) {
   expect_rest();
 }
 
+TEST_F(PathLockCrowd, OneOfEightGrantsWaited_ReleaseIsAnnounced) {
+  const auto first = granted(0);
+  const auto second = waiting(1);
+  release(first);
+  release(second);
+  for (int i = 0; i < 7; ++i) {
+    const auto call = granted_after(100ms, 1);
+    reset_counts();
+    lock_.release(call);
+    EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 1U) << i;
+  }
+  const auto call = granted_after(100ms, 1);
+  reset_counts();
+  lock_.release(call);
+  EXPECT_EQ(client(1).requests(Kind::remove), 1U);
+  expect_rest();
+}
+
 TEST_F(PathLockCrowd, CrowdedPath_ReleaseIsAnnounced) {
   crowd();
   const auto first = granted(0);

@@ -171,13 +171,13 @@ bool LockNode::is_own(const client::Reply& node) const {
                           : node.token == fsm_.node().token();
 }
 
-/// If the lock was free, and was held for a shorter time than its acquire took, probably no
-/// contender waits. Then the release is not announced, which saves a write. A contender that waits
+/// If the lock was free, as it was lately, and was held for a shorter time than its acquire took,
+/// probably no contender waits. Then the release is not announced, which saves a write. A contender that waits
 /// all the same lists the children, as after every delete that was not announced.
 bool LockNode::may_be_awaited() const {
   const core::Duration way =
       std::min(holding_->since - wanted_since_, core().keeper().timeout() / 20);
-  return fsm_.predecessors().were_awaited() || held_for() >= way;
+  return fsm_.predecessors().were_awaited() || path_->was_contended() || held_for() >= way;
 }
 
 // The znodes that are deleted with the own znode must be deleted before the next grant. So must the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include "zklock/client/port/coordinator.h"
@@ -61,6 +62,12 @@ class PathQueue : public PathContext {
   /// Records the grant of a znode. `waited`: it had to wait for another znode.
   void record_grant(bool waited) noexcept ZKLOCK_REQUIRES(path_mutex) {
     waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0;
+    free_in_a_row_ = waited ? 0 : std::min(free_in_a_row_ + 1, kContendedFor);
+  }
+  /// Returns whether one of the last eight grants had to wait. Then another contender probably comes
+  /// again.
+  bool was_contended() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return free_in_a_row_ < kContendedFor;
   }
   /// Returns whether a new contender sends no count of the children. That is so if the path is
   /// crowded, or if the sequence number of the new znode will probably show that it is first.
@@ -97,6 +104,8 @@ class PathQueue : public PathContext {
   virtual void on_path_recreated() ZKLOCK_REQUIRES(path_mutex) = 0;
 
  private:
+  static constexpr int kContendedFor = 8;  ///< grants
+
   void acl_answered(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
 
   SequenceHint sequence_hint_ ZKLOCK_GUARDED_BY(path_mutex){*this};
@@ -106,6 +115,8 @@ class PathQueue : public PathContext {
   std::shared_ptr<core::Lease> lease_ ZKLOCK_GUARDED_BY(path_mutex);  ///< of the last grant
   CreateLimiter create_limiter_ ZKLOCK_GUARDED_BY(path_mutex){core().settings().creates_at_once};
   int waited_in_a_row_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< latest grants that all had to wait
+  /// Latest grants that all had not to wait, up to kContendedFor.
+  int free_in_a_row_ ZKLOCK_GUARDED_BY(path_mutex) = kContendedFor;
   bool counter_has_ended_ ZKLOCK_GUARDED_BY(path_mutex);
   core::Sequence newest_number_ ZKLOCK_GUARDED_BY(path_mutex){};
   FencingToken newest_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< czxid of this client's newest znode
