@@ -8,7 +8,7 @@
 #include "tests/model/downgrade_fixture.h"
 #include "zklock/core/release_request_data.h"
 #include "zklock/core/znode_data.h"
-#include "zklock/recipes/observe/queue_reader.h"
+#include "zklock/engine/queue_reader.h"
 
 namespace zklock::model {
 namespace {

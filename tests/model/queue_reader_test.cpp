@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads of a queue, with a coordinator that replies as the test specifies.
-#include "zklock/recipes/observe/queue_reader.h"
+#include "zklock/engine/queue_reader.h"
 
 #include <chrono>
 #include <deque>

@@ -8,9 +8,9 @@
 #include "tests/model/simulator/users.h"
 #include "zklock/core/lock_path.h"
 #include "zklock/engine/path_lock.h"
+#include "zklock/engine/queue_reader.h"
 #include "zklock/error.h"
 #include "zklock/guarded_transaction.h"
-#include "zklock/recipes/observe/queue_reader.h"
 
 namespace zklock::simulator {
 

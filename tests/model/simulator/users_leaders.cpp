@@ -7,9 +7,9 @@
 
 #include "tests/model/simulator/leader.h"
 #include "tests/model/simulator/users.h"
+#include "zklock/engine/queue_reader.h"
 #include "zklock/error.h"
 #include "zklock/guarded_transaction.h"
-#include "zklock/recipes/observe/queue_reader.h"
 
 namespace zklock::simulator {
 

@@ -8,8 +8,8 @@
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/pending_acquire.h"
+#include "zklock/engine/queue_reader.h"
 #include "zklock/recipes/locks/checked_options.h"
-#include "zklock/recipes/observe/queue_reader.h"
 
 namespace zklock::detail {
 

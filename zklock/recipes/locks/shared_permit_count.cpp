@@ -8,7 +8,7 @@
 
 #include "zklock/core/permit_count_data.h"
 #include "zklock/engine/blocking_requests.h"
-#include "zklock/recipes/observe/request_until_final.h"
+#include "zklock/engine/request_until_final.h"
 
 namespace zklock::detail {
 

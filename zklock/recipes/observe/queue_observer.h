@@ -19,8 +19,8 @@
 #include "zklock/engine/callback/borrowed_executor.h"
 #include "zklock/engine/callback/listeners.h"
 #include "zklock/engine/path_lock.h"
+#include "zklock/engine/queue_reader.h"
 #include "zklock/engine/unlock_tasks.h"
-#include "zklock/recipes/observe/queue_reader.h"
 
 namespace zklock::detail {
 

@@ -14,8 +14,8 @@
 #include "zklock/engine/callback/blocking_call.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/path_lock.h"
+#include "zklock/engine/queue_reader.h"
 #include "zklock/engine/round_trip.h"
-#include "zklock/recipes/observe/queue_reader.h"
 
 namespace zklock {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/recipes/observe/queue_reader.h"
+#include "zklock/engine/queue_reader.h"
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,7 @@
 #include "zklock/core/permit_count_data.h"
 #include "zklock/core/proclamation.h"
 #include "zklock/engine/blocking_requests.h"
-#include "zklock/recipes/observe/request_until_final.h"
+#include "zklock/engine/request_until_final.h"
 
 namespace zklock::detail {
 
