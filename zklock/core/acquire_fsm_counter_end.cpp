@@ -24,8 +24,7 @@
 #include <iterator>
 
 #include "zklock/core/acquire_fsm.h"
-#include "zklock/core/proclamation.h"
-#include "zklock/core/release_request_data.h"
+#include "zklock/core/child_kind.h"
 #include "zklock/core/znode_data.h"
 
 namespace zklock::core {
@@ -36,10 +35,17 @@ constexpr int kMaxUnusableNumbers = 16;
 /// The transaction that creates it deletes it, so no other client ever sees it.
 constexpr std::string_view kSkippedName = "skipped";
 
-/// Contenders, and the siblings that are deleted with them.
-bool is_transient(std::string_view child) {
-  return parse_znode_name(child) || child.starts_with(kReleaseRequestPrefix) ||
-         child.starts_with(kProclamationPrefix);
+/// Returns whether the child ends with a contender or a session. An orphaned delay marker does not.
+bool ends_by_itself(const std::string& child) {
+  switch (kind_of(child)) {
+    case ChildKind::contender:
+    case ChildKind::release_request:
+    case ChildKind::proclamation: return true;
+    case ChildKind::delay_marker:
+    case ChildKind::permit_count:
+    case ChildKind::other: return false;
+  }
+  return false;
 }
 
 std::string exhausted_cause(std::span<const std::string> children) {
@@ -109,7 +115,7 @@ AcquireEffects AcquireFsm::handle_drain_list(const ListedAnswer& answer) {
     effects.front().text = kCountNode;
     return effects;
   }
-  if (std::ranges::any_of(answer.children, is_transient)) return policy_.wait ? pause() : end();
+  if (std::ranges::any_of(answer.children, ends_by_itself)) return policy_.wait ? pause() : end();
   // Only a contender that has a znode clears them.
   if (!core::orphans(answer.children).empty()) return enqueue();
   return fail(Errc::sequence_exhausted, exhausted_cause(answer.children));
