@@ -9,6 +9,8 @@
 #include <string_view>
 
 #include "tests/fuzz/target.h"
+#include "zklock/core/child_kind.h"
+#include "zklock/core/hold_marker.h"
 #include "zklock/core/lock_delay.h"
 #include "zklock/core/permit_count_data.h"
 #include "zklock/core/proclamation.h"
@@ -76,6 +78,14 @@ void check_marker(std::string_view name) {
       "read again");
 }
 
+void check_hold_marker(std::string_view name) {
+  const auto marker = HoldMarker::parse(name);
+  require(marker.has_value() == (kind_of(name) == ChildKind::hold_marker), "no other kind", name);
+  if (!marker) return;
+  require(marker->name() == name, "a hold marker is called as it is");
+  require(marker->since_ms >= 0 && marker->owner_sequence.value >= 0, "numbers in bounds");
+}
+
 void check_count(std::string_view text) {
   const auto number = parse_permit_count(text);
   const bool digits =
@@ -118,6 +128,8 @@ void check_written(std::string_view bytes) {
   const std::chrono::milliseconds length(count);
   const FencingToken token{static_cast<std::int64_t>(said)};
   const auto marker = DelayMarker::make(length, token, number);
+  const HoldMarker held{length.count(), number};
+  require(HoldMarker::parse(held.name()).has_value() == (number.value >= 0), "a hold marker");
   const bool sound = count > 0 && length <= kLongestLockDelay && number.value >= 0;
   require(DelayMarker::parse(marker.name).has_value() == sound, "a marker, if it makes sense");
 }
@@ -129,6 +141,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = zklock::fuzz::as_text(data, size);
   zklock::fuzz::check_contender_name(text);
   zklock::fuzz::check_marker(text);
+  zklock::fuzz::check_hold_marker(text);
   zklock::fuzz::check_count(text);
   zklock::fuzz::check_written(text);
   return 0;

@@ -58,7 +58,8 @@ TEST(AcquireCounterEnd, CounterHasStuck_ContenderWaitsWithoutANode) {
 
 TEST(AcquireCounterEnd, CounterEndedBefore_CreatesNoNode) {
   for (const std::string& child :
-       {node(7), std::string("release-request-0000000007"), std::string("proclaimed-0000000007")}) {
+       {node(7), std::string("release-request-0000000007"), std::string("proclaimed-0000000007"),
+        std::string("held-1700000000123-0000000007")}) {
     Steps steps;
     EXPECT_EQ(steps.start(true), "list");
     EXPECT_EQ(steps.drained({child}), "pause") << child;

@@ -21,17 +21,6 @@ std::string class_of(Status status) {
   return sort == StatusSort::client_ended ? "over" : std::string(core::to_string(status));
 }
 
-/// Returns the name of the enumerator.
-std::string name_of(Status status) {
-  constexpr std::string_view kNames[] = {
-      "ok",          "unknown",        "session_ended",    "not_sent",    "not_connected",
-      "throttled",   "closed",         "no_node",          "node_exists", "not_empty",
-      "bad_version", "no_auth",        "auth_failed",      "invalid_acl", "quota_exceeded",
-      "read_only",   "too_many_nodes", "too_many_watches", "server_error"};
-  static_assert(std::size(kNames) == std::size(kAllStatuses));
-  return std::string(kNames[static_cast<std::size_t>(status)]);
-}
-
 /// Adds one input for each status but ok.
 template <class Give>
 void add_failures(Inputs& inputs, const std::string& name, Give give,

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -35,6 +37,17 @@ inline constexpr Status kAllStatuses[] = {
     Status::auth_failed, Status::invalid_acl,    Status::quota_exceeded,
     Status::read_only,   Status::too_many_nodes, Status::too_many_watches,
     Status::server_error};
+
+/// Returns the name of the enumerator.
+inline std::string name_of(Status status) {
+  constexpr std::string_view kNames[] = {
+      "ok",          "unknown",        "session_ended",    "not_sent",    "not_connected",
+      "throttled",   "closed",         "no_node",          "node_exists", "not_empty",
+      "bad_version", "no_auth",        "auth_failed",      "invalid_acl", "quota_exceeded",
+      "read_only",   "too_many_nodes", "too_many_watches", "server_error"};
+  static_assert(std::size(kNames) == std::size(kAllStatuses));
+  return std::string(kNames[static_cast<std::size_t>(status)]);
+}
 
 inline std::string node(int sequence) {
   return ZnodeName::make(kLockPrefix, {sequence}).text;

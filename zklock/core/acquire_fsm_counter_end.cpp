@@ -39,6 +39,7 @@ constexpr std::string_view kSkippedName = "skipped";
 bool ends_by_itself(const std::string& child) {
   switch (kind_of(child)) {
     case ChildKind::contender:
+    case ChildKind::hold_marker:
     case ChildKind::release_request:
     case ChildKind::proclamation: return true;
     case ChildKind::delay_marker:

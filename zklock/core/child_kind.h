@@ -10,6 +10,7 @@ namespace zklock::core {
 /// | kind            | name                      | deleted                                         |
 /// |-----------------|---------------------------|-------------------------------------------------|
 /// | contender       | see parse_znode_name()    | by its contender, or with the session           |
+/// | hold_marker     | see HoldMarker            | with its contender                              |
 /// | delay_marker    | see DelayMarker           | with its contender; after a loss by another one |
 /// | release_request | release-request-...       | by the call that made it, or with its session   |
 /// | proclamation    | proclaimed-...            | with its contender                              |
@@ -17,6 +18,7 @@ namespace zklock::core {
 /// | other           | all other names           | not by zklock                                   |
 enum class ChildKind {
   contender,
+  hold_marker,
   delay_marker,
   release_request,
   proclamation,

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/hold_marker.h"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "acquire_steps.h"
+#include "state_table.h"
+#include "zklock/core/znode_name.h"
+
+namespace zklock::core {
+namespace {
+
+using namespace std::chrono_literals;
+using acquire_test::kAllStatuses;
+using Removal = HoldMarkerState::Removal;
+using state_table::Transitions;
+
+TEST(HoldMarker, Name_IsParsedBack) {
+  EXPECT_EQ((HoldMarker{1'700'000'000'123, {42}}.name()), "held-1700000000123-0000000042");
+  for (const HoldMarker& marker :
+       {HoldMarker{1'700'000'000'123, {42}}, HoldMarker{0, {0}}, HoldMarker{1, {2147483647}},
+        HoldMarker{9223372036854775807, {7}}}) {
+    EXPECT_EQ(HoldMarker::parse(marker.name()), marker) << marker.name();
+    EXPECT_EQ(parse_znode_name(marker.name()), std::nullopt) << "it is no contender";
+  }
+}
+
+TEST(HoldMarker, OtherNames_AreRefused) {
+  for (const char* name : {"",
+                           "held-",
+                           "held-5",
+                           "held-5-",
+                           "held-5-42",
+                           "held-5-00000000042",
+                           "held-5-000000004x",
+                           "held-5-0000000042 ",
+                           "held-5-2147483648",
+                           "held-5-9999999999",
+                           "held-5--000000042",
+                           "held-5--0000000042",
+                           "held-05-0000000042",
+                           "held-+5-0000000042",
+                           "held--5-0000000042",
+                           "held- 5-0000000042",
+                           "held-5 0000000042",
+                           "held-9223372036854775808-0000000042",
+                           "held-5-7-0000000042",
+                           "held-0000000042",
+                           "Held-5-0000000042",
+                           "0held-5-0000000042",
+                           "lock-0000000042",
+                           "count"}) {
+    EXPECT_FALSE(HoldMarker::parse(name)) << name;
+  }
+  EXPECT_FALSE(HoldMarker::parse(std::string("held-5-0000000042\0", 18)));
+}
+
+TEST(HoldMarker, Age_IsHalfATimeoutOrFiveSeconds) {
+  EXPECT_EQ(hold_marker_age(1s), 500ms);
+  EXPECT_EQ(hold_marker_age(10s), 5s);
+  EXPECT_EQ(hold_marker_age(40s), 5s);
+}
+
+std::string name_of(HoldMarkerState::State state) {
+  switch (state) {
+    case HoldMarkerState::State::none: return "none";
+    case HoldMarkerState::State::sending: return "sending";
+    case HoldMarkerState::State::present: return "present";
+    case HoldMarkerState::State::possible: return "possible";
+    case HoldMarkerState::State::refused: return "refused";
+    case HoldMarkerState::State::ended: return "ended";
+  }
+  return {};
+}
+
+/// Records the transition of one input.
+template <class Give>
+HoldMarkerState record(HoldMarkerState marker, const std::string& input, const std::string& status,
+                       Give give, Transitions& made) {
+  const std::string before = name_of(marker.state());
+  give(marker);
+  const std::string next = name_of(marker.state());
+  if (next != before) made.insert({before, input, next, status});
+  return marker;
+}
+
+void explore(const HoldMarkerState& marker, int depth, Transitions& made) {
+  if (depth == 0) return;
+  for (const Duration held_for : {4s, 5s}) {
+    const auto tick = [held_for](HoldMarkerState& m) { (void)m.on_tick(held_for, 10s); };
+    explore(record(marker, "on_tick", "", tick, made), depth - 1, made);
+  }
+  for (const Status status : kAllStatuses) {
+    const auto reply = [status](HoldMarkerState& m) { m.on_created(status); };
+    explore(record(marker, "on_created", acquire_test::name_of(status), reply, made), depth - 1,
+            made);
+  }
+  const auto release = [](HoldMarkerState& m) { (void)m.on_release(); };
+  explore(record(marker, "on_release", "", release, made), depth - 1, made);
+}
+
+TEST(HoldMarkerTable, Table_EqualsMachine) {
+  Transitions made;
+  explore({}, 3, made);
+  const auto statuses_of = [](const std::string& /*state*/, const std::string& input) {
+    if (input != "on_created") return state_table::Statuses{""};
+    state_table::Statuses all;
+    for (const Status status : kAllStatuses) all.insert(acquire_test::name_of(status));
+    return all;
+  };
+  EXPECT_EQ(state_table::differences(
+                made, state_table::transitions_of("zklock/core/hold_marker.h", statuses_of)),
+            "");
+}
+
+HoldMarkerState answered(Status status) {
+  HoldMarkerState marker;
+  EXPECT_TRUE(marker.on_tick(5s, 10s));
+  marker.on_created(status);
+  return marker;
+}
+
+TEST(HoldMarkerState, ShortHold_IsNotMarked) {
+  HoldMarkerState marker;
+  EXPECT_FALSE(marker.on_tick(5s - 1ns, 10s));
+  EXPECT_FALSE(marker.may_exist());
+  EXPECT_EQ(marker.on_release(), Removal::none);
+  EXPECT_FALSE(marker.on_tick(1h, 10s)) << "after the release";
+}
+
+TEST(HoldMarkerState, CreateUnanswered_IsDeletedAfterTheNode) {
+  HoldMarkerState marker;
+  EXPECT_TRUE(marker.on_tick(5s, 10s));
+  EXPECT_FALSE(marker.on_tick(6s, 10s)) << "it is sent once";
+  EXPECT_FALSE(marker.exists());
+  EXPECT_TRUE(marker.may_exist());
+  EXPECT_EQ(marker.on_release(), Removal::after_node);
+  marker.on_created(Status::ok);
+  EXPECT_FALSE(marker.exists()) << "the release has deleted it";
+  EXPECT_EQ(marker.on_release(), Removal::none) << "a second delete has nothing to do";
+}
+
+TEST(HoldMarkerState, Created_CountsAndIsDeletedWithTheNode) {
+  HoldMarkerState marker = answered(Status::ok);
+  EXPECT_TRUE(marker.exists());
+  EXPECT_EQ(marker.on_release(), Removal::with_node);
+  EXPECT_FALSE(marker.exists());
+}
+
+TEST(HoldMarkerState, OutcomeUnknown_IsDeletedAfterTheNode) {
+  HoldMarkerState marker = answered(Status::unknown);
+  EXPECT_FALSE(marker.exists());
+  EXPECT_EQ(marker.on_release(), Removal::after_node);
+}
+
+TEST(HoldMarkerState, Refused_IsNotSentAgain) {
+  HoldMarkerState marker = answered(Status::quota_exceeded);
+  EXPECT_FALSE(marker.on_tick(6s, 10s));
+  EXPECT_EQ(marker.on_release(), Removal::none);
+}
+
+TEST(HoldMarkerState, NotSent_IsSentAtALaterTick) {
+  HoldMarkerState marker = answered(Status::not_sent);
+  EXPECT_FALSE(marker.may_exist());
+  EXPECT_TRUE(marker.on_tick(6s, 10s));
+}
+
+}  // namespace
+}  // namespace zklock::core
