@@ -96,6 +96,7 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
         {.operation = std::move(create), .wanted_since = wanted_since_},
         on_reply([counts](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
           if (r.status == Status::ok) p.node_made();
+          p.made_at_ = r.sent_at;  // also if the outcome is unknown: inspected() may find the znode
           p.queued_ms_ = r.created_ms;
           const auto answer = p.answer_of(r);
           // Only a znode that is first by its number is granted without the count.

@@ -322,6 +322,9 @@ class LockNode final : private CreateLimiter::Waiter,
   NodeWatches watches_ ZKLOCK_GUARDED_BY(path_mutex){*this};
   std::unique_ptr<Holding> holding_ ZKLOCK_GUARDED_BY(path_mutex);  ///< null before the grant
   std::int64_t queued_ms_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< ctime of its first znode, in ms
+  /// When the create of its first znode was sent: by this client's clock, what queued_ms_ is by the
+  /// leader's.
+  core::Instant made_at_ ZKLOCK_GUARDED_BY(path_mutex){};
   /// When the wait for a connection began, for the current request that is not bound to a session.
   /// For a create: the time of the effect `create`. For the requests after it: the time at which
   /// the create was submitted.

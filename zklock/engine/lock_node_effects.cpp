@@ -106,7 +106,8 @@ void LockNode::inspect(const Effect& effect) {
 core::AcquireEffects LockNode::inspected(const client::Reply& reply) {
   auto effects = fsm_.on_inspected(
       {reply.status, reply.data, reply.ephemeral_owner, reply.token, reply.detail});
-  if (fsm_.node().token() == reply.token) queued_ms_ = reply.created_ms;  // it is the own znode
+  // If it is the own znode. After a move, the first znode's time stays.
+  if (queued_ms_ == 0 && fsm_.node().token() == reply.token) queued_ms_ = reply.created_ms;
   if (fsm_.node().exists()) {
     saw_own_node(reply);
     path_->record_own_node(fsm_.node().sequence(), fsm_.node().token(), fsm_.node().session());
