@@ -97,6 +97,26 @@ TEST_F(CohortBound, LaggingServer_BoundCountsFromItsCatchUp) {
   expect_rest();
 }
 
+TEST_F(CohortBound, OwnHoldMarker_IsNoOtherClient) {
+  const auto four = on({.batch = 4});
+  for (const bool is_created : {true, false}) {
+    auto before = granted(0, four);
+    run_for(2900ms);
+    if (!is_created) client(0).cut_off();
+    run_for(500ms);  // the marker's create is sent
+    EXPECT_EQ(lock_.hold_markers().size(), is_created ? 1U : 0U);
+    const auto rest = several_wait(0, four, 12);
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+      if (i == 3) client(0).mend();  // the count was sent after the create
+      release(before);
+      expect_same_node(before, rest[i]);
+      before = rest[i];
+    }
+    release(before);
+    expect_rest();
+  }
+}
+
 // ---- before the reply --------------------------------------------------------------------------
 
 /// A batch of two was granted. The query for contenders of other clients is in flight.

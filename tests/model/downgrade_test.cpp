@@ -158,7 +158,7 @@ TEST_F(Downgrade, Refused_RemainsWriter) {
     const auto reader = waiting(1, to_read());
     world().fail_next(0, Kind::transaction, refusal);
     downgrade();
-    world().run_for(5s);
+    world().run_for(2s);
     EXPECT_TRUE(is_writer());
     EXPECT_EQ(hold().state(), HoldState::held);
     EXPECT_EQ(lock_.call(reader).outcomes, 0) << "it waits as if it still wrote";

@@ -227,15 +227,15 @@ TEST(ElectionModel, UnreadableValue_IsNotReportedAsNone) {
 
 TEST(ElectionModel, UnreadableValueOfNewLeader_LeaderIsReported) {
   ElectionWorld election;
-  election.world().run_for(1s);
+  election.world().run_for(500ms);
   election.observer->stop();
   election.proclaim(election.leadership(0), "a");
-  election.world().run_for(1s);
+  election.world().run_for(500ms);
   election.views.clear();
   election.world().fail_next(ElectionWorld::kObserver, Kind::get_and_watch, Status::no_auth);
   election.world().fail_next(ElectionWorld::kObserver, Kind::exists_and_watch, Status::no_auth);
   election.observe();
-  election.world().run_for(1s);
+  election.world().run_for(500ms);
   ASSERT_EQ(election.views.size(), 2U);
   EXPECT_EQ(election.views[0].holders.front().token, election.leadership(0).token());
   EXPECT_EQ(election.views[0].proclaimed, std::nullopt);

@@ -67,6 +67,8 @@ struct Scenario {
   std::optional<LockWorld::Request> nested = std::nullopt;
   std::optional<LockWorld::Request> beside = std::nullopt;
   std::size_t creates_at_once = detail::ClientCore::kMostCreatesAtOnce;
+  /// The first contender holds already, and the create of its hold marker is sent.
+  bool is_long_held = false;
 };
 
 /// A run of the two contenders along a sequence of choices.
@@ -80,6 +82,7 @@ class Run {
     lock_.use(0);
     lock_.acquire(0, scenario.of[0]);
     if (scenario.nested) lock_.world().run_all();
+    if (scenario.is_long_held) hold_until_marking();
     lock_.acquire(1, scenario.of[1]);
     if (scenario.nested) lock_.acquire(0, *scenario.nested);
     if (scenario.beside) lock_.acquire(0, *scenario.beside);
@@ -155,6 +158,13 @@ class Run {
   }
 
  private:
+  void hold_until_marking() {
+    lock_.world().run_for(2'900ms);  // a little shorter than the age of a marked hold
+    while (lock_.world().client(0).requests(OperationKind::transaction) == 0) {
+      lock_.world().run({Step::Kind::timer});
+    }
+  }
+
   /// Acquires and releases the lock once more, which deletes what lost contenders left.
   void clear() {
     const std::size_t call = lock_.acquire(0);
@@ -368,6 +378,24 @@ TEST(Interleavings, CreatesOneByOne_SurviveOneFault) {
            .beside = LockWorld::Request{},
            .creates_at_once = 1},
           1000);
+}
+
+TEST(Interleavings, LongHold_SurvivesOneFault) {
+  explore(1, {.is_long_held = true}, 1000);
+}
+
+TEST(Interleavings, LongHoldOfCohort_SurvivesOneFault) {
+  auto scenario = sharing({.batch = 2});
+  scenario.is_long_held = true;
+  explore(1, scenario, 1000);
+}
+
+TEST(Interleavings, LongHoldBesideOwnContender_SucceedsWithoutFaults) {
+  explore(0,
+          {.of = {LockWorld::Request{}, LockWorld::Request{}},
+           .beside = LockWorld::Request{},
+           .is_long_held = true},
+          50);
 }
 
 TEST(Interleavings, TwoContenders_SurviveTwoFaults) {

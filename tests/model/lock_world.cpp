@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "zklock/core/child_kind.h"
 #include "zklock/core/lock_delay.h"
 #include "zklock/core/permit_count_data.h"
 #include "zklock/core/znode_data.h"
@@ -28,6 +29,15 @@ std::shared_ptr<T> borrowed(T& object) {
 bool is_handoff_empty(detail::PathLock& path_lock) {
   const detail::Monitor::Lock lock(path_lock.monitor());
   return path_lock.session_handoff().empty();
+}
+
+/// Returns the names of the children that are hold markers, or of those that are not.
+std::vector<std::string> children_of(const Node* parent, bool are_hold_markers) {
+  std::vector<std::string> names = parent ? parent->children : std::vector<std::string>{};
+  std::erase_if(names, [are_hold_markers](const std::string& name) {
+    return (core::kind_of(name) == core::ChildKind::hold_marker) != are_hold_markers;
+  });
+  return names;
 }
 
 /// Returns the sequence number, which stays when the owner downgrades to a read hold.
@@ -249,10 +259,13 @@ void LockWorld::release(std::size_t call) {
 }
 
 std::vector<std::string> LockWorld::nodes() const {
-  const Node* parent = world_.ensemble().find(kPath);
-  std::vector<std::string> names = parent ? parent->children : std::vector<std::string>{};
+  auto names = children_of(world_.ensemble().find(kPath), false);
   std::erase(names, core::kCountNode);
   return names;
+}
+
+std::vector<std::string> LockWorld::hold_markers() const {
+  return children_of(world_.ensemble().find(kPath), true);
 }
 
 std::size_t LockWorld::held() const {
@@ -321,7 +334,9 @@ std::string LockWorld::violation_at_rest() {
   for (const auto& call : calls_) {
     if (call->outcomes != 1) return "calls: one never ended";
   }
-  if (!nodes().empty()) return "G5: node " + nodes().front() + " is left";
+  for (const auto& left : {nodes(), hold_markers()}) {
+    if (!left.empty()) return "G5: node " + left.front() + " is left";
+  }
   for (std::size_t c = 0; c < world_.clients(); ++c) {
     if (world_.client(c).server_watches() != 0) return "G5: a watch is left";
     if (world_.client(c).live_interests() != 0) return "G5: an interest is left";

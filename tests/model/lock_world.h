@@ -53,7 +53,8 @@ struct CallResult {
 /// | G3    | The state of a hold never changes after `lost`; its stop_token fires once.     |
 /// | delay | No contender is granted while there is a delay marker without its lock znode.  |
 /// |       | A grant with a lock delay has a delay marker.                                  |
-/// | G5    | At rest there is no lock znode, watch, interest, map entry or background work. |
+/// | G5    | At rest there is no lock znode, hold marker, watch, interest, map entry or     |
+/// |       | background work.                                                               |
 /// | nodes | A contender never has two lock znodes.                                         |
 /// | calls | Every acquire ends exactly once.                                               |
 class LockWorld {
@@ -112,8 +113,11 @@ class LockWorld {
   /// Calls SimEnsemble::empty(). After that, tokens are compared only among the later grants.
   void empty_servers();
 
-  /// Returns the names of the lock znodes and of their markers, unordered.
+  /// Returns the names of the lock znodes and of their other siblings, unordered. Hold markers and
+  /// the permit count are left out.
   std::vector<std::string> nodes() const;
+  /// Returns the names of the hold markers, unordered.
+  std::vector<std::string> hold_markers() const;
   /// Returns the number of valid grants. The clients of paused processes are left out.
   std::size_t held() const;
   /// Returns the first violated invariant, or an empty string.

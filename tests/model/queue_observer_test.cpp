@@ -27,8 +27,8 @@ class Observing : public PathLockTest {
   }
   // Returns how often the observer listed the queue.
   std::size_t lists() { return client(1).requests(OperationKind::list_and_watch); }
-  // Runs for a second of virtual time.
-  void wait() { lock_.world().run_for(1s); }
+  // Long enough for every pause. But no test lasts until a hold is marked, which is a change, too.
+  void wait() { lock_.world().run_for(500ms); }
   // Adds a contender to the queue; leave() removes it.
   std::size_t enqueue() {
     const auto call = lock_.acquire(0);

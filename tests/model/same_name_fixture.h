@@ -21,8 +21,10 @@ class SameNameTest : public PathLockTest {
   /// Deletes the path, as ZooKeeper does with an empty container, or as an operator does. No event
   /// is delivered before the next run().
   void remove_path() {
-    for (const std::string& node : lock_.nodes()) {
-      ASSERT_EQ(ensemble().remove(path_of(node)), Status::ok);
+    for (const auto& names : {lock_.nodes(), lock_.hold_markers()}) {
+      for (const std::string& node : names) {
+        ASSERT_EQ(ensemble().remove(path_of(node)), Status::ok);
+      }
     }
     ASSERT_EQ(ensemble().remove(LockWorld::kPath), Status::ok);
   }

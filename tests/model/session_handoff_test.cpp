@@ -31,6 +31,17 @@ TEST_F(SessionHandoffTest, Release_GrantsNextBeforeDelete) {
   EXPECT_EQ(client(0).requests(Kind::list_children), 0U);
 }
 
+TEST_F(SessionHandoffTest, MarkedHold_NextIsGrantedAtOnce) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  run_for(3500ms);
+  ASSERT_EQ(lock_.hold_markers().size(), 1U);
+  expect_handed_off(holder, next);
+  run();
+  EXPECT_TRUE(lock_.hold_markers().empty());
+  release(next);
+}
+
 TEST_F(SessionHandoffTest, ZnodeNameRead_NextIsGrantedAtOnce) {
   const auto holder = granted(0);
   const auto next = waiting(0);

@@ -323,7 +323,8 @@ void Cohort::on_counted(const client::Reply& reply) {
 }
 
 std::int32_t Cohort::own_children() const {
-  return node_->machine().delay_markers().has_own() ? 2 : 1;
+  return 1 + (node_->machine().delay_markers().has_own() ? 1 : 0) +
+         (node_->has_hold_marker() ? 1 : 0);
 }
 
 // ---- idle ---------------------------------------------------------------------------------------

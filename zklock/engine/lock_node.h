@@ -13,6 +13,7 @@
 #include <boost/intrusive/list_hook.hpp>
 
 #include "zklock/core/acquire_fsm.h"
+#include "zklock/core/hold_marker.h"
 #include "zklock/core/lazy.h"
 #include "zklock/core/lease.h"
 #include "zklock/engine/downgrade.h"
@@ -98,6 +99,10 @@ class LockNode final : private CreateLimiter::Waiter,
   /// The znode at `path` will be deleted with the own znode, in one transaction. The holder writes
   /// to it (see core/proclamation.h).
   void delete_with_node(std::string path) ZKLOCK_REQUIRES(path_mutex);
+  /// Returns whether the hold marker counts among the children that a later request reads.
+  bool has_hold_marker() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return holding_->marker.exists();
+  }
   /// Records that Hold::expose_node() was called: the user may check the znode in a transaction of
   /// its own.
   void expose() noexcept ZKLOCK_REQUIRES(path_mutex) { holding_->is_exposed = true; }
@@ -128,12 +133,12 @@ class LockNode final : private CreateLimiter::Waiter,
     /// No contender holds the lock node, and its lease may have lapsed. The znode is read first.
     /// Not announced.
     idle_lapse,
-    /// The znode is deleted, by another client or with its session. Only the delay marker is
-    /// deleted.
+    /// The znode is deleted, by another client or with its session. Only the markers are deleted.
     already_deleted
   };
   /// Deletes the znode in the background, as a part of `work` or of a new piece of work, and ends
-  /// the watches. The delay marker is deleted too, except as RemovalCause says.
+  /// the watches. The hold marker is deleted too, and so is the delay marker, except as
+  /// RemovalCause says.
   void remove(RemovalCause cause, BackgroundWork::Id work = {}) ZKLOCK_REQUIRES(path_mutex);
   /// Ends the watches, the timers and the notifications about the session. The znode stays. Used
   /// when the lock node does not wait and is not held any more.
@@ -247,9 +252,17 @@ class LockNode final : private CreateLimiter::Waiter,
   void pause() ZKLOCK_REQUIRES(path_mutex);
   void mark(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
   void clear(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
+  /// Returns `write` as a transaction that fails if the own znode does not exist.
+  client::request::Transaction while_queued(client::request::Write write) const
+      ZKLOCK_REQUIRES(path_mutex);
   void cancel_lock_delay() ZKLOCK_REQUIRES(path_mutex);
   void delay() ZKLOCK_REQUIRES(path_mutex);
   void end_delay() noexcept ZKLOCK_REQUIRES(path_mutex);
+  /// Sends the create of the hold marker, if it is due. Returns whether a request was sent.
+  bool mark_hold() ZKLOCK_REQUIRES(path_mutex);
+  std::string hold_marker_path() const ZKLOCK_REQUIRES(path_mutex);
+  /// Returns the hold marker if the caller must delete it, and forgets it.
+  std::optional<SiblingNode> take_hold_marker() ZKLOCK_REQUIRES(path_mutex);
   client::RequestId submit(client::Operation operation, SessionId session,
                            client::ReplyHandler handler) ZKLOCK_REQUIRES(path_mutex);
   void grant() ZKLOCK_REQUIRES(path_mutex);
@@ -289,6 +302,7 @@ class LockNode final : private CreateLimiter::Waiter,
     std::optional<LeaseKeeper::HeartbeatDemand> heartbeat_demand;  ///< until the hold ends
     std::vector<std::string> siblings;  ///< paths of znodes, see delete_with_node()
     bool is_exposed = false;            ///< by any of its holds
+    core::HoldMarkerState marker = {};
   };
   bool has_downgraded() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return holding_ && holding_->downgrade.is_reader();

@@ -10,14 +10,9 @@ namespace zklock::detail {
 
 namespace request = client::request;
 
-namespace {
-
-// The write takes effect only while the own znode, at the path `own`, exists.
-request::Transaction while_queued(std::string own, request::Write write) {
-  return {std::move(own), {std::move(write)}};
+request::Transaction LockNode::while_queued(request::Write write) const {
+  return {path_->path().child(own_name()), {std::move(write)}};
 }
-
-}  // namespace
 
 void LockNode::mark(const Effect& effect) {
   // The data show people which contender left the marker.
@@ -25,7 +20,7 @@ void LockNode::mark(const Effect& effect) {
                                 core().identify(caller_).encode()};
   const std::string own = path_->path().child(own_name());
   client::submit_then_get(
-      core().coordinator(), while_queued(own, std::move(marker)), own, effect.session,
+      core().coordinator(), while_queued(std::move(marker)), own, effect.session,
       under_lock([this](const client::Reply& made, const client::Reply& get)
                      ZKLOCK_REQUIRES(path_mutex) {
                        // If the ACL forbids the read, the name alone decides.
@@ -54,8 +49,7 @@ std::string LockNode::take_unwanted_delay_marker() {
 
 void LockNode::clear(const Effect& effect) {
   const std::string marker = path_->path().child(effect.text);
-  submit(while_queued(path_->path().child(own_name()), request::write::Remove{marker}),
-         effect.session,
+  submit(while_queued(request::write::Remove{marker}), effect.session,
          under_lock([this, marker](const client::Reply& r) ZKLOCK_REQUIRES(path_mutex) {
            if (r.status == core::Status::ok) core().delay_marker_clock().forget(marker);
            run(fsm_.on_done({r.status, r.detail}));

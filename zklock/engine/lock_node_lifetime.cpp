@@ -70,7 +70,8 @@ void LockNode::on_tick(int& requests) {
   }
   watch_own();
   watches_.watch_release_requests();
-  observer->on_tick();
+  observer->on_tick();  // may end the lock node
+  if (requests > 0 && !has_ended_ && mark_hold()) --requests;
 }
 
 bool LockNode::watch_own() {
@@ -85,7 +86,9 @@ void LockNode::on_own_node_deleted() {
   // A downgrade that was under way when the path was deleted can create the reader's znode in the
   // recreated path.
   const bool may_exist = is_name_unknown() || has_downgraded();
-  if (may_exist || (holding_ && !holding_->siblings.empty())) remove(RemovalCause::loss);
+  const bool has_siblings =
+      holding_ && (!holding_->siblings.empty() || holding_->marker.may_exist());
+  if (may_exist || has_siblings) remove(RemovalCause::loss);
 }
 
 void LockNode::on_path_recreated() {
@@ -148,6 +151,7 @@ std::vector<NodeDeleter::SiblingNode> LockNode::take_siblings() {
       siblings.push_back({std::move(path), fsm_.node().token()});
     }
   }
+  if (auto hold_marker = take_hold_marker()) siblings.push_back(*std::move(hold_marker));
   const std::string marker = take_unwanted_delay_marker();
   if (!marker.empty()) siblings.push_back({path_->path().child(marker)});
   return siblings;
@@ -181,7 +185,7 @@ bool LockNode::may_be_awaited() const {
 }
 
 // The znodes that are deleted with the own znode must be deleted before the next grant. So must the
-// own znode, if a transaction of the user may check it.
+// own znode, if a transaction of the user may check it. But no contender reads the hold marker.
 std::shared_ptr<LockNode> LockNode::session_successor() const {
   const bool goes_alone = !fsm_.delay_markers().has_own() && holding_->siblings.empty();
   if (!is_mutex() || !goes_alone || holding_->is_exposed) return nullptr;
@@ -210,6 +214,8 @@ void LockNode::remove(RemovalCause cause, BackgroundWork::Id work) {
                                 .is_downgraded = has_downgraded() || name != fsm_.node().name()},
                                first_step_for(cause), on_removed(cause), work);
     }
+  } else if (auto hold_marker = take_hold_marker()) {
+    core().remove(fsm_.node().session(), std::move(hold_marker->path), work);
   }
   end_watches();
 }

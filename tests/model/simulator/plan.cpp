@@ -43,6 +43,10 @@ void for_each_field(Part& setup, Field field) {
   field("drift1", setup.drift[1]);
   field("drift2", setup.drift[2]);
   field("drift3", setup.drift[3]);
+  field("marks0", setup.marks[0]);
+  field("marks1", setup.marks[1]);
+  field("marks2", setup.marks[2]);
+  field("marks3", setup.marks[3]);
 }
 
 template <class Part, class Field>

@@ -61,6 +61,8 @@ struct Setup {
   /// 1: Other programs have CREATE below the paths, but not DELETE.
   int create_only = 0;
   std::array<int, kMostSlots> drift = {};  ///< in millionths; index: the slot
+  /// 0: an old version that creates no hold markers; index: the slot.
+  std::array<int, kMostSlots> marks = {1, 1, 1, 1};
   std::vector<ObjectPlan> objects;
   friend bool operator==(const Setup&, const Setup&) = default;
 };

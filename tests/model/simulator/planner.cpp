@@ -42,6 +42,9 @@ class Planner {
     setup.announces = rng_.one_in(4) ? 0 : 1;
     setup.creates_at_once = rng_.one_of({1, 2, 100});
     setup.create_only = plan_.seed % 4 == 1 ? 1 : 0;
+    for (std::size_t slot = 0; slot < kMostSlots; ++slot) {
+      setup.marks[slot] = (plan_.seed / 4 + slot) % 3 == 0 ? 0 : 1;
+    }
     const bool drifts = rng_.one_in(3);
     for (int& drift : setup.drift) {
       if (drifts) drift = rng_.one_of({-20'000, -10'000, 0, 10'000, 20'000});

@@ -89,6 +89,8 @@ class EngineContext : public NodeDeletions::Host,
     std::size_t creates_at_once = kMostCreatesAtOnce;  ///< limit per path, at least 1
     /// Whether releases are announced. False if other clients may write this client's znodes.
     bool announces = true;
+    /// Whether long holds are marked; see core/hold_marker.h. False only in tests: an old version.
+    bool marks_holds = true;
     std::shared_ptr<spdlog::logger> logger;
   };
 

@@ -33,7 +33,12 @@ struct NodeDeleter::Ports {
 
 NodeDeleter::Deletion::Deletion(const NodeDeleter& deleter, SessionId session, Node node,
                                 FirstStep first)
-    : ports_(deleter.ports_), session_(session), node_(std::move(node)), step_(to_step(first)) {}
+    : ports_(deleter.ports_), session_(session), node_(std::move(node)), step_(to_step(first)) {
+  const auto may_be_missing =
+      std::ranges::partition(node_.siblings, std::logical_not{}, &SiblingNode::may_be_missing);
+  std::ranges::move(may_be_missing, std::back_inserter(missing_));
+  node_.siblings.erase(may_be_missing.begin(), may_be_missing.end());
+}
 
 NodeDeleter::Deletion::Step NodeDeleter::Deletion::to_step(FirstStep first) noexcept {
   switch (first) {

@@ -30,9 +30,10 @@ using core::SessionId;
 /// |            |                   | session ended, closed | ends: session_ended         |
 /// |            |                   | any other             | looking, after 250 ms       |
 ///
-/// AnnounceAndDelete and Delete also delete the siblings, in the same transaction. If a sibling
-/// does not exist, its create may still be under way. So its delete is sent again after the znode
-/// was deleted. From then on the create fails, because the create's transaction checks the znode.
+/// AnnounceAndDelete and Delete also delete the siblings, in the same transaction, except those
+/// that may be missing. If a sibling does not exist, its create may still be under way. So its
+/// delete is sent again after the znode was deleted. From then on the create fails, because the
+/// create's transaction checks the znode.
 /// Only the creator of a znode has permission to announce.
 ///
 /// After the znode, the remaining siblings are deleted one by one. A sibling with `proclaimed_by`
@@ -76,6 +77,9 @@ class NodeDeleter {
     /// The token of the holder that has written its proclamation into the sibling. 0: the path
     /// can belong to no other contender, so the sibling is deleted without a look.
     FencingToken proclaimed_by = {};
+    /// Its create may be under way, or may have failed. Then it is deleted after the znode: a
+    /// transaction with it could fail, which would delay the delete of the znode.
+    bool may_be_missing = false;
   };
   struct Node {
     std::string path;
@@ -136,8 +140,9 @@ class NodeDeleter::Deletion {
   const SessionId session_;
   Node node_;
   Step step_;
-  bool is_node_deleted_ = false;      ///< only siblings remain to be deleted
-  std::vector<SiblingNode> missing_;  ///< siblings that the transaction did not find
+  bool is_node_deleted_ = false;  ///< only siblings remain to be deleted
+  /// Siblings that the transaction did not find, and those that may be missing.
+  std::vector<SiblingNode> missing_;
 };
 
 }  // namespace zklock::detail
