@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "zklock/fencing_token.h"
@@ -42,6 +43,11 @@ struct Participant {
   /// Creation time of the znode, by the wall clock of the ensemble's leader. After a downgrade, or
   /// after the gate of a PriorityMutex, it is the creation time of the earlier znode.
   std::chrono::system_clock::time_point since;
+  /// Time of the grant, by the wall clock of the ensemble's leader. Contenders of one client that
+  /// share a znode count as one hold. nullopt if the contender does not hold, or is not of zklock.
+  /// Also nullopt until it has held for 5 s, or for half a session timeout if that is shorter. And
+  /// nullopt if the servers have refused the child of the lock path that shows the time.
+  std::optional<std::chrono::system_clock::time_point> held_since;
 
   // Empty, and pid 0, if the znode was not created by zklock.
   std::string owner;

@@ -53,6 +53,25 @@ TEST_F(LockObserverTest, ClientExecutorDropsTasks_ObservesOnANewSession) {
   EXPECT_TRUE(states.last_becomes(hold));
 }
 
+TEST_F(LockObserverTest, LongHold_ReportsItsTime) {
+  ClientOptions quick = options();
+  quick.session_timeout = 4s;
+  const auto client = connect(quick);
+  ReentrantMutex mutex(*client, kPath);
+  LockObserver observer(*observers_client_, kPath);
+  LockStateLog states;
+  const Subscription subscription = observer.add_listener(states.listener());
+  Hold hold = mutex.acquire();
+  ASSERT_TRUE(states.last_becomes(hold));
+  ASSERT_TRUE(states.wait_until_last([](const LockState& state) {
+    return state.holders.size() == 1 && state.holders.front().held_since.has_value();
+  }));
+  EXPECT_EQ(states.states().back(), observer.state());
+  EXPECT_EQ(states.states().back().holders.front().token, hold.token());
+  hold.release();
+  EXPECT_TRUE(states.last_becomes_free());
+}
+
 TEST_F(LockObserverTest, SlowListener_ReceivesTheNewestState) {
   LockObserver observer(*observers_client_, kPath);
   LockStateLog states;

@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -80,6 +81,36 @@ TEST_F(Participants, Participants_AreListedInQueueOrder) {
 
   hold.release();
   EXPECT_EQ(get(waiting).token(), all[1].token);
+}
+
+// A hold is marked after half a session timeout.
+TEST_F(Participants, LongHold_ShowsTheTimeOfItsGrant) {
+  ClientOptions quick = options();
+  quick.session_timeout = 4s;
+  const auto client = connect(quick);
+  ReentrantMutex mutex(*client, kPath);
+  Hold first = others_mutex_.acquire({.owner = Owner::unique()});
+  auto waiting = mutex.async_acquire(AcquireOptions{});
+  ASSERT_TRUE(reaches_nodes(2));
+  EXPECT_FALSE(mutex_.participants().at(0).held_since);
+  std::this_thread::sleep_for(200ms);
+  const auto granted_after = std::chrono::system_clock::now();
+  first.release();
+  Hold hold = get(waiting);
+  auto behind = others_mutex_.async_acquire(AcquireOptions{});
+  ASSERT_TRUE(
+      eventually([&] { return mutex_.participants().at(0).held_since.has_value(); }, kTestTimeout));
+  const auto all = mutex_.participants();
+  ASSERT_EQ(all.size(), 2U);
+  ASSERT_TRUE(all[0].held_since);
+  // ZooKeeper rounds to milliseconds.
+  EXPECT_GE(*all[0].held_since, granted_after - 1ms);
+  EXPECT_LE(*all[0].held_since, std::chrono::system_clock::now() - 1900ms);
+  EXPECT_FALSE(all[1].held_since) << "it waits";
+  EXPECT_EQ(nodes().size(), 3U) << "the contenders and the marker";
+  hold.release();
+  get(behind).release();
+  EXPECT_TRUE(becomes_empty());
 }
 
 TEST_F(Participants, QueuePosition_CountsContendersAhead) {

@@ -35,6 +35,12 @@ SHARES = {
     "election-curator": ("zklock:election", "curator:selector"),
     "latch-curator": ("zklock:latch", "curator:selector"),
 }
+# The first kind holds for so long that it creates a hold marker (zklock/core/hold_marker.h).
+LONG_HOLDS = {
+    "marker-curator": ("zklock:mutex", "curator:mutex"),
+    "marker-shared-curator": ("zklock:shared", "curator:shared"),
+    "marker-kazoo": ("zklock:mutex", "kazoo:lock"),
+}
 # The second kind is granted although the first one holds.
 DOES_NOT_SHARE = {
     "not-latch-curator": ("zklock:latch", "curator:latch"),
@@ -143,9 +149,10 @@ class Contender:
 class Environment:
     """The contenders of one case. They are killed when it ends."""
 
-    def __init__(self, libraries, hosts, guard):
+    def __init__(self, libraries, server, guard):
         self.libraries = libraries
-        self.hosts = hosts
+        self.server = server
+        self.hosts = server.hosts
         self.guard = guard
         self.contenders = []
         self.overlaps = []
@@ -184,6 +191,10 @@ class Environment:
                 raise Failure(f"not within {TIMEOUT} s: {what}; grants: {counts}")
             time.sleep(0.01)
 
+    def is_marked(self):
+        """Whether there is a hold marker."""
+        return any(f"{PATH}/held-" in each.request("dump") for each in self.server.members)
+
     def all_are_granted(self, count, what):
         """Waits until every contender was granted `count` more times."""
         goal = [(each, each.grants + count) for each in self.contenders]
@@ -216,6 +227,28 @@ def shares(environment, kinds, grants):
     print(f"{environment.grants()} grants, no overlap")
 
 
+def long_hold(environment, kinds):
+    """Checks that a marked hold excludes the others, and that all are granted after it."""
+    holder = environment.add(kinds[0])
+    for kind in kinds:
+        environment.add(kind)
+    for ending in ("go", "kill"):
+        holder.hold()
+        environment.wait_until("a hold marker", environment.is_marked)
+        late = environment.add(kinds[1])
+        time.sleep(2)  # an overlap would be noticed
+        if ending == "go":
+            holder.go()
+        else:
+            environment.kill(holder)
+        environment.wait_until("no hold marker", lambda: not environment.is_marked())
+        environment.all_are_granted(2, f"each is granted after a marked hold: {ending}")
+        environment.kill(late)
+    if environment.overlaps:
+        raise Failure(f"two were granted at once: {environment.overlaps}")
+    print(f"{environment.grants()} grants, no overlap")
+
+
 def does_not_share(environment, kinds):
     """Demonstrates a warning of README.md: the second is granted although the first holds."""
     environment.add(kinds[0]).hold()
@@ -228,10 +261,10 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--worker", required=True)
     parser.add_argument("--grants", type=int, default=1000)
-    parser.add_argument("case", choices=[*SHARES, *DOES_NOT_SHARE])
+    cases = {**SHARES, **LONG_HOLDS, **DOES_NOT_SHARE}
+    parser.add_argument("case", choices=cases)
     args = parser.parse_args()
-    share = args.case in SHARES
-    kinds = SHARES[args.case] if share else DOES_NOT_SHARE[args.case]
+    kinds = cases[args.case]
     with tempfile.TemporaryDirectory(prefix="zklock-interop.") as directory:
         libraries = Libraries(args.worker, directory)
         for kind in kinds:
@@ -240,15 +273,17 @@ def main():
                 print(f"skipped: {absence}")
                 return SKIPPED
         guard = "-"
-        if share:
+        if args.case not in DOES_NOT_SHARE:
             guard = os.path.join(directory, "guard")
             with open(guard, "w", encoding="ascii"):
                 pass
         with Servers(directory, tick_ms=500, heap="128m") as server:
-            with Environment(libraries, server.hosts, guard) as environment:
+            with Environment(libraries, server, guard) as environment:
                 try:
-                    if share:
+                    if args.case in SHARES:
                         shares(environment, kinds, args.grants)
+                    elif args.case in LONG_HOLDS:
+                        long_hold(environment, kinds)
                     else:
                         does_not_share(environment, kinds)
                 except Failure as failure:

@@ -38,11 +38,13 @@ TEST_F(Downgrade, DowngradedZnode_HasDataOfWriterZnode) {
 TEST_F(Downgrade, EitherZnodeName_IsOwn) {
   downgraded();
   for (const std::string& node : {writer_, reader_}) {
-    const std::vector queue{core::ZnodeName::parse(node.substr(node.rfind('/') + 1)).value()};
+    const std::vector holders{core::ZnodeName::parse(node.substr(node.rfind('/') + 1)).value()};
+    detail::Queue queue;
+    queue.contenders = holders;
     const auto is_mine_at = [&](std::size_t c) {
       const std::vector<client::Reply> replies(1);
       const auto view =
-          detail::view_of(*lock_.path_lock(c), detail::ViewKind::lock, queue, queue, replies, "");
+          detail::view_of(*lock_.path_lock(c), detail::ViewKind::lock, queue, holders, replies, "");
       return view.holders.at(0).mine;
     };
     EXPECT_TRUE(is_mine_at(0)) << node;

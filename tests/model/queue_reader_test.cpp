@@ -195,6 +195,55 @@ TEST_F(QueueReader, PassDuringRead_ContenderAppearsOnce) {
   }
 }
 
+std::vector<Participant> participants_of(ClientCore& core) {
+  return read_participants(core.path_lock(core::LockPath("/a")), TimeLimit::endless());
+}
+
+TEST_F(QueueReader, HoldMarker_ShowsTimeOfItsHolder) {
+  using std::chrono::milliseconds;
+  client::Reply node = answer(Status::ok);
+  node.created_ms = 1'000;
+  const auto core =
+      client({answer(Status::ok, {"lock-0000000002", "held-2000-0000000001", "held-3000-0000000002",
+                                  "lock-0000000001", "held-1500-0000000001"}),
+              node, node});
+  EXPECT_TRUE(ends([&] {
+    const auto queue = participants_of(*core);
+    ASSERT_EQ(queue.size(), 2U);
+    ASSERT_TRUE(queue[0].held_since);
+    EXPECT_EQ(queue[0].held_since->time_since_epoch(), milliseconds(2'000)) << "the latest";
+    EXPECT_FALSE(queue[1].held_since) << "it waits";
+  }));
+  core->close();
+}
+
+TEST_F(QueueReader, HoldMarkerOlderThanZnode_IsIgnored) {
+  client::Reply node = answer(Status::ok);
+  node.created_ms = 1'000;
+  const auto core = client({answer(Status::ok, {"lock-0000000001", "held-999-0000000001"}), node});
+  EXPECT_TRUE(ends([&] {
+    const auto queue = participants_of(*core);
+    ASSERT_EQ(queue.size(), 1U);
+    EXPECT_TRUE(queue[0].holds);
+    EXPECT_FALSE(queue[0].held_since);
+  }));
+  core->close();
+}
+
+TEST_F(QueueReader, TimeTooLarge_IsTheLatestPossible) {
+  client::Reply node = answer(Status::ok);
+  node.data = "zklock 1\nsince=9223372036854775807\n";
+  const auto core = client(
+      {answer(Status::ok, {"lock-0000000001", "held-9223372036854775807-0000000001"}), node});
+  EXPECT_TRUE(ends([&] {
+    const auto queue = participants_of(*core);
+    ASSERT_EQ(queue.size(), 1U);
+    EXPECT_EQ(queue[0].held_since, queue[0].since);
+    EXPECT_GT(queue[0].since, std::chrono::system_clock::now());
+  }));
+  core->close();
+}
+
 TEST_F(QueueReader, CloseDuringRead_FailsWithClosed) {
   const auto core =
       client({answer(Status::ok, {"lock-0000000001"}), answer(Status::session_ended)});

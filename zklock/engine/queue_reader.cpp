@@ -2,9 +2,10 @@
 #include "zklock/engine/queue_reader.h"
 
 #include <algorithm>
-#include <map>
+#include <chrono>
 #include <utility>
 
+#include "zklock/core/hold_marker.h"
 #include "zklock/core/lock_delay.h"
 #include "zklock/core/permit_count_data.h"
 #include "zklock/core/proclamation.h"
@@ -49,7 +50,15 @@ class Own {
   std::vector<core::Sequence> numbers_;
 };
 
-/// Returns all but Participant::holds.
+/// Returns the time. A number that another program has written can be too large for the type.
+std::chrono::system_clock::time_point time_of(std::int64_t ms) {
+  using std::chrono::milliseconds;
+  using Time = std::chrono::system_clock::time_point;
+  constexpr auto kLatest = std::chrono::floor<milliseconds>(Time::max().time_since_epoch());
+  return Time(milliseconds(std::clamp(ms, -kLatest.count(), kLatest.count())));
+}
+
+/// Returns all but Participant::holds and held_since.
 Participant describe(const core::ZnodeName& name, const client::Reply& reply, const Own& own) {
   const auto wish = *core::parse_znode_name(name.text);
   Participant p;
@@ -72,8 +81,18 @@ Participant describe(const core::ZnodeName& name, const client::Reply& reply, co
     if (data->token != 0) p.token = {data->token};
     if (data->since_ms != 0) since_ms = data->since_ms;
   }
-  p.since = std::chrono::system_clock::time_point(std::chrono::milliseconds(since_ms));
+  p.since = time_of(since_ms);
   return p;
+}
+
+/// Records that the contender holds, and since when. A marker with a time before the creation of
+/// the znode is ignored. It is of an earlier path, or was made by hand.
+void set_holds(Participant& p, const Queue& queue) {
+  p.holds = true;
+  const auto marked = queue.held_since_ms.find({p.sequence});
+  if (marked == queue.held_since_ms.end()) return;
+  const auto since = time_of(marked->second);
+  if (since >= p.since) p.held_since = since;
 }
 
 /// If a writer's znode was deleted meanwhile, the writer may have downgraded, and hold as a reader
@@ -131,9 +150,17 @@ void follow_passing(PathLock& path_lock, BlockingRequests& query, Queue& queue,
 }  // namespace
 
 Queue Queue::of(const client::Reply& list) {
-  return {.contenders = core::contenders(list.children),
-          .delayed = !core::orphans(list.children).empty(),
-          .as_of = list.pzxid};
+  Queue queue{.contenders = core::contenders(list.children),
+              .delayed = !core::orphans(list.children).empty(),
+              .as_of = list.pzxid,
+              .held_since_ms = {}};
+  for (const std::string& child : list.children) {
+    const auto marker = core::HoldMarker::parse(child);
+    if (!marker) continue;
+    auto& since_ms = queue.held_since_ms[marker->owner_sequence];
+    since_ms = std::max(since_ms, marker->since_ms);  // an older one is of a recreated path
+  }
+  return queue;
 }
 
 void Queue::mark_recreated(std::vector<client::Reply>& nodes) const {
@@ -186,7 +213,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path
       const bool readable = replies[i].status == Status::ok;
       if (!readable && replies[i].status != Status::no_auth) query.fail(replies[i]);
       Participant p = describe(name, replies[i], own);
-      p.holds = !queue.delayed && holders.add(*core::parse_znode_name(name.text));
+      if (!queue.delayed && holders.add(*core::parse_znode_name(name.text))) set_holds(p, queue);
       participants.push_back(std::move(p));
     }
     return participants;
@@ -212,16 +239,16 @@ std::vector<core::ZnodeName> holders_in(ViewKind kind, const Queue& queue, std::
   return holders;
 }
 
-QueueView view_of(PathLock& path_lock, ViewKind kind, const std::vector<core::ZnodeName>& queue,
+QueueView view_of(PathLock& path_lock, ViewKind kind, const Queue& queue,
                   const std::vector<core::ZnodeName>& holders,
                   const std::vector<client::Reply>& replies, std::string_view proclaimed) {
   QueueView view;
   const Own own(path_lock);
   for (std::size_t i = 0; i < holders.size(); ++i) {
     view.holders.push_back(describe(holders[i], replies[i], own));
-    view.holders.back().holds = true;
+    set_holds(view.holders.back(), queue);
   }
-  if (kind == ViewKind::lock) view.waiting = queue.size() - holders.size();
+  if (kind == ViewKind::lock) view.waiting = queue.contenders.size() - holders.size();
   auto said = core::Proclamation::parse(proclaimed);
   if (said && !view.holders.empty() && said->leader == view.holders.front().token) {
     view.proclaimed = std::move(said->value);
@@ -270,7 +297,7 @@ QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
     if (std::ranges::any_of(replies, is(Status::no_node))) continue;  // deleted since the list
     const auto bad = std::ranges::find_if_not(replies, is(Status::ok, Status::no_auth));
     if (bad != replies.end()) query.fail(*bad);
-    return view_of(*path_lock, kind, queue.contenders, holders, replies, value);
+    return view_of(*path_lock, kind, queue, holders, replies, value);
   }
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +27,8 @@ struct Queue {
   std::vector<core::ZnodeName> contenders;  ///< in the order of core::contenders()
   bool delayed = false;                     ///< no holder yet: see core/lock_delay.h
   core::Zxid as_of;                         ///< zxid of the last change of the children
+  /// The times in the hold markers, in milliseconds since 1970, by sequence number.
+  std::map<core::Sequence, std::int64_t> held_since_ms;
 
   static Queue of(const client::Reply& list);
   /// Corrects the replies to Gets of znodes in the list. If a znode is newer than the list, the
@@ -76,7 +80,7 @@ std::vector<core::ZnodeName> holders_in(ViewKind kind, const Queue& queue, std::
 
 /// Returns the view. `replies`: the reply to a Get of each of `holders`, ok or no_auth.
 /// `proclaimed`: the data of the first holder's proclamation; empty if there is none.
-QueueView view_of(PathLock& path_lock, ViewKind kind, const std::vector<core::ZnodeName>& queue,
+QueueView view_of(PathLock& path_lock, ViewKind kind, const Queue& queue,
                   const std::vector<core::ZnodeName>& holders,
                   const std::vector<client::Reply>& replies, std::string_view proclaimed);
 

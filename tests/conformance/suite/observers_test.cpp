@@ -164,6 +164,32 @@ TEST_P(Leaders, LeaderLost_ProclamationIsRemoved) {
   EXPECT_EQ(watch.states.all(), all);
 }
 
+// ---- long holds ---------------------------------------------------------------------------------
+
+class LongHolds : public Observed {};
+INSTANTIATE_TEST_SUITE_P(, LongHolds,
+                         ::testing::ValuesIn(every_class_on({EnvironmentKind::simulation})),
+                         pairing_name);
+
+TEST_P(LongHolds, HeldSince_IsShownUntilTheRelease) {
+  const auto lock = make(connect());
+  const auto others = make(connect());
+  const LockObserver observer(observers_client_, kPath);
+  auto hold = acquire(*lock);
+  auto waiting = rival_async_acquire(*others);
+  ASSERT_EQ(observer.state().holders.size(), 1U);
+  EXPECT_FALSE(observer.state().holders.front().held_since);
+  environment().pass(SuiteEnvironment::kSessionTimeout);
+  const LockState state = observer.state();
+  ASSERT_EQ(state.holders.size(), 1U);
+  ASSERT_TRUE(state.holders.front().held_since);
+  EXPECT_GE(*state.holders.front().held_since, state.holders.front().since);
+  hold.release();
+  auto next = get(waiting);
+  EXPECT_FALSE(observer.state().holders.at(0).held_since);
+  next.release();
+}
+
 // ---- guarded transactions -----------------------------------------------------------------------
 
 class Guarded : public SuiteTest {

@@ -18,6 +18,11 @@ namespace request = client::request;
 
 constexpr std::chrono::milliseconds kPauseAfterFailure{250};
 
+/// Its description can change: Participant::held_since appears.
+bool is_same_contender(const Participant& a, const Participant& b) {
+  return a.node == b.node && a.token == b.token;
+}
+
 }  // namespace
 
 std::shared_ptr<QueueObserver> QueueObserver::make(Client& client, std::string path, ViewKind kind,
@@ -224,13 +229,13 @@ void QueueObserver::all_described() {
   if (proclaimed_ && is_missing(*proclaimed_)) return list_when_due();
   const auto bad = std::ranges::find_if(replies_, failed);
   if (bad != replies_.end()) return pause(*bad);
-  QueueView view = view_of(*path_lock_, kind_, queue_.contenders, holders_, replies_,
+  QueueView view = view_of(*path_lock_, kind_, queue_, holders_, replies_,
                            proclaimed_ ? std::string_view(proclaimed_->data) : std::string_view());
   if (!proclaimed_ || proclaimed_->status == Status::ok) return rest(std::move(view));
   // Only a new leader is reported without its value. A known leader would seem to have withdrawn
   // it.
   const bool same_leader = last_view_ && !last_view_->holders.empty() &&
-                           last_view_->holders.front() == view.holders.front();
+                           is_same_contender(last_view_->holders.front(), view.holders.front());
   const bool unreadable = proclaimed_->status == Status::no_auth;
   if (unreadable && !same_leader && listeners_.notify(view)) last_view_ = std::move(view);
   pause(*proclaimed_);
