@@ -121,5 +121,45 @@ TEST_F(PathLockSemaphoreTest, SessionExpiresWhileWaiting_QueuesAgain) {
   expect_rest();
 }
 
+// Other contenders may hold permits, too. So the permits of an owner are no mutex, no read lock and
+// no other number of permits.
+TEST_F(PathLockSemaphoreTest, OwnerWithPermits_NestsOnlyAsManyPermits) {
+  Request two = permits(2);
+  const Owner owner = two.owner;
+  const auto first = granted(0, two);
+  const auto second = granted(0, two);
+  EXPECT_EQ(lock_.call(second).token, lock_.call(first).token);
+  Request one = permits(1);
+  one.owner = owner;
+  Request of_five = permits(2, 5);
+  of_five.owner = owner;
+  const std::vector<Request> others{
+      one, of_five, {.owner = owner}, LockWorld::to_read(owner), LockWorld::to_write(owner)};
+  for (const Request& other : others) {
+    const auto refused = lock_.acquire(0, other);
+    run();
+    EXPECT_EQ(error(refused), Errc::would_deadlock);
+  }
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  release(first);
+  EXPECT_EQ(lock_.call(second).hold.state(), HoldState::held);
+  release(second);
+  expect_rest();
+}
+
+// A lock excludes all other contenders, so it covers permits of its owner.
+TEST_F(PathLockSemaphoreTest, OwnerWithMutex_NestsPermits) {
+  Request two = permits(2);
+  const auto mutex = granted(0, {.owner = two.owner});
+  const auto nested = granted(0, two);
+  const auto other = waiting(1, permits(1));
+  release(mutex);
+  EXPECT_EQ(lock_.call(other).outcomes, 0);
+  release(nested);
+  EXPECT_TRUE(lock_.call(other).granted());
+  release(other);
+  expect_rest();
+}
+
 }  // namespace
 }  // namespace zklock::model

@@ -63,6 +63,10 @@ struct QueueRule {
   bool is_writer() const noexcept { return access == Access::exclusive && is_write_lock; }
   /// Returns whether the total is read from the ensemble. It may change while the contender waits.
   bool shares_count() const noexcept { return access == Access::permits && named_total == 0; }
+  /// Returns whether both rules request the same access, and as many permits of the same count.
+  bool requests_as(const QueueRule& other) const noexcept {
+    return access == other.access && wanted == other.wanted && named_total == other.named_total;
+  }
 
   friend bool operator==(const QueueRule&, const QueueRule&) = default;
 };

@@ -51,10 +51,15 @@ void Contender::on_position(std::size_t position) {
   reporter_.report(LockEvent::Kind::waiting, token, position);
 }
 
-std::optional<Error> Contender::refusal(core::CountKind kind) const {
+std::optional<Error> Contender::refusal(core::CountKind kind, const core::QueueRule& rule) const {
   if (ownership_.state() == Ownership::State::lost ||
       ownership_.state() == Ownership::State::over) {
     return error(Errc::lock_lost, "this owner's earlier hold was lost; unlock it first");
+  }
+  // Permits cover no other access, and no other number of permits.
+  if (policy().rule.access == Access::permits && !policy().rule.requests_as(rule)) {
+    return error(Errc::would_deadlock,
+                 "this owner has or requests permits on the path; release them first");
   }
   // If a second owner that holds the lock shared did this too, each would wait for the other.
   const bool is_not_shared = policy().rule.access != Access::shared;
@@ -64,10 +69,10 @@ std::optional<Error> Contender::refusal(core::CountKind kind) const {
   return error(Errc::would_deadlock, "this owner holds a shared lock; unlock it first");
 }
 
-void Contender::join(const std::shared_ptr<PendingAcquire>& call) {
+void Contender::join(const std::shared_ptr<PendingAcquire>& call, const core::QueueRule& rule) {
   assert_invariants();
   check_validity();
-  if (auto refused = refusal(call->kind())) {
+  if (auto refused = refusal(call->kind(), rule)) {
     call->complete({.error = std::move(refused)});
     return;
   }
@@ -155,7 +160,7 @@ void Contender::on_ended() {
       std::make_shared<Contender>(path_, key_, Caller::of_this_thread(owner()), patient,
                                   terms.event_sink, shares ? cohort_ : nullptr);
   path_->enlist(next);
-  for (const auto& call : waiting) next->join(call);
+  for (const auto& call : waiting) next->join(call, patient.rule);
   next->start(Caller::of_this_thread(owner()));
 }
 

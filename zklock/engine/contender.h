@@ -60,10 +60,11 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
 
   /// Begins to wait for the lock.
   void start(const Caller& caller) ZKLOCK_REQUIRES(path_mutex);
-  /// Adds a call. The call waits with this contender, or nests if the contender holds. If refusal()
-  /// returns an error, the call ends with it. If the call is a single attempt, but this contender
-  /// waits in the queue, the call ends without a grant.
-  void join(const std::shared_ptr<PendingAcquire>& call) ZKLOCK_REQUIRES(path_mutex);
+  /// Adds a call, which requests a hold by `rule`. The call waits with this contender, or nests if
+  /// the contender holds. If refusal() returns an error, the call ends with it. If the call is a
+  /// single attempt, but this contender waits in the queue, the call ends without a grant.
+  void join(const std::shared_ptr<PendingAcquire>& call, const core::QueueRule& rule)
+      ZKLOCK_REQUIRES(path_mutex);
   /// Forgets the abandoned calls. Withdraws the contender if no other call waits.
   void drop_abandoned_calls() ZKLOCK_REQUIRES(path_mutex);
   /// Ends the waiting calls of the public object `object` with Error(closed).
@@ -158,8 +159,9 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
 
   std::shared_ptr<CohortMember> as_member() { return {shared_from_this(), this}; }
   EngineContext& core() const noexcept { return path_->core(); }
-  /// Returns why a call of this kind may not join; nothing if it may.
-  std::optional<Error> refusal(core::CountKind kind) const ZKLOCK_REQUIRES(path_mutex);
+  /// Returns why a call with this kind of count and this rule may not join; nothing if it may.
+  std::optional<Error> refusal(core::CountKind kind, const core::QueueRule& rule) const
+      ZKLOCK_REQUIRES(path_mutex);
   const core::AcquireFsm::Policy& policy() const noexcept ZKLOCK_REQUIRES(path_mutex);
   core::QueueRule rule_for(const Calls& waiting) const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the callback for the timers of a hold limit.

@@ -99,7 +99,7 @@ void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest
   if (const auto contender = find(request.owner)) {
     contender->drop_abandoned_calls();
     if (contender->ownership().state() != core::Ownership::State::over) {
-      return contender->join(call);
+      return contender->join(call, request.rule);
     }
   }
   if (auto refusal = core().deletions().retry(path())) {
@@ -121,7 +121,7 @@ void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest
                                                      request.event_sink, shared);
   enlist(contender);
   try {
-    contender->join(call);
+    contender->join(call, policy.rule);
     contender->start(caller);
   } catch (...) {
     contender->undo_start();
