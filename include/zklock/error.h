@@ -63,7 +63,8 @@ enum class Errc {
   unsupported,
   /// Any other reply of the servers; the text names it.
   server_error,
-  /// The wait could never end: this owner has a read lock, and requests a write lock or a mutex.
+  /// The wait could never end: this owner has a read lock, and requests a write lock or a mutex. Or
+  /// it has permits by a MultiMutex, and requests a lock or another number of permits.
   would_deadlock,
   /// Contenders ahead have other settings: another permit count, another kind of count (fixed or
   /// shared), or another ageing.

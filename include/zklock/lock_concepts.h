@@ -69,7 +69,8 @@ namespace zklock {
 /// |                                               | is not unlocked yet                         |
 /// | would_deadlock                                | this owner has a read lock of a SharedMutex |
 /// |                                               | on the path, and requests a write lock or a |
-/// |                                               | mutex                                       |
+/// |                                               | mutex. Or it has permits by a MultiMutex on |
+/// |                                               | the path, and requests anything else there  |
 /// | session_expired, node_deleted                 | the znode was deleted while the call        |
 /// |                                               | waited; only with OnNodeLost::fail          |
 ///

@@ -137,7 +137,7 @@ struct ExclusiveOptions {
   /// | each attempt is a try_lock() of a new process  | begins again with each; none is granted  |
   /// | readers of several clients are first together  | each client measures its own             |
   ///
-  /// Only exclusive holds leave a delay: those of mutexes, of writers, and of each path of a
+  /// Only exclusive holds leave a delay: those of mutexes and of writers, also as parts of a
   /// MultiMutex. A MultiMutex acquires its paths one after the other, so the delays of several lost
   /// paths add up. Readers leave no delay, and neither does a writer that was downgraded. A lost
   /// permit leaves no delay either, because other contenders may hold permits at that time. If

@@ -207,7 +207,7 @@ class Client {
       }
       require(call.losses == 0, "a valid hold has reported no loss");
       require(has_valid_lease(call), "a valid hold has a valid lease");
-      require(engine_->ownership(call.owner).count() > 0, "it has a count");
+      require(engine_->ownership(call.owner, Access::permits).count() > 0, "it has a count");
     }
   }
 

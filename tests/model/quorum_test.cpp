@@ -50,9 +50,10 @@ class QuorumModel : public ::testing::Test {
     std::vector<Composite::Part> parts;
     for (std::size_t i = 0; i < kEnsembles; ++i) {
       const core::LockPath path("/ensemble-" + std::to_string(i));
-      parts.push_back({std::make_unique<detail::PathPartLock>(lock_.core(i), path, 0ms,
-                                                              detail::LockEventSink(nullptr, i)),
-                       i});
+      parts.push_back(
+          {std::make_unique<detail::PathPartLock>(lock_.core(i), path, core::QueueRule::mutex(),
+                                                  0ms, detail::LockEventSink(nullptr, i)),
+           i});
     }
     composite_ = std::make_shared<Composite>(std::move(parts), rule);
   }

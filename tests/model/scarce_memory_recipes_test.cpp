@@ -117,7 +117,8 @@ class ScarceMemoryOfComposite : public ScarceMemoryOfRecipes {
   }
   static std::unique_ptr<detail::PathPartLock> part(detail::ClientCore& core, std::size_t i) {
     return std::make_unique<detail::PathPartLock>(
-        core, core::LockPath("/part-" + std::to_string(i)), 0ms, detail::LockEventSink(nullptr, i));
+        core, core::LockPath("/part-" + std::to_string(i)), core::QueueRule::mutex(), 0ms,
+        detail::LockEventSink(nullptr, i));
   }
   void make_composite(const Composite::Rule& rule) {
     if (composite_) composite_->close();
@@ -251,7 +252,8 @@ TEST_F(ScarceMemoryOfComposite, StoppedBefore_EndsOrThrows) {
 class LatePart final : public detail::PathPartLock {
  public:
   LatePart(detail::ClientCore& core, std::function<void()>& after_request)
-      : PathPartLock(core, core::LockPath("/part-0"), 0ms, detail::LockEventSink(nullptr, 0)),
+      : PathPartLock(core, core::LockPath("/part-0"), core::QueueRule::mutex(), 0ms,
+                     detail::LockEventSink(nullptr, 0)),
         after_request_(after_request) {}
 
   std::shared_ptr<detail::PendingAcquire> acquire(Request request) override {

@@ -56,7 +56,7 @@ std::optional<Error> Contender::refusal(core::CountKind kind, const core::QueueR
       ownership_.state() == Ownership::State::over) {
     return error(Errc::lock_lost, "this owner's earlier hold was lost; unlock it first");
   }
-  // Permits cover no other access, and no other number of permits.
+  // Permits cover only a request for as many permits.
   if (policy().rule.access == Access::permits && !policy().rule.requests_as(rule)) {
     return error(Errc::would_deadlock,
                  "this owner has or requests permits on the path; release them first");

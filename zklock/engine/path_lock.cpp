@@ -188,12 +188,14 @@ bool PathLock::unlock(const Owner& owner, core::CountKind kind) {
   return count != core::Ownership::Dropped::refused;
 }
 
-core::Ownership PathLock::ownership(const Owner& owner) {
+core::Ownership PathLock::ownership(const Owner& owner, Access access) {
   const Monitor::Lock lock(monitor());
   const auto contender = find(owner);
   if (!contender) return {};
   contender->check_validity();
   if (!contender->holds()) return {};
+  const core::QueueRule& rule = contender->lock_node().machine().policy().rule;
+  if (rule.access == Access::permits && access != rule.access) return {};
   core::Ownership all = contender->ownership();
   const int more = owner == Owner::this_thread() ? reentry_counter_.count() : 0;
   for (int i = 0; i < more; ++i) all.add(core::CountKind::lock);

@@ -64,9 +64,10 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
   /// Releases one count of `owner`, but none that lock_nested() added. Returns false if there is
   /// none.
   bool unlock(const Owner& owner, core::CountKind kind);
-  /// Returns the counts of `owner` if its hold is valid, else counts of 0. Reads the clock: a hold
-  /// that has lapsed becomes lost.
-  core::Ownership ownership(const Owner& owner);
+  /// Returns the counts of `owner` if its hold is valid, else counts of 0. Counts of permits are
+  /// returned only if `access` is Access::permits. Reads the clock: a hold that has lapsed becomes
+  /// lost.
+  core::Ownership ownership(const Owner& owner, Access access = Access::exclusive);
   /// Registers a public object on this path.
   void attach();
   /// Unregisters a public object. Warns if it was the last one, the client is open, and a count of

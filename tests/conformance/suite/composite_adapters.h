@@ -52,7 +52,7 @@ class CompositeGrant {
   CompositeHold hold_;
 };
 
-// Several ReentrantMutexes used as one lock.
+// Several locks used as one.
 template <class Mutex, std::size_t first>
 struct CompositeAdapter : CommonTraits {
   struct Lock {
@@ -117,6 +117,26 @@ struct MultiOf3Adapter : CompositeAdapter<MultiMutex, 1> {
     return std::unique_ptr<Lock>(new Lock{client, path,
                                           MultiMutex(client, {path + "-2", path, path + "-1"},
                                                      options_of<ExclusiveOptions>(options))});
+  }
+};
+
+// A mutex, a reader and two of three permits. The mutex is acquired first.
+struct MultiOfKindsAdapter : CompositeAdapter<MultiMutex, 1> {
+  using Rival = MultiOfKindsAdapter;
+  static constexpr const char* kName = "MultiMutexOfKinds";
+  // The other two parts are still held.
+  static constexpr bool kFreesAllByLoss = false;
+  static std::vector<std::string> paths(const std::string& path) {
+    return {path, path + "-1", path + "-2"};
+  }
+  static std::unique_ptr<Lock> make(Client& client, const std::string& path,
+                                    const CohortOptions& options = {}) {
+    return std::unique_ptr<Lock>(
+        new Lock{client, path,
+                 MultiMutex(client,
+                            {LockPart::permits(path + "-2", 2, 3), LockPart::mutex(path),
+                             LockPart::reader(path + "-1")},
+                            options_of<ExclusiveOptions>(options))});
   }
 };
 

@@ -29,6 +29,7 @@ const std::vector<LockAdapter>& all_lock_adapters() {
                                       TwoPermitsAdapter,      //
                                       MultiOf1Adapter,        //
                                       MultiOf3Adapter,        //
+                                      MultiOfKindsAdapter,    //
                                       QuorumAdapter,          //
                                       LeaderLatchAdapter,     //
                                       LeaderElectionAdapter>();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -119,6 +120,7 @@ void Checker::granted(const Event& event) {
 // Holds that are queried at the time of a grant are queried before it.
 void Checker::check_exclusion(const Event& event, Resource& resource) {
   std::int64_t permits = event.permits;
+  std::set<FencingToken> counted{event.token};  // nested holds share their permits
   for (const std::uint32_t other : resource.open) {
     const Held& held = holds_.at(other);
     if (held.last_held != event.at || held.taken) continue;
@@ -127,7 +129,9 @@ void Checker::check_exclusion(const Event& event, Resource& resource) {
       report(event, "I1",
              sentence(hash(event.hold), " is granted while ", hash(other), " says held"));
     }
-    if (held.grant.access == Access::permits) permits += held.grant.permits;
+    if (held.grant.access == Access::permits && counted.insert(held.grant.token).second) {
+      permits += held.grant.permits;
+    }
   }
   if (event.access != Access::permits) return;
   const auto call = calls_.find(event.hold);

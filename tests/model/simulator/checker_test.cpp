@@ -128,6 +128,20 @@ TEST(Checker, MorePermitsThanExist_ViolatesI1) {
   EXPECT_EQ(made.broken(), "I1");
 }
 
+TEST(Checker, NestedHold_HasNoPermitsOfItsOwn) {
+  const auto nested_of = [](std::uint64_t owner) {
+    Event nested = Made::grant(2, 10, Access::permits, 2);
+    nested.owner = owner;
+    return Made()
+        .with({.kind = Kind::permits_set, .number = 3})
+        .granted(1, 10, Access::permits, 2)
+        .held(1)
+        .and_with(nested);
+  };
+  EXPECT_EQ(nested_of(1).broken(), "");
+  EXPECT_EQ(nested_of(2).broken(), "I2");
+}
+
 TEST(Checker, ZnodeDeletedByHand_IsExcusedOnce) {
   const auto taken = [](Made made) {
     made.with({.kind = Kind::taken, .hold = 1}).held(1).and_with(Made::grant(2, 11));

@@ -36,6 +36,17 @@ Options options_of(const ObjectPlan& plan, const LockListener& listener) {
   return options;
 }
 
+LockPart part_of(const ObjectPlan& multi, int path) {
+  const PartKind kind = part_kind(multi, path);
+  switch (kind.access) {
+    case Access::shared: return LockPart::reader(path_of(path));
+    case Access::permits: return LockPart::permits(path_of(path), kind.permits, kPermitsOfPart);
+    case Access::exclusive:
+    case Access::weighted: break;
+  }
+  return kind.is_writer ? LockPart::writer(path_of(path)) : LockPart::mutex(path_of(path));
+}
+
 }  // namespace
 
 LockObject::Made LockObject::make(SimProcess& process, const ObjectPlan& plan,
@@ -57,8 +68,10 @@ LockObject::Made LockObject::make(SimProcess& process, const ObjectPlan& plan,
       return std::make_unique<Semaphore>(client, path, plan.number, common);
     case LockClass::counted:
       return std::make_unique<Semaphore>(client, path, SharedCount{plan.number}, common);
-    case LockClass::multi:
-      return std::make_unique<MultiMutex>(client, std::vector{path_of(0), path_of(1)}, exclusive);
+    case LockClass::multi: {
+      const std::vector<LockPart> parts{part_of(plan, 0), part_of(plan, 1)};
+      return std::make_unique<MultiMutex>(client, parts, exclusive);
+    }
     case LockClass::priority: {
       auto weighted = options_of<PriorityOptions>(plan, listener);
       weighted.weight = plan.number;

@@ -149,6 +149,17 @@ bool read_line(std::istringstream& words, Part& part) {
 
 }  // namespace
 
+PartKind part_kind(const ObjectPlan& multi, int path) noexcept {
+  const int kinds = multi.number - 1;
+  switch (path == 0 ? kinds % kPartKinds : kinds / kPartKinds) {
+    case 1: return {.access = Access::shared};
+    case 2: return {.is_writer = true};
+    case 3: return {.access = Access::permits, .permits = 1};
+    case 4: return {.access = Access::permits, .permits = kPermitsOfPart};
+    default: return {};
+  }
+}
+
 std::string to_text(const PlanStep& step) {
   return line_of("step", step);
 }

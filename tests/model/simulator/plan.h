@@ -11,6 +11,7 @@
 
 #include "tests/model/simulator/fault.h"
 #include "tests/model/simulator/rng.h"
+#include "zklock/participant.h"
 
 namespace zklock::simulator {
 
@@ -21,7 +22,7 @@ enum class LockClass : std::uint8_t {
   shared,
   semaphore,
   counted,  ///< a semaphore with a shared permit count
-  multi,    ///< of the first two paths
+  multi,    ///< of the first two paths; see part_kind()
   quorum,
   priority,
   latch,
@@ -30,11 +31,22 @@ enum class LockClass : std::uint8_t {
   election_observer,
 };
 
+/// The number of permits on a path of a LockClass::multi.
+inline constexpr int kPermitsOfPart = 2;
+
+/// The access of the part at a path of a LockClass::multi.
+struct PartKind {
+  Access access = Access::exclusive;
+  bool is_writer = false;
+  int permits = 0;  ///< of kPermitsOfPart
+};
+inline constexpr int kPartKinds = 5;
+
 /// An object of which every process has one. Times are in milliseconds; 0: not set.
 struct ObjectPlan {
   LockClass kind = LockClass::reentrant;
   int path = 0;
-  int number = 1;  ///< permits; weight
+  int number = 1;  ///< permits; weight; argument of part_kind()
   int batch = 1;
   int keep_idle_for = 0;
   int max_hold = 0;
@@ -46,6 +58,10 @@ struct ObjectPlan {
 };
 
 inline constexpr std::size_t kMostSlots = 4;
+
+/// Returns the kind of the part at `path` of a LockClass::multi. Its `number` encodes the kinds of
+/// both parts.
+PartKind part_kind(const ObjectPlan& multi, int path) noexcept;
 
 /// The state before the first step.
 struct Setup {

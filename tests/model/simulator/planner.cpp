@@ -98,7 +98,9 @@ class Planner {
       case 5: add({.kind = LockClass::counted, .number = rng_.from_to(0, 4)}); break;
       case 6:
         setup.paths = 2;
-        add({.kind = LockClass::multi});
+        // Half of them consist of mutexes.
+        add({.kind = LockClass::multi,
+             .number = rng_.one_in(2) ? 1 : rng_.from_to(1, kPartKinds * kPartKinds)});
         add_mutex(rng_.from_to(0, 1));
         break;
       case 7:

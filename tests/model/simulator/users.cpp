@@ -80,6 +80,12 @@ Users::Users(Universe& universe, HistoryWriter& history_writer, const Plan& plan
 Users::~Users() = default;
 
 void Users::declare_permits(const ObjectPlan& object) {
+  for (int path = 0; object.kind == LockClass::multi && path < 2; ++path) {
+    if (part_kind(object, path).access != Access::permits) continue;
+    history_writer_.note({.kind = Event::Kind::permits_set,
+                          .resource = resource_of(0, path),
+                          .number = kPermitsOfPart});
+  }
   if (object.kind != LockClass::semaphore && object.kind != LockClass::counted) return;
   history_writer_.note({.kind = Event::Kind::permits_set,
                         .resource = resource_of(0, object.path),

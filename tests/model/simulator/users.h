@@ -34,6 +34,7 @@ struct Call {
     std::size_t ensemble = 0;
     int path = 0;
     int index = -1;  ///< index in the CompositeHold
+    Access access = Access::exclusive;
     bool said_lost = false;
     bool notified = false;
     bool must_end = false;  ///< end_token() of the leadership was stopped

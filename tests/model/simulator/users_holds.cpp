@@ -16,7 +16,13 @@ namespace zklock::simulator {
 
 namespace {
 
+/// Returns the access of the whole. A MultiMutex without an exclusive part excludes no other.
 Access access_of(const Call& call) {
+  if (call.object.kind == LockClass::multi) {
+    const bool excludes = part_kind(call.object, 0).access == Access::exclusive ||
+                          part_kind(call.object, 1).access == Access::exclusive;
+    return excludes ? Access::exclusive : Access::shared;
+  }
   if (call.step.reads != 0 && call.object.kind == LockClass::shared) return Access::shared;
   const bool permits =
       call.object.kind == LockClass::semaphore || call.object.kind == LockClass::counted;
@@ -32,17 +38,22 @@ void Users::name_parts(Call& call) {
   std::uint32_t whole = resource_of(call.ensemble, call.object.path);
   if (quorum) whole = resource_of_quorum(call.object.path);
   if (call.object.kind == LockClass::multi) whole = kResourceOfMulti;
-  call.parts.push_back(
-      {.hold = call.id, .resource = whole, .ensemble = call.ensemble, .path = call.object.path});
+  call.parts.push_back({.hold = call.id,
+                        .resource = whole,
+                        .ensemble = call.ensemble,
+                        .path = call.object.path,
+                        .access = access_of(call)});
   for (std::size_t i = 0; i < holds.size(); ++i) {
     if (!holds[i]) continue;
     const int path = quorum ? call.object.path : static_cast<int>(i);
     const std::size_t ensemble = quorum ? i : 0;
-    call.parts.push_back({.hold = ++last_id_,
-                          .resource = resource_of(ensemble, path),
-                          .ensemble = ensemble,
-                          .path = path,
-                          .index = static_cast<int>(i)});
+    call.parts.push_back(
+        {.hold = ++last_id_,
+         .resource = resource_of(ensemble, path),
+         .ensemble = ensemble,
+         .path = path,
+         .index = static_cast<int>(i),
+         .access = quorum ? Access::exclusive : part_kind(call.object, path).access});
   }
 }
 
@@ -73,15 +84,14 @@ void Users::granted(Call& call) {
     const Hold* const hold = hold_of(call, part);
     const bool leader = !hold && !call.got.composite;
     const FencingToken token = hold ? hold->token() : call.leadership.token();
-    history_writer_.note(
-        {.kind = Event::Kind::granted,
-         .flag = taken,
-         .access = access_of(call),
-         .hold = part.hold,
-         .resource = part.resource,
-         .owner = call.owner_number,
-         .permits = hold && access_of(call) == Access::permits ? hold->permits() : 0,
-         .token = hold || leader ? token : FencingToken{}});
+    history_writer_.note({.kind = Event::Kind::granted,
+                          .flag = taken,
+                          .access = part.access,
+                          .hold = part.hold,
+                          .resource = part.resource,
+                          .owner = call.owner_number,
+                          .permits = hold && part.access == Access::permits ? hold->permits() : 0,
+                          .token = hold || leader ? token : FencingToken{}});
   }
   // The next contender then waits until the lock znode is deleted.
   if (call.id % 8 == 0) static_cast<void>(call.got.hold.expose_node());
@@ -117,12 +127,11 @@ void Users::probe(const Call& call) {
     Call& other = *live_[i];
     if (!other.process->runs()) continue;
     for (Call::Part& part : other.parts) {
-      const bool meets = std::ranges::any_of(
-          call.parts, [&](const Call::Part& own) { return own.resource == part.resource; });
+      const auto own = std::ranges::find(call.parts, part.resource, &Call::Part::resource);
+      if (own == call.parts.end()) continue;
       // A contender that does not wait for that hold can be granted at the moment of its end.
-      const bool excludes =
-          access_of(call) == Access::exclusive || access_of(other) != access_of(call);
-      if (meets) query(other, part, excludes);
+      const bool excludes = own->access == Access::exclusive || part.access != own->access;
+      query(other, part, excludes);
     }
   }
 }

@@ -136,7 +136,9 @@ AcquireOutcome CompositeCall::take_answer() noexcept {
 }
 
 void CompositeCall::release_answer() noexcept {
-  if (const auto contender = take_answer().contender) contender->release(request_.kind);
+  const auto contender = take_answer().contender;
+  if (!contender) return;
+  contender->release(composite_->part(fsm_.requested_part()).count_kind(request_.kind));
 }
 
 // ---- driving the rule ---------------------------------------------------------------------------
@@ -256,13 +258,13 @@ void CompositeCall::drop(std::size_t part) {
   auto taken = std::exchange(taken_[part], std::nullopt);
   if (!taken) return;
   taken->on_loss.reset();
-  taken->outcome.contender->release(request_.kind);
+  taken->outcome.contender->release(composite_->part(part).count_kind(request_.kind));
 }
 
 // The maximum hold time begins at the grant of the whole, not while the call waits for other parts.
 // If the owner already held the part, that hold's time continues.
 void CompositeCall::start_hold_limit_of(std::size_t part) {
-  if (!request_.limit.longest || composite_->part(part).count(request_.owner) != 1) return;
+  if (!request_.limit.longest || !composite_->part(part).holds_once(request_.owner)) return;
   taken_[part]->outcome.contender->renew(request_.limit.longest);
 }
 
@@ -291,7 +293,8 @@ std::vector<CompositeGrant::Part> CompositeCall::take_holds(
   parts.reserve(indices.size());
   for (const std::size_t i : indices) {  // throws nothing
     const auto taken = std::exchange(taken_[i], std::nullopt);
-    parts.push_back({.hold = taken->outcome.contender->make_hold(core::CountKind::hold),
+    const core::CountKind kind = composite_->part(i).count_kind(core::CountKind::hold);
+    parts.push_back({.hold = taken->outcome.contender->make_hold(kind),
                      .core = composite_->part(i).core().shared_from_this(),
                      .index = composite_->part_index(i)});
   }

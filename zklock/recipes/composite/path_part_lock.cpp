@@ -10,9 +10,10 @@
 
 namespace zklock::detail {
 
-PathPartLock::PathPartLock(ClientCore& core, const core::LockPath& path,
+PathPartLock::PathPartLock(ClientCore& core, const core::LockPath& path, core::QueueRule rule,
                            std::chrono::milliseconds lock_delay, LockEventSink event_sink)
     : path_lock_(core.path_lock(path)),
+      rule_(rule),
       lock_delay_(lock_delay),
       event_sink_(std::move(event_sink)) {
   path_lock_->attach();
@@ -30,8 +31,9 @@ PathPartLock::~PathPartLock() {
 std::shared_ptr<PendingAcquire> PathPartLock::acquire(Request request) {
   return PendingAcquire::start(path_lock_,
                                {.owner = request.owner,
+                                .rule = rule_,
                                 .time_limit = request.time_limit,
-                                .kind = request.kind,
+                                .kind = count_kind(request.kind),
                                 .queue_again = request.queue_again,
                                 .limit = request.limit,
                                 .event_sink = event_sink_,
@@ -40,9 +42,22 @@ std::shared_ptr<PendingAcquire> PathPartLock::acquire(Request request) {
                                {});
 }
 
+core::CountKind PathPartLock::count_kind(core::CountKind kind) const noexcept {
+  if (!is_reader()) return kind;
+  return kind == core::CountKind::lock ? core::CountKind::shared_lock
+                                       : core::CountKind::shared_hold;
+}
+
 bool PathPartLock::unlock(const Owner& owner) {
-  if (owner == Owner::this_thread() && path_lock_->unlock_nested()) return true;
-  return path_lock_->unlock(owner, core::CountKind::lock);
+  // ReentryCounter has only exclusive counts.
+  const bool may_nest = !is_reader() && owner == Owner::this_thread();
+  if (may_nest && path_lock_->unlock_nested()) return true;
+  return path_lock_->unlock(owner, count_kind(core::CountKind::lock));
+}
+
+int PathPartLock::count(const Owner& owner) const {
+  const core::Ownership all = ownership(owner);
+  return is_reader() ? all.count() - all.exclusive_count() : all.exclusive_count();
 }
 
 bool PathPartLock::has_contact(const Owner& owner) {

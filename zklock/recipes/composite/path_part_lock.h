@@ -9,6 +9,7 @@
 #include "zklock/core/hold_limit.h"
 #include "zklock/core/lock_path.h"
 #include "zklock/core/ownership.h"
+#include "zklock/core/queue_rule.h"
 #include "zklock/engine/callback/lock_listener.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/engine_context.h"
@@ -20,8 +21,8 @@ namespace zklock::detail {
 
 class ClientCore;
 
-/// A reentrant mutex as a part of a composite. It shares counts and queue with the ReentrantMutexes
-/// on its path. Outcomes are passed to a callback.
+/// A reentrant lock as a part of a composite: a mutex, a writer, a reader or some permits. It shares
+/// counts and queue with the other locks on its path. Outcomes are passed to a callback.
 ///
 /// The callback runs within acquire(), or on the thread that handles the reply. It does not run on
 /// the user's executor: a blocking acquire on the executor's only thread would never return.
@@ -32,16 +33,17 @@ class PathPartLock {
   struct Request {
     Owner owner;
     TimeLimit time_limit;
-    core::CountKind kind = core::CountKind::hold;
-    bool queue_again = true;  ///< enqueue again after losing the znode
+    core::CountKind kind = core::CountKind::hold;  ///< `lock` or `hold`; see count_kind()
+    bool queue_again = true;                       ///< enqueue again after losing the znode
     core::HoldLimit limit = {};
     /// Called once, possibly before acquire() returns, with no lock held. REQUIRES: it does not
     /// block.
     std::function<void(AcquireOutcome)> done = {};
   };
 
-  PathPartLock(ClientCore& core, const core::LockPath& path, std::chrono::milliseconds lock_delay,
-               LockEventSink event_sink);
+  /// `lock_delay`: only exclusive access has one.
+  PathPartLock(ClientCore& core, const core::LockPath& path, core::QueueRule rule,
+               std::chrono::milliseconds lock_delay, LockEventSink event_sink);
   virtual ~PathPartLock();
   PathPartLock(const PathPartLock&) = delete;
   PathPartLock& operator=(const PathPartLock&) = delete;
@@ -53,8 +55,13 @@ class PathPartLock {
   virtual std::shared_ptr<PendingAcquire> acquire(Request request);
   /// Releases one lock() of `owner`. Returns false if `owner` has none.
   bool unlock(const Owner& owner);
-  /// Returns the exclusive counts of `owner` if it has a valid hold, otherwise 0.
-  int count(const Owner& owner) { return path_lock_->ownership(owner).exclusive_count(); }
+  /// Returns the kind of the count that this part gives to a lock() or a hold of the whole.
+  core::CountKind count_kind(core::CountKind kind) const noexcept;
+  /// Returns the counts of `owner` if it has a valid hold, otherwise 0. A reader has the shared
+  /// counts, and any other part the exclusive ones.
+  int count(const Owner& owner) const;
+  /// Returns whether `owner` has a valid hold with one count of any kind.
+  bool holds_once(const Owner& owner) const { return ownership(owner).count() == 1; }
   /// Returns whether `owner` has a znode in the queue, and the ensemble's leader has answered the
   /// client recently.
   bool has_contact(const Owner& owner);
@@ -65,7 +72,13 @@ class PathPartLock {
   const std::string& path() const noexcept { return path_lock_->path().str(); }
 
  private:
+  bool is_reader() const noexcept { return rule_.access == Access::shared; }
+  core::Ownership ownership(const Owner& owner) const {
+    return path_lock_->ownership(owner, rule_.access);
+  }
+
   const std::shared_ptr<PathLock> path_lock_;
+  const core::QueueRule rule_;
   const std::chrono::milliseconds lock_delay_;
   const LockEventSink event_sink_;
 };

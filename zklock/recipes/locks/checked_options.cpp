@@ -2,7 +2,6 @@
 #include "zklock/recipes/locks/checked_options.h"
 
 #include "zklock/core/lock_delay.h"
-#include "zklock/error.h"
 
 namespace zklock::detail {
 
@@ -66,6 +65,30 @@ core::CohortPolicy checked_cohort_policy(const CohortOptions& options, const std
                     std::to_string(options.keep_idle_for.count()) + " ms");
   }
   return {.batch = options.max_local_handoffs, .keep_idle_for = options.keep_idle_for};
+}
+
+int checked_permit_count(int count, bool is_shared, const char* operation,
+                         const std::string& path) {
+  const int least = is_shared ? 0 : 1;
+  if (count >= least) return count;
+  const std::string enough = least == 1 ? "one permit" : "0 permits";
+  throw Error(Errc::invalid_option, operation, path,
+              "the semaphore must have at least " + enough + ", not " + std::to_string(count));
+}
+
+std::optional<Error> refusal_of_permits(int permits, int count, bool is_shared,
+                                        const char* operation, const std::string& path) {
+  if (permits >= 1 && (is_shared || permits <= count)) return std::nullopt;
+  const std::string range =
+      is_shared ? "at least one permit" : "from 1 to " + std::to_string(count) + " permits";
+  return Error(Errc::invalid_option, operation, path,
+               "a call can acquire " + range + ", not " + std::to_string(permits));
+}
+
+core::QueueRule checked_permits(int permits, int count, bool is_shared, const std::string& path) {
+  checked_permit_count(count, is_shared, "lock", path);
+  if (auto refusal = refusal_of_permits(permits, count, is_shared, "lock", path)) throw *refusal;
+  return core::QueueRule::permits(permits, count, is_shared);
 }
 
 std::shared_ptr<LockListener> make_listener(const EngineContext& core,

@@ -8,8 +8,10 @@
 
 #include "zklock/core/cohort_policy.h"
 #include "zklock/core/hold_limit.h"
+#include "zklock/core/queue_rule.h"
 #include "zklock/engine/callback/lock_listener.h"
 #include "zklock/engine/session/engine_context.h"
+#include "zklock/error.h"
 #include "zklock/hold.h"
 #include "zklock/lock_options.h"
 
@@ -35,6 +37,19 @@ std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,
 /// Returns the policy by which contenders of an object share a znode with others of the client.
 /// Throws Error(invalid_option) for max_local_handoffs below 1 or a negative time.
 core::CohortPolicy checked_cohort_policy(const CohortOptions& options, const std::string& path);
+
+/// Returns the permit count of a semaphore. Throws Error(invalid_option) for a fixed count below 1
+/// or a shared count below 0.
+int checked_permit_count(int count, bool is_shared, const char* operation, const std::string& path);
+
+/// Returns the Error of an `operation` that requests `permits` of `count` permits; nothing if it
+/// can request them.
+std::optional<Error> refusal_of_permits(int permits, int count, bool is_shared,
+                                        const char* operation, const std::string& path);
+
+/// Returns the rule of a lock that requests `permits` of `count` permits. Throws
+/// Error(invalid_option) for values outside the range of Semaphore.
+core::QueueRule checked_permits(int permits, int count, bool is_shared, const std::string& path);
 
 /// Returns the listener of an object with these options, or null if there is none.
 std::shared_ptr<LockListener> make_listener(const EngineContext& core,

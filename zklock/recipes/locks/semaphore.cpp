@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "zklock/recipes/locks/checked_options.h"
 #include "zklock/recipes/locks/lock_handle.h"
 #include "zklock/recipes/locks/shared_permit_count.h"
 
@@ -14,19 +15,9 @@ namespace {
 
 constexpr const char* kMaking = "create the semaphore";
 
-int at_least(int least, int permits, const char* operation, const std::string& path) {
-  if (permits >= least) return permits;
-  const std::string enough = least == 1 ? "one permit" : std::to_string(least) + " permits";
-  throw Error(Errc::invalid_option, operation, path,
-              "the semaphore must have at least " + enough + ", not " + std::to_string(permits));
-}
-
 LockHandle::Kind kind(int request, int all, bool shared, const std::string& path) {
-  if (request < 1 || (!shared && request > all)) {
-    const std::string range =
-        shared ? "at least one permit" : "from 1 to " + std::to_string(all) + " permits";
-    return {.refusal = Error(Errc::invalid_option, "acquire", path,
-                             "a call can acquire " + range + ", not " + std::to_string(request))};
+  if (auto refusal = detail::refusal_of_permits(request, all, shared, "acquire", path)) {
+    return {.refusal = std::move(refusal)};
   }
   return {.rule = core::QueueRule::permits(request, all, shared), .nests = false};
 }
@@ -39,13 +30,13 @@ int permits_of(const LockHandle& lock_handle, bool shared, int permits,
 }  // namespace
 
 Semaphore::Semaphore(Client& client, std::string path, int permits, const LockOptions& options)
-    : shared_(false), permits_(at_least(1, permits, kMaking, path)) {
+    : shared_(false), permits_(detail::checked_permit_count(permits, false, kMaking, path)) {
   lock_handle_ = LockHandle::make(client, std::move(path), options);
 }
 
 Semaphore::Semaphore(Client& client, std::string path, SharedCount permits,
                      const LockOptions& options)
-    : shared_(true), permits_(at_least(0, permits.initial, kMaking, path)) {
+    : shared_(true), permits_(detail::checked_permit_count(permits.initial, true, kMaking, path)) {
   lock_handle_ = LockHandle::make(client, std::move(path), options);
 }
 
@@ -107,7 +98,7 @@ void Semaphore::check_shared(const char* operation) const {
 void Semaphore::set_permits(int permits, Deadline deadline) {
   constexpr const char* kOperation = "set the permits of";
   check_shared(kOperation);
-  at_least(0, permits, kOperation, path());
+  detail::checked_permit_count(permits, true, kOperation, path());
   detail::set_permit_count(lock_handle_->path_lock(), permits, lock_handle_->time_limit(deadline));
 }
 
