@@ -138,6 +138,7 @@ class ZKLOCK_EXPORT CompositeMutex {
  protected:
   ZKLOCK_HIDDEN explicit CompositeMutex(std::shared_ptr<detail::Composite> composite);
   ~CompositeMutex();
+  ZKLOCK_HIDDEN const detail::Composite& composite() const noexcept { return *composite_; }
 
  private:
   bool lock_until(Deadline deadline, std::stop_token stop);

@@ -109,6 +109,13 @@ class ZKLOCK_EXPORT MultiMutex : public CompositeMutex {
   /// Returns the paths, in the order in the constructor.
   [[nodiscard]] const std::vector<std::string>& paths() const noexcept { return paths_; }
 
+  /// Returns the contenders of each path, in the order in the constructor. Blocks for two round
+  /// trips for each path, and for a third one if the path has a shared permit count. The deadline
+  /// is that of QueuedLock, for each path.
+  /// Throws what participants() of QueuedLock throws; Error(bad_data) for a shared permit count.
+  [[nodiscard]] std::vector<std::vector<Participant>> participants(
+      Deadline deadline = Deadline::never()) const;
+
  private:
   ZKLOCK_HIDDEN static std::shared_ptr<detail::Composite> all_of(Client& client,
                                                                  std::span<const LockPart> parts,

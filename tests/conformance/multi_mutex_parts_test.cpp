@@ -193,6 +193,40 @@ TEST_F(MultiMutexParts, OtherCountOfContenders_IsMismatch) {
   EXPECT_TRUE(becomes_empty("/mutex"));
 }
 
+TEST_F(MultiMutexParts, Participants_AreOfEachPath) {
+  EXPECT_EQ(mutex_.participants(), std::vector<std::vector<Participant>>(3));
+  const MultiHold hold = mutex_.acquire();
+  const Hold reader = others_lock_.acquire_shared();
+  auto waiting = others_permits_.async_acquire({}, 4);
+  ASSERT_TRUE(reaches_nodes(2, "/permits"));
+  const auto all = mutex_.participants();
+  ASSERT_EQ(all.size(), 3U);
+  ASSERT_EQ(all[0].size(), 2U);
+  EXPECT_EQ(all[0][0].access, Access::shared);
+  EXPECT_EQ(all[0][0].token, hold[0].token());
+  EXPECT_TRUE(all[0][1].holds);
+  ASSERT_EQ(all[1].size(), 2U);
+  EXPECT_EQ(all[1][0].permits, 2);
+  EXPECT_FALSE(all[1][1].holds);
+  ASSERT_EQ(all[2].size(), 1U);
+  EXPECT_TRUE(all[2][0].mine);
+  client_->close();
+  EXPECT_EQ(error_of([this] { return mutex_.participants(); }), Errc::closed);
+}
+
+TEST_F(MultiMutexParts, ParticipantsOfSharedCount_HoldByCountOfServers) {
+  const MultiMutex counted(*client_, {LockPart::permits("/counted", 1, SharedCount{.initial = 1})});
+  Semaphore others(*other_, "/counted", SharedCount{.initial = 2});
+  const Permit first = others.acquire();
+  const Permit second = others.acquire();
+  auto third = others.async_acquire();
+  ASSERT_TRUE(reaches_nodes(4, "/counted"));  // the znode `count`, too
+  const auto all = counted.participants().at(0);
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_TRUE(all[0].holds && all[1].holds);
+  EXPECT_FALSE(all[2].holds);
+}
+
 TEST_F(MultiMutexParts, WrongCount_Throws) {
   const auto made_of = [this](const LockPart& part) {
     return cause_of([&] { return MultiMutex(*client_, {part}).paths(); });

@@ -79,9 +79,13 @@ struct CompositeAdapter : CommonTraits {
                                (*kept)(Grant(std::move(hold)), std::move(error));
                              });
   }
-  // A composite has no participants(). Its parts share the queues of the mutexes on their paths.
+  // A QuorumMutex has no participants(). Its parts share the queues of the mutexes on their paths.
   static std::vector<Participant> participants(const Lock& lock) {
-    return ReentrantMutex(lock.client, lock.path).participants();
+    if constexpr (std::is_same_v<Mutex, MultiMutex>) {
+      return lock.mutex.participants().at(first);
+    } else {
+      return ReentrantMutex(lock.client, lock.path).participants();
+    }
   }
   static void lock(Lock& lock) { lock.mutex.lock(); }
   static bool lock_until(Lock& lock, Deadline deadline) {

@@ -103,4 +103,13 @@ MultiMutex::MultiMutex(Client& client, std::span<const LockPart> parts,
   for (const LockPart& part : parts) paths_.push_back(part.path());
 }
 
+std::vector<std::vector<Participant>> MultiMutex::participants(Deadline deadline) const {
+  std::vector<std::vector<Participant>> all(composite().size());
+  const detail::TimeLimit limit(deadline, composite().part(0).core().scheduler().now());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[composite().part_index(i)] = composite().part(i).participants(limit);
+  }
+  return all;
+}
+
 }  // namespace zklock

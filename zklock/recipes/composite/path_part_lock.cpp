@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/composite/path_part_lock.h"
 
+#include <cstdint>
 #include <utility>
 
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/pending_acquire.h"
 #include "zklock/engine/session/fork_guard.h"
+#include "zklock/recipes/locks/shared_permit_count.h"
+#include "zklock/engine/queue_reader.h"
 
 namespace zklock::detail {
 
@@ -58,6 +61,12 @@ bool PathPartLock::unlock(const Owner& owner) {
 int PathPartLock::count(const Owner& owner) const {
   const core::Ownership all = ownership(owner);
   return is_reader() ? all.count() - all.exclusive_count() : all.exclusive_count();
+}
+
+std::vector<Participant> PathPartLock::participants(const TimeLimit& limit) const {
+  const std::int32_t total =
+      rule_.shares_count() ? read_permit_count(*path_lock_, rule_.total, limit) : 0;
+  return read_participants(path_lock_, limit, total);
 }
 
 bool PathPartLock::has_contact(const Owner& owner) {

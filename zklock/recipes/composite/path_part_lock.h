@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "zklock/core/hold_limit.h"
 #include "zklock/core/lock_path.h"
@@ -16,6 +17,7 @@
 #include "zklock/engine/session/thread_exit.h"
 #include "zklock/engine/time_limit.h"
 #include "zklock/owner.h"
+#include "zklock/participant.h"
 
 namespace zklock::detail {
 
@@ -65,6 +67,8 @@ class PathPartLock {
   /// Returns whether `owner` has a znode in the queue, and the ensemble's leader has answered the
   /// client recently.
   bool has_contact(const Owner& owner);
+  /// Returns the contenders of the path; see read_participants().
+  std::vector<Participant> participants(const TimeLimit& limit) const;
   /// Arranges that the locks of the calling thread are released when the thread ends.
   void unlock_at_thread_exit() { call_at_thread_exit(path_lock_); }
 
