@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The end of a holder's session, as the holder sees it. suite/loss_test.cpp tests the rest.
+#include <algorithm>
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -26,6 +31,25 @@ class Session : public LockTest {
     return eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout);
   }
 };
+
+// Returns the names of the threads of this process.
+std::vector<std::string> thread_names() {
+  std::vector<std::string> names;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream comm(task.path() / "comm");
+    if (std::string name; std::getline(comm, name)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+TEST_F(Session, ThreadsOfClient_HaveNames) {
+  // A thread of a client of an earlier test can end later than its client.
+  for (const std::string name : {"zklock-session", "zklock-io", "zklock-events", "zklock-timer"}) {
+    EXPECT_TRUE(
+        eventually([&] { return std::ranges::count(thread_names(), name) == 1; }, kTestTimeout))
+        << name;
+  }
+}
 
 TEST_F(Session, SessionExpired_HoldIsLostAndNotifiedOnce) {
   Chronicle<ConnectionState> received;

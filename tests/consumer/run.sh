@@ -37,6 +37,8 @@ if find "$prefix/include" ! -type d ! -path '*/include/zklock/*.h' | grep -q .; 
   exit 1
 fi
 
+test -s "$prefix/share/zklock/tsan.supp"
+
 # CMake. find_package must find the installed zklock, not another one in the system.
 cmake -S "$here" -B "$work/cmake" -G "$generator" -DCMAKE_BUILD_TYPE="$build_type" \
   -DCMAKE_CXX_FLAGS="$flags" -DCMAKE_PREFIX_PATH="$prefix"
@@ -48,6 +50,10 @@ mkdir "$work/make"
 cp "$here/Makefile" "$here/consumer.cpp" "$work/make"
 libdir=$(dirname "$(find "$prefix" -name 'libzklock.*' | head -n 1)")
 export PKG_CONFIG_PATH=$libdir/pkgconfig
+# A program that passes a logger to zklock needs the flags of spdlog.
+for flag in $(pkg-config --cflags spdlog); do
+  [[ " $(pkg-config --cflags zklock) " == *" $flag "* ]]
+done
 CXXFLAGS=$flags LDFLAGS=$flags make -C "$work/make"
 
 # The first program finds a shared zklock by its run path, the second by the environment.

@@ -13,6 +13,8 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zklock
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(EXPORT zklockTargets NAMESPACE zklock:: DESTINATION ${zklock_cmake_dir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/tests/support/tsan.supp
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zklock)
 
 get_target_property(zklock_library_type zklock TYPE)
 if(zklock_library_type STREQUAL "STATIC_LIBRARY")

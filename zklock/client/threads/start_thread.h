@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <csignal>
 #include <thread>
 #include <utility>
@@ -33,6 +34,24 @@ std::thread start_thread(const char* name, Body body) {
     body();
   });
 }
+
+/// Gives the calling thread another name while the object exists. Threads that it starts meanwhile
+/// begin with that name. `name`: at most 15 characters.
+///
+/// Thread-safety: none; used by one thread.
+class ThreadName {
+ public:
+  explicit ThreadName(const char* name) noexcept {
+    ::pthread_getname_np(::pthread_self(), before_.data(), before_.size());
+    ::pthread_setname_np(::pthread_self(), name);
+  }
+  ~ThreadName() { ::pthread_setname_np(::pthread_self(), before_.data()); }
+  ThreadName(const ThreadName&) = delete;
+  ThreadName& operator=(const ThreadName&) = delete;
+
+ private:
+  std::array<char, 16> before_{};
+};
 
 /// The scheduling policy and priority of a thread. A thread inherits those of the thread that
 /// starts it.

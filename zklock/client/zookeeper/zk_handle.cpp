@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "zklock/client/threads/start_thread.h"
 #include "zklock/client/zookeeper/close_on_exec.h"
 #include "zklock/client/zookeeper/digest_id.h"
 
@@ -43,6 +44,7 @@ std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& liste
   const int timeout_ms = static_cast<int>(options.session_timeout.count());
   zhandle_t* handle = nullptr;
   const PipeCloseOnExec pipe;
+  const ThreadName inherited("zklock-io");  // by the two threads of the C client
   errno = 0;
 #if ZKLOCK_HAS_TLS
   if (options.tls) {
@@ -110,6 +112,8 @@ bool ZkHandle::before_handshake() const noexcept {
 
 void ZkHandle::on_event(zhandle_t* /*handle*/, int type, int state, const char* path,
                         void* listener) noexcept {
+  thread_local const int named = ::pthread_setname_np(::pthread_self(), "zklock-events");
+  static_cast<void>(named);
   auto& target = *static_cast<Listener*>(listener);
   if (type == ZOO_SESSION_EVENT) {
     target.on_session_event(state);
