@@ -95,9 +95,9 @@ enum class Errc {
 ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, Errc code);
 
 /// Thrown by zklock's functions. what() reads as a sentence: operation, path, cause, and, if known,
-/// what to do. The code follows. For example:
+/// what to do. The name of the code follows. For example:
 /// @code
-///   lock /locks/a: no server answered within 2000 ms [zklock:4]
+///   lock /locks/a: no server answered within 2000 ms [not_connected]
 /// @endcode
 ///
 /// An acquiring call that throws an Error has acquired nothing. Its znode is deleted, or the client

@@ -65,9 +65,10 @@ TEST_F(CounterEnd, AnotherChildExists_ErrorNamesIt) {
   // Repeated, because the counter stays at its end: each znode would get the name of the last one.
   for (int attempt = 0; attempt < 3; ++attempt) {
     auto others = others_mutex.async_acquire();
-    EXPECT_EQ(error_text_of([&] { mutex.lock(); }),
-              "lock /lock: the sequence counter of the path is exhausted, and the path cannot be "
-              "recreated while it has the child \"config\"; delete that child [zklock:16]");
+    EXPECT_EQ(
+        error_text_of([&] { mutex.lock(); }),
+        "lock /lock: the sequence counter of the path is exhausted, and the path cannot be "
+        "recreated while it has the child \"config\"; delete that child [sequence_exhausted]");
     EXPECT_EQ(error_of([&] { return get(others); }), Errc::sequence_exhausted);
   }
   ASSERT_TRUE(client->flush(kTestTimeout));

@@ -45,11 +45,11 @@ TEST_F(MultiInterface, BadInput_IsRefusedWithoutRequests) {
   const auto made_of = [this](std::vector<std::string> paths) {
     return error_text_of([&] { return MultiMutex(*client_, std::move(paths)).paths(); });
   };
-  EXPECT_EQ(made_of({}), "lock: the list of paths is empty [zklock:3]");
-  EXPECT_EQ(made_of({"/a", "/b", "/a"}), "lock /a: the path is given twice [zklock:3]");
-  EXPECT_EQ(made_of({"/a", "b"}), "lock b: the path does not begin with a slash [zklock:1]");
-  EXPECT_EQ(made_of({"/a", "/a/"}), "lock /a/: the path ends with a slash [zklock:1]");
-  EXPECT_EQ(made_of({"b", "b"}), "lock b: the path does not begin with a slash [zklock:1]");
+  EXPECT_EQ(made_of({}), "lock: the list of paths is empty [invalid_option]");
+  EXPECT_EQ(made_of({"/a", "/b", "/a"}), "lock /a: the path is given twice [invalid_option]");
+  EXPECT_EQ(made_of({"/a", "b"}), "lock b: the path does not begin with a slash [invalid_path]");
+  EXPECT_EQ(made_of({"/a", "/a/"}), "lock /a/: the path ends with a slash [invalid_path]");
+  EXPECT_EQ(made_of({"b", "b"}), "lock b: the path does not begin with a slash [invalid_path]");
   EXPECT_EQ(made_of({"/a", "/a/b"}), "");
   EXPECT_EQ(raw().exists("/a").rc, ZNONODE);
 }

@@ -251,7 +251,7 @@ TEST_F(PriorityMutexTest, LockAfterLoss_ThrowsAtOnce) {
 TEST_F(PriorityMutexTest, InvalidWeightOrAgeing_IsRefused) {
   const auto client = connect();
   EXPECT_EQ(error_text_of([&] { return PriorityMutex(*client, kPath, {.weight = 11}).try_lock(); }),
-            "lock /lock: a weight is a number from 1 to 10, not 11 [zklock:3]");
+            "lock /lock: a weight is a number from 1 to 10, not 11 [invalid_option]");
   PriorityMutex mutex(*client, kPath);
   EXPECT_EQ(error_of([&] { return mutex.acquire({}, 0); }), Errc::invalid_option);
   EXPECT_EQ(error_of([&] { return PriorityMutex(*client, kPath, {.ageing = 0}).try_lock(); }),

@@ -46,14 +46,16 @@ TEST_F(Quorum, BadInput_IsRefused) {
                           QuorumOptions options = {}) {
     return error_text_of([&] { return QuorumMutex(clients, path, options).path(); });
   };
-  EXPECT_EQ(made_of({}, kPath), "lock /lock: the list of clients is empty [zklock:3]");
-  EXPECT_EQ(made_of({*c.clients[0], *c.clients[1], *c.clients[0]}, kPath),
-            "lock /lock: a client is given twice; give one client for each ensemble [zklock:3]");
+  EXPECT_EQ(made_of({}, kPath), "lock /lock: the list of clients is empty [invalid_option]");
+  EXPECT_EQ(
+      made_of({*c.clients[0], *c.clients[1], *c.clients[0]}, kPath),
+      "lock /lock: a client is given twice; give one client for each ensemble [invalid_option]");
   EXPECT_EQ(made_of(c.all(), kPath, {.ensemble_timeout = 0ms}),
-            "lock /lock: the ensemble timeout is not positive [zklock:3]");
+            "lock /lock: the ensemble timeout is not positive [invalid_option]");
   EXPECT_EQ(made_of(c.all(), kPath, {.max_hold = 0ms}),
-            "lock /lock: the maximum hold time must be positive, not 0 ms [zklock:3]");
-  EXPECT_EQ(made_of(c.all(), "lock"), "lock lock: the path does not begin with a slash [zklock:1]");
+            "lock /lock: the maximum hold time must be positive, not 0 ms [invalid_option]");
+  EXPECT_EQ(made_of(c.all(), "lock"),
+            "lock lock: the path does not begin with a slash [invalid_path]");
   EXPECT_EQ(made_of({*c.clients[0]}, kPath), "");
   EXPECT_EQ(made_of({*c.clients[0], *c.clients[1]}, kPath), "");
   c.clients[0]->close();

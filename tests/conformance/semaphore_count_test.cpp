@@ -196,10 +196,10 @@ TEST_F(SemaphoreCount, CountNodeUnreadable_ThrowsBadData) {
   EXPECT_EQ(error_of([&] { return get(waits); }), Errc::bad_data);
   EXPECT_EQ(error_text_of([&] { return semaphore_.acquire(); }),
             "lock /lock: znode count has the data \"many\", which is not a permit count; "
-            "call set_permits() [zklock:30]");
+            "call set_permits() [bad_data]");
   EXPECT_EQ(error_text_of([&] { return semaphore_.permits(); }),
             "read the permits of /lock: znode count has the data \"many\", which is not a "
-            "permit count; call set_permits() [zklock:30]");
+            "permit count; call set_permits() [bad_data]");
   EXPECT_EQ(error_of([&] { return semaphore_.add_permits(1); }), Errc::bad_data);
   EXPECT_EQ(error_of([&] { return semaphore_.participants(); }), Errc::bad_data);
   EXPECT_EQ(said(), "many");
@@ -232,7 +232,7 @@ TEST_F(SemaphoreCount, NoReadPermission_ThrowsNoAuth) {
   Semaphore here(*owner, kPath, SharedCount{.initial = 2});
   here.set_permits(2);
   EXPECT_EQ(error_text_of([&] { return semaphore_.acquire(); }),
-            "lock /lock: the ACL does not permit this client to read the permit count [zklock:11]");
+            "lock /lock: the ACL does not permit this client to read the permit count [no_auth]");
   EXPECT_TRUE(reaches_contenders(0)) << "nothing of it is left";
 }
 
@@ -255,19 +255,19 @@ TEST_F(SemaphoreCount, BadCounts_AreRefusedWithoutRequests) {
     EXPECT_EQ(error_of([&] { return semaphore_.acquire(wanted); }), Errc::invalid_option);
   }
   EXPECT_EQ(error_text_of([&] { return semaphore_.acquire(0); }),
-            "acquire /lock: a call can acquire at least one permit, not 0 [zklock:3]");
-  EXPECT_EQ(
-      error_text_of([&] { return Semaphore(*client_, kPath, SharedCount{-1}).path(); }),
-      "create the semaphore /lock: the semaphore must have at least 0 permits, not -1 [zklock:3]");
-  EXPECT_EQ(
-      error_text_of([&] {
-        semaphore_.set_permits(-1);
-        return 0;
-      }),
-      "set the permits of /lock: the semaphore must have at least 0 permits, not -1 [zklock:3]");
+            "acquire /lock: a call can acquire at least one permit, not 0 [invalid_option]");
+  EXPECT_EQ(error_text_of([&] { return Semaphore(*client_, kPath, SharedCount{-1}).path(); }),
+            "create the semaphore /lock: the semaphore must have at least 0 permits, not -1 "
+            "[invalid_option]");
+  EXPECT_EQ(error_text_of([&] {
+              semaphore_.set_permits(-1);
+              return 0;
+            }),
+            "set the permits of /lock: the semaphore must have at least 0 permits, not -1 "
+            "[invalid_option]");
   EXPECT_EQ(error_text_of([&] { return semaphore_.add_permits(-3); }),
             "add permits to /lock: the permit count is 2; adding -3 leaves the range 0 to "
-            "2147483647 [zklock:3]");
+            "2147483647 [invalid_option]");
   constexpr int kMost = std::numeric_limits<int>::max();
   EXPECT_EQ(error_of([&] { return semaphore_.add_permits(kMost); }), Errc::invalid_option);
   EXPECT_EQ(raw().exists(kPath).rc, ZNONODE);
@@ -275,11 +275,12 @@ TEST_F(SemaphoreCount, BadCounts_AreRefusedWithoutRequests) {
 
 TEST_F(SemaphoreCount, FixedCount_CannotBeChanged) {
   Semaphore fixed(*client_, "/fixed", 2);
-  EXPECT_EQ(error_text_of([&] {
-              fixed.set_permits(3);
-              return 0;
-            }),
-            "set the permits of /fixed: the semaphore has a fixed number of permits [zklock:3]");
+  EXPECT_EQ(
+      error_text_of([&] {
+        fixed.set_permits(3);
+        return 0;
+      }),
+      "set the permits of /fixed: the semaphore has a fixed number of permits [invalid_option]");
   EXPECT_EQ(error_of([&] { return fixed.add_permits(1); }), Errc::invalid_option);
   EXPECT_EQ(fixed.permits(), 2);
   EXPECT_EQ(raw().exists("/fixed").rc, ZNONODE);

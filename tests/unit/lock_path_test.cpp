@@ -36,10 +36,10 @@ TEST(LockPath, ValidForZooKeeper_IsAccepted) {
 }
 
 TEST(LockPath, Invalid_ErrorNamesTheCause) {
-  EXPECT_EQ(refusal(""), "lock: the path is empty [zklock:1]");
-  EXPECT_EQ(refusal("a/b"), "lock a/b: the path does not begin with a slash [zklock:1]");
-  EXPECT_EQ(refusal("/"), "lock /: the root cannot be a lock path [zklock:1]");
-  EXPECT_EQ(refusal("/a/"), "lock /a/: the path ends with a slash [zklock:1]");
+  EXPECT_EQ(refusal(""), "lock: the path is empty [invalid_path]");
+  EXPECT_EQ(refusal("a/b"), "lock a/b: the path does not begin with a slash [invalid_path]");
+  EXPECT_EQ(refusal("/"), "lock /: the root cannot be a lock path [invalid_path]");
+  EXPECT_EQ(refusal("/a/"), "lock /a/: the path ends with a slash [invalid_path]");
   EXPECT_THAT(refusal("//"), HasSubstr("empty component"));
   EXPECT_THAT(refusal("//a"), HasSubstr("empty component"));
   EXPECT_THAT(refusal("/a//b"), HasSubstr("empty component"));
@@ -76,7 +76,7 @@ TEST(LockPath, InvalidUtf8_IsRefused) {
   for (const std::string c : {"\x80", "\xC3", "\xC0\xAF", "\xED\xA0\x80", "\xFF"}) {
     EXPECT_THAT(refusal("/a" + c), HasSubstr("not valid UTF-8"));
   }
-  EXPECT_EQ(refusal("/a\xFFz"), "lock /a?z: the path is not valid UTF-8 [zklock:1]");
+  EXPECT_EQ(refusal("/a\xFFz"), "lock /a?z: the path is not valid UTF-8 [invalid_path]");
 }
 
 TEST(LockPath, TooLong_IsRefusedWithItsBeginningShown) {

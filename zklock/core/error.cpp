@@ -76,8 +76,8 @@ std::string sentence(Errc code, std::string_view operation, std::string_view pat
   }
   if (!result.empty()) result += ": ";
   result += cause.empty() ? texts_of(code).message : cause;
-  result += " [zklock:";
-  result += std::to_string(static_cast<int>(code));
+  result += " [";
+  result += to_string(code);
   result += ']';
   return result;
 }
