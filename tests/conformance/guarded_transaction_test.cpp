@@ -133,8 +133,9 @@ TEST_F(GuardedTransactionTest, AclForbidsAWrite_NothingIsWritten) {
   const Hold hold = mutex_.acquire();
   GuardedTransaction tx(hold);
   writes(tx).set("/theirs", "2");
-  EXPECT_THAT(error_text_of([&] { tx.commit(); }),
-              HasSubstr("set /theirs: the ACL does not permit this operation"));
+  EXPECT_EQ(error_text_of([&] { tx.commit(); }),
+            "set /theirs: the ACL of /theirs does not permit WRITE without a credential; set "
+            "ClientOptions::digest [no_auth]");
   expect_nothing_written();
 }
 

@@ -232,7 +232,8 @@ TEST_F(SemaphoreCount, NoReadPermission_ThrowsNoAuth) {
   Semaphore here(*owner, kPath, SharedCount{.initial = 2});
   here.set_permits(2);
   EXPECT_EQ(error_text_of([&] { return semaphore_.acquire(); }),
-            "lock /lock: the ACL does not permit this client to read the permit count [no_auth]");
+            "lock /lock: the ACL of /lock/count does not permit READ without a credential; set "
+            "ClientOptions::digest [no_auth]");
   EXPECT_TRUE(reaches_contenders(0)) << "nothing of it is left";
 }
 

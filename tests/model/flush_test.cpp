@@ -185,7 +185,7 @@ class RefusedDelete : public FlushTest {
     ASSERT_EQ(error(call), Errc::no_auth);
     const std::string text = lock_.call(call).error->what();
     EXPECT_NE(text.find(LockWorld::kPath), std::string::npos) << text;
-    EXPECT_NE(text.find("delete"), std::string::npos) << text;
+    EXPECT_NE(text.find("DELETE"), std::string::npos) << text;
   }
   /// Permits the delete. Expects that flush() sends it again.
   void expect_rest_when_permitted() {

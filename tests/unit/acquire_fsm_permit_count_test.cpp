@@ -200,10 +200,8 @@ TEST(AcquireCount, CountUnreadable_Fails) {
 }
 
 TEST(AcquireCount, CountReadFails_FailsTheCallOrRetries) {
-  EXPECT_EQ(
-      listing().listed(kAlone, count_failed(Status::no_auth)),
-      kRemoveOwn + ", " +
-          failure(Errc::no_auth, "the ACL does not permit this client to read the permit count"));
+  EXPECT_EQ(listing().listed(kAlone, count_failed(Status::no_auth, "the ACL")),
+            kRemoveOwn + ", " + failure(Errc::no_auth, "the ACL"));
   EXPECT_EQ(listing().listed(kAlone, count_failed(Status::server_error, "why")),
             kRemoveOwn + ", " + failure(Errc::server_error, "why"));
   EXPECT_EQ(listing().listed(kAlone, count_failed(Status::unknown)), "list @a");

@@ -36,9 +36,6 @@ std::optional<AcquireEffects> AcquireFsm::check_permit_count(const PermitsAnswer
     if (++count_creates_in_row_ <= kMaxCountCreates) return create_count();
     return fail(Errc::server_error, "the permit count is repeatedly deleted by another client");
   }
-  if (count.status == Status::no_auth) {
-    return fail(Errc::no_auth, "the ACL does not permit this client to read the permit count");
-  }
   if (count.status != Status::ok) return handle_failure(count.status, count.detail);
   const auto number = parse_permit_count(count.data);
   if (!number) return fail(Errc::bad_data, bad_permit_count(count.data));

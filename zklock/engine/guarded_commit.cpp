@@ -255,7 +255,7 @@ std::optional<Error> GuardedCommit::error_of_operation(const client::Reply& repl
   const Errc code = core::error_of(reply.status);
   // The other codes have a text of their own.
   std::string_view cause;
-  if (code == Errc::server_error) cause = reply.detail;
+  if (code == Errc::server_error || code == Errc::no_auth) cause = reply.detail;
   auto failed = static_cast<std::size_t>(reply.failed_operation);
   if (failed < what_.guards.size()) {
     const std::string& path = what_.guards[failed]->path_context().path().str();

@@ -135,6 +135,7 @@ Client::Client(ClientOptions options) {
   client::validate(options);
   detail::ClientCore::Settings settings{
       .hosts = options.hosts,
+      .user = options.digest ? options.digest->user : std::string(),
       .application = options.application,
       .host = detail::process_identity().host,
       .connection_timeout = options.connection_timeout,

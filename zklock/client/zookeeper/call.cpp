@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "zklock/client/zookeeper/zk_error.h"
+#include "zklock/core/permission_text.h"
 
 namespace zklock::client {
 
@@ -16,6 +17,13 @@ core::Sequence next_sequence(const Stat& stat) noexcept {
   const auto twice =
       static_cast<std::uint32_t>(stat.cversion) + static_cast<std::uint32_t>(stat.numChildren);
   return {static_cast<std::int32_t>(twice / 2)};
+}
+
+/// Returns the path as the user knows it: below the chroot.
+std::string shown(std::string_view path, std::string_view chroot) {
+  if (chroot.empty()) return std::string(path);
+  if (path.size() <= chroot.size()) return "the chroot " + std::string(path);
+  return std::string(path.substr(chroot.size()));
 }
 
 }  // namespace
@@ -56,6 +64,14 @@ Call::Sent Call::end_send(int code, const CallContext& context) {
 void Call::set_status(const CallContext& context, int code) {
   context.reply.status = to_status(code);
   context.reply.detail = code == ZOK ? std::string() : code_name(code);
+}
+
+void Call::set_status(const CallContext& context, int code, const Permission& needed) {
+  set_status(context, code);
+  if (code != ZNOAUTH) return;
+  context.reply.detail =
+      core::no_permission(needed.name, shown(needed.path, context.hosts.chroot()), context.user);
+  context.reply.detail += core::permission_advice(context.user);
 }
 
 int Call::refuse(const CallContext& context, Status status, std::string detail) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/zookeeper/acl.h"
 #include "zklock/client/zookeeper/completion_sink.h"
+#include "zklock/client/zookeeper/connection_string.h"
 #include "zklock/client/zookeeper/node_budget.h"
 #include "zklock/client/zookeeper/watch_registry.h"
 
@@ -62,7 +64,15 @@ struct CallContext {
   NodeBudget& nodes;
   const Acl& node_acl;
   const Acl& parent_acl;
+  const ConnectionString& hosts;
+  std::string_view user;  ///< of the digest credential; empty: none
   FollowUps& follow_ups;
+};
+
+/// The permission that a request needs.
+struct Permission {
+  std::string_view name;  ///< such as "CREATE"
+  std::string_view path;  ///< full path of the znode whose ACL must permit it
 };
 
 /// A submitted Request without its operation: its id, its handler and the conditions of sending it.
@@ -157,8 +167,10 @@ class Call : public std::enable_shared_from_this<Call> {
   /// positive.
   static constexpr int kRefused = 1;
 
-  /// Both set the status and detail of the reply. refuse() returns kRefused.
+  /// These set the status and detail of the reply. refuse() returns kRefused. If the code is
+  /// ZNOAUTH, the detail says that `needed` is not permitted.
   static void set_status(const CallContext& context, int code);
+  static void set_status(const CallContext& context, int code, const Permission& needed);
   static int refuse(const CallContext& context, Status status, std::string detail);
   /// Sets the members of the reply that a stat has. Without a stat, does nothing.
   static void copy_stat(const Stat* stat, Reply& reply) noexcept;

@@ -2,6 +2,7 @@
 // The calls that read znodes, and set and remove watches.
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "zklock/client/zookeeper/make_call.h"
@@ -40,6 +41,9 @@ class ReadCall : public Call {
   };
 
   const char* path() const noexcept { return watch_.path.c_str(); }
+  Permission needed(std::string_view permission) const noexcept {
+    return {permission, watch_.path};
+  }
   bool watches() const noexcept { return interest_.has_value(); }
 
   /// Sends the first request by `call_c(watch, data)`, which calls the C client.
@@ -77,7 +81,7 @@ class ExistsCall final : public ReadCall {
 
   bool complete(std::size_t /*sub_request*/, const Completion& completion,
                 const CallContext& context) override {
-    set_status(context, completion.code);
+    set_status(context, completion.code, needed("READ"));
     const bool known =
         context.reply.status == Status::ok || context.reply.status == Status::no_node;
     settle(known ? ServerWatch::armed : ServerWatch::nothing, context);
@@ -100,7 +104,7 @@ class ListCall final : public ReadCall {
 
   bool complete(std::size_t /*sub_request*/, const Completion& completion,
                 const CallContext& context) override {
-    set_status(context, completion.code);
+    set_status(context, completion.code, needed("READ"));
     settle(context.reply.status == Status::ok ? ServerWatch::armed : ServerWatch::nothing, context);
     if (context.reply.status == Status::no_node) context.nodes.listed(path(), 0);
     if (context.reply.status != Status::ok || completion.strings == nullptr) return true;
@@ -136,7 +140,7 @@ class GetCall final : public ReadCall {
       settle(ServerWatch::nothing, context);
       return true;
     }
-    set_status(context, completion.code);
+    set_status(context, completion.code, needed("READ"));
     settle(server_watch(sub_request, context.reply.status), context);
     context.follow_ups.poll_unreadable = watches() && sub_request == exists;
     context.reply.unreadable = sub_request == exists;
@@ -175,7 +179,7 @@ class GetAclCall final : public ReadCall {
 
   bool complete(std::size_t /*sub_request*/, const Completion& completion,
                 const CallContext& context) override {
-    set_status(context, completion.code);
+    set_status(context, completion.code, needed("READ or ADMIN"));
     if (context.reply.status != Status::ok || completion.acl == nullptr) return true;
     for (std::int32_t i = 0; i < completion.acl->count; ++i) {
       const ACL& entry = completion.acl->data[i];

@@ -29,13 +29,18 @@ class MultiCall : public Call {
   /// For such a path, zoo_amulti would free memory that it has not allocated.
   static constexpr const char* kUnusablePath = "not a usable path";
 
-  /// Sets the status of the reply, and failed_operation if an operation has failed.
+  /// Sets the status of the reply, and failed_operation if an operation has failed. `needed`
+  /// returns the Permission for the operation with that index.
+  template <typename Needed>
   static void set_multi_status(std::span<const zoo_op_result_t> results,
-                               const Completion& completion, const CallContext& context) {
+                               const Completion& completion, const CallContext& context,
+                               Needed&& needed) {
     const std::size_t failed = first_failed(results);
-    const bool one_failed = completion.code != ZOK && failed < results.size();
-    set_status(context, one_failed ? results[failed].err : completion.code);
-    if (one_failed) context.reply.failed_operation = static_cast<int>(failed);
+    if (completion.code == ZOK || failed == results.size()) {
+      return set_status(context, completion.code);
+    }
+    set_status(context, results[failed].err, needed(failed));
+    context.reply.failed_operation = static_cast<int>(failed);
   }
 
  private:
@@ -58,7 +63,10 @@ class AnnounceAndDeleteCall final : public MultiCall {
 
   bool complete(std::size_t /*sub_request*/, const Completion& completion,
                 const CallContext& context) override {
-    set_multi_status(results_, completion, context);
+    set_multi_status(results_, completion, context, [this](std::size_t operation) {
+      return operation == 0 ? Permission{"WRITE", op_.path}
+                            : Permission{"DELETE", parent_of(op_.path)};
+    });
     switch (context.reply.status) {
       case Status::ok: context.nodes.deleted(op_.path); break;
       case Status::no_node: context.nodes.missing(op_.path); break;
@@ -93,7 +101,8 @@ class TransactionCall final : public MultiCall {
 
   bool complete(std::size_t /*sub_request*/, const Completion& completion,
                 const CallContext& context) override {
-    set_multi_status(results_, completion, context);
+    set_multi_status(results_, completion, context,
+                     [this](std::size_t operation) { return needed(operation); });
     const int failed = context.reply.failed_operation;
     if (failed >= 0 && context.reply.status == Status::no_node)
       context.nodes.missing(path(static_cast<std::size_t>(failed)));
@@ -142,6 +151,22 @@ class TransactionCall final : public MultiCall {
   /// Returns the path of the operation with that index.
   const std::string& path(std::size_t operation) const {
     return operation < guards() ? op_.guard : path_of(op_.writes[operation - guards()]);
+  }
+
+  /// Returns the permission that the operation with that index needs.
+  Permission needed(std::size_t operation) const {
+    struct Name {
+      std::string_view operator()(const request::write::Create&) const { return "CREATE"; }
+      std::string_view operator()(const request::write::Set&) const { return "WRITE"; }
+      std::string_view operator()(const request::write::Remove&) const { return "DELETE"; }
+      std::string_view operator()(const request::write::CheckVersion&) const { return "READ"; }
+    };
+    if (operation < guards()) return {"READ", op_.guard};
+    const request::Write& write = op_.writes[operation - guards()];
+    const bool of_parent =
+        is_removal(write) || std::holds_alternative<request::write::Create>(write);
+    const std::string& path = path_of(write);
+    return {std::visit(Name(), write), of_parent ? parent_of(path) : std::string_view(path)};
   }
 
   void fill(zoo_op_t& operation, const request::write::Create& w, const CallContext& context) {

@@ -31,7 +31,7 @@ class CreateContenderCall final : public Call {
 
   bool complete(std::size_t sub_request, const Completion& completion,
                 const CallContext& context) override {
-    set_status(context, completion.code);
+    set_status(context, completion.code, {"CREATE", parent_of(path_)});
     if (sub_request == exists) {
       copy_stat(completion.stat, context.reply);
       *parent_ = std::exchange(context.reply, std::move(created_));
@@ -110,7 +110,7 @@ class CreateParentsCall final : public Call {
                 const CallContext& context) override {
     codes_[sub_request] = completion.code;
     if (--outstanding_ > 0) return false;
-    set_status(context, verdict());
+    set_status(context, verdict(), {"CREATE", parent_of(refused_level())});
     // Only a missing chroot is permanent, because zklock does not create it. A level that was
     // deleted in between can be created again.
     if (context.reply.status == Status::no_node && codes_.front() != ZNONODE) {
@@ -156,6 +156,14 @@ class CreateParentsCall final : public Call {
     return codes_.back();
   }
 
+  /// Returns the level whose create was refused, if any was. The servers check the permission
+  /// before they check whether the znode exists. So only the last refusal prevented a create.
+  const std::string& refused_level() const {
+    std::size_t level = levels_.size();
+    while (level > 0 && codes_[level - 1] != ZNOAUTH) --level;
+    return level > 0 ? levels_[level - 1] : last_;
+  }
+
   const std::string last_;
   std::vector<std::string> levels_;
   std::vector<int> codes_;  // one for each level, and one for the existence check
@@ -173,7 +181,7 @@ class DeleteCall final : public Call {
 
   bool complete(std::size_t /*sub_request*/, const Completion& completion,
                 const CallContext& context) override {
-    set_status(context, completion.code);
+    set_status(context, completion.code, {"DELETE", parent_of(op_.path)});
     if (context.reply.status == Status::ok) context.nodes.deleted(op_.path);
     if (context.reply.status == Status::no_node) context.nodes.missing(op_.path);
     return true;

@@ -165,6 +165,8 @@ CallContext ZkCoordinator::call_context(FollowUps& follow_ups, Reply& reply) {
           nodes_,
           node_acl_,
           parent_acl_,
+          hosts_,
+          options_.digest ? std::string_view(options_.digest->user) : std::string_view(),
           follow_ups};
 }
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -81,7 +82,8 @@ class EngineContext : public NodeDeletions::Host,
   /// millisecond.
   static constexpr std::size_t kMostCreatesAtOnce = 100;
   struct Settings {
-    std::string hosts;  ///< for error texts
+    std::string hosts;      ///< for error texts
+    std::string user = {};  ///< of the digest credential, for error texts; empty: none
     std::string application;
     std::string host;
     std::chrono::milliseconds connection_timeout{15'000};
@@ -165,6 +167,7 @@ class EngineContext : public NodeDeletions::Host,
  private:
   // NodeDeletions::Host.
   std::weak_ptr<void> weak_host() noexcept final { return weak_from_this(); }
+  std::string_view user() const noexcept final { return settings_.user; }
   bool is_current(SessionId session) const noexcept final {
     return !closed() && keeper_->session() == session;
   }

@@ -5,13 +5,16 @@
 #include <cassert>
 #include <utility>
 
+#include "zklock/core/permission_text.h"
+
 namespace zklock::detail {
 
 namespace {
 
-std::string no_permission(const std::string& node, const std::string& parent) {
-  return "the ACL of " + parent + " does not permit this client to delete its znode " + node +
-         "; give this client DELETE on " + parent + ", or close the client";
+std::string no_permission(const std::string& node, const std::string& parent,
+                          std::string_view user) {
+  return core::no_permission("DELETE", parent, user) + ", so this client's znode " + node +
+         " stays; permit DELETE, or close the client";
 }
 
 }  // namespace
@@ -101,7 +104,8 @@ void NodeDeletions::on_refused(const std::shared_ptr<Deletion>& deletion) {
   }
   if (!is_first) return;
   const std::string parent(deletion->parent());
-  host_.deletion_refused(parent, deletion->path, no_permission(deletion->path, parent));
+  host_.deletion_refused(parent, deletion->path,
+                         no_permission(deletion->path, parent, host_.user()));
 }
 
 std::shared_ptr<NodeDeletions::Deletion> NodeDeletions::retry(std::string_view parent) {
@@ -123,7 +127,8 @@ std::optional<Error> NodeDeletions::retry(const core::LockPath& path) {
   if (!has_refused_) return std::nullopt;
   const auto deletion = retry(path.str());
   if (!deletion) return std::nullopt;
-  return Error(Errc::no_auth, "lock", path.str(), no_permission(deletion->path, path.str()));
+  return Error(Errc::no_auth, "lock", path.str(),
+               no_permission(deletion->path, path.str(), host_.user()));
 }
 
 void NodeDeletions::retry_all() {

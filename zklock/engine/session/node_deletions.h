@@ -34,6 +34,8 @@ class NodeDeletions {
     virtual std::weak_ptr<void> weak_host() noexcept = 0;
     virtual bool closed() const noexcept = 0;
     virtual bool is_current(SessionId session) const noexcept = 0;
+    /// Returns the user of the digest credential; empty if there is none.
+    virtual std::string_view user() const noexcept = 0;
     virtual BackgroundWork& work() noexcept = 0;
     virtual void warn(const std::string& text) const noexcept = 0;
     /// Called if the ACL of `path` does not permit this client to delete its znode `node` there: an
