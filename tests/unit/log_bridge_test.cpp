@@ -83,6 +83,17 @@ TEST(LogBridge, Secrets_AreHidden) {
   EXPECT_EQ(log.sink->lines().back(), "warning: zookeeper client: auth *** and ****** end");
 }
 
+TEST(LogBridge, NoLogger_FailureIsKnown) {
+  const LogBridge bridge(nullptr, {});
+  EXPECT_EQ(bridge.connect_failure("h:1"), "");
+  bridge.callback()(":ZOO_ERROR@fn@1: Socket h:1 zk retcode=-4, errno=111(refused): no");
+  EXPECT_EQ(bridge.connect_failure("h:1").find("h:1 refused the connection"), 0U);
+  bridge.callback()(
+      ":ZOO_INFO@fn@1: session establishment complete on server h:1, sessionId=1, "
+      "negotiated timeout=6000");
+  EXPECT_EQ(bridge.connect_failure("h:1"), "");
+}
+
 TEST(LogBridge, NoLogger_WritesNothing) {
   ::testing::internal::CaptureStderr();
   ::testing::internal::CaptureStdout();
@@ -104,7 +115,7 @@ TEST(LogBridge, EachBridge_HasItsLoggerUntilSlotsRunOut) {
     EXPECT_EQ(logs[i].sink->lines(), std::vector<std::string>{"warning: zookeeper client: mine"});
   }
   ASSERT_EQ(logs.back().sink->lines().size(), 1U);
-  EXPECT_NE(logs.back().sink->lines()[0].find("more than 64 clients"), std::string::npos);
+  EXPECT_NE(logs.back().sink->lines()[0].find("more than 256 clients"), std::string::npos);
 
   // A released slot is used again, and its old logger gets no more lines.
   const auto old = bridges[7]->callback();

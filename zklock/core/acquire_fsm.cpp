@@ -159,7 +159,7 @@ AcquireEffects AcquireFsm::on_done(const DoneAnswer& answer, bool lease_valid) {
 AcquireEffects AcquireFsm::handle_parents_created(const DoneAnswer& answer) {
   if (ending_) return end();
   if (answer.status == Status::ok || answer.status == Status::session_ended) return enqueue();
-  if (answer.status == Status::no_node) return fail(Errc::no_chroot);
+  if (answer.status == Status::no_node) return fail(Errc::no_chroot, answer.detail);
   return handle_failure(answer.status, answer.detail);
 }
 

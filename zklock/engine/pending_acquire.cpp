@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/pending_acquire.h"
 
+#include <algorithm>
 #include <cassert>
 #include <string>
 #include <system_error>
 #include <utility>
 
+#include "zklock/core/no_answer_text.h"
 #include "zklock/engine/round_trip.h"
 
 namespace zklock::detail {
@@ -65,11 +67,8 @@ AcquireOutcome PendingAcquire::timed_out(bool by_deadline) const {
   const bool met_servers =
       core.keeper().is_connected() || path_->nodes_made() != nodes_made_before_;
   if (by_deadline && met_servers) return {};
-  const auto waited =
-      std::chrono::duration_cast<std::chrono::milliseconds>(core.scheduler().now() - began_);
-  std::string cause = "no server answered within " + std::to_string(waited.count()) + " ms";
-  const std::string problem = core.coordinator().connection_problem();
-  if (!problem.empty()) cause += " (" + problem + ")";
+  const std::string cause = core::no_server_answered(core.scheduler().now() - began_,
+                                                     core.coordinator().connection_problem());
   return {.error = Error(Errc::not_connected, "lock", path_->path().str(), cause)};
 }
 
@@ -94,8 +93,10 @@ void PendingAcquire::arm(bool contender_waits) {
   disarm();
   // A single attempt waits for an unreachable server for at most the connection timeout. So does a
   // call that joins one, but not beyond its own deadline.
-  const Deadline limit =
-      contender_waits ? time_limit_.deadline() : round_trip_deadline(core, time_limit_);
+  const Deadline limit = contender_waits
+                             ? time_limit_.deadline()
+                             : std::min(time_limit_.deadline(),
+                                        round_trip_deadline(core, TimeLimit::single_attempt()));
   if (limit.is_never() || (blocks_ && contender_waits)) return;
   const bool by_deadline = limit == time_limit_.deadline();
   timer_ = core.scheduler().at(limit.at(), [weak = weak_from_this(), by_deadline] {

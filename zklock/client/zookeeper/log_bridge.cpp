@@ -9,17 +9,21 @@
 #include <zookeeper/zookeeper.h>
 
 #include "zklock/client/threads/process_mutex.h"
+#include "zklock/client/zookeeper/connect_failure.h"
 #include "zklock/core/znode_data.h"
 
 namespace zklock::client {
+
+struct LogTarget {
+  const std::shared_ptr<spdlog::logger> logger;  ///< may be null
+  const std::vector<std::string> secrets;
+  Mutex mutex = {};
+  ConnectFailure failure ZKLOCK_GUARDED_BY(mutex) = {};
+};
+
 namespace {
 
 constexpr std::size_t kMaxLine = 1024;
-
-struct Target {
-  std::shared_ptr<spdlog::logger> logger;
-  std::vector<std::string> secrets;
-};
 
 // Never destroyed: the C client's threads of a handle that was not closed may log at process exit.
 class Table {
@@ -30,7 +34,7 @@ class Table {
   }
 
   // Returns the index of the slot, or kMaxSlots if all are in use.
-  std::size_t take(const std::shared_ptr<const Target>& target) {
+  std::size_t take(const std::shared_ptr<LogTarget>& target) {
     const MutexLock guard(mutex_);
     const auto slot = std::ranges::find(slots_, nullptr);
     if (slot != slots_.end()) *slot = target;
@@ -39,13 +43,13 @@ class Table {
   }
 
   void release(std::size_t index) {
-    std::shared_ptr<const Target> released;  // its logger may run a user's destructor
+    std::shared_ptr<LogTarget> released;  // its logger may run a user's destructor
     const MutexLock guard(mutex_);
     released.swap(slots_[index]);
     adapt_level();
   }
 
-  std::shared_ptr<const Target> target(std::size_t index) {
+  std::shared_ptr<LogTarget> target(std::size_t index) {
     const MutexLock guard(mutex_);
     return slots_[index];
   }
@@ -55,7 +59,7 @@ class Table {
   // debug lines.
   void adapt_level() ZKLOCK_REQUIRES(mutex_) {
     const bool wanted = std::ranges::any_of(slots_, [](const auto& target) {
-      return target && target->logger->should_log(spdlog::level::debug);
+      return target && target->logger && target->logger->should_log(spdlog::level::debug);
     });
     if (wanted == debug_) return;
     debug_ = wanted;
@@ -63,7 +67,7 @@ class Table {
   }
 
   Mutex& mutex_ = process_mutex(ProcessMutex::log);
-  std::array<std::shared_ptr<const Target>, LogBridge::kMaxSlots> slots_ ZKLOCK_GUARDED_BY(mutex_);
+  std::array<std::shared_ptr<LogTarget>, LogBridge::kMaxSlots> slots_ ZKLOCK_GUARDED_BY(mutex_);
   bool debug_ ZKLOCK_GUARDED_BY(mutex_) = false;
 };
 
@@ -106,13 +110,24 @@ std::string without(std::string text, const std::vector<std::string>& secrets) {
   return text;
 }
 
+// A secret may be part of a longer one.
+std::vector<std::string> longest_first(std::vector<std::string> secrets) {
+  std::sort(secrets.begin(), secrets.end(),
+            [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  return secrets;
+}
+
 // Called by C code, so it must not throw.
 void forward(std::size_t index, const char* message) noexcept {
   try {
     const auto target = Table::instance().target(index);
     if (!target || message == nullptr) return;
     const Line line = parse(message);
-    if (!target->logger->should_log(line.level)) return;
+    if (line.level != spdlog::level::debug) {
+      const MutexLock guard(target->mutex);
+      target->failure.on_line(line.text);
+    }
+    if (!target->logger || !target->logger->should_log(line.level)) return;
     const std::string text = without(std::string(line.text), target->secrets);
     target->logger->log(line.level, "zookeeper client: {}", core::printable(text, kMaxLine));
   } catch (...) {  // the line is lost
@@ -134,21 +149,23 @@ constexpr auto kTrampolines = make_trampolines(std::make_index_sequence<LogBridg
 
 }  // namespace
 
-LogBridge::LogBridge(std::shared_ptr<spdlog::logger> logger, std::vector<std::string> secrets) {
-  if (!logger) return;
-  // The longest secret first: a secret may be part of a longer one.
-  std::sort(secrets.begin(), secrets.end(),
-            [](const auto& a, const auto& b) { return a.size() > b.size(); });
-  slot_ =
-      Table::instance().take(std::make_shared<const Target>(Target{logger, std::move(secrets)}));
-  if (slot_ == kNoSlot) {
-    logger->warn("zklock: more than {} clients log; the ZooKeeper C client of this one is silent",
-                 kMaxSlots);
+LogBridge::LogBridge(std::shared_ptr<spdlog::logger> logger, std::vector<std::string> secrets)
+    : target_(new LogTarget{std::move(logger), longest_first(std::move(secrets))}),
+      slot_(Table::instance().take(target_)) {
+  if (slot_ == kNoSlot && target_->logger) {
+    target_->logger->warn(
+        "zklock: more than {} clients log; the ZooKeeper C client of this one is silent",
+        kMaxSlots);
   }
 }
 
 LogBridge::~LogBridge() {
   if (slot_ != kNoSlot) Table::instance().release(slot_);
+}
+
+std::string LogBridge::connect_failure(std::string_view servers) const {
+  const MutexLock guard(target_->mutex);
+  return target_->failure.text(servers);
 }
 
 LogBridge::Callback LogBridge::callback() const noexcept {

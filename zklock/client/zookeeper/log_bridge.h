@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace spdlog {
@@ -12,14 +13,16 @@ class logger;
 
 namespace zklock::client {
 
-/// Passes the log lines of the C client to a spdlog logger.
+struct LogTarget;
+
+/// Passes the log lines of the C client to a spdlog logger, and to a ConnectFailure.
 ///
 /// The C client passes each line to a function pointer, without a context argument. So every bridge
 /// needs a function of its own, from a fixed set. When all are in use, a further bridge logs one
-/// warning and then nothing. With a null logger nothing is logged.
+/// warning and then nothing, and knows no failure. With a null logger nothing is logged.
 ///
-/// Thread-safety: callback(), from any thread. REQUIRES: the object outlives every handle that has
-/// its callback.
+/// Thread-safety: callback() and connect_failure(), from any thread. REQUIRES: the object outlives
+/// every handle that has its callback.
 class LogBridge {
  public:
   using Callback = void (*)(const char* message);
@@ -33,11 +36,15 @@ class LogBridge {
   /// Returns the callback for zookeeper_init2. It is never null.
   Callback callback() const noexcept;
 
-  /// The maximum count of bridges with a logger at a time.
-  static constexpr std::size_t kMaxSlots = 64;
+  /// Returns ConnectFailure::text() of the lines so far.
+  std::string connect_failure(std::string_view servers) const;
+
+  /// The maximum count of bridges at a time.
+  static constexpr std::size_t kMaxSlots = 256;
 
  private:
   static constexpr std::size_t kNoSlot = kMaxSlots;
+  const std::shared_ptr<LogTarget> target_;
   std::size_t slot_ = kNoSlot;
 };
 

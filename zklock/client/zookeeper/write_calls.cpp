@@ -111,10 +111,14 @@ class CreateParentsCall final : public Call {
     codes_[sub_request] = completion.code;
     if (--outstanding_ > 0) return false;
     set_status(context, verdict(), {"CREATE", parent_of(refused_level())});
+    if (context.reply.status != Status::no_node) return true;
     // Only a missing chroot is permanent, because zklock does not create it. A level that was
     // deleted in between can be created again.
-    if (context.reply.status == Status::no_node && codes_.front() != ZNONODE) {
+    if (codes_.front() != ZNONODE) {
       refuse(context, Status::throttled, "a parent was deleted meanwhile");
+    } else {
+      context.reply.detail = "the chroot " + context.hosts.chroot() + " of " +
+                             context.hosts.servers_text() + " does not exist; create it";
     }
     return true;
   }

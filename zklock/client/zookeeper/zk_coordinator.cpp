@@ -6,6 +6,8 @@
 #include <spdlog/spdlog.h>
 
 #include "zklock/client/zookeeper/digest_id.h"
+#include "zklock/core/no_answer_text.h"
+#include "zklock/core/permission_text.h"
 
 namespace zklock::client {
 namespace {
@@ -30,7 +32,7 @@ std::vector<std::string> secrets_of(const ClientOptions& options,
 // The period of the repeated work of the local-reply thread.
 constexpr std::chrono::seconds kInterval{1};
 
-std::string seconds_since(Instant then) {
+std::string milliseconds_since(Instant then) {
   const auto elapsed = LeaseClock::now() - then;
   return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count()) +
          " ms";
@@ -138,22 +140,30 @@ std::string ZkCoordinator::connection_problem() const {
 }
 
 std::string ZkCoordinator::connection_problem_text() const {
-  if (credential_refused_) return "the servers refused the credential";
+  if (credential_refused_) return refused_text();
+  if (phase_ == Phase::none && !open_error_.empty()) return open_error_;
+  const std::string servers = hosts_.servers_text();
+  const std::string cause = log_bridge_.connect_failure(servers);
   switch (phase_) {
-    case Phase::none:
-      if (!open_error_.empty()) return open_error_;
-      return "no session is open to " + hosts_.servers_text();
-    case Phase::connecting:
-      return "no session could be opened with " + hosts_.servers_text() + " for " +
-             seconds_since(disconnected_since_);
-    case Phase::suspended:
-      return "the connection to " + hosts_.servers_text() + " has been lost for " +
-             seconds_since(disconnected_since_);
-    case Phase::dead: return "the session with " + hosts_.servers_text() + " has ended";
     case Phase::greeting:
     case Phase::connected: return {};
+    case Phase::suspended: {
+      const std::string lost = "the connection to " + servers + " has been lost for " +
+                               milliseconds_since(disconnected_since_);
+      return cause.empty() ? lost : lost + ": " + cause;
+    }
+    case Phase::none:
+    case Phase::connecting:
+    case Phase::dead: break;
   }
-  return {};
+  if (!cause.empty()) return cause;
+  return "no session could be opened with " + servers + " for " +
+         milliseconds_since(disconnected_since_);
+}
+
+std::string ZkCoordinator::refused_text() const {
+  if (!options_.digest) return "the servers refused the credential";
+  return "the servers refused the " + core::credential_text(options_.digest->user);
 }
 
 CallContext ZkCoordinator::call_context(FollowUps& follow_ups, Reply& reply) {
@@ -263,7 +273,8 @@ std::optional<Instant> ZkCoordinator::do_what_is_due() {
         mutex_.assert_held();
         return may_go(call) && due(call) <= now;
       },
-      Status::not_connected, connection_problem_text());
+      Status::not_connected,
+      core::no_server_answered(options_.connection_timeout, connection_problem_text()));
   std::optional<Instant> next;
   if (phase_ == Phase::suspended) next = session_due();
   for (const CallPtr& call : queued_) {

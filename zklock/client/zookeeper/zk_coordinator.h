@@ -38,7 +38,8 @@ namespace zklock::client {
 /// | dead       | yes    | queued; those bound to the dead   | shut() -> none                  |
 /// |            |        | session are answered              |                                 |
 ///
-/// Session expiry, a refused credential and close() lead from every phase with a handle to dead.
+/// Session expiry, a refused credential and close() lead from every phase with a handle to dead. An
+/// answer that is not ZooKeeper's leads from connecting to dead.
 ///
 /// If T passes without a connection, the client ends the session, although it may still be alive on
 /// the servers. Servers that were emptied or restored from a backup never report the expiry: they
@@ -97,6 +98,7 @@ class ZkCoordinator final : public Coordinator,
   void on_watch_event(int type, const std::string& path) override;
   void completed(PendingId id, const Completion& completion) override;
   void on_connected();
+  void on_foreign_server();
   void on_suspended();
   void on_ended(Status why);
   struct SessionEnd {
@@ -152,8 +154,10 @@ class ZkCoordinator final : public Coordinator,
   void correct_status(Status& status) const ZKLOCK_REQUIRES(mutex_);
   // Blocks until all sent requests are completed or the connection is lost, for at most 1 s.
   void drain() ZKLOCK_REQUIRES(mutex_);
-  void answer_calls_of(SessionId session, Status status) ZKLOCK_REQUIRES(mutex_);
+  void answer_calls_of(SessionId session, Status status, const std::string& detail)
+      ZKLOCK_REQUIRES(mutex_);
   std::string connection_problem_text() const ZKLOCK_REQUIRES(mutex_);
+  std::string refused_text() const;  // the servers have refused the credential
   bool ready() const noexcept ZKLOCK_REQUIRES(mutex_) { return phase_ == Phase::connected; }
   // Returns when the call's wait for a connection ends.
   Instant due(const Call& call) const ZKLOCK_REQUIRES(mutex_);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <iterator>
 
+#include "zklock/client/zookeeper/connect_failure.h"
 #include "zklock/client/zookeeper/zk_coordinator.h"
 #include "zklock/client/zookeeper/zk_error.h"
 
@@ -55,7 +56,8 @@ bool ZkCoordinator::open() {
   std::string why;
   std::unique_ptr<ZkHandle> handle;
   if (handle_options.servers.empty()) {
-    why = "none of the hosts " + hosts_.servers_text() + " could be resolved";
+    why = "none of the hosts " + hosts_.servers_text() +
+          " could be resolved; check ClientOptions::hosts";
   } else {
     handle = ZkHandle::open(handle_options, *this, why);
   }
@@ -101,7 +103,7 @@ void ZkCoordinator::shut() {
   Status status = Status::session_ended;
   if (credential_refused_) status = Status::auth_failed;
   if (closing_) status = Status::closed;
-  answer_calls_of(session, status);
+  answer_calls_of(session, status, status == Status::auth_failed ? refused_text() : std::string());
   watches_.clear();
   nodes_.clear();
   session_ = {};
@@ -121,7 +123,7 @@ void ZkCoordinator::drain() {
       [this]() ZKLOCK_REQUIRES(mutex_) { return pending_.empty() || !handle_->is_connected(); });
 }
 
-void ZkCoordinator::answer_calls_of(SessionId session, Status status) {
+void ZkCoordinator::answer_calls_of(SessionId session, Status status, const std::string& detail) {
   // Ordered by submission. One call may have several pending requests.
   std::map<RequestId, CallPtr> lost = std::move(withheld_);
   withheld_.clear();
@@ -129,9 +131,9 @@ void ZkCoordinator::answer_calls_of(SessionId session, Status status) {
     const RequestId id = pending.call->id();
     lost.emplace(id, std::move(pending.call));
   }
-  for (const auto& [id, call] : lost) answer(call, status, {});
+  for (const auto& [id, call] : lost) answer(call, status, detail);
   if (session == SessionId{}) return;
-  answer_queued([session](const Call& call) { return call.bound_to() == session; }, status, {});
+  answer_queued([session](const Call& call) { return call.bound_to() == session; }, status, detail);
 }
 
 // --- The C client's completion thread
@@ -151,6 +153,8 @@ void ZkCoordinator::on_session_event(int state) {
   receive_here();
   if (state == ZOO_CONNECTED_STATE) {
     on_connected();
+  } else if (state == ZOO_READONLY_STATE) {
+    on_foreign_server();  // a server of ZooKeeper grants that only to clients that request it
   } else if (state == ZOO_CONNECTING_STATE) {
     on_suspended();
   } else if (state == ZOO_EXPIRED_SESSION_STATE) {
@@ -169,6 +173,7 @@ void ZkCoordinator::on_connected() {
   // Not under mutex_, because it reads every descriptor of the process. The handle is not destroyed
   // before this thread has returned from the event.
   if (handle != nullptr) handle->mark_close_on_exec();
+  if (handle != nullptr && !is_session_timeout(handle->timeout())) return on_foreign_server();
   SessionInfo info;
   core::Duration expected{};
   {
@@ -202,6 +207,21 @@ void ZkCoordinator::on_connected() {
   phase_ = Phase::connected;
   pump();
   local_replies_.poke();  // no call is overdue now, but unreadable paths may need a check
+}
+
+/// A server of another protocol has answered. The handle would never notice that: it takes some
+/// bytes of the answer for a long session timeout. So it is closed, and later another is opened.
+void ZkCoordinator::on_foreign_server() {
+  std::string text;
+  {
+    const MutexLock guard(mutex_);
+    if (phase_ == Phase::dead) return;
+    assert(session_ == SessionId{} && phase_ == Phase::connecting);
+    phase_ = Phase::dead;
+    text = connection_problem_text();
+  }
+  log_warn(text);
+  session_thread_.retire(SessionThread::Next::later);
 }
 
 void ZkCoordinator::on_suspended() {
@@ -349,6 +369,7 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
     queue_watch_removals(follow_ups.removals);  // also if empty: pump() may send another call now
     if (follow_ups.poll_unreadable) local_replies_.poke();
     correct_status(reply.status);
+    if (reply.status == Status::auth_failed) reply.detail = refused_text();
   }
   if (complete && call->handler()) call->handler()(std::move(reply));
 }

@@ -58,7 +58,7 @@ class PermitCountCall {
       if (!no_parent) return done;
       const client::Reply parents =
           request_until_final(query_, client::request::CreateParents{path_lock_.path().str()});
-      if (parents.status == Status::no_node) query_.fail(Errc::no_chroot);
+      if (parents.status == Status::no_node) query_.fail(Errc::no_chroot, parents.detail);
       if (parents.status != Status::ok) query_.fail(parents);
     }
   }

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/zookeeper/connect_failure.h"
+
+#include <initializer_list>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace zklock::client {
+namespace {
+
+constexpr const char* kServer = "10.0.0.1:2181";
+const std::string kRefused =
+    "10.0.0.1:2181 refused the connection; check ClientOptions::hosts and the servers";
+
+std::string socket_error(int code, const std::string& error, const std::string& text,
+                         const std::string& server = kServer) {
+  return "check_events@2446: Socket " + server + " zk retcode=" + std::to_string(code) +
+         ", errno=" + error + ": " + text;
+}
+std::string established(const std::string& timeout) {
+  return "check_events@2567: session establishment complete on server 10.0.0.1:2181, "
+         "sessionId=0x1000000, negotiated timeout=" +
+         timeout + " ";
+}
+std::string refused() {
+  return socket_error(-4, "111(Connection refused)", "server refused to accept the client");
+}
+std::string closed() {
+  return socket_error(-4, "112(Host is down)", "failed while receiving a server response");
+}
+
+std::string text_after(std::initializer_list<std::string> lines,
+                       const std::string& servers = kServer) {
+  ConnectFailure failure;
+  for (const std::string& line : lines) failure.on_line(line);
+  return failure.text(servers);
+}
+
+TEST(ConnectFailure, SocketError_IsNamedByItsErrno) {
+  EXPECT_EQ(text_after({refused()}), kRefused);
+  EXPECT_EQ(text_after({socket_error(-7, "110(Connection timed out)",
+                                     "connection to 10.0.0.1:2181 timed out (exceeded by 0ms)")}),
+            "10.0.0.1:2181 did not answer; check the network and the servers");
+  const std::string has_closed =
+      "10.0.0.1:2181 closed the connection; it may have no quorum, or too many connections of "
+      "this host";
+  EXPECT_EQ(text_after({closed()}), has_closed);
+  EXPECT_EQ(text_after({socket_error(-4, "104(Connection reset by peer)", "failed")}), has_closed);
+  EXPECT_EQ(text_after({socket_error(-4, "32(Broken pipe)", "failed")}), has_closed);
+  EXPECT_EQ(text_after({socket_error(-4, "113(No route to host)", "connect() call failed")}),
+            "10.0.0.1:2181 cannot be reached (No route to host); check ClientOptions::hosts and "
+            "the network");
+}
+
+TEST(ConnectFailure, OtherLines_ChangeNothing) {
+  EXPECT_EQ(text_after({}), "");
+  for (const std::string line :
+       {"", "Socket", "Socket  zk retcode=-4, errno=111(x): y", "initiated connection to server x",
+        "Socket 10.0.0.2:2181 zk retcode=-112, errno=116(Stale file handle): expired",
+        "Socket 10.0.0.2:2181 zk retcode=x, errno=111(x): y"}) {
+    EXPECT_EQ(text_after({line}), "") << line;
+    EXPECT_EQ(text_after({refused(), line}), kRefused) << line;
+  }
+}
+
+TEST(ConnectFailure, LastOneCounts) {
+  EXPECT_EQ(text_after({closed(), refused()}), kRefused);
+  EXPECT_EQ(text_after({refused(), established("6000")}), "") << "of an earlier connection";
+}
+
+TEST(ConnectFailure, ImpossibleTimeout_IsNoZooKeeperServer) {
+  const std::string foreign = "10.0.0.1:2181 is no ZooKeeper server; check ClientOptions::hosts";
+  for (const std::string timeout : {"538976288", "86400001", "0", "-1"}) {
+    EXPECT_EQ(text_after({established(timeout)}), foreign) << timeout;
+    EXPECT_EQ(text_after({established(timeout), closed()}), foreign) << "it hangs up";
+  }
+  EXPECT_EQ(text_after({established("538976288"), refused()}), kRefused);
+  for (const std::string timeout : {"1", "100", "86400000"}) {
+    EXPECT_EQ(text_after({established(timeout)}), "") << timeout;
+  }
+}
+
+TEST(ConnectFailure, HostNames_StandBesideTheAddress) {
+  EXPECT_EQ(text_after({refused()}, "db1:2181, db2:2181"),
+            "10.0.0.1:2181 (of db1:2181, db2:2181) refused the connection; check "
+            "ClientOptions::hosts and the servers");
+}
+
+}  // namespace
+}  // namespace zklock::client

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/zookeeper/connect_failure.h"
+
+#include <cerrno>
+#include <charconv>
+#include <cstddef>
+
+namespace zklock::client {
+namespace {
+
+/// Returns the part of `text` between the first `begin` and the next `end`; empty if one is missing.
+std::string_view between(std::string_view text, std::string_view begin, std::string_view end) {
+  const std::size_t start = text.find(begin);
+  if (start == std::string_view::npos) return {};
+  text.remove_prefix(start + begin.size());
+  const std::size_t stop = text.find(end);
+  return stop == std::string_view::npos ? std::string_view() : text.substr(0, stop);
+}
+
+/// Returns the number behind the first `begin` in `text`; 0 if there is none.
+int number_behind(std::string_view begin, std::string_view text) noexcept {
+  const std::size_t start = text.find(begin);
+  if (start == std::string_view::npos) return 0;
+  text.remove_prefix(start + begin.size());
+  int number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
+
+// Examples of the lines:
+//   check_events@2446: Socket 10.0.0.1:2181 zk retcode=-4, errno=111(Connection refused): server ...
+//   check_events@2567: session establishment complete on server 10.0.0.1:2181, sessionId=0x1,
+//   negotiated timeout=6000
+void ConnectFailure::on_line(std::string_view line) {
+  const auto established = between(line, "session establishment complete on server ", ",");
+  if (!established.empty()) {
+    return on_established(established, number_behind("negotiated timeout=", line));
+  }
+  const auto server = between(line, "Socket ", " zk retcode=");
+  const int code = number_behind(" zk retcode=", line);
+  const int error = number_behind(", errno=", line);
+  constexpr int kConnectionLoss = -4;
+  constexpr int kOperationTimeout = -7;
+  if (server.empty() || (code != kConnectionLoss && code != kOperationTimeout)) return;
+  Cause cause = Cause::unreachable;
+  if (error == ECONNREFUSED) cause = Cause::refused;
+  if (error == ETIMEDOUT) cause = Cause::silent;
+  // The C client sets EHOSTDOWN if it reads the end of the stream.
+  if (error == EHOSTDOWN || error == ECONNRESET || error == EPIPE) cause = Cause::closed;
+  const bool is_known = cause_ == Cause::not_zookeeper && server_ == server;
+  if (is_known && cause == Cause::closed) return;
+  cause_ = cause;
+  server_ = server;
+  error_ = between(line, "(", "): ");
+}
+
+void ConnectFailure::on_established(std::string_view server, int timeout_ms) {
+  const bool is_zookeeper = is_session_timeout(std::chrono::milliseconds(timeout_ms));
+  cause_ = is_zookeeper ? Cause::none : Cause::not_zookeeper;
+  server_ = server;
+}
+
+std::string ConnectFailure::text(std::string_view servers) const {
+  std::string text = server_;
+  if (servers != server_) text.append(" (of ").append(servers).append(")");
+  switch (cause_) {
+    case Cause::none: return {};
+    case Cause::refused:
+      return text + " refused the connection; check ClientOptions::hosts and the servers";
+    case Cause::silent: return text + " did not answer; check the network and the servers";
+    case Cause::closed:
+      return text +
+             " closed the connection; it may have no quorum, or too many connections of this host";
+    case Cause::not_zookeeper: return text + " is no ZooKeeper server; check ClientOptions::hosts";
+    case Cause::unreachable:
+      return text + " cannot be reached (" + error_ +
+             "); check ClientOptions::hosts and the network";
+  }
+  return {};
+}
+
+}  // namespace zklock::client
