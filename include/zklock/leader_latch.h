@@ -101,7 +101,8 @@ class ZKLOCK_EXPORT LeaderLatch {
 
   /// Returns the leader, as a server reports it: the first candidate in the queue. Returns nullopt
   /// if the queue is empty or a lock delay lasts. Blocks for two round trips, at most until the
-  /// deadline or for ClientOptions::connection_timeout. An ElectionObserver reports changes.
+  /// deadline; without one, for ClientOptions::connection_timeout. An ElectionObserver reports
+  /// changes.
   /// Throws: Error(no_auth | auth_failed | not_connected | closed | forked | server_error).
   [[nodiscard]] std::optional<Participant> leader(Deadline deadline = Deadline::never()) const;
 

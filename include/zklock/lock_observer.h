@@ -68,9 +68,9 @@ class ZKLOCK_EXPORT LockObserver {
   /// listeners nor the executor are called.
   ~LockObserver();
 
-  /// Reads the state from a server. Blocks for two round trips, at most until the deadline or for
-  /// ClientOptions::connection_timeout. A free lock takes one round trip; a semaphore with a
-  /// SharedCount takes three.
+  /// Reads the state from a server. Blocks for two round trips, at most until the deadline; without
+  /// one, for ClientOptions::connection_timeout. A free lock takes one round trip; a semaphore with
+  /// a SharedCount takes three.
   /// Throws: Error(no_auth | auth_failed | not_connected | closed | forked | server_error).
   [[nodiscard]] LockState state(Deadline deadline = Deadline::never()) const;
 

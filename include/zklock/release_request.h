@@ -42,9 +42,9 @@ struct ReleaseRequestOptions {
 /// Throws: Error(invalid_path | invalid_option | no_auth | auth_failed | invalid_acl |
 /// quota_exceeded | read_only | too_many_nodes | not_connected | closed | forked | server_error).
 /// An error withdraws the request, too. The code not_connected means that no server answered for
-/// ClientOptions::connection_timeout, and the deadline had not passed before that. The code no_auth
-/// means that the ACL of the lock's path does not permit this client to create children. The code
-/// invalid_option means that `node` cannot be the name of a contender's znode.
+/// ClientOptions::connection_timeout, and that the call had no deadline or was a single attempt.
+/// The code no_auth means that the ACL of the lock's path does not permit this client to create
+/// children. The code invalid_option means that `node` cannot be the name of a contender's znode.
 ///
 /// A holder receives LockEvent::release_requested, and its Hold::release_request_token() is
 /// stopped. For a leader, Leadership::release_request_token() is stopped. The program decides

@@ -155,9 +155,8 @@ TEST(Address, WithoutAServer_LockFailsAtTheConnectionTimeout) {
   EXPECT_EQ(error_of([&] { mutex.lock(); }), Errc::not_connected);
 }
 
-// A query ends at the earlier of its deadline and connection_timeout: it has no queue position that
-// it could lose.
-TEST(Address, WithoutAServer_QueriesFailAtTheConnectionTimeout) {
+// A deadline replaces connection_timeout, also a longer one.
+TEST(Address, WithoutAServer_QueriesFailAtTheDeadline) {
   const FreePorts unused(1);
   ClientOptions options = at("127.0.0.1:" + std::to_string(unused[0]));
   options.connection_timeout = 50ms;
@@ -167,19 +166,27 @@ TEST(Address, WithoutAServer_QueriesFailAtTheConnectionTimeout) {
   const LeaderLatch latch(client, kPath);
   const LockObserver lock(client, kPath);
   const ElectionObserver election(client, kPath);
-  for (const Deadline deadline : {Deadline::never(), Deadline(1h)}) {
-    EXPECT_EQ(error_of([&] { return mutex.participants(deadline); }), Errc::not_connected);
-    EXPECT_EQ(error_of([&] { return mutex.queue_position(std::nullopt, deadline); }),
-              Errc::not_connected);
-    EXPECT_EQ(error_of([&] { return semaphore.permits(deadline); }), Errc::not_connected);
-    EXPECT_EQ(error_of([&] { return semaphore.available_permits(deadline); }), Errc::not_connected);
-    EXPECT_EQ(error_of([&] { return latch.leader(deadline); }), Errc::not_connected);
-    EXPECT_EQ(error_of([&] { return lock.state(deadline); }), Errc::not_connected);
-    EXPECT_EQ(error_of([&] { return election.state(deadline); }), Errc::not_connected);
-  }
+  const auto fails_after = [](auto call, Deadline deadline, std::chrono::milliseconds least) {
+    const auto began = LeaseClock::now();
+    EXPECT_EQ(error_of([&] { return call(deadline); }), Errc::not_connected);
+    EXPECT_GE(LeaseClock::now() - began, least);
+  };
+  const auto fail = [&](auto call) {
+    fails_after(call, Deadline::never(), 50ms);
+    fails_after(call, Deadline::passed(), 50ms);
+    fails_after(call, 200ms, 200ms);
+  };
+  fail([&](Deadline deadline) { return mutex.participants(deadline); });
+  fail([&](Deadline deadline) { return mutex.queue_position(std::nullopt, deadline); });
+  fail([&](Deadline deadline) { return semaphore.permits(deadline); });
+  fail([&](Deadline deadline) { return semaphore.available_permits(deadline); });
+  fail([&](Deadline deadline) { return latch.leader(deadline); });
+  fail([&](Deadline deadline) { return lock.state(deadline); });
+  fail([&](Deadline deadline) { return election.state(deadline); });
   EXPECT_EQ(error_of([&] { return request_release(client, kPath); }), Errc::not_connected);
-  EXPECT_FALSE(request_release(client, kPath, {.deadline = 10ms}))
-      << "the deadline was before that";
+  const auto began = LeaseClock::now();
+  EXPECT_FALSE(request_release(client, kPath, {.deadline = 200ms}));
+  EXPECT_GE(LeaseClock::now() - began, 200ms);
 }
 
 TEST(Address, WithoutAServer_CloseEndsTheWaitForAConnection) {

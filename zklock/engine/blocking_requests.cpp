@@ -19,6 +19,7 @@ BlockingRequests::BlockingRequests(PathLock& path_lock, const char* operation,
                                    const TimeLimit& limit)
     : path_lock_(path_lock),
       operation_(operation),
+      began_(path_lock.core().scheduler().now()),
       limit_(round_trip_deadline(path_lock.core(), limit)) {
   path_lock_.core().check_usable(operation_, path_lock_.path().str());
 }
@@ -41,14 +42,13 @@ client::Reply BlockingRequests::run(client::Operation operation) {
 }
 
 void BlockingRequests::fail_timed_out() const {
-  const std::string problem = path_lock_.core().coordinator().connection_problem();
-  fail(Errc::not_connected, problem.empty() ? "no reply before the deadline"
-                                            : "no reply before the deadline (" + problem + ")");
+  fail(Errc::not_connected, no_reply_text(path_lock_.core(), began_));
 }
 
 void BlockingRequests::fail(const client::Reply& reply) const {
-  fail(core::error_of(reply.status),
-       reply.detail.empty() ? to_string(reply.status) : std::string_view(reply.detail));
+  const Errc code = core::error_of(reply.status);
+  const bool says_enough = !reply.detail.empty() || code != Errc::server_error;
+  fail(code, says_enough ? std::string_view(reply.detail) : to_string(reply.status));
 }
 
 void BlockingRequests::fail(Errc code, std::string_view cause) const {

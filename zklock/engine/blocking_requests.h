@@ -12,8 +12,8 @@
 namespace zklock::detail {
 
 /// The requests of one blocking call, which reads or writes znodes at a lock's path. Its functions
-/// return replies, or throw an Error that names `operation`. Its time limit is `limit` or
-/// ClientOptions::connection_timeout, whichever comes first.
+/// return replies, or throw an Error that names `operation`. Its time limit is that of
+/// round_trip_deadline().
 ///
 /// Thread-safety: none; each call makes its own.
 class BlockingRequests {
@@ -39,6 +39,7 @@ class BlockingRequests {
  private:
   PathLock& path_lock_;
   const char* const operation_;
+  const core::Instant began_;
   const Deadline limit_;
 };
 

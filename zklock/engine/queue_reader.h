@@ -19,8 +19,8 @@
 
 namespace zklock::detail {
 
-/// The read_...() functions read a lock's queue without contending. They block, at most until
-/// `limit` or for ClientOptions::connection_timeout, whichever comes first. They throw Error.
+/// The read_...() functions read a lock's queue without contending. They block until
+/// round_trip_deadline() of `limit` at most. They throw Error.
 
 /// Content of a list of children.
 struct Queue {

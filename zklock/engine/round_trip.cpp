@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/round_trip.h"
 
-#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <utility>
 
 #include "zklock/client/port/mutex.h"
+#include "zklock/core/no_answer_text.h"
 #include "zklock/engine/callback/blocking_call.h"
 
 namespace zklock::detail {
@@ -21,6 +22,8 @@ class Round {
   explicit Round(std::size_t requests) : replies_(requests), missing_(requests) {}
 
   void arrived(std::size_t i, client::Reply reply) {
+    // The coordinator has noticed the time limit first.
+    if (reply.status == core::Status::not_connected) return time_is_up();
     {
       const client::MutexLock guard(mutex_);
       if (over_) return;
@@ -67,8 +70,16 @@ struct Cleanup {
 }  // namespace
 
 Deadline round_trip_deadline(EngineContext& core, const TimeLimit& limit) {
-  const auto most = Deadline::after(core.scheduler().now(), core.settings().connection_timeout);
-  return std::min(limit.deadline(), most);
+  if (!limit.deadline().is_never()) return limit.deadline();
+  return Deadline::after(core.scheduler().now(), core.settings().connection_timeout);
+}
+
+std::string no_reply_text(EngineContext& core, core::Instant began) {
+  const core::Duration waited = core.scheduler().now() - began;
+  const std::string problem = core.coordinator().connection_problem();
+  if (!problem.empty()) return core::no_server_answered(waited, problem);
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(waited).count();
+  return "no reply within " + std::to_string(ms) + " ms";
 }
 
 std::optional<std::vector<client::Reply>> round_trip(EngineContext& core, Deadline limit,
@@ -77,12 +88,15 @@ std::optional<std::vector<client::Reply>> round_trip(EngineContext& core, Deadli
   if (operations.empty()) return std::vector<client::Reply>{};
   const auto round = std::make_shared<Round>(operations.size());
   Cleanup cleanup{core, core.scheduler().at(limit.at(), [round] { round->time_is_up(); }), {}};
+  // The coordinator answers not_connected at wanted_since plus the connection timeout: at `limit`.
+  const auto wanted_since = limit.at() - core.settings().connection_timeout;
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    cleanup.requests.push_back(core.coordinator().submit({.operation = std::move(operations[i])},
-                                                         [round, i, on_reply](client::Reply reply) {
-                                                           if (on_reply) on_reply(reply);
-                                                           round->arrived(i, std::move(reply));
-                                                         }));
+    cleanup.requests.push_back(core.coordinator().submit(
+        {.operation = std::move(operations[i]), .wanted_since = wanted_since},
+        [round, i, on_reply](client::Reply reply) {
+          if (on_reply) on_reply(reply);
+          round->arrived(i, std::move(reply));
+        }));
   }
   return round->wait();
 }

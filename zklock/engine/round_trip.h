@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "zklock/client/port/coordinator.h"
@@ -12,17 +13,21 @@
 
 namespace zklock::detail {
 
-/// Returns the deadline of a round trip that begins now: that of `limit`, but at most
-/// ClientOptions::connection_timeout from now.
+/// Returns the deadline of a round trip that begins now: that of `limit`. If `limit` has none,
+/// returns ClientOptions::connection_timeout from now.
 Deadline round_trip_deadline(EngineContext& core, const TimeLimit& limit);
+
+/// Returns the cause of Error(not_connected) for a call that began at `began`, and had no reply
+/// before its deadline.
+std::string no_reply_text(EngineContext& core, core::Instant began);
 
 using OnReply = std::function<void(const client::Reply&)>;
 
 /// Sends the requests on the current session and blocks until all replies have arrived. Returns the
 /// replies in the order of the requests. Returns nothing if `limit` came first; then requests that
 /// have not been sent are never sent. Calls `on_reply` for each reply, also for replies after
-/// `limit`. An interruption point of Boost.Thread. REQUIRES: no request has a watch; `on_reply`
-/// does not block.
+/// `limit`. ClientOptions::connection_timeout does not apply. An interruption point of
+/// Boost.Thread. REQUIRES: no request has a watch; `on_reply` does not block.
 ///
 /// Thread-safety: any thread may call it.
 std::optional<std::vector<client::Reply>> round_trip(EngineContext& core, Deadline limit,

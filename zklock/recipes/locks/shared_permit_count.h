@@ -9,9 +9,8 @@
 namespace zklock::detail {
 
 /// These functions read and change the shared permit count of a semaphore; see
-/// core/permit_count_data.h. They block, at most until `limit` or for
-/// ClientOptions::connection_timeout, whichever comes first. They throw Error. `initial`: the count
-/// if none is stored yet.
+/// core/permit_count_data.h. They block until round_trip_deadline() of `limit` at most. They throw
+/// Error. `initial`: the count if none is stored yet.
 
 std::int32_t read_permit_count(PathLock& path_lock, std::int32_t initial, const TimeLimit& limit);
 

@@ -182,12 +182,12 @@ class ReleaseRequest {
   client::Reply execute(request::Write write, Deadline limit,
                         const detail::OnReply& on_reply = {}) {
     core_->check_usable(kOperation, path_.str());
+    const core::Instant began = core_->scheduler().now();
     std::vector<client::Operation> operations;
     operations.emplace_back(request::Transaction{node_, {std::move(write)}});
     auto replies = detail::round_trip(*core_, limit, std::move(operations), on_reply);
     if (replies) return std::move(replies->front());
-    throw Error(Errc::not_connected, kOperation, path_.str(),
-                core_->coordinator().connection_problem());
+    throw Error(Errc::not_connected, kOperation, path_.str(), detail::no_reply_text(*core_, began));
   }
 
   Presence outcome(const client::Reply& reply) const {
