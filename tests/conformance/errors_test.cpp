@@ -69,7 +69,8 @@ TEST_F(Errors, ErrorText_NamesOperationPathAndCode) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath);
   EXPECT_EQ(error_text_of([&] { mutex.unlock(); }),
-            "unlock /lock: the owner does not hold the lock [not_owner]");
+            "unlock /lock: this thread does not hold the lock, and no other owner of this client "
+            "does [not_owner]");
   try {
     mutex.unlock();
     FAIL();

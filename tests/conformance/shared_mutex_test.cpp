@@ -101,9 +101,9 @@ TEST_F(SharedMutexTest, Upgrade_IsRefusedAtOnce) {
   EXPECT_EQ(error_of([&] { return mutex_.lock(), 0; }), Errc::would_deadlock);
   EXPECT_EQ(mutex_.read_count(), 1);
   EXPECT_EQ(nodes().size(), 1U);
-  EXPECT_NE(error_text_of([&] {
-              return mutex_.lock(), 0;
-            }).find("lock /lock: this owner holds a shared lock; unlock it first"),
+  EXPECT_NE(error_text_of([&] { return mutex_.lock(), 0; })
+                .find("lock /lock: this owner holds a read lock here, and would wait for itself; "
+                      "unlock it first"),
             std::string::npos);
 }
 

@@ -179,8 +179,7 @@ TEST(AcquireDelay, NodeLostWhileMarking_IsNotGranted) {
       << "on that session nothing can be taken away";
   AcquireFsm::Policy fails = with_delay();
   fails.queue_again = false;
-  EXPECT_EQ(marking(fails).marked(Status::no_node),
-            kUnmarkOwn + ", " + failure(Errc::node_deleted));
+  EXPECT_EQ(marking(fails).marked(Status::no_node), kUnmarkOwn + ", " + node_deleted(kOwn));
 }
 
 // ---- finding a marker --------------------------------------------------------------------------

@@ -57,7 +57,7 @@ TEST(AcquireFsmParent, ParentNewerThanNode_NodeCountsAsDeleted) {
             "create id1.2");
   AcquireFsm impatient = listing_fsm({.queue_again = false});
   EXPECT_EQ(describe(impatient.on_listed({Status::ok, kYounger, Children{node(5)}, ""}, true)),
-            failure(Errc::node_deleted));
+            node_deleted(node(5)));
 }
 
 TEST(AcquireFsmParent, PredecessorNewerThanOwnNode_ListsAgain) {

@@ -143,7 +143,7 @@ TEST(AcquireGate, EveryReplyToTheMove_HasItsEffect) {
 TEST(AcquireGate, NodeLostWithoutQueueAgain_Fails) {
   AcquireFsm::Policy policy = kGated;
   policy.queue_again = false;
-  EXPECT_EQ(moving(policy).moved(Status::no_node), failure(Errc::node_deleted));
+  EXPECT_EQ(moving(policy).moved(Status::no_node), node_deleted(kOwn));
   EXPECT_EQ(moving(policy).moved(Status::session_ended), failure(Errc::session_expired));
 }
 

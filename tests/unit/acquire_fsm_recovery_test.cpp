@@ -154,9 +154,8 @@ TEST(AcquireOwnNode, DeletedWithoutRequestInFlight_QueuesAgain) {
   EXPECT_EQ(steps_in(State::waiting).own_node_deleted(), "unwatch, create id1.2");
   EXPECT_EQ(steps_in(State::pausing).own_node_deleted(), "create id1.2");
   const AcquireFsm::Policy never{.queue_again = false};
-  EXPECT_EQ(steps_in(State::waiting, never).own_node_deleted(),
-            "unwatch, " + failure(Errc::node_deleted));
-  EXPECT_EQ(steps_in(State::pausing, never).own_node_deleted(), failure(Errc::node_deleted));
+  EXPECT_EQ(steps_in(State::waiting, never).own_node_deleted(), "unwatch, " + node_deleted(kOwn));
+  EXPECT_EQ(steps_in(State::pausing, never).own_node_deleted(), node_deleted(kOwn));
 }
 
 TEST(AcquireOwnNode, DeletedBeforeTheReply_QueuesAgain) {

@@ -109,7 +109,7 @@ TEST(AcquireFsm, NotInTheList_IsNeverGranted) {
     EXPECT_EQ(again.listed(children), "create id1.2");
     EXPECT_FALSE(again.fsm().node().exists());
     Steps never = steps_in(State::listing, {.queue_again = false});
-    EXPECT_EQ(never.listed(children), failure(Errc::node_deleted));
+    EXPECT_EQ(never.listed(children), node_deleted(kOwn));
     EXPECT_EQ(never.state(), State::ended);
   }
 }

@@ -225,7 +225,7 @@ TEST(AcquireWatches, WaitEnds_UnwatchesAll) {
   EXPECT_EQ(waiting_for_three().session_ended(), "unwatch, create id1.2");
   EXPECT_EQ(waiting_for_three().own_node_deleted(), "unwatch, create id1.2");
   EXPECT_EQ(waiting_for_three(never).session_ended(), "unwatch, " + failure(Errc::session_expired));
-  EXPECT_EQ(waiting_for_three(never).own_node_deleted(), "unwatch, " + failure(Errc::node_deleted));
+  EXPECT_EQ(waiting_for_three(never).own_node_deleted(), "unwatch, " + node_deleted(kOwn));
   EXPECT_EQ(waiting_for_three().withdraw(), "unwatch, " + kRemoveOwn);
 }
 

@@ -111,6 +111,12 @@ inline std::string failure(Errc error, std::string_view cause = {}) {
   return text;
 }
 
+/// Returns the failure of a contender whose znode was deleted.
+inline std::string node_deleted(const std::string& name) {
+  return failure(Errc::node_deleted,
+                 "another client deleted the waiting znode " + name + "; acquire again");
+}
+
 /// Returns the failure of a path that cannot be recreated because it has the child.
 inline std::string exhausted(const std::string& child) {
   return failure(Errc::sequence_exhausted,

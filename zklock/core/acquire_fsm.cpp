@@ -251,9 +251,14 @@ AcquireEffects AcquireFsm::node_lost(Errc error) {
     std::ranges::move(node_lost(error), std::back_inserter(effects));
     return effects;
   }
+  const std::string name = policy_.queue_again ? std::string() : node_.name();
   node_.forget();
   if (ending_) return drop_watches_then(end());
-  return drop_watches_then(policy_.queue_again ? enqueue() : fail(error));
+  if (policy_.queue_again) return drop_watches_then(enqueue());
+  const bool is_deleted = error == Errc::node_deleted && !name.empty();
+  return drop_watches_then(fail(
+      error, is_deleted ? "another client deleted the waiting znode " + name + "; acquire again"
+                        : std::string()));
 }
 
 AcquireEffects AcquireFsm::pause() {

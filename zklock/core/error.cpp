@@ -18,21 +18,23 @@ ErrcTexts texts_of(Errc e) noexcept {
     case Errc::invalid_hosts: return {"invalid_hosts", "the connection string cannot be parsed"};
     case Errc::invalid_option: return {"invalid_option", "an option has a value outside its range"};
     case Errc::not_connected: return {"not_connected", "no server could be reached in time"};
-    case Errc::session_expired: return {"session_expired", "the session expired"};
+    case Errc::session_expired:
+      return {"session_expired", "the session ended while the call waited"};
     case Errc::node_deleted:
       return {"node_deleted", "the znode of the waiting contender was deleted; acquire again"};
     case Errc::lock_lost:
       return {"lock_lost", "an earlier hold of this owner was lost and is not unlocked yet"};
     case Errc::not_owner: return {"not_owner", "the owner does not hold the lock"};
-    case Errc::closed: return {"closed", "the client was closed or the mutex destroyed"};
+    case Errc::closed: return {"closed", "the client was closed"};
     case Errc::forked:
-      return {"forked", "the client belongs to the parent process, from before fork()"};
+      return {"forked", "the client belongs to the parent process; make a Client after fork()"};
     case Errc::no_auth: return {"no_auth", "the ACL does not permit this operation"};
     case Errc::auth_failed: return {"auth_failed", "the servers refused the credential"};
-    case Errc::invalid_acl: return {"invalid_acl", "the ACL is not usable"};
-    case Errc::quota_exceeded: return {"quota_exceeded", "a quota of the servers is exceeded"};
-    case Errc::read_only:
-      return {"read_only", "the server has lost its quorum and serves only reads"};
+    case Errc::invalid_acl:
+      return {"invalid_acl", "the servers refused the ACL of ClientOptions::acl"};
+    case Errc::quota_exceeded:
+      return {"quota_exceeded", "a quota of the servers does not permit the znode; see listquota"};
+    case Errc::read_only: return {"read_only", "the server has no quorum, and serves only reads"};
     case Errc::sequence_exhausted:
       return {"sequence_exhausted", "the sequence counter of the path cannot be reset"};
     case Errc::too_many_nodes: return {"too_many_nodes", "the session has too many lock nodes"};
@@ -52,7 +54,7 @@ ErrcTexts texts_of(Errc e) noexcept {
       return {"version_mismatch", "the node has another version than expected"};
     case Errc::too_large: return {"too_large", "the request is larger than ZooKeeper permits"};
     case Errc::outcome_unknown:
-      return {"outcome_unknown", "the reply was lost; the operation may have been executed"};
+      return {"outcome_unknown", "the reply was lost; the writes may have been executed"};
     case Errc::bad_data:
       return {"bad_data", "a znode of the lock has data that zklock cannot parse"};
   }

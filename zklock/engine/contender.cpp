@@ -66,7 +66,8 @@ std::optional<Error> Contender::refusal(core::CountKind kind, const core::QueueR
   const bool retains_node =
       ownership_.state() == Ownership::State::waiting || ownership_.exclusive_count() > 0;
   if (core::is_shared(kind) || (is_not_shared && retains_node)) return std::nullopt;
-  return error(Errc::would_deadlock, "this owner holds a shared lock; unlock it first");
+  return error(Errc::would_deadlock,
+               "this owner holds a read lock here, and would wait for itself; unlock it first");
 }
 
 void Contender::join(const std::shared_ptr<PendingAcquire>& call, const core::QueueRule& rule) {

@@ -247,8 +247,9 @@ std::optional<Error> GuardedCommit::verdict(const client::Reply& reply) {
     case StatusSort::tree_conflict:
     case StatusSort::refused: break;
   }
-  return error(core::error_of(reply.status),
-               reply.detail.empty() ? to_string(reply.status) : reply.detail);
+  const Errc code = core::error_of(reply.status);
+  const bool says_enough = !reply.detail.empty() || code != Errc::server_error;
+  return error(code, says_enough ? std::string_view(reply.detail) : to_string(reply.status));
 }
 
 std::optional<Error> GuardedCommit::error_of_operation(const client::Reply& reply) const {

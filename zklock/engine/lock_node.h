@@ -68,6 +68,8 @@ class LockNode final : private CreateLimiter::Waiter,
   /// failed or was withdrawn.
   void detach_observer() ZKLOCK_REQUIRES(path_mutex);
 
+  /// Returns the caller for whom the znode was created. Constant.
+  const Caller& caller() const noexcept { return caller_; }
   /// Returns the acquire machine: the policy, the token, the session and the acquire state.
   const core::AcquireFsm& machine() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_; }
   const std::string& own_name() const noexcept override ZKLOCK_REQUIRES(path_mutex) {

@@ -95,7 +95,9 @@ void PathLock::enter_soon(const std::shared_ptr<PendingAcquire>& call, AcquireRe
 void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) {
   if (call->has_ended()) return;
   const bool destroyed = request.object && *request.object;
-  if (core().closed() || destroyed) throw Error(Errc::closed, "lock", path().str());
+  if (core().closed()) throw Error(Errc::closed, "lock", path().str());
+  if (destroyed)
+    throw Error(Errc::closed, "lock", path().str(), "the mutex was destroyed meanwhile");
   if (const auto contender = find(request.owner)) {
     contender->drop_abandoned_calls();
     if (contender->ownership().state() != core::Ownership::State::over) {

@@ -64,6 +64,9 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
   /// Releases one count of `owner`, but none that lock_nested() added. Returns false if there is
   /// none.
   bool unlock(const Owner& owner, core::CountKind kind);
+  /// Throws Error(not_owner), after unlock() has returned false. The text says what `owner` holds
+  /// instead, or which owner of this client holds. Sends nothing.
+  [[noreturn]] void refuse_unlock(const Owner& owner, core::CountKind kind, const char* operation);
   /// Returns the counts of `owner` if its hold is valid, else counts of 0. Counts of permits are
   /// returned only if `access` is Access::permits. Reads the clock: a hold that has lapsed becomes
   /// lost.
@@ -135,6 +138,7 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
   void post(Step step);
   /// Does the work of close(). Can be called twice.
   void end_all() ZKLOCK_REQUIRES(path_mutex);
+  std::string not_owner_text(const Owner& owner, core::CountKind kind);
   /// Returns the contender of `owner`, or null.
   std::shared_ptr<Contender> find(const Owner& owner) const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the oldest contender that was created on behalf of `owner`, or null. Its key() can be

@@ -26,6 +26,17 @@ std::string shown(std::string_view path, std::string_view chroot) {
   return std::string(path.substr(chroot.size()));
 }
 
+std::string cap_reached(const std::string& what, const std::string& option, std::size_t bytes) {
+  return "the session's " + what + " have reached ClientOptions::" + option + " (" +
+         std::to_string(bytes) + " bytes); use fewer locks at once, or another Client";
+}
+
+/// Returns whether the text of the Errc says more than the name of the C client's code.
+bool says_enough(Status status) noexcept {
+  return status == Status::quota_exceeded || status == Status::read_only ||
+         status == Status::invalid_acl || status == Status::closed;
+}
+
 }  // namespace
 
 PendingId PendingRequests::add(std::shared_ptr<Call> call, std::size_t sub_request) {
@@ -63,7 +74,8 @@ Call::Sent Call::end_send(int code, const CallContext& context) {
 
 void Call::set_status(const CallContext& context, int code) {
   context.reply.status = to_status(code);
-  context.reply.detail = code == ZOK ? std::string() : code_name(code);
+  const bool is_named = code == ZOK || says_enough(context.reply.status);
+  context.reply.detail = is_named ? std::string() : code_name(code);
 }
 
 void Call::set_status(const CallContext& context, int code, const Permission& needed) {
@@ -78,6 +90,16 @@ int Call::refuse(const CallContext& context, Status status, std::string detail) 
   context.reply.status = status;
   context.reply.detail = std::move(detail);
   return kRefused;
+}
+
+int Call::refuse_node(const CallContext& context) {
+  return refuse(context, Status::too_many_nodes,
+                cap_reached("znodes", "max_node_bytes", context.nodes.max_bytes()));
+}
+
+int Call::refuse_watch(const CallContext& context) {
+  return refuse(context, Status::too_many_watches,
+                cap_reached("watches", "max_watch_bytes", context.watches.max_bytes()));
 }
 
 void Call::copy_stat(const Stat* stat, Reply& reply) noexcept {

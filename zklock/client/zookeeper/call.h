@@ -172,6 +172,9 @@ class Call : public std::enable_shared_from_this<Call> {
   static void set_status(const CallContext& context, int code);
   static void set_status(const CallContext& context, int code, const Permission& needed);
   static int refuse(const CallContext& context, Status status, std::string detail);
+  /// Refuse a create or a watch, for which the session has no bytes left. Return kRefused.
+  static int refuse_node(const CallContext& context);
+  static int refuse_watch(const CallContext& context);
   /// Sets the members of the reply that a stat has. Without a stat, does nothing.
   static void copy_stat(const Stat* stat, Reply& reply) noexcept;
 

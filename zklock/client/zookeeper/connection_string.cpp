@@ -29,6 +29,11 @@ std::string quoted(std::string_view part) {
   return "\"" + core::printable(part, 128) + "\"";
 }
 
+std::string no_port(std::string_view entry) {
+  return "the port is missing in " + quoted(entry) + "; write " + core::printable(entry, 128) +
+         ":2181";
+}
+
 bool is_alnum(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -64,10 +69,10 @@ ConnectionString::Server parse_server(std::string_view text, std::string_view en
     const std::string_view host =
         entry.substr(1, bracket == std::string_view::npos ? 0 : bracket - 1);
     if (!is_ipv6(host)) refuse(text, quoted(entry) + " is not an IPv6 address in brackets");
-    if (colon != bracket + 1) refuse(text, "the port is missing in " + quoted(entry));
+    if (colon != bracket + 1) refuse(text, no_port(entry));
     return {std::string(host), parse_port(text, entry.substr(colon + 1), entry)};
   }
-  if (colon == std::string_view::npos) refuse(text, "the port is missing in " + quoted(entry));
+  if (colon == std::string_view::npos) refuse(text, no_port(entry));
   const std::string_view host = entry.substr(0, colon);
   if (host.find(':') != std::string_view::npos) {
     refuse(text, "the IPv6 address in " + quoted(entry) + " must stand in brackets");

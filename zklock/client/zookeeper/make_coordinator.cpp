@@ -55,7 +55,8 @@ void check_acl(const ClientOptions& options) {
   switch (options.acl.kind()) {
     case AclPolicy::Kind::open: return;
     case AclPolicy::Kind::creator_all:
-      if (!options.digest) refuse(Errc::invalid_acl, "AclPolicy::creator_all() needs a digest");
+      if (!options.digest)
+        refuse(Errc::invalid_acl, "AclPolicy::creator_all() needs ClientOptions::digest");
       return;
     case AclPolicy::Kind::list: break;
   }
@@ -72,7 +73,9 @@ void check_acl(const ClientOptions& options) {
 
 void check_tls(const TlsOptions& tls) {
   if (!tls_supported()) {
-    refuse(Errc::unsupported, "the ZooKeeper C client was built without TLS");
+    refuse(
+        Errc::unsupported,
+        "the ZooKeeper C client was built without TLS; rebuild it with OpenSSL, or use a tunnel");
   }
   // The C client receives the four values as one text, separated by commas, and skips empty values.
   for (const std::string* file : {&tls.ca_file, &tls.certificate_file, &tls.key_file}) {

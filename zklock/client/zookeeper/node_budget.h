@@ -19,6 +19,8 @@ class NodeBudget {
  public:
   explicit NodeBudget(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
+  std::size_t max_bytes() const noexcept { return max_bytes_; }
+
   /// Counts the bytes of a create that is about to be sent. `freed`: the bytes that the deletes
   /// of its transaction free. Returns false, without effect, if the sum would exceed the cap.
   [[nodiscard]] bool reserve(std::string_view parent, std::string_view prefix,

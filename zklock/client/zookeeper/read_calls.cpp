@@ -52,8 +52,7 @@ class ReadCall : public Call {
     OutgoingRequest outgoing(*this, context);
     // interest_ is copied, because the call is issued again later if it cannot be sent now.
     if (watches() && !context.watches.expect(id(), watch_, *interest_)) {
-      return refuse(context, Status::too_many_watches,
-                    "the session's watches have reached max_watch_bytes");
+      return refuse_watch(context);
     }
     const int code = outgoing.sent(call_c(watches() ? 1 : 0, outgoing.data()));
     if (code != ZOK && watches()) (void)context.watches.fail(id(), false);

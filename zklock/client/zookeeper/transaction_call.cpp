@@ -119,10 +119,7 @@ class TransactionCall final : public MultiCall {
       if (fault != nullptr) return refuse(context, Status::server_error, fault);
     }
     OutgoingRequest outgoing(*this, context);
-    if (!reserve(context)) {
-      return refuse(context, Status::too_many_nodes,
-                    "the session's nodes have reached max_node_bytes");
-    }
+    if (!reserve(context)) return refuse_node(context);
     const int code = outgoing.sent(zoo_amulti(context.handle, static_cast<int>(operations_.size()),
                                               operations_.data(), results_.data(),
                                               &CompletionSink::on_void, outgoing.data()));

@@ -37,6 +37,8 @@ class WatchRegistry {
 
   /// `max_bytes`: the cap on the sum of the path lengths of all watches.
   explicit WatchRegistry(std::size_t max_bytes) : max_bytes_(max_bytes) {}
+
+  std::size_t max_bytes() const noexcept { return max_bytes_; }
   WatchRegistry(const WatchRegistry&) = delete;
   WatchRegistry& operator=(const WatchRegistry&) = delete;
 

@@ -62,10 +62,7 @@ class CreateContenderCall final : public Call {
     std::optional<OutgoingRequest> second;
     if (parent_) second.emplace(*this, context, exists);
     const std::string parent(parent_ ? parent_of(path_) : std::string_view());
-    if (!context.nodes.reserve(parent_of(path_), name_of(path_))) {
-      return refuse(context, Status::too_many_nodes,
-                    "the session's nodes have reached max_node_bytes");
-    }
+    if (!context.nodes.reserve(parent_of(path_), name_of(path_))) return refuse_node(context);
     const int code = outgoing.sent(zoo_acreate2(context.handle, path_.c_str(), data_.data(),
                                                 static_cast<int>(data_.size()),
                                                 &context.node_acl.c_acl(), ZOO_EPHEMERAL_SEQUENTIAL,

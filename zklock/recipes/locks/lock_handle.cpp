@@ -135,7 +135,7 @@ void LockHandle::unlock(CountKind count_kind, const char* operation) {
     return;
   if (path_lock_->core().forked()) throw Error(Errc::forked, operation, path());
   if (!path_lock_->unlock(Owner::this_thread(), count_kind)) {
-    throw Error(Errc::not_owner, operation, path());
+    path_lock_->refuse_unlock(Owner::this_thread(), count_kind, operation);
   }
 }
 

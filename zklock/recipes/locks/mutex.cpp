@@ -77,7 +77,10 @@ void Mutex::unlock() {
   Hold hold;
   {
     const client::MutexLock guard(state_->mutex);
-    if (state_->locked.empty()) throw Error(Errc::not_owner, "unlock", path());
+    if (state_->locked.empty()) {
+      throw Error(Errc::not_owner, "unlock", path(),
+                  "this object does not hold the lock by lock()");
+    }
     auto mine = std::ranges::find(state_->locked, Owner::this_thread(), &Hold::owner);
     if (mine == state_->locked.end()) mine = state_->locked.begin();
     hold = std::move(*mine);
