@@ -131,8 +131,8 @@ struct ClientOptions {
   /// An acquire or lock call with a deadline waits until that deadline instead, whether it is
   /// earlier or later. A call without a deadline waits indefinitely once its contender has
   /// enqueued. A query (participants, observed states, permit counts) throws not_connected at its
-  /// deadline, or without one after this timeout. For a single attempt (try_lock(), or an acquire or
-  /// a query with a deadline that has passed already) only this timeout applies. An attempt of a
+  /// deadline, or without one after this timeout. For a single attempt (try_lock(), or an acquire
+  /// or a query with a deadline that has passed already) only this timeout applies. An attempt of a
   /// QuorumMutex waits at most QuorumOptions::ensemble_timeout for each ensemble.
   std::chrono::milliseconds connection_timeout{15'000};
 

@@ -22,7 +22,7 @@ enum class Errc {
   invalid_hosts,
   /// An option has a value outside its range; nothing was sent.
   invalid_option,
-  /// No server could be reached in time.
+  /// No server could be reached in time. The text says why the last attempt failed.
   not_connected,
   /// The session ended while the call waited; only with OnNodeLost::fail.
   session_expired,
@@ -32,15 +32,17 @@ enum class Errc {
   /// transaction was lost. Or a CompositeMutex lost a part while the call waited; only with
   /// OnNodeLost::fail.
   lock_lost,
-  /// The calling owner does not hold, or the Hold is empty. Nothing was changed. Exception:
-  /// unlock() of a MultiMutex or a QuorumMutex has unlocked the parts that were held.
+  /// The calling owner does not hold, or the Hold is empty. The text of unlock() says which owner
+  /// of this client holds, if one does. Nothing was changed. Exception: unlock() of a MultiMutex or
+  /// a QuorumMutex has unlocked the parts that were held.
   not_owner,
   /// The client, latch or election is closed, or the lock object was destroyed while the call
   /// waited.
   closed,
   /// The client was made before fork(), and belongs to the parent process.
   forked,
-  /// The ACL of the znode, or of its parent, does not permit the operation.
+  /// The ACL of the znode, or of its parent, does not permit the operation. The text names the
+  /// znode, the permission and the client's credential without its password.
   no_auth,
   /// The servers refused the credential; the client cannot be used any more.
   auth_failed,
@@ -97,7 +99,7 @@ ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, Errc code);
 /// Thrown by zklock's functions. what() reads as a sentence: operation, path, cause, and, if known,
 /// what to do. The name of the code follows. For example:
 /// @code
-///   lock /locks/a: no server answered within 2000 ms [not_connected]
+///   lock /locks/a: the servers refused the credential digest:orders [auth_failed]
 /// @endcode
 ///
 /// An acquiring call that throws an Error has acquired nothing. Its znode is deleted, or the client

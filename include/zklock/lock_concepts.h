@@ -158,8 +158,8 @@ concept ReentrantLock = TimedLock<Lock> && requires(const Lock& lock) {
 /// not in the queue. In a class in which calls do not nest, an owner can have several contenders.
 /// Then the oldest counts. Blocks for one round trip.
 ///
-/// Both block at most until their deadline. Without one, or if it has passed already, they block for
-/// at most ClientOptions::connection_timeout. Both throw Error(no_auth | auth_failed |
+/// Both block at most until their deadline. Without one, or if it has passed already, they block
+/// for at most ClientOptions::connection_timeout. Both throw Error(no_auth | auth_failed |
 /// not_connected | closed | forked | server_error).
 template <class Lock>
 concept QueuedLock = requires(const Lock& lock, Deadline deadline, std::optional<Owner> owner) {

@@ -163,8 +163,8 @@ class ZKLOCK_EXPORT Semaphore {
   ///
   /// A shared count is read from the servers. If none is stored yet, the call returns the initial
   /// count and stores nothing. Blocks for one round trip, at most until `deadline`. Without one,
-  /// or if it has passed already, the call blocks for at most ClientOptions::connection_timeout. The
-  /// call is a Boost.Thread interruption point.
+  /// or if it has passed already, the call blocks for at most ClientOptions::connection_timeout.
+  /// The call is a Boost.Thread interruption point.
   /// Throws: Error(bad_data | no_auth | auth_failed | not_connected | closed | forked |
   /// server_error).
   [[nodiscard]] int permits(Deadline deadline = Deadline::never()) const;

@@ -61,6 +61,17 @@ TEST_F(Fork, CallsInTheChild_ThrowForked) {
   EXPECT_TRUE(becomes_empty());
 }
 
+TEST_F(Fork, ErrorTextInTheChild_IsExact) {
+  const auto child = fork_and([this] {
+    return error_text_of([this] { return mutex_->lock(), 0; }) ==
+                   "lock /lock: the client belongs to the parent process; make a Client after "
+                   "fork() [forked]"
+               ? 0
+               : 1;
+  });
+  EXPECT_EQ(child, 0);
+}
+
 TEST_F(Fork, ParentHolds_ChildHoldsNothing) {
   mutex_->lock();
   const Hold hold = mutex_->acquire();

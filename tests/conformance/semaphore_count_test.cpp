@@ -195,10 +195,10 @@ TEST_F(SemaphoreCount, CountNodeUnreadable_ThrowsBadData) {
   say("many");
   EXPECT_EQ(error_of([&] { return get(waits); }), Errc::bad_data);
   EXPECT_EQ(error_text_of([&] { return semaphore_.acquire(); }),
-            "lock /lock: znode count has the data \"many\", which is not a permit count; "
+            "lock /lock: the znode count has the data \"many\", which is not a permit count; "
             "call set_permits() [bad_data]");
   EXPECT_EQ(error_text_of([&] { return semaphore_.permits(); }),
-            "read the permits of /lock: znode count has the data \"many\", which is not a "
+            "read the permits of /lock: the znode count has the data \"many\", which is not a "
             "permit count; call set_permits() [bad_data]");
   EXPECT_EQ(error_of([&] { return semaphore_.add_permits(1); }), Errc::bad_data);
   EXPECT_EQ(error_of([&] { return semaphore_.participants(); }), Errc::bad_data);

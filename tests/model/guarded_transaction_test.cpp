@@ -48,6 +48,7 @@ class GuardedModel : private SimEnsemble::Server {
         if (error) std::rethrow_exception(error);
       } catch (const Error& e) {
         code = e.errc();
+        text = e.what();
       }
     });
   }
@@ -65,6 +66,7 @@ class GuardedModel : private SimEnsemble::Server {
   LockWorld lock{2};
   int outcomes = 0;
   std::optional<Errc> code;
+  std::string text;
 
  private:
   void on_node_event(const std::string& path, WatchEvent event, const NodeAcl& /*acl*/) override {
@@ -118,6 +120,9 @@ TEST(GuardedTransactionModel, ReplyLost_OutcomeIsUnknown) {
   model.world().disconnect(0, OnTheWay::linger);
   model.world().run_all();
   EXPECT_EQ(model.code, Errc::outcome_unknown);
+  EXPECT_EQ(model.text,
+            "commit /locks/a: the reply was lost; the writes may have been executed "
+            "[outcome_unknown]");
   EXPECT_EQ(model.data(), "1") << "and it was written";
 }
 

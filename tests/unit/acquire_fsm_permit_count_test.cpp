@@ -190,11 +190,12 @@ TEST(AcquireCount, CountDeletedRepeatedly_Fails) {
 TEST(AcquireCount, CountUnreadable_Fails) {
   for (const bool at_once : {true, false}) {
     Steps steps = at_once ? enqueuing() : listing();
-    EXPECT_EQ(steps.listed(kAlone, says("four")),
-              kRemoveOwn + ", " +
-                  failure(Errc::bad_data,
-                          "znode count has the data \"four\", which is not a permit count; call "
-                          "set_permits()"));
+    EXPECT_EQ(
+        steps.listed(kAlone, says("four")),
+        kRemoveOwn + ", " +
+            failure(Errc::bad_data,
+                    "the znode count has the data \"four\", which is not a permit count; call "
+                    "set_permits()"));
     EXPECT_TRUE(steps.fsm().has_ended());
   }
 }

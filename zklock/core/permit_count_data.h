@@ -29,7 +29,7 @@ inline std::optional<std::int32_t> parse_permit_count(std::string_view data) noe
 
 /// Returns the cause of an error: `data` are not a permit count.
 inline std::string bad_permit_count(std::string_view data) {
-  return "znode " + std::string(kCountNode) + " has the data \"" + printable(data, 32) +
+  return "the znode " + std::string(kCountNode) + " has the data \"" + printable(data, 32) +
          "\", which is not a permit count; call set_permits()";
 }
 

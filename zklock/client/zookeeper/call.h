@@ -72,7 +72,7 @@ struct CallContext {
 /// The permission that a request needs.
 struct Permission {
   std::string_view name;  ///< such as "CREATE"
-  std::string_view path;  ///< full path of the znode whose ACL must permit it
+  std::string_view path;  ///< full path of the znode with the ACL
 };
 
 /// A submitted Request without its operation: its id, its handler and the conditions of sending it.

@@ -8,7 +8,7 @@
 namespace zklock::client {
 namespace {
 
-/// Returns the part of `text` between the first `begin` and the next `end`; empty if one is missing.
+/// Returns the part of `text` between the first `begin` and the next `end`; empty if there is none.
 std::string_view between(std::string_view text, std::string_view begin, std::string_view end) {
   const std::size_t start = text.find(begin);
   if (start == std::string_view::npos) return {};
@@ -29,10 +29,9 @@ int number_behind(std::string_view begin, std::string_view text) noexcept {
 
 }  // namespace
 
-// Examples of the lines:
-//   check_events@2446: Socket 10.0.0.1:2181 zk retcode=-4, errno=111(Connection refused): server ...
-//   check_events@2567: session establishment complete on server 10.0.0.1:2181, sessionId=0x1,
-//   negotiated timeout=6000
+// The line of a failure has "Socket 10.0.0.1:2181 zk retcode=-4, errno=111(Connection refused): ".
+// The line of a session has "session establishment complete on server 10.0.0.1:2181, ", and later
+// "negotiated timeout=6000".
 void ConnectFailure::on_line(std::string_view line) {
   const auto established = between(line, "session establishment complete on server ", ",");
   if (!established.empty()) {
@@ -49,8 +48,9 @@ void ConnectFailure::on_line(std::string_view line) {
   if (error == ETIMEDOUT) cause = Cause::silent;
   // The C client sets EHOSTDOWN if it reads the end of the stream.
   if (error == EHOSTDOWN || error == ECONNRESET || error == EPIPE) cause = Cause::closed;
+  // With such a timeout, the C client can be the one that ends the connection at once.
   const bool is_known = cause_ == Cause::not_zookeeper && server_ == server;
-  if (is_known && cause == Cause::closed) return;
+  if (is_known && (cause == Cause::closed || cause == Cause::silent)) return;
   cause_ = cause;
   server_ = server;
   error_ = between(line, "(", "): ");
@@ -69,7 +69,8 @@ std::string ConnectFailure::text(std::string_view servers) const {
     case Cause::none: return {};
     case Cause::refused:
       return text + " refused the connection; check ClientOptions::hosts and the servers";
-    case Cause::silent: return text + " did not answer; check the network and the servers";
+    case Cause::silent:
+      return text + " did not answer; check ClientOptions::hosts, the network and the servers";
     case Cause::closed:
       return text +
              " closed the connection; it may have no quorum, or too many connections of this host";

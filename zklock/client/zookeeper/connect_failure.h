@@ -24,7 +24,7 @@ constexpr bool is_session_timeout(std::chrono::nanoseconds timeout) noexcept {
 /// |---------------|-----------------------------------------------------|---------------|
 /// | any           | session established, with a possible timeout        | none          |
 /// | any           | session established, with an impossible timeout     | not_zookeeper |
-/// | not_zookeeper | socket error: the same server closed the connection | not_zookeeper |
+/// | not_zookeeper | socket error of the same server: closed, or silent  | not_zookeeper |
 /// | any           | any other socket error                              | by its errno  |
 ///
 /// Thread-safety: none.
@@ -32,8 +32,8 @@ class ConnectFailure {
  public:
   /// Takes a line of the C client, without its time and level.
   void on_line(std::string_view line);
-  /// Returns the server, the cause, and what to do; empty without a cause. `servers`: the servers of
-  /// the connection string, by ConnectionString::servers_text().
+  /// Returns the server, the cause, and what to do; empty without a cause. `servers`: the servers
+  /// of the connection string, by ConnectionString::servers_text().
   std::string text(std::string_view servers) const;
 
  private:

@@ -83,7 +83,7 @@ class EngineContext : public NodeDeletions::Host,
   static constexpr std::size_t kMostCreatesAtOnce = 100;
   struct Settings {
     std::string hosts;      ///< for error texts
-    std::string user = {};  ///< of the digest credential, for error texts; empty: none
+    std::string user = {};  ///< of the digest credential; empty: none
     std::string application;
     std::string host;
     std::chrono::milliseconds connection_timeout{15'000};
