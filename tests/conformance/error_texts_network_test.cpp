@@ -44,7 +44,7 @@ class NoServerTexts : public ::testing::Test {
     return lock_text(client);
   }
 
-  const FreePorts unused_{2};
+  const FreePorts unused_{1};
   const std::string nobody_ = "127.0.0.1:" + std::to_string(unused_[0]);
   const std::string refused_ =
       nobody_ + " refused the connection; check ClientOptions::hosts and the servers";
@@ -62,8 +62,7 @@ TEST_F(NoServerTexts, Refused_IsExactForEachCall) {
   const std::string read = "read the queue of /lock: " + within;
   EXPECT_EQ(masked(error_text_of([&] { return mutex.participants(300ms); })), read);
   EXPECT_EQ(masked(error_text_of([&] { return mutex.participants(); })), read);
-  EXPECT_EQ(masked(error_text_of([&] { return request_release(client, kPath); })),
-            "request the release of /lock: " + within)
+  EXPECT_EQ(masked(error_text_of([&] { return request_release(client, kPath); })), read)
       << "it reads the queue first";
 }
 
@@ -88,9 +87,6 @@ TEST_F(NoServerTexts, OtherCauses_AreExact) {
       {"no-such-host.invalid:2181",
        "none of the hosts no-such-host.invalid:2181 could be resolved; check "
        "ClientOptions::hosts"},
-      {"localhost:" + std::to_string(unused_[0]),
-       nobody_ + " (of localhost:" + std::to_string(unused_[0]) +
-           ") refused the connection; check ClientOptions::hosts and the servers"},
   };
   std::vector<std::future<std::string>> texts;
   for (const auto& row : rows) {
