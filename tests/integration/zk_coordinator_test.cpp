@@ -61,6 +61,8 @@ TEST(ZkCoordinator, EveryOperation_IsExecuted) {
   EXPECT_EQ(got.token, made.token);
   EXPECT_EQ(got.ephemeral_owner, made.session);
   EXPECT_EQ(got.created_ms, seen.stat.ctime);
+  EXPECT_EQ(got.data_length, 2);
+  EXPECT_EQ(probe.call(rq::ListChildren{"/a/b/lock-0000000000"}).data_length, 2);
   EXPECT_EQ(probe.call(rq::Check{"/a/b/lock-0000000000"}).status, Status::ok);
   EXPECT_EQ(probe.call(rq::Delete{"/a/b"}).status, Status::not_empty);
   EXPECT_EQ(probe.call(rq::AnnounceAndDelete{"/a/b/lock-0000000000"}).status, Status::ok);

@@ -140,6 +140,8 @@ TEST_F(SimEnsembleTest, Reads_ReturnCurrentState) {
   EXPECT_EQ(got.data, "data");
   EXPECT_EQ(got.token, created.token);
   EXPECT_EQ(got.ephemeral_owner, session);
+  EXPECT_EQ(got.data_length, 4);
+  EXPECT_EQ(ensemble.apply(session, ListChildren{"/p"}).data_length, 0);
   EXPECT_EQ(ensemble.apply(session, CountChildren{"/p"}).child_count, 1);
   EXPECT_EQ(ensemble.apply(session, ListChildren{"/p"}).children,
             std::vector<std::string>{created.name});

@@ -41,6 +41,7 @@ Reply stat(const Node* node) {
   reply.pzxid = {node->pzxid};
   reply.version = node->version;
   reply.acl_version = node->acl_version;
+  reply.data_length = static_cast<std::int32_t>(node->data.size());
   reply.next_sequence = {node->counter};
   return reply;
 }

@@ -50,7 +50,7 @@ struct ListChildren {
   std::string path;
 };
 /// Sends getData. Reply: data, token (czxid), created_ms, ephemeral_owner, version, child_count,
-/// pzxid, acl_version, next_sequence.
+/// pzxid, acl_version, data_length, next_sequence.
 struct Get {
   std::string path;
 };
@@ -194,6 +194,7 @@ struct Reply {
   std::int64_t created_ms = 0;   ///< ctime, milliseconds since 1970
   std::int32_t version = 0;      ///< data version
   std::int32_t acl_version = 0;  ///< aversion: count of ACL changes
+  std::int32_t data_length = 0;  ///< dataLength: bytes of the znode's data
   std::vector<AclEntry> acl;
   /// The index of the operation of a Transaction that failed. If there is a guard, its index is 0.
   /// -1: no operation is known to have failed.
