@@ -36,4 +36,5 @@
 #include "zklock/release_request.h"
 #include "zklock/semaphore.h"
 #include "zklock/shared_mutex.h"
+#include "zklock/survey.h"
 #include "zklock/with_lock.h"

@@ -68,6 +68,11 @@ void discard(Hold& hold, CompositeHold& composite, GuardedTransaction& transacti
   DISCARD(transaction.co_commit());
 }
 
+void discard(Survey& survey) {
+  DISCARD(survey.next());
+  DISCARD(survey.is_complete());
+}
+
 void discard(LeaderLatch& latch, LeaderElection& election, const Leadership& leadership) {
   DISCARD(latch.wait_until_leader());
   DISCARD(latch.has_leadership());

@@ -58,14 +58,15 @@ std::chrono::system_clock::time_point time_of(std::int64_t ms) {
   return Time(milliseconds(std::clamp(ms, -kLatest.count(), kLatest.count())));
 }
 
-/// Returns all but Participant::holds and held_since.
-Participant describe(const core::ZnodeName& name, const client::Reply& reply, const Own& own) {
+}  // namespace
+
+Participant describe(const core::ZnodeName& name, const client::Reply& reply, bool mine) {
   const auto wish = *core::parse_znode_name(name.text);
   Participant p;
   p.access = wish.access;
   p.permits = wish.permits;
   p.weight = wish.weight;
-  p.mine = own.has(name, reply);
+  p.mine = mine;
   p.node = core::printable(name.text, 128);
   p.sequence = name.sequence.value;
   // A znode at a gate is never granted.
@@ -85,8 +86,7 @@ Participant describe(const core::ZnodeName& name, const client::Reply& reply, co
   return p;
 }
 
-/// Records that the contender holds, and since when. A marker with a time before the creation of
-/// the znode is ignored. It is of an earlier path, or was made by hand.
+// A marker with a time before the creation of the znode is of an earlier path, or was made by hand.
 void set_holds(Participant& p, const Queue& queue) {
   p.holds = true;
   const auto marked = queue.held_since_ms.find({p.sequence});
@@ -94,6 +94,8 @@ void set_holds(Participant& p, const Queue& queue) {
   const auto since = time_of(marked->second);
   if (since >= p.since) p.held_since = since;
 }
+
+namespace {
 
 /// If a writer's znode was deleted meanwhile, the writer may have downgraded, and hold as a reader
 /// under another name. Then replaces the name and the reply.
@@ -212,7 +214,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path
       const auto& name = queue.contenders[i];
       const bool readable = replies[i].status == Status::ok;
       if (!readable && replies[i].status != Status::no_auth) query.fail(replies[i]);
-      Participant p = describe(name, replies[i], own);
+      Participant p = describe(name, replies[i], own.has(name, replies[i]));
       if (!queue.delayed && holders.add(*core::parse_znode_name(name.text))) set_holds(p, queue);
       participants.push_back(std::move(p));
     }
@@ -245,7 +247,7 @@ QueueView view_of(PathLock& path_lock, ViewKind kind, const Queue& queue,
   QueueView view;
   const Own own(path_lock);
   for (std::size_t i = 0; i < holders.size(); ++i) {
-    view.holders.push_back(describe(holders[i], replies[i], own));
+    view.holders.push_back(describe(holders[i], replies[i], own.has(holders[i], replies[i])));
     set_holds(view.holders.back(), queue);
   }
   if (kind == ViewKind::lock) view.waiting = queue.contenders.size() - holders.size();

@@ -37,6 +37,13 @@ struct Queue {
   void mark_recreated(std::vector<client::Reply>& nodes) const;
 };
 
+/// Returns the contender with this znode, without Participant::holds and held_since. `reply`: the reply to a Get of
+/// the znode. If it is not `ok`, only the name is known. `mine`: see Participant::mine.
+Participant describe(const core::ZnodeName& name, const client::Reply& reply, bool mine);
+
+/// Records that the contender of the queue holds, and since when, if a hold marker shows that.
+void set_holds(Participant& p, const Queue& queue);
+
 /// Returns the names of the contenders, in the order of core::contenders().
 std::vector<core::ZnodeName> read_queue(const std::shared_ptr<PathLock>& path_lock,
                                         const TimeLimit& limit);

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "zklock/client.h"
+#include "zklock/deadline.h"
+#include "zklock/export.h"
+#include "zklock/lock_observer.h"
+#include "zklock/participant.h"
+
+namespace zklock {
+
+namespace detail {
+class SurveyReader;
+}  // namespace detail
+
+/// Options of a Survey. Every member has a default.
+///
+/// Thread-safety: a value.
+struct SurveyOptions {
+  std::size_t max_holders = 100;            ///< described holders of each lock
+  std::size_t max_waiting = 10;             ///< described waiting contenders of each lock
+  std::size_t max_depth = 16;               ///< levels below the root
+  std::size_t requests_per_second = 2'000;  ///< limit of the survey; 0: none
+};
+
+/// One lock, as a Survey reads it.
+///
+/// Thread-safety: a value.
+struct SurveyedLock {
+  /// The path, byte for byte. It may have any character but NUL, so make it printable before you
+  /// print it. A znode of another program can make it longer than a lock path may be.
+  std::string path;
+  /// The holders, at most SurveyOptions::max_holders. `waiting` counts all contenders that wait.
+  LockState state;
+  /// The waiting contenders in the order of service, at most SurveyOptions::max_waiting.
+  std::vector<Participant> waiting;
+  /// true if the lock has a delay marker of a lost hold. Then no contender holds.
+  bool is_delayed = false;
+  /// Total of the permits of a semaphore. Unset for other locks, and if the znode of a SharedCount
+  /// is missing, unreadable or contains no number.
+  std::optional<int> permits;
+  /// Sequence number of the next contender. If it is near 2^31, the path must soon be recreated.
+  std::int32_t next_sequence = 0;
+  /// Children that are neither contenders nor other znodes of zklock, at most 10. The names are
+  /// printable, and are cut to 128 bytes.
+  std::vector<std::string> other_children;
+  std::size_t other_children_count = 0;  ///< number of all such children
+};
+
+/// A znode without children and without data that is not ephemeral, such as an abandoned lock path.
+///
+/// Thread-safety: a value.
+struct EmptyZnode {
+  std::string path;
+  /// Creation time, by the wall clock of the ensemble's leader.
+  std::chrono::system_clock::time_point created;
+};
+
+/// A part of a survey. The paths are byte for byte, as SurveyedLock::path.
+///
+/// Thread-safety: a value.
+struct SurveyPage {
+  std::vector<SurveyedLock> locks;
+  std::vector<EmptyZnode> empty;
+  /// Znodes whose children could not be listed, usually because the client has no READ permission.
+  std::vector<std::string> unreadable;
+  /// Znodes at max_depth whose children were not entered.
+  std::vector<std::string> too_deep;
+  std::size_t visited = 0;  ///< znodes that were listed
+};
+
+/// Reads all locks at and below a path, page by page, without contending. A lock is a znode that
+/// has a contender of any library (see the guide "From other lock libraries"), or a lock delay. A
+/// free lock is not shown.
+/// @code
+///   zklock::Survey survey(client, "/locks");
+///   while (!survey.is_complete()) {
+///     for (const auto& lock : survey.next().locks) std::cout << lock.path << '\n';
+///   }
+/// @endcode
+///
+/// The pages are not one snapshot: each lock is read at its own time. Locks of one directory come
+/// in the order of their names. A lock that is created meanwhile may be missing. A contender that
+/// moves while its lock is read may also be missing.
+///
+/// The texts of the contenders were written by their processes, and nothing proves them. While
+/// another client creates znodes faster than the survey lists them, the survey does not end.
+///
+/// Cost: one getChildren for each znode that is no contender's, and one getData for each described
+/// contender. A semaphore with a SharedCount adds one getData. At most 100 requests are in flight,
+/// and requests_per_second limits their rate. No watch is set, and nothing is written. The object
+/// stores the names of the children that it has not entered yet: about 50 bytes for each. The reply
+/// for a directory of 100,000 znodes has some megabytes and delays the client's heartbeats. So a
+/// survey of a large tree needs a Client that has no holds.
+/// Source: `etcdctl get --prefix`, with its limit and its continuation.
+///
+/// Thread-safety: any thread may use an object, but not several threads at the same time.
+class ZKLOCK_EXPORT Survey {
+ public:
+  /// Creates a survey. Sends nothing and does not block. The root "/" is allowed. Below "/", the
+  /// znode /zookeeper is not entered.
+  /// Throws: Error(invalid_path | closed | forked).
+  Survey(Client& client, std::string root, const SurveyOptions& options = {});
+  Survey(const Survey&) = delete;
+  Survey& operator=(const Survey&) = delete;
+  ~Survey();
+
+  /// Reads on until one list of the page has `entries` elements, or the survey is complete. No list
+  /// has more. If the deadline passes first, returns the page as it is; the next call continues.
+  /// Sends nothing after the deadline. Blocks; an interruption point of Boost.Thread. An
+  /// interruption loses nothing that was read.
+  ///
+  /// Throws: Error(invalid_option | not_connected | auth_failed | closed | forked). The code
+  /// not_connected means that no server answered for ClientOptions::connection_timeout, and the
+  /// deadline was later. After that the survey can continue. The code invalid_option means that
+  /// `entries` is 0.
+  [[nodiscard]] SurveyPage next(std::size_t entries = 1'000, Deadline deadline = Deadline::never());
+
+  /// Returns whether the last page was returned.
+  [[nodiscard]] bool is_complete() const noexcept;
+
+  [[nodiscard]] const std::string& root() const noexcept;
+
+ private:
+  std::unique_ptr<detail::SurveyReader> reader_;
+};
+
+}  // namespace zklock

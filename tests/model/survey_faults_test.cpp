@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pages, deadlines, failures and changes during a survey.
+#include <chrono>
+#include <utility>
+
+#include "tests/model/survey_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+using Paths = std::vector<std::string>;
+
+class SurveyFaults : public SurveyTest {
+ protected:
+  /// Makes the locks /a/10 to /a/(10 + count - 1), and returns their paths.
+  Paths locks(int count) {
+    directory("/a");
+    Paths made;
+    for (int i = 0; i < count; ++i) {
+      made.push_back("/a/" + std::to_string(10 + i));
+      lock(made.back());
+    }
+    return made;
+  }
+  /// Fails the request number `number`, counted from 0, with this status.
+  void fail_request(int number, Status status) {
+    servers_->before = [this, number, status](const Operation&) -> std::optional<Reply> {
+      if (seen_++ != number) return std::nullopt;
+      return status_only(status);
+    };
+  }
+  int seen_ = 0;
+  std::size_t broken_round_ = 0;
+};
+
+TEST_F(SurveyFaults, PagesOfOne_AreExact) {
+  const Paths made = locks(20);
+  for (const char* path : {"/a/x", "/a/y"}) directory(path);
+  Survey survey(*client_, "/a", unlimited());
+  SurveyPage sum;
+  while (!survey.is_complete()) {
+    SurveyPage page = survey.next(1);
+    EXPECT_LE(page.locks.size(), 1U);
+    EXPECT_LE(page.empty.size(), 1U);
+    add(std::move(page), sum);
+  }
+  EXPECT_EQ(paths(sum), made);
+  EXPECT_EQ(sum.empty.size(), 2U);
+  EXPECT_EQ(sum.visited, 23U);
+}
+
+TEST_F(SurveyFaults, DeadlineInMiddle_NextCallContinues) {
+  const Paths made = locks(30);
+  servers_->before = [&](const Operation&) {
+    time_->pass(10ms);
+    return std::optional<Reply>();
+  };
+  Survey survey(*client_, "/a", unlimited());
+  SurveyPage sum;
+  int pages = 0;
+  for (; !survey.is_complete() && pages < 100; ++pages) {
+    add(survey.next(1'000, Deadline(time_->now() + 50ms)), sum);
+  }
+  EXPECT_EQ(paths(sum), made);
+  EXPECT_GT(pages, 3);
+  EXPECT_EQ(servers_->requests(), 61U) << "nothing is read twice";
+}
+
+TEST_F(SurveyFaults, DeadlineHasPassed_NothingIsSent) {
+  locks(1);
+  Survey survey(*client_, "/a", unlimited());
+  EXPECT_TRUE(survey.next(1, Deadline::passed()).locks.empty());
+  EXPECT_FALSE(survey.is_complete());
+  EXPECT_EQ(servers_->requests(), 0U);
+}
+
+// Each request in turn fails once: a list, the permit count, or a contender.
+TEST_F(SurveyFaults, OneTemporaryFailure_NothingIsLost) {
+  const Paths made = locks(2);
+  directory("/a/s");
+  contender("/a/s", "permits-1-", "first");
+  contender("/a/s", "permits-1-", "second");
+  ensemble_.create("/a/s/count", "1");
+  for (const Status status : {Status::unknown, Status::session_ended, Status::throttled}) {
+    for (int number = 0; number < 9; ++number) {
+      seen_ = 0;
+      fail_request(number, status);
+      const SurveyPage page = all("/a");
+      ASSERT_EQ(paths(page), (Paths{"/a/10", "/a/11", "/a/s"})) << number;
+      EXPECT_EQ(page.visited, 4U);
+      EXPECT_TRUE(page.unreadable.empty());
+      EXPECT_EQ(page.locks[0].state.holders.size(), 1U);
+      EXPECT_EQ(page.locks[2].permits, 1);
+      ASSERT_EQ(page.locks[2].state.holders.size(), 1U);
+      EXPECT_EQ(page.locks[2].state.holders[0].owner, "first");
+      ASSERT_EQ(page.locks[2].waiting.size(), 1U);
+      EXPECT_EQ(page.locks[2].waiting[0].owner, "second");
+      EXPECT_LE(seen_, 11) << "only that request is repeated, and those of its lock";
+    }
+  }
+}
+
+TEST_F(SurveyFaults, NotConnected_ThrowsThenContinues) {
+  const Paths made = locks(20);
+  fail_request(25, Status::not_connected);
+  Survey survey(*client_, "/a", unlimited());
+  try {
+    static_cast<void>(survey.next());
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.errc(), Errc::not_connected);
+    EXPECT_EQ(e.path(), "/a");
+    const std::string text = e.what();
+    EXPECT_TRUE(text.starts_with("survey /a: no server answered within 15000 ms")) << text;
+    EXPECT_NE(text.find("no route to host"), std::string::npos) << text;
+  }
+  SurveyPage rest = survey.next();
+  EXPECT_TRUE(survey.is_complete());
+  EXPECT_EQ(paths(rest), made) << "also those that were read before the error";
+}
+
+TEST_F(SurveyFaults, FailuresWithoutEnd_EndAtConnectionTimeout) {
+  locks(1);
+  servers_->before = [&](const Operation&) {
+    time_->pass(4s);
+    return std::optional(status_only(Status::throttled));
+  };
+  Survey survey(*client_, "/a", unlimited());
+  const core::Instant begin = time_->now();
+  EXPECT_EQ(error_of_next(survey), Errc::not_connected);
+  EXPECT_EQ(time_->now() - begin, 16s);
+  servers_->before = {};
+  EXPECT_EQ(survey.next().locks.size(), 1U);
+}
+
+TEST_F(SurveyFaults, ClientEnds_Throws) {
+  locks(3);
+  const std::vector<std::pair<Status, Errc>> ends{{Status::closed, Errc::closed},
+                                                  {Status::auth_failed, Errc::auth_failed}};
+  for (const auto& [status, code] : ends) {
+    seen_ = 0;
+    fail_request(3, status);
+    Survey survey(*client_, "/a", unlimited());
+    EXPECT_EQ(error_of_next(survey), code);
+  }
+  Survey survey(*client_, "/a", unlimited());
+  client_->close();
+  EXPECT_EQ(error_of_next(survey), Errc::closed);
+  EXPECT_THROW(Survey(*client_, "/a"), Error);
+}
+
+// A reply that is too large for the connection breaks it each time.
+TEST_F(SurveyFaults, ListBreaksConnection_IsUnreadable) {
+  Paths made = locks(12);
+  servers_->before = [&](const Operation& operation) -> std::optional<Reply> {
+    const bool in_flight = time_->due().size() != broken_round_;
+    if (in_flight && path_of(operation) != "/a/15") return std::nullopt;
+    broken_round_ = time_->due().size();  // the later requests of this round are lost with it
+    return status_only(Status::unknown);
+  };
+  const SurveyPage page = all("/a");
+  std::erase(made, "/a/15");
+  EXPECT_EQ(paths(page), made);
+  EXPECT_EQ(page.unreadable, Paths{"/a/15"});
+}
+
+// Two of three requests are lost.
+TEST_F(SurveyFaults, ConnectionBreaksOften_AllIsRead) {
+  const Paths made = locks(12);
+  servers_->before = [&](const Operation&) -> std::optional<Reply> {
+    if (seen_++ % 3 == 2) return std::nullopt;
+    return status_only(Status::unknown);
+  };
+  const SurveyPage page = all("/a");
+  EXPECT_EQ(paths(page), made);
+  EXPECT_TRUE(page.unreadable.empty());
+}
+
+TEST_F(SurveyFaults, RefusalOfOneNode_RestIsRead) {
+  locks(3);
+  servers_->before = [](const Operation& operation) {
+    return fails(operation, "/11", Status::server_error);
+  };
+  const SurveyPage page = all("/a");
+  EXPECT_EQ(paths(page), (Paths{"/a/10", "/a/12"}));
+  EXPECT_EQ(page.unreadable, Paths{"/a/11"});
+}
+
+TEST_F(SurveyFaults, HandOffDuringRead_NewHolderIsShown) {
+  directory("/a");
+  const auto first = contender("/a");
+  const auto second = contender("/a");
+  servers_->before = [&](const Operation& operation) {
+    if (path_of(operation).ends_with(first)) ensemble_.remove("/a/" + first);
+    return std::optional<Reply>();
+  };
+  const SurveyPage page = all("/a");
+  ASSERT_EQ(page.locks.size(), 1U);
+  EXPECT_EQ(nodes(page.locks[0].state.holders), Paths{second});
+  EXPECT_EQ(page.locks[0].state.waiting, 0U);
+  EXPECT_EQ(page.visited, 1U);
+}
+
+TEST_F(SurveyFaults, HandOffsWithoutEnd_LockIsShown) {
+  locks(1);
+  contender("/a/10");
+  directory("/a/10/below");
+  servers_->before = [&](const Operation& operation) {
+    if (!is_list(operation) && ensemble_.remove(path_of(operation)) == Status::ok) {
+      contender("/a/10");
+    }
+    return std::optional<Reply>();
+  };
+  const SurveyPage page = all("/a");
+  ASSERT_EQ(paths(page), Paths{"/a/10"});
+  EXPECT_TRUE(page.locks[0].state.holders.empty());
+  EXPECT_EQ(page.locks[0].state.waiting, 1U);
+  EXPECT_EQ(servers_->count_of(OperationKind::list_children), 5U)
+      << "the root, the lock three times, and the znode below, which is entered once";
+  EXPECT_EQ(page.visited, 3U);
+}
+
+TEST_F(SurveyFaults, LockDeletedDuringRead_IsNotShown) {
+  locks(2);
+  servers_->before = [&](const Operation& operation) {
+    if (!is_list(operation) && path_of(operation).starts_with("/a/10/")) {
+      ensemble_.remove(path_of(operation));
+      ensemble_.remove("/a/10");
+    }
+    return std::optional<Reply>();
+  };
+  EXPECT_EQ(paths(all("/a")), Paths{"/a/11"});
+}
+
+TEST_F(SurveyFaults, DowngradeDuringRead_ReaderIsShown) {
+  directory("/a");
+  const auto writer = contender("/a", "__WRIT__");
+  servers_->before = [&](const Operation& operation) {
+    if (path_of(operation).ends_with(writer)) {
+      ensemble_.remove("/a/" + writer);
+      ensemble_.create("/a/__READ__0000000000", "zklock 1\nowner=writer\ntoken=7\n", session_);
+    }
+    return std::optional<Reply>();
+  };
+  const SurveyPage page = all("/a");
+  ASSERT_EQ(page.locks.size(), 1U);
+  ASSERT_EQ(nodes(page.locks[0].state.holders), Paths{"__READ__0000000000"});
+  EXPECT_EQ(page.locks[0].state.holders[0].owner, "writer");
+  EXPECT_EQ(page.locks[0].state.holders[0].token.zxid, 7);
+}
+
+TEST_F(SurveyFaults, PassDuringRead_ContenderIsShown) {
+  directory("/a");
+  const auto at_gate = contender("/a", "weight-2-age-100-");
+  servers_->before = [&](const Operation& operation) {
+    if (path_of(operation).ends_with(at_gate) && ensemble_.find("/a/" + at_gate) != nullptr) {
+      ensemble_.remove("/a/" + at_gate);
+      contender("/a");
+    }
+    return std::optional<Reply>();
+  };
+  const SurveyPage page = all("/a");
+  ASSERT_EQ(page.locks.size(), 1U);
+  EXPECT_EQ(nodes(page.locks[0].state.holders), Paths{"lock-0000000001"});
+  EXPECT_TRUE(page.locks[0].waiting.empty());
+}
+
+TEST_F(SurveyFaults, PathRecreatedDuringRead_NewPathIsShown) {
+  directory("/a");
+  const auto old = contender("/a", "lock-", "old");
+  servers_->before = [&](const Operation& operation) {
+    if (!is_list(operation) && ensemble_.find("/a/" + old)->data.find("old") != std::string::npos) {
+      ensemble_.remove("/a/" + old);
+      ensemble_.remove("/a");
+      directory("/a");
+      EXPECT_EQ(contender("/a", "lock-", "new"), old) << "the names repeat";
+      contender("/a", "lock-", "second");
+    }
+    return std::optional<Reply>();
+  };
+  const SurveyPage page = all("/a");
+  ASSERT_EQ(page.locks.size(), 1U);
+  ASSERT_EQ(page.locks[0].state.holders.size(), 1U);
+  EXPECT_EQ(page.locks[0].state.holders[0].owner, "new");
+  EXPECT_EQ(page.locks[0].waiting.size(), 1U);
+}
+
+TEST_F(SurveyFaults, Rate_IsKept) {
+  locks(60);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(all("/a", {.requests_per_second = 500}).locks.size(), 60U);
+  // 121 requests at 500 a second; the last 50 do not wait for their turn.
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 130ms);
+  EXPECT_LE(std::ranges::max(servers_->rounds()), 50U);
+}
+
+TEST_F(SurveyFaults, SlowRate_DeadlineIsKept) {
+  locks(3);
+  Survey survey(*client_, "/a", {.requests_per_second = 1});
+  EXPECT_TRUE(survey.next(1, Deadline(time_->now() + 20ms)).locks.empty());
+  EXPECT_EQ(servers_->requests(), 1U);
+}
+
+}  // namespace
+}  // namespace zklock::model

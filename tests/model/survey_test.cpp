@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// The content of a survey, with ports that reply at once from a simulated tree.
+#include <utility>
+
+#include "tests/model/survey_fixture.h"
+#include "zklock/core/lock_delay.h"
+#include "zklock/core/proclamation.h"
+#include "zklock/core/release_request_data.h"
+
+namespace zklock::model {
+namespace {
+
+using Paths = std::vector<std::string>;
+
+TEST_F(SurveyTest, RootDoesNotExist_SurveyIsEmpty) {
+  Survey survey(*client_, "/locks", unlimited());
+  EXPECT_FALSE(survey.is_complete());
+  const SurveyPage page = survey.next();
+  EXPECT_TRUE(survey.is_complete());
+  EXPECT_EQ(page.locks.size() + page.empty.size() + page.unreadable.size(), 0U);
+  EXPECT_EQ(page.visited, 0U);
+  EXPECT_EQ(survey.next().visited, 0U) << "a further call finds nothing";
+  EXPECT_EQ(servers_->requests(), 1U);
+}
+
+TEST_F(SurveyTest, NestedDirectories_AllLocksAreFound) {
+  for (const char* path : {"/a", "/a/deep", "/a/deep/er", "/b"}) directory(path);
+  for (const char* path : {"/b/2", "/b/10", "/b/1", "/a/deep/er/x"}) lock(path);
+  const SurveyPage page = all("/");
+  auto found = paths(page);
+  std::erase(found, "/a/deep/er/x");
+  EXPECT_EQ(found, (Paths{"/b/1", "/b/10", "/b/2"})) << "in the order of the names";
+  EXPECT_EQ(page.locks.size(), 4U);
+  EXPECT_EQ(page.visited, 9U);
+  EXPECT_EQ(paths(all("/b/10")), Paths{"/b/10"}) << "the root itself";
+}
+
+TEST_F(SurveyTest, LockBelowLock_BothAreFound) {
+  lock("/a");
+  lock("/a/below");
+  for (int i = 0; i < 12; ++i) directory("/a/other" + std::to_string(i));
+  const SurveyPage page = all("/a");
+  EXPECT_EQ(paths(page), (Paths{"/a", "/a/below"}));
+  EXPECT_EQ(page.locks[0].other_children_count, 13U);
+  ASSERT_EQ(page.locks[0].other_children.size(), 10U);
+  EXPECT_EQ(page.locks[0].other_children.front(), "below");
+  EXPECT_EQ(page.locks[1].other_children_count, 0U);
+}
+
+TEST_F(SurveyTest, NodesOfZklock_AreNotEntered) {
+  lock("/a");
+  contender("/a");
+  for (const std::string& name :
+       {core::release_request_node({0}), core::proclamation_node({0}), std::string("count"),
+        core::DelayMarker::make(5s, {7}, {0}).name}) {
+    ASSERT_EQ(ensemble_.create("/a/" + name, "data"), Status::ok);
+  }
+  const SurveyPage page = all("/a");
+  EXPECT_EQ(servers_->count_of(OperationKind::list_children), 1U);
+  EXPECT_EQ(servers_->count_of(OperationKind::get), 2U) << "for two contenders";
+  ASSERT_EQ(page.locks.size(), 1U);
+  EXPECT_EQ(page.locks[0].other_children_count, 0U);
+  EXPECT_EQ(page.locks[0].next_sequence, 6);
+}
+
+// In a directory without contenders, "count" and "proclaimed-..." may be the user's own names.
+TEST_F(SurveyTest, ReservedNameOfDirectory_IsEntered) {
+  directory("/a");
+  directory("/a/count");
+  lock("/a/count/lock");
+  directory("/a/proclaimed-daily");
+  lock("/a/proclaimed-daily/lock");
+  EXPECT_EQ(all("/a").locks.size(), 2U);
+}
+
+TEST_F(SurveyTest, NodesOfServers_AreSkippedBelowRoot) {
+  lock("/zookeeper");
+  directory("/a");
+  lock("/a/zookeeper");
+  EXPECT_EQ(paths(all("/")), Paths{"/a/zookeeper"});
+  EXPECT_EQ(paths(all("/zookeeper")), Paths{"/zookeeper"}) << "if it is the root";
+}
+
+TEST_F(SurveyTest, Mutex_HolderAndWaitingAreDescribed) {
+  directory("/a");
+  const auto first = contender("/a", "lock-", "first");
+  const auto second = contender("/a", "lock-", "second");
+  const auto foreign = *ensemble_.create_sequential(
+      "/a", "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-", "10.0.0.1", session_);
+  const SurveyPage page = all("/a");
+  ASSERT_EQ(page.locks.size(), 1U);
+  const SurveyedLock& lock = page.locks[0];
+  ASSERT_EQ(nodes(lock.state.holders), Paths{first});
+  EXPECT_EQ(lock.state.waiting, 2U);
+  ASSERT_EQ(nodes(lock.waiting), (Paths{second, foreign}));
+  const Participant& holder = lock.state.holders[0];
+  EXPECT_TRUE(holder.holds);
+  EXPECT_EQ(holder.owner, "first");
+  EXPECT_EQ(holder.token.zxid, ensemble_.find("/a/" + first)->czxid);
+  EXPECT_EQ(holder.session_id, session_.value);
+  EXPECT_FALSE(lock.waiting[0].holds);
+  EXPECT_EQ(lock.waiting[0].owner, "second");
+  EXPECT_EQ(lock.waiting[1].owner, "");
+  EXPECT_FALSE(lock.is_delayed);
+  EXPECT_EQ(lock.permits, std::nullopt);
+}
+
+TEST_F(SurveyTest, ManyContenders_SomeAreDescribed) {
+  directory("/a");
+  for (int i = 0; i < 8; ++i) contender("/a", "__READ__");
+  for (int i = 0; i < 6; ++i) contender("/a", "__WRIT__");
+  const SurveyPage page = all("/a", {.max_holders = 3, .max_waiting = 2, .requests_per_second = 0});
+  ASSERT_EQ(page.locks.size(), 1U);
+  EXPECT_EQ(nodes(page.locks[0].state.holders),
+            (Paths{"__READ__0000000000", "__READ__0000000001", "__READ__0000000002"}));
+  EXPECT_EQ(nodes(page.locks[0].waiting), (Paths{"__WRIT__0000000008", "__WRIT__0000000009"}));
+  EXPECT_EQ(page.locks[0].state.waiting, 6U) << "all of them";
+  EXPECT_EQ(servers_->count_of(OperationKind::get), 5U);
+  const SurveyPage none = all("/a", {.max_holders = 0, .max_waiting = 0, .requests_per_second = 0});
+  ASSERT_EQ(none.locks.size(), 1U);
+  EXPECT_EQ(none.locks[0].state.waiting, 6U);
+  EXPECT_TRUE(none.locks[0].state.holders.empty());
+}
+
+TEST_F(SurveyTest, Semaphores_HaveTheirPermits) {
+  directory("/s");
+  for (const char* path : {"/s/fixed", "/s/shared", "/s/unset"}) directory(path);
+  for (int i = 0; i < 3; ++i) {
+    contender("/s/fixed", "permits-2-of-4-");
+    contender("/s/shared", "permits-1-");
+    contender("/s/unset", "permits-1-");
+  }
+  ensemble_.create("/s/shared/count", "1");
+  ensemble_.create("/s/unset/count", "many");
+  const SurveyPage page = all("/s");
+  ASSERT_EQ(paths(page), (Paths{"/s/fixed", "/s/shared", "/s/unset"}));
+  EXPECT_EQ(page.locks[0].permits, 4);
+  EXPECT_EQ(page.locks[0].state.holders.size(), 2U);
+  EXPECT_EQ(page.locks[0].state.holders[0].permits, 2);
+  EXPECT_EQ(page.locks[1].permits, 1);
+  EXPECT_EQ(page.locks[1].state.holders.size(), 1U);
+  EXPECT_EQ(page.locks[1].state.waiting, 2U);
+  EXPECT_EQ(page.locks[2].permits, std::nullopt);
+  EXPECT_EQ(page.locks[2].state.holders.size(), 0U);
+  EXPECT_EQ(page.locks[2].waiting.size(), 3U);
+}
+
+TEST_F(SurveyTest, DelayOfLostHold_IsALock) {
+  directory("/a");
+  ASSERT_EQ(ensemble_.create("/a/" + core::DelayMarker::make(5s, {7}, {3}).name), Status::ok);
+  SurveyPage page = all("/a");
+  ASSERT_EQ(page.locks.size(), 1U);
+  EXPECT_TRUE(page.locks[0].is_delayed);
+  EXPECT_TRUE(page.locks[0].state.is_free());
+  contender("/a");
+  page = all("/a");
+  ASSERT_EQ(page.locks.size(), 1U);
+  EXPECT_TRUE(page.locks[0].state.holders.empty());
+  EXPECT_EQ(page.locks[0].waiting.size(), 1U) << "until the delay has passed";
+}
+
+TEST_F(SurveyTest, ContendersAtGate_Wait) {
+  directory("/a");
+  contender("/a", "weight-2-age-100-");
+  contender("/a", "weight-9-age-100-");
+  const SurveyPage page = all("/a");
+  ASSERT_EQ(page.locks.size(), 1U);
+  EXPECT_TRUE(page.locks[0].state.holders.empty());
+  ASSERT_EQ(page.locks[0].waiting.size(), 2U);
+  EXPECT_EQ(page.locks[0].waiting[0].weight, 9);
+}
+
+TEST_F(SurveyTest, NoReadPermission_RestIsRead) {
+  directory("/a");
+  lock("/a/1");
+  directory("/a/2");
+  unreadable("/a/2");
+  lock("/a/3");
+  unreadable("/a/3/" + contender("/a/3", "lock-", "secret"));
+  const SurveyPage page = all("/a");
+  EXPECT_EQ(paths(page), (Paths{"/a/1", "/a/3"}));
+  EXPECT_EQ(page.unreadable, Paths{"/a/2"});
+  ASSERT_EQ(page.locks[1].waiting.size(), 1U);
+  EXPECT_EQ(page.locks[1].waiting[0].node, "lock-0000000001");
+  EXPECT_EQ(page.locks[1].waiting[0].owner, "");
+}
+
+TEST_F(SurveyTest, DepthLimit_DeeperNodesAreNotEntered) {
+  directory("/a");
+  directory("/a/1");
+  lock("/a/1/2");
+  lock("/a/1/2/3");
+  const auto found = [&](std::size_t depth) {
+    return all("/a", {.max_depth = depth, .requests_per_second = 0});
+  };
+  EXPECT_TRUE(found(0).locks.empty());
+  EXPECT_EQ(found(0).too_deep, Paths{"/a"});
+  EXPECT_EQ(found(0).visited, 1U);
+  EXPECT_EQ(paths(found(2)), Paths{"/a/1/2"});
+  EXPECT_EQ(found(2).too_deep, Paths{"/a/1/2"});
+  EXPECT_EQ(found(3).locks.size(), 2U);
+  EXPECT_TRUE(found(3).too_deep.empty());
+}
+
+TEST_F(SurveyTest, EmptyNodes_AreListed) {
+  directory("/a");
+  directory("/a/abandoned");
+  ASSERT_EQ(ensemble_.create("/a/config", "timeout=5"), Status::ok);
+  ASSERT_EQ(ensemble_.create("/a/service", "", session_), Status::ok);
+  lock("/a/lock");
+  const SurveyPage page = all("/a");
+  ASSERT_EQ(page.empty.size(), 1U);
+  EXPECT_EQ(page.empty[0].path, "/a/abandoned");
+  EXPECT_EQ(page.empty[0].created.time_since_epoch(),
+            std::chrono::milliseconds(ensemble_.find("/a/abandoned")->created_ms));
+}
+
+TEST_F(SurveyTest, HostileTexts_ArePrintable) {
+  lock("/a");
+  const std::string tricky = std::string(200, 'x') + "\n\x1b[2J";
+  ASSERT_EQ(ensemble_.create("/a/" + tricky), Status::ok);
+  lock("/a/\x1b[2J");
+  const SurveyPage page = all("/a");
+  ASSERT_EQ(page.locks.size(), 2U);
+  for (const std::string& name : page.locks[0].other_children) {
+    EXPECT_LE(name.size(), 128U);
+    for (const char c : name) EXPECT_GE(c, ' ');
+  }
+  EXPECT_EQ(page.locks[1].path, "/a/\x1b[2J") << "byte for byte";
+}
+
+TEST_F(SurveyTest, WrongArguments_Throw) {
+  const auto error = [&](const std::string& root) {
+    try {
+      const Survey survey(*client_, root);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_TRUE(error("/a/").starts_with("survey /a/: the path ends with a slash"));
+  EXPECT_TRUE(error("a").starts_with("survey a: the path does not begin with a slash"));
+  EXPECT_EQ(error("/"), "");
+  Survey survey(*client_, "/");
+  try {
+    static_cast<void>(survey.next(0));
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.errc(), Errc::invalid_option);
+  }
+  EXPECT_EQ(servers_->requests(), 0U);
+}
+
+TEST_F(SurveyTest, ManyLocks_RequestsAreBounded) {
+  directory("/a");
+  for (int i = 0; i < 1'000; ++i) lock("/a/" + std::to_string(i));
+  EXPECT_EQ(all("/a").locks.size(), 1'000U);
+  EXPECT_EQ(servers_->count_of(OperationKind::list_children), 1'001U);
+  EXPECT_EQ(servers_->count_of(OperationKind::get), 1'000U);
+  EXPECT_EQ(std::ranges::max(servers_->rounds()), 100U);
+  EXPECT_LT(servers_->rounds().size(), 40U);
+}
+
+// 100,001 children in a reply of 2 MB or more.
+TEST_F(SurveyTest, HugeDirectory_NextRoundIsOneRequest) {
+  directory("/a");
+  for (const char* path : {"/a/1", "/a/2", "/a/3", "/a/4"}) directory(path);
+  servers_->before = [&](const Operation& operation) -> std::optional<Reply> {
+    if (path_of(operation) != "/a/1") return std::nullopt;
+    Reply huge = status_only(Status::ok);
+    huge.children.assign(100'001, "child");
+    return huge;
+  };
+  const SurveyPage page = all("/a", {.max_depth = 1, .requests_per_second = 0});
+  EXPECT_EQ(page.too_deep, Paths{"/a/1"});
+  EXPECT_EQ(servers_->rounds(), (std::vector<std::size_t>{1, 2, 1, 1}));
+}
+
+}  // namespace
+}  // namespace zklock::model

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/observe/survey_reader.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "zklock/core/child_kind.h"
+#include "zklock/core/lock_path.h"
+#include "zklock/core/permit_count_data.h"
+#include "zklock/core/queue_rule.h"
+#include "zklock/core/znode_data.h"
+#include "zklock/engine/callback/blocking_call.h"
+#include "zklock/engine/round_trip.h"
+#include "zklock/engine/session/fork_guard.h"
+#include "zklock/error.h"
+
+namespace zklock::detail {
+
+namespace {
+
+using core::Status;
+namespace request = client::request;
+
+constexpr const char* kSurvey = "survey";
+constexpr std::chrono::milliseconds kPauseBeforeRetry{50};
+constexpr std::size_t kMostNameBytes = 128;
+
+std::string checked_root(std::string root) {
+  core::check_path(kSurvey, root);
+  return root;
+}
+
+std::string path_of_child(const std::string& path, std::string_view name) {
+  std::string child;
+  child.reserve(path.size() + 1 + name.size());
+  if (path != "/") child += path;
+  child += '/';
+  return child.append(name);
+}
+
+/// A round has at most the requests of a tenth of a second, so that the rate is even.
+std::size_t most_in_flight(std::size_t per_second) {
+  if (per_second == 0) return SurveyReader::kMostInFlight;
+  return std::clamp<std::size_t>(per_second / 10, 1, SurveyReader::kMostInFlight);
+}
+
+core::Duration time_per_request(std::size_t per_second) {
+  constexpr std::size_t kNoLimit = 1'000'000'000;
+  if (per_second == 0 || per_second >= kNoLimit) return {};
+  return core::Duration(std::chrono::seconds(1)) / static_cast<core::Duration::rep>(per_second);
+}
+
+/// Blocks for this time. An interruption point of Boost.Thread. Not with a timer of the client: a
+/// closed client has none.
+void block_for(core::Duration duration) {
+  BlockingCall<bool> nothing;
+  nothing.wait_until(duration);
+}
+
+/// Returns those children that a survey enters, in ascending order. In a lock path, these are the
+/// children that zklock does not know. All children of another znode may be directories of users,
+/// whatever their names are.
+std::vector<std::string> others_among(std::vector<std::string> children, const std::string& path,
+                                      bool is_lock) {
+  constexpr std::string_view kServersOwn = "zookeeper";
+  std::erase_if(children, [&](const std::string& child) {
+    if (path == "/" && child == kServersOwn) return true;
+    return is_lock && core::kind_of(child) != core::ChildKind::other;
+  });
+  std::ranges::sort(children);
+  return children;
+}
+
+/// REQUIRES: `to` has the capacity.
+template <class T>
+void move_first(std::vector<T>& from, std::vector<T>& to, std::size_t most) noexcept {
+  const auto last = from.begin() + static_cast<std::ptrdiff_t>(std::min(most, from.size()));
+  std::move(from.begin(), last, std::back_inserter(to));
+  from.erase(from.begin(), last);
+}
+
+}  // namespace
+
+SurveyReader::SurveyReader(std::shared_ptr<ClientCore> core, std::string root,
+                           const SurveyOptions& options)
+    : core_(std::move(core)),
+      root_(checked_root(std::move(root))),
+      options_(options),
+      most_in_flight_(most_in_flight(options.requests_per_second)),
+      per_request_(time_per_request(options.requests_per_second)) {
+  core_->check_usable(kSurvey, root_);
+  visits_.push_back({.path = root_});
+}
+
+SurveyReader::~SurveyReader() {
+  if (core_->forked()) keep_for_ever(std::move(core_));
+}
+
+// ---- the page -----------------------------------------------------------------------------------
+
+SurveyPage SurveyReader::next(std::size_t entries, Deadline deadline) {
+  core_->check_usable(kSurvey, root_);
+  if (entries == 0) fail(Errc::invalid_option, "a page must have room for one entry");
+  last_success_ = core_->scheduler().now();
+  while (!is_full(entries) && !is_read()) {
+    if (!run_round(deadline)) break;
+  }
+  return take_page(entries);
+}
+
+bool SurveyReader::is_complete() const noexcept {
+  return is_read() && !is_full(1);
+}
+
+bool SurveyReader::is_full(std::size_t entries) const noexcept {
+  return std::max({page_.locks.size(), page_.empty.size(), page_.unreadable.size(),
+                   page_.too_deep.size()}) >= entries;
+}
+
+SurveyPage SurveyReader::take_page(std::size_t entries) {
+  SurveyPage page;
+  page.locks.reserve(std::min(entries, page_.locks.size()));
+  page.empty.reserve(std::min(entries, page_.empty.size()));
+  page.unreadable.reserve(std::min(entries, page_.unreadable.size()));
+  page.too_deep.reserve(std::min(entries, page_.too_deep.size()));
+  move_first(page_.locks, page.locks, entries);
+  move_first(page_.empty, page.empty, entries);
+  move_first(page_.unreadable, page.unreadable, entries);
+  move_first(page_.too_deep, page.too_deep, entries);
+  page.visited = std::exchange(page_.visited, 0);
+  return page;
+}
+
+void SurveyReader::finish() {
+  while (!visits_.empty() && visits_.front().step == Step::done) {
+    Visit& first = visits_.front();
+    if (first.is_lock) page_.locks.push_back(std::move(first.lock));
+    visits_.pop_front();
+  }
+}
+
+// ---- a round of requests ------------------------------------------------------------------------
+
+bool SurveyReader::run_round(Deadline deadline) {
+  std::vector<client::Operation> operations;
+  const auto parts = next_round(operations);
+  if (!wait_for_turn(deadline)) return false;
+  const core::Instant begin = core_->scheduler().now();
+  const core::Duration longest = core_->settings().connection_timeout;
+  const Deadline limit = std::min(deadline, Deadline::after(begin, longest));
+  next_round_at_ = begin + per_request_ * static_cast<core::Duration::rep>(operations.size());
+  auto replies = round_trip(*core_, limit, std::move(operations));
+  if (!replies) {
+    width_ = 1;
+    if (limit == deadline) return false;
+    fail_unreachable();
+  }
+  const bool failed = take(parts, *std::move(replies));
+  finish();
+  const core::Instant end = core_->scheduler().now();
+  if (!failed) {
+    last_success_ = end;
+  } else if (end - last_success_ >= longest) {
+    fail_unreachable();
+  } else {
+    next_round_at_ = std::max(next_round_at_, end + kPauseBeforeRetry);
+  }
+  return true;
+}
+
+std::vector<SurveyReader::Part> SurveyReader::next_round(
+    std::vector<client::Operation>& operations) {
+  std::vector<Part> parts;
+  for (std::size_t i = 0; operations.size() < width_; ++i) {
+    if (i == visits_.size() && !enter_next()) break;
+    Visit& visit = visits_[i];
+    const std::size_t before = operations.size();
+    switch (visit.step) {
+      case Step::list: operations.emplace_back(request::ListChildren{visit.path}); break;
+      case Step::count:
+        operations.emplace_back(request::Get{path_of_child(visit.path, core::kCountNode)});
+        break;
+      case Step::describe:
+        for (std::size_t n = visit.read; n < visit.described.size(); ++n) {
+          if (operations.size() == width_) break;
+          operations.emplace_back(request::Get{path_of_child(visit.path, visit.described[n].text)});
+        }
+        break;
+      case Step::done: break;
+    }
+    if (operations.size() > before) {
+      parts.push_back({&visit, visit.step, operations.size() - before});
+    }
+  }
+  return parts;
+}
+
+bool SurveyReader::enter_next() {
+  if (unentered_.empty()) return false;
+  Directory& directory = unentered_.back();
+  visits_.push_back(
+      {.path = path_of_child(directory.path, directory.names.back()), .depth = directory.depth});
+  directory.names.pop_back();
+  if (directory.names.empty()) unentered_.pop_back();
+  return true;
+}
+
+bool SurveyReader::wait_for_turn(Deadline deadline) const {
+  const core::Instant now = core_->scheduler().now();
+  if (deadline.has_passed(now)) return false;
+  const bool in_time = !deadline.has_passed(next_round_at_);
+  const core::Instant until = in_time ? next_round_at_ : deadline.at();
+  if (until > now) block_for(until - now);
+  return in_time;
+}
+
+// ---- the replies --------------------------------------------------------------------------------
+
+bool SurveyReader::take(const std::vector<Part>& parts, std::vector<client::Reply> replies) {
+  const bool was_alone = replies.size() == 1;
+  bool failed = false;
+  std::size_t names = 0;
+  auto reply = replies.begin();
+  for (const Part& part : parts) {
+    bool goes_on = true;
+    for (std::size_t i = 0; i < part.requests; ++i, ++reply) {
+      names += reply->children.size();
+      if (goes_on && part.visit->step == part.step) goes_on = take(*part.visit, *reply, was_alone);
+    }
+    failed = failed || !goes_on;
+  }
+  width_ = failed || names > kManyNames ? 1 : std::min(2 * width_, most_in_flight_);
+  return failed;
+}
+
+bool SurveyReader::take(Visit& visit, client::Reply& reply, bool was_alone) {
+  if (core::is_temporary_failure(reply.status)) {
+    const bool may_be_cause =
+        was_alone && visit.step == Step::list && reply.status == Status::unknown;
+    if (!may_be_cause || ++visit.breaks < kMostBreaks) return false;
+  }
+  if (reply.status == Status::not_connected) fail_unreachable();
+  if (core::sort_of(reply.status) == core::StatusSort::client_ended) {
+    fail(core::error_of(reply.status), reply.detail);
+  }
+  switch (visit.step) {
+    case Step::list: take_list(visit, reply); break;
+    case Step::count: take_count(visit, reply); break;
+    case Step::describe: take_contender(visit, reply); break;
+    case Step::done: break;
+  }
+  return true;
+}
+
+void SurveyReader::take_list(Visit& visit, client::Reply& list) {
+  if (list.status != Status::ok) {
+    if (list.status != Status::no_node) page_.unreadable.push_back(visit.path);
+    visit.is_lock = false;
+    visit.step = Step::done;
+    return;
+  }
+  Queue queue = Queue::of(list);
+  const bool is_lock = !queue.contenders.empty() || queue.delayed;
+  SurveyedLock lock;
+  lock.path = visit.path;
+  lock.is_delayed = queue.delayed;
+  lock.next_sequence = list.next_sequence.value;
+  take_children(visit, list, is_lock, lock);
+  ++visit.lists;
+  visit.is_lock = is_lock;
+  visit.lock = std::move(lock);
+  visit.queue = std::move(queue);
+  if (!is_lock) {
+    visit.step = Step::done;
+  } else if (shares_count(visit.queue.contenders)) {
+    visit.step = Step::count;
+  } else {
+    choose(visit, 0);
+  }
+}
+
+void SurveyReader::take_children(const Visit& visit, client::Reply& list, bool is_lock,
+                                 SurveyedLock& lock) {
+  const bool is_empty = list.children.empty();
+  auto others = others_among(std::move(list.children), visit.path, is_lock);
+  lock.other_children_count = others.size();
+  for (const std::string& name : others) {
+    if (lock.other_children.size() == kMostOtherChildren) break;
+    lock.other_children.push_back(core::printable(name, kMostNameBytes));
+  }
+  if (visit.lists > 0) return;  // its children were entered after the first list
+  if (!others.empty() && visit.depth >= options_.max_depth) {
+    page_.too_deep.push_back(visit.path);
+  } else if (!others.empty()) {
+    std::ranges::reverse(others);
+    unentered_.push_back({visit.path, visit.depth + 1, std::move(others)});
+  } else if (is_empty && list.data_length == 0 && list.ephemeral_owner == SessionId{}) {
+    page_.empty.push_back({visit.path, std::chrono::system_clock::time_point(
+                                           std::chrono::milliseconds(list.created_ms))});
+  }
+  ++page_.visited;
+}
+
+void SurveyReader::take_count(Visit& visit, const client::Reply& count) {
+  if (count.status == Status::ok) visit.lock.permits = core::parse_permit_count(count.data);
+  choose(visit, count_in(count));
+}
+
+void SurveyReader::choose(Visit& visit, std::int32_t count) const {
+  core::Holders rule(count);
+  std::vector<core::ZnodeName> described;
+  std::vector<core::ZnodeName> waiting;
+  LockState& state = visit.lock.state;
+  state.waiting = 0;
+  for (const core::ZnodeName& name : visit.queue.contenders) {
+    const auto wish = *core::parse_znode_name(name.text);
+    if (wish.named_total > 0 && !visit.lock.permits) visit.lock.permits = wish.named_total;
+    if (!visit.queue.delayed && rule.add(wish)) {
+      if (described.size() < options_.max_holders) described.push_back(name);
+    } else {
+      ++state.waiting;
+      if (waiting.size() < options_.max_waiting) waiting.push_back(name);
+    }
+  }
+  visit.holders = described.size();
+  std::ranges::move(waiting, std::back_inserter(described));
+  visit.described = std::move(described);
+  visit.read = 0;
+  visit.step = visit.described.empty() ? Step::done : Step::describe;
+}
+
+void SurveyReader::take_contender(Visit& visit, const client::Reply& reply) {
+  const bool is_of_later_path = reply.status == Status::ok && reply.token > visit.queue.as_of;
+  const bool is_deleted = reply.status == Status::no_node || is_of_later_path;
+  if (is_deleted && visit.lists < kMostLists) {
+    visit.step = Step::list;
+    return;
+  }
+  if (!is_deleted) {
+    const SessionId session = core_->keeper().session();
+    const bool is_mine =
+        reply.status == Status::ok && session != SessionId{} && reply.ephemeral_owner == session;
+    Participant participant = describe(visit.described[visit.read], reply, is_mine);
+    if (visit.read < visit.holders) set_holds(participant, visit.queue);
+    auto& list = participant.holds ? visit.lock.state.holders : visit.lock.waiting;
+    list.push_back(std::move(participant));
+  }
+  if (++visit.read == visit.described.size()) visit.step = Step::done;
+}
+
+// ---- errors -------------------------------------------------------------------------------------
+
+void SurveyReader::fail(Errc code, const std::string& cause) const {
+  throw Error(code, kSurvey, root_, cause);
+}
+
+void SurveyReader::fail_unreachable() const {
+  const auto waited = core_->settings().connection_timeout.count();
+  std::string cause = "no server answered within " + std::to_string(waited) + " ms";
+  const std::string problem = core_->coordinator().connection_problem();
+  if (!problem.empty()) cause += " (" + problem + ")";
+  fail(Errc::not_connected, cause);
+}
+
+}  // namespace zklock::detail
