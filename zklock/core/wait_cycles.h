@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace zklock::core {
+
+/// One owner waits for another: it cannot go on before the other releases. An owner with several
+/// edges waits for all of its blockers, so every cycle is a deadlock. Owners are numbers of the
+/// caller's choice.
+struct WaitEdge {
+  std::size_t waiter = 0;
+  std::size_t blocker = 0;
+  bool is_certain = false;  ///< nothing else can end the wait
+};
+
+/// A cycle without repeated owners.
+struct WaitCycle {
+  /// Indices of its edges, in order: the blocker of each edge is the waiter of the next one. The
+  /// last blocker is the first waiter.
+  std::vector<std::size_t> edges;
+  bool is_certain = false;  ///< all of its edges are certain
+};
+
+/// Returns a shortest cycle through `owner`. If any certain cycle goes through it, returns a
+/// shortest of these. Returns nothing if there is no cycle. Pure.
+std::optional<WaitCycle> cycle_through(std::span<const WaitEdge> edges, std::size_t owner);
+
+/// Returns cycles such that each owner that is in a cycle is in one of them. If an owner is in a
+/// certain cycle, it is in one of the certain cycles of the result. These come first. Pure.
+std::vector<WaitCycle> wait_cycles(std::span<const WaitEdge> edges);
+
+}  // namespace zklock::core
