@@ -55,6 +55,10 @@ struct Participant {
   std::string application;
   std::string thread;
   std::int64_t pid = 0;
+  /// true if the call was lock() or lock_shared(), without a time limit, a stop token and a maximum hold
+  /// time. Then its thread is blocked until the grant. Afterwards only unlock() by that thread, or a
+  /// loss, ends the hold. find_cycles() uses it.
+  bool thread_bound = false;
 
   friend bool operator==(const Participant&, const Participant&) = default;
 };
