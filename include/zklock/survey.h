@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -132,5 +133,38 @@ class ZKLOCK_EXPORT Survey {
  private:
   std::unique_ptr<detail::SurveyReader> reader_;
 };
+
+/// One step of a LockCycle: `waiter` waits at `path` for `blocker`.
+///
+/// Thread-safety: a value.
+struct WaitStep {
+  std::string path;
+  Participant waiter;
+  /// A holder. If the waiter is a reader, it can also be a writer that waits ahead of it.
+  Participant blocker;
+};
+
+/// A circle of owners that wait for each other: the blocker of each step has the owner of the next
+/// step's waiter.
+///
+/// Thread-safety: a value.
+struct LockCycle {
+  std::vector<WaitStep> steps;
+  /// true: all contenders are thread_bound, so only a loss ends the circle. false: it may end by
+  /// itself, by a deadline, or by a thread that releases a Hold.
+  bool is_certain = false;
+};
+
+/// Returns circles among these locks, the certain ones first. Each owner that is in a circle is in
+/// one of them. Sends nothing and does not block.
+///
+/// The locks were read one after the other, so a circle may never have existed. To make sure, read
+/// its paths again, each with SurveyOptions::max_depth 0. If all znodes of the circle still exist,
+/// with equal tokens, and the holders still hold, the circle exists.
+///
+/// Owners are known by the texts of their znodes. Contenders of other libraries have none, and are
+/// left out. So are contenders that a Survey does not describe: set SurveyOptions::max_waiting to
+/// 1,000 or more. A hostile client can forge a circle.
+[[nodiscard]] ZKLOCK_EXPORT std::vector<LockCycle> find_cycles(std::span<const SurveyedLock> locks);
 
 }  // namespace zklock

@@ -19,7 +19,15 @@
 namespace zklock::testing {
 namespace {
 
-using SurveyTest = LockTest;
+class SurveyTest : public LockTest {
+ protected:
+  // Waits until a contender is at the path. Uses a client of its own: the raw client of the test is
+  // used by another thread.
+  bool reaches_locked(const std::string& path) const {
+    RawClient raw(chroot_.hosts());
+    return eventually([&] { return !raw.children(path).names.empty(); }, kTestTimeout);
+  }
+};
 
 std::vector<SurveyedLock> locks_below(Client& client, const std::string& root) {
   Survey survey(client, root);
@@ -99,6 +107,45 @@ TEST_F(SurveyTest, Interruption_NextCallContinues) {
   std::size_t empty = 0;
   while (!survey.is_complete()) empty += survey.next(1'000, kTestTimeout).empty.size();
   EXPECT_EQ(empty, 50U);
+}
+
+// Two threads lock two mutexes in opposite order, each thread with a client of its own.
+TEST_F(SurveyTest, ThreadsOfTwoClients_CycleIsFound) {
+  const auto one = connect();
+  const auto two = connect();
+  ReentrantMutex one_a(*one, "/locks/a");
+  ReentrantMutex one_b(*one, "/locks/b");
+  ReentrantMutex two_a(*two, "/locks/a");
+  ReentrantMutex two_b(*two, "/locks/b");
+  auto first = in_thread([&] {
+    one_a.lock();
+    EXPECT_TRUE(reaches_locked("/locks/b"));
+    EXPECT_THROW(one_b.lock(), Error) << "its client was closed";
+  });
+  auto second = in_thread([&] {
+    two_b.lock();
+    EXPECT_TRUE(reaches_locked("/locks/a"));
+    EXPECT_THROW(two_a.lock(), Error) << "its client was closed";
+  });
+  const auto observer = connect();
+  std::vector<LockCycle> cycles;
+  EXPECT_TRUE(eventually(
+      [&] {
+        cycles = find_cycles(locks_below(*observer, "/locks"));
+        return !cycles.empty();
+      },
+      kTestTimeout));
+  one->close();
+  two->close();
+  get(first);
+  get(second);
+  ASSERT_EQ(cycles.size(), 1U);
+  ASSERT_EQ(cycles[0].steps.size(), 2U);
+  EXPECT_NE(cycles[0].steps[0].path, cycles[0].steps[1].path);
+  for (const WaitStep& step : cycles[0].steps) {
+    EXPECT_NE(step.waiter.session_id, step.blocker.session_id);
+    EXPECT_TRUE(step.blocker.holds);
+  }
 }
 
 class SurveyOfOwnServer : public OwnServerTest {

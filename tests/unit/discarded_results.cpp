@@ -71,6 +71,7 @@ void discard(Hold& hold, CompositeHold& composite, GuardedTransaction& transacti
 void discard(Survey& survey) {
   DISCARD(survey.next());
   DISCARD(survey.is_complete());
+  DISCARD(find_cycles({}));
 }
 
 void discard(LeaderLatch& latch, LeaderElection& election, const Leadership& leadership) {
