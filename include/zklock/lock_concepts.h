@@ -70,7 +70,10 @@ namespace zklock {
 /// | would_deadlock                                | this owner has a read lock of a SharedMutex |
 /// |                                               | on the path, and requests a write lock or a |
 /// |                                               | mutex. Or it has permits by a MultiMutex on |
-/// |                                               | the path, and requests anything else there  |
+/// |                                               | the path, and requests anything else there. |
+/// |                                               | Or, only for lock() and lock_shared():      |
+/// |                                               | threads of this Client wait for each other, |
+/// |                                               | and would do so for ever                    |
 /// | session_expired, node_deleted                 | the znode was deleted while the call        |
 /// |                                               | waited; only with OnNodeLost::fail          |
 ///

@@ -80,6 +80,7 @@ void PathLock::acquire(const std::shared_ptr<PendingAcquire>& call, AcquireReque
 void PathLock::enter_soon(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) {
   request.caller = Caller::of_this_thread(request.on_behalf_of.value_or(request.owner));
   call->arm(request.time_limit.waits());
+  call->set_beside_others();  // perhaps
   post([call, request = std::move(request)](PathLock& path_lock) ZKLOCK_REQUIRES(path_mutex) {
     try {
       path_lock.enter(call, request);
@@ -122,6 +123,7 @@ void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest
   const auto contender = std::make_shared<Contender>(self(), request.owner, caller, policy,
                                                      request.event_sink, shared);
   enlist(contender);
+  if (contenders_.size() > 1) call->set_beside_others();
   try {
     contender->join(call, policy.rule);
     contender->start(caller);

@@ -24,6 +24,7 @@
 #include "zklock/engine/path_queue.h"
 #include "zklock/engine/pending_acquire.h"
 #include "zklock/engine/reentry_counter.h"
+#include "zklock/engine/session/deadlock_detector.h"
 #include "zklock/engine/session/lease_keeper.h"
 #include "zklock/engine/session/thread_exit.h"
 #include "zklock/error.h"
@@ -36,7 +37,10 @@ namespace zklock::detail {
 ///
 /// Thread-safety: any thread may call any member that this class adds. The members of the base
 /// classes require path_mutex.
-class PathLock final : public PathQueue, public ThreadExitListener, private LeaseObserver {
+class PathLock final : public PathQueue,
+                       public ThreadExitListener,
+                       public WaitedPath,
+                       private LeaseObserver {
  public:
   /// `counter_ended`: the path's sequence counter was at its end when it was last read.
   PathLock(std::shared_ptr<EngineContext> core, core::LockPath path, bool counter_ended);
@@ -97,6 +101,10 @@ class PathLock final : public PathQueue, public ThreadExitListener, private Leas
   void close();
 
   void thread_exits(Owner owner) noexcept override;
+
+  // WaitedPath.
+  const std::string& waited_path() const noexcept override { return path().str(); }
+  BlockedContender blockers_of(const Owner& key) override;
 
  private:
   // PathContext and PathQueue.

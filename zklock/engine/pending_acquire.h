@@ -70,6 +70,10 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
     return state_.load(std::memory_order_acquire) != State::waiting;
   }
   const TimeLimit& time_limit() const noexcept { return time_limit_; }
+  /// Returns whether the call may have met another contender of this client. Otherwise none of them
+  /// blocks it.
+  bool is_beside_others() const noexcept { return is_beside_others_.load(); }
+  void set_beside_others() noexcept { is_beside_others_.store(true); }
 
   /// Sets the timer of the time limit anew. If `contender_waits` is false, the contender is a
   /// single attempt, although the call itself may not be. Then the call ends with
@@ -111,6 +115,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const core::Lazy<Terms> terms_;
   std::function<void(AcquireOutcome)> done_;  ///< used by the ending thread only
   std::atomic<State> state_{State::waiting};
+  std::atomic<bool> is_beside_others_{false};
   std::optional<std::stop_callback<Cancel>> on_stop_;
 
   client::TimerId timer_ ZKLOCK_GUARDED_BY(path_mutex){};

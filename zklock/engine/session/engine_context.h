@@ -23,6 +23,7 @@
 #include "zklock/core/lock_path.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/engine/session/background_work.h"
+#include "zklock/engine/session/deadlock_detector.h"
 #include "zklock/engine/session/delay_marker_clock.h"
 #include "zklock/engine/session/fork_guard.h"
 #include "zklock/engine/session/lease_keeper.h"
@@ -121,6 +122,7 @@ class EngineContext : public NodeDeletions::Host,
   /// The number of paths on which SequenceHint has a watch.
   std::atomic<int>& watched_paths() noexcept { return watched_paths_; }
   DelayMarkerClock& delay_marker_clock() noexcept { return delay_marker_clock_; }
+  DeadlockDetector& deadlocks() noexcept { return deadlocks_; }
   NodeDeletions& deletions() noexcept { return deletions_; }
   /// Deletes the znode by NodeDeleter::FirstStep::delete_now. Does nothing if `session` is 0: the
   /// session has ended, and its znode with it.
@@ -181,6 +183,7 @@ class EngineContext : public NodeDeletions::Host,
   BackgroundWork work_;
   BackgroundWork unnotified_losses_;
   DelayMarkerClock delay_marker_clock_;
+  DeadlockDetector deadlocks_;
   const std::shared_ptr<LeaseKeeper> keeper_;
   NodeDeletions deletions_;
   std::atomic<int> watched_paths_{0};

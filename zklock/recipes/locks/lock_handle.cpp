@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/locks/lock_handle.h"
 
+#include <new>
 #include <utility>
 
 #include "zklock/engine/callback/completion.h"
@@ -34,13 +35,39 @@ Hold hold_of(const std::shared_ptr<Contender>& contender, CountKind count_kind) 
   return contender ? contender->make_hold(count_kind) : Hold();
 }
 
-/// Blocks until the end of the call. Returns null if it was not granted. Throws its Error.
-std::shared_ptr<Contender> wait_for_grant(PathLock& path_lock, BlockingCall<AcquireOutcome>& end,
-                                          PendingAcquire& call) {
+/// The owner of a blocking call, and the other members of BlockedCall.
+struct Blocking {
+  Owner owner;
+  Owner key;
+  bool is_thread_bound = false;
+};
+
+/// Blocks until the end of the call. Returns null if it was not granted. Throws its Error. If the
+/// call closes a certain circle of waiting threads, cancels it, and throws Error(would_deadlock).
+std::shared_ptr<Contender> wait_for_grant(const std::shared_ptr<PathLock>& path_lock,
+                                          BlockingCall<AcquireOutcome>& end, PendingAcquire& call,
+                                          const Blocking& who) {
+  std::optional<DeadlockDetector::Wait> wait;
+  std::optional<Deadlock> deadlock;
+  if (call.is_beside_others() && call.time_limit().is_endless() && !call.has_ended()) {
+    try {
+      wait.emplace(path_lock->core().deadlocks(),
+                   BlockedCall{who.owner, who.key, path_lock, who.is_thread_bound});
+      deadlock = wait->find();
+      if (deadlock && !deadlock->is_certain)
+        path_lock->warn("possible deadlock: " + deadlock->text);
+    } catch (const std::bad_alloc&) {  // The call waits without this check.
+    }
+  }
+  const bool is_victim = deadlock && deadlock->is_certain;
+  if (is_victim) call.cancel();
   AcquireOutcome outcome = wait_or_cancel(end, call, [&](const AcquireOutcome& late) {
-    if (late.contender) path_lock.unlock(late.contender->key(), call.kind());
+    if (late.contender) path_lock->unlock(late.contender->key(), call.kind());
   });
   if (outcome.error) throw *outcome.error;
+  if (!outcome.contender && is_victim) {
+    throw Error(Errc::would_deadlock, "lock", path_lock->path().str(), deadlock->text);
+  }
   return std::move(outcome.contender);
 }
 
@@ -123,11 +150,13 @@ bool LockHandle::lock_by_acquire(const Kind& kind, Deadline deadline, const std:
   const auto self = shared_from_this();  // another thread may destroy the mutex meanwhile
   call_at_thread_exit(path_lock_);
   BlockingCall<AcquireOutcome> end;
-  AcquireRequest blocking = blocking_request(kind, Owner::this_thread(), {.deadline = deadline},
-                                             count_of_lock(kind), end);
+  const Owner owner = Owner::this_thread();
+  AcquireRequest blocking =
+      blocking_request(kind, owner, {.deadline = deadline}, count_of_lock(kind), end);
   if (is_recursive(kind)) blocking.reentrant_thread = ReentryCounter::this_thread();
+  const Blocking who{owner, blocking.owner, !stop.stop_possible() && !limit_.longest};
   const auto call = PendingAcquire::start(path_lock_, std::move(blocking), stop);
-  return wait_for_grant(*path_lock_, end, *call) != nullptr;
+  return wait_for_grant(path_lock_, end, *call, who) != nullptr;
 }
 
 void LockHandle::unlock(CountKind count_kind, const char* operation) {
@@ -144,9 +173,10 @@ Hold LockHandle::acquire(const Kind& kind, const AcquireOptions& options) {
   const Owner owner = options.owner.value_or(Owner::this_thread());
   const CountKind count_kind = count_of_hold(kind);
   BlockingCall<AcquireOutcome> end;
-  const auto call = PendingAcquire::start(
-      path_lock_, blocking_request(kind, owner, options, count_kind, end), options.stop);
-  return hold_of(wait_for_grant(*path_lock_, end, *call), count_kind);
+  AcquireRequest blocking = blocking_request(kind, owner, options, count_kind, end);
+  const Blocking who{owner, blocking.owner};
+  const auto call = PendingAcquire::start(path_lock_, std::move(blocking), options.stop);
+  return hold_of(wait_for_grant(path_lock_, end, *call, who), count_kind);
 }
 
 void LockHandle::start(const Kind& kind, const AcquireOptions& options,

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which contenders of a client block another one, as DeadlockDetector reads it.
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "tests/model/path_lock_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+class PathLockWaits : public PathLockTest {
+ protected:
+  detail::BlockedContender blocked(std::size_t call, std::size_t client = 0) {
+    return lock_.path_lock(client)->blockers_of(lock_.call(call).owner);
+  }
+  /// Returns the owners that block the contender of this call.
+  std::vector<Owner> blockers(std::size_t call, std::size_t client = 0) {
+    std::vector<Owner> owners;
+    for (const auto& each : blocked(call, client).blockers) owners.push_back(each.owner);
+    return owners;
+  }
+  Owner owner(std::size_t call) { return lock_.call(call).owner; }
+};
+
+TEST_F(PathLockWaits, Mutex_HolderBlocksEachWaiter) {
+  const std::size_t holder = granted(0);
+  const std::size_t second = waiting(0);
+  const std::size_t third = waiting(0);
+  const std::vector<Owner> expected{owner(holder)};
+  EXPECT_EQ(blockers(second), expected);
+  EXPECT_EQ(blockers(third), expected) << "a waiter blocks none";
+  EXPECT_TRUE(blockers(holder).empty());
+  EXPECT_EQ(blocked(holder).contender.lock(), nullptr) << "it does not wait";
+  const auto before = blocked(third);
+  EXPECT_EQ(before.contender.lock(), blocked(third).contender.lock());
+  release(holder);
+  EXPECT_EQ(blockers(third), std::vector<Owner>{owner(second)});
+  lock_.cancel(third);
+  run();
+  EXPECT_EQ(blocked(third).contender.lock(), nullptr);
+  release(second);
+  expect_rest();
+}
+
+TEST_F(PathLockWaits, HolderOfOtherClient_IsNotSeen) {
+  const std::size_t holder = granted(1);
+  const std::size_t second = waiting(0);
+  EXPECT_TRUE(blockers(second).empty());
+  EXPECT_NE(blocked(second).contender.lock(), nullptr);
+  release(holder);
+  release(second);
+  expect_rest();
+}
+
+TEST_F(PathLockWaits, Readers_BlockWritersOnly) {
+  const std::size_t first = granted(0, LockWorld::to_read());
+  const std::size_t second = granted(0, LockWorld::to_read());
+  const std::size_t writer = waiting(0, LockWorld::to_write());
+  const std::size_t reader = waiting(0, LockWorld::to_read());
+  EXPECT_EQ(blockers(writer).size(), 2U);
+  EXPECT_TRUE(blockers(reader).empty()) << "it waits for the writer, which does not hold";
+  release(first);
+  release(second);
+  EXPECT_EQ(blockers(reader), std::vector<Owner>{owner(writer)});
+  release(writer);
+  release(reader);
+  expect_rest();
+}
+
+TEST_F(PathLockWaits, DowngradedWriter_BlocksWritersOnly) {
+  const Owner owner = Owner::unique();
+  const std::size_t write = granted(0, LockWorld::to_write(owner));
+  const std::size_t read = granted(0, LockWorld::to_read(owner));
+  const std::size_t writer = waiting(0, LockWorld::to_write());
+  EXPECT_EQ(blockers(writer).size(), 1U);
+  release(write);
+  EXPECT_EQ(blockers(writer).size(), 1U);
+  const std::size_t reader = waiting(0, LockWorld::to_read());
+  EXPECT_TRUE(blockers(reader).empty());
+  release(read);
+  release(writer);
+  release(reader);
+  expect_rest();
+}
+
+TEST_F(PathLockWaits, Permits_BlockNone) {
+  const std::size_t holder = granted(0, LockWorld::permits(2, 2));
+  const std::size_t second = waiting(0, LockWorld::permits(1, 2));
+  EXPECT_TRUE(blockers(second).empty());
+  release(holder);
+  release(second);
+  expect_rest();
+}
+
+TEST_F(PathLockWaits, OnlyLocksWithoutLimit_AreThreadBound) {
+  const auto is_bound = [&](LockWorld::Request request) {
+    const std::size_t holder = granted(0, std::move(request));
+    const std::size_t second = waiting(0);
+    const auto all = blocked(second).blockers;
+    EXPECT_EQ(all.size(), 1U);
+    const bool bound = !all.empty() && all.front().is_thread_bound;
+    lock_.cancel(second);
+    run();
+    release(holder);
+    return bound;
+  };
+  EXPECT_TRUE(is_bound({.kind = core::CountKind::lock}));
+  EXPECT_FALSE(is_bound({.kind = core::CountKind::hold}));
+  EXPECT_FALSE(is_bound({.kind = core::CountKind::lock, .limit = {.longest = 10s}}));
+}
+
+TEST_F(PathLockWaits, LostHold_BlocksNone) {
+  granted(0);
+  const std::size_t second = waiting(0);
+  lock_.world().expire(0);
+  run();
+  const auto still = blockers(second);
+  EXPECT_TRUE(still.empty()) << "the loss ends the hold";
+}
+
+}  // namespace
+}  // namespace zklock::model

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contenders of a path that block each other, for DeadlockDetector.
+#include "zklock/engine/path_lock.h"
+
+namespace zklock::detail {
+
+namespace {
+
+Access access_of(const Contender& contender) ZKLOCK_REQUIRES(path_mutex) {
+  return contender.lock_node().machine().policy().rule.access;
+}
+
+/// Returns whether `holder` holds, and `waiter` cannot be granted before that hold ends. Reads the
+/// clock: a hold whose lease has expired blocks none. Returns false for permits, because a semaphore
+/// has several.
+bool blocks(const Contender& holder, const Contender& waiter) ZKLOCK_REQUIRES(path_mutex) {
+  if (!holder.holds() || !holder.grant().check_valid()) return false;
+  const Access ours = access_of(holder);
+  const Access theirs = access_of(waiter);
+  if (ours == Access::permits || theirs == Access::permits) return false;
+  const bool only_reads = ours == Access::shared || holder.ownership().exclusive_count() == 0;
+  return !only_reads || theirs != Access::shared;
+}
+
+/// Returns whether only unlock() by the owner's thread, or a loss, ends the hold.
+bool is_thread_bound(const Contender& holder) ZKLOCK_REQUIRES(path_mutex) {
+  const core::Ownership& ownership = holder.ownership();
+  return !holder.grant().is_limited() && ownership.count(core::CountKind::hold) == 0 &&
+         ownership.count(core::CountKind::shared_hold) == 0;
+}
+
+}  // namespace
+
+BlockedContender PathLock::blockers_of(const Owner& key) {
+  BlockedContender blocked;
+  const Monitor::Lock lock(monitor());
+  const auto waiter = find(key);
+  if (!waiter || waiter->ownership().state() != core::Ownership::State::waiting) return blocked;
+  blocked.contender = waiter;
+  for (const auto& [owner, other] : contenders_) {
+    if (!blocks(*other, *waiter)) continue;
+    blocked.blockers.push_back(
+        {.owner = other->owner(), .contender = other, .is_thread_bound = is_thread_bound(*other)});
+  }
+  return blocked;
+}
+
+}  // namespace zklock::detail

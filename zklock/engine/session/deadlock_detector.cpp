@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/engine/session/deadlock_detector.h"
+
+#include <algorithm>
+
+#include <pthread.h>
+
+#include "zklock/core/znode_data.h"
+
+namespace zklock::detail {
+
+namespace {
+
+bool is_same(const std::weak_ptr<const void>& a, const std::weak_ptr<const void>& b) noexcept {
+  return !a.owner_before(b) && !b.owner_before(a);
+}
+
+std::array<char, 16> name_of_this_thread() {
+  std::array<char, 16> name{};
+  if (::pthread_getname_np(::pthread_self(), name.data(), name.size()) != 0) return {};
+  return name;
+}
+
+}  // namespace
+
+DeadlockDetector::Wait::Wait(DeadlockDetector& detector, BlockedCall call)
+    : detector_(detector), key_(detector.add(std::move(call))) {}
+
+DeadlockDetector::Wait::~Wait() {
+  detector_.remove(key_);
+}
+
+DeadlockDetector::WaitKey DeadlockDetector::add(BlockedCall call) {
+  const client::MutexLock guard(mutex_);
+  const WaitKey key{call.owner, ++last_number_};
+  const auto wait =
+      waits_.try_emplace(key, Registered{std::move(call), name_of_this_thread()}).first;
+  try {
+    ++paths_[wait->second.call.path.get()];
+  } catch (...) {
+    waits_.erase(wait);
+    throw;
+  }
+  return key;
+}
+
+void DeadlockDetector::remove(const WaitKey& key) noexcept {
+  std::map<WaitKey, Registered>::node_type removed;  // destroyed without the mutex
+  const client::MutexLock guard(mutex_);
+  removed = waits_.extract(key);
+  const auto path = paths_.find(removed.mapped().call.path.get());
+  if (--path->second == 0) paths_.erase(path);
+}
+
+std::optional<Deadlock> DeadlockDetector::find(const WaitKey& key) {
+  {
+    // Two owners of a circle never wait at one path.
+    const client::MutexLock guard(mutex_);
+    if (paths_.size() < 2) return std::nullopt;
+  }
+  const Reading reading = read(key.first);
+  const auto cycle = core::cycle_through(reading.edges, 0);
+  if (!cycle) return std::nullopt;
+  std::vector<Step> circle;
+  for (const std::size_t edge : cycle->edges) circle.push_back(reading.steps[edge]);
+  const auto newest =
+      std::ranges::max(circle, {}, [](const Step& step) { return step.key.second; });
+  if (newest.key != key) return std::nullopt;
+  const auto exists = [this](const Step& step) { return still_exists(step); };
+  if (!std::ranges::all_of(circle, exists)) return std::nullopt;
+  return Deadlock{.is_certain = cycle->is_certain, .text = text_of(circle)};
+}
+
+DeadlockDetector::Reading DeadlockDetector::read(const Owner& owner) {
+  Reading reading;
+  std::vector<Owner> owners{owner};
+  std::map<Owner, std::size_t> numbers{{owner, 0}};
+  for (std::size_t i = 0; i < std::min(owners.size(), kMostOwners); ++i) {
+    for (const auto& [key, wait] : waits_of(owners[i])) {
+      const BlockedContender blocked = wait.call.path->blockers_of(wait.call.key);
+      for (const BlockedContender::Blocker& blocker : blocked.blockers) {
+        const auto [number, is_new] = numbers.try_emplace(blocker.owner, owners.size());
+        if (is_new) owners.push_back(blocker.owner);
+        const bool is_certain = wait.call.is_thread_bound && blocker.is_thread_bound;
+        reading.edges.push_back({i, number->second, is_certain});
+        reading.steps.push_back({key, wait, blocked.contender, blocker});
+      }
+    }
+  }
+  return reading;
+}
+
+std::vector<std::pair<DeadlockDetector::WaitKey, DeadlockDetector::Registered>>
+DeadlockDetector::waits_of(const Owner& owner) {
+  std::vector<std::pair<WaitKey, Registered>> waits;
+  const client::MutexLock guard(mutex_);
+  const auto begin = waits_.lower_bound({owner, 0});
+  for (auto wait = begin; wait != waits_.end() && wait->first.first == owner; ++wait) {
+    waits.emplace_back(*wait);
+  }
+  return waits;
+}
+
+bool DeadlockDetector::still_exists(const Step& step) {
+  {
+    const client::MutexLock guard(mutex_);
+    if (!waits_.contains(step.key)) return false;
+  }
+  const BlockedContender again = step.wait.call.path->blockers_of(step.wait.call.key);
+  return is_same(again.contender, step.waiter) &&
+         std::ranges::any_of(again.blockers, [&](const BlockedContender::Blocker& blocker) {
+           return is_same(blocker.contender, step.blocker.contender) &&
+                  blocker.is_thread_bound == step.blocker.is_thread_bound;
+         });
+}
+
+std::string DeadlockDetector::text_of(const std::vector<Step>& circle) {
+  if (circle.size() == 1) return "this owner holds it already";
+  std::string text;
+  for (std::size_t i = 1; i < circle.size(); ++i) {
+    const Registered& wait = circle[i].wait;
+    if (i > 1) text += "; ";
+    text += "the thread \"" + core::printable(wait.thread.data(), wait.thread.size()) +
+            "\" (owner " + wait.call.owner.to_string() + ") holds " + (i == 1 ? "it" : "that") +
+            " and waits for " + wait.call.path->waited_path();
+  }
+  return text + ", which this owner holds; acquire " + (circle.size() == 2 ? "both" : "them all") +
+         " in one order, or with a MultiMutex";
+}
+
+}  // namespace zklock::detail
