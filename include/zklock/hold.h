@@ -95,8 +95,9 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// Callbacks registered on the token run on threads of the client that run only such callbacks. A
   /// callback that blocks delays no heartbeat. It delays the loss callbacks of other holds only if
   /// more than 30 callbacks block at once. If the session continues, the client deletes the znode
-  /// of the lost hold when the callbacks have returned, after one second at the latest. Until then
-  /// every new contender is behind that znode, also those of this client.
+  /// of the lost hold when the callbacks have returned, at the latest after
+  /// ClientOptions::loss_callback_limit. Until then every new contender is behind that znode, also
+  /// those of this client.
   [[nodiscard]] std::stop_token loss_token() const noexcept;
 
   /// Returns the time until which the hold is valid if no further reply arrives; time_point::min()

@@ -75,8 +75,8 @@ struct LockOptions {
   /// machine count. When this time ends, the hold is lost, even if the lease is valid. First
   /// state() turns `lost`. Then the loss_token() is stopped, and the listener gets the event
   /// `expired`. The znode is deleted when the callbacks on that token have returned, at the latest
-  /// after one second. Then the next contender can be granted. The owner must still unlock, or
-  /// destroy its Holds, as after any loss.
+  /// after ClientOptions::loss_callback_limit. Then the next contender can be granted. The owner
+  /// must still unlock, or destroy its Holds, as after any loss.
   ///
   /// Hold::renew() restarts the time. For nested grants the time of the first grant applies; a
   /// nested call neither shortens nor extends it. If the option is unset, there is no limit: the

@@ -60,6 +60,7 @@ LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces,
                                   .application = "test",
                                   .host = "host",
                                   .spin_before_block = kSpinBeforeBlock,
+                                  .loss_callback_limit = options.loss_callback_limit,
                                   .creates_at_once = creates_at_once,
                                   .announces = announces,
                                   .logger = logger}));

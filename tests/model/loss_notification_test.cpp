@@ -20,6 +20,8 @@ namespace {
 
 class LossNotificationTest : public PathLockTest {
  protected:
+  using PathLockTest::PathLockTest;
+
   /// Returns how many deletes of its znode client 0 has sent.
   std::size_t handed_over() {
     return client(0).requests(OperationKind::announce_and_delete) +
@@ -93,6 +95,54 @@ TEST_F(LossNotificationTest, FunctionStillRuns_HandsOffAfterOneSecond) {
   ASSERT_EQ(ensemble().remove(request), Status::ok);
   candidate->close();
   expect_rest();
+}
+
+class LongLossLimitTest : public LossNotificationTest {
+ protected:
+  static ClientOptions five_seconds() {
+    ClientOptions options;
+    options.loss_callback_limit = 5s;
+    return options;
+  }
+  LongLossLimitTest() : LossNotificationTest(five_seconds()) {}
+
+  /// Forces the release of a leader whose function still runs.
+  std::shared_ptr<TestCandidate> forced() {
+    auto candidate = leading(true);
+    const auto state = candidate->leadership_state();
+    attempt_ = state->attempt();
+    request_ = (force(), marker());
+    EXPECT_TRUE(lock_.world().run_until([&] { return state->end_token().stop_requested(); }, 5s));
+    return candidate;
+  }
+  void end(const std::shared_ptr<TestCandidate>& candidate) {
+    ASSERT_EQ(ensemble().remove(request_), Status::ok);
+    candidate->close();
+    expect_rest();
+  }
+
+  std::string request_;
+  core::ElectionFsm::Attempt attempt_{};
+};
+
+TEST_F(LongLossLimitTest, FunctionReturns_DeleteWaitsForIt) {
+  const auto candidate = forced();
+  lock_.world().run_for(4s);
+  EXPECT_EQ(handed_over(), 0U);
+  candidate->finished(attempt_, false);
+  run();
+  EXPECT_EQ(handed_over(), 1U);
+  end(candidate);
+}
+
+TEST_F(LongLossLimitTest, FunctionNeverReturns_DeletedAtLimit) {
+  const auto candidate = forced();
+  lock_.world().run_for(4900ms);
+  EXPECT_EQ(handed_over(), 0U);
+  lock_.world().run_for(200ms);
+  EXPECT_EQ(handed_over(), 1U);
+  candidate->finished(attempt_, false);
+  end(candidate);
 }
 
 TEST_F(LossNotificationTest, PartLost_HandsOffAfterLossOfComposite) {

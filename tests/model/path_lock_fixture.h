@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -15,6 +16,7 @@ using namespace std::chrono_literals;
 class PathLockTest : public ::testing::Test {
  protected:
   PathLockTest() = default;
+  explicit PathLockTest(ClientOptions options) : lock_(3, std::move(options)) {}
   explicit PathLockTest(std::size_t creates_at_once, bool announces = true)
       : lock_(3, {}, announces, creates_at_once) {}
 

@@ -37,6 +37,7 @@ struct ClientOptions {
   Duration relay_jitter{};
   /// By how many millionths the client's clock is faster than the ensemble's clock.
   std::int32_t drift = 0;
+  std::chrono::milliseconds loss_callback_limit{1'000};  ///< as in the public options
 };
 
 /// Selects the fate of requests in flight when their connection breaks.

@@ -53,6 +53,12 @@ TEST(Validate, InvalidDurations_AreRefused) {
             Errc::invalid_option);
   EXPECT_EQ(after([](ClientOptions& o) { o.connection_timeout = milliseconds::max(); }),
             Errc::invalid_option);
+  for (const long long ms : {-1LL, 24LL * 3'600'000 + 1}) {
+    EXPECT_EQ(after([ms](ClientOptions& o) { o.loss_callback_limit = milliseconds(ms); }),
+              Errc::invalid_option)
+        << ms;
+  }
+  EXPECT_EQ(after([](ClientOptions& o) { o.loss_callback_limit = milliseconds(0); }), Errc{});
   EXPECT_EQ(after([](ClientOptions& o) { o.retry_delay_min = milliseconds(0); }),
             Errc::invalid_option);
   EXPECT_EQ(

@@ -2,19 +2,11 @@
 #include "zklock/engine/loss_notification.h"
 
 #include <cassert>
-#include <chrono>
 #include <utility>
 
 #include "zklock/engine/callback/reliable_post.h"
 
 namespace zklock::detail {
-
-namespace {
-
-/// The longest time for which loss callbacks delay the delete of the znode.
-constexpr std::chrono::seconds kLongestDelay{1};
-
-}  // namespace
 
 void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> task) {
   PathContext& context = *path;
@@ -35,10 +27,11 @@ void LossNotification::start() {
   EngineContext& core = path_->core();
   if (delete_node_) {
     work_ = core.work().begin();
-    core.scheduler().at(core.scheduler().now() + kLongestDelay, [self = shared_from_this()] {
-      const Monitor::Lock lock(self->path_->monitor());
-      self->delete_node();
-    });
+    core.scheduler().at(core.scheduler().now() + core.settings().loss_callback_limit,
+                        [self = shared_from_this()] {
+                          const Monitor::Lock lock(self->path_->monitor());
+                          self->delete_node();
+                        });
   }
   post_after_unlock(path_, [self = shared_from_this()] { self->run(); });
 }

@@ -18,15 +18,16 @@ void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> 
     ZKLOCK_REQUIRES(path_mutex);
 
 /// The notification of one loss. The loss callbacks run on a loss thread, because they may block.
-/// If the znode still exists, its delete waits for them, but for one second at most. It must be
-/// deleted, because the session can live on after its lease has lapsed.
+/// If the znode still exists, its delete waits for them, at most for the limit that is
+/// ClientOptions::loss_callback_limit. It must be deleted, because the session can live on after
+/// its lease has lapsed.
 ///
 /// | state   | event                                              | next                          |
 /// |---------|----------------------------------------------------|-------------------------------|
 /// | new     | start(), the znode may exist                       | pending                       |
 /// |         | start(), no znode exists                           | over                          |
 /// | pending | run() and all objects of delay_delete() have ended | over: the znode is deleted    |
-/// |         | one second has passed                              | over: the znode is deleted    |
+/// |         | the limit has passed                               | over: the znode is deleted    |
 ///
 /// Thread-safety: any thread may call run() and finish(). REQUIRES for the other members:
 /// path_mutex is held. Made by std::make_shared.
@@ -43,8 +44,7 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
   /// Makes a loss thread call run(), after the Lock has ended.
   void start() ZKLOCK_REQUIRES(path_mutex);
   /// Returns an object for a recipe whose own loss follows from this one. The delete waits for the
-  /// end of the object too, but no longer than that one second. Returns null if the state is not
-  /// pending.
+  /// end of the object too, but no longer than the limit. Returns null if the state is not pending.
   std::shared_ptr<void> delay_delete() ZKLOCK_REQUIRES(path_mutex);
   /// Stops the loss token: the user's callbacks run on this thread. Then calls finish(), and queues
   /// the warning.

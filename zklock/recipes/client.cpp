@@ -140,6 +140,7 @@ Client::Client(ClientOptions options) {
       .host = detail::process_identity().host,
       .connection_timeout = options.connection_timeout,
       .spin_before_block = options.spin_before_block,
+      .loss_callback_limit = options.loss_callback_limit,
       .creates_at_once = std::min(detail::ClientCore::kMostCreatesAtOnce, options.max_in_flight),
       .announces = options.acl.kind() != AclPolicy::Kind::list,
       .logger = options.logger};

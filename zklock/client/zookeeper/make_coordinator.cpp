@@ -98,6 +98,7 @@ void validate(const ClientOptions& options) {
   check_duration("connection_timeout", options.connection_timeout, milliseconds(1), kDay);
   check_duration<microseconds>("spin_before_block", options.spin_before_block, microseconds(0),
                                milliseconds(100));
+  check_duration("loss_callback_limit", options.loss_callback_limit, milliseconds(0), kDay);
   check_duration("retry_delay_min", options.retry_delay_min, milliseconds(1), kHour);
   check_duration("retry_delay_max", options.retry_delay_max, options.retry_delay_min, kHour);
   check_count("max_in_flight", options.max_in_flight, kMostInFlight);
