@@ -22,6 +22,7 @@ SESSION = [*THREADS, "zklock/engine/session"]
 CALLBACK = [*SESSION, "zklock/engine/callback"]
 ENGINE = [*CALLBACK, "zklock/engine"]
 LOCKS = [*ENGINE, "zklock/recipes/locks"]
+CLI_IO = [PUBLIC, "zklock/cli/core", "zklock/cli/io"]
 
 # folder -> folders of this project that it may include
 RULES = {
@@ -41,6 +42,9 @@ RULES = {
     "zklock/recipes/election": [*LOCKS, "zklock/recipes/observe", "zklock/recipes/election"],
     "zklock/recipes/transaction": [*ENGINE, "zklock/recipes/election",
                                    "zklock/recipes/transaction"],
+    "zklock/cli/core": [PUBLIC, "zklock/cli/core"],
+    "zklock/cli/io": CLI_IO,
+    "zklock/cli": [*CLI_IO, "zklock/cli"],
     "examples": [PUBLIC],
 }
 # The file that makes the ports; the texts of public types.
@@ -52,6 +56,8 @@ EXCEPTIONS = {
 
 # Headers outside the project. Public headers have the standard library only.
 ONLY_STANDARD = (PUBLIC, "zklock/core")
+PURE = ("zklock/core", "zklock/cli/core")
+ONLY_COMMAND = ("CLI/", "nlohmann/")
 IMPURE = set("thread mutex shared_mutex condition_variable future semaphore latch barrier stop_token "
              "iostream istream ostream fstream sstream syncstream cstdio filesystem csignal".split())
 # The namespaces of public headers. That of spdlog is opened to declare its logger.
@@ -79,8 +85,10 @@ def fault(path, name, angled, files):
         if here in ONLY_STANDARD and not re.fullmatch(r"[a-z_]+", name):
             if not (here == "zklock/core" and name.startswith("boost/container/")):
                 return "the standard library only"
-        if here == "zklock/core" and name in IMPURE and (path, name) not in EXCEPTIONS:
+        if here in PURE and name in IMPURE and (path, name) not in EXCEPTIONS:
             return "core has no threads, input or output"
+        if name.startswith(ONLY_COMMAND) and not here.startswith("zklock/cli"):
+            return "only the command zklock includes this"
         return None
     beside = path.rsplit("/", 1)[0] + "/" + name
     if here == "examples" and beside in files:
@@ -186,6 +194,8 @@ def check_itself():
             ("include/zklock/x.h", "<unistd.h>"), ("zklock/core/x.h", "<mutex>"),
             ("zklock/core/x.cpp", '"zklock/engine/c.h"'), ("zklock/client/port/x.h", '"zklock/engine/c.h"'),
             ("zklock/engine/x.cpp", "<zookeeper/zookeeper.h>"), ("zklock/engine/x.cpp", '"zklock/missing.h"'),
+            ("zklock/cli/core/x.h", "<thread>"), ("zklock/cli/x.cpp", '"zklock/core/b.h"'),
+            ("zklock/engine/x.cpp", "<CLI/CLI.hpp>"), ("zklock/cli/core/x.h", '"zklock/cli/io/y.h"'),
             ("examples/x.cpp", '"zklock/core/b.h"'),
             ("zklock/core/b.cpp", '"zklock/core/b_user.h"\n#include "zklock/core/b.h"')):
         extra = ("zklock/core/b_user.h", '#include "zklock/core/b.h"\n')

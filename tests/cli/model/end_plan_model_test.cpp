@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// EndPlan with the lease of a hold on the simulated ensemble.
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/path_lock_fixture.h"
+#include "zklock/cli/core/end_plan.h"
+
+namespace zklock::model {
+namespace {
+
+using Step = cli::EndPlan::Step;
+
+class EndPlanModel : public PathLockTest {
+ protected:
+  /// Acquires the lock, and waits until `zklock run` would start the command.
+  std::size_t start() {
+    const std::size_t call = granted(0);
+    timeout_ = lock_.core(0).keeper().timeout();
+    plan_.emplace(timeout_ / 4);
+    for (Duration waited{}; bound(call) - now() < timeout_ / 3; waited += timeout_ / 200) {
+      EXPECT_LT(waited, timeout_ / 10);
+      run_for(timeout_ / 200);
+    }
+    plan_->on_bound(bound(call), timeout_);
+    EXPECT_TRUE(plan_->may_start(now()));
+    return call;
+  }
+  Instant now() { return lock_.world().now(); }
+  Instant bound(std::size_t call) { return lock_.call(call).hold.valid_until(); }
+  /// Does what zklock does at each look at the hold.
+  Step look(std::size_t call) {
+    if (lock_.call(call).hold.is_valid()) plan_->on_bound(bound(call), timeout_);
+    return plan_->step(now());
+  }
+
+  Duration timeout_{};
+  std::optional<cli::EndPlan> plan_;
+};
+
+TEST_F(EndPlanModel, HealthyHold_NoTermForTenTimeouts) {
+  for (const Duration idle : {Duration(0s), Duration(7s), Duration(33s)}) {
+    run_for(idle);
+    const std::size_t call = start();
+    for (int i = 0; i < 400; ++i) {
+      run_for(timeout_ / 40);
+      ASSERT_EQ(look(call), Step::none) << i;
+    }
+    release(call);
+  }
+}
+
+TEST_F(EndPlanModel, Silence_KillBeforeTheLeaseEnds) {
+  const std::size_t call = start();
+  client(0).cut_off();
+  Instant last = bound(call);
+  for (Step step = Step::none; step != Step::kill;) {
+    run_for(timeout_ / 400);
+    ASSERT_TRUE(lock_.call(call).hold.is_valid());
+    last = bound(call);
+    step = look(call);
+  }
+  EXPECT_LE(now(), last - timeout_ / 24 + timeout_ / 400);
+  client(0).mend();
+  run();
+  lock_.release(call);
+}
+
+}  // namespace
+}  // namespace zklock::model

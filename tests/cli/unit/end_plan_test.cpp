@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/core/end_plan.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "unit/state_table.h"
+
+namespace zklock::cli {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using State = EndPlan::State;
+using Step = EndPlan::Step;
+
+constexpr Duration kTimeout = seconds(24);  // the lead is one second
+constexpr Duration kGrace = seconds(3);
+constexpr Instant kStart(seconds(1000));
+constexpr Instant kBound = kStart + seconds(16);
+
+EndPlan guarded() {
+  EndPlan plan(kGrace);
+  plan.on_bound(kBound, kTimeout);
+  return plan;
+}
+
+const char* name_of(State state) {
+  switch (state) {
+    case State::unbound: return "unbound";
+    case State::guarded: return "guarded";
+    case State::ending: return "ending";
+    case State::killing: return "killing";
+  }
+  return "";
+}
+
+TEST(EndPlanTable, Header_IsWhatTheCodeDoes) {
+  const std::vector<std::pair<std::string, void (*)(EndPlan&)>> inputs{
+      {"on_bound", [](EndPlan& plan) { plan.on_bound(kBound, kTimeout); }},
+      {"on_end_requested", [](EndPlan& plan) { plan.on_end_requested(kStart); }},
+      {"on_kill_requested", [](EndPlan& plan) { plan.on_kill_requested(kStart); }},
+      {"step", [](EndPlan& plan) { plan.step(kStart); }},
+      {"step", [](EndPlan& plan) { plan.step(kBound - seconds(4)); }},
+      {"step", [](EndPlan& plan) { plan.step(kBound); }},
+  };
+  core::state_table::Transitions made;
+  for (const bool has_bound : {false, true}) {
+    for (const auto& [name, input] : inputs) {
+      for (const auto& [before_name, before] : inputs) {
+        EndPlan plan(kGrace);
+        if (has_bound) plan.on_bound(kBound, kTimeout);
+        before(plan);
+        const State state = plan.state();
+        input(plan);
+        if (plan.state() != state) made.insert({name_of(state), name, name_of(plan.state())});
+      }
+    }
+  }
+  for (const auto& [name, input] : inputs) {
+    EndPlan plan(kGrace);
+    input(plan);
+    if (plan.state() != State::unbound) made.insert({"unbound", name, name_of(plan.state())});
+  }
+  auto table = core::state_table::transitions_of("zklock/cli/core/end_plan.h");
+  std::erase_if(table, [](const auto& each) { return each.state == each.next; });
+  EXPECT_EQ(core::state_table::differences(made, table), "");
+}
+
+TEST(EndPlan, Silence_TermThenKillBeforeTheBound) {
+  EndPlan plan = guarded();
+  EXPECT_EQ(plan.next(), kBound - seconds(4));
+  EXPECT_TRUE(plan.may_start(kBound - seconds(4) - Duration(1)));
+  EXPECT_FALSE(plan.may_start(kBound - seconds(4)));
+  EXPECT_EQ(plan.step(kBound - seconds(4) - Duration(1)), Step::none);
+  EXPECT_EQ(plan.step(kBound - seconds(4)), Step::term);
+  EXPECT_EQ(plan.step(kBound - seconds(4)), Step::none);
+  EXPECT_EQ(plan.next(), kBound - seconds(1));
+  EXPECT_EQ(plan.step(kBound - seconds(1) - Duration(1)), Step::none);
+  EXPECT_EQ(plan.step(kBound - seconds(1)), Step::kill);
+  EXPECT_EQ(plan.due(), kBound - seconds(1));
+  EXPECT_EQ(plan.step(kBound), Step::kill);
+}
+
+TEST(EndPlan, BoundShrinks_KillMovesEarlier) {
+  EndPlan plan = guarded();
+  plan.on_bound(kBound - seconds(8), kTimeout);
+  EXPECT_EQ(plan.step(kBound - seconds(12)), Step::term);
+  EXPECT_EQ(plan.next(), kBound - seconds(9));
+  plan.on_bound(kBound - seconds(10), kTimeout);
+  EXPECT_EQ(plan.step(kBound - seconds(11)), Step::kill);
+}
+
+TEST(EndPlan, BoundGrows_NothingIsDue) {
+  EndPlan plan = guarded();
+  plan.on_bound(kBound + seconds(60), kTimeout);
+  EXPECT_EQ(plan.step(kBound + seconds(55)), Step::none);
+  EXPECT_EQ(plan.state(), State::guarded);
+}
+
+TEST(EndPlan, BoundGrowsAfterTerm_KillAfterGrace) {
+  EndPlan plan = guarded();
+  const Instant term = kBound - seconds(4);
+  EXPECT_EQ(plan.step(term), Step::term);
+  plan.on_bound(kBound + seconds(60), kTimeout);
+  EXPECT_EQ(plan.step(term + kGrace - Duration(1)), Step::none);
+  EXPECT_EQ(plan.step(term + kGrace), Step::kill);
+}
+
+TEST(EndPlan, LateTurn_KillIsNotPostponed) {
+  EndPlan plan = guarded();
+  EXPECT_EQ(plan.step(kBound - seconds(2)), Step::term);
+  EXPECT_EQ(plan.next(), kBound - seconds(1));
+  EndPlan later = guarded();
+  EXPECT_EQ(later.step(kBound - seconds(1)), Step::kill);
+}
+
+TEST(EndPlan, EndRequested_NeverBeyondBound) {
+  EndPlan plan = guarded();
+  plan.on_end_requested(kStart);
+  EXPECT_EQ(plan.step(kStart), Step::term);
+  EXPECT_EQ(plan.next(), kStart + kGrace);
+  EndPlan near = guarded();
+  near.on_end_requested(kBound - seconds(2));
+  EXPECT_EQ(near.step(kBound - seconds(2)), Step::term);
+  EXPECT_EQ(near.next(), kBound - seconds(1));
+}
+
+TEST(EndPlan, KillRequested_IsDueAtOnce) {
+  EndPlan plan = guarded();
+  plan.on_kill_requested(kStart);
+  EXPECT_EQ(plan.due(), kStart);
+  EXPECT_EQ(plan.step(kStart), Step::kill);
+  EXPECT_EQ(plan.next(), Instant::min());
+}
+
+TEST(EndPlan, Lead_IsBelowTheProvedMargin) {
+  for (Duration timeout = milliseconds(2400); timeout <= hours(1); timeout += timeout / 7) {
+    const Duration late = EndPlan::lead_of(timeout) + timeout / 48;
+    EXPECT_GE(late + Duration(2), timeout / 16);
+  }
+  EXPECT_EQ(EndPlan::lead_of(seconds(1)), milliseconds(100));
+}
+
+// A holder has at least T/3 of its lease when it sends a heartbeat. So each permitted grace leaves
+// time for the answer.
+TEST(EndPlan, LongestGrace_NoTermInHealthyHold) {
+  EndPlan plan(kTimeout / 4);
+  plan.on_bound(kBound, kTimeout);
+  EXPECT_EQ(plan.step(kBound - kTimeout / 3 + kTimeout / 24 - Duration(1)), Step::none);
+}
+
+/// A history of random inputs, with the rule in other words.
+class History {
+ public:
+  explicit History(std::uint32_t seed) : random_(seed), plan_(pick(kTimeout / 4)) {}
+
+  void run() {
+    for (int i = 0; i < 12 && !HasFailure(); ++i) input();
+  }
+
+ private:
+  static bool HasFailure() { return ::testing::Test::HasFailure(); }
+  Duration pick(Duration most) {
+    grace_ = Duration(std::uniform_int_distribution<Duration::rep>(0, most.count())(random_));
+    return grace_;
+  }
+  void input() {
+    switch (std::uniform_int_distribution<int>(0, 9)(random_)) {
+      case 0: plan_.on_end_requested(now_); break;
+      case 1:
+      case 2:
+      case 3: {
+        const Duration ahead = Duration(
+            std::uniform_int_distribution<Duration::rep>(0, Duration(kTimeout).count())(random_));
+        bound_ = now_ + ahead;
+        plan_.on_bound(*bound_, kTimeout);
+        break;
+      }
+      default: {
+        const Duration wait = Duration(std::uniform_int_distribution<Duration::rep>(
+            0, Duration(kTimeout / 5).count())(random_));
+        now_ += wait;
+        step();
+      }
+    }
+    const Instant next = plan_.next();
+    if (bound_) {
+      EXPECT_LE(next, *bound_ - kTimeout / 24);
+    }
+    if (term_) {
+      EXPECT_LE(next, *term_ + grace_);
+    }
+  }
+  void step() {
+    const Step step = plan_.step(now_);
+    const bool is_late = bound_ && now_ >= *bound_ - kTimeout / 24;
+    const bool grace_is_over = term_ && now_ >= *term_ + grace_;
+    if (is_late || grace_is_over) {
+      EXPECT_EQ(step, Step::kill);
+    }
+    if (step == Step::term) {
+      EXPECT_FALSE(term_);
+      term_ = now_;
+    }
+  }
+
+  std::mt19937 random_;
+  Duration grace_{};
+  EndPlan plan_;
+  Instant now_ = kStart;
+  std::optional<Instant> bound_;
+  std::optional<Instant> term_;
+};
+
+TEST(EndPlan, RandomInputs_KillNeverAfterBoundMinusLead) {
+  for (std::uint32_t seed = 0; seed < 100'000 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    History(seed).run();
+  }
+}
+
+}  // namespace
+}  // namespace zklock::cli
