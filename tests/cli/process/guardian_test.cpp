@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// The guardian with real processes, without a server.
+#include <cerrno>
+#include <chrono>
+#include <string>
+
+#include <sys/resource.h>
+
+#include "guardian_fixture.h"
+#include "zklock/cli/io/process_tree.h"
+#include "zklock/cli/io/standard_streams.h"
+
+namespace zklock::cli {
+namespace {
+
+using Kind = Notice::Kind;
+
+const std::string kTicks = "exec 9>$PIPE; printf x >&9; ";
+const std::string kIgnoresTerm = "trap '' TERM; ";
+const std::string kSleeps = "while :; do sleep 0.05; done";
+
+TEST_F(GuardianTest, CommandEnds_StatusAndSweepArrive) {
+  play(script("exit 7"), [](Guardian& guardian) {
+    start(guardian);
+    if (await_notice(guardian).kind != Kind::started) return 1;
+    const Notice ended = await_notice(guardian);
+    if (ended.kind != Kind::ended || WEXITSTATUS(ended.number) != 7) return 2;
+    if (await_notice(guardian).kind != Kind::swept) return 3;
+    guardian.finish();
+    return 0;
+  });
+  EXPECT_EQ(exit_code(), 0);
+}
+
+TEST_F(GuardianTest, BoundPasses_DescendantsAreDead) {
+  const Instant begin = LeaseClock::now();
+  play(script(kIgnoresTerm + kTicks + "sleep 100 & (sleep 100 & sleep 100) & " + kSleeps),
+       [](Guardian& guardian) {
+         start(guardian);
+         await_notice(guardian, Kind::swept);
+         return 0;
+       });
+  EXPECT_EQ(read_pipe(), "x");
+  const Instant bound = LeaseClock::now() + kAhead;
+  const Instant dead = death();
+  EXPECT_LE(dead, bound);
+  EXPECT_GE(dead, begin + kAhead - kLead);
+  EXPECT_EQ(exit_code(), 0);
+}
+
+TEST_F(GuardianTest, BoundExtended_CommandRunsOn) {
+  play(script(kTicks + kSleeps), [](Guardian& guardian) -> int {
+    start(guardian);
+    extend(guardian);
+  });
+  EXPECT_EQ(read_pipe(), "x");
+  pollfd polled{pipe_.get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&polled, 1, 4'000), 0);
+}
+
+TEST_F(GuardianTest, ZklockStopped_KilledInTime) {
+  play(script(kIgnoresTerm + kTicks + kSleeps), [](Guardian& guardian) -> int {
+    start(guardian);
+    extend(guardian);
+  });
+  EXPECT_EQ(read_pipe(), "x");
+  ::kill(zklock_, SIGSTOP);
+  const Instant bound = LeaseClock::now() + kAhead;
+  EXPECT_LE(death(), bound);
+}
+
+TEST_F(GuardianTest, ZklockKilled_TermThenKill) {
+  play(script("trap 'printf t >&9' TERM; " + kTicks + kSleeps), [](Guardian& guardian) -> int {
+    start(guardian, 60s);
+    extend(guardian, 60s);
+  });
+  EXPECT_EQ(read_pipe(), "x");
+  ::kill(zklock_, SIGKILL);
+  const Instant killed = LeaseClock::now();
+  EXPECT_EQ(read_pipe(), "t");
+  const Instant dead = death();
+  EXPECT_GE(dead, killed + kGrace - 50ms);
+  EXPECT_LE(dead, killed + 10s);
+}
+
+TEST_F(GuardianTest, ZklockKilledAtTheStart_NothingRuns) {
+  play(script(kTicks + kSleeps), [](Guardian& guardian) {
+    ::kill(guardian.pid(), SIGSTOP);
+    start(guardian);
+    ::kill(::getpid(), SIGKILL);
+    return 0;
+  });
+  const pid_t zklock = zklock_;
+  EXPECT_EQ(exit_code(), -1);
+  // The guardian is an orphan now. It reads the order and the end of file at once.
+  signal_descendants(::getpid(), SIGCONT);
+  pollfd polled{pipe_.get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&polled, 1, 1'000), 0) << zklock;
+}
+
+TEST_F(GuardianTest, GuardianKilled_OrphansSwept) {
+  play(script(kIgnoresTerm + kTicks + "setsid sleep 100 & (setsid sleep 100 &); " + kSleeps),
+       [](Guardian& guardian) {
+         start(guardian);
+         await_notice(guardian, Kind::started);
+         ::usleep(300'000);
+         guardian.kill_guardian();
+         while (!guardian.has_ended()) (void)guardian.next_notice();
+         while (!guardian.sweep_orphans()) ::usleep(10'000);
+         return 5;
+       });
+  EXPECT_EQ(read_pipe(), "x");
+  death();
+  EXPECT_EQ(exit_code(), 5);
+}
+
+TEST_F(GuardianTest, GuardianStopped_ZklockKills) {
+  play(script(kIgnoresTerm + kTicks + "(setsid sleep 100 &); " + kSleeps), [](Guardian& guardian) {
+    start(guardian);
+    await_notice(guardian, Kind::started);
+    ::usleep(300'000);
+    ::kill(guardian.pid(), SIGSTOP);
+    const int killed = guardian.kill_descendants();
+    guardian.kill_guardian();
+    while (!guardian.sweep_orphans()) ::usleep(10'000);
+    return killed;
+  });
+  EXPECT_EQ(read_pipe(), "x");
+  death();
+  EXPECT_GE(exit_code(), 2);
+}
+
+TEST_F(GuardianTest, TermIgnored_KillAfterGrace) {
+  play(script(kIgnoresTerm + kTicks + kSleeps), [](Guardian& guardian) {
+    start(guardian, 60s);
+    await_notice(guardian, Kind::started);
+    ::usleep(300'000);
+    guardian.end();
+    const Instant end = LeaseClock::now();
+    const Notice term = await_notice(guardian, Kind::stepped);
+    const Notice kill = await_notice(guardian, Kind::stepped);
+    const Notice swept = await_notice(guardian, Kind::swept);
+    if (term.number != static_cast<int>(EndPlan::Step::term)) return 1;
+    if (kill.number != static_cast<int>(EndPlan::Step::kill)) return 2;
+    return swept.at >= end + kGrace - 50ms && swept.at < end + 10s ? 0 : 3;
+  });
+  EXPECT_EQ(exit_code(), 0);
+}
+
+TEST_F(GuardianTest, KillRequested_KilledAtOnce) {
+  play(script(kIgnoresTerm + kTicks + kSleeps), [](Guardian& guardian) {
+    start(guardian, 60s);
+    await_notice(guardian, Kind::started);
+    guardian.kill();
+    const Notice step = await_notice(guardian, Kind::stepped);
+    return step.number == static_cast<int>(EndPlan::Step::kill) ? 0 : 1;
+  });
+  EXPECT_EQ(exit_code(), 0);
+}
+
+TEST_F(GuardianTest, LeftoversOfCommand_AreEnded) {
+  play(script(kIgnoresTerm + kTicks + "setsid sleep 100 & (setsid sleep 100 &) ; exit 3"),
+       [](Guardian& guardian) {
+         start(guardian, 60s);
+         const Notice ended = await_notice(guardian, Kind::ended);
+         const Notice swept = await_notice(guardian, Kind::swept);
+         return swept.at - ended.at < 10s ? WEXITSTATUS(ended.number) : 1;
+       });
+  EXPECT_EQ(read_pipe(), "x");
+  death();
+  EXPECT_EQ(exit_code(), 3);
+}
+
+TEST_F(GuardianTest, DoubleFork_DoesNotEscape) {
+  const std::string daemon = "(setsid sh -c '(sleep 100 &)' &); ";
+  play(script(kIgnoresTerm + kTicks + daemon + daemon + kSleeps), [](Guardian& guardian) {
+    start(guardian);
+    await_notice(guardian, Kind::swept);
+    return 0;
+  });
+  EXPECT_EQ(read_pipe(), "x");
+  const Instant bound = LeaseClock::now() + kAhead;
+  EXPECT_LE(death(), bound);
+  EXPECT_EQ(exit_code(), 0);
+}
+
+TEST_F(GuardianTest, RespawningCommand_EndsAtKill) {
+  play(script(kIgnoresTerm + kTicks + "while :; do (sleep 0.2 &); sleep 0.01; done"),
+       [](Guardian& guardian) {
+         start(guardian);
+         await_notice(guardian, Kind::swept);
+         return 0;
+       });
+  EXPECT_EQ(read_pipe(), "x");
+  const Instant bound = LeaseClock::now() + kAhead;
+  EXPECT_LE(death(), bound);
+}
+
+TEST_F(GuardianTest, StoppedCommand_IsKilled) {
+  play(script(kTicks + "kill -STOP $$; " + kSleeps), [](Guardian& guardian) {
+    start(guardian);
+    await_notice(guardian, Kind::swept);
+    return 0;
+  });
+  EXPECT_EQ(read_pipe(), "x");
+  const Instant bound = LeaseClock::now() + kAhead;
+  EXPECT_LE(death(), bound);
+}
+
+TEST_F(GuardianTest, Signal_ReachesCommand) {
+  play(script("trap 'exit 9' USR1; " + kTicks + kSleeps), [](Guardian& guardian) {
+    start(guardian, 60s);
+    await_notice(guardian, Kind::started);
+    ::usleep(300'000);
+    guardian.signal(SIGUSR1);
+    return WEXITSTATUS(await_notice(guardian, Kind::ended).number);
+  });
+  EXPECT_EQ(exit_code(), 9);
+}
+
+TEST_F(GuardianTest, ExecFails_ErrnoArrives) {
+  GuardedCommand command = script("");
+  command.program = folder_ + "/none";
+  play(command, [](Guardian& guardian) {
+    start(guardian);
+    const Notice notice = await_notice(guardian);
+    return notice.kind == Kind::not_started ? notice.number : 0;
+  });
+  EXPECT_EQ(exit_code(), ENOENT);
+}
+
+TEST_F(GuardianTest, StartTooLate_IsRefused) {
+  play(script(kTicks), [](Guardian& guardian) {
+    start(guardian, kLead + kGrace);
+    const Notice notice = await_notice(guardian);
+    return notice.kind == Kind::not_started && notice.number == 0 ? 0 : 1;
+  });
+  EXPECT_EQ(exit_code(), 0);
+  pollfd polled{pipe_.get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&polled, 1, 0), 0);
+}
+
+TEST_F(GuardianTest, Descriptors_OnlyInheritedReachCommand) {
+  play(
+      script("cd /proc/$$/fd; for each in *; do echo $each; done >$FILE"),
+      [](Guardian& guardian) {
+        start(guardian);
+        await_notice(guardian, Kind::swept);
+        return 0;
+      },
+      [] { ::dup2(STDERR_FILENO, 20); });
+  EXPECT_EQ(exit_code(), 0);
+  // The shell itself uses 3 to list the folder, and 10 for its redirection.
+  const std::string found = file();
+  EXPECT_NE(found.find("20\n"), std::string::npos) << found;
+  for (const char* const own : {"4\n", "5\n", "6\n", "7\n", "8\n", "9\n"}) {
+    EXPECT_EQ(("\n" + found).find(std::string("\n") + own), std::string::npos) << found;
+  }
+}
+
+TEST_F(GuardianTest, ClosedInput_StaysClosed) {
+  play(
+      script("test -e /proc/$$/fd/0; echo $? >$FILE"),
+      [](Guardian& guardian) {
+        start(guardian);
+        await_notice(guardian, Kind::swept);
+        return 0;
+      },
+      [] {
+        ::close(STDIN_FILENO);
+        fill_standard_streams();
+      });
+  EXPECT_EQ(exit_code(), 0);
+  EXPECT_EQ(file(), "1\n");
+}
+
+TEST_F(GuardianTest, OldMask_IsRestored) {
+  GuardedCommand command = script("");  // no shell: it would change the mask
+  command.program = "/bin/grep";
+  command.arguments = {"grep", "SigBlk", "/proc/self/status"};
+  sigaddset(&command.signal_mask, SIGUSR2);
+  play(
+      command,
+      [](Guardian& guardian) {
+        start(guardian);
+        await_notice(guardian, Kind::swept);
+        return 0;
+      },
+      [this] {
+        const int output = ::open((folder_ + "/file").c_str(), O_WRONLY | O_CREAT, 0600);
+        ::dup2(output, STDOUT_FILENO);
+        ::close(output);
+      });
+  EXPECT_EQ(exit_code(), 0);
+  EXPECT_NE(file().find("0000000000000800"), std::string::npos) << file();
+}
+
+TEST_F(GuardianTest, Variables_ReachCommand) {
+  play(script("printf %s \"$ZKLOCK_PATH $OTHER\" >$FILE"), [](Guardian& guardian) {
+    const std::string variables = std::string("ZKLOCK_PATH=/x") + '\0' + "OTHER=a b" + '\0';
+    guardian.start(variables, LeaseClock::now() + kAhead, kTimeout, kGrace);
+    await_notice(guardian, Kind::swept);
+    return 0;
+  });
+  EXPECT_EQ(exit_code(), 0);
+  EXPECT_EQ(file(), "/x a b");
+}
+
+}  // namespace
+}  // namespace zklock::cli

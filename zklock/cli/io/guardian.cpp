@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/io/guardian.h"
+
+#include <utility>
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "zklock/cli/core/exit_code.h"
+#include "zklock/cli/io/process_tree.h"
+#include "zklock/cli/io/system_failure.h"
+
+namespace zklock::cli {
+
+namespace {
+
+/// The life of the guardian. An exception ends the process, and so the command: see PR_SET_PDEATHSIG.
+[[noreturn]] void be_guardian(const GuardedCommand& command, UniqueFd socket,
+                              pid_t zklock) noexcept {
+  sigset_t all;
+  sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_NAME, "zklock-guard");
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  GuardianProcess(command, std::move(socket), zklock).run();
+  ::_exit(0);
+}
+
+}  // namespace
+
+Guardian::Guardian(const GuardedCommand& command) {
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) throw system_failure("prctl");
+  int ends[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    throw system_failure("socketpair");
+  }
+  socket_ = UniqueFd(ends[0]);
+  UniqueFd other(ends[1]);
+  const pid_t zklock = ::getpid();
+  pid_ = ::fork();
+  if (pid_ < 0) throw system_failure("fork");
+  if (pid_ == 0) {
+    socket_.reset();
+    be_guardian(command, std::move(other), zklock);
+  }
+}
+
+void Guardian::send(const Order& order) noexcept {
+  (void)send_message(socket_.get(), order);
+}
+
+int Guardian::start(std::string_view variables, Instant bound, Duration session_timeout,
+                    Duration grace) noexcept {
+  return send_message(socket_.get(),
+                      Order{.kind = Order::Kind::start,
+                            .bound = bound,
+                            .session_timeout = session_timeout,
+                            .grace = grace},
+                      variables);
+}
+
+void Guardian::bound(Instant bound, Duration session_timeout) noexcept {
+  send({.kind = Order::Kind::bound, .bound = bound, .session_timeout = session_timeout});
+}
+
+void Guardian::signal(int number) noexcept {
+  send({.kind = Order::Kind::signal, .number = number});
+}
+
+void Guardian::end() noexcept {
+  send({.kind = Order::Kind::end});
+}
+
+void Guardian::kill() noexcept {
+  send({.kind = Order::Kind::kill});
+}
+
+void Guardian::finish() noexcept {
+  send({.kind = Order::Kind::finish});
+}
+
+std::optional<Notice> Guardian::next_notice() {
+  return at_end_ ? std::nullopt : receive_notice(socket_.get(), at_end_);
+}
+
+int Guardian::kill_descendants() const {
+  return signal_descendants(::getpid(), SIGKILL, pid_).count;
+}
+
+void Guardian::kill_guardian() const noexcept {
+  ::kill(pid_, SIGKILL);
+}
+
+bool Guardian::sweep_orphans() const {
+  signal_descendants(::getpid(), SIGKILL);
+  pid_t pid = 0;
+  do {
+    pid = ::waitpid(-1, nullptr, WNOHANG);
+  } while (pid > 0);
+  return pid < 0;
+}
+
+}  // namespace zklock::cli

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include <sys/types.h>
+
+#include "zklock/cli/core/duration.h"
+#include "zklock/cli/io/guardian_message.h"
+#include "zklock/cli/io/guardian_process.h"
+#include "zklock/cli/io/unique_fd.h"
+
+namespace zklock::cli {
+
+/// zklock's side of its guardian; see GuardianProcess. The process of zklock becomes a subreaper, too.
+/// So the processes of the command become its children if the guardian dies.
+///
+/// Thread-safety: one thread. REQUIRES: constructed before the process has a second thread.
+class Guardian {
+ public:
+  /// Forks the guardian. Throws: Failure.
+  explicit Guardian(const GuardedCommand& command);
+  Guardian(const Guardian&) = delete;
+  Guardian& operator=(const Guardian&) = delete;
+  /// Closes the socket. Then the guardian ends the command, if it runs.
+  ~Guardian() = default;
+
+  int fd() const noexcept { return at_end_ ? -1 : socket_.get(); }
+  pid_t pid() const noexcept { return pid_; }
+  /// Returns whether the guardian has ended. Read all notices first.
+  bool has_ended() const noexcept { return at_end_; }
+
+  /// Starts the command. `variables`: "NAME=value", each with a final NUL. Returns 0, or errno.
+  int start(std::string_view variables, Instant bound, Duration session_timeout,
+            Duration grace) noexcept;
+  /// A full socket drops a bound, because zklock's own plan applies, too.
+  void bound(Instant bound, Duration session_timeout) noexcept;
+  void signal(int number) noexcept;
+  void end() noexcept;
+  void kill() noexcept;
+  /// Ends the guardian. REQUIRES: no process of the command is left.
+  void finish() noexcept;
+  /// Returns the next notice; nothing if there is none now.
+  std::optional<Notice> next_notice();
+
+  /// Kills all processes of the command, but not the guardian. Returns how many there were.
+  int kill_descendants() const;
+  /// Kills the guardian.
+  void kill_guardian() const noexcept;
+  /// For the time after has_ended(). Kills and reaps the processes that the guardian has left to this
+  /// process. Returns whether none is left.
+  bool sweep_orphans() const;
+
+ private:
+  void send(const Order& order) noexcept;
+
+  UniqueFd socket_;
+  pid_t pid_ = 0;
+  bool at_end_ = false;
+};
+
+}  // namespace zklock::cli

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "zklock/cli/core/duration.h"
+
+namespace zklock::cli {
+
+/// A message to the guardian.
+struct Order {
+  enum class Kind { start, bound, signal, end, kill, finish };
+  Kind kind = Kind::finish;
+  int number = 0;              ///< of the signal
+  Instant bound{};             ///< for `start` and `bound`
+  Duration session_timeout{};  ///< for `start` and `bound`
+  Duration grace{};            ///< for `start`
+};
+
+/// A message from the guardian.
+struct Notice {
+  enum class Kind { started, not_started, stepped, ended, swept, remaining };
+  Kind kind = Kind::remaining;
+  int number = 0;               ///< pid, errno, EndPlan::Step, or status
+  int count = 0;                ///< for `stepped`: number of processes
+  unsigned uid = 0;             ///< for `remaining`
+  Instant at{};                 ///< when it happened
+  Duration delay{};             ///< for `stepped`: how late it was
+  std::array<char, 16> name{};  ///< for `remaining`
+};
+
+/// An order, and the variables that follow a `start`: "NAME=value", each with a final NUL.
+struct ReceivedOrder {
+  Order order;
+  std::string variables;
+};
+
+/// The longest text behind an order, in bytes.
+inline constexpr std::size_t kMostVariables = 65'536;
+
+/// Sends one message. Does not block. Returns 0, or errno.
+int send_message(int fd, const Order& order, std::string_view variables = {}) noexcept;
+int send_message(int fd, const Notice& notice) noexcept;
+
+/// Receive one message, without blocking. Return nothing if there is none now. Set `at_end` if the
+/// other process has closed the socket and all its messages were received.
+std::optional<ReceivedOrder> receive_order(int fd, bool& at_end);
+std::optional<Notice> receive_notice(int fd, bool& at_end);
+
+}  // namespace zklock::cli

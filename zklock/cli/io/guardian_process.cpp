@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/io/guardian_process.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "zklock/cli/io/process_tree.h"
+#include "zklock/cli/io/program.h"
+#include "zklock/cli/io/standard_streams.h"
+#include "zklock/cli/io/system_failure.h"
+
+namespace zklock::cli {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+/// The error that the command process reports if it is too late to start.
+constexpr int kTooLate = 0;
+constexpr int kNoExec = 127;
+
+UniqueFd signals_of_children() {
+  sigset_t children;
+  sigemptyset(&children);
+  sigaddset(&children, SIGCHLD);
+  UniqueFd fd(::signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (fd.get() < 0) throw system_failure("signalfd");
+  return fd;
+}
+
+std::vector<std::string> split_variables(const std::string& text) {
+  std::vector<std::string> variables;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\0', begin);
+    variables.push_back(text.substr(begin, end - begin));
+    begin = end == std::string::npos ? text.size() : end + 1;
+  }
+  return variables;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+}  // namespace
+
+GuardianProcess::GuardianProcess(const GuardedCommand& command, UniqueFd socket, pid_t zklock)
+    : command_(command),
+      socket_(std::move(socket)),
+      zklock_(zklock),
+      own_pid_(::getpid()),
+      children_(signals_of_children()) {}
+
+void GuardianProcess::run() {
+  while (true) {
+    read_orders();
+    if (exec_result_.get() >= 0) read_exec_result();
+    reap();
+    step();
+    send_queued();
+    if (is_done()) break;
+    waiter_.wait({at_end_ ? -1 : socket_.get(), children_.get(), exec_result_.get()}, next_turn());
+    signalfd_siginfo info{};
+    while (::read(children_.get(), &info, sizeof info) > 0) {
+    }
+  }
+}
+
+bool GuardianProcess::is_done() const noexcept {
+  return !has_descendants_ && (at_end_ || finish_);
+}
+
+Instant GuardianProcess::next_turn() const noexcept {
+  const Instant now = LeaseClock::now();
+  Instant next = Instant::max();
+  if (has_descendants_ && plan_) {
+    next = plan_->state() == EndPlan::State::killing ? now + milliseconds(10) : plan_->next();
+  }
+  if (!queued_.empty() && !at_end_) next = std::min(next, now + milliseconds(50));
+  return next;
+}
+
+void GuardianProcess::read_orders() {
+  if (at_end_) return;
+  std::vector<ReceivedOrder> orders;
+  while (auto received = receive_order(socket_.get(), at_end_)) {
+    orders.push_back(std::move(*received));
+  }
+  for (const ReceivedOrder& each : orders) obey(each);
+  if (at_end_ && plan_ && has_descendants_) plan_->on_end_requested(LeaseClock::now());
+}
+
+void GuardianProcess::obey(const ReceivedOrder& received) {
+  const Order& order = received.order;
+  switch (order.kind) {
+    case Order::Kind::start:
+      if (!at_end_ && !plan_) start(received);
+      break;
+    case Order::Kind::bound:
+      if (plan_) plan_->on_bound(order.bound, order.session_timeout);
+      break;
+    case Order::Kind::signal:
+      if (child_ > 0) ::kill(child_, order.number);
+      break;
+    case Order::Kind::end:
+      if (plan_) plan_->on_end_requested(LeaseClock::now());
+      break;
+    case Order::Kind::kill:
+      if (plan_) plan_->on_kill_requested(LeaseClock::now());
+      break;
+    case Order::Kind::finish: finish_ = true; break;
+  }
+}
+
+void GuardianProcess::start(const ReceivedOrder& received) {
+  plan_.emplace(received.order.grace);
+  plan_->on_bound(received.order.bound, received.order.session_timeout);
+  if (!plan_->may_start(LeaseClock::now())) {
+    send({.kind = Notice::Kind::not_started, .number = kTooLate});
+    return;
+  }
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+    send({.kind = Notice::Kind::not_started, .number = errno});
+    return;
+  }
+  UniqueFd read_end(ends[0]);
+  const UniqueFd write_end(ends[1]);
+  const pid_t pid = ::fork();
+  if (pid == 0) become_command(split_variables(received.variables), write_end.get());
+  if (pid < 0) {
+    send({.kind = Notice::Kind::not_started, .number = errno});
+    return;
+  }
+  child_ = pid;
+  has_descendants_ = true;
+  exec_result_ = std::move(read_end);
+}
+
+void GuardianProcess::become_command(std::vector<std::string> variables, int result_fd) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != own_pid_) ::_exit(kNoExec);  // the guardian ended before the prctl
+  ::setpgid(0, command_.in_own_group ? 0 : ::getpgid(zklock_));
+  std::vector<std::string> environment = environment_with(std::move(variables));
+  std::vector<std::string> arguments = command_.arguments;
+  const std::vector<char*> environment_pointers = pointers_to(environment);
+  const std::vector<char*> argument_pointers = pointers_to(arguments);
+  if (command_.ignores_children) ::signal(SIGCHLD, SIG_IGN);
+  int error = kTooLate;
+  // The fork, and the preparation, may have taken long.
+  if (plan_->may_start(LeaseClock::now())) {
+    ::sigprocmask(SIG_SETMASK, &command_.signal_mask, nullptr);
+    ::execve(command_.program.c_str(), argument_pointers.data(), environment_pointers.data());
+    error = errno;
+  }
+  (void)!::write(result_fd, &error, sizeof error);
+  ::_exit(kNoExec);
+}
+
+void GuardianProcess::read_exec_result() {
+  int error = 0;
+  const ssize_t length = ::read(exec_result_.get(), &error, sizeof error);
+  if (length < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  exec_result_.reset();
+  if (length == 0) {
+    replace_standard_input_and_output();
+    send({.kind = Notice::Kind::started, .number = child_});
+    return;
+  }
+  ::waitpid(child_, nullptr, 0);
+  child_ = 0;
+  has_descendants_ = false;
+  send({.kind = Notice::Kind::not_started, .number = error});
+}
+
+void GuardianProcess::reap() {
+  if (!has_descendants_) return;
+  int status = 0;
+  while (true) {
+    const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+    if (pid == 0 || (pid < 0 && errno != ECHILD)) return;
+    if (pid < 0) return on_swept();
+    if (pid == child_) on_child_ended(status);
+  }
+}
+
+void GuardianProcess::on_child_ended(int status) {
+  // The exec may have failed or succeeded since the last look at the pipe. It has one of the two.
+  if (exec_result_.get() >= 0) {
+    int error = 0;
+    const bool failed = ::read(exec_result_.get(), &error, sizeof error) > 0;
+    exec_result_.reset();
+    if (failed) {
+      child_ = 0;
+      return send({.kind = Notice::Kind::not_started, .number = error});
+    }
+    send({.kind = Notice::Kind::started, .number = child_});
+  }
+  child_ = 0;
+  send({.kind = Notice::Kind::ended, .number = status, .at = LeaseClock::now()});
+  // Processes that the command has left end with it.
+  plan_->on_end_requested(LeaseClock::now());
+}
+
+void GuardianProcess::on_swept() {
+  has_descendants_ = false;
+  send({.kind = Notice::Kind::swept, .at = LeaseClock::now()});
+  if (at_end_) write_line(command_.said_if_killed);
+}
+
+void GuardianProcess::step() {
+  if (!has_descendants_ || !plan_) return;
+  const Instant now = LeaseClock::now();
+  const EndPlan::Step step = plan_->step(now);
+  if (step == EndPlan::Step::none) return;
+  const bool kills = step == EndPlan::Step::kill;
+  const Descendants found = signal_descendants(own_pid_, kills ? SIGKILL : command_.term_signal);
+  // Without that file of /proc, at least the command itself ends.
+  if (found.count == 0 && child_ > 0) ::kill(child_, kills ? SIGKILL : command_.term_signal);
+  if (kills) report_remaining(found.refused, now);
+  // A stopped process receives the signal when it continues.
+  if (!kills) signal_descendants(own_pid_, SIGCONT);
+  if (kills && std::exchange(kill_said_, true)) return;
+  send({.kind = Notice::Kind::stepped,
+        .number = static_cast<int>(step),
+        .count = found.count,
+        .at = LeaseClock::now(),
+        .delay = LeaseClock::now() - plan_->due()});
+}
+
+void GuardianProcess::report_remaining(const std::vector<pid_t>& refused, Instant now) {
+  if (remaining_said_ == Instant{}) {
+    remaining_said_ = now;
+    return;
+  }
+  if (now < remaining_said_ + milliseconds(500)) return;
+  remaining_said_ = now;
+  Notice notice{.kind = Notice::Kind::remaining, .at = now};
+  if (!refused.empty()) {
+    const std::string folder = "/proc/" + std::to_string(refused.front());
+    struct stat status {};
+    std::string name;
+    std::ifstream(folder + "/comm") >> name;
+    notice.number = refused.front();
+    notice.uid = ::stat(folder.c_str(), &status) == 0 ? status.st_uid : 0;
+    std::strncpy(notice.name.data(), name.c_str(), notice.name.size() - 1);
+  }
+  if (queued_.empty()) (void)send_message(socket_.get(), notice);
+}
+
+void GuardianProcess::send(const Notice& notice) {
+  queued_.push_back(notice);
+  send_queued();
+}
+
+void GuardianProcess::send_queued() {
+  while (!queued_.empty() && !at_end_) {
+    const int error = send_message(socket_.get(), queued_.front());
+    if (error == EAGAIN || error == EWOULDBLOCK || error == ENOBUFS || error == ENOMEM) return;
+    queued_.erase(queued_.begin());
+  }
+}
+
+}  // namespace zklock::cli

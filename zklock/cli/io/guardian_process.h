@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include "zklock/cli/core/duration.h"
+#include "zklock/cli/core/end_plan.h"
+#include "zklock/cli/io/guardian_message.h"
+#include "zklock/cli/io/unique_fd.h"
+#include "zklock/cli/io/waiter.h"
+
+namespace zklock::cli {
+
+/// The command that a guardian starts.
+struct GuardedCommand {
+  std::string program;                 ///< resolved path
+  std::vector<std::string> arguments;  ///< with the name of the program
+  int term_signal = SIGTERM;
+  sigset_t signal_mask{};         ///< of the command
+  bool ignores_children = false;  ///< SIGCHLD is ignored by the command
+  bool in_own_group = true;       ///< false: in the process group of zklock
+  std::string said_if_killed;     ///< line on stderr if zklock was killed
+};
+
+/// The guardian: a process that ends the command when zklock cannot. It is the parent of the command,
+/// and the subreaper of all its descendants. It obeys EndPlan by its own clock.
+///
+/// | order         | content              | effect                                       |
+/// |---------------|----------------------|----------------------------------------------|
+/// | start         | variables, grace,    | starts the command, if EndPlan::may_start()  |
+/// |               | bound, T             |                                              |
+/// | bound         | bound, T             | EndPlan::on_bound()                          |
+/// | signal        | number               | sends it to the command                      |
+/// | end           |                      | EndPlan::on_end_requested()                  |
+/// | kill          |                      | EndPlan::on_kill_requested()                 |
+/// | finish        |                      | ends the guardian; sent after `swept`        |
+/// | (end of file) |                      | as `end`; the guardian ends after the sweep  |
+///
+/// | notice        | content              | sent when                                    |
+/// |---------------|----------------------|----------------------------------------------|
+/// | started       | pid                  | exec has succeeded                           |
+/// | not_started   | errno; 0: too late   | fork or exec has failed                      |
+/// | stepped       | term or kill, delay  | EndPlan::step() was carried out              |
+/// | ended         | status, time         | the command has ended                        |
+/// | swept         | time                 | no descendant is left                        |
+/// | remaining     | pid, name, uid       | twice a second while killing                 |
+///
+/// In one turn, the guardian first reads all orders. So a `start` and the end of file that are read
+/// together start nothing.
+///
+/// Thread-safety: none. REQUIRES: the process has one thread and blocks all signals.
+class GuardianProcess {
+ public:
+  GuardianProcess(const GuardedCommand& command, UniqueFd socket, pid_t zklock);
+  /// Runs until zklock needs the guardian no more. No process of the command is left then.
+  void run();
+
+ private:
+  void read_orders();
+  void obey(const ReceivedOrder& received);
+  void start(const ReceivedOrder& received);
+  [[noreturn]] void become_command(std::vector<std::string> variables, int result_fd);
+  void read_exec_result();
+  void reap();
+  void on_child_ended(int status);
+  void on_swept();
+  void step();
+  void report_remaining(const std::vector<pid_t>& refused, Instant now);
+  void send(const Notice& notice);
+  void send_queued();
+  bool is_done() const noexcept;
+  Instant next_turn() const noexcept;
+
+  const GuardedCommand& command_;
+  UniqueFd socket_;
+  const pid_t zklock_;
+  const pid_t own_pid_;
+  UniqueFd children_;     ///< signalfd for SIGCHLD
+  UniqueFd exec_result_;  ///< while exec is under way
+  Waiter waiter_;
+  std::optional<EndPlan> plan_;  ///< set by `start`
+  pid_t child_ = 0;              ///< the command, until it was reaped
+  bool has_descendants_ = false;
+  bool at_end_ = false;  ///< end of file: zklock has ended
+  bool finish_ = false;
+  bool kill_said_ = false;
+  Instant remaining_said_{};
+  std::vector<Notice> queued_;  ///< the socket was full
+};
+
+}  // namespace zklock::cli

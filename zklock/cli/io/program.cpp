@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/io/program.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/core/failure.h"
+
+namespace zklock::cli {
+
+namespace {
+
+/// Returns 0 if the file can be executed, else errno.
+int error_of_program(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return errno;
+  if (S_ISDIR(status.st_mode)) return EISDIR;
+  return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;
+}
+
+[[noreturn]] void refuse(const std::string& name, int error) {
+  if (error == ENOENT || error == ENOTDIR) {
+    throw Failure(ExitCode::kNotFound, "no such command: " + display_text(name));
+  }
+  throw Failure(ExitCode::kNotExecutable, "not executable: " + display_text(name) + " (" +
+                                              std::generic_category().message(error) + ')');
+}
+
+}  // namespace
+
+std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) {
+    if (const int error = error_of_program(name); error != 0) refuse(name, error);
+    return name;
+  }
+  const char* const variable = std::getenv("PATH");
+  const std::string_view path = variable != nullptr ? variable : "/usr/local/bin:/usr/bin:/bin";
+  int worst = ENOENT;
+  for (std::size_t begin = 0; begin <= path.size() && !name.empty();) {
+    const std::size_t end = std::min(path.find(':', begin), path.size());
+    const std::string_view folder = path.substr(begin, end - begin);
+    const std::string candidate = std::string(folder.empty() ? "." : folder) + '/' + name;
+    const int error = error_of_program(candidate);
+    if (error == 0) return candidate;
+    if (error != ENOENT && error != ENOTDIR) worst = error;
+    begin = end + 1;
+  }
+  refuse(name, worst);
+}
+
+std::vector<std::string> environment_with(std::vector<std::string> variables) {
+  std::vector<std::string> result = std::move(variables);
+  const std::size_t replaced = result.size();
+  for (char** each = ::environ; each != nullptr && *each != nullptr; ++each) {
+    const std::string_view variable = *each;
+    const std::string_view name = variable.substr(0, variable.find('='));
+    const bool is_replaced = std::any_of(
+        result.begin(), result.begin() + static_cast<std::ptrdiff_t>(replaced),
+        [&](const std::string& other) {
+          return other.starts_with(name) && other.size() > name.size() && other[name.size()] == '=';
+        });
+    if (!is_replaced) result.emplace_back(variable);
+  }
+  return result;
+}
+
+}  // namespace zklock::cli

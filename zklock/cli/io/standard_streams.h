@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace zklock::cli {
+
+/// Opens /dev/null for those of the descriptors 0 to 2 that are closed, so that no other file gets
+/// their numbers. A started program finds them closed.
+void fill_standard_streams() noexcept;
+
+/// Replaces the descriptors 0 and 1 of this process by /dev/null.
+void replace_standard_input_and_output() noexcept;
+
+/// Writes the line to the standard error output. Does not block: if the output accepts nothing now,
+/// the line is dropped. A line has at most 4,000 bytes.
+void write_line(std::string line) noexcept;
+
+}  // namespace zklock::cli
