@@ -8,13 +8,13 @@
 
 zklock_demo_packages=(
   g++ cmake ninja-build
-  libzookeeper-mt-dev libboost-thread-dev libspdlog-dev
+  libzookeeper-mt-dev libboost-thread-dev libspdlog-dev libcli11-dev nlohmann-json3-dev
   libzookeeper-java libslf4j-java openjdk-17-jre-headless
 )
 zklock_tests_packages=(
   "${zklock_demo_packages[@]}"
   clang clang-format clang-tidy libgtest-dev make pkg-config spin z3
-  libcurator-recipes-java openjdk-17-jdk-headless python3 python3-kazoo
+  libcurator-recipes-java openjdk-17-jdk-headless python3 python3-kazoo iproute2
 )
 
 # zklock_install PACKAGE...: installs the missing packages. If none is missing, it does not call

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/settings.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "zklock/cli/core/failure.h"
+#include "zklock/cli/io/program.h"
+#include "zklock/cli/run_options.h"
+
+namespace zklock::cli {
+namespace {
+
+/// A folder for files, and an environment without the variables of zklock.
+class SettingsTest : public ::testing::Test {
+ protected:
+  SettingsTest() {
+    std::string name = ::testing::TempDir() + "zklock-settings.XXXXXX";
+    folder_ = ::mkdtemp(name.data());
+    for (const char* const each :
+         {"ZKLOCK_HOSTS", "ZKLOCK_CONFIG", "ZKLOCK_DIGEST_FILE", "ZKLOCK_SESSION_TIMEOUT"}) {
+      ::unsetenv(each);
+    }
+    ::setenv("XDG_CONFIG_HOME", folder_.c_str(), 1);
+  }
+  ~SettingsTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string write(const std::string& name, const std::string& text, mode_t mode = 0600) {
+    const std::string file = folder_ + '/' + name;
+    std::ofstream(file) << text;
+    ::chmod(file.c_str(), mode);
+    return file;
+  }
+  static int code_of(const GlobalOptions& options) {
+    try {
+      (void)read_settings(options);
+      return 0;
+    } catch (const Failure& failure) {
+      return failure.exit_code();
+    }
+  }
+
+  std::string folder_;
+};
+
+TEST_F(SettingsTest, FlagBeatsVariableBeatsFile) {
+  write("zklock.conf", "# servers\n hosts = file:1 # here\nsession-timeout=40s\n");
+  GlobalOptions options;
+  EXPECT_EQ(read_settings(options).hosts, "file:1");
+  EXPECT_EQ(read_settings(options).session_timeout, std::chrono::seconds(40));
+  ::setenv("ZKLOCK_HOSTS", "variable:1", 1);
+  ::setenv("ZKLOCK_SESSION_TIMEOUT", "20s", 1);
+  EXPECT_EQ(read_settings(options).hosts, "variable:1");
+  EXPECT_EQ(read_settings(options).session_timeout, std::chrono::seconds(20));
+  options.hosts = "flag:1";
+  EXPECT_EQ(read_settings(options).hosts, "flag:1");
+}
+
+TEST_F(SettingsTest, NoHosts_AreAUsageError) {
+  EXPECT_EQ(code_of({}), ExitCode::kUsage);
+}
+
+TEST_F(SettingsTest, WrongFile_IsRefusedWithItsLine) {
+  GlobalOptions options;
+  options.config = write("a.conf", "hosts=h:1\n\nhost=x\n");
+  try {
+    (void)read_settings(options);
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.exit_code(), ExitCode::kConfiguration);
+    EXPECT_EQ(failure.what(), options.config + ":3: unknown key \"host\"");
+  }
+  options.config = folder_ + "/missing";
+  EXPECT_EQ(code_of(options), ExitCode::kConfiguration);
+}
+
+TEST_F(SettingsTest, ReadableSecret_IsRefused) {
+  GlobalOptions options;
+  options.hosts = "h:1";
+  options.digest_file = write("digest", "user:pass:word\n");
+  const auto digest = read_settings(options).digest;
+  ASSERT_TRUE(digest);
+  EXPECT_EQ(digest->user, "user");
+  EXPECT_EQ(digest->password, "pass:word");
+  for (const mode_t mode : {0640U, 0604U, 0610U}) {
+    options.digest_file = write("digest", "user:password\n", mode);
+    EXPECT_EQ(code_of(options), ExitCode::kConfiguration) << mode;
+  }
+  options.digest_file = folder_;
+  EXPECT_EQ(code_of(options), ExitCode::kConfiguration);
+  options.digest_file = write("empty", "");
+  EXPECT_EQ(code_of(options), ExitCode::kConfiguration);
+}
+
+TEST(RunOptions, NestedRun_IsRefused) {
+  const std::string outer = held_with("", "b:2,a:1/c", "/x");
+  EXPECT_NO_THROW((void)held_with(outer, "a:1,b:2/c", "/y"));
+  const std::string both = held_with(outer, "a:1,b:2/c", "/y");
+  for (const char* const path : {"/x", "/y"}) {
+    EXPECT_THROW((void)held_with(both, "a:1,b:2/c", path), Failure) << path;
+  }
+  EXPECT_NO_THROW((void)held_with(both, "a:1,b:2", "/x"));
+}
+
+TEST(RunOptions, Signal_IsANameOrANumber) {
+  EXPECT_EQ(parse_signal("TERM"), SIGTERM);
+  EXPECT_EQ(parse_signal("SIGINT"), SIGINT);
+  EXPECT_EQ(parse_signal("9"), SIGKILL);
+  EXPECT_THROW((void)parse_signal("term"), Failure);
+  EXPECT_THROW((void)parse_signal("0"), Failure);
+}
+
+int code_of_options(const RunArguments& arguments) {
+  Settings settings;
+  settings.hosts = "h:1";
+  try {
+    (void)check_options(arguments, settings, {"true"});
+    return 0;
+  } catch (const Failure& failure) {
+    return failure.exit_code();
+  }
+}
+
+TEST(RunOptions, PermitsOfAnyForm_AreChecked) {
+  for (const char* const text : {"1/4", "4/4", "2/shared"}) {
+    EXPECT_EQ(code_of_options({.permits = text, .path = "/x"}), 0) << text;
+  }
+  for (const char* const text :
+       {"0/4", "5/4", "4", "/4", "4/", "a/b", "1/2/3", "-1/2", "/shared"}) {
+    EXPECT_EQ(code_of_options({.permits = text, .path = "/x"}), ExitCode::kUsage) << text;
+  }
+}
+
+TEST(RunOptions, OptionsThatExcludeEachOther_AreRefused) {
+  EXPECT_EQ(code_of_options({.shared = true, .permits = "1/2", .path = "/x"}), ExitCode::kUsage);
+  EXPECT_EQ(code_of_options({.shared = true, .weight = "3", .path = "/x"}), ExitCode::kUsage);
+  EXPECT_EQ(code_of_options({.nonblock = true, .wait = "1s", .path = "/x"}), ExitCode::kUsage);
+  EXPECT_EQ(code_of_options({.shell_command = "true", .path = "/x"}), ExitCode::kUsage);
+}
+
+TEST(Program, MissingAndUnusable_HaveTheirCodes) {
+  const auto code = [](const std::string& name) {
+    try {
+      (void)find_program(name);
+      return 0;
+    } catch (const Failure& failure) {
+      return failure.exit_code();
+    }
+  };
+  EXPECT_EQ(code("sh"), 0);
+  EXPECT_EQ(code("/bin/sh"), 0);
+  EXPECT_EQ(code("frobnicate"), ExitCode::kNotFound);
+  EXPECT_EQ(code("/bin/frobnicate"), ExitCode::kNotFound);
+  EXPECT_EQ(code("/etc/passwd"), ExitCode::kNotExecutable);
+  EXPECT_EQ(code("/tmp"), ExitCode::kNotExecutable);
+  EXPECT_EQ(code(""), ExitCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace zklock::cli

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/arguments.h"
+#include "zklock/version.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "zklock/cli/commands.h"
+#include "zklock/cli/core/argv_split.h"
+#include "zklock/cli/core/failure.h"
+
+namespace zklock::cli {
+
+namespace {
+
+/// A command as CLI11 knows it.
+struct Declared {
+  const Command* command;
+  CLI::App* options;
+  Action action;
+};
+
+std::optional<bool> takes_value(const CLI::App& options, std::string_view name) {
+  const CLI::Option* const option = options.get_option_no_throw(std::string(name));
+  if (option == nullptr) return std::nullopt;
+  return option->get_items_expected_max() > 0;
+}
+
+void declare_globals(CLI::App& app, GlobalOptions& globals) {
+  app.set_version_flag("--version", std::string("zklock ") + ZKLOCK_VERSION_STRING);
+  app.add_option("-z,--hosts", globals.hosts, "Servers: host:port,host:port/chroot")
+      ->type_name("HOSTS");
+  app.add_option("--config", globals.config, "Configuration file")->type_name("FILE");
+  app.add_option("--digest-file", globals.digest_file, "File with the line user:password")
+      ->type_name("FILE");
+  app.add_option("-T,--session-timeout", globals.session_timeout, "Session timeout")
+      ->type_name("DUR");
+  app.add_flag("--json", globals.json, "Print JSON, one object a line");
+  app.add_flag("-q,--quiet", globals.quiet, "Print errors only");
+  app.add_flag("-v,--verbose", globals.verbose, "Print the log, too");
+}
+
+/// Parses by CLI11. Returns an exit code if the program is to end now.
+std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments) {
+  std::ranges::reverse(arguments);  // as CLI11 expects
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    throw Failure(ExitCode::kUsage, error.what());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+int run_arguments(std::span<const std::string> arguments) {
+  CLI::App app("Distributed locks on ZooKeeper", "zklock");
+  app.require_subcommand(1);
+  app.set_help_all_flag("--help-all", "Print the options of all commands");
+  GlobalOptions globals;
+  declare_globals(app, globals);
+  std::vector<Declared> declared;
+  for (const Command& each : commands()) {
+    CLI::App* const options = app.add_subcommand(each.name, each.summary)->fallthrough();
+    declared.push_back({&each, options, each.declare(*options)});
+  }
+
+  std::vector<std::string> own(arguments.begin(), arguments.end());
+  std::vector<std::string> program;
+  const auto of_app = [&](std::string_view name) { return takes_value(app, name); };
+  const std::size_t word = first_operand(arguments, of_app);
+  const auto chosen = std::ranges::find_if(declared, [&](const Declared& each) {
+    return word < arguments.size() && arguments[word] == each.command->name;
+  });
+  if (chosen != declared.end() && chosen->command->starts_program) {
+    const auto of_command = [&](std::string_view name) {
+      const auto found = takes_value(*chosen->options, name);
+      return found ? found : takes_value(app, name);
+    };
+    SplitArguments split = split_arguments(arguments.subspan(word + 1), of_command);
+    own.resize(word + 1);
+    own.insert(own.end(), split.own.begin(), split.own.end());
+    program = std::move(split.program);
+  }
+  if (const auto code = parse(app, std::move(own))) return *code;
+  return chosen->action({read_settings(globals), std::move(program)});
+}
+
+}  // namespace zklock::cli

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/run.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "zklock/cli/blocker_text.h"
+#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/core/exit_code.h"
+#include "zklock/cli/error_text.h"
+#include "zklock/cli/io/standard_streams.h"
+
+namespace zklock::cli {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using Kind = RunEffect::Kind;
+
+constexpr seconds kConnectionTimeout{15};
+/// The time for a connection if -w is shorter. Then the acquire is a single attempt.
+constexpr seconds kShortestConnect{2};
+constexpr seconds kReleaseTimeout{5};
+constexpr seconds kDefaultSessionTimeout{30};
+constexpr milliseconds kWhileKilling{10};
+constexpr milliseconds kWhileConnecting{20};
+
+ClientOptions options_of_client(const RunOptions& options) {
+  ClientOptions client = client_options(options.settings, "zklock run");
+  if (!options.settings.session_timeout) {
+    Duration timeout = kDefaultSessionTimeout;
+    if (options.grace) timeout = std::max(timeout, *options.grace * 4);
+    client.session_timeout = std::chrono::duration_cast<milliseconds>(timeout);
+  }
+  client.connection_timeout = kConnectionTimeout;
+  client.loss_callback_limit = std::chrono::hours(24);
+  return client;
+}
+
+}  // namespace
+
+void LossGate::pass() {
+  tasks_.post([] {});
+  if (std::this_thread::get_id() == main_) return;
+  std::unique_lock lock(mutex_);
+  opened_.wait(lock, [this] { return is_open_; });
+}
+
+void LossGate::open() {
+  const std::lock_guard guard(mutex_);
+  is_open_ = true;
+  opened_.notify_all();
+}
+
+Run::Run(const RunOptions& options, Guardian& guardian, SignalReader& signals, bool shares_terminal)
+    : options_(options),
+      guardian_(guardian),
+      signals_(signals),
+      shares_terminal_(shares_terminal),
+      client_(options_of_client(options)) {
+  facts_.path = options.path;
+  facts_.kind = kind_of(options.lock);
+  facts_.note = options.lock.note;
+  facts_.command = options.command;
+  facts_.max_hold = options.lock.max_hold;
+  facts_.queued_at = LeaseClock::now();
+  Duration limit = kConnectionTimeout;
+  if (options.wait) limit = std::clamp<Duration>(*options.wait, kShortestConnect, limit);
+  connect_until_ = facts_.queued_at + limit;
+  acquire_ = make_contender(client_, options.path, options.lock);
+}
+
+int Run::go() noexcept {
+  while (true) {
+    turn();
+    if (exits_) return facts_.exit_code;
+    waiter_.wait({guardian_.fd(), signals_.fd(), tasks_.fd()}, next_turn());
+  }
+}
+
+void Run::turn() {
+  const bool had_guardian = !guardian_.has_ended();
+  while (const auto notice = guardian_.next_notice()) on_notice(*notice);
+  if (had_guardian && guardian_.has_ended()) {
+    if (fsm_.state() == RunState::queued || fsm_.state() == RunState::holding) {
+      say("the guardian process has ended");
+    }
+    carry_out(fsm_.on_guardian_ended());
+  }
+  while (const auto signal = signals_.next()) on_signal(*signal);
+  for (const TaskQueue::Task& task : tasks_.take()) task();
+  if (!acquires_ && fsm_.state() == RunState::queued) connect();
+  const Instant now = LeaseClock::now();
+  look_at_hold(now);
+  step_plan(now);
+  if (fsm_.state() == RunState::orphaned) sweep(now);
+}
+
+Instant Run::next_turn() const {
+  const Instant now = LeaseClock::now();
+  switch (fsm_.state()) {
+    case RunState::queued: return acquires_ ? Instant::max() : now + kWhileConnecting;
+    case RunState::orphaned: return now + kWhileKilling;
+    case RunState::holding: return now + timeout_ / 200;
+    case RunState::starting:
+    case RunState::running:
+    case RunState::ending:
+    case RunState::sweeping: {
+      if (plan_->state() == EndPlan::State::killing) return now + kWhileKilling;
+      const Duration poll = std::max<Duration>(timeout_ / 40, kWhileKilling);
+      return std::min(now + poll, plan_->next());
+    }
+    default: return Instant::max();
+  }
+}
+
+bool Run::has_processes() const noexcept {
+  switch (fsm_.state()) {
+    case RunState::starting:
+    case RunState::running:
+    case RunState::ending:
+    case RunState::sweeping:
+    case RunState::orphaned: return true;
+    default: return false;
+  }
+}
+
+void Run::say(const std::string& text) const {
+  write_line("zklock: run " + display_text(options_.path) + ": " + text);
+}
+
+void Run::carry_out(const RunEffects& effects) {
+  for (const RunEffect& effect : effects) carry_out(effect);
+}
+
+void Run::carry_out(const RunEffect& effect) {
+  switch (effect.kind) {
+    case Kind::withdraw:
+      stop_.request_stop();
+      if (!acquires_) carry_out(fsm_.on_not_granted(ExitCode::kInternal));
+      return;
+    case Kind::start: return start();
+    case Kind::signal: return guardian_.signal(effect.signal);
+    case Kind::end: guardian_.end(); return plan_->on_end_requested(LeaseClock::now());
+    case Kind::kill: guardian_.kill(); return plan_->on_kill_requested(LeaseClock::now());
+    case Kind::kill_guardian: return guardian_.kill_guardian();
+    case Kind::release: return release();
+    case Kind::exit:
+      facts_.exit_code = fsm_.exit_code();
+      exits_ = true;
+      return;
+  }
+}
+
+void Run::fail(int exit_code, const std::string& text) {
+  if (fsm_.state() == RunState::queued) say(text);
+  carry_out(fsm_.on_not_granted(exit_code));
+}
+
+void Run::connect() {
+  try {
+    if (client_.wait_until_connected(Deadline::passed())) return acquire();
+    if (LeaseClock::now() < connect_until_) return;
+    fail(ExitCode::kUnavailable, "no server of " + display_text(options_.settings.hosts) +
+                                     " answered within " +
+                                     text_of(connect_until_ - facts_.queued_at));
+  } catch (const Error& error) {
+    fail(exit_code_of(error.errc()), text_of(error));
+  }
+}
+
+std::string Run::check_timeout() {
+  timeout_ = client_.session_timeout();
+  facts_.session_timeout = timeout_;
+  facts_.lead = EndPlan::lead_of(timeout_);
+  facts_.grace = timeout_ / 8;
+  const auto& max_hold = options_.lock.max_hold;
+  if (max_hold) facts_.grace = std::min<Duration>(facts_.grace, *max_hold / 4);
+  if (options_.grace) facts_.grace = *options_.grace;
+  if (facts_.grace > timeout_ / 4) {
+    return "--grace " + text_of(facts_.grace) + " needs a session timeout of " +
+           text_of(facts_.grace * 4) + ", but the servers grant " + text_of(timeout_);
+  }
+  const Duration shortest = (facts_.lead + facts_.grace) * 2;
+  if (max_hold && *max_hold < shortest) {
+    return "--max-hold " + text_of(*max_hold) + " is shorter than " + text_of(shortest) +
+           ", which a session timeout of " + text_of(timeout_) + " needs; use a shorter -T";
+  }
+  if (timeout_ < seconds(4) && says()) {
+    say("with a session timeout of " + text_of(timeout_) + ", a kill may be late by " +
+        text_of(facts_.lead + timeout_ / 48) + " only");
+  }
+  return {};
+}
+
+void Run::acquire() {
+  if (const std::string fault = check_timeout(); !fault.empty()) {
+    return fail(ExitCode::kData, fault);
+  }
+  acquires_ = true;
+  Deadline deadline = Deadline::never();
+  if (options_.nonblock) deadline = Deadline::passed();
+  if (options_.wait) deadline = Deadline(facts_.queued_at + *options_.wait);
+  acquire_(deadline, stop_.get_token(), [this](Hold hold, std::exception_ptr error) {
+    auto shared = std::make_shared<Hold>(std::move(hold));
+    tasks_.post([this, shared, error] { on_acquired(std::move(*shared), error); });
+  });
+}
+
+void Run::on_acquired(Hold hold, const std::exception_ptr& error) {
+  if (error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const Error& e) {
+      return fail(exit_code_of(e.errc()), text_of(e));
+    } catch (const std::exception& e) {
+      return fail(ExitCode::kInternal, e.what());
+    }
+  }
+  if (!hold) {
+    hold_ = std::move(hold);
+    return on_not_acquired();
+  }
+  hold_ = std::move(hold);
+  facts_.granted_at = LeaseClock::now();
+  facts_.node = hold_.node();
+  facts_.token = to_string(hold_.token());
+  plan_.emplace(facts_.grace);
+  carry_out(fsm_.on_granted());
+  if (fsm_.state() != RunState::holding) return;
+  on_loss_.emplace(hold_.loss_token(), OnLoss{gate_});
+  on_request_.emplace(hold_.release_request_token(), OnRequest{this});
+}
+
+void Run::on_not_acquired() {
+  if (fsm_.state() == RunState::queued) {
+    facts_.blocker = blocker_text(hold_, client_, options_.path);
+    std::string text = "not acquired";
+    if (options_.wait) text += " in " + text_of(*options_.wait);
+    if (!facts_.blocker.empty()) text += ": " + facts_.blocker;
+    say(text);
+  }
+  carry_out(fsm_.on_not_granted(options_.code_if_not_acquired));
+}
+
+void Run::start() {
+  const std::string variables =
+      "ZKLOCK_PATH=" + options_.path + '\0' + "ZKLOCK_TOKEN=" + facts_.token + '\0' +
+      "ZKLOCK_NODE=" + facts_.node + '\0' + "ZKLOCK_HELD=" + options_.held + '\0';
+  facts_.started_at = std::chrono::system_clock::now();
+  const int error = guardian_.start(variables, *facts_.bound, timeout_, facts_.grace);
+  if (error != 0 && error != EPIPE) carry_out(fsm_.on_not_started(error));
+}
+
+bool Run::is_settled(Deadline deadline) {
+  try {
+    return client_.is_connected() && client_.flush(deadline);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+void Run::release() {
+  facts_.loss = fsm_.loss();
+  facts_.ended_for_lock = fsm_.ended_for_lock();
+  if (const std::string text = loss_text(facts_, LeaseClock::now()); !text.empty()) say(text);
+  const bool was_valid = hold_.is_valid();
+  gate_->open();
+  on_loss_.reset();
+  on_request_.reset();
+  hold_.release();
+  guardian_.finish();
+  if (!is_settled(kReleaseTimeout) && was_valid) {
+    say("the release is not confirmed: the lock becomes free with the session, in " +
+        text_of(timeout_) + " at the latest");
+  }
+  carry_out(fsm_.on_released());
+}
+
+}  // namespace zklock::cli

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include <signal.h>
+
+#include "zklock/cli/contender.h"
+#include "zklock/cli/core/end_plan.h"
+#include "zklock/cli/core/run_fsm.h"
+#include "zklock/cli/io/guardian.h"
+#include "zklock/cli/io/signals.h"
+#include "zklock/cli/io/task_queue.h"
+#include "zklock/cli/io/waiter.h"
+#include "zklock/cli/run_options.h"
+#include "zklock/cli/run_report.h"
+#include "zklock/client.h"
+#include "zklock/hold.h"
+
+namespace zklock::cli {
+
+/// A callback of a hold's loss that does not return before open(). So the client does not delete the
+/// znode while processes of the command run.
+///
+/// Thread-safety: any thread.
+class LossGate {
+ public:
+  explicit LossGate(TaskQueue& tasks) : tasks_(tasks) {}
+  /// Wakes the main thread, and blocks until open(). On the main thread it does not block: then the
+  /// hold was lost before the command started.
+  void pass();
+  void open();
+
+ private:
+  TaskQueue& tasks_;
+  const std::thread::id main_ = std::this_thread::get_id();
+  std::mutex mutex_;
+  std::condition_variable opened_;
+  bool is_open_ = false;
+};
+
+/// Drives one `zklock run`: it carries out the effects of RunFsm. Each turn of its loop first reads
+/// the guardian's notices, then signals and tasks, and then looks at the clock. So an end of the
+/// command that is known already is not taken for a loss.
+///
+/// Thread-safety: one thread.
+class Run {
+ public:
+  /// REQUIRES: the guardian was made before the process had a second thread. Throws: Error.
+  Run(const RunOptions& options, Guardian& guardian, SignalReader& signals, bool shares_terminal);
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  ~Run() = default;
+
+  /// Runs until the command has ended and the lock is released. Returns the exit code. An exception
+  /// ends the process at once. No destructor may close the client while the command runs: that
+  /// would release the lock.
+  int go() noexcept;
+  /// Blocks until the ensemble has confirmed the release, or the withdrawal from the queue. Returns
+  /// false if it does not do so before the deadline, or if there is no connection.
+  bool is_settled(Deadline deadline);
+  const RunFacts& facts() const noexcept { return facts_; }
+
+ private:
+  struct OnLoss {
+    std::shared_ptr<LossGate> gate;
+    void operator()() const { gate->pass(); }
+  };
+  struct OnRequest {
+    Run* run;
+    void operator()() const {
+      run->tasks_.post([target = run] { target->on_release_requested(); });
+    }
+  };
+
+  void turn();
+  Instant next_turn() const;
+  void carry_out(const RunEffects& effects);
+  void carry_out(const RunEffect& effect);
+
+  void connect();
+  void acquire();
+  void on_acquired(Hold hold, const std::exception_ptr& error);
+  void on_not_acquired();
+  void fail(int exit_code, const std::string& text);
+  std::string check_timeout();
+
+  void on_notice(const Notice& notice);
+  void on_stepped(const Notice& notice);
+  void on_signal(const ReceivedSignal& signal);
+  void on_release_requested();
+  void look_at_hold(Instant now);
+  void step_plan(Instant now);
+  void sweep(Instant now);
+  void start();
+  void release();
+  bool has_processes() const noexcept;
+  bool says() const noexcept { return !options_.settings.quiet; }
+  void say(const std::string& text) const;
+  void say_about_to_be_lost();
+
+  const RunOptions& options_;
+  Guardian& guardian_;
+  SignalReader& signals_;
+  const bool shares_terminal_;  ///< the command is in the foreground group
+  TaskQueue tasks_;
+  Waiter waiter_;
+  Client client_;
+  std::stop_source stop_;
+  AcquireFunction acquire_;
+  bool acquires_ = false;
+  Instant connect_until_{};
+  RunFsm fsm_;
+  std::optional<EndPlan> plan_;
+  Hold hold_;
+  std::shared_ptr<LossGate> gate_ = std::make_shared<LossGate>(tasks_);
+  std::optional<std::stop_callback<OnLoss>> on_loss_;
+  std::optional<std::stop_callback<OnRequest>> on_request_;
+  Duration timeout_{};  ///< the last session timeout
+  bool said_lost_ = false;
+  bool said_term_ = false;
+  Instant notice_at_{};     ///< of the last notice
+  Instant remaining_at_{};  ///< of the last line about processes that remain
+  bool exits_ = false;
+  RunFacts facts_;
+};
+
+}  // namespace zklock::cli

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/run_command.h"
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/core/failure.h"
+#include "zklock/cli/error_text.h"
+#include "zklock/cli/io/guardian.h"
+#include "zklock/cli/io/signals.h"
+#include "zklock/cli/io/standard_streams.h"
+#include "zklock/cli/run.h"
+#include "zklock/cli/run_options.h"
+#include "zklock/cli/run_report.h"
+
+namespace zklock::cli {
+
+namespace {
+
+bool is_in_foreground() {
+  return ::isatty(STDIN_FILENO) != 0 && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
+}
+
+int run_with(const RunOptions& options) {
+  if (!options.report.empty()) check_report(options.report);
+  SignalReader signals;
+  const bool shares_terminal = is_in_foreground();
+  GuardedCommand command;
+  command.program = options.program;
+  command.arguments = options.command;
+  command.term_signal = options.term_signal;
+  command.signal_mask = signals.old_mask();
+  command.ignores_children = signals.ignored_children();
+  command.in_own_group = !shares_terminal;
+  command.said_if_killed =
+      "zklock: run " + display_text(options.path) + ": zklock was killed; ended the command";
+  Guardian guardian(command);
+  const auto run = std::make_unique<Run>(options, guardian, signals, shares_terminal);
+  const int code = run->go();
+  if (!options.report.empty()) {
+    try {
+      write_report(options.report, run->facts());
+    } catch (const Failure& failure) {
+      write_line(std::string("zklock: ") + failure.what());
+    }
+  }
+  // Without a confirmation, closing the client could take long. The servers end the session anyway.
+  if (!run->is_settled(std::chrono::seconds(1))) ::_exit(code);
+  return code;
+}
+
+int run_command(const RunArguments& arguments, const Invocation& invocation) {
+  const std::string place = "run " + display_text(arguments.path) + ": ";
+  try {
+    return run_with(check_options(arguments, invocation.settings, invocation.program));
+  } catch (const Failure& failure) {
+    throw Failure(failure.exit_code(), place + failure.what());
+  } catch (const Error& error) {
+    throw Failure(exit_code_of(error.errc()), place + text_of(error));
+  }
+}
+
+}  // namespace
+
+Action declare_run(CLI::App& options) {
+  const auto to = std::make_shared<RunArguments>();
+  const auto value = [&](const char* names, std::string& target, const char* type,
+                         const char* text) {
+    options.add_option(names, target, text)->type_name(type);
+  };
+  options.add_flag("-n,--nonblock", to->nonblock, "Do not wait: exit 75 if the lock is not free");
+  options.add_flag("-x,--exclusive", to->exclusive, "Hold alone (default)");
+  options.add_flag("-s,--shared", to->shared, "Hold together with other shared holders");
+  value("-w,--wait", to->wait, "DUR", "Wait at most that long, then exit 75");
+  value("-k,--permits", to->permits, "K/N", "Hold K of N permits, or K/shared");
+  value("--weight", to->weight, "1..10", "Heavier contenders are served first");
+  value("--max-hold", to->max_hold, "DUR", "End the command after that time");
+  value("--lock-delay", to->lock_delay, "DUR", "After a loss, the lock stays free that long");
+  value("--grace", to->grace, "DUR", "Time from the signal to KILL (an eighth of -T)");
+  value("--term", to->term, "SIG", "Signal that ends the command (TERM)");
+  value("-E,--conflict-exit-code", to->code, "CODE", "Exit code if not acquired (75)");
+  value("--note", to->note, "TEXT", "Purpose of this hold, for people");
+  value("--report", to->report, "FILE", "Write a JSON report at the end");
+  value("-c,--command", to->shell_command, "STRING", "Run STRING by /bin/sh");
+  options.add_option("PATH", to->path, "Path of the lock")->required()->type_name("");
+  return [to](const Invocation& invocation) { return run_command(*to, invocation); };
+}
+
+}  // namespace zklock::cli

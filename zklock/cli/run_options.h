@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "zklock/cli/contender.h"
+#include "zklock/cli/core/duration.h"
+#include "zklock/cli/settings.h"
+
+namespace zklock::cli {
+
+/// The options of `zklock run`, as the user wrote them. An empty text is unset.
+struct RunArguments {
+  bool nonblock = false;
+  bool exclusive = false;
+  bool shared = false;
+  std::string wait = {};
+  std::string permits = {};
+  std::string weight = {};
+  std::string max_hold = {};
+  std::string lock_delay = {};
+  std::string grace = {};
+  std::string term = "TERM";
+  std::string code = {};
+  std::string note = {};
+  std::string report = {};
+  std::string shell_command = {};
+  std::string path = {};
+};
+
+/// The checked options of `zklock run`.
+struct RunOptions {
+  std::string path;
+  LockChoice lock;
+  std::vector<std::string> command;  ///< arguments of the program, with its name
+  std::string program;               ///< its path
+  bool nonblock = false;
+  std::optional<Duration> wait;
+  std::optional<Duration> grace;
+  int term_signal = 0;
+  int code_if_not_acquired = 0;
+  std::string report;
+  Settings settings;
+  std::string held;  ///< new value of ZKLOCK_HELD
+};
+
+/// Checks the options. Finds the program, and refuses a run within a run of one path.
+/// Throws: Failure.
+[[nodiscard]] RunOptions check_options(const RunArguments& arguments, const Settings& settings,
+                                       const std::vector<std::string>& program);
+
+/// Returns the value of ZKLOCK_HELD for a command below a lock. `held`: the present value, which has
+/// one line for each lock that an ancestor of this process holds.
+/// Throws: Failure with ExitCode::kData if the lock is among them.
+[[nodiscard]] std::string held_with(const std::string& held, const std::string& hosts,
+                                    const std::string& path);
+
+/// Returns the number of a signal: "TERM", "SIGTERM" or "15". Throws: Failure with
+/// ExitCode::kUsage.
+[[nodiscard]] int parse_signal(const std::string& text);
+
+}  // namespace zklock::cli

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/run_report.h"
+
+#include <cstddef>
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/core/failure.h"
+#include "zklock/cli/io/system_failure.h"
+#include "zklock/cli/io/unique_fd.h"
+
+namespace zklock::cli {
+
+namespace {
+
+using std::chrono::milliseconds;
+using Json = nlohmann::ordered_json;
+
+Json milliseconds_of(const std::optional<Duration>& duration) {
+  if (!duration) return nullptr;
+  return static_cast<double>(duration->count()) / 1e6;
+}
+
+/// Returns the nanoseconds of CLOCK_BOOTTIME as a text, because a double cannot hold them.
+Json nanoseconds_of(const std::optional<Instant>& instant) {
+  if (!instant) return nullptr;
+  return std::to_string(instant->time_since_epoch().count());
+}
+
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+Json ended_of(const std::optional<int>& status) {
+  if (!status) return nullptr;
+  if (WIFSIGNALED(*status)) return {{"signal", WTERMSIG(*status)}};
+  return {{"exit", WEXITSTATUS(*status)}};
+}
+
+/// Returns why the lock was lost, or would have been lost. REQUIRES: one of the two.
+LossCause cause_of(const RunFacts& facts) {
+  if (facts.loss) return *facts.loss;
+  const bool by_limit = facts.max_hold && facts.granted_at && facts.bound &&
+                        *facts.granted_at + *facts.max_hold < *facts.bound + milliseconds(100);
+  return by_limit ? LossCause::limit : LossCause::lease;
+}
+
+Json end_reason(const RunFacts& facts) {
+  if (facts.loss || facts.ended_for_lock) return to_string(cause_of(facts));
+  return facts.status ? Json("command") : Json(nullptr);
+}
+
+Json json_of(const RunFacts& facts) {
+  Json json{{"schema", "zklock.run/1"}, {"path", facts.path}};
+  json["node"] = text_or_null(facts.node);
+  json["token"] = text_or_null(facts.token);
+  json["kind"] = facts.kind;
+  json["note"] = facts.note;
+  json["command"] = facts.command;
+  json["pid"] = facts.pid ? Json(*facts.pid) : Json(nullptr);
+  json["session_timeout_ms"] = milliseconds_of(facts.session_timeout);
+  json["grace_ms"] = milliseconds_of(facts.grace);
+  json["lead_ms"] = milliseconds_of(facts.lead);
+  const auto granted = facts.granted_at;
+  json["queued_ms"] = granted ? milliseconds_of(*granted - facts.queued_at) : Json(nullptr);
+  json["held_ms"] =
+      granted && facts.swept_at ? milliseconds_of(*facts.swept_at - *granted) : Json(nullptr);
+  json["started_at_ms"] = nullptr;
+  if (facts.started_at) {
+    json["started_at_ms"] =
+        std::chrono::duration_cast<milliseconds>(facts.started_at->time_since_epoch()).count();
+  }
+  json["ended"] = ended_of(facts.status);
+  json["end_reason"] = end_reason(facts);
+  json["term_at"] = nanoseconds_of(facts.term_at);
+  json["kill_at"] = nanoseconds_of(facts.kill_at);
+  json["swept_at"] = nanoseconds_of(facts.swept_at);
+  json["bound"] = nanoseconds_of(facts.bound);
+  json["kill_delay_ms"] = milliseconds_of(facts.kill_delay);
+  json["leftover"] = facts.leftover;
+  json["exit"] = facts.exit_code;
+  json["blocker"] = text_or_null(facts.blocker);
+  return json;
+}
+
+std::string temporary(const std::string& file) {
+  return file + ".tmp";
+}
+
+UniqueFd create(const std::string& file) {
+  UniqueFd fd(::open(temporary(file).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (fd.get() < 0) {
+    throw Failure(ExitCode::kData, system_failure("the report " + display_text(file)).what());
+  }
+  return fd;
+}
+
+/// Returns the end of the command, for a sentence.
+std::string end_of_command(const RunFacts& facts) {
+  if (!facts.status && !facts.swept_at) return "the command was not started";
+  if (facts.kill_at ||
+      (facts.status && WIFSIGNALED(*facts.status) && WTERMSIG(*facts.status) == SIGKILL)) {
+    return "the command was killed";
+  }
+  return facts.term_at ? "the command ended after its signal" : "the command had ended";
+}
+
+}  // namespace
+
+const char* to_string(LossCause cause) noexcept {
+  switch (cause) {
+    case LossCause::unknown: return "unknown";
+    case LossCause::lease: return "lease";
+    case LossCause::session: return "session";
+    case LossCause::node: return "node";
+    case LossCause::limit: return "limit";
+    case LossCause::forced: return "forced";
+    case LossCause::closed: return "closed";
+  }
+  return "unknown";
+}
+
+void check_report(const std::string& file) {
+  (void)create(file);
+}
+
+void write_report(const std::string& file, const RunFacts& facts) {
+  const std::string text =
+      json_of(facts).dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
+  const UniqueFd fd = create(file);
+  const bool is_written =
+      ::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+      ::fsync(fd.get()) == 0 && ::rename(temporary(file).c_str(), file.c_str()) == 0;
+  if (!is_written) throw system_failure("the report " + display_text(file));
+}
+
+std::string loss_text(const RunFacts& facts, Instant now) {
+  if (!facts.loss && !facts.ended_for_lock) return {};
+  std::string text = facts.loss ? "the lock was lost" : "the lock was about to be lost";
+  switch (cause_of(facts)) {
+    case LossCause::unknown: break;
+    case LossCause::lease: text += " (lease)"; break;
+    case LossCause::session: text += " (session)"; break;
+    case LossCause::node: text += " (its znode was deleted)"; break;
+    case LossCause::limit: text += " (--max-hold)"; break;
+    case LossCause::forced: text += " (forced release)"; break;
+    case LossCause::closed: text += " (closed)"; break;
+  }
+  if (facts.granted_at)
+    text += ", held for " + text_of(facts.swept_at.value_or(now) - *facts.granted_at);
+  if (!facts.token.empty()) text += ", token " + facts.token;
+  text += "; " + end_of_command(facts);
+  const bool has_proof =
+      cause_of(facts) == LossCause::lease || cause_of(facts) == LossCause::session;
+  if (has_proof && facts.swept_at && facts.bound) {
+    const Duration margin = *facts.bound + facts.session_timeout / 48 - *facts.swept_at;
+    text += margin >= Duration{} ? " " + text_of(margin) + " before another contender could hold"
+                                 : ", but another contender may have held before";
+  }
+  if (facts.loss == LossCause::node || facts.loss == LossCause::unknown) {
+    text += "; another contender may have held before that";
+  }
+  return text;
+}
+
+}  // namespace zklock::cli

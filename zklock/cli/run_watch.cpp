@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Members of Run for the time while the command runs.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "zklock/cli/blocker_text.h"
+#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/run.h"
+
+namespace zklock::cli {
+
+namespace {
+
+using std::chrono::seconds;
+
+/// The guardian sends a notice at least twice a second while it kills.
+constexpr seconds kLongestSilence{2};
+constexpr seconds kBetweenLines{10};
+
+}  // namespace
+
+void Run::on_notice(const Notice& notice) {
+  notice_at_ = LeaseClock::now();
+  switch (notice.kind) {
+    case Notice::Kind::started: facts_.pid = notice.number; return carry_out(fsm_.on_started());
+    case Notice::Kind::not_started:
+      if (notice.number == 0) {
+        say("too late to start the command");
+      } else {
+        say("not executable: " + display_text(options_.program) + " (" +
+            std::strerror(notice.number) + ')');
+      }
+      return carry_out(fsm_.on_not_started(notice.number));
+    case Notice::Kind::stepped: return on_stepped(notice);
+    case Notice::Kind::ended:
+      facts_.status = notice.number;
+      facts_.ended_at = notice.at;
+      return carry_out(fsm_.on_child_ended(notice.number));
+    case Notice::Kind::swept:
+      facts_.swept_at = notice.at;
+      if (facts_.leftover > 0 && !fsm_.ended_for_lock() && says()) {
+        say(std::to_string(facts_.leftover) +
+            " processes of the command still ran when it ended, and were ended");
+      }
+      return carry_out(
+          fsm_.on_swept(notice.at, facts_.bound.value_or(Instant{}), loss_cause(hold_)));
+    case Notice::Kind::remaining:
+      if (notice.number == 0 || notice.at < remaining_at_ + kBetweenLines) return;
+      remaining_at_ = notice.at;
+      return say("pid " + std::to_string(notice.number) + " (" + display_text(notice.name.data()) +
+                 ", uid " + std::to_string(notice.uid) +
+                 ") cannot be ended: Operation not permitted; the lock stays held while it runs");
+  }
+}
+
+void Run::on_stepped(const Notice& notice) {
+  const bool kills = notice.number == static_cast<int>(EndPlan::Step::kill);
+  auto& at = kills ? facts_.kill_at : facts_.term_at;
+  if (!at) at = notice.at;
+  if (kills) facts_.kill_delay = std::max(facts_.kill_delay.value_or(Duration{}), notice.delay);
+  if (fsm_.state() == RunState::sweeping) {
+    facts_.leftover = std::max(facts_.leftover, notice.count);
+    return;
+  }
+  if (fsm_.state() == RunState::running) say_about_to_be_lost();
+  carry_out(fsm_.on_step());
+}
+
+void Run::say_about_to_be_lost() {
+  if (std::exchange(said_term_, true) || !facts_.bound) return;
+  const Duration left = *facts_.bound - LeaseClock::now();
+  say("the lock is about to be lost: it is certain for " + text_of(left) +
+      " more; sent the signal to the command, KILL follows in " +
+      text_of(std::min(facts_.grace, left - facts_.lead)));
+}
+
+void Run::on_signal(const ReceivedSignal& signal) {
+  // The terminal has sent it to the command already.
+  if (shares_terminal_ && signal.from_terminal && has_processes()) return;
+  carry_out(fsm_.on_signal(signal.number));
+}
+
+void Run::on_release_requested() {
+  if (!hold_.is_valid() ||
+      (fsm_.state() != RunState::running && fsm_.state() != RunState::starting)) {
+    return;
+  }
+  if (says()) say("a release is requested; sent the signal to the command");
+  carry_out(fsm_.on_release_requested(options_.term_signal));
+}
+
+void Run::look_at_hold(Instant now) {
+  if (fsm_.state() != RunState::holding && (!has_processes() || !hold_)) return;
+  const Instant bound = hold_.valid_until();
+  if (!hold_.is_valid()) {
+    if (!std::exchange(said_lost_, true)) {
+      carry_out(fsm_.on_lost(loss_cause(hold_).value_or(LossCause::unknown)));
+    }
+    return;
+  }
+  const Duration timeout = client_.session_timeout();
+  if (bound != facts_.bound || timeout != timeout_) {
+    timeout_ = timeout;
+    facts_.bound = bound;
+    plan_->on_bound(bound, timeout);
+    if (has_processes()) guardian_.bound(bound, timeout);
+  }
+  if (fsm_.state() != RunState::holding) return;
+  Duration needed = timeout / 3;
+  if (options_.lock.max_hold) needed = std::min<Duration>(needed, *options_.lock.max_hold / 2);
+  if (bound - now >= needed && plan_->may_start(now)) carry_out(fsm_.on_lease_suffices());
+}
+
+void Run::step_plan(Instant now) {
+  if (!plan_ || !has_processes()) return;
+  switch (plan_->step(now)) {
+    case EndPlan::Step::none: return;
+    case EndPlan::Step::term:
+      if (fsm_.state() == RunState::running) say_about_to_be_lost();
+      return carry_out(fsm_.on_step());
+    case EndPlan::Step::kill: break;
+  }
+  if (!facts_.kill_at) {
+    facts_.kill_at = now;
+    facts_.kill_delay = now - plan_->due();
+  }
+  carry_out(fsm_.on_step());
+  if (fsm_.state() == RunState::orphaned) return;
+  // The guardian kills, too. This is for a guardian that was stopped.
+  (void)guardian_.kill_descendants();
+  if (now - std::max(plan_->due(), notice_at_) > kLongestSilence) carry_out(fsm_.on_overdue());
+}
+
+void Run::sweep(Instant now) {
+  if (!guardian_.sweep_orphans()) return;
+  facts_.swept_at = now;
+  if (!fsm_.ended_for_lock()) say("the guardian process was killed, and the command with it");
+  carry_out(fsm_.on_swept(now, facts_.bound.value_or(Instant{}), loss_cause(hold_)));
+}
+
+}  // namespace zklock::cli
