@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs tests of the command zklock: functions that get a Case. Several run at the same time."""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "bench"))
+import server  # noqa: E402
+
+SKIPPED = 77
+
+
+def boottime():
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def wait_for(condition, seconds, what):
+    """Returns the first true result of the condition. Fails after that many seconds."""
+    until = boottime() + seconds
+    while boottime() < until:
+        result = condition()
+        if result:
+            return result
+        time.sleep(0.02)
+    raise AssertionError(f"not within {seconds} s: {what}")
+
+
+def is_running(pid):
+    """Returns whether the process exists and is no zombie."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def children_of(pid):
+    """Returns the children of all threads of the process, with their names."""
+    found = {}
+    for file in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in file.read_text(encoding="ascii").split():
+            found[int(child)] = pathlib.Path(f"/proc/{child}/comm").read_text(encoding="utf-8").strip()
+    return found
+
+
+def guardian_of(pid):
+    names = wait_for(lambda: [child for child, name in children_of(pid).items() if name == "zklock-guard"],
+                     10, "a guardian")
+    return names[0]
+
+
+class Case:
+    """The surroundings of one test: a server, a path of its own, and a folder."""
+
+    def __init__(self, name, programs, hosts):
+        self.name = name
+        self.programs = programs
+        self.hosts = hosts
+        self.path = "/" + name
+        self.folder = tempfile.mkdtemp(prefix="zklock-cli.")
+        self.started = []
+
+    def arguments(self, command, options=(), timeout="4s"):
+        own = ["-T", timeout, "run", *options, self.path]
+        return [self.programs["zklock"], "-z", self.hosts, *own, *command]
+
+    def start(self, command, options=(), timeout="4s", **others):
+        others.setdefault("stdin", subprocess.DEVNULL)
+        process = subprocess.Popen(server.dies_with_us(self.arguments(command, options, timeout)),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **others)
+        self.started.append(process)
+        return process
+
+    def start_ready(self, script="", options=(), timeout="4s"):
+        """Starts a shell script, and waits until it runs. Returns the process and the pid of the shell."""
+        file = pathlib.Path(self.folder, f"pid{len(self.started)}")
+        script = f"echo $$ >{file}.tmp; mv {file}.tmp {file}; {script or 'while :; do sleep 0.05; done'}"
+        process = self.start(["sh", "-c", script], options, timeout)
+        wait_for(file.exists, 20, "the command runs")
+        return process, int(file.read_text(encoding="ascii"))
+
+    def run(self, command, options=(), timeout="4s", text_in=None, **others):
+        """Runs to the end. Returns the exit code, the output and the error output."""
+        others.setdefault("stdin", subprocess.PIPE if text_in is not None else subprocess.DEVNULL)
+        process = self.start(command, options, timeout, **others)
+        return self.end_of(process, text_in=text_in)
+
+    def end_of(self, process, seconds=40, text_in=None):
+        try:
+            out, error = process.communicate(text_in, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"the run does not end within {seconds} s") from None
+        return process.returncode, out, error
+
+    def close(self):
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def expect(actual, expected, text=""):
+    assert actual == expected, f"expected {expected!r}, found {actual!r} {text}"
+
+
+def expect_match(pattern, text):
+    assert re.search(pattern, text), f"expected {pattern!r}, found {text!r}"
+
+
+def main(tests, lanes=6, tick_ms=400):
+    """Runs those of the tests that the command line names; default: all."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--zklock", required=True)
+    parser.add_argument("--request", required=True)
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    if not shutil.which(server.java()) or not os.path.exists(server.CLASS_PATH.split(":")[0]):
+        print("no ZooKeeper server")
+        return SKIPPED
+    programs = {"zklock": os.path.abspath(args.zklock), "request": os.path.abspath(args.request)}
+    for name in list(os.environ):
+        if name.startswith("ZKLOCK_"):
+            del os.environ[name]
+    chosen = [test for test in tests if not args.names or test.__name__ in args.names]
+
+    def run(test):
+        case = Case(test.__name__, programs, servers.hosts)
+        try:
+            test(case)
+            return None
+        except Exception:  # pylint: disable=broad-except
+            return traceback.format_exc()
+        finally:
+            case.close()
+
+    failures = 0
+    with server.Servers(None, tick_ms=tick_ms, heap="128m") as servers:
+        with concurrent.futures.ThreadPoolExecutor(lanes) as pool:
+            for test, failure in zip(chosen, pool.map(run, chosen)):
+                print("FAILED" if failure else "passed", test.__name__, flush=True)
+                if failure:
+                    failures += 1
+                    print(failure, flush=True)
+    print(f"{len(chosen)} tests, {failures} failed")
+    return 1 if failures or not chosen else 0

@@ -1,0 +1,327 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests `zklock run` on a real server, as a user sees it.
+
+    tests/cli/run_test.py --zklock PROGRAM --request PROGRAM [NAME...]
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+from harness import boottime, expect, expect_match, guardian_of, is_running, main, wait_for, server
+
+
+def child_codes(case):
+    for code in (0, 1, 2, 64, 75, 79, 126, 255):
+        expect(case.run(["sh", "-c", f"exit {code}"])[0], code)
+
+
+def child_signal(case):
+    expect(case.run(["sh", "-c", "kill -SEGV $$"])[0], 128 + signal.SIGSEGV)
+
+
+def stdin_reaches_child(case):
+    expect(case.run(["cat"], text_in="a\nb\n")[:2], (0, "a\nb\n"))
+
+
+def child_options_untouched(case):
+    script = 'for each in "$@"; do printf "%s|" "$each"; done'
+    out = case.run(["sh", "-c", script, "sh", "-n", "-w", "5s", "--json", "--", "--help"])[1]
+    expect(out, "-n|-w|5s|--json|--|--help|")
+    expect(case.run(["--", "echo", "-n", "a"])[1], "a")
+
+
+def no_shell_without_c(case):
+    code, _, error = case.run(["echo hi"])
+    expect(code, 127)
+    expect_match("no such command: echo hi", error)
+    expect(case.run([], ["-c", "echo hi; exit 4"])[:2], (4, "hi\n"))
+
+
+def not_found_is_127_without_server(case):
+    case.hosts = "127.0.0.1:1"
+    expect(case.run(["frobnicate"])[0], 127)
+    code, _, error = case.run(["/etc/passwd"])
+    expect(code, 126)
+    expect_match("not executable: /etc/passwd", error)
+
+
+def usage_errors(case):
+    expect(case.run([])[0], 64)
+    expect(case.run(["true"], ["--frobnicate"])[0], 64)
+    expect(case.run(["true"], ["-w", "30"])[0], 64)
+    expect(case.run(["true"], ["-s", "-k", "1/2"])[0], 64)
+    code, _, error = case.run(["-n", "true"])
+    expect(code, 64)
+    expect_match('"-n" follows the path', error)
+    case.path = "relative"
+    code, _, error = case.run(["true"])
+    expect(code, 65)
+    expect_match("^zklock: run relative: the path does not begin with a slash|^zklock: run relative: ", error)
+
+
+def help_and_version(case):
+    for arguments in (["--help"], ["run", "--help"], ["--version"], ["--help-all"]):
+        done = subprocess.run([case.programs["zklock"], *arguments], capture_output=True, text=True, check=False)
+        expect(done.returncode, 0)
+        expect(done.stderr, "")
+        assert done.stdout
+    done = subprocess.run([case.programs["zklock"], "run", "/x", "true"], capture_output=True, text=True, check=False)
+    expect(done.returncode, 64)
+    expect_match("no servers: use -z HOSTS", done.stderr)
+
+
+def no_server_is_69(case):
+    case.hosts = "127.0.0.1:1"
+    code, _, error = case.run(["true"], ["-w", "1s"])
+    expect(code, 69)
+    expect_match("no server of 127.0.0.1:1 answered within 2 s", error)
+
+
+def busy_names_the_holder(case):
+    case.start_ready()
+    code, _, error = case.run(["true"], ["-n"])
+    expect(code, 75)
+    expect_match(r"^zklock: run /busy_names_the_holder: not acquired: held by \S+ pid \d+ \(zklock run", error)
+    code, _, error = case.run(["true"], ["-w", "500ms", "-E", "3"])
+    expect(code, 3)
+    expect_match("not acquired in 500 ms: held by", error)
+    expect(len(error.splitlines()), 1, error)
+
+
+def term_reaches_child(case):
+    process, _ = case.start_ready("trap 'exit 9' TERM; while :; do sleep 0.05; done")
+    time.sleep(0.2)
+    process.terminate()
+    expect(case.end_of(process)[0], 9)
+
+
+def other_signals_reach_child(case):
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2):
+        process, _ = case.start_ready(f"trap 'exit 9' {int(number)}; while :; do sleep 0.05; done")
+        time.sleep(0.2)
+        process.send_signal(number)
+        expect(case.end_of(process)[0], 9, number)
+
+
+def ignored_hangup_stays_ignored(case):
+    file = pathlib.Path(case.folder, "ready")
+    process = case.start(["sh", "-c", f"echo >{file}; sleep 1; exit 4"],
+                         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    wait_for(file.exists, 20, "the command runs")
+    process.send_signal(signal.SIGHUP)
+    expect(case.end_of(process)[0], 4)
+
+
+def term_while_waiting_leaves_queue(case):
+    holder, _ = case.start_ready("trap 'exit 0' TERM; while :; do sleep 0.05; done")
+    waiter = case.start(["true"])
+    time.sleep(1.5)
+    begun = boottime()
+    waiter.terminate()
+    expect(case.end_of(waiter)[0], 143)
+    assert boottime() - begun < 3
+    holder.terminate()
+    expect(case.end_of(holder)[0], 0)
+    expect(case.run(["true"], ["-w", "2s"])[0], 0)
+
+
+def one_at_a_time(case):
+    file = pathlib.Path(case.folder, "busy")
+    script = f"mkdir {file} || exit 99; sleep 0.1; rmdir {file}"
+    for process in [case.start(["sh", "-c", script]) for _ in range(6)]:
+        expect(case.end_of(process)[0], 0)
+
+
+def kill_nine_child_dies(case):
+    process, child = case.start_ready("trap '' TERM; while :; do sleep 0.05; done")
+    begun = boottime()
+    process.kill()
+    process.wait()
+    wait_for(lambda: not is_running(child), 4, "the child is dead")
+    code, _, _ = case.run(["true"], ["-w", "20s"])
+    expect(code, 0)
+    assert boottime() - begun > 2, "the lock was free before the session ended"
+
+
+def stopped_child_dies_exit_79(case):
+    process, child = case.start_ready("trap '' TERM; while :; do sleep 0.05; done")
+    process.send_signal(signal.SIGSTOP)
+    wait_for(lambda: not is_running(child), 5, "the child is dead")
+    expect(case.run(["true"], ["-w", "20s"])[0], 0)
+    process.send_signal(signal.SIGCONT)
+    code, _, error = case.end_of(process)
+    expect(code, 79)
+    expect_match("the lock was lost", error)
+
+
+def short_stop_changes_nothing(case):
+    process, _ = case.start_ready("sleep 2; exit 5")
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGCONT)
+    expect(case.end_of(process)[0], 5)
+
+
+def guardian_killed_exit_137(case):
+    process, child = case.start_ready("setsid sleep 1000 & while :; do sleep 0.05; done")
+    os.kill(guardian_of(process.pid), signal.SIGKILL)
+    code, _, error = case.end_of(process)
+    expect(code, 137)
+    expect_match("the guardian process was killed, and the command with it", error)
+    assert not is_running(child)
+    expect(case.run(["true"], ["-w", "3s"])[0], 0)
+
+
+def session_gone_child_dead_exit_79(case):
+    with server.Servers(None, tick_ms=400, heap="128m") as own:
+        case.hosts = own.hosts
+        report = os.path.join(case.folder, "report")
+        process, child = case.start_ready("trap '' TERM; while :; do sleep 0.05; done", ["--report", report])
+        own.members[0].process.send_signal(signal.SIGSTOP)
+        wait_for(lambda: not is_running(child), 6, "the child is dead")
+        code, _, error = case.end_of(process)
+        own.members[0].process.send_signal(signal.SIGCONT)
+        expect(code, 79)
+        expect_match("the lock is about to be lost", error)
+        expect_match("before another contender could hold", error)
+        with open(report, encoding="utf-8") as file:
+            facts = json.load(file)
+        expect(facts["exit"], 79)
+        assert int(facts["swept_at"]) < int(facts["bound"]), facts
+
+
+def stopped_guardian_and_silent_server(case):
+    with server.Servers(None, tick_ms=400, heap="128m") as own:
+        case.hosts = own.hosts
+        process, child = case.start_ready("trap '' TERM; while :; do sleep 0.05; done")
+        guardian = guardian_of(process.pid)
+        os.kill(guardian, signal.SIGSTOP)
+        own.members[0].process.send_signal(signal.SIGSTOP)
+        wait_for(lambda: not is_running(child), 6, "the child is dead")
+        expect(case.end_of(process)[0], 79)
+        own.members[0].process.send_signal(signal.SIGCONT)
+        assert not is_running(guardian)
+
+
+def max_hold_ends_child(case):
+    begun = boottime()
+    code, _, error = case.run(["sleep", "30"], ["--max-hold", "2s"], timeout="2s")
+    expect(code, 79)
+    assert boottime() - begun < 6
+    expect_match("--max-hold|about to be lost", error)
+    code, _, error = case.run(["true"], ["--max-hold", "500ms"], timeout="8s")
+    expect(code, 65)
+    expect_match("--max-hold 500 ms is shorter than", error)
+
+
+def forced_release_ends_child(case):
+    process, child = case.start_ready("trap 'sleep 0.3; exit 0' TERM; while :; do sleep 0.05; done")
+    time.sleep(1)
+    forced = subprocess.run([case.programs["request"], case.hosts, case.path, "force"], check=False)
+    expect(forced.returncode, 0)
+    assert not is_running(child), "the lock was released before the child had ended"
+    expect(case.end_of(process)[0], 79)
+
+
+def release_request_signals_child(case):
+    process, _ = case.start_ready("trap 'exit 6' TERM; while :; do sleep 0.05; done")
+    time.sleep(1)
+    requested = subprocess.run([case.programs["request"], case.hosts, case.path, "request"], check=False)
+    expect(requested.returncode, 0)
+    code, _, error = case.end_of(process)
+    expect(code, 6)
+    expect_match("a release is requested", error)
+
+
+def leftovers_are_ended(case):
+    code, _, error = case.run(["sh", "-c", "trap '' TERM; setsid sleep 1000 & (setsid sleep 1000 &) ; exit 5"])
+    expect(code, 5)
+    expect_match(r"\d processes of the command still ran when it ended", error)
+
+
+def nested_run_is_refused(case):
+    inner = " ".join(f"'{each}'" for each in case.arguments(["true"]))
+    code, _, error = case.run([], ["-c", inner])
+    expect(code, 65)
+    expect_match("this command runs under the lock already", error)
+    case.path += "/other"
+    other = " ".join(f"'{each}'" for each in case.arguments(["echo", "in"]))
+    case.path = case.path.removesuffix("/other") + "/outer"
+    expect(case.run([], ["-c", other])[:2], (0, "in\n"))
+
+
+def environment_of_child(case):
+    out = case.run([], ["-c", 'echo "$ZKLOCK_PATH $ZKLOCK_TOKEN $ZKLOCK_NODE"'])[1]
+    expect_match(rf"^{case.path} \d+\.0 {case.path}/\S*lock-\d+\n$", out)
+
+
+def report_has_its_fields(case):
+    report = os.path.join(case.folder, "report")
+    expect(case.run(["sh", "-c", "exit 7"], ["--report", report, "--note", "job 42"])[0], 7)
+    with open(report, encoding="utf-8") as file:
+        facts = json.load(file)
+    expect(facts["schema"], "zklock.run/1")
+    expect((facts["exit"], facts["ended"], facts["note"], facts["kind"]), (7, {"exit": 7}, "job 42", "mutex"))
+    expect(case.run(["true"], ["--report", "/none/report"])[0], 65)
+
+
+def shared_holders_run_together(case):
+    first, _ = case.start_ready("trap 'exit 0' TERM; while :; do sleep 0.05; done", ["-s"])
+    expect(case.run(["true"], ["-s", "-n"])[0], 0)
+    expect(case.run(["true"], ["-n"])[0], 75)
+    first.terminate()
+    expect(case.end_of(first)[0], 0)
+
+
+def permits_are_counted(case):
+    case.start_ready("", ["-k", "1/2"])
+    second, _ = case.start_ready("trap 'exit 0' TERM; while :; do sleep 0.05; done", ["-k", "1/2"])
+    expect(case.run(["true"], ["-n", "-k", "1/2"])[0], 75)
+    expect(case.run(["true"], ["-n", "-k", "1/3"])[0], 65)
+    second.terminate()
+    expect(case.end_of(second)[0], 0)
+    expect(case.run(["true"], ["-w", "2s", "-k", "1/2"])[0], 0)
+    case.path += "-shared"
+    expect(case.run(["true"], ["-k", "1/shared"])[0], 0)
+
+
+def weight_and_lock_delay(case):
+    expect(case.run(["true"], ["--weight", "7"])[0], 0)
+    expect(case.run(["true"], ["--weight", "11"])[0], 64)
+    case.path += "-delay"
+    expect(case.run(["true"], ["--lock-delay", "1s"])[0], 0)
+
+
+def secrets_are_checked(case):
+    secret = os.path.join(case.folder, "digest")
+    with open(secret, "w", encoding="utf-8") as file:
+        file.write("user:password\n")
+    os.chmod(secret, 0o644)
+    code, _, error = case.run(["true"], env={**os.environ, "ZKLOCK_DIGEST_FILE": secret})
+    expect(code, 78)
+    expect_match("others can read it; chmod 600 it", error)
+
+
+def closed_error_output_ends_nothing(case):
+    process, _ = case.start_ready("sleep 1; exit 3")
+    process.stderr.close()
+    process.stderr = None
+    expect(case.end_of(process)[0], 3)
+
+
+def grace_needs_its_timeout(case):
+    code, _, error = case.run(["true"], ["--grace", "2s"], timeout="4s")
+    expect(code, 65)
+    expect_match("--grace 2 s needs a session timeout of 8 s, but the servers grant 4 s", error)
+
+
+TESTS = [value for name, value in list(globals().items())
+         if callable(value) and getattr(value, "__module__", "") == "__main__"]
+
+if __name__ == "__main__":
+    sys.exit(main(TESTS))

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests `zklock run` on a terminal: keys, job control and the size.
+
+    tests/cli/tty_test.py --zklock PROGRAM --request PROGRAM [NAME...]
+"""
+import fcntl
+import os
+import pathlib
+import pty
+import signal
+import struct
+import sys
+import termios
+import time
+
+from harness import expect, expect_match, main, wait_for
+
+
+class Terminal:
+    """A session with a pseudo-terminal. Its leader plays the shell, and starts one job in the foreground."""
+
+    def __init__(self, case, script, options=()):
+        self.output = b""
+        status_read, self.status_write = os.pipe()
+        self.shell, self.master = pty.fork()
+        if self.shell == 0:
+            os.close(status_read)
+            self.be_shell(case.arguments(["sh", "-c", script], options))
+        os.close(self.status_write)
+        self.status = os.fdopen(status_read)
+
+    def be_shell(self, arguments):
+        """Starts the job, puts it into the foreground, and reports its states. SIGUSR1 continues the job."""
+        signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        job = os.fork()
+        if job == 0:
+            os.setpgid(0, 0)
+            os.tcsetpgrp(0, os.getpgrp())
+            signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+            os.close(self.status_write)
+            os.execv(arguments[0], arguments)
+
+        def foreground(*_):
+            os.tcsetpgrp(0, job)
+            os.killpg(job, signal.SIGCONT)
+
+        signal.signal(signal.SIGUSR1, foreground)
+        while True:
+            _, status = os.waitpid(job, os.WUNTRACED)
+            if os.WIFSTOPPED(status):
+                os.tcsetpgrp(0, os.getpgrp())
+                os.write(self.status_write, b"stopped\n")
+            else:
+                os.write(self.status_write, f"{os.waitstatus_to_exitcode(status)}\n".encode())
+                os._exit(0)
+
+    def read(self):
+        """Reads for a moment. Returns all output so far."""
+        os.set_blocking(self.master, False)
+        try:
+            while chunk := os.read(self.master, 4096):
+                self.output += chunk
+        except OSError:
+            pass
+        return self.output.decode(errors="replace")
+
+    def await_output(self, text):
+        wait_for(lambda: text in self.read(), 20, f"the output {text}")
+
+    def type(self, text):
+        os.write(self.master, text.encode())
+
+    def next_state(self):
+        return self.status.readline().strip()
+
+    def close(self):
+        os.kill(self.shell, signal.SIGKILL)
+        os.waitpid(self.shell, 0)
+        os.close(self.master)
+
+
+def interrupt_reaches_child_once(case):
+    terminal = Terminal(case, "trap 'echo INTERRUPTED' INT; trap 'exit 5' USR1; echo READY; "
+                              "i=0; while [ $i -lt 20 ]; do sleep 0.1; i=$((i+1)); done; exit 6")
+    terminal.await_output("READY")
+    time.sleep(0.3)
+    terminal.type("\x03")
+    terminal.await_output("INTERRUPTED")
+    expect(terminal.next_state(), "6")
+    expect(terminal.read().count("INTERRUPTED"), 1)
+    terminal.close()
+
+
+def interrupt_while_waiting_withdraws(case):
+    case.start_ready()
+    terminal = Terminal(case, "echo READY")
+    time.sleep(1.5)
+    terminal.type("\x03")
+    expect(terminal.next_state(), "130")
+    assert "READY" not in terminal.read()
+    terminal.close()
+
+
+def child_reads_the_terminal(case):
+    terminal = Terminal(case, "echo READY; read line; echo \"GOT $line\"; exit 4")
+    terminal.await_output("READY")
+    terminal.type("hello\n")
+    terminal.await_output("GOT hello")
+    expect(terminal.next_state(), "4")
+    terminal.close()
+
+
+def short_stop_changes_nothing(case):
+    terminal = Terminal(case, "echo READY; sleep 2; exit 3")
+    terminal.await_output("READY")
+    time.sleep(0.2)
+    terminal.type("\x1a")
+    expect(terminal.next_state(), "stopped")
+    time.sleep(0.2)
+    os.kill(terminal.shell, signal.SIGUSR1)
+    expect(terminal.next_state(), "3")
+    terminal.close()
+
+
+def long_stop_loses_the_lock(case):
+    terminal = Terminal(case, "echo READY; sleep 1000")
+    terminal.await_output("READY")
+    time.sleep(0.2)
+    terminal.type("\x1a")
+    expect(terminal.next_state(), "stopped")
+    expect(case.run(["true"], ["-w", "20s"])[0], 0)
+    os.kill(terminal.shell, signal.SIGUSR1)
+    expect(terminal.next_state(), "79")
+    expect_match("the lock was lost", terminal.read())
+    terminal.close()
+
+
+def size_reaches_child(case):
+    file = pathlib.Path(case.folder, "resized")
+    terminal = Terminal(case, f"trap 'echo > {file}; exit 8' WINCH; echo READY; while :; do sleep 0.05; done")
+    terminal.await_output("READY")
+    time.sleep(0.2)
+    fcntl.ioctl(terminal.master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+    expect(terminal.next_state(), "8")
+    terminal.close()
+
+
+TESTS = [value for name, value in list(globals().items())
+         if callable(value) and getattr(value, "__module__", "") == "__main__" and name[0].islower()]
+
+if __name__ == "__main__":
+    sys.exit(main(TESTS, lanes=1))
