@@ -68,9 +68,10 @@ def file_system(path):
 class Server:
     """One server. It is a child process, and its files are in the directory."""
 
-    def __init__(self, directory, port):
+    def __init__(self, directory, port, address="127.0.0.1"):
         self.directory = directory
         self.port = port
+        self.address = address
         self.process = None
 
     def file(self, name):
@@ -84,7 +85,7 @@ class Server:
         with open(self.file("zoo.cfg"), "w", encoding="utf-8") as config:
             config.write(f"tickTime={tick_ms}\n"
                          f"dataDir={self.file('data')}\nclientPort={self.port}\n"
-                         "clientPortAddress=127.0.0.1\nadmin.enableServer=false\n"
+                         f"clientPortAddress={self.address}\nadmin.enableServer=false\n"
                          "4lw.commands.whitelist=*\nmaxClientCnxns=0\n" + ensemble)
         # An empty container must not be deleted during a measure.
         command = [java(), f"-Xms{heap}", "-Xmx1g", "-XX:-UsePerfData",
@@ -104,7 +105,7 @@ class Server:
     def request(self, word):
         """Sends a four-letter word. Returns an empty string if there is no answer."""
         try:
-            with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+            with socket.create_connection((self.address, self.port), timeout=5) as connection:
                 connection.sendall(word.encode())
                 return b"".join(iter(lambda: connection.recv(65536), b"")).decode()
         except OSError:
@@ -135,8 +136,9 @@ class Servers:
     removed with their data at the end. Each counter is the sum over the servers.
     """
 
-    def __init__(self, directory, size=1, tick_ms=2000, heap="512m"):
+    def __init__(self, directory, size=1, tick_ms=2000, heap="512m", address="127.0.0.1"):
         self.size = size
+        self.address = address
         self.tick_ms = tick_ms
         self.heap = heap
         self.directory = tempfile.mkdtemp(prefix="zklock-bench.", dir=directory)
@@ -163,12 +165,12 @@ class Servers:
 
     @property
     def hosts(self):
-        return ",".join(f"127.0.0.1:{port}" for port in self.ports)
+        return ",".join(f"{self.address}:{port}" for port in self.ports)
 
     def _start(self):
         # Below the range of ports that the system uses for outgoing connections.
         ports = random.sample(range(10000, 20000), 3 * self.size)
-        self.members = [Server(os.path.join(self.directory, str(i + 1)), ports[3 * i])
+        self.members = [Server(os.path.join(self.directory, str(i + 1)), ports[3 * i], self.address)
                         for i in range(self.size)]
         ensemble = "initLimit=10\nsyncLimit=5\n" + "".join(
             f"server.{i + 1}=127.0.0.1:{ports[3 * i + 1]}:{ports[3 * i + 2]}\n"
