@@ -9,14 +9,14 @@
 # - --runs N: inputs for each target; default 10000000, and 200000 for the engine
 # - --seconds N: ends each target after this time, if that is earlier
 # - --keep: adds new inputs to corpus/TARGET, merged and minimized
-# - TARGET: node_name queue node_data path hosts arguments acquire engine; default: all
+# - TARGET: node_name queue node_data path hosts arguments command_line acquire engine; default: all
 #
 # Ends with a table. An input that breaks a promise is stored as build/fuzz/found/TARGET-crash-...,
 # and the exit status is 1. To run it again: build/fuzz/tests/fuzz/fuzz_TARGET FILE
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-all=(node_name queue node_data path hosts arguments acquire engine)
+all=(node_name queue node_data path hosts arguments command_line acquire engine)
 runs='' seconds=0 keep=false targets=()
 usage() {
   echo "usage: $0 [--runs N] [--seconds N] [--keep] [TARGET...]" >&2
