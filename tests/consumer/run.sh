@@ -38,6 +38,7 @@ if find "$prefix/include" ! -type d ! -path '*/include/zklock/*.h' | grep -q .; 
 fi
 
 test -s "$prefix/share/zklock/tsan.supp"
+if [[ $(cached ZKLOCK_BUILD_CLI) == ON ]]; then "$prefix/bin/zklock" --version; fi
 
 # CMake. find_package must find the installed zklock, not another one in the system.
 cmake -S "$here" -B "$work/cmake" -G "$generator" -DCMAKE_BUILD_TYPE="$build_type" \
