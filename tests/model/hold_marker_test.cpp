@@ -1,73 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hold markers of long holds, on the simulated ensemble. A hold is marked at the first tick after
-// half a session timeout, which is 3 s here.
-#include "zklock/core/hold_marker.h"
-
+// The hold markers of long holds: their requests, the other contenders, and the release.
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "tests/model/downgrade_fixture.h"
-#include "tests/model/same_name_fixture.h"
+#include "tests/model/hold_marker_fixture.h"
 #include "zklock/core/znode_name.h"
 
 namespace zklock::model {
 namespace {
 
 using Kind = OperationKind;
-
-constexpr Duration kShort = 2900ms;
-constexpr Duration kLong = 4s;
-
-/// Adds queries of the markers to a fixture.
-template <class Fixture>
-class WithMarkers : public Fixture {
- protected:
-  core::HoldMarker marker() {
-    const auto names = this->lock_.hold_markers();
-    EXPECT_EQ(names.size(), 1U);
-    return names.empty() ? core::HoldMarker{} : core::HoldMarker::parse(names.front()).value();
-  }
-  /// Holds until the hold is marked.
-  std::size_t marked(std::size_t client, const LockWorld::Request& request = {}) {
-    const auto call = this->granted(client, request);
-    this->run_for(kLong);
-    EXPECT_EQ(this->lock_.hold_markers().size(), 1U);
-    return call;
-  }
-  /// Client 0 holds until the create of the marker is sent. Its network then carries nothing.
-  std::size_t marking() {
-    const auto call = this->granted(0);
-    this->run_for(kShort);
-    this->client(0).cut_off();
-    this->run_for(500ms);
-    EXPECT_EQ(this->client(0).requests(Kind::transaction), 1U);
-    EXPECT_TRUE(this->lock_.hold_markers().empty());
-    return call;
-  }
-  std::int64_t created_ms(std::size_t call) {
-    return this->ensemble().find(this->lock_.call(call).node)->created_ms;
-  }
-  /// Returns the time by the ensemble's clock.
-  std::int64_t now_ms() {
-    const std::string node = "/time" + std::to_string(++times_);
-    EXPECT_EQ(this->ensemble().create(node), Status::ok);
-    return this->ensemble().find(node)->created_ms;
-  }
-  void expect_no_markers() { EXPECT_TRUE(this->lock_.hold_markers().empty()); }
-
- private:
-  int times_ = 0;
-};
-
 using HoldMarkerTest = WithMarkers<PathLockTest>;
 
 TEST_F(HoldMarkerTest, ShortHold_SendsNothing) {
   const auto call = granted(0);
-  run_for(kShort);
+  run_for(kShortHold);
   EXPECT_EQ(client(0).requests(Kind::transaction), 0U);
   release(call);
   expect_rest();
@@ -89,7 +39,7 @@ TEST_F(HoldMarkerTest, ManyHolds_AreSpreadOverTicks) {
   for (std::size_t i = 0; i < kHolds; ++i) lock_.acquire(0, LockWorld::permits(1, 1'000));
   run();
   ASSERT_EQ(lock_.held(), kHolds);
-  lock_.world().run_for(kShort);
+  lock_.world().run_for(kShortHold);
   EXPECT_EQ(client(0).requests(Kind::transaction), 0U);
   while (client(0).requests(Kind::transaction) == 0) lock_.world().run_for(100ms);
   EXPECT_EQ(client(0).requests(Kind::transaction), 500U);
@@ -106,7 +56,7 @@ TEST_F(HoldMarkerTest, Waiter_IsNotGrantedByTheMarker) {
   const auto holder = granted(0);
   const auto waiter = waiting(1);
   reset_counts();
-  run_for(kLong);
+  run_for(kLongHold);
   ASSERT_EQ(lock_.hold_markers().size(), 1U);
   run_for(5s);
   EXPECT_EQ(lock_.call(waiter).outcomes, 0);
@@ -133,7 +83,7 @@ TEST_F(HoldMarkerTest, EveryKind_IgnoresMarkers) {
   const auto reader = marked(0, LockWorld::to_read());
   const auto other = granted(1, LockWorld::to_read());
   const auto writer = waiting(2, LockWorld::to_write());
-  run_for(kLong);
+  run_for(kLongHold);
   EXPECT_EQ(lock_.hold_markers().size(), 2U);
   release(reader);
   release(other);
@@ -180,7 +130,8 @@ TEST_F(HoldMarkerTest, ReleaseBeforeFailedReply_IsNotDelayed) {
   client(0).mend();
   run();
   EXPECT_TRUE(is_granted(waiter));
-  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U) << "it was not repeated";
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
+  EXPECT_EQ(client(0).requests(Kind::transaction), 1U) << "only the marker's create has failed";
   release(waiter);
   expect_rest();
 }
@@ -190,7 +141,7 @@ TEST_F(HoldMarkerTest, OutcomeUnknown_LeavesNothing) {
     carried_out ? lock_.world().lose_reply(0, Kind::transaction)
                 : lock_.world().lose_request(0, Kind::transaction);
     const auto call = granted(0);
-    run_for(kLong);
+    run_for(kLongHold);
     EXPECT_EQ(lock_.hold_markers().size(), carried_out ? 1U : 0U);
     EXPECT_FALSE(client(0).is_connected());
     lock_.world().reconnect(0);
@@ -226,7 +177,7 @@ TEST_F(HoldMarkerTest, Throttled_IsSentAtTheNextTick) {
 TEST_F(HoldMarkerTest, DisconnectedAtItsAge_IsMarkedLater) {
   const auto call = granted(0);
   const auto created = created_ms(call);
-  run_for(kShort);
+  run_for(kShortHold);
   lock_.world().disconnect(0);
   run_for(500ms);
   lock_.world().reconnect(0);
@@ -294,117 +245,6 @@ TEST_F(HoldMarkerTest, RetainedIdle_IsMarkedOnceAndServesOn) {
   run_for(11s);
   EXPECT_TRUE(lock_.nodes().empty());
   lock_.end_use(0);
-  expect_rest();
-}
-
-// ---- the time ----------------------------------------------------------------------------------
-
-TEST_F(HoldMarkerTest, WaitedBefore_TimeIsOfTheGrant) {
-  const auto holder = granted(0);
-  const auto waiter = waiting(1);
-  run_for(2s);
-  const auto time = now_ms();
-  release(holder);
-  run_for(kLong);
-  EXPECT_EQ(marker().since_ms, time);
-  release(waiter);
-  expect_rest();
-}
-
-TEST_F(HoldMarkerTest, ConnectionLater_TimeIsOfTheGrant) {
-  lock_.world().disconnect(0);
-  run();
-  const auto call = lock_.acquire(0);
-  run_for(2s);
-  const auto time = now_ms();
-  lock_.world().reconnect(0);
-  run();
-  ASSERT_TRUE(is_granted(call));
-  run_for(kLong);
-  EXPECT_EQ(marker().since_ms, time);
-  release(call);
-  expect_rest();
-}
-
-TEST_F(HoldMarkerTest, CreateReplyLost_TimeIsOfTheGrant) {
-  lock_.world().lose_reply(0, Kind::create_contender);
-  const auto call = lock_.acquire(0);
-  run_for(1s);
-  const auto time = now_ms();
-  lock_.world().reconnect(0);
-  run();
-  ASSERT_TRUE(is_granted(call));
-  run_for(kLong);
-  EXPECT_EQ(marker().since_ms, time);
-  EXPECT_LT(created_ms(call), time);
-  release(call);
-  expect_rest();
-}
-
-TEST_F(HoldMarkerTest, MoveReplyLost_TimeIsOfTheGrant) {
-  const auto holder = granted(1);
-  const auto call = waiting(0, LockWorld::at_gate(5));
-  run_for(2s);
-  lock_.world().lose_reply(0, Kind::transaction);
-  release(holder);
-  run_for(1s);
-  const auto time = now_ms();
-  lock_.world().reconnect(0);
-  run();
-  ASSERT_TRUE(is_granted(call));
-  run_for(kLong);
-  EXPECT_EQ(marker().since_ms, time);
-  release(call);
-  expect_rest();
-}
-
-// ---- a downgrade -------------------------------------------------------------------------------
-
-using HoldMarkerOfDowngrade = WithMarkers<DowngradeTest>;
-
-TEST_F(HoldMarkerOfDowngrade, MarkedWriter_KeepsItsMarker) {
-  const auto created = created_ms(writes_);
-  run_for(kLong);
-  EXPECT_EQ(marker().since_ms, created);
-  downgraded();
-  run_for(10s);
-  EXPECT_EQ(marker().since_ms, created);
-  EXPECT_EQ(hold().state(), HoldState::held);
-  release(reads_);
-  EXPECT_TRUE(lock_.nodes().empty());
-  expect_rest();
-}
-
-TEST_F(HoldMarkerOfDowngrade, Reader_TimeIsOfTheWriterGrant) {
-  const auto created = created_ms(writes_);
-  run_for(1s);
-  downgraded();
-  run_for(kLong);
-  EXPECT_EQ(marker().since_ms, created);
-  release(reads_);
-  expect_rest();
-}
-
-// ---- a recreated path --------------------------------------------------------------------------
-
-using HoldMarkerSameName = WithMarkers<SameNameTest>;
-
-// The create of the marker finds another contender's znode of the expected name.
-TEST_F(HoldMarkerSameName, PathRecreated_MarkerIsDeleted) {
-  const auto old = marking();
-  remove_path();
-  const auto other = lock_.acquire(1);
-  run_only(1, [&] { return is_granted(other); });
-  ASSERT_EQ(lock_.call(other).node, lock_.call(old).node);
-  client(0).mend();
-  run_only(0, [&] { return !lock_.hold_markers().empty(); });
-  EXPECT_EQ(lock_.hold_markers().size(), 1U);
-  run();
-  EXPECT_EQ(lock_.call(old).hold.state(), HoldState::lost);
-  expect_no_markers();
-  EXPECT_EQ(lock_.call(other).hold.state(), HoldState::held);
-  release(old);
-  release(other);
   expect_rest();
 }
 

@@ -390,14 +390,6 @@ TEST(Interleavings, LongHoldOfCohort_SurvivesOneFault) {
   explore(1, scenario, 1000);
 }
 
-TEST(Interleavings, LongHoldBesideOwnContender_SucceedsWithoutFaults) {
-  explore(0,
-          {.of = {LockWorld::Request{}, LockWorld::Request{}},
-           .beside = LockWorld::Request{},
-           .is_long_held = true},
-          50);
-}
-
 TEST(Interleavings, TwoContenders_SurviveTwoFaults) {
   explore(2, {}, 10'000);
 }

@@ -25,7 +25,7 @@ namespace zklock::testing {
 // | comes_in_time(fact)          | waits for a fact while time passes, also on the simulation     |
 // | let_time_pass()              | on the simulation, moves the time a little                     |
 // | nodes(path), exists(node)    | the children in the order of their sequence numbers, without   |
-// |                              | the `count` znode of a semaphore                               |
+// |                              | the `count` znode of a semaphore and the hold markers          |
 // | create, enqueue, remove, ... | writes of another client; enqueue creates a persistent,        |
 // |                              | sequential znode                                               |
 // | expire(client)               | ends its session as a timeout would                            |

@@ -115,6 +115,7 @@ void SingleEnvironment::close_all() {
 std::vector<std::string> SingleEnvironment::in_order(std::vector<std::string> names) {
   constexpr std::size_t kDigits = 10;
   std::erase(names, "count");
+  std::erase_if(names, [](const std::string& name) { return name.starts_with("held-"); });
   std::ranges::sort(names, {}, [](const std::string& name) {
     return name.size() < kDigits ? name : name.substr(name.size() - kDigits);
   });

@@ -7,9 +7,9 @@
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/pending_acquire.h"
+#include "zklock/engine/queue_reader.h"
 #include "zklock/engine/session/fork_guard.h"
 #include "zklock/recipes/locks/shared_permit_count.h"
-#include "zklock/engine/queue_reader.h"
 
 namespace zklock::detail {
 
