@@ -155,8 +155,8 @@ struct ClientOptions {
   /// How long the delete of a lost hold's znode waits for the callbacks of its loss_token(). It
   /// applies if the znode outlives the loss: after an expired lease, at the end of the maximum hold
   /// time, and after a forced release. Until the delete, no conflicting contender is granted,
-  /// unless the session ends. With a long limit, a callback that never returns blocks the lock as
-  /// long as the session lives. Range: 0 ms to 24 hours.
+  /// unless the session ends. A callback that never returns blocks the lock until this limit, or
+  /// until the session ends. Range: 0 ms to 24 hours.
   std::chrono::milliseconds loss_callback_limit{1'000};
 
   /// The credential that the client adds to every connection before the first request.

@@ -47,7 +47,7 @@ class ZKLOCK_EXPORT LockPart {
 
   std::string path_;
   Access access_;
-  bool is_writer_ = false;  ///< with exclusive access
+  bool is_writer_ = false;  ///< exclusive as a SharedMutex
   bool is_shared_ = false;  ///< whether the permit count is shared
   int permits_ = 0;         ///< requested permits
   int count_ = 0;           ///< fixed count, or initial shared count
@@ -60,18 +60,19 @@ class ZKLOCK_EXPORT LockPart {
 /// @endcode
 ///
 /// A call acquires the paths in their sorted order, whatever the order in the constructor. So the
-/// calls of any MultiMutexes, with any paths, never wait for each other in a circle. That requires
-/// that the calling threads hold no lock before. A thread that holds a path, and then acquires a
-/// path that sorts before it, with any class, can deadlock. A std::scoped_lock over several
-/// MultiMutexes does not deadlock: if an attempt at one of them fails, it releases the others.
+/// calls of any MultiMutexes, with any paths, never wait for each other in a circle. That holds
+/// only for threads that hold no other lock when they call. A thread that holds a path, and then
+/// acquires a path that sorts before it, with any class, can deadlock. A std::scoped_lock over
+/// several MultiMutexes does not deadlock: if an attempt at one of them fails, it releases the
+/// others.
 ///
 /// While a call waits for one path, it holds the paths that sort before it. If that is too long,
 /// use deadlines.
 ///
 /// Cost: one round trip for each path if all paths are free.
 ///
-/// A nested call of an owner shares the grants of all parts. So nested calls hold the permits of a
-/// part once. An owner that holds permits by a MultiMutex gets would_deadlock if it requests a lock
+/// A nested call of an owner shares the grants of all parts. So a nested call takes no further
+/// permits. An owner that holds permits by a MultiMutex gets would_deadlock if it requests a lock
 /// or another number of permits on that path.
 ///
 /// The data of each znode contain a thread name, for people to read. For the first path it is the
@@ -83,7 +84,8 @@ class ZKLOCK_EXPORT LockPart {
 ///
 /// A lock delay applies to mutexes and writers. Readers and permits leave none.
 ///
-/// A part can share its path with all locks with which the class of its access can share one.
+/// A reader or writer part can use a path together with a SharedMutex. A permits part can use it
+/// with a Semaphore, and a mutex part with a ReentrantMutex.
 /// Source: org.apache.curator.framework.recipes.locks.InterProcessMultiLock, which takes locks of
 /// several kinds, and acquires them in the order given.
 /// Source: org.redisson.RedissonMultiLock.
@@ -110,9 +112,9 @@ class ZKLOCK_EXPORT MultiMutex : public CompositeMutex {
   [[nodiscard]] const std::vector<std::string>& paths() const noexcept { return paths_; }
 
   /// Returns the contenders of each path, in the order in the constructor. Blocks for two round
-  /// trips for each path, and for a third one if the path has a shared permit count. The deadline
-  /// is that of QueuedLock, for each path.
-  /// Throws what participants() of QueuedLock throws; Error(bad_data) for a shared permit count.
+  /// trips for each path, and for a third one if the path has a shared permit count. One deadline
+  /// applies to all paths; see QueuedLock. Throws what participants() of QueuedLock throws;
+  /// Error(bad_data) for a shared permit count.
   [[nodiscard]] std::vector<std::vector<Participant>> participants(
       Deadline deadline = Deadline::never()) const;
 

@@ -43,10 +43,11 @@ struct Participant {
   /// Creation time of the znode, by the wall clock of the ensemble's leader. After a downgrade, or
   /// after the gate of a PriorityMutex, it is the creation time of the earlier znode.
   std::chrono::system_clock::time_point since;
-  /// Time of the grant, by the wall clock of the ensemble's leader. Contenders of one client that
-  /// share a znode count as one hold. nullopt if the contender does not hold, or is not of zklock.
-  /// Also nullopt until it has held for 5 s, or for half a session timeout if that is shorter. And
-  /// nullopt if the servers have refused the child of the lock path that shows the time.
+  /// Time of the grant, by the wall clock of the ensemble's leader. If contenders of one client
+  /// pass a znode on (CohortOptions), it is the time of the first grant. nullopt if the contender
+  /// does not hold, or is not of zklock. Also nullopt until it has held for 5 s, or for half a
+  /// session timeout if that is shorter. And nullopt if the servers refused the hold marker; see
+  /// the guide "zklock in production".
   std::optional<std::chrono::system_clock::time_point> held_since;
 
   // Empty, and pid 0, if the znode was not created by zklock.
@@ -55,9 +56,9 @@ struct Participant {
   std::string application;
   std::string thread;
   std::int64_t pid = 0;
-  /// true if the call was lock() or lock_shared(), without a time limit, a stop token and a maximum hold
-  /// time. Then its thread is blocked until the grant. Afterwards only unlock() by that thread, or a
-  /// loss, ends the hold. find_cycles() uses it.
+  /// true if the call was lock() or lock_shared() with no time limit, stop token or maximum hold
+  /// time. Then its thread is blocked until the grant. Afterwards only unlock() by that thread, or
+  /// a loss, ends the hold. find_cycles() uses it.
   bool thread_bound = false;
 
   friend bool operator==(const Participant&, const Participant&) = default;

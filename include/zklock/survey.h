@@ -26,8 +26,8 @@ class SurveyReader;
 ///
 /// Thread-safety: a value.
 struct SurveyOptions {
-  std::size_t max_holders = 100;            ///< described holders of each lock
-  std::size_t max_waiting = 10;             ///< described waiting contenders of each lock
+  std::size_t max_holders = 100;            ///< listed holders of each lock
+  std::size_t max_waiting = 10;             ///< listed waiting contenders of each lock
   std::size_t max_depth = 16;               ///< levels below the root
   std::size_t requests_per_second = 2'000;  ///< limit of the survey; 0: none
 };
@@ -39,7 +39,8 @@ struct SurveyedLock {
   /// The path, byte for byte. It may have any character but NUL, so make it printable before you
   /// print it. A znode of another program can make it longer than a lock path may be.
   std::string path;
-  /// The holders, at most SurveyOptions::max_holders. `waiting` counts all contenders that wait.
+  /// The holders, at most SurveyOptions::max_holders. `state.waiting` counts all waiting
+  /// contenders, also those that the list below omits.
   LockState state;
   /// The waiting contenders in the order of service, at most SurveyOptions::max_waiting.
   std::vector<Participant> waiting;
@@ -48,7 +49,8 @@ struct SurveyedLock {
   /// Total of the permits of a semaphore. Unset for other locks, and if the znode of a SharedCount
   /// is missing, unreadable or contains no number.
   std::optional<int> permits;
-  /// Sequence number of the next contender. If it is near 2^31, the path must soon be recreated.
+  /// Sequence number of the next contender. Near 2^31, zklock soon recreates the path; see the
+  /// guide "zklock in production".
   std::int32_t next_sequence = 0;
   /// Children that are neither contenders nor other znodes of zklock, at most 10. The names are
   /// printable, and are cut to 128 bytes.
@@ -56,7 +58,8 @@ struct SurveyedLock {
   std::size_t other_children_count = 0;  ///< number of all such children
 };
 
-/// A znode without children and without data that is not ephemeral, such as an abandoned lock path.
+/// A znode that is not ephemeral, and has neither children nor data, such as an abandoned lock
+/// path.
 ///
 /// Thread-safety: a value.
 struct EmptyZnode {
@@ -89,8 +92,8 @@ struct SurveyPage {
 /// @endcode
 ///
 /// The pages are not one snapshot: each lock is read at its own time. Locks of one directory come
-/// in the order of their names. A lock that is created meanwhile may be missing. A contender that
-/// moves while its lock is read may also be missing.
+/// in the order of their names. A lock that is created meanwhile may be missing. So may a contender
+/// whose znode is replaced meanwhile: by a downgrade, or at the gate of a PriorityMutex.
 ///
 /// The texts of the contenders were written by their processes, and nothing proves them. While
 /// another client creates znodes faster than the survey lists them, the survey does not end.
@@ -101,7 +104,7 @@ struct SurveyPage {
 /// stores the names of the children that it has not entered yet: about 50 bytes for each. The reply
 /// for a directory of 100,000 znodes has some megabytes and delays the client's heartbeats. So a
 /// survey of a large tree needs a Client that has no holds.
-/// Source: `etcdctl get --prefix`, with its limit and its continuation.
+/// Source: modelled on `etcdctl get --prefix` with a limit and a continuation.
 ///
 /// Thread-safety: any thread may use an object, but not several threads at the same time.
 class ZKLOCK_EXPORT Survey {
@@ -120,9 +123,9 @@ class ZKLOCK_EXPORT Survey {
   /// interruption loses nothing that was read.
   ///
   /// Throws: Error(invalid_option | not_connected | auth_failed | closed | forked). The code
-  /// not_connected means that no server answered for ClientOptions::connection_timeout, and the
-  /// deadline was later. After that the survey can continue. The code invalid_option means that
-  /// `entries` is 0.
+  /// not_connected means that no server answered for ClientOptions::connection_timeout. If the
+  /// deadline passes earlier, the call returns the page instead. The survey can continue after
+  /// both. The code invalid_option means that `entries` is 0.
   [[nodiscard]] SurveyPage next(std::size_t entries = 1'000, Deadline deadline = Deadline::never());
 
   /// Returns whether the last page was returned.
@@ -144,8 +147,8 @@ struct WaitStep {
   Participant blocker;
 };
 
-/// A circle of owners that wait for each other: the blocker of each step has the owner of the next
-/// step's waiter.
+/// A circle of owners that wait for each other. The blocker of a step and the waiter of the next
+/// step have the same owner.
 ///
 /// Thread-safety: a value.
 struct LockCycle {
@@ -155,12 +158,12 @@ struct LockCycle {
   bool is_certain = false;
 };
 
-/// Returns circles among these locks, the certain ones first. Each owner that is in a circle is in
-/// one of them. Sends nothing and does not block.
+/// Returns circles among these locks, the certain ones first. Not every circle is returned, but
+/// each owner that is in a circle is in at least one of them. Sends nothing and does not block.
 ///
 /// The locks were read one after the other, so a circle may never have existed. To make sure, read
-/// its paths again, each with SurveyOptions::max_depth 0. If all znodes of the circle still exist,
-/// with equal tokens, and the holders still hold, the circle exists.
+/// its paths again, each with SurveyOptions::max_depth 0. If both surveys show the same znodes and
+/// tokens, and the holders still hold, the circle exists.
 ///
 /// Owners are known by the texts of their znodes. Contenders of other libraries have none, and are
 /// left out. So are contenders that a Survey does not describe: set SurveyOptions::max_waiting to

@@ -125,9 +125,7 @@ class LockTest : public ::testing::Test, protected Realm {
 
   // Returns the children without the hold markers, which appear after some time.
   std::vector<std::string> nodes(const std::string& path = kPath) {
-    auto names = raw().children(path).names;
-    std::erase_if(names, [](const std::string& name) { return name.starts_with("held-"); });
-    return names;
+    return without_hold_markers(raw().children(path).names);
   }
   bool reaches_nodes(std::size_t count, const std::string& path = kPath) {
     return eventually([&] { return nodes(path).size() == count; }, kTestTimeout);

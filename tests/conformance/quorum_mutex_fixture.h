@@ -61,14 +61,17 @@ class Quorum : public ::testing::Test {
   }
 
   std::size_t nodes(std::size_t ensemble) {
-    return RawClient(servers_.at(ensemble).hosts()).children(kPath).names.size();
+    return without_hold_markers(RawClient(servers_.at(ensemble).hosts()).children(kPath).names)
+        .size();
   }
-  // Waits for these counts of children of the lock path. Servers that are down are skipped.
+  // Waits for these counts of contenders of the lock path. Servers that are down are skipped.
   bool reaches_nodes(const std::array<std::size_t, kEnsembles>& counts) {
     for (std::size_t i = 0; i < kEnsembles; ++i) {
       if (!servers_.at(i).running()) continue;
       RawClient raw(servers_.at(i).hosts());
-      const auto is_there = [&] { return raw.children(kPath).names.size() == counts.at(i); };
+      const auto is_there = [&] {
+        return without_hold_markers(raw.children(kPath).names).size() == counts.at(i);
+      };
       if (!eventually(is_there, kTestTimeout)) return false;
     }
     return true;

@@ -63,6 +63,12 @@ struct RawClientOptions {
   const clientid_t* session = nullptr;  // the session to take over; null: a new one
 };
 
+/// Returns the names without those of hold markers, which appear some time after a grant.
+inline std::vector<std::string> without_hold_markers(std::vector<std::string> names) {
+  std::erase_if(names, [](const std::string& name) { return name.starts_with("held-"); });
+  return names;
+}
+
 // A synchronous client for a second opinion of the servers' state, made of the C client only.
 // Members return the codes of the C client (ZOK, ZNONODE, ...); only the constructor throws. They
 // may be called from any thread, but not during close() or the destructor.

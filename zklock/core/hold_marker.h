@@ -23,7 +23,7 @@ namespace zklock::core {
 ///
 /// Name: "held-<milliseconds since 1970>-<sequence number>". The time is by the clock of the
 /// ensemble's leader. The sequence number is that of the contender's znode. The name is not a
-/// contender's; Curator's contenders sort it last.
+/// contender's. Curator sorts it behind all contenders, so it blocks none.
 struct HoldMarker {
   std::int64_t since_ms = 0;
   Sequence owner_sequence = {};
@@ -35,7 +35,7 @@ struct HoldMarker {
 };
 
 /// Returns the age from which a hold is marked: half of `timeout`, at most 5 s. So short holds cost
-/// nothing, and a marker is created at most once in the time of some heartbeats.
+/// nothing. A marker is one write in a time in which the client sends several heartbeats anyway.
 constexpr Duration hold_marker_age(Duration timeout) noexcept {
   return std::min<Duration>(timeout / 2, std::chrono::seconds(5));
 }
@@ -82,7 +82,8 @@ class HoldMarkerState {
   State state() const noexcept { return state_; }
   /// Returns whether the release has to delete the marker.
   bool may_exist() const noexcept { return removal() != Removal::none; }
-  /// Returns whether the marker counts among the children that a later request reads.
+  /// Returns whether a later count of the children includes the marker. A cohort counts them to
+  /// find other clients.
   bool exists() const noexcept { return state_ == State::present; }
 
  private:

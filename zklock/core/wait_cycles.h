@@ -9,8 +9,8 @@
 namespace zklock::core {
 
 /// One owner waits for another: it cannot go on before the other releases. An owner with several
-/// edges waits for all of its blockers, so every cycle is a deadlock. Owners are numbers of the
-/// caller's choice.
+/// edges waits for all of its blockers. So a cycle lasts until something else ends one of its
+/// waits. Owners are numbers of the caller's choice.
 struct WaitEdge {
   std::size_t waiter = 0;
   std::size_t blocker = 0;

@@ -7,6 +7,7 @@
 
 #include "conformance/suite/ensembles.h"
 #include "support/expire_session.h"
+#include "support/raw_client.h"
 #include "tests/model/client_factory.h"
 #include "zklock/engine/client_core.h"
 
@@ -115,7 +116,7 @@ void SingleEnvironment::close_all() {
 std::vector<std::string> SingleEnvironment::in_order(std::vector<std::string> names) {
   constexpr std::size_t kDigits = 10;
   std::erase(names, "count");
-  std::erase_if(names, [](const std::string& name) { return name.starts_with("held-"); });
+  names = without_hold_markers(std::move(names));
   std::ranges::sort(names, {}, [](const std::string& name) {
     return name.size() < kDigits ? name : name.substr(name.size() - kDigits);
   });

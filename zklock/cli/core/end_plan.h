@@ -10,7 +10,7 @@ namespace zklock::cli {
 ///
 /// The bound is the time until which the lock is certain: Hold::valid_until(). The lead is the time
 /// by which a kill may be late. TERM comes at the bound minus lead and grace, KILL at the bound
-/// minus lead. After TERM, KILL comes no later than the grace.
+/// minus lead. KILL follows TERM after at most the grace, the time that the command gets to end.
 ///
 /// | state   | input             | condition                     | next    |
 /// |---------|-------------------|-------------------------------|---------|

@@ -18,7 +18,8 @@
 namespace zklock::detail {
 
 /// A contender that waits, and the contenders of this client that block it. A weak pointer
-/// identifies a contender: no later contender equals it.
+/// identifies a contender. Its control block is compared, so a later contender at the same address
+/// differs.
 struct BlockedContender {
   struct Blocker {
     Owner owner;
@@ -75,13 +76,13 @@ struct Deadlock {
 /// the circle has one victim.
 ///
 /// The paths are read one after the other, so the circle that the first reading shows may never
-/// have existed. Therefore it is read again. A contender waits once and holds once, without a gap.
-/// If all contenders and all waits are the same in both readings, the circle existed at the end of
-/// the first one.
+/// have existed. Therefore it is read again. A contender waits, then holds, and is never used
+/// again. So if all contenders and waits are the same in both readings, the circle existed at the
+/// end of the first one.
 ///
 /// Not found are circles through several clients, through calls that do not block, and through a
-/// MultiMutex that waits. If a call cannot lock its path's mutex at once, a library thread begins
-/// it later. Then a search can miss it.
+/// MultiMutex that waits. If a path's mutex is busy, a library thread enqueues the call later, and
+/// a search before that misses it.
 ///
 /// Thread-safety: any thread may call any member. REQUIRES: the caller of find() holds no mutex.
 /// Its own mutex is a leaf.
