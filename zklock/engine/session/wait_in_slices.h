@@ -14,7 +14,9 @@ namespace zklock::detail {
 /// deadline, but `longest` at most. The clock of a condition variable stands still while the
 /// machine is suspended.
 inline core::Duration slice_before(Deadline deadline, core::Instant now, core::Duration longest) {
-  return deadline.is_never() ? longest : std::min<core::Duration>(longest, deadline.at() - now);
+  if (deadline.is_never()) return longest;
+  if (deadline.has_passed(now)) return {};  // the difference to Deadline::passed() overflows
+  return std::min<core::Duration>(longest, deadline.at() - now);
 }
 
 /// Blocks until `done()` returns true. Returns false if `deadline` came first, by LeaseClock.
