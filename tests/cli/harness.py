@@ -52,7 +52,7 @@ def children_of(pid):
 
 
 def guardian_of(pid):
-    names = wait_for(lambda: [child for child, name in children_of(pid).items() if name == "zklock-guard"],
+    names = wait_for(lambda: [child for child, name in children_of(pid).items() if name == "lock-guardian"],
                      10, "a guardian")
     return names[0]
 

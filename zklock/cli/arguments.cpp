@@ -89,6 +89,7 @@ int run_arguments(std::span<const std::string> arguments) {
     program = std::move(split.program);
   }
   if (const auto code = parse(app, std::move(own))) return *code;
+  if (chosen == declared.end()) throw Failure(ExitCode::kUsage, "no command");
   return chosen->action({read_settings(globals), std::move(program)});
 }
 

@@ -95,6 +95,8 @@ class Run {
   void on_notice(const Notice& notice);
   void on_stepped(const Notice& notice);
   void on_signal(const ReceivedSignal& signal);
+  /// Returns whether a signal of the terminal has reached the command, too.
+  bool has_received(int signal) const noexcept;
   void on_release_requested();
   void look_at_hold(Instant now);
   void step_plan(Instant now);

@@ -88,12 +88,14 @@ Json json_of(const RunFacts& facts) {
   return json;
 }
 
+// Several runs can have one file, for example in the queue.
 std::string temporary(const std::string& file) {
-  return file + ".tmp";
+  return file + "." + std::to_string(::getpid()) + ".tmp";
 }
 
 UniqueFd create(const std::string& file) {
-  UniqueFd fd(::open(temporary(file).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  UniqueFd fd(
+      ::open(temporary(file).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (fd.get() < 0) {
     throw Failure(ExitCode::kData, system_failure("the report " + display_text(file)).what());
   }
@@ -127,6 +129,7 @@ const char* to_string(LossCause cause) noexcept {
 
 void check_report(const std::string& file) {
   (void)create(file);
+  ::unlink(temporary(file).c_str());
 }
 
 void write_report(const std::string& file, const RunFacts& facts) {

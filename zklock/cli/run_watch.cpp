@@ -5,6 +5,9 @@
 #include <cstring>
 #include <utility>
 
+#include <signal.h>
+#include <unistd.h>
+
 #include "zklock/cli/blocker_text.h"
 #include "zklock/cli/core/display_text.h"
 #include "zklock/cli/run.h"
@@ -77,9 +80,14 @@ void Run::say_about_to_be_lost() {
 }
 
 void Run::on_signal(const ReceivedSignal& signal) {
-  // The terminal has sent it to the command already.
-  if (shares_terminal_ && signal.from_terminal && has_processes()) return;
+  if (shares_terminal_ && signal.from_terminal && has_received(signal.number)) return;
   carry_out(fsm_.on_signal(signal.number));
+}
+
+// The terminal sends these to its whole foreground group. The command may have left the group.
+bool Run::has_received(int signal) const noexcept {
+  const bool is_for_group = signal == SIGINT || signal == SIGQUIT || signal == SIGWINCH;
+  return is_for_group && facts_.pid && ::getpgid(*facts_.pid) == ::getpgrp();
 }
 
 void Run::on_release_requested() {

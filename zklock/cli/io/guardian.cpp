@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/io/guardian.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <signal.h>
@@ -24,7 +25,8 @@ namespace {
   sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   ::setpgid(0, 0);
-  ::prctl(PR_SET_NAME, "zklock-guard");
+  // Not "zklock...": `pkill zklock` must not end both processes at one moment.
+  ::prctl(PR_SET_NAME, "lock-guardian");
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   GuardianProcess(command, std::move(socket), zklock).run();
   ::_exit(0);
@@ -32,7 +34,8 @@ namespace {
 
 }  // namespace
 
-Guardian::Guardian(const GuardedCommand& command) {
+Guardian::Guardian(const GuardedCommand& command) : inherited_(children_of(::getpid())) {
+  check_process_tree();
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) throw system_failure("prctl");
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -88,7 +91,7 @@ std::optional<Notice> Guardian::next_notice() {
 }
 
 int Guardian::kill_descendants() const {
-  return signal_descendants(::getpid(), SIGKILL, pid_).count;
+  return signal_descendants(pid_, SIGKILL).count;
 }
 
 void Guardian::kill_guardian() const noexcept {
@@ -96,12 +99,12 @@ void Guardian::kill_guardian() const noexcept {
 }
 
 bool Guardian::sweep_orphans() const {
-  signal_descendants(::getpid(), SIGKILL);
-  pid_t pid = 0;
-  do {
-    pid = ::waitpid(-1, nullptr, WNOHANG);
-  } while (pid > 0);
-  return pid < 0;
+  signal_descendants(::getpid(), SIGKILL, inherited_);
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+  const std::vector<pid_t> left = children_of(::getpid());
+  return std::ranges::all_of(
+      left, [this](pid_t pid) { return std::ranges::find(inherited_, pid) != inherited_.end(); });
 }
 
 }  // namespace zklock::cli

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -55,6 +56,7 @@ class Guardian {
  private:
   void send(const Order& order) noexcept;
 
+  const std::vector<pid_t> inherited_;  ///< children that this process had before the guardian
   UniqueFd socket_;
   pid_t pid_ = 0;
   bool at_end_ = false;

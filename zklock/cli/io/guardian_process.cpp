@@ -230,8 +230,10 @@ void GuardianProcess::step() {
   if (step == EndPlan::Step::none) return;
   const bool kills = step == EndPlan::Step::kill;
   const Descendants found = signal_descendants(own_pid_, kills ? SIGKILL : command_.term_signal);
-  // Without that file of /proc, at least the command itself ends.
-  if (found.count == 0 && child_ > 0) ::kill(child_, kills ? SIGKILL : command_.term_signal);
+  // If /proc cannot be read now, at least the command itself ends.
+  if (child_ > 0 && (kills || found.count == 0)) {
+    ::kill(child_, kills ? SIGKILL : command_.term_signal);
+  }
   if (kills) report_remaining(found.refused, now);
   // A stopped process receives the signal when it continues.
   if (!kills) signal_descendants(own_pid_, SIGCONT);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/io/process_tree.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <fstream>
@@ -9,6 +11,9 @@
 
 #include <dirent.h>
 #include <signal.h>
+#include <unistd.h>
+
+#include "zklock/cli/io/system_failure.h"
 
 namespace zklock::cli {
 
@@ -28,16 +33,35 @@ void append_children(pid_t pid, std::vector<pid_t>& children) {
 
 }  // namespace
 
-Descendants signal_descendants(pid_t root, int signal, pid_t skipped) {
+void check_process_tree() {
+  std::array<char, 32> self{};
+  const bool shows_us = ::readlink("/proc/self", self.data(), self.size() - 1) > 0 &&
+                        std::string(self.data()) == std::to_string(::getpid());
+  const std::string children = "/proc/self/task/" + std::to_string(::gettid()) + "/children";
+  if (shows_us && std::ifstream(children)) return;
+  throw Failure(ExitCode::kSystem,
+                "/proc does not show the children of this process, so the command could not be "
+                "ended in time; mount /proc in this pid namespace");
+}
+
+std::vector<pid_t> children_of(pid_t pid) {
+  std::vector<pid_t> children;
+  append_children(pid, children);
+  return children;
+}
+
+Descendants signal_descendants(pid_t root, int signal, std::span<const pid_t> skipped) {
   // The whole list first: a process that ends leaves its children to another parent.
-  std::vector<pid_t> all;
-  append_children(root, all);
+  std::vector<pid_t> all = children_of(root);
+  std::erase_if(all, [&](pid_t pid) { return std::ranges::find(skipped, pid) != skipped.end(); });
   for (std::size_t i = 0; i < all.size(); ++i) append_children(all[i], all);
   Descendants found;
   for (const pid_t pid : all) {
-    if (pid == skipped) continue;
-    ++found.count;
-    if (::kill(pid, signal) != 0 && errno == EPERM) found.refused.push_back(pid);
+    if (::kill(pid, signal) == 0) {
+      ++found.count;
+    } else if (errno == EPERM) {
+      found.refused.push_back(pid);
+    }
   }
   return found;
 }

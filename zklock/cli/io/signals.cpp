@@ -30,7 +30,8 @@ SignalReader::SignalReader() {
     if (!is_ignored(signal)) sigaddset(&read, signal);
   }
   sigset_t blocked = read;
-  sigaddset(&blocked, SIGPIPE);
+  // A line on the standard error output must not end or stop zklock.
+  for (const int signal : {SIGPIPE, SIGTTOU, SIGXFSZ}) sigaddset(&blocked, signal);
   ::sigprocmask(SIG_BLOCK, &blocked, &old_mask_);
   ignored_children_ = is_ignored(SIGCHLD);
   // With SIG_IGN, the status of a child would be dropped.
