@@ -145,6 +145,19 @@ TEST_F(LongLossLimitTest, FunctionNeverReturns_DeletedAtLimit) {
   end(candidate);
 }
 
+// Meanwhile the path may have been recreated, and another contender may have the name.
+TEST_F(LongLossLimitTest, LateDelete_ReadsTheZnodeFirst) {
+  const auto candidate = forced();
+  lock_.world().run_for(4s);
+  reset_counts();
+  candidate->finished(attempt_, false);
+  run();
+  EXPECT_EQ(client(0).requests(OperationKind::get), 1U);
+  EXPECT_EQ(client(0).requests(OperationKind::announce_and_delete), 0U);
+  EXPECT_EQ(client(0).requests(OperationKind::remove), 1U);
+  end(candidate);
+}
+
 TEST_F(LossNotificationTest, PartLost_HandsOffAfterLossOfComposite) {
   const auto call = granted(0, {.limit = {.longest = 3s}});
   std::vector<detail::CompositeGrant::Part> parts;

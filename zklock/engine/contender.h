@@ -176,7 +176,7 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   void decline(core::CountKind kind) ZKLOCK_REQUIRES(path_mutex);
   /// Makes the hold lost and ends its grant. The loss callbacks and the delete follow.
   void lose(LossCause why) noexcept ZKLOCK_REQUIRES(path_mutex);
-  void delete_lost_node(BackgroundWork::Id work) ZKLOCK_REQUIRES(path_mutex);
+  void delete_lost_node(BackgroundWork::Id work, core::Instant lost_at) ZKLOCK_REQUIRES(path_mutex);
   ReleasePlan decide_release() const ZKLOCK_REQUIRES(path_mutex);
   void downgrade_if_only_shared() ZKLOCK_REQUIRES(path_mutex);
   void complete_all(Errc code, const std::string& cause) ZKLOCK_REQUIRES(path_mutex);

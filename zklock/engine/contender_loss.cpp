@@ -36,8 +36,8 @@ void Contender::lose(LossCause why) noexcept {
   node_->end_watches();
   LossNotification::DeleteNode delete_node;
   if (leaves_node(why)) {
-    delete_node = [self](BackgroundWork::Id work)
-                      ZKLOCK_REQUIRES(path_mutex) { self->delete_lost_node(work); };
+    delete_node = [self, lost_at = core().scheduler().now()](BackgroundWork::Id work)
+                      ZKLOCK_REQUIRES(path_mutex) { self->delete_lost_node(work, lost_at); };
   }
   std::string warning;
   if (why != LossCause::closed) {
@@ -51,10 +51,13 @@ void Contender::lose(LossCause why) noexcept {
   assert_invariants();
 }
 
-// A lapsed lease is no release. And if the delay marker stays, the next contender must list the
-// children, so that it finds the marker.
-void Contender::delete_lost_node(BackgroundWork::Id work) {
-  const bool in_doubt = node_->machine().delay_markers().has_own() || !grant_->check_lease();
+// A lapsed lease is no release. If the delay marker stays, the next contender must list the
+// children, so that it finds the marker. And the znode is not watched since the loss: after a while,
+// another contender can have its name, in a path that was recreated. So it is read first.
+void Contender::delete_lost_node(BackgroundWork::Id work, core::Instant lost_at) {
+  const bool is_late = core().scheduler().now() - lost_at > std::chrono::seconds(1);
+  const bool in_doubt =
+      is_late || node_->machine().delay_markers().has_own() || !grant_->check_lease();
   node_->remove(in_doubt ? LockNode::RemovalCause::loss : LockNode::RemovalCause::release, work);
 }
 

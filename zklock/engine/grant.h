@@ -56,8 +56,8 @@ class Grant {
   }
   bool is_node_exposed() const noexcept { return is_node_exposed_.load(); }
   std::int32_t permits() const noexcept { return terms_.permits; }
-  /// Returns whether the hold had a maximum time at the grant.
-  bool is_limited() const noexcept { return terms_.limit.longest.has_value(); }
+  /// Returns whether the hold has a maximum time. renew() can set one after the grant.
+  bool is_limited() const noexcept { return limit_timer_.is_limited(); }
   SessionId session() const noexcept { return terms_.lease->session(); }
 
   // Each member down to loss_token() reads the clock. If the lease or the hold limit has passed, it

@@ -22,6 +22,8 @@ class HoldLimitTimer {
 
   /// Returns whether the limit has not passed at `now`. See ValidityPeriod::check().
   bool check(core::Instant now) noexcept { return period_.check(now); }
+  /// Returns whether there is a limit now.
+  bool is_limited() const noexcept { return limit_.longest.has_value(); }
   /// Returns the end; Instant::max() without a limit, Instant::min() after the end.
   core::Instant valid_until() const noexcept { return period_.valid_until(); }
 

@@ -27,11 +27,11 @@ void LossNotification::start() {
   EngineContext& core = path_->core();
   if (delete_node_) {
     work_ = core.work().begin();
-    core.scheduler().at(core.scheduler().now() + core.settings().loss_callback_limit,
-                        [self = shared_from_this()] {
-                          const Monitor::Lock lock(self->path_->monitor());
-                          self->delete_node();
-                        });
+    limit_timer_ = core.scheduler().at(core.scheduler().now() + core.settings().loss_callback_limit,
+                                       [self = shared_from_this()] {
+                                         const Monitor::Lock lock(self->path_->monitor());
+                                         self->delete_node();
+                                       });
   }
   post_after_unlock(path_, [self = shared_from_this()] { self->run(); });
 }
@@ -61,6 +61,7 @@ void LossNotification::finish() {
 void LossNotification::delete_node() {
   if (!work_) return;
   const auto work = *std::exchange(work_, std::nullopt);
+  path_->core().scheduler().cancel(limit_timer_);  // it owns this object
   std::exchange(delete_node_, nullptr)(work);
   path_->core().work().end(work);
 }

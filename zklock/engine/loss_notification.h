@@ -60,6 +60,7 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
   std::stop_source loss_;
   const std::string warning_;
   DeleteNode delete_node_ ZKLOCK_GUARDED_BY(path_mutex);
+  client::TimerId limit_timer_ ZKLOCK_GUARDED_BY(path_mutex){};
   /// While pending.
   std::optional<BackgroundWork::Id> work_ ZKLOCK_GUARDED_BY(path_mutex);
   /// run() and the objects of delay_delete().

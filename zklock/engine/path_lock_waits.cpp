@@ -14,12 +14,13 @@ Access access_of(const Contender& contender) ZKLOCK_REQUIRES(path_mutex) {
 /// clock: a hold whose lease has expired blocks none. Returns false for permits, because a semaphore
 /// has several.
 bool blocks(const Contender& holder, const Contender& waiter) ZKLOCK_REQUIRES(path_mutex) {
-  if (!holder.holds() || !holder.grant().check_valid()) return false;
+  if (!holder.holds()) return false;
   const Access ours = access_of(holder);
   const Access theirs = access_of(waiter);
   if (ours == Access::permits || theirs == Access::permits) return false;
   const bool only_reads = ours == Access::shared || holder.ownership().exclusive_count() == 0;
-  return !only_reads || theirs != Access::shared;
+  if (only_reads && theirs == Access::shared) return false;
+  return holder.grant().check_valid();  // last: it reads the clock
 }
 
 /// Returns whether only unlock() by the owner's thread, or a loss, ends the hold.

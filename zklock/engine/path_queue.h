@@ -58,10 +58,12 @@ class PathQueue : public PathContext {
 
   /// Returns whether at least the last four grants had to wait. Then a new contender very probably
   /// does not find the lock free.
-  bool is_crowded() const noexcept ZKLOCK_REQUIRES(path_mutex) { return waited_in_a_row_ >= 4; }
+  bool is_crowded() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return waited_in_a_row_ >= kCrowded;
+  }
   /// Records the grant of a znode. `waited`: it had to wait for another znode.
   void record_grant(bool waited) noexcept ZKLOCK_REQUIRES(path_mutex) {
-    waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0;
+    waited_in_a_row_ = waited ? std::min(waited_in_a_row_ + 1, kCrowded) : 0;
     free_in_a_row_ = waited ? 0 : std::min(free_in_a_row_ + 1, kContendedFor);
   }
   /// Returns whether one of the last eight grants had to wait. Then another contender probably comes
@@ -104,6 +106,7 @@ class PathQueue : public PathContext {
   virtual void on_path_recreated() ZKLOCK_REQUIRES(path_mutex) = 0;
 
  private:
+  static constexpr int kCrowded = 4;       ///< grants in a row that had to wait
   static constexpr int kContendedFor = 8;  ///< grants
 
   void acl_answered(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
