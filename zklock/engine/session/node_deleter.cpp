@@ -34,10 +34,12 @@ struct NodeDeleter::Ports {
 NodeDeleter::Deletion::Deletion(const NodeDeleter& deleter, SessionId session, Node node,
                                 FirstStep first)
     : ports_(deleter.ports_), session_(session), node_(std::move(node)), step_(to_step(first)) {
-  const auto may_be_missing =
-      std::ranges::partition(node_.siblings, std::logical_not{}, &SiblingNode::may_be_missing);
-  std::ranges::move(may_be_missing, std::back_inserter(missing_));
-  node_.siblings.erase(may_be_missing.begin(), may_be_missing.end());
+  // Not a range algorithm: clang 14 does not compile a std::ranges::subrange of libstdc++.
+  const auto first_missing =
+      std::partition(node_.siblings.begin(), node_.siblings.end(),
+                     [](const SiblingNode& sibling) { return !sibling.may_be_missing; });
+  std::move(first_missing, node_.siblings.end(), std::back_inserter(missing_));
+  node_.siblings.erase(first_missing, node_.siblings.end());
 }
 
 NodeDeleter::Deletion::Step NodeDeleter::Deletion::to_step(FirstStep first) noexcept {
