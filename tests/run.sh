@@ -10,7 +10,7 @@
 # - clang: clang++, with a shared and optimized library, warnings as errors and no precompiled
 #   headers. Compiles everything, and each source of the library alone. Runs unit tests, walks,
 #   Curator and Kazoo on one path, fork(), a minute of chaos, the budget of a lock, and short
-#   fuzzing. Also zklock run on two hosts, examples, packaging, format and clang-tidy.
+#   fuzzing. Also examples, packaging, format and clang-tidy.
 #
 # --quick: only the first phase. --long: only the walk with two faults and the larger models of
 # tests/model/promela, in the build of the last phase. They take minutes; run them after a change
@@ -24,7 +24,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 phases=(asan tsan clang)
-of_clang='^(unit|walk|interop|fork|chaos|cli_hosts|budget|fuzz|example|packaging|format|tidy)$'
+of_clang='^(unit|walk|interop|fork|chaos|budget|fuzz|example|packaging|format|tidy)$'
 case "${1-}" in
   "") ;;
   --quick) phases=(asan) ;;
