@@ -7,7 +7,7 @@
 
 #include "zklock/cli/settings.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming)
 class App;
 }
 

@@ -164,11 +164,11 @@ class History {
   explicit History(std::uint32_t seed) : random_(seed), plan_(pick(kTimeout / 4)) {}
 
   void run() {
-    for (int i = 0; i < 12 && !HasFailure(); ++i) input();
+    for (int i = 0; i < 12 && !has_failed(); ++i) input();
   }
 
  private:
-  static bool HasFailure() { return ::testing::Test::HasFailure(); }
+  static bool has_failed() { return ::testing::Test::HasFailure(); }
   Duration pick(Duration most) {
     grace_ = Duration(std::uniform_int_distribution<Duration::rep>(0, most.count())(random_));
     return grace_;

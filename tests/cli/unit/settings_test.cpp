@@ -32,7 +32,7 @@ class SettingsTest : public ::testing::Test {
   ~SettingsTest() override { std::filesystem::remove_all(folder_); }
 
   std::string write(const std::string& name, const std::string& text, mode_t mode = 0600) {
-    const std::string file = folder_ + '/' + name;
+    std::string file = folder_ + '/' + name;
     std::ofstream(file) << text;
     ::chmod(file.c_str(), mode);
     return file;

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <system_error>
@@ -79,7 +80,7 @@ Duration parse_duration(std::string_view text) {
     sum += number * static_cast<double>(unit->length.count());
   } while (!rest.empty());
   if (sum > static_cast<double>(kLongest.count())) refuse(text, " is longer than 10000 days");
-  return Duration(static_cast<Duration::rep>(sum + 0.5));
+  return Duration(std::llround(sum));
 }
 
 std::string text_of(Duration duration) {

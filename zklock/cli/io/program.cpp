@@ -47,7 +47,7 @@ std::string find_program(const std::string& name) {
   for (std::size_t begin = 0; begin <= path.size() && !name.empty();) {
     const std::size_t end = std::min(path.find(':', begin), path.size());
     const std::string_view folder = path.substr(begin, end - begin);
-    const std::string candidate = std::string(folder.empty() ? "." : folder) + '/' + name;
+    std::string candidate = std::string(folder.empty() ? "." : folder) + '/' + name;
     const int error = error_of_program(candidate);
     if (error == 0) return candidate;
     if (error != ENOENT && error != ENOTDIR) worst = error;

@@ -143,7 +143,7 @@ std::string ZkCoordinator::connection_problem_text() const {
   if (credential_refused_) return refused_text();
   if (phase_ == Phase::none && !open_error_.empty()) return open_error_;
   const std::string servers = hosts_.servers_text();
-  const std::string cause = log_bridge_.connect_failure(servers);
+  std::string cause = log_bridge_.connect_failure(servers);
   switch (phase_) {
     case Phase::greeting:
     case Phase::connected: return {};

@@ -112,8 +112,8 @@ bool ZkHandle::before_handshake() const noexcept {
 
 void ZkHandle::on_event(zhandle_t* /*handle*/, int type, int state, const char* path,
                         void* listener) noexcept {
-  thread_local const int named = ::pthread_setname_np(::pthread_self(), "zklock-events");
-  static_cast<void>(named);
+  thread_local const int kNamed = ::pthread_setname_np(::pthread_self(), "zklock-events");
+  static_cast<void>(kNamed);
   auto& target = *static_cast<Listener*>(listener);
   if (type == ZOO_SESSION_EVENT) {
     target.on_session_event(state);
