@@ -83,10 +83,11 @@ class ZKLOCK_EXPORT ElectionObserver {
   [[nodiscard]] ElectionState state(Deadline deadline = Deadline::never()) const;
 
   /// Calls `listener` on the executor when the state is known, and after every change of the leader
-  /// or its value. Changes of the queue behind the leader cause no call. If a leadership lasts long,
-  /// one more call shows its Participant::held_since. The calls come in order, one at a time. While the listener runs, newer states replace older ones: it then receives only
-  /// the newest. An exception from the listener is logged and dropped. After Client::close() the
-  /// listener is not called. Does not block.
+  /// or its value. Changes of the queue behind the leader cause no call. If a leadership lasts
+  /// long, one more call shows its Participant::held_since. The calls come in order, one at a time.
+  /// While the listener runs, newer states replace older ones: it then receives only the newest. An
+  /// exception from the listener is logged and dropped. After Client::close() the listener is not
+  /// called. Does not block.
   /// Throws: Error(closed | forked).
   Subscription add_listener(Listener listener);
 

@@ -69,8 +69,7 @@ AcquireEffects AcquireFsm::handle_failure(Status status, std::string_view detail
     case StatusSort::tree_conflict:
     case StatusSort::refused: break;
   }
-  const bool says_enough = !detail.empty() || error_of(status) != Errc::server_error;
-  const std::string_view cause = says_enough ? detail : to_string(status);
+  const std::string_view cause = cause_of(status, detail);
   if (!is_searching(state_)) return fail(error_of(status), cause);
   // The caller gets the error now. The znode may exist, so the search for it goes on.
   AcquireEffects effects;

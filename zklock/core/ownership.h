@@ -23,6 +23,11 @@ constexpr bool is_shared(CountKind kind) noexcept {
   return kind == CountKind::shared_lock || kind == CountKind::shared_hold;
 }
 
+/// Returns `kind` for shared access. REQUIRES: it is `lock` or `hold`.
+constexpr CountKind as_shared(CountKind kind) noexcept {
+  return kind == CountKind::lock ? CountKind::shared_lock : CountKind::shared_hold;
+}
+
 /// The state of one owner on one path: whether it waits or holds, and how many times it holds.
 ///
 /// | state   | on_granted() | lose()  | add(k)    | drop(k), more left | drop(k), last | withdraw() |

@@ -135,4 +135,11 @@ constexpr Errc error_of(Status s) noexcept {
   return meaning_of(s).error;
 }
 
+/// Returns the cause for that error: `detail`, as Reply::detail has it. Without a detail, returns
+/// the name of the status, if the text of the Errc says less; otherwise nothing.
+constexpr std::string_view cause_of(Status s, std::string_view detail) noexcept {
+  const bool says_enough = !detail.empty() || error_of(s) != Errc::server_error;
+  return says_enough ? detail : to_string(s);
+}
+
 }  // namespace zklock::core

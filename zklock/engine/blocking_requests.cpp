@@ -46,9 +46,7 @@ void BlockingRequests::fail_timed_out() const {
 }
 
 void BlockingRequests::fail(const client::Reply& reply) const {
-  const Errc code = core::error_of(reply.status);
-  const bool says_enough = !reply.detail.empty() || code != Errc::server_error;
-  fail(code, says_enough ? std::string_view(reply.detail) : to_string(reply.status));
+  fail(core::error_of(reply.status), core::cause_of(reply.status, reply.detail));
 }
 
 void BlockingRequests::fail(Errc code, std::string_view cause) const {

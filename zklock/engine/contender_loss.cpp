@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Members of Contender for the loss of a hold.
+#include <chrono>
+
 #include "zklock/engine/contender.h"
 
 namespace zklock::detail {
@@ -22,6 +24,9 @@ const char* text_of(LossCause why) {
 bool leaves_node(LossCause why) {
   return why == LossCause::lease || why == LossCause::limit || why == LossCause::forced;
 }
+
+/// After this time without a watch, the znode may be another contender's.
+constexpr std::chrono::seconds kLongestUnwatched{1};
 
 }  // namespace
 
@@ -55,7 +60,7 @@ void Contender::lose(LossCause why) noexcept {
 // children, so that it finds the marker. And the znode is not watched since the loss: after a while,
 // another contender can have its name, in a path that was recreated. So it is read first.
 void Contender::delete_lost_node(BackgroundWork::Id work, core::Instant lost_at) {
-  const bool is_late = core().scheduler().now() - lost_at > std::chrono::seconds(1);
+  const bool is_late = core().scheduler().now() - lost_at > kLongestUnwatched;
   const bool in_doubt =
       is_late || node_->machine().delay_markers().has_own() || !grant_->check_lease();
   node_->remove(in_doubt ? LockNode::RemovalCause::loss : LockNode::RemovalCause::release, work);

@@ -247,9 +247,7 @@ std::optional<Error> GuardedCommit::verdict(const client::Reply& reply) {
     case StatusSort::tree_conflict:
     case StatusSort::refused: break;
   }
-  const Errc code = core::error_of(reply.status);
-  const bool says_enough = !reply.detail.empty() || code != Errc::server_error;
-  return error(code, says_enough ? std::string_view(reply.detail) : to_string(reply.status));
+  return error(core::error_of(reply.status), core::cause_of(reply.status, reply.detail));
 }
 
 std::optional<Error> GuardedCommit::error_of_operation(const client::Reply& reply) const {

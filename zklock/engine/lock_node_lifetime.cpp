@@ -176,8 +176,8 @@ bool LockNode::is_own(const client::Reply& node) const {
 }
 
 /// If the lock was free, as it was lately, and was held for a shorter time than its acquire took,
-/// probably no contender waits. Then the release is not announced, which saves a write. A contender that waits
-/// all the same lists the children, as after every delete that was not announced.
+/// probably no contender waits. Then the release is not announced, which saves a write. A contender
+/// that waits all the same lists the children, as after every delete that was not announced.
 bool LockNode::may_be_awaited() const {
   const core::Duration way =
       std::min(holding_->since - wanted_since_, core().keeper().timeout() / 20);

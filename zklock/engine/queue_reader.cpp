@@ -40,8 +40,7 @@ class Own {
   }
 
   bool has(const core::ZnodeName& name, const client::Reply& reply) const {
-    if (reply.status == Status::ok)
-      return session_ != core::SessionId{} && reply.ephemeral_owner == session_;
+    if (reply.status == Status::ok) return is_created_by(session_, reply);
     return std::ranges::find(numbers_, name.sequence) != numbers_.end();
   }
 

@@ -37,8 +37,15 @@ struct Queue {
   void mark_recreated(std::vector<client::Reply>& nodes) const;
 };
 
-/// Returns the contender with this znode, without Participant::holds and held_since. `reply`: the reply to a Get of
-/// the znode. If it is not `ok`, only the name is known. `mine`: see Participant::mine.
+/// Returns whether the session created the ephemeral znode that `reply` shows. A client without a
+/// session has the empty one.
+inline bool is_created_by(core::SessionId session, const client::Reply& reply) noexcept {
+  return session != core::SessionId{} && reply.ephemeral_owner == session;
+}
+
+/// Returns the contender with this znode, without Participant::holds and held_since. `reply`: the
+/// reply to a Get of the znode. If it is not `ok`, only the name is known. `mine`: see
+/// Participant::mine.
 Participant describe(const core::ZnodeName& name, const client::Reply& reply, bool mine);
 
 /// Records that the contender of the queue holds, and since when, if a hold marker shows that.

@@ -132,6 +132,13 @@ inline Notice await_notice(Guardian& guardian, Notice::Kind kind) {
   }
 }
 
+/// Starts the command, and waits until all of its processes have ended. Returns an exit code.
+inline int start_and_await_end(Guardian& guardian) {
+  start(guardian);
+  await_notice(guardian, Notice::Kind::swept);
+  return 0;
+}
+
 /// Extends the bound for ever, as a healthy hold does.
 [[noreturn]] inline void extend(Guardian& guardian, Duration ahead = kAhead) {
   Waiter waiter;

@@ -35,11 +35,7 @@ TEST_F(GuardianTest, CommandEnds_StatusAndSweepArrive) {
 TEST_F(GuardianTest, BoundPasses_DescendantsAreDead) {
   const Instant begin = LeaseClock::now();
   play(script(kIgnoresTerm + kTicks + "sleep 100 & (sleep 100 & sleep 100) & " + kSleeps),
-       [](Guardian& guardian) {
-         start(guardian);
-         await_notice(guardian, Kind::swept);
-         return 0;
-       });
+       start_and_await_end);
   EXPECT_EQ(read_pipe(), "x");
   const Instant bound = LeaseClock::now() + kAhead;
   const Instant dead = death();
@@ -173,11 +169,7 @@ TEST_F(GuardianTest, LeftoversOfCommand_AreEnded) {
 
 TEST_F(GuardianTest, DoubleFork_DoesNotEscape) {
   const std::string daemon = "(setsid sh -c '(sleep 100 &)' &); ";
-  play(script(kIgnoresTerm + kTicks + daemon + daemon + kSleeps), [](Guardian& guardian) {
-    start(guardian);
-    await_notice(guardian, Kind::swept);
-    return 0;
-  });
+  play(script(kIgnoresTerm + kTicks + daemon + daemon + kSleeps), start_and_await_end);
   EXPECT_EQ(read_pipe(), "x");
   const Instant bound = LeaseClock::now() + kAhead;
   EXPECT_LE(death(), bound);
@@ -186,22 +178,14 @@ TEST_F(GuardianTest, DoubleFork_DoesNotEscape) {
 
 TEST_F(GuardianTest, RespawningCommand_EndsAtKill) {
   play(script(kIgnoresTerm + kTicks + "while :; do (sleep 0.2 &); sleep 0.01; done"),
-       [](Guardian& guardian) {
-         start(guardian);
-         await_notice(guardian, Kind::swept);
-         return 0;
-       });
+       start_and_await_end);
   EXPECT_EQ(read_pipe(), "x");
   const Instant bound = LeaseClock::now() + kAhead;
   EXPECT_LE(death(), bound);
 }
 
 TEST_F(GuardianTest, StoppedCommand_IsKilled) {
-  play(script(kTicks + "kill -STOP $$; " + kSleeps), [](Guardian& guardian) {
-    start(guardian);
-    await_notice(guardian, Kind::swept);
-    return 0;
-  });
+  play(script(kTicks + "kill -STOP $$; " + kSleeps), start_and_await_end);
   EXPECT_EQ(read_pipe(), "x");
   const Instant bound = LeaseClock::now() + kAhead;
   EXPECT_LE(death(), bound);
@@ -241,14 +225,8 @@ TEST_F(GuardianTest, StartTooLate_IsRefused) {
 }
 
 TEST_F(GuardianTest, Descriptors_OnlyInheritedReachCommand) {
-  play(
-      script("cd /proc/$$/fd; for each in *; do echo $each; done >$FILE"),
-      [](Guardian& guardian) {
-        start(guardian);
-        await_notice(guardian, Kind::swept);
-        return 0;
-      },
-      [] { ::dup2(STDERR_FILENO, 20); });
+  play(script("cd /proc/$$/fd; for each in *; do echo $each; done >$FILE"), start_and_await_end,
+       [] { ::dup2(STDERR_FILENO, 20); });
   EXPECT_EQ(exit_code(), 0);
   // The shell itself uses 3 to list the folder, and 10 for its redirection.
   const std::string found = file();
@@ -259,17 +237,10 @@ TEST_F(GuardianTest, Descriptors_OnlyInheritedReachCommand) {
 }
 
 TEST_F(GuardianTest, ClosedInput_StaysClosed) {
-  play(
-      script("test -e /proc/$$/fd/0; echo $? >$FILE"),
-      [](Guardian& guardian) {
-        start(guardian);
-        await_notice(guardian, Kind::swept);
-        return 0;
-      },
-      [] {
-        ::close(STDIN_FILENO);
-        fill_standard_streams();
-      });
+  play(script("test -e /proc/$$/fd/0; echo $? >$FILE"), start_and_await_end, [] {
+    ::close(STDIN_FILENO);
+    fill_standard_streams();
+  });
   EXPECT_EQ(exit_code(), 0);
   EXPECT_EQ(file(), "1\n");
 }
@@ -279,18 +250,11 @@ TEST_F(GuardianTest, OldMask_IsRestored) {
   command.program = "/bin/grep";
   command.arguments = {"grep", "SigBlk", "/proc/self/status"};
   sigaddset(&command.signal_mask, SIGUSR2);
-  play(
-      command,
-      [](Guardian& guardian) {
-        start(guardian);
-        await_notice(guardian, Kind::swept);
-        return 0;
-      },
-      [this] {
-        const int output = ::open((folder_ + "/file").c_str(), O_WRONLY | O_CREAT, 0600);
-        ::dup2(output, STDOUT_FILENO);
-        ::close(output);
-      });
+  play(command, start_and_await_end, [this] {
+    const int output = ::open((folder_ + "/file").c_str(), O_WRONLY | O_CREAT, 0600);
+    ::dup2(output, STDOUT_FILENO);
+    ::close(output);
+  });
   EXPECT_EQ(exit_code(), 0);
   EXPECT_NE(file().find("0000000000000800"), std::string::npos) << file();
 }

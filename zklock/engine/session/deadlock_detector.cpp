@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include <pthread.h>
-
 #include "zklock/core/znode_data.h"
 
 namespace zklock::detail {
@@ -13,12 +11,6 @@ namespace {
 
 bool is_same(const std::weak_ptr<const void>& a, const std::weak_ptr<const void>& b) noexcept {
   return !a.owner_before(b) && !b.owner_before(a);
-}
-
-std::array<char, 16> name_of_this_thread() {
-  std::array<char, 16> name{};
-  if (::pthread_getname_np(::pthread_self(), name.data(), name.size()) != 0) return {};
-  return name;
 }
 
 }  // namespace

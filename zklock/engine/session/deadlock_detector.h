@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -13,6 +12,7 @@
 
 #include "zklock/client/port/mutex.h"
 #include "zklock/core/wait_cycles.h"
+#include "zklock/engine/session/thread_name.h"
 #include "zklock/owner.h"
 
 namespace zklock::detail {
@@ -111,7 +111,7 @@ class DeadlockDetector {
   using WaitKey = std::pair<Owner, std::uint64_t>;  ///< the owner, and a rising number
   struct Registered {
     BlockedCall call;
-    std::array<char, 16> thread;  ///< its name
+    ThreadNameText thread;
   };
   /// One wait for one contender, as read.
   struct Step {

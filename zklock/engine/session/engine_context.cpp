@@ -2,9 +2,9 @@
 #include "zklock/engine/session/engine_context.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 
-#include <pthread.h>
 #include <spdlog/logger.h>
 
 #include "zklock/engine/session/process_identity.h"
@@ -21,12 +21,6 @@ std::string unique_prefix() {
                                    static_cast<unsigned long long>(process_id()),
                                    static_cast<unsigned long long>(++clients));
   return {text.data(), static_cast<std::size_t>(length)};
-}
-
-std::array<char, 16> thread_name() {
-  std::array<char, 16> name{};
-  if (::pthread_getname_np(::pthread_self(), name.data(), name.size()) != 0) return {};
-  return name;
 }
 
 }  // namespace
@@ -90,7 +84,7 @@ bool EngineContext::has_counter_ended(const core::LockPath& path) const {
 }
 
 Caller Caller::of_this_thread(const Owner& owner) {
-  return {owner, thread_name()};
+  return {owner, name_of_this_thread()};
 }
 
 core::ZnodeData EngineContext::identify(const Caller& caller) const {

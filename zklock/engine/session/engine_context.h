@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -28,6 +27,7 @@
 #include "zklock/engine/session/fork_guard.h"
 #include "zklock/engine/session/lease_keeper.h"
 #include "zklock/engine/session/node_deletions.h"
+#include "zklock/engine/session/thread_name.h"
 #include "zklock/error.h"
 #include "zklock/owner.h"
 
@@ -46,7 +46,7 @@ class NewSessionListener {
 /// The owner and the thread of an acquire call.
 struct Caller {
   Owner owner;
-  std::array<char, 16> thread;  ///< its name; Linux limits names to 16 bytes
+  ThreadNameText thread;
 
   static Caller of_this_thread(const Owner& owner);
 };

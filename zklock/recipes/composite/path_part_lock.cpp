@@ -46,9 +46,7 @@ std::shared_ptr<PendingAcquire> PathPartLock::acquire(Request request) {
 }
 
 core::CountKind PathPartLock::count_kind(core::CountKind kind) const noexcept {
-  if (!is_reader()) return kind;
-  return kind == core::CountKind::lock ? core::CountKind::shared_lock
-                                       : core::CountKind::shared_hold;
+  return is_reader() ? core::as_shared(kind) : kind;
 }
 
 bool PathPartLock::unlock(const Owner& owner) {

@@ -18,12 +18,9 @@ namespace {
 
 using core::CountKind;
 
-CountKind count_of_hold(const LockHandle::Kind& kind) noexcept {
-  return kind.rule.access == Access::shared ? CountKind::shared_hold : CountKind::hold;
-}
-
-CountKind count_of_lock(const LockHandle::Kind& kind) noexcept {
-  return kind.rule.access == Access::shared ? CountKind::shared_lock : CountKind::lock;
+/// Returns the kind of the count that a call adds: `count`, or its shared kind.
+CountKind count_of(CountKind count, const LockHandle::Kind& kind) noexcept {
+  return kind.rule.access == Access::shared ? core::as_shared(count) : count;
 }
 
 /// Returns whether nested lock() calls of this kind are counted in ReentryCounter.
@@ -152,7 +149,7 @@ bool LockHandle::lock_by_acquire(const Kind& kind, Deadline deadline, const std:
   BlockingCall<AcquireOutcome> end;
   const Owner owner = Owner::this_thread();
   AcquireRequest blocking =
-      blocking_request(kind, owner, {.deadline = deadline}, count_of_lock(kind), end);
+      blocking_request(kind, owner, {.deadline = deadline}, count_of(CountKind::lock, kind), end);
   if (is_recursive(kind)) blocking.reentrant_thread = ReentryCounter::this_thread();
   const Blocking who{owner, blocking.owner, !stop.stop_possible() && !limit_.longest};
   const auto call = PendingAcquire::start(path_lock_, std::move(blocking), stop);
@@ -171,7 +168,7 @@ void LockHandle::unlock(CountKind count_kind, const char* operation) {
 Hold LockHandle::acquire(const Kind& kind, const AcquireOptions& options) {
   const auto self = shared_from_this();  // another thread may destroy the mutex meanwhile
   const Owner owner = options.owner.value_or(Owner::this_thread());
-  const CountKind count_kind = count_of_hold(kind);
+  const CountKind count_kind = count_of(CountKind::hold, kind);
   BlockingCall<AcquireOutcome> end;
   AcquireRequest blocking = blocking_request(kind, owner, options, count_kind, end);
   const Blocking who{owner, blocking.owner};
@@ -183,7 +180,7 @@ void LockHandle::start(const Kind& kind, const AcquireOptions& options,
                        std::function<void(AcquireOutcome)> done) {
   path_lock_->core().check_usable("lock", path());
   const Owner owner = options.owner ? *options.owner : Owner::unique();
-  AcquireRequest call = request(kind, owner, options, count_of_hold(kind));
+  AcquireRequest call = request(kind, owner, options, count_of(CountKind::hold, kind));
   call.done = std::move(done);
   PendingAcquire::start(path_lock_, std::move(call), options.stop);
 }
@@ -203,16 +200,17 @@ void LockHandle::async_acquire(const Kind& kind, const AcquireOptions& options,
   }
   start(kind, options,
         [end = std::move(end),
-         count_kind = count_of_hold(kind)](const AcquireOutcome& outcome) mutable {
+         count_kind = count_of(CountKind::hold, kind)](const AcquireOutcome& outcome) mutable {
           end(as_exception(outcome.error), hold_of(outcome.contender, count_kind));
         });
 }
 
 std::future<Hold> LockHandle::async_acquire(const Kind& kind, const AcquireOptions& options) {
   return as_future<Hold>([&](auto end) {
-    start(kind, options, [end, count_kind = count_of_hold(kind)](const AcquireOutcome& outcome) {
-      end(as_exception(outcome.error), hold_of(outcome.contender, count_kind));
-    });
+    start(kind, options,
+          [end, count_kind = count_of(CountKind::hold, kind)](const AcquireOutcome& outcome) {
+            end(as_exception(outcome.error), hold_of(outcome.contender, count_kind));
+          });
   });
 }
 

@@ -9,6 +9,7 @@
 
 #include "zklock/core/child_kind.h"
 #include "zklock/core/lock_path.h"
+#include "zklock/core/no_answer_text.h"
 #include "zklock/core/permit_count_data.h"
 #include "zklock/core/queue_rule.h"
 #include "zklock/core/znode_data.h"
@@ -340,9 +341,8 @@ void SurveyReader::take_contender(Visit& visit, const client::Reply& reply) {
     return;
   }
   if (!is_deleted) {
-    const SessionId session = core_->keeper().session();
     const bool is_mine =
-        reply.status == Status::ok && session != SessionId{} && reply.ephemeral_owner == session;
+        reply.status == Status::ok && is_created_by(core_->keeper().session(), reply);
     Participant participant = describe(visit.described[visit.read], reply, is_mine);
     if (visit.read < visit.holders) set_holds(participant, visit.queue);
     auto& list = participant.holds ? visit.lock.state.holders : visit.lock.waiting;
@@ -358,11 +358,8 @@ void SurveyReader::fail(Errc code, const std::string& cause) const {
 }
 
 void SurveyReader::fail_unreachable() const {
-  const auto waited = core_->settings().connection_timeout.count();
-  std::string cause = "no server answered within " + std::to_string(waited) + " ms";
-  const std::string problem = core_->coordinator().connection_problem();
-  if (!problem.empty()) cause += " (" + problem + ")";
-  fail(Errc::not_connected, cause);
+  fail(Errc::not_connected, core::no_server_answered(core_->settings().connection_timeout,
+                                                     core_->coordinator().connection_problem()));
 }
 
 }  // namespace zklock::detail
