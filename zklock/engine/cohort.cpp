@@ -166,8 +166,8 @@ void Cohort::close() {
 
 // ---- events of the shared lock node -------------------------------------------------------------
 
-void Cohort::on_granted() {
-  if (const auto member = member_.lock()) member->on_granted();
+void Cohort::on_granted(core::Instant now) {
+  if (const auto member = member_.lock()) member->on_granted(now);
 }
 
 void Cohort::on_failed(Errc error, const std::string& cause) {
@@ -280,9 +280,10 @@ void Cohort::execute(ReleasePlan plan) {
 bool Cohort::hand_to(const std::shared_ptr<CohortMember>& member) {
   if (state_ == State::idle && arrivals_.armed()) budget_.on_watched_grant();
   member->set_lock_node(node_);
-  if (node_->lease()->check(path_.core().scheduler().now())) {
+  const core::Instant now = path_.core().scheduler().now();
+  if (node_->lease()->check(now)) {
     member_ = member;
-    member->on_granted();
+    member->on_granted(now);
     return true;
   }
   member_.reset();

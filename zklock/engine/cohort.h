@@ -158,7 +158,7 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
   };
 
   // Events of the shared lock node.
-  void on_granted() override ZKLOCK_REQUIRES(path_mutex);
+  void on_granted(core::Instant now) override ZKLOCK_REQUIRES(path_mutex);
   void on_failed(Errc error, const std::string& cause) override ZKLOCK_REQUIRES(path_mutex);
   void on_ended() override ZKLOCK_REQUIRES(path_mutex);
   void on_lost(LossCause cause) override ZKLOCK_REQUIRES(path_mutex);

@@ -94,8 +94,9 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   const core::Ownership& ownership() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return ownership_;
   }
-  /// Reads the clock, and makes the hold lost if its lease or its hold limit has ended.
-  void check_validity() ZKLOCK_REQUIRES(path_mutex);
+  /// Reads the clock, and makes the hold lost if its lease or its hold limit has ended. Returns the
+  /// reading. Does not read the clock if the contender does not hold.
+  core::Instant check_validity() ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether the contender holds and has not lost the hold. Does not read the clock.
   bool holds() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return ownership_.state() == core::Ownership::State::held;
@@ -147,7 +148,7 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
     node_ = std::move(lock_node);
   }
   void on_cohort_failed(Errc error, const std::string& cause) override ZKLOCK_REQUIRES(path_mutex);
-  void on_granted() override ZKLOCK_REQUIRES(path_mutex);
+  void on_granted(core::Instant now) override ZKLOCK_REQUIRES(path_mutex);
   void on_failed(Errc error, const std::string& cause) override ZKLOCK_REQUIRES(path_mutex);
   void on_ended() override ZKLOCK_REQUIRES(path_mutex);
   void on_lost(LossCause cause) override ZKLOCK_REQUIRES(path_mutex);

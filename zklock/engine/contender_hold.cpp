@@ -11,7 +11,7 @@ using core::Ownership;
 
 // ---- the grant ----------------------------------------------------------------------------------
 
-void Contender::on_granted() {
+void Contender::on_granted(core::Instant now) {
   // The oldest call that still waits decides the limit.
   const auto oldest =
       std::ranges::find_if(calls_, [](const auto& call) { return !call->has_ended(); });
@@ -24,7 +24,8 @@ void Contender::on_granted() {
                    .node = node_->own_name(),
                    .lease = node_->lease(),
                    .permits = policy().rule.wanted,
-                   .limit = limit},
+                   .limit = limit,
+                   .since = now},
       limit.longest ? clock_reader() : nullptr);
   ownership_.on_granted();  // after grant_ is set: check_validity() reads it
   const Calls calls = std::exchange(calls_, {});
@@ -53,9 +54,13 @@ void Contender::decline(core::CountKind kind) {
   });
 }
 
-void Contender::check_validity() {
-  if (!holds() || grant_->check_valid()) return;
-  lose(grant_->check_lease() ? LossCause::limit : node_->cause_of_lapse());
+core::Instant Contender::check_validity() {
+  if (!holds()) return {};
+  const core::Instant now = core().scheduler().now();
+  if (!grant_->check_valid(now)) {
+    lose(grant_->check_lease() ? LossCause::limit : node_->cause_of_lapse());
+  }
+  return now;
 }
 
 std::function<void()> Contender::clock_reader() {

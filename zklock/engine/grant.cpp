@@ -23,8 +23,7 @@ bool Grant::check_lease() const noexcept {
   return terms_.lease->check(core_.scheduler().now());
 }
 
-bool Grant::check_valid() const noexcept {
-  const core::Instant now = core_.scheduler().now();
+bool Grant::check_valid(core::Instant now) const noexcept {
   return limit_timer_.check(now) && terms_.lease->check(now);
 }
 

@@ -36,6 +36,7 @@ class Grant {
     std::shared_ptr<core::Lease> lease;
     std::int32_t permits = 1;
     core::HoldLimit limit = {};
+    core::Instant since{};  ///< the time of the grant
   };
   /// Begins the hold and reports LockEvent::Kind::acquired. `path`: the lock path; outlives this
   /// object. `look` is called when the clock has to be read: when LockEvent::Kind::expiring is due,
@@ -59,13 +60,16 @@ class Grant {
   /// Returns whether the hold has a maximum time. renew() can set one after the grant.
   bool is_limited() const noexcept { return limit_timer_.is_limited(); }
   SessionId session() const noexcept { return terms_.lease->session(); }
+  core::Instant since() const noexcept { return terms_.since; }
 
   // Each member down to loss_token() reads the clock. If the lease or the hold limit has passed, it
   // makes that final: a later reply or renew() does not make the hold valid again. See
   // ValidityPeriod::check().
 
-  /// Returns whether neither the lease nor the hold limit has passed.
-  bool check_valid() const noexcept;
+  /// Returns whether neither the lease nor the hold limit has passed. `now`: a reading of the clock
+  /// that the caller has just made.
+  bool check_valid() const noexcept { return check_valid(core_.scheduler().now()); }
+  bool check_valid(core::Instant now) const noexcept;
   bool check_lease() const noexcept;
   /// Returns false if the hold was released, or lost for any reason. Otherwise returns
   /// check_valid().

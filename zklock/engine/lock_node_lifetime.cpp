@@ -16,7 +16,7 @@ void LockNode::grant() {
   holding_->since = core().scheduler().now();
   holding_->heartbeat_demand.emplace(core().keeper());
   path_->record_grant(fsm_.predecessors().were_awaited());
-  observer()->on_granted();
+  observer()->on_granted(holding_->since);
   if (goes_by_number()) path_->sequence_hint().on_granted(fsm_.node().sequence(), holding_->since);
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 
+#include "zklock/core/session.h"
 #include "zklock/engine/path_mutex.h"
 #include "zklock/error.h"
 
@@ -23,7 +24,8 @@ enum class LossCause {
 /// that shares it. All members are called with path_mutex held.
 class LockNodeObserver {
  public:
-  virtual void on_granted() ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// `now`: a reading of the clock just before the grant.
+  virtual void on_granted(core::Instant now) ZKLOCK_REQUIRES(path_mutex) = 0;
   /// The acquire has failed with an error. on_ended() follows, unless the observer calls
   /// LockNode::detach_observer().
   virtual void on_failed(Errc error, const std::string& cause) ZKLOCK_REQUIRES(path_mutex) = 0;
