@@ -4,6 +4,7 @@
 #include <chrono>
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -42,6 +43,26 @@ enum class HoldState { held, suspended, lost };
 [[nodiscard]] ZKLOCK_EXPORT std::string_view to_string(HoldState state) noexcept;
 /// Writes to_string().
 ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, HoldState state);
+
+/// The cause of the loss of a hold.
+///
+/// | reason          | cause                                                              |
+/// |-----------------|--------------------------------------------------------------------|
+/// | lease_expired   | the quorum did not answer in time                                  |
+/// | session_expired | the session ended                                                  |
+/// | node_deleted    | another program deleted the znode, or the path was recreated       |
+/// | max_hold        | the maximum hold time ended                                        |
+/// | forced          | request_release() forced the release                               |
+/// | closed          | the client was closed                                              |
+///
+/// When a session ends, a server may first report that the znode was deleted. Then the reason is
+/// `node_deleted`.
+enum class LossReason { lease_expired, session_expired, node_deleted, max_hold, forced, closed };
+
+/// Returns the name of the enumerator, for example "lease_expired"; "unknown" for any other value.
+[[nodiscard]] ZKLOCK_EXPORT std::string_view to_string(LossReason reason) noexcept;
+/// Writes to_string().
+ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, LossReason reason);
 
 /// The result of one acquire(), async_acquire() or co_acquire(). The destructor releases it.
 ///
@@ -99,6 +120,11 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// ClientOptions::loss_callback_limit. Until then every new contender is behind that znode, also
   /// those of this client.
   [[nodiscard]] std::stop_token loss_token() const noexcept;
+
+  /// Returns why the hold was lost. If several causes follow each other, returns the one that was
+  /// found first. Returns nothing while the hold is valid, after a release, for an empty Hold, and
+  /// in a fork()ed child. Reads LeaseClock, as state() does. Does not block; sends nothing.
+  [[nodiscard]] std::optional<LossReason> loss_reason() const noexcept;
 
   /// Returns the time until which the hold is valid if no further reply arrives; time_point::min()
   /// if it is lost. Heartbeats (several per session timeout) extend it, up to the end of the

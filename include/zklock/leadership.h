@@ -3,6 +3,7 @@
 
 #include <future>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -56,6 +57,11 @@ class ZKLOCK_EXPORT Leadership {
   /// Hold::loss_token() run. Otherwise they run on the thread that ends the leadership. If the
   /// leadership has ended, the returned token is already stopped.
   [[nodiscard]] std::stop_token end_token() const noexcept;
+
+  /// Returns why the leadership was lost; see Hold::loss_reason(). The reason stays after the end of
+  /// the leadership. Returns nothing while the leadership is valid, and if it ended without a loss.
+  /// Reads LeaseClock; does not block and sends nothing.
+  [[nodiscard]] std::optional<LossReason> loss_reason() const noexcept;
 
   /// Returns a stop token that is stopped when request_release() requests the end of the
   /// leadership. The program may then end the leadership or continue; see

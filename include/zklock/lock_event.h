@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <functional>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "zklock/export.h"
 #include "zklock/fencing_token.h"
+#include "zklock/hold.h"
 #include "zklock/owner.h"
 
 namespace zklock {
@@ -63,6 +65,7 @@ struct LockEvent {
   std::size_t position = 0;  ///< for waiting: number of contenders ahead
   /// The index of the path (MultiMutex) or of the client (QuorumMutex) in the constructor.
   std::size_t part_index = 0;
+  std::optional<LossReason> reason = {};  ///< for `lost` and `expired`
 };
 
 /// Returns the name of the enumerator, for example "waiting"; "unknown" for any other value.

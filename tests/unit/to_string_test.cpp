@@ -43,6 +43,7 @@ void expect_names(Enum first, Enum last) {
 TEST(ToString, Enumeration_NamesEachValue) {
   expect_names(Errc::invalid_path, Errc::bad_data);
   expect_names(HoldState::held, HoldState::lost);
+  expect_names(LossReason::lease_expired, LossReason::closed);
   expect_names(ConnectionState::connected, ConnectionState::lost);
   expect_names(LockEvent::Kind::waiting, LockEvent::Kind::lost);
 }
@@ -50,6 +51,7 @@ TEST(ToString, Enumeration_NamesEachValue) {
 TEST(ToString, Enumeration_GivesTheEnumeratorsName) {
   EXPECT_EQ(to_string(Errc::would_deadlock), "would_deadlock");
   EXPECT_EQ(to_string(HoldState::suspended), "suspended");
+  EXPECT_EQ(to_string(LossReason::max_hold), "max_hold");
   EXPECT_EQ(to_string(ConnectionState::reconnected), "reconnected");
   EXPECT_EQ(to_string(LockEvent::Kind::release_requested), "release_requested");
 }

@@ -21,6 +21,18 @@ std::string_view to_string(HoldState state) noexcept {
   return "unknown";
 }
 
+std::string_view to_string(LossReason reason) noexcept {
+  switch (reason) {
+    case LossReason::lease_expired: return "lease_expired";
+    case LossReason::session_expired: return "session_expired";
+    case LossReason::node_deleted: return "node_deleted";
+    case LossReason::max_hold: return "max_hold";
+    case LossReason::forced: return "forced";
+    case LossReason::closed: return "closed";
+  }
+  return "unknown";
+}
+
 std::string_view to_string(ConnectionState state) noexcept {
   switch (state) {
     case ConnectionState::connected: return "connected";
@@ -56,6 +68,10 @@ std::ostream& operator<<(std::ostream& out, Errc code) {
 
 std::ostream& operator<<(std::ostream& out, HoldState state) {
   return out << to_string(state);
+}
+
+std::ostream& operator<<(std::ostream& out, LossReason reason) {
+  return out << to_string(reason);
 }
 
 std::ostream& operator<<(std::ostream& out, ConnectionState state) {

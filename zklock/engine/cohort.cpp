@@ -185,11 +185,11 @@ void Cohort::on_ended() {
   if (member) member->on_ended();
 }
 
-void Cohort::on_lost(LossCause cause) {
-  if (const auto member = member_.lock()) return member->on_lost(cause);
+void Cohort::on_lost(LossReason why) {
+  if (const auto member = member_.lock()) return member->on_lost(why);
   if (state_ != State::idle) return;
-  delete_node(cause == LossCause::lease ? LockNode::RemovalCause::idle_lapse
-                                        : LockNode::RemovalCause::already_deleted);
+  delete_node(why == LossReason::lease_expired ? LockNode::RemovalCause::idle_lapse
+                                               : LockNode::RemovalCause::already_deleted);
   queue_waiting();
 }
 

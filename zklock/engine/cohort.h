@@ -161,7 +161,7 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
   void on_granted(core::Instant now) override ZKLOCK_REQUIRES(path_mutex);
   void on_failed(Errc error, const std::string& cause) override ZKLOCK_REQUIRES(path_mutex);
   void on_ended() override ZKLOCK_REQUIRES(path_mutex);
-  void on_lost(LossCause cause) override ZKLOCK_REQUIRES(path_mutex);
+  void on_lost(LossReason why) override ZKLOCK_REQUIRES(path_mutex);
   void on_position(std::size_t position) override ZKLOCK_REQUIRES(path_mutex);
   void on_suspended() override ZKLOCK_REQUIRES(path_mutex);
   void on_resumed() override ZKLOCK_REQUIRES(path_mutex);

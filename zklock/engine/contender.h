@@ -151,7 +151,7 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   void on_granted(core::Instant now) override ZKLOCK_REQUIRES(path_mutex);
   void on_failed(Errc error, const std::string& cause) override ZKLOCK_REQUIRES(path_mutex);
   void on_ended() override ZKLOCK_REQUIRES(path_mutex);
-  void on_lost(LossCause cause) override ZKLOCK_REQUIRES(path_mutex);
+  void on_lost(LossReason why) override ZKLOCK_REQUIRES(path_mutex);
   void on_position(std::size_t position) override ZKLOCK_REQUIRES(path_mutex);
   void on_suspended() override ZKLOCK_REQUIRES(path_mutex);
   void on_resumed() override ZKLOCK_REQUIRES(path_mutex);
@@ -176,7 +176,7 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   /// ends.
   void decline(core::CountKind kind) ZKLOCK_REQUIRES(path_mutex);
   /// Makes the hold lost and ends its grant. The loss callbacks and the delete follow.
-  void lose(LossCause why) noexcept ZKLOCK_REQUIRES(path_mutex);
+  void lose(LossReason why) noexcept ZKLOCK_REQUIRES(path_mutex);
   void delete_lost_node(BackgroundWork::Id work, core::Instant lost_at) ZKLOCK_REQUIRES(path_mutex);
   ReleasePlan decide_release() const ZKLOCK_REQUIRES(path_mutex);
   void downgrade_if_only_shared() ZKLOCK_REQUIRES(path_mutex);

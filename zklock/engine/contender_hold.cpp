@@ -57,9 +57,7 @@ void Contender::decline(core::CountKind kind) {
 core::Instant Contender::check_validity() {
   if (!holds()) return {};
   const core::Instant now = core().scheduler().now();
-  if (!grant_->check_valid(now)) {
-    lose(grant_->check_lease() ? LossCause::limit : node_->cause_of_lapse());
-  }
+  if (!grant_->check_valid(now)) lose(grant_->reason_of_lapse());
   return now;
 }
 
@@ -84,7 +82,7 @@ void Contender::on_resumed() {
 void Contender::on_release_requested(bool force) {
   check_validity();
   if (!holds()) return;
-  if (force) return lose(LossCause::forced);
+  if (force) return lose(LossReason::forced);
   post_after_unlock(path_,
                     [source = grant_->on_release_requested()]() mutable { source.request_stop(); });
 }
@@ -101,7 +99,7 @@ Contender::Drop Contender::drop(core::CountKind kind, bool thread_ended) noexcep
   if (dropped != Ownership::Dropped::last) return {dropped};
   path_->dismiss(*this);
   if (!held) return {dropped};
-  grant_->end(LockEvent::Kind::released);
+  grant_->release();
   if (grant_->is_node_exposed()) node_->expose();
   return {dropped, thread_ended ? ReleasePlan::remove_unfinished : decide_release()};
 }
@@ -147,7 +145,7 @@ void Contender::close() {
   for (const auto& call : std::exchange(calls_, {})) call->complete(closed());
   ownership_.withdraw();  // or it could still be granted, and no call would release it
   check_validity();       // a hold that was lost before is not lost by the close
-  lose(LossCause::closed);
+  lose(LossReason::closed);
   node_->set_observer({});
   node_->end_watches();
 }

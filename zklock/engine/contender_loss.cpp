@@ -8,21 +8,22 @@ namespace zklock::detail {
 
 namespace {
 
-const char* text_of(LossCause why) {
+const char* text_of(LossReason why) {
   switch (why) {
-    case LossCause::lease: return "its lease has ended";
-    case LossCause::session: return "its session has ended";
-    case LossCause::node: return "its znode was deleted";
-    case LossCause::limit: return "its maximum hold time has passed";
-    case LossCause::forced: return "request_release() forced it";
-    case LossCause::closed: return "the client closes";
+    case LossReason::lease_expired: return "its lease has ended";
+    case LossReason::session_expired: return "its session has ended";
+    case LossReason::node_deleted: return "its znode was deleted";
+    case LossReason::max_hold: return "its maximum hold time has passed";
+    case LossReason::forced: return "request_release() forced it";
+    case LossReason::closed: return "the client closes";
   }
   return "";
 }
 
 /// Returns whether the znode may exist, and no end of the session deletes it.
-bool leaves_node(LossCause why) {
-  return why == LossCause::lease || why == LossCause::limit || why == LossCause::forced;
+bool leaves_node(LossReason why) {
+  return why == LossReason::lease_expired || why == LossReason::max_hold ||
+         why == LossReason::forced;
 }
 
 /// After this time without a watch, the znode may be another contender's.
@@ -30,14 +31,16 @@ constexpr std::chrono::seconds kLongestUnwatched{1};
 
 }  // namespace
 
-void Contender::on_lost(LossCause cause) {
-  lose(cause);
+void Contender::on_lost(LossReason why) {
+  lose(why);
 }
 
-void Contender::lose(LossCause why) noexcept {
+// An earlier query of the hold may have found another reason, which it reports from then on. But
+// `why` says what has become of the znode.
+void Contender::lose(LossReason why) noexcept {
   if (!ownership_.lose()) return;
   const auto self = shared_from_this();
-  grant_->end(why == LossCause::limit ? LockEvent::Kind::expired : LockEvent::Kind::lost);
+  const LossReason reason = grant_->lose(why);
   node_->end_watches();
   LossNotification::DeleteNode delete_node;
   if (leaves_node(why)) {
@@ -45,8 +48,8 @@ void Contender::lose(LossCause why) noexcept {
                       ZKLOCK_REQUIRES(path_mutex) { self->delete_lost_node(work, lost_at); };
   }
   std::string warning;
-  if (why != LossCause::closed) {
-    warning = "the hold of znode " + node_->own_name() + " is lost: " + text_of(why);
+  if (why != LossReason::closed) {
+    warning = "the hold of znode " + node_->own_name() + " is lost: " + text_of(reason);
   }
   const auto loss = std::make_shared<LossNotification>(path_, grant_->loss_source(),
                                                        std::move(delete_node), std::move(warning));

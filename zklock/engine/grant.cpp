@@ -37,6 +37,23 @@ LeaseClock::time_point Grant::valid_until() const noexcept {
   return std::min(terms_.lease->valid_until(), limit_timer_.valid_until());
 }
 
+std::optional<LossReason> Grant::loss_reason() const noexcept {
+  if (!over_.load() && !check_valid()) return record_loss(reason_of_lapse());
+  const int reason = loss_reason_.load();
+  if (reason == kNotLost) return std::nullopt;
+  return static_cast<LossReason>(reason);
+}
+
+LossReason Grant::reason_of_lapse() const noexcept {
+  return check_lease() ? LossReason::max_hold : core_.keeper().reason_of_lapse(session());
+}
+
+LossReason Grant::record_loss(LossReason why) const noexcept {
+  int first = kNotLost;
+  if (loss_reason_.compare_exchange_strong(first, static_cast<int>(why))) return why;
+  return static_cast<LossReason>(first);
+}
+
 std::stop_token Grant::loss_token() const {
   if (state() != HoldState::lost || loss_.stop_requested()) return loss_.get().get_token();
   return stopped_token();
@@ -63,10 +80,20 @@ std::stop_source Grant::on_release_requested() {
   return request_.get();
 }
 
-void Grant::end(LockEvent::Kind why) noexcept {
+LossReason Grant::lose(LossReason why) noexcept {
+  const LossReason reason = record_loss(why);  // first: over_ makes loss_reason() return it
+  end(reason == LossReason::max_hold ? LockEvent::Kind::expired : LockEvent::Kind::lost, reason);
+  return reason;
+}
+
+void Grant::release() noexcept {
+  end(LockEvent::Kind::released, std::nullopt);
+}
+
+void Grant::end(LockEvent::Kind kind, std::optional<LossReason> reason) noexcept {
   over_.store(true);
   limit_timer_.stop();
-  reporter_.report(why, token());
+  reporter_.report(kind, token(), 0, reason);
 }
 
 }  // namespace zklock::detail

@@ -77,6 +77,11 @@ class Grant {
   HoldState state() const noexcept;
   /// Returns LeaseClock::time_point::min() if the hold is lost.
   LeaseClock::time_point valid_until() const noexcept;
+  /// Returns why the hold was lost; nothing if it is valid or was released. The first reason that a
+  /// query or lose() finds is final.
+  std::optional<LossReason> loss_reason() const noexcept;
+  /// Returns why check_valid() returns false. REQUIRES: it does so.
+  LossReason reason_of_lapse() const noexcept;
   /// Returns the token that is stopped at the loss. Throws std::bad_alloc.
   std::stop_token loss_token() const;
   std::stop_source loss_source() const { return loss_.get(); }
@@ -93,21 +98,31 @@ class Grant {
   void on_resumed() noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Reports LockEvent::Kind::release_requested. Returns the source that the caller must stop.
   std::stop_source on_release_requested() ZKLOCK_REQUIRES(path_mutex);
-  /// Makes state() return `lost` from now on, and reports `why`. Does not stop loss_source(): that
-  /// is up to the caller. REQUIRES: called once.
-  void end(LockEvent::Kind why) noexcept ZKLOCK_REQUIRES(path_mutex);
+  // Both make state() return `lost` from now on, and report it. REQUIRES: only one of them is
+  // called, and only once.
+
+  /// Ends the hold by a loss. Returns the value of loss_reason() from now on. Does not stop
+  /// loss_source(): that is up to the caller.
+  LossReason lose(LossReason why) noexcept ZKLOCK_REQUIRES(path_mutex);
+  void release() noexcept ZKLOCK_REQUIRES(path_mutex);
 
   /// Record that a transaction that checks the znode is under way. commit_begins() is called before
   /// its request is sent, commit_ended() after its reply.
   ///
-  /// Suppose that a thread calls commit_begins() and then check_held(), and another calls end() and
-  /// then commits_under_way(). At least one of the threads then sees the effect of the other,
+  /// Suppose that a thread calls commit_begins() and then check_held(), and another calls lose() or
+  /// release() and then commits_under_way(). At least one of the threads then sees the effect of the other,
   /// because all four access their atomics with sequential consistency.
   void commit_begins() const noexcept { commits_.fetch_add(1); }
   void commit_ended() const noexcept { commits_.fetch_sub(1); }
   bool commits_under_way() const noexcept { return commits_.load() > 0; }
 
  private:
+  static constexpr int kNotLost = -1;
+  /// Returns the first reason that was recorded.
+  LossReason record_loss(LossReason why) const noexcept;
+  void end(LockEvent::Kind kind, std::optional<LossReason> reason) noexcept
+      ZKLOCK_REQUIRES(path_mutex);
+
   EngineContext& core_;
   const core::LockPath& path_;
   const LockEventReporter& reporter_;
@@ -115,6 +130,7 @@ class Grant {
   mutable HoldLimitTimer limit_timer_;
   mutable HeldNodePath node_;
   std::atomic<bool> over_{false};
+  mutable std::atomic<int> loss_reason_{kNotLost};
   mutable std::atomic<int> commits_{0};
   mutable std::atomic<bool> is_node_exposed_{false};
   const LazyStopSource loss_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "zklock/core/lock_path.h"
 #include "zklock/engine/callback/lock_listener.h"
 #include "zklock/fencing_token.h"
+#include "zklock/hold.h"
 #include "zklock/lock_event.h"
 #include "zklock/owner.h"
 
@@ -27,7 +29,8 @@ class LockEventReporter {
   const Owner& owner() const noexcept { return owner_; }
   /// Returns whether there is a listener.
   bool has_listener() const noexcept { return static_cast<bool>(*sink_); }
-  void report(LockEvent::Kind kind, FencingToken token, std::size_t position = 0) const noexcept {
+  void report(LockEvent::Kind kind, FencingToken token, std::size_t position = 0,
+              std::optional<LossReason> reason = {}) const noexcept {
     if (!has_listener()) return;
     try {
       sink_->listener->notify({.kind = kind,
@@ -35,7 +38,8 @@ class LockEventReporter {
                                .owner = owner_,
                                .token = token,
                                .position = position,
-                               .part_index = sink_->part_index});
+                               .part_index = sink_->part_index,
+                               .reason = reason});
     } catch (const std::system_error&) {
       // The listener's thread could not be started. The event is delivered with the next one.
     }

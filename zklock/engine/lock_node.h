@@ -85,8 +85,6 @@ class LockNode final : private CreateLimiter::Waiter,
   const std::shared_ptr<core::Lease>& lease() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return lease_;
   }
-  /// Returns why lease() has lapsed: it has ended itself, or its session has.
-  LossCause cause_of_lapse() const ZKLOCK_REQUIRES(path_mutex);
 
   // REQUIRES: the lock node is granted.
   /// Sets the watch on the own znode. Returns false if it is already set or cannot be set yet.
@@ -271,7 +269,7 @@ class LockNode final : private CreateLimiter::Waiter,
   void fail(Errc error, const std::string& cause) ZKLOCK_REQUIRES(path_mutex);
   void machine_ended() ZKLOCK_REQUIRES(path_mutex);
   void notify_position() ZKLOCK_REQUIRES(path_mutex);
-  void notify_loss(LossCause cause) ZKLOCK_REQUIRES(path_mutex);
+  void notify_loss(LossReason why) ZKLOCK_REQUIRES(path_mutex);
   core::Duration held_for() const ZKLOCK_REQUIRES(path_mutex) {
     return core().scheduler().now() - holding_->since;
   }

@@ -36,19 +36,16 @@ void LockNode::machine_ended() {
 
 void LockNode::on_session_ended(SessionId session) {
   if (!is_granted()) return run(fsm_.on_session_ended(session));
-  if (session == fsm_.node().session()) notify_loss(LossCause::session);
+  if (session == fsm_.node().session()) notify_loss(LossReason::session_expired);
 }
 
 void LockNode::on_lease_expired(const std::shared_ptr<core::Lease>& lease) {
-  if (is_granted() && lease == lease_) notify_loss(cause_of_lapse());
+  if (is_granted() && lease == lease_)
+    notify_loss(core().keeper().reason_of_lapse(lease->session()));
 }
 
-LossCause LockNode::cause_of_lapse() const {
-  return core().keeper().session() == fsm_.node().session() ? LossCause::lease : LossCause::session;
-}
-
-void LockNode::notify_loss(LossCause cause) {
-  if (const auto observer = this->observer()) observer->on_lost(cause);
+void LockNode::notify_loss(LossReason why) {
+  if (const auto observer = this->observer()) observer->on_lost(why);
 }
 
 void LockNode::on_suspended(SessionId session) {
@@ -82,7 +79,7 @@ void LockNode::on_own_node_deleted() {
   if (!fsm_.node().exists()) return;
   if (!is_granted()) return run(fsm_.on_own_node_deleted());
   const auto self = shared_from_this();  // the observer may drop its reference
-  notify_loss(LossCause::node);
+  notify_loss(LossReason::node_deleted);
   // A downgrade that was under way when the path was deleted can create the reader's znode in the
   // recreated path.
   const bool may_exist = is_name_unknown() || has_downgraded();

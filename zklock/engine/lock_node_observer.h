@@ -7,18 +7,9 @@
 #include "zklock/core/session.h"
 #include "zklock/engine/path_mutex.h"
 #include "zklock/error.h"
+#include "zklock/hold.h"
 
 namespace zklock::detail {
-
-/// Why a hold is lost.
-enum class LossCause {
-  lease,    ///< the lease has ended
-  session,  ///< the session has ended
-  node,     ///< the znode does not exist any more
-  limit,    ///< the maximum hold time has passed
-  forced,   ///< by request_release()
-  closed,   ///< the client closes, and its session ends
-};
 
 /// Receives the events of one lock node: a contender that has the lock node for itself, or a cohort
 /// that shares it. All members are called with path_mutex held.
@@ -31,8 +22,8 @@ class LockNodeObserver {
   virtual void on_failed(Errc error, const std::string& cause) ZKLOCK_REQUIRES(path_mutex) = 0;
   /// The acquire has ended without a grant. No znode exists, or it is being deleted.
   virtual void on_ended() ZKLOCK_REQUIRES(path_mutex) = 0;
-  /// The granted lock node is lost. `cause` is `lease`, `session` or `node`.
-  virtual void on_lost(LossCause cause) ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// The granted lock node is lost. `why` is `lease_expired`, `session_expired` or `node_deleted`.
+  virtual void on_lost(LossReason why) ZKLOCK_REQUIRES(path_mutex) = 0;
   /// The lock node waits at this position of the queue; 0: it is first.
   virtual void on_position(std::size_t position) ZKLOCK_REQUIRES(path_mutex) = 0;
   /// The connection of the lock node's session broke.

@@ -45,6 +45,13 @@ struct Grant::Of final : Grant::Any {
   }
   HoldState state() const override { return grant_.state(); }
   std::stop_token loss_token() const override { return grant_.loss_token(); }
+  std::optional<LossReason> loss_reason() const override {
+    if constexpr (requires { grant_.loss_reason(); }) {
+      return grant_.loss_reason();
+    } else {
+      return std::nullopt;
+    }
+  }
   std::stop_token release_request_token(std::size_t ensemble) const override {
     if constexpr (requires { grant_.release_request_token(ensemble); }) {
       return grant_.release_request_token(ensemble);

@@ -136,6 +136,7 @@ class LeaderGrant {
   std::string node() const { return leadership_.node(); }
   HoldState state() const { return leadership_.state(); }
   std::stop_token loss_token() const { return leadership_.end_token(); }
+  std::optional<LossReason> loss_reason() const { return leadership_.loss_reason(); }
   std::stop_token release_request_token() const { return leadership_.release_request_token(); }
   LeaseClock::time_point valid_until() const { return leadership_.valid_until(); }
   GuardedTransaction guarded() const { return GuardedTransaction(leadership_); }

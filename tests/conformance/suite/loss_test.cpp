@@ -138,6 +138,7 @@ TEST_P(Loss, NodeDeletedWhileHeld_NotifiesLoss) {
   EXPECT_TRUE(becomes_lost(hold));
   EXPECT_TRUE(environment().comes([&] { return losses.count() == 1; }));
   EXPECT_EQ(client.session_id(), session);
+  EXPECT_EQ(hold.loss_reason().value_or(LossReason::node_deleted), LossReason::node_deleted);
   if (!adapter().frees_all_by_loss) hold.release();
   EXPECT_EQ(acquire(*lock).state(), HoldState::held);
   hold.release();

@@ -37,6 +37,8 @@ class Grant {
   bool holds_on(std::size_t ensemble) const { return any_->holds_on(ensemble); }
   HoldState state() const { return any_->state(); }
   std::stop_token loss_token() const { return any_->loss_token(); }
+  // Nothing also for a lock of several locks, which reports no reason.
+  std::optional<LossReason> loss_reason() const { return any_->loss_reason(); }
   // Stopped by a request on that ensemble.
   std::stop_token release_request_token(std::size_t ensemble = 0) const {
     return any_->release_request_token(ensemble);
@@ -65,6 +67,7 @@ class Grant {
     virtual bool holds_on(std::size_t ensemble) const = 0;
     virtual HoldState state() const = 0;
     virtual std::stop_token loss_token() const = 0;
+    virtual std::optional<LossReason> loss_reason() const = 0;
     virtual std::stop_token release_request_token(std::size_t ensemble) const = 0;
     virtual LeaseClock::time_point valid_until() const = 0;
     virtual Owner owner() const = 0;

@@ -14,6 +14,7 @@
 #include "zklock/client/port/scheduler.h"
 #include "zklock/core/lease.h"
 #include "zklock/core/lease_evidence.h"
+#include "zklock/hold.h"
 
 namespace zklock::detail {
 
@@ -150,6 +151,10 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// sent at or after this time shows a state at least as new as the beginning of the connection.
   Instant up_to_date_since() const noexcept { return up_to_date_since_.load(); }
   SessionId session() const noexcept { return SessionId{session_id_.load()}; }
+  /// Returns why a lease of `session` has lapsed: the lease has ended, or the session has.
+  LossReason reason_of_lapse(SessionId session) const noexcept {
+    return this->session() == session ? LossReason::lease_expired : LossReason::session_expired;
+  }
   /// Returns the shortest session timeout that a server granted to the session.
   core::Duration timeout() const noexcept { return core::Duration(timeout_.load()); }
 

@@ -45,6 +45,7 @@ void LeadershipState::release() noexcept {
     const client::MutexLock guard(mutex_);
     assert(static_cast<bool>(hold_) == (proclamation_writer_ != nullptr));
     delay = std::move(delete_delay_);
+    if (hold_) loss_reason_ = hold_.loss_reason();
     hold = std::move(hold_);
     proclamation_writer = std::move(proclamation_writer_);
   }
@@ -70,6 +71,12 @@ HoldState LeadershipState::state() const noexcept {
   if (ended_ || forked()) return HoldState::lost;
   const client::MutexLock guard(mutex_);
   return hold_.state();
+}
+
+std::optional<LossReason> LeadershipState::loss_reason() const noexcept {
+  if (forked()) return std::nullopt;
+  const client::MutexLock guard(mutex_);
+  return hold_ ? hold_.loss_reason() : loss_reason_;
 }
 
 LeaseClock::time_point LeadershipState::valid_until() const noexcept {
@@ -108,6 +115,10 @@ HoldState Leadership::state() const noexcept {
 std::stop_token Leadership::end_token() const noexcept {
   if (leadership_state_) return leadership_state_->end_token();
   return Hold().loss_token();
+}
+
+std::optional<LossReason> Leadership::loss_reason() const noexcept {
+  return leadership_state_ ? leadership_state_->loss_reason() : std::nullopt;
 }
 
 std::stop_token Leadership::release_request_token() const noexcept {

@@ -46,6 +46,8 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   LeaseClock::time_point valid_until() const noexcept;
   /// See Leadership::end_token().
   std::stop_token end_token() const noexcept;
+  /// See Leadership::loss_reason().
+  std::optional<LossReason> loss_reason() const noexcept;
   std::stop_token release_request_token() const noexcept { return requested_; }
   /// Returns the writer of the znode in which this leader proclaims. Throws Error(lock_lost) if the
   /// leadership has ended, or Error(forked). The error names `operation`.
@@ -88,6 +90,7 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   /// Null after release().
   std::shared_ptr<ProclamationWriter> proclamation_writer_ ZKLOCK_GUARDED_BY(mutex_);
   Hold hold_ ZKLOCK_GUARDED_BY(mutex_);
+  std::optional<LossReason> loss_reason_ ZKLOCK_GUARDED_BY(mutex_);  ///< set by release()
   std::shared_ptr<void> delete_delay_ ZKLOCK_GUARDED_BY(mutex_);
 
   // Last, so that it is destroyed first: no call begins after that.

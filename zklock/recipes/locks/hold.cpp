@@ -39,6 +39,11 @@ std::stop_token Hold::loss_token() const noexcept {
   return contender_ ? contender_->grant().loss_token() : detail::stopped_token();
 }
 
+std::optional<LossReason> Hold::loss_reason() const noexcept {
+  if (!contender_ || contender_->path_context().core().forked()) return std::nullopt;
+  return contender_->grant().loss_reason();
+}
+
 LeaseClock::time_point Hold::valid_until() const noexcept {
   return contender_ ? contender_->grant().valid_until() : LeaseClock::time_point::min();
 }
