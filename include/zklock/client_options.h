@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "zklock/log.h"
+
 namespace spdlog {
 class logger;
 }
@@ -164,12 +166,22 @@ struct ClientOptions {
   AclPolicy acl = AclPolicy::open();
   std::optional<TlsOptions> tls;
 
-  /// The log of zklock and of the ZooKeeper C client. If it is null, there is no log. The C client
-  /// has one log level for the whole process. Any thread of zklock can write to the log, and so can
-  /// a thread that calls zklock. Internal mutexes may be locked then. So a sink of the logger must
-  /// not call zklock, and a sink that blocks delays locks. An asynchronous spdlog logger never
-  /// blocks if its queue overruns the oldest message.
+  /// The log of zklock and of the ZooKeeper C client. The C client has one log level for the whole
+  /// process. Any thread of zklock can write to the log, and so can a thread that calls zklock.
+  /// Internal mutexes may be locked when the C client writes. So a sink of the logger must not call
+  /// zklock, and a sink that blocks delays locks. An asynchronous spdlog logger never blocks if its
+  /// queue overruns the oldest message.
+  ///
+  /// If neither `logger` nor `log_sink` is set, warnings and errors of zklock go to the standard
+  /// error output. A line is dropped if that output cannot take it at once. To have no log, set a
+  /// sink that does nothing: `options.log_sink = [](LogLevel, std::string_view) {};`
+  ///
+  /// Warnings of one kind (losses, other warnings of locks, warnings of the session) are at most
+  /// ten at once, and then one a second. A later line says how many were omitted.
   std::shared_ptr<spdlog::logger> logger;
+  /// Receives the lines too. It needs no spdlog.
+  LogSink log_sink;
+  LogLevel log_level = LogLevel::info;  ///< lowest level for `log_sink`
 
   /// The name of this service, written into every lock znode, for people to read. It is cut to 64
   /// bytes.

@@ -73,8 +73,7 @@ class Client {
                                {.hosts = "fuzz",
                                 .application = "test",
                                 .host = "host",
-                                .announces = choices.one_in(2),
-                                .logger = nullptr})),
+                                .announces = choices.one_in(2)})),
         engine_(core_->path_lock(core::LockPath("/locks/a"))) {
     engine_->attach();
   }

@@ -48,7 +48,7 @@ std::int32_t number_of(std::string_view node) {
 }  // namespace
 
 LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces,
-                     std::size_t creates_at_once, const std::shared_ptr<spdlog::logger>& logger)
+                     std::size_t creates_at_once, const std::shared_ptr<client::Log>& log)
     : world_(clients, options) {
   for (std::size_t c = 0; c < clients; ++c) {
     cores_.push_back(
@@ -63,7 +63,7 @@ LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces,
                                   .loss_callback_limit = options.loss_callback_limit,
                                   .creates_at_once = creates_at_once,
                                   .announces = announces,
-                                  .logger = logger}));
+                                  .log = log}));
   }
 }
 

@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include <spdlog/logger.h>
-
 #include "tests/model/world.h"
+#include "zklock/client/port/log.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/path_lock.h"
@@ -61,7 +60,7 @@ class LockWorld {
  public:
   explicit LockWorld(std::size_t clients, ClientOptions options = {}, bool announces = true,
                      std::size_t creates_at_once = detail::ClientCore::kMostCreatesAtOnce,
-                     const std::shared_ptr<spdlog::logger>& logger = nullptr);
+                     const std::shared_ptr<client::Log>& log = nullptr);
   ~LockWorld();
   LockWorld(const LockWorld&) = delete;
   LockWorld& operator=(const LockWorld&) = delete;

@@ -44,12 +44,12 @@ class ManualTime final : public client::Scheduler {
 /// Returns a client with these two ports and no dispatcher.
 inline std::unique_ptr<Client> make_client(std::shared_ptr<client::Coordinator> servers,
                                            std::shared_ptr<ManualTime> time) {
-  return detail::ClientFactory::make(detail::ClientCore::make(
-      {.coordinator = std::move(servers),
-       .scheduler = std::move(time),
-       .dispatcher = {},
-       .losses = {}},
-      {.hosts = "nowhere", .application = "test", .host = "host", .logger = nullptr}));
+  return detail::ClientFactory::make(
+      detail::ClientCore::make({.coordinator = std::move(servers),
+                                .scheduler = std::move(time),
+                                .dispatcher = {},
+                                .losses = {}},
+                               {.hosts = "nowhere", .application = "test", .host = "host"}));
 }
 
 }  // namespace zklock::model

@@ -56,16 +56,12 @@ TEST(PathLockLateEvents, WatchRemoved_LateEventIsIgnored) {
   World world;
   SimEnsemble& ensemble = world.ensemble();
   Eavesdropper port(world.client(0));
-  const auto core =
-      detail::ClientCore::make({.coordinator = borrowed<client::Coordinator>(port),
-                                .scheduler = borrowed<client::Scheduler>(world.scheduler(0)),
-                                .dispatcher = borrowed<client::Dispatcher>(world.dispatcher(0)),
-                                .losses = borrowed<client::Dispatcher>(world.dispatcher(0))},
-                               {.hosts = "sim",
-                                .application = "test",
-                                .host = "host",
-                                .announces = true,
-                                .logger = nullptr});
+  const auto core = detail::ClientCore::make(
+      {.coordinator = borrowed<client::Coordinator>(port),
+       .scheduler = borrowed<client::Scheduler>(world.scheduler(0)),
+       .dispatcher = borrowed<client::Dispatcher>(world.dispatcher(0)),
+       .losses = borrowed<client::Dispatcher>(world.dispatcher(0))},
+      {.hosts = "sim", .application = "test", .host = "host", .announces = true});
   if (!world.client(0).is_connected()) world.reconnect(0);
   ensemble.create_container("/locks");
   ensemble.create_container(kPath);

@@ -89,12 +89,11 @@ class NoTasks final : public client::Dispatcher {
 class QueueReader : public ::testing::Test {
  protected:
   std::shared_ptr<ClientCore> client(std::deque<client::Reply> replies) {
-    return ClientCore::make(
-        {.coordinator = std::make_shared<Answers>(std::move(replies)),
-         .scheduler = timers_,
-         .dispatcher = std::make_shared<NoTasks>(),
-         .losses = std::make_shared<NoTasks>()},
-        {.hosts = "sim", .application = "test", .host = "host", .logger = nullptr});
+    return ClientCore::make({.coordinator = std::make_shared<Answers>(std::move(replies)),
+                             .scheduler = timers_,
+                             .dispatcher = std::make_shared<NoTasks>(),
+                             .losses = std::make_shared<NoTasks>()},
+                            {.hosts = "sim", .application = "test", .host = "host"});
   }
   // Returns whether `call` ends. If it does not, runs the timers, so that the test ends.
   template <class Call>

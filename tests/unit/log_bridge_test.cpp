@@ -31,15 +31,16 @@ class LinesSink final : public spdlog::sinks::base_sink<std::mutex> {
   std::vector<std::string> lines_;
 };
 
-struct Log {
+struct Lines {
   std::shared_ptr<LinesSink> sink = std::make_shared<LinesSink>();
   std::shared_ptr<spdlog::logger> logger = std::make_shared<spdlog::logger>("test", sink);
+  std::shared_ptr<Log> log = std::make_shared<Log>(logger);
 };
 
 TEST(LogBridge, LineOfTheCClient_IsSplitIntoLevelAndText) {
-  Log log;
-  log.logger->set_level(spdlog::level::trace);
-  const LogBridge bridge(log.logger, {});
+  Lines lines;
+  lines.logger->set_level(spdlog::level::trace);
+  const LogBridge bridge(lines.log, {});
   const auto write = bridge.callback();
   write("2024-01-31 12:00:00,000:4711(0x7f0a):ZOO_ERROR@fn@12: one\n");
   write("2024-01-31 12:00:00,000:4711(0x7f0a):ZOO_WARN@fn@12: two");
@@ -48,43 +49,43 @@ TEST(LogBridge, LineOfTheCClient_IsSplitIntoLevelAndText) {
   write("no marker");
   write("");
   write(nullptr);
-  EXPECT_EQ(log.sink->lines(), (std::vector<std::string>{
-                                   "error: zookeeper client: fn@12: one",
-                                   "warning: zookeeper client: fn@12: two",
-                                   "info: zookeeper client: fn@12: says :ZOO_ERROR@",
-                                   "debug: zookeeper client: fn@12: four",
-                                   "info: zookeeper client: no marker",
-                                   "info: zookeeper client: ",
-                               }));
+  EXPECT_EQ(lines.sink->lines(), (std::vector<std::string>{
+                                     "error: zookeeper client: fn@12: one",
+                                     "warning: zookeeper client: fn@12: two",
+                                     "info: zookeeper client: fn@12: says :ZOO_ERROR@",
+                                     "debug: zookeeper client: fn@12: four",
+                                     "info: zookeeper client: no marker",
+                                     "info: zookeeper client: ",
+                                 }));
 }
 
 TEST(LogBridge, BelowTheLoggerLevel_IsNotWritten) {
-  Log log;
-  log.logger->set_level(spdlog::level::err);
-  const LogBridge bridge(log.logger, {});
+  Lines lines;
+  lines.logger->set_level(spdlog::level::err);
+  const LogBridge bridge(lines.log, {});
   bridge.callback()(":ZOO_WARN@fn@1: no");
   bridge.callback()(":ZOO_ERROR@fn@1: yes");
-  EXPECT_EQ(log.sink->lines(), std::vector<std::string>{"error: zookeeper client: fn@1: yes"});
+  EXPECT_EQ(lines.sink->lines(), std::vector<std::string>{"error: zookeeper client: fn@1: yes"});
 }
 
 TEST(LogBridge, ControlCharactersAndLength_AreLimited) {
-  Log log;
-  const LogBridge bridge(log.logger, {});
+  Lines lines;
+  const LogBridge bridge(lines.log, {});
   bridge.callback()(":ZOO_WARN@a\x1b[31m\nb\xff");
-  EXPECT_EQ(log.sink->lines().back(), "warning: zookeeper client: a?[31m?b?");
+  EXPECT_EQ(lines.sink->lines().back(), "warning: zookeeper client: a?[31m?b?");
   bridge.callback()((":ZOO_WARN@" + std::string(100'000, 'x')).c_str());
-  EXPECT_LT(log.sink->lines().back().size(), 1200U);
+  EXPECT_LT(lines.sink->lines().back().size(), 1200U);
 }
 
 TEST(LogBridge, Secrets_AreHidden) {
-  Log log;
-  const LogBridge bridge(log.logger, {"sesame", "me:sesame", ""});
+  Lines lines;
+  const LogBridge bridge(lines.log, {"sesame", "me:sesame", ""});
   bridge.callback()(":ZOO_WARN@auth me:sesame and sesamesesame end");
-  EXPECT_EQ(log.sink->lines().back(), "warning: zookeeper client: auth *** and ****** end");
+  EXPECT_EQ(lines.sink->lines().back(), "warning: zookeeper client: auth *** and ****** end");
 }
 
 TEST(LogBridge, NoLogger_FailureIsKnown) {
-  const LogBridge bridge(nullptr, {});
+  const LogBridge bridge(std::make_shared<Log>(nullptr), {});
   EXPECT_EQ(bridge.connect_failure("h:1"), "");
   bridge.callback()(":ZOO_ERROR@fn@1: Socket h:1 zk retcode=-4, errno=111(refused): no");
   EXPECT_EQ(bridge.connect_failure("h:1").find("h:1 refused the connection"), 0U);
@@ -94,10 +95,10 @@ TEST(LogBridge, NoLogger_FailureIsKnown) {
   EXPECT_EQ(bridge.connect_failure("h:1"), "");
 }
 
-TEST(LogBridge, NoLogger_WritesNothing) {
+TEST(LogBridge, NoLoggerAndNoSink_WritesNothing) {
   ::testing::internal::CaptureStderr();
   ::testing::internal::CaptureStdout();
-  const LogBridge bridge(nullptr, {});
+  const LogBridge bridge(std::make_shared<Log>(nullptr), {});
   ASSERT_NE(bridge.callback(), nullptr);
   bridge.callback()(":ZOO_ERROR@fn@1: text");
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
@@ -105,10 +106,10 @@ TEST(LogBridge, NoLogger_WritesNothing) {
 }
 
 TEST(LogBridge, EachBridge_HasItsLoggerUntilSlotsRunOut) {
-  std::vector<Log> logs(LogBridge::kMaxSlots + 1);
+  std::vector<Lines> logs(LogBridge::kMaxSlots + 1);
   std::vector<std::unique_ptr<LogBridge>> bridges;
-  for (const Log& log : logs) {
-    bridges.push_back(std::make_unique<LogBridge>(log.logger, std::vector<std::string>{}));
+  for (const Lines& lines : logs) {
+    bridges.push_back(std::make_unique<LogBridge>(lines.log, std::vector<std::string>{}));
   }
   for (const auto& bridge : bridges) bridge->callback()(":ZOO_WARN@mine");
   for (std::size_t i = 0; i < LogBridge::kMaxSlots; ++i) {
@@ -122,14 +123,14 @@ TEST(LogBridge, EachBridge_HasItsLoggerUntilSlotsRunOut) {
   bridges[7].reset();
   old(":ZOO_WARN@late");
   EXPECT_EQ(logs[7].sink->lines().size(), 1U);
-  const LogBridge again(logs.back().logger, {});
+  const LogBridge again(logs.back().log, {});
   again.callback()(":ZOO_WARN@now");
   EXPECT_EQ(logs.back().sink->lines().back(), "warning: zookeeper client: now");
 }
 
 TEST(LogBridge, DestroyedWhileThreadsWrite_IsSafe) {
-  Log log;
-  auto bridge = std::make_unique<LogBridge>(log.logger, std::vector<std::string>{"x"});
+  Lines lines;
+  auto bridge = std::make_unique<LogBridge>(lines.log, std::vector<std::string>{"x"});
   const auto write = bridge->callback();
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
@@ -139,7 +140,7 @@ TEST(LogBridge, DestroyedWhileThreadsWrite_IsSafe) {
   }
   bridge.reset();
   for (std::thread& thread : threads) thread.join();
-  EXPECT_LE(log.sink->lines().size(), 4000U);
+  EXPECT_LE(lines.sink->lines().size(), 4000U);
 }
 
 }  // namespace

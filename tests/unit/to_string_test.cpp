@@ -13,6 +13,7 @@
 #include "zklock/fencing_token.h"
 #include "zklock/hold.h"
 #include "zklock/lock_event.h"
+#include "zklock/log.h"
 
 namespace zklock {
 namespace {
@@ -44,6 +45,7 @@ TEST(ToString, Enumeration_NamesEachValue) {
   expect_names(Errc::invalid_path, Errc::bad_data);
   expect_names(HoldState::held, HoldState::lost);
   expect_names(LossReason::lease_expired, LossReason::closed);
+  expect_names(LogLevel::debug, LogLevel::error);
   expect_names(ConnectionState::connected, ConnectionState::lost);
   expect_names(LockEvent::Kind::waiting, LockEvent::Kind::lost);
 }

@@ -9,6 +9,7 @@
 #include "zklock/fencing_token.h"
 #include "zklock/hold.h"
 #include "zklock/lock_event.h"
+#include "zklock/log.h"
 
 namespace zklock {
 
@@ -58,6 +59,16 @@ std::string_view to_string(LockEvent::Kind kind) noexcept {
   return "unknown";
 }
 
+std::string_view to_string(LogLevel level) noexcept {
+  switch (level) {
+    case LogLevel::debug: return "debug";
+    case LogLevel::info: return "info";
+    case LogLevel::warning: return "warning";
+    case LogLevel::error: return "error";
+  }
+  return "unknown";
+}
+
 std::string to_string(const FencingToken& token) {
   return std::to_string(token.zxid) + "." + std::to_string(token.grant_index);
 }
@@ -80,6 +91,10 @@ std::ostream& operator<<(std::ostream& out, ConnectionState state) {
 
 std::ostream& operator<<(std::ostream& out, LockEvent::Kind kind) {
   return out << to_string(kind);
+}
+
+std::ostream& operator<<(std::ostream& out, LogLevel level) {
+  return out << to_string(level);
 }
 
 std::ostream& operator<<(std::ostream& out, const FencingToken& token) {

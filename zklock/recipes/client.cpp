@@ -6,8 +6,7 @@
 #include <exception>
 #include <vector>
 
-#include <spdlog/logger.h>
-
+#include "zklock/client/port/log.h"
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/threads/callback_threads.h"
 #include "zklock/client/threads/timer_thread.h"
@@ -26,14 +25,14 @@ constexpr std::chrono::seconds kCallbackDrainTimeout{4};
 constexpr std::chrono::seconds kLossDrainTimeout{1};
 constexpr std::size_t kMaxLossThreads = 32;
 
-void log_escaped(const std::shared_ptr<spdlog::logger>& logger, const std::exception_ptr& error) {
-  if (!logger) return;
+void log_escaped(client::Log& log, const std::exception_ptr& error) {
+  constexpr const char* kText = "a callback threw an exception";
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& e) {
-    logger->error("a callback threw an exception: {}", core::printable(e.what(), 1024));
+    log.write_throttled(LogLevel::error, kText + (": " + std::string(e.what())));
   } catch (...) {
-    logger->error("a callback threw an exception");
+    log.write_throttled(LogLevel::error, kText);
   }
 }
 
@@ -75,10 +74,8 @@ class ListenerThreads {
   std::vector<std::weak_ptr<client::CallbackThreads>> all_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
-detail::Ports open(const ClientOptions& options) {
-  const auto on_exception = [logger = options.logger](const std::exception_ptr& e) {
-    log_escaped(logger, e);
-  };
+detail::Ports open(const ClientOptions& options, const std::shared_ptr<client::Log>& log) {
+  const auto on_exception = [log](const std::exception_ptr& e) { log_escaped(*log, e); };
   const auto timers = std::make_shared<client::TimerThread>();
   timers->at(LeaseClock::now(), [] {});  // starts its thread, while a failure can throw
   const detail::BorrowedExecutor executor(options.executor);
@@ -89,7 +86,7 @@ detail::Ports open(const ClientOptions& options) {
   const auto losses = std::make_shared<client::CallbackThreads>(
       on_exception, client::CallbackThreadsOptions{.max_threads = kMaxLossThreads});
   return {
-      .coordinator = client::make_zookeeper_coordinator(options),
+      .coordinator = client::make_zookeeper_coordinator(options, log),
       .scheduler = timers,
       .dispatcher = callbacks,
       .losses = losses,
@@ -133,6 +130,7 @@ void close_elsewhere(const std::shared_ptr<detail::ClientCore>& core) {
 
 Client::Client(ClientOptions options) {
   client::validate(options);
+  const auto log = client::make_log(options);
   detail::ClientCore::Settings settings{
       .hosts = options.hosts,
       .user = options.digest ? options.digest->user : std::string(),
@@ -143,8 +141,8 @@ Client::Client(ClientOptions options) {
       .loss_callback_limit = options.loss_callback_limit,
       .creates_at_once = std::min(detail::ClientCore::kMostCreatesAtOnce, options.max_in_flight),
       .announces = options.acl.kind() != AclPolicy::Kind::list,
-      .logger = options.logger};
-  core_ = detail::ClientCore::make(open(options), std::move(settings));
+      .log = log};
+  core_ = detail::ClientCore::make(open(options, log), std::move(settings));
 }
 
 Client::Client(std::string hosts) : Client(with_defaults(std::move(hosts))) {}

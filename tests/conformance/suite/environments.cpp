@@ -252,8 +252,7 @@ Client& SimulatedEnvironment::connect(std::chrono::milliseconds session_timeout)
   check(c < kMostClients, "too many clients");
   live_.with([&](model::World& w) { w.client(c).options().session_timeout = session_timeout; });
   Client& client = keep(detail::ClientFactory::make(detail::ClientCore::make(
-      live_.ports(c),
-      {.hosts = "sim", .application = "conformance", .host = "host", .logger = nullptr})));
+      live_.ports(c), {.hosts = "sim", .application = "conformance", .host = "host"})));
   check(client.wait_until_connected(kTestTimeout), "not connected");
   return client;
 }

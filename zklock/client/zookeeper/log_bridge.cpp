@@ -5,25 +5,21 @@
 #include <array>
 #include <utility>
 
-#include <spdlog/spdlog.h>
 #include <zookeeper/zookeeper.h>
 
 #include "zklock/client/threads/process_mutex.h"
 #include "zklock/client/zookeeper/connect_failure.h"
-#include "zklock/core/znode_data.h"
 
 namespace zklock::client {
 
 struct LogTarget {
-  const std::shared_ptr<spdlog::logger> logger;  ///< may be null
+  const std::shared_ptr<Log> log;
   const std::vector<std::string> secrets;
   Mutex mutex = {};
   ConnectFailure failure ZKLOCK_GUARDED_BY(mutex) = {};
 };
 
 namespace {
-
-constexpr std::size_t kMaxLine = 1024;
 
 // Never destroyed: the C client's threads of a handle that was not closed may log at process exit.
 class Table {
@@ -43,7 +39,7 @@ class Table {
   }
 
   void release(std::size_t index) {
-    std::shared_ptr<LogTarget> released;  // its logger may run a user's destructor
+    std::shared_ptr<LogTarget> released;  // its log may run a user's destructor
     const MutexLock guard(mutex_);
     released.swap(slots_[index]);
     adapt_level();
@@ -55,12 +51,11 @@ class Table {
   }
 
  private:
-  // The log level of the C client is global. It is above its default only while a logger accepts
-  // debug lines.
+  // The log level of the C client is global. It is above its default only while a log accepts debug
+  // lines.
   void adapt_level() ZKLOCK_REQUIRES(mutex_) {
-    const bool wanted = std::ranges::any_of(slots_, [](const auto& target) {
-      return target && target->logger && target->logger->should_log(spdlog::level::debug);
-    });
+    const bool wanted = std::ranges::any_of(
+        slots_, [](const auto& target) { return target && target->log->accepts(LogLevel::debug); });
     if (wanted == debug_) return;
     debug_ = wanted;
     zoo_set_debug_level(wanted ? ZOO_LOG_LEVEL_DEBUG : ZOO_LOG_LEVEL_INFO);
@@ -72,19 +67,19 @@ class Table {
 };
 
 struct Line {
-  spdlog::level::level_enum level = spdlog::level::info;
+  LogLevel level = LogLevel::info;
   std::string_view text;
 };
 
 // The format of a line: "2024-01-31 12:00:00,000:4711(0x7f..):ZOO_WARN@function@123: text".
 Line parse(std::string_view message) {
-  constexpr std::pair<std::string_view, spdlog::level::level_enum> kLevels[] = {
-      {":ZOO_ERROR@", spdlog::level::err},
-      {":ZOO_WARN@", spdlog::level::warn},
-      {":ZOO_INFO@", spdlog::level::info},
-      {":ZOO_DEBUG@", spdlog::level::debug},
+  constexpr std::pair<std::string_view, LogLevel> kLevels[] = {
+      {":ZOO_ERROR@", LogLevel::error},
+      {":ZOO_WARN@", LogLevel::warning},
+      {":ZOO_INFO@", LogLevel::info},
+      {":ZOO_DEBUG@", LogLevel::debug},
   };
-  Line line{spdlog::level::info, message};
+  Line line{LogLevel::info, message};
   auto first = std::string_view::npos;  // the text itself may contain a marker
   for (const auto& [marker, level] : kLevels) {
     const auto at = message.find(marker);
@@ -123,13 +118,13 @@ void forward(std::size_t index, const char* message) noexcept {
     const auto target = Table::instance().target(index);
     if (!target || message == nullptr) return;
     const Line line = parse(message);
-    if (line.level != spdlog::level::debug) {
+    if (line.level != LogLevel::debug) {
       const MutexLock guard(target->mutex);
       target->failure.on_line(line.text);
     }
-    if (!target->logger || !target->logger->should_log(line.level)) return;
+    if (target->log->uses_stderr() || !target->log->accepts(line.level)) return;
     const std::string text = without(std::string(line.text), target->secrets);
-    target->logger->log(line.level, "zookeeper client: {}", core::printable(text, kMaxLine));
+    target->log->write(line.level, "zookeeper client: " + text);
   } catch (...) {  // the line is lost
   }
 }
@@ -149,13 +144,13 @@ constexpr auto kTrampolines = make_trampolines(std::make_index_sequence<LogBridg
 
 }  // namespace
 
-LogBridge::LogBridge(std::shared_ptr<spdlog::logger> logger, std::vector<std::string> secrets)
-    : target_(new LogTarget{std::move(logger), longest_first(std::move(secrets))}),
+LogBridge::LogBridge(std::shared_ptr<Log> log, std::vector<std::string> secrets)
+    : target_(new LogTarget{std::move(log), longest_first(std::move(secrets))}),
       slot_(Table::instance().take(target_)) {
-  if (slot_ == kNoSlot && target_->logger) {
-    target_->logger->warn(
-        "zklock: more than {} clients log; the ZooKeeper C client of this one is silent",
-        kMaxSlots);
+  if (slot_ == kNoSlot && !target_->log->uses_stderr()) {
+    target_->log->write(LogLevel::warning,
+                        "zklock: more than " + std::to_string(kMaxSlots) +
+                            " clients log; the ZooKeeper C client of this one is silent");
   }
 }
 

@@ -7,19 +7,18 @@
 #include <string_view>
 #include <vector>
 
-namespace spdlog {
-class logger;
-}
+#include "zklock/client/port/log.h"
 
 namespace zklock::client {
 
 struct LogTarget;
 
-/// Passes the log lines of the C client to a spdlog logger, and to a ConnectFailure.
+/// Passes the log lines of the C client to the log of one client, and to a ConnectFailure.
 ///
 /// The C client passes each line to a function pointer, without a context argument. So every bridge
 /// needs a function of its own, from a fixed set. When all are in use, a further bridge logs one
-/// warning and then nothing, and knows no failure. With a null logger nothing is logged.
+/// warning and then nothing, and knows no failure. If the log is the standard error output, no line
+/// is logged.
 ///
 /// Thread-safety: callback() and connect_failure(), from any thread. REQUIRES: the object outlives
 /// every handle that has its callback.
@@ -28,7 +27,7 @@ class LogBridge {
   using Callback = void (*)(const char* message);
 
   /// `secrets` never appear in the log: each is replaced by "***".
-  LogBridge(std::shared_ptr<spdlog::logger> logger, std::vector<std::string> secrets);
+  LogBridge(std::shared_ptr<Log> log, std::vector<std::string> secrets);
   ~LogBridge();
   LogBridge(const LogBridge&) = delete;
   LogBridge& operator=(const LogBridge&) = delete;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "zklock/client/zookeeper/connection_string.h"
 #include "zklock/client/zookeeper/zk_coordinator.h"
@@ -109,8 +110,14 @@ void validate(const ClientOptions& options) {
   if (options.tls) check_tls(*options.tls);
 }
 
-std::unique_ptr<Coordinator> make_zookeeper_coordinator(const ClientOptions& options) {
-  return std::make_unique<ZkCoordinator>(options);
+std::shared_ptr<Log> make_log(const ClientOptions& options) {
+  return std::make_shared<Log>(options.logger, options.log_sink, options.log_level);
+}
+
+std::unique_ptr<Coordinator> make_zookeeper_coordinator(const ClientOptions& options,
+                                                        std::shared_ptr<Log> log) {
+  if (!log) log = make_log(options);
+  return std::make_unique<ZkCoordinator>(options, std::move(log));
 }
 
 }  // namespace zklock::client

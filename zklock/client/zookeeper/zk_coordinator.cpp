@@ -2,8 +2,7 @@
 #include "zklock/client/zookeeper/zk_coordinator.h"
 
 #include <algorithm>
-
-#include <spdlog/spdlog.h>
+#include <utility>
 
 #include "zklock/client/zookeeper/digest_id.h"
 #include "zklock/core/no_answer_text.h"
@@ -40,13 +39,14 @@ std::string milliseconds_since(Instant then) {
 
 }  // namespace
 
-ZkCoordinator::ZkCoordinator(const ClientOptions& options)
+ZkCoordinator::ZkCoordinator(const ClientOptions& options, std::shared_ptr<Log> log)
     : options_(options),
       hosts_(ConnectionString::parse(options.hosts)),
       credentials_(credentials_of(options)),
       node_acl_(node_acl(options.acl, credentials_.front(), options.digest)),
       parent_acl_(parent_acl(options.acl, options.digest)),
-      log_bridge_(options.logger, secrets_of(options, credentials_)),
+      log_(std::move(log)),
+      log_bridge_(log_, secrets_of(options, credentials_)),
       timeout_(options.session_timeout),
       disconnected_since_(LeaseClock::now()),
       watches_(options.max_watch_bytes),
@@ -285,11 +285,11 @@ std::optional<Instant> ZkCoordinator::do_what_is_due() {
 }
 
 void ZkCoordinator::log_info(const std::string& text) const {
-  if (options_.logger) options_.logger->info("zklock: {}", text);
+  log_->write(LogLevel::info, "zklock: " + text);
 }
 
 void ZkCoordinator::log_warn(const std::string& text) const {
-  if (options_.logger) options_.logger->warn("zklock: {}", text);
+  log_->write_throttled(LogLevel::warning, "zklock: " + text);
 }
 
 }  // namespace zklock::client

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "zklock/client/port/coordinator.h"
+#include "zklock/client/port/log.h"
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/threads/local_reply_thread.h"
 #include "zklock/client/threads/session_thread.h"
@@ -55,7 +56,7 @@ class ZkCoordinator final : public Coordinator,
                             private ZkHandle::Listener,
                             private SessionThread::HandleOwner {
  public:
-  explicit ZkCoordinator(const ClientOptions& options);
+  ZkCoordinator(const ClientOptions& options, std::shared_ptr<Log> log);
   ~ZkCoordinator() override;
 
   void start(SessionObserver& observer) override;
@@ -179,6 +180,7 @@ class ZkCoordinator final : public Coordinator,
   const std::vector<DigestCredential> credentials_;  // zklock's own, and the user's
   const Acl node_acl_;
   const Acl parent_acl_;
+  const std::shared_ptr<Log> log_;
   const LogBridge log_bridge_;
 
   mutable Mutex mutex_;

@@ -5,8 +5,6 @@
 #include <array>
 #include <cstdio>
 
-#include <spdlog/logger.h>
-
 #include "zklock/engine/session/process_identity.h"
 
 namespace zklock::detail {
@@ -39,11 +37,11 @@ void EngineContext::check_usable(const char* operation, const std::string& path)
 }
 
 void EngineContext::warn(const std::string& text) const noexcept {
-  if (settings_.logger) settings_.logger->warn(core::printable(text, 1024));
+  if (settings_.log) settings_.log->write(LogLevel::warning, text);
 }
 
 bool EngineContext::queue_loss_warning(std::string text) {
-  if (!settings_.logger) return false;
+  if (!settings_.log) return false;
   const client::MutexLock guard(mutex_);
   loss_warnings_.push_back(std::move(text));
   return !std::exchange(logs_losses_, true);

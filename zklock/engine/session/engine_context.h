@@ -16,6 +16,7 @@
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/dispatcher.h"
+#include "zklock/client/port/log.h"
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/client_options.h"
@@ -95,7 +96,7 @@ class EngineContext : public NodeDeletions::Host,
     bool announces = true;
     /// Whether long holds are marked; see core/hold_marker.h. False only in tests: an old version.
     bool marks_holds = true;
-    std::shared_ptr<spdlog::logger> logger;
+    std::shared_ptr<client::Log> log = nullptr;  ///< null: nothing is logged
   };
 
   EngineContext(Ports ports, Settings settings);

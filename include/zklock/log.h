@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "zklock/version.h"
+
+#include <functional>
+#include <iosfwd>
+#include <string_view>
+
+#include "zklock/export.h"
+
+namespace zklock {
+
+/// The importance of a line of the log.
+enum class LogLevel { debug, info, warning, error };
+
+/// Returns the name of the enumerator, for example "warning"; "unknown" for any other value.
+[[nodiscard]] ZKLOCK_EXPORT std::string_view to_string(LogLevel level) noexcept;
+/// Writes to_string().
+ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, LogLevel level);
+
+/// Receives the log, one call for each line, without a line end. The line is printable and has at
+/// most 1,024 bytes. Any thread can call the sink, and several threads can do so at the same time.
+/// Internal mutexes may be locked then. So it must not call zklock, and it should not block. An
+/// exception that it throws is dropped. It can be called until the Client, and the locks and holds
+/// that were made with it, are destroyed.
+///
+/// Lines about holds and acquires have the form
+/// @code
+///   <operation> <path>: <sentence>; <key>=<value> <key>=<value> ...
+/// @endcode
+/// The keys come in the order owner, token, node, held, waited, label, note. A key without a value
+/// is omitted. A path or a value is quoted if it contains a space, `"`, `=` or `;`. Then `\"` and
+/// `\\` stand for `"` and `\`. The sentence contains no `; `, so the keys begin behind the first
+/// one that follows the path. Times are in seconds, with three decimals and `s`.
+using LogSink = std::function<void(LogLevel level, std::string_view line)>;
+
+}  // namespace zklock
