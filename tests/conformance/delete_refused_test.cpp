@@ -51,7 +51,8 @@ TEST_F(WithoutDelete, Release_IsReportedByFlushAndLaterCalls) {
   EXPECT_NE(text.find(node), std::string::npos) << text;
   EXPECT_NE(text.find("the ACL of " + kPath + " does not permit"), std::string::npos) << text;
   EXPECT_FALSE(client_->flush());
-  EXPECT_EQ(lines_with("does not permit"), 1U) << log_.text();
+  EXPECT_TRUE(eventually([this] { return lines_with("does not permit") == 1U; }, kTestTimeout))
+      << log_.text();
 
   permit_delete(true);
   EXPECT_TRUE(client_->flush());

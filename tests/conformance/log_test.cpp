@@ -2,6 +2,7 @@
 // The lines that zklock writes to the user's logger, and the text that it never writes.
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -89,8 +90,35 @@ TEST_F(Log, MutexIsDestroyedWhileLocked_IsLogged) {
     ReentrantMutex mutex(*client, kPath);
     mutex.lock();
   }
-  EXPECT_TRUE(log_.contains(kPath));
+  EXPECT_TRUE(eventually([this] { return log_.contains(kPath); }, kTestTimeout));
   ReentrantMutex(*client, kPath).unlock();
+}
+
+TEST_F(Log, NoLoggerAndNoSink_WarningGoesToStderr) {
+  ::testing::internal::CaptureStderr();
+  const auto client = connect();
+  {
+    ReentrantMutex mutex(*client, kPath);
+    mutex.lock();
+  }
+  client->close();  // the lines are written before it returns
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("zklock: lock " + kPath + ": the mutex is destroyed while locked\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST_F(Log, SinkThatDoesNothing_SilencesTheLog) {
+  ::testing::internal::CaptureStderr();
+  ClientOptions silent = options();
+  silent.log_sink = [](LogLevel, std::string_view) {};
+  const auto client = connect(silent);
+  {
+    ReentrantMutex mutex(*client, kPath);
+    mutex.lock();
+  }
+  client->close();
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 TEST_F(Log, ThreadEndsWithoutUnlocking_IsLogged) {

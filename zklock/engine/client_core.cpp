@@ -132,6 +132,7 @@ void ClientCore::close() noexcept {
   ports().finish_losses(unnotified_losses());
   coordinator().close();
   ports().stop_threads();
+  finish_log();
   coordinator().close();  // again: answers what the last timers submitted
   work().close();
   const client::MutexLock guard(mutex_);

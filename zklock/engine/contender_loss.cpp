@@ -47,12 +47,13 @@ void Contender::lose(LossReason why) noexcept {
     delete_node = [self, lost_at = core().scheduler().now()](BackgroundWork::Id work)
                       ZKLOCK_REQUIRES(path_mutex) { self->delete_lost_node(work, lost_at); };
   }
-  std::string warning;
-  if (why != LossReason::closed) {
-    warning = "the hold of znode " + node_->own_name() + " is lost: " + text_of(reason);
+  std::string line;
+  if (why != LossReason::closed && core().logs(LogLevel::warning)) {
+    line =
+        path_->log_text("the hold of znode " + node_->own_name() + " is lost: " + text_of(reason));
   }
   const auto loss = std::make_shared<LossNotification>(path_, grant_->loss_source(),
-                                                       std::move(delete_node), std::move(warning));
+                                                       std::move(delete_node), std::move(line));
   loss_ = loss;
   loss->start();
   if (cohort_) cohort_->on_node_removed(*node_);

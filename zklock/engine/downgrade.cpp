@@ -145,11 +145,8 @@ void Downgrade::end_hold() {
 void Downgrade::end_as_writer(const client::Reply& reply) {
   const std::string cause(reply.detail.empty() ? to_string(reply.status) : reply.detail);
   settle(State::ended_as_writer);
-  // Without path_mutex, because the logger runs the user's code.
-  node_.path_queue().after_unlock(
-      [core = node_.path_queue().core().shared_from_this(),
-       text = "downgrade " + node_.path_queue().path().str() + ": " + cause +
-              "; readers wait until this owner releases its read lock"] { core->warn(text); });
+  node_.path_queue().core().warn("downgrade " + node_.path_queue().path().str() + ": " + cause +
+                                 "; readers wait until this owner releases its read lock");
 }
 
 void Downgrade::lost() {

@@ -98,12 +98,9 @@ void LateCreates::inspected(const client::Reply& reply) {
   const bool own = reply.status == core::Status::ok && reply.ephemeral_owner == session_;
   const auto data = own ? core::ZnodeData::parse(reply.data) : std::nullopt;
   if (data && contains(data->attempt)) {
-    // Without path_mutex, because the logger runs the user's code.
-    path_.after_unlock([path = path_.shared_from_this(), node] {
-      path->warn("the servers created znode " + node +
-                 " late, after its create had been abandoned; it is being deleted, no action "
-                 "is needed");
-    });
+    path_.warn("the servers created znode " + node +
+               " late, after its create had been abandoned; it is being deleted, no action is "
+               "needed");
     // With care, because the name may be another znode's by then.
     path_.core().deletions().begin(session_,
                                    {.path = path_.path().child(node), .token = reply.token},

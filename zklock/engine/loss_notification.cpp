@@ -17,10 +17,10 @@ void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> 
 }
 
 LossNotification::LossNotification(std::shared_ptr<PathContext> path, std::stop_source loss,
-                                   DeleteNode delete_node, std::string warning)
+                                   DeleteNode delete_node, std::string line)
     : path_(std::move(path)),
       loss_(std::move(loss)),
-      warning_(std::move(warning)),
+      line_(std::move(line)),
       delete_node_(std::move(delete_node)) {}
 
 void LossNotification::start() {
@@ -42,13 +42,15 @@ std::shared_ptr<void> LossNotification::delay_delete() {
   return {this, [self = shared_from_this()](void*) { self->finish(); }};
 }
 
+// Another thread writes the line, so a log that blocks does not delay the callbacks. And a callback
+// that blocks does not delay the line.
 void LossNotification::run() {
+  if (!line_.empty()) {
+    path_->core().log(
+        {.kind = LogKind::loss, .text = std::exchange(line_, {}), .path = path_->path().str()});
+  }
   loss_.request_stop();
   finish();
-  if (warning_.empty()) return;
-  const auto core = path_->core().shared_from_this();
-  if (!core->queue_loss_warning(path_->log_text(warning_))) return;
-  ReliablePost::send(core, core->losses(), "log of losses", [core] { core->log_losses(); });
 }
 
 void LossNotification::finish() {

@@ -36,18 +36,18 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
   /// Deletes the znode as a part of the work. Called with path_mutex held, at most once.
   using DeleteNode = std::function<void(BackgroundWork::Id)>;
 
-  /// `loss`: stopped by run(). `delete_node`: empty if no znode exists. `warning`: logged after the
-  /// callbacks, by one loss thread at a time, because the logger may block; empty: not logged.
+  /// `loss`: stopped by run(). `delete_node`: empty if no znode exists. `line`: logged by run();
+  /// empty: not logged.
   LossNotification(std::shared_ptr<PathContext> path, std::stop_source loss, DeleteNode delete_node,
-                   std::string warning);
+                   std::string line);
 
   /// Makes a loss thread call run(), after the Lock has ended.
   void start() ZKLOCK_REQUIRES(path_mutex);
   /// Returns an object for a recipe whose own loss follows from this one. The delete waits for the
   /// end of the object too, but no longer than the limit. Returns null if the state is not pending.
   std::shared_ptr<void> delay_delete() ZKLOCK_REQUIRES(path_mutex);
-  /// Stops the loss token: the user's callbacks run on this thread. Then calls finish(), and queues
-  /// the warning.
+  /// Logs the line, and stops the loss token: the user's callbacks run on this thread. Then calls
+  /// finish().
   void run();
   /// Records the end of run(), or of one object of delay_delete(). After the last end, deletes the
   /// znode.
@@ -58,7 +58,7 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
 
   const std::shared_ptr<PathContext> path_;
   std::stop_source loss_;
-  const std::string warning_;
+  std::string line_;  ///< used by run() only
   DeleteNode delete_node_ ZKLOCK_GUARDED_BY(path_mutex);
   client::TimerId limit_timer_ ZKLOCK_GUARDED_BY(path_mutex){};
   /// While pending.

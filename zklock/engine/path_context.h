@@ -43,7 +43,7 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
   const core::LockPath& path() const noexcept { return path_; }
   std::string child(std::string_view name) const { return path_.child(name); }
   Monitor& monitor() const noexcept { return *monitor_; }
-  /// Logs a warning about this lock path.
+  /// Logs a warning about this lock path. The calling thread may hold any mutex.
   void warn(const std::string& text) const { core_->warn(log_text(text)); }
   /// Returns `text` with the path before it.
   std::string log_text(const std::string& text) const {

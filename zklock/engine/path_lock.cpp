@@ -222,9 +222,7 @@ void PathLock::detach() {
     return ownership.count(core::CountKind::lock) > 0 ||
            ownership.count(core::CountKind::shared_lock) > 0;
   };
-  if (std::ranges::any_of(contenders_, is_locked)) {
-    after_unlock([path_lock = self()] { path_lock->warn("the mutex is destroyed while locked"); });
-  }
+  if (std::ranges::any_of(contenders_, is_locked)) warn("the mutex is destroyed while locked");
 }
 
 void PathLock::on_path_recreated() {

@@ -28,6 +28,9 @@ EngineContext::EngineContext(Ports ports, Settings settings)
       settings_(std::move(settings)),
       pid_(process_identity().pid),
       attempt_prefix_(unique_prefix()),
+      log_(settings_.log ? std::make_shared<LogQueue>(settings_.log, *ports_.losses,
+                                                      *ports_.coordinator, *ports_.scheduler)
+                         : nullptr),
       keeper_(std::make_shared<LeaseKeeper>(*ports_.coordinator, *ports_.scheduler)),
       deletions_(*ports_.coordinator, *ports_.scheduler, *this) {}
 
@@ -36,29 +39,8 @@ void EngineContext::check_usable(const char* operation, const std::string& path)
   if (closed()) throw Error(Errc::closed, operation, path);
 }
 
-void EngineContext::warn(const std::string& text) const noexcept {
-  if (settings_.log) settings_.log->write(LogLevel::warning, text);
-}
-
-bool EngineContext::queue_loss_warning(std::string text) {
-  if (!settings_.log) return false;
-  const client::MutexLock guard(mutex_);
-  loss_warnings_.push_back(std::move(text));
-  return !std::exchange(logs_losses_, true);
-}
-
-void EngineContext::log_losses() {
-  for (;;) {
-    std::string text;
-    {
-      const client::MutexLock guard(mutex_);
-      logs_losses_ = !loss_warnings_.empty();
-      if (!logs_losses_) return;
-      text = std::move(loss_warnings_.front());
-      loss_warnings_.pop_front();
-    }
-    warn(text);
-  }
+void EngineContext::log(LogQueue::Line line) const noexcept {
+  if (log_ && !forked()) log_->add(std::move(line));
 }
 
 void EngineContext::remove(SessionId session, std::string path, BackgroundWork::Id work) {

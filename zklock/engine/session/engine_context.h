@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <set>
@@ -27,6 +26,7 @@
 #include "zklock/engine/session/delay_marker_clock.h"
 #include "zklock/engine/session/fork_guard.h"
 #include "zklock/engine/session/lease_keeper.h"
+#include "zklock/engine/session/log_queue.h"
 #include "zklock/engine/session/node_deletions.h"
 #include "zklock/engine/session/thread_name.h"
 #include "zklock/error.h"
@@ -155,18 +155,21 @@ class EngineContext : public NodeDeletions::Host,
   void check_usable(const char* operation, const std::string& path) const;
 
   BackgroundWork& work() noexcept final { return work_; }
-  void warn(const std::string& text) const noexcept final;
-  /// Queues the warning of a loss. Returns true if the caller must make a loss thread call
-  /// log_losses(). So at most one loss thread waits for the logger, and others notify losses.
-  [[nodiscard]] bool queue_loss_warning(std::string text);
-  /// Logs the queued warnings.
-  void log_losses();
+  /// Returns whether a line of this level is logged. A caller that formats a line checks it first.
+  bool logs(LogLevel level) const noexcept { return log_ && log_->accepts(level); }
+  /// Adds a line to the log; see LogQueue::add(). The calling thread may hold any mutex.
+  void log(LogQueue::Line line) const noexcept;
+  void warn(const std::string& text) const noexcept final { log({.text = text}); }
 
  protected:
   const Ports& ports() const noexcept { return ports_; }
   /// Returns whether it was closed already.
   bool set_closed() noexcept { return closed_.exchange(true); }
   void notify_session_listeners();
+  /// Called when the timers of the client have ended.
+  void finish_log() noexcept {
+    if (log_) log_->report_omitted();
+  }
 
  private:
   // NodeDeletions::Host.
@@ -181,6 +184,7 @@ class EngineContext : public NodeDeletions::Host,
   const std::int64_t pid_;
   const ForkGuard fork_guard_;
   const std::string attempt_prefix_;
+  const std::shared_ptr<LogQueue> log_;  ///< null: nothing is logged
   std::atomic<std::uint64_t> lock_nodes_made_{0};
   BackgroundWork work_;
   BackgroundWork unnotified_losses_;
@@ -193,8 +197,6 @@ class EngineContext : public NodeDeletions::Host,
 
   mutable client::Mutex mutex_;
   std::set<std::string> ended_counters_ ZKLOCK_GUARDED_BY(mutex_);  ///< paths
-  std::deque<std::string> loss_warnings_ ZKLOCK_GUARDED_BY(mutex_);
-  bool logs_losses_ ZKLOCK_GUARDED_BY(mutex_) = false;  ///< a loss thread calls log_losses()
   std::vector<std::weak_ptr<NewSessionListener>> session_listeners_ ZKLOCK_GUARDED_BY(mutex_);
 };
 

@@ -119,9 +119,7 @@ void Candidate::on_answered(Fsm::Attempt attempt, const AcquireOutcome& outcome)
   run(fsm_.on_failed(attempt, for_good));
   const bool is_current = attempt == fsm_.attempt();
   if (is_current && fsm_.state() == CandidateState::failed) error_ = outcome.error;
-  if (is_current && outcome.error && !core().closed()) {
-    later([self = shared_from_this(), error = *outcome.error] { self->warn(error.what()); });
-  }
+  if (is_current && outcome.error && !core().closed()) warn(outcome.error->what());
 }
 
 void Candidate::begin(const std::shared_ptr<Contender>& leader, Hold hold) {

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order and the number of the lines in the log of a client.
+#include "zklock/engine/session/log_queue.h"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/lock_world.h"
+
+namespace zklock::model {
+namespace {
+
+using namespace std::chrono_literals;
+using detail::LogKind;
+using Lines = std::vector<std::string>;
+
+class LogQueueTest : public ::testing::Test {
+ protected:
+  LogQueueTest() { lock_.connect_all(); }
+
+  detail::ClientCore& core() { return lock_.core(0); }
+  void lose(int number) {
+    core().log({.kind = LogKind::loss,
+                .text = "lock /" + std::to_string(number) + ": lost",
+                .path = "/" + std::to_string(number)});
+  }
+  void event(int number) {
+    core().log({.level = LogLevel::debug,
+                .kind = LogKind::event,
+                .text = "event " + std::to_string(number)});
+  }
+
+  Lines lines_;
+  std::function<void()> on_line_;
+  LockWorld lock_{1,
+                  {},
+                  true,
+                  detail::ClientCore::kMostCreatesAtOnce,
+                  std::make_shared<client::Log>(
+                      nullptr,
+                      [this](LogLevel, std::string_view line) {
+                        lines_.emplace_back(line);
+                        if (on_line_) on_line_();
+                      },
+                      LogLevel::debug)};
+};
+
+TEST_F(LogQueueTest, TenThousandLosses_WriteElevenLines) {
+  for (int i = 0; i < 10'000; ++i) lose(i);
+  lock_.world().run_all();
+  EXPECT_EQ(lines_.size(), 10U);
+  lock_.world().run_for(10s);
+  ASSERT_EQ(lines_.size(), 11U);
+  EXPECT_EQ(lines_[9], "lock /9: lost");
+  EXPECT_EQ(lines_[10], "lock: 9990 more holds were lost; the last: /9999");
+  lose(7);
+  lock_.world().run_all();
+  EXPECT_EQ(lines_.back(), "lock /7: lost");
+}
+
+TEST_F(LogQueueTest, LossesForAMinute_OneLineASecond) {
+  for (int i = 0; i < 6000; ++i) {
+    lose(i);
+    lock_.world().run_for(10ms);
+  }
+  EXPECT_GE(lines_.size(), 65U);
+  EXPECT_LE(lines_.size(), 70U);
+}
+
+TEST_F(LogQueueTest, OneKindIsLimited_OthersAreWritten) {
+  for (int i = 0; i < 11; ++i) lose(i);
+  core().warn("observe /x: closed");
+  lock_.world().run_for(2s);
+  ASSERT_EQ(lines_.size(), 12U);
+  EXPECT_EQ(lines_[10], "observe /x: closed");
+  EXPECT_EQ(lines_[11], "lock: 1 more hold was lost; the last: /10");
+}
+
+TEST_F(LogQueueTest, Order_IsThatOfTheCalls) {
+  bool added = false;
+  on_line_ = [&] {  // as another thread would, while a line is written
+    if (!std::exchange(added, true)) event(3);
+  };
+  event(0);
+  lose(1);
+  event(2);
+  EXPECT_TRUE(lines_.empty()) << "add() writes nothing";
+  lock_.world().run_all();
+  EXPECT_EQ(lines_, (Lines{"event 0", "lock /1: lost", "event 2", "event 3"}));
+}
+
+TEST_F(LogQueueTest, Events_AreNotThrottled) {
+  for (int i = 0; i < 500; ++i) event(i);
+  lock_.world().run_all();
+  EXPECT_EQ(lines_.size(), 500U);
+}
+
+TEST_F(LogQueueTest, SlowLog_DropsLinesBeyondAThousand) {
+  for (int i = 0; i < 1500; ++i) event(i);
+  lock_.world().run_all();
+  ASSERT_EQ(lines_.size(), 1001U);
+  EXPECT_EQ(lines_[999], "event 999");
+  EXPECT_EQ(lines_[1000], "lock: 500 lines were not logged, because the log is too slow");
+}
+
+TEST_F(LogQueueTest, NoThread_AnotherThreadOfTheClientWrites) {
+  lock_.world().dispatcher(0).set_exhausted(true);
+  lose(1);
+  EXPECT_TRUE(lines_.empty());
+  lock_.world().run_all();
+  EXPECT_EQ(lines_, (Lines{"lock /1: lost"}));
+  lock_.world().dispatcher(0).set_exhausted(false);
+  lose(2);
+  lock_.world().run_all();
+  EXPECT_EQ(lines_, (Lines{"lock /1: lost", "lock /2: lost"}));
+}
+
+TEST_F(LogQueueTest, ClientIsClosed_OmittedLinesAreReported) {
+  for (int i = 0; i < 15; ++i) lose(i);
+  core().close();
+  lock_.world().run_all();
+  ASSERT_EQ(lines_.size(), 11U);
+  EXPECT_EQ(lines_[10], "lock: 5 more holds were lost; the last: /14");
+}
+
+TEST_F(LogQueueTest, ThreeHundredReadersLost_WriteElevenLines) {
+  std::vector<std::size_t> calls;
+  for (int i = 0; i < 300; ++i) calls.push_back(lock_.acquire(0, LockWorld::to_read()));
+  lock_.world().run_all();
+  lines_.clear();
+  lock_.world().expire(0);
+  lock_.world().run_for(5s);
+  std::size_t losses = 0;
+  for (const std::string& line : lines_) losses += line.find("lost") != std::string::npos ? 1 : 0;
+  EXPECT_EQ(losses, 11U);
+  for (const auto call : calls) lock_.release(call);
+}
+
+}  // namespace
+}  // namespace zklock::model
