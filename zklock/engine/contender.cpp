@@ -14,7 +14,7 @@ Contender::Contender(std::shared_ptr<PathQueue> path, Owner key, const Caller& c
     : path_(std::move(path)),
       key_(key),
       cohort_(std::move(cohort)),
-      reporter_(path_->path(), caller.owner, std::move(event_sink)),
+      reporter_(*path_, caller.owner, std::move(event_sink)),
       waits_(policy.wait) {
   if (cohort_) return;
   node_ = std::make_shared<LockNode>(path_, caller, std::move(policy));

@@ -167,6 +167,8 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   core::QueueRule rule_for(const Calls& waiting) const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the callback for the timers of a hold limit.
   std::function<void()> clock_reader();
+  /// `waited`: from the beginning of the oldest waiting call to the grant.
+  void log_acquired(core::Duration waited) const ZKLOCK_REQUIRES(path_mutex);
   /// Completes the call with a count of the hold. Does nothing if the call was abandoned.
   void give_count(PendingAcquire& call) ZKLOCK_REQUIRES(path_mutex);
   void withdraw() noexcept ZKLOCK_REQUIRES(path_mutex);

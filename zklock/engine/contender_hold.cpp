@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Members of Contender that are used from its grant to its release.
 #include <algorithm>
+#include <chrono>
 
 #include "zklock/engine/contender.h"
 #include "zklock/engine/session/fork_guard.h"
 
 namespace zklock::detail {
+
+namespace {
+
+/// The wait from which an acquire is logged as slow.
+constexpr std::chrono::seconds kSlow{1};
+
+}  // namespace
 
 using core::Ownership;
 
@@ -27,6 +35,7 @@ void Contender::on_granted(core::Instant now) {
                    .limit = limit,
                    .since = now},
       limit.longest ? clock_reader() : nullptr);
+  if (oldest != calls_.end()) log_acquired(grant_->since() - (*oldest)->began());
   ownership_.on_granted();  // after grant_ is set: check_validity() reads it
   const Calls calls = std::exchange(calls_, {});
   for (const auto& call : calls) give_count(*call);
@@ -36,6 +45,15 @@ void Contender::on_granted(core::Instant now) {
   // before this contender held.
   check_validity();
   downgrade_if_only_shared();
+}
+
+void Contender::log_acquired(core::Duration waited) const {
+  const bool is_slow = waited >= kSlow;
+  const LogLevel level = is_slow ? LogLevel::info : LogLevel::debug;
+  if (!core().logs(level)) return;
+  const bool logs_events = core().logs(LogLevel::debug);
+  reporter_.log(level, logs_events ? LogKind::event : LogKind::slow_acquire, "acquired",
+                {.token = grant_->token(), .node = node_->own_name(), .waited = waited});
 }
 
 void Contender::give_count(PendingAcquire& call) {

@@ -8,16 +8,16 @@ namespace zklock::detail {
 
 namespace {
 
-const char* text_of(LossReason why) {
+const char* sentence_of(LossReason why) {
   switch (why) {
-    case LossReason::lease_expired: return "its lease has ended";
-    case LossReason::session_expired: return "its session has ended";
-    case LossReason::node_deleted: return "its znode was deleted";
-    case LossReason::max_hold: return "its maximum hold time has passed";
-    case LossReason::forced: return "request_release() forced it";
-    case LossReason::closed: return "the client closes";
+    case LossReason::lease_expired: return "lost: the lease expired";
+    case LossReason::session_expired: return "lost: the session ended";
+    case LossReason::node_deleted: return "lost: the znode was deleted";
+    case LossReason::max_hold: return "lost: the maximum hold time ended";
+    case LossReason::forced: return "lost: request_release() forced the release";
+    case LossReason::closed: return "lost: the client was closed";
   }
-  return "";
+  return "lost";
 }
 
 /// Returns whether the znode may exist, and no end of the session deletes it.
@@ -49,8 +49,9 @@ void Contender::lose(LossReason why) noexcept {
   }
   std::string line;
   if (why != LossReason::closed && core().logs(LogLevel::warning)) {
-    line =
-        path_->log_text("the hold of znode " + node_->own_name() + " is lost: " + text_of(reason));
+    line = reporter_.line(
+        sentence_of(reason),
+        {.token = grant_->token(), .node = node_->own_name(), .held = grant_->held_for()});
   }
   const auto loss = std::make_shared<LossNotification>(path_, grant_->loss_source(),
                                                        std::move(delete_node), std::move(line));

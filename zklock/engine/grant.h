@@ -61,6 +61,8 @@ class Grant {
   bool is_limited() const noexcept { return limit_timer_.is_limited(); }
   SessionId session() const noexcept { return terms_.lease->session(); }
   core::Instant since() const noexcept { return terms_.since; }
+  /// Returns the time from the grant until now.
+  core::Duration held_for() const noexcept { return core_.scheduler().now() - since(); }
 
   // Each member down to loss_token() reads the clock. If the lease or the hold limit has passed, it
   // makes that final: a later reply or renew() does not make the hold valid again. See

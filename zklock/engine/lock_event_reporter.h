@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <optional>
-#include <system_error>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "zklock/core/lazy.h"
-#include "zklock/core/lock_path.h"
+#include "zklock/core/log_line.h"
 #include "zklock/engine/callback/lock_listener.h"
+#include "zklock/engine/session/log_queue.h"
 #include "zklock/fencing_token.h"
 #include "zklock/hold.h"
 #include "zklock/lock_event.h"
@@ -16,37 +18,33 @@
 
 namespace zklock::detail {
 
-/// Reports the events of one contender to the listener of its object, if there is one.
+class PathContext;
+
+/// Reports the events of one contender to the log, and to the listener of its object, if there is
+/// one.
 ///
 /// Thread-safety: const members, from any thread. REQUIRES for report(): path_mutex is held, which
 /// keeps the events in the order in which they happened.
 class LockEventReporter {
  public:
   /// `path` outlives this object.
-  LockEventReporter(const core::LockPath& path, Owner owner, LockEventSink sink)
-      : path_(path), owner_(owner), sink_(std::move(sink)) {}
+  LockEventReporter(const PathContext& path, Owner owner, LockEventSink sink);
 
   const Owner& owner() const noexcept { return owner_; }
   /// Returns whether there is a listener.
   bool has_listener() const noexcept { return static_cast<bool>(*sink_); }
   void report(LockEvent::Kind kind, FencingToken token, std::size_t position = 0,
-              std::optional<LossReason> reason = {}) const noexcept {
-    if (!has_listener()) return;
-    try {
-      sink_->listener->notify({.kind = kind,
-                               .path = path_.str(),
-                               .owner = owner_,
-                               .token = token,
-                               .position = position,
-                               .part_index = sink_->part_index,
-                               .reason = reason});
-    } catch (const std::system_error&) {
-      // The listener's thread could not be started. The event is delivered with the next one.
-    }
-  }
+              std::optional<LossReason> reason = {}) const noexcept;
+
+  // The lines of the log name the path and the owner. A caller that formats a line checks logs()
+  // first.
+  bool logs(LogLevel level) const noexcept;
+  std::string line(std::string_view sentence, core::LogFields fields) const;
+  void log(LogLevel level, LogKind kind, std::string_view sentence,
+           core::LogFields fields) const noexcept;
 
  private:
-  const core::LockPath& path_;
+  const PathContext& path_;
   const Owner owner_;
   const core::Lazy<LockEventSink> sink_;
 };

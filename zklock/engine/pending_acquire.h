@@ -63,6 +63,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
     friend bool operator==(const Terms&, const Terms&) = default;
   };
   const Terms& terms() const noexcept { return *terms_; }
+  core::Instant began() const noexcept { return began_; }
   core::CountKind kind() const noexcept { return kind_; }
   std::uint64_t reentrant_thread() const noexcept { return reentrant_thread_; }
   const void* object() const noexcept { return object_; }

@@ -17,7 +17,8 @@ std::string text_of(LogKind kind, std::uint64_t omitted) {
   switch (kind) {
     case LogKind::loss: return counted(omitted, " more hold was lost", " more holds were lost");
     case LogKind::slow_acquire:
-      return counted(omitted, " more acquire waits", " more acquires wait");
+      return counted(omitted, " more line about a slow acquire was omitted",
+                     " more lines about slow acquires were omitted");
     case LogKind::other:
     case LogKind::event: break;
   }

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lines of the log about the events of a contender.
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/lock_world.h"
+
+namespace zklock::model {
+namespace {
+
+using namespace std::chrono_literals;
+using Lines = std::vector<std::string>;
+
+/// Two clients that log to lines_.
+class EventLines : public ::testing::Test {
+ protected:
+  explicit EventLines(LogLevel level = LogLevel::debug)
+      : lock_(2, {}, true, detail::ClientCore::kMostCreatesAtOnce,
+              std::make_shared<client::Log>(
+                  nullptr, [this](LogLevel, std::string_view line) { lines_.emplace_back(line); },
+                  level)) {
+    lock_.connect_all();
+  }
+  void SetUp() override {
+    const auto first = lock_.acquire(1);  // the path exists from now on
+    lock_.world().run_for(100ms);
+    lock_.release(first);
+    lock_.world().run_for(1s);
+    lines_.clear();
+  }
+  void run_for(Duration duration) { lock_.world().run_for(duration); }
+  /// Returns the sentences of the lines, without the path and the fields.
+  Lines sentences() const {
+    const std::string begin = std::string("lock ") + LockWorld::kPath + ": ";
+    Lines all;
+    for (const std::string& line : lines_) {
+      EXPECT_TRUE(line.starts_with(begin)) << line;
+      all.push_back(line.substr(begin.size(), line.find("; ") - begin.size()));
+    }
+    return all;
+  }
+  std::string fields_of(std::size_t call) {
+    return "; owner=" + lock_.call(call).owner.to_string() +
+           " token=" + to_string(lock_.call(call).token);
+  }
+
+  Lines lines_;
+  LockWorld lock_;
+};
+
+class DefaultEventLines : public EventLines {
+ protected:
+  DefaultEventLines() : EventLines(LogLevel::info) {}
+};
+
+TEST_F(EventLines, ShortHold_IsAcquiredAndReleased) {
+  const auto call = lock_.acquire(0);
+  run_for(0s);
+  const std::string node = lock_.call(call).node.substr(std::string(LockWorld::kPath).size() + 1);
+  run_for(250ms);
+  const std::string fields = fields_of(call);
+  lock_.release(call);
+  run_for(1s);
+  ASSERT_EQ(lines_.size(), 2U);
+  EXPECT_EQ(lines_[0], std::string("lock ") + LockWorld::kPath + ": acquired" + fields +
+                           " node=" + node + " waited=0.000s");
+  EXPECT_EQ(lines_[1],
+            std::string("lock ") + LockWorld::kPath + ": released" + fields + " held=0.250s");
+}
+
+TEST_F(EventLines, Disconnect_IsSuspendedAndResumed) {
+  const auto call = lock_.acquire(0);
+  run_for(1s);
+  lock_.world().disconnect(0);
+  run_for(1s);
+  lock_.world().reconnect(0);
+  run_for(1s);
+  EXPECT_EQ(sentences(), (Lines{"acquired", "suspended", "resumed"}));
+  lock_.release(call);
+}
+
+TEST_F(EventLines, MaximumHoldTime_IsExpiringAndLost) {
+  const auto call = lock_.acquire(0, {.limit = {.longest = 8s, .notice = 3s}});
+  run_for(10s);
+  EXPECT_EQ(sentences(), (Lines{"acquired", "expiring", "lost: the maximum hold time ended"}));
+  EXPECT_NE(lines_.back().find(" held=8.000s"), std::string::npos) << lines_.back();
+  lock_.release(call);
+}
+
+TEST_F(EventLines, Contention_IsWaiting) {
+  const auto first = lock_.acquire(1);
+  run_for(0s);
+  lines_.clear();
+  const auto call = lock_.acquire(0);
+  run_for(0s);
+  ASSERT_FALSE(lines_.empty());
+  EXPECT_TRUE(sentences().front().starts_with("waiting")) << lines_.front();
+  lock_.release(first);
+  run_for(0s);
+  EXPECT_EQ(sentences().back(), "acquired");
+  lock_.release(call);
+}
+
+TEST_F(EventLines, NestedCalls_AddNoLine) {
+  const Owner owner = Owner::unique();
+  const auto outer = lock_.acquire(0, {.owner = owner});
+  run_for(0s);
+  const auto inner = lock_.acquire(0, {.owner = owner});
+  run_for(0s);
+  lock_.release(inner);
+  run_for(0s);
+  EXPECT_EQ(sentences(), Lines{"acquired"});
+  lock_.release(outer);
+  run_for(0s);
+  EXPECT_EQ(sentences(), (Lines{"acquired", "released"}));
+}
+
+TEST_F(DefaultEventLines, ShortHold_AddsNoLine) {
+  const auto call = lock_.acquire(0);
+  run_for(100ms);
+  EXPECT_TRUE(lock_.call(call).granted());
+  lock_.release(call);
+  run_for(1s);
+  EXPECT_EQ(lines_, Lines{});
+}
+
+TEST_F(DefaultEventLines, ClosedClient_AddsNoLine) {
+  lock_.acquire(0);
+  run_for(1s);
+  lock_.core(0).close();
+  run_for(1s);
+  EXPECT_EQ(lines_, Lines{});
+}
+
+}  // namespace
+}  // namespace zklock::model

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/engine/lock_event_reporter.h"
+
+#include <system_error>
+
+#include "zklock/engine/path_context.h"
+
+namespace zklock::detail {
+
+namespace {
+
+/// Returns an empty text for the events that Contender and Grant log, with the times.
+std::string sentence_of(LockEvent::Kind kind, std::size_t position) {
+  switch (kind) {
+    case LockEvent::Kind::waiting:
+      return position == 0 ? "waiting" : "waiting behind " + std::to_string(position);
+    case LockEvent::Kind::suspended: return "suspended";
+    case LockEvent::Kind::resumed: return "resumed";
+    case LockEvent::Kind::release_requested: return "release requested";
+    case LockEvent::Kind::expiring: return "expiring";
+    case LockEvent::Kind::acquired:
+    case LockEvent::Kind::released:
+    case LockEvent::Kind::expired:
+    case LockEvent::Kind::lost: break;
+  }
+  return {};
+}
+
+}  // namespace
+
+LockEventReporter::LockEventReporter(const PathContext& path, Owner owner, LockEventSink sink)
+    : path_(path), owner_(owner), sink_(std::move(sink)) {}
+
+void LockEventReporter::report(LockEvent::Kind kind, FencingToken token, std::size_t position,
+                               std::optional<LossReason> reason) const noexcept {
+  if (logs(LogLevel::debug)) {
+    const std::string sentence = sentence_of(kind, position);
+    if (!sentence.empty()) log(LogLevel::debug, LogKind::event, sentence, {.token = token});
+  }
+  if (!has_listener()) return;
+  try {
+    sink_->listener->notify({.kind = kind,
+                             .path = path_.path().str(),
+                             .owner = owner_,
+                             .token = token,
+                             .position = position,
+                             .part_index = sink_->part_index,
+                             .reason = reason});
+  } catch (const std::system_error&) {
+    // The listener's thread could not be started. The event is delivered with the next one.
+  }
+}
+
+bool LockEventReporter::logs(LogLevel level) const noexcept {
+  return path_.core().logs(level);
+}
+
+std::string LockEventReporter::line(std::string_view sentence, core::LogFields fields) const {
+  fields.owner = owner_.to_string();
+  return core::log_line("lock", path_.path().str(), sentence, fields);
+}
+
+void LockEventReporter::log(LogLevel level, LogKind kind, std::string_view sentence,
+                            core::LogFields fields) const noexcept {
+  path_.core().log({.level = level,
+                    .kind = kind,
+                    .text = line(sentence, std::move(fields)),
+                    .path = path_.path().str()});
+}
+
+}  // namespace zklock::detail
