@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "conformance/lock_test.h"
 #include "conformance/log_capture.h"
@@ -119,6 +120,17 @@ TEST_F(Log, SinkThatDoesNothing_SilencesTheLog) {
   }
   client->close();
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+TEST_F(Log, SlowAcquire_NamesTheHolder) {
+  const auto holder = connect();
+  const Hold held = ReentrantMutex(*holder, kPath).acquire();
+  const auto client = connect(logged());
+  ReentrantMutex mutex(*client, kPath);
+  auto waiting = mutex.async_acquire({.owner = Owner::unique()});
+  const std::string text = "lock " + kPath + ": not acquired yet: held by ";
+  EXPECT_TRUE(eventually([&] { return log_.contains(text); }, kTestTimeout)) << log_.text();
+  EXPECT_TRUE(log_.contains(" pid " + std::to_string(::getpid()))) << log_.text();
 }
 
 TEST_F(Log, ThreadEndsWithoutUnlocking_IsLogged) {

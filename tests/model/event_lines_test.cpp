@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lines of the log about the events of a contender.
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -126,6 +127,79 @@ TEST_F(DefaultEventLines, ShortHold_AddsNoLine) {
   lock_.release(call);
   run_for(1s);
   EXPECT_EQ(lines_, Lines{});
+}
+
+TEST_F(DefaultEventLines, SlowAcquire_NamesTheHolderAtPowersOfTen) {
+  const auto first = lock_.acquire(1);
+  run_for(0s);
+  const auto call = lock_.acquire(0);
+  run_for(30s);
+  const std::string begin = "not acquired yet: held by host pid ";
+  ASSERT_EQ(lines_.size(), 2U);
+  for (const std::string& sentence : sentences()) {
+    EXPECT_TRUE(sentence.starts_with(begin)) << sentence;
+    EXPECT_TRUE(sentence.ends_with(" (test), 1 waits")) << sentence;
+  }
+  const std::string owner = "; owner=" + lock_.call(call).owner.to_string() + " waited=";
+  EXPECT_NE(lines_[0].find(owner), std::string::npos) << lines_[0];
+  lock_.release(first);
+  run_for(1s);
+  ASSERT_EQ(lines_.size(), 3U);
+  EXPECT_EQ(sentences()[2], "acquired");
+  EXPECT_NE(lines_[2].find(" waited=30."), std::string::npos) << lines_[2];
+  lock_.release(call);
+}
+
+TEST_F(DefaultEventLines, ManyWaiters_ReadTheQueueOnce) {
+  const auto first = lock_.acquire(1);
+  run_for(0s);
+  std::vector<std::size_t> calls;
+  for (int i = 0; i < 50; ++i) calls.push_back(lock_.acquire(0));
+  run_for(500ms);
+  lock_.world().client(0).reset_counts();
+  run_for(8s);
+  EXPECT_EQ(lines_.size(), 1U);
+  EXPECT_EQ(lock_.world().client(0).requests(OperationKind::list_children), 1U);
+  EXPECT_TRUE(sentences().front().ends_with(", 50 wait")) << lines_.front();
+  lock_.release(first);
+  for (const auto call : calls) lock_.cancel(call);
+}
+
+TEST_F(DefaultEventLines, HolderOfAnotherLibrary_IsNamedByItsZnode) {
+  ASSERT_EQ(lock_.world().ensemble().create(LockWorld::kPath + std::string("/lock-0000000000")),
+            Status::ok);
+  const auto call = lock_.acquire(0);
+  run_for(5s);
+  ASSERT_EQ(lines_.size(), 1U);
+  EXPECT_EQ(sentences().front(), "not acquired yet: held by znode lock-0000000000, 1 waits");
+  lock_.cancel(call);
+}
+
+TEST_F(DefaultEventLines, SharedPermitCount_IsRead) {
+  lock_.say_permits(1);
+  const auto first = lock_.acquire(1, LockWorld::shared_permits(1, 1));
+  run_for(0s);
+  ASSERT_TRUE(lock_.call(first).granted());
+  const auto call = lock_.acquire(0, LockWorld::shared_permits(1, 1));
+  run_for(5s);
+  ASSERT_EQ(lines_.size(), 1U);
+  EXPECT_TRUE(sentences().front().ends_with(" (test), 1 waits")) << lines_.front();
+  lock_.release(first);
+  lock_.cancel(call);
+}
+
+TEST_F(DefaultEventLines, ReadFails_NextDecadeTriesAgain) {
+  const auto first = lock_.acquire(1);
+  run_for(0s);
+  const auto call = lock_.acquire(0);
+  run_for(500ms);
+  lock_.world().fail_next(0, OperationKind::list_children, Status::no_auth);
+  run_for(8s);
+  EXPECT_EQ(lines_, Lines{});
+  run_for(10s);
+  EXPECT_EQ(lines_.size(), 1U);
+  lock_.release(first);
+  lock_.cancel(call);
 }
 
 TEST_F(DefaultEventLines, ClosedClient_AddsNoLine) {

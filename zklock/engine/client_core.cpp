@@ -6,6 +6,7 @@
 #include "zklock/engine/callback/reliable_post.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/wait_in_slices.h"
+#include "zklock/engine/wait_description.h"
 
 namespace zklock::detail {
 
@@ -32,6 +33,15 @@ void ClientCore::deletion_refused(const std::string& path, const std::string& no
        "then flush() returns false, and acquires at " +
        path + " throw no_auth. Give this client DELETE on " + path);
   path_lock->fail_waiting(Errc::no_auth, cause);
+}
+
+// One at a time, so that a client with many paths does not read many queues at once.
+bool ClientCore::describe_wait(const core::LockPath& path) {
+  if (describes_wait_.exchange(true)) return false;
+  std::shared_ptr<void> turn(nullptr,
+                             [this, self = shared_from_this()](void*) { describes_wait_ = false; });
+  std::make_shared<WaitDescription>(path_lock(path), std::move(turn))->start();
+  return true;
 }
 
 std::shared_ptr<PathLock> ClientCore::path_lock(const core::LockPath& path) {

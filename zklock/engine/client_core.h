@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -57,8 +58,10 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
  private:
   ClientCore(Ports ports, Settings settings);
   std::vector<std::shared_ptr<PathLock>> path_locks();
+  bool describe_wait(const core::LockPath& path) override;
 
   Listeners<ConnectionState> listeners_;
+  std::atomic<bool> describes_wait_{false};
 
   client::Mutex mutex_;
   client::Condition changed_;

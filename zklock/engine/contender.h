@@ -103,6 +103,8 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   }
   /// Returns the lock node that this contender is in, or behind.
   const LockNode& lock_node() const noexcept ZKLOCK_REQUIRES(path_mutex) { return *node_; }
+  /// Returns when the oldest waiting call began; nothing if none waits.
+  std::optional<core::Instant> waiting_since() const ZKLOCK_REQUIRES(path_mutex);
   /// Returns how many contenders of this client take their turn on the same lock node before this
   /// one.
   std::size_t members_ahead() const ZKLOCK_REQUIRES(path_mutex) {
@@ -124,7 +126,6 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   const Grant& grant() const noexcept { return *grant_; }
   /// Returns the owner that the znode and the Hold name; it can differ from key().
   const Owner& owner() const noexcept { return reporter_.owner(); }
-  std::int32_t permits() const noexcept { return grant_->permits(); }
   PathContext& path_context() const noexcept { return *path_; }
   /// Returns an object that delays the delete of the lost hold's znode while it exists, for one
   /// second at most. Returns null if no delete is due; see LossNotification::delay_delete().
@@ -167,6 +168,8 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   core::QueueRule rule_for(const Calls& waiting) const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the callback for the timers of a hold limit.
   std::function<void()> clock_reader();
+  /// Returns the oldest call that still waits, or null.
+  const PendingAcquire* oldest_call() const ZKLOCK_REQUIRES(path_mutex);
   /// `waited`: from the beginning of the oldest waiting call to the grant.
   void log_acquired(core::Duration waited) const ZKLOCK_REQUIRES(path_mutex);
   /// Completes the call with a count of the hold. Does nothing if the call was abandoned.

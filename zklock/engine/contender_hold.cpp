@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Members of Contender that are used from its grant to its release.
 #include <algorithm>
-#include <chrono>
 
+#include "zklock/core/slow_wait.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/session/fork_guard.h"
 
 namespace zklock::detail {
-
-namespace {
-
-/// The wait from which an acquire is logged as slow.
-constexpr std::chrono::seconds kSlow{1};
-
-}  // namespace
 
 using core::Ownership;
 
@@ -21,10 +14,8 @@ using core::Ownership;
 
 void Contender::on_granted(core::Instant now) {
   // The oldest call that still waits decides the limit.
-  const auto oldest =
-      std::ranges::find_if(calls_, [](const auto& call) { return !call->has_ended(); });
-  const core::HoldLimit limit =
-      oldest == calls_.end() ? core::HoldLimit{} : (*oldest)->terms().limit;
+  const PendingAcquire* const oldest = oldest_call();
+  const core::HoldLimit limit = oldest == nullptr ? core::HoldLimit{} : oldest->terms().limit;
   const std::uint64_t grant_index = cohort_ ? cohort_->record_grant(node_, as_member()) : 0;
   grant_ = std::make_unique<Grant>(
       core(), path_->path(), reporter_,
@@ -35,7 +26,7 @@ void Contender::on_granted(core::Instant now) {
                    .limit = limit,
                    .since = now},
       limit.longest ? clock_reader() : nullptr);
-  if (oldest != calls_.end()) log_acquired(grant_->since() - (*oldest)->began());
+  if (oldest != nullptr) log_acquired(now - oldest->began());
   ownership_.on_granted();  // after grant_ is set: check_validity() reads it
   const Calls calls = std::exchange(calls_, {});
   for (const auto& call : calls) give_count(*call);
@@ -47,8 +38,20 @@ void Contender::on_granted(core::Instant now) {
   downgrade_if_only_shared();
 }
 
+const PendingAcquire* Contender::oldest_call() const {
+  const auto oldest =
+      std::ranges::find_if(calls_, [](const auto& call) { return !call->has_ended(); });
+  return oldest == calls_.end() ? nullptr : oldest->get();
+}
+
+std::optional<core::Instant> Contender::waiting_since() const {
+  const PendingAcquire* const oldest = oldest_call();
+  if (oldest == nullptr) return std::nullopt;
+  return oldest->began();
+}
+
 void Contender::log_acquired(core::Duration waited) const {
-  const bool is_slow = waited >= kSlow;
+  const bool is_slow = waited >= core::SlowWait::kSlow;
   const LogLevel level = is_slow ? LogLevel::info : LogLevel::debug;
   if (!core().logs(level)) return;
   const bool logs_events = core().logs(LogLevel::debug);
@@ -75,7 +78,7 @@ void Contender::decline(core::CountKind kind) {
 core::Instant Contender::check_validity() {
   if (!holds()) return {};
   const core::Instant now = core().scheduler().now();
-  if (!grant_->check_valid(now)) lose(grant_->reason_of_lapse());
+  if (!grant_->check_valid(now)) lose(grant_->loss_reason().value());
   return now;
 }
 
@@ -108,7 +111,8 @@ void Contender::on_release_requested(bool force) {
 // ---- a release ----------------------------------------------------------------------------------
 
 Contender::Drop Contender::drop(core::CountKind kind, bool thread_ended) noexcept {
-  check_validity();  // a hold that has lapsed is lost first: its delete is not announced
+  // A hold that has lapsed is lost first: its delete is not announced.
+  const core::Instant now = check_validity();
   const bool held = holds();
   const auto dropped = ownership_.drop(kind);
   const bool exclusive = dropped != Ownership::Dropped::refused && !core::is_shared(kind);
@@ -118,6 +122,10 @@ Contender::Drop Contender::drop(core::CountKind kind, bool thread_ended) noexcep
   path_->dismiss(*this);
   if (!held) return {dropped};
   grant_->release();
+  if (core().logs(LogLevel::debug)) {
+    reporter_.log(LogLevel::debug, LogKind::event, "released",
+                  {.token = grant_->token(), .held = now - grant_->since()});
+  }
   if (grant_->is_node_exposed()) node_->expose();
   return {dropped, thread_ended ? ReleasePlan::remove_unfinished : decide_release()};
 }

@@ -49,9 +49,10 @@ void Contender::lose(LossReason why) noexcept {
   }
   std::string line;
   if (why != LossReason::closed && core().logs(LogLevel::warning)) {
-    line = reporter_.line(
-        sentence_of(reason),
-        {.token = grant_->token(), .node = node_->own_name(), .held = grant_->held_for()});
+    line =
+        reporter_.line(sentence_of(reason), {.token = grant_->token(),
+                                             .node = node_->own_name(),
+                                             .held = core().scheduler().now() - grant_->since()});
   }
   const auto loss = std::make_shared<LossNotification>(path_, grant_->loss_source(),
                                                        std::move(delete_node), std::move(line));

@@ -88,9 +88,6 @@ LossReason Grant::lose(LossReason why) noexcept {
 
 void Grant::release() noexcept {
   end(LockEvent::Kind::released, std::nullopt);
-  if (!reporter_.logs(LogLevel::debug)) return;
-  reporter_.log(LogLevel::debug, LogKind::event, "released",
-                {.token = token(), .held = held_for()});
 }
 
 void Grant::end(LockEvent::Kind kind, std::optional<LossReason> reason) noexcept {

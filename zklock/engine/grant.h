@@ -61,8 +61,6 @@ class Grant {
   bool is_limited() const noexcept { return limit_timer_.is_limited(); }
   SessionId session() const noexcept { return terms_.lease->session(); }
   core::Instant since() const noexcept { return terms_.since; }
-  /// Returns the time from the grant until now.
-  core::Duration held_for() const noexcept { return core_.scheduler().now() - since(); }
 
   // Each member down to loss_token() reads the clock. If the lease or the hold limit has passed, it
   // makes that final: a later reply or renew() does not make the hold valid again. See
@@ -70,7 +68,6 @@ class Grant {
 
   /// Returns whether neither the lease nor the hold limit has passed. `now`: a reading of the clock
   /// that the caller has just made.
-  bool check_valid() const noexcept { return check_valid(core_.scheduler().now()); }
   bool check_valid(core::Instant now) const noexcept;
   bool check_lease() const noexcept;
   /// Returns false if the hold was released, or lost for any reason. Otherwise returns
@@ -82,8 +79,6 @@ class Grant {
   /// Returns why the hold was lost; nothing if it is valid or was released. The first reason that a
   /// query or lose() finds is final.
   std::optional<LossReason> loss_reason() const noexcept;
-  /// Returns why check_valid() returns false. REQUIRES: it does so.
-  LossReason reason_of_lapse() const noexcept;
   /// Returns the token that is stopped at the loss. Throws std::bad_alloc.
   std::stop_token loss_token() const;
   std::stop_source loss_source() const { return loss_.get(); }
@@ -120,6 +115,9 @@ class Grant {
 
  private:
   static constexpr int kNotLost = -1;
+  bool check_valid() const noexcept { return check_valid(core_.scheduler().now()); }
+  /// Returns why check_valid() returns false. REQUIRES: it does so.
+  LossReason reason_of_lapse() const noexcept;
   /// Returns the first reason that was recorded.
   LossReason record_loss(LossReason why) const noexcept;
   void end(LockEvent::Kind kind, std::optional<LossReason> reason) noexcept

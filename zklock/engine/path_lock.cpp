@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cassert>
 #include <iterator>
+#include <optional>
 #include <system_error>
 
+#include "zklock/core/log_line.h"
 #include "zklock/engine/session/wait_in_slices.h"
 
 namespace zklock::detail {
@@ -328,6 +330,36 @@ void PathLock::on_resumed(SessionId session) {
 
 void PathLock::on_tick(int& requests) {
   notify(&LockNode::on_tick, requests);
+  if (core().logs(LogLevel::info)) describe_slow_wait();
+}
+
+void PathLock::describe_slow_wait() {
+  const Monitor::Lock lock(monitor());
+  const auto oldest = oldest_waiter();
+  std::optional<core::Duration> waited;
+  if (oldest) waited = core().scheduler().now() - oldest->since;
+  if (slow_wait_.is_due(waited) && core().describe_wait(path())) slow_wait_.on_described(*waited);
+}
+
+std::optional<PathLock::Waiter> PathLock::oldest_waiter() const {
+  std::optional<Waiter> oldest;
+  for (const auto& [owner, contender] : contenders_) {
+    const auto since = contender->waiting_since();
+    if (since && (!oldest || *since < oldest->since)) oldest = Waiter{contender->owner(), *since};
+  }
+  return oldest;
+}
+
+void PathLock::log_wait(const std::string& what) {
+  const Monitor::Lock lock(monitor());
+  const auto oldest = oldest_waiter();
+  if (!oldest) return;
+  core().log({.level = LogLevel::info,
+              .kind = LogKind::slow_acquire,
+              .text = core::log_line("lock", path().str(), "not acquired yet: " + what,
+                                     {.owner = oldest->owner.to_string(),
+                                      .waited = core().scheduler().now() - oldest->since}),
+              .path = path().str()});
 }
 
 void PathLock::thread_exits(Owner owner) noexcept {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
@@ -18,6 +19,7 @@
 #include "zklock/core/cohort_policy.h"
 #include "zklock/core/lock_path.h"
 #include "zklock/core/ownership.h"
+#include "zklock/core/slow_wait.h"
 #include "zklock/engine/cohort.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/lock_node.h"
@@ -91,6 +93,9 @@ class PathLock final : public PathQueue,
   /// Returns the names of this client's znodes in this queue.
   std::vector<std::string> nodes();
 
+  /// Logs what the contender that has waited the longest waits for. Does nothing if none waits.
+  void log_wait(const std::string& what);
+
   /// Ends all waiting calls with this error.
   void fail_waiting(Errc code, const std::string& cause);
 
@@ -139,6 +144,14 @@ class PathLock final : public PathQueue,
   /// Does the work of acquire().
   void enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request)
       ZKLOCK_REQUIRES(path_mutex);
+  /// Begins to describe a slow wait in the log, if that is due.
+  void describe_slow_wait();
+  /// Returns the owner that has waited the longest, and since when; nothing if none waits.
+  struct Waiter {
+    Owner owner;
+    core::Instant since;
+  };
+  std::optional<Waiter> oldest_waiter() const ZKLOCK_REQUIRES(path_mutex);
   /// Makes a library thread call enter() soon.
   void enter_soon(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request);
   /// Makes a library thread call `step(*this)` soon, with path_mutex held.
@@ -170,6 +183,7 @@ class PathLock final : public PathQueue,
   /// Lock nodes that wait or are held, oldest first.
   boost::intrusive::list<LockNode, NodeHook> nodes_ ZKLOCK_GUARDED_BY(path_mutex);
   bool observes_lease_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< registered with the lease keeper
+  core::SlowWait slow_wait_ ZKLOCK_GUARDED_BY(path_mutex);
   std::vector<std::shared_ptr<Cohort>> cohorts_
       ZKLOCK_GUARDED_BY(path_mutex);  ///< one for each pair of policies
 };

@@ -34,6 +34,8 @@
 
 namespace zklock::detail {
 
+class PathLock;
+
 /// Receives each new session before the user's listeners do. Called with no mutex of the engine
 /// held. REQUIRES: session_began() does not block.
 class NewSessionListener {
@@ -170,8 +172,12 @@ class EngineContext : public NodeDeletions::Host,
   void finish_log() noexcept {
     if (log_) log_->report_omitted();
   }
+  /// Begins to describe in the log what the contenders of this client at `path` wait for. Returns
+  /// false, without effect, while another description is under way. The mutex of a path may be held.
+  virtual bool describe_wait(const core::LockPath& path) = 0;
 
  private:
+  friend class PathLock;  // calls describe_wait()
   // NodeDeletions::Host.
   std::weak_ptr<void> weak_host() noexcept final { return weak_from_this(); }
   std::string_view user() const noexcept final { return settings_.user; }

@@ -70,7 +70,7 @@ std::string Hold::expose_node() const {
 }
 
 int Hold::permits() const noexcept {
-  return contender_ ? contender_->permits() : 0;
+  return contender_ ? contender_->grant().permits() : 0;
 }
 
 Owner Hold::owner() const noexcept {
