@@ -21,7 +21,8 @@ namespace zklock {
 enum class Access { exclusive, shared, permits, weighted };
 
 /// One contender of a lock, as described by its znode. The texts were written by the contender's
-/// process. They are for people, are cut to 64 bytes each, and contain no control characters.
+/// process. They are for people, and contain no control characters. They are cut to 64 bytes each,
+/// a note to 200.
 /// Source: org.apache.curator.framework.recipes.leader.Participant, and Kazoo's Lock.contenders().
 ///
 /// Thread-safety: a value.
@@ -56,9 +57,14 @@ struct Participant {
   std::string application;
   std::string thread;
   std::int64_t pid = 0;
+  std::string label;  ///< LockOptions::label of its object
+  std::string note;   ///< AcquireOptions::note of its call
   /// true if the call was lock() or lock_shared() with no time limit, stop token or maximum hold
-  /// time. Then its thread is blocked until the grant. Afterwards only unlock() by that thread, or
-  /// a loss, ends the hold. find_cycles() uses it.
+  /// time. Then its thread is blocked until the grant. Afterwards only unlock() by that
+  /// thread, or a loss, ends the hold. If its owner also has a Hold that nests, the release of that
+  /// Hold can end it, too. Always false for a Mutex, which any thread may unlock, and for a
+  /// QuorumMutex. Also false if contenders of one client share the znode (CohortOptions).
+  /// find_cycles() uses it.
   bool thread_bound = false;
 
   friend bool operator==(const Participant&, const Participant&) = default;

@@ -16,8 +16,7 @@ namespace {
 
 using namespace core;
 
-constexpr std::size_t kLongestValue = 64;
-constexpr std::size_t kLongestNode = 600;
+constexpr std::size_t kLongestNode = 900;
 
 std::string utf8_of(char32_t code) {
   const auto byte = [](char32_t bits) { return static_cast<char>(bits); };
@@ -57,15 +56,17 @@ void check_printable(std::string_view text, std::size_t most) {
 
 void check_values(const ZnodeData& data) {
   for (const auto* value :
-       {&data.attempt, &data.owner, &data.host, &data.thread, &data.application}) {
-    require(printable(*value, kLongestValue) == *value, "what is read is fit to be shown");
+       {&data.attempt, &data.owner, &data.host, &data.thread, &data.application, &data.label}) {
+    require(printable(*value, kMaxValueBytes) == *value, "what is read is fit to be shown");
   }
+  require(printable(data.note, kMaxNoteBytes) == data.note, "what is read is fit to be shown");
 }
 
 void check_same(const ZnodeData& a, const ZnodeData& b) {
   require(a.attempt == b.attempt && a.owner == b.owner && a.host == b.host, "the same");
   require(a.thread == b.thread && a.application == b.application && a.pid == b.pid, "the same");
   require(a.announces == b.announces && a.token == b.token && a.since_ms == b.since_ms, "the same");
+  require(a.label == b.label && a.note == b.note && a.bound == b.bound, "the same");
 }
 
 void check_read(std::string_view text) {
@@ -90,19 +91,23 @@ void check_written(std::string_view bytes) {
   Choices choices(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   ZnodeData data;
   data.announces = choices.one_in(2);
+  data.bound = choices.one_in(2);
   data.pid = static_cast<std::int64_t>(choices.byte()) - 8;
   data.token = static_cast<std::int64_t>(choices.byte()) << choices.below(56);
-  for (auto* value : {&data.attempt, &data.owner, &data.host, &data.thread}) {
+  for (auto* value : {&data.attempt, &data.owner, &data.host, &data.thread, &data.label}) {
     *value = choices.text();
   }
-  data.application = choices.rest();
+  data.application = choices.text();
+  data.note = choices.rest();
   const std::string written = data.encode();
   require(written.size() <= kLongestNode, "a node is small");
   const auto read = ZnodeData::parse(written);
   require(read.has_value(), "zklock's own");
-  for (auto* value : {&data.attempt, &data.owner, &data.host, &data.thread, &data.application}) {
-    *value = printable(*value, kLongestValue);
+  for (auto* value :
+       {&data.attempt, &data.owner, &data.host, &data.thread, &data.application, &data.label}) {
+    *value = printable(*value, kMaxValueBytes);
   }
+  data.note = printable(data.note, kMaxNoteBytes);
   check_same(*read, data);
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/core/znode_data.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <random>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -19,8 +22,11 @@ ZnodeData full() {
   data.host = "db-1.example";
   data.thread = "worker 4";
   data.application = "billing";
+  data.label = "invoices";
+  data.note = "job 42, customer 7";
   data.pid = 4711;
   data.announces = true;
+  data.bound = true;
   data.token = 4294967297;
   data.since_ms = 1700000000123;
   return data;
@@ -32,8 +38,11 @@ void expect_equal(const ZnodeData& a, const ZnodeData& b) {
   EXPECT_EQ(a.host, b.host);
   EXPECT_EQ(a.thread, b.thread);
   EXPECT_EQ(a.application, b.application);
+  EXPECT_EQ(a.label, b.label);
+  EXPECT_EQ(a.note, b.note);
   EXPECT_EQ(a.pid, b.pid);
   EXPECT_EQ(a.announces, b.announces);
+  EXPECT_EQ(a.bound, b.bound);
   EXPECT_EQ(a.token, b.token);
   EXPECT_EQ(a.since_ms, b.since_ms);
 }
@@ -41,7 +50,8 @@ void expect_equal(const ZnodeData& a, const ZnodeData& b) {
 TEST(ZnodeData, Encoded_IsReadableText) {
   EXPECT_EQ(full().encode(),
             "zklock 1\nattempt=0123456789abcdef-17\nowner=0123456789abcdef-3\nhost=db-1.example\n"
-            "pid=4711\nthread=worker 4\napplication=billing\nannounces=1\n"
+            "pid=4711\nthread=worker 4\napplication=billing\nlabel=invoices\n"
+            "note=job 42, customer 7\nannounces=1\nbound=1\n"
             "token=4294967297\nsince=1700000000123\n");
   EXPECT_EQ(ZnodeData().encode(), "zklock 1\n");
 }
@@ -81,28 +91,59 @@ TEST(ZnodeData, MalformedNumber_IsZero) {
   EXPECT_EQ(ZnodeData::parse("zklock 1\npid=-5\n")->pid, -5);
 }
 
-TEST(ZnodeData, AnnouncesOtherThan1_IsFalse) {
+TEST(ZnodeData, FlagOtherThan1_IsFalse) {
   EXPECT_TRUE(ZnodeData::parse("zklock 1\nannounces=1\n")->announces);
+  EXPECT_TRUE(ZnodeData::parse("zklock 1\nbound=1\n")->bound);
   for (const std::string value : {"", "0", "2", "true", "11", " 1"}) {
     EXPECT_FALSE(ZnodeData::parse("zklock 1\nannounces=" + value + "\n")->announces) << value;
+    EXPECT_FALSE(ZnodeData::parse("zklock 1\nbound=" + value + "\n")->bound) << value;
   }
 }
 
 TEST(ZnodeData, ValueWithNewline_CannotForgeLines) {
+  for (const auto member : {&ZnodeData::application, &ZnodeData::label, &ZnodeData::note}) {
+    ZnodeData data;
+    data.*member = "a\nannounces=1\nowner=root";
+    const auto read = ZnodeData::parse(data.encode());
+    EXPECT_FALSE(read->announces);
+    EXPECT_EQ(read->owner, "");
+    EXPECT_EQ((*read).*member, "a?announces=1?owner=root");
+  }
+}
+
+TEST(ZnodeData, LongNote_IsCutAtACharacter) {
+  const std::string note = std::string(198, 'n') + "\u20ac and more";
   ZnodeData data;
-  data.application = "a\nannounces=1\nowner=root";
+  data.note = note;
+  data.label = note;
   const auto read = ZnodeData::parse(data.encode());
-  EXPECT_FALSE(read->announces);
-  EXPECT_EQ(read->owner, "");
-  EXPECT_EQ(read->application, "a?announces=1?owner=root");
+  EXPECT_EQ(read->note, std::string(198, 'n')) << "the euro sign has three bytes";
+  EXPECT_EQ(read->label, std::string(64, 'n'));
+  const auto foreign = ZnodeData::parse("zklock 1\nnote=" + note + "\nlabel=" + note + "\n");
+  EXPECT_EQ(foreign->note, read->note);
+  EXPECT_EQ(foreign->label, read->label);
+}
+
+// A string that has grown has much room left. lock() must not allocate twice for its text.
+TEST(ZnodeData, UsualText_FitsTheFirstAllocation) {
+  ZnodeData data = full();
+  data.pid = 4194304;  // the highest of Linux
+  data.token = data.since_ms = 0;
+  const std::string text = data.encode();
+  EXPECT_LT(text.capacity(), text.size() + 32);
+  data.note.clear();
+  data.label.clear();
+  const std::string without = data.encode();
+  EXPECT_LT(without.capacity(), without.size() + 32);
 }
 
 TEST(ZnodeData, LongValues_AreCappedOnBothSides) {
   ZnodeData data;
   const std::string long_text(100'000, 'x');
   data.attempt = data.owner = data.host = data.thread = data.application = long_text;
+  data.label = data.note = long_text;
   const std::string text = data.encode();
-  EXPECT_LT(text.size(), 600U);
+  EXPECT_LT(text.size(), 900U);
   EXPECT_EQ(ZnodeData::parse(text)->thread, std::string(64, 'x'));
   EXPECT_EQ(ZnodeData::parse("zklock 1\nhost=" + std::string(1000, 'y'))->host,
             std::string(64, 'y'));
@@ -125,18 +166,22 @@ TEST(ZnodeData, RandomBytes_AreReadBackPrintable) {
   for (unsigned seed = 0; seed < 2000; ++seed) {
     std::mt19937 random(seed);
     ZnodeData data;
-    for (auto* member : {&data.attempt, &data.owner, &data.host, &data.thread, &data.application}) {
+    for (auto* member :
+         {&data.attempt, &data.owner, &data.host, &data.thread, &data.application, &data.label}) {
       *member = random_bytes(random, 100);
     }
+    data.note = random_bytes(random, 300);
     data.pid = static_cast<std::int64_t>(random()) << 31;
     data.announces = random() % 2 == 0;
+    data.bound = random() % 2 == 0;
     const auto read = ZnodeData::parse(data.encode());
     ASSERT_TRUE(read);
     ZnodeData wanted = data;
-    for (auto* member :
-         {&wanted.attempt, &wanted.owner, &wanted.host, &wanted.thread, &wanted.application}) {
+    for (auto* member : {&wanted.attempt, &wanted.owner, &wanted.host, &wanted.thread,
+                         &wanted.application, &wanted.label}) {
       *member = printable(*member, 64);
     }
+    wanted.note = printable(wanted.note, 200);
     expect_equal(*read, wanted);
     EXPECT_EQ(read->encode(), data.encode()) << "seed " << seed;
   }

@@ -12,12 +12,12 @@ namespace zklock::core {
 namespace {
 
 constexpr std::string_view kFirstLine = "zklock 1";
-constexpr std::size_t kMaxValueBytes = 64;
 /// More than any version will write. Longer data of other programs are not read to the end.
 constexpr std::size_t kMaxTextBytes = 8192;
 
-/// Size of the keys of a new znode, and of its process id.
-constexpr std::size_t kUsualKeyBytes = 80;
+/// Size of the keys of a new znode without label and note, and of its process id.
+constexpr std::size_t kUsualKeyBytes = 88;
+constexpr std::size_t kTextKeyBytes = 13;  ///< size of the keys `label` and `note`
 
 /// Returns whether the text is printable ASCII. Most texts are; they need no further check.
 bool is_plain(std::string_view text) noexcept {
@@ -40,10 +40,11 @@ void append_printable(std::string& result, std::string_view text, std::size_t ma
   }
 }
 
-void append(std::string& text, std::string_view key, std::string_view value) {
+void append(std::string& text, std::string_view key, std::string_view value,
+            std::size_t max_bytes = kMaxValueBytes) {
   if (value.empty()) return;
   text.append(key) += '=';
-  append_printable(text, value, kMaxValueBytes);
+  append_printable(text, value, max_bytes);
   text += '\n';
 }
 
@@ -74,10 +75,16 @@ void assign(ZnodeData& data, std::string_view key, std::string_view value) {
     data.thread = for_people();
   } else if (key == "application") {
     data.application = for_people();
+  } else if (key == "label") {
+    data.label = for_people();
+  } else if (key == "note") {
+    data.note = printable(value, kMaxNoteBytes);
   } else if (key == "pid") {
     data.pid = parse_number(value);
   } else if (key == "announces") {
     data.announces = value == "1";
+  } else if (key == "bound") {
+    data.bound = value == "1";
   } else if (key == "token") {
     data.token = parse_number(value);
   } else if (key == "since") {
@@ -90,9 +97,10 @@ void assign(ZnodeData& data, std::string_view key, std::string_view value) {
 std::string ZnodeData::encode() const {
   std::string text;
   std::size_t size = kUsualKeyBytes;  // small: tens of thousands may wait to be sent
-  for (const auto* value : {&attempt, &owner, &host, &thread, &application}) {
+  for (const auto* value : {&attempt, &owner, &host, &thread, &application, &label}) {
     size += std::min(value->size(), kMaxValueBytes);
   }
+  if (!label.empty() || !note.empty()) size += kTextKeyBytes + std::min(note.size(), kMaxNoteBytes);
   text.reserve(size);
   text.append(kFirstLine) += '\n';
   append(text, "attempt", attempt);
@@ -101,7 +109,10 @@ std::string ZnodeData::encode() const {
   if (pid != 0) append(text, "pid", std::to_string(pid));
   append(text, "thread", thread);
   append(text, "application", application);
+  append(text, "label", label);
+  append(text, "note", note, kMaxNoteBytes);
   if (announces) append(text, "announces", "1");
+  if (bound) append(text, "bound", "1");
   if (token != 0) append(text, "token", std::to_string(token));
   if (since_ms != 0) append(text, "since", std::to_string(since_ms));
   return text;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,22 +11,28 @@
 
 namespace zklock::core {
 
+inline constexpr std::size_t kMaxValueBytes = 64;  ///< longest value but a note
+inline constexpr std::size_t kMaxNoteBytes = 200;
+
 /// The data of a contender's znode. They describe the contender, for people and for recovery.
 ///
-/// The text has the line "zklock 1" and below it lines "key=value". Values are cut to 64 bytes, at
-/// a whole UTF-8 character. Control characters and invalid UTF-8 become '?'. Unknown keys are
-/// skipped, so different versions can use one path. A text that does not begin with "zklock 1" is
-/// not of zklock.
+/// The text has the line "zklock 1" and below it lines "key=value". Values are cut to 64 bytes, and
+/// `note` to 200 bytes, at a whole UTF-8 character. Control characters and invalid UTF-8 become
+/// '?'. Unknown keys are skipped, so different versions can use one path. A text that does not
+/// begin with "zklock 1" is not of zklock.
 struct ZnodeData {
   std::string attempt;  ///< unique among all creates of all clients
   std::string owner;
   std::string host;
   std::string thread;
   std::string application;
+  std::string label;  ///< name of the lock object
+  std::string note;   ///< purpose of the call
   std::int64_t pid = 0;
   /// The creator promises that no other client can write the znode, and that it writes the znode
   /// only to announce its release.
   bool announces = false;
+  bool bound = false;  ///< see Participant::thread_bound
   /// If the znode has replaced the one that was granted (a downgrade): the czxid of that one.
   /// Otherwise 0.
   std::int64_t token = 0;

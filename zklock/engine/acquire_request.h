@@ -31,9 +31,9 @@ struct AcquireOutcome {
 };
 
 /// One acquire call. If its owner has a contender already, the call joins that. Then
-/// `on_behalf_of`, `rule`, `queue_again`, `lock_delay`, `cohort_policy` and `caller` have no
-/// effect. If that contender ends while calls still wait, a new contender serves them. It takes
-/// `gate` and `event_sink` from the oldest of them.
+/// `on_behalf_of`, `rule`, `queue_again`, `lock_delay`, `cohort_policy`, `texts`, `bound` and
+/// `caller` have no effect. If that contender ends while calls still wait, a new contender serves
+/// them. It takes `gate`, `event_sink` and `texts` from the oldest of them.
 struct AcquireRequest {
   Owner owner;  ///< calls of equal owners nest
   /// The owner that the znode and the Hold name. Unset: `owner`.
@@ -53,10 +53,12 @@ struct AcquireRequest {
   std::chrono::milliseconds lock_delay = {};
   core::CohortPolicy cohort_policy = {};  ///< only with the rule of a mutex
   bool blocks = false;                    ///< a blocked thread enforces the deadline
+  bool bound = false;                     ///< see Participant::thread_bound
+  std::shared_ptr<const CallTexts> texts = {};
   /// The calling thread's ReentryCounter::this_thread() if the ReentryCounter counts its nested
   /// lock() calls. Otherwise 0.
   std::uint64_t reentrant_thread = 0;
-  /// Describes the calling thread. Set if a library thread begins the call.
+  /// Describes the calling thread and this call. Set if a library thread begins the call.
   std::optional<Caller> caller = {};
   /// Called once, with no lock held. REQUIRES: it does not block and runs no user code.
   std::function<void(AcquireOutcome)> done = {};

@@ -157,12 +157,13 @@ void Contender::on_ended() {
   patient.always_list = static_cast<bool>(terms.event_sink);
   // With a gate, or as a reader among writers, it needs a lock node of its own.
   const bool shares = !terms.gate && patient.rule == policy().rule;
-  const auto next =
-      std::make_shared<Contender>(path_, key_, Caller::of_this_thread(owner()), patient,
-                                  terms.event_sink, shares ? cohort_ : nullptr);
+  Caller caller = Caller::of_this_thread(owner());
+  caller.texts = waiting[0]->texts();
+  const auto next = std::make_shared<Contender>(path_, key_, caller, patient, terms.event_sink,
+                                                shares ? cohort_ : nullptr);
   path_->enlist(next);
   for (const auto& call : waiting) next->join(call, patient.rule);
-  next->start(Caller::of_this_thread(owner()));
+  next->start(caller);
 }
 
 // The contender was to write, but the calls that remain may only read: then it queues as a reader.

@@ -17,6 +17,14 @@ namespace {
 /// The longest wait of an acquire for the mutex, which is locked for less in most cases.
 constexpr std::chrono::milliseconds kLongestWaitForMutex{10};
 
+/// Returns the caller of `request`, which is on the calling thread.
+Caller caller_of(const AcquireRequest& request) {
+  Caller caller = Caller::of_this_thread(request.on_behalf_of.value_or(request.owner));
+  caller.texts = request.texts;
+  caller.bound = request.bound;
+  return caller;
+}
+
 }  // namespace
 
 template <class Step>
@@ -80,7 +88,7 @@ void PathLock::acquire(const std::shared_ptr<PendingAcquire>& call, AcquireReque
 }
 
 void PathLock::enter_soon(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) {
-  request.caller = Caller::of_this_thread(request.on_behalf_of.value_or(request.owner));
+  request.caller = caller_of(request);
   call->arm(request.time_limit.waits());
   call->set_beside_others();  // perhaps
   post([call, request = std::move(request)](PathLock& path_lock) ZKLOCK_REQUIRES(path_mutex) {
@@ -119,9 +127,7 @@ void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest
                                   .count_children = !omits_count(),
                                   .lock_delay = request.lock_delay};
   const auto shared = cohort(policy, request.cohort_policy);
-  const auto caller = request.caller
-                          ? *request.caller
-                          : Caller::of_this_thread(request.on_behalf_of.value_or(request.owner));
+  const auto caller = request.caller ? *request.caller : caller_of(request);
   const auto contender = std::make_shared<Contender>(self(), request.owner, caller, policy,
                                                      request.event_sink, shared);
   enlist(contender);

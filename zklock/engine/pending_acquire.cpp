@@ -41,6 +41,7 @@ PendingAcquire::PendingAcquire(std::shared_ptr<PathContext> path, AcquireRequest
       object_(request.object.get()),
       time_limit_(request.time_limit),
       terms_(Terms{request.limit, request.event_sink, request.gate}),
+      texts_(request.texts),
       done_(std::move(request.done)) {}
 
 bool PendingAcquire::leave_waiting(State next) noexcept {

@@ -65,6 +65,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const Terms& terms() const noexcept { return *terms_; }
   core::Instant began() const noexcept { return began_; }
   core::CountKind kind() const noexcept { return kind_; }
+  const std::shared_ptr<const CallTexts>& texts() const noexcept { return texts_; }
   std::uint64_t reentrant_thread() const noexcept { return reentrant_thread_; }
   const void* object() const noexcept { return object_; }
   bool has_ended() const noexcept {
@@ -114,7 +115,8 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const void* const object_;
   const TimeLimit time_limit_;
   const core::Lazy<Terms> terms_;
-  std::function<void(AcquireOutcome)> done_;  ///< used by the ending thread only
+  const std::shared_ptr<const CallTexts> texts_;  ///< null: none
+  std::function<void(AcquireOutcome)> done_;      ///< used by the ending thread only
   std::atomic<State> state_{State::waiting};
   std::atomic<bool> is_beside_others_{false};
   std::optional<std::stop_callback<Cancel>> on_stop_;

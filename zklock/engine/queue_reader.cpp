@@ -78,6 +78,9 @@ Participant describe(const core::ZnodeName& name, const client::Reply& reply, bo
     p.application = data->application;
     p.thread = data->thread;
     p.pid = data->pid;
+    p.label = data->label;
+    p.note = data->note;
+    p.thread_bound = data->bound;
     if (data->token != 0) p.token = {data->token};
     if (data->since_ms != 0) since_ms = data->since_ms;
   }

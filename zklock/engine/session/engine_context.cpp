@@ -63,6 +63,19 @@ bool EngineContext::has_counter_ended(const core::LockPath& path) const {
   return ended_counters_.contains(path.str());
 }
 
+std::shared_ptr<const CallTexts> CallTexts::of_object(std::string_view label) {
+  if (label.empty()) return nullptr;
+  return std::make_shared<const CallTexts>(
+      CallTexts{core::printable(label, core::kMaxValueBytes), {}});
+}
+
+std::shared_ptr<const CallTexts> CallTexts::of_call(std::shared_ptr<const CallTexts> texts,
+                                                    std::string_view note) {
+  if (note.empty()) return texts;
+  return std::make_shared<const CallTexts>(
+      CallTexts{texts ? texts->label : std::string(), core::printable(note, core::kMaxNoteBytes)});
+}
+
 Caller Caller::of_this_thread(const Owner& owner) {
   return {owner, name_of_this_thread()};
 }
@@ -73,8 +86,11 @@ core::ZnodeData EngineContext::identify(const Caller& caller) const {
           .host = settings_.host,
           .thread = caller.thread.data(),
           .application = settings_.application,
+          .label = caller.texts ? caller.texts->label : std::string(),
+          .note = caller.texts ? caller.texts->note : std::string(),
           .pid = pid_,
-          .announces = settings_.announces};
+          .announces = settings_.announces,
+          .bound = caller.bound};
 }
 
 void EngineContext::add_session_listener(const std::shared_ptr<NewSessionListener>& listener) {

@@ -46,10 +46,25 @@ class NewSessionListener {
   ~NewSessionListener() = default;
 };
 
-/// The owner and the thread of an acquire call.
+/// The texts for people that describe the acquire calls of one lock object, or one call. They are
+/// cut and printable.
+struct CallTexts {
+  std::string label;  ///< name of the lock object
+  std::string note;   ///< purpose of the call
+
+  /// Returns the texts of an object; null without a label.
+  static std::shared_ptr<const CallTexts> of_object(std::string_view label);
+  /// Returns the texts of one call. Without a note, that is `texts`, the texts of its object.
+  static std::shared_ptr<const CallTexts> of_call(std::shared_ptr<const CallTexts> texts,
+                                                  std::string_view note);
+};
+
+/// The owner, the thread and the texts of an acquire call.
 struct Caller {
   Owner owner;
   ThreadNameText thread;
+  std::shared_ptr<const CallTexts> texts = {};  ///< null: none
+  bool bound = false;                           ///< see Participant::thread_bound
 
   static Caller of_this_thread(const Owner& owner);
 };

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Label and note of a contender, in the data of each znode that it has.
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/path_lock_fixture.h"
+#include "zklock/core/znode_data.h"
+#include "zklock/engine/session/engine_context.h"
+
+namespace zklock::model {
+namespace {
+
+using detail::CallTexts;
+
+class CallTextsTest : public PathLockTest {
+ protected:
+  static LockWorld::Request with_note(std::string_view note, LockWorld::Request request = {}) {
+    request.texts = CallTexts::of_call(CallTexts::of_object("catalog"), note);
+    return request;
+  }
+  std::string node_of(std::size_t client) { return lock_.path_lock(client)->nodes().at(0); }
+  core::ZnodeData data_of(std::size_t client) {
+    const Node* const node = ensemble().find(LockWorld::kPath + ("/" + node_of(client)));
+    return core::ZnodeData::parse(node->data).value();
+  }
+  void expect_note(std::size_t client, const std::string& note) {
+    EXPECT_EQ(data_of(client).label, "catalog");
+    EXPECT_EQ(data_of(client).note, note);
+    EXPECT_FALSE(data_of(client).bound);
+  }
+};
+
+TEST_F(CallTextsTest, Contender_HasLabelAndNote) {
+  const auto holds = granted(0, with_note("rebuild"));
+  const auto waits = waiting(1, with_note(""));
+  expect_note(0, "rebuild");
+  expect_note(1, "");
+  release(holds);
+  release(waits);
+  expect_rest();
+}
+
+TEST_F(CallTextsTest, NestedCall_LeavesTheTexts) {
+  const Owner owner = Owner::unique();
+  const auto outer = granted(0, with_note("rebuild", {.owner = owner}));
+  const auto nested = granted(0, with_note("more", {.owner = owner}));
+  expect_note(0, "rebuild");
+  release(outer);
+  release(nested);
+  expect_rest();
+}
+
+TEST_F(CallTextsTest, DowngradedZnode_HasTheTexts) {
+  const Owner owner = Owner::unique();
+  const auto writes = granted(0, with_note("rebuild", LockWorld::to_write(owner)));
+  const auto reads = granted(0, LockWorld::to_read(owner));
+  release(writes);
+  ASSERT_TRUE(node_of(0).starts_with("__READ__"));
+  expect_note(0, "rebuild");
+  release(reads);
+  expect_rest();
+}
+
+TEST_F(CallTextsTest, PassedGate_HasTheTexts) {
+  const auto holds = granted(0, with_note("rebuild", LockWorld::at_gate(5)));
+  ASSERT_TRUE(node_of(0).starts_with("lock-"));
+  expect_note(0, "rebuild");
+  release(holds);
+  expect_rest();
+}
+
+// The single attempt fails. The call that has joined it continues with a new contender.
+TEST_F(CallTextsTest, CallThatJoinedAttempt_HasItsOwnNote) {
+  const Owner owner = Owner::unique();
+  const auto holds = granted(1);
+  const auto attempt =
+      lock_.acquire(0, with_note("attempt", {.owner = owner, .timeout = Duration::zero()}));
+  const auto joins = waiting(0, with_note("patient", {.owner = owner}));
+  expect_ended_with_nothing(attempt);
+  expect_note(0, "patient");
+  release(holds);
+  EXPECT_TRUE(is_granted(joins));
+  release(joins);
+  expect_rest();
+}
+
+TEST(CallTexts, WithoutTexts_AreNull) {
+  EXPECT_EQ(CallTexts::of_object(""), nullptr);
+  EXPECT_EQ(CallTexts::of_call(nullptr, ""), nullptr);
+  const auto label = CallTexts::of_object("catalog");
+  EXPECT_EQ(CallTexts::of_call(label, ""), label) << "no allocation";
+  EXPECT_EQ(CallTexts::of_call(nullptr, "rebuild")->label, "");
+}
+
+TEST(CallTexts, HostileText_IsCutAndPrintable) {
+  const std::string hostile = "\x1b[2J\n\xff" + std::string(300, 'x');
+  const auto texts = CallTexts::of_call(CallTexts::of_object(hostile), hostile);
+  EXPECT_EQ(texts->label, "?[2J??" + std::string(58, 'x'));
+  EXPECT_EQ(texts->note, "?[2J??" + std::string(194, 'x'));
+}
+
+}  // namespace
+}  // namespace zklock::model
