@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <stop_token>
+#include <string>
 
 #include "zklock/deadline.h"
 #include "zklock/owner.h"
@@ -33,6 +34,11 @@ struct AcquireOptions {
   /// Replaces LockOptions::max_hold for this call. It has no effect on a call that nests. It must
   /// be positive; otherwise the call sends nothing and fails with Error(invalid_option).
   std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
+
+  /// The purpose of this hold, for people: a job, a request. The lock znode shows it, and so do
+  /// Participant::note, the log and the texts of LockState. It is cut to 200 bytes. Every client
+  /// with READ permission on the lock's znodes can read it. It has no effect on a call that nests.
+  std::string note = {};
 };
 
 }  // namespace zklock

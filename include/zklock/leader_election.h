@@ -27,6 +27,9 @@ class ElectionCandidate;
 ///
 /// Thread-safety: a value.
 struct ElectionOptions {
+  /// See LockOptions::label.
+  std::string label = {};
+
   /// true: contends again by itself after a leadership. false: contends only after requeue().
   bool auto_requeue = true;
 

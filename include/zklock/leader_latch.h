@@ -30,6 +30,9 @@ enum class CloseMode { silent, notify };
 ///
 /// Thread-safety: a value.
 struct LatchOptions {
+  /// See LockOptions::label.
+  std::string label = {};
+
   /// Runs the listeners. By default they run where the client's callbacks run. The executor is not
   /// called after the latch's destructor has returned.
   Executor executor = {};

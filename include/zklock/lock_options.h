@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
 
 #include "zklock/client_options.h"
 #include "zklock/lock_event.h"
@@ -34,20 +35,26 @@ struct CohortOptions;
 ///
 /// | type             | members, in this order                                | classes           |
 /// |------------------|-------------------------------------------------------|-------------------|
-/// | LockOptions      | on_node_lost, listener, executor, max_hold,           | Semaphore         |
+/// | LockOptions      | label, on_node_lost, listener, executor, max_hold,    | Semaphore         |
 /// |                  | expiry_notice                                         |                   |
 /// | ExclusiveOptions | those of LockOptions, lock_delay                      | SharedMutex,      |
 /// |                  |                                                       | MultiMutex        |
 /// | CohortOptions    | those of LockOptions, max_local_handoffs,             | ReentrantMutex,   |
 /// |                  | keep_idle_for, lock_delay                             | Mutex             |
-/// | PriorityOptions  | weight, ageing, those of ExclusiveOptions             | PriorityMutex     |
-/// | QuorumOptions    | ensemble_timeout, those of ExclusiveOptions           | QuorumMutex       |
+/// | PriorityOptions  | label, weight, ageing, the others of ExclusiveOptions | PriorityMutex     |
+/// | QuorumOptions    | label, ensemble_timeout, the others of                | QuorumMutex       |
+/// |                  | ExclusiveOptions                                      |                   |
 ///
 /// LockOptions converts to ExclusiveOptions and CohortOptions, and ExclusiveOptions to
 /// CohortOptions. So one variable with the common settings serves several classes.
 ///
 /// Thread-safety: a value.
 struct LockOptions {
+  /// The name of this lock object, for people and metrics: "billing", "candidate 3". The lock znode
+  /// shows it (Participant::label), and so does the log. It is cut to 64 bytes. Objects with equal
+  /// labels share a label of the metrics. Use few labels, and never a path or a request.
+  std::string label = {};
+
   OnNodeLost on_node_lost = OnNodeLost::queue_again;
 
   /// Called for each LockEvent of each contender that a call of this object created. Calls are in
@@ -102,6 +109,7 @@ struct LockOptions {
 /// Thread-safety: a value.
 struct ExclusiveOptions {
   // See LockOptions.
+  std::string label = {};
   OnNodeLost on_node_lost = OnNodeLost::queue_again;
   LockListener listener = {};
   Executor executor = {};
@@ -164,6 +172,7 @@ struct ExclusiveOptions {
 /// Thread-safety: a value.
 struct CohortOptions {
   // See LockOptions.
+  std::string label = {};
   OnNodeLost on_node_lost = OnNodeLost::queue_again;
   LockListener listener = {};
   Executor executor = {};
@@ -242,7 +251,8 @@ struct CohortOptions {
 };
 
 inline LockOptions::operator ExclusiveOptions() const {
-  return {.on_node_lost = on_node_lost,
+  return {.label = label,
+          .on_node_lost = on_node_lost,
           .listener = listener,
           .executor = executor,
           .max_hold = max_hold,
@@ -250,7 +260,8 @@ inline LockOptions::operator ExclusiveOptions() const {
 }
 
 inline LockOptions::operator CohortOptions() const {
-  return {.on_node_lost = on_node_lost,
+  return {.label = label,
+          .on_node_lost = on_node_lost,
           .listener = listener,
           .executor = executor,
           .max_hold = max_hold,
@@ -258,7 +269,8 @@ inline LockOptions::operator CohortOptions() const {
 }
 
 inline ExclusiveOptions::operator CohortOptions() const {
-  return {.on_node_lost = on_node_lost,
+  return {.label = label,
+          .on_node_lost = on_node_lost,
           .listener = listener,
           .executor = executor,
           .max_hold = max_hold,

@@ -32,6 +32,8 @@ class LockHandle;
 ///
 /// Thread-safety: a value.
 struct PriorityOptions {
+  /// See LockOptions.
+  std::string label = {};
   /// Weight of lock(), try_lock() and the other functions without a weight argument: 1 (lightest)
   /// to 10. Functions with a weight argument use that instead, if it is set.
   int weight = 5;

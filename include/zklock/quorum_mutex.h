@@ -31,6 +31,9 @@ using QuorumHold = CompositeHold;
 ///
 /// Thread-safety: a value.
 struct QuorumOptions {
+  /// See LockOptions.
+  std::string label = {};
+
   /// How long a call waits for an ensemble that is out of reach before it skips that ensemble. An
   /// ensemble is out of reach if its client is not connected, or its quorum does not answer. If the
   /// deadline of the call is near, the time is shorter: the ensembles that are still to be tried

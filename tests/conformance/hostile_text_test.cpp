@@ -89,14 +89,15 @@ class Hostile : public LockTest {
   // Creates a foreign contender whose data have zklock's format but hostile values.
   void contend(const std::string& path, const std::string& prefix) {
     std::string data = "zklock 1\n";
-    for (const char* key : {"attempt", "owner", "host", "thread", "application", "pid", "token"}) {
+    for (const char* key : {"attempt", "owner", "host", "thread", "application", "label", "note",
+                            "pid", "token", "since", "bound"}) {
       data += std::string(key) + "=x" + kHostile + "\n";
     }
     (void)raw().create(path);
     EXPECT_EQ(raw().create(path + "/" + prefix, data, ZOO_EPHEMERAL_SEQUENTIAL).rc, ZOK);
   }
   static void expect_harmless(const Participant& p) {
-    for (const auto& text : {p.node, p.owner, p.host, p.application, p.thread}) {
+    for (const auto& text : {p.node, p.owner, p.host, p.application, p.thread, p.label, p.note}) {
       EXPECT_TRUE(is_harmless(text));
     }
   }
@@ -176,7 +177,7 @@ TEST_F(Hostile, HostileZnodeNames_AreRefusedOrEscaped) {
 TEST_F(Hostile, OwnHostileNames_AreWrittenAndShownEscaped) {
   auto held = in_thread([&] {
     ::pthread_setname_np(::pthread_self(), "\x1b[31m\n\xff");
-    return ReentrantMutex(*client_, kPath).acquire();
+    return ReentrantMutex(*client_, kPath, {.label = kHostile}).acquire({.note = kHostile});
   });
   const Hold hold = get(held);
   EXPECT_TRUE(is_harmless(hold.owner().to_string()));
@@ -186,6 +187,8 @@ TEST_F(Hostile, OwnHostileNames_AreWrittenAndShownEscaped) {
   ASSERT_EQ(all.size(), 1U);
   expect_harmless(all);
   EXPECT_NE(all[0].application.find("owned"), std::string::npos);
+  EXPECT_NE(all[0].label.find("owned"), std::string::npos);
+  EXPECT_NE(all[0].note.find("owned"), std::string::npos);
   std::istringstream data(raw().get_data(hold.node()).data);
   for (std::string line; std::getline(data, line);) EXPECT_TRUE(is_harmless(line));
 }

@@ -2,8 +2,11 @@
 // The participants of a queue and their positions.
 #include <array>
 #include <chrono>
+#include <memory>
+#include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -197,6 +200,36 @@ TEST_F(Participants, ForeignNode_IsListedWithoutTexts) {
   EXPECT_EQ(all[0].session_id, raw().session_id());
   EXPECT_EQ(all[0].owner + all[0].host + all[0].application + all[0].thread, "");
   EXPECT_EQ(all[0].pid, 0);
+}
+
+// They have one client, so host, process and application are equal.
+TEST_F(Participants, TenCandidates_AreToldApart) {
+  std::vector<std::unique_ptr<LeaderLatch>> candidates;
+  std::multiset<std::string> expected;
+  for (int i = 0; i < 10; ++i) {
+    const std::string label = "candidate " + std::to_string(i);
+    candidates.push_back(
+        std::make_unique<LeaderLatch>(*client_, kPath, LatchOptions{.label = label}));
+    candidates.back()->start();
+    expected.insert(label);
+  }
+  ASSERT_TRUE(reaches_nodes(10));
+  std::multiset<std::string> labels;
+  for (const Participant& p : others_mutex_.participants()) labels.insert(p.label);
+  EXPECT_EQ(labels, expected);
+}
+
+// The znode outlives the unlock() of the thread for which it was created.
+TEST_F(Participants, SharedZnode_IsNotBoundToAThread) {
+  for (const CohortOptions& options :
+       {CohortOptions{.max_local_handoffs = 8}, CohortOptions{.keep_idle_for = 1h}}) {
+    ReentrantMutex mutex(*client_, kPath, options);
+    mutex.lock();
+    const auto all = others_mutex_.participants();
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_FALSE(all[0].thread_bound);
+    mutex.unlock();
+  }
 }
 
 TEST_F(Participants, LongOrControlText_IsCutAndCleaned) {

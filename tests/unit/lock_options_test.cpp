@@ -44,6 +44,13 @@ template <class Lock>
 concept TakesDelay = requires(Client& client) {
   Lock(client, "/lock", {.lock_delay = 5s});
 };
+template <class Lock>
+concept TakesLabel = requires(Client& client) {
+  Lock(client, "/lock", {.label = "orders"});
+};
+static_assert(TakesLabel<ReentrantMutex> && TakesLabel<Mutex> && TakesLabel<SharedMutex> &&
+              TakesLabel<PriorityMutex> && TakesLabel<LeaderLatch>);
+static_assert(requires(Client & client) { Semaphore(client, "/lock", 2, {.label = "orders"}); });
 static_assert(TakesHandoffs<ReentrantMutex> && TakesHandoffs<Mutex>);
 static_assert(!TakesHandoffs<SharedMutex> && !TakesHandoffs<PriorityMutex>);
 static_assert(TakesDelay<ReentrantMutex> && TakesDelay<SharedMutex> && TakesDelay<PriorityMutex>);
@@ -58,6 +65,7 @@ TEST(LockOptions, DesignatedMembers_AreSet) {
 
 template <class Options>
 void expect_common_members(const Options& options) {
+  EXPECT_EQ(options.label, "orders");
   EXPECT_EQ(options.on_node_lost, OnNodeLost::fail);
   EXPECT_TRUE(options.listener);
   EXPECT_TRUE(options.executor);
@@ -66,7 +74,8 @@ void expect_common_members(const Options& options) {
 }
 
 TEST(LockOptions, ConvertedToLargerType_KeepsEachMember) {
-  const LockOptions common{.on_node_lost = OnNodeLost::fail,
+  const LockOptions common{.label = "orders",
+                           .on_node_lost = OnNodeLost::fail,
                            .listener = [](const LockEvent&) {},
                            .executor = [](const std::function<void()>&) {},
                            .max_hold = 3s,

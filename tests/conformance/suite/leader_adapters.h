@@ -55,6 +55,7 @@ class LatchCandidate : public Waiting {
  private:
   static LatchOptions latch_options(const CohortOptions& options) {
     LatchOptions same;
+    same.label = options.label;
     same.lock_delay = options.lock_delay;
     return same;
   }
@@ -71,7 +72,8 @@ class ElectionCandidate : public Waiting {
       : core_(detail::ClientCore::of(client)),
         path_(path),
         listener_(options.listener),
-        election_(client, path, {.auto_requeue = false, .lock_delay = options.lock_delay},
+        election_(client, path,
+                  {.label = options.label, .auto_requeue = false, .lock_delay = options.lock_delay},
                   [this](const Leadership& leadership) { lead(leadership); }) {}
   void start() { election_.start(); }
   // LeaderElection has no wait_until_leader(). The function notifies the waiting thread.

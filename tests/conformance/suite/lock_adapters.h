@@ -71,6 +71,7 @@ struct CommonTraits {
 template <class Options>
 Options options_of(const CohortOptions& all) {
   Options options;
+  options.label = all.label;
   options.on_node_lost = all.on_node_lost;
   options.listener = all.listener;
   options.executor = all.executor;

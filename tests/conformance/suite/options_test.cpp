@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of every lock: max_hold and lock_delay; and request_release().
+// Options of every lock: label, note, max_hold and lock_delay; and request_release().
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -15,6 +15,52 @@
 
 namespace zklock::testing {
 namespace {
+
+// ---- texts for people ---------------------------------------------------------------------------
+
+class Texts : public SuiteTest {
+ protected:
+  Client& client_ = connect();
+  const std::unique_ptr<SuiteLock> others_ = make(connect());
+};
+INSTANTIATE_TEST_SUITE_P(, Texts,
+                         ::testing::ValuesIn(every_class_on({EnvironmentKind::servers,
+                                                             EnvironmentKind::simulation})),
+                         pairing_name);
+
+TEST_P(Texts, LabelAndNote_AreShownToOtherClients) {
+  const auto lock = make(client_, {.label = "invoices"});
+  auto hold = acquire(*lock, {.note = "job 42"});
+  ASSERT_TRUE(reaches_nodes(1));
+  auto waiting = rival_async_acquire(*others_, {.note = "job 43"});
+  ASSERT_TRUE(reaches_nodes(2));
+  const auto all = others_->participants();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].label, "invoices");
+  EXPECT_EQ(all[1].label, "");
+  EXPECT_EQ(all[0].note, adapter().calls ? "job 42" : "") << "a leadership has none";
+  EXPECT_EQ(all[1].note, adapter().calls ? "job 43" : "");
+  EXPECT_FALSE(all[0].thread_bound || all[1].thread_bound);
+  hold.release();
+  EXPECT_TRUE(get_in_time(waiting));
+}
+
+TEST_P(Texts, LockWithoutLimit_IsBoundToItsThread) {
+  if (!adapter().has_lock) GTEST_SKIP() << "has no lock()";
+  const auto is_bound = [&](SuiteLock& lock, Deadline deadline) {
+    EXPECT_TRUE(lock.lock_until(deadline));
+    const auto all = others_->participants();
+    EXPECT_EQ(all.size(), 1U);
+    lock.unlock();
+    EXPECT_TRUE(becomes_empty());
+    return !all.empty() && all[0].thread_bound;
+  };
+  const auto lock = make(client_);
+  EXPECT_EQ(is_bound(*lock, Deadline::never()), adapter().thread_owns && !adapter().on_ensembles);
+  EXPECT_FALSE(is_bound(*lock, 1h));
+  const auto limited = make(client_, {.max_hold = 1h});
+  EXPECT_FALSE(is_bound(*limited, Deadline::never()));
+}
 
 // ---- a maximum hold time ------------------------------------------------------------------------
 

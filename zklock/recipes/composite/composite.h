@@ -16,6 +16,7 @@
 #include "zklock/client/port/mutex.h"
 #include "zklock/core/hold_limit.h"
 #include "zklock/engine/callback/lock_listener.h"
+#include "zklock/engine/session/engine_context.h"
 #include "zklock/engine/session/thread_exit.h"
 #include "zklock/owner.h"
 #include "zklock/recipes/composite/path_part_lock.h"
@@ -40,6 +41,7 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
     /// How long a part may be unreachable before it is skipped. Set only if not all parts are
     /// needed.
     std::optional<std::chrono::milliseconds> part_timeout = std::nullopt;
+    std::shared_ptr<const CallTexts> texts = {};  ///< of the object; null: none
   };
 
   Composite(std::vector<Part> parts, const Rule& rule);

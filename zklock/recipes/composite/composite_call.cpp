@@ -206,6 +206,8 @@ void CompositeCall::request_part(std::size_t part, bool is_single_attempt) {
          .kind = request_.kind,
          .queue_again = composite_->rule().queue_again,
          .limit = {.notice = request_.limit.notice},
+         .bound = request_.bound,
+         .texts = request_.texts,
          .done = [self = shared_from_this()](AcquireOutcome outcome) {
            self->post_answer(std::move(outcome));
          }});

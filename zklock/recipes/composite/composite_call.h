@@ -39,6 +39,8 @@ struct CompositeRequest {
   TimeLimit time_limit;
   core::CountKind kind = core::CountKind::hold;
   core::HoldLimit limit = {};  ///< counted from the grant of the whole
+  bool bound = false;          ///< see Participant::thread_bound
+  std::shared_ptr<const CallTexts> texts = {};
   std::stop_token stop = {};
   /// Called once, with no lock held, on a thread that must not be blocked. REQUIRES: it runs no
   /// user code.

@@ -21,12 +21,16 @@ namespace {
 /// Returns the request for `options` on behalf of `owner`. Throws Error(invalid_option).
 CompositeRequest wanted_of(const Composite& composite, const Owner& owner, AcquireOptions options,
                            core::CountKind kind = core::CountKind::hold) {
-  return {
-      .owner = owner,
-      .time_limit = {options.deadline, composite.part(0).core().scheduler().now()},
-      .kind = kind,
-      .limit = detail::checked_limit(composite.rule().limit, options.max_hold, composite.paths()),
-      .stop = std::move(options.stop)};
+  const Composite::Rule& rule = composite.rule();
+  const bool may_end_early =
+      !options.deadline.is_never() || options.stop.stop_possible() || rule.part_timeout;
+  return {.owner = owner,
+          .time_limit = {options.deadline, composite.part(0).core().scheduler().now()},
+          .kind = kind,
+          .limit = detail::checked_limit(rule.limit, options.max_hold, composite.paths()),
+          .bound = kind == core::CountKind::lock && !may_end_early && !rule.limit.longest,
+          .texts = detail::CallTexts::of_call(rule.texts, options.note),
+          .stop = std::move(options.stop)};
 }
 
 CompositeOutcome acquire_blocking(const std::shared_ptr<Composite>& composite,

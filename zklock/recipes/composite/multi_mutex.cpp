@@ -90,7 +90,8 @@ std::shared_ptr<detail::Composite> MultiMutex::all_of(Client& client,
       detail::Composite::Rule{.needed = parts.size(),
                               .queue_again = options.on_node_lost == OnNodeLost::queue_again,
                               .limit = limit,
-                              .listener = listener});
+                              .listener = listener,
+                              .texts = detail::CallTexts::of_object(options.label)});
 }
 
 MultiMutex::MultiMutex(Client& client, std::vector<std::string> paths,

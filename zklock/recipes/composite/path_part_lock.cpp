@@ -41,6 +41,8 @@ std::shared_ptr<PendingAcquire> PathPartLock::acquire(Request request) {
                                 .limit = request.limit,
                                 .event_sink = event_sink_,
                                 .lock_delay = lock_delay_,
+                                .bound = request.bound,
+                                .texts = std::move(request.texts),
                                 .done = std::move(request.done)},
                                {});
 }

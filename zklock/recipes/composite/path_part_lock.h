@@ -38,6 +38,8 @@ class PathPartLock {
     core::CountKind kind = core::CountKind::hold;  ///< `lock` or `hold`; see count_kind()
     bool queue_again = true;                       ///< enqueue again after losing the znode
     core::HoldLimit limit = {};
+    bool bound = false;  ///< see Participant::thread_bound
+    std::shared_ptr<const CallTexts> texts = {};
     /// Called once, possibly before acquire() returns, with no lock held. REQUIRES: it does not
     /// block.
     std::function<void(AcquireOutcome)> done = {};

@@ -40,6 +40,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
     std::chrono::milliseconds retry_delay_min{};
     std::chrono::milliseconds retry_delay_max{};
     std::chrono::milliseconds lock_delay{};
+    std::string label = {};
   };
 
   /// Throws Error(invalid_path | invalid_option | closed | forked).
@@ -119,6 +120,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
 
   const std::shared_ptr<PathLock> path_lock_;
   const Settings settings_;
+  const std::shared_ptr<const CallTexts> texts_;  ///< null without a label
 
   mutable client::Mutex mutex_;
   boost::condition_variable_any changed_;  ///< its waits are interruption points

@@ -24,7 +24,8 @@ class ElectionCandidate final : public Candidate {
                    .until_finished = true,
                    .retry_delay_min = options.retry_delay_min,
                    .retry_delay_max = options.retry_delay_max,
-                   .lock_delay = options.lock_delay}),
+                   .lock_delay = options.lock_delay,
+                   .label = options.label}),
         function_(std::move(function)) {
     if (!function_) {
       throw Error(Errc::invalid_option, "lead", this->path(), "the leader's function is empty");

@@ -39,7 +39,8 @@ class LatchCandidate final : public Candidate {
                    .until_finished = false,
                    .retry_delay_min = options.retry_delay_min,
                    .retry_delay_max = options.retry_delay_max,
-                   .lock_delay = options.lock_delay}),
+                   .lock_delay = options.lock_delay,
+                   .label = options.label}),
         executor_(std::move(options.executor)),
         listeners_(core.shared_listener_dispatcher(executor_.lent())) {}
 

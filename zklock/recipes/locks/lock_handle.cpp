@@ -82,7 +82,8 @@ LockHandle::LockHandle(std::shared_ptr<PathLock> path_lock, const CohortOptions&
       limit_(checked_limit(options, path_lock_->path().str())),
       lock_delay_(checked_delay(options.lock_delay, path_lock_->path().str())),
       cohort_policy_(checked_cohort_policy(options, path_lock_->path().str())),
-      listener_(make_listener(path_lock_->core(), options)) {
+      listener_(make_listener(path_lock_->core(), options)),
+      texts_(CallTexts::of_object(options.label)) {
   path_lock_->attach();
 }
 
@@ -121,7 +122,8 @@ AcquireRequest LockHandle::request(const Kind& kind, Owner owner, const AcquireO
           .limit = checked_limit(limit_, options.max_hold, path()),
           .event_sink = LockEventSink(listener_),
           .lock_delay = lock_delay_,
-          .cohort_policy = cohort_policy_};
+          .cohort_policy = cohort_policy_,
+          .texts = CallTexts::of_call(texts_, options.note)};
 }
 
 AcquireRequest LockHandle::blocking_request(const Kind& kind, Owner owner,
@@ -151,7 +153,9 @@ bool LockHandle::lock_by_acquire(const Kind& kind, Deadline deadline, const std:
   AcquireRequest blocking =
       blocking_request(kind, owner, {.deadline = deadline}, count_of(CountKind::lock, kind), end);
   if (is_recursive(kind)) blocking.reentrant_thread = ReentryCounter::this_thread();
-  const Blocking who{owner, blocking.owner, !stop.stop_possible() && !limit_.longest};
+  const bool ends_by_grant_only = !stop.stop_possible() && !limit_.longest;
+  blocking.bound = deadline.is_never() && ends_by_grant_only && !cohort_policy_.shares();
+  const Blocking who{owner, blocking.owner, ends_by_grant_only};
   const auto call = PendingAcquire::start(path_lock_, std::move(blocking), stop);
   return wait_for_grant(path_lock_, end, *call, who) != nullptr;
 }

@@ -30,7 +30,8 @@ int checked_ageing(std::optional<int> ageing, const std::string& path) {
 }
 
 CohortOptions lock_options(const PriorityOptions& options) {
-  return {.on_node_lost = options.on_node_lost,
+  return {.label = options.label,
+          .on_node_lost = options.on_node_lost,
           .listener = options.listener,
           .executor = options.executor,
           .max_hold = options.max_hold,
