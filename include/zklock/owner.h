@@ -7,7 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "zklock/export.h"
 
@@ -33,20 +36,38 @@ class ZKLOCK_EXPORT Owner {
   /// Copies are equal, so one thread can acquire with an owner, and another can acquire again with
   /// a copy.
   [[nodiscard]] static Owner unique() noexcept;
+  /// Returns an owner that differs from every other, with a name for people: a request, a
+  /// transaction. The name is cut to 24 bytes. Control characters become '?'. Two owners with equal
+  /// names differ.
+  /// Throws: std::bad_alloc.
+  [[nodiscard]] static Owner unique(std::string_view name);
 
-  /// Returns the random id of the process and the serial number of the owner. The lock znode shows
-  /// this text.
+  /// Returns the name that unique() was given, as it is shown; empty if there is none. The result
+  /// is valid while this owner or a copy of it exists.
+  [[nodiscard]] std::string_view name() const noexcept {
+    return name_ ? std::string_view(*name_) : std::string_view();
+  }
+  /// Returns the random id of the process and the serial number of the owner. The name follows, if
+  /// there is one. The lock znode shows this text: "3f2a90c1d2e4b5a6-7 req-42".
   [[nodiscard]] std::string to_string() const;
 
-  friend auto operator<=>(const Owner&, const Owner&) = default;
+  friend bool operator==(const Owner& a, const Owner& b) noexcept {
+    return a.process_ == b.process_ && a.serial_ == b.serial_;
+  }
+  friend std::strong_ordering operator<=>(const Owner& a, const Owner& b) noexcept {
+    const auto by_process = a.process_ <=> b.process_;
+    return by_process != 0 ? by_process : a.serial_ <=> b.serial_;
+  }
 
  private:
   friend struct std::hash<Owner>;
-  constexpr Owner(std::uint64_t process, std::uint64_t serial) noexcept
-      : process_(process), serial_(serial) {}
+  Owner(std::uint64_t process, std::uint64_t serial,
+        std::shared_ptr<const std::string> name = nullptr) noexcept
+      : process_(process), serial_(serial), name_(std::move(name)) {}
 
   std::uint64_t process_;
   std::uint64_t serial_;
+  std::shared_ptr<const std::string> name_;  ///< null: none
 };
 
 }  // namespace zklock

@@ -177,7 +177,8 @@ TEST_F(Hostile, HostileZnodeNames_AreRefusedOrEscaped) {
 TEST_F(Hostile, OwnHostileNames_AreWrittenAndShownEscaped) {
   auto held = in_thread([&] {
     ::pthread_setname_np(::pthread_self(), "\x1b[31m\n\xff");
-    return ReentrantMutex(*client_, kPath, {.label = kHostile}).acquire({.note = kHostile});
+    return ReentrantMutex(*client_, kPath, {.label = kHostile})
+        .acquire({.owner = Owner::unique(kHostile), .note = kHostile});
   });
   const Hold hold = get(held);
   EXPECT_TRUE(is_harmless(hold.owner().to_string()));
@@ -187,6 +188,7 @@ TEST_F(Hostile, OwnHostileNames_AreWrittenAndShownEscaped) {
   ASSERT_EQ(all.size(), 1U);
   expect_harmless(all);
   EXPECT_NE(all[0].application.find("owned"), std::string::npos);
+  EXPECT_NE(all[0].owner.find("owned"), std::string::npos);
   EXPECT_NE(all[0].label.find("owned"), std::string::npos);
   EXPECT_NE(all[0].note.find("owned"), std::string::npos);
   std::istringstream data(raw().get_data(hold.node()).data);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/owner.h"
 
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -12,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/scarce_memory.h"
 #include "zklock/engine/session/fork_guard.h"
 #include "zklock/engine/session/process_identity.h"
 
@@ -108,6 +111,51 @@ TEST(Owner, Text_HasProcessAndSerial) {
   EXPECT_THAT(a.to_string(), MatchesRegex("[0-9a-f]{16}-[1-9][0-9]*"));
   EXPECT_EQ(a.to_string().substr(0, 17), b.to_string().substr(0, 17));
   EXPECT_NE(a.to_string(), b.to_string());
+}
+
+TEST(Owner, Name_DoesNotDecideEquality) {
+  const Owner a = Owner::unique("req-42");
+  const Owner b = Owner::unique("req-42");
+  EXPECT_NE(a, b);
+  EXPECT_LT(a, b) << "the order of their serial numbers";
+  const Owner copy = a;
+  EXPECT_EQ(copy, a);
+  EXPECT_EQ(std::hash<Owner>()(copy), std::hash<Owner>()(a));
+  EXPECT_EQ(copy.name(), "req-42");
+  EXPECT_NE(a, Owner::unique());
+}
+
+TEST(Owner, Name_FollowsTheText) {
+  const Owner owner = Owner::unique("req 42");
+  EXPECT_THAT(owner.to_string(), MatchesRegex("[0-9a-f]{16}-[1-9][0-9]* req 42"));
+  EXPECT_EQ(Owner::unique().name(), "");
+  EXPECT_EQ(Owner::this_thread().name(), "");
+  EXPECT_EQ(Owner::unique("").name(), "");
+  EXPECT_THAT(Owner::unique("").to_string(), MatchesRegex("[0-9a-f]{16}-[1-9][0-9]*"));
+}
+
+TEST(Owner, LongOrHostileName_IsCutAndPrintable) {
+  EXPECT_EQ(Owner::unique("\x1b[2J\n\xff").name(), "?[2J??");
+  EXPECT_EQ(Owner::unique(std::string(23, 'n') + "\u20ac").name(), std::string(23, 'n'));
+  const std::string text = Owner::unique(std::string(100, 'n')).to_string();
+  EXPECT_TRUE(text.ends_with(" " + std::string(24, 'n')));
+  EXPECT_LE(text.size(), 64U) << "the znode shows the whole text";
+}
+
+TEST(Owner, CopyWithoutName_DoesNotAllocate) {
+  const Owner owner = Owner::unique();
+  std::optional<Owner> copy;
+  bool allocated = false;
+  {
+    const testing::ScarceMemory none(0);
+    copy = owner;
+    copy = Owner::this_thread();
+    copy = Owner::unique();
+    copy = owner;
+    allocated = none.ran_out();
+  }
+  EXPECT_FALSE(allocated);
+  EXPECT_EQ(copy, owner);
 }
 
 TEST(Owner, ForkedChild_HasItsOwnOwners) {

@@ -2,7 +2,6 @@
 // The linker replaces library functions with these (--wrap).
 #include "tests/model/simulator/seeded_inputs.h"
 
-#include <bit>
 #include <random>
 
 #include "tests/model/simulator/rng.h"
@@ -15,11 +14,19 @@ namespace {
 constinit thread_local std::uint64_t last_owner = 0;
 constinit thread_local std::uint64_t bits = 0;
 
-/// The contents of an Owner.
-struct OwnerNumbers {
-  std::uint64_t process;
-  std::uint64_t serial;
+using OwnerNumber = std::uint64_t Owner::*;
+
+void set_numbers(Owner& owner, std::uint64_t process, std::uint64_t serial) noexcept;
+
+/// Defines set_numbers(). The explicit instantiation may name private members.
+template <OwnerNumber process_number, OwnerNumber serial_number>
+struct OwnerAccess {
+  friend void set_numbers(Owner& owner, std::uint64_t process, std::uint64_t serial) noexcept {
+    owner.*process_number = process;
+    owner.*serial_number = serial;
+  }
 };
+template struct OwnerAccess<&Owner::process_, &Owner::serial_>;
 
 }  // namespace
 
@@ -31,7 +38,9 @@ void seed_external_inputs(std::uint64_t seed) noexcept {
 // Replaces Owner::unique().
 Owner unique_owner() noexcept asm("__wrap__ZN6zklock5Owner6uniqueEv");
 Owner unique_owner() noexcept {
-  return std::bit_cast<Owner>(OwnerNumbers{1, ++last_owner});
+  Owner owner = Owner::this_thread();
+  set_numbers(owner, 1, ++last_owner);
+  return owner;
 }
 
 // Replaces std::random_device::_M_getval().

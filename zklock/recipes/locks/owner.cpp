@@ -3,12 +3,17 @@
 
 #include <atomic>
 #include <charconv>
+#include <cstddef>
 #include <iterator>
 
+#include "zklock/core/znode_data.h"
 #include "zklock/engine/session/process_identity.h"
 
 namespace zklock {
 namespace {
+
+/// So that a znode shows the whole text of the owner, which is cut to core::kMaxValueBytes.
+constexpr std::size_t kMaxNameBytes = 24;
 
 constinit std::atomic<std::uint64_t> last_serial{0};
 
@@ -32,12 +37,19 @@ Owner Owner::unique() noexcept {
   return {detail::process_id(), next_serial()};
 }
 
+Owner Owner::unique(std::string_view name) {
+  if (name.empty()) return unique();
+  return {detail::process_id(), next_serial(),
+          std::make_shared<const std::string>(core::printable(name, kMaxNameBytes))};
+}
+
 std::string Owner::to_string() const {
   char digits[16];
   const auto end = std::to_chars(std::begin(digits), std::end(digits), process_, 16).ptr;
   std::string text(static_cast<std::size_t>(std::end(digits) - end), '0');
   text.append(std::begin(digits), end) += '-';
   text += std::to_string(serial_);
+  if (name_) text.append(1, ' ').append(*name_);
   return text;
 }
 
