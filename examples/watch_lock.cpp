@@ -20,17 +20,13 @@ using namespace std::chrono_literals;
 using example::promise;
 using zklock::LockState;
 
-// Prints the line that such a program would show.
+// Prints the line that such a program would show: "held by db7 pid 812 (worker); 1 waits".
 class Display {
  public:
   void show(const LockState& state) {
     const std::lock_guard guard(mutex_);
     shown_ = state;
-    for (const zklock::Participant& holder : state.holders) {
-      std::cout << "  (" << holder.application << " on " << holder.host << " holds, "
-                << state.waiting << " wait)" << std::endl;
-    }
-    if (state.is_free()) std::cout << "  (free)" << std::endl;
+    std::cout << "  (" << to_string(state) << ")" << std::endl;
     changed_.notify_all();
   }
   bool comes_to(const std::function<bool(const LockState&)>& wanted) {

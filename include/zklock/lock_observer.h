@@ -1,41 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "zklock/client.h"
 #include "zklock/client_options.h"
 #include "zklock/deadline.h"
 #include "zklock/export.h"
-#include "zklock/participant.h"
+#include "zklock/lock_state.h"
 
 namespace zklock {
 
 namespace detail {
 class QueueObserver;
 }  // namespace detail
-
-/// State of a lock, as seen by a client that does not contend.
-///
-/// Thread-safety: a value.
-struct LockState {
-  /// The holders, in the order of arrival: one of a mutex, or several readers, or several holders
-  /// of permits. All other contenders wait. A contender that has released is listed until its znode
-  /// is deleted; the next contender may already hold. Empty during an ExclusiveOptions::lock_delay.
-  /// Also empty if the znode of a semaphore's SharedCount is missing, unreadable, or contains no
-  /// number. Held permits stay valid then.
-  std::vector<Participant> holders;
-  std::size_t waiting = 0;  ///< number of contenders that do not hold
-
-  /// Returns whether no contender holds or waits. That is also true during an
-  /// ExclusiveOptions::lock_delay if no contender waits for its end. The next contender then waits.
-  [[nodiscard]] bool is_free() const noexcept { return holders.empty() && waiting == 0; }
-  friend bool operator==(const LockState&, const LockState&) = default;
-};
 
 /// Watches a lock without contending for it: whether it is free, its holders, and how many
 /// contenders wait. The lock may be of any class. If the path does not exist, the lock is free.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "zklock/export.h"
 #include "zklock/fencing_token.h"
 
 namespace zklock {
@@ -69,5 +70,10 @@ struct Participant {
 
   friend bool operator==(const Participant&, const Participant&) = default;
 };
+
+/// Returns a text for people: `db7 pid 812 (billing, "job 42")`. The label follows the application
+/// after a slash. Without the data of zklock, returns `znode lock-0000000012 of session 0x10000a2`.
+/// The text is printable.
+[[nodiscard]] ZKLOCK_EXPORT std::string to_string(const Participant& participant);
 
 }  // namespace zklock

@@ -27,6 +27,7 @@
 #include "zklock/lock_observer.h"
 #include "zklock/lock_options.h"
 #include "zklock/log.h"
+#include "zklock/lock_state.h"
 #include "zklock/multi_mutex.h"
 #include "zklock/mutex.h"
 #include "zklock/owner.h"

@@ -100,6 +100,7 @@ class Hostile : public LockTest {
     for (const auto& text : {p.node, p.owner, p.host, p.application, p.thread, p.label, p.note}) {
       EXPECT_TRUE(is_harmless(text));
     }
+    EXPECT_TRUE(is_harmless(to_string(p)));
   }
   static void expect_harmless(const std::vector<Participant>& all) {
     for (const Participant& p : all) expect_harmless(p);
@@ -129,6 +130,7 @@ TEST_F(Hostile, DataOfForeignContenders_IsEscaped) {
   const LockState state = LockObserver(*client_, path).state();
   ASSERT_FALSE(state.holders.empty());
   expect_harmless(state.holders);
+  EXPECT_TRUE(is_harmless(to_string(state)));
   const ElectionState election = ElectionObserver(*client_, path).state();
   ASSERT_TRUE(election.leader.has_value());
   expect_harmless(*election.leader);
