@@ -9,15 +9,19 @@
 #include <string>
 #include <string_view>
 
+#include "zklock/deadline.h"
 #include "zklock/export.h"
 #include "zklock/fencing_token.h"
 #include "zklock/lease_clock.h"
+#include "zklock/lock_state.h"
 #include "zklock/owner.h"
 
 namespace zklock {
 
 namespace detail {
 class Contender;
+class LockHandle;
+class PathLock;
 enum class CountKind;
 }  // namespace detail
 
@@ -172,6 +176,20 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// Returns the owner of the hold; the calling thread for an empty Hold.
   [[nodiscard]] Owner owner() const noexcept;
 
+  /// Reads the present state of the lock that an acquiring call did not acquire: its first holder,
+  /// and how many contenders hold and wait. Only for the empty Hold that such a call returned or
+  /// passed to its handler. Returns an empty LockState for every other Hold, after release(), and
+  /// if the state cannot be read before the deadline. The call's own contender can be counted among
+  /// those that wait, until its znode is deleted. Sends getChildren and getData, and blocks for two
+  /// round trips; for three if the lock is a semaphore with a SharedCount. Throws no Error. An
+  /// interruption point of Boost.Thread. In a handler, it occupies a thread of the executor
+  /// meanwhile.
+  /// @code
+  ///   Hold hold = mutex.acquire(5s);
+  ///   if (!hold) std::cerr << to_string(hold.blocked_by()) << std::endl;
+  /// @endcode
+  [[nodiscard]] LockState blocked_by(Deadline deadline = std::chrono::seconds(1)) const;
+
   /// Releases the count, and leaves this object empty: state() then returns `lost`. It does not
   /// stop the stop tokens that loss_token() returned before. When the owner's last count is
   /// released, the lock is released. The client deletes the znode in the background, and announces
@@ -191,11 +209,15 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
 
  private:
   friend class detail::Contender;
+  friend class detail::LockHandle;
   friend class GuardedTransaction;
   ZKLOCK_HIDDEN Hold(std::shared_ptr<detail::Contender> contender, detail::CountKind kind) noexcept;
+  ZKLOCK_HIDDEN explicit Hold(std::shared_ptr<detail::PathLock> refused) noexcept;
 
   std::shared_ptr<detail::Contender> contender_;
   detail::CountKind kind_{};
+  /// The lock that the call did not acquire; null if contender_ is set.
+  std::shared_ptr<detail::PathLock> refused_;
 };
 
 }  // namespace zklock

@@ -38,7 +38,7 @@ namespace zklock {
 /// the client is disconnected, and the call has created no znode, the call fails with not_connected
 /// instead. Without a deadline and a stop token, a call waits until it is granted or fails. Without
 /// an owner in the options, acquire() acquires for the calling thread, and every other form for a
-/// new Owner::unique().
+/// new Owner::unique(). blocked_by() of the empty Held reads the present holder.
 ///
 /// A free lock usually costs one round trip, of one or two pipelined requests, if the class does
 /// not say otherwise. A grant to an owner that holds already (re-entry) sends nothing. A deadline

@@ -85,6 +85,23 @@ TEST_F(Fork, ParentHolds_ChildHoldsNothing) {
   EXPECT_EQ(mutex_->hold_count(), 2);
 }
 
+// The child gives up the last reference to the path without a mutex of the parent.
+TEST_F(Fork, EmptyHold_IsEmptyInTheChild) {
+  const auto other = connect();
+  ReentrantMutex others_mutex(*other, kPath);
+  const Hold holder = others_mutex.acquire();
+  auto refused =
+      std::make_optional(ReentrantMutex(*client_, kPath).acquire({.deadline = Deadline::passed()}));
+  mutex_.reset();
+  const auto child = fork_and([&] {
+    if (refused->blocked_by() != LockState()) return 1;
+    refused.reset();
+    return 0;
+  });
+  EXPECT_EQ(child, 0);
+  EXPECT_EQ(refused->blocked_by(kTestTimeout).holding, 1U);
+}
+
 // Other threads may be anywhere in the library at the moment of the fork().
 TEST_F(Fork, BusyParent_QueryInTheChildReturns) {
   Mutex mutex(*client_, "/plain");

@@ -258,5 +258,47 @@ TEST_F(QueueReader, CloseDuringRead_FailsWithClosed) {
   core->close();
 }
 
+// Any further request would get the reply `closed`.
+TEST_F(QueueReader, FirstHolder_IsReadWithOneGet) {
+  client::Reply first = answer(Status::ok);
+  first.data = "zklock 1\nowner=first\n";
+  const auto core =
+      client({answer(Status::ok, {"permits-1-of-3-0000000005", "permits-1-of-3-0000000003",
+                                  "permits-1-of-3-0000000001", "permits-1-of-3-0000000004",
+                                  "permits-1-of-3-0000000002"}),
+              first});
+  const auto path_lock = core->path_lock(core::LockPath("/a"));
+  EXPECT_TRUE(ends([&] {
+    const QueueView view = read_view(path_lock, ViewKind::first_holder, TimeLimit::endless());
+    ASSERT_EQ(view.holders.size(), 1U);
+    EXPECT_EQ(view.holders[0].owner, "first");
+    EXPECT_TRUE(view.holders[0].holds);
+    EXPECT_EQ(view.holding, 3U);
+    EXPECT_EQ(view.waiting, 2U);
+  }));
+  core->close();
+}
+
+TEST_F(QueueReader, BlockedBy_ThrowsNoError) {
+  const LockState empty;
+  EXPECT_EQ(read_blocked_by(nullptr, Deadline::never()), empty);
+  for (const Status status : {Status::no_auth, Status::closed}) {
+    const auto core = client({answer(status)});
+    const auto path_lock = core->path_lock(core::LockPath("/a"));
+    EXPECT_TRUE(ends([&] { EXPECT_EQ(read_blocked_by(path_lock, Deadline::never()), empty); }));
+    core->close();
+    EXPECT_EQ(read_blocked_by(path_lock, Deadline::never()), empty) << "the client is closed";
+  }
+}
+
+// A query of a passed deadline would have the connection timeout.
+TEST_F(QueueReader, BlockedBy_PassedDeadlineSendsNothing) {
+  const auto core = client({answer(Status::ok, {"lock-0000000001"}), answer(Status::ok)});
+  const auto path_lock = core->path_lock(core::LockPath("/a"));
+  EXPECT_EQ(read_blocked_by(path_lock, Deadline::passed()), LockState());
+  EXPECT_TRUE(ends([&] { EXPECT_EQ(read_blocked_by(path_lock, Deadline::never()).holding, 1U); }));
+  core->close();
+}
+
 }  // namespace
 }  // namespace zklock::detail

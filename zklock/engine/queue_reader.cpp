@@ -248,11 +248,14 @@ QueueView view_of(PathLock& path_lock, ViewKind kind, const Queue& queue,
                   const std::vector<client::Reply>& replies, std::string_view proclaimed) {
   QueueView view;
   const Own own(path_lock);
-  for (std::size_t i = 0; i < holders.size(); ++i) {
+  for (std::size_t i = 0; i < replies.size(); ++i) {
     view.holders.push_back(describe(holders[i], replies[i], own.has(holders[i], replies[i])));
     set_holds(view.holders.back(), queue);
   }
-  if (kind == ViewKind::lock) view.waiting = queue.contenders.size() - holders.size();
+  if (kind != ViewKind::leadership) {
+    view.holding = holders.size();
+    view.waiting = queue.contenders.size() - holders.size();
+  }
   auto said = core::Proclamation::parse(proclaimed);
   if (said && !view.holders.empty() && said->leader == view.holders.front().token) {
     view.proclaimed = std::move(said->value);
@@ -282,7 +285,10 @@ QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
     if (with_value) {
       reads.emplace_back(get(core::proclamation_node(holders.front().sequence)));
     }
-    for (const auto& name : holders) reads.emplace_back(get(name.text));
+    for (const auto& name : holders) {
+      reads.emplace_back(get(name.text));
+      if (kind == ViewKind::first_holder) break;
+    }
     auto replies = query.run(std::move(reads));
     const auto is = [](auto... statuses) {
       return [=](const client::Reply& r) { return ((r.status == statuses) || ...); };

@@ -68,14 +68,16 @@ std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path
 
 /// Part of a queue that a view shows.
 enum class ViewKind {
-  lock,        ///< all holders; number of waiting contenders
-  leadership,  ///< first holder and its proclaimed value
+  lock,          ///< all holders; number of waiting contenders
+  first_holder,  ///< first holder; numbers of holding, waiting contenders
+  leadership,    ///< first holder and its proclaimed value
 };
 
 /// State of a queue, as an observer sees it.
 struct QueueView {
   std::vector<Participant> holders;
   std::size_t waiting = 0;
+  std::size_t holding = 0;  ///< 0 for a leadership
   std::optional<std::string> proclaimed;
   friend bool operator==(const QueueView&, const QueueView&) = default;
 };
@@ -89,11 +91,12 @@ bool shares_count(const std::vector<core::ZnodeName>& queue) noexcept;
 /// Returns the permit count in the reply to a Get of its znode. Returns 0 if the znode is missing,
 /// unreadable or contains no number: then no contender holds.
 std::int32_t count_in(const client::Reply& reply) noexcept;
-/// Returns the holders that a view shows. `count`: the permit count, if it is shared.
+/// Returns the holders that a view shows or counts. `count`: the permit count, if it is shared.
 std::vector<core::ZnodeName> holders_in(ViewKind kind, const Queue& queue, std::int32_t count);
 
-/// Returns the view. `replies`: the reply to a Get of each of `holders`, ok or no_auth.
-/// `proclaimed`: the data of the first holder's proclamation; empty if there is none.
+/// Returns the view. `replies`: the reply to a Get of each of `holders`, or of the first of them;
+/// ok or no_auth. `proclaimed`: the data of the first holder's proclamation; empty if there is
+/// none.
 QueueView view_of(PathLock& path_lock, ViewKind kind, const Queue& queue,
                   const std::vector<core::ZnodeName>& holders,
                   const std::vector<client::Reply>& replies, std::string_view proclaimed);

@@ -5,6 +5,8 @@
 
 #include "zklock/engine/callback/stopped_token.h"
 #include "zklock/engine/contender.h"
+#include "zklock/engine/path_lock.h"
+#include "zklock/recipes/locks/blocked_by.h"
 #include "zklock/recipes/locks/checked_options.h"
 
 namespace zklock {
@@ -12,13 +14,19 @@ namespace zklock {
 Hold::Hold(std::shared_ptr<detail::Contender> contender, core::CountKind kind) noexcept
     : contender_(std::move(contender)), kind_(kind) {}
 
-Hold::Hold(Hold&& other) noexcept : contender_(std::move(other.contender_)), kind_(other.kind_) {}
+Hold::Hold(std::shared_ptr<detail::PathLock> refused) noexcept : refused_(std::move(refused)) {}
+
+Hold::Hold(Hold&& other) noexcept
+    : contender_(std::move(other.contender_)),
+      kind_(other.kind_),
+      refused_(std::move(other.refused_)) {}
 
 Hold& Hold::operator=(Hold&& other) noexcept {
   if (this != &other) {
     release();
     contender_ = std::move(other.contender_);
     kind_ = other.kind_;
+    refused_ = std::move(other.refused_);
   }
   return *this;
 }
@@ -77,8 +85,13 @@ Owner Hold::owner() const noexcept {
   return contender_ ? contender_->owner() : Owner::this_thread();
 }
 
+LockState Hold::blocked_by(Deadline deadline) const {
+  return detail::read_blocked_by(refused_, deadline);
+}
+
 void Hold::release() noexcept {
   if (const auto contender = std::exchange(contender_, nullptr)) contender->release(kind_);
+  detail::forget_refusal(std::exchange(refused_, nullptr));
 }
 
 }  // namespace zklock

@@ -28,10 +28,6 @@ bool is_recursive(const LockHandle::Kind& kind) noexcept {
   return kind.nests && kind.rule.access == Access::exclusive;
 }
 
-Hold hold_of(const std::shared_ptr<Contender>& contender, CountKind count_kind) {
-  return contender ? contender->make_hold(count_kind) : Hold();
-}
-
 /// The owner of a blocking call, and the other members of BlockedCall.
 struct Blocking {
   Owner owner;
@@ -177,7 +173,13 @@ Hold LockHandle::acquire(const Kind& kind, const AcquireOptions& options) {
   AcquireRequest blocking = blocking_request(kind, owner, options, count_kind, end);
   const Blocking who{owner, blocking.owner};
   const auto call = PendingAcquire::start(path_lock_, std::move(blocking), options.stop);
-  return hold_of(wait_for_grant(path_lock_, end, *call, who), count_kind);
+  return hold_of({.contender = wait_for_grant(path_lock_, end, *call, who)}, count_kind,
+                 path_lock_);
+}
+
+Hold LockHandle::hold_of(const AcquireOutcome& outcome, CountKind count_kind,
+                         const std::shared_ptr<PathLock>& path_lock) {
+  return outcome.contender ? outcome.contender->make_hold(count_kind) : Hold(path_lock);
 }
 
 void LockHandle::start(const Kind& kind, const AcquireOptions& options,
@@ -203,17 +205,18 @@ void LockHandle::async_acquire(const Kind& kind, const AcquireOptions& options,
     return end(std::make_exception_ptr(error), Hold());
   }
   start(kind, options,
-        [end = std::move(end),
-         count_kind = count_of(CountKind::hold, kind)](const AcquireOutcome& outcome) mutable {
-          end(as_exception(outcome.error), hold_of(outcome.contender, count_kind));
+        [end = std::move(end), count_kind = count_of(CountKind::hold, kind),
+         path_lock = path_lock_](const AcquireOutcome& outcome) mutable {
+          end(as_exception(outcome.error), hold_of(outcome, count_kind, path_lock));
         });
 }
 
 std::future<Hold> LockHandle::async_acquire(const Kind& kind, const AcquireOptions& options) {
   return as_future<Hold>([&](auto end) {
     start(kind, options,
-          [end, count_kind = count_of(CountKind::hold, kind)](const AcquireOutcome& outcome) {
-            end(as_exception(outcome.error), hold_of(outcome.contender, count_kind));
+          [end, count_kind = count_of(CountKind::hold, kind),
+           path_lock = path_lock_](const AcquireOutcome& outcome) {
+            end(as_exception(outcome.error), hold_of(outcome, count_kind, path_lock));
           });
   });
 }

@@ -96,6 +96,10 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
                                   BlockingCall<AcquireOutcome>& end) const;
   void start(const Kind& kind, const AcquireOptions& options,
              std::function<void(AcquireOutcome)> done);
+  /// Returns the hold of the outcome. Without a contender, it refers to `path_lock`, for
+  /// Hold::blocked_by().
+  static Hold hold_of(const AcquireOutcome& outcome, core::CountKind count_kind,
+                      const std::shared_ptr<PathLock>& path_lock);
 
   std::shared_ptr<PathLock> path_lock_;  ///< constant until the destructor
   const bool queue_again_;               ///< after the loss of a waiting znode

@@ -13,7 +13,7 @@ using detail::QueueView;
 namespace {
 
 LockState lock_state_of(const QueueView& view) {
-  return {.holders = view.holders, .waiting = view.waiting, .holding = view.holders.size()};
+  return {.holders = view.holders, .waiting = view.waiting, .holding = view.holding};
 }
 
 }  // namespace
