@@ -7,16 +7,19 @@
 #include <span>
 #include <stop_token>
 
+#include "zklock/deadline.h"
 #include "zklock/export.h"
 #include "zklock/hold.h"
 #include "zklock/lease_clock.h"
+#include "zklock/lock_state.h"
 #include "zklock/owner.h"
 
 namespace zklock {
 
 namespace detail {
 class CompositeGrant;
-}
+class PathLock;
+}  // namespace detail
 
 /// The result of acquiring several locks together. Each lock is a part. The destructor releases the
 /// parts. A MultiHold needs all its parts, a QuorumHold a majority.
@@ -84,6 +87,10 @@ class [[nodiscard]] ZKLOCK_EXPORT CompositeHold {
   /// Returns the owner of the holds; the calling thread for an empty object.
   [[nodiscard]] Owner owner() const noexcept;
 
+  /// Does what Hold::blocked_by() does, for the part that the call requested last. For a
+  /// QuorumMutex, that is one of its ensembles.
+  [[nodiscard]] LockState blocked_by(Deadline deadline = std::chrono::seconds(1)) const;
+
   /// Releases all counts, the last acquired first, each as Hold::release() does. A release cannot
   /// fail, so all parts are released. Does not block; any thread may call it. Client::flush() waits
   /// for the confirmation of the ensemble.
@@ -91,9 +98,12 @@ class [[nodiscard]] ZKLOCK_EXPORT CompositeHold {
 
  private:
   friend class CompositeMutex;
-  ZKLOCK_HIDDEN explicit CompositeHold(std::shared_ptr<detail::CompositeGrant> parts) noexcept;
+  ZKLOCK_HIDDEN CompositeHold(std::shared_ptr<detail::CompositeGrant> parts,
+                              std::shared_ptr<detail::PathLock> refused) noexcept;
 
   std::shared_ptr<detail::CompositeGrant> parts_;
+  /// The part that the call did not acquire; null if parts_ is set.
+  std::shared_ptr<detail::PathLock> refused_;
 };
 
 }  // namespace zklock

@@ -146,6 +146,26 @@ TEST_F(HoldBlockedBy, ClientClosed_IsEmpty) {
   EXPECT_EQ(refused.blocked_by(), LockState());
 }
 
+TEST_F(HoldBlockedBy, MultiMutex_NamesTheHolderOfThePart) {
+  ReentrantMutex second(*other_, "/second");
+  const Hold holder = second.acquire();
+  MultiMutex both(*client_, {"/first", "/second"});
+  const MultiHold refused = both.acquire({.deadline = Deadline::passed()});
+  ASSERT_FALSE(refused);
+  expect_holder(refused.blocked_by(kTestTimeout), holder);
+  auto late = both.async_acquire({.deadline = 50ms});
+  expect_holder(get(late).blocked_by(kTestTimeout), holder);
+  std::promise<LockState> read;
+  both.async_acquire({.deadline = Deadline::passed()},
+                     [&](const MultiHold& hold, const std::exception_ptr&) {
+                       read.set_value(hold.blocked_by(kTestTimeout));
+                     });
+  auto state = read.get_future();
+  expect_holder(get(state), holder);
+  EXPECT_EQ(MultiHold().blocked_by(), LockState());
+  EXPECT_EQ(MultiMutex(*client_, {"/first"}).acquire().blocked_by(), LockState());
+}
+
 class HoldBlockedByServer : public OwnServerTest {};
 
 TEST_F(HoldBlockedByServer, NoServer_IsEmptyWithinASecond) {

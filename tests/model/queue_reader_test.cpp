@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads of a queue, with a coordinator that replies as the test specifies.
 #include "zklock/engine/queue_reader.h"
+#include "zklock/recipes/locks/blocked_by.h"
 
 #include <chrono>
 #include <deque>

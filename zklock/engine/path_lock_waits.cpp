@@ -20,7 +20,7 @@ bool blocks(const Contender& holder, const Contender& waiter) ZKLOCK_REQUIRES(pa
   if (ours == Access::permits || theirs == Access::permits) return false;
   const bool only_reads = ours == Access::shared || holder.ownership().exclusive_count() == 0;
   if (only_reads && theirs == Access::shared) return false;
-  return holder.grant().check_valid();  // last: it reads the clock
+  return holder.grant().check_held();  // last: it reads the clock
 }
 
 /// Returns whether only unlock() by the owner's thread, or a loss, ends the hold.

@@ -74,7 +74,7 @@ void WaitDescription::read_holder(const client::Reply& reply) {
   const Status status = replies.front().status;
   if (status != Status::ok && status != Status::no_auth) return;
   const QueueView view =
-      view_of(*path_lock_, ViewKind::lock, queue_.contenders, {holders_.front()}, replies, {});
+      view_of(*path_lock_, ViewKind::lock, queue_, {holders_.front()}, replies, {});
   path_lock_->log_wait(state_text(view.holders.front(), holders_.size(),
                                   queue_.contenders.size() - holders_.size()));
 }

@@ -44,6 +44,7 @@ class CompositeGrant {
     }
     return transaction;
   }
+  LockState blocked_by(Deadline deadline) const { return hold_.blocked_by(deadline); }
   bool renew() { return hold_.renew(); }
   bool renew(std::chrono::milliseconds length) { return hold_.renew(length); }
   void release() { hold_.release(); }

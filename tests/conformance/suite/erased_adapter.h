@@ -75,6 +75,13 @@ struct Grant::Of final : Grant::Any {
       return GuardedTransaction(grant_);
     }
   }
+  LockState blocked_by(Deadline deadline) const override {
+    if constexpr (requires { grant_.blocked_by(deadline); }) {
+      return grant_.blocked_by(deadline);
+    } else {
+      throw std::logic_error("it does not lock in calls");
+    }
+  }
   bool renew(std::optional<std::chrono::milliseconds> length) override {
     if constexpr (requires { grant_.renew(); }) {
       return length ? grant_.renew(*length) : grant_.renew();

@@ -48,6 +48,8 @@ class Grant {
   Owner owner() const { return any_->owner(); }
   // Guarded by all that is held on the first ensemble.
   GuardedTransaction guarded() const { return any_->guarded(); }
+  // REQUIRES: LockAdapter::calls.
+  LockState blocked_by(Deadline deadline) const { return any_->blocked_by(deadline); }
   // Renews for `length`, or for the last length. REQUIRES: LockAdapter::calls.
   bool renew(std::optional<std::chrono::milliseconds> length = std::nullopt) {
     return any_->renew(length);
@@ -72,6 +74,7 @@ class Grant {
     virtual LeaseClock::time_point valid_until() const = 0;
     virtual Owner owner() const = 0;
     virtual GuardedTransaction guarded() const = 0;
+    virtual LockState blocked_by(Deadline deadline) const = 0;
     virtual bool renew(std::optional<std::chrono::milliseconds> length) = 0;
     virtual void proclaim(const std::string& value) const = 0;
     virtual void release() = 0;

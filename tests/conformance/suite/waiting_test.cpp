@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls that end without the lock, and leave nothing behind.
 #include <atomic>
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <future>
@@ -48,6 +49,22 @@ TEST_P(Waits, SingleAttempt_FailsAndLeavesNoNode) {
   auto attempt = async_acquire(*lock_, {.deadline = Deadline::passed()});
   EXPECT_FALSE(get(attempt));
   expect_only_the_holder();
+}
+
+TEST_P(Waits, EmptyHold_NamesTheHolder) {
+  if (!adapter().calls) GTEST_SKIP() << "a leadership has none";
+  const auto refused = try_acquire(*lock_);
+  ASSERT_FALSE(refused);
+  const Deadline deadline = environment().in(kTestTimeout);
+  const LockState state = refused.blocked_by(deadline);
+  ASSERT_EQ(state.holders.size(), 1U);
+  EXPECT_EQ(state.holding, 1U);
+  bool is_held = false;
+  for (std::size_t i = 0; i < environment().ensembles(); ++i) {
+    is_held = is_held || kPath + "/" + state.holders[0].node == blocking_.node(i);
+  }
+  EXPECT_TRUE(is_held) << state.holders[0].node;
+  EXPECT_EQ(blocking_.blocked_by(deadline), LockState()) << "it was granted";
 }
 
 TEST_P(Waits, Deadline_EndsCallAndLeavesNoNode) {

@@ -307,6 +307,7 @@ void CompositeCall::finish(CompositeOutcome outcome) {
   assert(!finished_ && std::ranges::none_of(taken_, [](const auto& t) { return t.has_value(); }));
   finished_ = true;
   composite_->call_ended(id_);
+  if (!outcome.granted) outcome.refused = composite_->part(fsm_.requested_part()).path_lock();
   const auto done = std::exchange(request_.done, nullptr);
   done(std::move(outcome));
 }

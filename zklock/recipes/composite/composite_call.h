@@ -31,6 +31,8 @@ struct CompositeOutcome {
   /// The holds of a grant to acquire(); null after a lock().
   std::shared_ptr<CompositeGrant> held = {};
   std::exception_ptr error = {};
+  /// The part that the call requested last; null after a grant.
+  std::shared_ptr<PathLock> refused = {};
 };
 
 /// The request of one call.

@@ -3,20 +3,25 @@
 
 #include <utility>
 
+#include "zklock/engine/path_lock.h"
 #include "zklock/recipes/composite/composite_grant.h"
+#include "zklock/recipes/locks/blocked_by.h"
 #include "zklock/recipes/locks/checked_options.h"
 
 namespace zklock {
 
-CompositeHold::CompositeHold(std::shared_ptr<detail::CompositeGrant> parts) noexcept
-    : parts_(std::move(parts)) {}
+CompositeHold::CompositeHold(std::shared_ptr<detail::CompositeGrant> parts,
+                             std::shared_ptr<detail::PathLock> refused) noexcept
+    : parts_(std::move(parts)), refused_(std::move(refused)) {}
 
-CompositeHold::CompositeHold(CompositeHold&& other) noexcept : parts_(std::move(other.parts_)) {}
+CompositeHold::CompositeHold(CompositeHold&& other) noexcept
+    : parts_(std::move(other.parts_)), refused_(std::move(other.refused_)) {}
 
 CompositeHold& CompositeHold::operator=(CompositeHold&& other) noexcept {
   if (this != &other) {
     release();
     parts_ = std::move(other.parts_);
+    refused_ = std::move(other.refused_);
   }
   return *this;
 }
@@ -60,9 +65,14 @@ Owner CompositeHold::owner() const noexcept {
   return parts_ ? parts_->owner() : Owner::this_thread();
 }
 
+LockState CompositeHold::blocked_by(Deadline deadline) const {
+  return detail::read_blocked_by(refused_, deadline);
+}
+
 void CompositeHold::release() noexcept {
   if (auto parts = std::exchange(parts_, nullptr))
     detail::CompositeGrant::release(std::move(parts));
+  detail::forget_refusal(std::exchange(refused_, nullptr));
 }
 
 }  // namespace zklock

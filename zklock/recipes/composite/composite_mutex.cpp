@@ -71,7 +71,7 @@ void CompositeMutex::acquire_async(const std::shared_ptr<Composite>& composite,
     return end(std::make_exception_ptr(error), CompositeHold());
   }
   start(composite, std::move(options), [end = std::move(end)](CompositeOutcome outcome) mutable {
-    end(outcome.error, CompositeHold(std::move(outcome.held)));
+    end(outcome.error, CompositeHold(std::move(outcome.held), std::move(outcome.refused)));
   });
 }
 
@@ -116,7 +116,7 @@ CompositeHold CompositeMutex::acquire(AcquireOptions options) {
   const auto composite = composite_;  // another thread may destroy this object meanwhile
   const Owner owner = options.owner.value_or(Owner::this_thread());
   auto outcome = acquire_blocking(composite, wanted_of(*composite, owner, std::move(options)));
-  return CompositeHold(std::move(outcome.held));
+  return CompositeHold(std::move(outcome.held), std::move(outcome.refused));
 }
 
 void CompositeMutex::async_acquire(AcquireOptions options, CompositeHandler handler) {
@@ -126,7 +126,7 @@ void CompositeMutex::async_acquire(AcquireOptions options, CompositeHandler hand
 std::future<CompositeHold> CompositeMutex::async_acquire(AcquireOptions options) {
   return detail::as_future<CompositeHold>([&](auto end) {
     start(composite_, std::move(options), [end](CompositeOutcome outcome) {
-      end(outcome.error, CompositeHold(std::move(outcome.held)));
+      end(outcome.error, CompositeHold(std::move(outcome.held), std::move(outcome.refused)));
     });
   });
 }

@@ -75,6 +75,7 @@ class PathPartLock {
   void unlock_at_thread_exit() { call_at_thread_exit(path_lock_); }
 
   EngineContext& core() noexcept { return path_lock_->core(); }
+  const std::shared_ptr<PathLock>& path_lock() const noexcept { return path_lock_; }
   const std::string& path() const noexcept { return path_lock_->path().str(); }
 
  private:
