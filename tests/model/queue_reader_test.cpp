@@ -51,6 +51,7 @@ client::Reply answer(Status status, std::vector<std::string> children = {}) {
   client::Reply reply;
   reply.status = status;
   reply.children = std::move(children);
+  reply.pzxid = {1000};  // later than all znodes of these tests
   return reply;
 }
 
@@ -104,6 +105,7 @@ class QueueReader : public ::testing::Test {
     while (ended.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready) {
       timers_->run_all();
     }
+    ended.get();  // throws what the call threw
     return in_time;
   }
   const std::shared_ptr<NoTimers> timers_ = std::make_shared<NoTimers>();
@@ -133,7 +135,7 @@ TEST_F(QueueReader, DowngradeDuringRead_WriterIsFound) {
     ASSERT_EQ(queue.size(), 2U);
     EXPECT_EQ(queue[0].node, "__READ__0000000001");
     EXPECT_EQ(queue[0].access, Access::shared);
-    EXPECT_EQ(queue[0].owner, "somebody");
+    EXPECT_EQ(queue[0].owner, "another");
     EXPECT_EQ(queue[0].token, FencingToken{20});
     EXPECT_TRUE(queue[0].holds);
     EXPECT_EQ(queue[1].token, FencingToken{25});
