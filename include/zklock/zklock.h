@@ -14,6 +14,7 @@
 #include "zklock/deadline.h"
 #include "zklock/election_observer.h"
 #include "zklock/error.h"
+#include "zklock/evict.h"
 #include "zklock/export.h"
 #include "zklock/fencing_token.h"
 #include "zklock/guarded_transaction.h"

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "zklock/client.h"
+#include "zklock/deadline.h"
+#include "zklock/export.h"
+#include "zklock/participant.h"
+
+namespace zklock {
+
+/// Deletes the lock znode of one contender, without its cooperation. This is for a contender of
+/// another library, and for a znode that has outlived its session. For a contender of zklock, use
+/// request_release() with `force`.
+///
+/// If the evicted contender holds, another contender can be granted before the evicted one learns of
+/// that. So the guarantees G2 and G3 do not hold for it. Its fencing token still protects the
+/// resource.
+///
+/// `contender` is an element of participants(), or of a Survey. Returns true if its znode is deleted,
+/// by this call or earlier. Returns false if the znode of that name has another token or session.
+/// Then nothing is deleted. A writer that has downgraded meanwhile has a znode of another name,
+/// which stays.
+///
+/// Reads the znode by the quorum, and then deletes that version of it. Blocks for two round trips, at
+/// most until `deadline` or for ClientOptions::connection_timeout. An interruption point of
+/// Boost.Thread. If the reply to the delete is lost, reads the znode again before the next delete.
+/// If other programs delete and recreate the path between the read and the delete, the call can
+/// delete another contender's znode.
+///
+/// Throws: Error(invalid_path | invalid_option | no_auth | auth_failed | read_only | not_connected |
+/// closed | forked | server_error). The code no_auth means that the ACL of the lock's path does not
+/// permit the delete, or that of the znode not the read. The code invalid_option means that
+/// Participant::node cannot be the name of a contender's znode. After not_connected, the znode may be
+/// deleted.
+///
+/// Thread-safety: any thread.
+[[nodiscard]] ZKLOCK_EXPORT bool evict(Client& client, std::string path,
+                                       const Participant& contender,
+                                       Deadline deadline = Deadline::never());
+
+}  // namespace zklock
