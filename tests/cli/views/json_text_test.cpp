@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/core/json_text.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "locks.h"
+
+namespace zklock::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::add_holder;
+using testing::add_waiting;
+using testing::busy_lock;
+using testing::contender;
+using testing::foreign;
+using testing::holder;
+using testing::kNow;
+using testing::lock_at;
+using Json = nlohmann::json;
+
+bool is_one_ascii_line(const std::string& text) {
+  return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
+TEST(Json, Lock_HasItsFields) {
+  const auto text = json::lock(busy_lock("/x"), nullptr, kNow);
+  const Json lock = Json::parse(text);
+  EXPECT_TRUE(text.starts_with(R"({"schema":"zklock.lock/1",)"));
+  EXPECT_EQ(lock["path"], "/x");
+  EXPECT_EQ(lock["kind"], "mutex");
+  EXPECT_EQ(lock["holders"].size(), 1U);
+  EXPECT_EQ(lock["queue"].size(), 1U);
+  EXPECT_EQ(lock["waiting"], 1);
+  EXPECT_EQ(lock["queue_cut"], false);
+  EXPECT_EQ(lock["permits"], nullptr);
+  EXPECT_EQ(lock["cycle"], "none");
+  EXPECT_EQ(lock["cycle_paths"], Json::array());
+  EXPECT_EQ(lock["as_of_ms"], 500'000LL * 3'600'000);
+}
+
+TEST(Json, Contender_RoundTrip64BitTokens) {
+  auto lock = lock_at("/x");
+  auto each = holder("lock-0000000001", 1s);
+  each.token = {.zxid = std::numeric_limits<std::int64_t>::max(), .grant_index = 7};
+  each.session_id = -1;
+  add_holder(lock, each);
+  const Json holder = Json::parse(json::lock_fields(lock, nullptr))["holders"][0];
+  EXPECT_EQ(holder["token"], "9223372036854775807.7");
+  EXPECT_EQ(holder["session"], "0xffffffffffffffff");
+}
+
+TEST(Json, UnknownValues_AreNull) {
+  auto lock = lock_at("/x");
+  add_holder(lock, foreign("lock-0000000001"));
+  const Json holder = Json::parse(json::lock_fields(lock, nullptr))["holders"][0];
+  for (const char* name : {"held_since_ms", "owner", "host", "pid", "application", "label",
+                           "thread", "note", "permits", "weight"}) {
+    ASSERT_TRUE(holder.contains(name)) << name;
+    EXPECT_TRUE(holder[name].is_null()) << name;
+  }
+  EXPECT_EQ(holder["library"], "unknown");
+}
+
+TEST(Json, HostileText_IsOneAsciiLine) {
+  auto lock = lock_at("/x\n\xff<script>\xe2\x80\xae");
+  auto each = holder("lock-0000000001", 1s);
+  each.note = "\"\\\x1b</script>\xc3\xa4";
+  add_holder(lock, each);
+  const auto text = json::lock(lock, nullptr, kNow);
+  EXPECT_TRUE(is_one_ascii_line(text)) << text;
+  EXPECT_EQ(Json::parse(text)["holders"][0]["note"], each.note);
+}
+
+TEST(Json, LongQueue_IsMarkedAsCut) {
+  auto lock = busy_lock("/x");
+  lock.state.waiting = 500;
+  const Json fields = Json::parse(json::lock_fields(lock, nullptr));
+  EXPECT_EQ(fields["waiting"], 500);
+  EXPECT_EQ(fields["queue_cut"], true);
+}
+
+TEST(Json, Semaphore_HasItsPermits) {
+  auto lock = lock_at("/x");
+  auto each = holder("permits-2-of-4-0000000001", 1s);
+  each.access = Access::permits;
+  each.permits = 2;
+  add_holder(lock, each);
+  lock.permits = 4;
+  const Json fields = Json::parse(json::lock_fields(lock, nullptr));
+  EXPECT_EQ(fields["permits"], (Json{{"count", 4}, {"held", 2}}));
+  EXPECT_EQ(fields["holders"][0]["permits"], 2);
+}
+
+TEST(Json, Cycle_NamesItsPaths) {
+  const CycleMark mark{.is_certain = true, .paths = {"/x", "/y"}};
+  const Json fields = Json::parse(json::lock_fields(busy_lock("/x"), &mark));
+  EXPECT_EQ(fields["cycle"], "certain");
+  EXPECT_EQ(fields["cycle_paths"], (Json{"/x", "/y"}));
+}
+
+TEST(Json, EachDocument_BeginsWithItsSchema) {
+  Snapshot snapshot;
+  snapshot.locks = {busy_lock("/x")};
+  const Finding finding{
+      .level = Level::warning, .kind = "held_long", .path = "/x", .text = "t", .paths = {"/x"}};
+  EXPECT_TRUE(json::locks(snapshot).starts_with(R"({"schema":"zklock.locks/1",)"));
+  EXPECT_TRUE(json::finding(finding).starts_with(R"({"schema":"zklock.finding/1",)"));
+  EXPECT_TRUE(json::doctor(Level::ok, "names", "t").starts_with(R"({"schema":"zklock.doctor/1",)"));
+  EXPECT_TRUE(json::release("/x", "", "free", 1ms).starts_with(R"({"schema":"zklock.release/1",)"));
+  EXPECT_TRUE(json::permits("/x", 4, 3, 2).starts_with(R"({"schema":"zklock.permits/1",)"));
+  const auto line = json::lock(busy_lock("/x"), nullptr, kNow);
+  const auto change = json::change(kNow, "state", line);
+  EXPECT_TRUE(change.starts_with(R"({"schema":"zklock.change/1",)"));
+  EXPECT_EQ(Json::parse(change)["lock"], Json::parse(line));
+  EXPECT_EQ(Json::parse(json::change(kNow, "disconnected", ""))["lock"], nullptr);
+}
+
+}  // namespace
+}  // namespace zklock::cli

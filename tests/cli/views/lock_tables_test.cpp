@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/core/lock_tables.h"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "locks.h"
+
+namespace zklock::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::add_holder;
+using testing::busy_lock;
+using testing::foreign;
+using testing::holder;
+using testing::kNow;
+using testing::lock_at;
+
+TEST(LockTable, Rows_SayWhatIsKnown) {
+  auto busy = busy_lock("/jobs/report");
+  busy.state.holders.front().held_since = kNow - 250s;
+  busy.state.holders.front().note = "job 42";
+  auto java = lock_at("/java");
+  add_holder(java, foreign("_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000001"));
+  auto delayed = lock_at("/late");
+  delayed.is_delayed = true;
+  auto readers = lock_at("/shared");
+  add_holder(readers, holder("__READ__0000000001", 1s));
+  add_holder(readers, holder("__READ__0000000002", 1s));
+  const std::vector<const SurveyedLock*> rows{&busy, &java, &delayed, &readers};
+  EXPECT_EQ(lock_table(rows, kNow).lines(0),
+            (std::vector<std::string>{
+                "LOCK          HOLDER                            HELD      WAITING  NOTE",
+                "/jobs/report  db7 pid 812 (billing)             4 m 10 s  1        job 42",
+                "/java         Curator, session 0x100000ab       <= 1 m    0",
+                "/late         (lock delay)                                0",
+                "/shared       db7 pid 812 (billing) and 1 more  <= 1 s    0"}));
+}
+
+TEST(ContenderTable, Contenders_AreInOrder) {
+  auto lock = busy_lock("/a");
+  lock.state.holders.front().held_since = kNow - 20s;
+  lock.waiting.front().note = "second";
+  const auto lines = contender_table(lock, kNow).lines(0);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[1], "0  holds  db7 pid 812 (billing)  20 s   lock-0000000001  0.0");
+  EXPECT_EQ(lines[2], "1  waits  db7 pid 812 (billing)  10 s   lock-0000000002  0.0    second");
+  EXPECT_EQ(rest_text(lock), "");
+  lock.state.waiting = 10'000;
+  EXPECT_EQ(rest_text(lock), "and 9999 more wait");
+}
+
+}  // namespace
+}  // namespace zklock::cli

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/core/snapshot.h"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "locks.h"
+
+namespace zklock::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::add_holder;
+using testing::add_waiting;
+using testing::contender;
+using testing::holder;
+using testing::lock_at;
+using testing::with_token;
+
+Participant waiting(std::int64_t zxid) {
+  return with_token(contender("lock-0000000002", 1s), zxid);
+}
+Participant holding(std::int64_t zxid) {
+  return with_token(holder("lock-0000000001", 1s), zxid);
+}
+
+SurveyedLock lock_with(std::string path, std::int64_t holder_zxid, std::int64_t waiter_zxid) {
+  auto lock = lock_at(std::move(path));
+  add_holder(lock, holding(holder_zxid));
+  add_waiting(lock, waiting(waiter_zxid));
+  return lock;
+}
+
+LockCycle cycle_of(bool is_certain) {
+  LockCycle cycle;
+  cycle.steps = {{"/a", waiting(12), holding(11)}, {"/b", waiting(22), holding(21)}};
+  cycle.is_certain = is_certain;
+  return cycle;
+}
+
+TEST(ConfirmedCycles, SameZnodes_StayCertain) {
+  const std::vector<SurveyedLock> second{lock_with("/a", 11, 12), lock_with("/b", 21, 22)};
+  const auto found = confirmed_cycles({cycle_of(true)}, second);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_TRUE(found.front().is_certain);
+}
+
+TEST(ConfirmedCycles, AnotherToken_IsOnlyPossible) {
+  for (const auto& second : {std::vector{lock_with("/a", 11, 12), lock_with("/b", 21, 99)},
+                             std::vector{lock_with("/a", 99, 12), lock_with("/b", 21, 22)},
+                             std::vector{lock_with("/a", 11, 12)}, std::vector<SurveyedLock>{}}) {
+    EXPECT_FALSE(confirmed_cycles({cycle_of(true)}, second).front().is_certain);
+  }
+}
+
+TEST(ConfirmedCycles, WaitingContenderHolds_IsOnlyPossible) {
+  auto granted = lock_at("/b");
+  add_holder(granted, holding(21));
+  add_holder(granted, waiting(22));
+  const std::vector<SurveyedLock> second{lock_with("/a", 11, 12), granted};
+  EXPECT_FALSE(confirmed_cycles({cycle_of(true)}, second).front().is_certain);
+}
+
+TEST(ConfirmedCycles, PossibleCycle_StaysPossible) {
+  const std::vector<SurveyedLock> second{lock_with("/a", 11, 12), lock_with("/b", 21, 22)};
+  EXPECT_FALSE(confirmed_cycles({cycle_of(false)}, second).front().is_certain);
+}
+
+TEST(CycleMarks, PathInTwoCycles_CertainWins) {
+  LockCycle other;
+  other.steps = {{"/b", waiting(1), holding(2)}, {"/c", waiting(3), holding(4)}};
+  const auto marks = cycle_marks(std::vector{other, cycle_of(true)});
+  ASSERT_EQ(marks.size(), 3U);
+  EXPECT_TRUE(marks.at("/a").is_certain);
+  EXPECT_TRUE(marks.at("/b").is_certain);
+  EXPECT_FALSE(marks.at("/c").is_certain);
+  EXPECT_EQ(marks.at("/b").paths, (std::vector<std::string>{"/a", "/b"}));
+}
+
+TEST(Snapshot, PagesInAnyOrder_AreSorted) {
+  Snapshot snapshot;
+  SurveyPage page;
+  page.locks = {lock_at("/b"), lock_at("/a")};
+  page.unreadable = {"/z", "/y"};
+  add_page(snapshot, page);
+  add_page(snapshot, {.locks = {lock_at("/a0")}, .empty = {}, .unreadable = {}, .too_deep = {}});
+  sort_lists(snapshot);
+  ASSERT_EQ(snapshot.locks.size(), 3U);
+  EXPECT_EQ(snapshot.locks[1].path, "/a0");
+  EXPECT_EQ(snapshot.unreadable.front(), "/y");
+}
+
+}  // namespace
+}  // namespace zklock::cli

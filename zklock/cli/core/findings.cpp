@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/core/findings.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <set>
+#include <utility>
+
+#include "zklock/cli/core/duration.h"
+
+namespace zklock::cli {
+
+namespace {
+
+constexpr std::int32_t kSequenceWarning = 1'000'000'000;
+constexpr std::int32_t kSequenceFailure = 1'900'000'000;
+constexpr std::size_t kMostNames = 5;  ///< names of children in one text
+
+std::string join(std::span<const std::string> names) {
+  std::string text;
+  for (const auto& name : names.first(std::min(names.size(), kMostNames))) {
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return names.size() > kMostNames ? text + ", ..." : text;
+}
+
+Finding cycle_finding(const LockCycle& cycle) {
+  Finding found{.level = cycle.is_certain ? Level::failure : Level::warning,
+                .kind = cycle.is_certain ? "certain_cycle" : "possible_cycle",
+                .path = cycle.steps.empty() ? std::string() : cycle.steps.front().path,
+                .text = cycle.is_certain ? "deadlock: " : "possible deadlock: ",
+                .paths = {}};
+  for (const WaitStep& step : cycle.steps) {
+    if (!found.paths.empty()) found.text += "; ";
+    found.text += text_of(step.waiter) + " waits at " + step.path + " for " + text_of(step.blocker);
+    found.paths.push_back(step.path);
+  }
+  if (!cycle.is_certain) {
+    found.text += "; a deadline, or the release of a hold by another thread, may end it";
+  }
+  return found;
+}
+
+void check_sequence(const SurveyedLock& lock, std::vector<Finding>& found) {
+  if (lock.next_sequence >= 0 && lock.next_sequence < kSequenceWarning) return;
+  // Past its end, the counter is negative.
+  const bool fails = lock.next_sequence < 0 || lock.next_sequence >= kSequenceFailure;
+  found.push_back({.level = fails ? Level::failure : Level::warning,
+                   .kind = "sequence_wear",
+                   .path = lock.path,
+                   .text = "the next sequence number is " + std::to_string(lock.next_sequence) +
+                           ", and the counter ends at 2147483647; delete the path when it is free",
+                   .paths = {lock.path}});
+}
+
+void check_hold(const SurveyedLock& lock, const FindingOptions& options, WallTime now,
+                std::vector<Finding>& found) {
+  if (!options.held_over) return;
+  for (const Participant& holder : lock.state.holders) {
+    const HoldAge held = hold_age(holder, now);
+    if (held.age < *options.held_over) continue;
+    const char* const known = held.is_exact ? " holds for " : " holds, and is in the queue for ";
+    found.push_back({.level = Level::warning,
+                     .kind = "held_long",
+                     .path = lock.path,
+                     .text = text_of(holder) + known + text_of(held.age),
+                     .paths = {lock.path}});
+  }
+}
+
+/// Returns whether each contender surely waits for all others, by the rows of
+/// the guide "From other lock libraries", "Sharing a path".
+bool is_safe_combination(const SurveyedLock& lock, const std::set<Library>& libraries) {
+  if (libraries.size() <= 1) return true;
+  if (libraries.contains(Library::kazoo)) return false;
+  const LockKind kind = kind_of(lock);
+  if (kind == LockKind::shared) return !libraries.contains(Library::go_zookeeper);
+  return kind == LockKind::mutex;
+}
+
+void check_libraries(const SurveyedLock& lock, std::vector<Finding>& found) {
+  std::set<Library> libraries;
+  for (const auto* list : {&lock.state.holders, &lock.waiting}) {
+    for (const Participant& each : *list) libraries.insert(library_of(each));
+  }
+  if (is_safe_combination(lock, libraries)) return;
+  std::string names;
+  for (const Library each : libraries) {
+    names += (names.empty() ? "" : ", ") + std::string(name_of(each));
+  }
+  std::string text = "contenders of " + names + " share the path, and may not wait for each other";
+  if (libraries.contains(Library::kazoo)) {
+    text += "; Kazoo's Lock needs extra_lock_patterns=[\"lock-\"]";
+  }
+  found.push_back({.level = Level::warning,
+                   .kind = "mixed_libraries",
+                   .path = lock.path,
+                   .text = std::move(text),
+                   .paths = {lock.path}});
+}
+
+void check_children(const SurveyedLock& lock, std::vector<Finding>& found) {
+  if (lock.other_children.empty()) return;
+  found.push_back({.level = Level::warning,
+                   .kind = "other_children",
+                   .path = lock.path,
+                   .text = std::to_string(lock.other_children_count) +
+                           " children are no contenders: " + join(lock.other_children),
+                   .paths = {lock.path}});
+}
+
+void check_paths(const std::vector<std::string>& paths, Level level, std::string_view kind,
+                 const char* text, std::vector<Finding>& found) {
+  if (paths.empty()) return;
+  found.push_back({.level = level,
+                   .kind = kind,
+                   .path = paths.size() == 1 ? paths.front() : std::string(),
+                   .text = std::to_string(paths.size()) + text + join(paths),
+                   .paths = paths});
+}
+
+/// A znode that was created a day ago was not removed as an empty container.
+std::vector<std::string> old_empty_paths(const Snapshot& snapshot, WallTime now) {
+  constexpr std::chrono::hours kDay{24};
+  std::vector<std::string> paths;
+  for (const EmptyZnode& each : snapshot.empty) {
+    if (age(each.created, now) >= kDay) paths.push_back(each.path);
+  }
+  return paths;
+}
+
+}  // namespace
+
+std::string_view name_of(Level level) noexcept {
+  constexpr std::array<std::string_view, 4> kNames{"ok", "note", "warn", "fail"};
+  return kNames.at(static_cast<std::size_t>(level));
+}
+
+int exit_code_of(Level worst) noexcept {
+  switch (worst) {
+    case Level::failure: return 2;
+    case Level::warning: return 1;
+    case Level::notice:
+    case Level::ok: break;
+  }
+  return 0;
+}
+
+std::vector<Finding> findings(const Snapshot& snapshot, const FindingOptions& options,
+                              WallTime now) {
+  std::vector<Finding> found;
+  for (const LockCycle& cycle : snapshot.cycles) found.push_back(cycle_finding(cycle));
+  for (const SurveyedLock& lock : snapshot.locks) {
+    check_sequence(lock, found);
+    check_hold(lock, options, now, found);
+    check_libraries(lock, found);
+    check_children(lock, found);
+  }
+  check_paths(snapshot.unreadable, Level::warning, "unreadable",
+              " znodes are not checked, no READ permission: ", found);
+  check_paths(snapshot.too_deep, Level::warning, "too_deep",
+              " znodes are not checked, too deep: ", found);
+  check_paths(old_empty_paths(snapshot, now), Level::notice, "empty",
+              " empty znodes are older than a day: ", found);
+  std::ranges::stable_sort(found, std::ranges::greater(), &Finding::level);
+  return found;
+}
+
+Level worst_of(std::span<const Finding> findings) noexcept {
+  Level worst = Level::ok;
+  for (const Finding& each : findings) worst = std::max(worst, each.level);
+  return worst;
+}
+
+}  // namespace zklock::cli

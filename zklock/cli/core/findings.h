@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "zklock/cli/core/snapshot.h"
+
+namespace zklock::cli {
+
+/// The importance of a finding of `check` or `doctor`. A notice does not change the exit code.
+enum class Level { ok, notice, warning, failure };
+std::string_view name_of(Level level) noexcept;
+/// Returns 2 with a failure, 1 with a warning, otherwise 0.
+int exit_code_of(Level worst) noexcept;
+
+/// One line of `check`.
+struct Finding {
+  Level level = Level::ok;
+  std::string_view kind;           ///< stable name for programs; a literal
+  std::string path;                ///< empty: of the whole survey
+  std::string text;                ///< for people; may contain hostile text
+  std::vector<std::string> paths;  ///< all paths that it is about
+};
+
+struct FindingOptions {
+  std::optional<std::chrono::milliseconds> held_over;
+};
+
+/// Returns what is wrong with the locks of a snapshot, the most important findings first.
+///
+/// | kind             | level    | condition                                                     |
+/// |------------------|----------|---------------------------------------------------------------|
+/// | certain_cycle    | failure  | LockCycle::is_certain                                         |
+/// | possible_cycle   | warning  | any other cycle                                               |
+/// | sequence_wear    | failure  | next sequence number of at least 1,900,000,000                |
+/// |                  | warning  | at least 1,000,000,000                                        |
+/// | held_long        | warning  | held for FindingOptions::held_over or longer. Without         |
+/// |                  |          | held_since, the time in the queue counts                      |
+/// | mixed_libraries  | warning  | contenders of libraries that may not wait for each other      |
+/// | other_children   | warning  | children that are no contenders                               |
+/// | unreadable       | warning  | no READ permission: not checked                               |
+/// | too_deep         | warning  | below the maximum depth: not checked                          |
+/// | empty            | notice   | znodes without children and data that are older than a day    |
+///
+/// Pure.
+std::vector<Finding> findings(const Snapshot& snapshot, const FindingOptions& options,
+                              WallTime now);
+/// Returns the highest level; ok if there is no finding.
+Level worst_of(std::span<const Finding> findings) noexcept;
+
+}  // namespace zklock::cli

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/core/json_text.h"
+
+#include <cstdint>
+
+#include <nlohmann/json.hpp>
+
+namespace zklock::cli::json {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// ASCII, one line. Invalid UTF-8 is replaced.
+std::string dumped(const Json& value) {
+  return value.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+std::int64_t ms(WallTime time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+}
+
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
+template <class T>
+Json value_or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+std::string_view name_of(Access access) {
+  switch (access) {
+    case Access::exclusive: return "exclusive";
+    case Access::shared: return "shared";
+    case Access::permits: return "permits";
+    case Access::weighted: return "weighted";
+  }
+  return "exclusive";
+}
+
+std::string_view id_of(Library library) {
+  switch (library) {
+    case Library::zklock: return "zklock";
+    case Library::curator: return "curator";
+    case Library::go_zookeeper: return "go-zookeeper";
+    case Library::kazoo: return "kazoo";
+    case Library::unknown: break;
+  }
+  return "unknown";
+}
+
+Json contender(const Participant& each) {
+  return {{"node", each.node},
+          {"sequence", each.sequence},
+          {"access", name_of(each.access)},
+          {"holds", each.holds},
+          {"token", to_string(each.token)},
+          {"session", session_text(each.session_id)},
+          {"library", id_of(library_of(each))},
+          {"since_ms", ms(each.since)},
+          {"held_since_ms", each.held_since ? Json(ms(*each.held_since)) : Json()},
+          {"owner", text_or_null(each.owner)},
+          {"host", text_or_null(each.host)},
+          {"pid", each.pid != 0 ? Json(each.pid) : Json()},
+          {"application", text_or_null(each.application)},
+          {"label", text_or_null(each.label)},
+          {"thread", text_or_null(each.thread)},
+          {"note", text_or_null(each.note)},
+          {"permits", each.access == Access::permits ? Json(each.permits) : Json()},
+          {"weight", each.access == Access::weighted ? Json(each.weight) : Json()}};
+}
+
+Json contenders(const std::vector<Participant>& list) {
+  Json all = Json::array();
+  for (const Participant& each : list) all.push_back(contender(each));
+  return all;
+}
+
+Json permits_of(const SurveyedLock& lock) {
+  if (kind_of(lock) != LockKind::semaphore) return {};
+  int held = 0;
+  for (const Participant& each : lock.state.holders) held += each.permits;
+  Json fields = Json::object();
+  fields["count"] = value_or_null(lock.permits);
+  fields["held"] = held;
+  return fields;
+}
+
+Json fields_of(const SurveyedLock& lock, const CycleMark* cycle) {
+  Json fields = Json::object();
+  fields["path"] = lock.path;
+  fields["kind"] = name_of(kind_of(lock));
+  fields["holders"] = contenders(lock.state.holders);
+  fields["queue"] = contenders(lock.waiting);
+  fields["holding"] = lock.state.holding;
+  fields["waiting"] = lock.state.waiting;
+  fields["queue_cut"] = lock.state.waiting > lock.waiting.size();
+  fields["permits"] = permits_of(lock);
+  fields["delay"] = lock.is_delayed;
+  fields["foreign"]["count"] = lock.other_children_count;
+  fields["foreign"]["names"] = lock.other_children;
+  // The queue of a lock has a number from 1 on. `watch` does not read it.
+  fields["next_sequence"] = lock.next_sequence != 0 ? Json(lock.next_sequence) : Json();
+  fields["cycle"] = cycle == nullptr ? "none" : cycle->is_certain ? "certain" : "possible";
+  fields["cycle_paths"] = cycle == nullptr ? Json::array() : Json(cycle->paths);
+  return fields;
+}
+
+Json with_schema(const char* schema) {
+  Json fields = Json::object();
+  fields["schema"] = schema;
+  return fields;
+}
+
+}  // namespace
+
+std::string lock_fields(const SurveyedLock& lock, const CycleMark* cycle) {
+  return dumped(fields_of(lock, cycle));
+}
+
+std::string lock(const SurveyedLock& lock, const CycleMark* cycle, WallTime as_of) {
+  Json fields = with_schema("zklock.lock/1");
+  fields.update(fields_of(lock, cycle));
+  fields["as_of_ms"] = ms(as_of);
+  return dumped(fields);
+}
+
+std::string locks(const Snapshot& snapshot) {
+  const CycleMarks marks = cycle_marks(snapshot.cycles);
+  Json fields = with_schema("zklock.locks/1");
+  fields["root"] = snapshot.root;
+  fields["as_of_ms"] = ms(snapshot.as_of);
+  fields["complete"] = snapshot.unreadable.empty() && snapshot.too_deep.empty();
+  fields["locks"] = Json::array();
+  for (const SurveyedLock& each : snapshot.locks) {
+    const auto mark = marks.find(each.path);
+    fields["locks"].push_back(fields_of(each, mark == marks.end() ? nullptr : &mark->second));
+  }
+  return dumped(fields);
+}
+
+std::string finding(const Finding& finding) {
+  Json fields = with_schema("zklock.finding/1");
+  fields["level"] = name_of(finding.level);
+  fields["kind"] = finding.kind;
+  fields["path"] = text_or_null(finding.path);
+  fields["text"] = finding.text;
+  fields["locks"] = finding.paths;
+  return dumped(fields);
+}
+
+std::string change(WallTime at, std::string_view kind, const std::string& lock) {
+  Json fields = with_schema("zklock.change/1");
+  fields["at_ms"] = ms(at);
+  fields["kind"] = kind;
+  fields["lock"] = lock.empty() ? Json() : Json::parse(lock);
+  return dumped(fields);
+}
+
+std::string release(std::string_view path, std::string_view node, std::string_view outcome,
+                    std::chrono::milliseconds waited) {
+  Json fields = with_schema("zklock.release/1");
+  fields["path"] = path;
+  fields["node"] = node.empty() ? Json() : Json(node);
+  fields["outcome"] = outcome;
+  fields["waited_ms"] = waited.count();
+  return dumped(fields);
+}
+
+std::string permits(std::string_view path, std::optional<int> count, int held,
+                    std::size_t waiting) {
+  Json fields = with_schema("zklock.permits/1");
+  fields["path"] = path;
+  fields["count"] = value_or_null(count);
+  fields["held"] = held;
+  fields["waiting"] = waiting;
+  return dumped(fields);
+}
+
+std::string doctor(Level level, std::string_view check, std::string_view text) {
+  Json fields = with_schema("zklock.doctor/1");
+  fields["level"] = name_of(level);
+  fields["check"] = check;
+  fields["text"] = text;
+  return dumped(fields);
+}
+
+std::string hello(std::string_view root, std::string_view version) {
+  Json fields = with_schema("zklock.live/1");
+  fields["root"] = root;
+  fields["version"] = version;
+  return dumped(fields);
+}
+
+std::string beat(const Beat& beat) {
+  Json fields = Json::object();
+  fields["now_ms"] = ms(beat.now);
+  fields["as_of_ms"] = beat.as_of == WallTime() ? Json() : Json(ms(beat.as_of));
+  fields["pass_ms"] = beat.duration.count();
+  fields["interval_ms"] = beat.interval.count();
+  fields["connected"] = beat.connected;
+  fields["locks"] = beat.locks;
+  fields["shown"] = beat.shown;
+  fields["unreadable"] = beat.unreadable;
+  fields["error"] = text_or_null(beat.error);
+  return dumped(fields);
+}
+
+std::string live_locks(WallTime as_of, bool is_first, bool is_last, std::string_view locks) {
+  return "{\"as_of_ms\":" + std::to_string(ms(as_of)) +
+         ",\"first\":" + (is_first ? "true" : "false") +
+         ",\"last\":" + (is_last ? "true" : "false") + ",\"locks\":[" + std::string(locks) + "]}";
+}
+
+std::string live_change(WallTime as_of, std::string_view locks, std::string_view removed) {
+  return "{\"as_of_ms\":" + std::to_string(ms(as_of)) + ",\"locks\":[" + std::string(locks) +
+         "],\"removed\":[" + std::string(removed) + "]}";
+}
+
+std::string quoted(std::string_view text) {
+  return dumped(Json(text));
+}
+
+}  // namespace zklock::cli::json

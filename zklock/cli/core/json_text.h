@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "zklock/cli/core/findings.h"
+#include "zklock/cli/core/snapshot.h"
+#include "zklock/survey.h"
+
+/// The JSON texts of the commands and of the page. Each is one line of ASCII. Numbers that can
+/// exceed 2^53 are strings. An unknown value is null. The guide "Viewing locks" has the fields.
+namespace zklock::cli::json {
+
+/// The fields of a lock, without a schema: the page receives these.
+std::string lock_fields(const SurveyedLock& lock, const CycleMark* cycle);
+
+std::string lock(const SurveyedLock& lock, const CycleMark* cycle, WallTime as_of);
+/// A document with all locks of a snapshot.
+std::string locks(const Snapshot& snapshot);
+std::string finding(const Finding& finding);
+
+/// A line of `watch`. `kind`: state, disconnected or connected; `lock`: a text of lock(), or empty.
+std::string change(WallTime at, std::string_view kind, const std::string& lock);
+/// A line of `release`. `outcome`: released, free, not_released.
+std::string release(std::string_view path, std::string_view node, std::string_view outcome,
+                    std::chrono::milliseconds waited);
+std::string permits(std::string_view path, std::optional<int> count, int held, std::size_t waiting);
+/// A line of `doctor`.
+std::string doctor(Level level, std::string_view check, std::string_view text);
+
+// Events of the page; see live_feed.h.
+struct Beat {
+  WallTime now;
+  WallTime as_of;                         ///< epoch: no pass has ended
+  std::chrono::milliseconds duration{0};  ///< of the last pass
+  std::chrono::milliseconds interval{0};  ///< between the begins of two passes
+  bool connected = false;
+  std::size_t locks = 0;  ///< number of all locks
+  std::size_t shown = 0;  ///< number of locks that the page receives
+  std::size_t unreadable = 0;
+  std::string error;  ///< of the last pass; empty if it succeeded
+};
+std::string hello(std::string_view root, std::string_view version);
+std::string beat(const Beat& beat);
+/// `locks`: texts of lock_fields(), joined by commas.
+std::string live_locks(WallTime as_of, bool is_first, bool is_last, std::string_view locks);
+/// `removed`: texts of quoted(), joined by commas.
+std::string live_change(WallTime as_of, std::string_view locks, std::string_view removed);
+/// Returns a JSON string, with the quotation marks.
+std::string quoted(std::string_view text);
+
+}  // namespace zklock::cli::json

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/core/lock_facts.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <string>
+
+#include "zklock/cli/core/display_text.h"
+
+namespace zklock::cli {
+
+namespace {
+
+constexpr std::size_t kHexLength = 32;   ///< length of Kazoo's identifiers
+constexpr std::size_t kUuidLength = 36;  ///< length of Curator's identifiers
+
+bool is_hex(std::string_view text) noexcept {
+  return std::ranges::all_of(text, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+  });
+}
+
+bool is_of_kazoo(std::string_view node) noexcept {
+  if (node.size() < kHexLength || !is_hex(node.substr(0, kHexLength))) return false;
+  const auto rest = node.substr(kHexLength);
+  return rest.starts_with("__lock__") || rest.starts_with("__rlock__");
+}
+
+/// Returns the kind of lock that one contender belongs to.
+LockKind kind_of(const Participant& contender) noexcept {
+  switch (contender.access) {
+    case Access::shared: return LockKind::shared;
+    case Access::permits: return LockKind::semaphore;
+    case Access::weighted: return LockKind::priority;
+    case Access::exclusive: break;
+  }
+  return contender.node.find("__WRIT__") == std::string::npos ? LockKind::mutex : LockKind::shared;
+}
+
+LockKind combined(LockKind a, LockKind b) noexcept {
+  if (a == LockKind::unknown || a == b) return b;
+  const auto is_of_priority_mutex = [](LockKind kind) {
+    return kind == LockKind::mutex || kind == LockKind::priority;
+  };
+  return is_of_priority_mutex(a) && is_of_priority_mutex(b) ? LockKind::priority : LockKind::mixed;
+}
+
+}  // namespace
+
+Library library_of(const Participant& contender) noexcept {
+  if (contender.pid != 0) return Library::zklock;
+  const std::string_view node = contender.node;
+  if (is_of_kazoo(node)) return Library::kazoo;
+  if (!node.starts_with("_c_")) return Library::unknown;
+  const auto rest = node.substr(3);
+  if (rest.size() > kHexLength && rest[kHexLength] == '-' && is_hex(rest.substr(0, kHexLength))) {
+    return Library::go_zookeeper;
+  }
+  return rest.size() > kUuidLength && rest[kUuidLength] == '-' ? Library::curator
+                                                               : Library::unknown;
+}
+
+std::string session_text(std::int64_t session) {
+  std::array<char, 16> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(),
+                                 static_cast<std::uint64_t>(session), 16);
+  return "0x" + std::string(digits.data(), end.ptr);
+}
+
+std::string text_of(const Participant& contender) {
+  if (contender.pid == 0) {
+    return std::string(name_of(library_of(contender))) + ", session " +
+           session_text(contender.session_id);
+  }
+  std::string name = contender.application;
+  if (!contender.label.empty()) name += (name.empty() ? "" : "/") + contender.label;
+  if (!contender.note.empty()) name += (name.empty() ? "\"" : ", \"") + contender.note + "\"";
+  std::string text = contender.host + " pid " + std::to_string(contender.pid);
+  if (!name.empty()) text += " (" + name + ")";
+  return display_text(text);
+}
+
+std::string_view name_of(Library library) noexcept {
+  constexpr std::array<std::string_view, 5> kNames{"zklock", "Curator", "go-zookeeper", "Kazoo",
+                                                   "an unknown library"};
+  return kNames.at(static_cast<std::size_t>(library));
+}
+
+LockKind kind_of(const SurveyedLock& lock) noexcept {
+  LockKind kind = LockKind::unknown;
+  for (const auto& each : lock.state.holders) kind = combined(kind, kind_of(each));
+  for (const auto& each : lock.waiting) kind = combined(kind, kind_of(each));
+  return kind;
+}
+
+std::string_view name_of(LockKind kind) noexcept {
+  constexpr std::array<std::string_view, 6> kNames{"mutex",    "shared", "semaphore",
+                                                   "priority", "mixed",  "unknown"};
+  return kNames.at(static_cast<std::size_t>(kind));
+}
+
+std::chrono::milliseconds age(WallTime then, WallTime now) noexcept {
+  return std::max(std::chrono::milliseconds(0),
+                  std::chrono::duration_cast<std::chrono::milliseconds>(now - then));
+}
+
+HoldAge hold_age(const Participant& holder, WallTime now) noexcept {
+  if (holder.held_since) return {.age = age(*holder.held_since, now), .is_exact = true};
+  return {.age = age(holder.since, now), .is_exact = false};
+}
+
+std::optional<HoldAge> oldest_hold(const SurveyedLock& lock, WallTime now) noexcept {
+  std::optional<HoldAge> oldest;
+  for (const auto& holder : lock.state.holders) {
+    const HoldAge each = hold_age(holder, now);
+    if (!oldest || each.age > oldest->age) oldest = each;
+  }
+  return oldest;
+}
+
+std::optional<std::chrono::milliseconds> oldest_wait(const SurveyedLock& lock,
+                                                     WallTime now) noexcept {
+  std::optional<std::chrono::milliseconds> oldest;
+  for (const auto& each : lock.waiting) {
+    oldest = std::max(oldest.value_or(std::chrono::milliseconds(0)), age(each.since, now));
+  }
+  return oldest;
+}
+
+}  // namespace zklock::cli

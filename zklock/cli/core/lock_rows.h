@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "zklock/cli/core/lock_facts.h"
+#include "zklock/survey.h"
+
+namespace zklock::cli {
+
+/// The rows of `ls` and `top`.
+enum class RowOrder { path, held, waiting };
+
+struct RowFilter {
+  /// Only locks with a hold of at least this age. Without held_since, the time in the queue counts.
+  std::optional<std::chrono::milliseconds> held_over = std::nullopt;
+  std::string host = {};  ///< only locks with a contender of it
+  std::string text = {};  ///< part of the path, host, application or note
+};
+
+/// Returns the locks that pass the filter, in the order. `held`: the oldest hold first. `waiting`:
+/// the longest queue first, then the oldest wait. Equal locks stay in the order of `locks`. Pure.
+std::vector<const SurveyedLock*> lock_rows(std::span<const SurveyedLock> locks,
+                                           const RowFilter& filter, RowOrder order, WallTime now);
+
+}  // namespace zklock::cli

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "zklock/cli/core/columns.h"
+#include "zklock/cli/core/lock_facts.h"
+#include "zklock/survey.h"
+
+namespace zklock::cli {
+
+/// Returns "4 m 10 s", or "<= 4 m 10 s" if only an upper limit is known.
+std::string text_of(const HoldAge& held);
+
+/// The locks of `ls` and `top`, one row for each.
+Table lock_table(std::span<const SurveyedLock* const> locks, WallTime now);
+/// The contenders of one lock, in the order of service.
+Table contender_table(const SurveyedLock& lock, WallTime now);
+/// Returns what contender_table() leaves out: "and 9900 more wait"; an empty text if nothing.
+std::string rest_text(const SurveyedLock& lock);
+
+}  // namespace zklock::cli

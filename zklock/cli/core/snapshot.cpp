@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/core/snapshot.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <iterator>
+#include <utility>
+
+namespace zklock::cli {
+
+namespace {
+
+template <class T>
+void append(std::vector<T>& to, std::vector<T>&& from) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+bool has(const std::vector<Participant>& list, const Participant& contender) {
+  return std::ranges::any_of(list, [&contender](const Participant& each) {
+    return each.node == contender.node && each.token == contender.token;
+  });
+}
+
+bool has(std::span<const SurveyedLock> locks, const WaitStep& step) {
+  return std::ranges::any_of(locks, [&step](const SurveyedLock& lock) {
+    const auto& blockers = step.blocker.holds ? lock.state.holders : lock.waiting;
+    return lock.path == step.path && has(lock.waiting, step.waiter) && has(blockers, step.blocker);
+  });
+}
+
+}  // namespace
+
+void add_page(Snapshot& snapshot, SurveyPage page) {
+  append(snapshot.locks, std::move(page.locks));
+  append(snapshot.empty, std::move(page.empty));
+  append(snapshot.unreadable, std::move(page.unreadable));
+  append(snapshot.too_deep, std::move(page.too_deep));
+}
+
+void sort_lists(Snapshot& snapshot) {
+  std::ranges::sort(snapshot.locks, {}, &SurveyedLock::path);
+  std::ranges::sort(snapshot.empty, {}, &EmptyZnode::path);
+  std::ranges::sort(snapshot.unreadable);
+  std::ranges::sort(snapshot.too_deep);
+}
+
+std::vector<LockCycle> confirmed_cycles(std::vector<LockCycle> found,
+                                        std::span<const SurveyedLock> second) {
+  for (LockCycle& cycle : found) {
+    cycle.is_certain =
+        cycle.is_certain && std::ranges::all_of(cycle.steps, [second](const WaitStep& step) {
+          return has(second, step);
+        });
+  }
+  std::stable_partition(found.begin(), found.end(),
+                        [](const LockCycle& cycle) { return cycle.is_certain; });
+  return found;
+}
+
+CycleMarks cycle_marks(std::span<const LockCycle> cycles) {
+  CycleMarks marks;
+  for (const bool certain : {true, false}) {
+    for (const LockCycle& cycle : cycles) {
+      if (cycle.is_certain != certain) continue;
+      CycleMark mark{.is_certain = certain, .paths = {}};
+      for (const WaitStep& step : cycle.steps) mark.paths.push_back(step.path);
+      for (const std::string& path : mark.paths) marks.emplace(path, mark);
+    }
+  }
+  return marks;
+}
+
+}  // namespace zklock::cli
