@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/io/http_server.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/status.hpp>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include "zklock/cli/core/failure.h"
+#include "zklock/cli/io/http_rules.h"
+
+namespace zklock::cli {
+
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using boost::system::error_code;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMostDropped = 65'536;         ///< bytes that a lingering client may send
+constexpr milliseconds kPauseAfterAcceptError{100};  ///< no descriptor is free
+
+/// A peer that answers no packet must not occupy a stream for the 15 minutes of the kernel.
+void set_socket_options(tcp::socket& socket, milliseconds longest_silence) {
+  const int fd = socket.native_handle();
+  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  const int on = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  const auto silence = static_cast<unsigned>(longest_silence.count());
+  ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence, sizeof silence);
+}
+
+std::string head_of(const HttpAnswer& answer) {
+  const auto reason = http::obsolete_reason(http::int_to_status(answer.status));
+  std::string head = "HTTP/1.1 " + std::to_string(answer.status) + " " +
+                     std::string(reason.data(), reason.size()) +
+                     "\r\nConnection: close\r\nContent-Type: " + answer.content_type + "\r\n";
+  if (!answer.events) head += "Content-Length: " + std::to_string(answer.body.size()) + "\r\n";
+  if (answer.status == 405) head += "Allow: GET, HEAD\r\n";
+  return head +
+         "Cache-Control: no-store\r\n"
+         "X-Content-Type-Options: nosniff\r\n"
+         "Referrer-Policy: no-referrer\r\n"
+         "Cross-Origin-Resource-Policy: same-origin\r\n"
+         "Content-Security-Policy: " +
+         answer.content_security_policy + "\r\n\r\n";
+}
+
+HttpAnswer answer_to(const HttpRefusal& refusal) {
+  return {.status = refusal.status, .body = std::string(refusal.text) + "\n"};
+}
+
+}  // namespace
+
+/// Shared by the server and by the handlers of unfinished operations.
+struct HttpServer::State : std::enable_shared_from_this<State> {
+  State(asio::io_context& io, Handler on_request, std::vector<std::string> hosts,
+        const HttpLimits& all_limits)
+      : acceptor(io),
+        pause(io),
+        handler(std::move(on_request)),
+        allowed_hosts(std::move(hosts)),
+        limits(all_limits) {}
+
+  void listen(const Endpoint& endpoint);
+  void accept();
+  void on_accepted(const error_code& error, tcp::socket socket);
+  void add(tcp::socket socket);
+  void remove(const Connection& connection);
+  void close();
+  std::size_t streams() const noexcept;
+
+  tcp::acceptor acceptor;
+  asio::steady_timer pause;
+  const Handler handler;
+  const std::vector<std::string> allowed_hosts;
+  const HttpLimits limits;
+  std::vector<std::shared_ptr<Connection>> connections;  ///< oldest first
+};
+
+class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(std::shared_ptr<State> server, tcp::socket socket)
+      : server_(std::move(server)), stream_(std::move(socket)), buffer_(kMostHeadBytes) {
+    parser_.header_limit(static_cast<std::uint32_t>(kMostHeadBytes));
+    // The body is never read; refusal_of() decides.
+    parser_.body_limit(std::numeric_limits<std::uint64_t>::max());
+  }
+
+  void start() {
+    // Not extended by a read, so it limits the whole head.
+    stream_.expires_after(server_->limits.head_time);
+    http::async_read_header(stream_, buffer_, parser_,
+                            [self = shared_from_this()](const error_code& error, std::size_t) {
+                              self->on_head(error);
+                            });
+  }
+  bool is_streaming() const noexcept { return static_cast<bool>(events_); }
+  /// Returns whether it reads its head, or lingers.
+  bool is_idle() const noexcept { return !is_answering_; }
+  /// Sends new events, unless earlier ones are being sent: on_sent() continues with the new ones.
+  void wake() {
+    if (!is_streaming() || is_sending_) return;
+    take_events();
+    if (!out_.empty()) send();
+  }
+  void close() {
+    if (std::exchange(is_closed_, true)) return;
+    events_ = {};
+    stream_.close();
+    server_->remove(*this);
+  }
+
+ private:
+  void on_head(const error_code& error) {
+    if (is_closed_) return;
+    const auto refusal =
+        error ? refusal_of(error) : refusal_of(parser_.get().base(), server_->allowed_hosts);
+    if (refusal) return answer(answer_to(*refusal), false);
+    if (error) return close();
+    const HttpHead& head = parser_.get().base();
+    answer(server_->handler(path_of(head)), head.method() == http::verb::head);
+  }
+
+  void answer(HttpAnswer answer, bool is_head) {
+    if (answer.events && !is_head && server_->streams() >= server_->limits.streams) {
+      answer = {.status = 503, .body = "too many streams\n"};
+    }
+    out_ = head_of(answer);
+    if (!is_head) {
+      out_ += answer.body;
+      events_ = std::move(answer.events);
+    }
+    is_answering_ = true;
+    end_of_answer_ = Clock::now() + server_->limits.answer_time;
+    send();
+  }
+
+  void send() {
+    is_sending_ = true;
+    const auto end = Clock::now() + server_->limits.progress_time;
+    stream_.expires_at(is_streaming() ? end : std::min(end, end_of_answer_));
+    stream_.async_write_some(
+        asio::buffer(out_.data() + sent_, out_.size() - sent_),
+        [self = shared_from_this()](const error_code& error, std::size_t count) {
+          self->on_sent(error, count);
+        });
+  }
+
+  void on_sent(const error_code& error, std::size_t count) {
+    is_sending_ = false;
+    if (is_closed_) return;
+    if (error) return close();
+    sent_ += count;
+    if (sent_ == out_.size()) {
+      if (!is_streaming()) return linger();
+      take_events();
+      if (out_.empty()) return;
+    }
+    send();
+  }
+
+  void take_events() {
+    sent_ = 0;
+    out_ = events_();
+  }
+
+  void linger() {
+    is_answering_ = false;
+    error_code ignored;
+    stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+    stream_.expires_after(server_->limits.linger_time);
+    drop_input();
+  }
+
+  void drop_input() {
+    stream_.async_read_some(asio::buffer(scrap_), [self = shared_from_this()](
+                                                      const error_code& error, std::size_t count) {
+      self->dropped_ += count;
+      if (error || self->dropped_ > kMostDropped) return self->close();
+      if (!self->is_closed_) self->drop_input();
+    });
+  }
+
+  const std::shared_ptr<State> server_;
+  beast::tcp_stream stream_;
+  beast::flat_buffer buffer_;
+  http::request_parser<http::empty_body> parser_;
+  EventSource events_;
+  std::string out_;
+  std::size_t sent_ = 0;  ///< bytes of out_
+  bool is_sending_ = false;
+  bool is_answering_ = false;  ///< also while it is streaming
+  bool is_closed_ = false;
+  Clock::time_point end_of_answer_;
+  std::array<char, 1024> scrap_{};
+  std::size_t dropped_ = 0;
+};
+
+void HttpServer::State::listen(const Endpoint& endpoint) {
+  acceptor.open(endpoint.protocol());
+  ::fcntl(acceptor.native_handle(), F_SETFD, FD_CLOEXEC);
+  acceptor.set_option(tcp::acceptor::reuse_address(true));
+  acceptor.bind(endpoint);
+  acceptor.listen();
+  accept();
+}
+
+void HttpServer::State::accept() {
+  acceptor.async_accept([self = shared_from_this()](const error_code& error, tcp::socket socket) {
+    self->on_accepted(error, std::move(socket));
+  });
+}
+
+void HttpServer::State::on_accepted(const error_code& error, tcp::socket socket) {
+  if (!acceptor.is_open()) return;
+  if (!error) {
+    add(std::move(socket));
+    return accept();
+  }
+  pause.expires_after(kPauseAfterAcceptError);
+  pause.async_wait([self = shared_from_this()](const error_code&) {
+    if (self->acceptor.is_open()) self->accept();
+  });
+}
+
+void HttpServer::State::add(tcp::socket socket) {
+  set_socket_options(socket, 2 * limits.progress_time);
+  if (connections.size() >= limits.connections) {
+    auto oldest = std::ranges::find_if(connections, &Connection::is_idle);
+    if (oldest == connections.end()) {
+      oldest = std::ranges::find_if_not(connections, &Connection::is_streaming);
+    }
+    if (oldest == connections.end()) return;
+    const auto closed = *oldest;  // close() removes it from the list
+    closed->close();
+  }
+  connections.push_back(std::make_shared<Connection>(shared_from_this(), std::move(socket)));
+  connections.back()->start();
+}
+
+void HttpServer::State::remove(const Connection& connection) {
+  std::erase_if(connections, [&connection](const auto& each) { return each.get() == &connection; });
+}
+
+void HttpServer::State::close() {
+  error_code ignored;
+  acceptor.close(ignored);
+  pause.cancel();
+  while (!connections.empty()) {
+    const auto connection = connections.back();
+    connection->close();
+  }
+}
+
+std::size_t HttpServer::State::streams() const noexcept {
+  return static_cast<std::size_t>(std::ranges::count_if(connections, &Connection::is_streaming));
+}
+
+HttpServer::HttpServer(asio::io_context& io, const Endpoint& endpoint, Handler handler,
+                       std::vector<std::string> allowed_hosts, const HttpLimits& limits)
+    : state_(std::make_shared<State>(io, std::move(handler), std::move(allowed_hosts), limits)) {
+  state_->listen(endpoint);
+}
+
+HttpServer::~HttpServer() {
+  state_->close();
+}
+
+HttpServer::Endpoint HttpServer::endpoint() const {
+  return state_->acceptor.local_endpoint();
+}
+
+void HttpServer::wake_streams() {
+  for (const auto& each : state_->connections) each->wake();
+}
+
+std::size_t HttpServer::connections() const noexcept {
+  return state_->connections.size();
+}
+
+std::size_t HttpServer::streams() const noexcept {
+  return state_->streams();
+}
+
+HttpServer::Endpoint parse_endpoint(const std::string& text) {
+  const auto colon = text.rfind(':');
+  const auto fail = [&text] {
+    return Failure(ExitCode::kUsage,
+                   "\"" + text + "\" is no address: write 127.0.0.1:9465 or [::1]:9465");
+  };
+  if (colon == std::string::npos) throw fail();
+  std::string host = text.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  std::uint16_t port = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data() + colon + 1, end, port);
+  error_code error;
+  const auto address = asio::ip::make_address(host, error);
+  if (error || parsed.ec != std::errc() || parsed.ptr != end) throw fail();
+  return {address, port};
+}
+
+}  // namespace zklock::cli

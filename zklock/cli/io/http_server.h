@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+namespace zklock::cli {
+
+/// Returns the next events of one stream; an empty text if there are none now.
+using EventSource = std::function<std::string()>;
+
+struct HttpAnswer {
+  unsigned status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body = {};
+  std::string content_security_policy = "default-src 'none'; frame-ancestors 'none'";
+  /// If it is set, the answer is a stream of server-sent events, and has no other body.
+  EventSource events = {};
+};
+
+struct HttpLimits {
+  std::size_t connections = 128;
+  std::size_t streams = 64;
+  std::chrono::milliseconds head_time{5'000};       ///< from accept to the head's end
+  std::chrono::milliseconds progress_time{10'000};  ///< without progress of an answer
+  std::chrono::milliseconds answer_time{60'000};    ///< whole answer, except streams
+  std::chrono::milliseconds linger_time{1'000};     ///< until the client closes
+};
+
+/// Answers GET and HEAD requests, one for each connection. http_rules.h says which are refused.
+///
+/// | state of a connection | event                                          | next                   |
+/// |-----------------------|------------------------------------------------|------------------------|
+/// | reading the head      | the head is complete, or malformed             | answering              |
+/// |                       | HttpLimits::head_time, or the client closes    | closed                 |
+/// | answering             | all is sent                                    | lingering or streaming |
+/// |                       | a limit of time, or an error                   | closed                 |
+/// | streaming             | wake_streams(), and the source has events      | streaming: sends them  |
+/// |                       | HttpLimits::progress_time, or an error         | closed                 |
+/// | lingering             | the client closes, or HttpLimits::linger_time  | closed                 |
+///
+/// If a client connects beyond HttpLimits::connections, the server closes the oldest connection
+/// that is neither answering nor streaming, else the oldest that is answering. So slow clients do
+/// not block others. REQUIRES: fewer streams than connections are permitted.
+/// Beyond HttpLimits::streams, it answers 503.
+///
+/// A lingering connection reads and drops what the client still sends. Otherwise the client could
+/// lose the answer, as the kernel resets a connection that is closed with unread data.
+///
+/// Thread-safety: one thread, that of the io_context. REQUIRES: destroyed before the io_context.
+class HttpServer {
+ public:
+  /// Returns the answer to a permitted request for a path without its query.
+  using Handler = std::function<HttpAnswer(std::string_view path)>;
+  using Endpoint = boost::asio::ip::tcp::endpoint;
+
+  /// Listens at once. `allowed_hosts`: names that a Host field may have besides localhost.
+  /// Throws: boost::system::system_error.
+  HttpServer(boost::asio::io_context& io, const Endpoint& endpoint, Handler handler,
+             std::vector<std::string> allowed_hosts = {}, const HttpLimits& limits = {});
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+  /// Closes all connections.
+  ~HttpServer();
+
+  /// Returns the address that it listens at, with the actual port.
+  Endpoint endpoint() const;
+  /// Sends new events on all streams.
+  void wake_streams();
+  std::size_t connections() const noexcept;
+  std::size_t streams() const noexcept;
+
+ private:
+  class Connection;
+  struct State;
+
+  const std::shared_ptr<State> state_;
+};
+
+/// Parses "127.0.0.1:9465" or "[::1]:9465".
+/// Throws: Failure with ExitCode::kUsage.
+HttpServer::Endpoint parse_endpoint(const std::string& text);
+
+}  // namespace zklock::cli
