@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/core/live_feed.h"
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "locks.h"
+
+namespace zklock::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::busy_lock;
+using testing::kNow;
+using testing::lock_at;
+using Json = nlohmann::json;
+
+/// A page: applies the events of one stream.
+class Page {
+ public:
+  explicit Page(LiveFeed& feed) : stream_(feed) {}
+
+  /// Reads all events that are there. Returns their names.
+  std::vector<std::string> read() {
+    std::vector<std::string> names;
+    for (std::string text; !(text = stream_.next()).empty();) names.push_back(apply(text));
+    return names;
+  }
+  std::string read_one() { return apply(stream_.next()); }
+
+  const std::map<std::string, Json>& locks() const { return locks_; }
+  const Json& beat() const { return beat_; }
+
+ private:
+  std::string apply(const std::string& text) {
+    const auto name_at = text.find("event: ") + 7;
+    const auto data_at = text.find("\ndata: ");
+    EXPECT_TRUE(text.ends_with("\n\n"));
+    const std::string name = text.substr(name_at, data_at - name_at);
+    const Json data = Json::parse(text.substr(data_at + 7));
+    if (name == "locks" && data["first"] == true) locks_.clear();
+    if (name == "locks" || name == "change") {
+      for (const Json& lock : data["locks"]) locks_[lock["path"].get<std::string>()] = lock;
+    }
+    if (name == "change") {
+      for (const Json& path : data["removed"]) locks_.erase(path.get<std::string>());
+    }
+    if (name == "beat") beat_ = data;
+    return name;
+  }
+
+  LiveFeed::Stream stream_;
+  std::map<std::string, Json> locks_;
+  Json beat_;
+};
+
+Snapshot snapshot_of(std::vector<SurveyedLock> locks) {
+  Snapshot snapshot;
+  snapshot.root = "/";
+  snapshot.as_of = kNow;
+  snapshot.locks = std::move(locks);
+  return snapshot;
+}
+
+json::Beat beat_at(WallTime now) {
+  json::Beat beat;
+  beat.now = now;
+  beat.connected = true;
+  return beat;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(LiveFeed, NewStream_GetsAllLocks) {
+  LiveFeed feed("/", "1.0");
+  feed.on_beat(beat_at(kNow));
+  feed.on_snapshot(snapshot_of({busy_lock("/a"), busy_lock("/b")}));
+  Page page(feed);
+  EXPECT_EQ(page.read(), (Names{"hello", "locks", "beat"}));
+  EXPECT_EQ(page.locks().size(), 2U);
+  EXPECT_EQ(page.beat()["locks"], 2);
+  EXPECT_EQ(page.read(), Names{});
+}
+
+TEST(LiveFeed, BeforeTheFirstPass_BeatsAreSent) {
+  LiveFeed feed("/", "1.0");
+  Page page(feed);
+  EXPECT_EQ(page.read(), Names{"hello"});
+  feed.on_beat(beat_at(kNow));
+  EXPECT_EQ(page.read(), Names{"beat"});
+  EXPECT_EQ(page.beat()["as_of_ms"], nullptr);
+  feed.on_snapshot(snapshot_of({}));
+  EXPECT_EQ(page.read(), Names{"locks"});
+}
+
+TEST(LiveFeed, Change_HasTheDifferenceOnly) {
+  LiveFeed feed("/", "1.0");
+  feed.on_snapshot(snapshot_of({busy_lock("/a"), busy_lock("/b"), busy_lock("/c")}));
+  Page page(feed);
+  page.read();
+  auto changed = busy_lock("/b");
+  changed.is_delayed = true;
+  feed.on_snapshot(snapshot_of({changed, busy_lock("/c"), busy_lock("/d")}));
+  EXPECT_EQ(page.read(), Names{"change"});
+  ASSERT_EQ(page.locks().size(), 3U);
+  EXPECT_FALSE(page.locks().contains("/a"));
+  EXPECT_EQ(page.locks().at("/b")["delay"], true);
+}
+
+TEST(LiveFeed, EqualSnapshot_OnlyMovesTheTime) {
+  LiveFeed feed("/", "1.0");
+  feed.on_snapshot(snapshot_of({busy_lock("/a")}));
+  Page page(feed);
+  page.read();
+  auto later = snapshot_of({busy_lock("/a")});
+  later.as_of = kNow + 5s;
+  feed.on_snapshot(later);
+  feed.on_beat(beat_at(kNow + 6s));
+  EXPECT_EQ(page.read(), Names{"beat"});
+  const auto later_ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>((kNow + 5s).time_since_epoch()).count();
+  EXPECT_EQ(page.beat()["as_of_ms"], later_ms);
+}
+
+TEST(LiveFeed, ManyLocks_ComeInPieces) {
+  LiveFeed feed("/", "1.0");
+  std::vector<SurveyedLock> locks;
+  for (int i = 1000; i < 1500; ++i) locks.push_back(busy_lock("/" + std::to_string(i)));
+  feed.on_snapshot(snapshot_of(locks));
+  Page page(feed);
+  EXPECT_GT(page.read().size(), 3U);
+  EXPECT_EQ(page.locks().size(), locks.size());
+}
+
+TEST(LiveFeed, SlowStream_SkipsSnapshots) {
+  LiveFeed feed("/", "1.0");
+  std::vector<SurveyedLock> locks;
+  for (int i = 1000; i < 1500; ++i) locks.push_back(busy_lock("/" + std::to_string(i)));
+  feed.on_snapshot(snapshot_of(locks));
+  Page page(feed);
+  EXPECT_EQ(page.read_one(), "hello");
+  EXPECT_EQ(page.read_one(), "locks");
+  locks.erase(locks.begin(), locks.begin() + 100);  // sent already
+  feed.on_snapshot(snapshot_of(locks));
+  locks.push_back(busy_lock("/9"));
+  feed.on_snapshot(snapshot_of(locks));
+  page.read();
+  EXPECT_EQ(page.locks().size(), locks.size());
+  for (const auto& lock : locks) EXPECT_TRUE(page.locks().contains(lock.path)) << lock.path;
+}
+
+TEST(LiveFeed, TooManyLocks_FirstAreShown) {
+  LiveFeed feed("/", "1.0");
+  std::vector<SurveyedLock> locks;
+  for (std::size_t i = 0; i < LiveFeed::kMostLocks + 5; ++i) {
+    locks.push_back(lock_at("/" + std::to_string(10'000 + i)));
+  }
+  feed.on_snapshot(snapshot_of(locks));
+  feed.on_beat(beat_at(kNow));
+  Page page(feed);
+  page.read();
+  EXPECT_EQ(page.locks().size(), LiveFeed::kMostLocks);
+  EXPECT_EQ(page.beat()["shown"], LiveFeed::kMostLocks);
+  EXPECT_EQ(page.beat()["locks"], LiveFeed::kMostLocks + 5);
+}
+
+}  // namespace
+}  // namespace zklock::cli

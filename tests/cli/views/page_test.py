@@ -1,0 +1,252 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""page_test.py PROGRAM [--pictures FOLDER]: the page of `zklock serve` in headless Chromium.
+
+Writes screenshots into the folder. Exit status 77: a needed package is not installed.
+"""
+import argparse
+import os
+import sys
+import tempfile
+import time
+import unittest
+
+import serve_kit
+import webdriver
+from serve_kit import Serve, Servers, Tree, wait
+
+ARGUMENTS = None
+DOWN, UP, ENTER, ESCAPE = "\ue015", "\ue013", "\ue007", "\ue00c"
+ROW = "document.querySelector(`#tree .row .name[title=\"${arguments[0]}\"]`)?.closest('.row')"
+# Reports each breach of the policy, also before the page's own script runs.
+WATCH_POLICY = "window.breaches = []; addEventListener('securitypolicyviolation', e => breaches.push(e.violatedDirective));"
+
+
+def contrast(browser, selector):
+    """Returns the contrast ratio of the text of an element to its background, by WCAG."""
+    return browser.run("""
+        const box = document.querySelector(arguments[0]);
+        const light = color => {
+          const [r, g, b] = color.match(/[\\d.]+/g).map(Number).map(
+            c => c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
+          return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+        };
+        let back = box;
+        while (getComputedStyle(back).backgroundColor === "rgba(0, 0, 0, 0)") back = back.parentElement;
+        const [a, b] = [light(getComputedStyle(box).color), light(getComputedStyle(back).backgroundColor)];
+        return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);""", selector)
+
+
+class PageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
+        cls.servers = Servers(cls.directory.name)
+        cls.servers.__enter__()
+        cls.tree = Tree(cls.servers.hosts)
+        cls.serve = Serve(ARGUMENTS.program, cls.servers.hosts)
+        cls.serve.__enter__()
+        cls.browser = webdriver.Browser()
+        cls.browser.__enter__()
+        cls.browser.devtools("Page.addScriptToEvaluateOnNewDocument", source=WATCH_POLICY)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.__exit__()
+        cls.serve.__exit__()
+        cls.tree.close()
+        cls.servers.__exit__()
+        cls.directory.cleanup()
+
+    def setUp(self):
+        self.browser.open(self.serve.url)
+
+    def tearDown(self):
+        self.assertEqual(self.browser.run("return window.breaches"), [])
+        severe = [entry for entry in self.browser.log() if entry["level"] == "SEVERE"]
+        self.assertEqual(severe, [])
+        for child in self.tree.client.get_children("/"):
+            if child != "zookeeper":
+                self.tree.client.delete(f"/{child}", recursive=True)
+        wait(lambda: not self.serve.locks())
+
+    def text(self, path, cell):
+        return self.browser.run(f"return {ROW}?.querySelector('.' + arguments[1])?.textContent", path, cell)
+
+    def appears(self, path):
+        self.browser.wait(f"return Boolean({ROW})", path)
+
+    def picture(self, name):
+        self.browser.screenshot(os.path.join(ARGUMENTS.pictures, name))
+
+    def test_loads_from_its_server_only(self):
+        self.tree.contender("/a")
+        self.appears("/a")
+        urls = self.browser.run("return performance.getEntries().map(e => e.name).filter(n => n.includes('://'))")
+        self.assertTrue(all(url.startswith(self.serve.url) for url in urls), urls)
+
+    def test_lock_appears_changes_and_disappears(self):
+        first = self.tree.contender("/jobs/report", held_for=250, note="job 42")
+        self.appears("/jobs/report")
+        self.assertEqual(self.text("/jobs/report", "holder"), "db7 pid 812 (billing)")
+        self.assertEqual(self.text("/jobs/report", "note"), "job 42")
+        self.assertRegex(self.text("/jobs/report", "since"), r"^4 m \d+ s$")
+        self.tree.contender("/jobs/report", host="db9", pid=77)
+        self.browser.wait(f"return {ROW}.querySelector('.count').textContent === '1'", "/jobs/report")
+        bar = self.browser.run(f"return {ROW}.querySelector('.bar').getAttribute('aria-label')", "/jobs/report")
+        self.assertRegex(bar, r"^1 waiting, the longest for \d+ s$")
+        self.tree.delete(first)
+        self.browser.wait(f"return {ROW}.querySelector('.holder').textContent.startsWith('db9 pid 77')", "/jobs/report")
+        self.tree.client.delete("/jobs", recursive=True)
+        self.browser.wait(f"return !{ROW}", "/jobs/report")
+
+    def test_ages_grow(self):
+        self.tree.contender("/a", held_for=10)
+        self.appears("/a")
+        before = self.text("/a", "since")
+        self.browser.wait(f"return {ROW}.querySelector('.since').textContent !== arguments[1]", "/a", before)
+
+    def test_hostile_texts_are_shown_as_text(self):
+        note = "<img src=x onerror=window.hacked=1>"
+        self.tree.contender("/evil<b>x", note=note, host="</script><script>window.hacked=1</script>\u202e")
+        self.appears("/evil<b>x")
+        self.assertEqual(self.text("/evil<b>x", "note"), note)
+        self.assertNotIn("\u202e", self.text("/evil<b>x", "holder"))
+        self.assertIsNone(self.browser.run("return window.hacked ?? null"))
+        self.assertEqual(self.browser.run("return document.querySelectorAll('#tree img, #tree script, #tree b').length"), 0)
+
+    def test_cycle_is_red_and_leads_to_its_partner(self):
+        # The owners hold one lock each, and wait for the other.
+        for held, wanted, owner in (("/a", "/b", "p-1"), ("/b", "/a", "p-2")):
+            self.tree.contender(held, owner=owner, bound=1)
+        for held, wanted, owner in (("/a", "/b", "p-1"), ("/b", "/a", "p-2")):
+            self.tree.contender(wanted, owner=owner, bound=1)
+        self.browser.wait(f"return {ROW}?.classList.contains('cycle')", "/a")
+        self.assertEqual(self.browser.run(f"return {ROW}.querySelector('.partner').textContent", "/a"), "deadlock: /b")
+        self.browser.run(f"{ROW}.querySelector('.partner').click()", "/a")
+        self.assertTrue(self.browser.run(f"return document.activeElement === {ROW}", "/b"))
+        self.picture("live_page_cycle.png")
+
+    def test_search_and_orders(self):
+        self.tree.contender("/jobs/new", held_for=10)
+        self.tree.contender("/jobs/old", held_for=1000, note="nightly")
+        self.tree.contender("/other", held_for=100)
+        for path in ("/jobs/new", "/jobs/old", "/other"):
+            self.appears(path)
+
+        def names():
+            return self.browser.run("return [...document.querySelectorAll('#tree .row .name')].map(n => n.textContent)")
+        self.assertEqual(names(), ["jobs/", "new", "old", "other"])
+        self.browser.keys("o")
+        wait(lambda: names() == ["/jobs/old", "/other", "/jobs/new"])
+        self.browser.keys("/nightly")
+        wait(lambda: names() == ["/jobs/old"])
+        self.browser.keys(ESCAPE + "t")
+        wait(lambda: names() == ["jobs/", "new", "old", "other"])
+
+    def test_keyboard_opens_details(self):
+        self.tree.contender("/jobs/a", held_for=10)
+        self.tree.contender("/jobs/a", note="second")
+        self.tree.contender("/jobs/b")
+        self.appears("/jobs/b")
+        self.browser.keys(DOWN)
+        self.browser.wait("return document.activeElement.classList.contains('row')")
+        self.browser.keys(UP * 3 + DOWN + ENTER)
+        table = self.browser.wait(f"return {ROW}.querySelector('table')?.innerText", "/jobs/a")
+        self.assertIn("second", table)
+        self.assertEqual(self.browser.run(f"return {ROW}.getAttribute('aria-expanded')", "/jobs/a"), "true")
+        self.browser.keys(ENTER + UP + "\ue012")  # left: closes the folder
+        self.browser.wait(f"return !{ROW}", "/jobs/a")
+        self.browser.keys("\ue014")
+        self.appears("/jobs/a")
+
+    def test_focus_stays_while_rows_move(self):
+        for path in ("/a", "/b", "/m"):
+            self.tree.contender(path)
+            self.appears(path)
+        self.browser.keys("q" + DOWN * 3)
+        self.browser.wait(f"return document.activeElement === {ROW}", "/m")
+        self.tree.contender("/m")
+        self.browser.wait("return document.querySelector('#tree .row .name').title === '/m'")
+        self.assertTrue(self.browser.run(f"return document.activeElement === {ROW}", "/m"))
+
+    def test_light_dark_and_phone(self):
+        for i in range(12):
+            self.tree.contender(f"/jobs/nightly-{i}", held_for=7 ** (i % 6), note=f"job {i}")
+            for _ in range(i % 5):
+                self.tree.contender(f"/jobs/nightly-{i}", host=f"web{i}")
+        self.tree.plant("/java/reindex", "_c_01234567-89ab-cdef-0123-456789abcdef-lock-")
+        self.appears("/jobs/nightly-11")
+        for scheme in ("light", "dark"):
+            self.browser.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+            for selector in (".row .holder", ".row .name", ".folder .name", "#counts", "#link", ".row .since"):
+                self.assertGreaterEqual(contrast(self.browser, selector), 4.5, f"{scheme}: {selector}")
+            self.picture(f"live_page_{scheme}.png")
+        self.browser.devtools("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=2, mobile=True)
+        try:
+            time.sleep(0.5)
+            width = self.browser.run("return document.documentElement.scrollWidth")
+            self.picture("live_page_phone.png")
+            self.assertLessEqual(width, 390)
+            height = self.browser.run(f"return {ROW}.querySelector('.line').offsetHeight", "/jobs/nightly-3")
+            self.assertGreaterEqual(height, 44)
+        finally:
+            self.browser.devtools("Emulation.clearDeviceMetricsOverride")
+            self.browser.devtools("Emulation.setEmulatedMedia", features=[])
+
+    def test_thousand_locks_are_smooth(self):
+        nodes = [self.tree.contender(f"/many/{i // 50}/lock-{i}", held_for=i) for i in range(1000)]
+        wait(lambda: len(self.serve.locks()) == 1000, timeout=60)
+        self.browser.wait("return locks.size === 1000", timeout=60)
+        self.browser.run("""
+            window.gaps = []; window.tasks = [];
+            new PerformanceObserver(list => tasks.push(...list.getEntries().map(e => e.duration)))
+              .observe({type: "longtask"});
+            let last = performance.now();
+            requestAnimationFrame(function frame(t) { gaps.push(t - last); last = t; requestAnimationFrame(frame); });""")
+        for i in range(50):
+            self.tree.contender(f"/many/{i % 20}/lock-{(i % 20) * 50}", host=f"web{i}")
+            time.sleep(0.1)
+        gaps, tasks = self.browser.run("return [gaps.slice(1).sort((a, b) => a - b), tasks]")
+        self.tree.delete(nodes[0])
+        slow = gaps[int(len(gaps) * 0.95)]
+        print(f"1,000 locks: {len(gaps)} frames, 95 % within {slow:.0f} ms, longest task {max(tasks, default=0):.0f} ms")
+        self.assertLess(slow, 50)
+        self.assertLess(max(tasks, default=0), 200)
+
+
+class OutageTest(unittest.TestCase):
+    def test_serve_goes_away_and_comes_back(self):
+        with tempfile.TemporaryDirectory() as directory, Servers(directory) as servers, webdriver.Browser() as browser:
+            tree = Tree(servers.hosts)
+            tree.contender("/a")
+            with Serve(ARGUMENTS.program, servers.hosts) as serve:
+                browser.open(serve.url)
+                browser.wait("return locks.size === 1")
+                port = serve.port
+            browser.wait("return document.body.classList.contains('stale')", timeout=15)
+            tree.contender("/b")
+            again = Serve(ARGUMENTS.program, servers.hosts)
+            again.command[again.command.index("127.0.0.1:0")] = f"127.0.0.1:{port}"
+            with again:
+                browser.wait("return locks.size === 2 && !document.body.classList.contains('stale')", timeout=30)
+            tree.close()
+
+
+def main():
+    global ARGUMENTS  # pylint: disable=global-statement
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--pictures")
+    ARGUMENTS, rest = parser.parse_known_args()
+    lacking = serve_kit.missing() or (None if webdriver.is_installed() else "Chromium or its driver")
+    if lacking:
+        print(f"skipped: {lacking} is not installed")
+        sys.exit(serve_kit.SKIPPED)
+    with tempfile.TemporaryDirectory() as folder:
+        ARGUMENTS.pictures = ARGUMENTS.pictures or folder
+        unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A ZooKeeper server, `zklock serve` on it, and contenders that are planted by hand."""
+import http.client
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "bench"))
+sys.dont_write_bytecode = True
+# pylint: disable=wrong-import-position
+from server import CLASS_PATH, Servers, dies_with_us, end, java  # noqa: E402,F401
+
+SKIPPED = 77
+
+
+def missing():
+    """Returns what is not installed, or nothing."""
+    if not shutil.which(java()) or not all(map(os.path.exists, CLASS_PATH.split(":"))):
+        return "ZooKeeper's server"
+    return None if importlib.util.find_spec("kazoo") else "python3-kazoo"
+
+
+class Tree:
+    """Plants znodes of contenders, in sessions of its own."""
+
+    def __init__(self, hosts):
+        from kazoo.client import KazooClient  # pylint: disable=import-outside-toplevel
+        self.client = KazooClient(hosts=hosts, timeout=20)
+        self.client.start(timeout=30)
+
+    def close(self):
+        self.client.stop()
+        self.client.close()
+
+    def contender(self, path, prefix="lock-", held_for=None, **texts):
+        """Creates a contender's znode. With `held_for`, in seconds, also its hold marker. Returns its name."""
+        fields = {"host": "db7", "pid": 812, "application": "billing", **texts}
+        if held_for is not None:  # a marker that is older than its contender is ignored
+            fields["since"] = int((time.time() - held_for - 1) * 1000)
+        data = "zklock 1\n" + "".join(f"{key}={value}\n" for key, value in fields.items())
+        return self.plant(path, prefix, data, held_for)
+
+    def plant(self, path, prefix, data="", held_for=None):
+        node = self.client.create(f"{path}/{prefix}", data.encode(), ephemeral=True, sequence=True, makepath=True)
+        if held_for is not None:
+            since = int((time.time() - held_for) * 1000)
+            self.client.create(f"{path}/held-{since}-{node[-10:]}", b"", ephemeral=True)
+        return node
+
+    def delete(self, node):
+        self.client.delete(node)
+        parent, _, name = node.rpartition("/")
+        for child in self.client.get_children(parent):
+            if child.startswith("held-") and child.endswith(name[-10:]):
+                self.client.delete(f"{parent}/{child}")
+
+
+class Serve:
+    """A context manager: the process `zklock serve`."""
+
+    def __init__(self, program, hosts, *arguments, root="/"):
+        self.command = [program, "-z", hosts, "serve", "--listen", "127.0.0.1:0", "--interval", "200ms", *arguments, root]
+
+    def __enter__(self):
+        self.process = subprocess.Popen(dies_with_us(self.command), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for line in self.process.stderr:
+            found = re.search(r"http://127\.0\.0\.1:(\d+)/", line)
+            if found:
+                self.port = int(found[1])
+                return self
+        raise RuntimeError(f"serve ended with {self.process.wait()}")
+
+    def __exit__(self, *_):
+        end(self.process)
+        self.process.stderr.close()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}/"
+
+    def get(self, path, method="GET", **headers):
+        """Returns the status, the header fields and the body."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            connection.request(method, path, headers=headers)
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read().decode()
+        finally:
+            connection.close()
+
+    def locks(self):
+        """Returns the locks by path; none before the first pass."""
+        status, _, body = self.get("/api/locks")
+        return {lock["path"]: lock for lock in json.loads(body)["locks"]} if status == 200 else {}
+
+
+def wait(condition, timeout=20):
+    """Waits until the function returns something true, and returns that."""
+    limit = time.monotonic() + timeout
+    while not (found := condition()):
+        if time.monotonic() > limit:
+            raise AssertionError(f"not true in {timeout} s")
+        time.sleep(0.05)
+    return found

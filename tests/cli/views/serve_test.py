@@ -1,0 +1,234 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""serve_test.py PROGRAM: `zklock serve` on a real server. Exit status 77: a needed package is not installed."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import serve_kit
+from serve_kit import Serve, Servers, Tree, wait
+
+PROGRAM = None
+CURATOR = "_c_01234567-89ab-cdef-0123-456789abcdef-lock-"
+KAZOO = "0123456789abcdef0123456789abcdef__lock__"
+
+
+class Events:
+    """The event stream of a serve process, read by hand."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
+        self.socket.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        self.lines = self.socket.makefile("r", encoding="utf-8")
+        while self.lines.readline() != "\n":
+            pass
+
+    def next(self, name):
+        """Returns the data of the next event of this name."""
+        found = None
+        while True:
+            line = self.lines.readline()
+            if not line:
+                raise AssertionError("the stream has ended")
+            if line.startswith("event: "):
+                found = line[7:].strip()
+            elif line.startswith("data: ") and found == name:
+                return json.loads(line[6:])
+
+    def close(self):
+        self.lines.close()
+        self.socket.close()
+
+
+class ServeTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
+        cls.servers = Servers(cls.directory.name)
+        cls.servers.__enter__()
+        cls.tree = Tree(cls.servers.hosts)
+        cls.serve = Serve(PROGRAM, cls.servers.hosts)
+        cls.serve.__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.serve.__exit__()
+        cls.tree.close()
+        cls.servers.__exit__()
+        cls.directory.cleanup()
+
+    def tearDown(self):
+        for child in self.tree.client.get_children("/"):
+            if child != "zookeeper":
+                self.tree.client.delete(f"/{child}", recursive=True)
+        wait(lambda: not self.serve.locks())
+
+    def test_lock_has_holder_queue_and_note(self):
+        self.tree.contender("/jobs/report", held_for=250, note="job 42")
+        self.tree.contender("/jobs/report", host="db9", pid=77)
+        lock = wait(lambda: self.serve.locks().get("/jobs/report"))
+        self.assertEqual(lock["holders"][0]["note"], "job 42")
+        self.assertEqual(lock["holders"][0]["host"], "db7")
+        self.assertAlmostEqual(lock["holders"][0]["held_since_ms"] / 1000, time.time() - 250, delta=5)
+        self.assertEqual([waiting["pid"] for waiting in lock["queue"]], [77])
+
+    def test_libraries_are_told_apart(self):
+        self.tree.plant("/java", CURATOR)
+        self.tree.plant("/python", KAZOO)
+        locks = wait(lambda: len(self.serve.locks()) == 2 and self.serve.locks())
+        self.assertEqual(locks["/java"]["holders"][0]["library"], "curator")
+        self.assertEqual(locks["/python"]["holders"][0]["library"], "kazoo")
+        self.assertIsNone(locks["/python"]["holders"][0]["host"])
+
+    def test_events_have_the_difference_only(self):
+        self.tree.contender("/a")
+        wait(lambda: "/a" in self.serve.locks())
+        events = Events(self.serve.port)
+        try:
+            self.assertEqual([lock["path"] for lock in events.next("locks")["locks"]], ["/a"])
+            node = self.tree.contender("/b")
+            self.assertEqual([lock["path"] for lock in events.next("change")["locks"]], ["/b"])
+            self.tree.delete(node)
+            self.assertEqual(events.next("change")["removed"], ["/b"])
+            beat = events.next("beat")
+            self.assertTrue(beat["connected"])
+            self.assertLess(beat["now_ms"] - beat["as_of_ms"], 5000)
+        finally:
+            events.close()
+
+    def test_hostile_texts_are_ascii(self):
+        self.tree.contender("/x", note="</script><img src=x onerror=alert(1)>\u202e\u001b[2J", host='"\\')
+        wait(lambda: "/x" in self.serve.locks())
+        for path in ("/api/locks", "/metrics"):
+            _, _, body = self.serve.get(path)
+            self.assertTrue(all(" " <= c <= "~" or c == "\n" for c in body), path)
+
+    def test_metrics_and_health(self):
+        self.tree.contender("/m", held_for=100)
+        self.tree.contender("/m")
+        wait(lambda: "/m" in self.serve.locks())
+        status, headers, body = self.serve.get("/metrics")
+        self.assertEqual((status, headers["Content-Type"]), (200, "text/plain; version=0.0.4; charset=utf-8"))
+        values = dict(line.rsplit(" ", 1) for line in body.splitlines() if not line.startswith("#"))
+        self.assertEqual(values['zklock_observed_waiters{path="/m"}'], "1")
+        self.assertAlmostEqual(float(values['zklock_observed_oldest_hold_seconds{path="/m"}']), 100, delta=5)
+        self.assertEqual(values["zklock_observed_connected"], "1")
+        self.assertEqual(self.serve.get("/healthz")[::2], (200, "ok\n"))
+
+    def test_page_has_a_policy_with_a_fresh_number(self):
+        pages = [self.serve.get("/") for _ in range(2)]
+        numbers = set()
+        for status, headers, body in pages:
+            self.assertEqual(status, 200)
+            policy = headers["Content-Security-Policy"]
+            number = policy.partition("script-src 'nonce-")[2].partition("'")[0]
+            self.assertEqual(len(number), 32)
+            self.assertIn(f'<script nonce="{number}">', body)
+            self.assertNotIn("@NONCE@", body)
+            numbers.add(number)
+        self.assertEqual(len(numbers), 2)
+
+    def test_viewers_send_nothing_to_zookeeper(self):
+        self.tree.contender("/v")
+        wait(lambda: "/v" in self.serve.locks())
+
+        def requests_of_two_seconds():
+            before = self.servers.counters()["received"]
+            time.sleep(2)
+            return self.servers.counters()["received"] - before
+        alone = requests_of_two_seconds()
+        streams = [Events(self.serve.port) for _ in range(20)]
+        crowded = requests_of_two_seconds()
+        for stream in streams:
+            stream.close()
+        self.assertLess(crowded, 2 * alone + 20)
+
+    def test_many_connections_leave_no_descriptor(self):
+        def descriptors():
+            return len(os.listdir(f"/proc/{self.serve.process.pid}/fd"))
+        before = descriptors()
+        clients = [socket.create_connection(("127.0.0.1", self.serve.port)) for _ in range(500)]
+        for client in clients:
+            client.sendall(b"GET / HTTP/1.1\r\n")
+        begin = time.monotonic()
+        self.assertEqual(self.serve.get("/healthz")[0], 200)
+        self.assertLess(time.monotonic() - begin, 1)
+        self.assertLess(descriptors(), before + 140)
+        for client in clients:
+            client.close()
+        wait(lambda: descriptors() <= before + 1)
+
+    def test_parallel_requests_are_all_answered(self):
+        self.tree.contender("/p")
+        statuses = []
+
+        def work():
+            for _ in range(50):
+                statuses.append(self.serve.get("/api/locks")[0])
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(statuses, [200] * 400)
+
+    def test_password_is_nowhere(self):
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8") as digest:
+            digest.write("orders:s3cr3t-word\n")
+            digest.flush()
+            command = Serve(PROGRAM, self.servers.hosts)
+            command.command[1:1] = ["--digest-file", digest.name]
+            with command as serve:
+                wait(lambda: serve.get("/healthz")[0] == 200)
+                for path in ("/", "/api/locks", "/metrics", "/healthz"):
+                    self.assertNotIn("s3cr3t", serve.get(path)[2])
+                with open(f"/proc/{serve.process.pid}/cmdline", encoding="utf-8") as line:
+                    self.assertNotIn("s3cr3t", line.read())
+
+    def test_signal_ends_with_0(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with Serve(PROGRAM, self.servers.hosts) as serve:
+                events = Events(serve.port)
+                serve.process.send_signal(number)
+                self.assertEqual(serve.process.wait(10), 0)
+                events.close()
+
+    def test_wrong_arguments(self):
+        def code(*arguments):
+            command = [PROGRAM, "-z", self.servers.hosts, "serve", *arguments]
+            return subprocess.run(command, stderr=subprocess.PIPE, check=False, timeout=20).returncode
+        self.assertEqual(code("--listen", "everywhere", "/"), 64)
+        self.assertEqual(code("--interval", "1", "/"), 64)
+        self.assertEqual(code("--interval", "1ms", "/"), 64)
+        self.assertEqual(code("not/a/path"), 65)
+        self.assertEqual(code("--listen", f"127.0.0.1:{self.serve.port}", "/"), 71)
+
+
+class OutageTest(unittest.TestCase):
+    def test_server_goes_away_and_comes_back(self):
+        with tempfile.TemporaryDirectory() as directory, Servers(directory) as servers:
+            with Serve(PROGRAM, servers.hosts) as serve:
+                wait(lambda: serve.get("/healthz")[0] == 200)
+                member = servers.members[0]
+                member.process.kill()
+                member.process.wait()
+                wait(lambda: serve.get("/healthz")[0] == 503)
+                self.assertIn("zklock_observed_connected 0", serve.get("/metrics")[2])
+                member.start(servers.tick_ms, servers.heap, "", 1)
+                wait(lambda: serve.get("/healthz")[0] == 200, timeout=60)
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop(1)
+    lacking = serve_kit.missing()
+    if lacking:
+        print(f"skipped: {lacking} is not installed")
+        sys.exit(serve_kit.SKIPPED)
+    unittest.main(verbosity=2)

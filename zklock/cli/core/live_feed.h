@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "zklock/cli/core/json_text.h"
+#include "zklock/cli/core/snapshot.h"
+#include "zklock/cli/core/survey_delta.h"
+
+namespace zklock::cli {
+
+/// The data of the page, as server-sent events for any number of streams.
+///
+/// | event  | content                                  | sent                                      |
+/// |--------|------------------------------------------|-------------------------------------------|
+/// | hello  | root, version                            | first                                     |
+/// | locks  | as_of_ms, first, last, locks             | then all locks, in pieces of about 64 KiB |
+/// | change | as_of_ms, locks, removed                 | when a newer snapshot differs             |
+/// | beat   | time, connection, age of the data, error | at each on_beat()                         |
+///
+/// A stream that reads slowly skips snapshots: it receives the difference between the last one that
+/// it was sent and the newest. So it needs little memory. Thread-safety: none; pure.
+class LiveFeed {
+ public:
+  /// Most locks that the page receives. If there are more, it receives the first ones, by path.
+  static constexpr std::size_t kMostLocks = 5'000;
+
+  LiveFeed(std::string root, std::string version);
+  LiveFeed(const LiveFeed&) = delete;
+  LiveFeed& operator=(const LiveFeed&) = delete;
+
+  void on_snapshot(const Snapshot& snapshot);
+  /// Begins a beat. Replaces its numbers of locks and the time of the data by those of the newest
+  /// snapshot.
+  void on_beat(json::Beat beat);
+
+ private:
+  /// The newest snapshot as texts. Streams refer to older ones.
+  struct Texts {
+    WallTime as_of;
+    std::vector<LockText> locks;
+  };
+  using TextsPtr = std::shared_ptr<const Texts>;
+
+ public:
+  /// One connected page. REQUIRES: the feed outlives it.
+  class Stream {
+   public:
+    explicit Stream(LiveFeed& feed) noexcept : feed_(feed) {}
+    /// Returns the next event to send; an empty text if there is none now.
+    std::string next();
+
+   private:
+    std::string next_piece();
+
+    LiveFeed& feed_;
+    bool said_hello_ = false;
+    TextsPtr sent_;                 ///< snapshot that the page has, or receives now
+    std::size_t sent_locks_ = 0;    ///< locks of it that were sent
+    bool is_sent_ = false;          ///< all of them were sent
+    std::uint64_t sent_beats_ = 0;  ///< number of the last beat that was sent
+  };
+
+ private:
+  /// Returns the change event between two snapshots; empty if nothing differs. Stores the last
+  /// one, because most streams need the same.
+  const std::string& change_between(const TextsPtr& before, const TextsPtr& now);
+
+  const std::string root_;
+  const std::string version_;
+  TextsPtr newest_;
+  json::Beat beat_;
+  std::uint64_t beats_ = 0;
+  std::size_t all_locks_ = 0;
+  std::size_t unreadable_ = 0;
+  std::chrono::milliseconds duration_{0};
+
+  TextsPtr change_from_, change_to_;
+  std::string change_;
+};
+
+}  // namespace zklock::cli

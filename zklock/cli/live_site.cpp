@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/live_site.h"
+#include "zklock/version.h"
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <utility>
+
+#include "zklock/cli/core/duration.h"
+#include "zklock/cli/core/json_text.h"
+#include "zklock/cli/core/observed_metrics.h"
+#include "zklock/cli/page.h"
+
+namespace zklock::cli {
+
+namespace {
+
+/// Returns 128 random bits as hexadecimal digits.
+std::string random_text() {
+  std::random_device source;
+  std::string text;
+  for (int i = 0; i < 4; ++i) {
+    std::array<char, 8> digits{};
+    const auto end =
+        std::to_chars(digits.data(), digits.data() + digits.size(), std::uint32_t{source()}, 16);
+    text.append(8 - static_cast<std::size_t>(end.ptr - digits.data()), '0');
+    text.append(digits.data(), end.ptr);
+  }
+  return text;
+}
+
+std::string replaced(std::string_view text, std::string_view mark, std::string_view by) {
+  std::string result;
+  for (;;) {
+    const auto at = text.find(mark);
+    result += text.substr(0, at);
+    if (at == std::string_view::npos) return result;
+    result += by;
+    text.remove_prefix(at + mark.size());
+  }
+}
+
+}  // namespace
+
+LiveSite::LiveSite(std::string root, std::chrono::milliseconds interval,
+                   std::function<bool()> is_connected)
+    : interval_(interval),
+      is_connected_(std::move(is_connected)),
+      feed_(std::move(root), ZKLOCK_VERSION_STRING) {}
+
+HttpAnswer LiveSite::answer(std::string_view path, WallTime now) {
+  if (path == "/") return page();
+  if (path == "/events") {
+    const auto stream = std::make_shared<LiveFeed::Stream>(feed_);
+    return {.content_type = "text/event-stream", .events = [stream] { return stream->next(); }};
+  }
+  if (path == "/api/locks") return locks();
+  if (path == "/metrics") {
+    return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
+            .body = observed_metrics(snapshot_.get(), is_connected_(), now)};
+  }
+  if (path == "/healthz") return health(now);
+  return {.status = 404, .body = "no such page\n"};
+}
+
+HttpAnswer LiveSite::page() const {
+  const std::string nonce = random_text();
+  const std::string from_nonce = "'nonce-" + nonce + "'; ";
+  return {.content_type = "text/html; charset=utf-8",
+          .body = replaced(kPage, "@NONCE@", nonce),
+          .content_security_policy = "default-src 'none'; script-src " + from_nonce + "style-src " +
+                                     from_nonce +
+                                     "connect-src 'self'; img-src data:; base-uri 'none'; "
+                                     "form-action 'none'; frame-ancestors 'none'"};
+}
+
+HttpAnswer LiveSite::locks() {
+  if (!snapshot_) return {.status = 503, .body = "the first pass has not ended\n"};
+  if (locks_text_.empty()) locks_text_ = json::locks(*snapshot_);
+  return {.content_type = "application/json", .body = locks_text_ + "\n"};
+}
+
+HttpAnswer LiveSite::health(WallTime now) const {
+  const auto fail = [](const std::string& text) {
+    return HttpAnswer{.status = 503, .body = text + "\n"};
+  };
+  if (!is_connected_()) return fail("no connection to ZooKeeper");
+  if (!error_.empty()) return fail("the last pass failed: " + error_);
+  if (!snapshot_) return fail("the first pass has not ended");
+  const auto data_age = age(snapshot_->as_of, now);
+  if (data_age > 3 * (interval_ + snapshot_->duration)) {
+    return fail("the last pass began " + text_of(data_age) + " ago");
+  }
+  return {.body = "ok\n"};
+}
+
+void LiveSite::on_snapshot(std::shared_ptr<const Snapshot> snapshot) {
+  snapshot_ = std::move(snapshot);
+  locks_text_.clear();
+  error_.clear();
+  feed_.on_snapshot(*snapshot_);
+}
+
+void LiveSite::on_error(std::string error) {
+  error_ = std::move(error);
+}
+
+void LiveSite::on_beat(WallTime now) {
+  json::Beat beat;
+  beat.now = now;
+  beat.interval = interval_;
+  beat.connected = is_connected_();
+  beat.error = error_;
+  feed_.on_beat(std::move(beat));
+}
+
+}  // namespace zklock::cli

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "zklock/cli/core/live_feed.h"
+#include "zklock/cli/core/snapshot.h"
+#include "zklock/cli/io/http_server.h"
+
+namespace zklock::cli {
+
+/// The answers of `serve`, from the newest snapshot.
+///
+/// | path       | answer                                                                        |
+/// |------------|-------------------------------------------------------------------------------|
+/// | /          | the page. Its policy permits only its own script and style, by a fresh number |
+/// | /events    | LiveFeed                                                                      |
+/// | /api/locks | JSON, zklock.locks/1; 503 before the end of the first pass                    |
+/// | /metrics   | observed_metrics()                                                            |
+/// | /healthz   | 200, or 503 if there is no connection or no recent pass                       |
+/// | any other  | 404                                                                           |
+///
+/// Thread-safety: one thread, that of the HTTP server.
+class LiveSite {
+ public:
+  LiveSite(std::string root, std::chrono::milliseconds interval,
+           std::function<bool()> is_connected);
+  LiveSite(const LiveSite&) = delete;
+  LiveSite& operator=(const LiveSite&) = delete;
+
+  HttpAnswer answer(std::string_view path, WallTime now);
+  void on_snapshot(std::shared_ptr<const Snapshot> snapshot);
+  /// The last pass failed.
+  void on_error(std::string error);
+  /// Begins a beat of the event streams.
+  void on_beat(WallTime now);
+
+ private:
+  HttpAnswer page() const;
+  HttpAnswer locks();
+  HttpAnswer health(WallTime now) const;
+
+  const std::chrono::milliseconds interval_;
+  const std::function<bool()> is_connected_;
+  LiveFeed feed_;
+  std::shared_ptr<const Snapshot> snapshot_;
+  std::string locks_text_;  ///< JSON of snapshot_; empty until it is requested
+  std::string error_;
+};
+
+}  // namespace zklock::cli
