@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/core/top_view.h"
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "locks.h"
+#include "zklock/cli/core/columns.h"
+#include "zklock/cli/io/terminal.h"
+
+namespace zklock::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::busy_lock;
+using testing::kNow;
+using Effect = TopView::Effect;
+
+class TopViewTest : public ::testing::Test {
+ protected:
+  TopViewTest() { show({"/a", "/b", "/c"}); }
+
+  void show(const std::vector<std::string>& paths) {
+    auto snapshot = std::make_shared<Snapshot>();
+    snapshot->as_of = kNow;
+    for (const auto& path : paths) snapshot->locks.push_back(busy_lock(path));
+    view_.on_snapshot(std::move(snapshot));
+  }
+  Effect press(std::string_view text) {
+    Effect last = Effect::none;
+    for (const char c : text) last = view_.on_key({.kind = Key::Kind::text, .text = c}, kNow);
+    return last;
+  }
+  Effect press(Key::Kind kind) { return view_.on_key({.kind = kind}, kNow); }
+  std::vector<std::string> lines(std::size_t height = 10) { return view_.lines(80, height, kNow); }
+  /// Returns the path of the selected row.
+  std::string selected() {
+    for (const auto& line : lines()) {
+      if (line.starts_with('>')) return line.substr(2, line.find(' ', 2) - 2);
+    }
+    return {};
+  }
+
+  TopView view_{"/", RowOrder::path};
+};
+
+TEST_F(TopViewTest, Screen_IsFilledExactly) {
+  EXPECT_EQ(lines(10).size(), 10U);
+  EXPECT_EQ(lines(10).front(), "zklock /  3 locks; 0 ms old");
+  EXPECT_TRUE(lines(10).back().starts_with("q quit"));
+  for (std::size_t height = 0; height < 6; ++height) {
+    for (std::size_t width = 0; width < 40; ++width) {
+      const auto all = view_.lines(width, height, kNow);
+      EXPECT_EQ(all.size(), height);
+      for (const auto& line : all) EXPECT_LE(display_width(line), width);
+    }
+  }
+}
+
+TEST_F(TopViewTest, Selection_StaysOnItsLock) {
+  EXPECT_EQ(selected(), "/a");
+  press("j");
+  press(Key::Kind::down);
+  EXPECT_EQ(selected(), "/c");
+  press("j");
+  EXPECT_EQ(selected(), "/c");
+  press("k");
+  EXPECT_EQ(selected(), "/b");
+  show({"/0", "/a", "/b"});
+  EXPECT_EQ(selected(), "/b");
+  show({"/0"});
+  EXPECT_EQ(selected(), "/0");
+}
+
+TEST_F(TopViewTest, LongList_Scrolls) {
+  std::vector<std::string> paths;
+  for (int i = 100; i < 200; ++i) paths.push_back("/" + std::to_string(i));
+  show(paths);
+  lines();
+  press(Key::Kind::page_down);
+  EXPECT_EQ(selected(), "/107");
+  for (int i = 0; i < 40; ++i) press(Key::Kind::page_down);
+  EXPECT_EQ(selected(), "/199");
+  for (int i = 0; i < 40; ++i) press(Key::Kind::page_up);
+  EXPECT_EQ(selected(), "/100");
+}
+
+TEST_F(TopViewTest, Filter_IsTypedAndRemoved) {
+  press("//b");
+  EXPECT_EQ(lines().back(), "filter: /b");
+  EXPECT_EQ(selected(), "/b");
+  press("q");  // a character of the filter
+  EXPECT_EQ(selected(), "");
+  press(Key::Kind::backspace);
+  press(Key::Kind::enter);
+  EXPECT_EQ(selected(), "/b");
+  EXPECT_EQ(press("q"), Effect::end);
+  press(Key::Kind::escape);
+  EXPECT_EQ(lines().front(), "zklock /  3 locks; 0 ms old");
+}
+
+TEST_F(TopViewTest, Enter_ShowsTheContenders) {
+  lines();
+  press("j");
+  press(Key::Kind::enter);
+  auto all = lines();
+  EXPECT_EQ(all.front(), "zklock /b");
+  EXPECT_TRUE(all[2].find("holds") != std::string::npos) << all[2];
+  EXPECT_EQ(press(" "), Effect::pass);
+  show({"/a"});
+  EXPECT_EQ(lines()[1], "free");
+  press(Key::Kind::escape);
+  EXPECT_EQ(lines().front(), "zklock /  1 locks; 0 ms old");
+}
+
+TEST_F(TopViewTest, Problem_ReplacesTheLastLine) {
+  view_.on_problem("no connection");
+  EXPECT_EQ(lines().back(), "no connection");
+  show({"/a"});
+  EXPECT_TRUE(lines().back().starts_with("q quit"));
+}
+
+TEST_F(TopViewTest, RandomKeys_NeverFail) {
+  const std::string text = "jkhwp/ qx";
+  unsigned random = 1;
+  for (int i = 0; i < 20'000; ++i) {
+    random = random * 1664525U + 1013904223U;
+    const auto choice = (random >> 16U) % 16;
+    if (choice < text.size()) {
+      press(text.substr(choice, 1));
+    } else {
+      press(static_cast<Key::Kind>(choice % 8));
+    }
+    if (choice == 3) show(i % 2 == 0 ? std::vector<std::string>{} : std::vector<std::string>{"/a"});
+    const std::size_t height = choice;
+    ASSERT_EQ(lines(height).size(), height);
+  }
+}
+
+TEST(KeysOf, Sequences_AreParsed) {
+  const auto kinds = [](std::string_view bytes) {
+    std::string text;
+    for (const Key& key : keys_of(bytes)) {
+      text += key.kind == Key::Kind::text ? key.text
+                                          : static_cast<char>('0' + static_cast<int>(key.kind));
+    }
+    return text;
+  };
+  EXPECT_EQ(kinds("q"), "q");
+  EXPECT_EQ(kinds("\x1b[A\x1b[B\x1bOA"), "121");
+  EXPECT_EQ(kinds("\x1b[5~\x1b[6~\r"), "345");
+  EXPECT_EQ(kinds("\x1b"), "6");
+  EXPECT_EQ(kinds("\x7f"), "7");
+  EXPECT_EQ(kinds("\x1b[24~"), "");
+  EXPECT_EQ(kinds("\xc3\xa4\x01"), "");
+}
+
+}  // namespace
+}  // namespace zklock::cli

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/check.h"
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/core/duration.h"
+#include "zklock/cli/core/findings.h"
+#include "zklock/cli/core/json_text.h"
+#include "zklock/cli/survey_pass.h"
+#include "zklock/cli/view_support.h"
+
+namespace zklock::cli {
+
+namespace {
+
+constexpr std::size_t kMostWaiting = 1'000;  ///< described for cycles
+
+struct CheckOptions {
+  std::string root;
+  std::string held_over;
+  std::size_t rate = 2'000;
+};
+
+std::string line_of(const Finding& finding) {
+  const std::string place = finding.path.empty() ? std::string() : finding.path + ": ";
+  return std::string(name_of(finding.level)) + "  " + display_text(place + finding.text);
+}
+
+int check(const Settings& settings, const CheckOptions& options) {
+  FindingOptions wanted;
+  if (!options.held_over.empty()) {
+    wanted.held_over =
+        std::chrono::duration_cast<std::chrono::milliseconds>(parse_duration(options.held_over));
+  }
+  const auto client = view_client(settings, "zklock check");
+  SurveyOptions limits;
+  limits.max_waiting = kMostWaiting;
+  limits.requests_per_second = options.rate;
+  const Snapshot snapshot = read_snapshot(*client, options.root, limits);
+  const auto found = findings(snapshot, wanted, std::chrono::system_clock::now());
+  for (const Finding& each : found) {
+    print_line(settings.json ? json::finding(each) : line_of(each));
+  }
+  if (!settings.json && !settings.quiet) {
+    print_line("ok    " + std::to_string(snapshot.locks.size()) + " locks checked");
+  }
+  return exit_code_of(worst_of(found));
+}
+
+}  // namespace
+
+Action declare_check(CLI::App& options) {
+  const auto given = std::make_shared<CheckOptions>();
+  options.add_option("ROOT", given->root, "Path above the locks")->required()->type_name("");
+  options.add_option("--held-over", given->held_over, "Warn of locks held for that long")
+      ->type_name("DUR");
+  options.add_option("--rate", given->rate, "Most requests a second")->check(CLI::PositiveNumber);
+  return [given](const Invocation& invocation) {
+    return run_view("check", given->root, [&] { return check(invocation.settings, *given); });
+  };
+}
+
+}  // namespace zklock::cli

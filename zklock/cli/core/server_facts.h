@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zklock::cli {
+
+/// The answer of a ZooKeeper server to `srvr`.
+struct ServerFacts {
+  struct Version {
+    int major = 0;
+    int minor = 0;
+    int patch = 0;
+    friend auto operator<=>(const Version&, const Version&) = default;
+  };
+  std::optional<Version> version;
+  std::string mode;  ///< leader, follower, observer, standalone; empty: unknown
+};
+ServerFacts parse_server_facts(std::string_view answer);
+std::string to_string(const ServerFacts::Version& version);
+
+/// Returns the hosts and ports of a connection string, without its chroot.
+std::vector<std::pair<std::string, std::string>> servers_of(std::string_view hosts);
+
+}  // namespace zklock::cli

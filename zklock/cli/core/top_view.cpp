@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/core/top_view.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "zklock/cli/core/columns.h"
+#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/core/duration.h"
+#include "zklock/cli/core/lock_tables.h"
+
+namespace zklock::cli {
+
+namespace {
+
+constexpr std::size_t kOtherLines = 3;  ///< title, titles of the columns, last line
+constexpr std::size_t kMarkWidth = 2;   ///< mark of the selected row
+
+/// Returns the step of a key that moves; 0 for any other.
+int step_of(const Key& key, std::size_t page) {
+  const int far = static_cast<int>(page);
+  switch (key.kind) {
+    case Key::Kind::up: return -1;
+    case Key::Kind::down: return 1;
+    case Key::Kind::page_up: return -far;
+    case Key::Kind::page_down: return far;
+    case Key::Kind::text: return key.text == 'j' ? 1 : key.text == 'k' ? -1 : 0;
+    case Key::Kind::enter:
+    case Key::Kind::escape:
+    case Key::Kind::backspace: break;
+  }
+  return 0;
+}
+
+std::size_t moved(std::size_t at, int step, std::size_t end) {
+  const auto target = static_cast<long>(at) + step;
+  const auto last = static_cast<long>(end) - 1;
+  return static_cast<std::size_t>(std::max(0L, std::min(target, last)));
+}
+
+}  // namespace
+
+TopView::TopView(std::string root, RowOrder order) : root_(std::move(root)), order_(order) {}
+
+void TopView::on_snapshot(std::shared_ptr<const Snapshot> snapshot) {
+  snapshot_ = std::move(snapshot);
+  problem_.clear();
+}
+
+void TopView::on_problem(std::string text) {
+  problem_ = std::move(text);
+}
+
+std::vector<const SurveyedLock*> TopView::rows(WallTime now) const {
+  if (!snapshot_) return {};
+  return lock_rows(snapshot_->locks, {.text = filter_}, order_, now);
+}
+
+void TopView::move(int step, WallTime now) {
+  if (state_ == State::lock) {
+    first_line_ = moved(first_line_, step, first_line_ + page_);
+    return;
+  }
+  const auto all = rows(now);
+  if (all.empty()) return;
+  const auto at = std::ranges::find(all, selected_, &SurveyedLock::path);
+  const auto index = at == all.end() ? 0 : static_cast<std::size_t>(at - all.begin());
+  selected_ = all[at == all.end() ? 0 : moved(index, step, all.size())]->path;
+}
+
+TopView::Effect TopView::on_filter_key(const Key& key) {
+  switch (key.kind) {
+    case Key::Kind::text: filter_ += key.text; break;
+    case Key::Kind::backspace:
+      if (!filter_.empty()) filter_.pop_back();
+      break;
+    case Key::Kind::escape: filter_.clear(); [[fallthrough]];
+    case Key::Kind::enter: state_ = State::list; break;
+    case Key::Kind::up:
+    case Key::Kind::down:
+    case Key::Kind::page_up:
+    case Key::Kind::page_down: break;
+  }
+  return Effect::none;
+}
+
+TopView::Effect TopView::on_key(const Key& key, WallTime now) {
+  if (state_ == State::filter) return on_filter_key(key);
+  if (const int step = step_of(key, page_); step != 0) {
+    move(step, now);
+    return Effect::none;
+  }
+  const bool is_list = state_ == State::list;
+  if (key.kind == Key::Kind::enter || key.kind == Key::Kind::escape) {
+    if (is_list && key.kind == Key::Kind::escape) filter_.clear();
+    if (is_list && selected_.empty()) move(0, now);
+    const bool opens = is_list && key.kind == Key::Kind::enter && !selected_.empty();
+    state_ = opens ? State::lock : State::list;
+    first_line_ = 0;
+    return Effect::none;
+  }
+  switch (key.text) {
+    case 'q': return Effect::end;
+    case ' ': return Effect::pass;
+    case 'h': order_ = RowOrder::held; break;
+    case 'w': order_ = RowOrder::waiting; break;
+    case 'p': order_ = RowOrder::path; break;
+    case '/': state_ = is_list ? State::filter : state_; break;
+    default: break;
+  }
+  return Effect::none;
+}
+
+std::string TopView::title(std::size_t count, WallTime now) const {
+  std::string text = "zklock " + root_ + "  ";
+  if (!snapshot_) return text + "first pass runs";
+  text += std::to_string(snapshot_->locks.size()) + " locks";
+  if (count != snapshot_->locks.size()) text += ", " + std::to_string(count) + " shown";
+  if (!snapshot_->cycles.empty()) {
+    const auto certain = std::ranges::count_if(snapshot_->cycles, &LockCycle::is_certain);
+    text += ", " + std::to_string(certain) + " deadlocks, " +
+            std::to_string(snapshot_->cycles.size() - static_cast<std::size_t>(certain)) +
+            " possible";
+  }
+  return text + "; " + text_of(Duration(age(snapshot_->as_of, now))) + " old";
+}
+
+std::vector<std::string> TopView::list_lines(std::size_t width, std::size_t height, WallTime now) {
+  const auto all = rows(now);
+  std::vector<std::string> result{title(all.size(), now)};
+  if (all.empty()) return result;
+  page_ = std::max<std::size_t>(1, height - std::min(height, kOtherLines));
+  const auto found = std::ranges::find(all, selected_, &SurveyedLock::path);
+  const auto at = found == all.end() ? 0 : static_cast<std::size_t>(found - all.begin());
+  if (found == all.end()) selected_ = all.front()->path;
+  first_row_ = std::min({first_row_, at, all.size() - 1});
+  if (at >= first_row_ + page_) first_row_ = at + 1 - page_;
+  const auto count = std::min(page_, all.size() - first_row_);
+  const std::vector<const SurveyedLock*> shown(
+      all.begin() + static_cast<std::ptrdiff_t>(first_row_),
+      all.begin() + static_cast<std::ptrdiff_t>(first_row_ + count));
+  const std::size_t table_width = width - std::min(width, kMarkWidth);
+  std::size_t row = 0;  // of the table: 0 is that of the titles
+  for (const std::string& line : lock_table(shown, now).lines(table_width)) {
+    result.push_back((row == at - first_row_ + 1 ? "> " : "  ") + line);
+    ++row;
+  }
+  return result;
+}
+
+std::vector<std::string> TopView::lock_lines(std::size_t width, std::size_t height, WallTime now) {
+  page_ = std::max<std::size_t>(1, height - std::min(height, kOtherLines));
+  std::vector<std::string> result{"zklock " + selected_};
+  const auto all = rows(now);
+  const auto found = std::ranges::find(all, selected_, &SurveyedLock::path);
+  if (found == all.end()) {
+    result.emplace_back("free");
+    return result;
+  }
+  auto lines = contender_table(**found, now).lines(width);
+  const std::string rest = rest_text(**found);
+  if (!rest.empty()) lines.push_back(rest);
+  result.push_back(lines.front());
+  first_line_ = std::min(first_line_, lines.size() - 1);
+  for (std::size_t i = 1 + first_line_; i < lines.size() && i <= first_line_ + page_; ++i) {
+    result.push_back(lines[i]);
+  }
+  return result;
+}
+
+std::vector<std::string> TopView::lines(std::size_t width, std::size_t height, WallTime now) {
+  auto result =
+      state_ == State::lock ? lock_lines(width, height, now) : list_lines(width, height, now);
+  std::string last = "q quit  h w p sort  / filter  enter contenders  space now";
+  if (state_ == State::filter || !filter_.empty()) last = "filter: " + filter_;
+  if (!problem_.empty()) last = problem_;
+  const std::size_t body = height - std::min<std::size_t>(height, 1);
+  if (result.size() > body) result.resize(body);
+  while (result.size() < body) result.emplace_back();
+  if (height > 0) result.push_back(std::move(last));
+  for (std::string& line : result) line = cut_text(display_text(line), width, Cut::end);
+  return result;
+}
+
+}  // namespace zklock::cli

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "zklock/cli/core/lock_rows.h"
+#include "zklock/cli/core/snapshot.h"
+
+namespace zklock::cli {
+
+/// A key of the terminal. `text`: one character.
+struct Key {
+  enum class Kind { text, up, down, page_up, page_down, enter, escape, backspace };
+  Kind kind = Kind::text;
+  char text = 0;
+};
+
+/// The screen of `top`: what it shows, and what a key does.
+///
+/// | state  | key                         | next   | effect                                  |
+/// |--------|-----------------------------|--------|-----------------------------------------|
+/// | list   | up, down, k, j, page keys   | list   | selects a row                           |
+/// |        | h, w, p                     | list   | sorts by hold, by waiting, by path      |
+/// |        | /                           | filter |                                         |
+/// |        | escape                      | list   | removes the filter                      |
+/// |        | enter                       | lock   |                                         |
+/// |        | space                       | list   | begins a pass now                       |
+/// |        | q                           | list   | ends the command                        |
+/// | filter | a character, backspace      | filter | changes the filter                      |
+/// |        | enter                       | list   |                                         |
+/// |        | escape                      | list   | removes the filter                      |
+/// | lock   | up, down, k, j, page keys   | lock   | scrolls                                 |
+/// |        | escape, enter               | list   |                                         |
+/// |        | space, q                    | lock   | as in list                              |
+///
+/// The selection is a path, so it stays on its lock when the rows move. Thread-safety: none; pure.
+class TopView {
+ public:
+  enum class Effect { none, pass, end };
+
+  TopView(std::string root, RowOrder order);
+
+  void on_snapshot(std::shared_ptr<const Snapshot> snapshot);
+  /// The text of the last line: why a pass failed, or that there is no connection.
+  void on_problem(std::string text);
+  Effect on_key(const Key& key, WallTime now);
+  /// Returns at most `height` lines of at most `width` columns. A line that begins with '>' is the
+  /// selected one.
+  std::vector<std::string> lines(std::size_t width, std::size_t height, WallTime now);
+
+ private:
+  enum class State { list, filter, lock };
+
+  std::vector<const SurveyedLock*> rows(WallTime now) const;
+  void move(int step, WallTime now);
+  Effect on_filter_key(const Key& key);
+  std::string title(std::size_t count, WallTime now) const;
+  std::vector<std::string> list_lines(std::size_t width, std::size_t height, WallTime now);
+  std::vector<std::string> lock_lines(std::size_t width, std::size_t height, WallTime now);
+
+  const std::string root_;
+  RowOrder order_;
+  State state_ = State::list;
+  std::string filter_;
+  std::string problem_;
+  std::shared_ptr<const Snapshot> snapshot_;
+  std::string selected_;        ///< path
+  std::size_t page_ = 10;       ///< rows that the screen has
+  std::size_t first_row_ = 0;   ///< of the list
+  std::size_t first_line_ = 0;  ///< of the lock
+};
+
+}  // namespace zklock::cli

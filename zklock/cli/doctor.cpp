@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/doctor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/core/duration.h"
+#include "zklock/cli/core/failure.h"
+#include "zklock/cli/core/findings.h"
+#include "zklock/cli/core/json_text.h"
+#include "zklock/cli/core/lock_facts.h"
+#include "zklock/cli/core/server_facts.h"
+#include "zklock/cli/error_text.h"
+#include "zklock/cli/io/four_letter_word.h"
+#include "zklock/cli/survey_pass.h"
+#include "zklock/cli/view_support.h"
+#include "zklock/mutex.h"
+
+namespace zklock::cli {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kServerLimit{2'000};
+constexpr ServerFacts::Version kSoundVersion{3, 9, 4};  ///< see ClientOptions::hosts
+constexpr int kRoundTrips = 20;
+
+struct DoctorOptions {
+  std::string path;
+  bool tries = false;
+};
+
+/// Prints one line for each check, and keeps the worst level.
+class Report {
+ public:
+  explicit Report(bool is_json) : is_json_(is_json) {}
+
+  void add(Level level, std::string_view check, const std::string& text) {
+    worst_ = std::max(worst_, level);
+    const std::string shown = display_text(text);
+    std::string name(name_of(level));
+    name.resize(6, ' ');
+    print_line(is_json_ ? json::doctor(level, check, shown)
+                        : name + std::string(check) + ": " + shown);
+  }
+  int exit_code() const noexcept { return exit_code_of(worst_); }
+
+ private:
+  const bool is_json_;
+  Level worst_ = Level::ok;
+};
+
+void check_servers(const std::string& hosts, Report& report) {
+  std::size_t leaders = 0;
+  std::size_t answers = 0;
+  std::size_t unknown = 0;
+  const auto servers = servers_of(hosts);
+  for (const auto& [host, port] : servers) {
+    const ServerAnswer answer = four_letter_word(host, port, "srvr", kServerLimit);
+    const std::string name = host + ":" + port + ": ";
+    if (!answer.problem.empty() || answer.text.empty()) {
+      const bool is_silent = answer.problem.empty();
+      report.add(Level::warning, "server", name + (is_silent ? "no answer" : answer.problem));
+      continue;
+    }
+    ++answers;
+    const ServerFacts facts = parse_server_facts(answer.text);
+    leaders += facts.mode == "leader" || facts.mode == "standalone" ? 1 : 0;
+    unknown += facts.mode.empty() ? 1 : 0;
+    const std::string mode = facts.mode.empty() ? "mode unknown" : facts.mode;
+    if (!facts.version) {
+      report.add(Level::notice, "server", name + mode + ", srvr is not permitted, or no quorum");
+      continue;
+    }
+    const bool is_sound = *facts.version >= kSoundVersion;
+    report.add(is_sound ? Level::ok : Level::warning, "server",
+               name + mode + ", ZooKeeper " + to_string(*facts.version) + ", " +
+                   text_of(answer.time) +
+                   (is_sound ? "" : "; before 3.9.4 a server can lose a committed write"));
+  }
+  if (leaders == 1) {
+    report.add(Level::ok, "quorum",
+               "one leader, " + std::to_string(answers) + " of " + std::to_string(servers.size()) +
+                   " servers answer");
+  } else if (leaders > 1) {
+    report.add(Level::failure, "quorum",
+               std::to_string(leaders) + " leaders: the servers are not one ensemble");
+  } else {
+    // A name can have several addresses, so the leader may be one that was not tried.
+    report.add(unknown > 0 || answers > 0 ? Level::warning : Level::failure, "quorum",
+               "no leader among the servers that answer");
+  }
+}
+
+/// Returns whether there is a session.
+bool check_session(Client& client, const Settings& settings, Report& report) {
+  if (!client.wait_until_connected(std::chrono::seconds(5))) {
+    report.add(Level::failure, "session", "no session within 5 s");
+    return false;
+  }
+  const milliseconds granted = client.session_timeout();
+  const bool is_shorter = settings.session_timeout && granted < *settings.session_timeout;
+  report.add(is_shorter ? Level::warning : Level::ok, "session",
+             "the servers grant a timeout of " + text_of(granted) +
+                 (is_shorter ? ", less than " + text_of(*settings.session_timeout) : ""));
+  return true;
+}
+
+Snapshot read_one(Client& client, const std::string& path) {
+  SurveyOptions limits;
+  limits.max_depth = 0;
+  return read_snapshot(client, path, limits);
+}
+
+void check_round_trip(Client& client, Report& report) {
+  const auto timeout = Duration(client.session_timeout());
+  Duration longest{};
+  for (int i = 0; i < kRoundTrips; ++i) {
+    const auto begin = LeaseClock::now();
+    (void)read_one(client, "/");
+    longest = std::max<Duration>(longest, LeaseClock::now() - begin);
+  }
+  const Level level = longest > timeout / 24    ? Level::failure
+                      : longest > timeout / 240 ? Level::warning
+                                                : Level::ok;
+  const std::string limit = level == Level::ok        ? ""
+                            : level == Level::warning ? ", above 1/240 of the session timeout"
+                                                      : ", above 1/24 of the session timeout";
+  report.add(level, "round trip", "at most " + text_of(longest) + limit);
+}
+
+void check_host(Report& report) {
+  std::error_code error;
+  const bool has_children =
+      std::filesystem::exists("/proc/self/task/" + std::to_string(::getpid()) + "/children", error);
+  report.add(has_children ? Level::ok : Level::warning, "host",
+             has_children ? "run can find all descendants of its command"
+                          : "the kernel lists no child processes: run can miss descendants");
+}
+
+void check_clock(const SurveyedLock& lock, Report& report) {
+  WallTime newest;
+  for (const auto* const list : {&lock.state.holders, &lock.waiting}) {
+    for (const Participant& each : *list) newest = std::max(newest, each.since);
+  }
+  const auto ahead = newest - std::chrono::system_clock::now();
+  if (ahead <= std::chrono::seconds(1)) return;
+  report.add(Level::warning, "clock",
+             "this clock is behind the leader's by " + text_of(Duration(ahead)) +
+                 " or more: ages are too short");
+}
+
+void check_path(Client& client, const std::string& path, Report& report) {
+  const Snapshot snapshot = read_one(client, path);
+  if (!snapshot.unreadable.empty()) {
+    report.add(Level::failure, "path", path + ": no READ permission");
+    return;
+  }
+  if (snapshot.locks.empty()) {
+    report.add(Level::ok, "path", path + ": free");
+    return;
+  }
+  const SurveyedLock& lock = snapshot.locks.front();
+  const bool is_held = !lock.state.holders.empty();
+  report.add(Level::ok, "path",
+             path + ": " +
+                 (is_held ? "held by " + text_of(lock.state.holders.front()) : "not held") + ", " +
+                 std::to_string(lock.state.waiting) + " waiting");
+  check_clock(lock, report);
+  for (const Finding& each : findings(snapshot, {}, std::chrono::system_clock::now())) {
+    report.add(each.level, each.kind, each.text);
+  }
+}
+
+/// Contends once, without waiting for other contenders.
+void try_path(Client& client, const std::string& path, Report& report) {
+  Mutex mutex(client, path);
+  AcquireOptions attempt;
+  attempt.deadline = Deadline::passed();
+  attempt.note = "doctor";
+  const bool is_acquired = static_cast<bool>(mutex.acquire(attempt));
+  (void)client.flush(std::chrono::seconds(5));
+  report.add(Level::ok, "try", is_acquired ? "acquired and released" : "another contender holds");
+}
+
+int doctor(const Settings& settings, const DoctorOptions& options) {
+  Report report(settings.json);
+  report.add(Level::ok, "settings", "hosts " + settings.hosts);
+  check_servers(settings.hosts, report);
+  check_host(report);
+  const auto client = view_client(settings, "zklock doctor");
+  try {
+    if (!check_session(*client, settings, report)) return report.exit_code();
+    check_round_trip(*client, report);
+    if (!options.path.empty()) check_path(*client, options.path, report);
+    if (!options.path.empty() && options.tries) try_path(*client, options.path, report);
+  } catch (const Error& error) {
+    report.add(Level::failure, "path", text_of(error));
+  }
+  return report.exit_code();
+}
+
+}  // namespace
+
+Action declare_doctor(CLI::App& options) {
+  const auto given = std::make_shared<DoctorOptions>();
+  auto* const path = options.add_option("PATH", given->path, "A lock to check")->type_name("");
+  options.add_flag("--try", given->tries, "Contend for PATH once")->needs(path);
+  return [given](const Invocation& invocation) {
+    return run_view("doctor", given->path, [&] { return doctor(invocation.settings, *given); });
+  };
+}
+
+}  // namespace zklock::cli

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/top.h"
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <signal.h>
+#include <unistd.h>
+
+#include "zklock/cli/core/duration.h"
+#include "zklock/cli/core/failure.h"
+#include "zklock/cli/core/json_text.h"
+#include "zklock/cli/core/lock_rows.h"
+#include "zklock/cli/core/lock_tables.h"
+#include "zklock/cli/core/top_view.h"
+#include "zklock/cli/io/signals.h"
+#include "zklock/cli/io/task_queue.h"
+#include "zklock/cli/io/terminal.h"
+#include "zklock/cli/io/waiter.h"
+#include "zklock/cli/survey_pass.h"
+#include "zklock/cli/survey_thread.h"
+#include "zklock/cli/view_support.h"
+
+namespace zklock::cli {
+
+namespace {
+
+constexpr std::size_t kMostWaiting = 100;  ///< described waiting contenders of a lock
+
+struct TopOptions {
+  std::string root;
+  std::string interval = "2s";
+  std::string sort = "held";
+};
+
+RowOrder order_of(const TopOptions& options) {
+  if (options.sort == "path") return RowOrder::path;
+  return options.sort == "waiting" ? RowOrder::waiting : RowOrder::held;
+}
+
+WallTime wall_now() {
+  return std::chrono::system_clock::now();
+}
+
+/// Without a terminal: one pass.
+int print_once(Client& client, const Settings& settings, const TopOptions& options,
+               const SurveyOptions& limits) {
+  const Snapshot snapshot = read_snapshot(client, options.root, limits);
+  const auto rows = lock_rows(snapshot.locks, {}, order_of(options), wall_now());
+  if (!settings.json) {
+    print_table(lock_table(rows, wall_now()));
+    return 0;
+  }
+  const CycleMarks marks = cycle_marks(snapshot.cycles);
+  for (const SurveyedLock* const row : rows) {
+    const auto mark = marks.find(row->path);
+    print_line(json::lock(*row, mark == marks.end() ? nullptr : &mark->second, snapshot.as_of));
+  }
+  return 0;
+}
+
+/// Returns whether a signal ends the command.
+bool is_ended_by(SignalReader& signals) {
+  while (const auto signal = signals.next()) {
+    switch (signal->number) {
+      case SIGINT:
+      case SIGTERM:
+      case SIGHUP:
+      case SIGQUIT: return true;
+      default: break;  // a resize, or the return to the foreground: drawn again
+    }
+  }
+  return false;
+}
+
+int run_screen(Client& client, SignalReader& signals, const SurveyThread::Plan& plan,
+               RowOrder order) {
+  TopView view(plan.root, order);
+  TaskQueue tasks;
+  SurveyThread passes(
+      client, plan,
+      [&](std::shared_ptr<const Snapshot> snapshot) {
+        tasks.post([&view, snapshot = std::move(snapshot)] { view.on_snapshot(snapshot); });
+      },
+      [&](std::string error) {
+        tasks.post([&view, error = std::move(error)] { view.on_problem(error); });
+      });
+  Terminal terminal;
+  Waiter waiter;
+  for (;;) {
+    if (!client.is_connected()) view.on_problem("no connection to ZooKeeper");
+    const auto [columns, lines] = terminal.size();
+    terminal.show(view.lines(columns, lines, wall_now()));
+    waiter.wait({STDIN_FILENO, signals.fd(), tasks.fd()},
+                LeaseClock::now() + std::chrono::seconds(1));
+    if (is_ended_by(signals)) return 0;
+    for (const auto& task : tasks.take()) task();
+    const auto keys = terminal.read_keys();
+    if (!keys) return 0;
+    for (const Key& key : *keys) {
+      switch (view.on_key(key, wall_now())) {
+        case TopView::Effect::end: return 0;
+        case TopView::Effect::pass: passes.hurry(); break;
+        case TopView::Effect::none: break;
+      }
+    }
+  }
+}
+
+int top(const Settings& settings, const TopOptions& options) {
+  const Duration interval = parse_duration(options.interval);
+  if (interval < std::chrono::milliseconds(100)) {
+    throw Failure(ExitCode::kUsage, "-i must be at least 100ms");
+  }
+  SurveyOptions limits;
+  limits.max_waiting = kMostWaiting;
+  if (settings.json || !Terminal::is_there()) {
+    const auto client = view_client(settings, "zklock top");
+    return print_once(*client, settings, options, limits);
+  }
+  SignalReader signals;  // before the client has threads
+  const auto client = view_client(settings, "zklock top");
+  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(interval);
+  return run_screen(*client, signals, {options.root, limits, milliseconds}, order_of(options));
+}
+
+}  // namespace
+
+Action declare_top(CLI::App& options) {
+  const auto given = std::make_shared<TopOptions>();
+  options.add_option("ROOT", given->root, "Path above the locks")->required()->type_name("");
+  options.add_option("-i,--interval", given->interval, "Time between two passes (2s)")
+      ->type_name("DUR");
+  options.add_option("--sort", given->sort, "Order of the locks: held, waiting or path")
+      ->check(CLI::IsMember({"held", "waiting", "path"}))
+      ->type_name("ORDER");
+  return [given](const Invocation& invocation) {
+    return run_view("top", given->root, [&] { return top(invocation.settings, *given); });
+  };
+}
+
+}  // namespace zklock::cli

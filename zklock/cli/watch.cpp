@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/watch.h"
+
+#include <atomic>
+#include <chrono>
+#include <ctime>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <signal.h>
+
+#include "zklock/cli/core/duration.h"
+#include "zklock/cli/core/json_text.h"
+#include "zklock/cli/core/lock_facts.h"
+#include "zklock/cli/io/signals.h"
+#include "zklock/cli/io/waiter.h"
+#include "zklock/cli/view_support.h"
+#include "zklock/lock_observer.h"
+
+namespace zklock::cli {
+
+namespace {
+
+/// Returns "12:04:31" in the local time zone.
+std::string time_of_day(WallTime time) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+  std::tm parts{};
+  std::string text(8, ' ');
+  if (::localtime_r(&seconds, &parts) == nullptr) return text;
+  text.resize(text.size() + 1);  // for the terminating zero
+  text.resize(std::strftime(text.data(), text.size(), "%H:%M:%S", &parts));
+  return text;
+}
+
+std::string state_text(const LockState& state, WallTime now) {
+  if (state.is_free()) return "free";
+  std::string text = "not held";
+  if (!state.holders.empty()) {
+    text = "held by " + text_of(state.holders.front());
+    if (state.holding > 1) text += " and " + std::to_string(state.holding - 1) + " more";
+    const HoldAge held = hold_age(state.holders.front(), now);
+    if (held.is_exact) text += " for " + text_of(held.age);
+  }
+  return text + "; " + std::to_string(state.waiting) + " waiting";
+}
+
+/// Prints the changes, on the threads of the client.
+class ChangePrinter {
+ public:
+  ChangePrinter(std::string path, bool is_json) : path_(std::move(path)), is_json_(is_json) {}
+
+  void on_state(const LockState& state) {
+    const WallTime now = std::chrono::system_clock::now();
+    SurveyedLock lock;
+    lock.path = path_;
+    lock.state = state;
+    print(now, "state", is_json_ ? json::lock(lock, nullptr, now) : state_text(state, now));
+  }
+  void on_connection(ConnectionState state) {
+    const bool is_connected =
+        state == ConnectionState::connected || state == ConnectionState::reconnected;
+    const char* const kind = is_connected ? "connected" : "disconnected";
+    print(std::chrono::system_clock::now(), kind, is_json_ ? "" : kind);
+  }
+  /// Returns whether the standard output is closed.
+  bool is_closed() const noexcept { return is_closed_; }
+
+ private:
+  void print(WallTime now, const char* kind, const std::string& text) {
+    const std::lock_guard guard(mutex_);
+    if (!print_line(is_json_ ? json::change(now, kind, text) : time_of_day(now) + "  " + text)) {
+      is_closed_ = true;
+    }
+  }
+
+  const std::string path_;
+  const bool is_json_;
+  std::mutex mutex_;
+  std::atomic<bool> is_closed_{false};
+};
+
+int watch(const Settings& settings, const std::string& path) {
+  SignalReader signals;  // before the client has threads
+  const auto client = view_client(settings, "zklock watch");
+  ChangePrinter printer(path, settings.json);
+  const auto connection =
+      client->add_listener([&printer](ConnectionState state) { printer.on_connection(state); });
+  LockObserver observer(*client, path);
+  const auto changes =
+      observer.add_listener([&printer](const LockState& state) { printer.on_state(state); });
+  Waiter waiter;
+  while (!printer.is_closed()) {
+    waiter.wait({signals.fd()}, LeaseClock::now() + std::chrono::seconds(1));
+    while (const auto signal = signals.next()) {
+      switch (signal->number) {
+        case SIGINT:
+        case SIGTERM:
+        case SIGHUP:
+        case SIGQUIT: return 0;
+        default: break;
+      }
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+Action declare_watch(CLI::App& options) {
+  const auto path = std::make_shared<std::string>();
+  options.add_option("PATH", *path, "Path of the lock")->required()->type_name("");
+  return [path](const Invocation& invocation) {
+    return run_view("watch", *path, [&] { return watch(invocation.settings, *path); });
+  };
+}
+
+}  // namespace zklock::cli
