@@ -15,6 +15,7 @@ zklock_tests_packages=(
   "${zklock_demo_packages[@]}"
   clang clang-format clang-tidy libgtest-dev make pkg-config spin z3
   libcurator-recipes-java openjdk-17-jdk-headless python3 python3-kazoo iproute2
+  chromium chromium-driver
 )
 
 # zklock_install PACKAGE...: installs the missing packages. If none is missing, it does not call
