@@ -25,6 +25,7 @@
 #include "zklock/engine/session/deadlock_detector.h"
 #include "zklock/engine/session/delay_marker_clock.h"
 #include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/session/label_metrics.h"
 #include "zklock/engine/session/lease_keeper.h"
 #include "zklock/engine/session/log_queue.h"
 #include "zklock/engine/session/node_deletions.h"
@@ -90,6 +91,14 @@ struct Ports {
   std::function<bool()> in_callback = [] { return false; };
 };
 
+/// The metrics of the lock objects of a client, and its blocked calls.
+///
+/// Thread-safety: any thread may use any member.
+struct ClientRecords {
+  LabelRegistry labels;
+  DeadlockDetector deadlocks;
+};
+
 /// The part of a client that the objects of the engine use: the ports, the lease, the background
 /// work and the identity.
 ///
@@ -141,8 +150,8 @@ class EngineContext : public NodeDeletions::Host,
   /// The number of paths on which SequenceHint has a watch.
   std::atomic<int>& watched_paths() noexcept { return watched_paths_; }
   DelayMarkerClock& delay_marker_clock() noexcept { return delay_marker_clock_; }
-  DeadlockDetector& deadlocks() noexcept { return deadlocks_; }
   NodeDeletions& deletions() noexcept { return deletions_; }
+  ClientRecords& records() noexcept { return records_; }
   /// Deletes the znode by NodeDeleter::FirstStep::delete_now. Does nothing if `session` is 0: the
   /// session has ended, and its znode with it.
   void remove(SessionId session, std::string path, BackgroundWork::Id work = {});
@@ -209,8 +218,8 @@ class EngineContext : public NodeDeletions::Host,
   std::atomic<std::uint64_t> lock_nodes_made_{0};
   BackgroundWork work_;
   BackgroundWork unnotified_losses_;
+  ClientRecords records_;
   DelayMarkerClock delay_marker_clock_;
-  DeadlockDetector deadlocks_;
   const std::shared_ptr<LeaseKeeper> keeper_;
   NodeDeletions deletions_;
   std::atomic<int> watched_paths_{0};

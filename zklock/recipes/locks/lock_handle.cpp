@@ -44,7 +44,7 @@ std::shared_ptr<Contender> wait_for_grant(const std::shared_ptr<PathLock>& path_
   std::optional<Deadlock> deadlock;
   if (call.is_beside_others() && call.time_limit().is_endless() && !call.has_ended()) {
     try {
-      wait.emplace(path_lock->core().deadlocks(),
+      wait.emplace(path_lock->core().records().deadlocks,
                    BlockedCall{who.owner, who.key, path_lock, who.is_thread_bound});
       deadlock = wait->find();
       if (deadlock && !deadlock->is_certain)

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "zklock/version.h"
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "zklock/export.h"
+
+namespace zklock {
+
+/// How an acquiring call ended. A call that nests is not counted.
+///
+/// | end       | the call ended                                                              |
+/// |-----------|-----------------------------------------------------------------------------|
+/// | granted   | with the lock                                                               |
+/// | timeout   | at its deadline; or it was a single attempt, and it was not granted         |
+/// | cancelled | by its stop token, or by an interruption of Boost.Thread                    |
+/// | failed    | with an Error                                                               |
+enum class AcquireEnd { granted, timeout, cancelled, failed };
+
+/// How a hold ended. The counts of one grant are one hold, which ends with the last of them.
+///
+/// | end      | the hold ended                                                               |
+/// |----------|------------------------------------------------------------------------------|
+/// | released | with the release of its last count                                           |
+/// | expired  | with its maximum hold time                                                   |
+/// | lost     | with any other loss                                                          |
+/// | closed   | because the client was closed                                                |
+enum class HoldEnd { released, expired, lost, closed };
+
+/// Return the name of the enumerator, for example "granted"; "unknown" for any other value.
+[[nodiscard]] ZKLOCK_EXPORT std::string_view to_string(AcquireEnd end) noexcept;
+[[nodiscard]] ZKLOCK_EXPORT std::string_view to_string(HoldEnd end) noexcept;
+
+/// Counts of durations, by fixed ranges. counts[i] has the durations up to kBounds[i] that are
+/// longer than kBounds[i - 1]. The last element has the durations longer than all bounds.
+///
+/// Thread-safety: a value.
+struct DurationHistogram {
+  static constexpr std::array<std::chrono::microseconds, 11> kBounds{
+      std::chrono::microseconds(250),
+      std::chrono::milliseconds(1),
+      std::chrono::milliseconds(5),
+      std::chrono::milliseconds(25),
+      std::chrono::milliseconds(100),
+      std::chrono::milliseconds(500),
+      std::chrono::milliseconds(2500),
+      std::chrono::seconds(10),
+      std::chrono::minutes(1),
+      std::chrono::minutes(10),
+      std::chrono::hours(1)};
+  std::array<std::uint64_t, kBounds.size() + 1> counts{};
+  std::chrono::nanoseconds sum{};  ///< of all durations
+
+  /// Returns the total of all counts.
+  [[nodiscard]] std::uint64_t count() const noexcept {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  }
+  friend bool operator==(const DurationHistogram&, const DurationHistogram&) = default;
+};
+
+/// The metrics of the lock objects and candidates with one label. A lock of several parts counts
+/// each part. Counts begin at the construction of the client and never decrease.
+///
+/// Thread-safety: a value.
+struct LockMetrics {
+  /// LockOptions::label. "unnamed" without a label. "other" for all labels after the first 200.
+  std::string lock;
+  std::array<DurationHistogram, 4> acquires;     ///< calls that ended, by AcquireEnd
+  std::array<DurationHistogram, 4> ended_holds;  ///< durations of holds, by HoldEnd
+  /// Holds that were lost, by LossReason (hold.h). LossReason::closed has no element: a hold that
+  /// ends with its client is counted in ended_holds only.
+  std::array<std::uint64_t, 5> losses{};
+  std::uint64_t deadlocks = 0;             ///< calls that failed with would_deadlock
+  std::uint64_t leaderships = 0;           ///< leaderships that began
+  std::size_t holds = 0;                   ///< holds now
+  std::size_t waiters = 0;                 ///< contenders that wait now
+  std::size_t candidates = 0;              ///< latches and elections, contending or not
+  std::size_t leaders = 0;                 ///< candidates that hold now
+  std::chrono::nanoseconds oldest_hold{};  ///< age; 0 without a hold
+  std::chrono::nanoseconds oldest_wait{};  ///< age; 0 without a waiter
+};
+
+/// The requests of one kind that a server has answered.
+///
+/// Thread-safety: a value.
+struct RequestMetrics {
+  std::string_view operation;   ///< such as "create" or "multi"
+  DurationHistogram durations;  ///< from the sending to the reply
+};
+
+/// The metrics of one Client, as Client::metrics() returns them.
+///
+/// Thread-safety: a value.
+struct ClientMetrics {
+  /// The label `client` of all metrics; empty: no such label. Client::metrics() leaves it empty.
+  /// Set it if a process has several clients.
+  std::string client;
+  std::vector<LockMetrics> locks;  ///< sorted by label
+  std::vector<RequestMetrics> requests;
+  bool connected = false;
+  std::chrono::nanoseconds session_timeout{};  ///< 0 before the first connection
+  /// The time until the lease expires. Empty if nothing is held: then no lease is maintained.
+  std::optional<std::chrono::nanoseconds> lease_remaining;
+  std::uint64_t sessions = 0;            ///< sessions that were opened
+  std::uint64_t reconnects = 0;          ///< connections of a session after its first
+  std::uint64_t heartbeat_failures = 0;  ///< heartbeats and syncs without an answer
+  /// How often less than a quarter of the session timeout was left of the lease of a hold.
+  std::uint64_t low_leases = 0;
+  std::size_t pending_deletes = 0;  ///< releases and withdrawals not confirmed
+  std::size_t refused_deletes = 0;  ///< deletes that an ACL refused
+  std::size_t node_bytes = 0;
+  std::size_t node_limit_bytes = 0;
+  std::size_t watch_bytes = 0;
+  std::size_t watch_limit_bytes = 0;
+};
+
+/// One metric with its samples, independent of a metrics system.
+///
+/// Thread-safety: a value.
+struct MetricFamily {
+  enum class Type { counter, gauge, histogram };
+  struct Sample {
+    std::vector<std::pair<std::string, std::string>> labels;
+    double value = 0;                                           ///< of a counter or a gauge
+    std::optional<DurationHistogram> histogram = std::nullopt;  ///< of a histogram
+  };
+  std::string name;
+  std::string help;
+  Type type = Type::gauge;
+  std::vector<Sample> samples;
+};
+
+/// Return all metrics of these clients. The guide zklock/guides/metrics.md lists them. A counter of
+/// losses is present with 0 for each label and reason, so that a rate sees the first loss. A
+/// histogram is present once it has a duration; that of granted calls is always present.
+[[nodiscard]] ZKLOCK_EXPORT std::vector<MetricFamily> metric_families(
+    std::span<const ClientMetrics> clients);
+[[nodiscard]] ZKLOCK_EXPORT std::vector<MetricFamily> metric_families(const ClientMetrics& client);
+
+/// Returns the families in the text format of Prometheus, version 0.0.4. Label values are escaped.
+/// Serve the text with the content type kMetricsContentType.
+[[nodiscard]] ZKLOCK_EXPORT std::string metrics_text(std::span<const MetricFamily> families);
+inline constexpr std::string_view kMetricsContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+}  // namespace zklock
