@@ -15,6 +15,7 @@
 #include "zklock/core/queue_rule.h"
 #include "zklock/engine/callback/lock_listener.h"
 #include "zklock/engine/session/engine_context.h"
+#include "zklock/engine/session/label_metrics.h"
 #include "zklock/engine/time_limit.h"
 #include "zklock/error.h"
 #include "zklock/owner.h"
@@ -33,7 +34,7 @@ struct AcquireOutcome {
 /// One acquire call. If its owner has a contender already, the call joins that. Then
 /// `on_behalf_of`, `rule`, `queue_again`, `lock_delay`, `cohort_policy`, `texts`, `bound` and
 /// `caller` have no effect. If that contender ends while calls still wait, a new contender serves
-/// them. It takes `gate`, `event_sink` and `texts` from the oldest of them.
+/// them. It takes `gate`, `event_sink`, `metrics` and `texts` from the oldest of them.
 struct AcquireRequest {
   Owner owner;  ///< calls of equal owners nest
   /// The owner that the znode and the Hold name. Unset: `owner`.
@@ -54,6 +55,7 @@ struct AcquireRequest {
   core::CohortPolicy cohort_policy = {};  ///< only with the rule of a mutex
   bool blocks = false;                    ///< a blocked thread enforces the deadline
   bool bound = false;                     ///< see Participant::thread_bound
+  MetricsTarget metrics = {};             ///< where the call and its hold are counted
   std::shared_ptr<const CallTexts> texts = {};
   /// The calling thread's ReentryCounter::this_thread() if the ReentryCounter counts its nested
   /// lock() calls. Otherwise 0.

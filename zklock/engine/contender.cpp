@@ -10,12 +10,14 @@ using core::Ownership;
 
 Contender::Contender(std::shared_ptr<PathQueue> path, Owner key, const Caller& caller,
                      core::AcquireFsm::Policy policy, LockEventSink event_sink,
-                     std::shared_ptr<Cohort> cohort)
+                     MetricsTarget metrics, std::shared_ptr<Cohort> cohort)
     : path_(std::move(path)),
       key_(key),
       cohort_(std::move(cohort)),
       reporter_(*path_, caller.owner, std::move(event_sink)),
-      waits_(policy.wait) {
+      metrics_(metrics.label),
+      waits_(policy.wait),
+      leads_(metrics.leads) {
   if (cohort_) return;
   node_ = std::make_shared<LockNode>(path_, caller, std::move(policy));
 }
@@ -43,6 +45,20 @@ void Contender::undo_start() noexcept {
 
 const core::AcquireFsm::Policy& Contender::policy() const noexcept {
   return cohort_ ? cohort_->policy() : node_->machine().policy();
+}
+
+void Contender::add_to(LabelStates& states, core::Instant now) const {
+  if (metrics_ == nullptr) return;
+  if (holds() && grant_->check_valid(now)) {
+    LabelState& state = states[metrics_];
+    ++state.holds;
+    state.leaders += leads_ ? 1 : 0;
+    state.oldest_hold = std::max(state.oldest_hold, now - grant_->since());
+  } else if (const auto since = waiting_since()) {
+    LabelState& state = states[metrics_];
+    ++state.waiters;
+    state.oldest_wait = std::max(state.oldest_wait, now - *since);
+  }
 }
 
 void Contender::on_position(std::size_t position) {
@@ -160,7 +176,7 @@ void Contender::on_ended() {
   Caller caller = Caller::of_this_thread(owner());
   caller.texts = waiting[0]->texts();
   const auto next = std::make_shared<Contender>(path_, key_, caller, patient, terms.event_sink,
-                                                shares ? cohort_ : nullptr);
+                                                waiting[0]->metrics(), shares ? cohort_ : nullptr);
   path_->enlist(next);
   for (const auto& call : waiting) next->join(call, patient.rule);
   next->start(caller);

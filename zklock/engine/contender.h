@@ -28,6 +28,12 @@
 
 namespace zklock::detail {
 
+/// The result of Contender::drop().
+struct DropResult {
+  core::Ownership::Dropped count;
+  ReleasePlan plan = ReleasePlan::none;
+};
+
 /// One owner at one lock path, from its first acquire call to its last unlock. A contender has the
 /// calls that wait for the grant, and later the counts and the state of the hold. Its lock node
 /// (LockNode) has its znode in the queue. Contenders of a cohort share a lock node.
@@ -54,7 +60,7 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   /// Hold. `cohort`: the cohort of the contenders that share a lock node; null if this contender
   /// has a lock node of its own.
   Contender(std::shared_ptr<PathQueue> path, Owner key, const Caller& caller,
-            core::AcquireFsm::Policy policy, LockEventSink event_sink,
+            core::AcquireFsm::Policy policy, LockEventSink event_sink, MetricsTarget metrics,
             std::shared_ptr<Cohort> cohort);
   ~Contender();
 
@@ -75,17 +81,13 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   /// Undoes a start() that has thrown. Forgets the waiting calls without completing them: their
   /// caller gets an exception instead.
   void undo_start() noexcept ZKLOCK_REQUIRES(path_mutex);
-  /// The result of drop().
-  struct Drop {
-    core::Ownership::Dropped count;
-    ReleasePlan plan = ReleasePlan::none;
-  };
   /// Releases one count. After the last count, the contender is dismissed, and its hold ends; then
   /// the caller must pass the plan to execute(). `thread_ended`: the owner's thread has ended,
   /// perhaps in the middle of its work under the lock. In the result, `count` is `refused` if the
   /// owner has no count of this kind. REQUIRES: the caller retains this object until execute() has
   /// returned.
-  Drop drop(core::CountKind kind, bool thread_ended = false) noexcept ZKLOCK_REQUIRES(path_mutex);
+  DropResult drop(core::CountKind kind, bool thread_ended = false) noexcept
+      ZKLOCK_REQUIRES(path_mutex);
   /// Carries out a plan that drop() has returned: deletes the znode, or the cohort hands it off or
   /// retains it.
   void execute(ReleasePlan plan) noexcept ZKLOCK_REQUIRES(path_mutex);
@@ -101,6 +103,8 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   bool holds() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return ownership_.state() == core::Ownership::State::held;
   }
+  /// Adds this contender to the state of its label at the time `now`.
+  void add_to(LabelStates& states, core::Instant now) const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the lock node that this contender is in, or behind.
   const LockNode& lock_node() const noexcept ZKLOCK_REQUIRES(path_mutex) { return *node_; }
   /// Returns when the oldest waiting call began; nothing if none waits.
@@ -172,8 +176,11 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   const PendingAcquire* oldest_call() const ZKLOCK_REQUIRES(path_mutex);
   /// `waited`: from the beginning of the oldest waiting call to the grant.
   void log_acquired(core::Duration waited) const ZKLOCK_REQUIRES(path_mutex);
-  /// Completes the call with a count of the hold. Does nothing if the call was abandoned.
-  void give_count(PendingAcquire& call) ZKLOCK_REQUIRES(path_mutex);
+  /// Completes the call with a count of the hold. Returns false, without effect, if the call was
+  /// abandoned.
+  bool give_count(PendingAcquire& call) ZKLOCK_REQUIRES(path_mutex);
+  /// Counts the end of the hold in the metrics. A grant that no call took is no hold.
+  void count_end(HoldEnd end, core::Instant now) const noexcept ZKLOCK_REQUIRES(path_mutex);
   void withdraw() noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Unregisters the contender without a grant: from now on its state is `over`.
   void depart() ZKLOCK_REQUIRES(path_mutex);
@@ -193,10 +200,13 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   const Owner key_;
   const std::shared_ptr<Cohort> cohort_;  ///< null: its lock node is not shared
   const LockEventReporter reporter_;
+  LabelMetrics* const metrics_;  ///< null: not counted
   const bool waits_;
+  const bool leads_;  ///< see MetricsTarget
 
   /// The owner's thread has ended while it had an exclusive count.
   bool thread_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;
+  bool was_counted_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< a call took a count of the grant
   core::Ownership ownership_ ZKLOCK_GUARDED_BY(path_mutex);
   /// Null only before start(). Constant after the grant.
   std::shared_ptr<LockNode> node_ ZKLOCK_GUARDED_BY(path_mutex);

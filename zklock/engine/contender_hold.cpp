@@ -29,7 +29,10 @@ void Contender::on_granted(core::Instant now) {
   if (oldest != nullptr) log_acquired(now - oldest->began());
   ownership_.on_granted();  // after grant_ is set: check_validity() reads it
   const Calls calls = std::exchange(calls_, {});
-  for (const auto& call : calls) give_count(*call);
+  for (const auto& call : calls) {
+    if (give_count(*call)) call->count_grant(now);
+  }
+  if (leads_ && was_counted_ && metrics_ != nullptr) metrics_->add_leadership();
   if (ownership_.count() == 0 && !calls.empty()) decline(calls[0]->kind());
   assert_invariants();
   // The lease may have lapsed since lease_for_grant() returned it. Then its members were notified
@@ -59,12 +62,18 @@ void Contender::log_acquired(core::Duration waited) const {
                 {.token = grant_->token(), .node = node_->own_name(), .waited = waited});
 }
 
-void Contender::give_count(PendingAcquire& call) {
+bool Contender::give_count(PendingAcquire& call) {
   const auto self = shared_from_this();
-  if (!call.complete({.contender = self})) return;
+  if (!call.complete({.contender = self})) return false;
   ownership_.add(call.kind());
+  was_counted_ = true;
   const std::uint64_t thread = call.reentrant_thread();
   if (thread != 0) path_->locked(thread, {self, grant_.get()});
+  return true;
+}
+
+void Contender::count_end(HoldEnd end, core::Instant now) const noexcept {
+  if (was_counted_ && metrics_ != nullptr) metrics_->add_hold(end, now - grant_->since());
 }
 
 // Releases the grant at the end of this Lock: all calls were abandoned meanwhile.
@@ -110,7 +119,7 @@ void Contender::on_release_requested(bool force) {
 
 // ---- a release ----------------------------------------------------------------------------------
 
-Contender::Drop Contender::drop(core::CountKind kind, bool thread_ended) noexcept {
+DropResult Contender::drop(core::CountKind kind, bool thread_ended) noexcept {
   // A hold that has lapsed is lost first: its delete is not announced.
   const core::Instant now = check_validity();
   const bool held = holds();
@@ -122,6 +131,7 @@ Contender::Drop Contender::drop(core::CountKind kind, bool thread_ended) noexcep
   path_->dismiss(*this);
   if (!held) return {dropped};
   grant_->release();
+  count_end(HoldEnd::released, now);
   if (core().logs(LogLevel::debug)) {
     reporter_.log(LogLevel::debug, LogKind::event, "released",
                   {.token = grant_->token(), .held = now - grant_->since()});

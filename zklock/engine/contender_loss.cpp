@@ -20,6 +20,18 @@ const char* sentence_of(LossReason why) {
   return "lost";
 }
 
+HoldEnd end_by(LossReason why) {
+  switch (why) {
+    case LossReason::max_hold: return HoldEnd::expired;
+    case LossReason::closed: return HoldEnd::closed;
+    case LossReason::lease_expired:
+    case LossReason::session_expired:
+    case LossReason::node_deleted:
+    case LossReason::forced: break;
+  }
+  return HoldEnd::lost;
+}
+
 /// Returns whether the znode may exist, and no end of the session deletes it.
 bool leaves_node(LossReason why) {
   return why == LossReason::lease_expired || why == LossReason::max_hold ||
@@ -41,6 +53,9 @@ void Contender::lose(LossReason why) noexcept {
   if (!ownership_.lose()) return;
   const auto self = shared_from_this();
   const LossReason reason = grant_->lose(why);
+  const core::Instant now = core().scheduler().now();
+  count_end(end_by(reason), now);
+  if (was_counted_ && metrics_ != nullptr) metrics_->add_loss(reason);
   node_->end_watches();
   LossNotification::DeleteNode delete_node;
   if (leaves_node(why)) {
@@ -49,10 +64,9 @@ void Contender::lose(LossReason why) noexcept {
   }
   std::string line;
   if (why != LossReason::closed && core().logs(LogLevel::warning)) {
-    line =
-        reporter_.line(sentence_of(reason), {.token = grant_->token(),
-                                             .node = node_->own_name(),
-                                             .held = core().scheduler().now() - grant_->since()});
+    line = reporter_.line(
+        sentence_of(reason),
+        {.token = grant_->token(), .node = node_->own_name(), .held = now - grant_->since()});
   }
   const auto loss = std::make_shared<LossNotification>(path_, grant_->loss_source(),
                                                        std::move(delete_node), std::move(line));

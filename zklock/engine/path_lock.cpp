@@ -129,7 +129,7 @@ void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest
   const auto shared = cohort(policy, request.cohort_policy);
   const auto caller = request.caller ? *request.caller : caller_of(request);
   const auto contender = std::make_shared<Contender>(self(), request.owner, caller, policy,
-                                                     request.event_sink, shared);
+                                                     request.event_sink, request.metrics, shared);
   enlist(contender);
   if (contenders_.size() > 1) call->set_beside_others();
   try {

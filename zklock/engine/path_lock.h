@@ -99,6 +99,10 @@ class PathLock final : public PathQueue,
   /// Ends all waiting calls with this error.
   void fail_waiting(Errc code, const std::string& cause);
 
+  /// Adds the contenders to the states of their labels. Reads the clock: a hold that has lapsed can
+  /// become lost.
+  void add_to(LabelStates& states);
+
   /// Withdraws the contenders whose calls were all abandoned. Reads the clock: a hold that has
   /// lapsed becomes lost.
   void settle();

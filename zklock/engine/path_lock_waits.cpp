@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contenders of a path that block each other, for DeadlockDetector.
+// Contenders of a path that hold or wait: for DeadlockDetector, and for the metrics.
 #include "zklock/engine/path_lock.h"
 
 namespace zklock::detail {
@@ -31,6 +31,12 @@ bool is_thread_bound(const Contender& holder) ZKLOCK_REQUIRES(path_mutex) {
 }
 
 }  // namespace
+
+void PathLock::add_to(LabelStates& states) {
+  const Monitor::Lock lock(monitor());
+  const core::Instant now = core().scheduler().now();
+  for (const auto& [owner, contender] : contenders_) contender->add_to(states, now);
+}
 
 BlockedContender PathLock::blockers_of(const Owner& key) {
   BlockedContender blocked;

@@ -18,14 +18,17 @@ std::shared_ptr<PendingAcquire> PendingAcquire::start(const std::shared_ptr<Path
   auto call = std::make_shared<PendingAcquire>(path, request);
   if (stop.stop_requested()) {
     call->leave_waiting(State::abandoned);
-    call->finish({});
+    call->finish({}, AcquireEnd::cancelled);
     return call;
   }
   if (stop.stop_possible()) call->on_stop_.emplace(stop, Cancel{call});
   try {
     path->acquire(call, std::move(request));
   } catch (...) {
-    if (call->leave_waiting(State::completed)) throw;  // otherwise a stop has called `done`
+    if (call->leave_waiting(State::completed)) {  // otherwise a stop has called `done`
+      call->count_end(AcquireEnd::failed);
+      throw;
+    }
   }
   return call;
 }
@@ -37,8 +40,10 @@ PendingAcquire::PendingAcquire(std::shared_ptr<PathContext> path, AcquireRequest
       began_(path_->core().scheduler().now()),
       nodes_made_before_(path_->nodes_made()),
       blocks_(request.blocks),
+      leads_(request.metrics.leads),
       reentrant_thread_(request.reentrant_thread),
       object_(request.object.get()),
+      metrics_(request.metrics.label),
       time_limit_(request.time_limit),
       terms_(Terms{request.limit, request.event_sink, request.gate}),
       texts_(request.texts),
@@ -50,7 +55,11 @@ bool PendingAcquire::leave_waiting(State next) noexcept {
 }
 
 void PendingAcquire::cancel() noexcept {
-  if (!path_->core().forked()) abandon({});
+  if (!path_->core().forked()) abandon({}, AcquireEnd::cancelled);
+}
+
+void PendingAcquire::fail(const Error& error) noexcept {
+  if (!path_->core().forked()) abandon({.error = error}, AcquireEnd::failed);
 }
 
 void PendingAcquire::expire() noexcept {
@@ -60,7 +69,7 @@ void PendingAcquire::expire() noexcept {
 /// `by_deadline`: the call ends by its own deadline, not because no server has answered.
 void PendingAcquire::time_out(bool by_deadline) noexcept {
   if (path_->core().forked() || has_ended()) return;
-  abandon(timed_out(by_deadline));
+  abandon(timed_out(by_deadline), AcquireEnd::timeout);
 }
 
 AcquireOutcome PendingAcquire::timed_out(bool by_deadline) const {
@@ -73,14 +82,24 @@ AcquireOutcome PendingAcquire::timed_out(bool by_deadline) const {
   return {.error = Error(Errc::not_connected, "lock", path_->path().str(), cause)};
 }
 
-void PendingAcquire::abandon(AcquireOutcome outcome) noexcept {
+void PendingAcquire::abandon(AcquireOutcome outcome, AcquireEnd end) noexcept {
   if (!leave_waiting(State::abandoned)) return;
   path_->drop_abandoned_calls_soon(owner_);  // first: before the caller's next single attempt
-  finish(std::move(outcome));
+  finish(std::move(outcome), end);
 }
 
-void PendingAcquire::finish(AcquireOutcome outcome) noexcept {
+void PendingAcquire::count_end(AcquireEnd end) const noexcept {
+  if (metrics_ == nullptr) return;
+  metrics_->add_acquire(end, path_->core().scheduler().now() - began_);
+}
+
+void PendingAcquire::finish(AcquireOutcome outcome, AcquireEnd end) noexcept {
   assert(has_ended() && done_);
+  if (!outcome.contender) {
+    count_end(outcome.error ? AcquireEnd::failed : end);
+    const bool deadlock = outcome.error && outcome.error->errc() == Errc::would_deadlock;
+    if (deadlock && metrics_ != nullptr) metrics_->add_deadlock();
+  }
   try {
     const auto done = std::exchange(done_, nullptr);
     done(std::move(outcome));
@@ -113,7 +132,7 @@ void PendingAcquire::disarm() noexcept {
 bool PendingAcquire::complete(AcquireOutcome outcome) {
   if (has_ended()) return false;
   path_->after_unlock([call = shared_from_this(), outcome = std::move(outcome)] {
-    if (call->state_ == State::completed) call->finish(outcome);
+    if (call->state_ == State::completed) call->finish(outcome, AcquireEnd::timeout);
   });
   disarm();
   return leave_waiting(State::completed);

@@ -22,9 +22,9 @@ namespace zklock::detail {
 /// |-----------|---------------------------------------------------|-----------------------------|
 /// | waiting   | grant or error, with path_mutex held              | completed: `done` is called |
 /// |           |                                                   | when path_mutex is released |
-/// | waiting   | stop, deadline                                    | abandoned: `done` is called |
+/// | waiting   | stop, deadline, fail()                            | abandoned: `done` is called |
 /// |           |                                                   | at once                     |
-/// | completed | stop, deadline                                    | completed                   |
+/// | completed | stop, deadline, fail()                            | completed                   |
 /// | abandoned | grant                                             | abandoned; if no other call |
 /// |           |                                                   | takes a count of the grant, |
 /// |           |                                                   | it is released              |
@@ -44,6 +44,8 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
 
   /// Ends the call with neither contender nor error. Does nothing if it has ended.
   void cancel() noexcept;
+  /// Ends the call with this error. Does nothing if it has ended.
+  void fail(const Error& error) noexcept;
   /// Ends the call because its deadline has passed. Does nothing if it has ended. The result is
   /// Error(not_connected) if the client is not connected and no create of its lock znodes here was
   /// confirmed since the call began. Otherwise it has neither contender nor error.
@@ -76,6 +78,11 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   /// blocks it.
   bool is_beside_others() const noexcept { return is_beside_others_.load(); }
   void set_beside_others() noexcept { is_beside_others_.store(true); }
+  MetricsTarget metrics() const noexcept { return {metrics_, leads_}; }
+  /// Counts the call as granted at this time. REQUIRES: complete() has returned true for a grant.
+  void count_grant(core::Instant now) const noexcept {
+    if (metrics_ != nullptr) metrics_->add_acquire(AcquireEnd::granted, now - began_);
+  }
 
   /// Sets the timer of the time limit anew. If `contender_waits` is false, the contender is a
   /// single attempt, although the call itself may not be. Then the call ends with
@@ -102,8 +109,11 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   bool leave_waiting(State next) noexcept;
   void time_out(bool by_deadline) noexcept;
   AcquireOutcome timed_out(bool by_deadline) const;
-  void abandon(AcquireOutcome outcome) noexcept;
-  void finish(AcquireOutcome outcome) noexcept;
+  /// Both count the end of a call without a grant: as `end`, or as AcquireEnd::failed if there is an
+  /// error.
+  void abandon(AcquireOutcome outcome, AcquireEnd end) noexcept;
+  void finish(AcquireOutcome outcome, AcquireEnd end) noexcept;
+  void count_end(AcquireEnd end) const noexcept;
 
   const std::shared_ptr<PathContext> path_;
   const Owner owner_;
@@ -111,8 +121,10 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const core::Instant began_;
   const std::uint64_t nodes_made_before_;  ///< nodes_made() of the path lock at began_
   const bool blocks_;                      ///< a blocked thread calls expire()
+  const bool leads_;                       ///< see MetricsTarget
   const std::uint64_t reentrant_thread_;   ///< see AcquireRequest
   const void* const object_;
+  LabelMetrics* const metrics_;  ///< null: not counted
   const TimeLimit time_limit_;
   const core::Lazy<Terms> terms_;
   const std::shared_ptr<const CallTexts> texts_;  ///< null: none

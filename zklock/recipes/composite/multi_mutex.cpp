@@ -80,10 +80,10 @@ std::shared_ptr<detail::Composite> MultiMutex::all_of(Client& client,
   };
   std::vector<detail::Composite::Part> made;
   for (const std::size_t index : order) {
-    made.push_back(
-        {std::make_unique<detail::PathPartLock>(*core, checked[index], rule_of(parts[index]), delay,
-                                                detail::LockEventSink(listener, index)),
-         index});
+    made.push_back({std::make_unique<detail::PathPartLock>(
+                        *core, checked[index], rule_of(parts[index]), delay,
+                        detail::LockEventSink(listener, index), options.label),
+                    index});
   }
   return std::make_shared<detail::Composite>(
       std::move(made),

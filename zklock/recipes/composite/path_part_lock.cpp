@@ -14,11 +14,13 @@
 namespace zklock::detail {
 
 PathPartLock::PathPartLock(ClientCore& core, const core::LockPath& path, core::QueueRule rule,
-                           std::chrono::milliseconds lock_delay, LockEventSink event_sink)
+                           std::chrono::milliseconds lock_delay, LockEventSink event_sink,
+                           std::string_view label)
     : path_lock_(core.path_lock(path)),
       rule_(rule),
       lock_delay_(lock_delay),
-      event_sink_(std::move(event_sink)) {
+      event_sink_(std::move(event_sink)),
+      metrics_(core.records().labels.of(label)) {
   path_lock_->attach();
 }
 
@@ -42,6 +44,7 @@ std::shared_ptr<PendingAcquire> PathPartLock::acquire(Request request) {
                                 .event_sink = event_sink_,
                                 .lock_delay = lock_delay_,
                                 .bound = request.bound,
+                                .metrics = {&metrics_},
                                 .texts = std::move(request.texts),
                                 .done = std::move(request.done)},
                                {});

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "zklock/core/hold_limit.h"
@@ -14,6 +15,7 @@
 #include "zklock/engine/callback/lock_listener.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/engine_context.h"
+#include "zklock/engine/session/label_metrics.h"
 #include "zklock/engine/session/thread_exit.h"
 #include "zklock/engine/time_limit.h"
 #include "zklock/owner.h"
@@ -45,9 +47,10 @@ class PathPartLock {
     std::function<void(AcquireOutcome)> done = {};
   };
 
-  /// `lock_delay`: only exclusive access has one.
+  /// `lock_delay`: only exclusive access has one. `label`: of the composite, for the metrics.
   PathPartLock(ClientCore& core, const core::LockPath& path, core::QueueRule rule,
-               std::chrono::milliseconds lock_delay, LockEventSink event_sink);
+               std::chrono::milliseconds lock_delay, LockEventSink event_sink,
+               std::string_view label = {});
   virtual ~PathPartLock();
   PathPartLock(const PathPartLock&) = delete;
   PathPartLock& operator=(const PathPartLock&) = delete;
@@ -88,6 +91,7 @@ class PathPartLock {
   const core::QueueRule rule_;
   const std::chrono::milliseconds lock_delay_;
   const LockEventSink event_sink_;
+  LabelMetrics& metrics_;
 };
 
 }  // namespace zklock::detail

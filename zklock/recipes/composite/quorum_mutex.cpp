@@ -40,10 +40,10 @@ std::shared_ptr<detail::Composite> majority_of(const Cores& cores, const std::st
   std::vector<detail::Composite::Part> parts;
   for (const auto& core : cores) {
     const std::size_t index = parts.size();
-    parts.push_back(
-        {std::make_unique<detail::PathPartLock>(*core, checked, core::QueueRule::mutex(), delay,
-                                                detail::LockEventSink(listener, index)),
-         index});
+    parts.push_back({std::make_unique<detail::PathPartLock>(
+                         *core, checked, core::QueueRule::mutex(), delay,
+                         detail::LockEventSink(listener, index), options.label),
+                     index});
   }
   auto composite = std::make_shared<detail::Composite>(
       std::move(parts),

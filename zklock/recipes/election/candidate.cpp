@@ -39,9 +39,11 @@ Candidate::Candidate(ClientCore& core, std::string path, Settings settings)
     : path_lock_(core.usable_path_lock(kOperation, std::move(path))),
       settings_(settings),
       texts_(CallTexts::of_object(settings.label)),
+      metrics_(core.records().labels.of(settings_.label)),
       fsm_(settings.again),
       backoff_(checked_backoff(settings, path_lock_->path().str())) {
   checked_delay(settings_.lock_delay, path_lock_->path().str());
+  metrics_.candidate_made();  // last: without an exception, the destructor follows
 }
 
 void Candidate::warn(const std::string& text) const noexcept {
@@ -90,6 +92,7 @@ void Candidate::request_lock(Fsm::Attempt attempt, const std::stop_token& stop) 
       .owner = Owner::unique(),  // two candidates of one process never nest
       .time_limit = TimeLimit::endless(),
       .lock_delay = settings_.lock_delay,
+      .metrics = {&metrics_, true},
       .texts = texts_,
       .done = [self = shared_from_this(), attempt](const AcquireOutcome& outcome) {
         self->on_answered(attempt, outcome);

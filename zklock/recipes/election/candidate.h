@@ -16,6 +16,7 @@
 #include "zklock/core/election_fsm.h"
 #include "zklock/deadline.h"
 #include "zklock/engine/path_lock.h"
+#include "zklock/engine/session/label_metrics.h"
 #include "zklock/engine/unlock_tasks.h"
 #include "zklock/error.h"
 #include "zklock/participant.h"
@@ -47,7 +48,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   Candidate(ClientCore& core, std::string path, Settings settings);
   Candidate(const Candidate&) = delete;
   Candidate& operator=(const Candidate&) = delete;
-  virtual ~Candidate() = default;
+  virtual ~Candidate() { metrics_.candidate_ended(); }
 
   /// Begins to contend if it is idle or has failed. If it leads, it will contend again afterwards.
   /// Returns false, without an effect, if it contends already, or will do so without this call.
@@ -121,6 +122,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   const std::shared_ptr<PathLock> path_lock_;
   const Settings settings_;
   const std::shared_ptr<const CallTexts> texts_;  ///< null without a label
+  LabelMetrics& metrics_;
 
   mutable client::Mutex mutex_;
   boost::condition_variable_any changed_;  ///< its waits are interruption points

@@ -36,31 +36,28 @@ struct Blocking {
 };
 
 /// Blocks until the end of the call. Returns null if it was not granted. Throws its Error. If the
-/// call closes a certain circle of waiting threads, cancels it, and throws Error(would_deadlock).
+/// call closes a certain circle of waiting threads, it fails with Error(would_deadlock).
 std::shared_ptr<Contender> wait_for_grant(const std::shared_ptr<PathLock>& path_lock,
                                           BlockingCall<AcquireOutcome>& end, PendingAcquire& call,
                                           const Blocking& who) {
   std::optional<DeadlockDetector::Wait> wait;
-  std::optional<Deadlock> deadlock;
   if (call.is_beside_others() && call.time_limit().is_endless() && !call.has_ended()) {
     try {
       wait.emplace(path_lock->core().records().deadlocks,
                    BlockedCall{who.owner, who.key, path_lock, who.is_thread_bound});
-      deadlock = wait->find();
-      if (deadlock && !deadlock->is_certain)
+      const auto deadlock = wait->find();
+      if (deadlock && deadlock->is_certain) {
+        call.fail(Error(Errc::would_deadlock, "lock", path_lock->path().str(), deadlock->text));
+      } else if (deadlock) {
         path_lock->warn("possible deadlock: " + deadlock->text);
+      }
     } catch (const std::bad_alloc&) {  // The call waits without this check.
     }
   }
-  const bool is_victim = deadlock && deadlock->is_certain;
-  if (is_victim) call.cancel();
   AcquireOutcome outcome = wait_or_cancel(end, call, [&](const AcquireOutcome& late) {
     if (late.contender) path_lock->unlock(late.contender->key(), call.kind());
   });
   if (outcome.error) throw *outcome.error;
-  if (!outcome.contender && is_victim) {
-    throw Error(Errc::would_deadlock, "lock", path_lock->path().str(), deadlock->text);
-  }
   return std::move(outcome.contender);
 }
 
@@ -79,7 +76,8 @@ LockHandle::LockHandle(std::shared_ptr<PathLock> path_lock, const CohortOptions&
       lock_delay_(checked_delay(options.lock_delay, path_lock_->path().str())),
       cohort_policy_(checked_cohort_policy(options, path_lock_->path().str())),
       listener_(make_listener(path_lock_->core(), options)),
-      texts_(CallTexts::of_object(options.label)) {
+      texts_(CallTexts::of_object(options.label)),
+      metrics_(path_lock_->core().records().labels.of(options.label)) {
   path_lock_->attach();
 }
 
@@ -119,6 +117,7 @@ AcquireRequest LockHandle::request(const Kind& kind, Owner owner, const AcquireO
           .event_sink = LockEventSink(listener_),
           .lock_delay = lock_delay_,
           .cohort_policy = cohort_policy_,
+          .metrics = {&metrics_},
           .texts = CallTexts::of_call(texts_, options.note)};
 }
 

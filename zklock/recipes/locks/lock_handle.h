@@ -18,6 +18,7 @@
 #include "zklock/engine/callback/blocking_call.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/session/label_metrics.h"
 #include "zklock/error.h"
 #include "zklock/lock_options.h"
 #include "zklock/participant.h"
@@ -108,6 +109,7 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
   const core::CohortPolicy cohort_policy_;
   const std::shared_ptr<LockListener> listener_;  ///< null without a listener
   const std::shared_ptr<const CallTexts> texts_;  ///< null without a label
+  LabelMetrics& metrics_;                         ///< of the object's label
   const std::shared_ptr<std::atomic<bool>> destroyed_ = std::make_shared<std::atomic<bool>>(false);
 };
 
