@@ -37,6 +37,7 @@ CONFINED = {
     "TimerThread::Timers.stop_": BEFORE_THREADS,
     "TimerThread::Timers.thread_id_": BEFORE_THREADS,
     "TimerThread::Timers.timer_": BEFORE_THREADS,
+    "ZkCoordinator.durations_": "atomics",
     "ZkCoordinator.observer_": BEFORE_THREADS,
 }
 

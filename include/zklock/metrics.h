@@ -76,9 +76,9 @@ struct DurationHistogram {
 /// Thread-safety: a value.
 struct LockMetrics {
   /// LockOptions::label. "unnamed" without a label. "other" for all labels after the first 200.
-  std::string lock;
-  std::array<DurationHistogram, 4> acquires;     ///< calls that ended, by AcquireEnd
-  std::array<DurationHistogram, 4> ended_holds;  ///< durations of holds, by HoldEnd
+  std::string lock = {};
+  std::array<DurationHistogram, 4> acquires{};     ///< calls that ended, by AcquireEnd
+  std::array<DurationHistogram, 4> ended_holds{};  ///< durations of holds, by HoldEnd
   /// Holds that were lost, by LossReason (hold.h). LossReason::closed has no element: a hold that
   /// ends with its client is counted in ended_holds only.
   std::array<std::uint64_t, 5> losses{};
@@ -96,8 +96,8 @@ struct LockMetrics {
 ///
 /// Thread-safety: a value.
 struct RequestMetrics {
-  std::string_view operation;   ///< such as "create" or "multi"
-  DurationHistogram durations;  ///< from the sending to the reply
+  std::string_view operation = {};   ///< such as "create" or "multi"
+  DurationHistogram durations = {};  ///< from the sending to the reply
 };
 
 /// The metrics of one Client, as Client::metrics() returns them.
@@ -106,13 +106,13 @@ struct RequestMetrics {
 struct ClientMetrics {
   /// The label `client` of all metrics; empty: no such label. Client::metrics() leaves it empty.
   /// Set it if a process has several clients.
-  std::string client;
-  std::vector<LockMetrics> locks;  ///< sorted by label
-  std::vector<RequestMetrics> requests;
+  std::string client = {};
+  std::vector<LockMetrics> locks = {};  ///< sorted by label
+  std::vector<RequestMetrics> requests = {};
   bool connected = false;
   std::chrono::nanoseconds session_timeout{};  ///< 0 before the first connection
   /// The time until the lease expires. Empty if nothing is held: then no lease is maintained.
-  std::optional<std::chrono::nanoseconds> lease_remaining;
+  std::optional<std::chrono::nanoseconds> lease_remaining = std::nullopt;
   std::uint64_t sessions = 0;            ///< sessions that were opened
   std::uint64_t reconnects = 0;          ///< connections of a session after its first
   std::uint64_t heartbeat_failures = 0;  ///< heartbeats and syncs without an answer
@@ -132,14 +132,14 @@ struct ClientMetrics {
 struct MetricFamily {
   enum class Type { counter, gauge, histogram };
   struct Sample {
-    std::vector<std::pair<std::string, std::string>> labels;
+    std::vector<std::pair<std::string, std::string>> labels = {};
     double value = 0;                                           ///< of a counter or a gauge
     std::optional<DurationHistogram> histogram = std::nullopt;  ///< of a histogram
   };
-  std::string name;
-  std::string help;
+  std::string name = {};
+  std::string help = {};
   Type type = Type::gauge;
-  std::vector<Sample> samples;
+  std::vector<Sample> samples = {};
 };
 
 /// Return all metrics of these clients. The guide zklock/guides/metrics.md lists them. A counter of
@@ -149,8 +149,9 @@ struct MetricFamily {
     std::span<const ClientMetrics> clients);
 [[nodiscard]] ZKLOCK_EXPORT std::vector<MetricFamily> metric_families(const ClientMetrics& client);
 
-/// Returns the families in the text format of Prometheus, version 0.0.4. Label values are escaped.
-/// Serve the text with the content type kMetricsContentType.
+/// Returns the families in the text format of Prometheus, version 0.0.4. Label values are escaped;
+/// control characters and invalid UTF-8 in them become '?'. Serve the text with the content type
+/// kMetricsContentType.
 [[nodiscard]] ZKLOCK_EXPORT std::string metrics_text(std::span<const MetricFamily> families);
 inline constexpr std::string_view kMetricsContentType = "text/plain; version=0.0.4; charset=utf-8";
 

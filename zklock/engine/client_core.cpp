@@ -101,6 +101,7 @@ void ClientCore::on_connected(const client::SessionInfo& session) {
   listeners_.notify(session.is_new ? ConnectionState::connected : ConnectionState::reconnected);
   const client::MutexLock guard(mutex_);
   connected_ = true;
+  ++(session.is_new ? sessions_ : reconnects_);
   changed_.notify_all();
 }
 

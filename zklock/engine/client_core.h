@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -44,6 +45,8 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
   /// See Client::flush().
   bool flush(Deadline deadline);
   void close() noexcept;
+  /// See Client::metrics(). Throws Error(forked).
+  ClientMetrics metrics();
 
   // SessionObserver.
   void on_connected(const client::SessionInfo& session) override;
@@ -68,6 +71,8 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
   bool connected_ ZKLOCK_GUARDED_BY(mutex_) = false;
   bool refused_ ZKLOCK_GUARDED_BY(mutex_) = false;  ///< the servers refused the credential
   bool close_done_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  std::uint64_t sessions_ ZKLOCK_GUARDED_BY(mutex_) = 0;    ///< sessions that were opened
+  std::uint64_t reconnects_ ZKLOCK_GUARDED_BY(mutex_) = 0;  ///< later connections of a session
   std::unordered_map<std::string, std::weak_ptr<PathLock>> path_locks_ ZKLOCK_GUARDED_BY(mutex_);
   /// When path_locks_ has this size, its expired entries are removed.
   std::size_t prune_at_ ZKLOCK_GUARDED_BY(mutex_) = 16;

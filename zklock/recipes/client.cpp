@@ -179,6 +179,10 @@ bool Client::flush(Deadline deadline) {
   return core_->flush(deadline);
 }
 
+ClientMetrics Client::metrics() const {
+  return core_->metrics();
+}
+
 void Client::close() noexcept {
   if (core_->forked()) return;
   const bool own_thread =

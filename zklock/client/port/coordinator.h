@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,6 +17,7 @@
 #include "zklock/core/status.h"
 #include "zklock/core/znode_name.h"
 #include "zklock/fencing_token.h"
+#include "zklock/metrics.h"
 
 namespace zklock::client {
 
@@ -258,6 +261,16 @@ class SessionObserver {
   virtual void on_answered(SessionId session, Instant sent_at, AnsweredBy by) = 0;
 };
 
+/// Numbers about the connection, for Client::metrics().
+struct CoordinatorStats {
+  std::size_t node_bytes = 0;
+  std::size_t node_limit_bytes = 0;
+  std::size_t watch_bytes = 0;
+  std::size_t watch_limit_bytes = 0;
+  /// Durations of the answered requests, by the index of the alternative of Operation.
+  std::array<DurationHistogram, std::variant_size_v<Operation>> requests{};
+};
+
 /// The only path of I/O between the lock protocol and ZooKeeper. Tests replace it by a simulated
 /// ensemble.
 ///
@@ -316,6 +329,9 @@ class Coordinator {
 
   /// Returns, in words for error texts, what prevents a connection.
   virtual std::string connection_problem() const = 0;
+
+  /// Returns the numbers so far. The default has none.
+  virtual CoordinatorStats stats() const { return {}; }
 };
 
 }  // namespace zklock::client

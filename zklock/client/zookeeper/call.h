@@ -82,6 +82,8 @@ struct CallHeader {
   ReplyHandler handler;               ///< null: the reply is not needed
   Instant wanted_since;               ///< see Request
   bool fail_if_disconnected = false;  ///< see Request
+  /// The index of the alternative of Operation; nothing for a request of the coordinator itself.
+  std::optional<std::size_t> operation = {};
 };
 
 /// Carries out one submitted request, from submission to reply. It passes one or more requests to
@@ -107,6 +109,7 @@ class Call : public std::enable_shared_from_this<Call> {
   SessionId bound_to() const noexcept { return header_.bound_to; }
   Instant wanted_since() const noexcept { return header_.wanted_since; }
   bool fail_if_disconnected() const noexcept { return header_.fail_if_disconnected; }
+  std::optional<std::size_t> operation() const noexcept { return header_.operation; }
   ReplyHandler& handler() noexcept { return header_.handler; }
   /// Returns a reply without a result: session and sent_at are set.
   Reply blank_reply() const;

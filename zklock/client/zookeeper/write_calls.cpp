@@ -221,6 +221,7 @@ std::shared_ptr<Call> make(request::Delete operation, CallHeader header) {
 }
 
 std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, CallHeader header) {
+  header.operation = operation.index();
   return std::visit(
       [&](auto& op) -> std::shared_ptr<Call> {
         if constexpr (std::is_same_v<decltype(op), request::CreateParents&>) {

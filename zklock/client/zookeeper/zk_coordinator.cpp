@@ -139,6 +139,16 @@ std::string ZkCoordinator::connection_problem() const {
   return connection_problem_text();
 }
 
+CoordinatorStats ZkCoordinator::stats() const {
+  CoordinatorStats stats{.node_limit_bytes = options_.max_node_bytes,
+                         .watch_limit_bytes = options_.max_watch_bytes};
+  for (std::size_t i = 0; i < durations_.size(); ++i) stats.requests.at(i) = durations_[i].read();
+  const MutexLock guard(mutex_);
+  stats.node_bytes = nodes_.bytes();
+  stats.watch_bytes = watches_.bytes();
+  return stats;
+}
+
 std::string ZkCoordinator::connection_problem_text() const {
   if (credential_refused_) return refused_text();
   if (phase_ == Phase::none && !open_error_.empty()) return open_error_;

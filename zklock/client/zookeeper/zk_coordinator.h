@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "zklock/client/port/coordinator.h"
@@ -23,6 +25,7 @@
 #include "zklock/client/zookeeper/watch_registry.h"
 #include "zklock/client/zookeeper/zk_handle.h"
 #include "zklock/client_options.h"
+#include "zklock/core/atomic_histogram.h"
 
 namespace zklock::client {
 
@@ -67,6 +70,7 @@ class ZkCoordinator final : public Coordinator,
   void close() override;
   bool is_own_thread() const noexcept override;
   std::string connection_problem() const override;
+  CoordinatorStats stats() const override;
 
  private:
   // Marks the calling thread, during its lifetime, as the C client's completion thread in a
@@ -203,6 +207,8 @@ class ZkCoordinator final : public Coordinator,
   WatchRegistry watches_ ZKLOCK_GUARDED_BY(mutex_);
   NodeBudget nodes_ ZKLOCK_GUARDED_BY(mutex_);
   std::uint64_t last_id_ ZKLOCK_GUARDED_BY(mutex_) = 0;
+  // Durations of the answered requests; index: the alternative of Operation.
+  std::array<core::AtomicHistogram, std::variant_size_v<Operation>> durations_{};
   std::string open_error_ ZKLOCK_GUARDED_BY(mutex_);  // why there is no handle
   // The servers refused a credential: no further session.
   bool credential_refused_ ZKLOCK_GUARDED_BY(mutex_) = false;

@@ -357,15 +357,19 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
     }
 
     reply = call->blank_reply();
+    const Instant sent_at = reply.sent_at;
     const auto by = answered_by(completion.code, call->is_multi());
-    if (by) last_contact_ = std::max(last_contact_, reply.sent_at);
+    if (by) last_contact_ = std::max(last_contact_, sent_at);
     const AnsweredBy best = call->answered_by(sub_request);
     // A read that was sent together with a write proves no more than the write. Not after
     // on_ended(): the phase is dead from before that call on.
     if (by && (best != AnsweredBy::server || sub_request == 0) && phase_ != Phase::dead) {
-      observer_->on_answered(reply.session, reply.sent_at, std::min(*by, best));
+      observer_->on_answered(reply.session, sent_at, std::min(*by, best));
     }
     complete = call->complete(sub_request, completion, call_context(follow_ups, reply));
+    if (const auto operation = call->operation(); operation && complete && by) {
+      durations_.at(*operation).add(LeaseClock::now() - sent_at);
+    }
     queue_watch_removals(follow_ups.removals);  // also if empty: pump() may send another call now
     if (follow_ups.poll_unreadable) local_replies_.poke();
     correct_status(reply.status);

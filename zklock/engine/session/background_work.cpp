@@ -48,6 +48,11 @@ bool BackgroundWork::idle() const {
   return pieces_.empty();
 }
 
+std::size_t BackgroundWork::size() const {
+  const client::MutexLock guard(mutex_);
+  return pieces_.size();
+}
+
 void BackgroundWork::close() noexcept {
   const client::MutexLock guard(mutex_);
   closed_ = true;

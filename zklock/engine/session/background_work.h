@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 
@@ -39,6 +40,8 @@ class BackgroundWork {
   bool wait(Deadline deadline) { return wait(deadline, newest()); }
   /// Returns true if all pieces have ended.
   bool idle() const;
+  /// Returns the number of pieces that have not ended.
+  std::size_t size() const;
   /// Called when the session is closed. Ends all pieces. A piece that begins later ends at once.
   void close() noexcept;
 

@@ -23,6 +23,11 @@ client::Operation sync() {
 /// next heartbeat, must not wait for the watches of thousands of lock nodes.
 constexpr int kMostRequestsAtATick = 500;
 
+bool is_unanswered(core::Status status) noexcept {
+  const core::StatusSort sort = core::sort_of(status);
+  return sort == core::StatusSort::outcome_unknown || sort == core::StatusSort::unsent;
+}
+
 }  // namespace
 
 LeaseKeeper::LeaseKeeper(client::Coordinator& coordinator, client::Scheduler& scheduler)
@@ -113,6 +118,9 @@ void LeaseKeeper::on_answered(SessionId session, Instant sent_at, core::Answered
     }
     if (by == core::AnsweredBy::quorum) {
       if (up_to_date_since_.load() == Instant::max()) up_to_date_since_ = sent_at;
+      const bool is_low = heartbeat_demands_ > 0 && lease_left(now) < timeout() / 4;
+      if (is_low && !lease_was_low_) ++low_leases_;
+      lease_was_low_ = is_low;
       const Instant until =
           std::min(evidence_->lease_expiry(sent_at, now),
                    core::LeaseEvidence::lease_expiry_after(sent_at, shortest_timeout_));
@@ -168,6 +176,12 @@ LeaseKeeper::Members LeaseKeeper::members() const {
     if (auto member = each.shared_if_alive()) alive.push_back(std::move(member));
   }
   return alive;
+}
+
+std::optional<core::Duration> LeaseKeeper::lease_remaining() const {
+  if (heartbeat_demands_ == 0) return std::nullopt;
+  const client::MutexLock guard(mutex_);
+  return lease_left(scheduler_.now());
 }
 
 core::Duration LeaseKeeper::lease_left(Instant now) const {
@@ -229,7 +243,10 @@ void LeaseKeeper::send(client::Operation operation, SessionId session) {
     last_leader_request_ = scheduler_.now();
   }
   coordinator_.submit({.operation = std::move(operation), .session = session},
-                      [](const client::Reply&) {});
+                      [self = weak_from_this()](const client::Reply& reply) {
+                        const auto keeper = self.lock();
+                        if (keeper && is_unanswered(reply.status)) ++keeper->heartbeat_failures_;
+                      });
 }
 
 void LeaseKeeper::watch_lease(const LeasePtr& lease) {

@@ -158,6 +158,14 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// Returns the shortest session timeout that a server granted to the session.
   core::Duration timeout() const noexcept { return core::Duration(timeout_.load()); }
 
+  /// Returns how much of the lease is left. Returns nothing without a HeartbeatDemand.
+  std::optional<core::Duration> lease_remaining() const;
+  /// Returns how many heartbeats and syncs got no answer.
+  std::uint64_t heartbeat_failures() const noexcept { return heartbeat_failures_.load(); }
+  /// Returns how often less than T/4 of the lease was left when the quorum answered, while there was
+  /// a HeartbeatDemand.
+  std::uint64_t low_leases() const noexcept { return low_leases_.load(); }
+
   /// Ends the heartbeats and the ticks, and makes the lease lapse.
   void stop();
 
@@ -195,6 +203,8 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   std::atomic<int> heartbeat_demands_{0};
   /// T/2 after a demand began, or on_lease_needed(). Reset by the end of the last demand.
   std::atomic<Instant> needed_until_{Instant{}};
+  std::atomic<std::uint64_t> heartbeat_failures_{0};
+  std::atomic<std::uint64_t> low_leases_{0};
   std::atomic<bool> tick_is_postponed_{false};  ///< postponed until a request is due
   /// The time from which answers extend the lease fully again. Set after a gap of more than T/2 in
   /// the answers.
@@ -204,7 +214,8 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   bool stopped_ ZKLOCK_GUARDED_BY(mutex_) = false;
   /// Evidence of the connection. Nothing while suspended.
   std::optional<core::LeaseEvidence> evidence_ ZKLOCK_GUARDED_BY(mutex_);
-  LeasePtr lease_ ZKLOCK_GUARDED_BY(mutex_);  ///< of the session; may have lapsed
+  LeasePtr lease_ ZKLOCK_GUARDED_BY(mutex_);              ///< of the session; may have lapsed
+  bool lease_was_low_ ZKLOCK_GUARDED_BY(mutex_) = false;  ///< at the quorum's last answer
   /// The shortest session timeout that a server granted to this session. A reconnect can change the
   /// timeout. But a new leader applies the timeout of the session's creation, until a server
   /// forwards a packet of the session.

@@ -135,6 +135,11 @@ void NodeDeletions::retry_all() {
   if (has_refused_) retry(std::string_view());
 }
 
+std::size_t NodeDeletions::refused() const {
+  const client::MutexLock guard(mutex_);
+  return refused_.size();
+}
+
 // A delete that is under way again is not ended here, but by its own reply: see on_refused().
 void NodeDeletions::session_ended(SessionId session) noexcept {
   const client::MutexLock guard(mutex_);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -63,6 +64,8 @@ class NodeDeletions {
   void retry_all();
   /// Ends the refused deletes of a session that has ended.
   void session_ended(SessionId session) noexcept;
+  /// Returns how many deletes are refused.
+  std::size_t refused() const;
 
  private:
   class Deletion;
@@ -76,7 +79,7 @@ class NodeDeletions {
   NodeDeleter node_deleter_;
   std::atomic<bool> has_refused_{false};  ///< refused_ is not empty
 
-  client::Mutex mutex_;
+  mutable client::Mutex mutex_;
   /// Contains a deletion also while its delete is repeated.
   std::vector<std::shared_ptr<Deletion>> refused_ ZKLOCK_GUARDED_BY(mutex_);
 };

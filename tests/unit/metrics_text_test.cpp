@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// The metrics as families, and their text. metrics_text.golden has all names; the checks of the
+// monitoring files read it.
+#include <chrono>
+#include <cstddef>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "zklock/metrics.h"
+
+namespace zklock {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A client with a value in each metric.
+ClientMetrics sample() {
+  LockMetrics lock{.lock = "nightly"};
+  lock.acquires[0].counts = {1, 0, 2};
+  lock.acquires[0].sum = 4200us;
+  lock.acquires[1].counts.back() = 1;
+  lock.acquires[1].sum = 2h;
+  lock.ended_holds[0].counts[7] = 3;
+  lock.ended_holds[0].sum = 12s;
+  lock.losses = {0, 1, 0, 0, 2};
+  lock.deadlocks = 4;
+  lock.leaderships = 5;
+  lock.holds = 1;
+  lock.waiters = 2;
+  lock.candidates = 1;
+  lock.leaders = 1;
+  lock.oldest_hold = 90s;
+  lock.oldest_wait = 1500ms;
+  RequestMetrics create{.operation = "create"};
+  create.durations.counts[1] = 7;
+  create.durations.sum = 5ms;
+  return {.locks = {lock},
+          .requests = {create},
+          .connected = true,
+          .session_timeout = 10s,
+          .lease_remaining = 6500ms,
+          .sessions = 1,
+          .reconnects = 2,
+          .heartbeat_failures = 3,
+          .low_leases = 4,
+          .pending_deletes = 5,
+          .refused_deletes = 6,
+          .node_bytes = 700,
+          .node_limit_bytes = 800'000,
+          .watch_bytes = 900,
+          .watch_limit_bytes = 800'000};
+}
+
+std::string text_of(const std::vector<ClientMetrics>& clients) {
+  return metrics_text(metric_families(clients));
+}
+
+bool has_line(const std::string& text, const std::string& line) {
+  return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(MetricsTextTest, EachMetric_IsAsInGoldenFile) {
+  std::ifstream file(ZKLOCK_SOURCE_DIR "/tests/unit/metrics_text.golden");
+  std::stringstream golden;
+  golden << file.rdbuf();
+  EXPECT_EQ(metrics_text(metric_families(sample())), golden.str());
+}
+
+TEST(MetricsTextTest, NewClient_HasLossesOfZero) {
+  const std::string text = text_of({{.locks = {{.lock = "a"}}}});
+  EXPECT_EQ(count_of(text, "zklock_losses_total{lock=\"a\",reason="), 5U);
+  EXPECT_TRUE(has_line(text, "zklock_losses_total{lock=\"a\",reason=\"forced\"} 0"));
+  EXPECT_TRUE(
+      has_line(text, "zklock_acquire_duration_seconds_count{lock=\"a\",outcome=\"granted\"} 0"));
+  EXPECT_EQ(text.find("outcome=\"failed\""), std::string::npos);
+  EXPECT_EQ(text.find("zklock_lease_remaining_seconds"), std::string::npos);
+  EXPECT_EQ(text.find("zklock_leader"), std::string::npos);
+}
+
+TEST(MetricsTextTest, TwoClients_ShareEachFamily) {
+  ClientMetrics first = sample();
+  first.client = "main";
+  ClientMetrics second = sample();
+  second.client = "backup";
+  const std::string text = text_of({first, second});
+  EXPECT_EQ(count_of(text, "# HELP zklock_connected "), 1U);
+  EXPECT_TRUE(has_line(text, "zklock_connected{client=\"main\"} 1"));
+  EXPECT_TRUE(has_line(text, "zklock_waiters{client=\"backup\",lock=\"nightly\"} 2"));
+  EXPECT_EQ(count_of(text, "zklock_build_info{"), 1U);
+}
+
+TEST(MetricsTextTest, NoClient_HasOnlyTheVersion) {
+  const auto families = metric_families(std::vector<ClientMetrics>());
+  ASSERT_EQ(families.size(), 1U);
+  EXPECT_EQ(families[0].name, "zklock_build_info");
+}
+
+TEST(MetricsTextTest, HostileLabel_IsEscaped) {
+  const std::string text = text_of({{.locks = {{.lock = "a\"b\\c\nd\xff"}}}});
+  EXPECT_TRUE(has_line(text, "zklock_holds{lock=\"a\\\"b\\\\c?d?\"} 0"));
+  EXPECT_EQ(metrics_text(std::vector<MetricFamily>{{.name = "x", .help = "back\\slash"}}),
+            "# HELP x back\\\\slash\n# TYPE x gauge\n");
+}
+
+TEST(MetricsTextTest, SpecialNumbers_HaveTheirNames) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  const std::vector<MetricFamily> families{
+      {.name = "x",
+       .samples = {{.value = kInfinite},
+                   {.value = -kInfinite},
+                   {.value = std::numeric_limits<double>::quiet_NaN()},
+                   {.labels = {{"a", "b"}}, .value = 0.1},
+                   {.value = 1e300}}}};
+  const std::string text = metrics_text(families);
+  for (const std::string line : {"x +Inf", "x -Inf", "x NaN", "x{a=\"b\"} 0.1", "x 1e+300"}) {
+    EXPECT_TRUE(has_line(text, line)) << line;
+  }
+}
+
+TEST(MetricsToString, Enumeration_NamesEachValue) {
+  EXPECT_EQ(to_string(AcquireEnd::cancelled), "cancelled");
+  EXPECT_EQ(to_string(static_cast<AcquireEnd>(4)), "unknown");
+  EXPECT_EQ(to_string(HoldEnd::expired), "expired");
+  EXPECT_EQ(to_string(static_cast<HoldEnd>(4)), "unknown");
+}
+
+}  // namespace
+}  // namespace zklock

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The members of ClientCore that report what the client does.
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "zklock/engine/client_core.h"
+#include "zklock/engine/path_lock.h"
+
+namespace zklock::detail {
+
+namespace {
+
+/// The names of the alternatives of client::Operation.
+constexpr std::array<std::string_view, std::variant_size_v<client::Operation>> kOperationNames{
+    "create",       // CreateContender
+    "exists",       // CountChildren
+    "create",       // CreateParents
+    "getChildren",  // ListChildren
+    "getData",      // Get
+    "getData",      // GetAndWatch
+    "check",        // Check
+    "delete",       // Delete
+    "multi",        // AnnounceAndDelete
+    "getChildren",  // ListAndWatch
+    "exists",       // ExistsAndWatch
+    "multi",        // Transaction
+    "getACL",       // GetAcl
+    "sync",         // Sync
+};
+static_assert(!kOperationNames.back().empty());
+
+void add(DurationHistogram& sum, const DurationHistogram& more) {
+  for (std::size_t i = 0; i < sum.counts.size(); ++i) sum.counts[i] += more.counts[i];
+  sum.sum += more.sum;
+}
+
+/// Returns the requests of which at least one was answered, by name.
+std::vector<RequestMetrics> by_name(const client::CoordinatorStats& stats) {
+  std::vector<RequestMetrics> requests;
+  for (std::size_t i = 0; i < kOperationNames.size(); ++i) {
+    if (stats.requests.at(i).count() == 0) continue;
+    const std::string_view name = kOperationNames.at(i);
+    auto known = std::ranges::find(requests, name, &RequestMetrics::operation);
+    if (known == requests.end()) {
+      requests.push_back({.operation = name});
+      known = requests.end() - 1;
+    }
+    add(known->durations, stats.requests.at(i));
+  }
+  std::ranges::sort(requests, {}, &RequestMetrics::operation);
+  return requests;
+}
+
+}  // namespace
+
+ClientMetrics ClientCore::metrics() {
+  if (forked()) throw Error(Errc::forked, "read the metrics of", settings().hosts);
+  ClientMetrics all;
+  LabelStates states;
+  for (const auto& path_lock : path_locks()) path_lock->add_to(states);
+  for (const auto& [label, counts] : records().labels.all()) {
+    LockMetrics& lock = all.locks.emplace_back(counts->read(label));
+    const auto state = states.find(counts);
+    if (state == states.end()) continue;
+    lock.holds = state->second.holds;
+    lock.waiters = state->second.waiters;
+    lock.leaders = state->second.leaders;
+    lock.oldest_hold = state->second.oldest_hold;
+    lock.oldest_wait = state->second.oldest_wait;
+  }
+  all.session_timeout = keeper().timeout();
+  all.lease_remaining = keeper().lease_remaining();
+  all.heartbeat_failures = keeper().heartbeat_failures();
+  all.low_leases = keeper().low_leases();
+  all.pending_deletes = work().size();
+  all.refused_deletes = deletions().refused();
+  const client::CoordinatorStats stats = coordinator().stats();
+  all.requests = by_name(stats);
+  all.node_bytes = stats.node_bytes;
+  all.node_limit_bytes = stats.node_limit_bytes;
+  all.watch_bytes = stats.watch_bytes;
+  all.watch_limit_bytes = stats.watch_limit_bytes;
+  const client::MutexLock guard(mutex_);
+  all.connected = connected_;
+  all.sessions = sessions_;
+  all.reconnects = reconnects_;
+  return all;
+}
+
+}  // namespace zklock::detail
