@@ -165,6 +165,7 @@ std::size_t LockWorld::acquire(std::size_t client, Request request) {
        .event_sink = detail::LockEventSink(std::move(request.listener)),
        .lock_delay = request.lock_delay,
        .cohort_policy = request.local,
+       .metrics = request.metrics,
        .texts = std::move(request.texts),
        .done = [this, index](detail::AcquireOutcome outcome) { ended(index, std::move(outcome)); }},
       {});

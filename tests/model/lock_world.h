@@ -90,6 +90,7 @@ class LockWorld {
     core::Lazy<core::QueueRule> gate = {};
     std::chrono::milliseconds lock_delay = {};
     core::CohortPolicy local = {};
+    detail::MetricsTarget metrics = {};
     std::shared_ptr<const detail::CallTexts> texts = nullptr;
   };
   static Request to_write(Owner owner = Owner::unique());

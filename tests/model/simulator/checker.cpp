@@ -91,6 +91,7 @@ void Checker::see(const Event& event) {
     case Event::Kind::committed: return committed(event);
     case Event::Kind::seen: return seen(event);
     case Event::Kind::left: return report(event, "I8", sentence("left: ", event.text));
+    case Event::Kind::miscounted: return report(event, "I10", event.text);
     case Event::Kind::rest: return rest(event);
     case Event::Kind::fault:
       if (event.text == name_of(Fault::no_auth)) reads_can_be_refused_ = true;

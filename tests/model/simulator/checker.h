@@ -49,6 +49,8 @@ struct Violation {
 /// |       | From then on I1, I2, I4, I5 and I6 are not checked.                                  |
 /// | I8    | At rest, nothing is left.                                                            |
 /// | I9    | Every call ends once, by its deadline. After the last fault it ends soon.            |
+/// | I10   | At rest, each hold that the metrics of a client counted as begun is counted as ended |
+/// |       | once, and each loss has one reason.                                                  |
 class Checker {
  public:
   void see(const Event& event);

@@ -349,6 +349,10 @@ TEST(Checker, ZnodeLeft_ViolatesI8) {
   EXPECT_EQ(Made().with({.kind = Kind::left, .text = "a node"}).broken(), "I8");
 }
 
+TEST(Checker, MetricsContradictEachOther_ViolateI10) {
+  EXPECT_EQ(Made().with({.kind = Kind::miscounted, .text = "a hold"}).broken(), "I10");
+}
+
 TEST(Checker, CallEndsTwiceOrNeverOrLate_ViolatesI9) {
   EXPECT_EQ(Made().wanted(1).ended(1).ended(1).broken(), "I9");
   EXPECT_EQ(Made().wanted(1).rest().broken(), "I9");

@@ -28,6 +28,7 @@ const char* name_of(Event::Kind kind) {
     case Event::Kind::refused: return "write refused";
     case Event::Kind::committed: return "commit ended";
     case Event::Kind::seen: return "seen";
+    case Event::Kind::miscounted: return "miscounted";
     case Event::Kind::healed: return "healed";
     case Event::Kind::left: return "left";
     case Event::Kind::rest: return "rest";

@@ -56,6 +56,8 @@ using core::Instant;
 /// | seen        | An observer (`hold`) receives the    | token: none if there is none; number:   |
 /// |             | exclusive holder or the leader.      | of the leader's value, 0: no value, -1: |
 /// |             |                                      | not a value of the simulation           |
+/// | miscounted  | The metrics of a client contradict   | text                                    |
+/// |             | each other at rest.                  |                                         |
 /// | healed      | From here on there are no faults.    |                                         |
 /// | left        | Something is left at rest.           | text                                    |
 /// | rest        | The history ends.                    |                                         |
@@ -81,6 +83,7 @@ struct Event {
     refused,
     committed,
     seen,
+    miscounted,
     healed,
     left,
     rest,

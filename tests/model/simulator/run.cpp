@@ -81,6 +81,7 @@ void come_to_rest(const Plan& plan, Universe& universe, HistoryWriter& history_w
   users.drop_observers();
   universe.run_until(universe.now() + std::chrono::seconds(1));
   users.look_for_leftovers();
+  users.look_at_metrics();
   history_writer.note({.kind = Event::Kind::rest});
 }
 

@@ -120,6 +120,8 @@ class Users {
   bool nodes_are_left() const;
   /// Notes the resources that the processes have not released.
   void look_for_leftovers();
+  /// Notes the contradictions in the metrics of the clients.
+  void look_at_metrics();
 
   std::uint64_t calls() const noexcept { return calls_.size(); }
 

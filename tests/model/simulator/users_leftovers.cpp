@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs: the znodes that they must not leave behind.
+// The programs: the znodes that they must not leave behind, and the metrics at rest.
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <numeric>
 #include <utility>
 
 #include "tests/model/simulator/leader.h"
@@ -15,6 +17,28 @@ namespace zklock::simulator {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
+
+namespace {
+
+/// Returns what is wrong with the metrics of a client at rest, or null. `may_join`: the most calls
+/// that were granted with an earlier call of their owner.
+const char* contradiction_in(const LockMetrics& lock, std::uint64_t may_join) {
+  const auto ended = [&lock](HoldEnd end) {
+    return lock.ended_holds.at(static_cast<std::size_t>(end)).count();
+  };
+  const std::uint64_t granted =
+      lock.acquires.at(static_cast<std::size_t>(AcquireEnd::granted)).count();
+  const std::uint64_t lost = ended(HoldEnd::lost) + ended(HoldEnd::expired);
+  const std::uint64_t holds = ended(HoldEnd::released) + lost + ended(HoldEnd::closed);
+  if (lock.holds + lock.waiters + lock.leaders > 0) return "a hold or a waiter is left";
+  if (holds > granted) return "more holds ended than calls were granted";
+  if (granted > holds + may_join) return "a hold began and has not ended";
+  const auto losses = std::accumulate(lock.losses.begin(), lock.losses.end(), std::uint64_t{0});
+  if (losses != lost) return "the losses are not those of the reasons";
+  return nullptr;
+}
+
+}  // namespace
 
 void Users::sweep(std::size_t ensemble, int path, Instant until) {
   SimProcess& process = universe_.start_process(0);
@@ -77,6 +101,26 @@ void Users::look_for_leftovers() {
       for (int path = 0; path < plan_.setup.paths; ++path) {
         if (!line->core->path_lock(core::LockPath(path_of(path)))->nodes().empty())
           say("an entry of an path_lock's map");
+      }
+    }
+  }
+}
+
+void Users::look_at_metrics() {
+  for (const auto& process : universe_.processes()) {
+    if (process->dead()) continue;
+    // Several calls of one owner can wait for one grant, in each part of a composite lock.
+    constexpr std::uint64_t kMostParts = 3;
+    const auto may_join =
+        kMostParts *
+        static_cast<std::uint64_t>(std::ranges::count_if(calls_, [&](const auto& call) {
+          return call->process == process.get() && call->step.owner != 0;
+        }));
+    for (const auto& line : process->lines()) {
+      for (const LockMetrics& lock : line->core->metrics().locks) {
+        if (const char* const wrong = contradiction_in(lock, may_join)) {
+          history_writer_.note({.kind = Event::Kind::miscounted, .text = wrong});
+        }
       }
     }
   }

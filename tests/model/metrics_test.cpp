@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// The metrics of a client, on the virtual clock.
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/path_lock_fixture.h"
+#include "zklock/core/release_request_data.h"
+#include "zklock/core/znode_name.h"
+
+namespace zklock::model {
+namespace {
+
+class MetricsModel : public PathLockTest {
+ protected:
+  using Request = LockWorld::Request;
+
+  /// Returns the request with the label of the tests.
+  Request labelled(Request request = {}) {
+    request.metrics = {&lock_.core(0).records().labels.of("test")};
+    return request;
+  }
+  Request to_lead() {
+    Request request = labelled();
+    request.metrics.leads = true;
+    return request;
+  }
+  LockMetrics metrics() {
+    const auto all = lock_.core(0).metrics().locks;
+    const auto found = std::ranges::find(all, "test", &LockMetrics::lock);
+    return found == all.end() ? LockMetrics{} : *found;
+  }
+  DurationHistogram acquires(AcquireEnd end) {
+    return metrics().acquires.at(static_cast<std::size_t>(end));
+  }
+  DurationHistogram holds(HoldEnd end) {
+    return metrics().ended_holds.at(static_cast<std::size_t>(end));
+  }
+  std::uint64_t all_acquires() {
+    std::uint64_t count = 0;
+    for (const DurationHistogram& each : metrics().acquires) count += each.count();
+    return count;
+  }
+  std::uint64_t all_holds() {
+    std::uint64_t count = 0;
+    for (const DurationHistogram& each : metrics().ended_holds) count += each.count();
+    return count;
+  }
+  /// Expects one ended hold, lost for the reason with this index and no other.
+  void expect_loss(std::size_t reason, HoldEnd end = HoldEnd::lost) {
+    const LockMetrics now = metrics();
+    for (std::size_t i = 0; i < now.losses.size(); ++i) {
+      EXPECT_EQ(now.losses.at(i), i == reason ? 1U : 0U) << i;
+    }
+    EXPECT_EQ(holds(end).count(), 1U);
+    EXPECT_EQ(all_holds(), 1U);
+    EXPECT_EQ(now.holds, 0U);
+  }
+};
+
+TEST_F(MetricsModel, GrantAndRelease_CountOnce) {
+  const auto call = granted(0, labelled());
+  EXPECT_EQ(acquires(AcquireEnd::granted).count(), 1U);
+  run_for(3s);
+  EXPECT_EQ(metrics().holds, 1U);
+  EXPECT_EQ(metrics().oldest_hold, 3s);
+  EXPECT_EQ(metrics().waiters, 0U);
+  EXPECT_EQ(all_holds(), 0U);
+  release(call);
+  EXPECT_EQ(holds(HoldEnd::released).sum, 3s);
+  EXPECT_EQ(all_holds(), 1U);
+  EXPECT_EQ(all_acquires(), 1U);
+  EXPECT_EQ(metrics().holds, 0U);
+  EXPECT_EQ(metrics().oldest_hold, 0s);
+  expect_rest();
+}
+
+TEST_F(MetricsModel, Waiter_WaitsAndHoldsForItsTimes) {
+  const auto other = granted(1);
+  const auto call = waiting(0, labelled());
+  run_for(2s);
+  EXPECT_EQ(metrics().waiters, 1U);
+  EXPECT_EQ(metrics().oldest_wait, 2s);
+  EXPECT_EQ(metrics().holds, 0U);
+  release(other);
+  run_for(1s);
+  EXPECT_EQ(acquires(AcquireEnd::granted).sum, 2s);
+  release(call);
+  EXPECT_EQ(holds(HoldEnd::released).sum, 1s);
+  EXPECT_EQ(metrics().oldest_wait, 0s);
+  expect_rest();
+}
+
+TEST_F(MetricsModel, NestedCall_CountsNothing) {
+  const Request request = labelled();
+  const auto first = granted(0, request);
+  const auto nested = granted(0, request);
+  EXPECT_EQ(all_acquires(), 1U);
+  EXPECT_EQ(metrics().holds, 1U);
+  release(first);
+  EXPECT_EQ(all_holds(), 0U);
+  release(nested);
+  EXPECT_EQ(all_holds(), 1U);
+  expect_rest();
+}
+
+TEST_F(MetricsModel, HandOff_CountsEachOwner) {
+  const auto shared = [this] { return labelled({.local = {.batch = 10}}); };
+  const auto first = granted(0, shared());
+  const auto second = waiting(0, shared());
+  const auto third = waiting(0, shared());
+  EXPECT_EQ(metrics().waiters, 2U);
+  run_for(1s);
+  release(first);
+  run_for(2s);
+  release(second);
+  run_for(3s);
+  release(third);
+  EXPECT_EQ(acquires(AcquireEnd::granted).count(), 3U);
+  EXPECT_EQ(acquires(AcquireEnd::granted).sum, 4s);
+  EXPECT_EQ(holds(HoldEnd::released).count(), 3U);
+  EXPECT_EQ(holds(HoldEnd::released).sum, 6s);
+  expect_rest();
+}
+
+// The reply to the create is received before the task that withdraws the contender.
+TEST_F(MetricsModel, DeclinedGrant_CountsNoHold) {
+  const auto call = lock_.acquire(0, labelled());
+  while (client(0).can_serve()) lock_.world().run({Step::Kind::serve, 0});
+  lock_.cancel(call);
+  run();
+  expect_ended_with_nothing(call);
+  EXPECT_EQ(acquires(AcquireEnd::cancelled).count(), 1U);
+  EXPECT_EQ(all_acquires(), 1U);
+  EXPECT_EQ(all_holds(), 0U);
+  expect_rest();
+}
+
+TEST_F(MetricsModel, EachEndOfCall_IsCounted) {
+  const auto other = granted(1);
+  const auto late = waiting(0, labelled({.timeout = 1s}));
+  run_for(1s);
+  expect_ended_with_nothing(late);
+  EXPECT_EQ(acquires(AcquireEnd::timeout).sum, 1s);
+  const auto once = lock_.acquire(0, labelled({.timeout = 0s}));
+  run();
+  expect_ended_with_nothing(once);
+  EXPECT_EQ(acquires(AcquireEnd::timeout).count(), 2U);
+  lock_.cancel(waiting(0, labelled()));
+  EXPECT_EQ(acquires(AcquireEnd::cancelled).count(), 1U);
+  run();
+  const auto failed = lock_.acquire(0, labelled(LockWorld::permits(1, 2)));
+  lock_.path_lock(0)->fail_waiting(Errc::no_auth, "no permission");
+  run();
+  EXPECT_EQ(error(failed), Errc::no_auth);
+  EXPECT_EQ(acquires(AcquireEnd::failed).count(), 1U);
+  EXPECT_EQ(metrics().deadlocks, 0U);
+  release(other);
+  EXPECT_EQ(all_acquires(), 4U);
+  expect_rest();
+}
+
+TEST_F(MetricsModel, OwnerWouldDeadlock_IsCounted) {
+  const Request reads = labelled(LockWorld::to_read());
+  const auto reader = granted(0, reads);
+  const auto refused = lock_.acquire(0, labelled(LockWorld::to_write(reads.owner)));
+  run();
+  EXPECT_EQ(error(refused), Errc::would_deadlock);
+  EXPECT_EQ(metrics().deadlocks, 1U);
+  EXPECT_EQ(acquires(AcquireEnd::failed).count(), 1U);
+  release(reader);
+  expect_rest();
+}
+
+TEST_F(MetricsModel, LeaseExpired_IsTheReason) {
+  const auto call = granted(0, labelled());
+  lock_.world().isolate(0);
+  ASSERT_TRUE(lock_.world().run_until([&] { return !lock_.call(call).hold.is_valid(); }, 60s));
+  run_for(100ms);
+  expect_loss(0);
+  lock_.release(call);
+  expect_loss(0);
+}
+
+TEST_F(MetricsModel, SessionExpired_IsTheReason) {
+  const auto call = granted(0, labelled());
+  lock_.world().expire(0);
+  run();
+  expect_loss(1);
+  release(call);
+  expect_loss(1);
+}
+
+TEST_F(MetricsModel, ZnodeDeleted_IsTheReason) {
+  const auto call = granted(0, labelled());
+  run_for(1s);  // after a tick the own znode is watched
+  ASSERT_EQ(ensemble().remove(lock_.call(call).node), Status::ok);
+  run();
+  expect_loss(2);
+  release(call);
+}
+
+TEST_F(MetricsModel, MaximumHoldTime_IsTheReason) {
+  const auto call = granted(0, labelled({.limit = {.longest = 3s}}));
+  run_for(4s);
+  expect_loss(3, HoldEnd::expired);
+  EXPECT_EQ(holds(HoldEnd::expired).sum, 3s);
+  release(call);
+}
+
+TEST_F(MetricsModel, ForcedRelease_IsTheReason) {
+  const auto call = granted(0, labelled());
+  run_for(2s);  // shorter holds do not watch for a request
+  const auto name = core::ZnodeName::parse(lock_.nodes().at(0));
+  const std::string marker = LockWorld::kPath + ("/" + core::release_request_node(name->sequence));
+  ASSERT_EQ(ensemble().create(marker, std::string(core::kReleaseRequestForces)), Status::ok);
+  run_for(2s);
+  expect_loss(4);
+  ASSERT_EQ(ensemble().remove(marker), Status::ok);
+  release(call);
+}
+
+TEST_F(MetricsModel, ClientClosed_IsNoLoss) {
+  const auto call = granted(0, labelled());
+  lock_.core(0).close();
+  expect_loss(5, HoldEnd::closed);
+  lock_.release(call);
+  EXPECT_EQ(all_holds(), 1U);
+}
+
+TEST_F(MetricsModel, Leadership_IsCounted) {
+  const auto call = granted(0, to_lead());
+  EXPECT_EQ(metrics().leaders, 1U);
+  EXPECT_EQ(metrics().leaderships, 1U);
+  lock_.world().pause(0);
+  lock_.world().run_for(1h);
+  EXPECT_EQ(metrics().leaders, 0U) << "the clock shows the loss before any event";
+  lock_.world().resume(0);
+  lock_.release(call);
+}
+
+TEST_F(MetricsModel, Session_IsCounted) {
+  lock_.world().disconnect(0);
+  run();
+  EXPECT_FALSE(lock_.core(0).metrics().connected);
+  lock_.world().reconnect(0);
+  run();
+  const ClientMetrics all = lock_.core(0).metrics();
+  EXPECT_TRUE(all.connected);
+  EXPECT_EQ(all.sessions, 1U);
+  EXPECT_EQ(all.reconnects, 1U);
+  EXPECT_EQ(all.session_timeout, 6s);
+  EXPECT_EQ(all.lease_remaining, std::nullopt);
+  EXPECT_EQ(all.low_leases, 0U);
+}
+
+TEST_F(MetricsModel, SlowQuorum_LeasesAreLow) {
+  const auto call = granted(0, labelled());
+  EXPECT_GT(lock_.core(0).metrics().lease_remaining, 2s);
+  run_for(10s);
+  EXPECT_EQ(lock_.core(0).metrics().low_leases, 0U);
+  EXPECT_EQ(lock_.core(0).metrics().heartbeat_failures, 0U);
+  client(0).cut_off();
+  run_for(2800ms);
+  EXPECT_LT(lock_.core(0).metrics().lease_remaining, 1500ms);
+  client(0).mend();
+  run();
+  EXPECT_EQ(lock_.call(call).hold.state(), HoldState::held);
+  EXPECT_EQ(lock_.core(0).metrics().low_leases, 1U);
+  release(call);
+}
+
+}  // namespace
+}  // namespace zklock::model
