@@ -11,6 +11,7 @@
 #include "zklock/client_options.h"
 #include "zklock/deadline.h"
 #include "zklock/export.h"
+#include "zklock/health.h"
 #include "zklock/metrics.h"
 
 namespace zklock {
@@ -143,6 +144,11 @@ class ZKLOCK_EXPORT Client {
   /// After close(), returns the final counts.
   /// Throws: Error(forked).
   [[nodiscard]] ClientMetrics metrics() const;
+
+  /// Returns whether the client works, and what is wrong; see Health. Sends nothing. Does not block,
+  /// except on mutexes for microseconds. After close(), the state is `failed`.
+  /// Throws: Error(forked).
+  [[nodiscard]] Health health() const;
 
   /// Closes the session: holds turn `lost`, every waiting call ends with Error(closed), and the
   /// lock znodes are deleted with the session. Blocks until the server replies and running user

@@ -18,6 +18,7 @@
 #include "zklock/export.h"
 #include "zklock/fencing_token.h"
 #include "zklock/guarded_transaction.h"
+#include "zklock/health.h"
 #include "zklock/hold.h"
 #include "zklock/leader_election.h"
 #include "zklock/leader_latch.h"

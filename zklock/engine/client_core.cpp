@@ -99,17 +99,21 @@ void ClientCore::on_connected(const client::SessionInfo& session) {
   // Before connected_ is set: a listener that is added after wait_until_connected() does not
   // receive this connection.
   listeners_.notify(session.is_new ? ConnectionState::connected : ConnectionState::reconnected);
+  const Instant now = scheduler().now();
   const client::MutexLock guard(mutex_);
   connected_ = true;
+  if (session.is_new) session_began_.at(sessions_ % session_began_.size()) = now;
   ++(session.is_new ? sessions_ : reconnects_);
   changed_.notify_all();
 }
 
 void ClientCore::on_suspended(SessionId session) {
   keeper().on_suspended(session);
+  const Instant now = scheduler().now();
   {
     const client::MutexLock guard(mutex_);
     connected_ = false;
+    disconnected_since_ = now;
   }
   listeners_.notify(ConnectionState::suspended);
 }
@@ -117,9 +121,10 @@ void ClientCore::on_suspended(SessionId session) {
 void ClientCore::on_ended(SessionId session, core::Status why) {
   keeper().on_ended(session);
   deletions().session_ended(session);
+  const Instant now = scheduler().now();
   {
     const client::MutexLock guard(mutex_);
-    connected_ = false;
+    if (std::exchange(connected_, false)) disconnected_since_ = now;
     refused_ = refused_ || why == core::Status::auth_failed;
     changed_.notify_all();
   }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -47,6 +49,8 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
   void close() noexcept;
   /// See Client::metrics(). Throws Error(forked).
   ClientMetrics metrics();
+  /// See Client::health(). Throws Error(forked).
+  Health health();
 
   // SessionObserver.
   void on_connected(const client::SessionInfo& session) override;
@@ -73,6 +77,9 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
   bool close_done_ ZKLOCK_GUARDED_BY(mutex_) = false;
   std::uint64_t sessions_ ZKLOCK_GUARDED_BY(mutex_) = 0;    ///< sessions that were opened
   std::uint64_t reconnects_ ZKLOCK_GUARDED_BY(mutex_) = 0;  ///< later connections of a session
+  std::optional<Instant> disconnected_since_ ZKLOCK_GUARDED_BY(mutex_);
+  /// When the latest sessions began; the index is their count modulo the size.
+  std::array<std::optional<Instant>, 3> session_began_ ZKLOCK_GUARDED_BY(mutex_);
   std::unordered_map<std::string, std::weak_ptr<PathLock>> path_locks_ ZKLOCK_GUARDED_BY(mutex_);
   /// When path_locks_ has this size, its expired entries are removed.
   std::size_t prune_at_ ZKLOCK_GUARDED_BY(mutex_) = 16;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "zklock/core/health_rules.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/path_lock.h"
 
@@ -88,6 +89,34 @@ ClientMetrics ClientCore::metrics() {
   all.sessions = sessions_;
   all.reconnects = reconnects_;
   return all;
+}
+
+Health ClientCore::health() {
+  if (forked()) throw Error(Errc::forked, "check the health of", settings().hosts);
+  core::HealthFacts facts;
+  facts.closed = closed();
+  facts.timeout = keeper().timeout();
+  facts.lease_left = keeper().lease_remaining();
+  facts.refused_deletes = deletions().refused();
+  facts.connection_problem = coordinator().connection_problem();
+  const client::CoordinatorStats stats = coordinator().stats();
+  facts.node_bytes = stats.node_bytes;
+  facts.node_limit_bytes = stats.node_limit_bytes;
+  facts.watch_bytes = stats.watch_bytes;
+  facts.watch_limit_bytes = stats.watch_limit_bytes;
+  const auto callback = records().callbacks.oldest();
+  const Instant now = scheduler().now();
+  if (callback) facts.oldest_callback.emplace(callback->first, now - callback->second);
+  {
+    const client::MutexLock guard(mutex_);
+    facts.connected = connected_;
+    facts.auth_refused = refused_;
+    if (disconnected_since_) facts.disconnected_for = now - *disconnected_since_;
+    for (std::size_t i = 0; i < session_began_.size(); ++i) {
+      if (session_began_.at(i)) facts.session_ages.at(i) = now - *session_began_.at(i);
+    }
+  }
+  return core::judge(facts);
 }
 
 }  // namespace zklock::detail

@@ -45,11 +45,17 @@ std::shared_ptr<void> LossNotification::delay_delete() {
 // Another thread writes the line, so a log that blocks does not delay the callbacks. And a callback
 // that blocks does not delay the line.
 void LossNotification::run() {
+  EngineContext& context = path_->core();
   if (!line_.empty()) {
-    path_->core().log(
+    context.log(
         {.kind = LogKind::loss, .text = std::exchange(line_, {}), .path = path_->path().str()});
   }
-  loss_.request_stop();
+  {
+    RunningCallbacks::Call call(context.records().callbacks, "a loss callback of ",
+                                path_->path().str());
+    call.hold_ended(context.scheduler().now());
+    loss_.request_stop();
+  }
   finish();
 }
 

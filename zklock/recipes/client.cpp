@@ -183,6 +183,10 @@ ClientMetrics Client::metrics() const {
   return core_->metrics();
 }
 
+Health Client::health() const {
+  return core_->health();
+}
+
 void Client::close() noexcept {
   if (core_->forked()) return;
   const bool own_thread =

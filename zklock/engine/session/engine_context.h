@@ -29,6 +29,7 @@
 #include "zklock/engine/session/lease_keeper.h"
 #include "zklock/engine/session/log_queue.h"
 #include "zklock/engine/session/node_deletions.h"
+#include "zklock/engine/session/running_callbacks.h"
 #include "zklock/engine/session/thread_name.h"
 #include "zklock/error.h"
 #include "zklock/owner.h"
@@ -91,12 +92,13 @@ struct Ports {
   std::function<bool()> in_callback = [] { return false; };
 };
 
-/// The metrics of the lock objects of a client, and its blocked calls.
+/// The metrics of the lock objects of a client, its blocked calls, and its running callbacks.
 ///
 /// Thread-safety: any thread may use any member.
 struct ClientRecords {
   LabelRegistry labels;
   DeadlockDetector deadlocks;
+  RunningCallbacks callbacks;
 };
 
 /// The part of a client that the objects of the engine use: the ports, the lease, the background

@@ -39,7 +39,7 @@ Candidate::Candidate(ClientCore& core, std::string path, Settings settings)
     : path_lock_(core.usable_path_lock(kOperation, std::move(path))),
       settings_(settings),
       texts_(CallTexts::of_object(settings.label)),
-      metrics_(core.records().labels.of(settings_.label)),
+      metrics_(core.records().labels.of(settings.label)),
       fsm_(settings.again),
       backoff_(checked_backoff(settings, path_lock_->path().str())) {
   checked_delay(settings_.lock_delay, path_lock_->path().str());

@@ -7,6 +7,7 @@
 #include "zklock/client/threads/start_thread.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/session/running_callbacks.h"
 #include "zklock/recipes/election/candidate.h"
 
 namespace zklock {
@@ -63,7 +64,10 @@ class ElectionCandidate final : public Candidate {
     next_ = leadership_state;
     changed_.notify_all();
   }
-  void on_ended(const std::shared_ptr<LeadershipState>&) noexcept override {}
+  void on_ended(const std::shared_ptr<LeadershipState>&) noexcept override {
+    const client::MutexLock guard(thread_mutex_);
+    if (running_) running_->hold_ended(core().scheduler().now());
+  }
 
   void start_thread() {
     const client::MutexLock guard(thread_mutex_);
@@ -94,6 +98,7 @@ class ElectionCandidate final : public Candidate {
 
   /// Returns false if the function threw.
   bool lead(const LeadershipState& leadership_state) {
+    const Running running(*this);  // first: from now on, the end of the leadership is recorded
     if (leadership_state.end_token().stop_requested()) {
       not_called(leadership_state.attempt());
       return true;
@@ -113,6 +118,28 @@ class ElectionCandidate final : public Candidate {
     return false;
   }
 
+  /// Registers the call of the function as a running callback.
+  class Running {
+   public:
+    explicit Running(ElectionCandidate& candidate)
+        : candidate_(candidate),
+          call_(candidate.core().records().callbacks, "the leader's function of ",
+                candidate.path()) {
+      candidate_.set_running(&call_);
+    }
+    ~Running() { candidate_.set_running(nullptr); }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+   private:
+    ElectionCandidate& candidate_;
+    RunningCallbacks::Call call_;
+  };
+  void set_running(RunningCallbacks::Call* call) {
+    const client::MutexLock guard(thread_mutex_);
+    running_ = call;
+  }
+
   void keep(std::exception_ptr failure) {
     const client::MutexLock guard(thread_mutex_);
     // The previous exception is the user's, so it is destroyed after the lock.
@@ -125,6 +152,8 @@ class ElectionCandidate final : public Candidate {
   client::Condition changed_;
   std::thread thread_ ZKLOCK_GUARDED_BY(thread_mutex_);
   std::shared_ptr<LeadershipState> next_ ZKLOCK_GUARDED_BY(thread_mutex_);
+  /// The call of the function, while it runs.
+  RunningCallbacks::Call* running_ ZKLOCK_GUARDED_BY(thread_mutex_) = nullptr;
   std::exception_ptr last_failure_ ZKLOCK_GUARDED_BY(thread_mutex_);
   bool closing_ ZKLOCK_GUARDED_BY(thread_mutex_) = false;
   bool over_ ZKLOCK_GUARDED_BY(thread_mutex_) = false;
