@@ -62,6 +62,10 @@ TEST_F(DeadlockTest, TwoMutexes_OneThrowsAndOtherGoesOn) {
   const std::string waits = at_a ? "holds it and waits for /b" : "holds it and waits for /a";
   EXPECT_TRUE(at_a || found[0].starts_with("lock /b: the thread \"")) << found[0];
   EXPECT_NE(found[0].find(waits), std::string::npos) << found[0];
+  const LockMetrics counts = client_->metrics().locks.at(0);
+  EXPECT_EQ(counts.deadlocks, 1U);
+  EXPECT_EQ(counts.acquires[static_cast<std::size_t>(AcquireEnd::failed)].count(), 1U);
+  EXPECT_EQ(counts.acquires[static_cast<std::size_t>(AcquireEnd::cancelled)].count(), 0U);
   EXPECT_TRUE(is_free("/a"));
   EXPECT_TRUE(is_free("/b"));
 }
