@@ -21,28 +21,28 @@ std::vector<std::string> text(const std::vector<AclEntry>& entries) {
   }
   return lines;
 }
-using Lines = std::vector<std::string>;
+using Entries = std::vector<std::string>;
 
 TEST(Acl, OpenPolicy_ClientHasAllAndWorldReads) {
   EXPECT_EQ(text(node_acl(AclPolicy::open(), kOwn, {})),
-            (Lines{"31 digest " + digest_id(kOwn), "1 world anyone"}));
+            (Entries{"31 digest " + digest_id(kOwn), "1 world anyone"}));
   EXPECT_EQ(text(node_acl(AclPolicy::open(), kOwn, kUser)),
-            (Lines{"31 digest " + digest_id(kOwn), "1 world anyone"}));
-  EXPECT_EQ(text(parent_acl(AclPolicy::open(), kUser)), Lines{"31 world anyone"});
+            (Entries{"31 digest " + digest_id(kOwn), "1 world anyone"}));
+  EXPECT_EQ(text(parent_acl(AclPolicy::open(), kUser)), Entries{"31 world anyone"});
 }
 
 TEST(Acl, CreatorAllPolicy_ClientAndUserHaveEntries) {
   EXPECT_EQ(text(node_acl(AclPolicy::creator_all(), kOwn, kUser)),
-            (Lines{"31 digest " + digest_id(kOwn), "1 digest " + digest_id(kUser)}));
+            (Entries{"31 digest " + digest_id(kOwn), "1 digest " + digest_id(kUser)}));
   EXPECT_EQ(text(parent_acl(AclPolicy::creator_all(), kUser)),
-            Lines{"31 digest " + digest_id(kUser)});
+            Entries{"31 digest " + digest_id(kUser)});
 }
 
 TEST(Acl, ListPolicy_TakenUnchanged) {
   const AclPolicy policy =
       AclPolicy::list({{AclEntry::read, "ip", "10.0.0.0/8"}, {31, "auth", ""}});
-  EXPECT_EQ(text(node_acl(policy, kOwn, kUser)), (Lines{"1 ip 10.0.0.0/8", "31 auth "}));
-  EXPECT_EQ(text(parent_acl(policy, {})), (Lines{"1 ip 10.0.0.0/8", "31 auth "}));
+  EXPECT_EQ(text(node_acl(policy, kOwn, kUser)), (Entries{"1 ip 10.0.0.0/8", "31 auth "}));
+  EXPECT_EQ(text(parent_acl(policy, {})), (Entries{"1 ip 10.0.0.0/8", "31 auth "}));
 }
 
 TEST(Acl, CAcl_HasTheEntriesInOrder) {
