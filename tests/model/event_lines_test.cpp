@@ -92,11 +92,11 @@ TEST_F(EventLines, MaximumHoldTime_IsExpiringAndLost) {
   lock_.release(call);
 }
 
-TEST_F(EventLines, Contention_IsWaiting) {
+TEST_F(EventLines, KnownPosition_IsWaiting) {
   const auto first = lock_.acquire(1);
   run_for(0s);
   lines_.clear();
-  const auto call = lock_.acquire(0);
+  const auto call = lock_.acquire(0, LockWorld::to_write());  // it lists the queue
   run_for(0s);
   ASSERT_FALSE(lines_.empty());
   EXPECT_TRUE(sentences().front().starts_with("waiting")) << lines_.front();

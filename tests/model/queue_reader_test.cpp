@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads of a queue, with a coordinator that replies as the test specifies.
 #include "zklock/engine/queue_reader.h"
-#include "zklock/recipes/locks/blocked_by.h"
 
 #include <chrono>
 #include <deque>
@@ -17,6 +16,7 @@
 
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/path_lock.h"
+#include "zklock/recipes/locks/blocked_by.h"
 
 namespace zklock::detail {
 namespace {
