@@ -267,6 +267,10 @@ bool Run::is_settled(Deadline deadline) {
 void Run::release() {
   facts_.loss = fsm_.loss();
   facts_.ended_for_lock = fsm_.ended_for_lock();
+  // The command can end before the loss is noticed, if zklock was stopped.
+  if (!facts_.loss && facts_.ended_for_lock && !hold_.is_valid()) {
+    facts_.loss = loss_cause(hold_).value_or(LossCause::unknown);
+  }
   if (const std::string text = loss_text(facts_, LeaseClock::now()); !text.empty()) say(text);
   const bool was_valid = hold_.is_valid();
   gate_->open();

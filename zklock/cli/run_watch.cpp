@@ -74,6 +74,7 @@ void Run::on_stepped(const Notice& notice) {
 void Run::say_about_to_be_lost() {
   if (std::exchange(said_term_, true) || !facts_.bound) return;
   const Duration left = *facts_.bound - LeaseClock::now();
+  if (left <= Duration{}) return;  // zklock was stopped meanwhile; release() says the rest
   say("the lock is about to be lost: it is certain for " + text_of(left) +
       " more; sent the signal to the command, KILL follows in " +
       text_of(std::min(facts_.grace, left - facts_.lead)));

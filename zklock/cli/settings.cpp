@@ -106,15 +106,14 @@ DigestCredential read_digest(const std::string& file) {
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
-/// Sets the log, if the library has the option.
-template <class Options>
-void set_log(Options& options, bool quiet, bool verbose) {
-  if constexpr (requires { options.log_sink; }) {
-    const int lowest = quiet ? 3 : verbose ? 1 : 2;  // error, info, warning
-    options.log_sink = [lowest](auto level, std::string_view line) {
-      if (static_cast<int>(level) >= lowest) write_line("zklock: " + std::string(line));
-    };
-  }
+/// Prints the log of the library. The lines of the ZooKeeper C client are for programmers, so they
+/// need -v: the texts of errors name the cause, too.
+void set_log(ClientOptions& options, bool quiet, bool verbose) {
+  options.log_level = quiet ? LogLevel::error : verbose ? LogLevel::info : LogLevel::warning;
+  options.log_sink = [lowest = options.log_level, verbose](LogLevel level, std::string_view line) {
+    if (level < lowest || (!verbose && line.starts_with("zookeeper client: "))) return;
+    write_line(line.starts_with("zklock: ") ? std::string(line) : "zklock: " + std::string(line));
+  };
 }
 
 }  // namespace
