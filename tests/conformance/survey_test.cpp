@@ -145,6 +145,7 @@ TEST_F(SurveyTest, ThreadsOfTwoClients_CycleIsFound) {
   get(second);
   ASSERT_EQ(cycles.size(), 1U);
   ASSERT_EQ(cycles[0].steps.size(), 2U);
+  EXPECT_TRUE(cycles[0].is_certain);
   EXPECT_NE(cycles[0].steps[0].path, cycles[0].steps[1].path);
   for (const WaitStep& step : cycles[0].steps) {
     EXPECT_NE(step.waiter.session_id, step.blocker.session_id);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The content of a survey, with ports that reply at once from a simulated tree.
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "tests/model/survey_fixture.h"
@@ -115,10 +117,12 @@ TEST_F(SurveyTest, ManyContenders_SomeAreDescribed) {
             (Paths{"__READ__0000000000", "__READ__0000000001", "__READ__0000000002"}));
   EXPECT_EQ(nodes(page.locks[0].waiting), (Paths{"__WRIT__0000000008", "__WRIT__0000000009"}));
   EXPECT_EQ(page.locks[0].state.waiting, 6U) << "all of them";
+  EXPECT_EQ(page.locks[0].state.holding, 8U);
   EXPECT_EQ(servers_->count_of(OperationKind::get), 5U);
   const SurveyPage none = all("/a", {.max_holders = 0, .max_waiting = 0, .requests_per_second = 0});
   ASSERT_EQ(none.locks.size(), 1U);
   EXPECT_EQ(none.locks[0].state.waiting, 6U);
+  EXPECT_EQ(none.locks[0].state.holding, 8U);
   EXPECT_TRUE(none.locks[0].state.holders.empty());
 }
 
@@ -215,6 +219,18 @@ TEST_F(SurveyTest, EmptyNodes_AreListed) {
             std::chrono::milliseconds(ensemble_.find("/a/abandoned")->created_ms));
 }
 
+TEST_F(SurveyTest, HugeCreationTime_IsTheLatest) {
+  directory("/a");
+  servers_->before = [](const Operation&) {
+    Reply reply = status_only(Status::ok);
+    reply.created_ms = std::numeric_limits<std::int64_t>::max();
+    return std::optional(std::move(reply));
+  };
+  const SurveyPage page = all("/a");
+  ASSERT_EQ(page.empty.size(), 1U);
+  EXPECT_GT(page.empty[0].created, std::chrono::system_clock::now());
+}
+
 TEST_F(SurveyTest, HostileTexts_ArePrintable) {
   lock("/a");
   const std::string tricky = std::string(200, 'x') + "\n\x1b[2J";
@@ -261,19 +277,33 @@ TEST_F(SurveyTest, ManyLocks_RequestsAreBounded) {
   EXPECT_LT(servers_->rounds().size(), 40U);
 }
 
-// 100,001 children in a reply of 2 MB or more.
-TEST_F(SurveyTest, HugeDirectory_NextRoundIsOneRequest) {
+// Replies of 2 MB or more: a list of many names, or the data of a contender of another program.
+TEST_F(SurveyTest, HugeReply_NextRoundIsOneRequest) {
   directory("/a");
   for (const char* path : {"/a/1", "/a/2", "/a/3", "/a/4"}) directory(path);
   servers_->before = [&](const Operation& operation) -> std::optional<Reply> {
     if (path_of(operation) != "/a/1") return std::nullopt;
     Reply huge = status_only(Status::ok);
-    huge.children.assign(100'001, "child");
+    huge.children.assign(100'001, "a-name-of-23-characters");
     return huge;
   };
   const SurveyPage page = all("/a", {.max_depth = 1, .requests_per_second = 0});
   EXPECT_EQ(page.too_deep, Paths{"/a/1"});
   EXPECT_EQ(servers_->rounds(), (std::vector<std::size_t>{1, 2, 1, 1}));
+}
+
+TEST_F(SurveyTest, HugeData_NextRoundIsOneRequest) {
+  directory("/a");
+  for (int i = 0; i < 6; ++i) contender("/a");
+  bool is_first = true;
+  servers_->before = [&](const Operation& operation) -> std::optional<Reply> {
+    if (is_list(operation) || !std::exchange(is_first, false)) return std::nullopt;
+    Reply huge = status_only(Status::ok);
+    huge.data.assign(2'000'001, 'x');
+    return huge;
+  };
+  EXPECT_EQ(all("/a").locks.size(), 1U);
+  EXPECT_EQ(servers_->rounds(), (std::vector<std::size_t>{1, 2, 1, 2, 1}));
 }
 
 }  // namespace

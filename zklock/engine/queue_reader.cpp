@@ -49,15 +49,14 @@ class Own {
   std::vector<core::Sequence> numbers_;
 };
 
-/// Returns the time. A number that another program has written can be too large for the type.
+}  // namespace
+
 std::chrono::system_clock::time_point time_of(std::int64_t ms) {
   using std::chrono::milliseconds;
   using Time = std::chrono::system_clock::time_point;
   constexpr auto kLatest = std::chrono::floor<milliseconds>(Time::max().time_since_epoch());
   return Time(milliseconds(std::clamp(ms, -kLatest.count(), kLatest.count())));
 }
-
-}  // namespace
 
 Participant describe(const core::ZnodeName& name, const client::Reply& reply, bool mine) {
   const auto wish = *core::parse_znode_name(name.text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -42,6 +43,10 @@ struct Queue {
 inline bool is_created_by(core::SessionId session, const client::Reply& reply) noexcept {
   return session != core::SessionId{} && reply.ephemeral_owner == session;
 }
+
+/// Returns the time of a znode: milliseconds since 1970. A number that another program has written
+/// can be too large for the type; then returns the latest time.
+std::chrono::system_clock::time_point time_of(std::int64_t ms);
 
 /// Returns the contender with this znode, without Participant::holds and held_since. `reply`: the
 /// reply to a Get of the znode. If it is not `ok`, only the name is known. `mine`: see

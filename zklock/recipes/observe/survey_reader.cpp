@@ -9,7 +9,6 @@
 
 #include "zklock/core/child_kind.h"
 #include "zklock/core/lock_path.h"
-#include "zklock/core/no_answer_text.h"
 #include "zklock/core/permit_count_data.h"
 #include "zklock/core/queue_rule.h"
 #include "zklock/core/znode_data.h"
@@ -59,6 +58,14 @@ core::Duration time_per_request(std::size_t per_second) {
 void block_for(core::Duration duration) {
   BlockingCall<bool> nothing;
   nothing.wait_until(duration);
+}
+
+/// Returns about how many bytes the connection has carried for this reply.
+std::size_t size_of(const client::Reply& reply) noexcept {
+  constexpr std::size_t kLengthField = 4;
+  std::size_t bytes = reply.data.size();
+  for (const std::string& child : reply.children) bytes += kLengthField + child.size();
+  return bytes;
 }
 
 /// Returns those children that a survey enters, in ascending order. In a lock path, these are the
@@ -223,24 +230,24 @@ bool SurveyReader::wait_for_turn(Deadline deadline) const {
 bool SurveyReader::take(const std::vector<Part>& parts, std::vector<client::Reply> replies) {
   const bool was_alone = replies.size() == 1;
   bool failed = false;
-  std::size_t names = 0;
+  std::size_t bytes = 0;
   auto reply = replies.begin();
   for (const Part& part : parts) {
     bool goes_on = true;
     for (std::size_t i = 0; i < part.requests; ++i, ++reply) {
-      names += reply->children.size();
+      bytes += size_of(*reply);
       if (goes_on && part.visit->step == part.step) goes_on = take(*part.visit, *reply, was_alone);
     }
     failed = failed || !goes_on;
   }
-  width_ = failed || names > kManyNames ? 1 : std::min(2 * width_, most_in_flight_);
+  width_ = failed || bytes > kManyBytes ? 1 : std::min(2 * width_, most_in_flight_);
   return failed;
 }
 
 bool SurveyReader::take(Visit& visit, client::Reply& reply, bool was_alone) {
   if (core::is_temporary_failure(reply.status)) {
     const bool may_be_cause =
-        was_alone && visit.step == Step::list && reply.status == Status::unknown;
+        was_alone && visit.step == Step::list && visit.depth > 0 && reply.status == Status::unknown;
     if (!may_be_cause || ++visit.breaks < kMostBreaks) return false;
   }
   if (reply.status == Status::not_connected) fail_unreachable();
@@ -299,8 +306,7 @@ void SurveyReader::take_children(const Visit& visit, client::Reply& list, bool i
     std::ranges::reverse(others);
     unentered_.push_back({visit.path, visit.depth + 1, std::move(others)});
   } else if (is_empty && list.data_length == 0 && list.ephemeral_owner == SessionId{}) {
-    page_.empty.push_back({visit.path, std::chrono::system_clock::time_point(
-                                           std::chrono::milliseconds(list.created_ms))});
+    page_.empty.push_back({visit.path, time_of(list.created_ms)});
   }
   ++page_.visited;
 }
@@ -315,11 +321,12 @@ void SurveyReader::choose(Visit& visit, std::int32_t count) const {
   std::vector<core::ZnodeName> described;
   std::vector<core::ZnodeName> waiting;
   LockState& state = visit.lock.state;
-  state.waiting = 0;
+  state.waiting = state.holding = 0;
   for (const core::ZnodeName& name : visit.queue.contenders) {
     const auto wish = *core::parse_znode_name(name.text);
     if (wish.named_total > 0 && !visit.lock.permits) visit.lock.permits = wish.named_total;
     if (!visit.queue.delayed && rule.add(wish)) {
+      ++state.holding;
       if (described.size() < options_.max_holders) described.push_back(name);
     } else {
       ++state.waiting;
@@ -358,8 +365,7 @@ void SurveyReader::fail(Errc code, const std::string& cause) const {
 }
 
 void SurveyReader::fail_unreachable() const {
-  fail(Errc::not_connected, core::no_server_answered(core_->settings().connection_timeout,
-                                                     core_->coordinator().connection_problem()));
+  fail(Errc::not_connected, no_reply_text(*core_, last_success_));
 }
 
 }  // namespace zklock::detail

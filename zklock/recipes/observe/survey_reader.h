@@ -45,14 +45,15 @@ namespace zklock::detail {
 ///
 /// (2) The next round has one request. If the connection breaks kMostBreaks times while only this
 /// list is in flight, its reply is taken for the cause, and the znode is unreadable. Otherwise one
-/// huge directory could stop every survey.
+/// huge directory could stop every survey. That does not apply to the root: without it, nothing is
+/// read, and next() throws at the connection timeout.
 ///
 /// Thread-safety: none.
 class SurveyReader {
  public:
   static constexpr std::size_t kMostInFlight = 100;
-  /// If the replies of one round have more names than this, the next round has one request.
-  static constexpr std::size_t kManyNames = 100'000;
+  /// If the replies of one round are larger than this, the next round has one request.
+  static constexpr std::size_t kManyBytes = 2'000'000;
   static constexpr std::size_t kMostOtherChildren = 10;
   static constexpr int kMostLists = 3;
   static constexpr int kMostBreaks = 3;
