@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lines of the log about the events of a contender.
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "tests/model/lock_world.h"
 
@@ -71,6 +73,32 @@ TEST_F(EventLines, ShortHold_IsAcquiredAndReleased) {
                            " node=" + node + " waited=0.000s");
   EXPECT_EQ(lines_[1],
             std::string("lock ") + LockWorld::kPath + ": released" + fields + " held=0.250s");
+}
+
+TEST_F(EventLines, LabelAndNote_AreInEveryLine) {
+  const auto label = detail::CallTexts::of_object("billing");
+  const auto first = lock_.acquire(0, {.texts = detail::CallTexts::of_call(label, "job 42")});
+  run_for(0s);
+  const auto second = lock_.acquire(0, {.texts = label});
+  run_for(5s);
+  lock_.world().expire(0);
+  run_for(1s);
+  for (const std::string& line : lines_) {
+    const bool is_first = line.find(lock_.call(first).owner.to_string()) != std::string::npos;
+    EXPECT_TRUE(line.ends_with(is_first ? " label=billing note=\"job 42\"" : " label=billing"))
+        << line;
+  }
+  const auto has = [&](const std::string& sentence) {
+    return std::ranges::any_of(lines_, [&](const std::string& line) {
+      return line.find(": " + sentence) != std::string::npos;
+    });
+  };
+  for (const char* sentence : {"acquired", "waiting", "not acquired yet", "lost"}) {
+    EXPECT_TRUE(has(sentence)) << sentence;
+  }
+  EXPECT_TRUE(has("not acquired yet: held by host pid " + std::to_string(::getpid()) +
+                  " (test/billing, \"job 42\")"));
+  for (const auto call : {first, second}) lock_.release(call);
 }
 
 TEST_F(EventLines, Disconnect_IsSuspendedAndResumed) {

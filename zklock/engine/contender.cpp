@@ -14,7 +14,7 @@ Contender::Contender(std::shared_ptr<PathQueue> path, Owner key, const Caller& c
     : path_(std::move(path)),
       key_(key),
       cohort_(std::move(cohort)),
-      reporter_(*path_, caller.owner, std::move(event_sink)),
+      reporter_(*path_, caller, std::move(event_sink)),
       metrics_(metrics.label),
       waits_(policy.wait),
       leads_(metrics.leads) {
@@ -54,10 +54,10 @@ void Contender::add_to(LabelStates& states, core::Instant now) const {
     ++state.holds;
     state.leaders += leads_ ? 1 : 0;
     state.oldest_hold = std::max(state.oldest_hold, now - grant_->since());
-  } else if (const auto since = waiting_since()) {
+  } else if (const PendingAcquire* const call = oldest_call()) {
     LabelState& state = states[metrics_];
     ++state.waiters;
-    state.oldest_wait = std::max(state.oldest_wait, now - *since);
+    state.oldest_wait = std::max(state.oldest_wait, now - call->began());
   }
 }
 

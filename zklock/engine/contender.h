@@ -107,8 +107,8 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   void add_to(LabelStates& states, core::Instant now) const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the lock node that this contender is in, or behind.
   const LockNode& lock_node() const noexcept ZKLOCK_REQUIRES(path_mutex) { return *node_; }
-  /// Returns when the oldest waiting call began; nothing if none waits.
-  std::optional<core::Instant> waiting_since() const ZKLOCK_REQUIRES(path_mutex);
+  /// Returns the oldest call that still waits, or null.
+  const PendingAcquire* oldest_call() const ZKLOCK_REQUIRES(path_mutex);
   /// Returns how many contenders of this client take their turn on the same lock node before this
   /// one.
   std::size_t members_ahead() const ZKLOCK_REQUIRES(path_mutex) {
@@ -172,8 +172,6 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   core::QueueRule rule_for(const Calls& waiting) const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the callback for the timers of a hold limit.
   std::function<void()> clock_reader();
-  /// Returns the oldest call that still waits, or null.
-  const PendingAcquire* oldest_call() const ZKLOCK_REQUIRES(path_mutex);
   /// `waited`: from the beginning of the oldest waiting call to the grant.
   void log_acquired(core::Duration waited) const ZKLOCK_REQUIRES(path_mutex);
   /// Completes the call with a count of the hold. Returns false, without effect, if the call was

@@ -47,12 +47,6 @@ const PendingAcquire* Contender::oldest_call() const {
   return oldest == calls_.end() ? nullptr : oldest->get();
 }
 
-std::optional<core::Instant> Contender::waiting_since() const {
-  const PendingAcquire* const oldest = oldest_call();
-  if (oldest == nullptr) return std::nullopt;
-  return oldest->began();
-}
-
 void Contender::log_acquired(core::Duration waited) const {
   const bool is_slow = waited >= core::SlowWait::kSlow;
   const LogLevel level = is_slow ? LogLevel::info : LogLevel::debug;

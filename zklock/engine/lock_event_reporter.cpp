@@ -28,8 +28,9 @@ std::string sentence_of(LockEvent::Kind kind, std::size_t position) {
 
 }  // namespace
 
-LockEventReporter::LockEventReporter(const PathContext& path, Owner owner, LockEventSink sink)
-    : path_(path), owner_(owner), sink_(std::move(sink)) {}
+LockEventReporter::LockEventReporter(const PathContext& path, const Caller& caller,
+                                     LockEventSink sink)
+    : path_(path), owner_(caller.owner), texts_(caller.texts), sink_(std::move(sink)) {}
 
 void LockEventReporter::report(LockEvent::Kind kind, FencingToken token, std::size_t position,
                                std::optional<LossReason> reason) const noexcept {
@@ -57,6 +58,10 @@ bool LockEventReporter::logs(LogLevel level) const noexcept {
 
 std::string LockEventReporter::line(std::string_view sentence, core::LogFields fields) const {
   fields.owner = owner_.to_string();
+  if (texts_) {
+    fields.label = texts_->label;
+    fields.note = texts_->note;
+  }
   return core::log_line("lock", path_.path().str(), sentence, fields);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "zklock/core/lazy.h"
 #include "zklock/core/log_line.h"
 #include "zklock/engine/callback/lock_listener.h"
+#include "zklock/engine/session/engine_context.h"
 #include "zklock/engine/session/log_queue.h"
 #include "zklock/fencing_token.h"
 #include "zklock/hold.h"
@@ -28,7 +30,7 @@ class PathContext;
 class LockEventReporter {
  public:
   /// `path` outlives this object.
-  LockEventReporter(const PathContext& path, Owner owner, LockEventSink sink);
+  LockEventReporter(const PathContext& path, const Caller& caller, LockEventSink sink);
 
   const Owner& owner() const noexcept { return owner_; }
   /// Returns whether there is a listener.
@@ -36,8 +38,8 @@ class LockEventReporter {
   void report(LockEvent::Kind kind, FencingToken token, std::size_t position = 0,
               std::optional<LossReason> reason = {}) const noexcept;
 
-  // The lines of the log name the path and the owner. A caller that formats a line checks logs()
-  // first.
+  // The lines of the log have the path, the owner, the label and the note. A caller that formats a
+  // line checks logs() first.
   bool logs(LogLevel level) const noexcept;
   std::string line(std::string_view sentence, core::LogFields fields) const;
   void log(LogLevel level, LogKind kind, std::string_view sentence,
@@ -46,6 +48,7 @@ class LockEventReporter {
  private:
   const PathContext& path_;
   const Owner owner_;
+  const std::shared_ptr<const CallTexts> texts_;  ///< null: none
   const core::Lazy<LockEventSink> sink_;
 };
 

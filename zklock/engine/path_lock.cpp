@@ -7,7 +7,6 @@
 #include <optional>
 #include <system_error>
 
-#include "zklock/core/log_line.h"
 #include "zklock/engine/session/wait_in_slices.h"
 
 namespace zklock::detail {
@@ -343,15 +342,17 @@ void PathLock::describe_slow_wait() {
   const Monitor::Lock lock(monitor());
   const auto oldest = oldest_waiter();
   std::optional<core::Duration> waited;
-  if (oldest) waited = core().scheduler().now() - oldest->since;
+  if (oldest) waited = core().scheduler().now() - oldest->call->began();
   if (slow_wait_.is_due(waited) && core().describe_wait(path())) slow_wait_.on_described(*waited);
 }
 
 std::optional<PathLock::Waiter> PathLock::oldest_waiter() const {
   std::optional<Waiter> oldest;
   for (const auto& [owner, contender] : contenders_) {
-    const auto since = contender->waiting_since();
-    if (since && (!oldest || *since < oldest->since)) oldest = Waiter{contender->owner(), *since};
+    const PendingAcquire* const call = contender->oldest_call();
+    if (call != nullptr && (!oldest || call->began() < oldest->call->began())) {
+      oldest = Waiter{contender->owner(), call};
+    }
   }
   return oldest;
 }
@@ -360,12 +361,10 @@ void PathLock::log_wait(const std::string& what) {
   const Monitor::Lock lock(monitor());
   const auto oldest = oldest_waiter();
   if (!oldest) return;
-  core().log({.level = LogLevel::info,
-              .kind = LogKind::slow_acquire,
-              .text = core::log_line("lock", path().str(), "not acquired yet: " + what,
-                                     {.owner = oldest->owner.to_string(),
-                                      .waited = core().scheduler().now() - oldest->since}),
-              .path = path().str()});
+  const Caller caller{.owner = oldest->owner, .thread = {}, .texts = oldest->call->texts()};
+  LockEventReporter(*this, caller, {})
+      .log(LogLevel::info, LogKind::slow_acquire, "not acquired yet: " + what,
+           {.waited = core().scheduler().now() - oldest->call->began()});
 }
 
 void PathLock::thread_exits(Owner owner) noexcept {

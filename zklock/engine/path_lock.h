@@ -150,10 +150,10 @@ class PathLock final : public PathQueue,
       ZKLOCK_REQUIRES(path_mutex);
   /// Begins to describe a slow wait in the log, if that is due.
   void describe_slow_wait();
-  /// Returns the owner that has waited the longest, and since when; nothing if none waits.
+  /// Returns the call that has waited the longest, and its owner; nothing if none waits.
   struct Waiter {
     Owner owner;
-    core::Instant since;
+    const PendingAcquire* call;  ///< valid while path_mutex is held
   };
   std::optional<Waiter> oldest_waiter() const ZKLOCK_REQUIRES(path_mutex);
   /// Makes a library thread call enter() soon.

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/wait_description.h"
 
-#include <cstddef>
-#include <string>
 #include <utility>
 
 #include "zklock/core/permit_count_data.h"
+#include "zklock/lock_state.h"
 
 namespace zklock::detail {
 
@@ -13,23 +12,6 @@ namespace {
 
 namespace request = client::request;
 using core::Status;
-
-std::string waiting_text(std::size_t waiting) {
-  return std::to_string(waiting) + (waiting == 1 ? " waits" : " wait");
-}
-
-/// Returns a text for people about the first holder, and how many contenders hold and wait.
-std::string state_text(const Participant& first, std::size_t holding, std::size_t waiting) {
-  std::string text = "held by ";
-  if (first.host.empty()) {
-    text += "znode " + first.node;
-  } else {
-    text += first.host + " pid " + std::to_string(first.pid);
-  }
-  if (!first.application.empty()) text += " (" + first.application + ")";
-  if (holding > 1) text += " and " + std::to_string(holding - 1) + " more";
-  return text + "; " + waiting_text(waiting);
-}
 
 }  // namespace
 
@@ -60,10 +42,8 @@ void WaitDescription::counted(const client::Reply& reply) {
 }
 
 void WaitDescription::find_holders(std::int32_t permits) {
-  holders_ = holders_in(ViewKind::lock, queue_, permits);
-  if (holders_.empty()) {
-    return path_lock_->log_wait("not held; " + waiting_text(queue_.contenders.size()));
-  }
+  holders_ = holders_in(ViewKind::first_holder, queue_, permits);
+  if (holders_.empty()) return log({});
   submit(request::Get{path_lock_->child(holders_.front().text)}, &WaitDescription::read_holder);
 }
 
@@ -72,11 +52,13 @@ void WaitDescription::read_holder(const client::Reply& reply) {
   std::vector<client::Reply> replies{reply};
   queue_.mark_recreated(replies);
   const Status status = replies.front().status;
-  if (status != Status::ok && status != Status::no_auth) return;
-  const QueueView view =
-      view_of(*path_lock_, ViewKind::lock, queue_, {holders_.front()}, replies, {});
-  path_lock_->log_wait(state_text(view.holders.front(), holders_.size(),
-                                  queue_.contenders.size() - holders_.size()));
+  if (status == Status::ok || status == Status::no_auth) log(replies);
+}
+
+void WaitDescription::log(const std::vector<client::Reply>& replies) {
+  QueueView view = view_of(*path_lock_, ViewKind::first_holder, queue_, holders_, replies, {});
+  path_lock_->log_wait(to_string(LockState{
+      .holders = std::move(view.holders), .waiting = view.waiting, .holding = view.holding}));
 }
 
 }  // namespace zklock::detail

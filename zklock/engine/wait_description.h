@@ -33,6 +33,8 @@ class WaitDescription : public std::enable_shared_from_this<WaitDescription> {
   void counted(const client::Reply& reply);
   void find_holders(std::int32_t permits);
   void read_holder(const client::Reply& reply);
+  /// `replies`: the reply to the Get of the first holder; none if no contender holds.
+  void log(const std::vector<client::Reply>& replies);
 
   const std::shared_ptr<PathLock> path_lock_;
   const std::shared_ptr<void> turn_;
