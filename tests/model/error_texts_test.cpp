@@ -148,6 +148,14 @@ class ErrorTextsOnSimulation : public PathLockTest, public ::testing::WithParamI
     run();
     return call;
   }
+  /// Acquires, calls `lose`, and acquires again.
+  template <class Lose>
+  std::size_t after_loss(Lose lose, LockWorld::Request request = {}) {
+    granted(0, request);
+    lose();
+    run_for(5s);
+    return failing(0, request);
+  }
   std::size_t refused(Status status) {
     client(0).fail_next(OperationKind::create_contender, status);
     return failing(0);
@@ -196,6 +204,24 @@ const std::vector<Row>& rows() {
        "has the child \"notes\"; delete that child [sequence_exhausted]"},
       {"Quota", [](auto& t) { return t.refused(Status::quota_exceeded); },
        "a quota of the servers does not permit the znode; see listquota [quota_exceeded]"},
+      {"ServerError", [](auto& t) { return t.refused(Status::server_error); },
+       "server error [server_error]"},
+      {"LeaseExpired", [](auto& t) { return t.after_loss([&] { t.client(0).cut_off(); }); },
+       "this owner's earlier hold was lost (the lease expired); unlock it first [lock_lost]"},
+      {"SessionOfHoldEnded",
+       [](auto& t) { return t.after_loss([&] { t.lock_.world().expire(0); }); },
+       "this owner's earlier hold was lost (the session ended); unlock it first [lock_lost]"},
+      {"ZnodeOfHoldDeleted",
+       [](auto& t) {
+         return t.after_loss([&] {
+           t.run_for(1s);  // until the watch on the own znode is set
+           EXPECT_EQ(t.ensemble().remove(t.lock_.call(1).node), Status::ok);
+         });
+       },
+       "this owner's earlier hold was lost (the znode was deleted); unlock it first [lock_lost]"},
+      {"HoldTimeEnded", [](auto& t) { return t.after_loss([] {}, {.limit = {.longest = 1s}}); },
+       "this owner's earlier hold was lost (the maximum hold time ended); unlock it first "
+       "[lock_lost]"},
       {"ReadOnly", [](auto& t) { return t.refused(Status::read_only); },
        "the server has no quorum, and serves only reads [read_only]"},
       {"SessionEnded",

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "zklock/core/loss_reason_text.h"
+
 namespace zklock::detail {
 
 using core::Ownership;
@@ -70,7 +72,9 @@ void Contender::on_position(std::size_t position) {
 std::optional<Error> Contender::refusal(core::CountKind kind, const core::QueueRule& rule) const {
   if (ownership_.state() == Ownership::State::lost ||
       ownership_.state() == Ownership::State::over) {
-    return error(Errc::lock_lost, "this owner's earlier hold was lost; unlock it first");
+    const auto reason = grant_ ? grant_->loss_reason() : std::nullopt;
+    const std::string why = reason ? " (" + std::string(core::clause_of(*reason)) + ")" : "";
+    return error(Errc::lock_lost, "this owner's earlier hold was lost" + why + "; unlock it first");
   }
   // Permits cover only a request for as many permits.
   if (policy().rule.access == Access::permits && !policy().rule.requests_as(rule)) {

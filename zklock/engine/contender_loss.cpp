@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Members of Contender for the loss of a hold.
 #include <chrono>
+#include <string>
 
+#include "zklock/core/loss_reason_text.h"
 #include "zklock/engine/contender.h"
 
 namespace zklock::detail {
 
 namespace {
-
-const char* sentence_of(LossReason why) {
-  switch (why) {
-    case LossReason::lease_expired: return "lost: the lease expired";
-    case LossReason::session_expired: return "lost: the session ended";
-    case LossReason::node_deleted: return "lost: the znode was deleted";
-    case LossReason::max_hold: return "lost: the maximum hold time ended";
-    case LossReason::forced: return "lost: request_release() forced the release";
-    case LossReason::closed: return "lost: the client was closed";
-  }
-  return "lost";
-}
 
 HoldEnd end_by(LossReason why) {
   switch (why) {
@@ -65,7 +55,7 @@ void Contender::lose(LossReason why) noexcept {
   std::string line;
   if (why != LossReason::closed && core().logs(LogLevel::warning)) {
     line = reporter_.line(
-        sentence_of(reason),
+        "lost: " + std::string(core::clause_of(reason)),
         {.token = grant_->token(), .node = node_->own_name(), .held = now - grant_->since()});
   }
   const auto loss = std::make_shared<LossNotification>(path_, grant_->loss_source(),
