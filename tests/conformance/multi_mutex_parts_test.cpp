@@ -144,6 +144,19 @@ TEST_F(MultiMutexParts, OwnerWithPermits_GetsNoMutexAndNoOtherPermits) {
   EXPECT_TRUE(reaches_nodes(1, "/permits"));
 }
 
+TEST_F(MultiMutexParts, UnlockOfMutex_ReleasesNoPermits) {
+  mutex_.lock();
+  ReentrantMutex mutex(*client_, "/permits");
+  EXPECT_EQ(cause_of([&] { mutex.unlock(); }),
+            "unlock /permits: this thread holds permits of the path, not the lock; unlock the "
+            "MultiMutex");
+  EXPECT_EQ(error_of([&] { SharedMutex(*client_, "/permits").unlock(); }), Errc::not_owner);
+  EXPECT_EQ(mutex_.hold_count(), 1);
+  EXPECT_EQ(free_permits(), 3);
+  mutex_.unlock();
+  EXPECT_TRUE(all_become_empty());
+}
+
 TEST_F(MultiMutexParts, UnlockThroughOtherObjects_IsRefusedHere) {
   mutex_.lock();
   SharedMutex(*client_, "/reader").unlock_shared();

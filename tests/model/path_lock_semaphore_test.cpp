@@ -147,6 +147,20 @@ TEST_F(PathLockSemaphoreTest, OwnerWithPermits_NestsOnlyAsManyPermits) {
   expect_rest();
 }
 
+TEST_F(PathLockSemaphoreTest, UnlockOfLock_ReleasesNoPermits) {
+  Request two = permits(2);
+  two.kind = core::CountKind::lock;
+  const Owner owner = two.owner;
+  const auto call = granted(0, two);
+  const auto path_lock = lock_.path_lock(0);
+  EXPECT_FALSE(path_lock->unlock(owner, core::CountKind::lock));
+  EXPECT_FALSE(path_lock->unlock(owner, core::CountKind::lock, Access::shared));
+  EXPECT_EQ(lock_.call(call).hold.state(), HoldState::held);
+  EXPECT_TRUE(path_lock->unlock(owner, core::CountKind::lock, Access::permits));
+  run();
+  EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost);
+}
+
 // A lock excludes all other contenders, so it covers permits of its owner.
 TEST_F(PathLockSemaphoreTest, OwnerWithMutex_NestsPermits) {
   Request two = permits(2);

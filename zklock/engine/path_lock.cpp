@@ -188,11 +188,16 @@ void PathLock::fail_waiting(Errc code, const std::string& cause) {
   for (const auto& [owner, contender] : contenders) contender->fail(code, cause);
 }
 
-bool PathLock::unlock(const Owner& owner, core::CountKind kind) {
+bool PathLock::includes(Access access, const Contender& contender) {
+  return access == Access::permits ||
+         contender.lock_node().machine().policy().rule.access != Access::permits;
+}
+
+bool PathLock::unlock(const Owner& owner, core::CountKind kind, Access access) {
   const bool by_lock = kind == core::CountKind::lock && owner == Owner::this_thread();
   const Monitor::Lock lock(monitor());
   const auto contender = find(owner);
-  if (!contender) return false;
+  if (!contender || !includes(access, *contender)) return false;
   if (by_lock && contender->ownership().count(kind) == 1) reentry_counter_.end();
   const auto [count, plan] = contender->drop(kind);
   contender->execute(plan);
@@ -204,9 +209,7 @@ core::Ownership PathLock::ownership(const Owner& owner, Access access) {
   const auto contender = find(owner);
   if (!contender) return {};
   contender->check_validity();
-  if (!contender->holds()) return {};
-  const core::QueueRule& rule = contender->lock_node().machine().policy().rule;
-  if (rule.access == Access::permits && access != rule.access) return {};
+  if (!contender->holds() || !includes(access, *contender)) return {};
   core::Ownership all = contender->ownership();
   const int more = owner == Owner::this_thread() ? reentry_counter_.count() : 0;
   for (int i = 0; i < more; ++i) all.add(core::CountKind::lock);

@@ -68,8 +68,8 @@ class PathLock final : public PathQueue,
   /// none.
   bool unlock_nested() noexcept { return reentry_counter_.leave(); }
   /// Releases one count of `owner`, but none that lock_nested() added. Returns false if there is
-  /// none.
-  bool unlock(const Owner& owner, core::CountKind kind);
+  /// none. Counts of permits are released only if `access` is Access::permits.
+  bool unlock(const Owner& owner, core::CountKind kind, Access access = Access::exclusive);
   /// Throws Error(not_owner), after unlock() has returned false. The text says what `owner` holds
   /// instead, or which owner of this client holds. Sends nothing.
   [[noreturn]] void refuse_unlock(const Owner& owner, core::CountKind kind, const char* operation);
@@ -148,6 +148,9 @@ class PathLock final : public PathQueue,
   /// Does the work of acquire().
   void enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request)
       ZKLOCK_REQUIRES(path_mutex);
+  /// Returns whether the counts of `contender` belong to this access. Counts of permits belong to
+  /// Access::permits only. It includes the other counts too, because permits nest in a lock.
+  static bool includes(Access access, const Contender& contender) ZKLOCK_REQUIRES(path_mutex);
   /// Begins to describe a slow wait in the log, if that is due.
   void describe_slow_wait();
   /// Returns the call that has waited the longest, and its owner; nothing if none waits.

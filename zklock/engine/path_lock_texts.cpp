@@ -31,6 +31,9 @@ std::string PathLock::not_owner_text(const Owner& owner, core::CountKind kind) {
   std::string text = "this thread does not hold the lock";
   const Monitor::Lock lock(monitor());
   if (const auto own = find(owner)) {
+    if (own->ownership().count() > 0 && !includes(Access::exclusive, *own)) {
+      return "this thread holds permits of the path, not the lock; unlock the MultiMutex";
+    }
     const auto how = other_count(own->ownership(), kind);
     if (!how.empty()) return std::string(how);
   }

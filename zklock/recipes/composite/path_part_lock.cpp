@@ -58,7 +58,7 @@ bool PathPartLock::unlock(const Owner& owner) {
   // ReentryCounter has only exclusive counts.
   const bool may_nest = !is_reader() && owner == Owner::this_thread();
   if (may_nest && path_lock_->unlock_nested()) return true;
-  return path_lock_->unlock(owner, count_kind(core::CountKind::lock));
+  return path_lock_->unlock(owner, count_kind(core::CountKind::lock), rule_.access);
 }
 
 int PathPartLock::count(const Owner& owner) const {

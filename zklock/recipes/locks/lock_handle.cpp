@@ -55,7 +55,10 @@ std::shared_ptr<Contender> wait_for_grant(const std::shared_ptr<PathLock>& path_
     }
   }
   AcquireOutcome outcome = wait_or_cancel(end, call, [&](const AcquireOutcome& late) {
-    if (late.contender) path_lock->unlock(late.contender->key(), call.kind());
+    // Access::permits: whatever the call has acquired.
+    if (late.contender) {
+      path_lock->unlock(late.contender->key(), call.kind(), Access::permits);
+    }
   });
   if (outcome.error) throw *outcome.error;
   return std::move(outcome.contender);
