@@ -55,13 +55,12 @@ constexpr Duration hold_marker_age(Duration timeout) noexcept {
 /// | refused            |            |                                      |          |
 /// | ended              |            |                                      | (final)  |
 ///
-/// | state          | the release deletes the marker               | counts as a child |
-/// |----------------|----------------------------------------------|-------------------|
-/// | none, refused, | no                                           | no                |
-/// | ended          |                                              |                   |
-/// | sending,       | after the lock znode: a transaction with it  | no                |
-/// | possible       | would fail if the marker does not exist      |                   |
-/// | present        | with the lock znode, in one transaction      | yes               |
+/// | state                | the release deletes the marker                                       |
+/// |----------------------|----------------------------------------------------------------------|
+/// | none, refused, ended | no                                                                   |
+/// | sending, possible    | after the lock znode: a transaction with it would fail if the marker |
+/// |                      | does not exist                                                       |
+/// | present              | with the lock znode, in one transaction                              |
 ///
 /// The create's transaction checks the lock znode. So after the delete of the lock znode the marker
 /// is not created any more.
@@ -82,9 +81,6 @@ class HoldMarkerState {
   State state() const noexcept { return state_; }
   /// Returns whether the release has to delete the marker.
   bool may_exist() const noexcept { return removal() != Removal::none; }
-  /// Returns whether a later count of the children includes the marker. A cohort counts them to
-  /// find other clients.
-  bool exists() const noexcept { return state_ == State::present; }
 
  private:
   Removal removal() const noexcept;

@@ -300,18 +300,24 @@ void Cohort::hand_to_next() {
 
 void Cohort::count_if_due() {
   if (state_ != State::held || waiting_.empty() || !budget_.is_count_due()) return;
+  // Another program can delete a marker, so a number of children would not say what they are.
+  const bool lists = node_->may_have_marker();
+  client::Operation operation = request::CountChildren{path_.path().str()};
+  if (lists) operation = request::ListChildren{path_.path().str()};
   path_.core().coordinator().submit(
-      {.operation = request::CountChildren{path_.path().str()},
-       .session = node_->machine().node().session()},
-      under_lock(weak_from_this(), path_,
-                 epoch_.guard([this](const client::Reply& reply)
-                                  ZKLOCK_REQUIRES(path_mutex) { on_counted(reply); })));
+      {.operation = std::move(operation), .session = node_->machine().node().session()},
+      under_lock(
+          weak_from_this(), path_,
+          epoch_.guard([this, lists](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
+            on_counted(reply, lists ? core::contenders(reply.children).size()
+                                    : static_cast<std::size_t>(reply.child_count));
+          })));
   budget_.on_count_requested();  // last: if submit() throws, no request is under way
 }
 
-void Cohort::on_counted(const client::Reply& reply) {
+void Cohort::on_counted(const client::Reply& reply, std::size_t contenders) {
   path_.record_stat(reply);
-  budget_.on_counted(reply.status == core::Status::ok && reply.child_count == own_children() &&
+  budget_.on_counted(reply.status == core::Status::ok && contenders == 1 &&
                      !path_.counter_has_ended());
   if (state_ != State::idle) return count_if_due();  // grants were made since the request
   if (waiting_.empty()) {
@@ -321,11 +327,6 @@ void Cohort::on_counted(const client::Reply& reply) {
   if (budget_.others_wait()) return end_idling();
   if (!may_serve_idle()) return look_for_arrivals();
   serve_idle();
-}
-
-std::int32_t Cohort::own_children() const {
-  return 1 + (node_->machine().delay_markers().has_own() ? 1 : 0) +
-         (node_->has_hold_marker() ? 1 : 0);
 }
 
 // ---- idle ---------------------------------------------------------------------------------------

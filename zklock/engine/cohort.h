@@ -30,8 +30,9 @@ namespace zklock::detail {
 /// served.
 ///
 /// The count is the number of children of the lock path (request CountChildren). It shows whether
-/// another client waits. For an idle lock node, a list of the children with a watch (ArrivalWatch)
-/// shows this too. The budget (CohortBudget) limits the grants since the last count that showed no
+/// another client waits. If the lock node may have a marker, the contenders in a list of the
+/// children are counted instead. For an idle lock node, a list of the children with a watch
+/// (ArrivalWatch) shows this too. The budget (CohortBudget) limits the grants since the last count that showed no
 /// other client.
 ///
 /// | state  | shared lock node    | contender in it | contenders behind it                      |
@@ -194,8 +195,7 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
   void on_arrival() ZKLOCK_REQUIRES(path_mutex);
   void on_listed(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
   void count_if_due() ZKLOCK_REQUIRES(path_mutex);
-  void on_counted(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
-  std::int32_t own_children() const ZKLOCK_REQUIRES(path_mutex);
+  void on_counted(const client::Reply& reply, std::size_t contenders) ZKLOCK_REQUIRES(path_mutex);
   void notify_position(std::size_t index) ZKLOCK_REQUIRES(path_mutex);
   void notify_positions(std::size_t from) ZKLOCK_REQUIRES(path_mutex);
 

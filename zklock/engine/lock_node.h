@@ -99,9 +99,9 @@ class LockNode final : private CreateLimiter::Waiter,
   /// The znode at `path` will be deleted with the own znode, in one transaction. The holder writes
   /// to it (see core/proclamation.h).
   void delete_with_node(std::string path) ZKLOCK_REQUIRES(path_mutex);
-  /// Returns whether the hold marker counts among the children that a later request reads.
-  bool has_hold_marker() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return holding_->marker.exists();
+  /// Returns whether a delay marker or a hold marker may be among the children.
+  bool may_have_marker() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return fsm_.delay_markers().has_own() || holding_->marker.may_exist();
   }
   /// Records that Hold::expose_node() was called: the user may check the znode in a transaction of
   /// its own.
