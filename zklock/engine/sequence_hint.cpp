@@ -22,8 +22,8 @@ void SequenceHint::on_granted(core::Sequence number, core::Instant now) {
   assert_invariants();
   const core::Sequence before = std::exchange(granted_, number);
   const bool is_soon = now - std::exchange(granted_at_, now) < kLongestRest;
-  in_a_row_ = is_soon && number.value == before.value + 1 ? in_a_row_ + 1 : 0;
-  if (in_a_row_ == 0 || !path_.is_used() || now < not_before_) return;
+  is_adjacent_ = is_soon && number.value == before.value + 1;
+  if (!is_adjacent_ || !path_.is_used() || now < not_before_) return;
   const bool is_requested = watch_ != client::RequestId{};
   if (is_requested && connection_ == path_.core().keeper().connection()) return;
   end();

@@ -66,7 +66,7 @@ class SequenceHint {
       ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether a new znode of this client will probably be first by its number.
   bool expects_first() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return in_a_row_ > 0 && is_known();
+    return is_adjacent_ && is_known();
   }
   /// Returns whether the new znode with this number is first. REQUIRES: the reply to its create has
   /// just arrived.
@@ -97,8 +97,8 @@ class SequenceHint {
   PathContext& path_;
   std::optional<Last> last_ ZKLOCK_GUARDED_BY(path_mutex);
   core::Sequence granted_ ZKLOCK_GUARDED_BY(path_mutex){
-      -2};                                          ///< last granted; -2: none, not adjacent to any
-  int in_a_row_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< adjacent grants in a row
+      -2};  ///< last granted; -2: none, not adjacent to any
+  bool is_adjacent_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< the last grant was adjacent
   core::Instant granted_at_ ZKLOCK_GUARDED_BY(path_mutex){};
   core::Instant not_before_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< earliest time of a new watch
   bool is_counted_ ZKLOCK_GUARDED_BY(path_mutex) =
