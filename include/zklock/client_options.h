@@ -195,7 +195,8 @@ struct ClientOptions {
   /// Caps on the total length of the paths of the session's lock znodes, and of its watches, in
   /// bytes. With more than about 1 MB of znode paths, ZooKeeper cannot close the session. With as
   /// many bytes of watched paths, it cannot reconnect the session. A call that would exceed a cap
-  /// throws too_many_nodes or too_many_watches. Range: 1 to 1,000,000.
+  /// throws too_many_nodes or too_many_watches. A hold marker (Participant::held_since) uses only
+  /// the first half of max_node_bytes. Range: 1 to 1,000,000.
   std::size_t max_node_bytes = 800'000;
   std::size_t max_watch_bytes = 800'000;
 

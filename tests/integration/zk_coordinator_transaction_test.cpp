@@ -208,5 +208,21 @@ TEST_F(ZkCoordinatorTransaction, EphemeralNodes_CountAgainstTheCap) {
             Status::ok);
 }
 
+TEST_F(ZkCoordinatorTransaction, OptionalNodes_LeaveHalfOfTheCap) {
+  ClientOptions options = Probe::with(chroot_.hosts());
+  options.max_node_bytes = 4 * (chroot_.path() + "/p/lock-0000000000").size();
+  Probe small(options);
+  const auto make = [&](const char* path, bool is_optional) {
+    const rq::write::Create create{.path = path, .ephemeral = true, .is_optional = is_optional};
+    return small.call(rq::Transaction{"/old", {create}}).status;
+  };
+  EXPECT_EQ(make("/p/mark1", true), Status::ok);
+  EXPECT_EQ(make("/p/mark2", true), Status::ok);
+  EXPECT_EQ(make("/p/mark3", true), Status::too_many_nodes);
+  EXPECT_EQ(make("/p/lock3", false), Status::ok);
+  EXPECT_EQ(make("/p/lock4", false), Status::ok);
+  EXPECT_EQ(make("/p/lock5", false), Status::too_many_nodes);
+}
+
 }  // namespace
 }  // namespace zklock::client

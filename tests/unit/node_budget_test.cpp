@@ -26,6 +26,18 @@ TEST(NodeBudget, Node_CountsFromCreateToDelete) {
   EXPECT_EQ(nodes.bytes(), 0U);
 }
 
+TEST(NodeBudget, OptionalNode_LeavesHalfOfTheCap) {
+  constexpr bool kOptional = true;
+  NodeBudget nodes(4 * kOne);
+  ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+  EXPECT_TRUE(nodes.reserve("/p", "held-", 0, kOptional));
+  EXPECT_FALSE(nodes.reserve("/p", "held-", 0, kOptional));
+  EXPECT_EQ(nodes.bytes(), 2 * kOne);
+  EXPECT_TRUE(nodes.reserve("/p", "held-", kOne, kOptional)) << "its transaction frees as much";
+  EXPECT_TRUE(nodes.reserve("/p", "lock-"));
+  EXPECT_FALSE(nodes.reserve("/p", "lock-"));
+}
+
 // The znode was deleted by hand, without an event, and the path was recreated. So its number is
 // repeated.
 TEST(NodeBudget, NameRepeated_CountsOnce) {

@@ -16,7 +16,7 @@ bool LockNode::mark_hold() {
   if (!holding_->marker.on_tick(held_for(), core().keeper().timeout())) return false;
   core().coordinator().submit(
       {.operation = while_queued(request::write::Create{
-           .path = hold_marker_path(), .ephemeral = true, .contender = true}),
+           .path = hold_marker_path(), .ephemeral = true, .contender = true, .is_optional = true}),
        .session = fsm_.node().session(),
        .fail_if_disconnected = true},
       under_lock([this](const client::Reply& r)

@@ -128,6 +128,9 @@ struct Create {
   /// If true, the servers append a sequence number to the path, and the reply has the name.
   /// REQUIRES: at most one operation of the transaction is sequential.
   bool sequential = false;
+  /// If true, the transaction is refused if the session's ephemeral znodes would have more than
+  /// half of ClientOptions::max_node_bytes. So such znodes leave room for lock znodes.
+  bool is_optional = false;
 };
 struct Set {
   std::string path;

@@ -34,10 +34,11 @@ bool NodeBudget::forget_unknown_create(std::string_view parent, Matches matches)
   return true;
 }
 
-bool NodeBudget::reserve(std::string_view parent, std::string_view prefix,
-                         std::size_t freed) noexcept {
+bool NodeBudget::reserve(std::string_view parent, std::string_view prefix, std::size_t freed,
+                         bool is_optional) noexcept {
   const std::size_t more = size_of(parent, prefix);
-  if (bytes_ + more > max_bytes_ + freed) return false;
+  const std::size_t cap = is_optional ? max_bytes_ / 2 : max_bytes_;
+  if (bytes_ + more > cap + freed) return false;
   bytes_ += more;
   return true;
 }

@@ -22,9 +22,10 @@ class NodeBudget {
   std::size_t max_bytes() const noexcept { return max_bytes_; }
 
   /// Counts the bytes of a create that is about to be sent. `freed`: the bytes that the deletes
-  /// of its transaction free. Returns false, without effect, if the sum would exceed the cap.
+  /// of its transaction free. Returns false, without effect, if the sum would exceed the cap, or
+  /// half of it for an optional znode.
   [[nodiscard]] bool reserve(std::string_view parent, std::string_view prefix,
-                             std::size_t freed = 0) noexcept;
+                             std::size_t freed = 0, bool is_optional = false) noexcept;
 
   // Each reserve() is followed by a call of one of the next three: the outcome of the create.
 

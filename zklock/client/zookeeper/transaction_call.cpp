@@ -203,7 +203,8 @@ class TransactionCall final : public MultiCall {
     for (std::size_t i = 0; i < op_.writes.size(); ++i) {
       const auto* const create = as_ephemeral(op_.writes[i]);
       if (create == nullptr) continue;
-      if (!context.nodes.reserve(parent_of(create->path), name_of(create->path), freed)) {
+      if (!context.nodes.reserve(parent_of(create->path), name_of(create->path), freed,
+                                 create->is_optional)) {
         release_bytes(context, i);
         return false;
       }
