@@ -86,6 +86,18 @@ TEST(ConnectFailure, ImpossibleTimeout_IsNoZooKeeperServer) {
   }
 }
 
+TEST(ConnectFailure, OtherServerOnTheAddress_HasItsOwnCause) {
+  const std::string new_handle =
+      "zookeeper_init_internal@1233: Initiating client connection, host=10.0.0.1:2181 "
+      "sessionTimeout=6000";
+  const std::string foreign = text_after({established("0")});
+  EXPECT_EQ(text_after({established("0"), new_handle}), foreign) << "until it has another cause";
+  for (const std::string& line : {closed(), silent()}) {
+    EXPECT_EQ(text_after({established("0"), line, new_handle, line}), text_after({line}));
+    EXPECT_EQ(text_after({new_handle, established("0"), line}), foreign);
+  }
+}
+
 TEST(ConnectFailure, HostNames_StandBesideTheAddress) {
   EXPECT_EQ(text_after({refused()}, "db1:2181, db2:2181"),
             "10.0.0.1:2181 (of db1:2181, db2:2181) refused the connection; check "

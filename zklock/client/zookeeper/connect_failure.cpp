@@ -31,8 +31,12 @@ int number_behind(std::string_view begin, std::string_view text) noexcept {
 
 // The line of a failure has "Socket 10.0.0.1:2181 zk retcode=-4, errno=111(Connection refused): ".
 // The line of a session has "session establishment complete on server 10.0.0.1:2181, ", and later
-// "negotiated timeout=6000".
+// "negotiated timeout=6000". A new handle begins with "Initiating client connection".
 void ConnectFailure::on_line(std::string_view line) {
+  if (line.find("Initiating client connection") != std::string_view::npos) {
+    met_foreign_server_ = false;
+    return;
+  }
   const auto established = between(line, "session establishment complete on server ", ",");
   if (!established.empty()) {
     return on_established(established, number_behind("negotiated timeout=", line));
@@ -49,7 +53,7 @@ void ConnectFailure::on_line(std::string_view line) {
   // The C client sets EHOSTDOWN if it reads the end of the stream.
   if (error == EHOSTDOWN || error == ECONNRESET || error == EPIPE) cause = Cause::closed;
   // With such a timeout, the C client can be the one that ends the connection at once.
-  const bool is_known = cause_ == Cause::not_zookeeper && server_ == server;
+  const bool is_known = met_foreign_server_ && server_ == server;
   if (is_known && (cause == Cause::closed || cause == Cause::silent)) return;
   cause_ = cause;
   server_ = server;
@@ -58,6 +62,7 @@ void ConnectFailure::on_line(std::string_view line) {
 
 void ConnectFailure::on_established(std::string_view server, int timeout_ms) {
   const bool is_zookeeper = is_session_timeout(std::chrono::milliseconds(timeout_ms));
+  met_foreign_server_ = !is_zookeeper;
   cause_ = is_zookeeper ? Cause::none : Cause::not_zookeeper;
   server_ = server;
 }

@@ -20,12 +20,16 @@ constexpr bool is_session_timeout(std::chrono::nanoseconds timeout) noexcept {
 /// Why the last attempt to connect failed, or why the connection was lost. The C client reports
 /// this only by the lines that it logs.
 ///
-/// | cause         | line                                                | next          |
-/// |---------------|-----------------------------------------------------|---------------|
-/// | any           | session established, with a possible timeout        | none          |
-/// | any           | session established, with an impossible timeout     | not_zookeeper |
-/// | not_zookeeper | socket error of the same server: closed, or silent  | not_zookeeper |
-/// | any           | any other socket error                              | by its errno  |
+/// | cause         | line                                                   | next          |
+/// |---------------|--------------------------------------------------------|---------------|
+/// | any           | session established, with a possible timeout           | none          |
+/// | any           | session established, with an impossible timeout        | not_zookeeper |
+/// | not_zookeeper | socket error of the same server on the same handle:    | not_zookeeper |
+/// |               | closed, or silent                                      |               |
+/// | any           | any other socket error                                 | by its errno  |
+///
+/// After an impossible timeout, the coordinator opens another handle. So a server of ZooKeeper that
+/// replaces the other one gets a cause of its own, even if it only closes the connection.
 ///
 /// Thread-safety: none.
 class ConnectFailure {
@@ -42,8 +46,9 @@ class ConnectFailure {
   void on_established(std::string_view server, int timeout_ms);
 
   Cause cause_ = Cause::none;
-  std::string server_;  ///< address and port
-  std::string error_;   ///< the system's text of the errno
+  bool met_foreign_server_ = false;  ///< by the present handle
+  std::string server_;               ///< address and port
+  std::string error_;                ///< the system's text of the errno
 };
 
 }  // namespace zklock::client
