@@ -6,6 +6,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,10 +59,15 @@ TEST_F(DeadlockTest, TwoMutexes_OneThrowsAndOtherGoesOn) {
   threads.push_back(in_thread([&] { return lock_both(b_, a_, 2); }));
   const auto found = texts(std::move(threads));
   ASSERT_EQ(found.size(), 1U);
-  const bool at_a = found[0].starts_with("lock /a: the thread \"");
-  const std::string waits = at_a ? "holds it and waits for /b" : "holds it and waits for /a";
-  EXPECT_TRUE(at_a || found[0].starts_with("lock /b: the thread \"")) << found[0];
-  EXPECT_NE(found[0].find(waits), std::string::npos) << found[0];
+  const bool at_a = found[0].starts_with("lock /a");
+  const std::string expected = std::string(at_a ? "lock /a" : "lock /b") +
+                               ": the thread \"$NAME\" (owner $OWNER) holds it and waits for " +
+                               (at_a ? "/b" : "/a") +
+                               ", which this owner holds; acquire both in one order, or with a "
+                               "MultiMutex [would_deadlock]";
+  std::string text = std::regex_replace(found[0], std::regex("\"[^\"]*\""), "\"$$NAME\"");
+  text = std::regex_replace(text, std::regex("owner [0-9a-f]+-[0-9]+"), "owner $$OWNER");
+  EXPECT_EQ(text, expected);
   const LockMetrics counts = client_->metrics().locks.at(0);
   EXPECT_EQ(counts.deadlocks, 1U);
   EXPECT_EQ(counts.acquires[static_cast<std::size_t>(AcquireEnd::failed)].count(), 1U);
@@ -89,6 +95,44 @@ TEST_F(DeadlockTest, ReaderAndWriter_OneThrows) {
   threads.push_back(in_thread([&] { return lock_both(reader, b_, 2); }));
   threads.push_back(in_thread([&] { return lock_both(b_, shared, 2); }));
   EXPECT_EQ(texts(std::move(threads)).size(), 1U);
+}
+
+// The reader of /shared waits for /c. Its holder waits to read /shared, behind a writer. The last
+// of them fails.
+TEST_F(DeadlockTest, ReaderBehindWriter_OneThrows) {
+  SharedMutex shared(*client_, "/shared");
+  std::vector<std::future<std::string>> threads;
+  threads.push_back(in_thread([&] {
+    shared.lock_shared();
+    EXPECT_TRUE(reaches_nodes(3, "/shared"));
+    const std::string text = error_text_of([&] {
+      c_.lock();
+      c_.unlock();
+    });
+    shared.unlock_shared();
+    return text;
+  }));
+  threads.push_back(in_thread([&] {
+    EXPECT_TRUE(reaches_nodes(1, "/shared"));
+    return error_text_of([&] {
+      shared.lock();
+      shared.unlock();
+    });
+  }));
+  threads.push_back(in_thread([&] {
+    c_.lock();
+    EXPECT_TRUE(reaches_nodes(2, "/shared"));
+    const std::string text = error_text_of([&] {
+      shared.lock_shared();
+      shared.unlock_shared();
+    });
+    c_.unlock();
+    return text;
+  }));
+  const auto found = texts(std::move(threads));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_NE(found[0].find(" is ahead"), std::string::npos) << found[0];
+  EXPECT_TRUE(found[0].ends_with("[would_deadlock]")) << found[0];
 }
 
 // Two dispatchers acquire in opposite orders, and move their holds to workers, which release them.

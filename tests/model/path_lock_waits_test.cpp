@@ -59,10 +59,13 @@ TEST_F(PathLockWaits, Readers_BlockWritersOnly) {
   const std::size_t writer = waiting(0, LockWorld::to_write());
   const std::size_t reader = waiting(0, LockWorld::to_read());
   EXPECT_EQ(blockers(writer).size(), 2U);
-  EXPECT_TRUE(blockers(reader).empty()) << "it waits for the writer, which does not hold";
-  release(first);
-  release(second);
-  EXPECT_EQ(blockers(reader), std::vector<Owner>{owner(writer)});
+  for (const bool waits : {true, false}) {
+    EXPECT_EQ(blockers(reader), std::vector<Owner>{owner(writer)});
+    EXPECT_EQ(blocked(reader).blockers.front().waits, waits);
+    if (!waits) break;
+    release(first);
+    release(second);
+  }
   release(writer);
   release(reader);
   expect_rest();
@@ -77,10 +80,35 @@ TEST_F(PathLockWaits, DowngradedWriter_BlocksWritersOnly) {
   release(write);
   EXPECT_EQ(blockers(writer).size(), 1U);
   const std::size_t reader = waiting(0, LockWorld::to_read());
-  EXPECT_TRUE(blockers(reader).empty());
+  EXPECT_EQ(blockers(reader), std::vector<Owner>{this->owner(writer)}) << "which waits ahead";
   release(read);
   release(writer);
   release(reader);
+  expect_rest();
+}
+
+TEST_F(PathLockWaits, WriterBehindReader_DoesNotBlockIt) {
+  const std::size_t holder = granted(0, LockWorld::to_write());
+  const std::size_t reader = waiting(0, LockWorld::to_read());
+  const std::size_t writer = waiting(0, LockWorld::to_write());
+  EXPECT_EQ(blockers(reader), std::vector<Owner>{owner(holder)});
+  for (const auto call : {holder, reader, writer}) release(call);
+  expect_rest();
+}
+
+// Before the replies, this client does not know which znode is first.
+TEST_F(PathLockWaits, CreateIsUnanswered_OrderIsNotKnown) {
+  const std::size_t holder = granted(0, LockWorld::to_read());
+  client(0).cut_off();
+  const std::size_t reader = lock_.acquire(0, LockWorld::to_read());
+  const std::size_t writer = lock_.acquire(0, LockWorld::to_write());
+  EXPECT_FALSE(blocked(reader).has_node);
+  EXPECT_EQ(blockers(reader), std::vector<Owner>{owner(writer)});
+  client(0).mend();
+  run();
+  EXPECT_TRUE(is_granted(reader));
+  EXPECT_TRUE(blocked(writer).has_node);
+  for (const auto call : {holder, reader, writer}) release(call);
   expect_rest();
 }
 
@@ -108,6 +136,21 @@ TEST_F(PathLockWaits, OnlyLocksWithoutLimit_AreThreadBound) {
   EXPECT_TRUE(is_bound({.kind = core::CountKind::lock}));
   EXPECT_FALSE(is_bound({.kind = core::CountKind::hold}));
   EXPECT_FALSE(is_bound({.kind = core::CountKind::lock, .limit = {.longest = 10s}}));
+}
+
+TEST_F(PathLockWaits, LimitSetByRenew_IsNotThreadBound) {
+  const Owner owner = Owner::unique();
+  const std::size_t lock = granted(0, {.owner = owner, .kind = core::CountKind::lock});
+  const std::size_t hold = granted(0, {.owner = owner});
+  const std::size_t second = waiting(0);
+  const auto is_bound = [&] { return blocked(second).blockers.front().is_thread_bound; };
+  EXPECT_FALSE(is_bound()) << "the hold can be released by another thread";
+  EXPECT_TRUE(lock_.call(hold).hold.renew(10s));
+  release(hold);
+  EXPECT_FALSE(is_bound()) << "the limit ends the hold of lock(), too";
+  release(lock);
+  release(second);
+  expect_rest();
 }
 
 TEST_F(PathLockWaits, LostHold_BlocksNone) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -24,7 +25,8 @@ Identity new_identity() {
   return std::make_shared<int>();
 }
 
-// A path whose holders and waiting contenders are set by the test.
+// A path whose holders and waiting contenders are set by the test. The holders are readers if any
+// contender waits to read: then only the writers that wait ahead block it.
 class FakePath final : public WaitedPath {
  public:
   explicit FakePath(std::string name) : name_(std::move(name)) {}
@@ -37,7 +39,8 @@ class FakePath final : public WaitedPath {
     const auto waiter = waiting_.find(key);
     if (waiter != waiting_.end()) {
       blocked.contender = waiter->second;
-      blocked.blockers = holders_;
+      blocked.has_node = !without_node_.contains(key);
+      blocked.blockers = readers_.contains(key) ? writers_ahead_ : holders_;
     }
     if (after_reading_) after_reading_();
     return blocked;
@@ -45,10 +48,22 @@ class FakePath final : public WaitedPath {
 
   void hold(const Owner& owner, bool is_thread_bound = true) {
     kept_.push_back(new_identity());
-    holders_.push_back({owner, kept_.back(), is_thread_bound});
+    holders_.push_back({owner, kept_.back(), is_thread_bound, false});
   }
   void release() { holders_.clear(); }
   void wait(const Owner& owner) { waiting_[owner] = new_identity(); }
+  void wait_to_read(const Owner& owner) { readers_.insert(owner); }
+  // `writer`, which waits, is ahead of the readers that wait.
+  void put_ahead(const Owner& writer) {
+    writers_ahead_.push_back({writer, waiting_.at(writer), true, true});
+  }
+  void set_has_node(const Owner& owner, bool has_node) {
+    if (has_node) {
+      without_node_.erase(owner);
+    } else {
+      without_node_.insert(owner);
+    }
+  }
   void grant(const Owner& owner) { waiting_.erase(owner); }
   // Called with the mutex locked, after each reading.
   void set_after_reading(std::function<void()> task) { after_reading_ = std::move(task); }
@@ -60,6 +75,9 @@ class FakePath final : public WaitedPath {
   std::vector<Identity> kept_;
   std::vector<BlockedContender::Blocker> holders_;
   std::map<Owner, Identity> waiting_;
+  std::set<Owner> readers_;
+  std::set<Owner> without_node_;
+  std::vector<BlockedContender::Blocker> writers_ahead_;
   std::function<void()> after_reading_;
   std::size_t readings_ = 0;
 };
@@ -73,6 +91,12 @@ class DeadlockDetectorTest : public ::testing::Test {
     path->wait(owner);
     return std::make_unique<DeadlockDetector::Wait>(
         detector_, BlockedCall{owner, owner, path, is_thread_bound});
+  }
+
+  // Returns the begin of a clause. All waits are registered by this thread.
+  static std::string thread_of(const Owner& owner) {
+    return std::string("the thread \"") + name_of_this_thread().data() + "\" (owner " +
+           owner.to_string() + ") ";
   }
 
   DeadlockDetector detector_;
@@ -93,12 +117,10 @@ TEST_F(DeadlockDetectorTest, TwoThreads_LastOneIsTheVictim) {
   const auto deadlock = second->find();
   ASSERT_TRUE(deadlock);
   EXPECT_TRUE(deadlock->is_certain);
-  EXPECT_TRUE(deadlock->text.starts_with("the thread \"")) << deadlock->text;
-  EXPECT_NE(deadlock->text.find("\" (owner " + one_.to_string() +
-                                ") holds it and waits for /b, which this owner holds; acquire both "
-                                "in one order, or with a MultiMutex"),
-            std::string::npos)
-      << deadlock->text;
+  EXPECT_TRUE(deadlock->is_settled);
+  EXPECT_EQ(deadlock->text, thread_of(one_) +
+                                "holds it and waits for /b, which this owner holds; acquire both "
+                                "in one order, or with a MultiMutex");
   EXPECT_FALSE(first->find()) << "a circle has one victim";
 }
 
@@ -114,10 +136,76 @@ TEST_F(DeadlockDetectorTest, ThreeThreads_TextHasAllOfThem) {
   const auto deadlock = third->find();
   ASSERT_TRUE(deadlock);
   EXPECT_TRUE(deadlock->is_certain);
-  const auto one = deadlock->text.find(one_.to_string() + ") holds it and waits for /b");
-  const auto two = deadlock->text.find(two_.to_string() + ") holds that and waits for /c, which");
-  EXPECT_LT(one, two) << deadlock->text;
-  EXPECT_NE(two, std::string::npos) << deadlock->text;
+  EXPECT_EQ(deadlock->text, thread_of(one_) + "holds it and waits for /b; " + thread_of(two_) +
+                                "holds that and waits for /c, which this owner holds; acquire "
+                                "them all in one order, or with a MultiMutex");
+}
+
+// One reads /a. Two waits to write /a. Three holds /c, and waits to read /a behind two.
+TEST_F(DeadlockDetectorTest, ReaderBehindWriter_IsFound) {
+  a_->hold(one_);
+  c_->hold(three_);
+  const auto writer = wait(two_, a_);
+  a_->put_ahead(two_);
+  const auto reader = wait(three_, a_);
+  a_->wait_to_read(three_);
+  EXPECT_FALSE(reader->find()) << "the first reader runs";
+  const auto first = wait(one_, c_);
+  const auto deadlock = first->find();
+  ASSERT_TRUE(deadlock);
+  EXPECT_TRUE(deadlock->is_certain);
+  EXPECT_EQ(deadlock->text, thread_of(three_) + "holds it and waits for /a; " + thread_of(two_) +
+                                "is ahead and waits for /a, which this owner holds; acquire them "
+                                "all in one order, or with a MultiMutex");
+}
+
+TEST_F(DeadlockDetectorTest, WriterIsLast_IsTheVictim) {
+  a_->hold(one_);
+  c_->hold(three_);
+  const auto first = wait(one_, c_);
+  const auto reader = wait(three_, a_);
+  a_->wait_to_read(three_);
+  EXPECT_FALSE(reader->find()) << "it reads, too";
+  const auto writer = wait(two_, a_);
+  a_->put_ahead(two_);
+  const auto deadlock = writer->find();
+  ASSERT_TRUE(deadlock);
+  EXPECT_TRUE(deadlock->is_certain);
+  EXPECT_EQ(deadlock->text, thread_of(one_) + "holds it and waits for /c; " + thread_of(three_) +
+                                "holds that and waits for /a, where this owner is ahead; acquire "
+                                "them all in one order, or with a MultiMutex");
+}
+
+// The writer's thread waits for /b. Its contender at /a is that of an asynchronous call.
+TEST_F(DeadlockDetectorTest, WriterAheadByOtherCall_IsOnlyPossible) {
+  b_->hold(one_);
+  c_->hold(three_);
+  a_->wait(two_);
+  a_->put_ahead(two_);
+  const auto reader = wait(three_, a_);
+  a_->wait_to_read(three_);
+  const auto writer = wait(two_, b_);
+  const auto first = wait(one_, c_);
+  const auto deadlock = first->find();
+  ASSERT_TRUE(deadlock);
+  EXPECT_FALSE(deadlock->is_certain);
+}
+
+TEST_F(DeadlockDetectorTest, WaitWithoutNode_IsNotSettled) {
+  a_->hold(one_);
+  b_->hold(two_);
+  const auto first = wait(one_, b_);
+  const auto second = wait(two_, a_);
+  for (const auto& [path, owner] : {std::pair(b_, one_), std::pair(a_, two_)}) {
+    path->set_has_node(owner, false);
+    const auto deadlock = second->find();
+    ASSERT_TRUE(deadlock);
+    EXPECT_FALSE(deadlock->is_settled) << "a refused create may end the wait";
+    path->set_has_node(owner, true);
+  }
+  const auto deadlock = second->find();
+  ASSERT_TRUE(deadlock);
+  EXPECT_TRUE(deadlock->is_settled);
 }
 
 TEST_F(DeadlockDetectorTest, VictimHasEnded_NoFurtherVictim) {

@@ -23,6 +23,18 @@ bool blocks(const Contender& holder, const Contender& waiter) ZKLOCK_REQUIRES(pa
   return holder.grant().check_held();  // last: it reads the clock
 }
 
+/// Returns whether `writer` waits ahead of the reader `reader`, or may do so: before both znodes
+/// exist, the order is not known. Contenders at a gate, and those that share a znode, are left out.
+bool waits_ahead(const Contender& writer, const Contender& reader) ZKLOCK_REQUIRES(path_mutex) {
+  if (writer.ownership().state() != core::Ownership::State::waiting) return false;
+  if (access_of(reader) != Access::shared || access_of(writer) != Access::exclusive) return false;
+  const core::AcquireFsm& theirs = writer.lock_node().machine();
+  const core::AcquireFsm& ours = reader.lock_node().machine();
+  if (theirs.policy().gate || writer.members_ahead() > 0) return false;
+  if (!theirs.node().exists() || !ours.node().exists()) return true;
+  return theirs.node().sequence() < ours.node().sequence();
+}
+
 /// Returns whether only unlock() by the owner's thread, or a loss, ends the hold.
 bool is_thread_bound(const Contender& holder) ZKLOCK_REQUIRES(path_mutex) {
   const core::Ownership& ownership = holder.ownership();
@@ -44,10 +56,14 @@ BlockedContender PathLock::blockers_of(const Owner& key) {
   const auto waiter = find(key);
   if (!waiter || waiter->ownership().state() != core::Ownership::State::waiting) return blocked;
   blocked.contender = waiter;
+  blocked.has_node = waiter->lock_node().machine().node().exists();
   for (const auto& [owner, other] : contenders_) {
-    if (!blocks(*other, *waiter)) continue;
-    blocked.blockers.push_back(
-        {.owner = other->owner(), .contender = other, .is_thread_bound = is_thread_bound(*other)});
+    const bool waits = waits_ahead(*other, *waiter);
+    if (!waits && !blocks(*other, *waiter)) continue;
+    blocked.blockers.push_back({.owner = other->owner(),
+                                .contender = other,
+                                .is_thread_bound = waits || is_thread_bound(*other),
+                                .waits = waits});
   }
   return blocked;
 }

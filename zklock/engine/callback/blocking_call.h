@@ -47,6 +47,14 @@ class BlockingCall {
     return std::move(state_->result);
   }
 
+  /// Blocks until there is a result, or until `deadline`. Returns whether there is one. It stays
+  /// until another wait function returns it. Throws: boost::thread_interrupted.
+  bool wait_for_result(Deadline deadline) {
+    const client::MutexLock guard(state_->mutex);
+    await(deadline, {});
+    return state_->result.has_value();
+  }
+
   Result wait_without_interruption() {
     const boost::this_thread::disable_interruption disabled;
     return wait();

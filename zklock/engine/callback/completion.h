@@ -31,12 +31,14 @@ inline std::exception_ptr as_exception(const std::optional<Error>& error) {
   return error ? std::make_exception_ptr(*error) : nullptr;
 }
 
-/// Blocks until the call `under_way` sets `end`. Returns the outcome. Expires the call at its
-/// deadline. An interruption point: if the thread is interrupted, cancels the call and passes its
-/// outcome to `give_back`.
-template <class Outcome, class Call, class GiveBack>
-Outcome wait_or_cancel(BlockingCall<Outcome>& end, Call& under_way, const GiveBack& give_back) {
+/// Calls `first`, and blocks until the call `under_way` sets `end`. Returns the outcome. Expires
+/// the call at its deadline. An interruption point, as `first` can be: if the thread is
+/// interrupted, cancels the call and passes its outcome to `give_back`.
+template <class Outcome, class Call, class GiveBack, class First>
+Outcome wait_or_cancel(BlockingCall<Outcome>& end, Call& under_way, const GiveBack& give_back,
+                       const First& first) {
   try {
+    first();
     if (auto outcome = end.wait_until(under_way.deadline(), under_way.spin_before_block())) {
       return *std::move(outcome);
     }
@@ -47,6 +49,11 @@ Outcome wait_or_cancel(BlockingCall<Outcome>& end, Call& under_way, const GiveBa
     give_back(end.wait_without_interruption());
     throw;
   }
+}
+
+template <class Outcome, class Call, class GiveBack>
+Outcome wait_or_cancel(BlockingCall<Outcome>& end, Call& under_way, const GiveBack& give_back) {
+  return wait_or_cancel(end, under_way, give_back, [] {});
 }
 
 /// Returns a function that takes an error and results. It is to be called once, on any thread. It

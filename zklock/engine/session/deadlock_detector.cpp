@@ -46,7 +46,7 @@ void DeadlockDetector::remove(const WaitKey& key) noexcept {
 
 std::optional<Deadlock> DeadlockDetector::find(const WaitKey& key) {
   {
-    // Two owners of a circle never wait at one path.
+    // An owner that holds in a circle waits at another path.
     const client::MutexLock guard(mutex_);
     if (paths_.size() < 2) return std::nullopt;
   }
@@ -60,7 +60,15 @@ std::optional<Deadlock> DeadlockDetector::find(const WaitKey& key) {
   if (newest.key != key) return std::nullopt;
   const auto exists = [this](const Step& step) { return still_exists(step); };
   if (!std::ranges::all_of(circle, exists)) return std::nullopt;
-  return Deadlock{.is_certain = cycle->is_certain, .text = text_of(circle)};
+  Deadlock found{.is_certain = cycle->is_certain, .is_settled = true, .text = text_of(circle)};
+  for (std::size_t i = 0; i < circle.size(); ++i) {
+    const BlockedContender::Blocker& blocker = circle[i].blocker;
+    const Step& next = circle[(i + 1) % circle.size()];
+    // Otherwise another call of its owner is in the circle, and this wait can end.
+    if (blocker.waits && !is_same(blocker.contender, next.waiter)) found.is_certain = false;
+    found.is_settled = found.is_settled && circle[i].has_node;
+  }
+  return found;
 }
 
 DeadlockDetector::Reading DeadlockDetector::read(const Owner& owner) {
@@ -75,7 +83,7 @@ DeadlockDetector::Reading DeadlockDetector::read(const Owner& owner) {
         if (is_new) owners.push_back(blocker.owner);
         const bool is_certain = wait.call.is_thread_bound && blocker.is_thread_bound;
         reading.edges.push_back({i, number->second, is_certain});
-        reading.steps.push_back({key, wait, blocked.contender, blocker});
+        reading.steps.push_back({key, wait, blocked.contender, blocked.has_node, blocker});
       }
     }
   }
@@ -102,7 +110,8 @@ bool DeadlockDetector::still_exists(const Step& step) {
   return is_same(again.contender, step.waiter) &&
          std::ranges::any_of(again.blockers, [&](const BlockedContender::Blocker& blocker) {
            return is_same(blocker.contender, step.blocker.contender) &&
-                  blocker.is_thread_bound == step.blocker.is_thread_bound;
+                  blocker.is_thread_bound == step.blocker.is_thread_bound &&
+                  blocker.waits == step.blocker.waits;
          });
 }
 
@@ -113,11 +122,13 @@ std::string DeadlockDetector::text_of(const std::vector<Step>& circle) {
     const Registered& wait = circle[i].wait;
     if (i > 1) text += "; ";
     text += "the thread \"" + core::printable(wait.thread.data(), wait.thread.size()) +
-            "\" (owner " + wait.call.owner.to_string() + ") holds " + (i == 1 ? "it" : "that") +
-            " and waits for " + wait.call.path->waited_path();
+            "\" (owner " + wait.call.owner.to_string() + ") ";
+    text += circle[i - 1].blocker.waits ? "is ahead" : i == 1 ? "holds it" : "holds that";
+    text += " and waits for " + wait.call.path->waited_path();
   }
-  return text + ", which this owner holds; acquire " + (circle.size() == 2 ? "both" : "them all") +
-         " in one order, or with a MultiMutex";
+  text += circle.back().blocker.waits ? ", where this owner is ahead" : ", which this owner holds";
+  const std::string all = circle.size() == 2 ? "both" : "them all";
+  return text + "; acquire " + all + " in one order, or with a MultiMutex";
 }
 
 }  // namespace zklock::detail

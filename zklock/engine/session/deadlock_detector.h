@@ -24,10 +24,14 @@ struct BlockedContender {
   struct Blocker {
     Owner owner;
     std::weak_ptr<const void> contender;
-    /// Only unlock() by the owner's thread, or a loss, ends the hold.
+    /// Only unlock() by the owner's thread, or a loss, ends the hold. true if `waits`.
     bool is_thread_bound = false;
+    /// It is a writer that waits, perhaps ahead of the contender, which is a reader.
+    bool waits = false;
   };
   std::weak_ptr<const void> contender;  ///< empty if it does not wait
+  /// Its znode exists. Before, a refused create can end the wait, and the order is not known.
+  bool has_node = false;
   std::vector<Blocker> blockers;
 };
 
@@ -57,6 +61,8 @@ struct BlockedCall {
 struct Deadlock {
   /// Every wait and every hold of the circle is bound to its thread. Then only a loss ends it.
   bool is_certain = false;
+  /// The znode of each contender that waits exists. Before, find() must be called again.
+  bool is_settled = true;
   /// The cause, for an error that names the path of the wait that found it.
   std::string text;
 };
@@ -68,6 +74,7 @@ struct Deadlock {
 /// | none       | a Wait is made: a blocking call begins to wait    | registered, with a new number  |
 /// | registered | find(): no circle, or another Wait in it is newer | registered                     |
 /// |            | find(): the second reading differs                | registered                     |
+/// |            | find(): a circle that is not settled              | registered; find() again       |
 /// |            | find(): a certain circle                          | registered; the call fails     |
 /// |            | find(): a possible circle                         | registered; a warning          |
 /// |            | the Wait is destroyed: the call has ended         | none                           |
@@ -118,6 +125,7 @@ class DeadlockDetector {
     WaitKey key;
     Registered wait;
     std::weak_ptr<const void> waiter;
+    bool has_node = false;  ///< of the waiter
     BlockedContender::Blocker blocker;
   };
   struct Reading {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/locks/lock_handle.h"
 
+#include <algorithm>
+#include <chrono>
 #include <new>
 #include <utility>
 
@@ -35,29 +37,42 @@ struct Blocking {
   bool is_thread_bound = false;
 };
 
-/// Blocks until the end of the call. Returns null if it was not granted. Throws its Error. If the
-/// call closes a certain circle of waiting threads, it fails with Error(would_deadlock).
+/// Looks for a circle of waiting threads that the wait closes. Blocks until the znodes of its
+/// contenders exist, but not beyond the end of the call: before, a refused create could end a wait.
+/// If the circle is certain, fails the call with Error(would_deadlock), otherwise logs a warning.
+void look_for_circle(PathLock& path_lock, BlockingCall<AcquireOutcome>& end, PendingAcquire& call,
+                     const DeadlockDetector::Wait& wait) {
+  core::Duration pause = std::chrono::milliseconds(1);
+  auto circle = wait.find();
+  for (; circle && !circle->is_settled; circle = wait.find()) {
+    if (end.wait_for_result(pause)) return;
+    pause = std::min<core::Duration>(2 * pause, std::chrono::seconds(1));
+  }
+  if (circle && circle->is_certain) {
+    call.fail(Error(Errc::would_deadlock, "lock", path_lock.path().str(), circle->text));
+  } else if (circle) {
+    path_lock.warn("possible deadlock: " + circle->text);
+  }
+}
+
+/// Blocks until the end of the call. Returns null if it was not granted. Throws its Error.
 std::shared_ptr<Contender> wait_for_grant(const std::shared_ptr<PathLock>& path_lock,
                                           BlockingCall<AcquireOutcome>& end, PendingAcquire& call,
                                           const Blocking& who) {
-  std::optional<DeadlockDetector::Wait> wait;
-  if (call.is_beside_others() && call.time_limit().is_endless() && !call.has_ended()) {
-    try {
-      wait.emplace(path_lock->core().records().deadlocks,
-                   BlockedCall{who.owner, who.key, path_lock, who.is_thread_bound});
-      const auto deadlock = wait->find();
-      if (deadlock && deadlock->is_certain) {
-        call.fail(Error(Errc::would_deadlock, "lock", path_lock->path().str(), deadlock->text));
-      } else if (deadlock) {
-        path_lock->warn("possible deadlock: " + deadlock->text);
-      }
-    } catch (const std::bad_alloc&) {  // The call waits without this check.
-    }
-  }
-  AcquireOutcome outcome = wait_or_cancel(end, call, [&](const AcquireOutcome& late) {
+  const auto give_back = [&](const AcquireOutcome& late) {
     // Access::permits: whatever the call has acquired.
     if (late.contender) {
       path_lock->unlock(late.contender->key(), call.kind(), Access::permits);
+    }
+  };
+  std::optional<DeadlockDetector::Wait> wait;
+  AcquireOutcome outcome = wait_or_cancel(end, call, give_back, [&] {
+    if (!call.is_beside_others() || !call.time_limit().is_endless() || call.has_ended()) return;
+    try {
+      wait.emplace(path_lock->core().records().deadlocks,
+                   BlockedCall{who.owner, who.key, path_lock, who.is_thread_bound});
+      look_for_circle(*path_lock, end, call, *wait);
+    } catch (const std::bad_alloc&) {  // The call waits without this check.
     }
   });
   if (outcome.error) throw *outcome.error;
