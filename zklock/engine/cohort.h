@@ -32,8 +32,8 @@ namespace zklock::detail {
 /// The count is the number of children of the lock path (request CountChildren). It shows whether
 /// another client waits. If the lock node may have a marker, the contenders in a list of the
 /// children are counted instead. For an idle lock node, a list of the children with a watch
-/// (ArrivalWatch) shows this too. The budget (CohortBudget) limits the grants since the last count that showed no
-/// other client.
+/// (ArrivalWatch) shows this too. The budget (CohortBudget) limits the grants since the last count
+/// that showed no other client.
 ///
 /// | state  | shared lock node    | contender in it | contenders behind it                      |
 /// |--------|---------------------|-----------------|-------------------------------------------|
