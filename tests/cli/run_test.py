@@ -79,7 +79,8 @@ def no_server_is_69(case):
     case.hosts = "127.0.0.1:1"
     code, _, error = case.run(["true"], ["-w", "1s"])
     expect(code, 69)
-    expect_match("no server of 127.0.0.1:1 answered within 2 s", error)
+    expect_match("no server answered within 2 s: 127.0.0.1:1 refused the connection; check the hosts and the servers",
+                 error)
 
 
 def busy_names_the_holder(case):
@@ -220,12 +221,16 @@ def max_hold_ends_child(case):
 
 
 def forced_release_ends_child(case):
-    process, child = case.start_ready("trap 'sleep 0.3; exit 0' TERM; while :; do sleep 0.05; done")
+    trapped = pathlib.Path(case.folder, "trapped")
+    process, child = case.start_ready(f"trap 'sleep 0.3; echo >{trapped}; exit 0' TERM; while :; do sleep 0.05; done")
     time.sleep(1)
     forced = subprocess.run([case.programs["request"], case.hosts, case.path, "force"], check=False)
     expect(forced.returncode, 0)
     assert not is_running(child), "the lock was released before the child had ended"
-    expect(case.end_of(process)[0], 79)
+    code, _, error = case.end_of(process)
+    expect(code, 79)
+    expect_match(r"the lock was lost \(forced release\)", error)
+    assert trapped.exists(), "the child had no grace"
 
 
 def release_request_signals_child(case):

@@ -4,19 +4,21 @@
 #include <optional>
 #include <string>
 
+#include "zklock/cli/contender.h"
 #include "zklock/cli/core/run_fsm.h"
-#include "zklock/client.h"
 #include "zklock/hold.h"
+#include "zklock/lock_state.h"
 
 namespace zklock::cli {
 
 /// Returns the state of the lock that `refused` could not acquire, for people: "held by db7 pid 812
 /// (billing); 3 wait". Returns an empty text if no server answers. Blocks for a second at most.
-[[nodiscard]] std::string blocker_text(const Hold& refused, Client& client,
-                                       const std::string& path);
+[[nodiscard]] std::string blocker_text(const Hold& refused, const LockChoice& lock);
 
-/// Returns the cause of the loss of `hold`; nothing if it is valid or was released. Returns
-/// LossCause::unknown if the library does not say the cause. Does not block.
+/// Returns the same for a known state; an empty text if the lock is free.
+[[nodiscard]] std::string blocker_text(const LockState& state, const LockChoice& lock);
+
+/// Returns the cause of the loss of `hold`; nothing if it is valid or was released. Does not block.
 [[nodiscard]] std::optional<LossCause> loss_cause(const Hold& hold);
 
 }  // namespace zklock::cli

@@ -12,18 +12,12 @@ namespace zklock::cli {
 
 namespace {
 
-/// Sets the note, if the library has the option.
-template <class Options>
-void set_note(Options& options, const std::string& note) {
-  if constexpr (requires { options.note = note; }) options.note = note;
-}
-
 AcquireOptions options_of(const LockChoice& choice, Deadline deadline, std::stop_token stop) {
   AcquireOptions options;
   options.deadline = deadline;
   options.stop = std::move(stop);
   options.max_hold = choice.max_hold;
-  set_note(options, choice.note);
+  options.note = choice.note;
   return options;
 }
 

@@ -5,6 +5,7 @@
 
 #include "zklock/cli/arguments.h"
 #include "zklock/cli/core/failure.h"
+#include "zklock/cli/error_text.h"
 #include "zklock/cli/io/standard_streams.h"
 #include "zklock/error.h"
 
@@ -18,7 +19,7 @@ int main(int argc, char** argv) {
     write_line(std::string("zklock: ") + failure.what());
     return failure.exit_code();
   } catch (const zklock::Error& error) {
-    write_line(std::string("zklock: ") + error.what());
+    write_line("zklock: " + without_api_names(error.what()));
     return exit_code_of(error.errc());
   } catch (const std::exception& error) {
     write_line(std::string("zklock: ") + error.what());

@@ -165,9 +165,9 @@ void Run::connect() {
   try {
     if (client_.wait_until_connected(Deadline::passed())) return acquire();
     if (LeaseClock::now() < connect_until_) return;
-    fail(ExitCode::kUnavailable, "no server of " + display_text(options_.settings.hosts) +
-                                     " answered within " +
-                                     text_of(connect_until_ - facts_.queued_at));
+    fail(ExitCode::kUnavailable, "no server answered within " +
+                                     text_of(connect_until_ - facts_.queued_at) +
+                                     connection_problem(client_));
   } catch (const Error& error) {
     fail(exit_code_of(error.errc()), text_of(error));
   }
@@ -238,7 +238,7 @@ void Run::on_acquired(Hold hold, const std::exception_ptr& error) {
 
 void Run::on_not_acquired() {
   if (fsm_.state() == RunState::queued) {
-    facts_.blocker = blocker_text(hold_, client_, options_.path);
+    facts_.blocker = blocker_text(hold_, options_.lock);
     std::string text = "not acquired";
     if (options_.wait) text += " in " + text_of(*options_.wait);
     if (!facts_.blocker.empty()) text += ": " + facts_.blocker;

@@ -18,6 +18,7 @@
 
 #include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/failure.h"
+#include "zklock/cli/error_text.h"
 #include "zklock/cli/io/standard_streams.h"
 #include "zklock/cli/io/unique_fd.h"
 
@@ -110,9 +111,10 @@ DigestCredential read_digest(const std::string& file) {
 /// need -v: the texts of errors name the cause, too.
 void set_log(ClientOptions& options, bool quiet, bool verbose) {
   options.log_level = quiet ? LogLevel::error : verbose ? LogLevel::info : LogLevel::warning;
-  options.log_sink = [lowest = options.log_level, verbose](LogLevel level, std::string_view line) {
-    if (level < lowest || (!verbose && line.starts_with("zookeeper client: "))) return;
-    write_line(line.starts_with("zklock: ") ? std::string(line) : "zklock: " + std::string(line));
+  options.log_sink = [verbose](LogLevel, std::string_view line) {
+    if (!verbose && line.starts_with("zookeeper client: ")) return;
+    write_line((line.starts_with("zklock: ") ? "" : "zklock: ") +
+               without_api_names(std::string(line)));
   };
 }
 

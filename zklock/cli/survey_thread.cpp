@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "zklock/cli/error_text.h"
 #include "zklock/cli/survey_pass.h"
 #include "zklock/error.h"
 
@@ -33,7 +34,7 @@ void SurveyThread::run(const std::stop_token& stop) {
       if (stop.stop_requested()) return;
       on_snapshot_(std::make_shared<const Snapshot>(std::move(snapshot)));
     } catch (const Error& error) {
-      on_error_(error.what());
+      on_error_(without_api_names(error.what()));
     }
     std::unique_lock lock(mutex_);
     changed_.wait_until(lock, stop, next, [this] { return hurries_; });

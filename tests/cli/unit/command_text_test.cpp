@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts of the command that come from the library.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "zklock/cli/blocker_text.h"
+#include "zklock/cli/error_text.h"
+#include "zklock/error.h"
+
+namespace zklock::cli {
+namespace {
+
+TEST(ErrorText, ApiNames_AreReplaced) {
+  EXPECT_EQ(
+      text_of(Error(Errc::not_connected, "acquire", "/x",
+                    "a:1 refused the connection; check ClientOptions::hosts and the servers")),
+      "a:1 refused the connection; check the hosts and the servers [not_connected]");
+  EXPECT_EQ(text_of(Error(Errc::invalid_acl, "", "",
+                          "AclPolicy::creator_all() needs ClientOptions::digest")),
+            "\"acl = creator-all\" needs a digest file [invalid_acl]");
+}
+
+TEST(BlockerText, NoHolder_SaysWhy) {
+  LockState state;
+  LockChoice lock;
+  EXPECT_EQ(blocker_text(state, lock), "");
+  state.waiting = 3;
+  EXPECT_EQ(blocker_text(state, lock),
+            "the last holder has just released, or a lock delay runs; 3 wait");
+  lock.permits = 1;
+  state.waiting = 1;
+  EXPECT_EQ(blocker_text(state, lock),
+            "no permit is held; the stored count may be too low; 1 waits");
+}
+
+TEST(BlockerText, Holder_IsNamed) {
+  Participant holder;
+  holder.host = "db7";
+  holder.pid = 812;
+  const LockState state{.holders = {holder}, .waiting = 0, .holding = 1};
+  EXPECT_EQ(blocker_text(state, LockChoice()), "held by db7 pid 812; none waits");
+}
+
+}  // namespace
+}  // namespace zklock::cli
