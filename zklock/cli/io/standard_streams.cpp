@@ -5,6 +5,8 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "zklock/cli/io/unique_fd.h"
@@ -34,9 +36,22 @@ void replace_standard_input_and_output() noexcept {
 void write_line(std::string line) noexcept {
   line.resize(line.size() < kLongestLine ? line.size() : kLongestLine);
   line += '\n';
-  pollfd error_output{STDERR_FILENO, POLLOUT, 0};
+  struct stat status {};
+  if (::fstat(STDERR_FILENO, &status) != 0) return;
+  if (S_ISSOCK(status.st_mode)) {
+    (void)::send(STDERR_FILENO, line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    return;
+  }
+  // Another process may fill a pipe or a terminal meanwhile. So it is opened again, without the
+  // file description of the command. For a file, that would lose the position.
+  UniqueFd again;
+  if (!S_ISREG(status.st_mode)) {
+    again = UniqueFd(::open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  }
+  const int fd = again.get() >= 0 ? again.get() : STDERR_FILENO;
+  pollfd error_output{fd, POLLOUT, 0};
   if (::poll(&error_output, 1, 0) != 1 || (error_output.revents & POLLOUT) == 0) return;
-  (void)!::write(STDERR_FILENO, line.data(), line.size());
+  (void)!::write(fd, line.data(), line.size());
 }
 
 }  // namespace zklock::cli
