@@ -220,6 +220,14 @@ TEST(RunFsm, ReleaseRequested_SignalsOnce) {
   EXPECT_EQ(code_of(fsm), 0);
 }
 
+TEST(RunFsm, ReleaseRequestedEarly_SignalFollowsTheStart) {
+  RunFsm fsm = holding();
+  EXPECT_TRUE(fsm.on_release_requested(SIGTERM).empty());
+  EXPECT_EQ(fsm.on_lease_suffices(), (Effects{{Kind::start}}));
+  EXPECT_TRUE(fsm.on_release_requested(SIGTERM).empty());
+  EXPECT_EQ(fsm.on_started(), (Effects{{Kind::signal, SIGTERM}}));
+}
+
 TEST(RunFsm, GuardianEnds_KillsAndExits137) {
   RunFsm fsm = running();
   EXPECT_EQ(fsm.on_guardian_ended(), (Effects{{Kind::kill}}));

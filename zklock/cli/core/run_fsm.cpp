@@ -123,9 +123,12 @@ RunEffects RunFsm::on_step() {
 }
 
 RunEffects RunFsm::on_release_requested(int signal) {
-  if (state_ != State::starting && state_ != State::running) return {};
+  const bool starts = state_ == State::holding || state_ == State::starting;
+  if (!starts && state_ != State::running) return {};
   if (std::exchange(release_was_requested_, true)) return {};
-  return on_signal(signal);
+  if (!starts) return {{Kind::signal, signal}};
+  early_signals_.push_back(signal);
+  return {};
 }
 
 RunEffects RunFsm::on_started() {

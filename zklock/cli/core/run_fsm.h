@@ -111,7 +111,8 @@ class RunFsm {
   RunEffects on_lost(LossCause cause);
   /// EndPlan::step() of zklock or of the guardian has returned `term` or `kill`.
   RunEffects on_step();
-  /// Another client requests the release. The command gets `signal`, once.
+  /// Another client requests the release. The command gets `signal`, once; when it starts, if it
+  /// does not run yet.
   RunEffects on_release_requested(int signal);
   RunEffects on_started();
   /// The program was not started. `error`: errno; 0: the time did not suffice.
@@ -136,7 +137,7 @@ class RunFsm {
   std::optional<LossCause> loss_;
   bool ended_for_lock_ = false;
   bool release_was_requested_ = false;
-  std::vector<int> early_signals_;  ///< received while starting
+  std::vector<int> early_signals_;  ///< for the command, before it runs
 };
 
 }  // namespace zklock::cli
