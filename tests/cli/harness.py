@@ -72,18 +72,20 @@ class Case:
         own = ["-T", timeout, "run", *options, self.path]
         return [self.programs["zklock"], "-z", self.hosts, *own, *command]
 
-    def start(self, command, options=(), timeout="4s", **others):
+    def start(self, command, options=(), timeout="4s", prefix=(), **others):
+        """`prefix`: a command that starts zklock."""
         others.setdefault("stdin", subprocess.DEVNULL)
-        process = subprocess.Popen(server.dies_with_us(self.arguments(command, options, timeout)),
+        arguments = [*prefix, *self.arguments(command, options, timeout)]
+        process = subprocess.Popen(server.dies_with_us(arguments),
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **others)
         self.started.append(process)
         return process
 
-    def start_ready(self, script="", options=(), timeout="4s"):
+    def start_ready(self, script="", options=(), timeout="4s", prefix=()):
         """Starts a shell script, and waits until it runs. Returns the process and the pid of the shell."""
         file = pathlib.Path(self.folder, f"pid{len(self.started)}")
         script = f"echo $$ >{file}.tmp; mv {file}.tmp {file}; {script or 'while :; do sleep 0.05; done'}"
-        process = self.start(["sh", "-c", script], options, timeout)
+        process = self.start(["sh", "-c", script], options, timeout, prefix)
         wait_for(file.exists, 20, "the command runs")
         return process, int(file.read_text(encoding="ascii"))
 

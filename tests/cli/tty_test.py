@@ -14,14 +14,15 @@ import sys
 import termios
 import time
 
-from harness import expect, expect_match, main, wait_for
+from harness import children_of, expect, expect_match, guardian_of, main, wait_for
 
 
 class Terminal:
     """A session with a pseudo-terminal. Its leader plays the shell, and starts one job in the foreground."""
 
-    def __init__(self, case, script, options=()):
+    def __init__(self, case, script, options=(), has_input=True):
         self.output = b""
+        self.has_input = has_input
         status_read, self.status_write = os.pipe()
         self.shell, self.master = pty.fork()
         if self.shell == 0:
@@ -39,6 +40,8 @@ class Terminal:
             os.tcsetpgrp(0, os.getpgrp())
             signal.signal(signal.SIGTTOU, signal.SIG_DFL)
             os.close(self.status_write)
+            if not self.has_input:
+                os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
             os.execv(arguments[0], arguments)
 
         def foreground(*_):
@@ -74,10 +77,19 @@ class Terminal:
     def next_state(self):
         return self.status.readline().strip()
 
+    def job(self):
+        """Returns the pid of zklock."""
+        return next(pid for pid, name in children_of(self.shell).items() if name == "zklock")
+
+    def hang_up(self):
+        os.close(self.master)
+        self.master = None
+
     def close(self):
         os.kill(self.shell, signal.SIGKILL)
         os.waitpid(self.shell, 0)
-        os.close(self.master)
+        if self.master is not None:
+            os.close(self.master)
 
 
 def interrupt_reaches_child_once(case):
@@ -108,6 +120,53 @@ def child_reads_the_terminal(case):
     terminal.type("hello\n")
     terminal.await_output("GOT hello")
     expect(terminal.next_state(), "4")
+    terminal.close()
+
+
+def child_reads_the_terminal_beside_other_input(case):
+    terminal = Terminal(case, "echo READY; read line </dev/tty; echo \"GOT $line\"; exit 4", has_input=False)
+    terminal.await_output("READY")
+    terminal.type("hello\n")
+    terminal.await_output("GOT hello")
+    expect(terminal.next_state(), "4")
+    terminal.close()
+
+
+def interrupt_reaches_child_of_another_group(case):
+    terminal = Terminal(case, "exec timeout 60 sh -c \"trap 'echo INTERRUPTED; exit 5' INT; echo READY; "
+                              "while :; do sleep 0.05; done\"")
+    terminal.await_output("READY")
+    time.sleep(0.3)
+    terminal.type("\x03")
+    expect(terminal.next_state(), "5")
+    assert "INTERRUPTED" in terminal.read()
+    terminal.close()
+
+
+def hangup_reaches_child_of_another_session(case):
+    file = pathlib.Path(case.folder, "hangup")
+    terminal = Terminal(case, f"exec setsid sh -c \"trap 'echo >{file}; exit 8' HUP; echo READY; "
+                              "while :; do sleep 0.05; done\"")
+    terminal.await_output("READY")
+    time.sleep(0.3)
+    terminal.hang_up()
+    wait_for(file.exists, 10, "the child receives HUP")
+    terminal.close()
+
+
+def killed_child_leaves_the_terminal_as_it_was(case):
+    program = ("import os, signal, time; signal.signal(signal.SIGTTOU, signal.SIG_IGN); os.setpgid(0, 0); "
+               "os.tcsetpgrp(0, os.getpgrp()); os.system(\"stty -echo\"); print(\"READY\", flush=True); "
+               "time.sleep(1000)")
+    terminal = Terminal(case, f"exec {sys.executable} -c '{program}'")
+    terminal.await_output("READY")
+    job = terminal.job()
+    assert os.tcgetpgrp(terminal.master) != job
+    assert not termios.tcgetattr(terminal.master)[3] & termios.ECHO
+    os.kill(guardian_of(job), signal.SIGKILL)
+    expect(terminal.next_state(), "137")
+    expect(os.tcgetpgrp(terminal.master), job)
+    assert termios.tcgetattr(terminal.master)[3] & termios.ECHO
     terminal.close()
 
 

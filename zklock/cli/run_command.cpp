@@ -6,11 +6,13 @@
 #include <string>
 
 #include <CLI/CLI.hpp>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/error_text.h"
+#include "zklock/cli/io/controlling_terminal.h"
 #include "zklock/cli/io/guardian.h"
 #include "zklock/cli/io/signals.h"
 #include "zklock/cli/io/standard_streams.h"
@@ -22,27 +24,31 @@ namespace zklock::cli {
 
 namespace {
 
-bool is_in_foreground() {
-  return ::isatty(STDIN_FILENO) != 0 && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
+/// Returns whether the command may have left the terminal in a mode of its own.
+bool was_killed(const RunFacts& facts) {
+  return facts.kill_at || (facts.status && WIFSIGNALED(*facts.status));
 }
 
 int run_with(const RunOptions& options) {
   if (!options.report.empty()) check_report(options.report);
   SignalReader signals;
-  const bool shares_terminal = is_in_foreground();
+  // With a terminal, the command stays in the group of zklock. Otherwise it would stop when it
+  // reads the terminal.
+  const ControllingTerminal terminal;
   GuardedCommand command;
   command.program = options.program;
   command.arguments = options.command;
   command.term_signal = options.term_signal;
   command.signal_mask = signals.old_mask();
   command.ignores_children = signals.ignored_children();
-  command.in_own_group = !shares_terminal;
+  command.in_own_group = !terminal.exists();
   command.said_if_killed =
       "zklock: run " + display_text(options.path) + ": zklock was killed; ended the command";
   Guardian guardian(command);
-  const auto run = std::make_unique<Run>(options, guardian, signals, shares_terminal);
+  const auto run = std::make_unique<Run>(options, guardian, signals, terminal.exists());
   const int code = run->go();
   if (!options.report.empty()) {
+  if (was_killed(run->facts())) terminal.restore();
     try {
       write_report(options.report, run->facts());
     } catch (const Failure& failure) {
