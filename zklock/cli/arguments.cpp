@@ -45,6 +45,18 @@ void declare_globals(CLI::App& app, GlobalOptions& globals) {
   app.add_flag("-v,--verbose", globals.verbose, "Print the log, too");
 }
 
+/// Splits "--option=". CLI11 would take the next argument as the value.
+void split_empty_values(std::vector<std::string>& arguments, const TakesValue& takes_value) {
+  for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+    const std::string each = arguments[i];
+    if (!each.starts_with("--") || each.find('=') != each.size() - 1) continue;
+    const std::string name = each.substr(0, each.size() - 1);
+    if (!takes_value(name).value_or(false)) continue;
+    arguments[i] = name;
+    arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(i + 1), std::string());
+  }
+}
+
 /// Parses by CLI11. Returns an exit code if the program is to end now.
 std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments) {
   std::ranges::reverse(arguments);  // as CLI11 expects
@@ -78,16 +90,18 @@ int run_arguments(std::span<const std::string> arguments) {
   const auto chosen = std::ranges::find_if(declared, [&](const Declared& each) {
     return word < arguments.size() && arguments[word] == each.command->name;
   });
+  const auto of_command = [&](std::string_view name) {
+    std::optional<bool> found;
+    if (chosen != declared.end()) found = takes_value(*chosen->options, name);
+    return found ? found : takes_value(app, name);
+  };
   if (chosen != declared.end() && chosen->command->starts_program) {
-    const auto of_command = [&](std::string_view name) {
-      const auto found = takes_value(*chosen->options, name);
-      return found ? found : takes_value(app, name);
-    };
     SplitArguments split = split_arguments(arguments.subspan(word + 1), of_command);
     own.resize(word + 1);
     own.insert(own.end(), split.own.begin(), split.own.end());
     program = std::move(split.program);
   }
+  split_empty_values(own, of_command);
   if (const auto code = parse(app, std::move(own))) return *code;
   if (chosen == declared.end()) throw Failure(ExitCode::kUsage, "no command");
   return chosen->action({read_settings(globals), std::move(program)});

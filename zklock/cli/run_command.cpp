@@ -47,9 +47,9 @@ int run_with(const RunOptions& options) {
   Guardian guardian(command);
   const auto run = std::make_unique<Run>(options, guardian, signals, terminal.exists());
   const int code = run->go();
-  if (!options.report.empty()) {
   if (was_killed(run->facts())) terminal.restore();
     try {
+  if (!options.report.empty()) {
       write_report(options.report, run->facts());
     } catch (const Failure& failure) {
       write_line(std::string("zklock: ") + failure.what());
@@ -77,7 +77,9 @@ Action declare_run(CLI::App& options) {
   const auto to = std::make_shared<RunArguments>();
   const auto value = [&](const char* names, std::string& target, const char* type,
                          const char* text) {
-    options.add_option(names, target, text)->type_name(type);
+    options.add_option(names, target, text)->type_name(type)->check([](const std::string& given) {
+      return std::string(given.empty() ? "the value is empty" : "");
+    });
   };
   options.add_flag("-n,--nonblock", to->nonblock, "Do not wait: exit 75 if the lock is not free");
   options.add_flag("-x,--exclusive", to->exclusive, "Hold alone (default)");

@@ -167,7 +167,7 @@ RunOptions check_options(const RunArguments& arguments, const Settings& settings
   options.program = find_program(options.command.front());
   // The arguments can contain secrets, so only the name of the program is shown.
   const auto& name = options.command.front();
-  options.lock.note = !arguments.note.empty() ? arguments.note : name.substr(name.rfind('/') + 1);
+  options.lock.note = arguments.has_note ? arguments.note : name.substr(name.rfind('/') + 1);
   const char* const held = std::getenv("ZKLOCK_HELD");
   options.held = held_with(held != nullptr ? held : "", settings.hosts, options.path);
   return options;

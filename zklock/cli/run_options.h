@@ -27,6 +27,7 @@ struct RunArguments {
   std::string term = "TERM";
   std::string code = {};
   std::string note = {};
+  bool has_note = false;  ///< `note` is set, and may be empty
   std::string report = {};
   std::string shell_command = {};
   std::string path = {};
