@@ -173,7 +173,7 @@ def guardian_killed_exit_137(case):
     os.kill(guardian_of(process.pid), signal.SIGKILL)
     code, _, error = case.end_of(process)
     expect(code, 137)
-    expect_match("the guardian process was killed, and the command with it", error)
+    expect_match("zklock's process lock-guardian was killed, and the command with it", error)
     assert not is_running(child)
     expect(case.run(["true"], ["-w", "3s"])[0], 0)
 
@@ -319,10 +319,50 @@ def closed_error_output_ends_nothing(case):
     expect(case.end_of(process)[0], 3)
 
 
+def proc_of_another_namespace_is_refused(case):
+    unshare = ["unshare", "--pid", "--fork", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
+    if subprocess.run([*unshare, "true"], check=False).returncode != 0:
+        return  # the system refuses namespaces
+    code, _, error = case.run(["true"], prefix=unshare)
+    expect(code, 71)
+    expect_match("/proc does not show the children of this process", error)
+
+
+def inherited_children_live_on(case):
+    file = pathlib.Path(case.folder, "sleeper")
+    script = f'sleep 1000 >/dev/null 2>&1 & echo $! >{file}; exec "$@"'
+    process, child = case.start_ready(prefix=["sh", "-c", script, "sh"])
+    sleeper = int(file.read_text(encoding="ascii"))
+    os.kill(guardian_of(process.pid), signal.SIGKILL)
+    expect(case.end_of(process)[0], 137)
+    assert not is_running(child)
+    assert is_running(sleeper), "zklock killed a process that it has not started"
+    os.kill(sleeper, signal.SIGKILL)
+
+
+def empty_values(case):
+    report = os.path.join(case.folder, "report")
+    expect(case.run(["true"], ["--note=", "--report", report])[0], 0)
+    with open(report, encoding="utf-8") as file:
+        expect(json.load(file)["note"], "")
+    code, _, error = case.run(["true"], ["-w", ""])
+    expect(code, 64)
+    expect_match("the value is empty", error)
+
+
+def long_environment_is_named(case):
+    code, _, error = case.run(["true"], env={**os.environ, "ZKLOCK_HELD": "x" * 70_000})
+    expect(code, 126)
+    expect_match("the command was not started: .*: Argument list too long", error)
+
+
 def grace_needs_its_timeout(case):
     code, _, error = case.run(["true"], ["--grace", "2s"], timeout="4s")
     expect(code, 65)
     expect_match("--grace 2 s needs a session timeout of 8 s, but the servers grant 4 s", error)
+    code, _, error = case.run(["true"], ["--grace", "200ms"], timeout="800ms")
+    expect(code, 65)
+    expect_match("a session timeout of 800 ms is too short for a grace of 200 ms", error)
 
 
 TESTS = [value for name, value in list(globals().items())

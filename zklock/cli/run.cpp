@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "zklock/cli/blocker_text.h"
@@ -26,7 +27,6 @@ constexpr seconds kConnectionTimeout{15};
 constexpr seconds kShortestConnect{2};
 constexpr seconds kReleaseTimeout{5};
 constexpr seconds kDefaultSessionTimeout{30};
-constexpr milliseconds kWhileKilling{10};
 constexpr milliseconds kWhileConnecting{20};
 
 ClientOptions options_of_client(const RunOptions& options) {
@@ -87,7 +87,7 @@ void Run::turn() {
   while (const auto notice = guardian_.next_notice()) on_notice(*notice);
   if (had_guardian && guardian_.has_ended()) {
     if (fsm_.state() == RunState::queued || fsm_.state() == RunState::holding) {
-      say("the guardian process has ended");
+      say("zklock's process lock-guardian was killed, so the command is not started");
     }
     carry_out(fsm_.on_guardian_ended());
   }
@@ -104,16 +104,12 @@ Instant Run::next_turn() const {
   const Instant now = LeaseClock::now();
   switch (fsm_.state()) {
     case RunState::queued: return acquires_ ? Instant::max() : now + kWhileConnecting;
-    case RunState::orphaned: return now + kWhileKilling;
     case RunState::holding: return now + timeout_ / 200;
     case RunState::starting:
     case RunState::running:
     case RunState::ending:
-    case RunState::sweeping: {
-      if (plan_->state() == EndPlan::State::killing) return now + kWhileKilling;
-      const Duration poll = std::max<Duration>(timeout_ / 40, kWhileKilling);
-      return std::min(now + poll, plan_->next());
-    }
+    case RunState::sweeping:
+    case RunState::orphaned: return plan_->next_look(now, timeout_);
     default: return Instant::max();
   }
 }
@@ -145,8 +141,8 @@ void Run::carry_out(const RunEffect& effect) {
       return;
     case Kind::start: return start();
     case Kind::signal: return guardian_.signal(effect.signal);
-    case Kind::end: guardian_.end(); return plan_->on_end_requested(LeaseClock::now());
-    case Kind::kill: guardian_.kill(); return plan_->on_kill_requested(LeaseClock::now());
+    case Kind::end: guardian_.request_end(); return plan_->on_end_requested(LeaseClock::now());
+    case Kind::kill: guardian_.request_kill(); return plan_->on_kill_requested(LeaseClock::now());
     case Kind::kill_guardian: return guardian_.kill_guardian();
     case Kind::release: return release();
     case Kind::exit:
@@ -184,6 +180,11 @@ std::string Run::check_timeout() {
   if (facts_.grace > timeout_ / 4) {
     return "--grace " + text_of(facts_.grace) + " needs a session timeout of " +
            text_of(facts_.grace * 4) + ", but the servers grant " + text_of(timeout_);
+  }
+  // A holder has at least a third of the timeout left when it sends a heartbeat.
+  if (timeout_ / 3 <= facts_.lead + facts_.grace) {
+    return "a session timeout of " + text_of(timeout_) + " is too short for a grace of " +
+           text_of(facts_.grace) + "; use a longer -T or a shorter --grace";
   }
   const Duration shortest = (facts_.lead + facts_.grace) * 2;
   if (max_hold && *max_hold < shortest) {
@@ -253,7 +254,14 @@ void Run::start() {
       "ZKLOCK_NODE=" + facts_.node + '\0' + "ZKLOCK_HELD=" + options_.held + '\0';
   facts_.started_at = std::chrono::system_clock::now();
   const int error = guardian_.start(variables, *facts_.bound, timeout_, facts_.grace);
-  if (error != 0 && error != EPIPE) carry_out(fsm_.on_not_started(error));
+  if (error != 0 && error != EPIPE) on_not_started(error);
+}
+
+void Run::on_not_started(int error) {
+  say(error == 0 ? "the command was not started: the lock is about to be lost"
+                 : "the command was not started: " + display_text(options_.program) + ": " +
+                       std::generic_category().message(error));
+  carry_out(fsm_.on_not_started(error));
 }
 
 bool Run::is_settled(Deadline deadline) {

@@ -94,6 +94,7 @@ class Run {
 
   void on_notice(const Notice& notice);
   void on_stepped(const Notice& notice);
+  void on_remaining(const Notice& notice);
   void on_signal(const ReceivedSignal& signal);
   /// Returns whether a signal of the terminal has reached the command, too.
   bool has_received(int signal) const noexcept;
@@ -102,6 +103,7 @@ class Run {
   void step_plan(Instant now);
   void sweep(Instant now);
   void start();
+  void on_not_started(int error);
   void release();
   bool has_processes() const noexcept;
   bool says() const noexcept { return !options_.settings.quiet; }

@@ -43,13 +43,14 @@ int run_with(const RunOptions& options) {
   command.ignores_children = signals.ignored_children();
   command.in_own_group = !terminal.exists();
   command.said_if_killed =
-      "zklock: run " + display_text(options.path) + ": zklock was killed; ended the command";
+      "zklock: run " + display_text(options.path) +
+      ": zklock was killed, so the command was ended; the lock becomes free with the session";
   Guardian guardian(command);
   const auto run = std::make_unique<Run>(options, guardian, signals, terminal.exists());
   const int code = run->go();
   if (was_killed(run->facts())) terminal.restore();
-    try {
   if (!options.report.empty()) {
+    try {
       write_report(options.report, run->facts());
     } catch (const Failure& failure) {
       write_line(std::string("zklock: ") + failure.what());
@@ -92,11 +93,15 @@ Action declare_run(CLI::App& options) {
   value("--grace", to->grace, "DUR", "Time from the signal to KILL (an eighth of -T)");
   value("--term", to->term, "SIG", "Signal that ends the command (TERM)");
   value("-E,--conflict-exit-code", to->code, "CODE", "Exit code if not acquired (75)");
-  value("--note", to->note, "TEXT", "Purpose of this hold, for people");
+  const auto* const note =
+      options.add_option("--note", to->note, "Purpose of this hold, for people")->type_name("TEXT");
   value("--report", to->report, "FILE", "Write a JSON report at the end");
   value("-c,--command", to->shell_command, "STRING", "Run STRING by /bin/sh");
   options.add_option("PATH", to->path, "Path of the lock")->required()->type_name("");
-  return [to](const Invocation& invocation) { return run_command(*to, invocation); };
+  return [to, note](const Invocation& invocation) {
+    to->has_note = note->count() > 0;
+    return run_command(*to, invocation);
+  };
 }
 
 }  // namespace zklock::cli

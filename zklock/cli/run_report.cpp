@@ -147,12 +147,12 @@ std::string loss_text(const RunFacts& facts, Instant now) {
   std::string text = facts.loss ? "the lock was lost" : "the lock was about to be lost";
   switch (cause_of(facts)) {
     case LossCause::unknown: break;
-    case LossCause::lease: text += " (lease)"; break;
-    case LossCause::session: text += " (session)"; break;
+    case LossCause::lease: text += " (no quorum answered in time)"; break;
+    case LossCause::session: text += " (its session ended)"; break;
     case LossCause::node: text += " (its znode was deleted)"; break;
     case LossCause::limit: text += " (--max-hold)"; break;
     case LossCause::forced: text += " (forced release)"; break;
-    case LossCause::closed: text += " (closed)"; break;
+    case LossCause::closed: text += " (zklock has closed its session)"; break;
   }
   if (facts.granted_at)
     text += ", held for " + text_of(facts.swept_at.value_or(now) - *facts.granted_at);

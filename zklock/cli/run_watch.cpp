@@ -2,7 +2,7 @@
 // Members of Run for the time while the command runs.
 #include <algorithm>
 #include <chrono>
-#include <cstring>
+#include <string>
 #include <utility>
 
 #include <signal.h>
@@ -28,14 +28,7 @@ void Run::on_notice(const Notice& notice) {
   notice_at_ = LeaseClock::now();
   switch (notice.kind) {
     case Notice::Kind::started: facts_.pid = notice.number; return carry_out(fsm_.on_started());
-    case Notice::Kind::not_started:
-      if (notice.number == 0) {
-        say("too late to start the command");
-      } else {
-        say("not executable: " + display_text(options_.program) + " (" +
-            std::strerror(notice.number) + ')');
-      }
-      return carry_out(fsm_.on_not_started(notice.number));
+    case Notice::Kind::not_started: return on_not_started(notice.number);
     case Notice::Kind::stepped: return on_stepped(notice);
     case Notice::Kind::ended:
       facts_.status = notice.number;
@@ -49,13 +42,18 @@ void Run::on_notice(const Notice& notice) {
       }
       return carry_out(
           fsm_.on_swept(notice.at, facts_.bound.value_or(Instant{}), loss_cause(hold_)));
-    case Notice::Kind::remaining:
-      if (notice.number == 0 || notice.at < remaining_at_ + kBetweenLines) return;
-      remaining_at_ = notice.at;
-      return say("pid " + std::to_string(notice.number) + " (" + display_text(notice.name.data()) +
-                 ", uid " + std::to_string(notice.uid) +
-                 ") cannot be ended: Operation not permitted; the lock stays held while it runs");
+    case Notice::Kind::remaining: return on_remaining(notice);
   }
+}
+
+void Run::on_remaining(const Notice& notice) {
+  if (notice.number == 0 || notice.at < remaining_at_ + kBetweenLines) return;
+  remaining_at_ = notice.at;
+  say("pid " + std::to_string(notice.number) + " (" + display_text(notice.name.data()) + ", uid " +
+      std::to_string(notice.uid) + ") " +
+      (notice.is_refused ? "cannot be ended: Operation not permitted"
+                         : "has not ended after KILL: the system may wait for a device") +
+      "; the lock is not released while it runs");
 }
 
 void Run::on_stepped(const Notice& notice) {
@@ -76,7 +74,7 @@ void Run::say_about_to_be_lost() {
   const Duration left = *facts_.bound - LeaseClock::now();
   if (left <= Duration{}) return;  // zklock was stopped meanwhile; release() says the rest
   say("the lock is about to be lost: it is certain for " + text_of(left) +
-      " more; sent the signal to the command, KILL follows in " +
+      " more; the command gets its signal now, and KILL in " +
       text_of(std::min(facts_.grace, left - facts_.lead)));
 }
 
@@ -92,11 +90,14 @@ bool Run::has_received(int signal) const noexcept {
 }
 
 void Run::on_release_requested() {
-  if (!hold_.is_valid() ||
-      (fsm_.state() != RunState::running && fsm_.state() != RunState::starting)) {
-    return;
+  if (!hold_.is_valid()) return;
+  const RunState state = fsm_.state();
+  const bool is_running = state == RunState::running;
+  if (!is_running && state != RunState::starting && state != RunState::holding) return;
+  if (says()) {
+    say(std::string("a release is requested; the command ") +
+        (is_running ? "got its signal" : "gets its signal when it starts"));
   }
-  if (says()) say("a release is requested; sent the signal to the command");
   carry_out(fsm_.on_release_requested(options_.term_signal));
 }
 
@@ -133,19 +134,25 @@ void Run::step_plan(Instant now) {
   }
   if (!facts_.kill_at) {
     facts_.kill_at = now;
-    facts_.kill_delay = now - plan_->due();
+    facts_.kill_delay = now - plan_->last_step_due();
   }
   carry_out(fsm_.on_step());
   if (fsm_.state() == RunState::orphaned) return;
   // The guardian kills, too. This is for a guardian that was stopped.
   (void)guardian_.kill_descendants();
-  if (now - std::max(plan_->due(), notice_at_) > kLongestSilence) carry_out(fsm_.on_overdue());
+  if (now - std::max(plan_->last_step_due(), notice_at_) > kLongestSilence)
+    carry_out(fsm_.on_overdue());
 }
 
 void Run::sweep(Instant now) {
-  if (!guardian_.sweep_orphans()) return;
+  if (!guardian_.sweep_orphans()) {
+    if (now > plan_->last_step_due() + kLongestSilence) on_remaining(guardian_.remaining_orphan());
+    return;
+  }
   facts_.swept_at = now;
-  if (!fsm_.ended_for_lock()) say("the guardian process was killed, and the command with it");
+  if (!fsm_.ended_for_lock()) {
+    say("zklock's process lock-guardian was killed, and the command with it");
+  }
   carry_out(fsm_.on_swept(now, facts_.bound.value_or(Instant{}), loss_cause(hold_)));
 }
 

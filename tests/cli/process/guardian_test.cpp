@@ -131,7 +131,7 @@ TEST_F(GuardianTest, TermIgnored_KillAfterGrace) {
     start(guardian, 60s);
     await_notice(guardian, Kind::started);
     ::usleep(300'000);
-    guardian.end();
+    guardian.request_end();
     const Instant end = LeaseClock::now();
     const Notice term = await_notice(guardian, Kind::stepped);
     const Notice kill = await_notice(guardian, Kind::stepped);
@@ -147,7 +147,7 @@ TEST_F(GuardianTest, KillRequested_KilledAtOnce) {
   play(script(kIgnoresTerm + kTicks + kSleeps), [](Guardian& guardian) {
     start(guardian, 60s);
     await_notice(guardian, Kind::started);
-    guardian.kill();
+    guardian.request_kill();
     const Notice step = await_notice(guardian, Kind::stepped);
     return step.number == static_cast<int>(EndPlan::Step::kill) ? 0 : 1;
   });
@@ -165,6 +165,68 @@ TEST_F(GuardianTest, LeftoversOfCommand_AreEnded) {
   EXPECT_EQ(read_pipe(), "x");
   death();
   EXPECT_EQ(exit_code(), 3);
+}
+
+// For example `tee`, which writes the last output of the command.
+TEST_F(GuardianTest, LeftoverEndsSoon_GetsNoTerm) {
+  play(script(kTicks + "(trap 'printf t >&9' TERM; sleep 0.02; printf e >&9) & exit 3"),
+       [](Guardian& guardian) {
+         start(guardian, 60s);
+         await_notice(guardian, Kind::swept);
+         return 0;
+       });
+  std::string output;
+  for (std::string text = read_pipe(); !text.empty(); text = read_pipe()) output += text;
+  EXPECT_EQ(output, "xe");
+  EXPECT_EQ(exit_code(), 0);
+}
+
+// The socket would be full of old bounds.
+TEST_F(GuardianTest, GuardianStoppedLong_OnlyTheNewestBoundCounts) {
+  play(script(kTicks + "trap 'exit 9' USR1; " + kSleeps), [](Guardian& guardian) {
+    start(guardian);
+    await_notice(guardian, Kind::started);
+    ::usleep(300'000);
+    ::kill(guardian.pid(), SIGSTOP);
+    for (int i = 0; i < 5'000; ++i) guardian.bound(LeaseClock::now() + kAhead, kTimeout);
+    guardian.bound(LeaseClock::now() + 60s, kTimeout);
+    guardian.signal(SIGUSR1);
+    ::usleep(2'500'000);
+    ::kill(guardian.pid(), SIGCONT);
+    const Notice notice = await_notice(guardian);
+    return notice.kind == Kind::ended ? WEXITSTATUS(notice.number) : 1;
+  });
+  EXPECT_EQ(exit_code(), 9);
+}
+
+TEST_F(GuardianTest, BoundShrinks_GuardianWakes) {
+  play(script(kIgnoresTerm + kTicks + kSleeps), [](Guardian& guardian) {
+    start(guardian, 60s);
+    await_notice(guardian, Kind::started);
+    const Instant bound = LeaseClock::now() + kAhead;
+    guardian.bound(bound, kTimeout);
+    return await_notice(guardian, Kind::swept).at <= bound ? 0 : 1;
+  });
+  EXPECT_EQ(exit_code(), 0);
+}
+
+// A process can get the number of one that was found and has ended.
+TEST_F(GuardianTest, ProcessOfOthers_IsNotSignalled) {
+  const auto sleeper = [] {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      ::pause();
+      ::_exit(0);
+    }
+    return pid;
+  };
+  const pid_t root = sleeper();
+  const pid_t other = sleeper();
+  EXPECT_EQ(signal_descendant(root, root, other, SIGKILL), ESRCH);
+  EXPECT_EQ(::waitpid(other, nullptr, WNOHANG), 0) << "it was ended";
+  EXPECT_EQ(signal_descendant(::getpid(), root, other, SIGKILL), 0);
+  EXPECT_EQ(::waitpid(other, nullptr, 0), other);
+  EXPECT_EQ(signal_descendant(::getpid(), root, other, SIGKILL), ESRCH);
 }
 
 TEST_F(GuardianTest, DoubleFork_DoesNotEscape) {

@@ -77,16 +77,16 @@ TEST(EndPlanTable, Header_IsWhatTheCodeDoes) {
 
 TEST(EndPlan, Silence_TermThenKillBeforeTheBound) {
   EndPlan plan = guarded();
-  EXPECT_EQ(plan.next(), kBound - seconds(4));
+  EXPECT_EQ(plan.next_step_time(), kBound - seconds(4));
   EXPECT_TRUE(plan.may_start(kBound - seconds(4) - Duration(1)));
   EXPECT_FALSE(plan.may_start(kBound - seconds(4)));
   EXPECT_EQ(plan.step(kBound - seconds(4) - Duration(1)), Step::none);
   EXPECT_EQ(plan.step(kBound - seconds(4)), Step::term);
   EXPECT_EQ(plan.step(kBound - seconds(4)), Step::none);
-  EXPECT_EQ(plan.next(), kBound - seconds(1));
+  EXPECT_EQ(plan.next_step_time(), kBound - seconds(1));
   EXPECT_EQ(plan.step(kBound - seconds(1) - Duration(1)), Step::none);
   EXPECT_EQ(plan.step(kBound - seconds(1)), Step::kill);
-  EXPECT_EQ(plan.due(), kBound - seconds(1));
+  EXPECT_EQ(plan.last_step_due(), kBound - seconds(1));
   EXPECT_EQ(plan.step(kBound), Step::kill);
 }
 
@@ -94,7 +94,7 @@ TEST(EndPlan, BoundShrinks_KillMovesEarlier) {
   EndPlan plan = guarded();
   plan.on_bound(kBound - seconds(8), kTimeout);
   EXPECT_EQ(plan.step(kBound - seconds(12)), Step::term);
-  EXPECT_EQ(plan.next(), kBound - seconds(9));
+  EXPECT_EQ(plan.next_step_time(), kBound - seconds(9));
   plan.on_bound(kBound - seconds(10), kTimeout);
   EXPECT_EQ(plan.step(kBound - seconds(11)), Step::kill);
 }
@@ -118,7 +118,7 @@ TEST(EndPlan, BoundGrowsAfterTerm_KillAfterGrace) {
 TEST(EndPlan, LateTurn_KillIsNotPostponed) {
   EndPlan plan = guarded();
   EXPECT_EQ(plan.step(kBound - seconds(2)), Step::term);
-  EXPECT_EQ(plan.next(), kBound - seconds(1));
+  EXPECT_EQ(plan.next_step_time(), kBound - seconds(1));
   EndPlan later = guarded();
   EXPECT_EQ(later.step(kBound - seconds(1)), Step::kill);
 }
@@ -127,19 +127,66 @@ TEST(EndPlan, EndRequested_NeverBeyondBound) {
   EndPlan plan = guarded();
   plan.on_end_requested(kStart);
   EXPECT_EQ(plan.step(kStart), Step::term);
-  EXPECT_EQ(plan.next(), kStart + kGrace);
+  EXPECT_EQ(plan.next_step_time(), kStart + kGrace);
   EndPlan near = guarded();
   near.on_end_requested(kBound - seconds(2));
   EXPECT_EQ(near.step(kBound - seconds(2)), Step::term);
-  EXPECT_EQ(near.next(), kBound - seconds(1));
+  EXPECT_EQ(near.next_step_time(), kBound - seconds(1));
 }
 
 TEST(EndPlan, KillRequested_IsDueAtOnce) {
   EndPlan plan = guarded();
   plan.on_kill_requested(kStart);
-  EXPECT_EQ(plan.due(), kStart);
+  EXPECT_EQ(plan.last_step_due(), kStart);
   EXPECT_EQ(plan.step(kStart), Step::kill);
-  EXPECT_EQ(plan.next(), Instant::min());
+  EXPECT_EQ(plan.next_step_time(), kStart + milliseconds(10));
+}
+
+TEST(EndPlan, KillDoesNotHelp_IsRepeatedLessOften) {
+  EndPlan plan = guarded();
+  plan.on_kill_requested(kStart);
+  int walks = 0;
+  for (Instant now = kStart; now < kStart + hours(1); now = plan.next_step_time()) {
+    EXPECT_EQ(plan.step(now), Step::kill);
+    EXPECT_LE(plan.next_step_time() - now, milliseconds(250));
+    if (++walks == 10) {
+      EXPECT_LT(now, kStart + milliseconds(200));
+    }
+  }
+  EXPECT_LT(walks, 4 * 3600 + 100);
+}
+
+TEST(EndPlan, EndRequestedForLater_TermComesThen) {
+  EndPlan plan = guarded();
+  plan.on_end_requested(kStart + milliseconds(100));
+  EXPECT_EQ(plan.next_step_time(), kStart + milliseconds(100));
+  EXPECT_EQ(plan.step(kStart + milliseconds(99)), Step::none);
+  EXPECT_EQ(plan.step(kStart + milliseconds(100)), Step::term);
+  EXPECT_EQ(plan.next_step_time(), kStart + milliseconds(100) + kGrace);
+}
+
+TEST(EndPlan, EndRequestedForLater_TermByTheBoundIsEarlier) {
+  EndPlan plan = guarded();
+  const Instant term = kBound - seconds(4);
+  plan.on_end_requested(term + milliseconds(50));
+  EXPECT_EQ(plan.step(term), Step::term);
+  EXPECT_EQ(plan.step(kBound - seconds(1)), Step::kill);
+}
+
+// The guardian acts on the bound that it had at the last look of zklock.
+TEST(EndPlan, BoundExtendedBeforeTerm_IsSeenInTime) {
+  const EndPlan plan = guarded();
+  const Instant term = plan.next_step_time();
+  for (Duration before = kTimeout / 800; before < kTimeout / 8; before += milliseconds(7)) {
+    Instant look = kStart;
+    while (look < term - before) {
+      const Instant next = plan.next_look(look, kTimeout);
+      ASSERT_GT(next, look);
+      ASSERT_LE(next - look, kTimeout / 40);
+      look = next;
+    }
+    EXPECT_LT(look, term) << before.count();
+  }
 }
 
 TEST(EndPlan, Lead_IsBelowTheProvedMargin) {
@@ -192,7 +239,8 @@ class History {
         step();
       }
     }
-    const Instant next = plan_.next();
+    if (plan_.state() == State::killing) return;
+    const Instant next = plan_.next_step_time();
     if (bound_) {
       EXPECT_LE(next, *bound_ - kTimeout / 24);
     }

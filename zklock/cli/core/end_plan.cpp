@@ -6,36 +6,36 @@
 
 namespace zklock::cli {
 
+using std::chrono::milliseconds;
+
 Duration EndPlan::lead_of(Duration session_timeout) noexcept {
-  return std::max<Duration>(session_timeout / 24, std::chrono::milliseconds(100));
+  return std::max<Duration>(session_timeout / 24, milliseconds(100));
 }
 
-void EndPlan::on_bound(Instant bound, Duration session_timeout) noexcept {
-  bound_ = bound;
-  lead_ = lead_of(session_timeout);
+void EndPlan::on_kill_limit(Instant limit) noexcept {
+  kill_limit_ = limit;
   if (state_ == State::unbound) state_ = State::guarded;
 }
 
-void EndPlan::on_end_requested(Instant now) noexcept {
+void EndPlan::on_end_requested(Instant at) noexcept {
   if (state_ != State::unbound && state_ != State::guarded) return;
   state_ = State::ending;
   sends_term_ = true;
-  term_at_ = now;
+  term_at_ = at;
 }
 
 void EndPlan::on_kill_requested(Instant now) noexcept {
   if (state_ == State::killing) return;
   state_ = State::killing;
-  due_ = now;
+  next_kill_ = due_ = now;
 }
 
 bool EndPlan::may_start(Instant now) const noexcept {
-  return state_ == State::guarded && now < bound_ - lead_ - grace_;
+  return state_ == State::guarded && now < kill_limit_ - grace_;
 }
 
 Instant EndPlan::kill_time() const noexcept {
-  const Instant by_bound = bound_ - lead_;
-  return state_ == State::ending ? std::min(term_at_ + grace_, by_bound) : by_bound;
+  return state_ == State::ending ? std::min(term_at_ + grace_, kill_limit_) : kill_limit_;
 }
 
 EndPlan::Step EndPlan::step(Instant now) noexcept {
@@ -44,26 +44,33 @@ EndPlan::Step EndPlan::step(Instant now) noexcept {
     due_ = kill_time();
     state_ = State::killing;
   }
-  if (state_ == State::killing) return Step::kill;
-  if (state_ == State::guarded && now >= kill_time() - grace_) {
-    due_ = kill_time() - grace_;
-    on_end_requested(now);
-  } else if (sends_term_) {
-    due_ = term_at_;
+  if (state_ == State::killing) {
+    next_kill_ = now + std::clamp<Duration>((now - due_) / 16, milliseconds(10), milliseconds(250));
+    return Step::kill;
   }
-  if (!sends_term_) return Step::none;
+  if (now < next_step_time() || (state_ == State::ending && !sends_term_)) return Step::none;
+  due_ = next_step_time();
+  if (state_ == State::guarded) on_end_requested(now);
   sends_term_ = false;
   return Step::term;
 }
 
-Instant EndPlan::next() const noexcept {
+Instant EndPlan::next_step_time() const noexcept {
   switch (state_) {
     case State::unbound: return Instant::max();
-    case State::guarded: return kill_time() - grace_;
-    case State::ending: return sends_term_ ? std::min(term_at_, kill_time()) : kill_time();
+    case State::guarded: return kill_limit_ - grace_;
+    case State::ending: return sends_term_ ? std::min(term_at_, kill_limit_ - grace_) : kill_time();
     case State::killing: break;
   }
-  return Instant::min();
+  return next_kill_;
+}
+
+Instant EndPlan::next_look(Instant now, Duration session_timeout) const noexcept {
+  const Duration usual = std::max<Duration>(session_timeout / 40, milliseconds(10));
+  const Duration near = std::max<Duration>(session_timeout / 800, milliseconds(5));
+  const Instant step = next_step_time();
+  if (state_ == State::killing) return step;
+  return std::min(step, now + (step - usual > now ? usual : near));
 }
 
 }  // namespace zklock::cli

@@ -9,8 +9,9 @@ namespace zklock::cli {
 /// contender is granted. zklock and its guardian each have one, with equal inputs.
 ///
 /// The bound is the time until which the lock is certain: Hold::valid_until(). The lead is the time
-/// by which a kill may be late. TERM comes at the bound minus lead and grace, KILL at the bound
-/// minus lead. KILL follows TERM after at most the grace, the time that the command gets to end.
+/// by which a kill may be late. The kill limit is the bound minus the lead: KILL comes then at the
+/// latest. TERM comes at the kill limit minus the grace, the time that the command gets to end. KILL
+/// follows TERM after at most the grace.
 ///
 /// | state   | input             | condition                     | next    |
 /// |---------|-------------------|-------------------------------|---------|
@@ -44,10 +45,18 @@ class EndPlan {
 
   State state() const noexcept { return state_; }
 
+  static Instant kill_limit_of(Instant bound, Duration session_timeout) noexcept {
+    return bound - lead_of(session_timeout);
+  }
+
   /// The lock is certain until `bound`. It may be earlier than the last one.
-  void on_bound(Instant bound, Duration session_timeout) noexcept;
-  /// TERM is due now, if it was not sent yet.
-  void on_end_requested(Instant now) noexcept;
+  void on_bound(Instant bound, Duration session_timeout) noexcept {
+    on_kill_limit(kill_limit_of(bound, session_timeout));
+  }
+  /// Does what on_bound() does.
+  void on_kill_limit(Instant limit) noexcept;
+  /// TERM is due at `at`, if it was not sent yet and is not due earlier.
+  void on_end_requested(Instant at) noexcept;
   /// KILL is due now.
   void on_kill_requested(Instant now) noexcept;
 
@@ -56,20 +65,24 @@ class EndPlan {
   /// Returns what is due at `now`. Returns `term` once. Returns `kill` again at each call, because
   /// new processes can appear until all have ended.
   Step step(Instant now) noexcept;
-  /// Returns when step() is due next. Instant::max() without a bound, Instant::min() while killing.
-  Instant next() const noexcept;
-  /// Returns when the last step was due.
-  Instant due() const noexcept { return due_; }
+  /// Returns when step() is to be called next; Instant::max() without a bound. KILL is repeated each
+  /// 10 ms at first, and each 250 ms later.
+  Instant next_step_time() const noexcept;
+  /// Returns when zklock is to read the bound next: each T/40, and each T/800 shortly before a step.
+  /// So the guardian gets an extended bound before it acts on the old one.
+  Instant next_look(Instant now, Duration session_timeout) const noexcept;
+  /// Returns the time at which the last step was due.
+  Instant last_step_due() const noexcept { return due_; }
 
  private:
   Instant kill_time() const noexcept;
 
   const Duration grace_;
   State state_ = State::unbound;
-  Instant bound_ = Instant::max();
-  Duration lead_{};
+  Instant kill_limit_ = Instant::max();
   bool sends_term_ = false;  ///< TERM was requested, and is not sent yet
-  Instant term_at_{};        ///< when TERM was sent or requested
+  Instant term_at_{};        ///< when TERM was sent, or is due
+  Instant next_kill_{};      ///< while killing
   Instant due_{};
 };
 

@@ -10,8 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "zklock/cli/core/exit_code.h"
-#include "zklock/cli/io/process_tree.h"
+#include "zklock/cli/core/end_plan.h"
 #include "zklock/cli/io/system_failure.h"
 
 namespace zklock::cli {
@@ -19,8 +18,8 @@ namespace zklock::cli {
 namespace {
 
 /// The life of the guardian. An exception ends the process, and so the command: see PR_SET_PDEATHSIG.
-[[noreturn]] void be_guardian(const GuardedCommand& command, UniqueFd socket,
-                              pid_t zklock) noexcept {
+[[noreturn]] void be_guardian(const GuardedCommand& command, UniqueFd socket, pid_t zklock,
+                              const SharedTime& kill_limit) noexcept {
   sigset_t all;
   sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
@@ -28,7 +27,7 @@ namespace {
   // Not "zklock...": `pkill zklock` must not end both processes at one moment.
   ::prctl(PR_SET_NAME, "lock-guardian");
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  GuardianProcess(command, std::move(socket), zklock).run();
+  GuardianProcess(command, std::move(socket), zklock, kill_limit).run();
   ::_exit(0);
 }
 
@@ -48,7 +47,7 @@ Guardian::Guardian(const GuardedCommand& command) : inherited_(children_of(::get
   if (pid_ < 0) throw system_failure("fork");
   if (pid_ == 0) {
     socket_.reset();
-    be_guardian(command, std::move(other), zklock);
+    be_guardian(command, std::move(other), zklock, kill_limit_);
   }
 }
 
@@ -58,27 +57,27 @@ void Guardian::send(const Order& order) noexcept {
 
 int Guardian::start(std::string_view variables, Instant bound, Duration session_timeout,
                     Duration grace) noexcept {
-  return send_message(socket_.get(),
-                      Order{.kind = Order::Kind::start,
-                            .bound = bound,
-                            .session_timeout = session_timeout,
-                            .grace = grace},
-                      variables);
+  kill_limit_.set(EndPlan::kill_limit_of(bound, session_timeout));
+  return send_message(socket_.get(), Order{.kind = Order::Kind::start, .grace = grace}, variables);
 }
 
 void Guardian::bound(Instant bound, Duration session_timeout) noexcept {
-  send({.kind = Order::Kind::bound, .bound = bound, .session_timeout = session_timeout});
+  const Instant limit = EndPlan::kill_limit_of(bound, session_timeout);
+  const bool is_earlier = limit < kill_limit_.get();
+  kill_limit_.set(limit);
+  // The guardian sleeps until the old limit, and reads a later one then.
+  if (is_earlier) send({.kind = Order::Kind::wake});
 }
 
 void Guardian::signal(int number) noexcept {
   send({.kind = Order::Kind::signal, .number = number});
 }
 
-void Guardian::end() noexcept {
+void Guardian::request_end() noexcept {
   send({.kind = Order::Kind::end});
 }
 
-void Guardian::kill() noexcept {
+void Guardian::request_kill() noexcept {
   send({.kind = Order::Kind::kill});
 }
 
@@ -91,15 +90,15 @@ std::optional<Notice> Guardian::next_notice() {
 }
 
 int Guardian::kill_descendants() const {
-  return signal_descendants(pid_, SIGKILL).count;
+  return signal_descendants(pid_, SIGKILL).count();
 }
 
 void Guardian::kill_guardian() const noexcept {
   ::kill(pid_, SIGKILL);
 }
 
-bool Guardian::sweep_orphans() const {
-  signal_descendants(::getpid(), SIGKILL, inherited_);
+bool Guardian::sweep_orphans() {
+  orphans_ = signal_descendants(::getpid(), SIGKILL, inherited_);
   while (::waitpid(-1, nullptr, WNOHANG) > 0) {
   }
   const std::vector<pid_t> left = children_of(::getpid());

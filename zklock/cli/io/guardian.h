@@ -10,6 +10,8 @@
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/io/guardian_message.h"
 #include "zklock/cli/io/guardian_process.h"
+#include "zklock/cli/io/process_tree.h"
+#include "zklock/cli/io/shared_time.h"
 #include "zklock/cli/io/unique_fd.h"
 
 namespace zklock::cli {
@@ -35,11 +37,13 @@ class Guardian {
   /// Starts the command. `variables`: "NAME=value", each with a final NUL. Returns 0, or errno.
   int start(std::string_view variables, Instant bound, Duration session_timeout,
             Duration grace) noexcept;
-  /// A full socket drops a bound, because zklock's own plan applies, too.
+  /// The lock is certain until `bound`; see EndPlan::on_bound().
   void bound(Instant bound, Duration session_timeout) noexcept;
   void signal(int number) noexcept;
-  void end() noexcept;
-  void kill() noexcept;
+  /// TERM is due now, and KILL after the grace; see EndPlan::on_end_requested().
+  void request_end() noexcept;
+  /// KILL is due now.
+  void request_kill() noexcept;
   /// Ends the guardian. REQUIRES: no process of the command is left.
   void finish() noexcept;
   /// Returns the next notice; nothing if there is none now.
@@ -51,12 +55,16 @@ class Guardian {
   void kill_guardian() const noexcept;
   /// For the time after has_ended(). Kills and reaps the processes that the guardian has left to this
   /// process. Returns whether none is left.
-  bool sweep_orphans() const;
+  bool sweep_orphans();
+  /// Returns the notice about a process that the last sweep_orphans() could not end.
+  Notice remaining_orphan() const { return remaining_notice(orphans_, LeaseClock::now()); }
 
  private:
   void send(const Order& order) noexcept;
 
   const std::vector<pid_t> inherited_;  ///< children that this process had before the guardian
+  SharedTime kill_limit_;               ///< of EndPlan
+  Descendants orphans_;
   UniqueFd socket_;
   pid_t pid_ = 0;
   bool at_end_ = false;

@@ -12,12 +12,10 @@ namespace zklock::cli {
 
 /// A message to the guardian.
 struct Order {
-  enum class Kind { start, bound, signal, end, kill, finish };
+  enum class Kind { start, wake, signal, end, kill, finish };
   Kind kind = Kind::finish;
-  int number = 0;              ///< of the signal
-  Instant bound{};             ///< for `start` and `bound`
-  Duration session_timeout{};  ///< for `start` and `bound`
-  Duration grace{};            ///< for `start`
+  int number = 0;    ///< of the signal
+  Duration grace{};  ///< for `start`
 };
 
 /// A message from the guardian.
@@ -27,6 +25,7 @@ struct Notice {
   int number = 0;               ///< pid, errno, EndPlan::Step, or status
   int count = 0;                ///< for `stepped`: number of processes
   unsigned uid = 0;             ///< for `remaining`
+  bool is_refused = false;      ///< for `remaining`: the system refuses the signal
   Instant at{};                 ///< when it happened
   Duration delay{};             ///< for `stepped`: how late it was
   std::array<char, 16> name{};  ///< for `remaining`

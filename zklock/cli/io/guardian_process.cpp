@@ -30,6 +30,10 @@ using std::chrono::milliseconds;
 /// The error that the command process reports if it is too late to start.
 constexpr int kTooLate = 0;
 constexpr int kNoExec = 127;
+/// The time for processes that end by themselves after the command, such as `tee`.
+constexpr milliseconds kLeftoverPause{100};
+/// The time from KILL to the report of a process that remains, and between two reports.
+constexpr milliseconds kBetweenReports{500};
 
 UniqueFd signals_of_children() {
   sigset_t children;
@@ -59,19 +63,37 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 
 }  // namespace
 
-GuardianProcess::GuardianProcess(const GuardedCommand& command, UniqueFd socket, pid_t zklock)
+Notice remaining_notice(const Descendants& found, Instant now) {
+  Notice notice{.kind = Notice::Kind::remaining, .at = now};
+  notice.is_refused = !found.refused.empty();
+  const std::vector<pid_t>& pids = notice.is_refused ? found.refused : found.signalled;
+  if (pids.empty()) return notice;
+  notice.number = pids.front();
+  const std::string folder = "/proc/" + std::to_string(notice.number);
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) == 0) notice.uid = status.st_uid;
+  std::string name;
+  std::getline(std::ifstream(folder + "/comm"), name);
+  std::strncpy(notice.name.data(), name.c_str(), notice.name.size() - 1);
+  return notice;
+}
+
+GuardianProcess::GuardianProcess(const GuardedCommand& command, UniqueFd socket, pid_t zklock,
+                                 const SharedTime& kill_limit)
     : command_(command),
       socket_(std::move(socket)),
       zklock_(zklock),
       own_pid_(::getpid()),
+      kill_limit_(kill_limit),
       children_(signals_of_children()) {}
 
 void GuardianProcess::run() {
   while (true) {
+    const Instant now = LeaseClock::now();
     read_orders();
     if (exec_result_.get() >= 0) read_exec_result();
     reap();
-    step();
+    step(now);
     send_queued();
     if (is_done()) break;
     waiter_.wait({at_end_ ? -1 : socket_.get(), children_.get(), exec_result_.get()}, next_turn());
@@ -86,13 +108,9 @@ bool GuardianProcess::is_done() const noexcept {
 }
 
 Instant GuardianProcess::next_turn() const noexcept {
-  const Instant now = LeaseClock::now();
-  Instant next = Instant::max();
-  if (has_descendants_ && plan_) {
-    next = plan_->state() == EndPlan::State::killing ? now + milliseconds(10) : plan_->next();
-  }
-  if (!queued_.empty() && !at_end_) next = std::min(next, now + milliseconds(50));
-  return next;
+  const Instant next = has_descendants_ && plan_ ? plan_->next_step_time() : Instant::max();
+  if (queued_.empty() || at_end_) return next;
+  return std::min(next, LeaseClock::now() + milliseconds(50));
 }
 
 void GuardianProcess::read_orders() {
@@ -111,9 +129,7 @@ void GuardianProcess::obey(const ReceivedOrder& received) {
     case Order::Kind::start:
       if (!at_end_ && !plan_) start(received);
       break;
-    case Order::Kind::bound:
-      if (plan_) plan_->on_bound(order.bound, order.session_timeout);
-      break;
+    case Order::Kind::wake: break;
     case Order::Kind::signal:
       if (child_ > 0) ::kill(child_, order.number);
       break;
@@ -129,7 +145,7 @@ void GuardianProcess::obey(const ReceivedOrder& received) {
 
 void GuardianProcess::start(const ReceivedOrder& received) {
   plan_.emplace(received.order.grace);
-  plan_->on_bound(received.order.bound, received.order.session_timeout);
+  plan_->on_kill_limit(kill_limit_.get());
   if (!plan_->may_start(LeaseClock::now())) {
     send({.kind = Notice::Kind::not_started, .number = kTooLate});
     return;
@@ -163,6 +179,7 @@ void GuardianProcess::become_command(std::vector<std::string> variables, int res
   if (command_.ignores_children) ::signal(SIGCHLD, SIG_IGN);
   int error = kTooLate;
   // The fork, and the preparation, may have taken long.
+  plan_->on_kill_limit(kill_limit_.get());
   if (plan_->may_start(LeaseClock::now())) {
     ::sigprocmask(SIG_SETMASK, &command_.signal_mask, nullptr);
     ::execve(command_.program.c_str(), argument_pointers.data(), environment_pointers.data());
@@ -214,7 +231,7 @@ void GuardianProcess::on_child_ended(int status) {
   child_ = 0;
   send({.kind = Notice::Kind::ended, .number = status, .at = LeaseClock::now()});
   // Processes that the command has left end with it.
-  plan_->on_end_requested(LeaseClock::now());
+  plan_->on_end_requested(LeaseClock::now() + kLeftoverPause);
 }
 
 void GuardianProcess::on_swept() {
@@ -223,46 +240,35 @@ void GuardianProcess::on_swept() {
   if (at_end_) write_line(command_.said_if_killed);
 }
 
-void GuardianProcess::step() {
+void GuardianProcess::step(Instant now) {
   if (!has_descendants_ || !plan_) return;
-  const Instant now = LeaseClock::now();
+  plan_->on_kill_limit(kill_limit_.get());
   const EndPlan::Step step = plan_->step(now);
   if (step == EndPlan::Step::none) return;
   const bool kills = step == EndPlan::Step::kill;
-  const Descendants found = signal_descendants(own_pid_, kills ? SIGKILL : command_.term_signal);
+  const int signal = kills ? SIGKILL : command_.term_signal;
+  // The command first: it may have many descendants.
+  if (kills && child_ > 0) ::kill(child_, signal);
+  const Descendants found = signal_descendants(own_pid_, signal);
   // If /proc cannot be read now, at least the command itself ends.
-  if (child_ > 0 && (kills || found.count == 0)) {
-    ::kill(child_, kills ? SIGKILL : command_.term_signal);
-  }
-  if (kills) report_remaining(found.refused, now);
+  if (child_ > 0 && found.count() == 0) ::kill(child_, signal);
+  if (kills) report_remaining(found, now);
   // A stopped process receives the signal when it continues.
   if (!kills) signal_descendants(own_pid_, SIGCONT);
   if (kills && std::exchange(kill_said_, true)) return;
   send({.kind = Notice::Kind::stepped,
         .number = static_cast<int>(step),
-        .count = found.count,
+        .count = found.count(),
         .at = LeaseClock::now(),
-        .delay = LeaseClock::now() - plan_->due()});
+        .delay = LeaseClock::now() - plan_->last_step_due()});
 }
 
-void GuardianProcess::report_remaining(const std::vector<pid_t>& refused, Instant now) {
-  if (remaining_said_ == Instant{}) {
-    remaining_said_ = now;
-    return;
-  }
-  if (now < remaining_said_ + milliseconds(500)) return;
+void GuardianProcess::report_remaining(const Descendants& found, Instant now) {
+  const bool is_first = remaining_said_ == Instant{};
+  if (!is_first && now < remaining_said_ + kBetweenReports) return;
   remaining_said_ = now;
-  Notice notice{.kind = Notice::Kind::remaining, .at = now};
-  if (!refused.empty()) {
-    const std::string folder = "/proc/" + std::to_string(refused.front());
-    struct stat status {};
-    std::string name;
-    std::ifstream(folder + "/comm") >> name;
-    notice.number = refused.front();
-    notice.uid = ::stat(folder.c_str(), &status) == 0 ? status.st_uid : 0;
-    std::strncpy(notice.name.data(), name.c_str(), notice.name.size() - 1);
-  }
-  if (queued_.empty()) (void)send_message(socket_.get(), notice);
+  if (is_first || !queued_.empty()) return;
+  (void)send_message(socket_.get(), remaining_notice(found, now));
 }
 
 void GuardianProcess::send(const Notice& notice) {

@@ -11,6 +11,8 @@
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/end_plan.h"
 #include "zklock/cli/io/guardian_message.h"
+#include "zklock/cli/io/process_tree.h"
+#include "zklock/cli/io/shared_time.h"
 #include "zklock/cli/io/unique_fd.h"
 #include "zklock/cli/io/waiter.h"
 
@@ -27,14 +29,17 @@ struct GuardedCommand {
   std::string said_if_killed;     ///< line on stderr if zklock was killed
 };
 
+/// Returns the notice `remaining` about a process that KILL has not ended. Its number is 0 if there is
+/// none.
+Notice remaining_notice(const Descendants& found, Instant now);
+
 /// The guardian: a process that ends the command when zklock cannot. It is the parent of the command,
 /// and the subreaper of all its descendants. It obeys EndPlan by its own clock.
 ///
 /// | order         | content              | effect                                       |
 /// |---------------|----------------------|----------------------------------------------|
-/// | start         | variables, grace,    | starts the command, if EndPlan::may_start()  |
-/// |               | bound, T             |                                              |
-/// | bound         | bound, T             | EndPlan::on_bound()                          |
+/// | start         | variables, grace     | starts the command, if EndPlan::may_start()  |
+/// | wake          |                      | a turn, because the kill limit is earlier    |
 /// | signal        | number               | sends it to the command                      |
 /// | end           |                      | EndPlan::on_end_requested()                  |
 /// | kill          |                      | EndPlan::on_kill_requested()                 |
@@ -48,15 +53,17 @@ struct GuardedCommand {
 /// | stepped       | term or kill, delay  | EndPlan::step() was carried out              |
 /// | ended         | status, time         | the command has ended                        |
 /// | swept         | time                 | no descendant is left                        |
-/// | remaining     | pid, name, uid       | twice a second while killing                 |
+/// | remaining     | pid, name, uid       | each 500 ms or so while killing              |
 ///
-/// In one turn, the guardian first reads all orders. So a `start` and the end of file that are read
-/// together start nothing.
+/// zklock writes the kill limit of EndPlan to memory that both share. In one turn, the guardian reads
+/// the clock, then all orders, and then the limit. So a limit that is read is as new as the time. A
+/// `start` and the end of file that are read together start nothing.
 ///
 /// Thread-safety: none. REQUIRES: the process has one thread and blocks all signals.
 class GuardianProcess {
  public:
-  GuardianProcess(const GuardedCommand& command, UniqueFd socket, pid_t zklock);
+  GuardianProcess(const GuardedCommand& command, UniqueFd socket, pid_t zklock,
+                  const SharedTime& kill_limit);
   /// Runs until zklock needs the guardian no more. No process of the command is left then.
   void run();
 
@@ -69,8 +76,8 @@ class GuardianProcess {
   void reap();
   void on_child_ended(int status);
   void on_swept();
-  void step();
-  void report_remaining(const std::vector<pid_t>& refused, Instant now);
+  void step(Instant now);
+  void report_remaining(const Descendants& found, Instant now);
   void send(const Notice& notice);
   void send_queued();
   bool is_done() const noexcept;
@@ -80,6 +87,7 @@ class GuardianProcess {
   UniqueFd socket_;
   const pid_t zklock_;
   const pid_t own_pid_;
+  const SharedTime& kill_limit_;
   UniqueFd children_;     ///< signalfd for SIGCHLD
   UniqueFd exec_result_;  ///< while exec is under way
   Waiter waiter_;

@@ -7,31 +7,58 @@
 #include <cstddef>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 
 #include <dirent.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "zklock/cli/io/system_failure.h"
+#include "zklock/cli/io/unique_fd.h"
 
 namespace zklock::cli {
 
 namespace {
 
-void append_children(pid_t pid, std::vector<pid_t>& children) {
+/// Returns the parent of a process; 0 if it has ended.
+pid_t parent_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(file, line, '\0');
+  // The name of the program, in parentheses, may contain parentheses, too.
+  const auto name_end = std::min(line.rfind(')'), line.size());
+  std::istringstream rest(line.substr(name_end));
+  std::string skipped;
+  pid_t parent = 0;
+  rest >> skipped >> skipped >> parent;  // ")", the state, the parent
+  return parent;
+}
+
+bool is_descendant(pid_t root, pid_t likely_parent, pid_t pid) {
+  do {
+    pid = parent_of(pid);
+    if (pid == root || pid == likely_parent) return true;
+  } while (pid > 1);
+  return false;
+}
+
+}  // namespace
+
+std::vector<pid_t> children_of(pid_t pid) {
+  std::vector<pid_t> children;
   const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
   const auto close = [](DIR* directory) { ::closedir(directory); };
   const std::unique_ptr<DIR, decltype(close)> directory(::opendir(tasks.c_str()), close);
-  if (!directory) return;
+  if (!directory) return children;
   while (const dirent* entry = ::readdir(directory.get())) {
     if (entry->d_name[0] == '.') continue;
     std::ifstream file(tasks + '/' + entry->d_name + "/children");
     for (pid_t child = 0; file >> child;) children.push_back(child);
   }
+  return children;
 }
-
-}  // namespace
 
 void check_process_tree() {
   std::array<char, 32> self{};
@@ -44,26 +71,41 @@ void check_process_tree() {
                 "ended in time; mount /proc in this pid namespace");
 }
 
-std::vector<pid_t> children_of(pid_t pid) {
-  std::vector<pid_t> children;
-  append_children(pid, children);
-  return children;
+int signal_descendant(pid_t root, pid_t parent, pid_t pid, int signal) {
+  // The descriptor is of one process. When that has ended, the signal fails, even if its number is
+  // in use again.
+  const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (process.get() < 0 && errno == ESRCH) return ESRCH;
+  if (!is_descendant(root, parent, pid)) return ESRCH;
+  if (::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0) == 0) return 0;
+  if (errno == ESRCH) return ESRCH;
+  // An old kernel or a filter of system calls refuses descriptors of processes.
+  return ::kill(pid, signal) == 0 ? 0 : errno;
 }
 
 Descendants signal_descendants(pid_t root, int signal, std::span<const pid_t> skipped) {
-  // The whole list first: a process that ends leaves its children to another parent.
-  std::vector<pid_t> all = children_of(root);
-  std::erase_if(all, [&](pid_t pid) { return std::ranges::find(skipped, pid) != skipped.end(); });
-  for (std::size_t i = 0; i < all.size(); ++i) append_children(all[i], all);
-  Descendants found;
-  for (const pid_t pid : all) {
-    if (::kill(pid, signal) == 0) {
-      ++found.count;
-    } else if (errno == EPERM) {
-      found.refused.push_back(pid);
-    }
+  struct Found {
+    pid_t pid;
+    pid_t parent;
+  };
+  std::vector<Found> all;
+  const auto append = [&](pid_t parent) {
+    for (const pid_t pid : children_of(parent)) all.push_back({pid, parent});
+  };
+  append(root);
+  std::erase_if(all, [&](const Found& each) {
+    return std::ranges::find(skipped, each.pid) != skipped.end();
+  });
+  Descendants result;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto [pid, parent] = all[i];
+    // Before its signal: a process that ends leaves its children to another parent.
+    append(pid);
+    const int error = signal_descendant(root, parent, pid, signal);
+    if (error == 0) result.signalled.push_back(pid);
+    if (error == EPERM) result.refused.push_back(pid);
   }
-  return found;
+  return result;
 }
 
 }  // namespace zklock::cli
