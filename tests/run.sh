@@ -41,6 +41,7 @@ esac
 # shellcheck source=tests/support/install_packages.sh
 source tests/support/install_packages.sh
 zklock_install "${zklock_tests_packages[@]}"
+[ -d /run/systemd/system ] || zklock_install "${zklock_monitoring_packages[@]}"
 
 unset ZKLOCK_HOSTS  # the tests must use their own servers
 export TSAN_OPTIONS="suppressions=$PWD/tests/support/tsan.supp second_deadlock_stack=1"

@@ -5,6 +5,8 @@
 #
 #   tests/support/install_packages.sh demo     packages of the library, the examples and the demo
 #   tests/support/install_packages.sh tests    those, and the packages of tests/run.sh
+#
+#   tests/support/install_packages.sh monitoring    promtool, which tests the alert rules
 
 zklock_demo_packages=(
   g++ cmake ninja-build
@@ -15,8 +17,10 @@ zklock_tests_packages=(
   "${zklock_demo_packages[@]}"
   clang clang-format clang-tidy libgtest-dev make pkg-config spin z3
   libcurator-recipes-java openjdk-17-jdk-headless python3 python3-kazoo iproute2
-  chromium chromium-driver
+  chromium chromium-driver prometheus-cpp-dev
 )
+# Where systemd runs, this package starts a server. There tests/run.sh does not install it.
+zklock_monitoring_packages=(prometheus)
 
 # zklock_install PACKAGE...: installs the missing packages. If none is missing, it does not call
 # apt-get and needs no rights. Without dpkg it only prints the list of packages, and the build shows
@@ -55,8 +59,9 @@ if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
   case "${1-}" in
     demo) zklock_install "${zklock_demo_packages[@]}" ;;
     tests) zklock_install "${zklock_tests_packages[@]}" ;;
+    monitoring) zklock_install "${zklock_monitoring_packages[@]}" ;;
     *)
-      echo "usage: $0 demo|tests" >&2
+      echo "usage: $0 demo|tests|monitoring" >&2
       exit 2
       ;;
   esac

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The metrics as families, and their text. metrics_text.golden has all names; the checks of the
 // monitoring files read it.
-#include <chrono>
 #include <cstddef>
 #include <fstream>
 #include <limits>
@@ -11,50 +10,13 @@
 
 #include <gtest/gtest.h>
 
+#include "sample_metrics.h"
 #include "zklock/metrics.h"
 
 namespace zklock {
 namespace {
 
-using namespace std::chrono_literals;
-
-// A client with a value in each metric.
-ClientMetrics sample() {
-  LockMetrics lock{.lock = "nightly"};
-  lock.acquires[0].counts = {1, 0, 2};
-  lock.acquires[0].sum = 4200us;
-  lock.acquires[1].counts.back() = 1;
-  lock.acquires[1].sum = 2h;
-  lock.ended_holds[0].counts[7] = 3;
-  lock.ended_holds[0].sum = 12s;
-  lock.losses = {0, 1, 0, 0, 2};
-  lock.deadlocks = 4;
-  lock.leaderships = 5;
-  lock.holds = 1;
-  lock.waiters = 2;
-  lock.candidates = 1;
-  lock.leaders = 1;
-  lock.oldest_hold = 90s;
-  lock.oldest_wait = 1500ms;
-  RequestMetrics create{.operation = "create"};
-  create.durations.counts[1] = 7;
-  create.durations.sum = 5ms;
-  return {.locks = {lock},
-          .requests = {create},
-          .connected = true,
-          .session_timeout = 10s,
-          .lease_remaining = 6500ms,
-          .sessions = 1,
-          .reconnects = 2,
-          .heartbeat_failures = 3,
-          .low_leases = 4,
-          .pending_deletes = 5,
-          .refused_deletes = 6,
-          .node_bytes = 700,
-          .node_limit_bytes = 800'000,
-          .watch_bytes = 900,
-          .watch_limit_bytes = 800'000};
-}
+using testing::sample_metrics;
 
 std::string text_of(const std::vector<ClientMetrics>& clients) {
   return metrics_text(metric_families(clients));
@@ -74,7 +36,7 @@ TEST(MetricsTextTest, EachMetric_IsAsInGoldenFile) {
   std::ifstream file(ZKLOCK_SOURCE_DIR "/tests/unit/metrics_text.golden");
   std::stringstream golden;
   golden << file.rdbuf();
-  EXPECT_EQ(metrics_text(metric_families(sample())), golden.str());
+  EXPECT_EQ(metrics_text(metric_families(sample_metrics())), golden.str());
 }
 
 TEST(MetricsTextTest, NewClient_HasLossesOfZero) {
@@ -89,9 +51,9 @@ TEST(MetricsTextTest, NewClient_HasLossesOfZero) {
 }
 
 TEST(MetricsTextTest, TwoClients_ShareEachFamily) {
-  ClientMetrics first = sample();
+  ClientMetrics first = sample_metrics();
   first.client = "main";
-  ClientMetrics second = sample();
+  ClientMetrics second = sample_metrics();
   second.client = "backup";
   const std::string text = text_of({first, second});
   EXPECT_EQ(count_of(text, "# HELP zklock_connected "), 1U);
