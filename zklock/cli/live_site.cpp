@@ -13,6 +13,7 @@
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/observed_metrics.h"
 #include "zklock/cli/page.h"
+#include "zklock/metrics.h"
 
 namespace zklock::cli {
 
@@ -59,7 +60,7 @@ HttpAnswer LiveSite::answer(std::string_view path, WallTime now) {
   }
   if (path == "/api/locks") return locks();
   if (path == "/metrics") {
-    return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
+    return {.content_type = std::string(kMetricsContentType),
             .body = observed_metrics(snapshot_.get(), is_connected_(), now)};
   }
   if (path == "/healthz") return health(now);

@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <chrono>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "zklock/metrics.h"
 
 namespace zklock::cli {
 
@@ -69,84 +73,64 @@ std::vector<Row> rows_of(const Snapshot& snapshot, WallTime now) {
   return rows;
 }
 
-std::string escaped(std::string_view label) {
-  std::string text;
-  for (const char c : label) {
-    if (c == '\\' || c == '"') text += '\\';
-    text += c == '\n' ? std::string("\\n") : std::string(1, c);
-  }
-  return text;
+using Samples = std::vector<MetricFamily::Sample>;
+
+MetricFamily family(std::string_view name, std::string_view help, Samples samples) {
+  return {.name = std::string(kPrefix).append(name),
+          .help = std::string(help),
+          .samples = std::move(samples)};
 }
 
-/// Writes families of gauges.
-class Writer {
- public:
-  void family(std::string_view name, std::string_view help) {
-    name_ = std::string(kPrefix) + std::string(name);
-    text_ += "# HELP " + name_ + " " + std::string(help) + "\n# TYPE " + name_ + " gauge\n";
-  }
-  void value(double value) { line("", value); }
-  void value(std::string_view label, std::string_view of, double value) {
-    line("{" + std::string(label) + "=\"" + escaped(of) + "\"}", value);
-  }
-  std::string take() { return std::move(text_); }
-
- private:
-  void line(const std::string& labels, double value) {
-    std::array<char, 32> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-    text_ += name_ + labels + " " + std::string(digits.data(), end.ptr) + "\n";
-  }
-
-  std::string text_;
-  std::string name_;
-};
-
-void write_rows(Writer& out, const std::vector<Row>& rows) {
-  struct Family {
+void add_rows(std::vector<MetricFamily>& all, const std::vector<Row>& rows) {
+  struct Column {
     std::string_view name;
     std::string_view help;
     double Row::*member;
   };
-  constexpr std::array kFamilies{
-      Family{"holds", "Holders of the lock.", &Row::holds},
-      Family{"waiters", "Contenders that wait for the lock.", &Row::waiters},
-      Family{"oldest_hold_seconds", "Age of the oldest hold.", &Row::oldest_hold},
-      Family{"oldest_wait_seconds", "Age of the oldest waiting contender.", &Row::oldest_wait},
-      Family{"sequence_used_ratio", "Used part of the sequence numbers.", &Row::sequence}};
-  for (const Family& each : kFamilies) {
-    out.family(each.name, each.help);
-    for (const Row& row : rows) out.value("path", row.path, row.*each.member);
+  constexpr std::array kColumns{
+      Column{"holds", "Holders of the lock.", &Row::holds},
+      Column{"waiters", "Contenders that wait for the lock.", &Row::waiters},
+      Column{"oldest_hold_seconds", "Age of the oldest hold.", &Row::oldest_hold},
+      Column{"oldest_wait_seconds", "Age of the oldest waiting contender.", &Row::oldest_wait},
+      Column{"sequence_used_ratio", "Used part of the sequence numbers.", &Row::sequence}};
+  for (const Column& each : kColumns) {
+    Samples samples;
+    for (const Row& row : rows) {
+      samples.push_back({.labels = {{"path", row.path}}, .value = row.*each.member});
+    }
+    all.push_back(family(each.name, each.help, std::move(samples)));
   }
 }
 
-void write_totals(Writer& out, const Snapshot& snapshot) {
-  const auto certain = std::ranges::count_if(snapshot.cycles, &LockCycle::is_certain);
-  const auto cycles = static_cast<double>(snapshot.cycles.size());
-  out.family("cycles", "Circles of owners that wait for each other.");
-  out.value("kind", "certain", static_cast<double>(certain));
-  out.value("kind", "possible", cycles - static_cast<double>(certain));
-  out.family("locks", "Locks with a contender.");
-  out.value(static_cast<double>(snapshot.locks.size()));
-  out.family("unreadable_paths", "Znodes without READ permission.");
-  out.value(static_cast<double>(snapshot.unreadable.size()));
-  out.family("pass_seconds", "Duration of the last pass over all locks.");
-  out.value(seconds(snapshot.duration));
-  out.family("last_pass_timestamp_seconds", "Begin of the last pass, in seconds since 1970.");
-  out.value(std::chrono::duration<double>(snapshot.as_of.time_since_epoch()).count());
+void add_totals(std::vector<MetricFamily>& all, const Snapshot& snapshot) {
+  const auto add = [&](std::string_view name, std::string_view help, double value) {
+    all.push_back(family(name, help, {{.value = value}}));
+  };
+  const auto certain =
+      static_cast<double>(std::ranges::count_if(snapshot.cycles, &LockCycle::is_certain));
+  const double possible = static_cast<double>(snapshot.cycles.size()) - certain;
+  all.push_back(family("cycles", "Circles of owners that wait for each other.",
+                       {{.labels = {{"kind", "certain"}}, .value = certain},
+                        {.labels = {{"kind", "possible"}}, .value = possible}}));
+  add("locks", "Locks with a contender.", static_cast<double>(snapshot.locks.size()));
+  add("unreadable_paths", "Znodes without READ permission.",
+      static_cast<double>(snapshot.unreadable.size()));
+  add("pass_seconds", "Duration of the last pass over all locks.", seconds(snapshot.duration));
+  add("last_pass_timestamp_seconds", "Begin of the last pass, in seconds since 1970.",
+      std::chrono::duration<double>(snapshot.as_of.time_since_epoch()).count());
 }
 
 }  // namespace
 
 std::string observed_metrics(const Snapshot* snapshot, bool connected, WallTime now) {
-  Writer out;
+  std::vector<MetricFamily> all;
   if (snapshot != nullptr) {
-    write_rows(out, rows_of(*snapshot, now));
-    write_totals(out, *snapshot);
+    add_rows(all, rows_of(*snapshot, now));
+    add_totals(all, *snapshot);
   }
-  out.family("connected", "1 if the session is connected, otherwise 0.");
-  out.value(connected ? 1 : 0);
-  return out.take();
+  all.push_back(family("connected", "1 if the session is connected, otherwise 0.",
+                       {{.value = connected ? 1.0 : 0.0}}));
+  return metrics_text(all);
 }
 
 }  // namespace zklock::cli
