@@ -37,7 +37,9 @@ if find "$prefix/include" ! -type d ! -path '*/include/zklock/*.h' | grep -q .; 
   exit 1
 fi
 
-test -s "$prefix/share/zklock/tsan.supp"
+for file in tsan.supp monitoring/alerts.yml monitoring/dashboard.json; do
+  test -s "$prefix/share/zklock/$file"
+done
 if [[ $(cached ZKLOCK_BUILD_CLI) == ON ]]; then "$prefix/bin/zklock" --version; fi
 
 # CMake. find_package must find the installed zklock, not another one in the system.

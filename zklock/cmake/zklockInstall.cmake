@@ -15,6 +15,9 @@ install(EXPORT zklockTargets NAMESPACE zklock:: DESTINATION ${zklock_cmake_dir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/tests/support/tsan.supp
   DESTINATION ${CMAKE_INSTALL_DATADIR}/zklock)
+install(FILES ${PROJECT_SOURCE_DIR}/zklock/monitoring/alerts.yml
+              ${PROJECT_SOURCE_DIR}/zklock/monitoring/dashboard.json
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zklock/monitoring)
 
 get_target_property(zklock_library_type zklock TYPE)
 if(zklock_library_type STREQUAL "STATIC_LIBRARY")
