@@ -39,6 +39,7 @@ int run(char** argv) {
   options.hosts = argv[1];
   options.session_timeout = std::chrono::milliseconds(std::atoi(argv[3]));
   options.application = "hold_child";
+  options.log_sink = [](zklock::LogLevel, std::string_view) {};  // stderr carries the answers, too
   zklock::Client client(options);
   zklock::ReentrantMutex mutex(client, argv[2]);
 

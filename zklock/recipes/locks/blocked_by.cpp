@@ -3,10 +3,10 @@
 
 #include <utility>
 
+#include "zklock/engine/queue_reader.h"
 #include "zklock/engine/session/fork_guard.h"
 #include "zklock/engine/time_limit.h"
 #include "zklock/error.h"
-#include "zklock/engine/queue_reader.h"
 
 namespace zklock::detail {
 
