@@ -23,11 +23,15 @@ namespace zklock {
 /// Then nothing is deleted. A writer that has downgraded meanwhile has a znode of another name,
 /// which stays.
 ///
-/// Reads the znode by the quorum, and then deletes that version of it. Blocks for two round trips, at
-/// most until `deadline` or for ClientOptions::connection_timeout. An interruption point of
-/// Boost.Thread. If the reply to the delete is lost, reads the znode again before the next delete.
-/// If other programs delete and recreate the path between the read and the delete, the call can
-/// delete another contender's znode.
+/// Reads the znode by the quorum, and then sends the delete at once, in the session of the read.
+/// Blocks for two round trips, at most until `deadline` or for ClientOptions::connection_timeout. An
+/// interruption point of Boost.Thread. If the delete cannot be sent at once, or its reply is lost,
+/// reads the znode again before the next delete.
+///
+/// A delete names only a path and a data version, which is 0 for most lock znodes. So the call can
+/// delete another contender's znode in one case. Within the two round trips, the znode is deleted,
+/// and the servers delete the empty path. Then other contenders recreate the path, and one of them
+/// gets the name.
 ///
 /// Throws: Error(invalid_path | invalid_option | no_auth | auth_failed | read_only | not_connected |
 /// closed | forked | server_error). The code no_auth means that the ACL of the lock's path does not

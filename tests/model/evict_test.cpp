@@ -3,6 +3,7 @@
 #include "zklock/evict.h"
 
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -28,7 +29,9 @@ class Script final : public client::Coordinator {
     const auto* const write = std::get_if<client::request::Transaction>(&request.operation);
     if (write != nullptr) {
       const auto& removed = std::get<client::request::write::Remove>(write->writes.front());
-      requests_ += "delete " + removed.path + " version " + std::to_string(removed.version) + "\n";
+      requests_ += "delete " + removed.path + " version " + std::to_string(removed.version) +
+                   " in session " + std::to_string(request.session.value) +
+                   (request.fail_if_disconnected ? " now\n" : "\n");
     } else {
       requests_ +=
           std::holds_alternative<client::request::Check>(request.operation) ? "check\n" : "get\n";
@@ -53,10 +56,12 @@ class Script final : public client::Coordinator {
     reply.status = status;
     replies_.push_back(std::move(reply));
   }
-  /// Replies to the check and to the get of the contender's znode.
-  void add_znode() {
+  /// Replies to the check and to the get of the contender's znode, in these sessions.
+  void add_znode(std::int64_t checked_in = 9, std::int64_t read_in = 9) {
     add(Status::ok);
+    replies_.back().session = {checked_in};
     add(Status::ok);
+    replies_.back().session = {read_in};
     replies_.back().token = {.zxid = 7};
     replies_.back().ephemeral_owner = {3};
     replies_.back().version = 5;
@@ -85,7 +90,7 @@ class Evict : public ::testing::Test {
 };
 
 const std::string kLook = "check\nget\n";
-const std::string kDelete = "delete /a/lock-0000000001 version 5\n";
+const std::string kDelete = "delete /a/lock-0000000001 version 5 in session 9 now\n";
 
 TEST_F(Evict, Znode_ItsVersionIsDeleted) {
   script_->add_znode();
@@ -122,6 +127,26 @@ TEST_F(Evict, AnotherZnodeOfThatName_IsKept) {
 TEST_F(Evict, ConnectionLostDuringLook_IsRepeated) {
   script_->add(Status::ok);
   script_->add(Status::unknown);
+  script_->add_znode();
+  script_->add(Status::ok);
+  EXPECT_TRUE(evicts());
+  EXPECT_EQ(script_->requests(), kLook + kLook + kDelete);
+}
+
+TEST_F(Evict, DeleteNotSent_LooksBeforeAnotherDelete) {
+  for (const Status status : {Status::not_sent, Status::session_ended}) {
+    script_->add_znode();
+    script_->add(status);
+    script_->add(Status::no_node);
+    script_->add(Status::no_node);
+    EXPECT_TRUE(evicts());
+  }
+  EXPECT_EQ(script_->requests(), kLook + kDelete + kLook + kLook + kDelete + kLook);
+}
+
+// The server of the second session can lag behind.
+TEST_F(Evict, LookInTwoSessions_IsRepeated) {
+  script_->add_znode(8, 9);
   script_->add_znode();
   script_->add(Status::ok);
   EXPECT_TRUE(evicts());

@@ -41,6 +41,14 @@ client::Reply BlockingRequests::run(client::Operation operation) {
   return std::move(run(std::move(operations)).front());
 }
 
+client::Reply BlockingRequests::run_now(client::SessionId session, client::Operation operation) {
+  std::vector<client::Operation> operations;
+  operations.push_back(std::move(operation));
+  auto replies = round_trip(path_lock_.core(), limit_, std::move(operations), {}, session);
+  if (!replies) fail_timed_out();
+  return std::move(replies->front());
+}
+
 void BlockingRequests::fail_timed_out() const {
   fail(Errc::not_connected, no_reply_text(path_lock_.core(), began_));
 }

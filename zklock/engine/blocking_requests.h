@@ -27,6 +27,9 @@ class BlockingRequests {
   /// Do what try_run() does, but throw Error(not_connected) at the time limit.
   std::vector<client::Reply> run(std::vector<client::Operation> operations);
   client::Reply run(client::Operation operation);
+  /// Does what run() does, but sends the request now on `session`, or never: the reply is then
+  /// session_ended or not_sent.
+  client::Reply run_now(client::SessionId session, client::Operation operation);
   /// Throws Error(not_connected): the time limit has come.
   [[noreturn]] void fail_timed_out() const;
   /// Throw Error: the error in the reply, or `code`.

@@ -84,19 +84,23 @@ std::string no_reply_text(EngineContext& core, core::Instant began) {
 
 std::optional<std::vector<client::Reply>> round_trip(EngineContext& core, Deadline limit,
                                                      std::vector<client::Operation> operations,
-                                                     const OnReply& on_reply) {
+                                                     const OnReply& on_reply,
+                                                     client::SessionId session) {
   if (operations.empty()) return std::vector<client::Reply>{};
   const auto round = std::make_shared<Round>(operations.size());
   Cleanup cleanup{core, core.scheduler().at(limit.at(), [round] { round->time_is_up(); }), {}};
   // The coordinator answers not_connected at wanted_since plus the connection timeout: at `limit`.
   const auto wanted_since = limit.at() - core.settings().connection_timeout;
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    cleanup.requests.push_back(core.coordinator().submit(
-        {.operation = std::move(operations[i]), .wanted_since = wanted_since},
-        [round, i, on_reply](client::Reply reply) {
-          if (on_reply) on_reply(reply);
-          round->arrived(i, std::move(reply));
-        }));
+    cleanup.requests.push_back(
+        core.coordinator().submit({.operation = std::move(operations[i]),
+                                   .session = session,
+                                   .fail_if_disconnected = session != client::SessionId{},
+                                   .wanted_since = wanted_since},
+                                  [round, i, on_reply](client::Reply reply) {
+                                    if (on_reply) on_reply(reply);
+                                    round->arrived(i, std::move(reply));
+                                  }));
   }
   return round->wait();
 }

@@ -27,11 +27,14 @@ using OnReply = std::function<void(const client::Reply&)>;
 /// replies in the order of the requests. Returns nothing if `limit` came first; then requests that
 /// have not been sent are never sent. Calls `on_reply` for each reply, also for replies after
 /// `limit`. ClientOptions::connection_timeout does not apply. An interruption point of
-/// Boost.Thread. REQUIRES: no request has a watch; `on_reply` does not block.
+/// Boost.Thread. If `session` is not 0, a request is sent only on that session, and does not wait
+/// for a connection; see client::Request. REQUIRES: no request has a watch; `on_reply` does not
+/// block.
 ///
 /// Thread-safety: any thread may call it.
 std::optional<std::vector<client::Reply>> round_trip(EngineContext& core, Deadline limit,
                                                      std::vector<client::Operation> operations,
-                                                     const OnReply& on_reply = {});
+                                                     const OnReply& on_reply = {},
+                                                     client::SessionId session = {});
 
 }  // namespace zklock::detail

@@ -35,13 +35,15 @@ bool is_znode_of(const Participant& contender, const client::Reply& reply) {
 /// Returns the reply to a Get that is as new as the call.
 client::Reply look(detail::BlockingRequests& requests, const std::string& node) {
   for (;;) {
-    // The server has executed all earlier transactions when it executes the Check.
+    // The server has executed all earlier transactions when it executes the Check. The server of
+    // another session may not have executed them.
     auto replies = requests.run({request::Check{node}, request::Get{node}});
     client::Reply& checked = replies.front();
     client::Reply& seen = replies.back();
     if (checked.status == Status::no_node) return std::move(checked);
-    const bool is_temporary =
-        core::is_temporary_failure(checked.status) || core::is_temporary_failure(seen.status);
+    const bool is_temporary = core::is_temporary_failure(checked.status) ||
+                              core::is_temporary_failure(seen.status) ||
+                              checked.session != seen.session;
     if (!is_temporary) return std::move(checked.status == Status::ok ? seen : checked);
     detail::BlockingRequests::pause();
   }
@@ -64,8 +66,9 @@ bool evict(Client& client, std::string path, const Participant& contender, Deadl
     if (seen.status == Status::no_node) return true;
     if (seen.status != Status::ok) requests.fail(seen);
     if (!is_znode_of(contender, seen)) return false;
-    const client::Reply deleted =
-        requests.run(request::Transaction{{}, {request::write::Remove{node, seen.version}}});
+    // Now or never: later, the znode of that name can be another contender's.
+    const client::Reply deleted = requests.run_now(
+        seen.session, request::Transaction{{}, {request::write::Remove{node, seen.version}}});
     switch (core::sort_of(deleted.status)) {
       case StatusSort::done: return true;
       case StatusSort::tree_conflict:
