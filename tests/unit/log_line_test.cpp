@@ -53,6 +53,20 @@ TEST(LogLine, HostileValue_ForgesNoKey) {
             "lock \"/x: free; owner=y\": lost; owner=x");
 }
 
+TEST(LogLine, LongPath_IsCutBeforeTheKeys) {
+  for (const char* const character : {"x", "\"", "\xC3\xBC"}) {
+    std::string path = "/";
+    while (path.size() < 1022) path += character;
+    const std::string text =
+        log_line("lock", path, "lost", {.owner = "o", .note = std::string(255, '"')});
+    EXPECT_LE(text.size(), kMaxLogLine);
+    EXPECT_GE(text.size(), kMaxLogLine / 2);
+    EXPECT_NE(text.find(": lost; owner=o note=\"\\\""), std::string::npos) << text;
+    EXPECT_TRUE(text.ends_with("\\\"\"")) << text;
+  }
+  EXPECT_TRUE(log_line("lock", "/x", std::string(2000, 's'), {}).starts_with("lock /x: s"));
+}
+
 TEST(LogLine, SeparatorInTheSentence_IsReplaced) {
   EXPECT_EQ(log_line("lock", "/x", "held by a; 3 wait; owner=y", {.owner = "x"}),
             "lock /x: held by a, 3 wait, owner=y; owner=x");

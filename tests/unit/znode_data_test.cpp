@@ -226,6 +226,17 @@ TEST(Printable, InvalidUtf8_IsReplacedByteByByte) {
   EXPECT_EQ(printable("\xF4\x8F\xBF\xBF", 64), "\xF4\x8F\xBF\xBF") << "U+10FFFF itself";
 }
 
+TEST(Printable, LineSeparatorsAndMarksOfDirection_AreReplaced) {
+  EXPECT_EQ(printable("a\xE2\x80\xA8z", 64), "a?z") << "U+2028";
+  EXPECT_EQ(printable("a\xE2\x80\xA9z", 64), "a?z") << "U+2029";
+  EXPECT_EQ(printable("a\xE2\x80\xAEz", 64), "a?z") << "U+202E";
+  EXPECT_EQ(printable("a\xE2\x81\xA6z", 64), "a?z") << "U+2066";
+  EXPECT_EQ(printable("a\xE2\x80\x8Fz", 64), "a?z") << "U+200F";
+  EXPECT_EQ(printable("a\xD8\x9Cz", 64), "a?z") << "U+061C";
+  EXPECT_EQ(printable("\xE2\x80\x90\xE2\x80\xA6", 64), "\xE2\x80\x90\xE2\x80\xA6")
+      << "a hyphen and an ellipsis stay";
+}
+
 TEST(Printable, RandomBytes_StableAndWithinTheLimit) {
   for (unsigned seed = 0; seed < 3000; ++seed) {
     std::mt19937 random(seed);

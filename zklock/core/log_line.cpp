@@ -3,21 +3,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+
+#include "zklock/core/znode_data.h"
 
 namespace zklock::core {
 
 namespace {
 
-std::string quoted(std::string_view value) {
-  if (value.find_first_of(" \"=;") == std::string_view::npos) return std::string(value);
-  std::string text = "\"";
-  for (const char c : value) {
-    if (c == '"' || c == '\\') text += '\\';
-    text += c;
-  }
-  return text + '"';
-}
+constexpr std::size_t kMinPath = 64;  ///< smallest room for a path, in bytes
 
 std::string in_seconds(Duration duration) {
   const std::int64_t ms = std::max<std::int64_t>(
@@ -34,7 +29,7 @@ class Fields {
     text_ += text_.empty() ? "; " : " ";
     text_ += key;
     text_ += '=';
-    text_ += quoted(value);
+    text_ += log_value(value);
   }
   void add(std::string_view key, std::optional<Duration> time) {
     if (time) add(key, in_seconds(*time));
@@ -46,6 +41,16 @@ class Fields {
 };
 
 }  // namespace
+
+std::string log_value(std::string_view value) {
+  if (value.find_first_of(" \"=;") == std::string_view::npos) return std::string(value);
+  std::string text = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text + '"';
+}
 
 std::string log_line(std::string_view operation, std::string_view path, std::string_view sentence,
                      const LogFields& fields) {
@@ -59,7 +64,13 @@ std::string log_line(std::string_view operation, std::string_view path, std::str
   all.add("waited", fields.waited);
   all.add("label", fields.label);
   all.add("note", fields.note);
-  return std::string(operation) + ' ' + quoted(path) + ": " + text + all.text();
+  text = ": " + text + all.text();
+  const std::size_t used = operation.size() + 1 + text.size();
+  const std::size_t room = std::max(kMaxLogLine - std::min(used, kMaxLogLine), kMinPath);
+  std::string shown = log_value(path);
+  // Quotes need two bytes, and each byte of the path can need a backslash.
+  if (shown.size() > room) shown = log_value(printable(path, (room - 2) / 2));
+  return std::string(operation) + ' ' + shown + text;
 }
 
 }  // namespace zklock::core

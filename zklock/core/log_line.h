@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,8 +22,14 @@ struct LogFields {
   std::string note = {};
 };
 
-/// Returns a line of the log, in the form that LogSink describes. No value can forge another key.
-/// The caller makes the line printable.
+/// The longest line of the log, in bytes.
+inline constexpr std::size_t kMaxLogLine = 1024;
+
+/// Returns a path or a value as a line shows it: quoted if necessary, see LogSink.
+std::string log_value(std::string_view value);
+
+/// Returns a line of the log, in the form that LogSink describes. No value can forge another key. A
+/// path is cut if the line would be too long with it. The caller makes the line printable.
 std::string log_line(std::string_view operation, std::string_view path, std::string_view sentence,
                      const LogFields& fields);
 

@@ -47,4 +47,11 @@ constexpr bool is_control(char32_t code) noexcept {
   return code < 0x20 || (code >= 0x7F && code <= 0x9F);
 }
 
+/// Returns whether it can end a line or change the direction of the text around it, although it is
+/// no control character.
+constexpr bool is_line_end_or_direction(char32_t code) noexcept {
+  return code == 0x61C || code == 0x200E || code == 0x200F || (code >= 0x2028 && code <= 0x202E) ||
+         (code >= 0x2066 && code <= 0x2069);
+}
+
 }  // namespace zklock::core

@@ -32,7 +32,8 @@ void append_printable(std::string& result, std::string_view text, std::size_t ma
   const std::size_t end = result.size() + max_bytes;
   while (!text.empty()) {
     const auto character = first_character(text);
-    const bool shown = character.valid && !is_control(character.code);
+    const bool shown =
+        character.valid && !is_control(character.code) && !is_line_end_or_direction(character.code);
     const auto bytes = shown ? text.substr(0, character.length) : std::string_view("?");
     if (result.size() + bytes.size() > end) return;
     result += bytes;

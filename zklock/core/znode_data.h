@@ -52,7 +52,7 @@ Zxid queue_zxid(const std::optional<ZnodeData>& data, Zxid made) noexcept;
 inline constexpr std::string_view kReleasedData = "released";
 
 /// Returns `text` fit for people and logs. It is cut to `max_bytes`, at a whole character. Control
-/// characters (C0, DEL, C1) and invalid UTF-8 become '?'.
+/// characters (C0, DEL, C1), line separators, marks of direction and invalid UTF-8 become '?'.
 std::string printable(std::string_view text, std::size_t max_bytes);
 
 }  // namespace zklock::core

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "zklock/core/log_line.h"
 #include "zklock/engine/callback/reliable_post.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/wait_in_slices.h"
@@ -28,10 +29,12 @@ void ClientCore::deletion_refused(const std::string& path, const std::string& no
     if (found != path_locks_.end()) path_lock = found->second.lock();
   }
   if (!path_lock) return;
-  warn("delete " + node + ": the ACL of " + path +
-       " does not permit it; the znode stays until the session ends or a delete succeeds. Until "
-       "then flush() returns false, and acquires at " +
-       path + " throw no_auth. Give this client DELETE on " + path);
+  warn(
+      core::log_line("delete", node,
+                     "the ACL of its parent does not permit it; the znode stays until the session "
+                     "ends or a delete succeeds. Until then flush() returns false, and acquires at "
+                     "the parent throw no_auth. Give this client DELETE on the parent",
+                     {}));
   path_lock->fail_waiting(Errc::no_auth, cause);
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "zklock/client/port/submit_then_get.h"
+#include "zklock/core/log_line.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/core/znode_name.h"
 
@@ -145,8 +146,9 @@ void Downgrade::end_hold() {
 void Downgrade::end_as_writer(const client::Reply& reply) {
   const std::string cause(reply.detail.empty() ? to_string(reply.status) : reply.detail);
   settle(State::ended_as_writer);
-  node_.path_queue().core().warn("downgrade " + node_.path_queue().path().str() + ": " + cause +
-                                 "; readers wait until this owner releases its read lock");
+  node_.path_queue().core().warn(
+      core::log_line("downgrade", node_.path_queue().path().str(),
+                     cause + "; readers wait until this owner releases its read lock", {}));
 }
 
 void Downgrade::lost() {

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "zklock/core/log_line.h"
 #include "zklock/engine/callback/reliable_post.h"
 
 namespace zklock::detail {
@@ -12,7 +13,8 @@ void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> 
   PathContext& context = *path;
   context.after_unlock([path = std::move(path), task = std::move(task)] {
     EngineContext& core = path->core();
-    ReliablePost::send(core.shared_from_this(), core.losses(), "lock " + path->path().str(), task);
+    ReliablePost::send(core.shared_from_this(), core.losses(),
+                       "lock " + core::log_value(path->path().str()), task);
   });
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "zklock/core/lock_path.h"
+#include "zklock/core/log_line.h"
 #include "zklock/engine/acquire_request.h"
 #include "zklock/engine/monitor.h"
 #include "zklock/engine/session/engine_context.h"
@@ -33,7 +34,7 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
       : core_(std::move(core)),
         path_(std::move(path)),
         monitor_(std::make_shared<Monitor>(
-            core_, "lock " + path_.str(),
+            core_, "lock " + core::log_value(path_.str()),
             [this]() ZKLOCK_REQUIRES(path_mutex) { assert_invariants(); })) {}
   PathContext(const PathContext&) = delete;
   PathContext& operator=(const PathContext&) = delete;
@@ -44,10 +45,8 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
   std::string child(std::string_view name) const { return path_.child(name); }
   Monitor& monitor() const noexcept { return *monitor_; }
   /// Logs a warning about this lock path. The calling thread may hold any mutex.
-  void warn(const std::string& text) const { core_->warn(log_text(text)); }
-  /// Returns `text` with the path before it.
-  std::string log_text(const std::string& text) const {
-    return "lock " + path_.str() + ": " + text;
+  void warn(const std::string& text) const {
+    core_->warn(core::log_line("lock", path_.str(), text, {}));
   }
 
   /// Returns the number of confirmed creates of this client's lock znodes on this path.

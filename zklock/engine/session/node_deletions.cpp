@@ -5,6 +5,7 @@
 #include <cassert>
 #include <utility>
 
+#include "zklock/core/log_line.h"
 #include "zklock/core/permission_text.h"
 
 namespace zklock::detail {
@@ -55,8 +56,11 @@ NodeDeletions::NodeDeletions(client::Coordinator& coordinator, client::Scheduler
                              Host& host)
     : host_(host),
       node_deleter_(coordinator, scheduler, [&host](const std::string& path, core::Status why) {
-        host.warn("delete " + path + ": the servers refused (" + std::string(to_string(why)) +
-                  "); delete this znode by hand, or give this client DELETE on its parent");
+        host.warn(core::log_line("delete", path,
+                                 "the servers refused (" + std::string(to_string(why)) +
+                                     "); delete this znode by hand, or give this client DELETE on "
+                                     "its parent",
+                                 {}));
       }) {}
 
 void NodeDeletions::begin(SessionId session, NodeDeleter::Node node, NodeDeleter::FirstStep first,

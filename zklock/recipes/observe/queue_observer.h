@@ -15,6 +15,7 @@
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/client_options.h"
+#include "zklock/core/log_line.h"
 #include "zklock/core/queue_rule.h"
 #include "zklock/engine/callback/borrowed_executor.h"
 #include "zklock/engine/callback/listeners.h"
@@ -100,7 +101,7 @@ class QueueObserver final : public NewSessionListener,
 
   EngineContext& core() const noexcept { return path_lock_->core(); }
   void warn(const std::string& text) const noexcept {
-    core().warn("observe " + path() + ": " + text);
+    core().warn(core::log_line("observe", path(), text, {}));
   }
 
   void begin_round() ZKLOCK_REQUIRES(mutex_);
