@@ -21,15 +21,19 @@ ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, LogLevel level);
 
 /// Receives the log, one call for each line, without a line end. The line is printable and has at
 /// most 1,024 bytes. Any thread can call the sink, and several threads can do so at the same time.
-/// Internal mutexes may be locked then. So it must not call zklock, and it should not block. An
-/// exception that it throws is dropped. It can be called until the Client, and the locks and holds
-/// that were made with it, are destroyed.
+/// Internal mutexes may be locked then. So it must not call zklock, and it should not block: a sink
+/// that blocks can delay locks, Client::metrics() and Client::health(). An exception that it throws
+/// is dropped.
+///
+/// No call begins after Client::close() has closed the client. Lines that wait then are dropped, if
+/// the sink does not take them within a second. But a call that is under way can outlast close() and
+/// the destructor of the Client. So a sink should own what it uses, for example by a shared_ptr.
 ///
 /// Lines about holds and acquires have the form
 /// @code
 ///   <operation> <path>: <sentence>; <key>=<value> <key>=<value> ...
 /// @endcode
-/// The keys come in the order owner, token, node, held, waited, label, note. A key without a value
+/// A path that does not fit into the line is cut. The keys come in the order owner, token, node, held, waited, label, note. A key without a value
 /// is omitted. A path or a value is quoted if it contains a space, `"`, `=` or `;`. Then `\"` and
 /// `\\` stand for `"` and `\`. The sentence contains no `; `, so the keys begin behind the first
 /// one that follows the path. Times are in seconds, with three decimals and `s`.

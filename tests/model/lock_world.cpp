@@ -55,7 +55,12 @@ LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces,
         detail::ClientCore::make({.coordinator = borrowed<client::Coordinator>(world_.client(c)),
                                   .scheduler = borrowed<client::Scheduler>(world_.scheduler(c)),
                                   .dispatcher = borrowed<client::Dispatcher>(world_.dispatcher(c)),
-                                  .losses = borrowed<client::Dispatcher>(world_.dispatcher(c))},
+                                  .losses = borrowed<client::Dispatcher>(world_.dispatcher(c)),
+                                  .finish_log =
+                                      [this, c, logs = log != nullptr] {
+                                        while (logs && world_.dispatcher(c).run_next()) {
+                                        }
+                                      }},
                                  {.hosts = "sim",
                                   .application = "test",
                                   .host = "host",

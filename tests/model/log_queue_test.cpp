@@ -59,7 +59,7 @@ TEST_F(LogQueueTest, TenThousandLosses_WriteElevenLines) {
   lock_.world().run_for(10s);
   ASSERT_EQ(lines_.size(), 11U);
   EXPECT_EQ(lines_[9], "lock /9: lost");
-  EXPECT_EQ(lines_[10], "lock: 9990 more holds were lost; the last: /9999");
+  EXPECT_EQ(lines_[10], "lock /9999: 9990 more holds were lost, the last here");
   lose(7);
   lock_.world().run_all();
   EXPECT_EQ(lines_.back(), "lock /7: lost");
@@ -80,7 +80,7 @@ TEST_F(LogQueueTest, OneKindIsLimited_OthersAreWritten) {
   lock_.world().run_for(2s);
   ASSERT_EQ(lines_.size(), 12U);
   EXPECT_EQ(lines_[10], "observe /x: closed");
-  EXPECT_EQ(lines_[11], "lock: 1 more hold was lost; the last: /10");
+  EXPECT_EQ(lines_[11], "lock /10: 1 more hold was lost, the last here");
 }
 
 TEST_F(LogQueueTest, Order_IsThatOfTheCalls) {
@@ -107,7 +107,7 @@ TEST_F(LogQueueTest, SlowLog_DropsLinesBeyondAThousand) {
   lock_.world().run_all();
   ASSERT_EQ(lines_.size(), 1001U);
   EXPECT_EQ(lines_[999], "event 999");
-  EXPECT_EQ(lines_[1000], "lock: 500 lines were not logged, because the log is too slow");
+  EXPECT_EQ(lines_[1000], "zklock: 500 lines were not logged, because the log is too slow");
 }
 
 TEST_F(LogQueueTest, NoThread_AnotherThreadOfTheClientWrites) {
@@ -127,7 +127,45 @@ TEST_F(LogQueueTest, ClientIsClosed_OmittedLinesAreReported) {
   core().close();
   lock_.world().run_all();
   ASSERT_EQ(lines_.size(), 11U);
-  EXPECT_EQ(lines_[10], "lock: 5 more holds were lost; the last: /14");
+  EXPECT_EQ(lines_[10], "lock /14: 5 more holds were lost, the last here");
+}
+
+TEST_F(LogQueueTest, ClientIsClosed_LaterLinesAreDropped) {
+  core().close();
+  lose(1);
+  lock_.world().run_all();
+  EXPECT_EQ(lines_, Lines{});
+}
+
+TEST_F(LogQueueTest, SlowLog_LossesAreKept) {
+  for (int i = 0; i < 1500; ++i) event(i);
+  for (int i = 0; i < 3; ++i) lose(i);
+  lock_.world().run_all();
+  ASSERT_EQ(lines_.size(), 1004U);
+  EXPECT_EQ(lines_[1002], "lock /2: lost");
+}
+
+TEST_F(LogQueueTest, SlowLog_OmittedLinesAreReportedLater) {
+  bool is_first = true;
+  on_line_ = [&] {  // the log is slow in the first line
+    if (!std::exchange(is_first, false)) return;
+    for (int i = 0; i < 1500; ++i) event(i);
+    for (int i = 0; i < 12; ++i) core().warn("observe /x: closed");
+    lock_.world().run_for(1500ms);
+  };
+  event(-1);
+  ASSERT_TRUE(lock_.world().dispatcher(0).run_next());
+  lock_.world().run_for(5s);
+  ASSERT_EQ(lines_.size(), 1003U);
+  EXPECT_EQ(lines_[1001], "zklock: 510 lines were not logged, because the log is too slow");
+  EXPECT_EQ(lines_[1002], "zklock: 2 more warnings were omitted");
+}
+
+TEST_F(LogQueueTest, PathWithKeys_IsQuoted) {
+  const auto path_lock = lock_.path_lock(0, "/a: lost; owner=x");
+  path_lock->warn("one; owner=y");
+  lock_.world().run_all();
+  EXPECT_EQ(lines_, Lines{"lock \"/a: lost; owner=x\": one, owner=y"});
 }
 
 TEST_F(LogQueueTest, ThreeHundredReadersLost_WriteElevenLines) {

@@ -124,6 +124,16 @@ TEST_F(ClientLogTest, ThrowingSink_IsDropped) {
   log.write(LogLevel::error, "two");
 }
 
+TEST_F(ClientLogTest, ClosedLog_WritesNothing) {
+  Log log(nullptr, sink());
+  log.write(LogLevel::error, "one");
+  log.close();
+  EXPECT_FALSE(log.accepts(LogLevel::error));
+  log.write(LogLevel::error, "two");
+  log.write_throttled(LogLevel::error, "three");
+  EXPECT_EQ(lines_, std::vector<std::string>{"error: one"});
+}
+
 TEST_F(ClientLogTest, ThrottledLines_AreTenAtOnce) {
   Log log(nullptr, sink());
   for (int i = 0; i < 1000; ++i) log.write_throttled(LogLevel::warning, std::to_string(i));

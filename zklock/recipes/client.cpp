@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::chrono::seconds kCallbackDrainTimeout{4};
 constexpr std::chrono::seconds kLossDrainTimeout{1};
+constexpr std::chrono::seconds kLogDrainTimeout{1};
 constexpr std::size_t kMaxLossThreads = 32;
 
 void log_escaped(client::Log& log, const std::exception_ptr& error) {
@@ -85,11 +86,14 @@ detail::Ports open(const ClientOptions& options, const std::shared_ptr<client::L
   const auto listeners = std::make_shared<ListenerThreads>();
   const auto losses = std::make_shared<client::CallbackThreads>(
       on_exception, client::CallbackThreadsOptions{.max_threads = kMaxLossThreads});
+  const auto log_thread = std::make_shared<client::CallbackThreads>(
+      nullptr, client::CallbackThreadsOptions{.max_threads = 1});
   return {
       .coordinator = client::make_zookeeper_coordinator(options, log),
       .scheduler = timers,
       .dispatcher = callbacks,
       .losses = losses,
+      .log = log_thread,
       .listener_dispatcher =
           [on_exception, listeners, standard = executor.lent()](Executor own) {
             const bool borrows = !own && standard;
@@ -113,9 +117,11 @@ detail::Ports open(const ClientOptions& options, const std::shared_ptr<client::L
             listeners->drain_until(until);
             executor.give_back_for(until - LeaseClock::now());
           },
+      .finish_log = [log_thread] { log_thread->drain_for(kLogDrainTimeout); },
       .in_callback =
-          [callbacks, losses, listeners] {
-            return callbacks->runs_here() || losses->runs_here() || listeners->runs_here();
+          [callbacks, losses, log_thread, listeners] {
+            return callbacks->runs_here() || losses->runs_here() || log_thread->runs_here() ||
+                   listeners->runs_here();
           },
   };
 }

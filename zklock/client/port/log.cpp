@@ -44,6 +44,7 @@ Log::Log(std::shared_ptr<spdlog::logger> logger, LogSink sink, LogLevel level)
     : logger_(std::move(logger)), sink_(std::move(sink)), level_(level) {}
 
 bool Log::accepts(LogLevel level) const noexcept {
+  if (closed_) return false;
   if (uses_stderr()) return level >= LogLevel::warning;
   return (logger_ && logger_->should_log(spdlog_level(level))) || (sink_ && level >= level_);
 }

@@ -28,7 +28,8 @@ EngineContext::EngineContext(Ports ports, Settings settings)
       settings_(std::move(settings)),
       pid_(process_identity().pid),
       attempt_prefix_(unique_prefix()),
-      log_(settings_.log ? std::make_shared<LogQueue>(settings_.log, *ports_.losses,
+      log_(settings_.log ? std::make_shared<LogQueue>(settings_.log,
+                                                      *(ports_.log ? ports_.log : ports_.losses),
                                                       *ports_.coordinator, *ports_.scheduler)
                          : nullptr),
       keeper_(std::make_shared<LeaseKeeper>(*ports_.coordinator, *ports_.scheduler)),
@@ -41,6 +42,13 @@ void EngineContext::check_usable(const char* operation, const std::string& path)
 
 void EngineContext::log(LogQueue::Line line) const noexcept {
   if (log_ && !forked()) log_->add(std::move(line));
+}
+
+void EngineContext::finish_log() noexcept {
+  if (!log_) return;
+  log_->report_omitted();
+  ports_.finish_log();
+  settings_.log->close();  // the user may destroy what the sink uses
 }
 
 void EngineContext::remove(SessionId session, std::string path, BackgroundWork::Id work) {

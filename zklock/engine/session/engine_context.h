@@ -79,6 +79,9 @@ struct Ports {
   std::shared_ptr<client::Scheduler> scheduler;
   std::shared_ptr<client::Dispatcher> dispatcher;  ///< for the user's callbacks
   std::shared_ptr<client::Dispatcher> losses;      ///< for losses and release requests
+  /// For the lines of the log, so that a log that blocks delays no callback, and vice versa. Null:
+  /// as `losses`.
+  std::shared_ptr<client::Dispatcher> log = {};
   /// Makes a dispatcher for one listener, which may block. If an executor is given, the dispatcher
   /// passes the tasks to it.
   std::function<std::shared_ptr<client::Dispatcher>(Executor)> listener_dispatcher = {};
@@ -88,6 +91,8 @@ struct Ports {
   /// Ends the threads of the scheduler and the dispatchers. Called after the coordinator was
   /// closed.
   std::function<void()> stop_threads = [] {};
+  /// Blocks for a bounded time until the lines of the log are written. Called after stop_threads().
+  std::function<void()> finish_log = [] {};
   /// Returns whether the calling thread runs one of the user's callbacks.
   std::function<bool()> in_callback = [] { return false; };
 };
@@ -194,10 +199,8 @@ class EngineContext : public NodeDeletions::Host,
   /// Returns whether it was closed already.
   bool set_closed() noexcept { return closed_.exchange(true); }
   void notify_session_listeners();
-  /// Called when the timers of the client have ended.
-  void finish_log() noexcept {
-    if (log_) log_->report_omitted();
-  }
+  /// Ends the log. Called when the timers of the client have ended.
+  void finish_log() noexcept;
   /// Begins to describe in the log what the contenders of this client at `path` wait for. Returns
   /// false, without effect, while another description is under way. The mutex of a path may be held.
   virtual bool describe_wait(const core::LockPath& path) = 0;

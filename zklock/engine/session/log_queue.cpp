@@ -5,6 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include "zklock/core/log_line.h"
+
 namespace zklock::detail {
 
 namespace {
@@ -27,9 +29,9 @@ std::string text_of(LogKind kind, std::uint64_t omitted) {
 
 }  // namespace
 
-LogQueue::LogQueue(std::shared_ptr<client::Log> log, client::Dispatcher& losses,
+LogQueue::LogQueue(std::shared_ptr<client::Log> log, client::Dispatcher& threads,
                    client::Coordinator& coordinator, client::Scheduler& scheduler)
-    : log_(std::move(log)), losses_(losses), coordinator_(coordinator), scheduler_(scheduler) {}
+    : log_(std::move(log)), threads_(threads), coordinator_(coordinator), scheduler_(scheduler) {}
 
 void LogQueue::add(Line line) {
   if (!log_->accepts(line.level)) return;
@@ -48,9 +50,12 @@ void LogQueue::add(Line line) {
     }
   }
   if (starts) start_writing();
-  if (!report_at) return;
+  if (report_at) report_omitted_at(*report_at, kind);
+}
+
+void LogQueue::report_omitted_at(core::Instant when, std::size_t kind) {
   try {
-    scheduler_.at(*report_at, [weak = weak_from_this(), kind] {
+    scheduler_.at(when, [weak = weak_from_this(), kind] {
       if (const auto alive = weak.lock()) alive->report_omitted(kind);
     });
   } catch (const std::system_error&) {  // no timer: report_omitted() reports them at the close
@@ -64,26 +69,36 @@ void LogQueue::report_omitted() {
 void LogQueue::report_omitted(std::size_t kind) {
   const core::Instant now = scheduler_.now();
   bool starts = false;
+  bool is_full = false;
   {
     const client::MutexLock guard(mutex_);
     Limit& limit = limits_.at(kind);
     if (limit.omitted == 0) return;
-    static_cast<void>(limit.throttle.on_line(now));  // for the line below
-    starts = enqueue(summary(limit));
-    limit.omitted = 0;
+    is_full = is_full_for(limit.last.kind);
+    if (!is_full) {
+      static_cast<void>(limit.throttle.on_line(now));  // for the line below
+      starts = enqueue(summary(limit));
+      limit.omitted = 0;
+    }
   }
   if (starts) start_writing();
+  if (is_full) report_omitted_at(now + core::LogThrottle::kPause, kind);
 }
 
 LogQueue::Line LogQueue::summary(const Limit& limit) {
   Line line = limit.last;
-  line.text = "lock: " + text_of(line.kind, limit.omitted);
-  if (!line.path.empty()) line.text += "; the last: " + line.path;
+  const std::string text = text_of(line.kind, limit.omitted);
+  line.text = line.path.empty() ? "zklock: " + text
+                                : core::log_line("lock", line.path, text + ", the last here", {});
   return line;
 }
 
+bool LogQueue::is_full_for(LogKind kind) const noexcept {
+  return lines_.size() >= (kind == LogKind::loss ? 2 : 1) * kMostWaiting;
+}
+
 bool LogQueue::enqueue(Line line) {
-  if (lines_.size() >= kMostWaiting) {
+  if (is_full_for(line.kind)) {
     ++dropped_;
     return false;
   }
@@ -94,7 +109,7 @@ bool LogQueue::enqueue(Line line) {
 void LogQueue::start_writing() {
   const auto task = [self = shared_from_this()] { self->write_all(); };
   try {
-    if (losses_.post(task)) return;
+    if (threads_.post(task)) return;
   } catch (const std::system_error&) {  // no thread
   }
   coordinator_.post(task);
@@ -109,7 +124,7 @@ void LogQueue::write_all() {
         line = std::move(lines_.front());
         lines_.pop_front();
       } else if (dropped_ > 0) {
-        line.text = "lock: " + std::to_string(std::exchange(dropped_, 0)) +
+        line.text = "zklock: " + std::to_string(std::exchange(dropped_, 0)) +
                     " lines were not logged, because the log is too slow";
       } else {
         is_writing_ = false;

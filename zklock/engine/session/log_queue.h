@@ -31,14 +31,14 @@ enum class LogKind {
 ///
 /// | state   | event                         | next                                             |
 /// |---------|-------------------------------|--------------------------------------------------|
-/// | idle    | add()                         | writing: a loss thread writes. If there is none, |
-/// |         |                               | the thread of Coordinator::post() does           |
+/// | idle    | add()                         | writing: a thread of `threads` writes. If there  |
+/// |         |                               | is none, that of Coordinator::post() does        |
 /// | writing | add()                         | writing                                          |
 /// |         | the last line was written     | idle                                             |
 ///
-/// At most one loss thread waits for a logger that blocks, and others notify losses. If lines of a
-/// kind are omitted, one line with their number follows as soon as the LogThrottle permits it. At
-/// most 1,000 lines wait. Further ones are dropped and counted.
+/// If lines of a kind are omitted, one line with their number follows as soon as the LogThrottle
+/// permits it. At most 1,000 lines wait, and 1,000 more after them if they are about losses. Further
+/// ones are dropped and counted.
 ///
 /// Thread-safety: any thread may call any member. Made by std::make_shared. REQUIRES: the ports
 /// outlive the last call.
@@ -52,7 +52,7 @@ class LogQueue : public std::enable_shared_from_this<LogQueue> {
     std::string path = {};  ///< shown for the last omitted line
   };
 
-  LogQueue(std::shared_ptr<client::Log> log, client::Dispatcher& losses,
+  LogQueue(std::shared_ptr<client::Log> log, client::Dispatcher& threads,
            client::Coordinator& coordinator, client::Scheduler& scheduler);
   LogQueue(const LogQueue&) = delete;
   LogQueue& operator=(const LogQueue&) = delete;
@@ -72,13 +72,15 @@ class LogQueue : public std::enable_shared_from_this<LogQueue> {
   };
   static Line summary(const Limit& limit);
   void report_omitted(std::size_t kind);
+  void report_omitted_at(core::Instant when, std::size_t kind);
+  bool is_full_for(LogKind kind) const noexcept ZKLOCK_REQUIRES(mutex_);
   /// Returns whether the caller must call start_writing().
   [[nodiscard]] bool enqueue(Line line) ZKLOCK_REQUIRES(mutex_);
   void start_writing();
   void write_all();
 
   const std::shared_ptr<client::Log> log_;
-  client::Dispatcher& losses_;
+  client::Dispatcher& threads_;
   client::Coordinator& coordinator_;
   client::Scheduler& scheduler_;
 
