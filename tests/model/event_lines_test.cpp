@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/model/lock_world.h"
+#include "zklock/engine/wait_description.h"
 
 namespace zklock::model {
 namespace {
@@ -190,6 +191,20 @@ TEST_F(DefaultEventLines, ManyWaiters_ReadTheQueueOnce) {
   EXPECT_EQ(lines_.size(), 1U);
   EXPECT_EQ(lock_.world().client(0).requests(OperationKind::list_children), 1U);
   EXPECT_TRUE(sentences().front().ends_with(", 50 wait")) << lines_.front();
+  lock_.release(first);
+  for (const auto call : calls) lock_.cancel(call);
+}
+
+TEST_F(DefaultEventLines, LongQueue_IsCountedNotRead) {
+  const auto first = lock_.acquire(1);
+  run_for(0s);
+  std::vector<std::size_t> calls;
+  for (int i = 0; i < detail::WaitDescription::kMostListed; ++i) calls.push_back(lock_.acquire(0));
+  run_for(500ms);
+  lock_.world().client(0).reset_counts();
+  run_for(2400ms);  // a marker of the hold would come later
+  EXPECT_EQ(sentences(), Lines{"not acquired yet: the path has 201 znodes"});
+  EXPECT_EQ(lock_.world().client(0).requests(OperationKind::list_children), 0U);
   lock_.release(first);
   for (const auto call : calls) lock_.cancel(call);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/wait_description.h"
 
+#include <string>
 #include <utility>
 
 #include "zklock/core/permit_count_data.h"
@@ -19,7 +20,7 @@ WaitDescription::WaitDescription(std::shared_ptr<PathLock> path_lock, std::share
     : path_lock_(std::move(path_lock)), turn_(std::move(turn)) {}
 
 void WaitDescription::start() {
-  submit(request::ListChildren{path_lock_->path().str()}, &WaitDescription::listed);
+  submit(request::CountChildren{path_lock_->path().str()}, &WaitDescription::children_counted);
 }
 
 void WaitDescription::submit(client::Operation operation, Step step) {
@@ -30,14 +31,22 @@ void WaitDescription::submit(client::Operation operation, Step step) {
       });
 }
 
+void WaitDescription::children_counted(const client::Reply& reply) {
+  if (reply.status != Status::ok) return;
+  if (reply.child_count > kMostListed) {
+    return path_lock_->log_wait("the path has " + std::to_string(reply.child_count) + " znodes");
+  }
+  submit(request::ListChildren{path_lock_->path().str()}, &WaitDescription::listed);
+}
+
 void WaitDescription::listed(const client::Reply& reply) {
   if (reply.status != Status::ok) return;
   queue_ = Queue::of(reply);
   if (!shares_count(queue_.contenders)) return find_holders(0);
-  submit(request::Get{path_lock_->child(core::kCountNode)}, &WaitDescription::counted);
+  submit(request::Get{path_lock_->child(core::kCountNode)}, &WaitDescription::permits_read);
 }
 
-void WaitDescription::counted(const client::Reply& reply) {
+void WaitDescription::permits_read(const client::Reply& reply) {
   find_holders(count_in(reply));
 }
 
