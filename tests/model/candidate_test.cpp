@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pauses of a candidate between two attempts, which leader_latch.h and leader_election.h
 // promise. Also the Leadership after its end, as leadership.h promises it.
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -61,6 +62,7 @@ class CandidateTest : public ::testing::Test {
   void run_until_it_leads() {
     ASSERT_TRUE(lock_.world().run_until([&] { return candidate_->leads(); }, 10s));
   }
+  std::uint64_t leaderships() { return lock_.core(0).metrics().locks.at(0).leaderships; }
   /// A pause is shortened at random, by at most half of it.
   static void expect_about(Duration pause, Duration longest) {
     EXPECT_LE(pause, longest);
@@ -106,6 +108,38 @@ TEST_F(CandidateTest, PauseOfElection_GrowsUntilLeadershipEndsWell) {
   run_until_it_leads();
   candidate_->finished(candidate_->leadership_state()->attempt(), true);
   expect_about(pause(), 100ms);
+}
+
+TEST_F(CandidateTest, Leadership_IsCounted) {
+  contend(false);
+  run_until_it_leads();
+  EXPECT_EQ(leaderships(), 1U);
+  candidate_->interrupt();
+  run_until_it_leads();
+  EXPECT_EQ(leaderships(), 2U);
+}
+
+TEST_F(CandidateTest, WithdrawnDuringGrant_CountsNoLeadership) {
+  const auto path_lock = lock_.path_lock(0);
+  std::shared_ptr<detail::Contender> holder;
+  detail::PendingAcquire::start(path_lock,
+                                {.owner = Owner::unique(),
+                                 .time_limit = detail::TimeLimit::endless(),
+                                 .done = [&](const auto& outcome) { holder = outcome.contender; }},
+                                {});
+  lock_.world().run_all();
+  ASSERT_TRUE(holder);
+  contend(false);
+  lock_.world().run_all();
+  {
+    const detail::Monitor::Lock lock(path_lock->monitor());
+    path_lock->after_unlock([this] { candidate_->withdraw(); });  // before the reply task
+    holder->execute(holder->drop(core::CountKind::hold).plan);    // grants the candidate
+  }
+  lock_.world().run_all();
+  EXPECT_FALSE(candidate_->leads());
+  EXPECT_EQ(lock_.held(), 0U);
+  EXPECT_EQ(leaderships(), 0U);
 }
 
 TEST_F(CandidateTest, TransactionMadeBefore_IsWrittenWhileTheNodeExists) {

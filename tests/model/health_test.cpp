@@ -5,12 +5,16 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "tests/model/client_factory.h"
 #include "tests/model/path_lock_fixture.h"
+#include "tests/model/test_candidate.h"
 #include "zklock/leader_election.h"
+#include "zklock/recipes/composite/composite_grant.h"
 
 namespace zklock::model {
 namespace {
@@ -27,6 +31,15 @@ class HealthModel : public PathLockTest {
     if (problems.empty()) return std::nullopt;
     return problems.front().kind;
   }
+  /// Returns a callback that stores what runs after the end of its hold.
+  auto note_running() {
+    return [this] {
+      const auto oldest = lock_.core(0).records().callbacks.oldest();
+      if (oldest) running_ = oldest->first;
+    };
+  }
+
+  std::optional<std::string> running_;
 };
 
 TEST_F(HealthModel, HolderAndWaiter_AreHealthy) {
@@ -83,16 +96,42 @@ TEST_F(HealthModel, ClosedClient_HasFailed) {
 
 TEST_F(HealthModel, LossCallbackRuns_IsRecorded) {
   const auto call = granted(0);
-  std::optional<std::string> running;
-  const std::stop_callback on_loss(lock_.call(call).hold.loss_token(), [&] {
-    const auto oldest = lock_.core(0).records().callbacks.oldest();
-    if (oldest) running = oldest->first;
-  });
+  const std::stop_callback on_loss(lock_.call(call).hold.loss_token(), note_running());
   lock_.world().expire(0);
   run();
-  EXPECT_EQ(running, "a loss callback of /locks/a");
+  EXPECT_EQ(running_, "a loss callback of /locks/a");
   EXPECT_FALSE(lock_.core(0).records().callbacks.oldest().has_value());
   release(call);
+}
+
+TEST_F(HealthModel, LossCallbackOfSeveralLocks_IsRecorded) {
+  const auto call = granted(0);
+  std::vector<detail::CompositeGrant::Part> parts;
+  parts.push_back({std::move(lock_.call(call).hold), lock_.core(0).shared_from_this(), 0});
+  auto held = std::make_shared<detail::CompositeGrant>(Owner::unique(), std::move(parts), 1, 1);
+  const std::string node = lock_.call(call).node;
+  {
+    const std::stop_callback on_loss(held->loss_token(), note_running());
+    lock_.world().expire(0);
+    lock_.world().run_all();
+  }
+  EXPECT_EQ(running_, "a loss callback of several locks, with " + node);
+  EXPECT_FALSE(lock_.core(0).records().callbacks.oldest().has_value());
+  detail::CompositeGrant::release(std::move(held));
+}
+
+TEST_F(HealthModel, EndCallbackOfLeadership_IsRecorded) {
+  const auto candidate = std::make_shared<TestCandidate>(lock_.core(0));
+  candidate->contend();
+  run();
+  ASSERT_TRUE(candidate->leads());
+  const Leadership leadership = candidate->leadership_state()->leadership();
+  const std::stop_callback on_end(leadership.end_token(), note_running());
+  lock_.world().expire(0);
+  run();
+  EXPECT_EQ(running_, "a loss callback of /locks/a");
+  EXPECT_FALSE(lock_.core(0).records().callbacks.oldest().has_value());
+  candidate->close();
 }
 
 TEST_F(HealthModel, FunctionAfterLoss_IsSlowThenStuck) {

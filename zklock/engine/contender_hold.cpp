@@ -32,7 +32,6 @@ void Contender::on_granted(core::Instant now) {
   for (const auto& call : calls) {
     if (give_count(*call)) call->count_grant(now);
   }
-  if (leads_ && was_counted_ && metrics_ != nullptr) metrics_->add_leadership();
   if (ownership_.count() == 0 && !calls.empty()) decline(calls[0]->kind());
   assert_invariants();
   // The lease may have lapsed since lease_for_grant() returned it. Then its members were notified

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/composite/composite_grant.h"
 
+#include <string>
 #include <utility>
 
+#include "zklock/core/log_line.h"
 #include "zklock/engine/callback/reliable_post.h"
 #include "zklock/engine/callback/stopped_token.h"
 #include "zklock/engine/contender.h"
@@ -40,8 +42,13 @@ void CompositeGrant::release(std::shared_ptr<CompositeGrant> grant) noexcept {
 // returned, and must not wait for the user's callbacks. So they run in a separate task.
 void CompositeGrant::OnLoss::operator()() const noexcept {
   if (tally->left.fetch_sub(1) != tally->needed) return;
-  ReliablePost::send(core, core->losses(), "lock " + hold.node(),
-                     [source = tally->source, until = Contender::delay_delete(hold)]() mutable {
+  const std::string node = hold.node();
+  ReliablePost::send(core, core->losses(), "lock " + core::log_value(node),
+                     [&client = *core, node, source = tally->source,
+                      until = Contender::delay_delete(hold)]() mutable {
+                       RunningCallbacks::Call call(client.records().callbacks,
+                                                   "a loss callback of several locks, with ", node);
+                       call.hold_ended(client.scheduler().now());
                        source.request_stop();
                      });
 }

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "zklock/core/log_line.h"
 #include "zklock/engine/callback/reliable_post.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/contender.h"
@@ -47,7 +48,7 @@ Candidate::Candidate(ClientCore& core, std::string path, Settings settings)
 }
 
 void Candidate::warn(const std::string& text) const noexcept {
-  core().warn(kOperation + (" " + path()) + ": " + text);
+  core().warn(core::log_line(kOperation, path(), text, {}));
 }
 
 // ---- driving the machine ------------------------------------------------------------------------
@@ -130,6 +131,7 @@ void Candidate::on_answered(Fsm::Attempt attempt, const AcquireOutcome& outcome)
 void Candidate::begin(const std::shared_ptr<Contender>& leader, Hold hold) {
   if (!settings_.until_finished) backoff_.reset();
   leadership_state_ = std::make_shared<LeadershipState>(fsm_.attempt(), leader, std::move(hold));
+  metrics_.add_leadership();
   on_began(leadership_state_);
   later([leader] { leader->watch_node(); });  // the leadership lasts: worth a request
   later([leadership_state = leadership_state_, candidate = weak_from_this()] {
@@ -148,8 +150,13 @@ void Candidate::end(By by) {
     // callbacks: they may block.
     auto& client = self->core();
     ReliablePost::send(
-        client.shared_from_this(), client.losses(), kOperation + (" " + self->path()),
-        [leadership_state, until = leadership_state->delete_delay()] { leadership_state->stop(); });
+        client.shared_from_this(), client.losses(),
+        kOperation + (" " + core::log_value(self->path())),
+        [&client, path = self->path(), leadership_state, until = leadership_state->delete_delay()] {
+          RunningCallbacks::Call call(client.records().callbacks, "a loss callback of ", path);
+          call.hold_ended(client.scheduler().now());
+          leadership_state->stop();
+        });
   });
   if (!settings_.until_finished) run(fsm_.on_finished(leadership_state_->attempt()), by);
 }
