@@ -176,14 +176,20 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// Returns the owner of the hold; the calling thread for an empty Hold.
   [[nodiscard]] Owner owner() const noexcept;
 
-  /// Reads the present state of the lock that an acquiring call did not acquire: its first holder,
-  /// and how many contenders hold and wait. Only for the empty Hold that such a call returned or
-  /// passed to its handler. Returns an empty LockState for every other Hold, after release(), and
-  /// if the state cannot be read before the deadline. The call's own contender can be counted among
-  /// those that wait, until its znode is deleted. Sends getChildren and getData, and blocks for two
-  /// round trips; for three if the lock is a semaphore with a SharedCount. Throws no Error. An
-  /// interruption point of Boost.Thread. In a handler, it occupies a thread of the executor
-  /// meanwhile.
+  /// Reads the state of the lock that an acquiring call did not acquire: its first holder, and how
+  /// many contenders hold and wait. Only for the empty Hold that such a call returned or passed to
+  /// its handler. Returns an empty LockState for every other Hold, after release(), and if the state
+  /// cannot be read before the deadline.
+  ///
+  /// The state is that of the server that the client is connected to, which may lag. The call's own
+  /// contender is in it until its znode is deleted: it waits, or it is the holder if the others have
+  /// released meanwhile. If the lock is handed off very often, only the name of the holder's znode
+  /// may be known.
+  ///
+  /// Sends getChildren and getData, and blocks for two round trips; for three if the lock is a
+  /// semaphore with a SharedCount. If the holder releases meanwhile, reads again, at most five times
+  /// in all. Throws no Error. An interruption point of Boost.Thread. In a handler, it occupies a
+  /// thread of the executor meanwhile.
   /// @code
   ///   Hold hold = mutex.acquire(5s);
   ///   if (!hold) std::cerr << to_string(hold.blocked_by()) << std::endl;

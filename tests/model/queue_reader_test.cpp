@@ -261,6 +261,44 @@ TEST_F(QueueReader, CloseDuringRead_FailsWithClosed) {
   core->close();
 }
 
+TEST_F(QueueReader, UselessTokenInData_IsIgnored) {
+  client::Reply queues = answer(Status::ok);
+  queues.token = {30};
+  queues.data = "zklock 1\ntoken=-5\n";
+  client::Reply waits = answer(Status::ok);
+  waits.token = {31};
+  waits.data = "zklock 1\ntoken=5\n";
+  const auto core = client(
+      {answer(Status::ok, {"lock-0000000001", "weight-2-age-100-0000000003"}), queues, waits});
+  EXPECT_TRUE(ends([&] {
+    const auto queue = participants_of(*core);
+    ASSERT_EQ(queue.size(), 2U);
+    EXPECT_EQ(queue[0].token, FencingToken{30}) << "as evict() compares it";
+    EXPECT_EQ(queue[1].token, FencingToken{}) << "it will not be granted by that node";
+  }));
+  core->close();
+}
+
+// Any further request would get the reply `closed`.
+TEST_F(QueueReader, FastHandOffs_ViewHasTheNameAfterFiveLists) {
+  std::deque<client::Reply> replies;
+  for (const char* const node : {"lock-0000000001", "lock-0000000002", "lock-0000000003",
+                                 "lock-0000000004", "lock-0000000005"}) {
+    replies.push_back(answer(Status::ok, {node, "lock-0000000009"}));
+    replies.push_back(answer(Status::no_node));
+  }
+  const auto core = client(std::move(replies));
+  const auto path_lock = core->path_lock(core::LockPath("/a"));
+  EXPECT_TRUE(ends([&] {
+    const QueueView view = read_view(path_lock, ViewKind::first_holder, TimeLimit::endless());
+    ASSERT_EQ(view.holders.size(), 1U);
+    EXPECT_EQ(view.holders[0].node, "lock-0000000005");
+    EXPECT_TRUE(view.holders[0].holds);
+    EXPECT_EQ(view.waiting, 1U);
+  }));
+  core->close();
+}
+
 // Any further request would get the reply `closed`.
 TEST_F(QueueReader, FirstHolder_IsReadWithOneGet) {
   client::Reply first = answer(Status::ok);

@@ -19,6 +19,8 @@ namespace {
 using core::Status;
 
 constexpr const char* kReadOperation = "read the queue of";
+/// How often read_view() lists the children if the holders in the list are deleted meanwhile.
+constexpr int kMostLists = 5;
 
 Queue read_queue_now(PathLock& path_lock, BlockingRequests& query) {
   const client::Reply reply =
@@ -67,11 +69,12 @@ Participant describe(const core::ZnodeName& name, const client::Reply& reply, bo
   p.mine = mine;
   p.node = core::printable(name.text, 128);
   p.sequence = name.sequence.value;
-  // A znode at a gate is never granted.
-  if (wish.access != Access::weighted) p.token = reply.token;
   p.session_id = reply.ephemeral_owner.value;
   std::int64_t since_ms = reply.created_ms;
-  if (const auto data = core::ZnodeData::parse(reply.data)) {
+  const auto data = core::ZnodeData::parse(reply.data);
+  // A znode at a gate is never granted.
+  if (wish.access != Access::weighted) p.token = core::queue_zxid(data, reply.token);
+  if (data) {
     p.owner = data->owner;
     p.host = data->host;
     p.application = data->application;
@@ -80,7 +83,6 @@ Participant describe(const core::ZnodeName& name, const client::Reply& reply, bo
     p.label = data->label;
     p.note = data->note;
     p.thread_bound = data->bound;
-    if (data->token != 0) p.token = {data->token};
     if (data->since_ms != 0) since_ms = data->since_ms;
   }
   p.since = time_of(since_ms);
@@ -268,7 +270,7 @@ QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
   const auto get = [&](const std::string& name) {
     return client::request::Get{path_lock->path().child(name)};
   };
-  for (;;) {
+  for (int lists = 1;; ++lists) {
     const auto queue = read_queue_now(*path_lock, query);
     client::Reply count;
     if (shares_count(queue.contenders)) count = query.run(get(std::string(core::kCountNode)));
@@ -303,8 +305,10 @@ QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
       replies.erase(replies.begin());
     }
     queue.mark_recreated(replies);
-    if (std::ranges::any_of(replies, is(Status::no_node))) continue;  // deleted since the list
-    const auto bad = std::ranges::find_if_not(replies, is(Status::ok, Status::no_auth));
+    const bool is_deleted = std::ranges::any_of(replies, is(Status::no_node));  // since the list
+    if (is_deleted && lists < kMostLists) continue;
+    const auto bad =
+        std::ranges::find_if_not(replies, is(Status::ok, Status::no_auth, Status::no_node));
     if (bad != replies.end()) query.fail(*bad);
     return view_of(*path_lock, kind, queue, holders, replies, value);
   }

@@ -87,6 +87,8 @@ struct QueueView {
   friend bool operator==(const QueueView&, const QueueView&) = default;
 };
 
+/// Reads the view. Fast hand-offs can outdate the list before its holders are read. Then lists again,
+/// a few times. In the end, only the names of such holders are known.
 QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
                     const TimeLimit& limit);
 

@@ -12,7 +12,7 @@ namespace zklock::detail {
 /// The empty hold of an acquiring call has a reference to the path at which the call was not
 /// granted. These functions are its use and its end.
 
-/// Returns the present state of the lock at `refused`, with the first holder only; see
+/// Returns the state of the lock at `refused`, with the first holder only; see
 /// Hold::blocked_by(). Returns an empty state if `refused` is null.
 LockState read_blocked_by(const std::shared_ptr<PathLock>& refused, Deadline deadline);
 
