@@ -19,14 +19,16 @@
 
 namespace zklock {
 
-/// How an acquiring call ended. A call that nests is not counted.
+/// How an acquiring call ended. Not counted are a call that nests, and one that is refused before it
+/// contends, for example because of its options.
 ///
 /// | end       | the call ended                                                              |
 /// |-----------|-----------------------------------------------------------------------------|
 /// | granted   | with the lock                                                               |
 /// | timeout   | at its deadline; or it was a single attempt, and it was not granted         |
 /// | cancelled | by its stop token, or by an interruption of Boost.Thread                    |
-/// | failed    | with an Error                                                               |
+/// | failed    | with an Error or another exception, also at its deadline if no server has   |
+/// |           | answered (not_connected)                                                    |
 enum class AcquireEnd { granted, timeout, cancelled, failed };
 
 /// How a hold ended. The counts of one grant are one hold, which ends with the last of them.
@@ -61,7 +63,7 @@ struct DurationHistogram {
       std::chrono::minutes(10),
       std::chrono::hours(1)};
   std::array<std::uint64_t, kBounds.size() + 1> counts{};
-  std::chrono::nanoseconds sum{};  ///< of all durations
+  std::chrono::microseconds sum{};  ///< of all durations
 
   /// Returns the total of all counts.
   [[nodiscard]] std::uint64_t count() const noexcept {
@@ -111,12 +113,13 @@ struct ClientMetrics {
   std::vector<RequestMetrics> requests = {};
   bool connected = false;
   std::chrono::nanoseconds session_timeout{};  ///< 0 before the first connection
-  /// The time until the lease expires. Empty if nothing is held: then no lease is maintained.
+  /// The time until the lease expires. Empty if no lock is held and no znode is retained
+  /// (CohortOptions::keep_idle_for): then no lease is maintained.
   std::optional<std::chrono::nanoseconds> lease_remaining = std::nullopt;
   std::uint64_t sessions = 0;            ///< sessions that were opened
   std::uint64_t reconnects = 0;          ///< connections of a session after its first
   std::uint64_t heartbeat_failures = 0;  ///< heartbeats and syncs without an answer
-  /// How often less than a quarter of the session timeout was left of the lease of a hold.
+  /// How often less than a quarter of the session timeout was left of the lease that is maintained.
   std::uint64_t low_leases = 0;
   std::size_t pending_deletes = 0;  ///< releases and withdrawals not confirmed
   std::size_t refused_deletes = 0;  ///< deletes that an ACL refused
@@ -149,8 +152,9 @@ struct MetricFamily {
     std::span<const ClientMetrics> clients);
 [[nodiscard]] ZKLOCK_EXPORT std::vector<MetricFamily> metric_families(const ClientMetrics& client);
 
-/// Returns the families in the text format of Prometheus, version 0.0.4. Label values are escaped;
-/// control characters and invalid UTF-8 in them become '?'. Serve the text with the content type
+/// Returns the families in the text format of Prometheus, version 0.0.4. Label values are escaped.
+/// Control characters, line separators, marks of direction and invalid UTF-8 in them become '?'.
+/// Serve the text with the content type
 /// kMetricsContentType.
 [[nodiscard]] ZKLOCK_EXPORT std::string metrics_text(std::span<const MetricFamily> families);
 inline constexpr std::string_view kMetricsContentType = "text/plain; version=0.0.4; charset=utf-8";

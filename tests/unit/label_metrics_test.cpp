@@ -39,6 +39,13 @@ TEST(AtomicHistogramTest, Durations_AreCountedAndSummed) {
   EXPECT_EQ(all.sum, 2s + 250us);
 }
 
+TEST(AtomicHistogramTest, LongDurations_DoNotOverflow) {
+  constexpr core::Duration kLong = core::Duration::max() / 2;
+  AtomicHistogram histogram;
+  for (int i = 0; i < 3; ++i) histogram.add(kLong);
+  EXPECT_EQ(histogram.read().sum, 3 * std::chrono::duration_cast<std::chrono::microseconds>(kLong));
+}
+
 TEST(AtomicHistogramTest, ManyThreads_LoseNothing) {
   constexpr int kThreads = 4;
   constexpr int kAdds = 20'000;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,14 +22,15 @@ class AtomicHistogram {
   /// Adds a duration. A negative one counts as 0.
   void add(Duration duration) noexcept {
     counts_[range_of(duration)].fetch_add(1, std::memory_order_relaxed);
-    sum_.fetch_add(std::max(duration, Duration{}).count(), std::memory_order_relaxed);
+    const auto sum = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
+    sum_.fetch_add(std::max<Sum>(sum, 0), std::memory_order_relaxed);
   }
   DurationHistogram read() const noexcept {
     DurationHistogram all;
     for (std::size_t i = 0; i < counts_.size(); ++i) {
       all.counts[i] = counts_[i].load(std::memory_order_relaxed);
     }
-    all.sum = Duration(sum_.load(std::memory_order_relaxed));
+    all.sum = std::chrono::microseconds(sum_.load(std::memory_order_relaxed));
     return all;
   }
   /// Returns the index of the first bound that is not below `duration`; the number of bounds if all
@@ -40,8 +42,11 @@ class AtomicHistogram {
   }
 
  private:
+  using Sum = std::chrono::microseconds::rep;
+
   std::array<std::atomic<std::uint64_t>, DurationHistogram::kBounds.size() + 1> counts_{};
-  std::atomic<Duration::rep> sum_{0};
+  /// In nanoseconds, the type could hold 292 years only: ten days of ten thousand holds.
+  std::atomic<Sum> sum_{0};
 };
 
 }  // namespace zklock::core

@@ -38,7 +38,7 @@ std::string text_of(double value) {
   return {text.data(), end};
 }
 
-std::string seconds(std::chrono::nanoseconds time) {
+std::string seconds(std::chrono::microseconds time) {
   return text_of(std::chrono::duration<double>(time).count());
 }
 
