@@ -141,12 +141,14 @@ class ZKLOCK_EXPORT Client {
   /// Returns the counts since the construction of the client, and its present state. Sends nothing.
   /// Locks the mutex of each path of the client in turn, for about 0.1 us for each contender there.
   /// The numbers are read one after the other, so a call that ends meanwhile may be in some of them.
-  /// After close(), returns the final counts.
+  /// After close(), returns the final counts. Also waits for the log if that blocks in a line of the
+  /// C client.
   /// Throws: Error(forked).
   [[nodiscard]] ClientMetrics metrics() const;
 
   /// Returns whether the client works, and what is wrong; see Health. Sends nothing. Does not block,
-  /// except on mutexes for microseconds. After close(), the state is `failed`.
+  /// except on mutexes for microseconds, and on a log that blocks in a line of the C client. After
+  /// close(), the state is `failed`.
   /// Throws: Error(forked).
   [[nodiscard]] Health health() const;
 

@@ -176,8 +176,11 @@ struct ClientOptions {
   /// error output. A line is dropped if that output cannot take it at once. To have no log, set a
   /// sink that does nothing: `options.log_sink = [](LogLevel, std::string_view) {};`
   ///
-  /// Warnings of one kind (losses, other warnings of locks, warnings of the session) are at most
-  /// ten at once, and then one a second. A later line says how many were omitted.
+  /// Lines of one kind are at most ten at once, and then one a second. A later line says how many
+  /// were omitted. The kinds are losses, slow acquires, other warnings of locks, and warnings of the
+  /// session together with exceptions of callbacks. Lines of the C client, lines about the events of
+  /// a hold, and lines of the session below `warning` are not limited. At most 1,000 lines about locks
+  /// wait for a log that is too slow, and 1,000 more about losses.
   std::shared_ptr<spdlog::logger> logger;
   /// Receives the lines too. It needs no spdlog.
   LogSink log_sink;

@@ -88,7 +88,8 @@ class [[nodiscard]] ZKLOCK_EXPORT CompositeHold {
   [[nodiscard]] Owner owner() const noexcept;
 
   /// Does what Hold::blocked_by() does, for the part that the call requested last. For a
-  /// QuorumMutex, that is one of its ensembles.
+  /// QuorumMutex, that is one of its ensembles. The call may have acquired that one, and released it
+  /// again because too few of the others were free.
   [[nodiscard]] LockState blocked_by(Deadline deadline = std::chrono::seconds(1)) const;
 
   /// Releases all counts, the last acquired first, each as Hold::release() does. A release cannot

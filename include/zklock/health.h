@@ -34,7 +34,8 @@ enum class HealthState { ok, degraded, failed };
 /// | delete_refused   | failed   | an ACL refuses the delete of a lock znode of this client         |
 /// | callback_slow    | degraded | as callback_stuck, but for T, and for at least 10 s              |
 /// | disconnected     | degraded | there is no connection                                           |
-/// | lease_low        | degraded | a lock is held, and less than T/4 of the lease is left           |
+/// | lease_low        | degraded | a lock is held, or its znode is retained (keep_idle_for), and    |
+/// |                  |          | less than T/4 of the lease is left                               |
 /// | sessions_short   | degraded | three sessions began within the last 10 T                        |
 /// | node_bytes_high  | degraded | the lock znodes use 80 % of ClientOptions::max_node_bytes        |
 /// | watch_bytes_high | degraded | the watches use 80 % of ClientOptions::max_watch_bytes           |

@@ -20,7 +20,7 @@ struct HealthFacts {
   std::optional<Duration> disconnected_for = {};  ///< nothing before the first connection
   std::string connection_problem = {};
   Duration timeout{};                                        ///< T; 0 before the first connection
-  std::optional<Duration> lease_left = {};                   ///< nothing if no lock is held
+  std::optional<Duration> lease_left = {};                   ///< nothing if no lease is maintained
   std::array<std::optional<Duration>, 3> session_ages = {};  ///< of the latest sessions
   std::size_t refused_deletes = 0;
   /// The user code that has run longest after the end of its hold, and for how long.
