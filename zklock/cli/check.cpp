@@ -43,13 +43,20 @@ int check(const Settings& settings, const CheckOptions& options) {
   limits.max_waiting = kMostWaiting;
   limits.requests_per_second = options.rate;
   const Snapshot snapshot = read_snapshot(*client, options.root, limits);
+  check_root(snapshot);
   const auto found = findings(snapshot, wanted, std::chrono::system_clock::now());
   for (const Finding& each : found) {
     print_line(settings.json ? json::finding(each) : line_of(each));
   }
-  if (!settings.json && !settings.quiet) {
-    print_line("ok    " + std::to_string(snapshot.locks.size()) + " locks checked");
+  const std::string checked = std::to_string(snapshot.locks.size()) + " locks checked";
+  if (settings.json && found.empty()) {
+    print_line(json::finding({.level = Level::ok,
+                              .kind = "checked",
+                              .path = options.root,
+                              .text = checked,
+                              .paths = {}}));
   }
+  if (!settings.json && !settings.quiet) print_line("ok    " + checked);
   return exit_code_of(worst_of(found));
 }
 

@@ -43,11 +43,12 @@ RowFilter filter_of(const ListOptions& options) {
   return filter;
 }
 
-void print_json(const Snapshot& snapshot, const std::vector<const SurveyedLock*>& rows) {
+/// `known`: one_lock if too few locks were read for cycles.
+void print_json(const Snapshot& snapshot, const std::vector<const SurveyedLock*>& rows,
+                json::Known known) {
   const CycleMarks marks = cycle_marks(snapshot.cycles);
   for (const SurveyedLock* const row : rows) {
-    const auto mark = marks.find(row->path);
-    print_line(json::lock(*row, mark == marks.end() ? nullptr : &mark->second, snapshot.as_of));
+    print_line(json::lock(*row, mark_of(marks, row->path), snapshot.as_of, known));
   }
 }
 
@@ -70,10 +71,12 @@ int list(const Settings& settings, const ListOptions& options) {
     }
     throw Failure(ExitCode::kData, "no lock here, and none below");
   }
+  if (!options.recursive) snapshot.too_deep.clear();  // not wanted
+  report_unread("ls " + options.path, snapshot);
   const auto rows = lock_rows(snapshot.locks, filter, RowOrder::path, snapshot.as_of);
   if (settings.json) {
-    print_json(snapshot, rows);
-  } else if (is_lock) {
+    print_json(snapshot, rows, is_lock ? json::Known::one_lock : json::Known::all);
+  } else if (is_lock && !rows.empty()) {
     print_table(contender_table(snapshot.locks.front(), snapshot.as_of));
     const std::string rest = rest_text(snapshot.locks.front());
     if (!rest.empty()) print_line(rest);

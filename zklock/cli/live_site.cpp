@@ -11,7 +11,6 @@
 
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/json_text.h"
-#include "zklock/cli/core/observed_metrics.h"
 #include "zklock/cli/page.h"
 #include "zklock/metrics.h"
 
@@ -61,48 +60,56 @@ HttpAnswer LiveSite::answer(std::string_view path, WallTime now) {
   if (path == "/api/locks") return locks();
   if (path == "/metrics") {
     return {.content_type = std::string(kMetricsContentType),
-            .body = observed_metrics(snapshot_.get(), is_connected_(), now)};
+            .body = shared(
+                observed_metrics(data_.snapshot.get(), metric_paths_, is_connected_(), now))};
   }
   if (path == "/healthz") return health(now);
-  return {.status = 404, .body = "no such page\n"};
+  return {.status = 404, .body = shared("no such page\n")};
 }
 
 HttpAnswer LiveSite::page() const {
   const std::string nonce = random_text();
   const std::string from_nonce = "'nonce-" + nonce + "'; ";
   return {.content_type = "text/html; charset=utf-8",
-          .body = replaced(kPage, "@NONCE@", nonce),
+          .body = shared(replaced(kPage, "@NONCE@", nonce)),
           .content_security_policy = "default-src 'none'; script-src " + from_nonce + "style-src " +
                                      from_nonce +
                                      "connect-src 'self'; img-src data:; base-uri 'none'; "
                                      "form-action 'none'; frame-ancestors 'none'"};
 }
 
-HttpAnswer LiveSite::locks() {
-  if (!snapshot_) return {.status = 503, .body = "the first pass has not ended\n"};
-  if (locks_text_.empty()) locks_text_ = json::locks(*snapshot_);
-  return {.content_type = "application/json", .body = locks_text_ + "\n"};
+HttpAnswer LiveSite::locks() const {
+  if (!data_.locks) return {.status = 503, .body = shared("the first pass has not ended\n")};
+  return {.content_type = "application/json", .body = data_.locks};
 }
 
 HttpAnswer LiveSite::health(WallTime now) const {
   const auto fail = [](const std::string& text) {
-    return HttpAnswer{.status = 503, .body = text + "\n"};
+    return HttpAnswer{.status = 503, .body = shared(text + "\n")};
   };
   if (!is_connected_()) return fail("no connection to ZooKeeper");
   if (!error_.empty()) return fail("the last pass failed: " + error_);
-  if (!snapshot_) return fail("the first pass has not ended");
-  const auto data_age = age(snapshot_->as_of, now);
-  if (data_age > 3 * (interval_ + snapshot_->duration)) {
+  if (!data_.snapshot) return fail("the first pass has not ended");
+  const auto data_age = age(data_.snapshot->as_of, now);
+  if (data_age > 3 * (interval_ + data_.snapshot->duration)) {
     return fail("the last pass began " + text_of(data_age) + " ago");
   }
-  return {.body = "ok\n"};
+  return {.body = shared("ok\n")};
 }
 
-void LiveSite::on_snapshot(std::shared_ptr<const Snapshot> snapshot) {
-  snapshot_ = std::move(snapshot);
-  locks_text_.clear();
+LiveSite::Data LiveSite::data_of(std::shared_ptr<const Snapshot> snapshot) {
+  Data data;
+  data.texts = LiveFeed::texts_of(*snapshot);
+  data.locks = shared(json::locks(*snapshot) + "\n");
+  data.snapshot = std::move(snapshot);
+  return data;
+}
+
+void LiveSite::on_data(Data data) {
+  data_ = std::move(data);
+  metric_paths_ = metric_paths(*data_.snapshot, metric_paths_);
   error_.clear();
-  feed_.on_snapshot(*snapshot_);
+  feed_.on_snapshot(data_.texts);
 }
 
 void LiveSite::on_error(std::string error) {

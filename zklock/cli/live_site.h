@@ -8,6 +8,8 @@
 #include <string_view>
 
 #include "zklock/cli/core/live_feed.h"
+#include "zklock/cli/core/observed_metrics.h"
+#include "zklock/cli/core/shared_text.h"
 #include "zklock/cli/core/snapshot.h"
 #include "zklock/cli/io/http_server.h"
 
@@ -33,7 +35,14 @@ class LiveSite {
   LiveSite& operator=(const LiveSite&) = delete;
 
   HttpAnswer answer(std::string_view path, WallTime now);
-  void on_snapshot(std::shared_ptr<const Snapshot> snapshot);
+  /// A snapshot with its texts. The thread that made the snapshot makes it, because that takes long.
+  struct Data {
+    std::shared_ptr<const Snapshot> snapshot;
+    LiveFeed::TextsPtr texts;
+    SharedText locks;  ///< /api/locks
+  };
+  static Data data_of(std::shared_ptr<const Snapshot> snapshot);
+  void on_data(Data data);
   /// The last pass failed.
   void on_error(std::string error);
   /// Begins a beat of the event streams.
@@ -41,14 +50,14 @@ class LiveSite {
 
  private:
   HttpAnswer page() const;
-  HttpAnswer locks();
+  HttpAnswer locks() const;
   HttpAnswer health(WallTime now) const;
 
   const std::chrono::milliseconds interval_;
   const std::function<bool()> is_connected_;
   LiveFeed feed_;
-  std::shared_ptr<const Snapshot> snapshot_;
-  std::string locks_text_;  ///< JSON of snapshot_; empty until it is requested
+  MetricPaths metric_paths_;
+  Data data_;  ///< of the last pass; empty before its end
   std::string error_;
 };
 

@@ -49,6 +49,12 @@ struct ServeOptions {
   std::string interval = "2s";
 };
 
+void check_host(const std::string& name) {
+  if (name.find_first_of(":/") == std::string::npos) return;
+  throw Failure(ExitCode::kUsage,
+                "--allow-host takes a name without a scheme and a port, not " + display_text(name));
+}
+
 milliseconds interval_of(const ServeOptions& options) {
   const Duration interval = parse_duration(options.interval);
   if (interval < kShortestInterval || interval > kLongestInterval) {
@@ -92,6 +98,7 @@ void announce(const HttpServer& server) {
 int serve(const Settings& settings, const ServeOptions& options) {
   const auto interval = interval_of(options);
   const auto listen = parse_endpoint(options.listen);
+  for (const std::string& name : options.allowed_hosts) check_host(name);
   Client client(client_options(settings, "zklock serve"));
   asio::io_context io(1);
   LiveSite site(options.root, interval, [&client] { return client.is_connected(); });
@@ -111,8 +118,8 @@ int serve(const Settings& settings, const ServeOptions& options) {
   SurveyThread passes(
       client, {options.root, limits, interval},
       [&](std::shared_ptr<const Snapshot> snapshot) {
-        asio::post(io, [&, snapshot = std::move(snapshot)] {
-          site.on_snapshot(snapshot);
+        asio::post(io, [&, data = LiveSite::data_of(std::move(snapshot))] {
+          site.on_data(data);
           server.wake_streams();
         });
       },

@@ -2,12 +2,12 @@
 #include "zklock/cli/survey_pass.h"
 
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
-#include <set>
+#include <mutex>
 #include <utility>
 #include <vector>
 
-#include "zklock/deadline.h"
 #include "zklock/lease_clock.h"
 
 namespace zklock::cli {
@@ -15,31 +15,36 @@ namespace zklock::cli {
 namespace {
 
 constexpr std::size_t kPageSize = 1'000;
-constexpr std::chrono::seconds kSlice{1};         ///< between two looks at the stop token
-constexpr std::size_t kMostConfirmedPaths = 200;  ///< cycles beyond it stay possible
-
-Deadline slice(const std::stop_token& stop) {
-  return stop.stop_possible() ? Deadline(kSlice) : Deadline::never();
-}
 
 void read_locks(Client& client, const std::string& root, const SurveyOptions& options,
-                const std::stop_token& stop, Snapshot& snapshot) {
+                Snapshot& snapshot) {
   Survey survey(client, root, options);
-  while (!survey.is_complete() && !stop.stop_requested()) {
-    add_page(snapshot, survey.next(kPageSize, slice(stop)));
-  }
+  while (!survey.is_complete()) add_page(snapshot, survey.next(kPageSize));
+}
+
+/// Blocks for the time that `requests` may take at least, or until the stop.
+void pause(std::size_t requests, std::size_t per_second, const std::stop_token& stop) {
+  if (per_second == 0) return;
+  const std::chrono::duration<double> seconds(static_cast<double>(requests) /
+                                              static_cast<double>(per_second));
+  const auto time =
+      std::chrono::duration_cast<std::chrono::milliseconds>(seconds) + std::chrono::milliseconds(1);
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait_for(lock, stop, time, [] { return false; });
 }
 
 std::vector<LockCycle> confirm(Client& client, std::vector<LockCycle> found, SurveyOptions options,
                                const std::stop_token& stop) {
-  std::set<std::string> paths;
-  for (const LockCycle& cycle : found) {
-    if (!cycle.is_certain || paths.size() >= kMostConfirmedPaths) continue;
-    for (const WaitStep& step : cycle.steps) paths.insert(step.path);
-  }
   Snapshot second;
   options.max_depth = 0;
-  for (const std::string& path : paths) read_locks(client, path, options, stop, second);
+  for (const std::string& path : paths_to_confirm(found)) {
+    const std::size_t before = second.contenders;
+    read_locks(client, path, options, second);
+    // Each survey limits its own rate only, from its second round of requests on.
+    pause(1 + second.contenders - before, options.requests_per_second, stop);
+  }
   return confirmed_cycles(std::move(found), second.locks);
 }
 
@@ -51,7 +56,7 @@ Snapshot read_snapshot(Client& client, const std::string& root, const SurveyOpti
   snapshot.root = root;
   snapshot.as_of = std::chrono::system_clock::now();
   const auto begin = LeaseClock::now();
-  read_locks(client, root, options, stop, snapshot);
+  read_locks(client, root, options, snapshot);
   snapshot.cycles = confirm(client, find_cycles(snapshot.locks), options, stop);
   sort_lists(snapshot);
   snapshot.duration =

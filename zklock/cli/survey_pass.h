@@ -11,9 +11,10 @@
 namespace zklock::cli {
 
 /// Reads all locks at and below a root, and searches them for cycles. Reads the paths of each
-/// certain cycle a second time: see confirmed_cycles(). With a stop token, waits for a connection as
-/// long as it takes. If the token is stopped, returns within about a second, with an incomplete
-/// snapshot.
+/// certain cycle a second time: see confirmed_cycles(). The rate limit is that of all reads together.
+///
+/// After a stop of the token, the pause between two paths ends at once. To end a pass that waits for
+/// a reply, close the client.
 /// Throws: Error, as Survey does.
 Snapshot read_snapshot(Client& client, const std::string& root, const SurveyOptions& options,
                        const std::stop_token& stop = {});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/survey_thread.h"
 
+#include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "zklock/cli/error_text.h"
@@ -18,6 +20,11 @@ SurveyThread::SurveyThread(Client& client, Plan plan, OnSnapshot on_snapshot, On
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
+SurveyThread::~SurveyThread() {
+  thread_.request_stop();
+  client_.close();
+}
+
 void SurveyThread::hurry() {
   {
     const std::lock_guard guard(mutex_);
@@ -28,14 +35,19 @@ void SurveyThread::hurry() {
 
 void SurveyThread::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    const auto next = std::chrono::steady_clock::now() + plan_.interval;
+    const auto begin = std::chrono::steady_clock::now();
     try {
       auto snapshot = read_snapshot(client_, plan_.root, plan_.limits, stop);
       if (stop.stop_requested()) return;
       on_snapshot_(std::make_shared<const Snapshot>(std::move(snapshot)));
     } catch (const Error& error) {
+      if (stop.stop_requested()) return;
       on_error_(without_api_names(error.what()));
+    } catch (const std::exception& error) {  // for example, no memory
+      on_error_(error.what());
     }
+    const auto end = std::chrono::steady_clock::now();
+    const auto next = std::max(begin + plan_.interval, end + (end - begin) / 2);
     std::unique_lock lock(mutex_);
     changed_.wait_until(lock, stop, next, [this] { return hurries_; });
     hurries_ = false;

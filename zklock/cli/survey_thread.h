@@ -16,8 +16,9 @@
 
 namespace zklock::cli {
 
-/// Reads all locks below a path again and again, on a thread of its own. The destructor stops and
-/// joins it, within about a second.
+/// Reads all locks below a path again and again, on a thread of its own. Between two passes it pauses
+/// for at least half the duration of the last one. The destructor closes the client, which ends a
+/// pass that waits for a reply, and joins the thread.
 class SurveyThread {
  public:
   struct Plan {
@@ -30,6 +31,9 @@ class SurveyThread {
 
   /// The callbacks run on the thread. Throws: Error(invalid_path) for the root.
   SurveyThread(Client& client, Plan plan, OnSnapshot on_snapshot, OnError on_error);
+  SurveyThread(const SurveyThread&) = delete;
+  SurveyThread& operator=(const SurveyThread&) = delete;
+  ~SurveyThread();
 
   /// Begins the next pass now, unless one runs.
   void hurry();

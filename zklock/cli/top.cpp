@@ -35,6 +35,7 @@ struct TopOptions {
   std::string root;
   std::string interval = "2s";
   std::string sort = "held";
+  std::size_t rate = 500;
 };
 
 RowOrder order_of(const TopOptions& options) {
@@ -50,6 +51,8 @@ WallTime wall_now() {
 int print_once(Client& client, const Settings& settings, const TopOptions& options,
                const SurveyOptions& limits) {
   const Snapshot snapshot = read_snapshot(client, options.root, limits);
+  check_root(snapshot);
+  report_unread("top " + options.root, snapshot);
   const auto rows = lock_rows(snapshot.locks, {}, order_of(options), wall_now());
   if (!settings.json) {
     print_table(lock_table(rows, wall_now()));
@@ -57,8 +60,7 @@ int print_once(Client& client, const Settings& settings, const TopOptions& optio
   }
   const CycleMarks marks = cycle_marks(snapshot.cycles);
   for (const SurveyedLock* const row : rows) {
-    const auto mark = marks.find(row->path);
-    print_line(json::lock(*row, mark == marks.end() ? nullptr : &mark->second, snapshot.as_of));
+    print_line(json::lock(*row, mark_of(marks, row->path), snapshot.as_of));
   }
   return 0;
 }
@@ -77,14 +79,14 @@ bool is_ended_by(SignalReader& signals) {
   return false;
 }
 
-int run_screen(Client& client, SignalReader& signals, const SurveyThread::Plan& plan,
-               RowOrder order) {
+int run_screen(Client& client, SignalReader& signals, StopSignal& stop,
+               const SurveyThread::Plan& plan, RowOrder order) {
   TopView view(plan.root, order);
   TaskQueue tasks;
   SurveyThread passes(
       client, plan,
       [&](std::shared_ptr<const Snapshot> snapshot) {
-        tasks.post([&view, snapshot = std::move(snapshot)] { view.on_snapshot(snapshot); });
+        tasks.replace([&view, snapshot = std::move(snapshot)] { view.on_snapshot(snapshot); });
       },
       [&](std::string error) {
         tasks.post([&view, error = std::move(error)] { view.on_problem(error); });
@@ -92,12 +94,12 @@ int run_screen(Client& client, SignalReader& signals, const SurveyThread::Plan& 
   Terminal terminal;
   Waiter waiter;
   for (;;) {
-    if (!client.is_connected()) view.on_problem("no connection to ZooKeeper");
     const auto [columns, lines] = terminal.size();
     terminal.show(view.lines(columns, lines, wall_now()));
-    waiter.wait({STDIN_FILENO, signals.fd(), tasks.fd()},
+    waiter.wait({STDIN_FILENO, signals.fd(), stop.fd(), tasks.fd()},
                 LeaseClock::now() + std::chrono::seconds(1));
     if (is_ended_by(signals)) return 0;
+    if (stop.take()) terminal.suspend();
     for (const auto& task : tasks.take()) task();
     const auto keys = terminal.read_keys();
     if (!keys) return 0;
@@ -118,14 +120,17 @@ int top(const Settings& settings, const TopOptions& options) {
   }
   SurveyOptions limits;
   limits.max_waiting = kMostWaiting;
+  limits.requests_per_second = options.rate;
   if (settings.json || !Terminal::is_there()) {
     const auto client = view_client(settings, "zklock top");
     return print_once(*client, settings, options, limits);
   }
-  SignalReader signals;  // before the client has threads
+  SignalReader signals;  // both before the client has threads
+  StopSignal stop;
   const auto client = view_client(settings, "zklock top");
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(interval);
-  return run_screen(*client, signals, {options.root, limits, milliseconds}, order_of(options));
+  return run_screen(*client, signals, stop, {options.root, limits, milliseconds},
+                    order_of(options));
 }
 
 }  // namespace
@@ -135,6 +140,8 @@ Action declare_top(CLI::App& options) {
   options.add_option("ROOT", given->root, "Path above the locks")->required()->type_name("");
   options.add_option("-i,--interval", given->interval, "Time between two passes (2s)")
       ->type_name("DUR");
+  options.add_option("--rate", given->rate, "Most requests to ZooKeeper a second (500)")
+      ->check(CLI::Range(1, 1'000'000));
   options.add_option("--sort", given->sort, "Order of the locks: held, waiting or path")
       ->check(CLI::IsMember({"held", "waiting", "path"}))
       ->type_name("ORDER");

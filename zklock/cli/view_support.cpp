@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/view_support.h"
 
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <sys/ioctl.h>
@@ -13,6 +15,7 @@
 #include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/error_text.h"
+#include "zklock/cli/io/standard_streams.h"
 #include "zklock/error.h"
 
 namespace zklock::cli {
@@ -35,8 +38,30 @@ std::unique_ptr<Client> view_client(const Settings& settings, const char* applic
   return std::make_unique<Client>(std::move(options));
 }
 
-bool print_line(const std::string& line) {
-  return std::fputs((line + "\n").c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+int try_print_line(const std::string& line) {
+  errno = 0;
+  if (std::fputs((line + "\n").c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
+  return errno != 0 ? errno : EIO;
+}
+
+void print_line(const std::string& line) {
+  const int error = try_print_line(line);
+  if (error == 0) return;
+  throw Failure(ExitCode::kOutput, "standard output: " + std::generic_category().message(error));
+}
+
+void report_unread(const std::string& place, const Snapshot& snapshot) {
+  if (snapshot.unread() == 0) return;
+  write_line("zklock: " + display_text(place) + ": " + std::to_string(snapshot.unread()) +
+             " paths not read: " + std::to_string(snapshot.unreadable.size()) +
+             " without READ permission, " + std::to_string(snapshot.too_deep.size()) + " too deep");
+}
+
+void check_root(const Snapshot& snapshot) {
+  if (!snapshot.has_root()) throw Failure(ExitCode::kData, "the path does not exist");
+  const bool is_unreadable = snapshot.locks.empty() && snapshot.unreadable.size() == 1 &&
+                             snapshot.unreadable.front() == snapshot.root;
+  if (is_unreadable) throw Failure(ExitCode::kNoPermission, "no READ permission");
 }
 
 void print_table(const Table& table) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "zklock/cli/core/columns.h"
+#include "zklock/cli/core/snapshot.h"
 #include "zklock/cli/settings.h"
 #include "zklock/client.h"
 
@@ -21,10 +22,18 @@ int run_view(const char* name, const std::string& path, const std::function<int(
 /// after five seconds, and its error has the cause.
 std::unique_ptr<Client> view_client(const Settings& settings, const char* application);
 
-/// Writes a line to the standard output at once. Returns false if that is closed.
-bool print_line(const std::string& line);
+/// Writes a line to the standard output at once. Returns 0, or the error number.
+[[nodiscard]] int try_print_line(const std::string& line);
+/// Writes a line to the standard output at once. Throws: Failure with ExitCode::kOutput.
+void print_line(const std::string& line);
 /// Prints the lines of a table, cut to the width of the terminal.
 void print_table(const Table& table);
+
+/// Says on the standard error output how many paths the snapshot lacks, if any. `place`: as in the
+/// texts of failures.
+void report_unread(const std::string& place, const Snapshot& snapshot);
+/// Throws: Failure if the root of the snapshot does not exist, or is not readable.
+void check_root(const Snapshot& snapshot);
 
 /// Returns the width of the terminal of the standard output, else of COLUMNS; 0: no terminal.
 std::size_t output_width();

@@ -2,17 +2,21 @@
 #include "zklock/cli/watch.h"
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 #include <signal.h>
 
 #include "zklock/cli/core/duration.h"
+#include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/lock_facts.h"
 #include "zklock/cli/io/signals.h"
@@ -41,8 +45,8 @@ std::string state_text(const LockState& state, WallTime now) {
   if (!state.holders.empty()) {
     text = "held by " + text_of(state.holders.front());
     if (state.holding > 1) text += " and " + std::to_string(state.holding - 1) + " more";
-    const HoldAge held = hold_age(state.holders.front(), now);
-    if (held.is_exact) text += " for " + text_of(held.age);
+    const auto held = hold_age(state.holders.front(), now);
+    if (held && held->is_exact) text += " for " + text_of(Duration(held->age));
   }
   return text + "; " + std::to_string(state.waiting) + " waiting";
 }
@@ -57,7 +61,8 @@ class ChangePrinter {
     SurveyedLock lock;
     lock.path = path_;
     lock.state = state;
-    print(now, "state", is_json_ ? json::lock(lock, nullptr, now) : state_text(state, now));
+    print(now, "state",
+          is_json_ ? json::lock(lock, nullptr, now, json::Known::state) : state_text(state, now));
   }
   void on_connection(ConnectionState state) {
     const bool is_connected =
@@ -65,21 +70,28 @@ class ChangePrinter {
     const char* const kind = is_connected ? "connected" : "disconnected";
     print(std::chrono::system_clock::now(), kind, is_json_ ? "" : kind);
   }
-  /// Returns whether the standard output is closed.
-  bool is_closed() const noexcept { return is_closed_; }
+  /// Returns the error number of the standard output; 0 without an error.
+  int error() const noexcept { return error_; }
+  /// Prints nothing more. Returns false if a line is being printed, as to a pipe that is full.
+  bool stop() {
+    is_stopped_ = true;
+    const std::unique_lock guard(mutex_, std::try_to_lock);
+    return guard.owns_lock();
+  }
 
  private:
   void print(WallTime now, const char* kind, const std::string& text) {
     const std::lock_guard guard(mutex_);
-    if (!print_line(is_json_ ? json::change(now, kind, text) : time_of_day(now) + "  " + text)) {
-      is_closed_ = true;
-    }
+    if (is_stopped_ || error_ != 0) return;
+    error_ =
+        try_print_line(is_json_ ? json::change(now, kind, text) : time_of_day(now) + "  " + text);
   }
 
   const std::string path_;
   const bool is_json_;
   std::mutex mutex_;
-  std::atomic<bool> is_closed_{false};
+  std::atomic<bool> is_stopped_{false};
+  std::atomic<int> error_{0};
 };
 
 int watch(const Settings& settings, const std::string& path) {
@@ -89,22 +101,28 @@ int watch(const Settings& settings, const std::string& path) {
   const auto connection =
       client->add_listener([&printer](ConnectionState state) { printer.on_connection(state); });
   LockObserver observer(*client, path);
+  (void)observer.state();  // throws without a server, and without permission
   const auto changes =
       observer.add_listener([&printer](const LockState& state) { printer.on_state(state); });
   Waiter waiter;
-  while (!printer.is_closed()) {
+  while (printer.error() == 0) {
     waiter.wait({signals.fd()}, LeaseClock::now() + std::chrono::seconds(1));
     while (const auto signal = signals.next()) {
       switch (signal->number) {
         case SIGINT:
         case SIGTERM:
         case SIGHUP:
-        case SIGQUIT: return 0;
+        case SIGQUIT:
+          // The listener would block the destructors. The servers end the session by its timeout.
+          if (!printer.stop()) std::_Exit(0);
+          return 0;
         default: break;
       }
     }
   }
-  return 0;
+  if (printer.error() == EPIPE) return 0;  // the reader has read enough
+  throw Failure(ExitCode::kOutput,
+                "standard output: " + std::generic_category().message(printer.error()));
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ TEST(DisplayWidth, WideAndCombining_AreCounted) {
   EXPECT_EQ(display_width("a\xcc\x88"), 1U);         // a, and a combining diaeresis
   EXPECT_EQ(display_width("\xe9\x94\x81"), 2U);      // a Chinese character
   EXPECT_EQ(display_width("\xf0\x9f\x94\x92"), 2U);  // a picture of a lock
+  EXPECT_EQ(display_width("\xf0\x9f\x9a\x80"), 2U);  // a rocket
+  EXPECT_EQ(display_width("\xe2\x9c\x85"), 2U);      // a check mark
 }
 
 TEST(CutText, LongText_FitsTheWidth) {
@@ -34,7 +36,7 @@ TEST(CutText, LongText_FitsTheWidth) {
 }
 
 TEST(Table, Columns_AreAligned) {
-  Table table({"LOCK", "HOLDER", "NOTE"});
+  Table table({"LOCK", "HOLDER", "NOTE"}, {0, 1, 2});
   table.add({"/a", "db7", "x"});
   table.add({"/a/long/path", "\xe9\x94\x81", ""});
   EXPECT_EQ(table.lines(0),
@@ -42,16 +44,26 @@ TEST(Table, Columns_AreAligned) {
                                       "/a/long/path  \xe9\x94\x81"}));
 }
 
-TEST(Table, NarrowTerminal_NoLineIsWider) {
-  Table table({"LOCK", "HOLDER", "NOTE"});
-  table.add({"/a/very/long/path/of/a/lock", "db7 pid 812 (billing)", "a long note of the holder"});
+TEST(Table, NarrowTerminal_OnlyTheseColumnsAreCut) {
+  Table table({"LOCK", "HOLDER", "HELD", "NOTE"}, {0, 1, 3});
+  table.add({"/a/very/long/path/of/a/lock", "db7 pid 812 (billing)", "<= 4 m 10 s",
+             "a long note of the holder"});
   for (std::size_t width = 1; width < 100; ++width) {
-    for (const auto& line : table.lines(width)) EXPECT_LE(display_width(line), width) << width;
+    for (const auto& line : table.lines(width)) {
+      EXPECT_LE(display_width(line), std::max<std::size_t>(width, 8 + 2 + 8 + 2 + 11 + 2 + 8));
+    }
+    EXPECT_NE(table.lines(width).back().find("  <= 4 m 10 s  "), std::string::npos) << width;
   }
 }
 
+TEST(Table, HugeCell_IsCutAtOnce) {
+  Table table({"LOCK", "HELD"}, {0});
+  table.add({std::string(1'000'000, 'x'), "1 s"});
+  EXPECT_EQ(table.lines(20).back(), "xxxxxx...xxxxxx  1 s");
+}
+
 TEST(Table, HostileCell_IsMadeHarmless) {
-  Table table({"LOCK", "HOLDER", "NOTE"});
+  Table table({"LOCK", "HOLDER", "NOTE"}, {});
   table.add({"/a\n\x1b[2J", "b\xff", "c\xe2\x80\xae"});
   for (const auto& line : table.lines(0)) {
     EXPECT_TRUE(std::ranges::all_of(line, [](char c) { return c >= ' ' && c < 0x7f; })) << line;

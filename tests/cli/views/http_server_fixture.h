@@ -124,19 +124,26 @@ class HttpServerTest : public ::testing::Test {
     return std::chrono::steady_clock::now() - begin < limit;
   }
 
+  /// Returns how many connections and events refer to the body of /big.
+  long users_of_big() {
+    return run([this] { return big_.use_count() - 1; });
+  }
+
  private:
   HttpAnswer answer(std::string_view path) {
-    if (path == "/") return {.body = "page\n"};
-    if (path == "/big") return {.body = std::string(8 * 1024 * 1024, 'x')};
+    if (path == "/") return {.body = shared("page\n")};
+    if (path == "/big") return {.body = big_};
+    if (path == "/empty") return {.body = shared("")};
     if (path == "/events") {
       const auto next = std::make_shared<std::size_t>(0);
       return {.events = [this, next] {
-        return *next < events_.size() ? events_[(*next)++] : std::string();
+        return *next < events_.size() ? shared(events_[(*next)++]) : SharedText();
       }};
     }
-    return {.status = 404, .body = "no such page\n"};
+    return {.status = 404, .body = shared("no such page\n")};
   }
 
+  const SharedText big_ = shared(std::string(8 * 1024 * 1024, 'x'));
   asio::io_context io_;
   asio::io_context client_io_;
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_{

@@ -17,6 +17,8 @@
 namespace zklock::cli::testing {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 class HttpServerLimits : public HttpServerTest {};
@@ -49,6 +51,19 @@ TEST_F(HttpServerLimits, ClientThatReadsNothing_IsClosed) {
 TEST_F(HttpServerLimits, BigBody_IsComplete) {
   const auto answer = get("/big");
   EXPECT_EQ(answer.size() - answer.find("\r\n\r\n") - 4, 8U * 1024 * 1024);
+}
+
+TEST_F(HttpServerLimits, SlowReaders_ShareOneBody) {
+  std::vector<tcp::socket> slow;
+  for (int i = 0; i < 3; ++i) {
+    slow.push_back(connect());
+    slow.back().set_option(asio::socket_base::receive_buffer_size(4096));
+    send(slow.back(), "GET /big HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    EXPECT_THAT(read_some(slow.back()), StartsWith("HTTP/1.1 200 OK\r\n"));
+  }
+  EXPECT_EQ(users_of_big(), 3);
+  EXPECT_TRUE(has_connections(0));
+  EXPECT_EQ(users_of_big(), 0);
 }
 
 TEST_F(HttpServerLimits, ManySlowClients_DoNotBlockOthers) {
@@ -91,7 +106,8 @@ TEST_F(HttpServerLimits, Events_ReachEachStream) {
   auto second = connect();
   for (auto* socket : {&first, &second}) {
     send(*socket, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    EXPECT_THAT(read_some(*socket), StartsWith("HTTP/1.1 200 OK\r\n"));
+    EXPECT_THAT(read_some(*socket), AllOf(StartsWith("HTTP/1.1 200 OK\r\n"),
+                                          HasSubstr("\r\nX-Accel-Buffering: no\r\n")));
   }
   push("event: a\n\n");
   EXPECT_EQ(read_some(first), "event: a\n\n");

@@ -28,6 +28,12 @@ TEST_F(HttpServerTest, Get_AnswersAndCloses) {
   EXPECT_TRUE(answer.ends_with("\r\n\r\npage\n"));
 }
 
+TEST_F(HttpServerTest, EmptyBody_EndsTheAnswer) {
+  const auto answer = get("/empty");
+  EXPECT_THAT(answer, HasSubstr("\r\nContent-Length: 0\r\n"));
+  EXPECT_TRUE(answer.ends_with("\r\n\r\n"));
+}
+
 TEST_F(HttpServerTest, Query_IsDropped) {
   EXPECT_TRUE(get("/?x=1").ends_with("page\n"));
 }

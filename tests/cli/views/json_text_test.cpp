@@ -85,6 +85,55 @@ TEST(Json, LongQueue_IsMarkedAsCut) {
   const Json fields = Json::parse(json::lock_fields(lock, nullptr));
   EXPECT_EQ(fields["waiting"], 500);
   EXPECT_EQ(fields["queue_cut"], true);
+  EXPECT_EQ(fields["holders_cut"], false);
+}
+
+TEST(Json, NotReadFields_AreNull) {
+  const auto lock = busy_lock("/x");
+  const Json one = Json::parse(json::lock(lock, nullptr, kNow, json::Known::one_lock));
+  EXPECT_EQ(one["cycle"], nullptr);
+  EXPECT_EQ(one["cycle_paths"], nullptr);
+  EXPECT_EQ(one["delay"], false);
+  const Json state = Json::parse(json::lock(lock, nullptr, kNow, json::Known::state));
+  for (const char* name : {"queue", "queue_cut", "permits", "delay", "foreign", "next_sequence",
+                           "cycle", "cycle_paths"}) {
+    ASSERT_TRUE(state.contains(name)) << name;
+    EXPECT_EQ(state[name], nullptr) << name;
+  }
+  EXPECT_EQ(state["holders"].size(), 1U);
+  EXPECT_EQ(state["waiting"], 1);
+  EXPECT_EQ(Json::parse(json::lock(lock_at("/x"), nullptr, kNow))["kind"], nullptr);
+}
+
+TEST(Json, HostilePidAndUnreadableTime_AreNull) {
+  auto lock = lock_at("/x");
+  auto each = holder("lock-0000000001", 1s);
+  each.pid = (std::int64_t{1} << 53) + 1;
+  each.since = {};
+  add_holder(lock, each);
+  const Json holder = Json::parse(json::lock_fields(lock, nullptr))["holders"][0];
+  EXPECT_EQ(holder["pid"], nullptr);
+  EXPECT_EQ(holder["since_ms"], nullptr);
+}
+
+TEST(Json, Locks_AreOneDocument) {
+  Snapshot snapshot;
+  snapshot.root = "/";
+  EXPECT_EQ(Json::parse(json::locks(snapshot))["locks"], Json::array());
+  snapshot.locks = {busy_lock("/x"), busy_lock("/y")};
+  const Json document = Json::parse(json::locks(snapshot));
+  ASSERT_EQ(document["locks"].size(), 2U);
+  EXPECT_EQ(document["locks"][1], Json::parse(json::lock_fields(busy_lock("/y"), nullptr)));
+  EXPECT_EQ(document["complete"], true);
+}
+
+TEST(Json, Levels_HaveTheNamesOfTheGuide) {
+  const auto level = [](Level each) {
+    return Json::parse(json::doctor(each, "x", "t"))["level"].get<std::string>();
+  };
+  EXPECT_EQ(level(Level::notice), "notice");
+  EXPECT_EQ(level(Level::warning), "warning");
+  EXPECT_EQ(level(Level::failure), "failure");
 }
 
 TEST(Json, Semaphore_HasItsPermits) {
@@ -97,6 +146,10 @@ TEST(Json, Semaphore_HasItsPermits) {
   const Json fields = Json::parse(json::lock_fields(lock, nullptr));
   EXPECT_EQ(fields["permits"], (Json{{"count", 4}, {"held", 2}}));
   EXPECT_EQ(fields["holders"][0]["permits"], 2);
+  ++lock.state.holding;
+  const Json cut = Json::parse(json::lock_fields(lock, nullptr));
+  EXPECT_EQ(cut["permits"], (Json{{"count", 4}, {"held", nullptr}}));
+  EXPECT_EQ(cut["holders_cut"], true);
 }
 
 TEST(Json, Cycle_NamesItsPaths) {

@@ -29,10 +29,10 @@ class Page {
   /// Reads all events that are there. Returns their names.
   std::vector<std::string> read() {
     std::vector<std::string> names;
-    for (std::string text; !(text = stream_.next()).empty();) names.push_back(apply(text));
+    while (const SharedText text = stream_.next()) names.push_back(apply(*text));
     return names;
   }
-  std::string read_one() { return apply(stream_.next()); }
+  std::string read_one() { return apply(*stream_.next()); }
 
   const std::map<std::string, Json>& locks() const { return locks_; }
   const Json& beat() const { return beat_; }
@@ -68,6 +68,10 @@ Snapshot snapshot_of(std::vector<SurveyedLock> locks) {
   return snapshot;
 }
 
+void show(LiveFeed& feed, const Snapshot& snapshot) {
+  feed.on_snapshot(LiveFeed::texts_of(snapshot));
+}
+
 json::Beat beat_at(WallTime now) {
   json::Beat beat;
   beat.now = now;
@@ -80,7 +84,7 @@ using Names = std::vector<std::string>;
 TEST(LiveFeed, NewStream_GetsAllLocks) {
   LiveFeed feed("/", "1.0");
   feed.on_beat(beat_at(kNow));
-  feed.on_snapshot(snapshot_of({busy_lock("/a"), busy_lock("/b")}));
+  show(feed, snapshot_of({busy_lock("/a"), busy_lock("/b")}));
   Page page(feed);
   EXPECT_EQ(page.read(), (Names{"hello", "locks", "beat"}));
   EXPECT_EQ(page.locks().size(), 2U);
@@ -95,32 +99,74 @@ TEST(LiveFeed, BeforeTheFirstPass_BeatsAreSent) {
   feed.on_beat(beat_at(kNow));
   EXPECT_EQ(page.read(), Names{"beat"});
   EXPECT_EQ(page.beat()["as_of_ms"], nullptr);
-  feed.on_snapshot(snapshot_of({}));
+  show(feed, snapshot_of({}));
   EXPECT_EQ(page.read(), Names{"locks"});
 }
 
 TEST(LiveFeed, Change_HasTheDifferenceOnly) {
   LiveFeed feed("/", "1.0");
-  feed.on_snapshot(snapshot_of({busy_lock("/a"), busy_lock("/b"), busy_lock("/c")}));
+  show(feed, snapshot_of({busy_lock("/a"), busy_lock("/b"), busy_lock("/c")}));
   Page page(feed);
   page.read();
   auto changed = busy_lock("/b");
   changed.is_delayed = true;
-  feed.on_snapshot(snapshot_of({changed, busy_lock("/c"), busy_lock("/d")}));
+  show(feed, snapshot_of({changed, busy_lock("/c"), busy_lock("/d")}));
   EXPECT_EQ(page.read(), Names{"change"});
   ASSERT_EQ(page.locks().size(), 3U);
   EXPECT_FALSE(page.locks().contains("/a"));
   EXPECT_EQ(page.locks().at("/b")["delay"], true);
 }
 
+TEST(LiveFeed, BigChange_ComesInSharedPieces) {
+  LiveFeed feed("/", "1.0");
+  std::vector<SurveyedLock> locks;
+  for (int i = 1000; i < 1500; ++i) locks.push_back(busy_lock("/" + std::to_string(i)));
+  show(feed, snapshot_of(locks));
+  Page page(feed);
+  page.read();
+  LiveFeed::Stream first(feed);
+  LiveFeed::Stream second(feed);
+  while (first.next() || second.next()) {
+  }
+  for (auto& lock : locks) lock.is_delayed = true;
+  locks.resize(400);
+  show(feed, snapshot_of(locks));
+  const SharedText piece = first.next();
+  EXPECT_EQ(piece, second.next());
+  EXPECT_LT(piece->size(), 100'000U);
+  const auto names = page.read();
+  EXPECT_GT(names.size(), 3U);
+  EXPECT_EQ(page.locks().size(), 400U);
+  EXPECT_EQ(page.locks().at("/1399")["delay"], true);
+}
+
+TEST(LiveFeed, SnapshotDuringAChange_FollowsIt) {
+  LiveFeed feed("/", "1.0");
+  std::vector<SurveyedLock> locks;
+  for (int i = 1000; i < 1500; ++i) locks.push_back(busy_lock("/" + std::to_string(i)));
+  show(feed, snapshot_of(locks));
+  Page page(feed);
+  page.read();
+  for (auto& lock : locks) lock.is_delayed = true;
+  show(feed, snapshot_of(locks));
+  EXPECT_EQ(page.read_one(), "change");
+  locks.front().is_delayed = false;
+  locks.pop_back();
+  show(feed, snapshot_of(locks));
+  page.read();
+  EXPECT_EQ(page.locks().size(), 499U);
+  EXPECT_EQ(page.locks().at("/1000")["delay"], false);
+  EXPECT_EQ(page.locks().at("/1400")["delay"], true);
+}
+
 TEST(LiveFeed, EqualSnapshot_OnlyMovesTheTime) {
   LiveFeed feed("/", "1.0");
-  feed.on_snapshot(snapshot_of({busy_lock("/a")}));
+  show(feed, snapshot_of({busy_lock("/a")}));
   Page page(feed);
   page.read();
   auto later = snapshot_of({busy_lock("/a")});
   later.as_of = kNow + 5s;
-  feed.on_snapshot(later);
+  show(feed, later);
   feed.on_beat(beat_at(kNow + 6s));
   EXPECT_EQ(page.read(), Names{"beat"});
   const auto later_ms =
@@ -132,7 +178,7 @@ TEST(LiveFeed, ManyLocks_ComeInPieces) {
   LiveFeed feed("/", "1.0");
   std::vector<SurveyedLock> locks;
   for (int i = 1000; i < 1500; ++i) locks.push_back(busy_lock("/" + std::to_string(i)));
-  feed.on_snapshot(snapshot_of(locks));
+  show(feed, snapshot_of(locks));
   Page page(feed);
   EXPECT_GT(page.read().size(), 3U);
   EXPECT_EQ(page.locks().size(), locks.size());
@@ -142,14 +188,14 @@ TEST(LiveFeed, SlowStream_SkipsSnapshots) {
   LiveFeed feed("/", "1.0");
   std::vector<SurveyedLock> locks;
   for (int i = 1000; i < 1500; ++i) locks.push_back(busy_lock("/" + std::to_string(i)));
-  feed.on_snapshot(snapshot_of(locks));
+  show(feed, snapshot_of(locks));
   Page page(feed);
   EXPECT_EQ(page.read_one(), "hello");
   EXPECT_EQ(page.read_one(), "locks");
   locks.erase(locks.begin(), locks.begin() + 100);  // sent already
-  feed.on_snapshot(snapshot_of(locks));
+  show(feed, snapshot_of(locks));
   locks.push_back(busy_lock("/9"));
-  feed.on_snapshot(snapshot_of(locks));
+  show(feed, snapshot_of(locks));
   page.read();
   EXPECT_EQ(page.locks().size(), locks.size());
   for (const auto& lock : locks) EXPECT_TRUE(page.locks().contains(lock.path)) << lock.path;
@@ -161,7 +207,7 @@ TEST(LiveFeed, TooManyLocks_FirstAreShown) {
   for (std::size_t i = 0; i < LiveFeed::kMostLocks + 5; ++i) {
     locks.push_back(lock_at("/" + std::to_string(10'000 + i)));
   }
-  feed.on_snapshot(snapshot_of(locks));
+  show(feed, snapshot_of(locks));
   feed.on_beat(beat_at(kNow));
   Page page(feed);
   page.read();

@@ -19,6 +19,7 @@ using testing::foreign;
 using testing::holder;
 using testing::kNow;
 using testing::lock_at;
+using testing::unreadable;
 
 const std::string kHex = "0123456789abcdef0123456789abcdef";
 const std::string kUuid = "01234567-89ab-cdef-0123-456789abcdef";
@@ -70,15 +71,31 @@ TEST(KindOf, MutexBehindGate_IsPriority) {
 
 TEST(HoldAge, WithoutHeldSince_IsAnUpperLimit) {
   auto each = holder("lock-0000000001", 60s);
-  EXPECT_EQ(hold_age(each, kNow).age, 60s);
-  EXPECT_FALSE(hold_age(each, kNow).is_exact);
+  EXPECT_EQ(hold_age(each, kNow)->age, 60s);
+  EXPECT_FALSE(hold_age(each, kNow)->is_exact);
+  EXPECT_FALSE(alert_age(each, kNow));
   each.held_since = kNow - 7s;
-  EXPECT_EQ(hold_age(each, kNow).age, 7s);
-  EXPECT_TRUE(hold_age(each, kNow).is_exact);
+  EXPECT_EQ(hold_age(each, kNow)->age, 7s);
+  EXPECT_TRUE(hold_age(each, kNow)->is_exact);
+  EXPECT_EQ(alert_age(each, kNow), 7s);
+  EXPECT_EQ(alert_age(foreign("lock-0000000001"), kNow), 60s);
+}
+
+TEST(HoldAge, NotReadable_IsUnknown) {
+  const Participant each = unreadable("lock-0000000001");
+  EXPECT_TRUE(is_unreadable(each));
+  EXPECT_FALSE(is_unreadable(foreign("lock-0000000001")));
+  EXPECT_FALSE(hold_age(each, kNow));
+  EXPECT_FALSE(alert_age(each, kNow));
+}
+
+TEST(Age, HostileTimes_DoNotOverflow) {
+  EXPECT_EQ(age(WallTime::min(), kNow), age(WallTime(), kNow));
+  EXPECT_EQ(age(WallTime::max(), kNow), 0s);
 }
 
 TEST(HoldAge, ClockOfLeaderIsAhead_IsZero) {
-  EXPECT_EQ(hold_age(holder("lock-0000000001", -60s), kNow).age, 0s);
+  EXPECT_EQ(hold_age(holder("lock-0000000001", -60s), kNow)->age, 0s);
 }
 
 TEST(OldestHold, SeveralHolders_IsTheOldest) {

@@ -20,17 +20,23 @@ using testing::holder;
 using testing::kNow;
 using testing::lock_at;
 
+Participant held_for(std::chrono::seconds time) {
+  auto each = holder("lock-0000000001", 100s);
+  each.held_since = kNow - time;
+  return each;
+}
+
 /// /free has no contender; /short is held for 5 s; /long for 60 s; /queue has two that wait.
 std::vector<SurveyedLock> locks() {
   std::vector<SurveyedLock> all{lock_at("/free"), lock_at("/long"), lock_at("/queue"),
                                 lock_at("/short")};
-  add_holder(all[1], holder("lock-0000000001", 60s));
+  add_holder(all[1], held_for(60s));
   add_waiting(all[2], contender("lock-0000000001", 3s));
   auto other = contender("lock-0000000002", 2s);
   other.host = "web1";
   other.note = "nightly";
   add_waiting(all[2], other);
-  add_holder(all[3], holder("lock-0000000001", 5s));
+  add_holder(all[3], held_for(5s));
   return all;
 }
 
@@ -51,6 +57,13 @@ TEST(LockRows, HeldOver_NeedsAHolder) {
   const auto all = locks();
   EXPECT_EQ(paths(all, {.held_over = 10s}, RowOrder::path), "/long ");
   EXPECT_EQ(paths(all, {.held_over = 0s}, RowOrder::path), "/long /short ");
+}
+
+TEST(LockRows, UpperLimit_IsNoHoldAge) {
+  auto all = locks();
+  all[1].state.holders.front().held_since.reset();
+  EXPECT_EQ(paths(all, {.held_over = 10s}, RowOrder::path), "");
+  EXPECT_EQ(paths(all, {}, RowOrder::held), "/short /long /free /queue ");
 }
 
 TEST(LockRows, HostAndText_AreOfAnyContender) {

@@ -19,6 +19,7 @@ using testing::foreign;
 using testing::holder;
 using testing::kNow;
 using testing::lock_at;
+using testing::unreadable;
 
 TEST(LockTable, Rows_SayWhatIsKnown) {
   auto busy = busy_lock("/jobs/report");
@@ -39,6 +40,25 @@ TEST(LockTable, Rows_SayWhatIsKnown) {
                 "/java         Curator, session 0x100000ab       <= 1 m    0",
                 "/late         (lock delay)                                0",
                 "/shared       db7 pid 812 (billing) and 1 more  <= 1 s    0"}));
+}
+
+TEST(LockTable, UnreadableHolder_HasNoAge) {
+  auto lock = lock_at("/a");
+  add_holder(lock, unreadable("lock-0000000001"));
+  const std::vector<const SurveyedLock*> rows{&lock};
+  EXPECT_EQ(lock_table(rows, kNow).lines(0)[1], "/a    an unknown library, session 0x0  ?     0");
+  EXPECT_NE(contender_table(lock, kNow).lines(0)[1].find("  ?      lock-"), std::string::npos);
+}
+
+TEST(LockTable, NarrowTerminal_ShowsHeldAndWaiting) {
+  auto lock = busy_lock("/jobs/" + std::string(100, 'x'));
+  lock.state.holders.front().application = std::string(64, 'y');
+  lock.state.holders.front().note = std::string(200, 'z');
+  lock.state.holders.front().held_since = kNow - 250s;
+  const std::vector<const SurveyedLock*> rows{&lock};
+  const auto line = lock_table(rows, kNow).lines(80)[1];
+  EXPECT_EQ(line.size(), 80U);
+  EXPECT_NE(line.find("  4 m 10 s  1  "), std::string::npos) << line;
 }
 
 TEST(ContenderTable, Contenders_AreInOrder) {

@@ -42,6 +42,13 @@ inline Participant foreign(std::string node) {
   return each;
 }
 
+/// A contender whose znode the client may not read.
+inline Participant unreadable(std::string node) {
+  Participant each;
+  each.node = std::move(node);
+  return each;
+}
+
 inline void add_holder(SurveyedLock& lock, Participant each) {
   lock.state.holders.push_back(std::move(each));
   ++lock.state.holding;

@@ -17,15 +17,21 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::add_holder;
+using testing::add_waiting;
 using testing::busy_lock;
 using testing::foreign;
 using ::testing::HasSubstr;
 using testing::kNow;
 using testing::lock_at;
 using ::testing::Not;
+using testing::unreadable;
+
+std::string metrics_of(const Snapshot& snapshot) {
+  return observed_metrics(&snapshot, metric_paths(snapshot, {}), true, kNow);
+}
 
 TEST(ObservedMetrics, BeforeTheFirstPass_OnlyConnected) {
-  EXPECT_EQ(observed_metrics(nullptr, false, kNow),
+  EXPECT_EQ(observed_metrics(nullptr, {}, false, kNow),
             "# HELP zklock_observed_connected 1 if the session is connected, otherwise 0.\n"
             "# TYPE zklock_observed_connected gauge\n"
             "zklock_observed_connected 0\n");
@@ -45,14 +51,14 @@ TEST(ObservedMetrics, EachMetric_IsAsInGoldenFile) {
   std::ifstream file(ZKLOCK_SOURCE_DIR "/tests/cli/views/observed_metrics.golden");
   std::stringstream golden;
   golden << file.rdbuf();
-  EXPECT_EQ(observed_metrics(&snapshot, true, kNow), golden.str());
+  EXPECT_EQ(metrics_of(snapshot), golden.str());
 }
 
 TEST(ObservedMetrics, UnknownAge_RaisesNoAlert) {
   Snapshot snapshot;
   snapshot.locks = {busy_lock("/a"), lock_at("/b")};
   add_holder(snapshot.locks[1], foreign("lock-0000000001"));
-  const auto text = observed_metrics(&snapshot, true, kNow);
+  const auto text = metrics_of(snapshot);
   EXPECT_THAT(text, HasSubstr("oldest_hold_seconds{path=\"/a\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("oldest_hold_seconds{path=\"/b\"} 60\n"));
 }
@@ -60,8 +66,30 @@ TEST(ObservedMetrics, UnknownAge_RaisesNoAlert) {
 TEST(ObservedMetrics, HostilePath_IsEscaped) {
   Snapshot snapshot;
   snapshot.locks = {busy_lock("/a\"} 1\n\\")};
-  EXPECT_THAT(observed_metrics(&snapshot, true, kNow),
-              HasSubstr("holds{path=\"/a\\\"} 1?\\\\\"} 1\n"));
+  EXPECT_THAT(metrics_of(snapshot), HasSubstr(R"(holds{path="/a\\\"} 1\\n\\\\"} 1)"
+                                              "\n"));
+}
+
+TEST(ObservedMetrics, HiddenCharacters_KeepPathsApart) {
+  Snapshot snapshot;
+  snapshot.locks = {busy_lock("/a\xe2\x80\xae"), busy_lock("/a\xe2\x80\xad"),
+                    busy_lock("/a\\u202e"), busy_lock("/\xc3\xa4")};
+  const auto text = metrics_of(snapshot);
+  EXPECT_THAT(text, HasSubstr("holds{path=\"/a\\\\u202e\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("holds{path=\"/a\\\\u202d\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("holds{path=\"/a\\\\\\\\u202e\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("holds{path=\"/\xc3\xa4\"} 1\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\xe2\x80")));
+}
+
+TEST(ObservedMetrics, UnreadableContender_HasNoAge) {
+  Snapshot snapshot;
+  snapshot.locks = {lock_at("/a")};
+  add_holder(snapshot.locks[0], unreadable("lock-0000000001"));
+  add_waiting(snapshot.locks[0], unreadable("lock-0000000002"));
+  const auto text = metrics_of(snapshot);
+  EXPECT_THAT(text, HasSubstr("oldest_hold_seconds{path=\"/a\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("oldest_wait_seconds{path=\"/a\"} 0\n"));
 }
 
 TEST(ObservedMetrics, ManyLocks_ShareALabel) {
@@ -69,11 +97,26 @@ TEST(ObservedMetrics, ManyLocks_ShareALabel) {
   for (std::size_t i = 0; i < kMostMetricPaths + 3; ++i) {
     snapshot.locks.push_back(busy_lock("/" + std::to_string(1000 + i)));
   }
-  const auto text = observed_metrics(&snapshot, true, kNow);
+  const auto text = metrics_of(snapshot);
   EXPECT_THAT(text, HasSubstr("waiters{path=\"/1199\"} 1\n"));
   EXPECT_THAT(text, Not(HasSubstr("/1200")));
   EXPECT_THAT(text, HasSubstr("waiters{path=\"other\"} 3\n"));
   EXPECT_THAT(text, HasSubstr("oldest_wait_seconds{path=\"other\"} 10\n"));
+}
+
+TEST(MetricPaths, NewLock_TakesNoSeries) {
+  Snapshot snapshot;
+  for (std::size_t i = 0; i < kMostMetricPaths; ++i) {
+    snapshot.locks.push_back(busy_lock("/" + std::to_string(1000 + i)));
+  }
+  const auto before = metric_paths(snapshot, {});
+  snapshot.locks.insert(snapshot.locks.begin(), busy_lock("/0"));
+  EXPECT_EQ(metric_paths(snapshot, before), before);
+  snapshot.locks.pop_back();
+  const auto after = metric_paths(snapshot, before);
+  EXPECT_TRUE(after.contains("/0"));
+  EXPECT_FALSE(after.contains("/1199"));
+  EXPECT_EQ(after.size(), kMostMetricPaths);
 }
 
 }  // namespace

@@ -2,8 +2,11 @@
 #include "zklock/cli/core/snapshot.h"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -75,10 +78,62 @@ TEST(CycleMarks, PathInTwoCycles_CertainWins) {
   other.steps = {{"/b", waiting(1), holding(2)}, {"/c", waiting(3), holding(4)}};
   const auto marks = cycle_marks(std::vector{other, cycle_of(true)});
   ASSERT_EQ(marks.size(), 3U);
-  EXPECT_TRUE(marks.at("/a").is_certain);
-  EXPECT_TRUE(marks.at("/b").is_certain);
-  EXPECT_FALSE(marks.at("/c").is_certain);
-  EXPECT_EQ(marks.at("/b").paths, (std::vector<std::string>{"/a", "/b"}));
+  EXPECT_TRUE(mark_of(marks, "/a")->is_certain);
+  EXPECT_TRUE(mark_of(marks, "/b")->is_certain);
+  EXPECT_FALSE(mark_of(marks, "/c")->is_certain);
+  EXPECT_EQ(mark_of(marks, "/d"), nullptr);
+  EXPECT_EQ(mark_of(marks, "/b")->paths, (std::vector<std::string>{"/a", "/b"}));
+}
+
+/// A hostile client can forge circles of any length.
+LockCycle huge_cycle() {
+  LockCycle cycle;
+  cycle.is_certain = true;
+  for (int i = 0; i < 50'000; ++i) {
+    cycle.steps.push_back({"/" + std::to_string(i), waiting(1), holding(2)});
+  }
+  return cycle;
+}
+
+TEST(CycleMarks, HugeCycle_SharesAShortMark) {
+  const auto marks = cycle_marks(std::vector{huge_cycle()});
+  ASSERT_EQ(marks.size(), 50'000U);
+  EXPECT_EQ(mark_of(marks, "/0"), mark_of(marks, "/49999"));
+  EXPECT_EQ(mark_of(marks, "/0")->paths.size(), 20U);
+}
+
+TEST(PathsToConfirm, HugeCycle_IsNotReadAgain) {
+  const auto paths = paths_to_confirm(std::vector{huge_cycle(), cycle_of(false), cycle_of(true)});
+  EXPECT_EQ(paths, (std::set<std::string>{"/a", "/b"}));
+}
+
+TEST(Snapshot, ManyContenders_LaterListsAreShort) {
+  Snapshot snapshot;
+  SurveyPage page;
+  for (int i = 0; i < 3; ++i) {
+    auto lock = lock_at("/" + std::to_string(i));
+    for (int n = 0; n < 2; ++n) add_holder(lock, holding(1));
+    for (std::size_t n = 0; n < kMostContenders / 2; ++n) add_waiting(lock, waiting(2));
+    page.locks.push_back(std::move(lock));
+  }
+  add_page(snapshot, std::move(page));
+  EXPECT_EQ(snapshot.locks[1].waiting.size(), kMostContenders / 2);
+  EXPECT_EQ(snapshot.locks[2].waiting.size(), 1U);
+  EXPECT_EQ(snapshot.locks[2].state.holders.size(), 1U);
+  EXPECT_EQ(snapshot.locks[2].state.waiting, kMostContenders / 2);
+}
+
+TEST(Snapshot, NothingVisited_HasNoRoot) {
+  Snapshot snapshot;
+  EXPECT_FALSE(snapshot.has_root());
+  SurveyPage page;
+  page.visited = 1;
+  add_page(snapshot, page);
+  EXPECT_TRUE(snapshot.has_root());
+  Snapshot secret;
+  secret.unreadable = {"/"};
+  EXPECT_TRUE(secret.has_root());
+  EXPECT_EQ(secret.unread(), 1U);
 }
 
 TEST(Snapshot, PagesInAnyOrder_AreSorted) {

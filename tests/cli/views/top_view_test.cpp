@@ -30,6 +30,7 @@ class TopViewTest : public ::testing::Test {
   void show(const std::vector<std::string>& paths) {
     auto snapshot = std::make_shared<Snapshot>();
     snapshot->as_of = kNow;
+    snapshot->visited = 1;
     for (const auto& path : paths) snapshot->locks.push_back(busy_lock(path));
     view_.on_snapshot(std::move(snapshot));
   }
@@ -127,6 +128,23 @@ TEST_F(TopViewTest, Problem_ReplacesTheLastLine) {
   EXPECT_TRUE(lines().back().starts_with("q quit"));
 }
 
+TEST_F(TopViewTest, WhatIsNotRead_IsSaid) {
+  auto snapshot = std::make_shared<Snapshot>();
+  view_.on_snapshot(snapshot);
+  EXPECT_EQ(lines().back(), "/ does not exist");
+  snapshot->unreadable = {"/a", "/b"};
+  snapshot->too_deep = {"/c"};
+  snapshot->as_of = kNow;
+  view_.on_snapshot(snapshot);
+  EXPECT_EQ(lines().front(), "zklock /  0 locks, 3 paths not read; 0 ms old");
+  EXPECT_TRUE(lines().back().starts_with("q quit"));
+}
+
+TEST_F(TopViewTest, NarrowTerminal_ShowsHeldAndWaiting) {
+  show({"/" + std::string(200, 'x')});
+  EXPECT_NE(lines()[2].find("  <= 1 m  1"), std::string::npos) << lines()[2];
+}
+
 TEST_F(TopViewTest, RandomKeys_NeverFail) {
   const std::string text = "jkhwp/ qx";
   unsigned random = 1;
@@ -160,6 +178,15 @@ TEST(KeysOf, Sequences_AreParsed) {
   EXPECT_EQ(kinds("\x7f"), "7");
   EXPECT_EQ(kinds("\x1b[24~"), "");
   EXPECT_EQ(kinds("\xc3\xa4\x01"), "");
+}
+
+TEST(KeysOf, BeginOfASequence_IsKnown) {
+  for (const char* bytes : {"\x1b", "\x1b[", "\x1bO", "\x1b[5", "q\x1b[", "\x1b[A\x1b"}) {
+    EXPECT_TRUE(ends_in_sequence(bytes)) << bytes + 1;
+  }
+  for (const char* bytes : {"", "q", "\x1b[A", "\x1b[5~", "\x1bq", "\x1b[24"}) {
+    EXPECT_FALSE(ends_in_sequence(bytes)) << bytes;
+  }
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <utility>
 
 #include "zklock/cli/core/display_text.h"
@@ -22,11 +21,12 @@ constexpr std::array kCombining{Range{0x300, 0x36F},   Range{0x483, 0x489},   Ra
                                 Range{0xE31, 0xE31},   Range{0xE34, 0xE3A},   Range{0x1AB0, 0x1AFF},
                                 Range{0x1DC0, 0x1DFF}, Range{0x20D0, 0x20FF}, Range{0xFE00, 0xFE0F},
                                 Range{0xFE20, 0xFE2F}};
-constexpr std::array kWide{Range{0x1100, 0x115F},   Range{0x2E80, 0x303E},  Range{0x3041, 0x33FF},
-                           Range{0x3400, 0x4DBF},   Range{0x4E00, 0x9FFF},  Range{0xA000, 0xA4CF},
-                           Range{0xAC00, 0xD7A3},   Range{0xF900, 0xFAFF},  Range{0xFE30, 0xFE6F},
-                           Range{0xFF00, 0xFF60},   Range{0xFFE0, 0xFFE6},  Range{0x1F300, 0x1F64F},
-                           Range{0x1F900, 0x1F9FF}, Range{0x20000, 0x3FFFD}};
+constexpr std::array kWide{Range{0x1100, 0x115F},  Range{0x2705, 0x2705},   Range{0x2E80, 0x303E},
+                           Range{0x3041, 0x33FF},  Range{0x1F680, 0x1F6FF}, Range{0x3400, 0x4DBF},
+                           Range{0x4E00, 0x9FFF},  Range{0xA000, 0xA4CF},   Range{0xAC00, 0xD7A3},
+                           Range{0xF900, 0xFAFF},  Range{0xFE30, 0xFE6F},   Range{0xFF00, 0xFF60},
+                           Range{0xFFE0, 0xFFE6},  Range{0x1F300, 0x1F64F}, Range{0x1F900, 0x1F9FF},
+                           Range{0x20000, 0x3FFFD}};
 
 template <std::size_t N>
 bool is_in(const std::array<Range, N>& ranges, char32_t code) noexcept {
@@ -105,11 +105,11 @@ std::vector<std::size_t> Table::widths(std::size_t limit) const {
   }
   std::size_t sum = kGap * (columns.size() - 1);
   for (const std::size_t width : columns) sum += width;
-  for (std::size_t* const column : {&columns.back(), &columns.front()}) {
-    if (limit == 0 || sum <= limit) break;
-    const std::size_t cut = std::min(sum - limit, *column - std::min(*column, kLeast));
-    *column -= cut;
-    sum -= cut;
+  for (; limit != 0 && sum > limit && !shrinkable_.empty(); --sum) {
+    const auto width_of_column = [&columns](std::size_t column) { return columns[column]; };
+    const std::size_t widest = *std::ranges::max_element(shrinkable_, {}, width_of_column);
+    if (columns[widest] <= kLeast) break;
+    --columns[widest];
   }
   return columns;
 }
@@ -125,7 +125,7 @@ std::vector<std::string> Table::lines(std::size_t width) const {
       if (i + 1 < row.size()) line.append(column_widths[i] - display_width(cell) + 2, ' ');
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    lines.push_back(width == 0 ? line : cut_text(line, width, Cut::end));
+    lines.push_back(std::move(line));
   }
   return lines;
 }

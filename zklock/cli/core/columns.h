@@ -23,15 +23,20 @@ class Table {
  public:
   using Row = std::vector<std::string>;
 
-  explicit Table(Row titles) { add(std::move(titles)); }
+  /// `shrinkable`: the columns that may be cut.
+  Table(Row titles, std::vector<std::size_t> shrinkable) : shrinkable_(std::move(shrinkable)) {
+    add(std::move(titles));
+  }
   void add(Row cells);
   /// Returns the lines without line ends, the titles first. All columns are as wide as their longest
-  /// cell. If a line is wider than `width`, the first and the last column are cut. 0: no limit.
+  /// cell. If a line is wider than `width`, the widest shrinkable columns are cut, down to 8 each. So
+  /// a line can still be wider. 0: no limit.
   std::vector<std::string> lines(std::size_t width) const;
 
  private:
   std::vector<std::size_t> widths(std::size_t limit) const;
 
+  const std::vector<std::size_t> shrinkable_;
   std::vector<Row> rows_;
 };
 

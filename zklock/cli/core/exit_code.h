@@ -12,6 +12,7 @@ struct ExitCode {
   static constexpr int kUnavailable = 69;    ///< no server, or no quorum
   static constexpr int kInternal = 70;       ///< a bug, or the guardian cannot work
   static constexpr int kSystem = 71;         ///< the system refused a process or a descriptor
+  static constexpr int kOutput = 74;         ///< the standard output cannot be written
   static constexpr int kNotAcquired = 75;    ///< not acquired in time
   static constexpr int kNoPermission = 77;   ///< the servers refused the operation
   static constexpr int kConfiguration = 78;  ///< configuration or secret file

@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::int32_t kSequenceWarning = 1'000'000'000;
 constexpr std::int32_t kSequenceFailure = 1'900'000'000;
-constexpr std::size_t kMostNames = 5;  ///< names of children in one text
+constexpr std::size_t kMostNames = 5;   ///< names of children in one text
+constexpr std::size_t kMostSteps = 20;  ///< of a cycle in one text
 
 std::string join(std::span<const std::string> names) {
   std::string text;
@@ -35,9 +36,15 @@ Finding cycle_finding(const LockCycle& cycle) {
                 .text = cycle.is_certain ? "deadlock: " : "possible deadlock: ",
                 .paths = {}};
   for (const WaitStep& step : cycle.steps) {
-    if (!found.paths.empty()) found.text += "; ";
-    found.text += text_of(step.waiter) + " waits at " + step.path + " for " + text_of(step.blocker);
+    if (found.paths.size() < kMostSteps) {
+      if (!found.paths.empty()) found.text += "; ";
+      found.text +=
+          text_of(step.waiter) + " waits at " + step.path + " for " + text_of(step.blocker);
+    }
     found.paths.push_back(step.path);
+  }
+  if (found.paths.size() > kMostSteps) {
+    found.text += "; and " + std::to_string(found.paths.size() - kMostSteps) + " more waits";
   }
   if (!cycle.is_certain) {
     found.text += "; a deadline, or the release of a hold by another thread, may end it";
@@ -61,13 +68,14 @@ void check_hold(const SurveyedLock& lock, const FindingOptions& options, WallTim
                 std::vector<Finding>& found) {
   if (!options.held_over) return;
   for (const Participant& holder : lock.state.holders) {
-    const HoldAge held = hold_age(holder, now);
-    if (held.age < *options.held_over) continue;
-    const char* const known = held.is_exact ? " holds for " : " holds, and is in the queue for ";
+    const auto held = alert_age(holder, now);
+    if (!held || *held < *options.held_over) continue;
+    const char* const known =
+        holder.held_since ? " holds for " : " holds, and is in the queue for ";
     found.push_back({.level = Level::warning,
                      .kind = "held_long",
                      .path = lock.path,
-                     .text = text_of(holder) + known + text_of(held.age),
+                     .text = text_of(holder) + known + text_of(*held),
                      .paths = {lock.path}});
   }
 }

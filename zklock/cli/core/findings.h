@@ -14,6 +14,7 @@ namespace zklock::cli {
 
 /// The importance of a finding of `check` or `doctor`. A notice does not change the exit code.
 enum class Level { ok, notice, warning, failure };
+/// Returns a short name for people: ok, note, warn or fail.
 std::string_view name_of(Level level) noexcept;
 /// Returns 2 with a failure, 1 with a warning, otherwise 0.
 int exit_code_of(Level worst) noexcept;
@@ -39,8 +40,7 @@ struct FindingOptions {
 /// | possible_cycle   | warning  | any other cycle                                               |
 /// | sequence_wear    | failure  | next sequence number of at least 1,900,000,000                |
 /// |                  | warning  | at least 1,000,000,000                                        |
-/// | held_long        | warning  | held for FindingOptions::held_over or longer. Without         |
-/// |                  |          | held_since, the time in the queue counts                      |
+/// | held_long        | warning  | alert_age() is FindingOptions::held_over or longer            |
 /// | mixed_libraries  | warning  | contenders of libraries that may not wait for each other      |
 /// | other_children   | warning  | children that are no contenders                               |
 /// | unreadable       | warning  | no READ permission: not checked                               |

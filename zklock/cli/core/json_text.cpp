@@ -2,6 +2,7 @@
 #include "zklock/cli/core/json_text.h"
 
 #include <cstdint>
+#include <initializer_list>
 
 #include <nlohmann/json.hpp>
 
@@ -27,6 +28,23 @@ Json text_or_null(const std::string& text) {
 template <class T>
 Json value_or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
+}
+
+/// The names of the levels in the guide.
+std::string_view id_of(Level level) {
+  switch (level) {
+    case Level::ok: return "ok";
+    case Level::notice: return "notice";
+    case Level::warning: return "warning";
+    case Level::failure: return "failure";
+  }
+  return "failure";
+}
+
+/// A number above 2^53 is no exact number in most programs. No process has such an id.
+Json pid_or_null(std::int64_t pid) {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 53U;
+  return pid > 0 && pid <= kLargest ? Json(pid) : Json();
 }
 
 std::string_view name_of(Access access) {
@@ -58,11 +76,11 @@ Json contender(const Participant& each) {
           {"token", to_string(each.token)},
           {"session", session_text(each.session_id)},
           {"library", id_of(library_of(each))},
-          {"since_ms", ms(each.since)},
+          {"since_ms", is_known(each.since) ? Json(ms(each.since)) : Json()},
           {"held_since_ms", each.held_since ? Json(ms(*each.held_since)) : Json()},
           {"owner", text_or_null(each.owner)},
           {"host", text_or_null(each.host)},
-          {"pid", each.pid != 0 ? Json(each.pid) : Json()},
+          {"pid", pid_or_null(each.pid)},
           {"application", text_or_null(each.application)},
           {"label", text_or_null(each.label)},
           {"thread", text_or_null(each.thread)},
@@ -77,33 +95,45 @@ Json contenders(const std::vector<Participant>& list) {
   return all;
 }
 
+bool are_holders_cut(const SurveyedLock& lock) {
+  return lock.state.holding > lock.state.holders.size();
+}
+
 Json permits_of(const SurveyedLock& lock) {
   if (kind_of(lock) != LockKind::semaphore) return {};
-  int held = 0;
+  std::int64_t held = 0;
   for (const Participant& each : lock.state.holders) held += each.permits;
   Json fields = Json::object();
   fields["count"] = value_or_null(lock.permits);
-  fields["held"] = held;
+  fields["held"] = are_holders_cut(lock) ? Json() : Json(held);
   return fields;
 }
 
-Json fields_of(const SurveyedLock& lock, const CycleMark* cycle) {
+Json fields_of(const SurveyedLock& lock, const CycleMark* cycle, Known known = Known::all) {
   Json fields = Json::object();
+  const LockKind kind = kind_of(lock);
   fields["path"] = lock.path;
-  fields["kind"] = name_of(kind_of(lock));
+  fields["kind"] = kind == LockKind::unknown ? Json() : Json(name_of(kind));
   fields["holders"] = contenders(lock.state.holders);
   fields["queue"] = contenders(lock.waiting);
   fields["holding"] = lock.state.holding;
   fields["waiting"] = lock.state.waiting;
+  fields["holders_cut"] = are_holders_cut(lock);
   fields["queue_cut"] = lock.state.waiting > lock.waiting.size();
   fields["permits"] = permits_of(lock);
   fields["delay"] = lock.is_delayed;
   fields["foreign"]["count"] = lock.other_children_count;
   fields["foreign"]["names"] = lock.other_children;
-  // The queue of a lock has a number from 1 on. `watch` does not read it.
-  fields["next_sequence"] = lock.next_sequence != 0 ? Json(lock.next_sequence) : Json();
+  fields["next_sequence"] = lock.next_sequence;
   fields["cycle"] = cycle == nullptr ? "none" : cycle->is_certain ? "certain" : "possible";
   fields["cycle_paths"] = cycle == nullptr ? Json::array() : Json(cycle->paths);
+  if (known == Known::all) return fields;
+  for (const char* const name : {"cycle", "cycle_paths"}) fields[name] = nullptr;
+  if (known == Known::one_lock) return fields;
+  for (const char* const name :
+       {"queue", "queue_cut", "permits", "delay", "foreign", "next_sequence"}) {
+    fields[name] = nullptr;
+  }
   return fields;
 }
 
@@ -119,9 +149,9 @@ std::string lock_fields(const SurveyedLock& lock, const CycleMark* cycle) {
   return dumped(fields_of(lock, cycle));
 }
 
-std::string lock(const SurveyedLock& lock, const CycleMark* cycle, WallTime as_of) {
+std::string lock(const SurveyedLock& lock, const CycleMark* cycle, WallTime as_of, Known known) {
   Json fields = with_schema("zklock.lock/1");
-  fields.update(fields_of(lock, cycle));
+  fields.update(fields_of(lock, cycle, known));
   fields["as_of_ms"] = ms(as_of);
   return dumped(fields);
 }
@@ -131,18 +161,21 @@ std::string locks(const Snapshot& snapshot) {
   Json fields = with_schema("zklock.locks/1");
   fields["root"] = snapshot.root;
   fields["as_of_ms"] = ms(snapshot.as_of);
-  fields["complete"] = snapshot.unreadable.empty() && snapshot.too_deep.empty();
-  fields["locks"] = Json::array();
+  fields["complete"] = snapshot.unread() == 0;
+  // The locks follow as texts, because values of all of them would need several times the memory.
+  std::string text = dumped(fields);
+  text.back() = ',';
+  text += "\"locks\":[";
   for (const SurveyedLock& each : snapshot.locks) {
-    const auto mark = marks.find(each.path);
-    fields["locks"].push_back(fields_of(each, mark == marks.end() ? nullptr : &mark->second));
+    if (text.back() != '[') text += ',';
+    text += lock_fields(each, mark_of(marks, each.path));
   }
-  return dumped(fields);
+  return text + "]}";
 }
 
 std::string finding(const Finding& finding) {
   Json fields = with_schema("zklock.finding/1");
-  fields["level"] = name_of(finding.level);
+  fields["level"] = id_of(finding.level);
   fields["kind"] = finding.kind;
   fields["path"] = text_or_null(finding.path);
   fields["text"] = finding.text;
@@ -168,7 +201,7 @@ std::string release(std::string_view path, std::string_view node, std::string_vi
   return dumped(fields);
 }
 
-std::string permits(std::string_view path, std::optional<int> count, int held,
+std::string permits(std::string_view path, std::optional<int> count, std::int64_t held,
                     std::size_t waiting) {
   Json fields = with_schema("zklock.permits/1");
   fields["path"] = path;
@@ -180,7 +213,7 @@ std::string permits(std::string_view path, std::optional<int> count, int held,
 
 std::string doctor(Level level, std::string_view check, std::string_view text) {
   Json fields = with_schema("zklock.doctor/1");
-  fields["level"] = name_of(level);
+  fields["level"] = id_of(level);
   fields["check"] = check;
   fields["text"] = text;
   return dumped(fields);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,17 +19,22 @@ namespace zklock::cli::json {
 /// The fields of a lock, without a schema: the page receives these.
 std::string lock_fields(const SurveyedLock& lock, const CycleMark* cycle);
 
-std::string lock(const SurveyedLock& lock, const CycleMark* cycle, WallTime as_of);
+/// Which fields of a lock were read. `one_lock`: not those of cycles. `state`: only those of
+/// LockState. The others are null.
+enum class Known { all, one_lock, state };
+std::string lock(const SurveyedLock& lock, const CycleMark* cycle, WallTime as_of,
+                 Known known = Known::all);
 /// A document with all locks of a snapshot.
 std::string locks(const Snapshot& snapshot);
 std::string finding(const Finding& finding);
 
 /// A line of `watch`. `kind`: state, disconnected or connected; `lock`: a text of lock(), or empty.
 std::string change(WallTime at, std::string_view kind, const std::string& lock);
-/// A line of `release`. `outcome`: released, free, not_released.
+/// A line of `release`. `outcome`: released, free, not_held, no_such_contender, not_released.
 std::string release(std::string_view path, std::string_view node, std::string_view outcome,
                     std::chrono::milliseconds waited);
-std::string permits(std::string_view path, std::optional<int> count, int held, std::size_t waiting);
+std::string permits(std::string_view path, std::optional<int> count, std::int64_t held,
+                    std::size_t waiting);
 /// A line of `doctor`.
 std::string doctor(Level level, std::string_view check, std::string_view text);
 

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "zklock/cli/core/json_text.h"
+#include "zklock/cli/core/shared_text.h"
 #include "zklock/cli/core/snapshot.h"
 #include "zklock/cli/core/survey_delta.h"
 
@@ -20,7 +22,7 @@ namespace zklock::cli {
 /// |--------|------------------------------------------|-------------------------------------------|
 /// | hello  | root, version                            | first                                     |
 /// | locks  | as_of_ms, first, last, locks             | then all locks, in pieces of about 64 KiB |
-/// | change | as_of_ms, locks, removed                 | when a newer snapshot differs             |
+/// | change | as_of_ms, locks, removed                 | when a newer snapshot differs, in pieces  |
 /// | beat   | time, connection, age of the data, error | at each on_beat()                         |
 ///
 /// A stream that reads slowly skips snapshots: it receives the difference between the last one that
@@ -34,54 +36,59 @@ class LiveFeed {
   LiveFeed(const LiveFeed&) = delete;
   LiveFeed& operator=(const LiveFeed&) = delete;
 
-  void on_snapshot(const Snapshot& snapshot);
+  /// A snapshot as texts. Streams refer to older ones.
+  struct Texts {
+    WallTime as_of;
+    std::chrono::milliseconds duration{0};
+    std::size_t all_locks = 0;
+    std::size_t unread = 0;
+    std::vector<LockText> locks;
+  };
+  using TextsPtr = std::shared_ptr<const Texts>;
+  /// Any thread may call it.
+  static TextsPtr texts_of(const Snapshot& snapshot);
+
+  void on_snapshot(TextsPtr texts) { newest_ = std::move(texts); }
   /// Begins a beat. Replaces its numbers of locks and the time of the data by those of the newest
   /// snapshot.
   void on_beat(json::Beat beat);
 
- private:
-  /// The newest snapshot as texts. Streams refer to older ones.
-  struct Texts {
-    WallTime as_of;
-    std::vector<LockText> locks;
-  };
-  using TextsPtr = std::shared_ptr<const Texts>;
+  using Change = std::shared_ptr<const std::vector<SharedText>>;
 
- public:
   /// One connected page. REQUIRES: the feed outlives it.
   class Stream {
    public:
     explicit Stream(LiveFeed& feed) noexcept : feed_(feed) {}
-    /// Returns the next event to send; an empty text if there is none now.
-    std::string next();
+    /// Returns the next event to send; null if there is none now.
+    SharedText next();
 
    private:
-    std::string next_piece();
+    SharedText next_piece();
 
     LiveFeed& feed_;
     bool said_hello_ = false;
-    TextsPtr sent_;                 ///< snapshot that the page has, or receives now
-    std::size_t sent_locks_ = 0;    ///< locks of it that were sent
-    bool is_sent_ = false;          ///< all of them were sent
+    TextsPtr sent_;               ///< snapshot that the page has, or receives now
+    std::size_t sent_locks_ = 0;  ///< locks of it that were sent
+    bool is_sent_ = false;        ///< all of them were sent
+    Change change_;               ///< being sent; null: none
+    TextsPtr change_to_;
+    std::size_t sent_pieces_ = 0;   ///< of change_
     std::uint64_t sent_beats_ = 0;  ///< number of the last beat that was sent
   };
 
  private:
-  /// Returns the change event between two snapshots; empty if nothing differs. Stores the last
-  /// one, because most streams need the same.
-  const std::string& change_between(const TextsPtr& before, const TextsPtr& now);
+  /// Returns the change events between two snapshots. Stores the last ones, because most streams need
+  /// the same.
+  Change change_between(const TextsPtr& before, const TextsPtr& now);
 
   const std::string root_;
   const std::string version_;
   TextsPtr newest_;
   json::Beat beat_;
   std::uint64_t beats_ = 0;
-  std::size_t all_locks_ = 0;
-  std::size_t unreadable_ = 0;
-  std::chrono::milliseconds duration_{0};
 
   TextsPtr change_from_, change_to_;
-  std::string change_;
+  Change change_;
 };
 
 }  // namespace zklock::cli

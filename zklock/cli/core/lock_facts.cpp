@@ -101,22 +101,46 @@ std::string_view name_of(LockKind kind) noexcept {
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
-std::chrono::milliseconds age(WallTime then, WallTime now) noexcept {
-  return std::max(std::chrono::milliseconds(0),
-                  std::chrono::duration_cast<std::chrono::milliseconds>(now - then));
+bool is_known(WallTime time) noexcept {
+  return time > WallTime();
 }
 
-HoldAge hold_age(const Participant& holder, WallTime now) noexcept {
-  if (holder.held_since) return {.age = age(*holder.held_since, now), .is_exact = true};
-  return {.age = age(holder.since, now), .is_exact = false};
+bool is_unreadable(const Participant& contender) noexcept {
+  return contender.session_id == 0 && !is_known(contender.since);
+}
+
+std::chrono::milliseconds age(WallTime then, WallTime now) noexcept {
+  return std::max(
+      std::chrono::milliseconds(0),
+      std::chrono::duration_cast<std::chrono::milliseconds>(now - std::max(then, WallTime())));
+}
+
+std::optional<HoldAge> hold_age(const Participant& holder, WallTime now) noexcept {
+  if (holder.held_since) return HoldAge{.age = age(*holder.held_since, now), .is_exact = true};
+  if (!is_known(holder.since)) return std::nullopt;
+  return HoldAge{.age = age(holder.since, now), .is_exact = false};
+}
+
+std::optional<std::chrono::milliseconds> alert_age(const Participant& holder,
+                                                   WallTime now) noexcept {
+  const auto held = hold_age(holder, now);
+  if (!held || (!held->is_exact && library_of(holder) == Library::zklock)) return std::nullopt;
+  return held->age;
 }
 
 std::optional<HoldAge> oldest_hold(const SurveyedLock& lock, WallTime now) noexcept {
   std::optional<HoldAge> oldest;
   for (const auto& holder : lock.state.holders) {
-    const HoldAge each = hold_age(holder, now);
-    if (!oldest || each.age > oldest->age) oldest = each;
+    const auto each = hold_age(holder, now);
+    if (each && (!oldest || each->age > oldest->age)) oldest = each;
   }
+  return oldest;
+}
+
+std::optional<std::chrono::milliseconds> oldest_alert(const SurveyedLock& lock,
+                                                      WallTime now) noexcept {
+  std::optional<std::chrono::milliseconds> oldest;
+  for (const auto& holder : lock.state.holders) oldest = std::max(oldest, alert_age(holder, now));
   return oldest;
 }
 
@@ -124,7 +148,7 @@ std::optional<std::chrono::milliseconds> oldest_wait(const SurveyedLock& lock,
                                                      WallTime now) noexcept {
   std::optional<std::chrono::milliseconds> oldest;
   for (const auto& each : lock.waiting) {
-    oldest = std::max(oldest.value_or(std::chrono::milliseconds(0)), age(each.since, now));
+    if (is_known(each.since)) oldest = std::max(oldest, std::optional(age(each.since, now)));
   }
   return oldest;
 }

@@ -48,18 +48,32 @@ enum class LockKind { mutex, shared, semaphore, priority, mixed, unknown };
 LockKind kind_of(const SurveyedLock& lock) noexcept;
 std::string_view name_of(LockKind kind) noexcept;
 
+/// Returns whether the time was read. It is unknown, 1970, if the client may not read the znode.
+bool is_known(WallTime time) noexcept;
+/// Returns whether the client could not read the znode of the contender.
+bool is_unreadable(const Participant& contender) noexcept;
+
 /// The age of a hold. `is_exact`: false if only an upper limit is known, the time in the queue.
 struct HoldAge {
   std::chrono::milliseconds age{0};
   bool is_exact = false;
 };
-HoldAge hold_age(const Participant& holder, WallTime now) noexcept;
-/// Returns `now - then`, at least 0: the clocks of two hosts differ.
+/// Returns nothing if neither is known.
+std::optional<HoldAge> hold_age(const Participant& holder, WallTime now) noexcept;
+/// Returns the age of a hold for an alert or a filter. Without held_since, the time in the queue
+/// counts for other libraries only: a hold of zklock is then short, or its znode shows no age.
+std::optional<std::chrono::milliseconds> alert_age(const Participant& holder,
+                                                   WallTime now) noexcept;
+/// Returns `now - then`, at least 0: the clocks of two hosts differ. A time before 1970 counts as
+/// 1970, because other programs write these times.
 std::chrono::milliseconds age(WallTime then, WallTime now) noexcept;
 
-/// Returns the age of the oldest hold; nothing without a holder.
+/// Returns the age of the oldest hold; nothing if none is known.
 std::optional<HoldAge> oldest_hold(const SurveyedLock& lock, WallTime now) noexcept;
-/// Returns how long the oldest described waiting contender waits; nothing without one.
+/// Returns the highest alert_age() of the holders; nothing if none is known.
+std::optional<std::chrono::milliseconds> oldest_alert(const SurveyedLock& lock,
+                                                      WallTime now) noexcept;
+/// Returns how long the oldest described waiting contender waits; nothing if that is unknown.
 std::optional<std::chrono::milliseconds> oldest_wait(const SurveyedLock& lock,
                                                      WallTime now) noexcept;
 

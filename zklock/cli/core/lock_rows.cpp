@@ -22,13 +22,8 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-milliseconds hold_time(const SurveyedLock& lock, WallTime now) {
-  const auto oldest = oldest_hold(lock, now);
-  return oldest ? oldest->age : milliseconds(-1);
-}
-
 bool passes(const SurveyedLock& lock, const RowFilter& filter, WallTime now) {
-  if (filter.held_over && hold_time(lock, now) < *filter.held_over) return false;
+  if (filter.held_over && oldest_alert(lock, now) < filter.held_over) return false;
   const bool is_of_host = filter.host.empty() || has_contender(lock, [&](const Participant& each) {
                             return each.host == filter.host;
                           });
@@ -50,8 +45,9 @@ std::vector<const SurveyedLock*> lock_rows(std::span<const SurveyedLock> locks,
   switch (order) {
     case RowOrder::path: break;
     case RowOrder::held:
-      std::ranges::stable_sort(rows, std::ranges::greater(),
-                               [now](const SurveyedLock* lock) { return hold_time(*lock, now); });
+      std::ranges::stable_sort(rows, std::ranges::greater(), [now](const SurveyedLock* lock) {
+        return std::pair(oldest_alert(*lock, now), !lock->state.holders.empty());
+      });
       break;
     case RowOrder::waiting:
       std::ranges::stable_sort(rows, std::ranges::greater(), [now](const SurveyedLock* lock) {

@@ -16,7 +16,7 @@ namespace zklock::cli {
 enum class RowOrder { path, held, waiting };
 
 struct RowFilter {
-  /// Only locks with a hold of at least this age. Without held_since, the time in the queue counts.
+  /// Only locks with a hold whose alert_age() is at least this.
   std::optional<std::chrono::milliseconds> held_over = std::nullopt;
   std::string host = {};  ///< only locks with a contender of it
   std::string text = {};  ///< part of the path, host, application or note

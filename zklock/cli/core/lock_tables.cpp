@@ -22,23 +22,24 @@ std::string holder_text(const SurveyedLock& lock) {
 
 }  // namespace
 
-std::string text_of(const HoldAge& held) {
-  return (held.is_exact ? "" : "<= ") + text_of(Duration(held.age));
+std::string text_of(const std::optional<HoldAge>& held) {
+  if (!held) return "?";
+  return (held->is_exact ? "" : "<= ") + text_of(Duration(held->age));
 }
 
 Table lock_table(std::span<const SurveyedLock* const> locks, WallTime now) {
-  Table table({"LOCK", "HOLDER", "HELD", "WAITING", "NOTE"});
+  Table table({"LOCK", "HOLDER", "HELD", "WAITING", "NOTE"}, {0, 1, 4});
   for (const SurveyedLock* const lock : locks) {
-    const auto held = oldest_hold(*lock, now);
-    table.add({lock->path, holder_text(*lock), held ? text_of(*held) : "",
+    const bool is_held = !lock->state.holders.empty();
+    table.add({lock->path, holder_text(*lock), is_held ? text_of(oldest_hold(*lock, now)) : "",
                std::to_string(lock->state.waiting),
-               lock->state.holders.empty() ? "" : lock->state.holders.front().note});
+               is_held ? lock->state.holders.front().note : ""});
   }
   return table;
 }
 
 Table contender_table(const SurveyedLock& lock, WallTime now) {
-  Table table({"#", "STATE", "CONTENDER", "SINCE", "ZNODE", "TOKEN", "NOTE"});
+  Table table({"#", "STATE", "CONTENDER", "SINCE", "ZNODE", "TOKEN", "NOTE"}, {2, 6});
   std::size_t place = 0;
   const auto add = [&](const Participant& each, const char* state, const std::string& since) {
     Participant shown = each;
@@ -51,7 +52,7 @@ Table contender_table(const SurveyedLock& lock, WallTime now) {
   }
   place = lock.state.holding;
   for (const Participant& each : lock.waiting) {
-    add(each, "waits", text_of(Duration(age(each.since, now))));
+    add(each, "waits", is_known(each.since) ? text_of(Duration(age(each.since, now))) : "?");
   }
   return table;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -10,8 +11,8 @@
 
 namespace zklock::cli {
 
-/// Returns "4 m 10 s", or "<= 4 m 10 s" if only an upper limit is known.
-std::string text_of(const HoldAge& held);
+/// Returns "4 m 10 s", "<= 4 m 10 s" if only an upper limit is known, or "?".
+std::string text_of(const std::optional<HoldAge>& held);
 
 /// The locks of `ls` and `top`, one row for each.
 Table lock_table(std::span<const SurveyedLock* const> locks, WallTime now);

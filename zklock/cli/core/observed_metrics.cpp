@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/core/json_text.h"
 #include "zklock/metrics.h"
 
 namespace zklock::cli {
@@ -31,21 +33,12 @@ double seconds(std::chrono::milliseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-/// The age of a hold for an alert: an upper limit would raise false ones.
-double alert_age(const Participant& holder, WallTime now) {
-  const HoldAge held = hold_age(holder, now);
-  const bool counts = held.is_exact || library_of(holder) != Library::zklock;
-  return counts ? seconds(held.age) : 0;
-}
-
 Row row_of(const SurveyedLock& lock, WallTime now) {
   constexpr double kSequences = 2147483647;
   Row row{.path = lock.path};
   row.holds = static_cast<double>(lock.state.holding);
   row.waiters = static_cast<double>(lock.state.waiting);
-  for (const Participant& holder : lock.state.holders) {
-    row.oldest_hold = std::max(row.oldest_hold, alert_age(holder, now));
-  }
+  row.oldest_hold = seconds(oldest_alert(lock, now).value_or(std::chrono::milliseconds(0)));
   row.oldest_wait = seconds(oldest_wait(lock, now).value_or(std::chrono::milliseconds(0)));
   // Past its end, the counter is negative.
   row.sequence = lock.next_sequence < 0 ? 1 : lock.next_sequence / kSequences;
@@ -60,16 +53,17 @@ void add(Row& sum, const Row& row) {
   sum.sequence = std::max(sum.sequence, row.sequence);
 }
 
-std::vector<Row> rows_of(const Snapshot& snapshot, WallTime now) {
+std::vector<Row> rows_of(const Snapshot& snapshot, const MetricPaths& paths, WallTime now) {
   std::vector<Row> rows;
-  const auto shown = std::min(snapshot.locks.size(), kMostMetricPaths);
-  for (std::size_t i = 0; i < shown; ++i) rows.push_back(row_of(snapshot.locks[i], now));
-  if (shown == snapshot.locks.size()) return rows;
   Row other{.path = "other"};
-  for (std::size_t i = shown; i < snapshot.locks.size(); ++i) {
-    add(other, row_of(snapshot.locks[i], now));
+  for (const SurveyedLock& lock : snapshot.locks) {
+    if (paths.contains(lock.path)) {
+      rows.push_back(row_of(lock, now));
+    } else {
+      add(other, row_of(lock, now));
+    }
   }
-  rows.push_back(std::move(other));
+  if (rows.size() < snapshot.locks.size()) rows.push_back(std::move(other));
   return rows;
 }
 
@@ -79,6 +73,14 @@ MetricFamily family(std::string_view name, std::string_view help, Samples sample
   return {.name = std::string(kPrefix).append(name),
           .help = std::string(help),
           .samples = std::move(samples)};
+}
+
+/// Returns the value of a label. Different paths have different texts, because equal series would
+/// break the document. So hidden characters are escaped, as in JSON, and not replaced.
+std::string label_of(const std::string& path) {
+  if (display_text(path) == path && path.find('\\') == std::string::npos) return path;
+  const std::string quoted = json::quoted(path);
+  return quoted.substr(1, quoted.size() - 2);
 }
 
 void add_rows(std::vector<MetricFamily>& all, const std::vector<Row>& rows) {
@@ -96,7 +98,7 @@ void add_rows(std::vector<MetricFamily>& all, const std::vector<Row>& rows) {
   for (const Column& each : kColumns) {
     Samples samples;
     for (const Row& row : rows) {
-      samples.push_back({.labels = {{"path", row.path}}, .value = row.*each.member});
+      samples.push_back({.labels = {{"path", label_of(row.path)}}, .value = row.*each.member});
     }
     all.push_back(family(each.name, each.help, std::move(samples)));
   }
@@ -122,10 +124,22 @@ void add_totals(std::vector<MetricFamily>& all, const Snapshot& snapshot) {
 
 }  // namespace
 
-std::string observed_metrics(const Snapshot* snapshot, bool connected, WallTime now) {
+MetricPaths metric_paths(const Snapshot& snapshot, const MetricPaths& before) {
+  MetricPaths paths;
+  for (const bool is_old : {true, false}) {
+    for (const SurveyedLock& lock : snapshot.locks) {
+      if (paths.size() == kMostMetricPaths) return paths;
+      if (before.contains(lock.path) == is_old) paths.insert(lock.path);
+    }
+  }
+  return paths;
+}
+
+std::string observed_metrics(const Snapshot* snapshot, const MetricPaths& paths, bool connected,
+                             WallTime now) {
   std::vector<MetricFamily> all;
   if (snapshot != nullptr) {
-    add_rows(all, rows_of(*snapshot, now));
+    add_rows(all, rows_of(*snapshot, paths, now));
     add_totals(all, *snapshot);
   }
   all.push_back(family("connected", "1 if the session is connected, otherwise 0.",

@@ -3,15 +3,22 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
+#include <set>
 #include <string>
 
 #include "zklock/cli/core/snapshot.h"
 
 namespace zklock::cli {
 
-/// The most paths with series of their own. The locks behind them, in the order of the paths, share
-/// the label "other": with their sums, or for ages and ratios with their maximum.
+/// The most paths with series of their own. The other locks share the label "other": with their sums,
+/// or for ages and ratios with their maximum.
 inline constexpr std::size_t kMostMetricPaths = 200;
+
+using MetricPaths = std::set<std::string, std::less<>>;
+/// Returns the paths with series of their own: those of `before` that the snapshot still has, then the
+/// first ones by path. So a new lock takes the series of no other. Pure.
+MetricPaths metric_paths(const Snapshot& snapshot, const MetricPaths& before);
 
 /// Returns the metrics of a snapshot in the text format of Prometheus, version 0.0.4.
 ///
@@ -26,9 +33,9 @@ inline constexpr std::size_t kMostMetricPaths = 200;
 /// | pass_seconds, last_pass_timestamp_seconds     | duration and begin of the last pass           |
 /// | connected                                     | 1 if the session is connected, otherwise 0    |
 ///
-/// A hold of zklock without held_since is short, or its znode does not show its age: its age counts
-/// as 0. For other libraries the time in the queue counts. `snapshot` is null before the end of the
-/// first pass: then only `connected` is known. Pure.
-std::string observed_metrics(const Snapshot* snapshot, bool connected, WallTime now);
+/// oldest_hold_seconds is the highest alert_age(), and 0 if that is unknown. `snapshot` is null
+/// before the end of the first pass: then only `connected` is known. Pure.
+std::string observed_metrics(const Snapshot* snapshot, const MetricPaths& paths, bool connected,
+                             WallTime now);
 
 }  // namespace zklock::cli

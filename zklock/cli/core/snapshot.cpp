@@ -10,6 +10,8 @@ namespace zklock::cli {
 
 namespace {
 
+constexpr std::size_t kMostMarkPaths = 20;  ///< paths of a cycle that its mark names
+
 template <class T>
 void append(std::vector<T>& to, std::vector<T>&& from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
@@ -31,6 +33,15 @@ bool has(std::span<const SurveyedLock> locks, const WaitStep& step) {
 }  // namespace
 
 void add_page(Snapshot& snapshot, SurveyPage page) {
+  for (SurveyedLock& lock : page.locks) {
+    if (snapshot.contenders >= kMostContenders) {
+      for (auto* const list : {&lock.state.holders, &lock.waiting}) {
+        if (list->size() > 1) *list = std::vector{std::move(list->front())};
+      }
+    }
+    snapshot.contenders += lock.state.holders.size() + lock.waiting.size();
+  }
+  snapshot.visited += page.visited;
   append(snapshot.locks, std::move(page.locks));
   append(snapshot.empty, std::move(page.empty));
   append(snapshot.unreadable, std::move(page.unreadable));
@@ -42,6 +53,16 @@ void sort_lists(Snapshot& snapshot) {
   std::ranges::sort(snapshot.empty, {}, &EmptyZnode::path);
   std::ranges::sort(snapshot.unreadable);
   std::ranges::sort(snapshot.too_deep);
+}
+
+std::set<std::string> paths_to_confirm(std::span<const LockCycle> cycles) {
+  std::set<std::string> paths;
+  for (const LockCycle& cycle : cycles) {
+    const bool fits = paths.size() + cycle.steps.size() <= kMostConfirmedPaths;
+    if (!cycle.is_certain || !fits) continue;
+    for (const WaitStep& step : cycle.steps) paths.insert(step.path);
+  }
+  return paths;
 }
 
 std::vector<LockCycle> confirmed_cycles(std::vector<LockCycle> found,
@@ -62,12 +83,19 @@ CycleMarks cycle_marks(std::span<const LockCycle> cycles) {
   for (const bool certain : {true, false}) {
     for (const LockCycle& cycle : cycles) {
       if (cycle.is_certain != certain) continue;
-      CycleMark mark{.is_certain = certain, .paths = {}};
-      for (const WaitStep& step : cycle.steps) mark.paths.push_back(step.path);
-      for (const std::string& path : mark.paths) marks.emplace(path, mark);
+      const auto mark = std::make_shared<CycleMark>(CycleMark{.is_certain = certain, .paths = {}});
+      for (const WaitStep& step : cycle.steps) {
+        if (mark->paths.size() < kMostMarkPaths) mark->paths.push_back(step.path);
+        marks.emplace(step.path, mark);
+      }
     }
   }
   return marks;
+}
+
+const CycleMark* mark_of(const CycleMarks& marks, std::string_view path) {
+  const auto mark = marks.find(path);
+  return mark == marks.end() ? nullptr : mark->second.get();
 }
 
 }  // namespace zklock::cli

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "zklock/cli/core/lock_facts.h"
@@ -23,12 +27,28 @@ struct Snapshot {
   std::vector<EmptyZnode> empty;
   std::vector<std::string> unreadable;  ///< see SurveyPage
   std::vector<std::string> too_deep;
+  std::size_t visited = 0;     ///< znodes that were listed
+  std::size_t contenders = 0;  ///< described contenders of `locks`
+
+  /// Returns the number of paths that were not read.
+  std::size_t unread() const noexcept { return unreadable.size() + too_deep.size(); }
+  /// Returns false if the root does not exist.
+  bool has_root() const noexcept { return visited > 0 || !unreadable.empty(); }
 };
 
-/// Adds one page of a survey.
+/// The most contenders that a snapshot describes, before it shortens the lists of further locks to
+/// the first holder and the first waiting contender. So many long queues need little memory.
+inline constexpr std::size_t kMostContenders = 100'000;
+
+/// Adds one page of a survey. REQUIRES: the first holders of a lock are described.
 void add_page(Snapshot& snapshot, SurveyPage page);
 /// Sorts the lists after the last page. Cycles are not searched for.
 void sort_lists(Snapshot& snapshot);
+
+/// The most paths that are read a second time. Cycles beyond it stay possible.
+inline constexpr std::size_t kMostConfirmedPaths = 200;
+/// Returns the paths of the certain cycles, as far as whole cycles fit into kMostConfirmedPaths.
+std::set<std::string> paths_to_confirm(std::span<const LockCycle> cycles);
 
 /// Returns the cycles of `found`, with `is_certain` only if `second` shows that the cycle existed.
 /// `second` was read after all reads that `found` comes from. Each waiting contender must still
@@ -39,12 +59,14 @@ std::vector<LockCycle> confirmed_cycles(std::vector<LockCycle> found,
 /// The cycle that a path takes part in.
 struct CycleMark {
   bool is_certain = false;
-  std::vector<std::string> paths;  ///< all paths of the cycle
+  std::vector<std::string> paths;  ///< the first 20 paths of the cycle
 
   friend bool operator==(const CycleMark&, const CycleMark&) = default;
 };
-/// By path. If a path is in several cycles, a certain one wins.
-using CycleMarks = std::map<std::string, CycleMark, std::less<>>;
+/// By path. The paths of a cycle share its mark. If a path is in several cycles, a certain one wins.
+using CycleMarks = std::map<std::string, std::shared_ptr<const CycleMark>, std::less<>>;
 CycleMarks cycle_marks(std::span<const LockCycle> cycles);
+/// Returns the mark of a path; null if it is in no cycle.
+const CycleMark* mark_of(const CycleMarks& marks, std::string_view path);
 
 }  // namespace zklock::cli

@@ -45,7 +45,7 @@ TopView::TopView(std::string root, RowOrder order) : root_(std::move(root)), ord
 
 void TopView::on_snapshot(std::shared_ptr<const Snapshot> snapshot) {
   snapshot_ = std::move(snapshot);
-  problem_.clear();
+  problem_ = snapshot_->has_root() ? "" : root_ + " does not exist";
 }
 
 void TopView::on_problem(std::string text) {
@@ -122,6 +122,9 @@ std::string TopView::title(std::size_t count, WallTime now) const {
     text += ", " + std::to_string(certain) + " deadlocks, " +
             std::to_string(snapshot_->cycles.size() - static_cast<std::size_t>(certain)) +
             " possible";
+  }
+  if (const auto unread = snapshot_->unread(); unread > 0) {
+    text += ", " + std::to_string(unread) + " paths not read";
   }
   return text + "; " + text_of(Duration(age(snapshot_->as_of, now))) + " old";
 }

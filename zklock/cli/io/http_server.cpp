@@ -57,7 +57,12 @@ std::string head_of(const HttpAnswer& answer) {
   std::string head = "HTTP/1.1 " + std::to_string(answer.status) + " " +
                      std::string(reason.data(), reason.size()) +
                      "\r\nConnection: close\r\nContent-Type: " + answer.content_type + "\r\n";
-  if (!answer.events) head += "Content-Length: " + std::to_string(answer.body.size()) + "\r\n";
+  if (answer.events) {
+    head += "X-Accel-Buffering: no\r\n";  // proxies must send each event at once
+  } else {
+    const std::size_t length = answer.body ? answer.body->size() : 0;
+    head += "Content-Length: " + std::to_string(length) + "\r\n";
+  }
   if (answer.status == 405) head += "Allow: GET, HEAD\r\n";
   return head +
          "Cache-Control: no-store\r\n"
@@ -69,7 +74,7 @@ std::string head_of(const HttpAnswer& answer) {
 }
 
 HttpAnswer answer_to(const HttpRefusal& refusal) {
-  return {.status = refusal.status, .body = std::string(refusal.text) + "\n"};
+  return {.status = refusal.status, .body = shared(std::string(refusal.text) + "\n")};
 }
 
 }  // namespace
@@ -123,8 +128,8 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   /// Sends new events, unless earlier ones are being sent: on_sent() continues with the new ones.
   void wake() {
     if (!is_streaming() || is_sending_) return;
-    take_events();
-    if (!out_.empty()) send();
+    take_next();
+    if (out_) send();
   }
   void close() {
     if (std::exchange(is_closed_, true)) return;
@@ -146,11 +151,11 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
 
   void answer(HttpAnswer answer, bool is_head) {
     if (answer.events && !is_head && server_->streams() >= server_->limits.streams) {
-      answer = {.status = 503, .body = "too many streams\n"};
+      answer = {.status = 503, .body = shared("too many streams\n")};
     }
-    out_ = head_of(answer);
+    out_ = shared(head_of(answer));
     if (!is_head) {
-      out_ += answer.body;
+      body_ = std::move(answer.body);
       events_ = std::move(answer.events);
     }
     is_answering_ = true;
@@ -163,7 +168,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     const auto end = Clock::now() + server_->limits.progress_time;
     stream_.expires_at(is_streaming() ? end : std::min(end, end_of_answer_));
     stream_.async_write_some(
-        asio::buffer(out_.data() + sent_, out_.size() - sent_),
+        asio::buffer(out_->data() + sent_, out_->size() - sent_),
         [self = shared_from_this()](const error_code& error, std::size_t count) {
           self->on_sent(error, count);
         });
@@ -174,17 +179,20 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     if (is_closed_) return;
     if (error) return close();
     sent_ += count;
-    if (sent_ == out_.size()) {
-      if (!is_streaming()) return linger();
-      take_events();
-      if (out_.empty()) return;
+    if (sent_ == out_->size()) {
+      take_next();
+      if (!out_ && !is_streaming()) return linger();
+      if (!out_) return;
     }
     send();
   }
 
-  void take_events() {
+  /// Takes what follows out_: the body, or an event. An empty text is none.
+  void take_next() {
     sent_ = 0;
-    out_ = events_();
+    out_ = std::exchange(body_, {});
+    if (!out_ && is_streaming()) out_ = events_();
+    if (out_ && out_->empty()) out_.reset();
   }
 
   void linger() {
@@ -209,7 +217,8 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   beast::flat_buffer buffer_;
   http::request_parser<http::empty_body> parser_;
   EventSource events_;
-  std::string out_;
+  SharedText out_;        ///< being sent
+  SharedText body_;       ///< follows the head
   std::size_t sent_ = 0;  ///< bytes of out_
   bool is_sending_ = false;
   bool is_answering_ = false;  ///< also while it is streaming

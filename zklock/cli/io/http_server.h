@@ -12,15 +12,17 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
+#include "zklock/cli/core/shared_text.h"
+
 namespace zklock::cli {
 
-/// Returns the next events of one stream; an empty text if there are none now.
-using EventSource = std::function<std::string()>;
+/// Returns the next events of one stream; null if there are none now.
+using EventSource = std::function<SharedText()>;
 
 struct HttpAnswer {
   unsigned status = 200;
   std::string content_type = "text/plain; charset=utf-8";
-  std::string body = {};
+  SharedText body = {};
   std::string content_security_policy = "default-src 'none'; frame-ancestors 'none'";
   /// If it is set, the answer is a stream of server-sent events, and has no other body.
   EventSource events = {};

@@ -22,6 +22,11 @@ void TaskQueue::post(Task task) {
   (void)!::write(event_.get(), &one, sizeof one);
 }
 
+void TaskQueue::replace(Task task) {
+  (void)take();
+  post(std::move(task));
+}
+
 std::vector<TaskQueue::Task> TaskQueue::take() {
   const std::lock_guard guard(mutex_);
   std::uint64_t count = 0;

@@ -21,6 +21,8 @@ class TaskQueue {
   /// The descriptor is readable while there are tasks.
   int fd() const noexcept { return event_.get(); }
   void post(Task task);
+  /// As post(). Drops the tasks that wait, because the new one makes them needless.
+  void replace(Task task);
   /// Removes all tasks, and returns them in order.
   std::vector<Task> take();
 

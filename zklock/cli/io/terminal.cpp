@@ -8,15 +8,20 @@
 #include <utility>
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "zklock/cli/core/failure.h"
+#include "zklock/cli/io/system_failure.h"
 
 namespace zklock::cli {
 
 namespace {
+
+constexpr int kSequenceTime = 50;  ///< most milliseconds within a key's sequence
 
 termios saved_mode{};
 bool is_changed = false;
@@ -32,8 +37,37 @@ void write_all(std::string_view text) noexcept {
 
 void restore() noexcept {
   if (!std::exchange(is_changed, false)) return;
-  write_all("\x1b[?25h\x1b[?1049l");
+  write_all("\x1b[?7h\x1b[?25h\x1b[?1049l");
   ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &saved_mode);
+}
+
+/// Single keys, the alternate screen, no cursor, and no wrap of lines whose width is another than
+/// expected.
+void set_up() noexcept {
+  termios mode = saved_mode;
+  mode.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);  // Ctrl-C still sends a signal
+  mode.c_cc[VMIN] = 1;
+  mode.c_cc[VTIME] = 0;
+  is_changed = true;
+  ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &mode);
+  write_all("\x1b[?1049h\x1b[?25l\x1b[?7l");
+}
+
+bool is_in_background() noexcept {
+  const pid_t foreground = ::tcgetpgrp(STDIN_FILENO);
+  return foreground > 0 && foreground != ::getpgrp();
+}
+
+sigset_t stop_signal() noexcept {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTSTP);
+  return set;
+}
+
+bool reads_within(int milliseconds) noexcept {
+  pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  return ::poll(&input, 1, milliseconds) > 0 && (input.revents & POLLIN) != 0;
 }
 
 struct Sequence {
@@ -48,6 +82,15 @@ constexpr std::array kSequences{
     Sequence{"\x7f", Key::Kind::backspace},  Sequence{"\b", Key::Kind::backspace}};
 
 }  // namespace
+
+bool ends_in_sequence(std::string_view bytes) {
+  const auto at = bytes.rfind('\x1b');
+  if (at == std::string_view::npos) return false;
+  const std::string_view end = bytes.substr(at);
+  return std::ranges::any_of(kSequences, [end](const Sequence& each) {
+    return each.bytes.size() > end.size() && each.bytes.starts_with(end);
+  });
+}
 
 std::vector<Key> keys_of(std::string_view bytes) {
   std::vector<Key> keys;
@@ -79,14 +122,33 @@ Terminal::Terminal() {
   if (!is_there() || ::tcgetattr(STDIN_FILENO, &saved_mode) != 0) {
     throw Failure(ExitCode::kSystem, "this is no terminal");
   }
-  termios mode = saved_mode;
-  mode.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);  // Ctrl-C still sends a signal
-  mode.c_cc[VMIN] = 1;
-  mode.c_cc[VTIME] = 0;
   std::atexit([] { restore(); });
-  is_changed = true;
-  ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &mode);
-  write_all("\x1b[?1049h\x1b[?25l");
+  set_up();
+}
+
+StopSignal::StopSignal() {
+  struct sigaction action {};
+  if (::sigaction(SIGTSTP, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) return;
+  const sigset_t stop = stop_signal();
+  ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+  fd_ = UniqueFd(::signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (fd_.get() < 0) throw system_failure("signalfd");
+}
+
+bool StopSignal::take() noexcept {
+  signalfd_siginfo info{};
+  return ::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info);
+}
+
+void Terminal::suspend() noexcept {
+  restore();
+  // Without a shell that could continue the process, the kernel ignores SIGTSTP.
+  const sigset_t stop = stop_signal();
+  ::raise(SIGTSTP);
+  ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
+  ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+  while (is_in_background()) ::raise(SIGSTOP);
+  set_up();
 }
 
 Terminal::~Terminal() {
@@ -102,10 +164,12 @@ Terminal::Size Terminal::size() const noexcept {
 }
 
 void Terminal::show(const std::vector<std::string>& lines) {
+  // Each line is erased first: after a full one, the cursor is on its last character.
   std::string text = "\x1b[H";
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const bool is_selected = lines[i].starts_with('>');
-    text += (is_selected ? "\x1b[7m" : "") + lines[i] + (is_selected ? "\x1b[0m" : "") + "\x1b[K";
+    text += std::string("\x1b[K") + (is_selected ? "\x1b[7m" : "") + lines[i] +
+            (is_selected ? "\x1b[0m" : "");
     if (i + 1 < lines.size()) text += "\r\n";
   }
   write_all(text + "\x1b[J");
@@ -117,7 +181,15 @@ std::optional<std::vector<Key>> Terminal::read_keys() {
   if ((input.revents & POLLIN) == 0) return std::nullopt;
   std::array<char, 256> bytes{};
   const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
-  if (count > 0) return keys_of({bytes.data(), static_cast<std::size_t>(count)});
+  if (count > 0) {
+    std::string typed(bytes.data(), static_cast<std::size_t>(count));
+    while (ends_in_sequence(typed) && reads_within(kSequenceTime)) {
+      const ssize_t more = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+      if (more <= 0) break;
+      typed.append(bytes.data(), static_cast<std::size_t>(more));
+    }
+    return keys_of(typed);
+  }
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return std::vector<Key>();
   return std::nullopt;
 }
