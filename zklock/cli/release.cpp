@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <initializer_list>
 #include <iostream>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
+#include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
@@ -46,24 +48,43 @@ void check_options(const ReleaseOptions& options) {
   if (options.after_force && !options.evict) refuse("--after-force is for --evict");
 }
 
-/// Returns the contender that is to release: the named one, else the first holder.
-std::optional<Participant> find_target(Client& client, const ReleaseOptions& options) {
+/// Returns the name of the znode in --node, which can also be a path, as in ZKLOCK_NODE.
+std::string node_of(const ReleaseOptions& options) {
+  const std::string folder = options.path == "/" ? "/" : options.path + "/";
+  const std::string node =
+      options.node.starts_with(folder) ? options.node.substr(folder.size()) : options.node;
+  if (node.find('/') == std::string::npos) return node;
+  refuse("--node " + display_text(options.node) + " is not below the path");
+}
+
+/// The lock, and the contender that is to release: the named one, else the first holder.
+struct Target {
+  std::optional<Participant> contender;
+  std::size_t waiting = 0;
+  bool is_delayed = false;
+};
+
+Target find_target(Client& client, const ReleaseOptions& options) {
   SurveyOptions limits;
   limits.max_depth = 0;
-  limits.max_holders = limits.max_waiting = 100'000;
+  limits.max_holders = options.node.empty() ? 1 : 100'000;
+  limits.max_waiting = options.node.empty() ? 0 : 100'000;
   const Snapshot snapshot = read_snapshot(client, options.path, limits);
   if (!snapshot.unreadable.empty()) throw Failure(ExitCode::kNoPermission, "no READ permission");
-  if (snapshot.locks.empty()) return std::nullopt;
+  if (snapshot.locks.empty()) return {};
   const SurveyedLock& lock = snapshot.locks.front();
-  if (options.node.empty()) {
-    if (lock.state.holders.empty()) return std::nullopt;
-    return lock.state.holders.front();
-  }
+  Target target{.contender = {}, .waiting = lock.state.waiting, .is_delayed = lock.is_delayed};
   for (const auto* const list : {&lock.state.holders, &lock.waiting}) {
-    const auto found = std::ranges::find(*list, options.node, &Participant::node);
-    if (found != list->end()) return *found;
+    const auto found = options.node.empty()
+                           ? list->begin()
+                           : std::ranges::find(*list, options.node, &Participant::node);
+    if (found != list->end() && !target.contender) target.contender = *found;
   }
-  return std::nullopt;
+  if (target.contender && is_unreadable(*target.contender)) {
+    throw Failure(ExitCode::kNoPermission,
+                  "no READ permission for the znode " + target.contender->node);
+  }
+  return target;
 }
 
 /// Refuses what cannot help, or harms without need.
@@ -76,18 +97,33 @@ void check_target(const ReleaseOptions& options, const Participant& target) {
     }
   } else if (!options.evict) {
     throw Failure(ExitCode::kData, "the contender is of " + std::string(name_of(library)) +
-                                       ", which watches for no request; --evict deletes its znode");
+                                       ", which watches for no request; --evict --node " +
+                                       target.node + " deletes its znode");
   }
 }
 
-void confirm(const ReleaseOptions& options, const Participant& target) {
+/// Returns the question before a harm.
+std::string question(const ReleaseOptions& options, const Participant& target) {
+  const std::string whose =
+      display_text(options.path) + ": " + text_of(target) + ", " + target.node + ": ";
+  if (options.evict) return whose + "delete its znode? Then two contenders can hold at one time.";
+  return whose + (target.holds ? "take the lock away? This ends the work under it."
+                               : "take its place in the queue away?");
+}
+
+/// Waits for a confirmation if there is harm. Then reads the target again: meanwhile the path can have
+/// been recreated, with another contender of that name.
+void confirm(Client& client, const ReleaseOptions& options, const Participant& target) {
   if (options.yes || !(options.force || options.evict)) return;
   if (::isatty(STDIN_FILENO) == 0) refuse("without a terminal, --force and --evict need --yes");
-  std::cerr << "zklock: " << (options.evict ? "delete the znode of " : "take the lock from ")
-            << text_of(target) << ", " << target.node << "? (yes/no) " << std::flush;
+  std::cerr << "zklock: " << question(options, target) << " (yes/no) " << std::flush;
   std::string answer;
   std::getline(std::cin, answer);
   if (answer != "yes") refuse("not confirmed");
+  const auto now = find_target(client, options).contender;
+  if (!now || now->token != target.token || now->session_id != target.session_id) {
+    throw Failure(ExitCode::kData, "another contender holds or waits now; nothing was done");
+  }
 }
 
 bool release_by(Client& client, const ReleaseOptions& options, const Participant& target,
@@ -97,42 +133,60 @@ bool release_by(Client& client, const ReleaseOptions& options, const Participant
                          {.force = options.force, .node = target.node, .deadline = wait});
 }
 
-int release(const Settings& settings, const ReleaseOptions& options) {
+/// The result of a command that found no target.
+struct NoTarget {
+  const char* outcome;
+  std::string text;
+  int exit_code;
+};
+
+NoTarget no_target(const ReleaseOptions& options, const Target& found) {
+  if (!options.node.empty()) return {"no_such_contender", "no such contender", ExitCode::kData};
+  if (found.waiting == 0 && !found.is_delayed) return {"free", "free", 0};
+  return {"not_held", "not held; " + std::to_string(found.waiting) + " waiting",
+          ExitCode::kNotAcquired};
+}
+
+int release(const Settings& settings, ReleaseOptions options) {
   check_options(options);
+  options.node = node_of(options);
   const Duration wait = parse_duration(options.wait);
   const auto client = view_client(settings, "zklock release");
   const auto begin = LeaseClock::now();
-  const auto target = find_target(*client, options);
+  const Target found = find_target(*client, options);
+  const auto& target = found.contender;
   const std::string node = target ? target->node : options.node;
-  const auto report = [&](const char* outcome, const std::string& text) {
+  // Prints the result. With a failure, its text is that of the failure.
+  const auto report = [&](const char* outcome, const std::string& text, int exit_code) {
     const auto waited =
         std::chrono::duration_cast<std::chrono::milliseconds>(LeaseClock::now() - begin);
-    if (settings.json) {
-      print_line(json::release(options.path, node, outcome, waited));
-    } else {
-      print_line(text);
-    }
+    if (settings.json) print_line(json::release(options.path, node, outcome, waited));
+    if (exit_code != 0) throw Failure(exit_code, text);
+    if (!settings.json) print_line(text);
+    return 0;
   };
   if (!target) {
-    report("free", options.node.empty() ? "free" : "no such contender");
-    return 0;
+    const NoTarget why = no_target(options, found);
+    return report(why.outcome, why.text, why.exit_code);
   }
   check_target(options, *target);
   if (!settings.json && !settings.quiet) {
     write_line("zklock: release: " + text_of(*target) + ", " + target->node);
   }
-  confirm(options, *target);
+  confirm(*client, options, *target);
   const auto sent = LeaseClock::now();
   const bool is_released = release_by(*client, options, *target, wait);
   (void)client->flush(std::chrono::seconds(1));
   if (is_released) {
-    report("released", "released after " + text_of(LeaseClock::now() - sent));
-    return 0;
+    return report("released", "released after " + text_of(LeaseClock::now() - sent), 0);
   }
-  if (options.evict) throw Failure(ExitCode::kData, "the znode is of another contender now");
-  if (settings.json) report("not_released", {});
-  throw Failure(ExitCode::kNotAcquired,
-                "not released in " + text_of(wait) + ": held by " + text_of(*target));
+  if (options.evict) {
+    return report("no_such_contender", "the znode is of another contender now", ExitCode::kData);
+  }
+  return report("not_released",
+                "not released in " + text_of(wait) +
+                    (target->holds ? ": held by " : ": waiting: ") + text_of(*target),
+                ExitCode::kNotAcquired);
 }
 
 }  // namespace
@@ -151,7 +205,9 @@ Action declare_release(CLI::App& options) {
       ->excludes(request);
   force->excludes(request);
   options.add_flag("--after-force", given->after_force, "Evict although it is of zklock");
-  options.add_option("--node", given->node, "The contender, by its znode (the first holder)")
+  options
+      .add_option("--node", given->node,
+                  "The contender, by its znode or ZKLOCK_NODE (the first holder)")
       ->type_name("NODE");
   options.add_option("-w,--wait", given->wait, "How long to wait (30s)")->type_name("DUR");
   options.add_flag("--yes", given->yes, "Do not wait for a confirmation");
