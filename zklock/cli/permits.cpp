@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/permits.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
+#include "zklock/cli/survey_pass.h"
 #include "zklock/cli/view_support.h"
 #include "zklock/semaphore.h"
+#include "zklock/survey.h"
 
 namespace zklock::cli {
 
@@ -31,25 +36,60 @@ bool has_count(Client& client, const std::string& path) {
          Semaphore(client, path, SharedCount{.initial = 1}).permits() != 1;
 }
 
-int permits(const Settings& settings, const PermitOptions& options) {
-  const auto client = view_client(settings, "zklock permits");
-  Semaphore semaphore(*client, options.path, SharedCount{.initial = 0});
+/// Reads the holders, and counts the waiting contenders.
+SurveyedLock read_semaphore(Client& client, const std::string& path) {
+  SurveyOptions limits;
+  limits.max_depth = 0;
+  limits.max_holders = std::numeric_limits<std::size_t>::max();
+  limits.max_waiting = 1;
+  Snapshot snapshot = read_snapshot(client, path, limits);
+  if (!snapshot.unreadable.empty()) throw Failure(ExitCode::kNoPermission, "no READ permission");
+  return snapshot.locks.empty() ? SurveyedLock() : std::move(snapshot.locks.front());
+}
+
+/// Returns whether the contenders name the total in their znodes, as those of `run -k K/N`.
+bool has_fixed_total(const SurveyedLock& lock) {
+  const auto names_total = [](const Participant& each) {
+    return each.access == Access::permits && each.node.find("-of-") != std::string::npos;
+  };
+  return std::ranges::any_of(lock.state.holders, names_total) ||
+         std::ranges::any_of(lock.waiting, names_total);
+}
+
+/// Changes the shared count as wished. Returns it.
+int change_count(Client& client, const PermitOptions& options) {
+  Semaphore semaphore(client, options.path, SharedCount{.initial = 0});
   // A typing error in the path must create no semaphore.
-  if (!options.create && !has_count(*client, options.path)) {
+  if (!options.create && !has_count(client, options.path)) {
     throw Failure(ExitCode::kData, "the semaphore has no shared count; --create makes one");
   }
   if (options.set) semaphore.set_permits(*options.set);
-  if (options.add) semaphore.add_permits(*options.add);
-  const int count = semaphore.permits();
-  int held = 0;
-  std::size_t waiting = 0;
-  for (const Participant& each : semaphore.participants()) {
-    held += each.holds ? each.permits : 0;
-    waiting += each.holds ? 0 : 1;
+  if (options.add) (void)semaphore.add_permits(*options.add);
+  return semaphore.permits();
+}
+
+int permits(const Settings& settings, const PermitOptions& options) {
+  const bool changes = options.set || options.add;
+  if (options.create && !changes) {
+    throw Failure(ExitCode::kUsage, "--create needs --set or --add");
   }
-  print_line(settings.json ? json::permits(options.path, count, held, waiting)
-                           : std::to_string(count) + " permits, " + std::to_string(held) +
-                                 " held, " + std::to_string(waiting) + " waiting");
+  const auto client = view_client(settings, "zklock permits");
+  SurveyedLock lock = read_semaphore(*client, options.path);
+  std::optional<int> count = lock.permits;
+  if (!has_fixed_total(lock)) {
+    count = change_count(*client, options);
+    if (changes) lock = read_semaphore(*client, options.path);
+  } else if (changes) {
+    throw Failure(ExitCode::kData,
+                  "the contenders state the total, as of `run -k K/N`: it cannot "
+                  "be changed here");
+  }
+  std::int64_t held = 0;
+  for (const Participant& each : lock.state.holders) held += each.permits;
+  print_line(settings.json
+                 ? json::permits(options.path, count, held, lock.state.waiting)
+                 : (count ? std::to_string(*count) : "?") + " permits, " + std::to_string(held) +
+                       " held, " + std::to_string(lock.state.waiting) + " waiting");
   return 0;
 }
 
@@ -63,7 +103,8 @@ Action declare_permits(CLI::App& options) {
   options.add_option("--add", given->add, "Add to the count; may be negative")
       ->type_name("N")
       ->excludes(set);
-  options.add_flag("--create", given->create, "Also for a path without a count");
+  options.add_flag("--create", given->create,
+                   "Also for a path without a count; with --set or --add");
   return [given](const Invocation& invocation) {
     return run_view("permits", given->path, [&] { return permits(invocation.settings, *given); });
   };
