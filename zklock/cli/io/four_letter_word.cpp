@@ -29,8 +29,9 @@ class Exchange {
 
   void start(const tcp::resolver::results_type& addresses, std::chrono::milliseconds limit) {
     stream_.expires_after(limit);  // for all steps
-    stream_.async_connect(addresses, [this](const error_code& error, const tcp::endpoint&) {
+    stream_.async_connect(addresses, [this](const error_code& error, const tcp::endpoint& server) {
       if (error) return fail(error);
+      address_ = server.address().to_string() + ":" + std::to_string(server.port());
       asio::async_write(stream_, asio::buffer(word_),
                         [this](const error_code& failed, std::size_t) {
                           if (failed) return fail(failed);
@@ -40,6 +41,7 @@ class Exchange {
   }
   const std::string& text() const noexcept { return text_; }
   const std::string& problem() const noexcept { return problem_; }
+  const std::string& address() const noexcept { return address_; }
 
  private:
   void read() {
@@ -59,6 +61,7 @@ class Exchange {
   std::array<char, 4096> part_{};
   std::string text_;
   std::string problem_;
+  std::string address_;
 };
 
 }  // namespace
@@ -69,13 +72,14 @@ ServerAnswer four_letter_word(const std::string& host, const std::string& port,
   tcp::resolver resolver(io);
   error_code error;
   const auto addresses = resolver.resolve(host, port, error);
-  if (error) return {.text = {}, .problem = error.message()};
+  if (error) return {.text = {}, .problem = error.message(), .address = {}};
   const auto begin = std::chrono::steady_clock::now();
   Exchange exchange(io, word);
   exchange.start(addresses, limit);
   io.run();
   return {.text = exchange.text(),
           .problem = exchange.problem(),
+          .address = exchange.address(),
           .time = std::chrono::duration_cast<std::chrono::milliseconds>(
               std::chrono::steady_clock::now() - begin)};
 }

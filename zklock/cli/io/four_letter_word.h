@@ -10,6 +10,7 @@ namespace zklock::cli {
 struct ServerAnswer {
   std::string text;     ///< at most 16 KiB
   std::string problem;  ///< why there is no answer
+  std::string address;  ///< with the port; empty without a connection
   std::chrono::milliseconds time{0};
 };
 
