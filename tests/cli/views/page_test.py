@@ -127,6 +127,30 @@ class PageTest(unittest.TestCase):
         self.assertTrue(self.browser.run(f"return document.activeElement === {ROW}", "/b"))
         self.picture("live_page_cycle.png")
 
+    def test_possible_cycle_is_told_apart(self):
+        for path, owner in (("/a", "p-1"), ("/b", "p-2"), ("/b", "p-1"), ("/a", "p-2")):
+            self.tree.contender(path, owner=owner)
+        self.browser.wait(f"return {ROW}?.classList.contains('possible')", "/a")
+        self.assertFalse(self.browser.run(f"return {ROW}.classList.contains('cycle')", "/a"))
+        self.assertIn("2 in possible deadlocks", self.browser.run("return document.querySelector('#counts').textContent"))
+
+    def test_detail_is_kept_if_nothing_in_it_changes(self):
+        self.tree.contender("/a")
+        self.tree.contender("/b")
+        self.appears("/b")
+        self.browser.run(f"{ROW}.querySelector('.line').click()", "/a")
+        self.browser.wait(f"return {ROW}.querySelector('.detail')", "/a")
+        self.browser.run(f"window.detail = {ROW}.querySelector('.detail'); changed.add('/a'); schedule(true)", "/a")
+        self.tree.contender("/b")
+        self.browser.wait(f"return {ROW}.querySelector('.count').textContent === '1'", "/b")
+        self.assertTrue(self.browser.run(f"return {ROW}.querySelector('.detail') === window.detail", "/a"))
+        self.tree.contender("/a", note="another")
+        self.browser.wait(f"return {ROW}.querySelector('.detail').innerText.includes('another')", "/a")
+
+    def test_durations_are_those_of_the_command(self):
+        self.assertEqual(self.browser.run("return [240000, 250000, 3600000, 3900000, 172800000].map(duration)"),
+                         ["4 m", "4 m 10 s", "1 h", "1 h 5 m", "2 d"])
+
     def test_search_and_orders(self):
         self.tree.contender("/jobs/new", held_for=10)
         self.tree.contender("/jobs/old", held_for=1000, note="nightly")
@@ -230,6 +254,14 @@ class OutageTest(unittest.TestCase):
             again.command[again.command.index("127.0.0.1:0")] = f"127.0.0.1:{port}"
             with again:
                 browser.wait("return locks.size === 2 && !document.body.classList.contains('stale')", timeout=30)
+            for i in range(40):
+                tree.client.ensure_path(f"/folder-{i}")
+            slow = Serve(ARGUMENTS.program, servers.hosts, "--rate", "1")  # so its first pass takes long
+            slow.command[slow.command.index("127.0.0.1:0")] = f"127.0.0.1:{port}"
+            with slow:
+                browser.wait("return beat.as_of_ms === null && beat.connected", timeout=30)
+                browser.wait("return document.body.classList.contains('stale') && $('link').classList.contains('off')")
+                self.assertEqual(browser.run("return locks.size"), 2)
             tree.close()
 
 

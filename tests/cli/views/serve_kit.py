@@ -4,10 +4,13 @@ import http.client
 import importlib.util
 import json
 import os
+import queue
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -30,8 +33,11 @@ class Tree:
     """Plants znodes of contenders, in sessions of its own."""
 
     def __init__(self, hosts):
-        from kazoo.client import KazooClient  # pylint: disable=import-outside-toplevel
-        self.client = KazooClient(hosts=hosts, timeout=20)
+        # pylint: disable=import-outside-toplevel
+        from kazoo.client import KazooClient
+        from kazoo.security import make_digest_acl
+        self.secret = [make_digest_acl("tree", "secret", all=True)]  # only for this client
+        self.client = KazooClient(hosts=hosts, timeout=20, auth_data=[("digest", "tree:secret")])
         self.client.start(timeout=30)
 
     def close(self):
@@ -46,8 +52,9 @@ class Tree:
         data = "zklock 1\n" + "".join(f"{key}={value}\n" for key, value in fields.items())
         return self.plant(path, prefix, data, held_for)
 
-    def plant(self, path, prefix, data="", held_for=None):
-        node = self.client.create(f"{path}/{prefix}", data.encode(), ephemeral=True, sequence=True, makepath=True)
+    def plant(self, path, prefix, data="", held_for=None, is_secret=False):
+        node = self.client.create(f"{path}/{prefix}", data.encode(), ephemeral=True, sequence=True, makepath=True,
+                                  acl=self.secret if is_secret else None)
         if held_for is not None:
             since = int((time.time() - held_for) * 1000)
             self.client.create(f"{path}/held-{since}-{node[-10:]}", b"", ephemeral=True)
@@ -59,6 +66,57 @@ class Tree:
         for child in self.client.get_children(parent):
             if child.startswith("held-") and child.endswith(name[-10:]):
                 self.client.delete(f"{parent}/{child}")
+
+
+class SlowLink:
+    """A context manager: a proxy to a server, which passes on each packet of the server after `seconds`."""
+
+    def __init__(self, hosts, seconds):
+        host, _, port = hosts.partition(":")
+        self.server, self.seconds = (host, int(port)), seconds
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.hosts = f"127.0.0.1:{self.listener.getsockname()[1]}"
+
+    def __enter__(self):
+        threading.Thread(target=self.accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(self.server)
+            packets = queue.Queue()
+            for work in ((self.read, client, lambda data, to=server: to.sendall(data)),
+                         (self.read, server, lambda data, to=packets: to.put((time.monotonic() + self.seconds, data))),
+                         (self.send_late, packets, client)):
+                threading.Thread(target=work[0], args=work[1:], daemon=True).start()
+
+    @staticmethod
+    def read(source, handle):
+        try:
+            while data := source.recv(65536):
+                handle(data)
+        except OSError:
+            pass
+        handle(b"")
+
+    @staticmethod
+    def send_late(packets, client):
+        while True:
+            due, data = packets.get()
+            time.sleep(max(0, due - time.monotonic()))
+            try:
+                client.sendall(data)
+            except OSError:
+                data = b""
+            if not data:
+                return client.close()
 
 
 class Serve:

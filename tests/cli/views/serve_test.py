@@ -13,7 +13,7 @@ import time
 import unittest
 
 import serve_kit
-from serve_kit import Serve, Servers, Tree, wait
+from serve_kit import Serve, Servers, SlowLink, Tree, wait
 
 PROGRAM = None
 CURATOR = "_c_01234567-89ab-cdef-0123-456789abcdef-lock-"
@@ -117,10 +117,32 @@ class ServeTest(unittest.TestCase):
         status, headers, body = self.serve.get("/metrics")
         self.assertEqual((status, headers["Content-Type"]), (200, "text/plain; version=0.0.4; charset=utf-8"))
         values = dict(line.rsplit(" ", 1) for line in body.splitlines() if not line.startswith("#"))
+        self.assertEqual(values['zklock_observed_holds{path="/m"}'], "1")
         self.assertEqual(values['zklock_observed_waiters{path="/m"}'], "1")
         self.assertAlmostEqual(float(values['zklock_observed_oldest_hold_seconds{path="/m"}']), 100, delta=5)
         self.assertEqual(values["zklock_observed_connected"], "1")
         self.assertEqual(self.serve.get("/healthz")[::2], (200, "ok\n"))
+
+    def test_shared_holders_are_counted(self):
+        for _ in range(3):
+            self.tree.contender("/s", prefix="__READ__")
+        self.tree.contender("/s", prefix="__WRIT__")
+        wait(lambda: "/s" in self.serve.locks() and self.serve.locks()["/s"]["holding"] == 3)
+        self.assertIn('zklock_observed_holds{path="/s"} 3\n', self.serve.get("/metrics")[2])
+
+    def test_unreadable_contender_has_no_age(self):
+        self.tree.plant("/u", "lock-", is_secret=True)
+        self.tree.plant("/u", "lock-", is_secret=True)
+        lock = wait(lambda: self.serve.locks().get("/u"))
+        self.assertIsNone(lock["holders"][0]["since_ms"])
+        body = self.serve.get("/metrics")[2]
+        self.assertIn('oldest_hold_seconds{path="/u"} 0\n', body)
+        self.assertIn('oldest_wait_seconds{path="/u"} 0\n', body)
+
+    def test_slow_link_is_only_slow(self):
+        self.tree.contender("/slow/a")
+        with SlowLink(self.servers.hosts, 1.5) as link, Serve(PROGRAM, link.hosts) as serve:
+            wait(lambda: "/slow/a" in serve.locks(), timeout=60)
 
     def test_page_has_a_policy_with_a_fresh_number(self):
         pages = [self.serve.get("/") for _ in range(2)]
@@ -207,6 +229,7 @@ class ServeTest(unittest.TestCase):
         self.assertEqual(code("--listen", "everywhere", "/"), 64)
         self.assertEqual(code("--interval", "1", "/"), 64)
         self.assertEqual(code("--interval", "1ms", "/"), 64)
+        self.assertEqual(code("--allow-host", "locks.example.org:443", "/"), 64)
         self.assertEqual(code("not/a/path"), 65)
         self.assertEqual(code("--listen", f"127.0.0.1:{self.serve.port}", "/"), 71)
 

@@ -1,73 +1,47 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""views_test.py PROGRAM: ls, watch, top, permits, release, check and doctor on a real server.
+"""views_test.py PROGRAM: ls, watch, top, check and doctor on a real server.
 
 Exit status 77: a needed package is not installed.
 """
+import fcntl
 import json
 import os
 import pathlib
 import pty
-import re
 import select
 import signal
 import subprocess
-import sys
-import tempfile
 import time
-import unittest
 
-import serve_kit
-from serve_kit import HERE, Servers, Tree, dies_with_us, wait
-
-PROGRAM = None
-CURATOR = "_c_01234567-89ab-cdef-0123-456789abcdef-lock-"
-KAZOO = "0123456789abcdef0123456789abcdef__lock__"
-GUIDE = pathlib.Path(HERE).parents[2] / "zklock/guides/viewing_locks.md"
+from serve_kit import dies_with_us, wait
+from view_case import CURATOR, GUIDE, KAZOO, ViewCase, fields_of, main
 
 
-def fields_of(schema):
-    """Returns the fields that the guide lists for a schema."""
-    row = next(line for line in GUIDE.read_text(encoding="utf-8").splitlines() if line.startswith(f"| {schema} "))
-    return re.findall(r"`(\w+)`", row.split("|")[3])
+def play_shell(command, report):
+    """Runs a job in the foreground, and writes its states. SIGUSR1 continues the job. Does not return."""
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    job = os.fork()
+    if job == 0:
+        os.setpgid(0, 0)
+        os.tcsetpgrp(0, os.getpgrp())
+        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+        os.execv(command[0], command)
+
+    def foreground(*_):
+        os.tcsetpgrp(0, job)
+        os.killpg(job, signal.SIGCONT)
+    signal.signal(signal.SIGUSR1, foreground)
+    while True:
+        _, status = os.waitpid(job, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
+            os.write(report, str(os.waitstatus_to_exitcode(status)).encode())
+            os._exit(0)
+        os.tcsetpgrp(0, os.getpgrp())
+        os.write(report, b"s")
 
 
-class ViewTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.directory = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
-        cls.servers = Servers(cls.directory.name)
-        cls.servers.__enter__()
-        cls.tree = Tree(cls.servers.hosts)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.tree.close()
-        cls.servers.__exit__()
-        cls.directory.cleanup()
-
-    def tearDown(self):
-        for child in self.tree.client.get_children("/"):
-            if child != "zookeeper":
-                self.tree.client.delete(f"/{child}", recursive=True)
-
-    def command(self, *arguments):
-        return [PROGRAM, "-z", self.servers.hosts, *arguments]
-
-    def run_view(self, *arguments, code=0):
-        """Runs the command. Returns the lines of its standard output, or of its errors if it fails."""
-        ended = subprocess.run(self.command(*arguments), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, check=False, timeout=60)
-        self.assertEqual(ended.returncode, code, ended.stdout + ended.stderr)
-        return (ended.stdout or ended.stderr).splitlines()
-
-    def objects(self, schema, *arguments, code=0):
-        lines = [json.loads(line) for line in self.run_view("--json", *arguments, code=code)]
-        for line in lines:
-            self.assertEqual(line.pop("schema"), schema)
-            self.assertEqual(list(line), fields_of(schema))
-        return lines
-
+class ViewTest(ViewCase):
     # ---- ls
 
     def test_ls_of_a_lock_lists_its_contenders(self):
@@ -94,6 +68,46 @@ class ViewTest(unittest.TestCase):
         self.run_view("ls", "no/path", code=65)
         self.run_view("ls", code=64)
         self.run_view("ls", "--held-over", "15", "/", code=64)
+
+    def test_filters_apply_to_one_lock(self):
+        self.tree.contender("/a", held_for=20)
+        for options in (("--host", "db8"), ("--held-over", "1h")):
+            self.assertEqual(len(self.run_view("ls", *options, "/a")), 1)
+            self.assertEqual(self.run_view("--json", "ls", *options, "/a"), [])
+
+    def test_paths_that_are_not_read_are_counted(self):
+        self.tree.contender("/a/b")
+        self.tree.client.create("/a/secret", b"", acl=self.tree.secret)
+        for view in (("ls", "-R"), ("top",)):
+            ended = subprocess.run(self.command(*view, "/a"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+            self.assertEqual(ended.returncode, 0)
+            self.assertIn("1 paths not read: 1 without READ permission, 0 too deep", ended.stderr)
+            self.assertIn("/a/b", ended.stdout)
+
+    def test_unreadable_contender_has_no_age(self):
+        node = self.tree.plant("/a", "lock-", is_secret=True).rpartition("/")[2]
+        self.assertRegex(self.run_view("ls", "/a")[1], rf"^0  holds  .*  \?  +{node} ")
+        self.assertIn("READ permission", self.run_view("release", "/a", code=77)[0])
+        self.run_view("release", "--evict", "--yes", "--node", node, "/a", code=77)
+
+    def test_full_output_is_74(self):
+        self.tree.contender("/a")
+        for view in (("ls", "/a"), ("check", "/"), ("watch", "/a")):
+            with open("/dev/full", "wb") as full:
+                ended = subprocess.run(self.command(*view), stdin=subprocess.DEVNULL, stdout=full,
+                                       stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+            self.assertEqual(ended.returncode, 74, ended.stderr)
+            self.assertIn("standard output: No space left", ended.stderr)
+
+    def test_root_that_does_not_exist_is_65(self):
+        for view in (("check", "/typo"), ("top", "/typo")):
+            self.assertIn("the path does not exist", self.run_view(*view, code=65)[0])
+
+    def test_unreadable_root_is_77(self):
+        self.tree.client.create("/secret", b"", acl=self.tree.secret)
+        for view in ("ls", "top", "check", "watch", "permits", "release"):
+            self.run_view(view, "/secret", code=77)
 
     def test_ls_json_has_the_fields_of_the_guide(self):
         self.tree.contender("/a", held_for=20)
@@ -150,6 +164,17 @@ class ViewTest(unittest.TestCase):
         self.tree.contender("/w")  # its reader is closed
         self.assertEqual(watch.wait(20), 0)
 
+    def test_watch_with_a_full_pipe_ends_by_a_signal(self):
+        watch = subprocess.Popen(dies_with_us(self.command("--json", "watch", "/w")), stdout=subprocess.PIPE)
+        fcntl.fcntl(watch.stdout, 1031, 4096)  # F_SETPIPE_SZ
+        wait(lambda: select.select([watch.stdout], [], [], 0)[0])
+        for _ in range(20):
+            self.tree.contender("/w")
+            time.sleep(0.1)
+        watch.send_signal(signal.SIGTERM)
+        self.assertEqual(watch.wait(20), 0)
+        watch.stdout.close()
+
     # ---- top
 
     def test_top_without_a_terminal_prints_once(self):
@@ -164,7 +189,7 @@ class ViewTest(unittest.TestCase):
         pid, terminal = pty.fork()
         if pid == 0:
             os.environ["TERM"] = "xterm"
-            os.execv(PROGRAM, self.command("top", "/"))
+            os.execv(self.program, self.command("top", "/"))
         output = b""
 
         def reads(text):
@@ -185,48 +210,40 @@ class ViewTest(unittest.TestCase):
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
         os.close(terminal)
 
-    # ---- permits, release
+    def test_top_can_be_stopped_and_continued(self):
+        self.tree.contender("/jobs/report")
+        states, report = os.pipe()
+        shell, terminal = pty.fork()
+        if shell == 0:
+            play_shell(self.command("top", "/"), report)
+        os.close(report)
+        output = b""
 
-    def test_permits_are_shown_set_and_added(self):
-        self.assertIn("no shared count", self.run_view("permits", "/p", code=65)[0])
-        self.assertEqual(self.tree.client.exists("/p"), None)
-        self.assertEqual(self.run_view("permits", "--create", "--set", "4", "/p"), ["4 permits, 0 held, 0 waiting"])
-        self.assertEqual(self.run_view("permits", "--add", "-3", "/p"), ["1 permits, 0 held, 0 waiting"])
-        self.tree.contender("/p", prefix="permits-1-")
-        self.tree.contender("/p", prefix="permits-1-")
-        permits, = self.objects("zklock.permits/1", "permits", "/p")
-        self.assertEqual(permits, {"path": "/p", "count": 1, "held": 1, "waiting": 1})
-        self.run_view("permits", "--set", "1", "--add", "1", "/p", code=64)
-        self.run_view("permits", "--set", "-1", "/p", code=64)
-
-    def test_release_of_a_free_lock(self):
-        self.assertEqual(self.run_view("release", "/free"), ["free"])
-        self.assertEqual(self.objects("zklock.release/1", "release", "/free")[0]["outcome"], "free")
-
-    def test_release_of_a_deaf_holder_times_out(self):
-        self.tree.contender("/r")  # planted: it watches for no request
-        self.assertIn("not released in 500 ms: held by db7 pid 812", self.run_view("release", "-w", "500ms", "/r", code=75)[-1])
-        self.run_view("release", "--force", "/r", code=64)
-        self.run_view("release", "--force", "--yes", "-w", "500ms", "/r", code=75)
-
-    def test_evict_is_for_other_libraries(self):
-        node = self.tree.plant("/e", CURATOR).rpartition("/")[2]
-        mine = self.tree.contender("/e").rpartition("/")[2]
-        self.assertIn("--evict deletes its znode", self.run_view("release", "/e", code=65)[-1])
-        self.run_view("release", "--evict", "--yes", "/e", code=64)
-        self.run_view("release", "--evict", "--node", mine, "--yes", "/e", code=64)
-        self.run_view("release", "--evict", "--node", node, "/e", code=64)
-        self.assertIn("released after", self.run_view("release", "--evict", "--node", node, "--yes", "/e")[0])
-        self.assertEqual([n for n in self.tree.client.get_children("/e")], [mine])
-        self.run_view("release", "--evict", "--after-force", "--node", mine, "--yes", "/e")
-        self.assertEqual(self.tree.client.get_children("/e"), [])
+        def reads(text):
+            nonlocal output
+            if select.select([terminal], [], [], 0.1)[0]:
+                output += os.read(terminal, 65536)
+            return text in output
+        wait(lambda: reads(b"/jobs/report"))
+        output = b""
+        os.write(terminal, b"\x1a")
+        self.assertEqual(os.read(states, 1), b"s")
+        wait(lambda: reads(b"\x1b[?1049l"))
+        output = b""
+        os.kill(shell, signal.SIGUSR1)  # as the command fg
+        wait(lambda: reads(b"\x1b[?1049h") and reads(b"/jobs/report"))
+        os.write(terminal, b"q")
+        self.assertEqual(os.read(states, 1), b"0")
+        os.waitpid(shell, 0)
+        os.close(terminal)
 
     # ---- check, doctor
 
     def test_check_of_sound_locks_is_0(self):
         self.tree.contender("/a")
         self.assertEqual(self.run_view("check", "/"), ["ok    1 locks checked"])
-        self.assertEqual(self.objects("zklock.finding/1", "check", "/"), [])
+        found, = self.objects("zklock.finding/1", "check", "/")
+        self.assertEqual((found["level"], found["kind"], found["text"]), ("ok", "checked", "1 locks checked"))
 
     def test_check_finds_a_deadlock(self):
         for path, owner in (("/a", "p-1"), ("/b", "p-2"), ("/b", "p-1"), ("/a", "p-2")):
@@ -241,7 +258,7 @@ class ViewTest(unittest.TestCase):
         self.tree.client.create("/a/notes", b"")
         kinds = {each["kind"] for each in self.objects("zklock.finding/1", "check", "/", code=1)}
         self.assertEqual(kinds, {"mixed_libraries", "other_children"})
-        self.assertEqual(self.objects("zklock.finding/1", "check", "--held-over", "1d", "/", code=1)[0]["level"], "warn")
+        self.assertEqual(self.objects("zklock.finding/1", "check", "--held-over", "1d", "/", code=1)[0]["level"], "warning")
 
     def test_doctor_names_server_session_and_holder(self):
         self.tree.contender("/d", held_for=20)
@@ -251,6 +268,24 @@ class ViewTest(unittest.TestCase):
             self.assertIn(part, text)
         self.objects("zklock.doctor/1", "doctor", code=1)
 
+    def test_doctor_counts_one_server_with_two_names_once(self):
+        port = self.servers.hosts.rpartition(":")[2]
+        ended = subprocess.run([self.program, "-z", f"127.0.0.1:{port},localhost:{port}", "doctor"], stdout=subprocess.PIPE,
+                               text=True, check=False, timeout=60)
+        self.assertIn("quorum: one leader", ended.stdout)
+
+    def test_doctor_sends_no_plain_text_to_tls(self):
+        folder = pathlib.Path(self.directory.name)
+        for name in ("ca", "certificate", "key"):
+            (folder / name).write_text("no certificate\n", encoding="utf-8")
+            (folder / name).chmod(0o600)
+        (folder / "conf").write_text("".join(f"tls-{name} = {folder / name}\n" for name in ("ca", "certificate", "key")),
+                                     encoding="utf-8")
+        ended = subprocess.run(self.command("--config", str(folder / "conf"), "doctor"), stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+        self.assertIn("note  server: not checked, as srvr has no TLS\n", ended.stdout)
+        self.assertNotIn("quorum", ended.stdout)
+
     def test_doctor_tries_a_free_lock(self):
         self.assertIn("ok    try: acquired and released", self.run_view("doctor", "--try", "/free", code=1))
         self.tree.contender("/held")
@@ -259,19 +294,15 @@ class ViewTest(unittest.TestCase):
 
     def test_no_server_is_69(self):
         begin = time.monotonic()
-        for arguments in (("ls", "/"), ("check", "/"), ("permits", "/a"), ("release", "/a")):
-            ended = subprocess.run([PROGRAM, "-z", "127.0.0.1:1", *arguments], stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+        for arguments in (("ls", "/"), ("check", "/"), ("permits", "/a"), ("release", "/a"), ("watch", "/a"), ("top", "/")):
+            ended = subprocess.run([self.program, "-z", "127.0.0.1:1", *arguments], stderr=subprocess.PIPE, text=True, check=False, timeout=60)
             self.assertEqual(ended.returncode, 69, ended.stderr)
             self.assertEqual(len(ended.stderr.splitlines()), 1, ended.stderr)
         self.assertLess(time.monotonic() - begin, 60)
-        ended = subprocess.run([PROGRAM, "-z", "127.0.0.1:1", "doctor"], stdout=subprocess.PIPE, text=True, check=False, timeout=60)
+        ended = subprocess.run([self.program, "-z", "127.0.0.1:1", "doctor"], stdout=subprocess.PIPE, text=True, check=False, timeout=60)
         self.assertEqual(ended.returncode, 2)
+        self.assertIn("fail  session: no server answered", ended.stdout)
 
 
 if __name__ == "__main__":
-    PROGRAM = sys.argv.pop(1)
-    lacking = serve_kit.missing()
-    if lacking:
-        print(f"skipped: {lacking} is not installed")
-        sys.exit(serve_kit.SKIPPED)
-    unittest.main(verbosity=2)
+    main()
