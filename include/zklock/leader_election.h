@@ -29,6 +29,8 @@ class ElectionCandidate;
 struct ElectionOptions {
   /// See LockOptions::label.
   std::string label = {};
+  /// The purpose of the candidacy, for people; see AcquireOptions::note.
+  std::string note = {};
 
   /// true: contends again by itself after a leadership. false: contends only after requeue().
   bool auto_requeue = true;

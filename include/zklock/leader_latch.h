@@ -32,6 +32,8 @@ enum class CloseMode { silent, notify };
 struct LatchOptions {
   /// See LockOptions::label.
   std::string label = {};
+  /// The purpose of the candidacy, for people; see AcquireOptions::note.
+  std::string note = {};
 
   /// Runs the listeners. By default they run where the client's callbacks run. The executor is not
   /// called after the latch's destructor has returned.

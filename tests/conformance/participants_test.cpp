@@ -219,6 +219,19 @@ TEST_F(Participants, TenCandidates_AreToldApart) {
   EXPECT_EQ(labels, expected);
 }
 
+TEST_F(Participants, NoteOfCandidates_IsShown) {
+  LeaderLatch latch(*client_, kPath, LatchOptions{.label = "api", .note = "shard 7"});
+  latch.start();
+  ASSERT_TRUE(reaches_nodes(1));
+  LeaderElection election(*client_, kPath, ElectionOptions{.note = "shard 8"}, [](Leadership&) {});
+  election.start();
+  ASSERT_TRUE(reaches_nodes(2));
+  const auto all = others_mutex_.participants();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].label + "/" + all[0].note, "api/shard 7");
+  EXPECT_EQ(all[1].label + "/" + all[1].note, "/shard 8");
+}
+
 // The znode outlives the unlock() of the thread for which it was created.
 TEST_F(Participants, SharedZnode_IsNotBoundToAThread) {
   for (const CohortOptions& options :

@@ -39,7 +39,7 @@ client::Backoff checked_backoff(const Candidate::Settings& settings, const std::
 Candidate::Candidate(ClientCore& core, std::string path, Settings settings)
     : path_lock_(core.usable_path_lock(kOperation, std::move(path))),
       settings_(settings),
-      texts_(CallTexts::of_object(settings.label)),
+      texts_(CallTexts::of_call(CallTexts::of_object(settings.label), settings.note)),
       metrics_(core.records().labels.of(settings.label)),
       fsm_(settings.again),
       backoff_(checked_backoff(settings, path_lock_->path().str())) {

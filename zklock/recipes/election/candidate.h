@@ -42,6 +42,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
     std::chrono::milliseconds retry_delay_max{};
     std::chrono::milliseconds lock_delay{};
     std::string label = {};
+    std::string note = {};
   };
 
   /// Throws Error(invalid_path | invalid_option | closed | forked).
@@ -121,7 +122,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
 
   const std::shared_ptr<PathLock> path_lock_;
   const Settings settings_;
-  const std::shared_ptr<const CallTexts> texts_;  ///< null without a label
+  const std::shared_ptr<const CallTexts> texts_;  ///< null without a label and a note
   LabelMetrics& metrics_;
 
   mutable client::Mutex mutex_;

@@ -26,7 +26,8 @@ class ElectionCandidate final : public Candidate {
                    .retry_delay_min = options.retry_delay_min,
                    .retry_delay_max = options.retry_delay_max,
                    .lock_delay = options.lock_delay,
-                   .label = options.label}),
+                   .label = options.label,
+                   .note = options.note}),
         function_(std::move(function)) {
     if (!function_) {
       throw Error(Errc::invalid_option, "lead", this->path(), "the leader's function is empty");

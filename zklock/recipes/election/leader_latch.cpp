@@ -40,7 +40,8 @@ class LatchCandidate final : public Candidate {
                    .retry_delay_min = options.retry_delay_min,
                    .retry_delay_max = options.retry_delay_max,
                    .lock_delay = options.lock_delay,
-                   .label = options.label}),
+                   .label = options.label,
+                   .note = options.note}),
         executor_(std::move(options.executor)),
         listeners_(core.shared_listener_dispatcher(executor_.lent())) {}
 
