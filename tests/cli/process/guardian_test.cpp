@@ -307,6 +307,46 @@ TEST_F(GuardianTest, ClosedInput_StaysClosed) {
   EXPECT_EQ(file(), "1\n");
 }
 
+// The command ignores TERM, so both runs end by KILL.
+TEST_F(GuardianTest, SecondStart_RunsAsTheFirst) {
+  std::ofstream(folder_ + "/input") << "a\nb\n";
+  GuardedCommand command =
+      script(kIgnoresTerm + "read -r line; echo $line >>$FILE; sleep 100 & " + kSleeps);
+  command.is_repeated = true;
+  play(
+      command,
+      [](Guardian& guardian) {
+        for (int i = 0; i < 2; ++i) {
+          start(guardian, 1500ms);
+          if (await_notice(guardian).kind != Kind::started) return 1;
+          const Notice term = await_notice(guardian, Kind::stepped);
+          if (term.number != static_cast<int>(EndPlan::Step::term)) return 2;
+          const Notice kill = await_notice(guardian, Kind::stepped);
+          if (kill.number != static_cast<int>(EndPlan::Step::kill)) return 3;
+          if (await_notice(guardian, Kind::ended).number != SIGKILL) return 4;
+          await_notice(guardian, Kind::swept);
+        }
+        guardian.finish();
+        return 0;
+      },
+      [this] {
+        ::close(STDIN_FILENO);
+        ::open((folder_ + "/input").c_str(), O_RDONLY);
+      });
+  EXPECT_EQ(exit_code(), 0);
+  EXPECT_EQ(file(), "a\nb\n");
+}
+
+TEST_F(GuardianTest, StartWhileItRuns_IsIgnored) {
+  play(script("echo x >>$FILE; sleep 1"), [](Guardian& guardian) {
+    start(guardian);
+    await_notice(guardian, Kind::started);
+    return start_and_await_end(guardian);
+  });
+  EXPECT_EQ(exit_code(), 0);
+  EXPECT_EQ(file(), "x\n");
+}
+
 TEST_F(GuardianTest, OldMask_IsRestored) {
   GuardedCommand command = script("");  // no shell: it would change the mask
   command.program = "/bin/grep";

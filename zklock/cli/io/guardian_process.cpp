@@ -127,7 +127,7 @@ void GuardianProcess::obey(const ReceivedOrder& received) {
   const Order& order = received.order;
   switch (order.kind) {
     case Order::Kind::start:
-      if (!at_end_ && !plan_) start(received);
+      if (!at_end_ && !has_descendants_) start(received);
       break;
     case Order::Kind::wake: break;
     case Order::Kind::signal:
@@ -145,6 +145,8 @@ void GuardianProcess::obey(const ReceivedOrder& received) {
 
 void GuardianProcess::start(const ReceivedOrder& received) {
   plan_.emplace(received.order.grace);
+  kill_said_ = false;
+  remaining_said_ = {};
   plan_->on_kill_limit(kill_limit_.get());
   if (!plan_->may_start(LeaseClock::now())) {
     send({.kind = Notice::Kind::not_started, .number = kTooLate});
@@ -195,7 +197,7 @@ void GuardianProcess::read_exec_result() {
   if (length < 0 && (errno == EAGAIN || errno == EINTR)) return;
   exec_result_.reset();
   if (length == 0) {
-    replace_standard_input_and_output();
+    if (!command_.is_repeated) replace_standard_input_and_output();
     send({.kind = Notice::Kind::started, .number = child_});
     return;
   }

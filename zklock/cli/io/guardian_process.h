@@ -26,6 +26,7 @@ struct GuardedCommand {
   sigset_t signal_mask{};         ///< of the command
   bool ignores_children = false;  ///< SIGCHLD is ignored by the command
   bool in_own_group = true;       ///< false: in the process group of zklock
+  bool is_repeated = false;       ///< zklock starts it again after its end
   std::string said_if_killed;     ///< line on stderr if zklock was killed
 };
 
@@ -39,6 +40,7 @@ Notice remaining_notice(const Descendants& found, Instant now);
 /// | order         | content              | effect                                       |
 /// |---------------|----------------------|----------------------------------------------|
 /// | start         | variables, grace     | starts the command, if EndPlan::may_start()  |
+/// |               |                      | and no process of an earlier start is left   |
 /// | wake          |                      | a turn, because the kill limit is earlier    |
 /// | signal        | number               | sends it to the command                      |
 /// | end           |                      | EndPlan::on_end_requested()                  |
@@ -54,6 +56,10 @@ Notice remaining_notice(const Descendants& found, Instant now);
 /// | ended         | status, time         | the command has ended                        |
 /// | swept         | time                 | no descendant is left                        |
 /// | remaining     | pid, name, uid       | each 500 ms or so while killing              |
+///
+/// If the command is repeated, zklock may send another `start` after `swept` or `not_started`. The
+/// guardian then retains the standard input and output. Otherwise a pipe would not end with the
+/// command.
 ///
 /// zklock writes the kill limit of EndPlan to memory that both share. In one turn, the guardian reads
 /// the clock, then all orders, and then the limit. So a limit that is read is as new as the time. A
