@@ -4,8 +4,26 @@
 #include <chrono>
 
 #include "zklock/cli/core/display_text.h"
+#include "zklock/error.h"
 
 namespace zklock::cli {
+
+namespace {
+
+std::optional<LossCause> cause_of(const std::optional<LossReason>& reason) {
+  if (!reason) return std::nullopt;
+  switch (*reason) {
+    case LossReason::lease_expired: return LossCause::lease;
+    case LossReason::session_expired: return LossCause::session;
+    case LossReason::node_deleted: return LossCause::node;
+    case LossReason::max_hold: return LossCause::limit;
+    case LossReason::forced: return LossCause::forced;
+    case LossReason::closed: break;
+  }
+  return LossCause::closed;
+}
+
+}  // namespace
 
 std::string blocker_text(const LockState& state, const LockChoice& lock) {
   if (state.is_free()) return {};
@@ -21,18 +39,27 @@ std::string blocker_text(const Hold& refused, const LockChoice& lock) {
   return blocker_text(refused.blocked_by(std::chrono::seconds(1)), lock);
 }
 
-std::optional<LossCause> loss_cause(const Hold& hold) {
-  const auto reason = hold.loss_reason();
-  if (!reason) return std::nullopt;
-  switch (*reason) {
-    case LossReason::lease_expired: return LossCause::lease;
-    case LossReason::session_expired: return LossCause::session;
-    case LossReason::node_deleted: return LossCause::node;
-    case LossReason::max_hold: return LossCause::limit;
-    case LossReason::forced: return LossCause::forced;
-    case LossReason::closed: break;
+std::string not_acquired_text(const std::optional<Duration>& wait, const std::string& blocker) {
+  std::string text = "not acquired";
+  if (wait) text += " in " + text_of(*wait);
+  if (!blocker.empty()) text += ": " + blocker;
+  return text;
+}
+
+bool is_settled(Client& client, Deadline deadline) {
+  try {
+    return client.is_connected() && client.flush(deadline);
+  } catch (const Error&) {
+    return false;
   }
-  return LossCause::closed;
+}
+
+std::optional<LossCause> loss_cause(const Hold& hold) {
+  return cause_of(hold.loss_reason());
+}
+
+std::optional<LossCause> loss_cause(const HeldLock& hold) {
+  return cause_of(hold.loss_reason());
 }
 
 }  // namespace zklock::cli

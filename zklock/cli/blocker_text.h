@@ -5,7 +5,11 @@
 #include <string>
 
 #include "zklock/cli/contender.h"
+#include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/run_fsm.h"
+#include "zklock/cli/held_lock.h"
+#include "zklock/client.h"
+#include "zklock/deadline.h"
 #include "zklock/hold.h"
 #include "zklock/lock_state.h"
 
@@ -18,7 +22,17 @@ namespace zklock::cli {
 /// Returns the same for a known state; an empty text if the lock is free.
 [[nodiscard]] std::string blocker_text(const LockState& state, const LockChoice& lock);
 
+/// Returns the line for a lock that was not acquired: "not acquired in 30 s: held by ...". `wait`:
+/// the time limit, if there was one. `blocker`: the result of blocker_text().
+[[nodiscard]] std::string not_acquired_text(const std::optional<Duration>& wait,
+                                            const std::string& blocker);
+
+/// Blocks until the ensemble has confirmed the release, or the withdrawal from the queue. Returns
+/// false if it does not do so before the deadline, or if there is no connection.
+[[nodiscard]] bool is_settled(Client& client, Deadline deadline);
+
 /// Returns the cause of the loss of `hold`; nothing if it is valid or was released. Does not block.
 [[nodiscard]] std::optional<LossCause> loss_cause(const Hold& hold);
+[[nodiscard]] std::optional<LossCause> loss_cause(const HeldLock& hold);
 
 }  // namespace zklock::cli

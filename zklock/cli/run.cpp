@@ -26,13 +26,14 @@ constexpr seconds kConnectionTimeout{15};
 /// The time for a connection if -w is shorter. Then the acquire is a single attempt.
 constexpr seconds kShortestConnect{2};
 constexpr seconds kReleaseTimeout{5};
-constexpr seconds kDefaultSessionTimeout{30};
 constexpr milliseconds kWhileConnecting{20};
 
-ClientOptions options_of_client(const RunOptions& options) {
-  ClientOptions client = client_options(options.settings, "zklock run");
+}  // namespace
+
+ClientOptions run_client_options(const RunOptions& options) {
+  ClientOptions client = client_options(options.settings, "zklock " + options.name);
   if (!options.settings.session_timeout) {
-    Duration timeout = kDefaultSessionTimeout;
+    Duration timeout = options.default_session_timeout;
     if (options.grace) timeout = std::max(timeout, *options.grace * 4);
     client.session_timeout = std::chrono::duration_cast<milliseconds>(timeout);
   }
@@ -40,8 +41,6 @@ ClientOptions options_of_client(const RunOptions& options) {
   client.loss_callback_limit = std::chrono::hours(24);
   return client;
 }
-
-}  // namespace
 
 void LossGate::pass() {
   tasks_.post([] {});
@@ -56,14 +55,15 @@ void LossGate::open() {
   opened_.notify_all();
 }
 
-Run::Run(const RunOptions& options, Guardian& guardian, SignalReader& signals, bool shares_terminal)
+Run::Run(const RunOptions& options, RunParts parts, LockFunction acquire)
     : options_(options),
-      guardian_(guardian),
-      signals_(signals),
-      shares_terminal_(shares_terminal),
-      client_(options_of_client(options)) {
+      parts_(std::move(parts)),
+      client_(parts_.client),
+      guardian_(parts_.guardian),
+      signals_(parts_.signals),
+      acquire_(std::move(acquire)) {
   facts_.path = options.path;
-  facts_.kind = kind_of(options.lock);
+  facts_.kind = options.kind;
   facts_.note = options.lock.note;
   facts_.command = options.command;
   facts_.max_hold = options.lock.max_hold;
@@ -71,28 +71,27 @@ Run::Run(const RunOptions& options, Guardian& guardian, SignalReader& signals, b
   Duration limit = kConnectionTimeout;
   if (options.wait) limit = std::clamp<Duration>(*options.wait, kShortestConnect, limit);
   connect_until_ = facts_.queued_at + limit;
-  acquire_ = make_contender(client_, options.path, options.lock);
 }
 
 int Run::go() noexcept {
   while (true) {
     turn();
     if (exits_) return facts_.exit_code;
-    waiter_.wait({guardian_.fd(), signals_.fd(), tasks_.fd()}, next_turn());
+    waiter_.wait({guardian_.fd(), signals_.fd(), tasks_->fd()}, next_turn());
   }
 }
 
 void Run::turn() {
-  const bool had_guardian = !guardian_.has_ended();
   while (const auto notice = guardian_.next_notice()) on_notice(*notice);
-  if (had_guardian && guardian_.has_ended()) {
+  // It may have ended before this run.
+  if (guardian_.has_ended() && !std::exchange(knows_guardian_ended_, true)) {
     if (fsm_.state() == RunState::queued || fsm_.state() == RunState::holding) {
       say("zklock's process lock-guardian was killed, so the command is not started");
     }
     carry_out(fsm_.on_guardian_ended());
   }
   while (const auto signal = signals_.next()) on_signal(*signal);
-  for (const TaskQueue::Task& task : tasks_.take()) task();
+  for (const TaskQueue::Task& task : tasks_->take()) task();
   if (!acquires_ && fsm_.state() == RunState::queued) connect();
   const Instant now = LeaseClock::now();
   look_at_hold(now);
@@ -126,11 +125,12 @@ bool Run::has_processes() const noexcept {
 }
 
 void Run::say(const std::string& text) const {
-  write_line("zklock: run " + display_text(options_.path) + ": " + text);
+  write_line("zklock: " + options_.name + ' ' + display_text(options_.path) + ": " + text);
 }
 
 void Run::carry_out(const RunEffects& effects) {
   for (const RunEffect& effect : effects) carry_out(effect);
+  if (parts_.on_state) parts_.on_state(fsm_.state());
 }
 
 void Run::carry_out(const RunEffect& effect) {
@@ -206,13 +206,15 @@ void Run::acquire() {
   Deadline deadline = Deadline::never();
   if (options_.nonblock) deadline = Deadline::passed();
   if (options_.wait) deadline = Deadline(facts_.queued_at + *options_.wait);
-  acquire_(deadline, stop_.get_token(), [this](Hold hold, std::exception_ptr error) {
-    auto shared = std::make_shared<Hold>(std::move(hold));
-    tasks_.post([this, shared, error] { on_acquired(std::move(*shared), error); });
-  });
+  // The answer can come after the end of this run. Then the task is destroyed with the queue.
+  acquire_(deadline, stop_.get_token(),
+           [this, tasks = tasks_](HeldLock hold, const std::exception_ptr& error) {
+             auto shared = std::make_shared<HeldLock>(std::move(hold));
+             tasks->post([this, shared, error] { on_acquired(std::move(*shared), error); });
+           });
 }
 
-void Run::on_acquired(Hold hold, const std::exception_ptr& error) {
+void Run::on_acquired(HeldLock hold, const std::exception_ptr& error) {
   if (error) {
     try {
       std::rethrow_exception(error);
@@ -239,11 +241,8 @@ void Run::on_acquired(Hold hold, const std::exception_ptr& error) {
 
 void Run::on_not_acquired() {
   if (fsm_.state() == RunState::queued) {
-    facts_.blocker = blocker_text(hold_, options_.lock);
-    std::string text = "not acquired";
-    if (options_.wait) text += " in " + text_of(*options_.wait);
-    if (!facts_.blocker.empty()) text += ": " + facts_.blocker;
-    say(text);
+    facts_.blocker = blocker_text(hold_.hold(), options_.lock);
+    say(not_acquired_text(options_.wait, facts_.blocker));
   }
   carry_out(fsm_.on_not_granted(options_.code_if_not_acquired));
 }
@@ -264,14 +263,6 @@ void Run::on_not_started(int error) {
   carry_out(fsm_.on_not_started(error));
 }
 
-bool Run::is_settled(Deadline deadline) {
-  try {
-    return client_.is_connected() && client_.flush(deadline);
-  } catch (const Error&) {
-    return false;
-  }
-}
-
 void Run::release() {
   facts_.loss = fsm_.loss();
   facts_.ended_for_lock = fsm_.ended_for_lock();
@@ -285,8 +276,7 @@ void Run::release() {
   on_loss_.reset();
   on_request_.reset();
   hold_.release();
-  guardian_.finish();
-  if (!is_settled(kReleaseTimeout) && was_valid) {
+  if (!is_settled(client_, kReleaseTimeout) && was_valid) {
     say("the release is not confirmed: the lock becomes free with the session, in " +
         text_of(timeout_) + " at the latest");
   }

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,9 +13,9 @@
 
 #include <signal.h>
 
-#include "zklock/cli/contender.h"
 #include "zklock/cli/core/end_plan.h"
 #include "zklock/cli/core/run_fsm.h"
+#include "zklock/cli/held_lock.h"
 #include "zklock/cli/io/guardian.h"
 #include "zklock/cli/io/signals.h"
 #include "zklock/cli/io/task_queue.h"
@@ -22,7 +23,7 @@
 #include "zklock/cli/run_options.h"
 #include "zklock/cli/run_report.h"
 #include "zklock/client.h"
-#include "zklock/hold.h"
+#include "zklock/client_options.h"
 
 namespace zklock::cli {
 
@@ -46,15 +47,28 @@ class LossGate {
   bool is_open_ = false;
 };
 
-/// Drives one `zklock run`: it carries out the effects of RunFsm. Each turn of its loop first reads
-/// the guardian's notices, then signals and tasks, and then looks at the clock. So an end of the
-/// command that is known already is not taken for a loss.
+/// Returns the options of the client for a run.
+[[nodiscard]] ClientOptions run_client_options(const RunOptions& options);
+
+/// The surroundings of a Run, which outlive it.
+struct RunParts {
+  Client& client;
+  Guardian& guardian;
+  SignalReader& signals;
+  bool shares_terminal = false;  ///< the command is in the foreground group
+  /// Called with the state after each of its inputs. Does not throw.
+  std::function<void(RunState)> on_state = {};
+};
+
+/// Drives one `zklock run`, or one leadership of `zklock elect`: it carries out the effects of
+/// RunFsm. Each turn of its loop first reads the guardian's notices, then signals and tasks, and then
+/// looks at the clock. So an end of the command that is known already is not taken for a loss.
 ///
 /// Thread-safety: one thread.
 class Run {
  public:
-  /// REQUIRES: the guardian was made before the process had a second thread. Throws: Error.
-  Run(const RunOptions& options, Guardian& guardian, SignalReader& signals, bool shares_terminal);
+  /// REQUIRES: the guardian was made before the process had a second thread, and has no command.
+  Run(const RunOptions& options, RunParts parts, LockFunction acquire);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run() = default;
@@ -63,9 +77,6 @@ class Run {
   /// ends the process at once. No destructor may close the client while the command runs: that
   /// would release the lock.
   int go() noexcept;
-  /// Blocks until the ensemble has confirmed the release, or the withdrawal from the queue. Returns
-  /// false if it does not do so before the deadline, or if there is no connection.
-  bool is_settled(Deadline deadline);
   const RunFacts& facts() const noexcept { return facts_; }
 
  private:
@@ -76,7 +87,7 @@ class Run {
   struct OnRequest {
     Run* run;
     void operator()() const {
-      run->tasks_.post([target = run] { target->on_release_requested(); });
+      run->tasks_->post([target = run] { target->on_release_requested(); });
     }
   };
 
@@ -87,7 +98,7 @@ class Run {
 
   void connect();
   void acquire();
-  void on_acquired(Hold hold, const std::exception_ptr& error);
+  void on_acquired(HeldLock hold, const std::exception_ptr& error);
   void on_not_acquired();
   void fail(int exit_code, const std::string& text);
   std::string check_timeout();
@@ -111,23 +122,24 @@ class Run {
   void say_about_to_be_lost();
 
   const RunOptions& options_;
+  const RunParts parts_;
+  Client& client_;
   Guardian& guardian_;
   SignalReader& signals_;
-  const bool shares_terminal_;  ///< the command is in the foreground group
-  TaskQueue tasks_;
+  const std::shared_ptr<TaskQueue> tasks_ = std::make_shared<TaskQueue>();
   Waiter waiter_;
-  Client client_;
   std::stop_source stop_;
-  AcquireFunction acquire_;
+  LockFunction acquire_;
   bool acquires_ = false;
   Instant connect_until_{};
   RunFsm fsm_;
   std::optional<EndPlan> plan_;
-  Hold hold_;
-  std::shared_ptr<LossGate> gate_ = std::make_shared<LossGate>(tasks_);
+  HeldLock hold_;
+  std::shared_ptr<LossGate> gate_ = std::make_shared<LossGate>(*tasks_);
   std::optional<std::stop_callback<OnLoss>> on_loss_;
   std::optional<std::stop_callback<OnRequest>> on_request_;
   Duration timeout_{};  ///< the last session timeout
+  bool knows_guardian_ended_ = false;
   bool said_lost_ = false;
   bool said_term_ = false;
   Instant notice_at_{};     ///< of the last notice

@@ -37,15 +37,6 @@ std::optional<int> number(std::string_view text, int least, int most) {
   return value;
 }
 
-int option_number(const char* option, const std::string& text, int least, int most) {
-  const auto value = number(text, least, most);
-  if (!value) {
-    refuse(std::string(option) + " is a number from " + std::to_string(least) + " to " +
-           std::to_string(most) + ", not \"" + display_text(text) + '"');
-  }
-  return *value;
-}
-
 std::optional<Duration> option_duration(const char* option, const std::string& text, Duration least,
                                         Duration most) {
   if (text.empty()) return std::nullopt;
@@ -118,6 +109,15 @@ std::string sorted_hosts(const std::string& hosts) {
 
 }  // namespace
 
+int option_number(const char* option, const std::string& text, int least, int most) {
+  const auto value = number(text, least, most);
+  if (!value) {
+    refuse(std::string(option) + " is a number from " + std::to_string(least) + " to " +
+           std::to_string(most) + ", not \"" + display_text(text) + '"');
+  }
+  return *value;
+}
+
 int parse_signal(const std::string& text) {
   if (const auto value = number(text, 1, SIGRTMAX)) return *value;
   const std::string name = text.starts_with("SIG") ? text.substr(3) : text;
@@ -143,17 +143,26 @@ std::string held_with(const std::string& held, const std::string& hosts, const s
          ' ' + line;
 }
 
-RunOptions check_options(const RunArguments& arguments, const Settings& settings,
-                         const std::vector<std::string>& program) {
+RunOptions check_lock_options(const RunArguments& arguments, const Settings& settings) {
   RunOptions options;
   options.path = arguments.path;
   options.settings = settings;
   options.lock = lock_choice(arguments);
+  options.lock.note = arguments.note;
+  options.kind = kind_of(options.lock);
   refuse_together("-n", arguments.nonblock, "-w", !arguments.wait.empty());
-  refuse_together("-c", !arguments.shell_command.empty(), "a command", !program.empty());
   options.nonblock = arguments.nonblock;
   constexpr auto kYear = std::chrono::hours(24 * 365);
   options.wait = option_duration("-w", arguments.wait, Duration{}, kYear);
+  const char* const held = std::getenv("ZKLOCK_HELD");
+  options.held = held_with(held != nullptr ? held : "", settings.hosts, options.path);
+  return options;
+}
+
+RunOptions check_options(const RunArguments& arguments, const Settings& settings,
+                         const std::vector<std::string>& program) {
+  RunOptions options = check_lock_options(arguments, settings);
+  refuse_together("-c", !arguments.shell_command.empty(), "a command", !program.empty());
   options.grace = option_duration("--grace", arguments.grace, Duration{}, std::chrono::minutes(15));
   options.term_signal = parse_signal(arguments.term);
   options.code_if_not_acquired =
@@ -167,9 +176,7 @@ RunOptions check_options(const RunArguments& arguments, const Settings& settings
   options.program = find_program(options.command.front());
   // The arguments can contain secrets, so only the name of the program is shown.
   const auto& name = options.command.front();
-  options.lock.note = arguments.has_note ? arguments.note : name.substr(name.rfind('/') + 1);
-  const char* const held = std::getenv("ZKLOCK_HELD");
-  options.held = held_with(held != nullptr ? held : "", settings.hosts, options.path);
+  if (!arguments.has_note) options.lock.note = name.substr(name.rfind('/') + 1);
   return options;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,10 +34,12 @@ struct RunArguments {
   std::string path = {};
 };
 
-/// The checked options of `zklock run`.
+/// The checked options of `zklock run`. Those of `zklock elect` and `zklock hold`, too.
 struct RunOptions {
+  std::string name = "run";  ///< of the command of zklock
   std::string path;
   LockChoice lock;
+  std::string kind;                  ///< of the lock, for the report
   std::vector<std::string> command;  ///< arguments of the program, with its name
   std::string program;               ///< its path
   bool nonblock = false;
@@ -46,10 +49,15 @@ struct RunOptions {
   int code_if_not_acquired = 0;
   std::string report;
   Settings settings;
+  Duration default_session_timeout = std::chrono::seconds(30);
   std::string held;  ///< new value of ZKLOCK_HELD
 };
 
-/// Checks the options. Finds the program, and refuses a run within a run of one path.
+/// Checks the options of the lock, and refuses a path that is in ZKLOCK_HELD. Throws: Failure.
+[[nodiscard]] RunOptions check_lock_options(const RunArguments& arguments,
+                                            const Settings& settings);
+
+/// Checks all options. Finds the program, and refuses a run within a run of one path.
 /// Throws: Failure.
 [[nodiscard]] RunOptions check_options(const RunArguments& arguments, const Settings& settings,
                                        const std::vector<std::string>& program);
@@ -59,6 +67,9 @@ struct RunOptions {
 /// Throws: Failure with ExitCode::kData if the lock is among them.
 [[nodiscard]] std::string held_with(const std::string& held, const std::string& hosts,
                                     const std::string& path);
+
+/// Returns the number in the value of an option. Throws: Failure with ExitCode::kUsage.
+[[nodiscard]] int option_number(const char* option, const std::string& text, int least, int most);
 
 /// Returns the number of a signal: "TERM", "SIGTERM" or "15". Throws: Failure with
 /// ExitCode::kUsage.

@@ -127,6 +127,19 @@ const char* to_string(LossCause cause) noexcept {
   return "unknown";
 }
 
+std::string cause_text(LossCause cause) {
+  switch (cause) {
+    case LossCause::unknown: return {};
+    case LossCause::lease: return " (no quorum answered in time)";
+    case LossCause::session: return " (its session ended)";
+    case LossCause::node: return " (its znode was deleted)";
+    case LossCause::limit: return " (--max-hold)";
+    case LossCause::forced: return " (forced release)";
+    case LossCause::closed: return " (zklock has closed its session)";
+  }
+  return {};
+}
+
 void check_report(const std::string& file) {
   (void)create(file);
   ::unlink(temporary(file).c_str());
@@ -145,15 +158,7 @@ void write_report(const std::string& file, const RunFacts& facts) {
 std::string loss_text(const RunFacts& facts, Instant now) {
   if (!facts.loss && !facts.ended_for_lock) return {};
   std::string text = facts.loss ? "the lock was lost" : "the lock was about to be lost";
-  switch (cause_of(facts)) {
-    case LossCause::unknown: break;
-    case LossCause::lease: text += " (no quorum answered in time)"; break;
-    case LossCause::session: text += " (its session ended)"; break;
-    case LossCause::node: text += " (its znode was deleted)"; break;
-    case LossCause::limit: text += " (--max-hold)"; break;
-    case LossCause::forced: text += " (forced release)"; break;
-    case LossCause::closed: text += " (zklock has closed its session)"; break;
-  }
+  text += cause_text(cause_of(facts));
   if (facts.granted_at)
     text += ", held for " + text_of(facts.swept_at.value_or(now) - *facts.granted_at);
   if (!facts.token.empty()) text += ", token " + facts.token;

@@ -38,8 +38,9 @@ struct RunFacts {
   std::optional<int> status;  ///< of the command, as of waitpid()
   std::optional<LossCause> loss;
   bool ended_for_lock = false;
-  int leftover = 0;     ///< processes that the command has left
-  std::string blocker;  ///< if the lock was not acquired
+  int leftover = 0;                  ///< processes that the command has left
+  std::string blocker;               ///< if the lock was not acquired
+  std::optional<int> ending_signal;  ///< last received INT, TERM, HUP or QUIT
   int exit_code = 0;
 };
 
@@ -55,6 +56,9 @@ void check_report(const std::string& file);
 /// Returns the last line of a run whose command was ended for the sake of the lock, or whose lock was
 /// lost. Returns an empty text for every other run.
 [[nodiscard]] std::string loss_text(const RunFacts& facts, Instant now);
+
+/// Returns the cause in parentheses, after a space: " (lease)". Empty for LossCause::unknown.
+[[nodiscard]] std::string cause_text(LossCause cause);
 
 /// Returns the name of the cause: "lease", "session", "node", "limit", "forced", "closed" or
 /// "unknown".

@@ -79,7 +79,8 @@ void Run::say_about_to_be_lost() {
 }
 
 void Run::on_signal(const ReceivedSignal& signal) {
-  if (shares_terminal_ && signal.from_terminal && has_received(signal.number)) return;
+  if (ends_wait(signal.number)) facts_.ending_signal = signal.number;
+  if (parts_.shares_terminal && signal.from_terminal && has_received(signal.number)) return;
   carry_out(fsm_.on_signal(signal.number));
 }
 

@@ -14,7 +14,7 @@
 
 namespace zklock::cli {
 
-/// Runs a command that needs no hold. Puts its name and the path before the text of each failure.
+/// Runs a command. Puts its name and the path before the text of each failure.
 /// Throws: Failure.
 int run_view(const char* name, const std::string& path, const std::function<int()>& command);
 

@@ -16,10 +16,6 @@ namespace {
 using Kind = RunEffect::Kind;
 using State = RunState;
 
-bool ends_wait(int signal) {
-  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
-}
-
 /// Returns whether the znode outlives the loss, so that the command can get its grace.
 bool leaves_grace(LossCause cause) {
   return cause == LossCause::forced || cause == LossCause::limit;
@@ -38,6 +34,10 @@ int exit_code_for_errno(int error) {
 }
 
 }  // namespace
+
+bool ends_wait(int signal) noexcept {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
 
 int RunFsm::exit_code() const noexcept {
   if (exit_code_) return *exit_code_;

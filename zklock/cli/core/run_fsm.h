@@ -59,6 +59,9 @@ enum class RunState {
 /// The cause of the loss of the lock, as far as zklock knows it.
 enum class LossCause { unknown, lease, session, node, limit, forced, closed };
 
+/// Returns whether the signal ends the wait for a lock: INT, TERM, HUP or QUIT.
+[[nodiscard]] bool ends_wait(int signal) noexcept;
+
 /// An action of the driver.
 struct RunEffect {
   enum class Kind {

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/run_session.h"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "zklock/cli/blocker_text.h"
+#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/core/failure.h"
+#include "zklock/cli/io/standard_streams.h"
+
+namespace zklock::cli {
+
+namespace {
+
+/// Returns whether the command may have left the terminal in a mode of its own.
+bool was_killed(const RunFacts& facts) {
+  return facts.kill_at || (facts.status && WIFSIGNALED(*facts.status));
+}
+
+// With a terminal, the command stays in the group of zklock. Otherwise it would stop when it reads
+// the terminal.
+GuardedCommand guarded_command(const RunOptions& options, const SignalReader& signals,
+                               bool shares_terminal, bool is_repeated) {
+  GuardedCommand command;
+  command.program = options.program;
+  command.arguments = options.command;
+  command.term_signal = options.term_signal;
+  command.signal_mask = signals.old_mask();
+  command.ignores_children = signals.ignored_children();
+  command.in_own_group = !shares_terminal;
+  command.is_repeated = is_repeated;
+  command.said_if_killed =
+      "zklock: " + options.name + ' ' + display_text(options.path) +
+      ": zklock was killed, so the command was ended; the lock becomes free with the session";
+  return command;
+}
+
+}  // namespace
+
+RunSession::RunSession(const RunOptions& options, bool is_repeated)
+    : options_(options),
+      guardian_(guarded_command(options, signals_, terminal_.exists(), is_repeated)),
+      client_(run_client_options(options)) {}
+
+const RunFacts& RunSession::run(LockFunction acquire, std::function<void(RunState)> on_state) {
+  while (guardian_.next_notice()) {  // about an earlier command
+  }
+  run_.reset();
+  run_ = std::make_unique<Run>(
+      options_, RunParts{client_, guardian_, signals_, terminal_.exists(), std::move(on_state)},
+      std::move(acquire));
+  (void)run_->go();
+  if (was_killed(run_->facts())) terminal_.restore();
+  if (!options_.report.empty()) {
+    try {
+      write_report(options_.report, run_->facts());
+    } catch (const Failure& failure) {
+      write_line(std::string("zklock: ") + failure.what());
+    }
+  }
+  return run_->facts();
+}
+
+std::optional<int> RunSession::pause(Duration time) {
+  const Instant until = LeaseClock::now() + time;
+  while (true) {
+    while (const auto signal = signals_.next()) {
+      if (ends_wait(signal->number)) return signal->number;
+    }
+    while (guardian_.next_notice()) {
+    }
+    if (guardian_.has_ended() || LeaseClock::now() >= until) return std::nullopt;
+    waiter_.wait({guardian_.fd(), signals_.fd()}, until);
+  }
+}
+
+int RunSession::end(int exit_code) {
+  guardian_.finish();
+  if (!is_settled(client_, std::chrono::seconds(1))) ::_exit(exit_code);
+  return exit_code;
+}
+
+}  // namespace zklock::cli

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "zklock/cli/core/duration.h"
+#include "zklock/cli/held_lock.h"
+#include "zklock/cli/io/controlling_terminal.h"
+#include "zklock/cli/io/guardian.h"
+#include "zklock/cli/io/signals.h"
+#include "zklock/cli/io/waiter.h"
+#include "zklock/cli/run.h"
+#include "zklock/cli/run_options.h"
+#include "zklock/cli/run_report.h"
+#include "zklock/client.h"
+
+namespace zklock::cli {
+
+/// Makes the runs of one command. They have the signals, the guardian and the client in common. These
+/// are made in this order, because the client has threads.
+///
+/// Thread-safety: one thread. REQUIRES: constructed while the process has one thread.
+class RunSession {
+ public:
+  /// `is_repeated`: run() may be called again. Throws: Failure, Error.
+  RunSession(const RunOptions& options, bool is_repeated);
+  RunSession(const RunSession&) = delete;
+  RunSession& operator=(const RunSession&) = delete;
+  ~RunSession() = default;
+
+  Client& client() noexcept { return client_; }
+  /// Makes one Run, and returns its facts at its end. Writes the report, if one is wanted.
+  const RunFacts& run(LockFunction acquire, std::function<void(RunState)> on_state = {});
+  /// Returns whether the guardian has ended. Then no further command can be started.
+  bool has_guardian_ended() const noexcept { return guardian_.has_ended(); }
+  /// Blocks for that time, or until the guardian ends. A signal that ends a wait is returned at once.
+  std::optional<int> pause(Duration time);
+  /// Ends the guardian. Returns `exit_code`, or ends the process with it at once: without a
+  /// confirmation of the release, closing the client could take long. The servers end the session
+  /// anyway.
+  int end(int exit_code);
+
+ private:
+  const RunOptions& options_;
+  SignalReader signals_;
+  const ControllingTerminal terminal_;
+  Guardian guardian_;
+  Client client_;
+  Waiter waiter_;
+  std::unique_ptr<Run> run_;
+};
+
+}  // namespace zklock::cli
