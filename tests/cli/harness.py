@@ -60,16 +60,17 @@ def guardian_of(pid):
 class Case:
     """The surroundings of one test: a server, a path of its own, and a folder."""
 
-    def __init__(self, name, programs, hosts):
+    def __init__(self, name, programs, hosts, verb="run"):
         self.name = name
         self.programs = programs
         self.hosts = hosts
         self.path = "/" + name
+        self.verb = verb
         self.folder = tempfile.mkdtemp(prefix="zklock-cli.")
         self.started = []
 
     def arguments(self, command, options=(), timeout="4s"):
-        own = ["-T", timeout, "run", *options, self.path]
+        own = ["-T", timeout, self.verb, *options, self.path]
         return [self.programs["zklock"], "-z", self.hosts, *own, *command]
 
     def start(self, command, options=(), timeout="4s", prefix=(), **others):
@@ -118,8 +119,8 @@ def expect_match(pattern, text):
     assert re.search(pattern, text), f"expected {pattern!r}, found {text!r}"
 
 
-def main(tests, lanes=6, tick_ms=400):
-    """Runs those of the tests that the command line names; default: all."""
+def main(tests, lanes=6, tick_ms=400, verb="run"):
+    """Runs those of the tests that the command line names; default: all. Their cases start `zklock VERB`."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--zklock", required=True)
     parser.add_argument("--request", required=True)
@@ -135,7 +136,7 @@ def main(tests, lanes=6, tick_ms=400):
     chosen = [test for test in tests if not args.names or test.__name__ in args.names]
 
     def run(test):
-        case = Case(test.__name__, programs, servers.hosts)
+        case = Case(test.__name__, programs, servers.hosts, verb)
         try:
             test(case)
             return None

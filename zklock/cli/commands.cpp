@@ -5,6 +5,7 @@
 
 #include "zklock/cli/check.h"
 #include "zklock/cli/doctor.h"
+#include "zklock/cli/hold.h"
 #include "zklock/cli/list.h"
 #include "zklock/cli/permits.h"
 #include "zklock/cli/release.h"
@@ -18,6 +19,7 @@ namespace zklock::cli {
 std::span<const Command> commands() {
   static constexpr std::array kCommands{
       Command{"run", "Run a program while holding a lock", true, &declare_run},
+      Command{"hold", "Hold a lock until a signal", false, &declare_hold},
       Command{"ls", "List the locks below a path, or the contenders of a lock", false,
               &declare_list},
       Command{"watch", "Print a line for each change of a lock", false, &declare_watch},

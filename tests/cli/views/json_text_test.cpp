@@ -169,6 +169,9 @@ TEST(Json, EachDocument_BeginsWithItsSchema) {
   EXPECT_TRUE(json::doctor(Level::ok, "names", "t").starts_with(R"({"schema":"zklock.doctor/1",)"));
   EXPECT_TRUE(json::release("/x", "", "free", 1ms).starts_with(R"({"schema":"zklock.release/1",)"));
   EXPECT_TRUE(json::permits("/x", 4, 3, 2).starts_with(R"({"schema":"zklock.permits/1",)"));
+  EXPECT_EQ(json::hold("/x", "lock-0000000001", "4294967297.0", "mutex", ""),
+            R"({"schema":"zklock.hold/1","path":"/x","node":"lock-0000000001",)"
+            R"("token":"4294967297.0","kind":"mutex","note":null})");
   const auto line = json::lock(busy_lock("/x"), nullptr, kNow);
   const auto change = json::change(kNow, "state", line);
   EXPECT_TRUE(change.starts_with(R"({"schema":"zklock.change/1",)"));

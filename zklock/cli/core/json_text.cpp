@@ -201,6 +201,17 @@ std::string release(std::string_view path, std::string_view node, std::string_vi
   return dumped(fields);
 }
 
+std::string hold(std::string_view path, std::string_view node, std::string_view token,
+                 std::string_view kind, std::string_view note) {
+  Json fields = with_schema("zklock.hold/1");
+  fields["path"] = path;
+  fields["node"] = node;
+  fields["token"] = token;
+  fields["kind"] = kind;
+  fields["note"] = text_or_null(std::string(note));
+  return dumped(fields);
+}
+
 std::string permits(std::string_view path, std::optional<int> count, std::int64_t held,
                     std::size_t waiting) {
   Json fields = with_schema("zklock.permits/1");

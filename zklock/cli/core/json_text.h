@@ -33,6 +33,9 @@ std::string change(WallTime at, std::string_view kind, const std::string& lock);
 /// A line of `release`. `outcome`: released, free, not_held, no_such_contender, not_released.
 std::string release(std::string_view path, std::string_view node, std::string_view outcome,
                     std::chrono::milliseconds waited);
+/// The line of `hold`. `node`: the name of the znode.
+std::string hold(std::string_view path, std::string_view node, std::string_view token,
+                 std::string_view kind, std::string_view note);
 std::string permits(std::string_view path, std::optional<int> count, std::int64_t held,
                     std::size_t waiting);
 /// A line of `doctor`.

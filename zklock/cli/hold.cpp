@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/hold.h"
+
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "zklock/cli/blocker_text.h"
+#include "zklock/cli/contender.h"
+#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/core/failure.h"
+#include "zklock/cli/core/json_text.h"
+#include "zklock/cli/error_text.h"
+#include "zklock/cli/io/service_notify.h"
+#include "zklock/cli/io/signals.h"
+#include "zklock/cli/io/standard_streams.h"
+#include "zklock/cli/io/task_queue.h"
+#include "zklock/cli/io/unique_fd.h"
+#include "zklock/cli/io/waiter.h"
+#include "zklock/cli/run.h"
+#include "zklock/cli/run_command.h"
+#include "zklock/cli/run_options.h"
+#include "zklock/cli/run_report.h"
+#include "zklock/cli/view_support.h"
+#include "zklock/client.h"
+#include "zklock/hold.h"
+
+namespace zklock::cli {
+
+namespace {
+
+using std::chrono::seconds;
+
+constexpr seconds kReleaseTimeout{5};
+
+struct HoldArguments {
+  RunArguments lock;
+  std::string ready_fd;
+};
+
+struct HoldOptions {
+  RunOptions lock;
+  std::optional<int> ready_fd;
+};
+
+HoldOptions check_hold(const HoldArguments& arguments, const Settings& settings) {
+  HoldOptions options{check_lock_options(arguments.lock, settings), {}};
+  options.lock.name = "hold";
+  if (arguments.ready_fd.empty()) return options;
+  const int fd = option_number("--ready-fd", arguments.ready_fd, 3, 1'000'000);
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
+    throw Failure(ExitCode::kUsage,
+                  "descriptor " + std::to_string(fd) + " is not open for writing");
+  }
+  options.ready_fd = fd;
+  return options;
+}
+
+/// One `zklock hold`: it waits for the lock, and then for a signal or the loss.
+///
+/// Thread-safety: one thread.
+class Holding {
+ public:
+  /// Throws: Failure, Error.
+  explicit Holding(const HoldOptions& options)
+      : options_(options.lock),
+        ready_(options.ready_fd.value_or(-1)),
+        client_(run_client_options(options.lock)),
+        acquire_(make_contender(client_, options_.path, options_.lock)) {}
+  Holding(const Holding&) = delete;
+  Holding& operator=(const Holding&) = delete;
+  ~Holding() = default;
+
+  /// Returns the exit code.
+  int go() {
+    acquire();
+    while (!is_answered_) {
+      turn(Instant::max());
+      // The second signal: the znode is deleted with the session.
+      if (!is_answered_ && signals_received_ > 1) return end(ExitCode::kSignal + *signal_);
+    }
+    if (hold_ && !signal_) return hold();
+    if (hold_) release();
+    if (signal_) return end(ExitCode::kSignal + *signal_);
+    return end(refused());
+  }
+
+ private:
+  void acquire() {
+    Deadline deadline = Deadline::never();
+    if (options_.nonblock) deadline = Deadline::passed();
+    if (options_.wait) deadline = Deadline(*options_.wait);
+    acquire_(deadline, stop_.get_token(), [this](Hold hold, std::exception_ptr error) {
+      auto shared = std::make_shared<Hold>(std::move(hold));
+      tasks_.post([this, shared, error = std::move(error)] {
+        hold_ = std::move(*shared);
+        error_ = error;
+        is_answered_ = true;
+      });
+    });
+  }
+
+  /// Waits for signals and tasks, at most until `until`, and handles them.
+  void turn(Instant until) {
+    waiter_.wait({signals_.fd(), tasks_.fd()}, until);
+    while (const auto signal = signals_.next()) {
+      if (!ends_wait(signal->number)) continue;
+      signal_ = signal->number;
+      ++signals_received_;
+      stop_.request_stop();
+    }
+    for (const TaskQueue::Task& task : tasks_.take()) task();
+  }
+
+  /// Says why the lock was not acquired, and returns the exit code.
+  int refused() {
+    try {
+      if (error_) std::rethrow_exception(error_);
+    } catch (const Error& error) {
+      say(text_of(error));
+      return exit_code_of(error.errc());
+    }
+    say(not_acquired_text(options_.wait, blocker_text(hold_, options_.lock)));
+    return ExitCode::kNotAcquired;
+  }
+
+  int hold() {
+    const Instant granted_at = LeaseClock::now();
+    const std::string token = to_string(hold_.token());
+    const std::stop_callback on_loss(hold_.loss_token(), [this] { tasks_.post([] {}); });
+    const std::stop_callback on_request(hold_.release_request_token(), [this] {
+      tasks_.post([this] {
+        if (!options_.settings.quiet) say("a release is requested");
+      });
+    });
+    announce(token);
+    while (hold_.is_valid() && !signal_) turn(hold_.valid_until());
+    const auto loss = loss_cause(hold_);
+    notify_service("STOPPING=1");
+    if (!loss) {
+      release();
+      return end(0);
+    }
+    say("the lock was lost" + cause_text(*loss) + ", held for " +
+        text_of(LeaseClock::now() - granted_at) + ", token " + token);
+    return end(ExitCode::kLost);
+  }
+
+  void announce(const std::string& token) {
+    const std::string path = hold_.node();
+    const std::string node = path.substr(path.rfind('/') + 1);
+    if (options_.settings.json) {
+      print_line(json::hold(options_.path, node, token, options_.kind, options_.lock.note));
+    } else if (!options_.settings.quiet) {
+      print_line("held " + display_text(options_.path) + ' ' + token + ' ' + node);
+    }
+    if (ready_.get() >= 0) (void)!::write(ready_.get(), "ready\n", 6);
+    ready_.reset();
+    notify_service("READY=1\nSTATUS=holds " + display_text(options_.path) +
+                   "\nMAINPID=" + std::to_string(::getpid()));
+  }
+
+  void release() {
+    hold_.release();
+    if (is_settled(client_, kReleaseTimeout)) return;
+    say("the release is not confirmed: the lock becomes free with the session, in " +
+        text_of(client_.session_timeout()) + " at the latest");
+  }
+
+  /// As RunSession::end().
+  int end(int exit_code) {
+    if (!is_settled(client_, seconds(1))) ::_exit(exit_code);
+    return exit_code;
+  }
+
+  void say(const std::string& text) const {
+    write_line("zklock: hold " + display_text(options_.path) + ": " + text);
+  }
+
+  const RunOptions& options_;
+  UniqueFd ready_;
+  SignalReader signals_;
+  TaskQueue tasks_;
+  Waiter waiter_;
+  std::stop_source stop_;
+  Hold hold_;
+  std::exception_ptr error_;
+  bool is_answered_ = false;
+  std::optional<int> signal_;
+  int signals_received_ = 0;
+  // Its destructor ends the acquire, which uses the members above.
+  Client client_;
+  AcquireFunction acquire_;
+};
+
+}  // namespace
+
+Action declare_hold(CLI::App& options) {
+  options.footer(
+      "Holds until INT, TERM, HUP or QUIT. A program that works under this hold must end when "
+      "zklock ends. Use `zklock run` if you can.");
+  const auto to = std::make_shared<HoldArguments>();
+  declare_lock_options(options, to->lock);
+  declare_value(options, "--ready-fd", to->ready_fd, "N",
+                "Write a line to descriptor N when it holds");
+  return [to](const Invocation& invocation) {
+    return run_view("hold", to->lock.path, [&] {
+      const HoldOptions checked = check_hold(*to, invocation.settings);
+      return std::make_unique<Holding>(checked)->go();
+    });
+  };
+}
+
+}  // namespace zklock::cli
