@@ -5,6 +5,7 @@
 
 #include "zklock/cli/check.h"
 #include "zklock/cli/doctor.h"
+#include "zklock/cli/elect.h"
 #include "zklock/cli/hold.h"
 #include "zklock/cli/list.h"
 #include "zklock/cli/permits.h"
@@ -19,6 +20,7 @@ namespace zklock::cli {
 std::span<const Command> commands() {
   static constexpr std::array kCommands{
       Command{"run", "Run a program while holding a lock", true, &declare_run},
+      Command{"elect", "Run a program while leading an election", true, &declare_elect},
       Command{"hold", "Hold a lock until a signal", false, &declare_hold},
       Command{"ls", "List the locks below a path, or the contenders of a lock", false,
               &declare_list},

@@ -85,10 +85,7 @@ class BeatTimer {
 
 void announce(const HttpServer& server) {
   const auto endpoint = server.endpoint();
-  const bool is_v6 = endpoint.address().is_v6();
-  const std::string address = endpoint.address().to_string();
-  const std::string host = is_v6 ? "[" + address + "]" : address;
-  write_line("zklock: serve: http://" + host + ":" + std::to_string(endpoint.port()) + "/");
+  write_line("zklock: serve: " + url_of(endpoint));
   if (endpoint.address().is_loopback()) return;
   write_line(
       "zklock: serve: each host that reaches this address can read owners, hosts and notes; let a "

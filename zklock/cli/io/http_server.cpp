@@ -334,4 +334,10 @@ HttpServer::Endpoint parse_endpoint(const std::string& text) {
   return {address, port};
 }
 
+std::string url_of(const HttpServer::Endpoint& endpoint) {
+  const std::string address = endpoint.address().to_string();
+  const std::string host = endpoint.address().is_v6() ? "[" + address + "]" : address;
+  return "http://" + host + ":" + std::to_string(endpoint.port()) + "/";
+}
+
 }  // namespace zklock::cli

@@ -91,4 +91,7 @@ class HttpServer {
 /// Throws: Failure with ExitCode::kUsage.
 HttpServer::Endpoint parse_endpoint(const std::string& text);
 
+/// Returns "http://127.0.0.1:9465/".
+std::string url_of(const HttpServer::Endpoint& endpoint);
+
 }  // namespace zklock::cli

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/core/repeat_plan.h"
+
+#include <chrono>
+#include <optional>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "zklock/cli/core/exit_code.h"
+
+namespace zklock::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+bool stands_again(const CandidacyEnd& end) {
+  return RepeatPlan().next(end).has_value();
+}
+
+TEST(RepeatPlan, CommandEnded_StandsAgain) {
+  for (const int code : {0, 1, 79, 126, 127, 128 + SIGHUP, 128 + SIGKILL}) {
+    EXPECT_TRUE(stands_again({.was_started = true, .exit_code = code})) << code;
+  }
+}
+
+TEST(RepeatPlan, NotStarted_StandsAgainIfThatCanPass) {
+  for (const int code : {ExitCode::kUnavailable, ExitCode::kSystem, ExitCode::kLost}) {
+    EXPECT_TRUE(stands_again({.exit_code = code})) << code;
+  }
+  for (const int code :
+       {ExitCode::kUsage, ExitCode::kData, ExitCode::kInternal, ExitCode::kNoPermission,
+        ExitCode::kConfiguration, ExitCode::kNotExecutable, ExitCode::kNotFound}) {
+    EXPECT_FALSE(stands_again({.exit_code = code})) << code;
+  }
+}
+
+TEST(RepeatPlan, Signal_EndsIt) {
+  for (const int signal : {SIGINT, SIGTERM, SIGQUIT}) {
+    EXPECT_FALSE(stands_again({.was_started = true, .exit_code = 0, .signal = signal})) << signal;
+    EXPECT_FALSE(stands_again({.exit_code = ExitCode::kSignal + signal, .signal = signal}));
+  }
+}
+
+TEST(RepeatPlan, Hangup_EndsItOnlyIfTheCommandDied) {
+  EXPECT_TRUE(stands_again({.was_started = true, .exit_code = 3, .signal = SIGHUP}));
+  EXPECT_FALSE(stands_again({.was_started = true, .exit_code = 129, .signal = SIGHUP}));
+  // While it waited, HUP ended the wait.
+  EXPECT_FALSE(stands_again({.exit_code = 129, .signal = SIGHUP}));
+}
+
+TEST(RepeatPlan, ShortLeaderships_PauseGrowsToAMinute) {
+  RepeatPlan plan;
+  const CandidacyEnd brief{.was_started = true, .held_for = seconds(10) - milliseconds(1)};
+  for (const int pause : {1, 2, 4, 8, 16, 32, 60, 60}) {
+    EXPECT_EQ(plan.next(brief), seconds(pause));
+  }
+  const CandidacyEnd lasting{.was_started = true, .held_for = seconds(10)};
+  EXPECT_EQ(plan.next(lasting), seconds(1));
+  EXPECT_EQ(plan.next(lasting), seconds(1));
+  EXPECT_EQ(plan.next(brief), seconds(2));
+}
+
+}  // namespace
+}  // namespace zklock::cli

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/elect.h"
+
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <boost/system/system_error.hpp>
+
+#include "zklock/cli/candidacy.h"
+#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/core/failure.h"
+#include "zklock/cli/core/repeat_plan.h"
+#include "zklock/cli/error_text.h"
+#include "zklock/cli/io/http_server.h"
+#include "zklock/cli/io/standard_streams.h"
+#include "zklock/cli/probes.h"
+#include "zklock/cli/run_command.h"
+#include "zklock/cli/run_options.h"
+#include "zklock/cli/run_report.h"
+#include "zklock/cli/run_session.h"
+#include "zklock/cli/view_support.h"
+#include "zklock/leadership.h"
+
+namespace zklock::cli {
+
+namespace {
+
+struct ElectArguments {
+  RunArguments run;
+  std::string proclaim;
+  std::string health;
+  bool repeat = false;
+};
+
+struct ElectOptions {
+  RunOptions run;
+  std::string proclaim;
+  std::optional<HttpServer::Endpoint> health;
+  bool repeat = false;
+};
+
+ElectOptions check_elect(const ElectArguments& arguments, const Invocation& invocation) {
+  ElectOptions options;
+  options.run = check_options(arguments.run, invocation.settings, invocation.program);
+  options.run.name = "elect";
+  options.run.kind = "election";
+  options.run.default_session_timeout = std::chrono::seconds(15);
+  options.proclaim = arguments.proclaim;
+  if (!arguments.health.empty()) options.health = parse_endpoint(arguments.health);
+  options.repeat = arguments.repeat;
+  if (!options.run.report.empty()) check_report(options.run.report);
+  return options;
+}
+
+/// Writes a line. Any thread may call it.
+void say(const RunOptions& options, const std::string& text) {
+  write_line("zklock: elect " + display_text(options.path) + ": " + text);
+}
+
+/// A failure is no reason to end the command.
+void proclaim(const Leadership& leadership, const ElectOptions& options) {
+  const auto fail = [&run = options.run](const Error& error) {
+    say(run, "the value was not proclaimed: " + text_of(error));
+  };
+  try {
+    leadership.async_proclaim(options.proclaim, [leadership, fail](std::exception_ptr failure) {
+      if (!failure || !leadership.is_valid()) return;
+      try {
+        std::rethrow_exception(failure);
+      } catch (const Error& error) {
+        fail(error);
+      }
+    });
+  } catch (const Error& error) {
+    fail(error);
+  }
+}
+
+std::unique_ptr<Probes> make_probes(Client& client, const ElectOptions& options) {
+  if (!options.health) return nullptr;
+  try {
+    auto probes = std::make_unique<Probes>(client, options.run.path, *options.health);
+    if (!options.run.settings.quiet) {
+      say(options.run, "health checks at " + url_of(probes->endpoint()) + "livez and /readyz");
+    }
+    return probes;
+  } catch (const boost::system::system_error& error) {
+    throw Failure(ExitCode::kSystem, url_of(*options.health) + ": " + error.code().message());
+  }
+}
+
+CandidacyEnd end_of(const RunFacts& facts) {
+  CandidacyEnd end{facts.pid.has_value(), facts.exit_code, facts.ending_signal};
+  if (facts.granted_at && facts.swept_at) end.held_for = *facts.swept_at - *facts.granted_at;
+  return end;
+}
+
+int elect(const ElectOptions& options) {
+  RunSession session(options.run, options.repeat);
+  const auto probes = make_probes(session.client(), options);
+  RepeatPlan plan;
+  while (true) {
+    const RunFacts& facts =
+        session.run(make_candidacy(session.client(), options.run.path, options.run.lock.note,
+                                   [&](const Leadership& leadership) {
+                                     if (probes) probes->on_leading(leadership);
+                                     if (!options.proclaim.empty()) proclaim(leadership, options);
+                                   }),
+                    [&](RunState state) {
+                      if (probes) probes->on_state(state);
+                    });
+    if (!options.repeat || session.has_guardian_ended()) return session.end(facts.exit_code);
+    const auto pause = plan.next(end_of(facts));
+    if (!pause) return session.end(facts.exit_code);
+    if (!options.run.settings.quiet) {
+      say(options.run, "ended with code " + std::to_string(facts.exit_code) +
+                           "; stands for election again in " + text_of(*pause));
+    }
+    if (const auto signal = session.pause(*pause)) return session.end(ExitCode::kSignal + *signal);
+  }
+}
+
+}  // namespace
+
+Action declare_elect(CLI::App& options) {
+  const auto to = std::make_shared<ElectArguments>();
+  const auto value = [&](const char* names, std::string& target, const char* type,
+                         const char* text) { declare_value(options, names, target, type, text); };
+  value("--proclaim", to->proclaim, "TEXT", "Value that observers of the election receive");
+  value("--health", to->health, "ADDR", "Serve /livez and /readyz at an address: 127.0.0.1:8080");
+  options.add_flag("--repeat", to->repeat, "Stand again after the command or the leadership ended");
+  value("--grace", to->run.grace, "DUR", "Time from the signal to KILL (an eighth of -T)");
+  value("--term", to->run.term, "SIG", "Signal that ends the command (TERM)");
+  declare_note(options, to->run);
+  value("--report", to->run.report, "FILE", "Write a JSON report after each leadership");
+  options.add_option("PATH", to->run.path, "Path of the election")->required()->type_name("");
+  return [to](const Invocation& invocation) {
+    return run_view("elect", to->run.path, [&] { return elect(check_elect(*to, invocation)); });
+  };
+}
+
+}  // namespace zklock::cli

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/probes.h"
+
+#include "zklock/lock_state.h"
+
+namespace zklock::cli {
+
+namespace {
+
+HttpAnswer refused(const std::string& text) {
+  return {.status = 503, .body = text + '\n'};
+}
+
+HttpAnswer livez(const ProbeFacts& facts) {
+  if (facts.health.state != HealthState::failed) return {.body = "ok\n"};
+  std::string text;
+  for (const HealthProblem& problem : facts.health.problems) {
+    if (problem.state != HealthState::failed) continue;
+    text += (text.empty() ? "" : "; ") + problem.text;
+  }
+  return refused(text);
+}
+
+HttpAnswer readyz(const ProbeFacts& facts) {
+  if (facts.leads && facts.state == RunState::running) return {.body = "ok\n"};
+  if (facts.leads) return refused("this process leads, but its command does not run");
+  if (!facts.is_connected) return refused("standby: no connection to ZooKeeper");
+  if (!facts.leader) return refused("standby: there is no leader");
+  std::string text = "standby: led by " + to_string(*facts.leader);
+  if (facts.leader->held_since) {
+    text += " for " + duration_text(std::chrono::duration_cast<std::chrono::milliseconds>(
+                          facts.now - *facts.leader->held_since));
+  }
+  return refused(text);
+}
+
+}  // namespace
+
+HttpAnswer probe_answer(std::string_view path, const ProbeFacts& facts) {
+  if (path == "/livez") return livez(facts);
+  if (path == "/readyz") return readyz(facts);
+  return {.status = 404, .body = "no such page\n"};
+}
+
+Probes::Probes(Client& client, const std::string& path, const HttpServer::Endpoint& endpoint)
+    : client_(client),
+      server_(io_, endpoint,
+              [this](std::string_view target) { return probe_answer(target, facts()); }),
+      observer_(client, path),
+      subscription_(observer_.add_listener([this](const ElectionState& state) {
+        const std::lock_guard guard(mutex_);
+        leader_ = state.leader;
+      })),
+      thread_([this] { io_.run(); }) {}
+
+Probes::~Probes() {
+  io_.stop();
+  thread_.join();
+}
+
+void Probes::on_leading(const Leadership& leadership) {
+  const std::lock_guard guard(mutex_);
+  leadership_ = leadership;
+}
+
+void Probes::on_state(RunState state) {
+  const std::lock_guard guard(mutex_);
+  state_ = state;
+}
+
+ProbeFacts Probes::facts() const {
+  ProbeFacts facts{.health = client_.health(),
+                   .is_connected = client_.is_connected(),
+                   .now = std::chrono::system_clock::now()};
+  const std::lock_guard guard(mutex_);
+  facts.state = state_;
+  facts.leads = leadership_.is_valid();
+  facts.leader = leader_;
+  return facts;
+}
+
+}  // namespace zklock::cli
