@@ -8,11 +8,11 @@ namespace zklock::cli {
 namespace {
 
 HttpAnswer refused(const std::string& text) {
-  return {.status = 503, .body = text + '\n'};
+  return {.status = 503, .body = shared(text + '\n')};
 }
 
 HttpAnswer livez(const ProbeFacts& facts) {
-  if (facts.health.state != HealthState::failed) return {.body = "ok\n"};
+  if (facts.health.state != HealthState::failed) return {.body = shared("ok\n")};
   std::string text;
   for (const HealthProblem& problem : facts.health.problems) {
     if (problem.state != HealthState::failed) continue;
@@ -22,7 +22,7 @@ HttpAnswer livez(const ProbeFacts& facts) {
 }
 
 HttpAnswer readyz(const ProbeFacts& facts) {
-  if (facts.leads && facts.state == RunState::running) return {.body = "ok\n"};
+  if (facts.leads && facts.state == RunState::running) return {.body = shared("ok\n")};
   if (facts.leads) return refused("this process leads, but its command does not run");
   if (!facts.is_connected) return refused("standby: no connection to ZooKeeper");
   if (!facts.leader) return refused("standby: there is no leader");
@@ -39,7 +39,7 @@ HttpAnswer readyz(const ProbeFacts& facts) {
 HttpAnswer probe_answer(std::string_view path, const ProbeFacts& facts) {
   if (path == "/livez") return livez(facts);
   if (path == "/readyz") return readyz(facts);
-  return {.status = 404, .body = "no such page\n"};
+  return {.status = 404, .body = shared("no such page\n")};
 }
 
 Probes::Probes(Client& client, const std::string& path, const HttpServer::Endpoint& endpoint)

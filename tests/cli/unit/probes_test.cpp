@@ -14,7 +14,7 @@ using std::chrono::system_clock;
 
 std::string answer(const char* path, const ProbeFacts& facts) {
   const HttpAnswer answer = probe_answer(path, facts);
-  return std::to_string(answer.status) + ' ' + answer.body;
+  return std::to_string(answer.status) + ' ' + *answer.body;
 }
 
 Health failed(const std::string& text) {
