@@ -145,7 +145,7 @@ def session_gone_exit_79(case):
         own.members[0].process.send_signal(signal.SIGCONT)
         expect(code, 79)
         assert boottime() - begun < 4, "no earlier than the end of the session"
-        expect_match(rf"^zklock: hold {case.path}: the lock was lost \([^)]+\), held for [^,]+, token \d+\.0\n$", error)
+        expect_match(rf"(?m)^zklock: hold {case.path}: the lock was lost \([^)]+\), held for [^,]+, token \d+\.0$", error)
 
 
 def stopped_hold_exits_79(case):
