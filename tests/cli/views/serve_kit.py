@@ -53,7 +53,8 @@ class Tree:
         return self.plant(path, prefix, data, held_for)
 
     def plant(self, path, prefix, data="", held_for=None, is_secret=False):
-        node = self.client.create(f"{path}/{prefix}", data.encode(), ephemeral=True, sequence=True, makepath=True,
+        self.client.ensure_path(path)
+        node = self.client.create(f"{path}/{prefix}", data.encode(), ephemeral=True, sequence=True,
                                   acl=self.secret if is_secret else None)
         if held_for is not None:
             since = int((time.time() - held_for) * 1000)

@@ -66,7 +66,8 @@ std::string_view first_columns(std::string_view text, std::size_t width) noexcep
 
 /// Returns the longest end of the text that fits into `width` columns.
 std::string_view last_columns(std::string_view text, std::size_t width) noexcept {
-  while (display_width(text) > width) take_character(text);
+  for (std::size_t rest = display_width(text); rest > width;)
+    rest -= width_of(take_character(text));
   return text;
 }
 
