@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "zklock/client/zookeeper/znode_path.h"
+#include "zklock/client/port/znode_path.h"
 #include "zklock/core/status.h"
 
 namespace zklock::differential {

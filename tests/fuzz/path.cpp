@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "tests/fuzz/target.h"
-#include "zklock/client/zookeeper/znode_path.h"
+#include "zklock/client/port/znode_path.h"
 #include "zklock/core/lock_path.h"
 #include "zklock/core/utf8.h"
 #include "zklock/error.h"

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "zklock/client/port/transaction.h"
-#include "zklock/client/zookeeper/znode_path.h"
+#include "zklock/client/port/znode_path.h"
 
 namespace zklock::model {
 

@@ -16,7 +16,7 @@
 #include "tests/model/sim_clock.h"
 #include "tests/model/sim_ensemble.h"
 #include "zklock/client/port/coordinator.h"
-#include "zklock/client/zookeeper/watch.h"
+#include "zklock/client/port/watch.h"
 
 namespace zklock::model {
 

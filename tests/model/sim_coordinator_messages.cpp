@@ -4,7 +4,7 @@
 
 #include "tests/model/sim_coordinator.h"
 #include "zklock/client/port/transaction.h"
-#include "zklock/client/zookeeper/znode_path.h"
+#include "zklock/client/port/znode_path.h"
 
 namespace zklock::model {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "zklock/client/zookeeper/znode_path.h"
+#include "zklock/client/port/znode_path.h"
 
 namespace zklock::client {
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "zklock/client/port/znode_path.h"
 #include "zklock/client/zookeeper/make_call.h"
 #include "zklock/client/zookeeper/zk_error.h"
-#include "zklock/client/zookeeper/znode_path.h"
 #include "zklock/core/znode_data.h"
 
 namespace zklock::client {

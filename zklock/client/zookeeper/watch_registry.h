@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "zklock/client/port/coordinator.h"
-#include "zklock/client/zookeeper/watch.h"
+#include "zklock/client/port/watch.h"
 
 namespace zklock::client {
 

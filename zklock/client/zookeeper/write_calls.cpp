@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
+#include "zklock/client/port/znode_path.h"
 #include "zklock/client/zookeeper/make_call.h"
 #include "zklock/client/zookeeper/zk_error.h"
-#include "zklock/client/zookeeper/znode_path.h"
 
 namespace zklock::client {
 namespace {
