@@ -18,7 +18,7 @@ FOLDERS = ("include", "zklock")
 EXEMPT = {
     # Public. Its calls are those of std::shared_timed_mutex, and each call of Mutex for both kinds of access.
     "SharedMutex",
-    # Of the simulation. Their faults and queries are members; they are not installed.
+    # Not installed. The faults and the queries of the simulation are members.
     "SimCoordinator", "SimEnsemble",
 }
 NOISE = re.compile(r"""//[^\n]*|/\*.*?\*/|^[ \t]*\#(?:[^\n]*\\\n)*[^\n]*|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'""",

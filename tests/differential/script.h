@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/model/sim_ensemble.h"
+#include "zklock/testing/simulation/sim_ensemble.h"
 
 namespace zklock::differential {
 

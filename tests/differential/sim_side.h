@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/differential/side.h"
-#include "tests/model/world.h"
+#include "zklock/testing/simulation/world.h"
 
 namespace zklock::differential {
 

@@ -23,12 +23,12 @@
 
 #include "tests/fuzz/lying_servers.h"
 #include "tests/fuzz/target.h"
-#include "tests/model/sim_clock.h"
-#include "tests/model/sim_dispatcher.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/hold.h"
+#include "zklock/testing/simulation/sim_clock.h"
+#include "zklock/testing/simulation/sim_dispatcher.h"
 
 namespace zklock::fuzz {
 namespace {

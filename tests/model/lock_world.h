@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "tests/model/world.h"
 #include "zklock/client/port/log.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/pending_acquire.h"
 #include "zklock/hold.h"
+#include "zklock/testing/simulation/world.h"
 
 namespace zklock::model {
 

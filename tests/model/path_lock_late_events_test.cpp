@@ -12,10 +12,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/lock_world.h"
-#include "tests/model/world.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/path_lock.h"
+#include "zklock/testing/simulation/world.h"
 
 namespace zklock::model {
 namespace {

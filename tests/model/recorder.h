@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/model/world.h"
+#include "zklock/testing/simulation/world.h"
 
 namespace zklock::model {
 

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/recorder.h"
-#include "tests/model/sim_coordinator.h"
-#include "tests/model/world.h"
+#include "zklock/testing/simulation/sim_coordinator.h"
+#include "zklock/testing/simulation/world.h"
 
 namespace zklock::model {
 

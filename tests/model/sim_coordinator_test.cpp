@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/model/sim_coordinator.h"
+#include "zklock/testing/simulation/sim_coordinator.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/model/recorder.h"
 #include "tests/model/sim_coordinator_fixture.h"
-#include "tests/model/world.h"
+#include "zklock/testing/simulation/world.h"
 
 namespace zklock::model {
 namespace {

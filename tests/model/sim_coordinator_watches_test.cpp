@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/recorder.h"
-#include "tests/model/sim_coordinator.h"
 #include "tests/model/sim_coordinator_fixture.h"
-#include "tests/model/world.h"
+#include "zklock/testing/simulation/sim_coordinator.h"
+#include "zklock/testing/simulation/world.h"
 
 namespace zklock::model {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/model/sim_ensemble.h"
+#include "zklock/testing/simulation/sim_ensemble.h"
 
 #include <limits>
 
 #include <gtest/gtest.h>
 
 #include "tests/model/recorder.h"
-#include "tests/model/sim_dispatcher.h"
+#include "zklock/testing/simulation/sim_dispatcher.h"
 
 namespace zklock::model {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/recorder.h"
-#include "tests/model/world.h"
+#include "zklock/testing/simulation/world.h"
 
 namespace zklock::model {
 namespace {

@@ -17,10 +17,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/manual_time.h"
-#include "tests/model/sim_clock.h"
-#include "tests/model/sim_ensemble.h"
-#include "tests/model/sim_tree.h"
 #include "zklock/survey.h"
+#include "zklock/testing/simulation/sim_clock.h"
+#include "zklock/testing/simulation/sim_ensemble.h"
+#include "zklock/testing/simulation/sim_tree.h"
 
 namespace zklock::model {
 

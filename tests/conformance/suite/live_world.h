@@ -12,8 +12,8 @@
 #include <thread>
 #include <unordered_map>
 
-#include "tests/model/world.h"
 #include "zklock/engine/client_core.h"
+#include "zklock/testing/simulation/world.h"
 
 namespace zklock::testing {
 

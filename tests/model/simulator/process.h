@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "tests/model/sim_clock.h"
-#include "tests/model/sim_coordinator.h"
-#include "tests/model/sim_dispatcher.h"
-#include "tests/model/sim_ensemble.h"
 #include "tests/model/simulator/plan.h"
 #include "zklock/client.h"
 #include "zklock/engine/client_core.h"
+#include "zklock/testing/simulation/sim_clock.h"
+#include "zklock/testing/simulation/sim_coordinator.h"
+#include "zklock/testing/simulation/sim_dispatcher.h"
+#include "zklock/testing/simulation/sim_ensemble.h"
 
 namespace zklock::simulator {
 

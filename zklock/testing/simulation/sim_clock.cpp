@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/model/sim_clock.h"
+#include "zklock/testing/simulation/sim_clock.h"
 
 #include <algorithm>
 #include <utility>

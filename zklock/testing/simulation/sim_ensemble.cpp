@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/model/sim_ensemble.h"
+#include "zklock/testing/simulation/sim_ensemble.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/model/sim_coordinator.h"
+#include "zklock/testing/simulation/sim_coordinator.h"
 
 #include <algorithm>
 #include <memory>

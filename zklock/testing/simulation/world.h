@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "tests/model/sim_clock.h"
-#include "tests/model/sim_coordinator.h"
-#include "tests/model/sim_dispatcher.h"
-#include "tests/model/sim_ensemble.h"
+#include "zklock/testing/simulation/sim_clock.h"
+#include "zklock/testing/simulation/sim_coordinator.h"
+#include "zklock/testing/simulation/sim_dispatcher.h"
+#include "zklock/testing/simulation/sim_ensemble.h"
 
 namespace zklock::model {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/model/world.h"
+#include "zklock/testing/simulation/world.h"
 
 #include <stdexcept>
 

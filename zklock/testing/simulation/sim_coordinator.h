@@ -13,10 +13,10 @@
 #include <variant>
 #include <vector>
 
-#include "tests/model/sim_clock.h"
-#include "tests/model/sim_ensemble.h"
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/watch.h"
+#include "zklock/testing/simulation/sim_clock.h"
+#include "zklock/testing/simulation/sim_ensemble.h"
 
 namespace zklock::model {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/model/sim_tree.h"
+#include "zklock/testing/simulation/sim_tree.h"
 
 #include <algorithm>
 #include <cassert>

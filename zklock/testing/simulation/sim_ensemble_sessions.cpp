@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/model/sim_ensemble.h"
+#include "zklock/testing/simulation/sim_ensemble.h"
 
 namespace zklock::model {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "tests/model/sim_coordinator.h"
+#include "zklock/testing/simulation/sim_coordinator.h"
 
 namespace zklock::model {
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "tests/model/sim_clock.h"
-#include "tests/model/sim_tree.h"
+#include "zklock/testing/simulation/sim_clock.h"
+#include "zklock/testing/simulation/sim_tree.h"
 
 namespace zklock::model {
 

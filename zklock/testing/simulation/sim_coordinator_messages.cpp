@@ -2,9 +2,9 @@
 // The messages that reach the client.
 #include <algorithm>
 
-#include "tests/model/sim_coordinator.h"
 #include "zklock/client/port/transaction.h"
 #include "zklock/client/port/znode_path.h"
+#include "zklock/testing/simulation/sim_coordinator.h"
 
 namespace zklock::model {
 
