@@ -31,7 +31,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "support/loopback.h"
+#include "zklock/testing/servers/loopback.h"
 
 namespace zklock::bench {
 namespace {

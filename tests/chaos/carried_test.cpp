@@ -14,7 +14,7 @@
 
 #include "chaos/fault.h"
 #include "chaos/frame.h"
-#include "support/wait_for.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::chaos {
 namespace {

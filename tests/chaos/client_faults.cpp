@@ -6,7 +6,7 @@
 
 #include "chaos/faults.h"
 #include "support/expire_session.h"
-#include "support/wait_for.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::chaos {
 namespace {

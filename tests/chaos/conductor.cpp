@@ -9,9 +9,9 @@
 
 #include "chaos/checker.h"
 #include "chaos/faults.h"
-#include "support/four_letter_word.h"
 #include "support/raw_client.h"
-#include "support/wait_for.h"
+#include "zklock/testing/servers/four_letter_word.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::chaos {
 namespace {

@@ -17,7 +17,7 @@
 #include "chaos/ensemble.h"
 #include "chaos/fault.h"
 #include "chaos/report.h"
-#include "support/temp_dir.h"
+#include "zklock/testing/servers/temp_dir.h"
 
 namespace zklock::chaos {
 

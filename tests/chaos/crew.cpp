@@ -3,7 +3,7 @@
 
 #include <csignal>
 
-#include "support/wait_for.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::chaos {
 namespace {

@@ -13,7 +13,7 @@
 #include "chaos/collector.h"
 #include "chaos/ensemble.h"
 #include "chaos/proxy.h"
-#include "support/child_process.h"
+#include "zklock/testing/servers/child_process.h"
 
 namespace zklock::chaos {
 

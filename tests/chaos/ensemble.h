@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "support/forwarder.h"
-#include "support/free_ports.h"
-#include "support/zookeeper_server.h"
+#include "zklock/testing/servers/free_ports.h"
+#include "zklock/testing/servers/zookeeper_server.h"
 
 namespace zklock::chaos {
 

@@ -11,8 +11,8 @@
 
 #include "chaos/faults.h"
 #include "support/raw_client.h"
-#include "support/wait_for.h"
 #include "zklock/owner.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::chaos {
 namespace {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "chaos/workload.h"
-#include "support/loopback.h"
+#include "zklock/testing/servers/loopback.h"
 
 namespace zklock::chaos {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "chaos/carried.h"
-#include "support/free_ports.h"
+#include "zklock/testing/servers/free_ports.h"
 
 namespace zklock::chaos {
 

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "chaos/faults.h"
-#include "support/wait_for.h"
+#include "zklock/testing/servers/wait_for.h"
 #include "zklock/zklock.h"
 
 namespace zklock::chaos {

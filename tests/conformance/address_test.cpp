@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
-#include "support/free_ports.h"
+#include "zklock/testing/servers/free_ports.h"
 
 namespace zklock::testing {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "conformance/lock_test.h"
 #include "support/foreign_listener.h"
-#include "support/free_ports.h"
+#include "zklock/testing/servers/free_ports.h"
 
 namespace zklock::testing {
 namespace {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "conformance/lock_test.h"
-#include "support/wait_for.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::testing {
 

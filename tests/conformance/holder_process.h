@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "support/child_process.h"
-#include "support/temp_dir.h"
+#include "zklock/testing/servers/child_process.h"
+#include "zklock/testing/servers/temp_dir.h"
 
 namespace zklock::testing {
 

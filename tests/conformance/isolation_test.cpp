@@ -14,8 +14,8 @@
 #include "conformance/chronicle.h"
 #include "conformance/lock_test.h"
 #include "support/forwarder.h"
-#include "support/free_ports.h"
-#include "support/zookeeper_ensemble.h"
+#include "zklock/testing/servers/free_ports.h"
+#include "zklock/testing/servers/zookeeper_ensemble.h"
 
 namespace zklock::testing {
 namespace {

@@ -15,8 +15,8 @@
 #include "support/raw_client.h"
 #include "support/shared_server.h"
 #include "support/test_chroot.h"
-#include "support/wait_for.h"
-#include "support/zookeeper_server.h"
+#include "zklock/testing/servers/wait_for.h"
+#include "zklock/testing/servers/zookeeper_server.h"
 #include "zklock/zklock.h"
 
 namespace zklock::testing {

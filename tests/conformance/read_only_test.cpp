@@ -9,7 +9,7 @@
 
 #include "conformance/chronicle.h"
 #include "conformance/lock_test.h"
-#include "support/zookeeper_ensemble.h"
+#include "zklock/testing/servers/zookeeper_ensemble.h"
 
 namespace zklock::testing {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "support/expire_session.h"
 #include "support/snapshot.h"
-#include "support/wait_for.h"
 #include "zklock/client/zookeeper/make_coordinator.h"
 #include "zklock/client/zookeeper/zk_error.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::differential {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "support/raw_client.h"
-#include "support/zookeeper_server.h"
 #include "tests/differential/side.h"
+#include "zklock/testing/servers/zookeeper_server.h"
 
 namespace zklock::differential {
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "support/zookeeper_server.h"
 #include "zklock/client/zookeeper/make_coordinator.h"
+#include "zklock/testing/servers/zookeeper_server.h"
 
 namespace zklock::client {
 

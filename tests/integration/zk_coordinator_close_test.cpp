@@ -14,11 +14,11 @@
 #include <gtest/gtest.h>
 
 #include "integration/coordinator_probe.h"
-#include "support/free_ports.h"
 #include "support/raw_client.h"
 #include "support/shared_server.h"
 #include "support/test_chroot.h"
-#include "support/wait_for.h"
+#include "zklock/testing/servers/free_ports.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::client {
 namespace {

@@ -10,7 +10,7 @@
 #include "support/raw_client.h"
 #include "support/shared_server.h"
 #include "support/test_chroot.h"
-#include "support/wait_for.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::client {
 

@@ -9,11 +9,11 @@
 #include "integration/coordinator_probe.h"
 #include "integration/zk_coordinator_faults_fixture.h"
 #include "support/forwarder.h"
-#include "support/free_ports.h"
 #include "support/raw_client.h"
 #include "support/shared_server.h"
 #include "support/test_chroot.h"
-#include "support/wait_for.h"
+#include "zklock/testing/servers/free_ports.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::client {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "integration/coordinator_probe.h"
 #include "integration/zk_coordinator_faults_fixture.h"
-#include "support/wait_for.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::client {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "conformance/log_capture.h"
 #include "integration/coordinator_probe.h"
-#include "support/wait_for.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::client {
 namespace {

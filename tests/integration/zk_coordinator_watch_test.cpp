@@ -9,7 +9,7 @@
 #include "integration/coordinator_probe.h"
 #include "support/raw_client.h"
 #include "support/scarce_memory.h"
-#include "support/wait_for.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::client {
 namespace {

@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include "support/wait_for.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::soak {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "support/forwarder.h"
-#include "support/zookeeper_server.h"
 #include "zklock/client.h"
+#include "zklock/testing/servers/zookeeper_server.h"
 
 namespace zklock::soak {
 

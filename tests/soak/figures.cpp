@@ -9,8 +9,8 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include "support/four_letter_word.h"
 #include "support/raw_client.h"
+#include "zklock/testing/servers/four_letter_word.h"
 
 namespace zklock::soak {
 namespace {

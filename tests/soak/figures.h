@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "support/zookeeper_server.h"
+#include "zklock/testing/servers/zookeeper_server.h"
 
 namespace zklock::soak {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "support/wait_for.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::soak {
 namespace {

@@ -11,8 +11,8 @@
 #include "soak/crew.h"
 #include "soak/fault.h"
 #include "soak/record.h"
-#include "support/zookeeper_server.h"
 #include "zklock/client.h"
+#include "zklock/testing/servers/zookeeper_server.h"
 
 namespace zklock::soak {
 

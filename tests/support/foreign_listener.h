@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "support/loopback.h"
+#include "zklock/testing/servers/loopback.h"
 
 namespace zklock::testing {
 

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/zookeeper_server.h"
+#include "zklock/testing/servers/zookeeper_server.h"
 
 namespace zklock::testing {
 

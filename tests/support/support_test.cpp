@@ -14,10 +14,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "support/child_process.h"
-#include "support/free_ports.h"
-#include "support/temp_dir.h"
-#include "support/wait_for.h"
+#include "zklock/testing/servers/child_process.h"
+#include "zklock/testing/servers/free_ports.h"
+#include "zklock/testing/servers/temp_dir.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::testing {
 namespace {

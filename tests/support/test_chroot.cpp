@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "support/raw_client.h"
-#include "support/zookeeper_server.h"
+#include "zklock/testing/servers/zookeeper_server.h"
 
 namespace zklock::testing {
 namespace {

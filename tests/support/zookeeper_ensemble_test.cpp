@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/zookeeper_ensemble.h"
+#include "zklock/testing/servers/zookeeper_ensemble.h"
 
 #include <gtest/gtest.h>
 
 #include "support/expire_session.h"
 #include "support/raw_client.h"
-#include "support/wait_for.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::testing {
 namespace {

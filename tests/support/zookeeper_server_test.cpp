@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/zookeeper_server.h"
+#include "zklock/testing/servers/zookeeper_server.h"
 
 #include <cerrno>
 #include <csignal>
@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "support/four_letter_word.h"
 #include "support/raw_client.h"
+#include "zklock/testing/servers/four_letter_word.h"
 
 namespace zklock::testing {
 namespace {

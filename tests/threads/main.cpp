@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "support/zookeeper_server.h"
+#include "zklock/testing/servers/zookeeper_server.h"
 #include "zklock/zklock.h"
 
 namespace zklock::threads {

@@ -14,8 +14,8 @@
 #include <gtest/gtest.h>
 
 #include "fact.h"
-#include "support/wait_for.h"
 #include "zklock/client/threads/callback_threads.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::client {
 namespace {

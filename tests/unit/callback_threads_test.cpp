@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "fact.h"
-#include "support/wait_for.h"
 #include "thread_facts.h"
 #include "zklock/client/threads/start_thread.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::client {
 namespace {

@@ -12,11 +12,11 @@
 
 #include "fact.h"
 #include "support/scarce_memory.h"
-#include "support/wait_for.h"
 #include "zklock/client/threads/callback_threads.h"
 #include "zklock/client/threads/timer_thread.h"
 #include "zklock/client/zookeeper/make_coordinator.h"
 #include "zklock/engine/path_lock.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::detail {
 namespace {

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "fact.h"
-#include "support/wait_for.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::client {
 namespace {

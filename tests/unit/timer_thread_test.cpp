@@ -16,9 +16,9 @@
 #include <pthread.h>
 
 #include "fact.h"
-#include "support/wait_for.h"
 #include "thread_facts.h"
 #include "zklock/deadline.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::client {
 namespace {

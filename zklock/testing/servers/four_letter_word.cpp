@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/four_letter_word.h"
+#include "zklock/testing/servers/four_letter_word.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "support/loopback.h"
+#include "zklock/testing/servers/loopback.h"
 
 namespace zklock::testing {
 namespace {

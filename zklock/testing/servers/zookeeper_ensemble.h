@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "support/free_ports.h"
-#include "support/zookeeper_server.h"
+#include "zklock/testing/servers/free_ports.h"
+#include "zklock/testing/servers/zookeeper_server.h"
 
 namespace zklock::testing {
 

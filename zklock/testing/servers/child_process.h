@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "support/process_spawner.h"
+#include "zklock/testing/servers/process_spawner.h"
 
 namespace zklock::testing {
 

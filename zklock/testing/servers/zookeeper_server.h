@@ -12,9 +12,9 @@
 
 #include <sys/types.h>
 
-#include "support/child_process.h"
-#include "support/free_ports.h"
-#include "support/temp_dir.h"
+#include "zklock/testing/servers/child_process.h"
+#include "zklock/testing/servers/free_ports.h"
+#include "zklock/testing/servers/temp_dir.h"
 
 namespace zklock::testing {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/free_ports.h"
+#include "zklock/testing/servers/free_ports.h"
 
 #include <atomic>
 #include <cstring>
@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "support/loopback.h"
+#include "zklock/testing/servers/loopback.h"
 
 namespace zklock::testing {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/zookeeper_ensemble.h"
+#include "zklock/testing/servers/zookeeper_ensemble.h"
 
 #include <algorithm>
 
-#include "support/wait_for.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::testing {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/process_spawner.h"
+#include "zklock/testing/servers/process_spawner.h"
 
 #include <cerrno>
 #include <condition_variable>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/temp_dir.h"
+#include "zklock/testing/servers/temp_dir.h"
 
 #include <cerrno>
 #include <cstdlib>

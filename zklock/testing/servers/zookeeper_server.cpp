@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/zookeeper_server.h"
+#include "zklock/testing/servers/zookeeper_server.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "support/four_letter_word.h"
-#include "support/wait_for.h"
+#include "zklock/testing/servers/four_letter_word.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::testing {
 namespace {
