@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace zklock::testing {
+
+/// The requests that a fault can select, by ZooKeeper's names. Heartbeats, announced releases and
+/// guarded transactions are all `multi`. A create of parents is `create` too.
+enum class RequestKind { any, create, remove, exists, get, list, get_acl, multi, sync };
+
+}  // namespace zklock::testing
