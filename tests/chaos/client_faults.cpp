@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <csignal>
+#include <functional>
 #include <stdexcept>
 #include <thread>
 
 #include "chaos/faults.h"
 #include "support/expire_session.h"
+#include "zklock/testing/fault_proxy.h"
+#include "zklock/testing/request_kind.h"
 #include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::chaos {
@@ -13,6 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
+using testing::FaultProxy;
+using testing::RequestKind;
 
 // Waits until the client holds a lock for a while, because a fault harms a holder most. Returns
 // after 8 s in any case.
@@ -43,17 +48,25 @@ bool restart(CrewMember& client, const PlannedFault& planned) {
   return true;
 }
 
-bool have_weather(CrewMember& client, const Weather& weather, milliseconds length) {
-  client.proxy().set(weather);
+// Calls `set` with true, and after `length` with false.
+bool for_a_while(milliseconds length, const std::function<void(bool)>& set) {
+  set(true);
   std::this_thread::sleep_for(length);
-  client.proxy().calm();
+  set(false);
+  return true;
+}
+
+bool cut(CrewMember& client, milliseconds length) {
+  client.proxy().cut();
+  std::this_thread::sleep_for(length);
+  client.proxy().mend();
   return true;
 }
 
 bool refuse(CrewMember& client, milliseconds length) {
-  client.proxy().refuse_all();
+  client.proxy().refuse();
   std::this_thread::sleep_for(length);
-  client.proxy().accept_all();
+  client.proxy().accept();
   return true;
 }
 
@@ -62,21 +75,30 @@ bool move(CrewMember& client, milliseconds length) {
   if (!server) return false;
   client.proxy().refuse(*server);
   std::this_thread::sleep_for(length);
-  client.proxy().accept_all();
+  client.proxy().accept();
   return true;
 }
 
-// Returns whether the trap was sprung. A rare kind of request may not come within 3 s.
-bool spring(CrewMember& client, Request request, Trap::When when) {
-  client.proxy().arm({request, when});
-  (void)testing::eventually([&] { return client.proxy().sprung(); }, 3s);
-  return client.proxy().disarm();
+// Returns whether the loss happened. A rare kind of request may not come within 3 s.
+bool loss_happens(FaultProxy& proxy) {
+  (void)testing::eventually([&] { return proxy.loss_happened(); }, 3s);
+  return !proxy.cancel_loss();
 }
 
-// After the lost answer, the client ends in good order, and checks that no znode of its session is
+bool lose_request(CrewMember& client, RequestKind kind) {
+  client.proxy().lose_request(kind);
+  return loss_happens(client.proxy());
+}
+
+bool lose_reply(CrewMember& client, RequestKind kind) {
+  client.proxy().lose_reply(kind);
+  return loss_happens(client.proxy());
+}
+
+// After the lost reply, the client ends in good order, and checks that no znode of its session is
 // left.
-bool spring_and_leave(CrewMember& client, Request request) {
-  if (!spring(client, request, Trap::When::after)) return false;
+bool lose_reply_and_leave(CrewMember& client, RequestKind kind) {
+  if (!lose_reply(client, kind)) return false;
   client.process().terminate();
   client.ends_with(0);
   client.start_again();
@@ -99,12 +121,10 @@ bool end_session(const CrewMember& client, const Ensemble& ensemble, Collector& 
 bool do_to_client(const PlannedFault& planned, CrewMember& client, Ensemble& ensemble,
                   Collector& collector) {
   using enum Fault;
-  const auto answer_lost = [&](Request request) {
-    return spring(client, request, Trap::When::after);
-  };
   if (!client.lives()) client.start_again();
   if (is_worst_for_holders(planned.fault)) wait_for_hold(client, collector);
   const milliseconds length = planned.length;
+  FaultProxy& proxy = client.proxy();
   switch (planned.fault) {
     case paused_briefly: return pause(client, 200ms + length);
     case paused_long: return pause(client, outlasting(client, ensemble, planned));
@@ -117,23 +137,24 @@ bool do_to_client(const PlannedFault& planned, CrewMember& client, Ensemble& ens
       client.signal(SIGUSR2);
       client.ends_with(0);
       return restart(client, planned);
-    case cut_off:
-      return have_weather(client, {.silent = true}, outlasting(client, ensemble, planned));
-    case cut_off_briefly: return have_weather(client, {.silent = true}, 200ms + length);
-    case reset: client.proxy().reset_connections(); return true;
+    case cut_off: return cut(client, outlasting(client, ensemble, planned));
+    case cut_off_briefly: return cut(client, 200ms + length);
+    case reset: proxy.break_connections(); return true;
     case refused: return refuse(client, 500ms + 3 * length);
     case moved: return move(client, 500ms + length);
-    case link_delayed: return have_weather(client, {.delay = 20ms + length / 4}, 2s);
-    case link_stuttering: return have_weather(client, {.stutter = true}, 2s);
-    case replies_held: return have_weather(client, {.replies_held = true}, 300ms + length);
-    case events_delayed: return have_weather(client, {.events_delay = 50ms + length / 2}, 2s);
-    case create_answer_lost: return spring_and_leave(client, Request::create);
-    case multi_answer_lost: return spring_and_leave(client, Request::multi);
-    case remove_answer_lost: return spring_and_leave(client, Request::remove);
-    case list_answer_lost: return answer_lost(Request::list);
-    case get_answer_lost: return answer_lost(Request::get);
-    case create_lost: return spring(client, Request::create, Trap::When::before);
-    case multi_lost: return spring(client, Request::multi, Trap::When::before);
+    case link_delayed:
+      return for_a_while(2s, [&](bool on) { proxy.delay(on ? 20ms + length / 4 : 0ms); });
+    case link_stuttering: return for_a_while(2s, [&](bool on) { proxy.stutter(on); });
+    case replies_held: return for_a_while(300ms + length, [&](bool on) { proxy.hold_replies(on); });
+    case events_delayed:
+      return for_a_while(2s, [&](bool on) { proxy.delay_events(on ? 50ms + length / 2 : 0ms); });
+    case create_answer_lost: return lose_reply_and_leave(client, RequestKind::create);
+    case multi_answer_lost: return lose_reply_and_leave(client, RequestKind::multi);
+    case remove_answer_lost: return lose_reply_and_leave(client, RequestKind::remove);
+    case list_answer_lost: return lose_reply(client, RequestKind::list);
+    case get_answer_lost: return lose_reply(client, RequestKind::get);
+    case create_lost: return lose_request(client, RequestKind::create);
+    case multi_lost: return lose_request(client, RequestKind::multi);
     case session_ended: return end_session(client, ensemble, collector);
     default: throw std::logic_error("not a fault of a client: " + name_of(planned.fault));
   }

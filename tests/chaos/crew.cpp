@@ -3,6 +3,7 @@
 
 #include <csignal>
 
+#include "chaos/workload.h"
 #include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::chaos {
@@ -25,7 +26,7 @@ void CrewMember::start() {
   const auto life_seed = plan_.seed * 1'000'003 + std::uint64_t{1009} * number_ + life_;
   testing::ChildOptions options;
   options.argv = {plan_.program,
-                  proxy_.hosts(),
+                  proxy_.hosts() + kChroot,
                   collector_.socket_path(),
                   std::to_string(number_),
                   std::to_string(life_),

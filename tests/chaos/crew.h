@@ -12,7 +12,7 @@
 
 #include "chaos/collector.h"
 #include "chaos/ensemble.h"
-#include "chaos/proxy.h"
+#include "zklock/testing/fault_proxy.h"
 #include "zklock/testing/servers/child_process.h"
 
 namespace zklock::chaos {
@@ -39,7 +39,7 @@ class CrewMember {
 
   unsigned number() const noexcept { return number_; }
   std::chrono::milliseconds session_timeout() const noexcept { return session_timeout_; }
-  Proxy& proxy() { return proxy_; }
+  testing::FaultProxy& proxy() { return proxy_; }
   testing::ChildProcess& process() { return *process_; }
 
   // Sends SIGUSR1 or SIGUSR2: see client.cpp.
@@ -55,7 +55,7 @@ class CrewMember {
   const unsigned number_;
   const std::chrono::milliseconds session_timeout_;
   Collector& collector_;
-  Proxy proxy_;
+  testing::FaultProxy proxy_;
   unsigned life_ = 0;
   std::unique_ptr<testing::ChildProcess> process_;
 };

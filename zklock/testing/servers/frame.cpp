@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "chaos/frame.h"
+#include "zklock/testing/servers/frame.h"
 
-namespace zklock::chaos {
+namespace zklock::testing::detail {
 namespace {
 
 std::int32_t number_at(std::string_view bytes, std::size_t offset) {
@@ -27,24 +27,30 @@ std::int32_t xid_of(std::string_view frame) {
   return number_at(frame, 4);
 }
 
-Request request_of(std::string_view frame) {
+std::optional<RequestKind> kind_of(std::string_view frame) {
   // Source: org.apache.zookeeper.ZooDefs.OpCode.
   switch (number_at(frame, 8)) {
     case 1:
     case 15:
     case 19:
-    case 21: return Request::create;
+    case 21: return RequestKind::create;
     case 2:
-    case 20: return Request::remove;
-    case 3: return Request::exists;
-    case 4: return Request::get;
+    case 20: return RequestKind::remove;
+    case 3: return RequestKind::exists;
+    case 4: return RequestKind::get;
+    case 6: return RequestKind::get_acl;
     case 8:
-    case 12: return Request::list;
-    case 11: return Request::ping;
-    case 14: return Request::multi;
-    case 101: return Request::set_watches;
-    default: return Request::other;
+    case 12: return RequestKind::list;
+    case 9: return RequestKind::sync;
+    case 14: return RequestKind::multi;
+    case -11:  // closeSession
+    case 11:   // ping
+    case 100:  // auth
+    case 101:  // setWatches
+    case 105:  // setWatches2
+      return std::nullopt;
+    default: return RequestKind::any;
   }
 }
 
-}  // namespace zklock::chaos
+}  // namespace zklock::testing::detail

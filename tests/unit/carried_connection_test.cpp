@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "chaos/carried.h"
+#include "zklock/testing/servers/carried_connection.h"
 
-#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "chaos/fault.h"
-#include "chaos/frame.h"
+#include "zklock/testing/servers/frame.h"
 #include "zklock/testing/servers/wait_for.h"
 
-namespace zklock::chaos {
+namespace zklock::testing::detail {
 namespace {
 
 using namespace std::chrono_literals;
@@ -38,6 +36,7 @@ std::string reply(std::int32_t xid) {
 
 constexpr std::int32_t kCreate2 = 15;
 constexpr std::int32_t kMulti = 14;
+constexpr std::int32_t kPing = 11;
 
 TEST(Frame, AllBytesReceived_FrameIsComplete) {
   const std::string frame = request(7, kCreate2);
@@ -46,21 +45,22 @@ TEST(Frame, AllBytesReceived_FrameIsComplete) {
   }
   EXPECT_EQ(frame_size(frame + "more"), frame.size());
   EXPECT_EQ(xid_of(frame), 7);
-  EXPECT_EQ(request_of(frame), Request::create);
-  EXPECT_EQ(request_of(request(1, kMulti)), Request::multi);
-  EXPECT_EQ(request_of(request(1, 2)), Request::remove);
-  EXPECT_EQ(request_of(request(1, 77)), Request::other);
+  EXPECT_EQ(kind_of(frame), RequestKind::create);
+  EXPECT_EQ(kind_of(request(1, kMulti)), RequestKind::multi);
+  EXPECT_EQ(kind_of(request(1, 2)), RequestKind::remove);
+  EXPECT_EQ(kind_of(request(1, 77)), RequestKind::any);
+  EXPECT_EQ(kind_of(request(-2, kPing)), std::nullopt);
   EXPECT_EQ(xid_of(reply(kEventXid)), kEventXid);
 }
 
 // A client and a server, with the carried connection between them.
-class CarriedTest : public ::testing::Test {
+class CarriedConnectionTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
     ASSERT_EQ(::socketpair(AF_UNIX, type, 0, client_.data()), 0);
     ASSERT_EQ(::socketpair(AF_UNIX, type, 0, server_.data()), 0);
-    carried_.emplace(client_[1], server_[1], 0);
+    carried_.emplace(client_[1], server_[1], 0, FaultProxy::Protocol::zookeeper);
     // The first frame in each direction opens the session and has a format of its own.
     say(client_[0], framed("let me in"));
     say(server_[0], framed("come in"));
@@ -81,7 +81,7 @@ class CarriedTest : public ::testing::Test {
     const auto size = ::recv(end, buffer.data(), buffer.size(), 0);
     return size > 0 ? std::string(buffer.data(), static_cast<std::size_t>(size)) : "";
   }
-  bool carry() { return carried_->turn(weather_, trap_); }
+  bool carry() { return carried_->carry(faults_, loss_); }
   // Carries until `size` bytes have arrived at this end.
   std::string received(int end, std::size_t size) {
     std::string all;
@@ -95,12 +95,12 @@ class CarriedTest : public ::testing::Test {
 
   std::array<int, 2> client_{};
   std::array<int, 2> server_{};
-  std::optional<Carried> carried_;
-  Weather weather_;
-  std::optional<Trap> trap_;
+  std::optional<CarriedConnection> carried_;
+  TrafficFaults faults_;
+  std::optional<PlannedLoss> loss_;
 };
 
-TEST_F(CarriedTest, NoFault_ForwardsBytesUnchanged) {
+TEST_F(CarriedConnectionTest, NoFault_ForwardsBytesUnchanged) {
   say(client_[0], request(1, kCreate2) + request(2, kMulti).substr(0, 6));
   EXPECT_TRUE(carry());
   EXPECT_EQ(received(server_[0]), request(1, kCreate2));
@@ -112,54 +112,99 @@ TEST_F(CarriedTest, NoFault_ForwardsBytesUnchanged) {
   EXPECT_EQ(received(client_[0]), reply(1) + reply(2));
 }
 
-TEST_F(CarriedTest, Silence_HoldsBytesUntilItEnds) {
-  weather_.silent = true;
+TEST_F(CarriedConnectionTest, Cut_HoldsBytesUntilItEnds) {
+  faults_.cut = true;
   say(client_[0], request(1, kCreate2));
   EXPECT_TRUE(carry());
   EXPECT_EQ(received(server_[0]), "");
-  weather_.silent = false;
+  faults_.cut = false;
   EXPECT_TRUE(carry());
   EXPECT_EQ(received(server_[0]), request(1, kCreate2));
 }
 
-TEST_F(CarriedTest, RepliesHeld_AreForwardedAfterwards) {
-  weather_.replies_held = true;
+TEST_F(CarriedConnectionTest, RepliesHeld_AreForwardedAfterwards) {
+  faults_.replies_held = true;
   say(client_[0], request(1, kCreate2));
   say(server_[0], reply(1));
   EXPECT_TRUE(carry());
   EXPECT_EQ(received(server_[0]), request(1, kCreate2));
   EXPECT_EQ(received(client_[0]), "");
-  weather_.replies_held = false;
+  faults_.replies_held = false;
   EXPECT_TRUE(carry());
   EXPECT_EQ(received(client_[0]), reply(1));
 }
 
-TEST_F(CarriedTest, TrapBeforeRequest_ServerReceivesNone) {
-  trap_ = Trap{Request::create, Trap::When::before};
+TEST_F(CarriedConnectionTest, RequestLost_ServerReceivesNone) {
+  loss_ = PlannedLoss{RequestKind::create, PlannedLoss::Lost::request};
   say(client_[0], request(1, kMulti) + request(2, kCreate2) + request(3, kMulti));
   EXPECT_FALSE(carry());
-  EXPECT_TRUE(carried_->sprung());
-  EXPECT_FALSE(trap_);
+  EXPECT_TRUE(carried_->loss_happened());
+  EXPECT_FALSE(loss_);
   EXPECT_EQ(received(server_[0]), request(1, kMulti));
 }
 
-TEST_F(CarriedTest, TrapAfterRequest_ClientReceivesNoReply) {
-  trap_ = Trap{Request::create, Trap::When::after};
+TEST_F(CarriedConnectionTest, ReplyLost_ClientReceivesNone) {
+  loss_ = PlannedLoss{RequestKind::create, PlannedLoss::Lost::reply};
   say(client_[0], request(1, kMulti) + request(2, kCreate2));
   EXPECT_TRUE(carry());
-  EXPECT_FALSE(carried_->sprung());
+  EXPECT_FALSE(carried_->loss_happened());
   EXPECT_EQ(received(server_[0]), request(1, kMulti) + request(2, kCreate2));
   say(server_[0], reply(1));
   EXPECT_TRUE(carry());
   EXPECT_EQ(received(client_[0]), reply(1));
   say(server_[0], reply(2) + reply(3));
   EXPECT_FALSE(carry());
-  EXPECT_TRUE(carried_->sprung());
+  EXPECT_TRUE(carried_->loss_happened());
   EXPECT_EQ(received(client_[0]), "");
 }
 
-TEST_F(CarriedTest, EventDelayed_LaterRepliesWait) {
-  weather_.events_delay = 30ms;
+TEST_F(CarriedConnectionTest, AnyRequestLost_PingPasses) {
+  loss_ = PlannedLoss{RequestKind::any, PlannedLoss::Lost::request};
+  say(client_[0], request(-2, kPing));
+  EXPECT_TRUE(carry());
+  EXPECT_EQ(received(server_[0]), request(-2, kPing));
+  say(client_[0], request(1, kMulti));
+  EXPECT_FALSE(carry());
+  EXPECT_EQ(received(server_[0]), "");
+}
+
+TEST_F(CarriedConnectionTest, LossCancelled_ReplyArrives) {
+  loss_ = PlannedLoss{RequestKind::multi, PlannedLoss::Lost::reply};
+  say(client_[0], request(1, kMulti));
+  EXPECT_TRUE(carry());
+  EXPECT_FALSE(loss_);
+  carried_->cancel_loss();
+  say(server_[0], reply(1));
+  EXPECT_TRUE(carry());
+  EXPECT_EQ(received(client_[0]), reply(1));
+}
+
+TEST_F(CarriedConnectionTest, EventsDropped_RepliesArrive) {
+  faults_.events_dropped = true;
+  say(server_[0], reply(1) + reply(kEventXid) + reply(2));
+  EXPECT_TRUE(carry());
+  EXPECT_EQ(received(client_[0]), reply(1) + reply(2));
+}
+
+TEST_F(CarriedConnectionTest, OtherProtocol_HasNoFrames) {
+  std::array<int, 2> client{};
+  std::array<int, 2> server{};
+  const int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
+  ASSERT_EQ(::socketpair(AF_UNIX, type, 0, client.data()), 0);
+  ASSERT_EQ(::socketpair(AF_UNIX, type, 0, server.data()), 0);
+  CarriedConnection bytes(client[1], server[1], 0, FaultProxy::Protocol::bytes);
+  loss_ = PlannedLoss{RequestKind::any, PlannedLoss::Lost::request};
+  for (const std::string part : {"\x7f", "\x7f\x7f\x7f", "a length of no frame"}) {
+    say(client[0], part);
+    EXPECT_TRUE(bytes.carry(faults_, loss_));
+    EXPECT_EQ(received(server[0]), part);
+  }
+  ::close(client[0]);
+  ::close(server[0]);
+}
+
+TEST_F(CarriedConnectionTest, EventDelayed_LaterRepliesWait) {
+  faults_.events_delay = 30ms;
   say(server_[0], reply(1) + reply(kEventXid) + reply(2));
   EXPECT_TRUE(carry());
   EXPECT_EQ(received(client_[0]), reply(1));
@@ -167,8 +212,8 @@ TEST_F(CarriedTest, EventDelayed_LaterRepliesWait) {
             reply(kEventXid) + reply(2));
 }
 
-TEST_F(CarriedTest, Stuttering_ChangesNoByte) {
-  weather_.stutter = true;
+TEST_F(CarriedConnectionTest, Stuttering_ChangesNoByte) {
+  faults_.stutter = true;
   const std::string all = request(1, kCreate2) + request(2, kMulti);
   say(client_[0], all);
   carry();
@@ -177,8 +222,8 @@ TEST_F(CarriedTest, Stuttering_ChangesNoByte) {
   EXPECT_EQ(first + received(server_[0], all.size() - first.size()), all);
 }
 
-TEST_F(CarriedTest, BytesSentBeforeShutdown_Arrive) {
-  weather_.delay = 10s;
+TEST_F(CarriedConnectionTest, BytesSentBeforeShutdown_Arrive) {
+  faults_.delay = 10s;
   say(client_[0], request(1, kCreate2));
   ::shutdown(client_[0], SHUT_WR);
   while (carry()) {
@@ -186,43 +231,5 @@ TEST_F(CarriedTest, BytesSentBeforeShutdown_Arrive) {
   EXPECT_EQ(received(server_[0]), request(1, kCreate2));
 }
 
-TEST(FaultPlan, SameSeed_GivesSamePlan) {
-  FaultPlan one(FaultPlan::of_clients(), 1s, 7);
-  FaultPlan same(FaultPlan::of_clients(), 1s, 7);
-  FaultPlan other(FaultPlan::of_clients(), 1s, 8);
-  bool differs = false;
-  for (int i = 0; i < 100; ++i) {
-    const PlannedFault planned = one.next();
-    const PlannedFault again = same.next();
-    EXPECT_EQ(planned.fault, again.fault);
-    EXPECT_EQ(planned.choice, again.choice);
-    EXPECT_EQ(planned.length, again.length);
-    EXPECT_EQ(planned.pause, again.pause);
-    differs = other.next().fault != planned.fault || differs;
-  }
-  EXPECT_TRUE(differs);
-}
-
-TEST(FaultPlan, EachRound_HasEveryFaultOnce) {
-  const auto classes = FaultPlan::of_clients();
-  FaultPlan plan(classes, 1s, 7);
-  for (int round = 0; round < 3; ++round) {
-    std::vector<Fault> seen;
-    for (std::size_t i = 0; i < classes.size(); ++i) seen.push_back(plan.next().fault);
-    std::sort(seen.begin(), seen.end());
-    EXPECT_EQ(seen, classes);
-  }
-}
-
-TEST(FaultPlan, EveryFault_IsPlannedAndNamed) {
-  std::size_t planned = 0;
-  for (const auto& classes :
-       {FaultPlan::of_clients(), FaultPlan::of_servers(), FaultPlan::of_nodes()}) {
-    for (const Fault fault : classes) EXPECT_NE(name_of(fault), "?");
-    planned += classes.size();
-  }
-  EXPECT_EQ(planned, kFaults);
-}
-
 }  // namespace
-}  // namespace zklock::chaos
+}  // namespace zklock::testing::detail

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/testing/fault_proxy.h"
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "zklock/testing/servers/loopback.h"
+#include "zklock/testing/servers/wait_for.h"
+
+namespace zklock::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kPollMs = 20;
+
+// A TCP connection, with short texts instead of a protocol.
+class Line {
+ public:
+  explicit Line(int fd) : fd_(fd) {}
+  ~Line() { hang_up(); }
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+
+  void hang_up() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+  void say(const std::string& text) const {
+    static_cast<void>(::send(fd_, text.data(), text.size(), MSG_NOSIGNAL));
+  }
+  // Returns what arrives within `timeout`; "" if nothing does, "end" if the connection has ended.
+  std::string hear(std::chrono::milliseconds timeout = 30s) const {
+    pollfd waiting{fd_, POLLIN, 0};
+    if (::poll(&waiting, 1, static_cast<int>(timeout.count())) <= 0) return "";
+    std::array<char, 256> buffer{};
+    const auto size = ::recv(fd_, buffer.data(), buffer.size(), 0);
+    return size > 0 ? std::string(buffer.data(), static_cast<std::size_t>(size)) : "end";
+  }
+
+ private:
+  int fd_;
+};
+
+int connected_to_port(std::uint16_t port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const sockaddr_in address = loopback(port);
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
+  ::close(fd);
+  return -1;
+}
+
+// Sends everything back that it receives, for one connection at a time.
+class EchoServer {
+ public:
+  EchoServer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address = loopback(0);
+    socklen_t size = sizeof address;
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    if (::bind(listener_, generic, size) != 0 || ::listen(listener_, 8) != 0 ||
+        ::getsockname(listener_, generic, &size) != 0) {
+      throw std::runtime_error("no port");
+    }
+    port_ = ntohs(address.sin_port);
+    thread_ = std::jthread([this](const std::stop_token& end) { run(end); });
+  }
+  ~EchoServer() {
+    thread_.request_stop();
+    thread_.join();
+    ::close(listener_);
+  }
+  EchoServer(const EchoServer&) = delete;
+  EchoServer& operator=(const EchoServer&) = delete;
+
+  std::uint16_t port() const { return port_; }
+
+ private:
+  void run(const std::stop_token& end) const {
+    while (!end.stop_requested()) {
+      pollfd waiting{listener_, POLLIN, 0};
+      if (::poll(&waiting, 1, kPollMs) <= 0) continue;
+      const Line line(::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC));
+      for (std::string text; text != "end" && !end.stop_requested();) {
+        text = line.hear(std::chrono::milliseconds(kPollMs));
+        if (text != "end") line.say(text);
+      }
+    }
+  }
+
+  const int listener_;
+  std::uint16_t port_ = 0;
+  std::jthread thread_;
+};
+
+class FaultProxyTest : public ::testing::Test {
+ protected:
+  EchoServer server_;
+  FaultProxy proxy_{{server_.port()}, FaultProxy::Protocol::bytes};
+};
+
+TEST_F(FaultProxyTest, Cut_BytesArriveAfterMend) {
+  EXPECT_EQ(proxy_.hosts(), "127.0.0.1:" + std::to_string(proxy_.port()));
+  const Line line(connected_to_port(proxy_.port()));
+  line.say("one");
+  EXPECT_EQ(line.hear(), "one");
+  EXPECT_EQ(proxy_.connected_to(), 0U);
+  proxy_.cut();
+  line.say("two");
+  EXPECT_EQ(line.hear(100ms), "");
+  proxy_.mend();
+  EXPECT_EQ(line.hear(), "two");
+}
+
+TEST_F(FaultProxyTest, Refused_ConnectsAgainAfterAccept) {
+  const Line first(connected_to_port(proxy_.port()));
+  first.say("one");
+  EXPECT_EQ(first.hear(), "one");
+  proxy_.refuse();
+  EXPECT_EQ(first.hear(), "end");
+  EXPECT_TRUE(eventually([&] { return connected_to_port(proxy_.port()) < 0; }));
+  EXPECT_EQ(proxy_.connected_to(), std::nullopt);
+  proxy_.accept();
+  int fd = -1;
+  EXPECT_TRUE(eventually([&] { return (fd = connected_to_port(proxy_.port())) >= 0; }));
+  const Line second(fd);
+  second.say("two");
+  EXPECT_EQ(second.hear(), "two");
+}
+
+TEST_F(FaultProxyTest, ConnectionsBroken_NextOneWorks) {
+  const Line first(connected_to_port(proxy_.port()));
+  first.say("one");
+  EXPECT_EQ(first.hear(), "one");
+  proxy_.break_connections();
+  EXPECT_EQ(first.hear(), "end");
+  const Line second(connected_to_port(proxy_.port()));
+  second.say("two");
+  EXPECT_EQ(second.hear(), "two");
+}
+
+TEST_F(FaultProxyTest, Delay_ActsInEachDirection) {
+  proxy_.delay(50ms);
+  const Line line(connected_to_port(proxy_.port()));
+  const auto begin = std::chrono::steady_clock::now();
+  line.say("one");
+  EXPECT_EQ(line.hear(), "one");
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 100ms);
+}
+
+TEST_F(FaultProxyTest, LossCancelled_HasNotHappened) {
+  EXPECT_FALSE(proxy_.loss_happened());
+  proxy_.lose_reply(RequestKind::create);
+  EXPECT_TRUE(proxy_.cancel_loss());
+  EXPECT_FALSE(proxy_.loss_happened());
+}
+
+}  // namespace
+}  // namespace zklock::testing
