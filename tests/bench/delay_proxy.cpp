@@ -3,8 +3,8 @@
 // Listens on a loopback port for each PORT, and forwards every connection to that PORT. Each byte is
 // sent that long after its arrival, in both directions. Prints the ports on which it listens, in
 // one line. One thread does all. The delay is equal for all bytes, so the bytes of all connections
-// are sent in the order of their arrival. The forwarder in tests/support has faults, but it counts
-// whole milliseconds, and needs two threads for each connection.
+// are sent in the order of their arrival. FaultProxy of the test kit has faults, but it counts whole
+// milliseconds.
 #include <array>
 #include <cerrno>
 #include <charconv>

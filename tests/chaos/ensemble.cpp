@@ -56,7 +56,9 @@ Ensemble::Ensemble(ServerSettings settings)
     : settings_(std::move(settings)), peer_ports_(2 * kSize) {
   for (std::size_t from = 0; from < kSize; ++from) {
     for (std::size_t to = 0; to < kSize; ++to) {
-      if (from != to) links_[from][to] = std::make_unique<testing::Forwarder>(peer_ports_[2 * to]);
+      if (from == to) continue;
+      links_[from][to] = std::make_unique<testing::FaultProxy>(
+          std::vector{peer_ports_[2 * to]}, testing::FaultProxy::Protocol::bytes);
     }
   }
   for (std::size_t i = 0; i < kSize; ++i) members_[i] = make_member(i);

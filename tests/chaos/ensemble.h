@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "support/forwarder.h"
+#include "zklock/testing/fault_proxy.h"
 #include "zklock/testing/servers/free_ports.h"
 #include "zklock/testing/servers/zookeeper_server.h"
 
@@ -29,7 +29,7 @@ struct ServerSettings {
   static ServerSettings of_seed(std::uint64_t seed);
 };
 
-// Three real servers. Each reaches the leader through a forwarder. So a member can be isolated from
+// Three real servers. Each reaches the leader through a proxy. So a member can be isolated from
 // the others while its clients stay connected. The first member is slow to notice that.
 //
 // Thread-safety: that of ZooKeeperServer.
@@ -64,7 +64,7 @@ class Ensemble {
   const ServerSettings settings_;
   const testing::FreePorts peer_ports_;  // two of each member: quorum, election
   // links_[a][b] carries the connection of a to b while b leads.
-  std::array<std::array<std::unique_ptr<testing::Forwarder>, kSize>, kSize> links_;
+  std::array<std::array<std::unique_ptr<testing::FaultProxy>, kSize>, kSize> links_;
   std::array<std::unique_ptr<testing::ZooKeeperServer>, kSize> members_;
 };
 

@@ -13,7 +13,7 @@
 
 #include "conformance/chronicle.h"
 #include "conformance/lock_test.h"
-#include "support/forwarder.h"
+#include "zklock/testing/fault_proxy.h"
 #include "zklock/testing/servers/free_ports.h"
 #include "zklock/testing/servers/zookeeper_ensemble.h"
 
@@ -37,7 +37,7 @@ class IsolationTest : public ::testing::Test {
   }
 };
 
-// Member 1 reaches the others only through a forwarder. When a test cuts it, member 1 is a follower
+// Member 1 reaches the others only through proxies. When a test cuts them, member 1 is a follower
 // without a leader, and the others continue.
 class Isolation : public IsolationTest {
  protected:
@@ -56,30 +56,32 @@ class Isolation : public IsolationTest {
     return "server." + std::to_string(number) + "=127.0.0.1:" + std::to_string(quorum) + ":" +
            std::to_string(election);
   }
+  static std::unique_ptr<FaultProxy> link_to(std::uint16_t port) {
+    return std::make_unique<FaultProxy>(std::vector{port}, FaultProxy::Protocol::bytes);
+  }
   std::unique_ptr<ZooKeeperServer> member(std::size_t number) const {
     ZooKeeperOptions options;
     options.my_id = static_cast<int>(number);
     options.extra_config = {"initLimit=20", kSyncLimit};
     for (std::size_t i = 1; i <= 3; ++i) {
       const std::uint16_t quorum = ports_[2 * i - 2];
-      const bool forwarded = number == 1 && i != 1;
+      const bool cuttable = number == 1 && i != 1;
       options.extra_config.push_back(
-          server_line(i, forwarded ? forwarders_[i - 2]->port() : quorum, ports_[2 * i - 1]));
+          server_line(i, cuttable ? links_[i - 2]->port() : quorum, ports_[2 * i - 1]));
     }
     return std::make_unique<ZooKeeperServer>(options);
   }
 
   void cut() {
-    for (const auto& forwarder : forwarders_) forwarder->cut();
+    for (const auto& link : links_) link->cut();
   }
   void mend() {
-    for (const auto& forwarder : forwarders_) forwarder->mend();
+    for (const auto& link : links_) link->mend();
   }
   std::string majority() const { return members_[1]->hosts() + "," + members_[2]->hosts(); }
 
   const FreePorts ports_{6};
-  const std::array<std::unique_ptr<Forwarder>, 2> forwarders_{
-      std::make_unique<Forwarder>(ports_[2]), std::make_unique<Forwarder>(ports_[4])};
+  const std::array<std::unique_ptr<FaultProxy>, 2> links_{link_to(ports_[2]), link_to(ports_[4])};
   const std::array<std::unique_ptr<ZooKeeperServer>, 3> members_{member(1), member(2), member(3)};
 };
 

@@ -14,7 +14,7 @@
 #include "conformance/event_log.h"
 #include "conformance/holder_process.h"
 #include "conformance/lock_test.h"
-#include "support/forwarder.h"
+#include "zklock/testing/fault_proxy.h"
 
 namespace zklock::testing {
 namespace {
@@ -56,9 +56,10 @@ TEST_F(ReleaseRequests, RequestTimesOutBeforeReply_LeavesNoMarker) {
   if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs a server of this kit";
   const Hold hold = mutex_.acquire();
   const std::string node = hold.node().substr(kPath.size() + 1);
-  const Forwarder slow(SharedServer::server()->port(), Forwarder::Events::passed, 50ms);
+  FaultProxy slow({SharedServer::server()->port()});
+  slow.delay(50ms);
   ClientOptions behind = options();
-  behind.hosts = "127.0.0.1:" + std::to_string(slow.port()) + chroot_.path();
+  behind.hosts = slow.hosts() + chroot_.path();
   const auto requester = connect(behind);
   for (int round = 0; round < 3; ++round) {
     EXPECT_FALSE(request_release(*requester, kPath, {.node = node, .deadline = 20ms}));

@@ -8,10 +8,10 @@
 
 #include "integration/coordinator_probe.h"
 #include "integration/zk_coordinator_faults_fixture.h"
-#include "support/forwarder.h"
 #include "support/raw_client.h"
 #include "support/shared_server.h"
 #include "support/test_chroot.h"
+#include "zklock/testing/fault_proxy.h"
 #include "zklock/testing/servers/free_ports.h"
 #include "zklock/testing/servers/wait_for.h"
 
@@ -167,9 +167,10 @@ TEST(ZkCoordinatorFaults, UnreadableNode_IsCheckedAfterReconnect) {
 // does not learn that its watch no longer exists.
 TEST(ZkCoordinatorFaults, WatchEndedWithoutEvent_IsNotSetAfterReconnect) {
   const auto server = serving();
-  const testing::Forwarder forwarder(server->port(), testing::Forwarder::Events::swallowed);
+  testing::FaultProxy proxy({server->port()});
+  proxy.drop_events();
   ClientOptions options = outlasting_a_restart(*server);
-  options.hosts = "127.0.0.1:" + std::to_string(forwarder.port());
+  options.hosts = proxy.hosts();
   Probe probe(options);
   RawClient raw(server->hosts());
   ACL nothing[] = {{ZOO_PERM_ADMIN, {const_cast<char*>("world"), const_cast<char*>("anyone")}}};

@@ -22,9 +22,9 @@ void serve_again(testing::ZooKeeperServer& server) {
 
 // No bytes pass, and the ends are not notified: for less than a lease, or longer than a session.
 void cut(const FaultTargets& targets) {
-  targets.forwarder.cut();
+  targets.proxy.cut();
   std::this_thread::sleep_for(targets.random() % 2 == 0 ? 1s : 6s);
-  targets.forwarder.mend();
+  targets.proxy.mend();
 }
 
 void expire(const FaultTargets& targets) {

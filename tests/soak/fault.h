@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "support/forwarder.h"
 #include "zklock/client.h"
+#include "zklock/testing/fault_proxy.h"
 #include "zklock/testing/servers/zookeeper_server.h"
 
 namespace zklock::soak {
@@ -19,7 +19,7 @@ inline constexpr std::chrono::minutes kStarting{5};
 // The objects that a fault acts on.
 struct FaultTargets {
   testing::ZooKeeperServer& server;
-  testing::Forwarder& forwarder;        // one of the clients is behind it
+  testing::FaultProxy& proxy;           // one of the clients is behind it
   const std::vector<Client*>& clients;  // their sessions may be ended
   std::mt19937& random;
 };

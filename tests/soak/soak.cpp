@@ -75,10 +75,9 @@ void Soak::run() {
 
 const char* Soak::work(std::size_t round) {
   const Fault& fault = all_faults()[round % all_faults().size()];
-  // For this round only: the forwarder retains memory of old connections, which must not be
-  // measured.
-  testing::Forwarder forwarder(server_.port());
-  Client behind(options(forwarder.port()));
+  // For this round only: its memory and its descriptors must not be measured.
+  testing::FaultProxy proxy({server_.port()});
+  Client behind(options(proxy.port()));
   std::vector<Client*> all{&behind};
   for (const auto& client : clients_) all.push_back(client.get());
   Crew crew(all, options(server_.port()), plan_.threads, next_number_);
@@ -86,7 +85,7 @@ const char* Soak::work(std::size_t round) {
 
   const auto until = std::chrono::steady_clock::now() + kRound;
   std::this_thread::sleep_for(1s);
-  fault.make({server_, forwarder, all, random_});
+  fault.make({server_, proxy, all, random_});
   std::this_thread::sleep_until(until);
   if (!crew.stop(kTimeout)) {
     std::cout << "BROKEN: threads do not come back after \"" << fault.name << "\"" << std::endl;

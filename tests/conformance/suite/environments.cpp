@@ -137,11 +137,9 @@ Client& RealEnvironment::connect_with(const std::function<void(ClientOptions&)>&
 
 Client& RealEnvironment::connect_slowly(std::chrono::milliseconds delay) {
   if (server_ == nullptr) return connect(SuiteEnvironment::kSessionTimeout);
-  const Forwarder& slow =
-      forwarders_.emplace_back(server_->port(), Forwarder::Events::passed, delay);
-  return connect_with([&](ClientOptions& edited) {
-    edited.hosts = "127.0.0.1:" + std::to_string(slow.port()) + chroot_.path();
-  });
+  FaultProxy& slow = slow_networks_.emplace_back(std::vector{server_->port()});
+  slow.delay(delay);
+  return connect_with([&](ClientOptions& edited) { edited.hosts = slow.hosts() + chroot_.path(); });
 }
 
 void RealEnvironment::create(const std::string& path) {

@@ -9,7 +9,7 @@
 
 #include "conformance/suite/environment.h"
 #include "conformance/suite/live_world.h"
-#include "support/forwarder.h"
+#include "zklock/testing/fault_proxy.h"
 
 namespace zklock::testing {
 
@@ -34,7 +34,7 @@ class SingleEnvironment : public SuiteEnvironment {
 class RealEnvironment : public SingleEnvironment, private Realm {
  public:
   RealEnvironment() : RealEnvironment(SharedServer::hosts(), SharedServer::server()) {}
-  ~RealEnvironment() override { close_all(); }  // before the forwarders
+  ~RealEnvironment() override { close_all(); }  // before the proxies
 
   bool simulated() const override { return false; }
 
@@ -67,7 +67,7 @@ class RealEnvironment : public SingleEnvironment, private Realm {
  private:
   void add_ephemerals(const std::string& path, std::string& names);
   ZooKeeperServer* server_;  // null: a server of another kind
-  std::list<Forwarder> forwarders_;
+  std::list<FaultProxy> slow_networks_;
 };
 
 // A environment on a server that may be killed. All tests of the process share it, one after the other.
