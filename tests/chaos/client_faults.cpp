@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "chaos/faults.h"
-#include "support/expire_session.h"
 #include "zklock/testing/fault_proxy.h"
 #include "zklock/testing/request_kind.h"
+#include "zklock/testing/servers/expire_session.h"
 #include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::chaos {

@@ -10,8 +10,8 @@ namespace zklock::chaos {
 
 // Each function injects one fault, and returns at its end whether the fault took place.
 // It may not take place: for example, no request of the kind came, or no server ran. Blocks
-// meanwhile, usually for some seconds. Reports violations to the collector. Throws what
-// testing::RawClient throws; the fault did not take place then.
+// meanwhile, usually for some seconds. Reports violations to the collector. Throws
+// std::runtime_error; the fault did not take place then.
 bool do_to_client(const PlannedFault& planned, CrewMember& client, Ensemble& ensemble,
                   Collector& collector);
 bool do_to_servers(const PlannedFault& planned, Ensemble& ensemble, Collector& collector);

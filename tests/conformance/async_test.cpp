@@ -25,7 +25,7 @@
 #include "conformance/lock_test.h"
 #include "conformance/log_capture.h"
 #include "support/coroutines.h"
-#include "support/expire_session.h"
+#include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::testing {
 namespace {

@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 #include "conformance/lock_test.h"
-#include "support/expire_session.h"
+#include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::testing {
 namespace {

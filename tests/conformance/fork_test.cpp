@@ -13,7 +13,7 @@
 
 #include "conformance/fork_and.h"
 #include "conformance/lock_test.h"
-#include "support/expire_session.h"
+#include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::testing {
 namespace {

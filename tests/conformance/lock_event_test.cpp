@@ -15,7 +15,7 @@
 
 #include "conformance/event_log.h"
 #include "conformance/lock_test.h"
-#include "support/expire_session.h"
+#include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::testing {
 namespace {

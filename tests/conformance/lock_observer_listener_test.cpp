@@ -14,7 +14,7 @@
 #include "conformance/lock_observer_fixture.h"
 #include "conformance/lock_test.h"
 #include "conformance/single_thread.h"
-#include "support/expire_session.h"
+#include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::testing {
 namespace {

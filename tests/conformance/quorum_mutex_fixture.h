@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
-#include "support/expire_session.h"
+#include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::testing {
 

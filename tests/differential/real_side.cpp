@@ -4,10 +4,10 @@
 #include <limits>
 #include <stdexcept>
 
-#include "support/expire_session.h"
 #include "support/snapshot.h"
 #include "zklock/client/zookeeper/make_coordinator.h"
 #include "zklock/client/zookeeper/zk_error.h"
+#include "zklock/testing/servers/expire_session.h"
 #include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::differential {

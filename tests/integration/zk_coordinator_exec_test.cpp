@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "integration/coordinator_probe.h"
-#include "support/expire_session.h"
+#include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::client {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "integration/coordinator_probe.h"
 #include "integration/zk_coordinator_faults_fixture.h"
-#include "support/expire_session.h"
+#include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::client {
 namespace {

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "support/expire_session.h"
 #include "support/raw_client.h"
+#include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::soak {
 namespace {
@@ -32,7 +32,7 @@ void expire(const FaultTargets& targets) {
     if (!client->wait_until_connected(20s)) continue;
     try {
       testing::expire_session(targets.server.hosts(), client->session_id());
-    } catch (const testing::ConnectError&) {  // the client has a new one by now
+    } catch (const testing::UnknownSession&) {  // the client has a new one by now
     }
   }
 }

@@ -69,25 +69,21 @@ RawClient::RawClient(const std::string& hosts, const RawClientOptions& options)
     state->notify([&] { state->session_state = new_state; });
   };
   state_->zh = zookeeper_init2(with_odd_address_count(hosts).c_str(), on_event,
-                               static_cast<int>(options.session_timeout.count()), options.session,
+                               static_cast<int>(options.session_timeout.count()), nullptr,
                                state_.get(), ZOO_NO_LOG_CLIENTENV, drop_log);
   if (state_->zh == nullptr) {
     const std::string cause = std::generic_category().message(errno);
-    throw ConnectError("connect to " + hosts + ": " + cause, false);
+    throw ConnectError("connect to " + hosts + ": " + cause);
   }
   (void)zoo_set_servers_resolution_delay(state_->zh, -1);
-  // The state is stored when it is seen: an owner may take its session back right afterwards.
   int reached = 0;
   const auto settled = [&] {
     reached = state_->session_state;
-    return reached == ZOO_CONNECTED_STATE || reached == ZOO_EXPIRED_SESSION_STATE ||
-           reached == ZOO_AUTH_FAILED_STATE;
+    return reached == ZOO_CONNECTED_STATE || reached == ZOO_AUTH_FAILED_STATE;
   };
   (void)state_->wait(options.connect_timeout, settled);
   if (reached == ZOO_CONNECTED_STATE) return;
-  const bool expired = reached == ZOO_EXPIRED_SESSION_STATE;
-  throw ConnectError("connect to " + hosts + (expired ? ": session expired" : ": timed out"),
-                     expired);
+  throw ConnectError("connect to " + hosts + ": timed out");
 }
 
 RawClient::~RawClient() = default;

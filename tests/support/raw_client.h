@@ -16,15 +16,8 @@
 
 namespace zklock::testing {
 
-// A failed connect. session_expired(): the server answered that the session does not exist.
 class ConnectError : public std::runtime_error {
- public:
-  ConnectError(const std::string& what, bool session_expired)
-      : std::runtime_error(what), session_expired_(session_expired) {}
-  bool session_expired() const noexcept { return session_expired_; }
-
- private:
-  bool session_expired_;
+  using std::runtime_error::runtime_error;
 };
 
 struct StatReply {
@@ -60,7 +53,6 @@ struct AclReply {
 struct RawClientOptions {
   std::chrono::milliseconds session_timeout{10000};
   std::chrono::milliseconds connect_timeout{60000};
-  const clientid_t* session = nullptr;  // the session to take over; null: a new one
 };
 
 /// Returns the names without those of hold markers, which appear some time after a grant.

@@ -2,15 +2,16 @@
 #include "support/raw_client.h"
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "support/expire_session.h"
 #include "support/host_list.h"
 #include "support/shared_server.h"
 #include "support/test_chroot.h"
+#include "zklock/testing/servers/expire_session.h"
 #include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::testing {
@@ -149,12 +150,13 @@ TEST(ExpireSession, UnknownSessionOrWrongPassword_Throws) {
   RawClient owner(hosts);
   std::array<char, 16> wrong = owner.session_password();
   wrong[3] = static_cast<char>(wrong[3] ^ 1);
-  EXPECT_THROW(expire_session(hosts, owner.session_id(), wrong), ConnectError);
+  EXPECT_THROW(expire_session(hosts, owner.session_id(), wrong), UnknownSession);
   // The server closes the owner's connection before it checks the password.
   EXPECT_TRUE(eventually([&] { return owner.exists("/").rc == ZOK; }))
       << "a wrong password must not touch the session";
   expire_session(hosts, owner.session_id(), owner.session_password());
-  EXPECT_THROW(expire_session(hosts, owner.session_id()), ConnectError);
+  EXPECT_THROW(expire_session(hosts, owner.session_id()), UnknownSession);
+  EXPECT_THROW(expire_session("127.0.0.1:1", owner.session_id()), std::runtime_error);
 }
 
 }  // namespace

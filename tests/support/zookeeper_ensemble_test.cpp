@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "support/expire_session.h"
 #include "support/raw_client.h"
+#include "zklock/testing/servers/expire_session.h"
 #include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::testing {

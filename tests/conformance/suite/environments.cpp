@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "conformance/suite/ensembles.h"
-#include "support/expire_session.h"
 #include "support/raw_client.h"
 #include "tests/model/client_factory.h"
 #include "zklock/engine/client_core.h"
+#include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::testing {
 

@@ -3,15 +3,22 @@
 
 #include <array>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
 namespace zklock::testing {
 
+// The session does not exist, or the password is wrong. The server does not say which.
+class UnknownSession : public std::runtime_error {
+ public:
+  UnknownSession() : runtime_error("no such session, or a wrong password") {}
+};
+
 // Ends a live session as a timeout would: another connection takes the session over with its
 // password and closes it. Blocks until the server no longer knows the session, even if its owner
-// tries to take it back.
-// Throws ConnectError if the session does not exist or the password is wrong; the server does not
-// say which. Throws std::runtime_error if the owner takes the session back too often.
+// tries to take it back. `hosts` is a connect string of ZooKeeper.
+// Throws UnknownSession. Throws std::runtime_error if no server answers, or if the owner takes the
+// session back too often.
 void expire_session(const std::string& hosts, std::int64_t session_id,
                     const std::array<char, 16>& password);
 
