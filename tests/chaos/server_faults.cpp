@@ -26,14 +26,14 @@ constexpr unsigned kIdleClient = 0xFE;
 
 bool kill(Ensemble& ensemble, Member member, milliseconds length) {
   if (!member) return false;
-  ensemble[*member].kill_hard();
+  ensemble[*member].kill();
   std::this_thread::sleep_for(length);
   ensemble[*member].start();
   return true;
 }
 
 bool kill_all(Ensemble& ensemble, milliseconds length) {
-  for (std::size_t i = 0; i < Ensemble::kSize; ++i) ensemble[i].kill_hard();
+  for (std::size_t i = 0; i < ensemble.size(); ++i) ensemble[i].kill();
   std::this_thread::sleep_for(length);
   ensemble.start();
   return true;
@@ -51,9 +51,9 @@ bool pause(Ensemble& ensemble, Member member, milliseconds length) {
 
 bool isolate(Ensemble& ensemble, Member member, milliseconds length) {
   if (!member) return false;
-  ensemble.cut_off(*member);
+  ensemble.isolate(*member);
   std::this_thread::sleep_for(length);
-  ensemble.mend();
+  ensemble.rejoin();
   return true;
 }
 
@@ -103,7 +103,7 @@ bool isolate_after_idle(Ensemble& ensemble, const PlannedFault& planned, Collect
   grant.call = now();
   const Hold hold = mutex.acquire({.deadline = 20s});
   if (!hold) return false;
-  ensemble.cut_off(*member);
+  ensemble.isolate(*member);
   grant.last = now();
   const bool valid = hold.state() != HoldState::lost;
   grant.first = now();
@@ -114,7 +114,7 @@ bool isolate_after_idle(Ensemble& ensemble, const PlannedFault& planned, Collect
   if (valid) collector.grant(grant);
   // The session expires, and another client is granted. Its token is higher.
   std::this_thread::sleep_for(options.session_timeout + 2 * ensemble.settings().tick_time);
-  ensemble.mend();
+  ensemble.rejoin();
   return !collector.write_to_resource(grant.lock, grant.token);
 }
 

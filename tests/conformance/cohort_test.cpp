@@ -229,7 +229,7 @@ TEST_F(IdleLock, ObjectsAreDestroyed_NoZnodeAndNoWatchRemain) {
   }
   EXPECT_TRUE(becomes_empty());
   EXPECT_TRUE(client->flush(kTestTimeout));
-  if (const ZooKeeperServer* const server = SharedServer::server()) {
+  if (const TestServer* const server = SharedServer::server()) {
     EXPECT_TRUE(eventually([&] { return !watched(*server, kPath); }, kTestTimeout));
   }
 }

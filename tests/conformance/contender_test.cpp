@@ -47,7 +47,7 @@ TEST_F(ForeignContender, ForeignContenderQueued_LaterContenderWaitsForIt) {
 // A zklock znode announces its release by a data change. A znode that others may write announces
 // nothing.
 TEST_F(ForeignContender, DataOfAForeignZnodeChanges_GrantsNothing) {
-  const ZooKeeperServer* const server = SharedServer::server();
+  const TestServer* const server = SharedServer::server();
   if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
   for (const std::string prefix : {"lock-", "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-"}) {
     const std::string foreign = enqueue(prefix);

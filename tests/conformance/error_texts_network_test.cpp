@@ -104,7 +104,7 @@ TEST_F(LostServerTexts, ServerEndsAfterTheConnection_IsExact) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath);
   const std::string hosts = server_.hosts();
-  server_.kill_hard();
+  server_.kill();
   ASSERT_TRUE(eventually([&] { return !client->is_connected(); }, kTestTimeout));
   EXPECT_EQ(masked(error_text_of([&] { return mutex.acquire({.deadline = 2s}); })),
             "lock /lock: no server answered within $MS ms: the connection to " + hosts +
@@ -245,8 +245,8 @@ TEST_F(ServerTexts, NoCreateOrWrite_IsExactForOtherCalls) {
 
 class RefusedCredentialText : public ::testing::Test, protected StartedServer {
  protected:
-  static ZooKeeperOptions refusing() {
-    ZooKeeperOptions refusing;
+  static TestServerOptions refusing() {
+    TestServerOptions refusing;
     refusing.extra_jvm_flags = {"-Dzookeeper.DigestAuthenticationProvider.enabled=false"};
     return refusing;
   }

@@ -232,8 +232,8 @@ TEST_F(Caps, TooManyWatches_IsAnErrorAndOtherWaitersAreGranted) {
 
 class Quota : public OwnServerTest {
  protected:
-  static ZooKeeperOptions enforcing() {
-    ZooKeeperOptions enforcing;
+  static TestServerOptions enforcing() {
+    TestServerOptions enforcing;
     enforcing.extra_jvm_flags = {"-Dzookeeper.enforceQuota=true"};
     return enforcing;
   }

@@ -30,7 +30,7 @@ TEST_F(GuardedTransactionFaults, WithoutAServer_CommitWaitsForTheConnection) {
   const Hold hold = mutex_.acquire();
   GuardedTransaction tx(hold);
   tx.set("/old", "2");
-  server_.kill_hard();
+  server_.kill();
   ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::suspended; }, kTestTimeout));
   EXPECT_EQ(error_of([&] { tx.commit(200ms); }), Errc::not_connected);
   EXPECT_EQ(error_of([&] { tx.commit(Deadline::passed()); }), Errc::not_connected);
@@ -51,7 +51,7 @@ TEST_F(GuardedTransactionFaults, ReplyIsLost_OutcomeIsUnknown) {
   auto without_deadline = tx.async_commit();
   EXPECT_EQ(error_of([&] { tx.commit(2s); }), Errc::outcome_unknown);
   EXPECT_FALSE(is_ready(without_deadline));
-  server_.kill_hard();
+  server_.kill();
   EXPECT_EQ(error_of([&] { return get(without_deadline), 0; }), Errc::outcome_unknown);
   start_again();
 }
@@ -64,7 +64,7 @@ TEST_F(GuardedTransactionFaults, HoldIsLostWhileDisconnected_NothingIsWritten) {
   const Hold hold = mutex.acquire();
   GuardedTransaction tx(hold);
   tx.set("/old", "2");
-  server_.kill_hard();
+  server_.kill();
   ASSERT_TRUE(eventually([&] { return hold.state() != HoldState::held; }, kTestTimeout));
   auto committed = tx.async_commit();
   // The error is reported without a request.
@@ -77,7 +77,7 @@ TEST_F(GuardedTransactionFaults, InterruptedCommit_ReturnsAtOnceAndIsNotSentLate
   const Hold hold = mutex_.acquire();
   GuardedTransaction tx(hold);
   tx.set("/old", "2");
-  server_.kill_hard();
+  server_.kill();
   ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::suspended; }, kTestTimeout));
   EXPECT_TRUE(ends_by_interruption([&] { tx.commit(); }));
   start_again(*client_);

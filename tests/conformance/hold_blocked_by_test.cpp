@@ -174,7 +174,7 @@ TEST_F(HoldBlockedByServer, NoServer_IsEmptyWithinASecond) {
   ReentrantMutex others_mutex(*other, kPath);
   const Hold holder = others_mutex.acquire();
   const Hold refused = ReentrantMutex(*client, kPath).acquire({.deadline = Deadline::passed()});
-  server_.kill_hard();
+  server_.kill();
   const auto before = std::chrono::steady_clock::now();
   EXPECT_EQ(refused.blocked_by(), LockState());
   const auto took = std::chrono::steady_clock::now() - before;

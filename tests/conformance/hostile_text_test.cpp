@@ -19,6 +19,7 @@
 #include "conformance/lock_test.h"
 #include "conformance/log_capture.h"
 #include "zklock/testing/servers/expire_session.h"
+#include "zklock/testing/servers/super_digest.h"
 
 namespace zklock::testing {
 namespace {

@@ -2,7 +2,6 @@
 // A client whose server has lost the quorum. The connection stays up and pings are answered, while
 // another client can be granted the lock. The old hold must be lost before that grant.
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <future>
 #include <memory>
@@ -13,9 +12,7 @@
 
 #include "conformance/chronicle.h"
 #include "conformance/lock_test.h"
-#include "zklock/testing/fault_proxy.h"
-#include "zklock/testing/servers/free_ports.h"
-#include "zklock/testing/servers/zookeeper_ensemble.h"
+#include "zklock/testing/test_ensemble.h"
 
 namespace zklock::testing {
 namespace {
@@ -27,6 +24,12 @@ class IsolationTest : public ::testing::Test {
  protected:
   static constexpr std::chrono::milliseconds kTimeout{6000};
 
+  static TestServerOptions patient() {
+    TestServerOptions patient;
+    patient.extra_config = {kSyncLimit};
+    return patient;
+  }
+
   std::unique_ptr<Client> connect(const std::string& hosts) const {
     ClientOptions options;
     options.hosts = hosts;
@@ -37,61 +40,32 @@ class IsolationTest : public ::testing::Test {
   }
 };
 
-// Member 1 reaches the others only through proxies. When a test cuts them, member 1 is a follower
-// without a leader, and the others continue.
+// Member 0 is isolated. It is a follower, and the others continue.
 class Isolation : public IsolationTest {
  protected:
   void SetUp() override {
-    // Members 2 and 3 elect a leader before member 1 starts, so member 1 is a follower.
-    members_[1]->start();
-    members_[2]->start();
-    ASSERT_TRUE(members_[1]->wait_until_serving(kTestTimeout)) << members_[1]->log();
-    ASSERT_TRUE(members_[2]->wait_until_serving(kTestTimeout)) << members_[2]->log();
-    members_[0]->start();
-    ASSERT_TRUE(members_[0]->wait_until_serving(kTestTimeout)) << members_[0]->log();
-    ASSERT_EQ(members_[0]->mode(), "follower");
+    // Members 1 and 2 elect a leader before member 0 starts, so member 0 is a follower.
+    for (const std::size_t member : {1U, 2U}) members_[member].start();
+    ASSERT_TRUE(members_.wait_until_serving(kTestTimeout)) << members_.log();
+    members_[0].start();
+    ASSERT_TRUE(members_.wait_until_serving(kTestTimeout)) << members_.log();
+    ASSERT_EQ(members_[0].mode(), "follower");
   }
 
-  static std::string server_line(std::size_t number, std::uint16_t quorum, std::uint16_t election) {
-    return "server." + std::to_string(number) + "=127.0.0.1:" + std::to_string(quorum) + ":" +
-           std::to_string(election);
-  }
-  static std::unique_ptr<FaultProxy> link_to(std::uint16_t port) {
-    return std::make_unique<FaultProxy>(std::vector{port}, FaultProxy::Protocol::bytes);
-  }
-  std::unique_ptr<ZooKeeperServer> member(std::size_t number) const {
-    ZooKeeperOptions options;
-    options.my_id = static_cast<int>(number);
-    options.extra_config = {"initLimit=20", kSyncLimit};
-    for (std::size_t i = 1; i <= 3; ++i) {
-      const std::uint16_t quorum = ports_[2 * i - 2];
-      const bool cuttable = number == 1 && i != 1;
-      options.extra_config.push_back(
-          server_line(i, cuttable ? links_[i - 2]->port() : quorum, ports_[2 * i - 1]));
-    }
-    return std::make_unique<ZooKeeperServer>(options);
-  }
+  void cut() { members_.isolate(0); }
+  void mend() { members_.rejoin(); }
+  std::string majority() const { return members_[1].hosts() + "," + members_[2].hosts(); }
 
-  void cut() {
-    for (const auto& link : links_) link->cut();
-  }
-  void mend() {
-    for (const auto& link : links_) link->mend();
-  }
-  std::string majority() const { return members_[1]->hosts() + "," + members_[2]->hosts(); }
-
-  const FreePorts ports_{6};
-  const std::array<std::unique_ptr<FaultProxy>, 2> links_{link_to(ports_[2]), link_to(ports_[4])};
-  const std::array<std::unique_ptr<ZooKeeperServer>, 3> members_{member(1), member(2), member(3)};
+  TestEnsemble members_{patient(), 3, TestEnsemble::Links::cuttable};
 };
 
 TEST_F(Isolation, HolderIsIsolated_HoldIsLostBeforeTheNextGrant) {
-  const auto isolated = connect(members_[0]->hosts());
+  const auto isolated = connect(members_[0].hosts());
   const auto other = connect(majority());
   ReentrantMutex mutex(*isolated, kPath);
   ReentrantMutex others_mutex(*other, kPath);
   Chronicle<std::string> events;
-  RawClient reader(members_[0]->hosts(), {.session_timeout = 20s});
+  RawClient reader(members_[0].hosts(), {.session_timeout = 20s});
 
   Hold hold = mutex.acquire();
   const std::stop_callback on_loss(hold.loss_token(), [&] {
@@ -123,7 +97,7 @@ TEST_F(Isolation, HolderIsIsolated_HoldIsLostBeforeTheNextGrant) {
 }
 
 TEST_F(Isolation, WaiterIsIsolated_IsNotGranted) {
-  const auto isolated = connect(members_[0]->hosts());
+  const auto isolated = connect(members_[0].hosts());
   const auto other = connect(majority());
   ReentrantMutex mutex(*isolated, kPath);
   ReentrantMutex others_mutex(*other, kPath);
@@ -147,26 +121,22 @@ TEST_F(Isolation, WaiterIsIsolated_IsNotGranted) {
 
 class IsolationWithoutQuorum : public IsolationTest {
  protected:
-  static ZooKeeperOptions patient() {
-    ZooKeeperOptions patient;
-    patient.extra_config = {kSyncLimit};
-    return patient;
-  }
   IsolationWithoutQuorum() : ensemble_(patient()) {
     ensemble_.start();
     EXPECT_TRUE(ensemble_.wait_until_serving(kTestTimeout)) << ensemble_.log();
   }
-  ZooKeeperEnsemble ensemble_;
+  TestEnsemble ensemble_;
 };
 
 TEST_F(IsolationWithoutQuorum, QuorumIsLost_HoldIsLostAndNextGrantNeedsAQuorum) {
-  const auto follower = ensemble_.follower();
-  ASSERT_TRUE(follower);
-  const auto client = connect(ensemble_[*follower].hosts());
+  const auto followers = ensemble_.followers();
+  ASSERT_FALSE(followers.empty());
+  const std::size_t follower = followers[0];
+  const auto client = connect(ensemble_[follower].hosts());
   const auto other = connect(ensemble_.hosts());
   ReentrantMutex mutex(*client, kPath);
   ReentrantMutex others_mutex(*other, kPath);
-  RawClient reader(ensemble_[*follower].hosts(), {.session_timeout = 20s});
+  RawClient reader(ensemble_[follower].hosts(), {.session_timeout = 20s});
   Hold hold = mutex.acquire();
   auto waiting = others_mutex.async_acquire();
   ASSERT_TRUE(eventually([&] { return mutex.participants().size() == 2; }, kTestTimeout));
@@ -174,7 +144,7 @@ TEST_F(IsolationWithoutQuorum, QuorumIsLost_HoldIsLostAndNextGrantNeedsAQuorum) 
   std::promise<void> lost;
   const std::stop_callback on_loss(hold.loss_token(), [&] { lost.set_value(); });
   for (std::size_t i = 0; i < ensemble_.size(); ++i) {
-    if (i != *follower) ensemble_[i].pause();
+    if (i != follower) ensemble_[i].pause();
   }
   const auto paused = LeaseClock::now();
   // The end of the lease. On a busy machine the test may notice the loss later.

@@ -92,7 +92,7 @@ TEST_F(Election, SessionEnds_FunctionIsStoppedAndElectedAgain) {
 }
 
 TEST_F(Election, ZnodeIsDeleted_FunctionIsStopped) {
-  const ZooKeeperServer* const server = SharedServer::server();
+  const TestServer* const server = SharedServer::server();
   if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
   LeaderElection election(*client_, kPath, until_the_end());
   election.start();
@@ -288,7 +288,7 @@ TEST_F(Election, LatchAtTheSamePath_ElectionLeadsAfterItsClose) {
 class ElectionOnItsServer : public LeaderTest<OwnServerTest> {};
 
 TEST_F(ElectionOnItsServer, StartedBeforeTheServer_LeadsLater) {
-  server_.kill_hard();
+  server_.kill();
   LogCapture log;
   ClientOptions impatient = options();
   impatient.connection_timeout = 100ms;

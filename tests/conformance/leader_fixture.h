@@ -122,7 +122,7 @@ class LeaderTest : public Base {
   // Returns whether the path has no znode and, on a server of this kit, no watch.
   bool nothing_is_left() {
     if (!this->becomes_empty()) return false;
-    const ZooKeeperServer* const server = SharedServer::server();
+    const TestServer* const server = SharedServer::server();
     if (server == nullptr) return true;
     return eventually([&] { return !this->watched(*server, kPath); }, kTestTimeout);
   }

@@ -146,7 +146,7 @@ TEST_F(LatchListener, LossCallbacksBlock_QueriesReportTheLossAtOnce) {
     holds.push_back(elsewhere.acquire({.owner = Owner::unique()}));
     callbacks.emplace_back(holds.back().loss_token(), [&gate] { gate.pass(); });
   }
-  const ZooKeeperServer* const server = SharedServer::server();
+  const TestServer* const server = SharedServer::server();
   if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
   for (const Hold& hold : holds) {
     ASSERT_TRUE(eventually([&] { return watched(*server, hold.node()); }, kTestTimeout));

@@ -26,7 +26,7 @@ class LatchOnItsServer : public LeaderTest<OwnServerTest> {
 };
 
 TEST_F(LatchOnItsServer, StartedBeforeTheServer_LeadsLater) {
-  server_.kill_hard();
+  server_.kill();
   Client client(impatient());
   LeaderLatch latch(client, kPath, {.retry_delay_min = 1ms, .retry_delay_max = 50ms});
   latch.start();
@@ -40,7 +40,7 @@ TEST_F(LatchOnItsServer, StartedBeforeTheServer_LeadsLater) {
 }
 
 TEST_F(LatchOnItsServer, ClosedBeforeTheServerStarts_CreatesNoZnode) {
-  server_.kill_hard();
+  server_.kill();
   Client client(impatient());
   LeaderLatch contending(client, kPath);
   contending.start();
@@ -59,7 +59,7 @@ TEST_F(LatchOnItsServer, ClosedBeforeTheServerStarts_CreatesNoZnode) {
 }
 
 TEST_F(LatchOnItsServer, ClientIsClosedDuringARetryDelay_WaitThrows) {
-  server_.kill_hard();
+  server_.kill();
   Client client(impatient());
   LeaderLatch latch(client, kPath, {.retry_delay_min = 1h, .retry_delay_max = 2h});
   latch.start();

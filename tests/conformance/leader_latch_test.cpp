@@ -118,7 +118,7 @@ TEST_F(Latch, SessionOfTheLeaderEnds_LatchContendsAgain) {
 }
 
 TEST_F(Latch, ZnodeOfTheLeaderIsDeleted_LeadsAgain) {
-  const ZooKeeperServer* const server = SharedServer::server();
+  const TestServer* const server = SharedServer::server();
   if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
   LeadershipLog log;
   const auto latch = leading_latch(*client_);

@@ -48,7 +48,7 @@ bool falls_to(const Resources& before) {
 class Leak : public LockTest {
  protected:
   bool no_watches() const {
-    const ZooKeeperServer* const server = SharedServer::server();
+    const TestServer* const server = SharedServer::server();
     if (server == nullptr) return true;  // other users of that server may have watches
     return eventually(
         [&] { return query_server(*server, "wchs").find("Total watches:0") != std::string::npos; },
@@ -112,7 +112,7 @@ TEST_F(Leak, ManyUses_LeakNoZnodeWatchDescriptorOrThread) {
 }
 
 TEST_F(Leak, WaiterIsStopped_LeavesNoWatch) {
-  const ZooKeeperServer* const server = SharedServer::server();
+  const TestServer* const server = SharedServer::server();
   if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
   const auto holder = connect();
   const auto client = connect();
@@ -139,7 +139,7 @@ TEST_F(Leak, WaiterIsStopped_LeavesNoWatch) {
 }
 
 TEST_F(Leak, ManyLocksAndWaiters_NeedOneConnection) {
-  const ZooKeeperServer* const server = SharedServer::server();
+  const TestServer* const server = SharedServer::server();
   if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
   const auto client = connect();
   std::ostringstream id;

@@ -271,7 +271,7 @@ TEST_F(ListenerOfABrokenConnection, ServerRestarts_SuspendedAndResumedAreReporte
   EventLog log;
   ReentrantMutex mutex(*client, kPath, {.listener = log.listener()});
   Hold hold = mutex.acquire();
-  server_.kill_hard();
+  server_.kill();
   ASSERT_TRUE(log.reaches({"acquired", "suspended"}));
   start_again(*client);
   EXPECT_TRUE(log.reaches({"acquired", "suspended", "resumed"}));

@@ -266,7 +266,7 @@ TEST_F(LockObserverFaults, ServerRestarts_ObservationContinues) {
 }
 
 TEST_F(LockObserverFaults, StartedBeforeTheServer_ObservesLater) {
-  server_.kill_hard();
+  server_.kill();
   Client client(options());
   LockObserver observer(client, kPath);
   LockStateLog states;

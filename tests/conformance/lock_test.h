@@ -16,7 +16,7 @@
 #include "support/shared_server.h"
 #include "support/test_chroot.h"
 #include "zklock/testing/servers/wait_for.h"
-#include "zklock/testing/servers/zookeeper_server.h"
+#include "zklock/testing/test_server.h"
 #include "zklock/zklock.h"
 
 namespace zklock::testing {
@@ -104,12 +104,12 @@ class Realm {
   }
 
   // Returns the answer to a four-letter word. REQUIRES: a server of this kit.
-  static std::string query_server(const ZooKeeperServer& server, std::string_view word) {
+  static std::string query_server(const TestServer& server, std::string_view word) {
     return server.four_letter_word(word).value_or("");
   }
 
   // Returns whether a session watches the znode. `node` is the path below the chroot.
-  bool watched(const ZooKeeperServer& server, const std::string& node) const {
+  bool watched(const TestServer& server, const std::string& node) const {
     return query_server(server, "wchp").find(chroot_.path() + node) != std::string::npos;
   }
 
@@ -143,14 +143,14 @@ class LockTest : public ::testing::Test, protected Realm {
 };
 
 struct StartedServer {
-  explicit StartedServer(ZooKeeperOptions options = {}) : server_(std::move(options)) {
+  explicit StartedServer(TestServerOptions options = {}) : server_(std::move(options)) {
     start_server();
   }
   void start_server() {
     server_.start();
     if (!server_.wait_until_serving()) throw std::runtime_error(server_.log());
   }
-  ZooKeeperServer server_;
+  TestServer server_;
 };
 
 // Starts the server until `connected` is true. A server that listens before it has loaded its data
@@ -158,12 +158,12 @@ struct StartedServer {
 // thirds of its session timeout, as long as a lease. In that case the server is killed, which
 // closes the connection, and started again.
 template <class Fact>
-void start_until(ZooKeeperServer& server, Fact connected) {
+void start_until(TestServer& server, Fact connected) {
   for (int attempt = 0; attempt < 4; ++attempt) {
-    if (!server.running()) server.start();
+    if (!server.is_running()) server.start();
     if (!server.wait_until_serving()) throw std::runtime_error(server.log());
     if (eventually(connected, 8s)) return;
-    server.kill_hard();
+    server.kill();
   }
   throw std::runtime_error("clients have not come back");
 }
@@ -171,12 +171,12 @@ void start_until(ZooKeeperServer& server, Fact connected) {
 // The base of tests that stop, pause or configure their own server.
 class OwnServerTest : protected StartedServer, public LockTest {
  protected:
-  explicit OwnServerTest(ZooKeeperOptions options = {})
+  explicit OwnServerTest(TestServerOptions options = {})
       : StartedServer(std::move(options)), LockTest(server_.hosts()) {}
 
   // Kills the server as a crash would; its data stay.
   void kill_and_restart() {
-    server_.kill_hard();
+    server_.kill();
     start_again();
   }
   void start_again() {

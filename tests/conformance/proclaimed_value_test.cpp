@@ -239,7 +239,7 @@ TEST_F(ElectionObserverFaults, WithoutAServer_ProclaimFailsAtTheDeadline) {
   const auto client = connect(patient);
   const auto latch = leading_latch(*client);
   const Leadership leadership = latch->leadership();
-  server_.kill_hard();
+  server_.kill();
   ASSERT_TRUE(eventually([&] { return !client->is_connected(); }, kTestTimeout));
   EXPECT_EQ(error_of([&] { return leadership.proclaim("never", 50ms), 0; }), Errc::not_connected);
   server_.start();
@@ -254,7 +254,7 @@ TEST_F(ElectionObserverFaults, InterruptedProclaim_ReturnsAtOnceAndIsNotSentLate
   const auto client = connect(patient);
   const auto latch = leading_latch(*client);
   const Leadership leadership = latch->leadership();
-  server_.kill_hard();
+  server_.kill();
   ASSERT_TRUE(eventually([&] { return !client->is_connected(); }, kTestTimeout));
   EXPECT_TRUE(ends_by_interruption([&] { leadership.proclaim("never"); }));
   start_again(*client);

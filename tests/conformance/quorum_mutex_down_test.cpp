@@ -16,7 +16,7 @@ namespace zklock::testing {
 namespace {
 
 TEST_F(Quorum, MinorityDown_IsSkipped) {
-  servers_[0].kill_hard();
+  servers_[0].kill();
   const Contender c = contender({.ensemble_timeout = kShort});
   c->lock();
   EXPECT_EQ(c->hold_count(), 1);
@@ -27,7 +27,7 @@ TEST_F(Quorum, MinorityDown_IsSkipped) {
 }
 
 TEST_F(Quorum, UnreachableEnsemble_IsSkippedAfterItsTimeShare) {
-  servers_[1].kill_hard();
+  servers_[1].kill();
   const Contender c = contender();  // kLong: it would wait too long
   EXPECT_EQ(taken(c->acquire({.deadline = 3 * kShort})), "x-x");
   auto again = c->async_acquire();  // without a deadline
@@ -38,8 +38,8 @@ TEST_F(Quorum, UnreachableEnsemble_IsSkippedAfterItsTimeShare) {
 }
 
 TEST_F(Quorum, NotYetConnected_WaitsForConnections) {
-  servers_[0].kill_hard();
-  servers_[1].kill_hard();
+  servers_[0].kill();
+  servers_[1].kill();
   const Contender c = contender();
   auto waiting = c->async_acquire();
   servers_[0].start();
@@ -48,8 +48,8 @@ TEST_F(Quorum, NotYetConnected_WaitsForConnections) {
 }
 
 TEST_F(Quorum, MajorityDown_ThrowsNotConnected) {
-  servers_[0].kill_hard();
-  servers_[2].kill_hard();
+  servers_[0].kill();
+  servers_[2].kill();
   const Contender c = contender({.ensemble_timeout = kShort});
   const std::string text = error_text_of([&] { return c->acquire(); });
   EXPECT_TRUE(text.starts_with("lock /lock: no majority of the ensembles is left (")) << text;
@@ -98,8 +98,8 @@ TEST_F(Quorum, PausedButConnected_IsSkippedUntilItReplies) {
 
 TEST_F(Quorum, MajorityReturnsBeforeDeadline_IsGranted) {
   const Contender c = contender({.ensemble_timeout = std::chrono::milliseconds(200)});
-  servers_[0].kill_hard();
-  servers_[2].kill_hard();
+  servers_[0].kill();
+  servers_[2].kill();
   EXPECT_EQ(error_of([&] { return c->acquire(); }), Errc::not_connected);
   EXPECT_EQ(error_of([&] { return c->try_lock(); }), Errc::not_connected);
   auto waiting = c->async_acquire({.deadline = kTestTimeout});
@@ -110,8 +110,8 @@ TEST_F(Quorum, MajorityReturnsBeforeDeadline_IsGranted) {
 }
 
 TEST_F(Quorum, MajorityDownUntilDeadline_ThrowsThen) {
-  servers_[0].kill_hard();
-  servers_[2].kill_hard();
+  servers_[0].kill();
+  servers_[2].kill();
   const Contender c = contender({.ensemble_timeout = std::chrono::milliseconds(200)});
   const auto deadline = LeaseClock::now() + std::chrono::seconds(3);
   EXPECT_EQ(error_of([&] { return c->acquire({.deadline = deadline}); }), Errc::not_connected);

@@ -35,9 +35,8 @@ class Quorum : public ::testing::Test {
   };
 
   void SetUp() override {
-    for (ZooKeeperServer& server : servers_) server.start();
-    for (ZooKeeperServer& server : servers_)
-      ASSERT_TRUE(server.wait_until_serving()) << server.log();
+    for (TestServer& server : servers_) server.start();
+    for (TestServer& server : servers_) ASSERT_TRUE(server.wait_until_serving()) << server.log();
   }
 
   Contender contender(QuorumOptions options = {.ensemble_timeout = kLong},
@@ -52,7 +51,7 @@ class Quorum : public ::testing::Test {
       c.clients.at(i) = std::make_unique<Client>(client);
     }
     for (std::size_t i = 0; i < kEnsembles; ++i) {
-      if (i != unreachable && servers_.at(i).running()) {
+      if (i != unreachable && servers_.at(i).is_running()) {
         EXPECT_TRUE(c.clients.at(i)->wait_until_connected(kTestTimeout));
       }
     }
@@ -67,7 +66,7 @@ class Quorum : public ::testing::Test {
   // Waits for these counts of contenders of the lock path. Servers that are down are skipped.
   bool reaches_nodes(const std::array<std::size_t, kEnsembles>& counts) {
     for (std::size_t i = 0; i < kEnsembles; ++i) {
-      if (!servers_.at(i).running()) continue;
+      if (!servers_.at(i).is_running()) continue;
       RawClient raw(servers_.at(i).hosts());
       const auto is_there = [&] {
         return without_hold_markers(raw.children(kPath).names).size() == counts.at(i);
@@ -93,8 +92,8 @@ class Quorum : public ::testing::Test {
         [&] { return client.session_id() != 0 && client.session_id() != session; }, kTestTimeout));
   }
 
-  std::array<ZooKeeperServer, kEnsembles> servers_;
-  ZooKeeperServer nowhere_;  // never started, so unreachable
+  std::array<TestServer, kEnsembles> servers_;
+  TestServer nowhere_;  // never started, so unreachable
 };
 
 }  // namespace zklock::testing

@@ -18,7 +18,7 @@ TEST_F(Quorum, SecondEnsembleKilled_HoldIsLost) {
   std::atomic<int> fired{0};
   const std::stop_callback on_loss(hold.loss_token(), [&] { ++fired; });
 
-  servers_[1].kill_hard();
+  servers_[1].kill();
   EXPECT_TRUE(becomes(hold[1], HoldState::lost));
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_GT(hold.valid_until(), LeaseClock::now());
@@ -27,7 +27,7 @@ TEST_F(Quorum, SecondEnsembleKilled_HoldIsLost) {
   EXPECT_FALSE(other->try_lock());
   EXPECT_EQ(fired, 0);
 
-  servers_[0].kill_hard();
+  servers_[0].kill();
   EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout));
   EXPECT_TRUE(eventually([&] { return fired == 1; }, kTestTimeout));
   EXPECT_EQ(hold.valid_until(), LeaseClock::time_point::min());
@@ -43,7 +43,7 @@ TEST_F(Quorum, EnsembleKilledWhileWaiting_IsSkipped) {
   QuorumHold hold = holder->acquire();
   auto waiting = waiter->async_acquire();
   ASSERT_TRUE(reaches_nodes({2, 1, 1}));
-  servers_[0].kill_hard();
+  servers_[0].kill();
   ASSERT_TRUE(reaches_nodes({0, 2, 1}));  // the queue in which it waits now
   EXPECT_FALSE(is_ready(waiting));
   EXPECT_EQ(hold.state(), HoldState::held);
@@ -59,8 +59,8 @@ TEST_F(Quorum, TwoKilledWhileWaiting_CallThrowsAndHoldIsLost) {
   const QuorumHold hold = holder->acquire();
   auto waiting = in_thread([&] { waiter->lock(); });
   ASSERT_TRUE(reaches_nodes({2, 1, 1}));
-  servers_[0].kill_hard();
-  servers_[1].kill_hard();
+  servers_[0].kill();
+  servers_[1].kill();
   EXPECT_EQ(error_of([&] { get(waiting); }), Errc::not_connected);
   EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout));
   EXPECT_TRUE(reaches_nodes({0, 0, 1}));

@@ -140,7 +140,7 @@ TEST_F(Quorum, MaxHoldElapsed_EndsTheWhole) {
 }
 
 TEST_F(Quorum, Unlock_UndoesPartsOfItsLock) {
-  servers_[0].kill_hard();
+  servers_[0].kill();
   const Contender c = contender();
   ASSERT_TRUE(c->try_lock_for(3 * kShort));  // the second and the third ensemble
   servers_[0].start();

@@ -9,7 +9,7 @@
 
 #include "conformance/chronicle.h"
 #include "conformance/lock_test.h"
-#include "zklock/testing/servers/zookeeper_ensemble.h"
+#include "zklock/testing/test_ensemble.h"
 
 namespace zklock::testing {
 namespace {
@@ -28,7 +28,7 @@ class QuorumLost : public ::testing::Test {
     return std::make_unique<Client>(options);
   }
 
-  ZooKeeperEnsemble ensemble_;
+  TestEnsemble ensemble_;
 };
 
 TEST_F(QuorumLost, ServerBecomesReadOnly_HoldEndsAndNoneIsGranted) {
@@ -45,8 +45,8 @@ TEST_F(QuorumLost, ServerBecomesReadOnly_HoldEndsAndNoneIsGranted) {
   auto waiting = others_mutex.async_acquire();
   ASSERT_TRUE(eventually([&] { return mutex.participants().size() == 2; }, kTestTimeout));
 
-  ensemble_[1].kill_hard();
-  ensemble_[2].kill_hard();
+  ensemble_[1].kill();
+  ensemble_[2].kill();
   ASSERT_TRUE(eventually([&] { return ensemble_[0].mode() == "read-only"; }, kTestTimeout))
       << ensemble_.log();
   EXPECT_TRUE(losses.has("lost"));

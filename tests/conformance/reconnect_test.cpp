@@ -31,7 +31,7 @@ TEST_F(Reconnect, RestartWithinLease_HoldIsRetained) {
   const auto token = hold.token();
   const auto session = client->session_id();
 
-  server_.kill_hard();
+  server_.kill();
   EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::suspended; }, kTestTimeout));
   EXPECT_TRUE(received.has(ConnectionState::suspended));
   EXPECT_FALSE(client->is_connected());
@@ -84,7 +84,7 @@ TEST_F(Reconnect, NoServerForSessionTimeout_NotifiesLost) {
   const auto client = connect(short_session);
   Chronicle<ConnectionState> received;
   const auto subscription = client->add_listener([&](ConnectionState s) { received.add(s); });
-  server_.kill_hard();
+  server_.kill();
   EXPECT_TRUE(received.has(ConnectionState::lost)) << "although no server runs";
   EXPECT_EQ(received.all(), (std::vector{ConnectionState::suspended, ConnectionState::lost}));
   EXPECT_EQ(client->session_id(), 0);
@@ -93,8 +93,8 @@ TEST_F(Reconnect, NoServerForSessionTimeout_NotifiesLost) {
 }
 
 TEST(ReconnectElsewhere, LaterServerGrantsOtherTimeout_LogsWarning) {
-  ZooKeeperServer first({.max_session_timeout = 2s});
-  ZooKeeperServer second({.max_session_timeout = 4s});
+  TestServer first({.max_session_timeout = 2s});
+  TestServer second({.max_session_timeout = 4s});
   first.start();
   ASSERT_TRUE(first.wait_until_serving()) << first.log();
   const LogCapture log;
@@ -105,7 +105,7 @@ TEST(ReconnectElsewhere, LaterServerGrantsOtherTimeout_LogsWarning) {
   Client client(of_both);
   ASSERT_TRUE(client.wait_until_connected(kTestTimeout));
   EXPECT_TRUE(log.contains("granted a timeout of 2000 ms, not 30000 ms"));
-  first.kill_hard();
+  first.kill();
   second.start();
   const std::string warning = "granted a timeout of 4000 ms, not 2000 ms";
   EXPECT_TRUE(eventually([&] { return log.contains(warning); }, kTestTimeout)) << log.text();
@@ -123,7 +123,7 @@ TEST_F(Reconnect, ServerEmptied_GrantsAgain) {
   const Hold hold = mutex.acquire({.owner = Owner::unique()});
   ASSERT_EQ(hold.state(), HoldState::held);
 
-  server_.kill_hard();
+  server_.kill();
   server_.erase_data();
   start_again();
   const Hold again = mutex.acquire({.owner = Owner::unique(), .deadline = kTestTimeout});
@@ -137,7 +137,7 @@ TEST_F(Reconnect, ServerDown_CallsWaitUntilDeadline) {
   impatient.connection_timeout = 300ms;  // a longer deadline takes precedence
   const auto client = connect(impatient);
   ReentrantMutex mutex(*client, kPath);
-  server_.kill_hard();
+  server_.kill();
   ASSERT_TRUE(eventually([&] { return !client->is_connected(); }, kTestTimeout));
   auto waiting = mutex.async_acquire(AcquireOptions{.deadline = kTestTimeout});
   auto short_one = mutex.async_acquire(AcquireOptions{.deadline = 200ms});

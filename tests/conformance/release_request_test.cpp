@@ -256,7 +256,7 @@ TEST_F(ReleaseRequestAtFrozenServer, DeadlineBeforeConnectionTimeout_EndsRequest
   ClientOptions patient = options();
   patient.connection_timeout = std::chrono::hours(1);
   const auto requester = connect(patient);
-  server_.kill_hard();
+  server_.kill();
   auto requested = in_thread(
       [&, options = request_for(hold, 1s)] { return request_release(*requester, kPath, options); });
   const bool ended = requested.wait_for(kTestTimeout) == std::future_status::ready;

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
+#include "zklock/testing/servers/super_digest.h"
 
 namespace zklock::testing {
 

@@ -13,6 +13,7 @@
 #include "conformance/lock_test.h"
 #include "conformance/security_fixture.h"
 #include "zklock/testing/servers/expire_session.h"
+#include "zklock/testing/servers/super_digest.h"
 
 namespace zklock::testing {
 namespace {
@@ -268,8 +269,8 @@ TEST_F(Security, CreatorAll_NoNodeIsOpenToWorld) {
 // A server without the digest scheme refuses the credential that every client adds.
 class RefusedCredential : public OwnServerTest {
  protected:
-  static ZooKeeperOptions refusing() {
-    ZooKeeperOptions refusing;
+  static TestServerOptions refusing() {
+    TestServerOptions refusing;
     refusing.extra_jvm_flags = {"-Dzookeeper.DigestAuthenticationProvider.enabled=false"};
     return refusing;
   }

@@ -146,7 +146,7 @@ TEST_F(Shutdown, ClientClosed_FutureHoldsTheError) {
 }
 
 TEST_F(Shutdown, Close_WakesFlush) {
-  ZooKeeperServer server;
+  TestServer server;
   server.start();
   ASSERT_TRUE(server.wait_until_serving());
   ClientOptions elsewhere = options();
@@ -165,7 +165,7 @@ TEST_F(Shutdown, Close_WakesFlush) {
 }
 
 TEST_F(Shutdown, CloseWithoutServer_TakesBoundedTime) {
-  ZooKeeperServer server;
+  TestServer server;
   server.start();
   ASSERT_TRUE(server.wait_until_serving());
   ClientOptions elsewhere = options();

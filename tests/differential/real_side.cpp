@@ -8,6 +8,7 @@
 #include "zklock/client/zookeeper/make_coordinator.h"
 #include "zklock/client/zookeeper/zk_error.h"
 #include "zklock/testing/servers/expire_session.h"
+#include "zklock/testing/servers/super_digest.h"
 #include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::differential {
@@ -16,7 +17,7 @@ namespace {
 // The parent of all paths, so that the clients have a chroot.
 const std::string kRoot = "/differential";
 
-testing::ZooKeeperOptions server_options() {
+testing::TestServerOptions server_options() {
   // With digests the server would refuse the changed counters. The large interval prevents the
   // deletion of containers during a script.
   return {.extra_jvm_flags = {"-Dzookeeper.digest.enabled=false",

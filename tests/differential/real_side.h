@@ -9,7 +9,7 @@
 
 #include "support/raw_client.h"
 #include "tests/differential/side.h"
-#include "zklock/testing/servers/zookeeper_server.h"
+#include "zklock/testing/test_server.h"
 
 namespace zklock::differential {
 
@@ -45,7 +45,7 @@ class RealSide final : public Side {
   void connect(std::size_t client);
   void make_sign_of_life(std::size_t client);
 
-  testing::ZooKeeperServer server_;
+  testing::TestServer server_;
   std::array<std::vector<std::string>, 3> end_directories_;  ///< by distance to the end
   std::unique_ptr<testing::RawClient> operator_;
   std::array<Client, kClients> clients_;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "zklock/client/zookeeper/make_coordinator.h"
-#include "zklock/testing/servers/zookeeper_server.h"
+#include "zklock/testing/test_server.h"
 
 namespace zklock::client {
 
@@ -195,8 +195,8 @@ class Probe {
 };
 
 /// Returns a new server that serves.
-inline std::unique_ptr<testing::ZooKeeperServer> serving(testing::ZooKeeperOptions options = {}) {
-  auto server = std::make_unique<testing::ZooKeeperServer>(std::move(options));
+inline std::unique_ptr<testing::TestServer> serving(testing::TestServerOptions options = {}) {
+  auto server = std::make_unique<testing::TestServer>(std::move(options));
   server->start();
   if (!server->wait_until_serving()) throw std::runtime_error("no server: " + server->log());
   return server;

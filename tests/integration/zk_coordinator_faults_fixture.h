@@ -28,20 +28,20 @@ inline std::vector<Event> of_kind(const Journal& journal, Event::Kind kind) {
 }
 
 // A connection attempt at the moment of the session's end can block for two thirds of this timeout.
-inline ClientOptions with_short_sessions(const testing::ZooKeeperServer& server) {
+inline ClientOptions with_short_sessions(const testing::TestServer& server) {
   ClientOptions options = Probe::with(server.hosts());
   options.session_timeout = std::chrono::seconds(6);
   return options;
 }
 
 // The session survives a restart, even on a busy machine.
-inline ClientOptions outlasting_a_restart(const testing::ZooKeeperServer& server) {
+inline ClientOptions outlasting_a_restart(const testing::TestServer& server) {
   ClientOptions options = Probe::with(server.hosts());
   options.session_timeout = std::chrono::seconds(60);
   return options;
 }
 
-inline void restart(testing::ZooKeeperServer& server) {
+inline void restart(testing::TestServer& server) {
   server.start();
   ASSERT_TRUE(server.wait_until_serving()) << server.log();
 }

@@ -36,7 +36,7 @@ TEST(ZkCoordinatorFaults, ReplyLost_IsUnknownAndFollowsSuspended) {
   probe.send(8, rq::Transaction{node, {rq::write::Create{"/p/x"}, rq::write::Set{node, "x"}}});
   probe.send(9, probe.watch<rq::ListAndWatch>(9, "/p"));
   probe.send(10, probe.watch<rq::ExistsAndWatch>(10, "/p/none"));
-  server->kill_hard();
+  server->kill();
   ASSERT_TRUE(probe.journal().wait(10, Kind::reply));
   bool suspended = false;
   for (const Event& event : probe.journal().events()) {
@@ -63,7 +63,7 @@ TEST(ZkCoordinatorFaults, ServerRestarts_WatchIsRetained) {
   ASSERT_EQ(probe.call(probe.watch(1, stays)).status, Status::ok);
   const auto [id, reply] = probe.call_with_id(probe.watch(2, unwanted));
   ASSERT_EQ(reply.status, Status::ok);
-  server->kill_hard();
+  server->kill();
   ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
   probe->unwatch(id);
   restart(*server);
@@ -86,7 +86,7 @@ TEST(ZkCoordinatorFaults, ServerRestarts_EveryKindOfWatchIsRetained) {
   ASSERT_EQ(probe.call(probe.watch<rq::ListAndWatch>(1, "/list")).status, Status::ok);
   ASSERT_EQ(probe.call(probe.watch<rq::ExistsAndWatch>(2, "/absent")).status, Status::no_node);
   ASSERT_EQ(probe.call(probe.watch<rq::ExistsAndWatch>(3, "/there")).status, Status::ok);
-  server->kill_hard();
+  server->kill();
   ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
   restart(*server);
   ASSERT_EQ(probe.call(rq::Check{"/there"}).status, Status::ok);
@@ -110,7 +110,7 @@ TEST(ZkCoordinatorFaults, OneAddressOfTwoDead_Reconnects) {
   Probe probe(server->hosts() + ",127.0.0.1:" + std::to_string(dead[0]));
   ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
   for (int i = 0; i < 2; ++i) {
-    server->kill_hard();
+    server->kill();
     ASSERT_TRUE(probe.journal().wait(static_cast<std::size_t>(i) + 1, Kind::suspended));
     restart(*server);
     EXPECT_EQ(probe.call(rq::CountChildren{"/p"}).status, Status::ok);
@@ -155,7 +155,7 @@ TEST(ZkCoordinatorFaults, UnreadableNode_IsCheckedAfterReconnect) {
   ACL nothing[] = {{ZOO_PERM_ADMIN, {const_cast<char*>("world"), const_cast<char*>("anyone")}}};
   ASSERT_EQ(raw.create("/unreadable", "x", 0, ACL_vector{1, nothing}).rc, ZOK);
   ASSERT_EQ(probe.call(probe.watch(1, "/unreadable")).status, Status::ok);
-  server->kill_hard();
+  server->kill();
   ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
   restart(*server);
   EXPECT_EQ(RawClient(server->hosts()).delete_node("/unreadable"), ZOK);
@@ -195,7 +195,7 @@ TEST(ZkCoordinatorFaults, WatchEndedWithoutEvent_IsNotSetAfterReconnect) {
   make("/waited-for");
   make("/given-up");
   settle();  // so that the C client has a zxid at which they existed
-  server->kill_hard();
+  server->kill();
   ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
   restart(*server);
   ASSERT_EQ(probe.call(rq::Check{"/"}).status, Status::ok);
@@ -204,7 +204,7 @@ TEST(ZkCoordinatorFaults, WatchEndedWithoutEvent_IsNotSetAfterReconnect) {
 }
 
 TEST(ZkCoordinatorFaults, CredentialRefused_AllRequestsFail) {
-  testing::ZooKeeperOptions server_options;
+  testing::TestServerOptions server_options;
   server_options.extra_jvm_flags = {"-Dzookeeper.DigestAuthenticationProvider.enabled=false"};
   const auto server = serving(server_options);
   Probe probe(server->hosts());

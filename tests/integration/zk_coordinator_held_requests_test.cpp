@@ -21,7 +21,7 @@ TEST(ZkCoordinatorFaults, ServerDown_RequestsAreHeldAndSentInOrder) {
   Probe probe(outlasting_a_restart(*server));
   ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
   const SessionId session = probe.session();
-  server->kill_hard();
+  server->kill();
   ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
   EXPECT_NE(probe->connection_problem().find(server->hosts()), std::string::npos)
       << probe->connection_problem();
@@ -52,7 +52,7 @@ TEST(ZkCoordinatorFaults, ConnectionTimeout_OnlyBoundRequestsKeepWaiting) {
   options.connection_timeout = std::chrono::milliseconds(200);
   Probe probe(options);
   const SessionId session = probe.session();
-  server->kill_hard();
+  server->kill();
   ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
   probe.send(1, rq::CountChildren{"/"}, session);
   const Reply reply = probe.call(rq::CountChildren{"/"});
@@ -65,7 +65,7 @@ TEST(ZkCoordinatorFaults, ConnectionTimeout_OnlyBoundRequestsKeepWaiting) {
 }
 
 TEST(ZkCoordinatorFaults, ServerStartsLater_RequestsWaitForIt) {
-  testing::ZooKeeperServer server;
+  testing::TestServer server;
   Probe probe(server.hosts());
   probe.send(1, rq::CreateParents{"/p"});
   probe.send(2, rq::CountChildren{"/p"});
@@ -77,7 +77,7 @@ TEST(ZkCoordinatorFaults, ServerStartsLater_RequestsWaitForIt) {
 }
 
 TEST(ZkCoordinatorFaults, AbandonedRequest_IsNeverSent) {
-  testing::ZooKeeperServer server;
+  testing::TestServer server;
   Probe probe(server.hosts());
   const RequestId first = probe.send(1, rq::CreateParents{"/abandoned"});
   probe.send(2, rq::CreateParents{"/kept"});
@@ -113,7 +113,7 @@ TEST(ZkCoordinatorFaults, HeldRequests_EndByKindAndRestIsSentInOrder) {
     ids.push_back(probe.send(i + 1, rq::CountChildren{"/"}, session));
     ids.push_back(probe.send(i + 2, rq::CountChildren{"/"}));
   }
-  server->kill_hard();
+  server->kill();
   ASSERT_TRUE(probe.journal().wait(1 + kOfEach, Kind::reply)) << "under way, or only at once";
   const auto is_abandoned = [](int tag) { return tag % (3 * kEvery) == 1; };
   for (int tag = 0; tag < 3 * kOfEach; ++tag) {

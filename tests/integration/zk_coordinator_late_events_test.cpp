@@ -49,7 +49,7 @@ class ZkCoordinatorLateEvents : public ::testing::Test {
   /// Restarts the server, and returns when the C client has the answer to its handshake.
   void reconnect() {
     const std::size_t before = logged("session establishment complete");
-    server_->kill_hard();
+    server_->kill();
     server_->start();
     ASSERT_TRUE(server_->wait_until_serving()) << server_->log();
     ASSERT_TRUE(eventually([&] { return logged("session establishment complete") > before; }));
@@ -58,7 +58,7 @@ class ZkCoordinatorLateEvents : public ::testing::Test {
   /// client is between two attempts for nearly all the time.
   void disconnect() {
     const std::size_t before = logged("refused to accept the client");
-    server_->kill_hard();
+    server_->kill();
     ASSERT_TRUE(eventually([&] { return logged("refused to accept the client") > before; }));
   }
   /// Returns the number of lines of the C client's log that contain `text`.
@@ -69,7 +69,7 @@ class ZkCoordinatorLateEvents : public ::testing::Test {
   }
 
   testing::LogCapture log_;
-  std::unique_ptr<testing::ZooKeeperServer> server_ = serving();
+  std::unique_ptr<testing::TestServer> server_ = serving();
   Probe probe_{options()};
 };
 

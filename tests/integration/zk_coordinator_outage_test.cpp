@@ -12,7 +12,7 @@ namespace {
 
 using Kind = Event::Kind;
 
-ClientOptions with_timeout_of_two_seconds(const testing::ZooKeeperServer& server) {
+ClientOptions with_timeout_of_two_seconds(const testing::TestServer& server) {
   ClientOptions options = Probe::with(server.hosts());
   options.session_timeout = std::chrono::seconds(2);
   return options;
@@ -22,7 +22,7 @@ TEST(ZkCoordinatorOutage, NoServerForTheTimeout_EndsTheSession) {
   const auto server = serving();
   Probe probe(with_timeout_of_two_seconds(*server));
   const SessionId session = probe.session();
-  server->kill_hard();
+  server->kill();
   ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
   probe.send(1, rq::CountChildren{"/"}, session);
   ASSERT_TRUE(probe.journal().wait(1, Kind::ended)) << "although no server runs";
@@ -47,7 +47,7 @@ TEST(ZkCoordinatorOutage, ServerEmptied_GrantsNewSession) {
   ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
   const SessionId session = probe.session();
   for (int i = 0; i < 20; ++i) (void)probe.contend("/p");
-  server->kill_hard();
+  server->kill();
   server->erase_data();
   server->start();
   ASSERT_TRUE(server->wait_until_serving()) << server->log();
@@ -61,7 +61,7 @@ TEST(ZkCoordinatorOutage, ServerEmptied_GrantsNewSession) {
 // grant.
 TEST(ZkCoordinatorOutage, NoServerAtFirst_AttemptBeganIsOfLastAttempt) {
   const auto server = serving();
-  server->kill_hard();
+  server->kill();
   Probe probe(with_timeout_of_two_seconds(*server));
   const Instant timeout_over = LeaseClock::now() + std::chrono::seconds(2);
   std::this_thread::sleep_until(timeout_over);

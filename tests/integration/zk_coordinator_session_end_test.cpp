@@ -46,7 +46,7 @@ TEST(ZkCoordinatorFaults, SessionEnded_OnlyBoundRequestsFail) {
   const auto server = serving();
   Probe probe(outlasting_a_restart(*server));
   const SessionId old = probe.session();
-  server->kill_hard();
+  server->kill();
   ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
   for (int i = 0; i < 20; i += 2) {
     probe.send(i, rq::CreateContender{"/", "lock-", ""}, old);

@@ -127,7 +127,7 @@ TEST(ZkCoordinator, ListedChildren_ReportNextSequenceNumber) {
 }
 
 TEST(ZkCoordinator, Parents_AreContainersThatServerDeletes) {
-  testing::ZooKeeperOptions options;
+  testing::TestServerOptions options;
   options.extra_jvm_flags = {"-Dznode.container.checkIntervalMs=100"};
   const auto server = serving(options);
   Probe probe(server->hosts());

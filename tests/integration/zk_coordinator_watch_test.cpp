@@ -65,7 +65,7 @@ class ZkCoordinatorWatch : public ::testing::Test {
   const std::string parent_ = "/watched";
   std::unique_ptr<Probe> probe_;
 
-  inline static testing::ZooKeeperServer* server_ = nullptr;
+  inline static testing::TestServer* server_ = nullptr;
 };
 
 TEST_F(ZkCoordinatorWatch, AnnouncedRelease_SendsOneChangedEvent) {

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 void none(const FaultTargets& /*targets*/) {}
 
-void serve_again(testing::ZooKeeperServer& server) {
+void serve_again(testing::TestServer& server) {
   server.start();
   if (!server.wait_until_serving(kStarting)) throw std::runtime_error("no server: " + server.log());
 }
@@ -38,7 +38,7 @@ void expire(const FaultTargets& targets) {
 }
 
 void kill(const FaultTargets& targets) {
-  targets.server.kill_hard();
+  targets.server.kill();
   serve_again(targets.server);
 }
 

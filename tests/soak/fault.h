@@ -9,7 +9,7 @@
 
 #include "zklock/client.h"
 #include "zklock/testing/fault_proxy.h"
-#include "zklock/testing/servers/zookeeper_server.h"
+#include "zklock/testing/test_server.h"
 
 namespace zklock::soak {
 
@@ -18,7 +18,7 @@ inline constexpr std::chrono::minutes kStarting{5};
 
 // The objects that a fault acts on.
 struct FaultTargets {
-  testing::ZooKeeperServer& server;
+  testing::TestServer& server;
   testing::FaultProxy& proxy;           // one of the clients is behind it
   const std::vector<Client*>& clients;  // their sessions may be ended
   std::mt19937& random;

@@ -63,7 +63,7 @@ ProcessFigures ProcessFigures::now() {
   return now;
 }
 
-std::optional<ServerFigures> ServerFigures::of(const testing::ZooKeeperServer& server) {
+std::optional<ServerFigures> ServerFigures::of(const testing::TestServer& server) {
   try {
     ServerFigures now;
     {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "zklock/testing/servers/zookeeper_server.h"
+#include "zklock/testing/test_server.h"
 
 namespace zklock::soak {
 
@@ -31,7 +31,7 @@ struct ServerFigures {
   std::vector<std::string> nodes = {};
 
   // Returns nullopt if the server does not answer.
-  static std::optional<ServerFigures> of(const testing::ZooKeeperServer& server);
+  static std::optional<ServerFigures> of(const testing::TestServer& server);
 };
 
 }  // namespace zklock::soak

@@ -20,8 +20,8 @@ constexpr std::chrono::seconds kRound{8};
 // Longer than any cycle takes, and longer than an abandoned session lives.
 constexpr std::chrono::seconds kTimeout{90};
 
-testing::ZooKeeperOptions server_options() {
-  testing::ZooKeeperOptions options;
+testing::TestServerOptions server_options() {
+  testing::TestServerOptions options;
   // The server deletes empty containers at once, even while a contender is about to create a znode
   // there, and containers that were never used. It writes no snapshots except at its start. Some
   // servers cannot restart from one that was written while clients came and went ("Failed to fetch

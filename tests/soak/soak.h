@@ -12,7 +12,7 @@
 #include "soak/fault.h"
 #include "soak/record.h"
 #include "zklock/client.h"
-#include "zklock/testing/servers/zookeeper_server.h"
+#include "zklock/testing/test_server.h"
 
 namespace zklock::soak {
 
@@ -49,7 +49,7 @@ class Soak {
   const Plan plan_;
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::mt19937 random_{plan_.seed};
-  testing::ZooKeeperServer server_;
+  testing::TestServer server_;
   std::vector<std::unique_ptr<Client>> clients_;
   std::size_t base_descriptors_ = 0;
   std::size_t base_threads_ = 0;

@@ -26,14 +26,14 @@ std::string SharedServer::hosts() {
   return given.empty() ? instance().start_once()->hosts() : given;
 }
 
-ZooKeeperServer* SharedServer::server() {
+TestServer* SharedServer::server() {
   return given_hosts().empty() ? instance().start_once() : nullptr;
 }
 
-ZooKeeperServer* SharedServer::start_once() {
+TestServer* SharedServer::start_once() {
   const std::lock_guard guard(mutex_);
   if (!server_) {
-    auto starting = std::make_unique<ZooKeeperServer>();
+    auto starting = std::make_unique<TestServer>();
     starting->start();
     if (!starting->wait_until_serving()) {
       throw std::runtime_error("ZooKeeper does not serve:\n" + starting->log());

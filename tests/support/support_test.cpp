@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <memory>
 #include <set>
@@ -18,6 +19,7 @@
 #include "zklock/testing/servers/free_ports.h"
 #include "zklock/testing/servers/temp_dir.h"
 #include "zklock/testing/servers/wait_for.h"
+#include "zklock/testing/test_server.h"
 
 namespace zklock::testing {
 namespace {
@@ -237,6 +239,10 @@ int main(int argc, char** argv) {
   }
   if (argc == 3 && std::string(argv[1]) == "--list-ports") {
     return zklock::testing::list_ports(argv[2]);
+  }
+  if (argc == 2 && std::string(argv[1]) == "--why-no-server") {
+    std::cout << zklock::testing::TestServer::unavailable().value_or("one can be started");
+    return 0;
   }
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "support/raw_client.h"
-#include "zklock/testing/servers/zookeeper_server.h"
+#include "zklock/testing/servers/super_digest.h"
 
 namespace zklock::testing {
 namespace {

@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "zklock/testing/servers/zookeeper_server.h"
+#include "zklock/testing/test_server.h"
 #include "zklock/zklock.h"
 
 namespace zklock::threads {
@@ -154,7 +154,7 @@ std::optional<Arguments> parse(const std::vector<std::string>& words) {
 }
 
 int run(const Arguments& arguments) {
-  testing::ZooKeeperServer server;
+  testing::TestServer server;
   server.start();
   demand(server.wait_until_serving(), "there is no server");
   ClientOptions options;

@@ -205,7 +205,7 @@ namespace {
 // Started by the first test that needs it.
 class RestartableServer : public ::testing::Environment {
  public:
-  ZooKeeperServer& get() {
+  TestServer& get() {
     if (!started_) started_ = std::make_unique<StartedServer>();
     return started_->server_;
   }
@@ -229,7 +229,7 @@ RestartableEnvironment::RestartableEnvironment()
     : RealEnvironment(restartable_server().get().hosts(), &restartable_server().get()) {}
 
 void RestartableEnvironment::stop_servers() {
-  if (server()->running()) server()->kill_hard();
+  if (server()->is_running()) server()->kill();
   check(comes([&] {
           return std::ranges::none_of(clients(), [](const auto& c) { return c->is_connected(); });
         }),

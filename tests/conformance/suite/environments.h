@@ -59,14 +59,13 @@ class RealEnvironment : public SingleEnvironment, private Realm {
   RawClient& raw() override { return Realm::raw(); }
 
  protected:
-  RealEnvironment(const std::string& hosts, ZooKeeperServer* server)
-      : Realm(hosts), server_(server) {}
-  ZooKeeperServer* server() const { return server_; }
+  RealEnvironment(const std::string& hosts, TestServer* server) : Realm(hosts), server_(server) {}
+  TestServer* server() const { return server_; }
   void connect_raw_again() { raw_.reset(); }
 
  private:
   void add_ephemerals(const std::string& path, std::string& names);
-  ZooKeeperServer* server_;  // null: a server of another kind
+  TestServer* server_;  // null: a server of another kind
   std::list<FaultProxy> slow_networks_;
 };
 

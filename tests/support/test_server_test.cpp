@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/testing/servers/zookeeper_server.h"
+#include "zklock/testing/test_server.h"
 
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <memory>
+#include <stdexcept>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "support/raw_client.h"
+#include "zklock/testing/servers/child_process.h"
 #include "zklock/testing/servers/four_letter_word.h"
+#include "zklock/testing/servers/temp_dir.h"
 
 namespace zklock::testing {
 namespace {
@@ -20,9 +23,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-TEST(ZooKeeperServer, Paused_RepliesOnlyAfterResume) {
-  ZooKeeperServer server;
-  EXPECT_FALSE(server.running());
+TEST(TestServer, Paused_RepliesOnlyAfterResume) {
+  TestServer server;
+  EXPECT_FALSE(server.is_running());
   EXPECT_FALSE(server.four_letter_word("srvr"));
   server.start();
   ASSERT_TRUE(server.wait_until_serving()) << server.log();
@@ -32,15 +35,15 @@ TEST(ZooKeeperServer, Paused_RepliesOnlyAfterResume) {
   EXPECT_EQ(server.pid(), pid) << "started a second time";
 
   server.pause();
-  EXPECT_TRUE(server.paused());
+  EXPECT_TRUE(server.is_paused());
   EXPECT_FALSE(server.four_letter_word("srvr", milliseconds(300)));
   EXPECT_FALSE(server.wait_until_serving(milliseconds(50)));
   server.resume();
   EXPECT_TRUE(server.wait_until_serving());
 }
 
-TEST(ZooKeeperServer, FourLetterWords_AreAllAnswered) {
-  ZooKeeperServer server;
+TEST(TestServer, FourLetterWords_AreAllAnswered) {
+  TestServer server;
   server.start();
   ASSERT_TRUE(server.wait_until_serving()) << server.log();
   const RawClient client(server.hosts());
@@ -54,8 +57,8 @@ TEST(ZooKeeperServer, FourLetterWords_AreAllAnswered) {
   EXPECT_EQ(mntr_value(mntr, "zk_no_such_key"), std::nullopt);
 }
 
-TEST(ZooKeeperServer, RestartOrCrash_RetainsDataAndPort) {
-  ZooKeeperServer server;
+TEST(TestServer, RestartOrCrash_RetainsDataAndPort) {
+  TestServer server;
   server.start();
   ASSERT_TRUE(server.wait_until_serving()) << server.log();
   const std::string hosts = server.hosts();
@@ -66,26 +69,26 @@ TEST(ZooKeeperServer, RestartOrCrash_RetainsDataAndPort) {
   EXPECT_EQ(server.hosts(), hosts);
   EXPECT_EQ(RawClient(hosts).get_data("/kept").data, "value");
 
-  server.kill_hard();
-  EXPECT_FALSE(server.running());
-  EXPECT_FALSE(server.serving());
+  server.kill();
+  EXPECT_FALSE(server.is_running());
+  EXPECT_EQ(server.mode(), std::nullopt);
   server.start();
   ASSERT_TRUE(server.wait_until_serving()) << server.log();
   EXPECT_EQ(RawClient(hosts).get_data("/kept").data, "value");
 
   server.pause();
   server.stop();  // works on a paused server too
-  EXPECT_FALSE(server.running());
+  EXPECT_FALSE(server.is_running());
 }
 
-TEST(ZooKeeperServer, Options_ReachTheServer) {
-  ZooKeeperOptions options;
+TEST(TestServer, Options_ReachTheServer) {
+  TestServerOptions options;
   options.tick_time = milliseconds(200);
   options.min_session_timeout = milliseconds(700);
   options.max_session_timeout = milliseconds(3000);
   options.extra_config = {"maxClientCnxns=7"};
   options.extra_jvm_flags = {"-Dzookeeper.client.portUnification=false"};
-  ZooKeeperServer server(options);
+  TestServer server(options);
   server.start();
   ASSERT_TRUE(server.wait_until_serving()) << server.log();
   const auto conf = server.four_letter_word("conf").value_or("");
@@ -95,10 +98,10 @@ TEST(ZooKeeperServer, Options_ReachTheServer) {
   EXPECT_EQ(RawClient(server.hosts()).negotiated_timeout(), milliseconds(3000));
 }
 
-TEST(ZooKeeperServer, BrokenConfiguration_FailsAtOnceAndIsLogged) {
-  ZooKeeperOptions options;
+TEST(TestServer, BrokenConfiguration_FailsAtOnceAndIsLogged) {
+  TestServerOptions options;
   options.extra_config = {"clientPort=none"};
-  ZooKeeperServer server(options);
+  TestServer server(options);
   server.start();
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_FALSE(server.wait_until_serving(seconds(60)));
@@ -106,11 +109,11 @@ TEST(ZooKeeperServer, BrokenConfiguration_FailsAtOnceAndIsLogged) {
   EXPECT_NE(server.log().find("Invalid config"), std::string::npos) << server.log();
 }
 
-TEST(ZooKeeperServer, Destructor_LeavesNoProcessAndNoFiles) {
+TEST(TestServer, Destructor_LeavesNoProcessAndNoFiles) {
   pid_t pid = 0;
   std::filesystem::path directory;
   {
-    ZooKeeperServer server;
+    TestServer server;
     server.start();
     ASSERT_TRUE(server.wait_until_serving()) << server.log();
     pid = server.pid();
@@ -120,6 +123,31 @@ TEST(ZooKeeperServer, Destructor_LeavesNoProcessAndNoFiles) {
   EXPECT_EQ(::kill(pid, 0), -1);
   EXPECT_EQ(errno, ESRCH);
   EXPECT_FALSE(exists(directory));
+}
+
+TEST(TestServer, ExpiredSession_IsUnknownAfterwards) {
+  TestServer server;
+  server.start();
+  ASSERT_TRUE(server.wait_until_serving()) << server.log();
+  const RawClient owner(server.hosts());
+  server.expire_session(owner.session_id());
+  EXPECT_THROW(server.expire_session(owner.session_id()), std::runtime_error);
+}
+
+TEST(TestServer, NoJava_SaysWhy) {
+  EXPECT_EQ(TestServer::unavailable(), std::nullopt) << "here the other tests start servers";
+  const TempDir directory;
+  ChildOptions options;
+  options.argv = {std::filesystem::read_symlink("/proc/self/exe").string(), "--why-no-server"};
+  options.env = {{"JAVA_HOME", "/zklock/no/such/directory"}};
+  options.log_file = directory.path() / "log";
+  ChildProcess child(options);
+  ASSERT_TRUE(child.wait(seconds(60)));
+  std::ifstream file(options.log_file);
+  const std::string log(std::istreambuf_iterator<char>(file), {});
+  EXPECT_NE(log.find("/zklock/no/such/directory/bin/java cannot be started: install"),
+            std::string::npos)
+      << log;
 }
 
 }  // namespace
