@@ -11,6 +11,7 @@ its sources include; these edges between units must form no cycle. Users see the
 header, so internal names stand there only in namespace detail.
 """
 import pathlib
+import posixpath
 import re
 import sys
 
@@ -103,7 +104,7 @@ def fault(path, name, angled, files):
         if name.startswith(ONLY_COMMAND) and not here.startswith("zklock/cli"):
             return "only the command zklock includes this"
         return None
-    beside = path.rsplit("/", 1)[0] + "/" + name
+    beside = posixpath.normpath(path.rsplit("/", 1)[0] + "/" + name)
     if here == "examples" and beside in files:
         return None
     target = next((f for f in ("include/" + name, name) if f in files), None)
