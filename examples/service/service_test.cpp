@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unit tests of the service, without servers and without pauses: see FakeEnsemble.
+#include "service.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <zklock/testing/fake_ensemble.h>
+#include <zklock/zklock.h>
+
+#include "ledger.h"
+
+namespace billing {
+namespace {
+
+using namespace std::chrono_literals;
+using zklock::testing::FakeEnsemble;
+
+// A way to the ledger that can hang.
+class SlowWay : public Ledger {
+ public:
+  explicit SlowWay(Ledger& ledger) : ledger_(ledger) {}
+
+  bool post(zklock::FencingToken token, const Posting& posting) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !hangs_; });
+    return ledger_.post(token, posting);
+  }
+  void hang(bool hangs) {
+    const std::lock_guard guard(mutex_);
+    hangs_ = hangs;
+    changed_.notify_all();
+  }
+
+ private:
+  Ledger& ledger_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool hangs_ = false;
+};
+
+struct Instance {
+  Instance(FakeEnsemble& ensemble, Ledger& ledger) : way(ledger), client(ensemble.client()) {
+    service.start();
+    ensemble.settle();
+  }
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  SlowWay way;
+  const std::unique_ptr<zklock::Client> client;
+  Service service{*client, way};
+};
+
+class ServiceTest : public ::testing::Test {
+ protected:
+  void TearDown() override {
+    ensemble_.during([this] {
+      for (Instance* instance : {&a_, &b_}) {
+        instance->way.hang(false);
+        instance->service.stop();
+      }
+    });
+  }
+  bool posts(Instance& instance, std::int64_t amount) {
+    auto written = instance.service.post({kAccount, amount});
+    ensemble_.settle();
+    return written.get();
+  }
+
+  const std::string kAccount = "alice";
+  FakeEnsemble ensemble_;
+  MemoryLedger ledger_;
+  Instance a_{ensemble_, ledger_};
+  Instance b_{ensemble_, ledger_};
+};
+
+TEST_F(ServiceTest, Leader_WritesToTheLedger) {
+  EXPECT_TRUE(a_.service.is_ready());
+  EXPECT_TRUE(posts(a_, 100));
+  EXPECT_EQ(ledger_.balance(kAccount), 100);
+}
+
+TEST_F(ServiceTest, Standby_IsLiveNotReady) {
+  EXPECT_TRUE(b_.service.is_live());
+  EXPECT_FALSE(b_.service.is_ready());
+  EXPECT_FALSE(posts(b_, 100));
+  EXPECT_EQ(b_.service.reply_to("/livez").status, 200);
+  EXPECT_EQ(b_.service.reply_to("/readyz").status, 503);
+  EXPECT_EQ(b_.service.reply_to("/other").status, 404);
+}
+
+TEST_F(ServiceTest, Stopped_NextLeadsAtOnce) {
+  auto accepted = a_.service.post({kAccount, 100});
+  const auto before = ensemble_.now();
+  EXPECT_TRUE(ensemble_.during([this] { return a_.service.stop(); }));
+  EXPECT_TRUE(accepted.get());
+  EXPECT_FALSE(a_.service.is_ready());
+  ensemble_.settle();
+  EXPECT_TRUE(b_.service.is_ready());
+  EXPECT_EQ(ensemble_.now(), before) << "no time has passed";
+}
+
+TEST_F(ServiceTest, ConnectionCut_StopsBeforeTheNextLeads) {
+  ensemble_.link(*a_.client).cut();
+  EXPECT_TRUE(ensemble_.advance_until([this] { return !a_.service.is_ready(); }, 10s));
+  EXPECT_FALSE(b_.service.is_ready());
+  EXPECT_FALSE(posts(a_, 100));
+  EXPECT_TRUE(ensemble_.advance_until([this] { return b_.service.is_ready(); }, 20s));
+  EXPECT_TRUE(posts(b_, 1));
+  EXPECT_EQ(ledger_.balance(kAccount), 1);
+}
+
+TEST_F(ServiceTest, ProcessPausedInWrite_LateWriteIsRefused) {
+  a_.way.hang(true);
+  auto late = a_.service.post({kAccount, 100});
+  ensemble_.settle();
+  ensemble_.link(*a_.client).pause_process();
+  EXPECT_TRUE(ensemble_.advance_until([this] { return b_.service.is_ready(); }, 20s));
+  EXPECT_TRUE(posts(b_, 1));
+  a_.way.hang(false);
+  EXPECT_FALSE(late.get());
+  EXPECT_EQ(ledger_.balance(kAccount), 1);
+  ensemble_.link(*a_.client).resume_process();
+  ensemble_.settle();
+  EXPECT_FALSE(a_.service.is_ready());
+}
+
+TEST_F(ServiceTest, NoServers_StaysLive) {
+  ensemble_.stop_servers();
+  ensemble_.advance(1min);
+  EXPECT_FALSE(a_.service.is_ready());
+  EXPECT_TRUE(a_.service.is_live());
+  EXPECT_TRUE(b_.service.is_live());
+  ensemble_.start_servers();
+  EXPECT_TRUE(ensemble_.advance_until(
+      [this] { return a_.service.is_ready() || b_.service.is_ready(); }, 1min));
+}
+
+TEST_F(ServiceTest, WriteHangsAfterLoss_IsNotLive) {
+  a_.way.hang(true);
+  auto late = a_.service.post({kAccount, 100});
+  ensemble_.settle();
+  ensemble_.link(*a_.client).expire_session();
+  ensemble_.advance(1s);
+  EXPECT_TRUE(a_.service.is_live());
+  ensemble_.advance(40s);
+  EXPECT_FALSE(a_.service.is_live());
+  EXPECT_EQ(a_.service.reply_to("/livez").status, 503);
+}
+
+TEST_F(ServiceTest, Metrics_ShowLeaderAndLoss) {
+  const auto shows = [this](const std::string& line) {
+    return a_.service.reply_to("/metrics").body.find(line + '\n') != std::string::npos;
+  };
+  EXPECT_TRUE(shows(R"(zklock_leader{lock="billing"} 1)"));
+  EXPECT_TRUE(shows(R"(zklock_losses_total{lock="billing",reason="session_expired"} 0)"));
+  ensemble_.link(*a_.client).expire_session();
+  EXPECT_TRUE(shows(R"(zklock_leader{lock="billing"} 0)"));
+  EXPECT_TRUE(shows(R"(zklock_losses_total{lock="billing",reason="session_expired"} 1)"));
+}
+
+}  // namespace
+}  // namespace billing
