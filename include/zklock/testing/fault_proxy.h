@@ -37,7 +37,7 @@ class FaultProxy {
   /// Throws std::runtime_error or std::system_error if a port or a thread is not available.
   explicit FaultProxy(std::vector<std::uint16_t> server_ports,
                       Protocol protocol = Protocol::zookeeper);
-  /// Breaks all connections.
+  /// Closes all connections.
   ~FaultProxy();
   FaultProxy(const FaultProxy&) = delete;
   FaultProxy& operator=(const FaultProxy&) = delete;

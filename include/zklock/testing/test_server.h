@@ -86,8 +86,8 @@ class TestServer {
 
   /// Ends a session, as an operator can. Blocks until the server no longer knows it, which is soon.
   /// Throws std::runtime_error if there is no such session.
-  void expire_session(std::int64_t session_id);
-  void expire_session(const Client& client) { expire_session(client.session_id()); }
+  void expire_session(std::int64_t session_id) const;
+  void expire_session(const Client& client) const { expire_session(client.session_id()); }
   /// Returns the answer to "srvr", "mntr", "wchp" or another of these words; nullopt if there is none
   /// within `timeout`.
   [[nodiscard]] std::optional<std::string> four_letter_word(

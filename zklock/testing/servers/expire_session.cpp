@@ -81,13 +81,13 @@ class FrameSocket {
     open_ = sent == static_cast<ssize_t>(frame.size());
   }
   // Returns the next frame without its length; nullopt if the connection has ended.
-  std::optional<std::string> receive() {
+  std::optional<std::string> receive() const {
     const auto length = bytes(4);
     return length ? bytes(static_cast<std::size_t>(int32_at(*length, 0))) : std::nullopt;
   }
 
  private:
-  std::optional<std::string> bytes(std::size_t size) {
+  std::optional<std::string> bytes(std::size_t size) const {
     constexpr std::size_t kLongestFrame = 1U << 20U;
     if (!open_ || size > kLongestFrame) return std::nullopt;
     std::string all(size, '\0');

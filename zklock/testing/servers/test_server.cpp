@@ -222,7 +222,7 @@ std::optional<std::string> TestServer::four_letter_word(std::string_view word,
   return testing::four_letter_word(port(), word, timeout);
 }
 
-void TestServer::expire_session(std::int64_t session_id) {
+void TestServer::expire_session(std::int64_t session_id) const {
   testing::expire_session(hosts(), session_id);
 }
 
