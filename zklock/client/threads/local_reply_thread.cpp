@@ -5,6 +5,7 @@
 #include <deque>
 #include <utility>
 
+#include "zklock/client/port/boot_time.h"
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/threads/start_thread.h"
 
@@ -74,7 +75,7 @@ void LocalReplyThread::Queue::end() {
 
 bool LocalReplyThread::Queue::wait(std::optional<Instant> when, bool& is_due) {
   while (true) {
-    const Instant now = when ? LeaseClock::now() : Instant{};
+    const Instant now = when ? boot_time() : Instant{};
     is_due = poked_ || (when && now >= *when);
     if (stopping_ || is_due || !tasks_.empty()) break;
     if (!when) {

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <thread>
 
+#include "zklock/client/port/boot_time.h"
 #include "zklock/client/port/mutex.h"
-#include "zklock/lease_clock.h"
 
 namespace zklock::client {
 
@@ -16,8 +16,8 @@ template <class Done, class Pause>
 void spin_before_block(Mutex& mutex, std::chrono::microseconds longest, const Done& done,
                        const Pause& pause) ZKLOCK_REQUIRES(mutex) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   if (longest.count() <= 0) return;
-  const auto until = LeaseClock::now() + longest;
-  while (!done() && LeaseClock::now() < until) {
+  const auto until = boot_time() + longest;
+  while (!done() && boot_time() < until) {
     const MutexUnlock released(mutex);
     std::this_thread::yield();
     pause();

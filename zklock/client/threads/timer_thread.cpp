@@ -18,6 +18,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "zklock/client/port/boot_time.h"
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/threads/start_thread.h"
 
@@ -170,7 +171,7 @@ void TimerThread::Timers::run() noexcept {
 }
 
 void TimerThread::Timers::run_due() noexcept {
-  while (!stopping_ && !queue_.empty() && queue_.begin()->first.when <= LeaseClock::now()) {
+  while (!stopping_ && !queue_.empty() && queue_.begin()->first.when <= boot_time()) {
     auto due = queue_.extract(queue_.begin());
     when_.erase(due.key().id);
     const MutexUnlock released(mutex_);
@@ -216,7 +217,7 @@ TimerThread::~TimerThread() {
 }
 
 Instant TimerThread::now() const noexcept {
-  return LeaseClock::now();
+  return boot_time();
 }
 
 TimerId TimerThread::at(Instant when, std::function<void()> task) {

@@ -7,7 +7,7 @@
 
 namespace zklock::client {
 
-/// Timers on LeaseClock. One thread runs their tasks; it is started with the first timer.
+/// Timers on boot_time(). One thread runs their tasks; it is started with the first timer.
 ///
 /// Tasks run in the order of their times; those with equal times in the order of at(). If the
 /// process or the machine was suspended, the timers that became due meanwhile run at once

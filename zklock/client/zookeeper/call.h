@@ -12,6 +12,7 @@
 
 #include <zookeeper/zookeeper.h>
 
+#include "zklock/client/port/boot_time.h"
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/zookeeper/acl.h"
 #include "zklock/client/zookeeper/completion_sink.h"
@@ -120,7 +121,7 @@ class Call : public std::enable_shared_from_this<Call> {
   virtual int issue(const CallContext& context) = 0;
   /// The coordinator calls it before issue(). The call itself calls it before it sends a later
   /// sub-request.
-  void begin_send() { sent_at_ = LeaseClock::now(); }
+  void begin_send() { sent_at_ = boot_time(); }
   /// Ends the sending, and returns what became of it. If the call was refused, sets the cause in
   /// the reply. `code`: the result of issue().
   Sent end_send(int code, const CallContext& context);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "zklock/client/port/boot_time.h"
 #include "zklock/client/zookeeper/digest_id.h"
 #include "zklock/core/no_answer_text.h"
 #include "zklock/core/permission_text.h"
@@ -32,7 +33,7 @@ std::vector<std::string> secrets_of(const ClientOptions& options,
 constexpr std::chrono::seconds kInterval{1};
 
 std::string milliseconds_since(Instant then) {
-  const auto elapsed = LeaseClock::now() - then;
+  const auto elapsed = boot_time() - then;
   return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count()) +
          " ms";
 }
@@ -48,7 +49,7 @@ ZkCoordinator::ZkCoordinator(const ClientOptions& options, std::shared_ptr<Log> 
       log_(std::move(log)),
       log_bridge_(log_, secrets_of(options, credentials_)),
       timeout_(options.session_timeout),
-      disconnected_since_(LeaseClock::now()),
+      disconnected_since_(boot_time()),
       watches_(options.max_watch_bytes),
       nodes_(options.max_node_bytes),
       local_replies_([this] { return do_what_is_due(); }),
@@ -62,7 +63,7 @@ void ZkCoordinator::start(SessionObserver& observer) {
   observer_ = &observer;
   {
     const MutexLock guard(mutex_);
-    disconnected_since_ = LeaseClock::now();
+    disconnected_since_ = boot_time();
   }
   session_thread_.start();
 }
@@ -71,8 +72,7 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   const MutexLock guard(mutex_);
   const RequestId id = next_id();
   const bool fail_if_disconnected = request.fail_if_disconnected;
-  const Instant since =
-      request.wanted_since == Instant{} ? LeaseClock::now() : request.wanted_since;
+  const Instant since = request.wanted_since == Instant{} ? boot_time() : request.wanted_since;
   const auto call =
       make_call(hosts_.chroot(), std::move(request.operation),
                 {id, request.session, std::move(handler), since, fail_if_disconnected});
@@ -270,7 +270,7 @@ std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
 std::optional<Instant> ZkCoordinator::do_what_is_due() {
   end_overdue_session();
   const MutexLock guard(mutex_);
-  const Instant now = LeaseClock::now();
+  const Instant now = boot_time();
   if (ready()) return check_presence(now);
   // The C client repeats failed attempts to connect without an event. Between two attempts, the
   // next handshake is certain to be sent after `now`.

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "zklock/client/port/boot_time.h"
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/log.h"
 #include "zklock/client/port/mutex.h"
@@ -138,9 +139,7 @@ class ZkCoordinator final : public Coordinator,
   void queue_watch_removals(std::span<const Watch> watches) ZKLOCK_REQUIRES(mutex_);
   void answer_calls_that_do_not_wait() ZKLOCK_REQUIRES(mutex_);
   RequestId next_id() ZKLOCK_REQUIRES(mutex_) { return RequestId{++last_id_}; }
-  CallHeader own_header() ZKLOCK_REQUIRES(mutex_) {
-    return {next_id(), session_, {}, LeaseClock::now()};
-  }
+  CallHeader own_header() ZKLOCK_REQUIRES(mutex_) { return {next_id(), session_, {}, boot_time()}; }
   CallContext call_context(FollowUps& follow_ups, Reply& reply) ZKLOCK_REQUIRES(mutex_);
   // Checks whether unreadable watched znodes exist, if that is due. Returns when it is due again.
   std::optional<Instant> check_presence(Instant now) ZKLOCK_REQUIRES(mutex_);

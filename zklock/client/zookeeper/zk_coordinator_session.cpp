@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <iterator>
 
+#include "zklock/client/port/boot_time.h"
 #include "zklock/client/zookeeper/connect_failure.h"
 #include "zklock/client/zookeeper/zk_coordinator.h"
 #include "zklock/client/zookeeper/zk_error.h"
@@ -47,7 +48,7 @@ void ZkCoordinator::notify_ended(SessionId session, Status why) {
 // --- The session thread
 
 bool ZkCoordinator::open() {
-  const Instant began = LeaseClock::now();
+  const Instant began = boot_time();
   ZkHandle::Options handle_options;
   handle_options.servers = hosts_.for_c_client();  // may block in the resolver
   handle_options.session_timeout = options_.session_timeout;
@@ -189,7 +190,7 @@ void ZkCoordinator::on_connected() {
     last_contact_ = info.attempt_began;
     session_ = info.id;
     expected = std::exchange(timeout_, info.timeout);
-    if (info.is_new) connected_since_ = LeaseClock::now();
+    if (info.is_new) connected_since_ = boot_time();
     phase_ = Phase::greeting;
   }
   log_info(std::string("session ") + hex(info.id) + (info.is_new ? " opened" : " reconnected") +
@@ -225,7 +226,7 @@ void ZkCoordinator::on_foreign_server() {
 }
 
 void ZkCoordinator::on_suspended() {
-  const Instant noticed = LeaseClock::now();
+  const Instant noticed = boot_time();
   SessionId session;
   {
     const MutexLock guard(mutex_);
@@ -263,7 +264,7 @@ void ZkCoordinator::end_overdue_session() {
   core::Duration timeout{};
   {
     const MutexLock guard(mutex_);
-    if (phase_ != Phase::suspended || LeaseClock::now() < session_due()) return;
+    if (phase_ != Phase::suspended || boot_time() < session_due()) return;
     end = mark_session_dead(Status::session_ended);
     timeout = timeout_;
   }
@@ -273,7 +274,7 @@ void ZkCoordinator::end_overdue_session() {
 }
 
 ZkCoordinator::SessionEnd ZkCoordinator::mark_session_dead(Status why) {
-  const Instant now = LeaseClock::now();
+  const Instant now = boot_time();
   assert(phase_ != Phase::none && phase_ != Phase::dead && handle_);
   if (phase_ == Phase::connected) disconnected_since_ = now;
   phase_ = Phase::dead;
@@ -368,7 +369,7 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
     }
     complete = call->complete(sub_request, completion, call_context(follow_ups, reply));
     if (const auto operation = call->operation(); operation && complete && by) {
-      durations_.at(*operation).add(LeaseClock::now() - sent_at);
+      durations_.at(*operation).add(boot_time() - sent_at);
     }
     queue_watch_removals(follow_ups.removals);  // also if empty: pump() may send another call now
     if (follow_ups.poll_unreadable) local_replies_.poke();

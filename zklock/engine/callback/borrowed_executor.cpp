@@ -2,15 +2,21 @@
 #include "zklock/engine/callback/borrowed_executor.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "zklock/client/port/mutex.h"
-#include "zklock/engine/session/wait_in_slices.h"
 
 namespace zklock::detail {
+
+namespace {
+
+constexpr std::chrono::hours kLongestWait{24 * 365};  // the sum with a time does not overflow
+
+}  // namespace
 
 struct BorrowedExecutor::State {
   explicit State(Executor given) : executor(std::move(given)) {}
@@ -56,7 +62,9 @@ bool BorrowedExecutor::give_back_for(LeaseClock::duration timeout) const noexcep
   const auto all_returned = [this, me]() ZKLOCK_REQUIRES(state_->mutex) {
     return std::ranges::all_of(state_->calls, [me](std::thread::id id) { return id == me; });
   };
-  return wait_in_slices(state_->returned, state_->mutex, timeout, all_returned);
+  const auto longest = std::min<LeaseClock::duration>(timeout, kLongestWait);
+  const auto until = std::chrono::steady_clock::now() + longest;
+  return state_->returned.wait_until(state_->mutex, until, all_returned);
 }
 
 }  // namespace zklock::detail
