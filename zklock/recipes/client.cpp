@@ -8,6 +8,7 @@
 
 #include "zklock/client/port/log.h"
 #include "zklock/client/port/mutex.h"
+#include "zklock/client/port/test_seam.h"
 #include "zklock/client/threads/callback_threads.h"
 #include "zklock/client/threads/timer_thread.h"
 #include "zklock/client/zookeeper/make_coordinator.h"
@@ -75,10 +76,17 @@ class ListenerThreads {
   std::vector<std::weak_ptr<client::CallbackThreads>> all_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
+client::TestSeam::Connection connect(const ClientOptions& options,
+                                     const std::shared_ptr<client::Log>& log) {
+  if (client::TestSeam* const seam = client::test_seam()) return seam->connect(options);
+  auto timers = std::make_shared<client::TimerThread>();
+  timers->at(timers->now(), [] {});  // starts its thread, while a failure can throw
+  return {client::make_zookeeper_coordinator(options, log), std::move(timers)};
+}
+
 detail::Ports open(const ClientOptions& options, const std::shared_ptr<client::Log>& log) {
   const auto on_exception = [log](const std::exception_ptr& e) { log_escaped(*log, e); };
-  const auto timers = std::make_shared<client::TimerThread>();
-  timers->at(LeaseClock::now(), [] {});  // starts its thread, while a failure can throw
+  const client::TestSeam::Connection connection = connect(options, log);
   const detail::BorrowedExecutor executor(options.executor);
   const auto callbacks = std::make_shared<client::CallbackThreads>(
       on_exception, client::CallbackThreadsOptions{.executor = executor.lent(),
@@ -89,8 +97,8 @@ detail::Ports open(const ClientOptions& options, const std::shared_ptr<client::L
   const auto log_thread = std::make_shared<client::CallbackThreads>(
       nullptr, client::CallbackThreadsOptions{.max_threads = 1});
   return {
-      .coordinator = client::make_zookeeper_coordinator(options, log),
-      .scheduler = timers,
+      .coordinator = connection.coordinator,
+      .scheduler = connection.scheduler,
       .dispatcher = callbacks,
       .losses = losses,
       .log = log_thread,
@@ -110,7 +118,7 @@ detail::Ports open(const ClientOptions& options, const std::shared_ptr<client::L
             losses->drain_for(until - LeaseClock::now());
           },
       .stop_threads =
-          [timers, callbacks, listeners, executor] {
+          [timers = connection.scheduler, callbacks, listeners, executor] {
             timers->stop();
             const auto until = LeaseClock::now() + kCallbackDrainTimeout;
             callbacks->drain_for(kCallbackDrainTimeout);

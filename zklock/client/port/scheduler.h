@@ -27,6 +27,9 @@ class Scheduler {
   /// Returns whether the calling thread runs a task. The default is right if Client::close() waits
   /// for no thread of the scheduler.
   virtual bool is_timer_thread() const noexcept { return false; }
+  /// Drops all timers and blocks until a running task has ended, unless that task calls it. No task
+  /// begins afterwards.
+  virtual void stop() noexcept {}
 };
 
 }  // namespace zklock::client

@@ -39,7 +39,7 @@ class TimerThread final : public Scheduler {
 
   /// Drops all timers and blocks until a running task has ended. If called by a task, it does not
   /// wait; no other task begins afterwards. A stopped object cannot be started again.
-  void stop() noexcept;
+  void stop() noexcept override;
 
  private:
   class Timers;
