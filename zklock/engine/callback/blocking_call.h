@@ -12,6 +12,7 @@
 #include <boost/thread/thread.hpp>
 
 #include "zklock/client/port/mutex.h"
+#include "zklock/client/port/test_seam.h"
 #include "zklock/client/threads/spin_before_block.h"
 #include "zklock/deadline.h"
 #include "zklock/engine/session/wait_in_slices.h"
@@ -78,7 +79,7 @@ class BlockingCall {
       } else if (deadline.has_passed(LeaseClock::now())) {
         return;
       } else {
-        state_->sleep(time_left(deadline));
+        state_->sleep(deadline, time_left(deadline));
       }
     }
   }
@@ -93,11 +94,13 @@ class BlockingCall {
         ready.wait(mutex);
       }
     }
-    void sleep(std::chrono::microseconds longest) ZKLOCK_REQUIRES(mutex) {
+    void sleep(Deadline deadline, std::chrono::microseconds longest) ZKLOCK_REQUIRES(mutex) {
       if (boost::this_thread::interruption_enabled()) {
-        interruptible_condition().timed_wait(mutex,
-                                             boost::posix_time::microseconds(longest.count()));
+        auto& condition = interruptible_condition();
+        const client::VirtualAlarm alarm(deadline, condition);
+        condition.timed_wait(mutex, boost::posix_time::microseconds(longest.count()));
       } else {
+        const client::VirtualAlarm alarm(deadline, ready);
         ready.wait_for(mutex, longest);
       }
     }
