@@ -298,7 +298,7 @@ void SimCoordinator::close() {
 
 bool SimCoordinator::take_matching(KindFilters& filters, OperationKind kind) {
   const auto match = std::find_if(filters.begin(), filters.end(),
-                                  [kind](const auto& f) { return !f || *f == kind; });
+                                  [kind](KindSet kinds) { return kinds.test(index(kind)); });
   if (match == filters.end()) return false;
   filters.erase(match);
   return true;

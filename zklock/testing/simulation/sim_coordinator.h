@@ -104,9 +104,11 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   void reconnect();
   void expire();
   /// The next reply (of this kind) breaks the connection instead of arriving.
-  void lose_reply(std::optional<OperationKind> kind = {}) { lost_replies_.push_back(kind); }
+  void lose_reply(std::optional<OperationKind> kind = {}) { lose_reply(kinds(kind)); }
+  void lose_reply(KindSet of) { lost_replies_.push_back(of); }
   /// The next request (of this kind) breaks the connection instead of arriving.
-  void lose_request(std::optional<OperationKind> kind = {}) { lost_requests_.push_back(kind); }
+  void lose_request(std::optional<OperationKind> kind = {}) { lose_request(kinds(kind)); }
+  void lose_request(KindSet of) { lost_requests_.push_back(of); }
   /// Separates the client's server from the quorum until heal() or disconnect(). The server answers
   /// reads from the present tree. It processes no handshake and no quorum operation, and nothing
   /// behind them. It processes a sync only if the old leader is on its side. Touches reach the new
@@ -121,7 +123,10 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   /// The server answers the next request of this kind with `status`. It executes it if
   /// `carried_out`.
   void fail_next(OperationKind kind, Status status, bool carried_out = false) {
-    injected_.push_back({kind, status, carried_out});
+    fail_next(kinds(kind), status, carried_out);
+  }
+  void fail_next(KindSet of, Status status, bool carried_out = false) {
+    injected_.push_back({of, status, carried_out});
   }
   void pause();
   void resume();
@@ -185,7 +190,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
     client::request::OnWatchEvent on_event;
   };
   struct Injected {
-    OperationKind kind;
+    KindSet kinds;
     Status status;
     bool carried_out;
   };
@@ -239,7 +244,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
                                 Suspended, LocalReply>;
 
   enum class Link { down, opening, up, refused, closed };
-  using KindFilters = std::vector<std::optional<OperationKind>>;
+  using KindFilters = std::vector<KindSet>;
 
   void on_node_event(const std::string& path, WatchEvent event, const NodeAcl& acl) override;
   void on_session_gone(SessionId session) override;

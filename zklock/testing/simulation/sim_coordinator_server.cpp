@@ -92,8 +92,9 @@ void SimCoordinator::serve_one(NextRequest) {
 SimCoordinator::ServerReply SimCoordinator::answer(const Pending& pending) {
   const Operation& operation = pending.request.operation;
   const OperationKind kind = kind_of(operation);
-  const auto injected = std::find_if(injected_.begin(), injected_.end(),
-                                     [kind](const Injected& i) { return i.kind == kind; });
+  const auto injected = std::find_if(injected_.begin(), injected_.end(), [kind](const Injected& i) {
+    return i.kinds.test(index(kind));
+  });
   const auto carry_out = [&] {
     return is_quorum_operation(kind) ? ensemble_.apply(server_session_, operation)
                                      : read(server_tree(), operation, credential_);

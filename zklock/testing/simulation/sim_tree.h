@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -48,6 +50,14 @@ enum class OperationKind : std::size_t {
   sync,
 };
 inline constexpr std::size_t kOperationKinds = std::variant_size_v<Operation>;
+
+/// The kinds of requests that a fault selects.
+using KindSet = std::bitset<kOperationKinds>;
+
+/// Returns the set of this kind; without a value, of all kinds.
+inline KindSet kinds(std::optional<OperationKind> only) noexcept {
+  return only ? KindSet().set(static_cast<std::size_t>(*only)) : KindSet().set();
+}
 
 inline OperationKind kind_of(const Operation& operation) noexcept {
   return static_cast<OperationKind>(operation.index());

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/testing/simulation/world.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace zklock::model {
 
-World::World(std::size_t clients, ClientOptions options) {
-  for (std::size_t c = 0; c < clients; ++c) {
-    clients_.push_back(std::make_unique<Client>(*this, Process{c + 1}, options));
-  }
+World::World(std::size_t clients, const ClientOptions& options) {
+  for (std::size_t c = 0; c < clients; ++c) add_client(options, ensemble_);
+}
+
+std::size_t World::add_client(const ClientOptions& options, SimEnsemble& ensemble) {
+  const std::size_t c = clients_.size();
+  clients_.push_back(std::make_unique<Client>(clock_, ensemble, Process{c + 1}, options));
+  return c;
 }
 
 std::vector<Step> World::steps() const {
@@ -51,6 +56,23 @@ std::size_t World::run_round() {
     ++taken;
   }
   return taken;
+}
+
+std::optional<Step::Kind> World::run_one() {
+  if (round_.empty()) {
+    steps(round_);
+    const bool is_later = clock_.next_due() > now();
+    std::erase_if(round_, [is_later](const Step& step) {
+      return is_later && step.kind == Step::Kind::timer;
+    });
+    std::ranges::reverse(round_);
+  }
+  if (round_.empty()) return std::nullopt;
+  const Step step = round_.back();
+  round_.pop_back();
+  // Time has not passed, but an earlier step may have cancelled the timer that was due.
+  if (step.kind != Step::Kind::timer || clock_.next_due() <= std::optional(now())) run(step);
+  return step.kind;
 }
 
 std::size_t World::run_all(std::size_t limit) {

@@ -32,13 +32,19 @@ struct Step {
 /// happens without a call to it. Equal calls always lead to an equal state.
 class World {
  public:
-  explicit World(std::size_t clients = 1, ClientOptions options = {});
+  explicit World(std::size_t clients = 1, const ClientOptions& options = {});
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
   SimClock& clock() noexcept { return clock_; }
   Instant now() const noexcept { return clock_.now(); }
   SimEnsemble& ensemble() noexcept { return ensemble_; }
+  /// Adds an ensemble beside the first one. Its clients are those of add_client().
+  SimEnsemble& add_ensemble() {
+    return *more_ensembles_.emplace_back(std::make_unique<SimEnsemble>(clock_));
+  }
+  /// Adds a client of `ensemble`, and returns its index.
+  std::size_t add_client(const ClientOptions& options, SimEnsemble& ensemble);
   std::size_t clients() const noexcept { return clients_.size(); }
   SimCoordinator& client(std::size_t c) { return clients_.at(c)->coordinator; }
   ProcessClock& scheduler(std::size_t c) { return clients_.at(c)->clock; }
@@ -50,6 +56,9 @@ class World {
   /// Runs the step. A step that is not enabled does nothing.
   void run(const Step& step);
 
+  /// Runs one step that takes no time, and returns its kind. Returns nothing if there is none. The
+  /// clients alternate.
+  std::optional<Step::Kind> run_one();
   /// Runs the clients' steps in turn until none is left at this time. Returns the number of steps.
   /// Throws std::runtime_error if the number exceeds `limit`.
   std::size_t run_all(std::size_t limit = 1'000'000);
@@ -83,9 +92,8 @@ class World {
 
  private:
   struct Client {
-    Client(World& world, Process process, const ClientOptions& options)
-        : clock(world.clock_, process),
-          coordinator(world.clock_, world.ensemble_, process, options) {}
+    Client(SimClock& time, SimEnsemble& ensemble, Process process, const ClientOptions& options)
+        : clock(time, process), coordinator(time, ensemble, process, options) {}
     ProcessClock clock;
     SimDispatcher dispatcher;
     SimCoordinator coordinator;
@@ -98,8 +106,10 @@ class World {
 
   SimClock clock_;
   SimEnsemble ensemble_{clock_};
+  std::vector<std::unique_ptr<SimEnsemble>> more_ensembles_;
   std::vector<std::unique_ptr<Client>> clients_;
   std::vector<Step> enabled_;
+  std::vector<Step> round_;  ///< of run_one(), the next one last
 };
 
 }  // namespace zklock::model
