@@ -23,6 +23,7 @@ OWN_MUTEX = {"BackgroundWork", "BlockingCall", "ClientRecords", "DelayMarkerCloc
              "NodeDeleter", "NodeDeletions", "SerialExecutor", "SessionThread", "std::stop_source"}
 BEFORE_THREADS = "set before another thread can use the object"
 PROCESSING = "used only by the thread that processes the queue of events"
+IN_SECTION = "used in a Section of FakeWorld"
 CONFINED = {
     **{f"CompositeCall.{member}": PROCESSING for member in (
         "fsm_", "taken_", "errors_", "under_way_", "spare_", "request_count_", "last_contact_", "part_timeout_",
@@ -30,6 +31,8 @@ CONFINED = {
     "CompositeCall.on_stop_": BEFORE_THREADS,
     "CallbackThreads::Pool.options_": BEFORE_THREADS,
     "ElectionCandidate.function_": "used only by the thread of the election",
+    "FakeTimers.simulated_": IN_SECTION,
+    "FakeTimers.stopped_": IN_SECTION,
     "GuardedCommit.on_loss_": "used by begin(), then by finish()",
     "LeadershipState.on_loss_": BEFORE_THREADS,
     "SerialListener.call_": "used only by the thread that makes the call; see running_on_",

@@ -26,7 +26,8 @@ TEST(ThreadsAtRest, NoOtherThread_IsRest) {
   wait_for_rest();
 }
 
-// Each thread wakes the next one. Rest means that the last one has run.
+// Each thread wakes the one that was started before it. A look reads the threads in the order of
+// their start, so it can find each of them asleep while the wake passes it.
 TEST(ThreadsAtRest, ChainOfWakes_IsAwaited) {
   constexpr std::size_t kThreads = 6;
   constexpr int kRounds = 1'000;
@@ -37,15 +38,15 @@ TEST(ThreadsAtRest, ChainOfWakes_IsAwaited) {
   for (std::size_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < kRounds; ++i) {
-        go[t]->acquire();
-        if (t + 1 == kThreads) ++ended;
-        go[t + 1]->release();
+        go[t + 1]->acquire();
+        if (t == 0) ++ended;
+        go[t]->release();
       }
     });
   }
   int missed = 0;
   for (int i = 0; i < kRounds; ++i) {
-    go[0]->release();
+    go[kThreads]->release();
     wait_for_rest();
     if (ended != i + 1) ++missed;
   }

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "zklock/testing/fake_ensemble.h"
+#include "zklock/zklock.h"
+
+namespace zklock::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+ClientOptions options_of_client() {
+  ClientOptions options;
+  options.session_timeout = 9s;
+  options.connection_timeout = 20s;
+  return options;
+}
+
+/// A client with a hold. T is 9 s, so a lease ends after 6 s.
+class FakeLinkTest : public ::testing::Test {
+ protected:
+  FakeEnsemble ensemble_;
+  std::unique_ptr<Client> client_ = ensemble_.client(options_of_client());
+  FakeLink link_ = ensemble_.link(*client_);
+  Mutex mutex_{*client_, "/locks/job"};
+  Hold hold_ = mutex_.acquire();
+
+  Hold acquire(Mutex& mutex) {
+    return ensemble_.during([&mutex] { return mutex.acquire(); });
+  }
+  std::size_t nodes() const { return ensemble_.children("/locks/job").size(); }
+};
+
+TEST_F(FakeLinkTest, Cut_ClientNoticesAfterTwoThirdsOfT) {
+  link_.cut();
+  EXPECT_TRUE(client_->is_connected());
+  ensemble_.advance(6s - 1ns);
+  EXPECT_TRUE(client_->is_connected());
+  ensemble_.advance(1ns);
+  EXPECT_FALSE(client_->is_connected());
+  EXPECT_EQ(hold_.state(), HoldState::lost);
+  const auto session = client_->session_id();
+  ensemble_.advance(9s - 1ns);
+  EXPECT_EQ(client_->session_id(), session);
+  ensemble_.advance(1ns);
+  EXPECT_EQ(client_->session_id(), 0);
+  ensemble_.advance(2min);
+  EXPECT_FALSE(client_->is_connected());
+  link_.mend();
+  EXPECT_TRUE(client_->is_connected());
+}
+
+TEST_F(FakeLinkTest, CutAndMended_HoldStays) {
+  link_.cut();
+  ensemble_.advance(5s);
+  link_.mend();
+  ensemble_.advance(2min);
+  EXPECT_EQ(hold_.state(), HoldState::held);
+}
+
+TEST_F(FakeLinkTest, Refused_ConnectsAfterAccept) {
+  link_.refuse();
+  EXPECT_FALSE(client_->is_connected());
+  EXPECT_EQ(hold_.state(), HoldState::suspended);
+  ensemble_.advance(4s);
+  EXPECT_FALSE(client_->is_connected());
+  link_.accept();
+  EXPECT_TRUE(client_->is_connected());
+  EXPECT_EQ(hold_.state(), HoldState::held);
+}
+
+TEST_F(FakeLinkTest, Refused_TextOfErrorSaysSo) {
+  link_.refuse();
+  std::string text;
+  ensemble_.during([&] {
+    try {
+      static_cast<void>(mutex_.participants(1s));
+    } catch (const Error& error) {
+      text = error.what();
+    }
+    return true;
+  });
+  EXPECT_NE(text.find("the FakeEnsemble refuses connections"), std::string::npos) << text;
+}
+
+TEST_F(FakeLinkTest, ConnectionBreaks_ClientIsBackAtOnce) {
+  const auto session = client_->session_id();
+  link_.break_connection();
+  EXPECT_TRUE(client_->is_connected());
+  EXPECT_EQ(client_->session_id(), session);
+  EXPECT_EQ(client_->metrics().reconnects, 1U);
+}
+
+TEST_F(FakeLinkTest, ServerIsolated_ReadsAreAnsweredWritesWait) {
+  link_.isolate_server();
+  EXPECT_EQ(ensemble_.during([&] { return mutex_.participants(1s); }).size(), 1U);
+  hold_ = {};
+  ensemble_.settle();
+  EXPECT_EQ(nodes(), 1U);
+  link_.rejoin_server();
+  EXPECT_EQ(nodes(), 0U);
+}
+
+TEST_F(FakeLinkTest, ReplyToCreateLost_OneZnodeIsLeft) {
+  hold_ = {};
+  ensemble_.settle();
+  link_.lose_reply(RequestKind::create);
+  EXPECT_TRUE((hold_ = acquire(mutex_)));
+  EXPECT_EQ(nodes(), 1U);
+  EXPECT_EQ(client_->metrics().reconnects, 1U);
+}
+
+TEST_F(FakeLinkTest, CreateLost_IsSentAgain) {
+  hold_ = {};
+  ensemble_.settle();
+  const auto before = link_.requests(RequestKind::create);
+  link_.lose_request(RequestKind::create);
+  EXPECT_TRUE((hold_ = acquire(mutex_)));
+  EXPECT_GE(link_.requests(RequestKind::create), before + 2);
+  EXPECT_EQ(nodes(), 1U);
+}
+
+TEST_F(FakeLinkTest, ServerRefusesCreate_AcquireThrows) {
+  Mutex other(*client_, "/locks/other");
+  link_.fail_next(RequestKind::create, Errc::no_auth);
+  try {
+    static_cast<void>(acquire(other));
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.errc(), Errc::no_auth);
+  }
+  EXPECT_TRUE(acquire(other));
+}
+
+TEST_F(FakeLinkTest, ErrorOfNoServer_IsRefused) {
+  EXPECT_THROW(link_.fail_next(RequestKind::create, Errc::closed), std::invalid_argument);
+}
+
+TEST_F(FakeLinkTest, SessionExpires_HoldIsLost) {
+  const auto session = client_->session_id();
+  link_.expire_session();
+  EXPECT_EQ(hold_.loss_reason(), LossReason::session_expired);
+  EXPECT_TRUE(client_->is_connected());
+  EXPECT_NE(client_->session_id(), session);
+  EXPECT_EQ(nodes(), 0U);
+}
+
+TEST_F(FakeLinkTest, ProcessPausedForLong_HoldIsLostAfterwards) {
+  const auto other = ensemble_.client();
+  Mutex mutex(*other, "/locks/job");
+  auto waiting = mutex.async_acquire();
+  link_.pause_process();
+  ensemble_.advance(20s);
+  EXPECT_EQ(hold_.state(), HoldState::lost);
+  const Hold next = waiting.get();
+  EXPECT_GT(next.token(), hold_.token());
+  link_.resume_process();
+  EXPECT_TRUE(client_->is_connected());
+  EXPECT_EQ(hold_.state(), HoldState::lost);
+}
+
+TEST_F(FakeLinkTest, ProcessPausedBriefly_HoldStays) {
+  link_.pause_process();
+  ensemble_.advance(5s);
+  link_.resume_process();
+  ensemble_.advance(1min);
+  EXPECT_EQ(hold_.state(), HoldState::held);
+}
+
+TEST_F(FakeLinkTest, LinkOfAnotherEnsemble_IsRefused) {
+  FakeEnsemble other;
+  EXPECT_THROW(static_cast<void>(other.link(*client_)), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(other.link(0)), std::out_of_range);
+}
+
+}  // namespace
+}  // namespace zklock::testing

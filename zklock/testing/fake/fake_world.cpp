@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/testing/fake/fake_world.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string_view>
+
+#include "zklock/client/port/boot_time.h"
+#include "zklock/client/threads/start_thread.h"
+#include "zklock/error.h"
+#include "zklock/testing/fake/threads_at_rest.h"
+
+namespace zklock::testing::detail {
+
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr std::string_view kDomain = ".fake-ensemble.invalid:2181";
+/// How long the thread of FakeWorld waits for threads that run, before it executes their requests.
+constexpr milliseconds kLongestWait{100};
+constexpr microseconds kShortestPause{20};
+constexpr microseconds kLongestPause{1'000};
+
+using RealTime = std::chrono::steady_clock::time_point;
+
+/// Blocks until all other threads sleep. Returns false if they do not until that time.
+bool wait_for_rest(ThreadsAtRest& threads, RealTime until) {
+  for (microseconds pause = kShortestPause;; pause = std::min(2 * pause, kLongestPause)) {
+    if (std::chrono::steady_clock::now() >= until) return false;
+    if (threads.check()) return true;
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+[[noreturn]] void refuse(Errc code, const ClientOptions& options, const std::string& cause) {
+  throw Error(code, "connect", options.hosts, cause);
+}
+
+}  // namespace
+
+// ---- clients ------------------------------------------------------------------------------------
+
+void FakeClient::update() {
+  const char* now = "";
+  if (servers->stopped) {
+    now = "the servers of the FakeEnsemble are stopped";
+  } else if (refused) {
+    now = "the FakeEnsemble refuses connections";
+  } else if (cut) {
+    now = "the connection is cut";
+  }
+  problem = now;
+  if (servers->stopped || refused) {
+    coordinator.disconnect();
+  } else if (!cut && started && !closed && !coordinator.is_paused()) {
+    coordinator.reconnect();  // if there is no connection
+  }
+}
+
+bool Universe::run_step() {
+  for (;;) {
+    const auto kind = simulated.run_one();
+    if (kind == model::Step::Kind::receive || kind == model::Step::Kind::timer) return true;
+    if (!kind && !reconnect_one()) return false;
+  }
+}
+
+bool Universe::reconnect_one() {
+  for (FakeClient& client : clients) {
+    if (!client.coordinator.is_down()) continue;
+    client.update();
+    if (!client.coordinator.is_down()) return true;
+  }
+  return false;
+}
+
+// ---- sections and commands ----------------------------------------------------------------------
+
+// The analysis does not know that the Sections of one thread nest.
+FakeWorld::Section::Section(FakeWorld& world) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS
+    : world_(world),
+      is_outermost_(!world.is_inside()) {
+  if (!is_outermost_) return;
+  world_.section_mutex_.lock();
+  world_.inside_ = std::this_thread::get_id();
+}
+
+FakeWorld::Section::~Section() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
+  if (!is_outermost_) return;
+  world_.inside_ = std::thread::id();
+  world_.section_mutex_.unlock();
+}
+
+void FakeWorld::touch(const std::shared_ptr<Universe>& universe) {
+  if (!universe || std::ranges::find(touched_, universe) != touched_.end()) return;
+  touched_.push_back(universe);
+  is_busy_ = true;
+}
+
+/// Executes the commands so far, and touches their universes. REQUIRES: the thread has the Section.
+void FakeWorld::take_inbox() {
+  for (;;) {
+    Item item;
+    {
+      const client::MutexLock guard(inbox_mutex_);
+      if (inbox_.empty()) return;
+      item = std::move(inbox_.front());
+      inbox_.pop_front();
+    }
+    item.command();
+    touch(item.universe);
+  }
+}
+
+/// Executes the commands so far, and runs a step that can wake a thread. Returns false if there was
+/// none.
+bool FakeWorld::work() {
+  std::vector<std::shared_ptr<Universe>> idle;  // destroyed without the Section
+  const Section section(*this);
+  section_mutex_.assert_held();
+  take_inbox();
+  while (!touched_.empty()) {
+    const std::shared_ptr<Universe> universe = touched_.front();
+    if (universe->run_step()) return true;
+    touched_.erase(touched_.begin());
+    idle.push_back(universe);
+  }
+  is_busy_ = false;
+  return false;
+}
+
+void FakeWorld::wake() {
+  const client::MutexLock guard(inbox_mutex_);
+  posted_.notify_one();
+}
+
+// ---- the seam -----------------------------------------------------------------------------------
+
+FakeWorld& FakeWorld::instance() {
+  static FakeWorld* const kInstance = new FakeWorld();  // threads may use it until the process ends
+  return *kInstance;
+}
+
+FakeWorld::FakeWorld() {
+  client::start_thread("zklock-fake", [this] { live(); }).detach();
+}
+
+std::shared_ptr<FakeServers> FakeWorld::begin(milliseconds rest_limit) {
+  const Section section(*this);
+  section_mutex_.assert_held();
+  const bool is_first = universe_ == nullptr;
+  if (is_first) {
+    universe_ = std::make_shared<Universe>();
+    set_now(std::max(now(), client::boot_time()));
+    universe_->simulated.clock().stand_at(now());
+    last_seed_ = 0;
+  }
+  waits_ = rest_limit > milliseconds(0);
+  const auto servers = std::make_shared<FakeServers>(
+      *universe_, "e" + std::to_string(++ensembles_made_) + std::string(kDomain),
+      universe_->simulated.add_ensemble(), rest_limit);
+  servers->ensemble.jump(std::chrono::system_clock::now().time_since_epoch() -
+                         now().time_since_epoch());
+  universe_->servers.push_back(servers);
+  if (is_first) set_seam(this, {});
+  return servers;
+}
+
+void FakeWorld::end(const std::shared_ptr<FakeServers>& servers) {
+  const std::shared_ptr<Universe> ended = universe();  // destroyed without the Section
+  const Section section(*this);
+  section_mutex_.assert_held();
+  take_inbox();
+  servers->stopped = true;
+  for (FakeClient& client : ended->clients) {
+    if (client.servers == servers) client.update();
+  }
+  while (ended->run_step()) {
+  }
+  std::erase(ended->servers, servers);
+  if (!ended->servers.empty()) return;
+  set_seam(nullptr, {});
+  universe_ = nullptr;
+  const client::MutexLock guard(sleepers_mutex_);
+  for (const Sleeper* sleeper : sleepers_) sleeper->wake(sleeper->condition);
+}
+
+std::shared_ptr<Universe> FakeWorld::universe() {
+  const Section section(*this);
+  section_mutex_.assert_held();
+  return universe_;
+}
+
+client::TestSeam::Connection FakeWorld::connect(const ClientOptions& options) {
+  const Section section(*this);
+  section_mutex_.assert_held();
+  for (const auto& servers : universe_ ? universe_->servers : decltype(Universe::servers)()) {
+    if (options.hosts.starts_with(servers->hosts + "/")) {
+      refuse(Errc::invalid_hosts, options, "a FakeEnsemble has no chroot");
+    }
+    if (options.hosts != servers->hosts) continue;
+    model::World& simulated = universe_->simulated;
+    const std::size_t c = simulated.add_client({.session_timeout = options.session_timeout,
+                                                .connection_timeout = options.connection_timeout},
+                                               servers->ensemble);
+    return make_ports(universe_, universe_->clients.emplace_back(servers, simulated.client(c),
+                                                                 simulated.scheduler(c),
+                                                                 options.session_timeout));
+  }
+  if (options.hosts.ends_with(kDomain)) {
+    refuse(Errc::invalid_hosts, options, "the FakeEnsemble with these hosts does not exist");
+  }
+  refuse(Errc::unsupported, options,
+         "a FakeEnsemble exists in this process, and the deadlines of calls are virtual; a client "
+         "of real servers would be wrong");
+}
+
+core::Instant FakeWorld::now() const noexcept {
+  return core::Instant(core::Duration(now_.load()));
+}
+
+void FakeWorld::add(const Sleeper& sleeper) {
+  const client::MutexLock guard(sleepers_mutex_);
+  sleepers_.push_back(&sleeper);
+}
+
+void FakeWorld::remove(const Sleeper& sleeper) noexcept {
+  const client::MutexLock guard(sleepers_mutex_);
+  std::erase(sleepers_, &sleeper);
+}
+
+/// Notifies the threads whose time has come. Returns whether there is one. It may miss the
+/// notification, so this is repeated until its remove().
+bool FakeWorld::wake_sleepers() {
+  bool any = false;
+  const client::MutexLock guard(sleepers_mutex_);
+  for (const Sleeper* sleeper : sleepers_) {
+    if (sleeper->until > now()) continue;
+    any = true;
+    sleeper->wake(sleeper->condition);
+  }
+  return any;
+}
+
+std::optional<core::Instant> FakeWorld::next_sleeper() {
+  std::optional<core::Instant> next;
+  const client::MutexLock guard(sleepers_mutex_);
+  for (const Sleeper* sleeper : sleepers_) {
+    if (sleeper->until > now() && (!next || sleeper->until < *next)) next = sleeper->until;
+  }
+  return next;
+}
+
+// ---- time ---------------------------------------------------------------------------------------
+
+/// The right to let time pass. The thread of FakeWorld does not count as a driver.
+class FakeWorld::Driving {
+ public:
+  explicit Driving(FakeWorld& world) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS : world_(world) {
+    if (world_.is_inside()) {
+      throw std::logic_error("a LogSink or a logger must not call a FakeEnsemble");
+    }
+    ++world_.drivers_;
+    world_.driver_mutex_.lock();
+  }
+  Driving(const Driving&) = delete;
+  Driving& operator=(const Driving&) = delete;
+  ~Driving() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
+    world_.driver_mutex_.unlock();
+    --world_.drivers_;
+  }
+
+ private:
+  FakeWorld& world_;
+};
+
+/// Settles. At an equal time, requests come before the timeouts of threads.
+void FakeWorld::come_to_rest(milliseconds limit) {
+  const auto until = std::chrono::steady_clock::now() + limit;
+  const bool waits = limit > milliseconds(0);
+  ThreadsAtRest threads;
+  for (;;) {
+    if (waits && !wait_for_rest(threads, until)) {
+      throw std::runtime_error(
+          "settle: " + threads.awake() + " does not rest within " + std::to_string(limit.count()) +
+          " ms. Virtual time needs threads that sleep; see FakeEnsembleOptions::rest_limit");
+    }
+    if (work()) continue;
+    if (!wake_sleepers() || !waits) return;
+  }
+}
+
+void FakeWorld::settle(milliseconds limit) {
+  const Driving driving(*this);
+  come_to_rest(limit);
+}
+
+void FakeWorld::settle_if_free(milliseconds limit) {
+  if (drivers_ > 0) return wake();
+  settle(limit);
+}
+
+void FakeWorld::advance(core::Duration duration, milliseconds limit) {
+  const Driving driving(*this);
+  const core::Instant end = now() + std::max(duration, core::Duration(0));
+  come_to_rest(limit);
+  while (run_next_event(end)) come_to_rest(limit);
+  stand_at(end);
+}
+
+bool FakeWorld::step(core::Instant end, milliseconds limit) {
+  const Driving driving(*this);
+  come_to_rest(limit);
+  const bool is_event = run_next_event(end);
+  if (!is_event) stand_at(end);
+  come_to_rest(limit);
+  return is_event;
+}
+
+/// Lets time pass until the next event. Returns false, without effect, if there is none until `end`.
+bool FakeWorld::run_next_event(core::Instant end) {
+  const std::shared_ptr<Universe> present = universe();
+  const Section section(*this);
+  if (!present) return false;
+  model::SimClock& clock = present->simulated.clock();
+  auto due = clock.next_due();
+  if (const auto sleeper = next_sleeper()) due = due ? std::min(*due, *sleeper) : sleeper;
+  if (!due || *due > end) return false;
+  set_now(std::max(*due, now()));
+  touch(present);  // runs the timers
+  clock.stand_at(now());
+  return true;
+}
+
+void FakeWorld::stand_at(core::Instant end) {
+  const std::shared_ptr<Universe> present = universe();
+  const Section section(*this);
+  if (!present) return;
+  set_now(end);
+  present->simulated.clock().stand_at(end);
+}
+
+/// The thread of this object. It executes requests while no other thread settles.
+void FakeWorld::live() {
+  for (;;) {
+    {
+      const client::MutexLock guard(inbox_mutex_);
+      while (!has_work()) posted_.wait(inbox_mutex_);
+    }
+    const client::MutexLock driving(driver_mutex_);
+    try {
+      ThreadsAtRest threads;
+      if (waits_) wait_for_rest(threads, std::chrono::steady_clock::now() + kLongestWait);
+    } catch (const std::runtime_error&) {  // there is no /proc
+    }
+    work();
+  }
+}
+
+}  // namespace zklock::testing::detail
