@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs a build of zklock to a temporary prefix. Builds the project of this folder against it,
-# once with find_package and once with make and pkg-config. Then runs both programs on a server.
+# once with find_package and once with make and pkg-config. Then runs both programs on a server. The
+# program kit_consumer uses the test kit, and needs no server.
 #
 #   tests/consumer/run.sh BUILD_DIR
 set -euo pipefail
@@ -47,6 +48,13 @@ cmake -S "$here" -B "$work/cmake" -G "$generator" -DCMAKE_BUILD_TYPE="$build_typ
   -DCMAKE_CXX_FLAGS="$flags" -DCMAKE_PREFIX_PATH="$prefix"
 grep "^zklock_DIR:PATH=$prefix/" "$work/cmake/CMakeCache.txt"
 cmake --build "$work/cmake" --verbose
+"$work/cmake/kit_consumer"
+if cmake -S "$here" -B "$work/unknown" -G "$generator" -DCMAKE_PREFIX_PATH="$prefix" \
+  -DMORE_COMPONENTS=unknown >"$work/unknown.log" 2>&1; then
+  echo "find_package finds an unknown component" >&2
+  exit 1
+fi
+grep -q "component unknown of zklock is not installed" "$work/unknown.log"
 
 # make and pkg-config.
 mkdir "$work/make"

@@ -87,3 +87,17 @@ else()
 endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/zklock.pc.in ${CMAKE_CURRENT_BINARY_DIR}/zklock.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/zklock.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# The test kit is a component of the package: find_package(zklock COMPONENTS testing).
+if(TARGET zklock_testing)
+  install(TARGETS zklock_testing EXPORT zklockTestingTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT testing)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zklock/testing
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/zklock COMPONENT testing FILES_MATCHING PATTERN "*.h")
+  install(EXPORT zklockTestingTargets NAMESPACE zklock::
+    DESTINATION ${zklock_cmake_dir} COMPONENT testing)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/zklock-testing.pc.in
+    ${CMAKE_CURRENT_BINARY_DIR}/zklock-testing.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/zklock-testing.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT testing)
+endif()
