@@ -110,9 +110,9 @@ test_fails() {
   found="$1, ${failed:-$2 did not end}"
 }
 
-# True if the mutant changes only the command, which the simulator does not run.
-is_of_command() {
-  ! "$mutants/mutate.py" files "$1" | grep -qv '^zklock/cli/'
+# True if the mutant changes only the command or the test kit, which the simulator does not run.
+is_outside_library() {
+  ! "$mutants/mutate.py" files "$1" | grep -qv '^zklock/\(cli\|testing/fake\)/'
 }
 
 # Prints the test that a mutant names for faults that the simulator cannot see.
@@ -134,7 +134,7 @@ for name in "${names[@]}"; do
     by="DOES NOT APPLY"
   else
     by=SURVIVED
-    if ! is_of_command "$name" && simulator_fails; then
+    if ! is_outside_library "$name" && simulator_fails; then
       by=$found
     elif read -r target filter < <(test_of "$name") && test_fails "$target" "$filter"; then
       by=$found
