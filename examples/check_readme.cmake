@@ -1,8 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fails unless README.md contains hello_lock.cpp, byte for byte.
-file(READ ${CMAKE_CURRENT_LIST_DIR}/../README.md readme)
-file(READ ${CMAKE_CURRENT_LIST_DIR}/hello_lock.cpp example)
-string(FIND "${readme}" "```cpp\n${example}```\n" at)
-if(at EQUAL -1)
-  message(FATAL_ERROR "README.md does not show examples/hello_lock.cpp as it is")
-endif()
+# Fails unless each page contains its programs, byte for byte.
+set(root ${CMAKE_CURRENT_LIST_DIR}/..)
+function(check page)
+  file(READ ${root}/${page} text)
+  foreach(program IN LISTS ARGN)
+    file(READ ${root}/examples/${program} code)
+    string(FIND "${text}" "```cpp\n${code}```\n" at)
+    if(at EQUAL -1)
+      message(FATAL_ERROR "${page} does not show examples/${program} as it is")
+    endif()
+  endforeach()
+endfunction()
+
+check(README.md hello_lock.cpp)
+check(zklock/guides/testing.md
+  testing/lost_while_working_test.cpp testing/failover_test.cpp testing/real_server_test.cpp)
