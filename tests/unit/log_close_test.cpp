@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "fact.h"
-#include "support/wait_for.h"
 #include "zklock/engine/client_core.h"
+#include "zklock/testing/servers/wait_for.h"
 #include "zklock/zklock.h"
 
 namespace zklock {
