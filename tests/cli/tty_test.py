@@ -20,14 +20,16 @@ from harness import children_of, expect, expect_match, guardian_of, main, wait_f
 class Terminal:
     """A session with a pseudo-terminal. Its leader plays the shell, and starts one job in the foreground."""
 
-    def __init__(self, case, script, options=(), has_input=True):
+    def __init__(self, case, script, options=(), has_input=True, after=""):
+        """`after`: what the job does after zklock."""
         self.output = b""
         self.has_input = has_input
         status_read, self.status_write = os.pipe()
         self.shell, self.master = pty.fork()
         if self.shell == 0:
             os.close(status_read)
-            self.be_shell(case.arguments(["sh", "-c", script], options))
+            arguments = case.arguments(["sh", "-c", script], options)
+            self.be_shell(["/bin/sh", "-c", f'"$@"; {after}', "sh", *arguments] if after else arguments)
         os.close(self.status_write)
         self.status = os.fdopen(status_read)
 
@@ -77,9 +79,9 @@ class Terminal:
     def next_state(self):
         return self.status.readline().strip()
 
-    def job(self):
-        """Returns the pid of zklock."""
-        return next(pid for pid, name in children_of(self.shell).items() if name == "zklock")
+    def zklock(self):
+        """Returns the pid of zklock. REQUIRES: there is `after`."""
+        return next(child for job in children_of(self.shell) for child in children_of(job))
 
     def hang_up(self):
         os.close(self.master)
@@ -158,14 +160,14 @@ def killed_child_leaves_the_terminal_as_it_was(case):
     program = ("import os, signal, time; signal.signal(signal.SIGTTOU, signal.SIG_IGN); os.setpgid(0, 0); "
                "os.tcsetpgrp(0, os.getpgrp()); os.system(\"stty -echo\"); print(\"READY\", flush=True); "
                "time.sleep(1000)")
-    terminal = Terminal(case, f"exec {sys.executable} -c '{program}'")
+    terminal = Terminal(case, f"exec {sys.executable} -c '{program}'",
+                        after="echo CODE $?; set -- $(cat /proc/$$/stat); [ $8 = $$ ] && echo IN FOREGROUND; exit 0")
     terminal.await_output("READY")
-    job = terminal.job()
-    assert os.tcgetpgrp(terminal.master) != job
     assert not termios.tcgetattr(terminal.master)[3] & termios.ECHO
-    os.kill(guardian_of(job), signal.SIGKILL)
-    expect(terminal.next_state(), "137")
-    expect(os.tcgetpgrp(terminal.master), job)
+    os.kill(guardian_of(terminal.zklock()), signal.SIGKILL)
+    terminal.await_output("CODE 137")
+    expect(terminal.next_state(), "0")
+    assert "IN FOREGROUND" in terminal.read()
     assert termios.tcgetattr(terminal.master)[3] & termios.ECHO
     terminal.close()
 
