@@ -119,7 +119,7 @@ void Run::look_at_hold(Instant now) {
     if (has_processes()) guardian_.bound(bound, timeout);
   }
   if (fsm_.state() != RunState::holding) return;
-  Duration needed = timeout / 3;
+  Duration needed = plan_->needed_at_start(timeout);
   if (options_.lock.max_hold) needed = std::min<Duration>(needed, *options_.lock.max_hold / 2);
   if (bound - now >= needed && plan_->may_start(now)) carry_out(fsm_.on_lease_suffices());
 }

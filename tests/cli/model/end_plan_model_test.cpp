@@ -19,8 +19,9 @@ class EndPlanModel : public PathLockTest {
     const std::size_t call = granted(0);
     timeout_ = lock_.core(0).keeper().timeout();
     plan_.emplace(timeout_ / 4);
-    for (Duration waited{}; bound(call) - now() < timeout_ / 3; waited += timeout_ / 200) {
-      EXPECT_LT(waited, timeout_ / 10);
+    const Duration needed = plan_->needed_at_start(timeout_);
+    for (Duration waited{}; bound(call) - now() < needed; waited += timeout_ / 200) {
+      EXPECT_LE(waited, timeout_ / 8 + timeout_ / 200);
       run_for(timeout_ / 200);
     }
     plan_->on_bound(bound(call), timeout_);

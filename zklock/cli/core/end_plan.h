@@ -60,6 +60,12 @@ class EndPlan {
   /// KILL is due now.
   void on_kill_requested(Instant now) noexcept;
 
+  /// Returns how much of the lease must be left when the command is started, so that no signal comes
+  /// in a healthy hold. A holder's requests are at most T/8 apart, and the answer may take T/24. Each
+  /// request extends the lease if less than 11T/24 is left.
+  Duration needed_at_start(Duration session_timeout) const noexcept {
+    return lead_of(session_timeout) + grace_ + session_timeout / 6;
+  }
   /// Returns whether a process may be started at `now`: there is a bound, and nothing is due.
   bool may_start(Instant now) const noexcept;
   /// Returns what is due at `now`. Returns `term` once. Returns `kill` again at each call, because
