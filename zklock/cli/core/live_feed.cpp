@@ -55,12 +55,12 @@ SharedText LiveFeed::Stream::next() {
     return shared("retry: 2000\n" + event("hello", json::hello(feed_.root_, feed_.version_)));
   }
   if (feed_.newest_ && !is_sent_) return next_piece();
-  if (!change_ && feed_.newest_ != sent_) {
-    change_ = feed_.change_between(sent_, feed_.newest_);
-    change_to_ = feed_.newest_;
-    sent_pieces_ = 0;
-  }
-  if (change_) {
+  while (feed_.newest_ != sent_) {
+    if (!change_) {
+      change_ = feed_.change_between(sent_, feed_.newest_);
+      change_to_ = feed_.newest_;
+      sent_pieces_ = 0;
+    }
     if (sent_pieces_ < change_->size()) return (*change_)[sent_pieces_++];
     change_.reset();
     // The page has the right time of the data by the beats, also if no lock has changed.
