@@ -158,6 +158,24 @@ TEST_F(FaultProxyTest, Delay_ActsInEachDirection) {
   EXPECT_GE(std::chrono::steady_clock::now() - begin, 100ms);
 }
 
+// So members of an ensemble find a leader that was elected before it listens.
+TEST(FaultProxy, ServerListensLater_ConnectionWaits) {
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = loopback(0);
+  socklen_t size = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(::bind(listener, generic, size), 0);
+  ASSERT_EQ(::getsockname(listener, generic, &size), 0);
+  const FaultProxy proxy({ntohs(address.sin_port)}, FaultProxy::Protocol::bytes);
+  const Line client(connected_to_port(proxy.port()));
+  client.say("one");
+  EXPECT_EQ(client.hear(100ms), "");
+  ASSERT_EQ(::listen(listener, 8), 0);
+  const Line server(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+  EXPECT_EQ(server.hear(), "one");
+  ::close(listener);
+}
+
 TEST_F(FaultProxyTest, LossCancelled_HasNotHappened) {
   EXPECT_FALSE(proxy_.loss_happened());
   proxy_.lose_reply(RequestKind::create);

@@ -31,7 +31,8 @@ class FaultProxy {
   /// | protocol  | effect                                                                     |
   /// |-----------|----------------------------------------------------------------------------|
   /// | zookeeper | clients of ZooKeeper, without TLS                                          |
-  /// | bytes     | any other. Members for watch events and single requests have no effect     |
+  /// | bytes     | any other. Members for watch events and single requests have no effect.    |
+  /// |           | A connection waits for up to 5 s for a server that does not listen yet     |
   enum class Protocol { zookeeper, bytes };
 
   /// Throws std::runtime_error or std::system_error if a port or a thread is not available.

@@ -30,6 +30,8 @@ using detail::TrafficFaults;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLongestPoll{20};
+// The members of an ensemble retry for so long to connect to a leader that does not listen yet.
+constexpr std::chrono::seconds kPatience{5};
 
 // Returns -1 if there is no descriptor left.
 int tcp_socket() {
@@ -54,6 +56,23 @@ int listen_on(std::uint16_t port) {
 void without_delay(int fd) {
   const int on = 1;
   static_cast<void>(::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on));
+}
+
+// Returns -1 if no server listens on the port.
+int connect_to(std::uint16_t port) {
+  const int fd = tcp_socket();
+  if (fd < 0) return -1;
+  without_delay(fd);
+  const sockaddr_in address = loopback(port);
+  int error = 0;
+  socklen_t size = sizeof error;
+  const int result = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  if ((result == 0 || errno == EINPROGRESS) &&
+      ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0) {
+    return fd;
+  }
+  ::close(fd);
+  return -1;
 }
 
 }  // namespace
@@ -94,6 +113,8 @@ class FaultProxy::Impl {
   struct Door {
     std::uint16_t server;
     int listener = -1;
+    int waiting = -1;  // a client that was accepted before the server listens
+    CarriedConnection::Clock::time_point patient_until = {};
   };
 
   void wake() const;
@@ -130,6 +151,7 @@ FaultProxy::Impl::~Impl() {
   thread_.join();
   for (const Door& door : doors_) {
     if (door.listener >= 0) ::close(door.listener);
+    if (door.waiting >= 0) ::close(door.waiting);
   }
   ::close(wake_fd_);
 }
@@ -185,7 +207,9 @@ void FaultProxy::Impl::wait(const TrafficFaults& faults) {
   std::vector<pollfd> waiting{{wake_fd_, POLLIN, 0}};
   auto length = kLongestPoll;
   if (!faults.cut) {
-    for (const Door& door : doors_) waiting.push_back({door.listener, POLLIN, 0});
+    for (const Door& door : doors_) {
+      waiting.push_back({door.waiting < 0 ? door.listener : -1, POLLIN, 0});
+    }
     for (const auto& connection : carried_) {
       waiting.push_back({connection->client(), POLLIN, 0});
       waiting.push_back({connection->server(), POLLIN, 0});
@@ -206,26 +230,28 @@ void FaultProxy::Impl::tend_doors() {
     Door& door = doors_[i];
     const bool refused = controls_.refused[i];
     if (refused && door.listener >= 0) ::close(std::exchange(door.listener, -1));
+    if (refused && door.waiting >= 0) ::close(std::exchange(door.waiting, -1));
     if (!refused && door.listener < 0) door.listener = listen_on(ports_[i]);
   }
 }
 
 void FaultProxy::Impl::let_in(std::size_t index) {
-  const Door& door = doors_[index];
-  if (door.listener < 0) return;
-  const int client = ::accept4(door.listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (client < 0) return;
-  const int server = tcp_socket();
-  if (server < 0) {
-    ::close(client);
-    return;
+  Door& door = doors_[index];
+  if (door.waiting < 0) {
+    if (door.listener < 0) return;
+    door.waiting = ::accept4(door.listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (door.waiting < 0) return;
+    without_delay(door.waiting);
+    door.patient_until = CarriedConnection::Clock::now() + kPatience;
   }
-  without_delay(client);
-  without_delay(server);
-  const sockaddr_in address = loopback(door.server);
-  // A failure shows at the first read.
-  static_cast<void>(::connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address));
-  carried_.push_back(std::make_unique<CarriedConnection>(client, server, index, protocol_));
+  const int server = connect_to(door.server);
+  if (server >= 0) {
+    carried_.push_back(std::make_unique<CarriedConnection>(std::exchange(door.waiting, -1), server,
+                                                           index, protocol_));
+  } else if (protocol_ == Protocol::zookeeper ||
+             CarriedConnection::Clock::now() >= door.patient_until) {
+    ::close(std::exchange(door.waiting, -1));
+  }
 }
 
 void FaultProxy::Impl::carry() {
