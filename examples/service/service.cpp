@@ -35,10 +35,6 @@ Service::Service(zklock::Client& client, Ledger& ledger, const ServiceOptions& o
       election_(client, options.path, {.label = "billing"},
                 [this](const zklock::Leadership& leadership) { lead(leadership); }) {}
 
-Service::~Service() {
-  stop();
-}
-
 void Service::start() {
   election_.start();
 }

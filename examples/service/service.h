@@ -40,8 +40,8 @@ struct ServiceOptions {
 class Service {
  public:
   Service(zklock::Client& client, Ledger& ledger, const ServiceOptions& options = {});
-  // Calls stop().
-  ~Service();
+  // Ends the leadership, and waits until a running write returns. Does not wait for the servers.
+  ~Service() = default;
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 

@@ -60,12 +60,15 @@ struct Instance {
 class ServiceTest : public ::testing::Test {
  protected:
   void TearDown() override {
+    for (Instance* instance : {&a_, &b_}) {
+      instance->way.hang(false);
+      ensemble_.link(*instance->client).mend();
+    }
     ensemble_.during([this] {
-      for (Instance* instance : {&a_, &b_}) {
-        instance->way.hang(false);
-        instance->service.stop();
-      }
+      a_.service.stop();
+      b_.service.stop();
     });
+    EXPECT_EQ(ensemble_.leftovers(), "");
   }
   bool posts(Instance& instance, std::int64_t amount) {
     auto written = instance.service.post({kAccount, amount});
@@ -159,10 +162,11 @@ TEST_F(ServiceTest, Metrics_ShowLeaderAndLoss) {
     return a_.service.reply_to("/metrics").body.find(line + '\n') != std::string::npos;
   };
   EXPECT_TRUE(shows(R"(zklock_leader{lock="billing"} 1)"));
-  EXPECT_TRUE(shows(R"(zklock_losses_total{lock="billing",reason="session_expired"} 0)"));
-  ensemble_.link(*a_.client).expire_session();
+  EXPECT_TRUE(shows(R"(zklock_losses_total{lock="billing",reason="lease_expired"} 0)"));
+  ensemble_.link(*a_.client).cut();
+  ensemble_.advance(10s);
   EXPECT_TRUE(shows(R"(zklock_leader{lock="billing"} 0)"));
-  EXPECT_TRUE(shows(R"(zklock_losses_total{lock="billing",reason="session_expired"} 1)"));
+  EXPECT_TRUE(shows(R"(zklock_losses_total{lock="billing",reason="lease_expired"} 1)"));
 }
 
 }  // namespace
