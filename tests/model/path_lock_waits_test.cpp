@@ -60,7 +60,7 @@ TEST_F(PathLockWaits, Readers_BlockWritersOnly) {
   const std::size_t reader = waiting(0, LockWorld::to_read());
   EXPECT_EQ(blockers(writer).size(), 2U);
   for (const bool waits : {true, false}) {
-    EXPECT_EQ(blockers(reader), std::vector<Owner>{owner(writer)});
+    ASSERT_EQ(blockers(reader), std::vector<Owner>{owner(writer)});
     EXPECT_EQ(blocked(reader).blockers.front().waits, waits);
     if (!waits) break;
     release(first);
