@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Losses are reported even if all callback threads are busy or no thread can be created.
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <functional>
 #include <latch>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -183,7 +185,8 @@ class LossNoticeWithoutThreads : public LossNotice {
                                      [&] { was_there = raw().exists(hold.node()).rc == ZOK; });
     std::optional<NoThreads> none;
     auto relief = in_thread([&] {
-      const bool needed = eventually([&] { return log.contains("lock " + kPath); }, kTestTimeout);
+      const std::string no_thread = std::generic_category().message(EAGAIN);
+      const bool needed = eventually([&] { return log.contains(no_thread); }, kTestTimeout);
       none.reset();
       return needed;
     });
