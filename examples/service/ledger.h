@@ -36,9 +36,9 @@ class Ledger {
 //      SET balance = balance + $1, token_zxid = $2, token_index = $3
 //    WHERE id = $4 AND (token_zxid, token_index) <= ($2, $3);
 //
-// The row is locked during the UPDATE, so check and write are one step. "UPDATE 0" for an account
-// that exists means that a later leader has written: this process no longer leads. After a new
-// ensemble, or a restore of an older backup of it, set the stored tokens to 0.
+// The row is locked during the UPDATE, so check and write are one step. If the account exists, the
+// result "UPDATE 0" means that a later leader has written. Then this process no longer leads. After
+// a new ensemble, or a restore of an older backup of it, set the stored tokens to 0.
 //
 // Thread-safety: all members, from any thread.
 class MemoryLedger : public Ledger {
