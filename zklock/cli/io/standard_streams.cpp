@@ -42,8 +42,9 @@ void write_line(std::string line) noexcept {
     (void)::send(STDERR_FILENO, line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     return;
   }
-  // Another process may fill a pipe or a terminal meanwhile. So it is opened again, without the
-  // file description of the command. For a file, that would lose the position.
+  // A blocking write waits until a terminal has room for all bytes, and another process may fill a
+  // pipe after the poll(). So the output is opened again, because the command shares the flags of
+  // the old description. A file would lose its position.
   UniqueFd again;
   if (!S_ISREG(status.st_mode)) {
     again = UniqueFd(::open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
