@@ -3,9 +3,11 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -49,13 +51,21 @@ std::vector<std::string> contenders(RawClient& raw, const std::string& path) {
   return names;
 }
 
+// Returns the zxid of the contender's fencing token. A downgrade keeps the token, and creates another
+// znode with the token in its data.
+std::int64_t token_zxid(const std::string& data, std::int64_t czxid) {
+  constexpr std::string_view kKey = "\ntoken=";
+  const auto found = data.find(kKey);
+  return found == std::string::npos ? czxid : std::stoll(data.substr(found + kKey.size()));
+}
+
 bool delete_first(RawClient& raw, std::size_t lock, Collector& collector) {
   for (const std::string& node : contenders(raw, kWorkload.at(lock).path)) {
     const auto stat = raw.exists(node);
     if (stat.rc != ZOK) continue;  // deleted meanwhile
     Excuse excuse;
     excuse.lock = lock;
-    excuse.zxid_from = excuse.zxid_to = stat.stat.czxid;
+    excuse.zxid_from = excuse.zxid_to = token_zxid(raw.get_data(node).data, stat.stat.czxid);
     excuse.from = now();
     collector.excuse(excuse);
     if (raw.delete_node(node) == ZOK) return true;
