@@ -67,6 +67,10 @@ struct Participant {
   /// QuorumMutex. Also false if contenders of one client share the znode (CohortOptions).
   /// find_cycles() uses it.
   bool thread_bound = false;
+  /// true for a candidate of an election: of a LeaderLatch or LeaderElection. If it also holds, it
+  /// is the leader. false for a contender of another library, or of a zklock that did not write
+  /// this into the znode.
+  bool is_candidate = false;
 
   friend bool operator==(const Participant&, const Participant&) = default;
 };

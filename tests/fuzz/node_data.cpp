@@ -67,6 +67,7 @@ void check_same(const ZnodeData& a, const ZnodeData& b) {
   require(a.thread == b.thread && a.application == b.application && a.pid == b.pid, "the same");
   require(a.announces == b.announces && a.token == b.token && a.since_ms == b.since_ms, "the same");
   require(a.label == b.label && a.note == b.note && a.bound == b.bound, "the same");
+  require(a.is_candidate == b.is_candidate, "the same");
 }
 
 void check_read(std::string_view text) {
@@ -92,6 +93,7 @@ void check_written(std::string_view bytes) {
   ZnodeData data;
   data.announces = choices.one_in(2);
   data.bound = choices.one_in(2);
+  data.is_candidate = choices.one_in(2);
   data.pid = static_cast<std::int64_t>(choices.byte()) - 8;
   data.token = static_cast<std::int64_t>(choices.byte()) << choices.below(56);
   for (auto* value : {&data.attempt, &data.owner, &data.host, &data.thread, &data.label}) {

@@ -120,6 +120,17 @@ TEST_F(QueueReader, RetryableError_RetriesWithoutClientTimer) {
   }
 }
 
+TEST(Describe, OnlyExclusiveContender_IsCandidate) {
+  client::Reply node = answer(Status::ok);
+  node.data = "zklock 1\nrole=candidate\n";
+  const auto is_candidate = [&node](const std::string& name) {
+    return describe(*core::ZnodeName::parse(name), node, false).is_candidate;
+  };
+  EXPECT_TRUE(is_candidate("lock-0000000001"));
+  EXPECT_FALSE(is_candidate("__READ__0000000001"));
+  EXPECT_FALSE(is_candidate("weight-2-age-100-0000000001"));
+}
+
 // The contender is in the queue all the time, and the reader must find it.
 TEST_F(QueueReader, DowngradeDuringRead_WriterIsFound) {
   client::Reply reads = answer(Status::ok);

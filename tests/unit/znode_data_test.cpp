@@ -27,6 +27,7 @@ ZnodeData full() {
   data.pid = 4711;
   data.announces = true;
   data.bound = true;
+  data.is_candidate = true;
   data.token = 4294967297;
   data.since_ms = 1700000000123;
   return data;
@@ -43,6 +44,7 @@ void expect_equal(const ZnodeData& a, const ZnodeData& b) {
   EXPECT_EQ(a.pid, b.pid);
   EXPECT_EQ(a.announces, b.announces);
   EXPECT_EQ(a.bound, b.bound);
+  EXPECT_EQ(a.is_candidate, b.is_candidate);
   EXPECT_EQ(a.token, b.token);
   EXPECT_EQ(a.since_ms, b.since_ms);
 }
@@ -51,7 +53,7 @@ TEST(ZnodeData, Encoded_IsReadableText) {
   EXPECT_EQ(full().encode(),
             "zklock 1\nattempt=0123456789abcdef-17\nowner=0123456789abcdef-3\nhost=db-1.example\n"
             "pid=4711\nthread=worker 4\napplication=billing\nlabel=invoices\n"
-            "note=job 42, customer 7\nannounces=1\nbound=1\n"
+            "note=job 42, customer 7\nannounces=1\nbound=1\nrole=candidate\n"
             "token=4294967297\nsince=1700000000123\n");
   EXPECT_EQ(ZnodeData().encode(), "zklock 1\n");
 }
@@ -97,6 +99,12 @@ TEST(ZnodeData, FlagOtherThan1_IsFalse) {
   for (const std::string value : {"", "0", "2", "true", "11", " 1"}) {
     EXPECT_FALSE(ZnodeData::parse("zklock 1\nannounces=" + value + "\n")->announces) << value;
     EXPECT_FALSE(ZnodeData::parse("zklock 1\nbound=" + value + "\n")->bound) << value;
+  }
+}
+
+TEST(ZnodeData, UnknownRole_IsIgnored) {
+  for (const std::string value : {"", "1", "Candidate", " candidate", "candidate ", "candidates"}) {
+    EXPECT_FALSE(ZnodeData::parse("zklock 1\nrole=" + value + "\n")->is_candidate) << value;
   }
 }
 
@@ -174,6 +182,7 @@ TEST(ZnodeData, RandomBytes_AreReadBackPrintable) {
     data.pid = static_cast<std::int64_t>(random()) << 31;
     data.announces = random() % 2 == 0;
     data.bound = random() % 2 == 0;
+    data.is_candidate = random() % 2 == 0;
     const auto read = ZnodeData::parse(data.encode());
     ASSERT_TRUE(read);
     ZnodeData wanted = data;

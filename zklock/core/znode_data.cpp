@@ -12,12 +12,14 @@ namespace zklock::core {
 namespace {
 
 constexpr std::string_view kFirstLine = "zklock 1";
+constexpr std::string_view kCandidate = "candidate";  ///< value of `role`; others are ignored
 /// More than any version will write. Longer data of other programs are not read to the end.
 constexpr std::size_t kMaxTextBytes = 8192;
 
 /// Size of the keys of a new znode without label and note, and of its process id.
 constexpr std::size_t kUsualKeyBytes = 88;
 constexpr std::size_t kTextKeyBytes = 13;  ///< size of the keys `label` and `note`
+constexpr std::size_t kRoleBytes = 15;     ///< size of the line `role`
 
 /// Returns whether the text is printable ASCII. Most texts are; they need no further check.
 bool is_plain(std::string_view text) noexcept {
@@ -86,6 +88,8 @@ void assign(ZnodeData& data, std::string_view key, std::string_view value) {
     data.announces = value == "1";
   } else if (key == "bound") {
     data.bound = value == "1";
+  } else if (key == "role") {
+    data.is_candidate = value == kCandidate;
   } else if (key == "token") {
     data.token = parse_number(value);
   } else if (key == "since") {
@@ -102,6 +106,7 @@ std::string ZnodeData::encode() const {
     size += std::min(value->size(), kMaxValueBytes);
   }
   if (!label.empty() || !note.empty()) size += kTextKeyBytes + std::min(note.size(), kMaxNoteBytes);
+  if (is_candidate) size += kRoleBytes;
   text.reserve(size);
   text.append(kFirstLine) += '\n';
   append(text, "attempt", attempt);
@@ -114,6 +119,7 @@ std::string ZnodeData::encode() const {
   append(text, "note", note, kMaxNoteBytes);
   if (announces) append(text, "announces", "1");
   if (bound) append(text, "bound", "1");
+  if (is_candidate) append(text, "role", kCandidate);
   if (token != 0) append(text, "token", std::to_string(token));
   if (since_ms != 0) append(text, "since", std::to_string(since_ms));
   return text;

@@ -32,7 +32,8 @@ struct ZnodeData {
   /// The creator promises that no other client can write the znode, and that it writes the znode
   /// only to announce its release.
   bool announces = false;
-  bool bound = false;  ///< see Participant::thread_bound
+  bool bound = false;         ///< see Participant::thread_bound
+  bool is_candidate = false;  ///< see Participant::is_candidate
   /// If the znode has replaced the one that was granted (a downgrade): the czxid of that one.
   /// Otherwise 0.
   std::int64_t token = 0;

@@ -179,6 +179,7 @@ void Contender::on_ended() {
   const bool shares = !terms.gate && patient.rule == policy().rule;
   Caller caller = Caller::of_this_thread(owner());
   caller.texts = waiting[0]->texts();
+  caller.is_candidate = waiting[0]->metrics().leads;
   const auto next = std::make_shared<Contender>(path_, key_, caller, patient, terms.event_sink,
                                                 waiting[0]->metrics(), shares ? cohort_ : nullptr);
   path_->enlist(next);

@@ -21,6 +21,7 @@ Caller caller_of(const AcquireRequest& request) {
   Caller caller = Caller::of_this_thread(request.on_behalf_of.value_or(request.owner));
   caller.texts = request.texts;
   caller.bound = request.bound;
+  caller.is_candidate = request.metrics.leads;
   return caller;
 }
 

@@ -83,6 +83,7 @@ Participant describe(const core::ZnodeName& name, const client::Reply& reply, bo
     p.label = data->label;
     p.note = data->note;
     p.thread_bound = data->bound;
+    p.is_candidate = data->is_candidate && wish.access == Access::exclusive;
     if (data->since_ms != 0) since_ms = data->since_ms;
   }
   p.since = time_of(since_ms);

@@ -251,6 +251,8 @@ TEST_P(Basics, Participants_AreListedInOrderOfArrival) {
     EXPECT_EQ(all[1].owner, second.to_string());
   }
   EXPECT_EQ(all[0].application, "conformance");
+  EXPECT_EQ(all[0].is_candidate, adapter().leads);
+  EXPECT_EQ(all[1].is_candidate, adapter().leads);
   EXPECT_TRUE(all[0].holds);
   EXPECT_FALSE(all[1].holds);
   EXPECT_TRUE(all[0].mine);

@@ -98,7 +98,8 @@ core::ZnodeData EngineContext::identify(const Caller& caller) const {
           .note = caller.texts ? caller.texts->note : std::string(),
           .pid = pid_,
           .announces = settings_.announces,
-          .bound = caller.bound};
+          .bound = caller.bound,
+          .is_candidate = caller.is_candidate};
 }
 
 void EngineContext::add_session_listener(const std::shared_ptr<NewSessionListener>& listener) {

@@ -61,12 +61,13 @@ struct CallTexts {
                                                   std::string_view note);
 };
 
-/// The owner, the thread and the texts of an acquire call.
+/// The owner, the thread, the texts and the kind of an acquire call.
 struct Caller {
   Owner owner;
   ThreadNameText thread;
   std::shared_ptr<const CallTexts> texts = {};  ///< null: none
   bool bound = false;                           ///< see Participant::thread_bound
+  bool is_candidate = false;                    ///< see Participant::is_candidate
 
   static Caller of_this_thread(const Owner& owner);
 };
