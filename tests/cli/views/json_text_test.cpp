@@ -69,6 +69,18 @@ TEST(Json, UnknownValues_AreNull) {
   EXPECT_EQ(holder["library"], "unknown");
 }
 
+TEST(Json, OnlyHoldingCandidate_IsLeader) {
+  auto lock = busy_lock("/x");
+  lock.waiting.front().is_candidate = true;
+  Json fields = Json::parse(json::lock_fields(lock, nullptr));
+  EXPECT_EQ(fields["holders"][0]["leader"], false) << "a mutex";
+  EXPECT_EQ(fields["queue"][0]["candidate"], true);
+  EXPECT_EQ(fields["queue"][0]["leader"], false) << "it waits";
+  lock.state.holders.front().is_candidate = true;
+  fields = Json::parse(json::lock_fields(lock, nullptr));
+  EXPECT_EQ(fields["holders"][0]["leader"], true);
+}
+
 TEST(Json, HostileText_IsOneAsciiLine) {
   auto lock = lock_at("/x\n\xff<script>\xe2\x80\xae");
   auto each = holder("lock-0000000001", 1s);

@@ -74,5 +74,17 @@ TEST(ContenderTable, Contenders_AreInOrder) {
   EXPECT_EQ(rest_text(lock), "and 9999 more wait");
 }
 
+TEST(ContenderTable, Leader_Leads) {
+  auto lock = busy_lock("/a");
+  lock.state.holders.front().is_candidate = true;
+  lock.waiting.front().is_candidate = true;
+  const auto lines = contender_table(lock, kNow).lines(0);
+  EXPECT_TRUE(lines[1].starts_with("0  leads  db7 pid 812 (billing)  ")) << lines[1];
+  EXPECT_TRUE(lines[2].starts_with("1  waits  ")) << lines[2];
+  const std::vector<const SurveyedLock*> rows{&lock};
+  const auto row = lock_table(rows, kNow).lines(0)[1];
+  EXPECT_TRUE(row.starts_with("/a    db7 pid 812 (billing) leads  ")) << row;
+}
+
 }  // namespace
 }  // namespace zklock::cli

@@ -100,6 +100,17 @@ class PageTest(unittest.TestCase):
         self.tree.client.delete("/jobs", recursive=True)
         self.browser.wait(f"return !{ROW}", "/jobs/report")
 
+    def test_leader_is_marked(self):
+        mark = f"return getComputedStyle({ROW}.querySelector('.holder'), '::before').content"
+        for path, role in (("/elected", "candidate"), ("/mutex", "reader")):
+            self.tree.contender(path, role=role)
+            self.appears(path)
+        self.assertEqual(self.browser.run(mark, "/elected"), '"leader"')
+        self.assertNotIn("leader", self.browser.run(mark, "/mutex"))
+        self.browser.run(f"{ROW}.querySelector('.line').click()", "/elected")
+        state = self.browser.wait(f"return {ROW}.querySelector('td')?.textContent", "/elected")
+        self.assertEqual(state, "leads")
+
     def test_ages_grow(self):
         self.tree.contender("/a", held_for=10)
         self.appears("/a")

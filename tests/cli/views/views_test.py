@@ -51,6 +51,8 @@ class ViewTest(ViewCase):
         self.assertRegex(lines[0], r"^#  STATE  CONTENDER +SINCE +ZNODE +TOKEN +NOTE$")
         self.assertRegex(lines[1], r"^0  holds  db7 pid 812 \(billing\) +4 m 1\d s +lock-\d{10}  \d+\.0 +job 42$")
         self.assertRegex(lines[2], r"^1  waits  db9 pid 77 \(billing\) ")
+        self.tree.contender("/jobs/elected", role="candidate")
+        self.assertRegex(self.run_view("ls", "/jobs/elected")[1], r"^0  leads  db7 pid 812 \(billing\) ")
 
     def test_ls_of_a_folder_lists_its_locks(self):
         self.tree.contender("/jobs/a", held_for=20)

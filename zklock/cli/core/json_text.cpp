@@ -86,7 +86,9 @@ Json contender(const Participant& each) {
           {"thread", text_or_null(each.thread)},
           {"note", text_or_null(each.note)},
           {"permits", each.access == Access::permits ? Json(each.permits) : Json()},
-          {"weight", each.access == Access::weighted ? Json(each.weight) : Json()}};
+          {"weight", each.access == Access::weighted ? Json(each.weight) : Json()},
+          {"candidate", each.is_candidate},
+          {"leader", leads(each)}};
 }
 
 Json contenders(const std::vector<Participant>& list) {

@@ -48,6 +48,11 @@ enum class LockKind { mutex, shared, semaphore, priority, mixed, unknown };
 LockKind kind_of(const SurveyedLock& lock) noexcept;
 std::string_view name_of(LockKind kind) noexcept;
 
+/// Returns whether the contender is the leader of an election.
+inline bool leads(const Participant& contender) noexcept {
+  return contender.holds && contender.is_candidate;
+}
+
 /// Returns whether the time was read. It is unknown, 1970, if the client may not read the znode.
 bool is_known(WallTime time) noexcept;
 /// Returns whether the client could not read the znode of the contender.

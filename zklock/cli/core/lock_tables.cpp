@@ -15,7 +15,7 @@ std::string holder_text(const SurveyedLock& lock) {
   if (lock.state.holders.empty()) return lock.is_delayed ? "(lock delay)" : "-";
   Participant first = lock.state.holders.front();
   first.note.clear();
-  std::string text = text_of(first);
+  std::string text = text_of(first) + (leads(first) ? " leads" : "");
   if (lock.state.holding <= 1) return text;
   return text + " and " + std::to_string(lock.state.holding - 1) + " more";
 }
@@ -48,7 +48,7 @@ Table contender_table(const SurveyedLock& lock, WallTime now) {
                to_string(each.token), each.note});
   };
   for (const Participant& each : lock.state.holders) {
-    add(each, "holds", text_of(hold_age(each, now)));
+    add(each, leads(each) ? "leads" : "holds", text_of(hold_age(each, now)));
   }
   place = lock.state.holding;
   for (const Participant& each : lock.waiting) {
