@@ -56,8 +56,8 @@ struct HealthProblem {
   };
   Kind kind = Kind::closed;
   HealthState state = HealthState::failed;
-  std::string text = {};             ///< one line, for people
-  std::chrono::nanoseconds since{};  ///< age, if known; otherwise 0
+  std::string text = {};           ///< one line, for people
+  std::chrono::nanoseconds age{};  ///< time since its begin; 0: unknown
 };
 
 /// The result of Client::health(). A client that only waits for a lock is healthy.

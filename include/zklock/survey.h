@@ -40,10 +40,10 @@ struct SurveyedLock {
   /// print it. A znode of another program can make it longer than a lock path may be.
   std::string path;
   /// The holders, at most SurveyOptions::max_holders. `state.waiting` counts all waiting
-  /// contenders, also those that the list below omits.
+  /// contenders, also those that `waiters` omits.
   LockState state;
   /// The waiting contenders in the order of service, at most SurveyOptions::max_waiting.
-  std::vector<Participant> waiting;
+  std::vector<Participant> waiters;
   /// true if the lock has a delay marker of a lost hold. Then no contender holds.
   bool is_delayed = false;
   /// Total of the permits of a semaphore. Unset for other locks, and if the znode of a SharedCount
@@ -73,7 +73,7 @@ struct EmptyZnode {
 /// Thread-safety: a value.
 struct SurveyPage {
   std::vector<SurveyedLock> locks;
-  std::vector<EmptyZnode> empty;
+  std::vector<EmptyZnode> empty_znodes;
   /// Znodes whose children could not be listed, usually because the client has no READ permission.
   std::vector<std::string> unreadable;
   /// Znodes at max_depth whose children were not entered.

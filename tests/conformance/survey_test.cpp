@@ -69,7 +69,7 @@ TEST_F(SurveyTest, LocksOfAllKinds_AreFound) {
   EXPECT_FALSE(locks[1].state.holders[0].mine);
   EXPECT_EQ(locks[2].path, "/locks/shared");
   EXPECT_EQ(locks[2].state.holders.size(), 1U);
-  EXPECT_EQ(locks[2].waiting.size(), 1U);
+  EXPECT_EQ(locks[2].waiters.size(), 1U);
   EXPECT_EQ(locks[2].next_sequence, 2);
 }
 
@@ -105,7 +105,7 @@ TEST_F(SurveyTest, Interruption_NextCallContinues) {
   thread.join();
   EXPECT_TRUE(interrupted);
   std::size_t empty = 0;
-  while (!survey.is_complete()) empty += survey.next(1'000, kTestTimeout).empty.size();
+  while (!survey.is_complete()) empty += survey.next(1'000, kTestTimeout).empty_znodes.size();
   EXPECT_EQ(empty, 50U);
 }
 
@@ -214,10 +214,10 @@ TEST_F(SurveyOfOwnServer, ServerRestartsMeanwhile_NothingIsLost) {
   }
   const auto client = connect();
   Survey survey(*client, "/", {.requests_per_second = 200});
-  std::size_t empty = survey.next(50, kTestTimeout).empty.size();
+  std::size_t empty = survey.next(50, kTestTimeout).empty_znodes.size();
   EXPECT_EQ(empty, 50U);
   kill_and_restart();
-  while (!survey.is_complete()) empty += survey.next(1'000, kTestTimeout).empty.size();
+  while (!survey.is_complete()) empty += survey.next(1'000, kTestTimeout).empty_znodes.size();
   EXPECT_EQ(empty, static_cast<std::size_t>(kPaths));
 }
 

@@ -57,7 +57,7 @@ TEST_F(HealthModel, Disconnected_IsDegraded) {
   lock_.world().disconnect(0);
   run_for(2s);
   EXPECT_EQ(problem(), Kind::disconnected);
-  EXPECT_EQ(health().problems.at(0).since, 2s);
+  EXPECT_EQ(health().problems.at(0).age, 2s);
   lock_.world().reconnect(0);
   run();
   EXPECT_EQ(health().state, HealthState::ok);

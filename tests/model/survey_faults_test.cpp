@@ -41,11 +41,11 @@ TEST_F(SurveyFaults, PagesOfOne_AreExact) {
   while (!survey.is_complete()) {
     SurveyPage page = survey.next(1);
     EXPECT_LE(page.locks.size(), 1U);
-    EXPECT_LE(page.empty.size(), 1U);
+    EXPECT_LE(page.empty_znodes.size(), 1U);
     add(std::move(page), sum);
   }
   EXPECT_EQ(paths(sum), made);
-  EXPECT_EQ(sum.empty.size(), 2U);
+  EXPECT_EQ(sum.empty_znodes.size(), 2U);
   EXPECT_EQ(sum.visited, 23U);
 }
 
@@ -93,8 +93,8 @@ TEST_F(SurveyFaults, OneTemporaryFailure_NothingIsLost) {
       EXPECT_EQ(page.locks[2].permits, 1);
       ASSERT_EQ(page.locks[2].state.holders.size(), 1U);
       EXPECT_EQ(page.locks[2].state.holders[0].owner, "first");
-      ASSERT_EQ(page.locks[2].waiting.size(), 1U);
-      EXPECT_EQ(page.locks[2].waiting[0].owner, "second");
+      ASSERT_EQ(page.locks[2].waiters.size(), 1U);
+      EXPECT_EQ(page.locks[2].waiters[0].owner, "second");
       EXPECT_LE(seen_, 11) << "only that request is repeated, and those of its lock";
     }
   }
@@ -283,7 +283,7 @@ TEST_F(SurveyFaults, PassDuringRead_ContenderIsShown) {
   const SurveyPage page = all("/a");
   ASSERT_EQ(page.locks.size(), 1U);
   EXPECT_EQ(nodes(page.locks[0].state.holders), Paths{"lock-0000000001"});
-  EXPECT_TRUE(page.locks[0].waiting.empty());
+  EXPECT_TRUE(page.locks[0].waiters.empty());
 }
 
 TEST_F(SurveyFaults, PathRecreatedDuringRead_NewPathIsShown) {
@@ -303,7 +303,7 @@ TEST_F(SurveyFaults, PathRecreatedDuringRead_NewPathIsShown) {
   ASSERT_EQ(page.locks.size(), 1U);
   ASSERT_EQ(page.locks[0].state.holders.size(), 1U);
   EXPECT_EQ(page.locks[0].state.holders[0].owner, "new");
-  EXPECT_EQ(page.locks[0].waiting.size(), 1U);
+  EXPECT_EQ(page.locks[0].waiters.size(), 1U);
 }
 
 TEST_F(SurveyFaults, Rate_IsKept) {

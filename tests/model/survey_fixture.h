@@ -115,7 +115,7 @@ class SurveyTest : public ::testing::Test {
   }
   static void add(SurveyPage page, SurveyPage& sum) {
     std::ranges::move(page.locks, std::back_inserter(sum.locks));
-    std::ranges::move(page.empty, std::back_inserter(sum.empty));
+    std::ranges::move(page.empty_znodes, std::back_inserter(sum.empty_znodes));
     std::ranges::move(page.unreadable, std::back_inserter(sum.unreadable));
     std::ranges::move(page.too_deep, std::back_inserter(sum.too_deep));
     sum.visited += page.visited;

@@ -19,7 +19,7 @@ TEST_F(SurveyTest, RootDoesNotExist_SurveyIsEmpty) {
   EXPECT_FALSE(survey.is_complete());
   const SurveyPage page = survey.next();
   EXPECT_TRUE(survey.is_complete());
-  EXPECT_EQ(page.locks.size() + page.empty.size() + page.unreadable.size(), 0U);
+  EXPECT_EQ(page.locks.size() + page.empty_znodes.size() + page.unreadable.size(), 0U);
   EXPECT_EQ(page.visited, 0U);
   EXPECT_EQ(survey.next().visited, 0U) << "a further call finds nothing";
   EXPECT_EQ(servers_->requests(), 1U);
@@ -94,15 +94,15 @@ TEST_F(SurveyTest, Mutex_HolderAndWaitingAreDescribed) {
   const SurveyedLock& lock = page.locks[0];
   ASSERT_EQ(nodes(lock.state.holders), Paths{first});
   EXPECT_EQ(lock.state.waiting, 2U);
-  ASSERT_EQ(nodes(lock.waiting), (Paths{second, foreign}));
+  ASSERT_EQ(nodes(lock.waiters), (Paths{second, foreign}));
   const Participant& holder = lock.state.holders[0];
   EXPECT_TRUE(holder.holds);
   EXPECT_EQ(holder.owner, "first");
   EXPECT_EQ(holder.token.zxid, ensemble_.find("/a/" + first)->czxid);
   EXPECT_EQ(holder.session_id, session_.value);
-  EXPECT_FALSE(lock.waiting[0].holds);
-  EXPECT_EQ(lock.waiting[0].owner, "second");
-  EXPECT_EQ(lock.waiting[1].owner, "");
+  EXPECT_FALSE(lock.waiters[0].holds);
+  EXPECT_EQ(lock.waiters[0].owner, "second");
+  EXPECT_EQ(lock.waiters[1].owner, "");
   EXPECT_FALSE(lock.is_delayed);
   EXPECT_EQ(lock.permits, std::nullopt);
 }
@@ -115,7 +115,7 @@ TEST_F(SurveyTest, ManyContenders_SomeAreDescribed) {
   ASSERT_EQ(page.locks.size(), 1U);
   EXPECT_EQ(nodes(page.locks[0].state.holders),
             (Paths{"__READ__0000000000", "__READ__0000000001", "__READ__0000000002"}));
-  EXPECT_EQ(nodes(page.locks[0].waiting), (Paths{"__WRIT__0000000008", "__WRIT__0000000009"}));
+  EXPECT_EQ(nodes(page.locks[0].waiters), (Paths{"__WRIT__0000000008", "__WRIT__0000000009"}));
   EXPECT_EQ(page.locks[0].state.waiting, 6U) << "all of them";
   EXPECT_EQ(page.locks[0].state.holding, 8U);
   EXPECT_EQ(servers_->count_of(OperationKind::get), 5U);
@@ -146,7 +146,7 @@ TEST_F(SurveyTest, Semaphores_HaveTheirPermits) {
   EXPECT_EQ(page.locks[1].state.waiting, 2U);
   EXPECT_EQ(page.locks[2].permits, std::nullopt);
   EXPECT_EQ(page.locks[2].state.holders.size(), 0U);
-  EXPECT_EQ(page.locks[2].waiting.size(), 3U);
+  EXPECT_EQ(page.locks[2].waiters.size(), 3U);
 }
 
 TEST_F(SurveyTest, DelayOfLostHold_IsALock) {
@@ -160,7 +160,7 @@ TEST_F(SurveyTest, DelayOfLostHold_IsALock) {
   page = all("/a");
   ASSERT_EQ(page.locks.size(), 1U);
   EXPECT_TRUE(page.locks[0].state.holders.empty());
-  EXPECT_EQ(page.locks[0].waiting.size(), 1U) << "until the delay has passed";
+  EXPECT_EQ(page.locks[0].waiters.size(), 1U) << "until the delay has passed";
 }
 
 TEST_F(SurveyTest, ContendersAtGate_Wait) {
@@ -170,8 +170,8 @@ TEST_F(SurveyTest, ContendersAtGate_Wait) {
   const SurveyPage page = all("/a");
   ASSERT_EQ(page.locks.size(), 1U);
   EXPECT_TRUE(page.locks[0].state.holders.empty());
-  ASSERT_EQ(page.locks[0].waiting.size(), 2U);
-  EXPECT_EQ(page.locks[0].waiting[0].weight, 9);
+  ASSERT_EQ(page.locks[0].waiters.size(), 2U);
+  EXPECT_EQ(page.locks[0].waiters[0].weight, 9);
 }
 
 TEST_F(SurveyTest, NoReadPermission_RestIsRead) {
@@ -184,9 +184,9 @@ TEST_F(SurveyTest, NoReadPermission_RestIsRead) {
   const SurveyPage page = all("/a");
   EXPECT_EQ(paths(page), (Paths{"/a/1", "/a/3"}));
   EXPECT_EQ(page.unreadable, Paths{"/a/2"});
-  ASSERT_EQ(page.locks[1].waiting.size(), 1U);
-  EXPECT_EQ(page.locks[1].waiting[0].node, "lock-0000000001");
-  EXPECT_EQ(page.locks[1].waiting[0].owner, "");
+  ASSERT_EQ(page.locks[1].waiters.size(), 1U);
+  EXPECT_EQ(page.locks[1].waiters[0].node, "lock-0000000001");
+  EXPECT_EQ(page.locks[1].waiters[0].owner, "");
 }
 
 TEST_F(SurveyTest, DepthLimit_DeeperNodesAreNotEntered) {
@@ -213,9 +213,9 @@ TEST_F(SurveyTest, EmptyNodes_AreListed) {
   ASSERT_EQ(ensemble_.create("/a/service", "", session_), Status::ok);
   lock("/a/lock");
   const SurveyPage page = all("/a");
-  ASSERT_EQ(page.empty.size(), 1U);
-  EXPECT_EQ(page.empty[0].path, "/a/abandoned");
-  EXPECT_EQ(page.empty[0].created.time_since_epoch(),
+  ASSERT_EQ(page.empty_znodes.size(), 1U);
+  EXPECT_EQ(page.empty_znodes[0].path, "/a/abandoned");
+  EXPECT_EQ(page.empty_znodes[0].created.time_since_epoch(),
             std::chrono::milliseconds(ensemble_.find("/a/abandoned")->created_ms));
 }
 
@@ -227,8 +227,8 @@ TEST_F(SurveyTest, HugeCreationTime_IsTheLatest) {
     return std::optional(std::move(reply));
   };
   const SurveyPage page = all("/a");
-  ASSERT_EQ(page.empty.size(), 1U);
-  EXPECT_GT(page.empty[0].created, std::chrono::system_clock::now());
+  ASSERT_EQ(page.empty_znodes.size(), 1U);
+  EXPECT_GT(page.empty_znodes[0].created, std::chrono::system_clock::now());
 }
 
 TEST_F(SurveyTest, HostileTexts_ArePrintable) {

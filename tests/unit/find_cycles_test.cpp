@@ -37,7 +37,7 @@ SurveyedLock surveyed(const std::string& path, std::vector<Participant> holders,
   result.path = path;
   result.state.holders = std::move(holders);
   result.state.waiting = waiting.size();
-  result.waiting = std::move(waiting);
+  result.waiters = std::move(waiting);
   return result;
 }
 

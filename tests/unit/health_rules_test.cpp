@@ -118,7 +118,7 @@ TEST(HealthRules, SeveralProblems_GravestDecides) {
   ASSERT_EQ(health.problems.size(), 3U);
   EXPECT_EQ(health.problems[0].kind, Kind::delete_refused);
   EXPECT_EQ(health.problems[1].kind, Kind::disconnected);
-  EXPECT_EQ(health.problems[1].since, 12s);
+  EXPECT_EQ(health.problems[1].age, 12s);
   EXPECT_EQ(health.problems[2].kind, Kind::lease_low);
 }
 
@@ -138,7 +138,7 @@ TEST(HealthRules, NewClient_HasNoConnectionYet) {
   const Health health = judge({.connection_problem = "no session is open"});
   EXPECT_EQ(health.state, HealthState::degraded);
   EXPECT_EQ(health.problems.at(0).text, "no connection: no session is open");
-  EXPECT_EQ(health.problems.at(0).since, 0s);
+  EXPECT_EQ(health.problems.at(0).age, 0s);
   EXPECT_EQ(to_string(health.state), "degraded");
 }
 

@@ -158,7 +158,7 @@ void check_host(Report& report) {
 
 void check_clock(const SurveyedLock& lock, Report& report) {
   WallTime newest;
-  for (const auto* const list : {&lock.state.holders, &lock.waiting}) {
+  for (const auto* const list : {&lock.state.holders, &lock.waiters}) {
     for (const Participant& each : *list) newest = std::max(newest, each.since);
   }
   // Not an overflow: both are after 1970.

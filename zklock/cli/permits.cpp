@@ -53,7 +53,7 @@ bool has_fixed_total(const SurveyedLock& lock) {
     return each.access == Access::permits && each.node.find("-of-") != std::string::npos;
   };
   return std::ranges::any_of(lock.state.holders, names_total) ||
-         std::ranges::any_of(lock.waiting, names_total);
+         std::ranges::any_of(lock.waiters, names_total);
 }
 
 /// Changes the shared count as wished. Returns it.

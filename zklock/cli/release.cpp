@@ -74,7 +74,7 @@ Target find_target(Client& client, const ReleaseOptions& options) {
   if (snapshot.locks.empty()) return {};
   const SurveyedLock& lock = snapshot.locks.front();
   Target target{.contender = {}, .waiting = lock.state.waiting, .is_delayed = lock.is_delayed};
-  for (const auto* const list : {&lock.state.holders, &lock.waiting}) {
+  for (const auto* const list : {&lock.state.holders, &lock.waiters}) {
     const auto found = options.node.empty()
                            ? list->begin()
                            : std::ranges::find(*list, options.node, &Participant::node);

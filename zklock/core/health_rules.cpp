@@ -44,11 +44,10 @@ std::string use_of(std::size_t bytes, std::size_t limit) {
   return std::to_string(bytes) + " of " + std::to_string(limit) + " bytes";
 }
 
-void add(Health& health, Kind kind, std::string text, Duration since = {}) {
+void add(Health& health, Kind kind, std::string text, Duration age = {}) {
   const HealthState state = state_of(kind);
   health.state = std::max(health.state, state);
-  health.problems.push_back(
-      {.kind = kind, .state = state, .text = std::move(text), .since = since});
+  health.problems.push_back({.kind = kind, .state = state, .text = std::move(text), .age = age});
 }
 
 /// Adds the problem of user code that runs too long, if it is `kind`.

@@ -71,7 +71,7 @@ TEST(Json, UnknownValues_AreNull) {
 
 TEST(Json, OnlyHoldingCandidate_IsLeader) {
   auto lock = busy_lock("/x");
-  lock.waiting.front().is_candidate = true;
+  lock.waiters.front().is_candidate = true;
   Json fields = Json::parse(json::lock_fields(lock, nullptr));
   EXPECT_EQ(fields["holders"][0]["leader"], false) << "a mutex";
   EXPECT_EQ(fields["queue"][0]["candidate"], true);

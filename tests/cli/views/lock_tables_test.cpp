@@ -64,7 +64,7 @@ TEST(LockTable, NarrowTerminal_ShowsHeldAndWaiting) {
 TEST(ContenderTable, Contenders_AreInOrder) {
   auto lock = busy_lock("/a");
   lock.state.holders.front().held_since = kNow - 20s;
-  lock.waiting.front().note = "second";
+  lock.waiters.front().note = "second";
   const auto lines = contender_table(lock, kNow).lines(0);
   ASSERT_EQ(lines.size(), 3U);
   EXPECT_EQ(lines[1], "0  holds  db7 pid 812 (billing)  20 s   lock-0000000001  0.0");
@@ -77,7 +77,7 @@ TEST(ContenderTable, Contenders_AreInOrder) {
 TEST(ContenderTable, Leader_Leads) {
   auto lock = busy_lock("/a");
   lock.state.holders.front().is_candidate = true;
-  lock.waiting.front().is_candidate = true;
+  lock.waiters.front().is_candidate = true;
   const auto lines = contender_table(lock, kNow).lines(0);
   EXPECT_TRUE(lines[1].starts_with("0  leads  db7 pid 812 (billing)  ")) << lines[1];
   EXPECT_TRUE(lines[2].starts_with("1  waits  ")) << lines[2];

@@ -55,7 +55,7 @@ inline void add_holder(SurveyedLock& lock, Participant each) {
 }
 
 inline void add_waiting(SurveyedLock& lock, Participant each) {
-  lock.waiting.push_back(std::move(each));
+  lock.waiters.push_back(std::move(each));
   ++lock.state.waiting;
 }
 

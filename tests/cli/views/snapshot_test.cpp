@@ -117,8 +117,8 @@ TEST(Snapshot, ManyContenders_LaterListsAreShort) {
     page.locks.push_back(std::move(lock));
   }
   add_page(snapshot, std::move(page));
-  EXPECT_EQ(snapshot.locks[1].waiting.size(), kMostContenders / 2);
-  EXPECT_EQ(snapshot.locks[2].waiting.size(), 1U);
+  EXPECT_EQ(snapshot.locks[1].waiters.size(), kMostContenders / 2);
+  EXPECT_EQ(snapshot.locks[2].waiters.size(), 1U);
   EXPECT_EQ(snapshot.locks[2].state.holders.size(), 1U);
   EXPECT_EQ(snapshot.locks[2].state.waiting, kMostContenders / 2);
 }
@@ -142,7 +142,8 @@ TEST(Snapshot, PagesInAnyOrder_AreSorted) {
   page.locks = {lock_at("/b"), lock_at("/a")};
   page.unreadable = {"/z", "/y"};
   add_page(snapshot, page);
-  add_page(snapshot, {.locks = {lock_at("/a0")}, .empty = {}, .unreadable = {}, .too_deep = {}});
+  add_page(snapshot,
+           {.locks = {lock_at("/a0")}, .empty_znodes = {}, .unreadable = {}, .too_deep = {}});
   sort_lists(snapshot);
   ASSERT_EQ(snapshot.locks.size(), 3U);
   EXPECT_EQ(snapshot.locks[1].path, "/a0");

@@ -92,7 +92,7 @@ bool is_safe_combination(const SurveyedLock& lock, const std::set<Library>& libr
 
 void check_libraries(const SurveyedLock& lock, std::vector<Finding>& found) {
   std::set<Library> libraries;
-  for (const auto* list : {&lock.state.holders, &lock.waiting}) {
+  for (const auto* list : {&lock.state.holders, &lock.waiters}) {
     for (const Participant& each : *list) libraries.insert(library_of(each));
   }
   if (is_safe_combination(lock, libraries)) return;

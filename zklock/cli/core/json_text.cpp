@@ -117,11 +117,11 @@ Json fields_of(const SurveyedLock& lock, const CycleMark* cycle, Known known = K
   fields["path"] = lock.path;
   fields["kind"] = kind == LockKind::unknown ? Json() : Json(name_of(kind));
   fields["holders"] = contenders(lock.state.holders);
-  fields["queue"] = contenders(lock.waiting);
+  fields["queue"] = contenders(lock.waiters);
   fields["holding"] = lock.state.holding;
   fields["waiting"] = lock.state.waiting;
   fields["holders_cut"] = are_holders_cut(lock);
-  fields["queue_cut"] = lock.state.waiting > lock.waiting.size();
+  fields["queue_cut"] = lock.state.waiting > lock.waiters.size();
   fields["permits"] = permits_of(lock);
   fields["delay"] = lock.is_delayed;
   fields["foreign"]["count"] = lock.other_children_count;

@@ -91,7 +91,7 @@ std::string_view name_of(Library library) noexcept {
 LockKind kind_of(const SurveyedLock& lock) noexcept {
   LockKind kind = LockKind::unknown;
   for (const auto& each : lock.state.holders) kind = combined(kind, kind_of(each));
-  for (const auto& each : lock.waiting) kind = combined(kind, kind_of(each));
+  for (const auto& each : lock.waiters) kind = combined(kind, kind_of(each));
   return kind;
 }
 
@@ -147,7 +147,7 @@ std::optional<std::chrono::milliseconds> oldest_alert(const SurveyedLock& lock,
 std::optional<std::chrono::milliseconds> oldest_wait(const SurveyedLock& lock,
                                                      WallTime now) noexcept {
   std::optional<std::chrono::milliseconds> oldest;
-  for (const auto& each : lock.waiting) {
+  for (const auto& each : lock.waiters) {
     if (is_known(each.since)) oldest = std::max(oldest, std::optional(age(each.since, now)));
   }
   return oldest;

@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 template <class Predicate>
 bool has_contender(const SurveyedLock& lock, Predicate matches) {
   return std::ranges::any_of(lock.state.holders, matches) ||
-         std::ranges::any_of(lock.waiting, matches);
+         std::ranges::any_of(lock.waiters, matches);
 }
 
 bool contains(std::string_view text, std::string_view part) {

@@ -51,14 +51,14 @@ Table contender_table(const SurveyedLock& lock, WallTime now) {
     add(each, leads(each) ? "leads" : "holds", text_of(hold_age(each, now)));
   }
   place = lock.state.holding;
-  for (const Participant& each : lock.waiting) {
+  for (const Participant& each : lock.waiters) {
     add(each, "waits", is_known(each.since) ? text_of(Duration(age(each.since, now))) : "?");
   }
   return table;
 }
 
 std::string rest_text(const SurveyedLock& lock) {
-  const auto more = lock.state.waiting - std::min(lock.state.waiting, lock.waiting.size());
+  const auto more = lock.state.waiting - std::min(lock.state.waiting, lock.waiters.size());
   return more == 0 ? std::string() : "and " + std::to_string(more) + " more wait";
 }
 

@@ -25,8 +25,8 @@ bool has(const std::vector<Participant>& list, const Participant& contender) {
 
 bool has(std::span<const SurveyedLock> locks, const WaitStep& step) {
   return std::ranges::any_of(locks, [&step](const SurveyedLock& lock) {
-    const auto& blockers = step.blocker.holds ? lock.state.holders : lock.waiting;
-    return lock.path == step.path && has(lock.waiting, step.waiter) && has(blockers, step.blocker);
+    const auto& blockers = step.blocker.holds ? lock.state.holders : lock.waiters;
+    return lock.path == step.path && has(lock.waiters, step.waiter) && has(blockers, step.blocker);
   });
 }
 
@@ -35,15 +35,15 @@ bool has(std::span<const SurveyedLock> locks, const WaitStep& step) {
 void add_page(Snapshot& snapshot, SurveyPage page) {
   for (SurveyedLock& lock : page.locks) {
     if (snapshot.contenders >= kMostContenders) {
-      for (auto* const list : {&lock.state.holders, &lock.waiting}) {
+      for (auto* const list : {&lock.state.holders, &lock.waiters}) {
         if (list->size() > 1) *list = std::vector{std::move(list->front())};
       }
     }
-    snapshot.contenders += lock.state.holders.size() + lock.waiting.size();
+    snapshot.contenders += lock.state.holders.size() + lock.waiters.size();
   }
   snapshot.visited += page.visited;
   append(snapshot.locks, std::move(page.locks));
-  append(snapshot.empty, std::move(page.empty));
+  append(snapshot.empty, std::move(page.empty_znodes));
   append(snapshot.unreadable, std::move(page.unreadable));
   append(snapshot.too_deep, std::move(page.too_deep));
 }

@@ -51,13 +51,13 @@ class Waits {
     std::set<std::string_view> blockers;
     for (const SurveyedLock& lock : locks) {
       for (const Participant& each : lock.state.holders) blockers.insert(owner_of(each));
-      for (const Participant& each : lock.waiting) {
+      for (const Participant& each : lock.waiters) {
         if (each.access == Access::exclusive) blockers.insert(owner_of(each));
       }
     }
     blockers.erase(std::string_view());
     for (const SurveyedLock& lock : locks) {
-      for (const Participant& each : lock.waiting) {
+      for (const Participant& each : lock.waiters) {
         const auto owner = owner_of(each);
         if (blockers.contains(owner)) numbers_.try_emplace(owner, numbers_.size());
       }
@@ -65,7 +65,7 @@ class Waits {
   }
   void add(const SurveyedLock& lock) {
     const Participant* writer_ahead = nullptr;  // the nearest
-    for (const Participant& waiter : lock.waiting) {
+    for (const Participant& waiter : lock.waiters) {
       const bool is_reader = waiter.access == Access::shared;
       if (numbers_.contains(owner_of(waiter))) {
         add_holders(lock, waiter);

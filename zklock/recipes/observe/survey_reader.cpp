@@ -124,18 +124,18 @@ bool SurveyReader::is_complete() const noexcept {
 }
 
 bool SurveyReader::is_full(std::size_t entries) const noexcept {
-  return std::max({page_.locks.size(), page_.empty.size(), page_.unreadable.size(),
+  return std::max({page_.locks.size(), page_.empty_znodes.size(), page_.unreadable.size(),
                    page_.too_deep.size()}) >= entries;
 }
 
 SurveyPage SurveyReader::take_page(std::size_t entries) {
   SurveyPage page;
   page.locks.reserve(std::min(entries, page_.locks.size()));
-  page.empty.reserve(std::min(entries, page_.empty.size()));
+  page.empty_znodes.reserve(std::min(entries, page_.empty_znodes.size()));
   page.unreadable.reserve(std::min(entries, page_.unreadable.size()));
   page.too_deep.reserve(std::min(entries, page_.too_deep.size()));
   move_first(page_.locks, page.locks, entries);
-  move_first(page_.empty, page.empty, entries);
+  move_first(page_.empty_znodes, page.empty_znodes, entries);
   move_first(page_.unreadable, page.unreadable, entries);
   move_first(page_.too_deep, page.too_deep, entries);
   page.visited = std::exchange(page_.visited, 0);
@@ -306,7 +306,7 @@ void SurveyReader::take_children(const Visit& visit, client::Reply& list, bool i
     std::ranges::reverse(others);
     unentered_.push_back({visit.path, visit.depth + 1, std::move(others)});
   } else if (is_empty && list.data_length == 0 && list.ephemeral_owner == SessionId{}) {
-    page_.empty.push_back({visit.path, time_of(list.created_ms)});
+    page_.empty_znodes.push_back({visit.path, time_of(list.created_ms)});
   }
   ++page_.visited;
 }
@@ -352,7 +352,7 @@ void SurveyReader::take_contender(Visit& visit, const client::Reply& reply) {
         reply.status == Status::ok && is_created_by(core_->keeper().session(), reply);
     Participant participant = describe(visit.described[visit.read], reply, is_mine);
     if (visit.read < visit.holders) set_holds(participant, visit.queue);
-    auto& list = participant.holds ? visit.lock.state.holders : visit.lock.waiting;
+    auto& list = participant.holds ? visit.lock.state.holders : visit.lock.waiters;
     list.push_back(std::move(participant));
   }
   if (++visit.read == visit.described.size()) visit.step = Step::done;
