@@ -53,16 +53,16 @@ struct AclEntry {
 /// can write its znodes. ZooKeeper checks the DELETE permission on the parent. An identity that has
 /// it can delete the znode of any contender. Existing parents are not changed.
 ///
-/// To announce a release, a client writes to its lock znode in the multi that deletes it. The event
-/// of that write (NODE_DATA_CHANGED) grants the lock to the next contender, without a getChildren
-/// request. If another identity could forge the event, the next contender sends getChildren
-/// instead:
+/// A client announces a release: one multi first writes to its lock znode, and then deletes it. The
+/// next contender watches that znode. The event of the write (NODE_DATA_CHANGED) grants it the
+/// lock, without a getChildren request. If another identity could forge the event, the next
+/// contender sends getChildren instead:
 /// - With list(), other identities can write the lock znode. So the client announces no release.
 /// - If an identity has CREATE, but not DELETE, on the lock path, announcements there are not used.
-///   Such an identity could enqueue a znode behind the holder, and write to it. The contender
-///   behind that znode would then be granted beside the holder. An identity with DELETE gains
-///   nothing by such a write: it can delete the holder's znode directly. An unreadable ACL counts
-///   as CREATE without DELETE.
+///   Such an identity could enqueue a znode of its own behind the holder, and write to it. The
+///   contender behind that znode would take the write for an announced release. It would then be
+///   granted while the holder still holds. An identity with DELETE gains nothing by such a write: it
+///   can delete the holder's znode directly. An unreadable ACL counts as CREATE without DELETE.
 ///
 /// Thread-safety: a value. Like an int: no thread may write it while another uses it.
 class AclPolicy {
@@ -133,9 +133,10 @@ struct ClientOptions {
   /// An acquire or lock call with a deadline waits until that deadline instead, whether it is
   /// earlier or later. A call without a deadline waits indefinitely once its contender has
   /// enqueued. A query (participants, observed states, permit counts) throws not_connected at its
-  /// deadline, or without one after this timeout. For a single attempt (try_lock(), or an acquire
-  /// or a query with a deadline that has passed already) only this timeout applies. An attempt of a
-  /// QuorumMutex waits at most QuorumOptions::ensemble_timeout for each ensemble.
+  /// deadline; without a deadline, after this timeout. For a single attempt, only this timeout
+  /// applies. A single attempt is a try_lock(), or an acquire or a query whose deadline has passed
+  /// already. An attempt of a QuorumMutex waits at most QuorumOptions::ensemble_timeout for each
+  /// ensemble.
   std::chrono::milliseconds connection_timeout{15'000};
 
   /// The shortest and the longest pause between two attempts to open a new session. The pause grows
@@ -149,7 +150,7 @@ struct ClientOptions {
   /// most 100 ms.
   ///
   /// Spinning saves time if waking a thread takes longer than the wait, as on an idle virtual
-  /// machine. A useful value is 2 ms, the time of some hand-offs. The cost is at most this much
+  /// machine. A useful value is 2 ms, the time of a few hand-offs. The cost is at most this much
   /// processor time for each wait or callback. If other threads need the processors, do not spin: a
   /// thread that yields is scheduled after them.
   std::chrono::microseconds spin_before_block{0};
@@ -167,20 +168,24 @@ struct ClientOptions {
   std::optional<TlsOptions> tls;
 
   /// The log of zklock and of the ZooKeeper C client. The C client has one log level for the whole
-  /// process. Any thread of zklock can write to the log, and so can a thread that calls zklock.
-  /// Internal mutexes may be locked when the C client writes. So a sink of the logger must not call
-  /// zklock, and a sink that blocks delays locks. An asynchronous spdlog logger never blocks if its
-  /// queue overruns the oldest message.
+  /// process. The sinks of the logger must obey the rules of LogSink: they must not call zklock,
+  /// and should not block. An asynchronous spdlog logger never blocks if its queue overruns the
+  /// oldest message.
   ///
   /// If neither `logger` nor `log_sink` is set, warnings and errors of zklock go to the standard
   /// error output. A line is dropped if that output cannot take it at once. To have no log, set a
   /// sink that does nothing: `options.log_sink = [](LogLevel, std::string_view) {};`
   ///
-  /// Lines of one kind are at most ten at once, and then one a second. A later line says how many
-  /// were omitted. The kinds are losses, slow acquires, other warnings of locks, and warnings of the
-  /// session together with exceptions of callbacks. Lines of the C client, lines about the events of
-  /// a hold, and lines of the session below `warning` are not limited. At most 1,000 lines about locks
-  /// wait for a log that is too slow, and 1,000 more about losses.
+  /// Four kinds of lines are limited, each separately: at most ten at once, and then one a second.
+  /// A later line says how many were omitted.
+  /// - Losses.
+  /// - Slow acquires.
+  /// - Other warnings of locks.
+  /// - Warnings of the session, and exceptions of callbacks.
+  ///
+  /// Lines of the C client, lines about the events of a hold, and lines of the session below
+  /// `warning` are not limited. At most 1,000 lines about locks wait for a log that is too slow,
+  /// and 1,000 more about losses.
   std::shared_ptr<spdlog::logger> logger;
   /// Receives the lines too. It needs no spdlog.
   LogSink log_sink;
@@ -198,8 +203,8 @@ struct ClientOptions {
   /// Caps on the total length of the paths of the session's lock znodes, and of its watches, in
   /// bytes. With more than about 1 MB of znode paths, ZooKeeper cannot close the session. With as
   /// many bytes of watched paths, it cannot reconnect the session. A call that would exceed a cap
-  /// throws too_many_nodes or too_many_watches. A hold marker (Participant::held_since) uses only
-  /// the first half of max_node_bytes. Range: 1 to 1,000,000.
+  /// throws too_many_nodes or too_many_watches. The znode that shows Participant::held_since is
+  /// created only if all znodes then use at most half of max_node_bytes. Range: 1 to 1,000,000.
   std::size_t max_node_bytes = 800'000;
   std::size_t max_watch_bytes = 800'000;
 

@@ -29,10 +29,10 @@ enum class HealthState { ok, degraded, failed };
 /// |------------------|----------|------------------------------------------------------------------|
 /// | closed           | failed   | after close()                                                    |
 /// | auth_refused     | failed   | after the servers refused the credential                         |
-/// | callback_stuck   | failed   | a leader's function or a loss callback has run for 3 T, and for  |
-/// |                  |          | at least 30 s, after the end of its hold                         |
+/// | callback_stuck   | failed   | a leader's function or a loss callback still runs max(3 T, 30 s) |
+/// |                  |          | after the end of its hold                                        |
 /// | delete_refused   | failed   | an ACL refuses the delete of a lock znode of this client         |
-/// | callback_slow    | degraded | as callback_stuck, but for T, and for at least 10 s              |
+/// | callback_slow    | degraded | as callback_stuck, but max(T, 10 s) after the end                |
 /// | disconnected     | degraded | there is no connection                                           |
 /// | lease_low        | degraded | a lock is held, or its znode is retained (keep_idle_for), and    |
 /// |                  |          | less than T/4 of the lease is left                               |

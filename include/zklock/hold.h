@@ -35,12 +35,12 @@ enum class CountKind;
 /// |           | exists                                                  |                 |
 /// | lost      | the lease expired, the session ended, the znode was     | (final)         |
 /// |           | deleted, the maximum hold time ended, the release was   |                 |
-/// |           | forced, or the hold was released                        |                 |
+/// |           | forced, the client was closed, or the hold was released |                 |
 ///
 /// The state is computed when it is queried. So after a pause of the process, the first query
 /// already returns `lost` if the lease ended meanwhile. If another program deletes the znode or
 /// ends the session, the next contender can be granted before this hold turns `lost`. The guide
-/// zklock/guides/guarantees.md states the assumptions of G2 and G3.
+/// zklock/guides/guarantees.md states when exclusion (G2) and a timely `lost` (G3) are guaranteed.
 enum class HoldState { held, suspended, lost };
 
 /// Returns the name of the enumerator, for example "held"; "unknown" for any other value.
@@ -96,7 +96,7 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// false for an empty Hold. Does not block. state() returns the validity.
   explicit operator bool() const noexcept { return contender_ != nullptr; }
 
-  /// Returns the fencing token of this grant; a reentrant grant repeats it. Does not block.
+  /// Returns the fencing token of this grant. Nested Holds have the same token. Does not block.
   [[nodiscard]] FencingToken token() const noexcept;
 
   /// Returns the state at this moment, by LeaseClock. Once it is `lost`, it stays `lost`. After a
@@ -157,10 +157,10 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   [[nodiscard]] std::string node() const;
 
   /// Returns node(), and makes it safe for a `check` operation in your own ZooKeeper transaction.
-  /// Without this call, the next contender of this client can be granted before the znode is
-  /// deleted. After this call, conflicting contenders with other znodes are granted only when this
-  /// znode is deleted. So the transaction cannot succeed after the next grant. A GuardedTransaction
-  /// needs no such call.
+  /// Without this call, release() can grant the next contender of this client before the znode is
+  /// deleted. A transaction with the check could then succeed after that grant. After this call, a
+  /// conflicting contender with another znode is granted only when this znode is deleted. Then the
+  /// check fails. A GuardedTransaction needs no such call.
   ///
   /// Exception: with CohortOptions::max_local_handoffs or keep_idle_for, successive holds of one
   /// client can have one path. Then the check does not distinguish them.
@@ -181,10 +181,10 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// its handler. Returns an empty LockState for every other Hold, after release(), and if the state
   /// cannot be read before the deadline.
   ///
-  /// The state is that of the server that the client is connected to, which may lag. The call's own
-  /// contender is in it until its znode is deleted: it waits, or it is the holder if the others have
-  /// released meanwhile. If the lock is handed off very often, only the name of the holder's znode
-  /// may be known.
+  /// The state is that of the server that the client is connected to, which may lag. It includes
+  /// the call's own contender until the znode of that contender is deleted. If the others have
+  /// released meanwhile, that contender is shown as the holder, otherwise as waiting. If the lock
+  /// is handed off very often, only the name of the holder's znode may be known.
   ///
   /// Sends getChildren and getData, and blocks for two round trips; for three if the lock is a
   /// semaphore with a SharedCount. If the holder releases meanwhile, reads again, at most five times
@@ -206,11 +206,14 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   ///
   /// If the next contender is of this client, it is usually granted at once, without the
   /// confirmation. That requires that this hold and that contender are of a ReentrantMutex or a
-  /// Mutex. It happens also while disconnected, if the lease is valid. Then the new hold is
-  /// `suspended` from the start. The znode is deleted first if a commit of a GuardedTransaction is
-  /// unanswered or has an unknown outcome. It is also deleted first if expose_node() was called, or
-  /// the hold has a lock delay. In these two cases, a contender that shares the znode (see
-  /// CohortOptions) is nevertheless granted at once.
+  /// Mutex. It needs no option: each of the two has its own znode, unlike in a local hand-off
+  /// (CohortOptions). It happens also while disconnected, if the lease is valid. Then the new hold
+  /// is `suspended` from the start.
+  ///
+  /// In three cases the znode is deleted before the next grant:
+  /// - A commit of a GuardedTransaction is unanswered or has an unknown outcome.
+  /// - expose_node() was called. A contender that shares the znode is still granted at once.
+  /// - The hold has a lock delay. A contender that shares the znode is still granted at once.
   void release() noexcept;
 
  private:

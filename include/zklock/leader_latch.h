@@ -35,8 +35,8 @@ struct LatchOptions {
   /// The purpose of the candidacy, for people; see AcquireOptions::note.
   std::string note = {};
 
-  /// Runs the listeners. By default they run where the client's callbacks run. The executor is not
-  /// called after the latch's destructor has returned.
+  /// Runs the listeners. Default: ClientOptions::executor; if that is unset too, the client's
+  /// threads for callbacks. Not called after the latch's destructor has returned.
   Executor executor = {};
 
   /// Smallest and largest pause after a failed attempt to contend (no server, a quota). The pause
@@ -51,9 +51,10 @@ struct LatchOptions {
 
 /// One candidate for the leadership of a path. At most one of all latches on the path leads at a
 /// time, over all processes. It leads until it is closed, or until its lease, session or lock znode
-/// is lost. Then the next candidate in the queue leads. A latch that lost its leadership contends
-/// again by itself. While a latch leads, it can proclaim a value, for example its address, with
-/// leadership().proclaim(). ElectionObservers receive the value.
+/// is lost. A forced request_release() also ends its leadership. Then the next candidate in the
+/// queue leads. A latch that lost its leadership contends again by itself. While a latch leads, it
+/// can proclaim a value, for example its address, with leadership().proclaim(). ElectionObservers
+/// receive the value.
 ///
 /// The candidates queue with the znodes of a ReentrantMutex. So the path can also be shared with
 /// LeaderElection and Curator's LeaderSelector. It cannot be shared with Curator's LeaderLatch,

@@ -85,9 +85,9 @@ struct LockOptions {
   /// after ClientOptions::loss_callback_limit. Then the next contender can be granted. The owner
   /// must still unlock, or destroy its Holds, as after any loss.
   ///
-  /// Hold::renew() restarts the time. For nested grants the time of the first grant applies; a
-  /// nested call neither shortens nor extends it. If the option is unset, there is no limit: the
-  /// lease is extended until the release.
+  /// Hold::renew() restarts the time. Nested calls share one grant, and the time runs from that
+  /// grant: a nested call neither shortens nor extends it. If the option is unset, there is no
+  /// limit: the lease is extended until the release.
   ///
   /// The time must be positive; otherwise the constructor of the object throws
   /// Error(invalid_option).
@@ -140,8 +140,8 @@ struct ExclusiveOptions {
   /// | no contender waits at the loss                 | begins when the next contender arrives   |
   /// | the first contender leaves; the next one is of | begins again                             |
   /// | another client                                 |                                          |
-  /// | the first contender leaves; the next one is of | continues, even if the next one arrives  |
-  /// | the same client                                | later                                    |
+  /// | the first contender leaves; the next one is of | continues, also if the next one enqueues |
+  /// | the same client                                | only after the first one has left        |
   /// | each attempt is a try_lock() of a new process  | begins again with each; none is granted  |
   /// | readers of several clients are first together  | each client measures its own             |
   ///
@@ -182,7 +182,9 @@ struct CohortOptions {
   /// The maximum number of grants in a row on one znode while an outside contender waits, the first
   /// grant included. An outside contender is one that does not share the znode. The default, 1,
   /// means no local hand-off: every waiting contender has its own znode. All are granted in the
-  /// order of arrival, except with keep_idle_for.
+  /// order of arrival, except with keep_idle_for. Independently of this option, a contender
+  /// directly behind a released znode of its client can be granted without a round trip; see
+  /// Hold::release().
   ///
   /// With a value above 1, the contenders of one client on a path share a znode. A release then
   /// grants the lock to the next of them at once, first come, first served, and without a request:
@@ -190,16 +192,16 @@ struct CohortOptions {
   /// lock_delay and on_node_lost share a znode. A single attempt fails at once, without a request,
   /// if another contender already holds or waits with the znode that it would share.
   ///
-  /// While no outside contender waits, there is no limit. The limit applies from the moment when
-  /// the client's server has received the znode of the outside contender. To detect it, the client
-  /// requests the number of children after three quarters of the permitted grants. If the reply
-  /// shows no outside contender, the client counts the grants anew, from the moment when it sent
-  /// the request. If there is one, the client releases the znode after the last permitted grant.
-  /// Its other contenders enqueue again with a new znode, behind all contenders that wait by then.
+  /// While no outside contender waits, there is no limit. The limit takes an outside contender into
+  /// account once the client's server has received its znode. To detect it, the client requests the
+  /// number of children after three quarters of the permitted grants. If the reply shows no outside
+  /// contender, the client begins a new count with the first grant after that request. If the reply
+  /// shows one, the client releases the znode after the last permitted grant. Its other contenders
+  /// enqueue again with a new znode, behind all contenders that wait by then.
   ///
-  /// If the last permitted hold is released before the reply arrives, no contender is granted until
-  /// the reply. Exception: if the znode had to wait for its first grant, another client probably
-  /// contends. So the client releases the znode without awaiting the reply.
+  /// If the last permitted hold is released before the reply arrives, the client waits for the
+  /// reply before it grants again. It does not wait if the znode had to wait for its first grant,
+  /// because another client then probably contends. In that case it releases the znode at once.
   ///
   /// Choose a value of several times the number of grants that fit in one round trip. Then no
   /// contender waits for the reply.
@@ -207,12 +209,14 @@ struct CohortOptions {
   /// Each grant has its own token, higher than all before; see FencingToken::grant_index. Each hold
   /// has its own maximum hold time.
   ///
-  /// The sharing ends when a hold on the znode is lost, also by its maximum hold time. It also ends
-  /// when a thread ends without unlock() of a ReentrantMutex, and when the holder receives a
-  /// request_release(). It also ends at a release while a commit of the hold's GuardedTransaction
-  /// is unanswered or has an unknown outcome. Then the znode is deleted first. So the commit cannot
-  /// be executed after the next grant. After the end, no further contender is granted on the znode.
-  /// The others enqueue again with a new znode, within their deadlines.
+  /// The sharing of a znode ends when a hold on it is lost, also by its maximum hold time. It ends
+  /// when the holder receives a request_release(), or a thread ends without unlock() of a
+  /// ReentrantMutex. Then no further contender is granted on the znode. The others enqueue again
+  /// with a new znode, within their deadlines.
+  ///
+  /// The sharing also ends at a release while a commit of the hold's GuardedTransaction is
+  /// unanswered or has an unknown outcome. In this case, the znode is deleted before the next grant.
+  /// So the commit cannot be executed after that grant.
   ///
   /// participants() and LockObserver show a shared znode once, with the owner for whom it was
   /// created. LockEvent::position and queue_position() also count the contenders of this client

@@ -15,14 +15,14 @@ namespace zklock {
 ///
 /// Thread-safety: a value.
 struct LockState {
-  /// The holders, in the order of arrival: one of a mutex, or several readers, or several holders
-  /// of permits. All other contenders wait. A contender that has released is listed until its znode
-  /// is deleted; the next contender may already hold. Empty during an ExclusiveOptions::lock_delay.
-  /// Also empty if the znode of a semaphore's SharedCount is missing, unreadable, or contains no
-  /// number. Held permits stay valid then.
+  /// The holders, in the order of arrival. A mutex has at most one; readers and holders of permits
+  /// can be several. All other contenders wait. A contender that has released is listed until its
+  /// znode is deleted; the next contender may already hold. Empty during an
+  /// ExclusiveOptions::lock_delay. Also empty if the znode of a semaphore's SharedCount is missing,
+  /// unreadable, or contains no number. Held permits stay valid then.
   std::vector<Participant> holders;
   std::size_t waiting = 0;  ///< number of contenders that do not hold
-  std::size_t holding = 0;  ///< number of holders; at least holders.size()
+  std::size_t holding = 0;  ///< number of holders; `holders` may list fewer
 
   /// Returns whether no contender holds or waits. That is also true during an
   /// ExclusiveOptions::lock_delay if no contender waits for its end. The next contender then waits.
@@ -37,11 +37,11 @@ struct LockState {
 /// | no contender               | free                                                           |
 /// | one holder                 | held by db7 pid 812 (billing, "job 42") for 4 m 10 s; 3 wait   |
 /// | several holders            | held by db7 pid 812 (billing) and 2 more; none waits           |
-/// | a lock delay, or too few   | not held; 3 wait                                               |
-/// | permits                    |                                                                |
+/// | no holder: a lock delay,   | not held; 3 wait                                               |
+/// | or too few free permits    |                                                                |
 ///
-/// The text names the first holder only. It has its time only if Participant::held_since is set.
-/// The text is printable.
+/// The text names the first holder only. It has the time of the hold only if that holder's
+/// Participant::held_since is set. The text is printable.
 [[nodiscard]] ZKLOCK_EXPORT std::string to_string(
     const LockState& state,
     std::chrono::system_clock::time_point now = std::chrono::system_clock::now());

@@ -21,22 +21,24 @@ ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, LogLevel level);
 
 /// Receives the log, one call for each line, without a line end. The line is printable and has at
 /// most 1,024 bytes. Any thread can call the sink, and several threads can do so at the same time.
-/// Internal mutexes may be locked then. So it must not call zklock, and it should not block: a sink
-/// that blocks can delay locks, Client::metrics() and Client::health(). An exception that it throws
-/// is dropped.
+/// The calling thread may hold internal mutexes. So the sink must not call zklock, and should not
+/// block. A sink that blocks can delay locks, Client::metrics() and Client::health(). An exception
+/// that it throws is dropped.
 ///
-/// No call begins after Client::close() has closed the client. Lines that wait then are dropped, if
-/// the sink does not take them within a second. But a call that is under way can outlast close() and
-/// the destructor of the Client. So a sink should own what it uses, for example by a shared_ptr.
+/// Client::close() waits up to one second for the sink to take waiting lines. It drops the rest. No
+/// call begins after close() has closed the client. But a call that is under way can outlast
+/// close() and the destructor of the Client. So a sink should own what it uses, for example by a
+/// shared_ptr.
 ///
 /// Lines about holds and acquires have the form
 /// @code
 ///   <operation> <path>: <sentence>; <key>=<value> <key>=<value> ...
 /// @endcode
-/// A path that does not fit into the line is cut. The keys come in the order owner, token, node, held, waited, label, note. A key without a value
-/// is omitted. A path or a value is quoted if it contains a space, `"`, `=` or `;`. Then `\"` and
-/// `\\` stand for `"` and `\`. The sentence contains no `; `, so the keys begin behind the first
-/// one that follows the path. Times are in seconds, with three decimals and `s`.
+/// A path that does not fit into the line is cut. The keys come in the order owner, token, node,
+/// held, waited, label, note. A key without a value is omitted. A path or a value is quoted if it
+/// contains a space, `"`, `=` or `;`. Then `\"` and `\\` stand for `"` and `\`. The sentence
+/// contains no `; `. So the keys begin after the first `; ` behind the path. Times are in seconds,
+/// with three decimals and `s`.
 using LogSink = std::function<void(LogLevel level, std::string_view line)>;
 
 }  // namespace zklock

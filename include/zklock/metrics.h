@@ -31,11 +31,12 @@ namespace zklock {
 /// |           | answered (not_connected)                                                    |
 enum class AcquireEnd { granted, timeout, cancelled, failed };
 
-/// How a hold ended. The counts of one grant are one hold, which ends with the last of them.
+/// How a hold ended. Nested acquires of one grant are one hold. It ends at the latest when the last
+/// of them is released.
 ///
 /// | end      | the hold ended                                                               |
 /// |----------|------------------------------------------------------------------------------|
-/// | released | with the release of its last count                                           |
+/// | released | with the release of its last acquire                                         |
 /// | expired  | with its maximum hold time                                                   |
 /// | lost     | with any other loss                                                          |
 /// | closed   | because the client was closed                                                |
@@ -72,8 +73,9 @@ struct DurationHistogram {
   friend bool operator==(const DurationHistogram&, const DurationHistogram&) = default;
 };
 
-/// The metrics of the lock objects and candidates with one label. A lock of several parts counts
-/// each part. Counts begin at the construction of the client and never decrease.
+/// The metrics of the lock objects and candidates with one label. Each path of a MultiMutex counts
+/// separately, and so does each ensemble of a QuorumMutex. Counts begin at the construction of the
+/// client and never decrease.
 ///
 /// Thread-safety: a value.
 struct LockMetrics {
@@ -119,7 +121,8 @@ struct ClientMetrics {
   std::uint64_t sessions = 0;            ///< sessions that were opened
   std::uint64_t reconnects = 0;          ///< connections of a session after its first
   std::uint64_t heartbeat_failures = 0;  ///< heartbeats and syncs without an answer
-  /// How often less than a quarter of the session timeout was left of the lease that is maintained.
+  /// How often the remaining time of the lease fell below a quarter of the session timeout. Counted
+  /// when the next reply of the quorum arrives.
   std::uint64_t low_leases = 0;
   std::size_t pending_deletes = 0;  ///< releases and withdrawals not confirmed
   std::size_t refused_deletes = 0;  ///< deletes that an ACL refused

@@ -123,9 +123,9 @@ class ZKLOCK_EXPORT Survey {
   /// interruption loses nothing that was read.
   ///
   /// Throws: Error(invalid_option | not_connected | auth_failed | closed | forked). The code
-  /// not_connected means that no server answered for ClientOptions::connection_timeout. If the
-  /// deadline passes earlier, the call returns the page instead. The survey can continue after
-  /// both. The code invalid_option means that `entries` is 0.
+  /// not_connected means that no server answered for ClientOptions::connection_timeout, and that
+  /// the deadline had not passed by then. The next call then continues the survey. The code
+  /// invalid_option means that `entries` is 0.
   [[nodiscard]] SurveyPage next(std::size_t entries = 1'000, Deadline deadline = Deadline::never());
 
   /// Returns whether the last page was returned.
@@ -143,7 +143,8 @@ class ZKLOCK_EXPORT Survey {
 struct WaitStep {
   std::string path;
   Participant waiter;
-  /// A holder. If the waiter is a reader, it can also be a writer that waits ahead of it.
+  /// Holds the lock. If the waiter is a reader, the blocker can instead be a writer that waits
+  /// ahead of it.
   Participant blocker;
 };
 
@@ -153,8 +154,9 @@ struct WaitStep {
 /// Thread-safety: a value.
 struct LockCycle {
   std::vector<WaitStep> steps;
-  /// true: all contenders are thread_bound, so only a loss ends the circle. false: it may end by
-  /// itself, by a deadline, or by a thread that releases a Hold.
+  /// true: each waiter and blocker is Participant::thread_bound. The thread of each owner is blocked
+  /// in lock(), and no other thread can unlock for it. So only a loss ends the circle. false: the
+  /// circle may also end by a deadline, or by a thread that releases a Hold.
   bool is_certain = false;
 };
 

@@ -41,9 +41,10 @@ struct FakeServers;
 /// |          |                  | has lost the quorum                          |                 |
 ///
 /// A break of the connection ends the state `isolated`: the next server has the quorum. The faults
-/// lose_reply(), lose_request() and fail_next() wait for their request as long as necessary. A fault
-/// that does not apply in the present state has no effect. Each member but requests() returns after
-/// FakeEnsemble::settle(). If another thread is in settle() or advance(), that thread settles.
+/// lose_reply(), lose_request() and fail_next() wait for their request as long as necessary. A
+/// fault that does not apply in the present state has no effect. Each member but requests() returns
+/// after FakeEnsemble::settle(). If another thread is in settle() or advance(), the member returns
+/// at once, and that thread settles.
 ///
 /// Thread-safety: all members, from any thread, except from a LogSink or a logger.
 class FakeLink {
@@ -68,9 +69,9 @@ class FakeLink {
   /// new session. As on real servers, a watch can first show that the lock znode was deleted;
   /// then that is the LossReason.
   void expire_session();
-  /// Stops the process of the client, as SIGSTOP does, as far as zklock can see: its timers and its
-  /// messages wait. Threads of the test continue. So after advance(), Hold::state() returns the
-  /// state that a thread finds after a pause of the process.
+  /// Has the effect on zklock that SIGSTOP has on a process: the timers and messages of the client
+  /// wait until resume_process(). But the threads of the test continue. So after advance(), a
+  /// thread can call Hold::state(), and gets the state that it would find after a real pause.
   void pause_process();
   void resume_process();
   /// Returns how many requests of this kind the client has made.
@@ -113,21 +114,24 @@ struct FakeEnsembleOptions {
 /// FakeEnsembles share one clock. Other clocks and sleeps are not virtual. A deadline that is a time
 /// point of another clock is converted at the call: it is virtual from then on.
 ///
-/// Determinism. The servers execute requests, and a client receives the next message or timer, when
-/// all threads of the process sleep. So each reaction to an event ends before the next one. When settle()
-/// or advance() returns, all threads sleep. Each call whose time has come has returned, and each
-/// callback that is due has run, or blocks. advance() waits for that at each moment at which
-/// something happens. So a thread that reacts to an event reacts at the time of that event. The
-/// speed of the machine has no influence, with two exceptions. Threads that one event wakes can
-/// overtake each other, as in production. Outside of settle() and advance(), the servers
-/// wait at most 100 ms of real time for threads that run.
+/// Determinism. The ensemble waits until all threads of the process sleep. Only then a server
+/// executes requests, or a client receives the next message or runs its next timer. So each
+/// reaction to an event ends before the next event. When settle() or advance() returns, all threads
+/// sleep. Each call whose time has come has returned, and each callback that is due has run, or
+/// blocks. advance() waits for that at each moment at which something happens. So a thread that
+/// reacts to an event reacts at the time of that event. The speed of the machine has no influence,
+/// with two exceptions. Threads that one event wakes can overtake each other, as in production.
+/// Outside of settle() and advance(), the servers wait at most 100 ms of real time for threads that
+/// run.
 ///
-/// Limits. The servers ignore ClientOptions::digest, acl, tls, max_node_bytes, max_watch_bytes,
-/// max_in_flight and the retry delays. AclPolicy::list() turns off announced releases, as in
-/// production. The servers check the permissions on lock znodes, but know no digests. hosts() takes no chroot. A
-/// client of real servers cannot be constructed while a FakeEnsemble exists: its constructor throws
-/// Error(unsupported). The lease of one that was constructed before stays real, but the deadlines of
-/// its calls do not.
+/// Limits. The servers ignore ClientOptions::digest, tls, max_node_bytes, max_watch_bytes,
+/// max_in_flight and the retry delays. They also ignore ClientOptions::acl: every znode has the ACL
+/// of AclPolicy::open(), and the servers check that ACL. But AclPolicy::list() turns off announced
+/// releases, as in production. hosts() takes no chroot.
+///
+/// A client of real servers cannot be constructed while a FakeEnsemble exists: its constructor
+/// throws Error(unsupported). If it was constructed before, its lease continues in real time, but
+/// the deadlines of its calls are virtual.
 ///
 /// Thread-safety: all members, from any thread, except from a LogSink or a logger.
 /// REQUIRES: no thread of the process runs without pause, or rest_limit is 0. No client of real

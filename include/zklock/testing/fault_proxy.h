@@ -48,7 +48,8 @@ class FaultProxy {
   /// Returns the port that leads to the server with this index.
   [[nodiscard]] std::uint16_t port(std::size_t server = 0) const;
 
-  /// No bytes pass until mend(). Neither end is notified. Then all bytes arrive that were sent.
+  /// Stops all bytes until mend(), without notifying either end. Then the bytes arrive that were
+  /// sent meanwhile.
   void cut();
   void mend();
   /// Breaks all connections by a TCP reset. The client can connect again at once.

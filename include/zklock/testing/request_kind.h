@@ -3,8 +3,9 @@
 
 namespace zklock::testing {
 
-/// The requests that a fault can select, by ZooKeeper's names. Heartbeats, announced releases and
-/// guarded transactions are all `multi`. A create of parents is `create` too.
+/// The requests that a fault can select. ZooKeeper's name of `remove` is delete, of `get` getData,
+/// of `list` getChildren, and of `get_acl` getACL. Heartbeats, announced releases and guarded
+/// transactions are all `multi`. A create of parents is `create` too.
 enum class RequestKind { any, create, remove, exists, get, list, get_acl, multi, sync };
 
 }  // namespace zklock::testing

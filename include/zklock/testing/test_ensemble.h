@@ -44,8 +44,10 @@ class TestEnsemble {
   [[nodiscard]] bool wait_until_serving(
       std::chrono::milliseconds timeout = std::chrono::seconds(60)) const;
 
-  /// Cuts the links between the member and the others. Its clients stay connected: its server answers
-  /// reads, but has lost the quorum. The other members elect another leader, if it led.
+  /// Cuts the links between the member and the others, so that it loses the quorum. It notices that
+  /// after about the `syncLimit` of its configuration: 12 ticks, unless extra_config sets it. Until
+  /// then its clients stay connected, and it answers reads. If it led, the others elect another
+  /// leader.
   /// REQUIRES: Links::cuttable.
   void isolate(std::size_t member);
   /// Ends each isolate().

@@ -21,7 +21,8 @@ struct TestServerOptions {
   std::chrono::milliseconds tick_time{500};
   std::chrono::milliseconds min_session_timeout{1000};
   std::chrono::milliseconds max_session_timeout{60000};
-  std::vector<std::string> extra_config = {};      ///< lines of zoo.cfg; the last one counts
+  /// Lines of zoo.cfg. If a key is repeated, its last line applies.
+  std::vector<std::string> extra_config = {};
   std::vector<std::string> extra_class_path = {};  ///< jars, in front of the defaults
   std::vector<std::string> extra_jvm_flags = {};
   int my_id = 0;  ///< the member number in an ensemble; 0: standalone
