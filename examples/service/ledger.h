@@ -16,7 +16,7 @@ struct Posting {
 };
 
 // The resource that the leader writes to. It must refuse a token that is lower than the highest one
-// it has seen. The check and the write must be one step.
+// it has seen for the account. The check and the write must be one step.
 //
 // Thread-safety: all members, from any thread.
 class Ledger {
@@ -37,8 +37,10 @@ class Ledger {
 //    WHERE id = $4 AND (token_zxid, token_index) <= ($2, $3);
 //
 // The row is locked during the UPDATE, so check and write are one step. If the account exists, the
-// result "UPDATE 0" means that a later leader has written. Then this process no longer leads. After
-// a new ensemble, or a restore of an older backup of it, set the stored tokens to 0.
+// result "UPDATE 0" means that a later leader has written. Then this process no longer leads.
+//
+// If the ensemble is replaced, or restored from an older backup, its tokens start lower. Then set the
+// stored tokens to 0.
 //
 // Thread-safety: all members, from any thread.
 class MemoryLedger : public Ledger {

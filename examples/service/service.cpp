@@ -6,7 +6,8 @@
 
 namespace billing {
 
-// Accepts postings during one leadership. Afterwards, those that were not written are returned.
+// Accepts postings during one leadership. Its destructor answers `false` for each posting that was
+// not written.
 class Service::OpenInbox {
  public:
   explicit OpenInbox(Service& service) : service_(service) {

@@ -20,7 +20,8 @@ namespace billing {
 
 struct ServiceOptions {
   std::string path = "/services/billing/leader";
-  // How long stop() waits for postings that were accepted, and for the servers.
+  // How long stop() waits for postings that were accepted, and then again for the servers. A write
+  // that hangs delays stop() further.
   std::chrono::milliseconds stop_limit{5'000};
 };
 
@@ -33,7 +34,8 @@ struct ServiceOptions {
 // | SIGTERM: stop()                | is_ready() is false; postings that were accepted are written;   |
 // |                                | the next instance leads at once                                 |
 // | the process crashes            | the next instance leads when the session has expired            |
-// | the lease expires              | the function ends before the next instance can lead             |
+// | the lease expires              | no write begins any more. A write that hangs can end after the  |
+// |                                | next instance leads: the ledger checks its token                |
 // | the process was paused         | a late write is refused by the ledger                           |
 //
 // Thread-safety: all members, from any thread.
@@ -50,8 +52,9 @@ class Service {
   // The future becomes true when the posting is in the ledger. It becomes false if it is not: send
   // it to the leader. It has an exception if the outcome is unknown.
   [[nodiscard]] std::future<bool> post(Posting posting);
-  // Ends in good order; see the table. Blocks until a running write returns. Returns whether the next
-  // instance can lead at once. If not, it leads when the session has ended.
+  // Ends in good order; see the table. Blocks until a running write returns, without a limit for a
+  // write that hangs. Returns whether the next instance can lead at once. If not, it leads when the
+  // session has ended.
   bool stop();
 
   // For a liveness probe: whether the process can do its work, now or later. A standby is live, also

@@ -21,10 +21,10 @@ namespace {
 using namespace std::chrono_literals;
 using zklock::testing::FakeEnsemble;
 
-// A way to the ledger that can hang.
-class SlowWay : public Ledger {
+// A ledger whose writes can hang.
+class HangingLedger : public Ledger {
  public:
-  explicit SlowWay(Ledger& ledger) : ledger_(ledger) {}
+  explicit HangingLedger(Ledger& ledger) : ledger_(ledger) {}
 
   bool post(zklock::FencingToken token, const Posting& posting) override {
     std::unique_lock lock(mutex_);
@@ -45,23 +45,24 @@ class SlowWay : public Ledger {
 };
 
 struct Instance {
-  Instance(FakeEnsemble& ensemble, Ledger& ledger) : way(ledger), client(ensemble.client()) {
+  Instance(FakeEnsemble& ensemble, Ledger& ledger)
+      : hanging_ledger(ledger), client(ensemble.client()) {
     service.start();
     ensemble.settle();
   }
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
 
-  SlowWay way;
+  HangingLedger hanging_ledger;
   const std::unique_ptr<zklock::Client> client;
-  Service service{*client, way};
+  Service service{*client, hanging_ledger};
 };
 
 class ServiceTest : public ::testing::Test {
  protected:
   void TearDown() override {
     for (Instance* instance : {&a_, &b_}) {
-      instance->way.hang(false);
+      instance->hanging_ledger.hang(false);
       ensemble_.link(*instance->client).mend();
     }
     ensemble_.during([this] {
@@ -120,13 +121,13 @@ TEST_F(ServiceTest, ConnectionCut_StopsBeforeTheNextLeads) {
 }
 
 TEST_F(ServiceTest, ProcessPausedInWrite_LateWriteIsRefused) {
-  a_.way.hang(true);
+  a_.hanging_ledger.hang(true);
   auto late = a_.service.post({kAccount, 100});
   ensemble_.settle();
   ensemble_.link(*a_.client).pause_process();
   EXPECT_TRUE(ensemble_.advance_until([this] { return b_.service.is_ready(); }, 20s));
   EXPECT_TRUE(posts(b_, 1));
-  a_.way.hang(false);
+  a_.hanging_ledger.hang(false);
   EXPECT_FALSE(late.get());
   EXPECT_EQ(ledger_.balance(kAccount), 1);
   ensemble_.link(*a_.client).resume_process();
@@ -146,7 +147,7 @@ TEST_F(ServiceTest, NoServers_StaysLive) {
 }
 
 TEST_F(ServiceTest, WriteHangsAfterLoss_IsNotLive) {
-  a_.way.hang(true);
+  a_.hanging_ledger.hang(true);
   auto late = a_.service.post({kAccount, 100});
   ensemble_.settle();
   ensemble_.link(*a_.client).expire_session();
