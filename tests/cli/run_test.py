@@ -217,7 +217,7 @@ def max_hold_ends_child(case):
     expect_match("--max-hold|about to be lost", error)
     code, _, error = case.run(["true"], ["--max-hold", "500ms"], timeout="8s")
     expect(code, 65)
-    expect_match("--max-hold 500 ms is shorter than", error)
+    expect_match("--max-hold must be at least 1334 ms with a session timeout of 8 s", error)
 
 
 def forced_release_ends_child(case):

@@ -54,6 +54,12 @@ bool is_settled(Client& client, Deadline deadline) {
   }
 }
 
+std::string unconfirmed_text(Duration session_timeout) {
+  return "the release is not confirmed: the lock becomes free when the session ends, at the latest "
+         "in " +
+         text_of(session_timeout);
+}
+
 std::optional<LossCause> loss_cause(const Hold& hold) {
   return cause_of(hold.loss_reason());
 }

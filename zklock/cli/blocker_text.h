@@ -31,6 +31,9 @@ namespace zklock::cli {
 /// false if it does not do so before the deadline, or if there is no connection.
 [[nodiscard]] bool is_settled(Client& client, Deadline deadline);
 
+/// Returns the line for a release that is_settled() did not confirm.
+[[nodiscard]] std::string unconfirmed_text(Duration session_timeout);
+
 /// Returns the cause of the loss of `hold`; nothing if it is valid or was released. Does not block.
 [[nodiscard]] std::optional<LossCause> loss_cause(const Hold& hold);
 [[nodiscard]] std::optional<LossCause> loss_cause(const HeldLock& hold);

@@ -67,7 +67,8 @@ Action declare_check(CLI::App& options) {
   options.add_option("ROOT", given->root, "Path above the locks")->required()->type_name("");
   options.add_option("--held-over", given->held_over, "Warn of locks held for that long")
       ->type_name("DUR");
-  options.add_option("--rate", given->rate, "Most requests a second")->check(CLI::PositiveNumber);
+  options.add_option("--rate", given->rate, "Maximum of requests to ZooKeeper a second (2000)")
+      ->check(CLI::PositiveNumber);
   return [given](const Invocation& invocation) {
     return run_view("check", given->root, [&] { return check(invocation.settings, *given); });
   };

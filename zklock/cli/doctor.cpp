@@ -83,7 +83,10 @@ void check_servers(const std::string& hosts, Report& report) {
     unknown += facts.mode.empty() ? 1 : 0;
     const std::string mode = facts.mode.empty() ? "mode unknown" : facts.mode;
     if (!facts.version) {
-      report.add(Level::notice, "server", name + mode + ", srvr is not permitted, or no quorum");
+      report.add(Level::notice, "server",
+                 name + mode +
+                     ", the version is unknown: srvr is not permitted (4lw.commands.whitelist), "
+                     "or the server has no quorum");
       continue;
     }
     const bool is_sound = *facts.version >= kSoundVersion;
@@ -141,10 +144,12 @@ void check_round_trip(Client& client, Report& report) {
   const Level level = longest > timeout / 24    ? Level::failure
                       : longest > timeout / 240 ? Level::warning
                                                 : Level::ok;
-  const std::string limit = level == Level::ok        ? ""
-                            : level == Level::warning ? ", above 1/240 of the session timeout"
-                                                      : ", above 1/24 of the session timeout";
-  report.add(level, "round trip", "at most " + text_of(longest) + limit);
+  const std::string limit =
+      level == Level::ok ? ""
+      : level == Level::warning
+          ? ", more than 1/240 of the session timeout: little reserve for delays"
+          : ", more than 1/24 of the session timeout: leases can run low";
+  report.add(level, "round trip", "longest " + text_of(longest) + limit);
 }
 
 void check_host(Report& report) {
@@ -152,8 +157,10 @@ void check_host(Report& report) {
   const bool has_children =
       std::filesystem::exists("/proc/self/task/" + std::to_string(::getpid()) + "/children", error);
   report.add(has_children ? Level::ok : Level::warning, "host",
-             has_children ? "run can find all descendants of its command"
-                          : "the kernel lists no child processes: run can miss descendants");
+             has_children
+                 ? "`zklock run` can find all descendants of its command"
+                 : "the kernel lists no child processes: `zklock run` can leave descendants of "
+                   "its command alive");
 }
 
 void check_clock(const SurveyedLock& lock, Report& report) {

@@ -131,13 +131,14 @@ Action declare_elect(CLI::App& options) {
   const auto value = [&](const char* names, std::string& target, const char* type,
                          const char* text) { declare_value(options, names, target, type, text); };
   value("--proclaim", to->proclaim, "TEXT", "Value that observers of the election receive");
-  value("--health", to->health, "ADDR", "Serve /livez and /readyz at an address: 127.0.0.1:8080");
+  value("--health", to->health, "ADDR", "Address of the probes /livez and /readyz: 127.0.0.1:8080");
   options.add_flag("--repeat", to->repeat, "Stand again after the command or the leadership ended");
   value("--grace", to->run.grace, "DUR", "Time from the signal to KILL (an eighth of -T)");
   value("--term", to->run.term, "SIG", "Signal that ends the command (TERM)");
   declare_note(options, to->run);
-  value("--report", to->run.report, "FILE", "Write a JSON report after each leadership");
+  value("--report", to->run.report, "FILE", "Write a JSON report; each candidacy overwrites it");
   options.add_option("PATH", to->run.path, "Path of the election")->required()->type_name("");
+  declare_program(options);
   return [to](const Invocation& invocation) {
     return run_view("elect", to->run.path, [&] { return elect(check_elect(*to, invocation)); });
   };

@@ -172,8 +172,7 @@ class Holding {
   void release() {
     hold_.release();
     if (is_settled(client_, kReleaseTimeout)) return;
-    say("the release is not confirmed: the lock becomes free with the session, in " +
-        text_of(client_.session_timeout()) + " at the latest");
+    say(unconfirmed_text(client_.session_timeout()));
   }
 
   /// As RunSession::end().

@@ -81,8 +81,8 @@ int permits(const Settings& settings, const PermitOptions& options) {
     if (changes) lock = read_semaphore(*client, options.path);
   } else if (changes) {
     throw Failure(ExitCode::kData,
-                  "the contenders state the total, as of `run -k K/N`: it cannot "
-                  "be changed here");
+                  "the total is given by each contender (`run -k K/N`), so it is not stored and "
+                  "cannot be changed here");
   }
   std::int64_t held = 0;
   for (const Participant& each : lock.state.holders) held += each.permits;
@@ -104,7 +104,7 @@ Action declare_permits(CLI::App& options) {
       ->type_name("N")
       ->excludes(set);
   options.add_flag("--create", given->create,
-                   "Also for a path without a count; with --set or --add");
+                   "Create the count if none is stored; with --set or --add");
   return [given](const Invocation& invocation) {
     return run_view("permits", given->path, [&] { return permits(invocation.settings, *given); });
   };

@@ -96,9 +96,10 @@ void check_target(const ReleaseOptions& options, const Participant& target) {
           "the contender is of zklock: use --force first, and --after-force if that did not help");
     }
   } else if (!options.evict) {
-    throw Failure(ExitCode::kData, "the contender is of " + std::string(name_of(library)) +
-                                       ", which watches for no request; --evict --node " +
-                                       target.node + " deletes its znode");
+    throw Failure(ExitCode::kData,
+                  "clients of " + std::string(name_of(library)) +
+                      " cannot receive a request. End its program; --evict --node " + target.node +
+                      " deletes the znode, but then two can hold");
   }
 }
 
@@ -194,20 +195,21 @@ int release(const Settings& settings, ReleaseOptions options) {
 Action declare_release(CLI::App& options) {
   const auto given = std::make_shared<ReleaseOptions>();
   options.add_option("PATH", given->path, "Path of the lock")->required()->type_name("");
-  auto* const request =
-      options.add_flag("--request", given->request, "The program decides (default)");
-  auto* const force =
-      options.add_flag("--force", given->force, "The hold is lost first, so this is safe");
+  auto* const request = options.add_flag(
+      "--request", given->request, "Send a request; the program of the holder decides (default)");
+  auto* const force = options.add_flag(
+      "--force", given->force, "End the hold, then delete its znode: no two contenders hold");
   options
       .add_flag("--evict", given->evict,
                 "Delete the znode. Another contender can hold at the same time")
       ->excludes(force)
       ->excludes(request);
   force->excludes(request);
-  options.add_flag("--after-force", given->after_force, "Evict although it is of zklock");
+  options.add_flag("--after-force", given->after_force,
+                   "With --evict: for a znode of zklock that --force did not free");
   options
       .add_option("--node", given->node,
-                  "The contender, by its znode or ZKLOCK_NODE (the first holder)")
+                  "Znode of the contender, as in ZKLOCK_NODE (default: the first holder)")
       ->type_name("NODE");
   options.add_option("-w,--wait", given->wait, "How long to wait (30s)")->type_name("DUR");
   options.add_flag("--yes", given->yes, "Do not wait for a confirmation");

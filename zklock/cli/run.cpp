@@ -186,14 +186,19 @@ std::string Run::check_timeout() {
     return "a session timeout of " + text_of(timeout_) + " is too short for a grace of " +
            text_of(facts_.grace) + "; use a longer -T or a shorter --grace";
   }
-  const Duration shortest = (facts_.lead + facts_.grace) * 2;
-  if (max_hold && *max_hold < shortest) {
-    return "--max-hold " + text_of(*max_hold) + " is shorter than " + text_of(shortest) +
-           ", which a session timeout of " + text_of(timeout_) + " needs; use a shorter -T";
+  if (max_hold && *max_hold < (facts_.lead + facts_.grace) * 2) {
+    // Without --grace, a longer hold has a longer grace.
+    const Duration shortest =
+        options_.grace ? (facts_.lead + facts_.grace) * 2
+                       : std::min<Duration>(facts_.lead * 4, facts_.lead * 2 + timeout_ / 4);
+    return "--max-hold must be at least " +
+           std::to_string(std::chrono::ceil<milliseconds>(shortest).count()) +
+           " ms with a session timeout of " + text_of(timeout_) +
+           "; use a longer --max-hold or a shorter -T";
   }
   if (timeout_ < seconds(4) && says()) {
-    say("with a session timeout of " + text_of(timeout_) + ", a kill may be late by " +
-        text_of(facts_.lead + timeout_ / 48) + " only");
+    say("warning: if SIGKILL is more than " + text_of(facts_.lead + timeout_ / 48) +
+        " late, another contender can hold while the command runs; use a longer -T");
   }
   return {};
 }
@@ -277,8 +282,7 @@ void Run::release() {
   on_request_.reset();
   hold_.release();
   if (!is_settled(client_, kReleaseTimeout) && was_valid) {
-    say("the release is not confirmed: the lock becomes free with the session, in " +
-        text_of(timeout_) + " at the latest");
+    say(unconfirmed_text(timeout_));
   }
   carry_out(fsm_.on_released());
 }

@@ -34,6 +34,13 @@ void declare_value(CLI::App& options, const char* names, std::string& target, co
   });
 }
 
+void declare_program(CLI::App& options) {
+  options.add_option("COMMAND")
+      ->description("The program to run, and its arguments")
+      ->type_name("")
+      ->expected(1, -1);
+}
+
 void declare_note(CLI::App& options, RunArguments& to) {
   options.add_option("--note", to.note, "Purpose of this hold, for people")
       ->type_name("TEXT")
@@ -47,10 +54,12 @@ void declare_lock_options(CLI::App& options, RunArguments& to) {
   options.add_flag("-x,--exclusive", to.exclusive, "Hold alone (default)");
   options.add_flag("-s,--shared", to.shared, "Hold together with other shared holders");
   value("-w,--wait", to.wait, "DUR", "Wait at most that long, then exit 75");
-  value("-k,--permits", to.permits, "K/N", "Hold K of N permits, or K/shared");
+  value("-k,--permits", to.permits, "K/N",
+        "K/N: K of N permits. K/shared: K permits of the stored count");
   value("--weight", to.weight, "1..10", "Heavier contenders are served first");
   value("--max-hold", to.max_hold, "DUR", "Hold at most that long, then exit 79");
-  value("--lock-delay", to.lock_delay, "DUR", "After a loss, the lock stays free that long");
+  value("--lock-delay", to.lock_delay, "DUR",
+        "After a loss, no contender is granted the lock for that long");
   declare_note(options, to);
   options.add_option("PATH", to.path, "Path of the lock")->required()->type_name("");
 }
@@ -65,6 +74,7 @@ Action declare_run(CLI::App& options) {
   value("-E,--conflict-exit-code", to->code, "CODE", "Exit code if not acquired (75)");
   value("--report", to->report, "FILE", "Write a JSON report at the end");
   value("-c,--command", to->shell_command, "STRING", "Run STRING by /bin/sh");
+  declare_program(options);
   return [to](const Invocation& invocation) {
     return run_view("run", to->path, [&] {
       return run_with(check_options(*to, invocation.settings, invocation.program));

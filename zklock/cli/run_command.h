@@ -11,6 +11,8 @@ namespace zklock::cli {
 /// Declares an option whose value must not be empty.
 void declare_value(CLI::App& options, const char* names, std::string& target, const char* type,
                    const char* text);
+/// Declares the operands after the path, for the help. The parser never sees them.
+void declare_program(CLI::App& options);
 /// Declares the option --note. Its value may be empty.
 void declare_note(CLI::App& options, RunArguments& to);
 

@@ -36,7 +36,7 @@ GuardedCommand guarded_command(const RunOptions& options, const SignalReader& si
   command.is_repeated = is_repeated;
   command.said_if_killed =
       "zklock: " + options.name + ' ' + display_text(options.path) +
-      ": zklock was killed, so the command was ended; the lock becomes free with the session";
+      ": zklock was killed, so the command was ended; the lock becomes free when the session ends";
   return command;
 }
 

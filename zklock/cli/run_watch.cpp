@@ -73,8 +73,8 @@ void Run::say_about_to_be_lost() {
   if (std::exchange(said_term_, true) || !facts_.bound) return;
   const Duration left = *facts_.bound - LeaseClock::now();
   if (left <= Duration{}) return;  // zklock was stopped meanwhile; release() says the rest
-  say("the lock is about to be lost: it is certain for " + text_of(left) +
-      " more; the command gets its signal now, and KILL in " +
+  say("the lock is about to be lost: it is still valid for " + text_of(left) +
+      "; the command gets its signal now, and KILL in " +
       text_of(std::min(facts_.grace, left - facts_.lead)));
 }
 

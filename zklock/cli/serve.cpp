@@ -133,14 +133,19 @@ int serve(const Settings& settings, const ServeOptions& options) {
 Action declare_serve(CLI::App& options) {
   const auto given = std::make_shared<ServeOptions>();
   options.add_option("ROOT", given->root, "Path whose locks are shown")->required();
-  options.add_option("--listen", given->listen, "Address: 127.0.0.1:9465 or [::1]:9465")
+  options
+      .add_option("--listen", given->listen,
+                  "Address to serve at, also [::1]:9465 (127.0.0.1:9465)")
       ->type_name("ADDR");
-  options.add_option("--allow-host", given->allowed_hosts, "Name that a request may be for")
+  options
+      .add_option("--allow-host", given->allowed_hosts,
+                  "Accept requests for this name, too (Host field)")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  options.add_option("--rate", given->rate, "Most requests to ZooKeeper a second")
+  options.add_option("--rate", given->rate, "Maximum of requests to ZooKeeper a second (1000)")
       ->check(CLI::Range(1, 1'000'000));
-  options.add_option("--interval", given->interval, "Time between the begins of two passes")
+  options
+      .add_option("--interval", given->interval, "Time from the begin of a pass to the next (2s)")
       ->type_name("DUR");
   return [given](const Invocation& invocation) {
     return run_view("serve", given->root, [&] {

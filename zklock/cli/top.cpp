@@ -138,9 +138,11 @@ int top(const Settings& settings, const TopOptions& options) {
 Action declare_top(CLI::App& options) {
   const auto given = std::make_shared<TopOptions>();
   options.add_option("ROOT", given->root, "Path above the locks")->required()->type_name("");
-  options.add_option("-i,--interval", given->interval, "Time between two passes (2s)")
+  options
+      .add_option("-i,--interval", given->interval,
+                  "Time from the begin of a pass to the next (2s)")
       ->type_name("DUR");
-  options.add_option("--rate", given->rate, "Most requests to ZooKeeper a second (500)")
+  options.add_option("--rate", given->rate, "Maximum of requests to ZooKeeper a second (500)")
       ->check(CLI::Range(1, 1'000'000));
   options.add_option("--sort", given->sort, "Order of the locks: held, waiting or path")
       ->check(CLI::IsMember({"held", "waiting", "path"}))

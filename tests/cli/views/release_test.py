@@ -81,7 +81,7 @@ class ReleaseTest(ViewCase):
     def test_evict_is_for_other_libraries(self):
         node = self.tree.plant("/e", CURATOR).rpartition("/")[2]
         mine = self.tree.contender("/e").rpartition("/")[2]
-        self.assertIn(f"--evict --node {node} deletes its znode", self.run_view("release", "/e", code=65)[-1])
+        self.assertIn(f"--evict --node {node} deletes the znode", self.run_view("release", "/e", code=65)[-1])
         self.run_view("release", "--evict", "--yes", "/e", code=64)
         self.run_view("release", "--evict", "--node", mine, "--yes", "/e", code=64)
         self.run_view("release", "--evict", "--node", node, "/e", code=64)

@@ -266,7 +266,7 @@ class ViewTest(ViewCase):
         self.tree.contender("/d", held_for=20)
         text = "\n".join(self.run_view("doctor", "/d", code=1))  # Debian's server is older than 3.9.4
         for part in ("standalone, ZooKeeper 3.", "quorum: one leader, 1 of 1", "session: the servers grant a timeout",
-                     "round trip: at most", "path: /d: held by db7 pid 812 (billing), 0 waiting"):
+                     "round trip: longest", "path: /d: held by db7 pid 812 (billing), 0 waiting"):
             self.assertIn(part, text)
         self.objects("zklock.doctor/1", "doctor", code=1)
 
