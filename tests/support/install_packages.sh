@@ -6,16 +6,17 @@
 #   tests/support/install_packages.sh demo     packages of the library, the examples and the demo
 #   tests/support/install_packages.sh tests    those, and the packages of tests/run.sh
 #
-#   tests/support/install_packages.sh monitoring    promtool, which tests the alert rules
+#   tests/support/install_packages.sh monitoring    Prometheus and promtool, which test the alert rules
 
 zklock_demo_packages=(
   g++ cmake ninja-build
   libzookeeper-mt-dev libboost-thread-dev libspdlog-dev libcli11-dev nlohmann-json3-dev
   libzookeeper-java libslf4j-java openjdk-17-jre-headless
+  curl pkg-config
 )
 zklock_tests_packages=(
   "${zklock_demo_packages[@]}"
-  clang clang-format clang-tidy libgtest-dev make pkg-config spin z3
+  clang clang-format clang-tidy libgtest-dev make spin z3
   libcurator-recipes-java openjdk-17-jdk-headless python3 python3-kazoo iproute2
   chromium chromium-driver prometheus-cpp-dev
 )
