@@ -62,5 +62,19 @@ TEST(RepeatPlan, ShortLeaderships_PauseGrowsToAMinute) {
   EXPECT_EQ(plan.next(brief), seconds(2));
 }
 
+TEST(RepeatPlan, NoServer_PauseDoesNotGrow) {
+  RepeatPlan plan;
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    EXPECT_EQ(plan.next({.exit_code = ExitCode::kUnavailable}), seconds(1));
+  }
+  const CandidacyEnd brief{.was_started = true, .exit_code = 1};
+  EXPECT_EQ(plan.next(brief), seconds(1));
+  EXPECT_EQ(plan.next(brief), seconds(2));
+  EXPECT_EQ(plan.next({.exit_code = ExitCode::kUnavailable}), seconds(1));
+  EXPECT_EQ(plan.next(brief), seconds(4));
+  // A command can exit with that code, too.
+  EXPECT_EQ(plan.next({.was_started = true, .exit_code = ExitCode::kUnavailable}), seconds(8));
+}
+
 }  // namespace
 }  // namespace zklock::cli

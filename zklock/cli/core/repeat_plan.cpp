@@ -31,6 +31,7 @@ bool stands_again(const CandidacyEnd& end) {
 
 std::optional<Duration> RepeatPlan::next(const CandidacyEnd& end) noexcept {
   if (!stands_again(end)) return std::nullopt;
+  if (!end.was_started && end.exit_code == ExitCode::kUnavailable) return kShortestPause;
   if (end.held_for >= kLongLeadership) pause_ = kShortestPause;
   const Duration pause = pause_;
   pause_ = std::min(pause_ * 2, kLongestPause);

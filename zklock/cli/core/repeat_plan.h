@@ -12,7 +12,7 @@ namespace zklock::cli {
 struct CandidacyEnd {
   bool was_started = false;  ///< the command
   int exit_code = 0;
-  std::optional<int> signal = {};  ///< last received INT, TERM, HUP or QUIT
+  std::optional<int> signal = {};  ///< last received INT, TERM or QUIT; else HUP
   Duration held_for{};             ///< until the last process has ended
 };
 
@@ -27,7 +27,8 @@ struct CandidacyEnd {
 /// | it was not, for another reason                               | no    |
 ///
 /// The pause is one second after a leadership of ten seconds or more. After each shorter one it
-/// doubles, up to a minute.
+/// doubles, up to a minute. If no server answered, it is one second and does not double. The
+/// attempt itself took long, and after an outage there may be no leader.
 ///
 /// Thread-safety: none; pure.
 class RepeatPlan {
