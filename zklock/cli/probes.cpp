@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/probes.h"
 
+#include "zklock/cli/io/http_rules.h"
 #include "zklock/lock_state.h"
 
 namespace zklock::cli {
@@ -44,8 +45,11 @@ HttpAnswer probe_answer(std::string_view path, const ProbeFacts& facts) {
 
 Probes::Probes(Client& client, const std::string& path, const HttpServer::Endpoint& endpoint)
     : client_(client),
-      server_(io_, endpoint,
-              [this](std::string_view target) { return probe_answer(target, facts()); }),
+      server_(
+          io_, endpoint, [this](std::string_view target) { return probe_answer(target, facts()); },
+          // A probe can name the service by any host name. The answers need no protection against
+          // DNS rebinding: they name the leader and show no data of the program.
+          {std::string(kAnyHost)}),
       observer_(client, path),
       subscription_(observer_.add_listener([this](const ElectionState& state) {
         const std::lock_guard guard(mutex_);

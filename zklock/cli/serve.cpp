@@ -50,7 +50,7 @@ struct ServeOptions {
 };
 
 void check_host(const std::string& name) {
-  if (name.find_first_of(":/") == std::string::npos) return;
+  if (name.find_first_of(":/*") == std::string::npos) return;
   throw Failure(ExitCode::kUsage,
                 "--allow-host takes a name without a scheme and a port, not " + display_text(name));
 }

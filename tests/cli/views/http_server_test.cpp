@@ -3,12 +3,16 @@
 #include <chrono>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include <boost/beast/http/field.hpp>
+#include <boost/beast/http/verb.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "http_server_fixture.h"
 #include "zklock/cli/core/failure.h"
+#include "zklock/cli/io/http_rules.h"
 
 namespace zklock::cli::testing {
 namespace {
@@ -137,6 +141,17 @@ TEST_F(HttpServerTest, Host_IsAnAddressOrPermitted) {
                            "localhost@evil.org", "[localhost", "xlocks.example.org"}) {
     EXPECT_EQ(status(host), "421") << host;
   }
+}
+
+TEST(HttpRules, AnyHost_PermitsEveryName) {
+  HttpHead head;
+  head.method(boost::beast::http::verb::get);
+  head.target("/livez");
+  head.set(boost::beast::http::field::host, "billing.svc:8080");
+  const std::vector<std::string> named{"locks.example.org"};
+  const std::vector<std::string> any{std::string(kAnyHost)};
+  EXPECT_TRUE(refusal_of(head, named).has_value());
+  EXPECT_FALSE(refusal_of(head, any).has_value());
 }
 
 TEST_F(HttpServerTest, OtherSite_GetsNoData) {

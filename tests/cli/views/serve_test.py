@@ -230,6 +230,7 @@ class ServeTest(unittest.TestCase):
         self.assertEqual(code("--interval", "1", "/"), 64)
         self.assertEqual(code("--interval", "1ms", "/"), 64)
         self.assertEqual(code("--allow-host", "locks.example.org:443", "/"), 64)
+        self.assertEqual(code("--allow-host", "*", "/"), 64)
         self.assertEqual(code("not/a/path"), 65)
         self.assertEqual(code("--listen", f"127.0.0.1:{self.serve.port}", "/"), 71)
 

@@ -36,7 +36,7 @@ bool is_allowed(std::string_view host, std::span<const std::string> allowed_host
   if (!error) return true;
   return boost::beast::iequals(name, "localhost") ||
          std::ranges::any_of(allowed_hosts, [&name](const std::string& each) {
-           return boost::beast::iequals(name, each);
+           return each == kAnyHost || boost::beast::iequals(name, each);
          });
 }
 

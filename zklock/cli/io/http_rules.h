@@ -15,6 +15,8 @@ namespace zklock::cli {
 inline constexpr std::size_t kMostHeadBytes = 8'192;
 inline constexpr std::size_t kMostTargetBytes = 1'024;
 inline constexpr std::size_t kMostFields = 64;
+/// As an allowed host: every name is permitted.
+inline constexpr std::string_view kAnyHost = "*";
 
 /// Why a request is refused. A literal.
 struct HttpRefusal {
@@ -33,7 +35,7 @@ using HttpHead = boost::beast::http::header<true>;
 /// | 405    | another method than GET and HEAD                                                  |
 /// | 413    | the request has a body                                                            |
 /// | 414    | the target is longer than 1 KiB                                                   |
-/// | 421    | Host is neither an address, localhost nor one of `allowed_hosts`. A name of       |
+/// | 421    | Host is neither an address, localhost nor permitted by `allowed_hosts`. A name of |
 /// |        | another site could resolve to this address (DNS rebinding)                        |
 /// | 431    | more than 64 fields                                                               |
 std::optional<HttpRefusal> refusal_of(const HttpHead& head,

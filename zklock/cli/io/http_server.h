@@ -64,7 +64,8 @@ class HttpServer {
   using Handler = std::function<HttpAnswer(std::string_view path)>;
   using Endpoint = boost::asio::ip::tcp::endpoint;
 
-  /// Listens at once. `allowed_hosts`: names that a Host field may have besides localhost.
+  /// Listens at once. `allowed_hosts`: names that a Host field may have besides localhost, or
+  /// kAnyHost of http_rules.h.
   /// Throws: boost::system::system_error.
   HttpServer(boost::asio::io_context& io, const Endpoint& endpoint, Handler handler,
              std::vector<std::string> allowed_hosts = {}, const HttpLimits& limits = {});
