@@ -152,6 +152,9 @@ class Holding {
     }
     say("the lock was lost" + cause_text(*loss) + ", held for " +
         text_of(LeaseClock::now() - granted_at) + ", token " + token);
+    // A program that works under the hold waits for the exit. The end of the session deletes the
+    // znode.
+    if (*loss == LossCause::lease || *loss == LossCause::session) ::_exit(ExitCode::kLost);
     return end(ExitCode::kLost);
   }
 
