@@ -78,7 +78,9 @@ class ZKLOCK_EXPORT ElectionObserver {
   ~ElectionObserver();
 
   /// Reads the state from a server. Blocks for two round trips (one if there is no leader), at most
-  /// until the deadline; without one, for ClientOptions::connection_timeout.
+  /// until the deadline; without one, for ClientOptions::connection_timeout. If the leader's znode
+  /// is deleted meanwhile, lists the queue again, up to five times in total. After that, the leader
+  /// may be described only by the name of its znode.
   /// Throws: Error(no_auth | auth_failed | not_connected | closed | forked | server_error).
   [[nodiscard]] ElectionState state(Deadline deadline = Deadline::never()) const;
 

@@ -65,9 +65,10 @@ struct ElectionOptions {
 /// If the hold is not lost, the lock znode is deleted only when the function has returned. In that
 /// case no two processes run their functions at a time. After a loss, another process can lead
 /// before the function returns. If the session or the lock znode was lost, it can lead at once.
-/// After an expired lease or a forced request_release(), it can lead when the callbacks of
-/// end_token() have returned, or after ClientOptions::loss_callback_limit. So send
-/// Leadership::token() with every write to a resource outside of ZooKeeper.
+/// After an expired lease or a forced request_release(), it can lead when the function and the
+/// callbacks of end_token() have returned. If that takes longer, it can lead after
+/// ClientOptions::loss_callback_limit. So send Leadership::token() with every write to a resource
+/// outside of ZooKeeper.
 ///
 /// While the election leads, the function can proclaim a value, for example an address, with
 /// Leadership::proclaim(). Clients that do not contend read it with an ElectionObserver.

@@ -50,7 +50,8 @@ class ZKLOCK_EXPORT LockObserver {
 
   /// Reads the state from a server. Blocks for two round trips, at most until the deadline; without
   /// one, for ClientOptions::connection_timeout. A free lock takes one round trip; a semaphore with
-  /// a SharedCount takes three.
+  /// a SharedCount takes three. If a holder's znode is deleted meanwhile, lists the queue again, up
+  /// to five times in total. After that, a holder may be described only by the name of its znode.
   /// Throws: Error(no_auth | auth_failed | not_connected | closed | forked | server_error).
   [[nodiscard]] LockState state(Deadline deadline = Deadline::never()) const;
 

@@ -131,8 +131,8 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   /// Returns the owner that the znode and the Hold name; it can differ from key().
   const Owner& owner() const noexcept { return reporter_.owner(); }
   PathContext& path_context() const noexcept { return *path_; }
-  /// Returns an object that delays the delete of the lost hold's znode while it exists, for one
-  /// second at most. Returns null if no delete is due; see LossNotification::delay_delete().
+  /// Returns an object that delays the delete of the lost hold's znode while it exists, at most
+  /// for ClientOptions::loss_callback_limit. Returns null if no delete is due; see LossNotification::delay_delete().
   static std::shared_ptr<void> delay_delete(const Hold& hold);
   /// Sets the watch on the contender's znode now instead of at the next tick.
   void watch_node();
