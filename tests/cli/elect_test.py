@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 
+from cutting_proxy import CuttingProxy
 from harness import boottime, expect, expect_match, guardian_of, is_running, main, wait_for, server
 
 LOOP = "while :; do sleep 0.05; done"
@@ -32,10 +33,10 @@ def _port_of(process):
     return int(re.search(r"health checks at http://127\.0\.0\.1:(\d+)/livez and /readyz", process.stderr.readline())[1])
 
 
-def _probe(port, path):
+def _probe(port, path, host="127.0.0.1"):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     try:
-        connection.request("GET", path)
+        connection.request("GET", path, headers={"Host": host})
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
     finally:
@@ -199,6 +200,31 @@ def repeat_ends_with_the_guardian(case):
     assert not is_running(child)
 
 
+def hangup_after_term_ends_the_repeat(case):
+    process, _ = case.start_ready(f"trap '' HUP; trap 'sleep 0.5; exit 0' TERM; {LOOP}", ["--repeat"])
+    process.terminate()
+    time.sleep(0.2)
+    process.send_signal(signal.SIGHUP)
+    expect(case.end_of(process)[0], 0)
+
+
+def hangup_without_a_command_is_ignored(case):
+    leader, _ = case.start_ready(POLITE)
+    # In a session of its own it has no terminal.
+    standby = case.start(["false"], ["--repeat"], start_new_session=True)
+    time.sleep(1.5)
+    standby.send_signal(signal.SIGHUP)
+    time.sleep(0.5)
+    expect(standby.poll(), None)
+    leader.terminate()
+    expect(case.end_of(leader)[0], 0)
+    for _ in range(2):  # in the pause
+        expect_match("ended with code 1; stands for election again", standby.stderr.readline())
+        standby.send_signal(signal.SIGHUP)
+    standby.terminate()
+    expect(case.end_of(standby)[0], 143)
+
+
 def terminated_standby_and_pause_exit_143(case):
     first, _ = case.start_ready(POLITE)
     standby = case.start(["true"], ["--repeat"])
@@ -221,6 +247,7 @@ def health_checks_tell_leader_and_standby(case):
     port = _port_of(leader)
     wait_for(lambda: _probe(port, "/readyz") == (200, "ok\n"), 5, "the leader is ready")
     expect(_probe(port, "/livez"), (200, "ok\n"))
+    expect(_probe(port, "/livez", "billing.example.svc:8080"), (200, "ok\n"))
     expect(_probe(port, "/")[0], 404)
     standby = case.start(["sh", "-c", POLITE], ["--health", "127.0.0.1:0"])
     other = _port_of(standby)
@@ -264,6 +291,34 @@ def proclaimed_value_is_received(case):
     process.terminate()
     expect(case.end_of(process)[0], 0)
     expect(_request(case, "value").stdout, "")
+
+
+def lost_proclamation_is_repeated(case):
+    with CuttingProxy(case.hosts, b"db7:8080") as proxy:
+        hosts, case.hosts = case.hosts, proxy.hosts
+        process, _ = case.start_ready(POLITE, ["--proclaim", "db7:8080"])
+        case.hosts = hosts
+        wait_for(lambda: _request(case, "value").stdout == "db7:8080", 15, "the value")
+        assert proxy.has_cut, "the first request was lost"
+        process.terminate()
+        expect(case.end_of(process)[0], 0)
+
+
+def report_of_a_leadership_is_kept(case):
+    with server.Servers(None, tick_ms=400, heap="128m") as own:
+        case.hosts = own.hosts
+        report = pathlib.Path(case.folder, "report")
+        process, _ = case.start_ready(STUBBORN, ["--repeat", "--report", str(report)])
+        own.members[0].process.send_signal(signal.SIGSTOP)
+        wait_for(report.exists, 20, "the report of the leadership")
+        begun = json.loads(report.read_text(encoding="utf-8"))
+        assert begun["token"], begun
+        wait_for(lambda: "stands for election again" in process.stderr.readline(), 10, "the pause")
+        time.sleep(1.5)
+        process.terminate()  # it stands for election again, and does not lead
+        expect(case.end_of(process)[0], 143)
+        own.members[0].process.send_signal(signal.SIGCONT)
+        expect(json.loads(report.read_text(encoding="utf-8")), begun)
 
 
 def note_is_shown(case):

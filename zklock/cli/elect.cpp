@@ -2,8 +2,10 @@
 #include "zklock/cli/elect.h"
 
 #include <chrono>
+#include <condition_variable>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -12,6 +14,7 @@
 
 #include "zklock/cli/candidacy.h"
 #include "zklock/cli/core/display_text.h"
+#include "zklock/cli/core/exit_code.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/repeat_plan.h"
 #include "zklock/cli/error_text.h"
@@ -23,11 +26,14 @@
 #include "zklock/cli/run_report.h"
 #include "zklock/cli/run_session.h"
 #include "zklock/cli/view_support.h"
+#include "zklock/error.h"
 #include "zklock/leadership.h"
 
 namespace zklock::cli {
 
 namespace {
+
+constexpr std::chrono::seconds kBetweenProclaims{1};
 
 struct ElectArguments {
   RunArguments run;
@@ -61,22 +67,37 @@ void say(const RunOptions& options, const std::string& text) {
   write_line("zklock: elect " + display_text(options.path) + ": " + text);
 }
 
-/// A failure is no reason to end the command.
+/// Blocks for kBetweenProclaims, or until the leadership ends.
+void pause_before_proclaim(const Leadership& leadership) {
+  std::mutex mutex;
+  std::condition_variable_any ended;
+  std::unique_lock lock(mutex);
+  ended.wait_for(lock, leadership.end_token(), kBetweenProclaims, [] { return false; });
+}
+
+/// Proclaims the value. After an error that can pass, proclaims it again while the leadership is
+/// valid. A failure is no reason to end the command.
 void proclaim(const Leadership& leadership, const ElectOptions& options) {
-  const auto fail = [&run = options.run](const Error& error) {
-    say(run, "the value was not proclaimed: " + text_of(error));
+  const auto fail = [&run = options.run](const Error& error, const char* what_follows) {
+    say(run, "the value was not proclaimed: " + text_of(error) + what_follows);
   };
   try {
-    leadership.async_proclaim(options.proclaim, [leadership, fail](std::exception_ptr failure) {
-      if (!failure || !leadership.is_valid()) return;
-      try {
-        std::rethrow_exception(failure);
-      } catch (const Error& error) {
-        fail(error);
-      }
-    });
+    // The handler runs on one of several threads that the client has for handlers, so it may block.
+    leadership.async_proclaim(options.proclaim,
+                              [leadership, &options, fail](std::exception_ptr failure) {
+                                if (!failure || !leadership.is_valid()) return;
+                                try {
+                                  std::rethrow_exception(failure);
+                                } catch (const Error& error) {
+                                  if (exit_code_of(error.errc()) != ExitCode::kUnavailable)
+                                    return fail(error, "");
+                                  fail(error, "; zklock tries again");
+                                }
+                                pause_before_proclaim(leadership);
+                                if (leadership.is_valid()) proclaim(leadership, options);
+                              });
   } catch (const Error& error) {
-    fail(error);
+    fail(error, "");
   }
 }
 
@@ -136,7 +157,7 @@ Action declare_elect(CLI::App& options) {
   value("--grace", to->run.grace, "DUR", "Time from the signal to KILL (an eighth of -T)");
   value("--term", to->run.term, "SIG", "Signal that ends the command (TERM)");
   declare_note(options, to->run);
-  value("--report", to->run.report, "FILE", "Write a JSON report; each candidacy overwrites it");
+  value("--report", to->run.report, "FILE", "Write a JSON report; each leadership overwrites it");
   options.add_option("PATH", to->run.path, "Path of the election")->required()->type_name("");
   declare_program(options);
   return [to](const Invocation& invocation) {

@@ -56,6 +56,7 @@ struct RunParts {
   Guardian& guardian;
   SignalReader& signals;
   bool shares_terminal = false;  ///< the command is in the foreground group
+  bool ignores_hangup = false;   ///< while no process of the command runs
   /// Called with the state after each of its inputs. Does not throw.
   std::function<void(RunState)> on_state = {};
 };

@@ -40,7 +40,7 @@ struct RunFacts {
   bool ended_for_lock = false;
   int leftover = 0;                  ///< processes that the command has left
   std::string blocker;               ///< if the lock was not acquired
-  std::optional<int> ending_signal;  ///< last received INT, TERM, HUP or QUIT
+  std::optional<int> ending_signal;  ///< last INT, TERM or QUIT; else HUP
   int exit_code = 0;
 };
 

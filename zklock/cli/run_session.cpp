@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +45,7 @@ GuardedCommand guarded_command(const RunOptions& options, const SignalReader& si
 
 RunSession::RunSession(const RunOptions& options, bool is_repeated)
     : options_(options),
+      is_repeated_(is_repeated),
       guardian_(guarded_command(options, signals_, terminal_.exists(), is_repeated)),
       client_(run_client_options(options)) {}
 
@@ -51,12 +53,14 @@ const RunFacts& RunSession::run(LockFunction acquire, std::function<void(RunStat
   while (guardian_.next_notice()) {  // about an earlier command
   }
   run_.reset();
-  run_ = std::make_unique<Run>(
-      options_, RunParts{client_, guardian_, signals_, terminal_.exists(), std::move(on_state)},
-      std::move(acquire));
+  run_ = std::make_unique<Run>(options_,
+                               RunParts{client_, guardian_, signals_, terminal_.exists(),
+                                        ignores_hangup(), std::move(on_state)},
+                               std::move(acquire));
   (void)run_->go();
   if (was_killed(run_->facts())) terminal_.restore();
-  if (!options_.report.empty()) {
+  if (!options_.report.empty() && (run_->facts().granted_at || !has_report_)) {
+    has_report_ = true;
     try {
       write_report(options_.report, run_->facts());
     } catch (const Failure& failure) {
@@ -70,6 +74,7 @@ std::optional<int> RunSession::pause(Duration time) {
   const Instant until = LeaseClock::now() + time;
   while (true) {
     while (const auto signal = signals_.next()) {
+      if (signal->number == SIGHUP && ignores_hangup()) continue;
       if (ends_wait(signal->number)) return signal->number;
     }
     while (guardian_.next_notice()) {

@@ -31,11 +31,13 @@ class RunSession {
   ~RunSession() = default;
 
   Client& client() noexcept { return client_; }
-  /// Makes one Run, and returns its facts at its end. Writes the report, if one is wanted.
+  /// Makes one Run, and returns its facts at its end. Writes the report, if one is wanted. A repeated
+  /// run that was not granted does not overwrite the report of an earlier one.
   const RunFacts& run(LockFunction acquire, std::function<void(RunState)> on_state = {});
   /// Returns whether the guardian has ended. Then no further command can be started.
   bool has_guardian_ended() const noexcept { return guardian_.has_ended(); }
-  /// Blocks for that time, or until the guardian ends. A signal that ends a wait is returned at once.
+  /// Blocks for that time, or until the guardian ends. A signal that ends the session is returned at
+  /// once.
   std::optional<int> pause(Duration time);
   /// Ends the guardian. Returns `exit_code`, or ends the process with it at once: without a
   /// confirmation of the release, closing the client could take long. The servers end the session
@@ -43,7 +45,13 @@ class RunSession {
   int end(int exit_code);
 
  private:
+  /// Services take HUP as an order to read their settings again. If there is a terminal, HUP means
+  /// that it was closed.
+  bool ignores_hangup() const noexcept { return is_repeated_ && !terminal_.exists(); }
+
   const RunOptions& options_;
+  const bool is_repeated_;
+  bool has_report_ = false;
   SignalReader signals_;
   const ControllingTerminal terminal_;
   Guardian guardian_;

@@ -79,7 +79,12 @@ void Run::say_about_to_be_lost() {
 }
 
 void Run::on_signal(const ReceivedSignal& signal) {
-  if (ends_wait(signal.number)) facts_.ending_signal = signal.number;
+  const bool is_hangup = signal.number == SIGHUP;
+  if (is_hangup && parts_.ignores_hangup && !has_processes()) return;
+  // A service that ends can get HUP, too. That does not cancel the end.
+  if (ends_wait(signal.number) && !(is_hangup && facts_.ending_signal)) {
+    facts_.ending_signal = signal.number;
+  }
   if (parts_.shares_terminal && signal.from_terminal && has_received(signal.number)) return;
   carry_out(fsm_.on_signal(signal.number));
 }
