@@ -202,6 +202,7 @@ def repeat_ends_with_the_guardian(case):
 
 def hangup_after_term_ends_the_repeat(case):
     process, _ = case.start_ready(f"trap '' HUP; trap 'sleep 0.5; exit 0' TERM; {LOOP}", ["--repeat"])
+    time.sleep(0.5)  # until the traps are set
     process.terminate()
     time.sleep(0.2)
     process.send_signal(signal.SIGHUP)
