@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cerrno>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,7 +16,8 @@ namespace example {
 // The path of this program, to start a copy of it.
 inline const std::string kOwnProgram = "/proc/self/exe";
 
-// A child process. It is killed if the example ends first.
+// A child process. It is killed if the example ends first, also if the example is killed.
+// REQUIRES: the thread that constructs it does not end before the child.
 class Child {
  public:
   // `arguments` begins with the program. `output` is the descriptor of its standard output; -1:
@@ -25,12 +27,17 @@ class Child {
     argv.reserve(arguments.size() + 1);
     for (auto& a : arguments) argv.push_back(a.data());
     argv.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    if (output >= 0) ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    const int error = ::posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ);
-    ::posix_spawn_file_actions_destroy(&actions);
-    if (error != 0) throw std::system_error(error, std::generic_category(), arguments[0]);
+    const pid_t parent = ::getpid();
+    pid_ = ::fork();
+    if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
+    if (pid_ > 0) return;
+    // Only async-signal-safe calls from here on: the parent can have other threads.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const bool has_parent = ::getppid() == parent;  // otherwise the signal would not come
+    if (has_parent && (output < 0 || ::dup2(output, STDOUT_FILENO) >= 0)) {
+      ::execv(argv[0], argv.data());
+    }
+    ::_exit(127);
   }
   ~Child() {
     if (!ended()) kill();

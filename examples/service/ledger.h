@@ -15,58 +15,70 @@ struct Posting {
   std::int64_t amount = 0;
 };
 
-// The resource that the leader writes to. It must refuse a token that is lower than the highest one
-// it has seen for the account. The check and the write must be one step.
+// The resource that the leader writes to. It has one token for all accounts: that of the last leader
+// that has begun. It must refuse a lower token, and the check and the write must be one step.
 //
 // Thread-safety: all members, from any thread.
 class Ledger {
  public:
   virtual ~Ledger() = default;
-  // Adds the amount to the account. Returns false, and changes nothing, if a later leader has
-  // written to the account. Throws if the outcome is unknown.
+  // Raises the token of the ledger, at the start of a leadership. From then on, writes of earlier
+  // leaders are refused, to any account. Returns false if a later leader has begun. Throws if the
+  // outcome is unknown.
+  virtual bool begin(zklock::FencingToken token) = 0;
+  // Adds the amount to the account. Returns false, and changes nothing, if a later leader has begun.
+  // Throws if the outcome is unknown.
   virtual bool post(zklock::FencingToken token, const Posting& posting) = 0;
 };
 
-// Stands for a database. In PostgreSQL, the table and the write are
+// Stands for a database. In PostgreSQL, the tables are
 //
-//   CREATE TABLE account (id text PRIMARY KEY, balance bigint NOT NULL,
-//                         token_zxid bigint NOT NULL, token_index bigint NOT NULL);
+//   CREATE TABLE account (id text PRIMARY KEY, balance bigint NOT NULL);
+//   CREATE TABLE leader (token_zxid bigint NOT NULL, token_index bigint NOT NULL);
+//   INSERT INTO leader VALUES (0, 0);  -- the only row
 //
-//   UPDATE account
-//      SET balance = balance + $1, token_zxid = $2, token_index = $3
-//    WHERE id = $4 AND (token_zxid, token_index) <= ($2, $3);
+// begin() and post() are one statement each:
 //
-// The row is locked during the UPDATE, so check and write are one step. If the account exists, the
-// result "UPDATE 0" means that a later leader has written. Then this process no longer leads.
+//   UPDATE leader SET token_zxid = $1, token_index = $2
+//    WHERE (token_zxid, token_index) <= ($1, $2);
+//
+//   WITH leads AS (SELECT 1 FROM leader
+//                   WHERE (token_zxid, token_index) <= ($2, $3) FOR SHARE)
+//   UPDATE account SET balance = balance + $1
+//    WHERE id = $4 AND EXISTS (SELECT 1 FROM leads);
+//
+// FOR SHARE locks the row of the leader until the write is committed. So begin() waits for a write
+// that has passed the check, and check and write are one step. If the account exists, the result
+// "UPDATE 0" means that a later leader has begun. Then this process no longer leads.
 //
 // If the ensemble is replaced, or restored from an older backup, its tokens start lower. Then set the
-// stored tokens to 0.
+// stored token to 0.
 //
 // Thread-safety: all members, from any thread.
 class MemoryLedger : public Ledger {
  public:
+  bool begin(zklock::FencingToken token) override {
+    const std::lock_guard guard(mutex_);
+    if (token < token_) return false;
+    token_ = token;
+    return true;
+  }
   bool post(zklock::FencingToken token, const Posting& posting) override {
     const std::lock_guard guard(mutex_);
-    Row& row = rows_[posting.account];
-    if (token < row.token) return false;
-    row.token = token;
-    row.balance += posting.amount;
+    if (token < token_) return false;
+    balances_[posting.account] += posting.amount;
     return true;
   }
   std::int64_t balance(const std::string& account) const {
     const std::lock_guard guard(mutex_);
-    const auto found = rows_.find(account);
-    return found != rows_.end() ? found->second.balance : 0;
+    const auto found = balances_.find(account);
+    return found != balances_.end() ? found->second : 0;
   }
 
  private:
-  struct Row {
-    std::int64_t balance = 0;
-    zklock::FencingToken token;
-  };
-
-  mutable std::mutex mutex_;
-  std::map<std::string, Row> rows_;  // guarded by mutex_
+  mutable std::mutex mutex_;    // guards the following members
+  zklock::FencingToken token_;  // of the last leader that has begun
+  std::map<std::string, std::int64_t> balances_;
 };
 
 }  // namespace billing

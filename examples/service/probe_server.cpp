@@ -81,10 +81,18 @@ class Connection {
 
 }  // namespace
 
+Descriptor::Descriptor(int fd, const char* call) : fd_(fd) {
+  if (fd < 0) fail(call);
+}
+
+Descriptor::~Descriptor() {
+  ::close(fd_);
+}
+
 ProbeServer::ProbeServer(const std::string& address, std::uint16_t port, Handler handler)
     : handler_(std::move(handler)),
-      listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
-      end_(::eventfd(0, EFD_CLOEXEC)) {
+      listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "socket"),
+      end_(::eventfd(0, EFD_CLOEXEC), "eventfd") {
   sockaddr_in where{};
   where.sin_family = AF_INET;
   where.sin_port = htons(port);
@@ -94,10 +102,11 @@ ProbeServer::ProbeServer(const std::string& address, std::uint16_t port, Handler
   }
   socklen_t size = sizeof where;
   const int on = 1;
-  static_cast<void>(::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on));
+  static_cast<void>(::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on));
   auto* const generic = reinterpret_cast<sockaddr*>(&where);
-  if (::bind(listener_, generic, size) != 0) fail("bind");
-  if (::listen(listener_, SOMAXCONN) != 0 || ::getsockname(listener_, generic, &size) != 0) {
+  if (::bind(listener_.get(), generic, size) != 0) fail("bind");
+  if (::listen(listener_.get(), SOMAXCONN) != 0 ||
+      ::getsockname(listener_.get(), generic, &size) != 0) {
     fail("listen");
   }
   port_ = ntohs(where.sin_port);
@@ -105,24 +114,29 @@ ProbeServer::ProbeServer(const std::string& address, std::uint16_t port, Handler
 }
 
 ProbeServer::~ProbeServer() {
-  static_cast<void>(::eventfd_write(end_, 1));
+  static_cast<void>(::eventfd_write(end_.get(), 1));
   thread_.join();
-  ::close(listener_);
-  ::close(end_);
 }
 
 void ProbeServer::run() const {
   std::list<Connection> connections;
+  bool can_accept = true;
   for (;;) {
-    std::vector<pollfd> waiting{{end_, POLLIN, 0}};
+    std::vector<pollfd> waiting{{end_.get(), POLLIN, 0}};
     for (const Connection& each : connections) waiting.push_back({each.fd(), POLLIN, 0});
-    if (connections.size() < kMostConnections) waiting.push_back({listener_, POLLIN, 0});
-    static_cast<void>(::poll(waiting.data(), waiting.size(), connections.empty() ? -1 : kPollMs));
+    if (connections.size() < kMostConnections && can_accept) {
+      waiting.push_back({listener_.get(), POLLIN, 0});
+    }
+    const int longest = connections.empty() && can_accept ? -1 : kPollMs;
+    static_cast<void>(::poll(waiting.data(), waiting.size(), longest));
     if (waiting.front().revents != 0) return;
     connections.remove_if([this](Connection& each) { return each.serve(handler_); });
     if (connections.size() >= kMostConnections) continue;
-    const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
     if (fd >= 0) connections.emplace_back(fd);
+    // Without a free descriptor, the listener stays readable, so poll() would not wait.
+    can_accept =
+        fd >= 0 || (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM);
   }
 }
 

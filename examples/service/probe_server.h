@@ -15,6 +15,21 @@ struct Reply {
   std::string body;
 };
 
+// An open file. Closed by the destructor.
+class Descriptor {
+ public:
+  // Takes the result of a system call. Throws std::system_error if it is -1.
+  Descriptor(int fd, const char* call);
+  ~Descriptor();
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  [[nodiscard]] int get() const noexcept { return fd_; }
+
+ private:
+  const int fd_;
+};
+
 // Answers GET requests of probes and of Prometheus, for a program without a web framework. One
 // thread serves at most 8 connections at a time. Each has 2 s and 1 KB for its request, and is
 // closed after the reply.
@@ -38,8 +53,8 @@ class ProbeServer {
   void run() const;
 
   const Handler handler_;
-  int listener_ = -1;
-  int end_ = -1;  // readable when the thread must end
+  const Descriptor listener_;
+  const Descriptor end_;  // readable when the thread must end
   std::uint16_t port_ = 0;
   std::thread thread_;
 };

@@ -44,7 +44,7 @@ std::future<bool> Service::post(Posting posting) {
   Request request{std::move(posting), {}};
   auto written = request.written.get_future();
   const std::lock_guard guard(mutex_);
-  if (!open_ || stopping_) {
+  if (!open_ || stopping_ || !election_.has_leadership()) {
     request.written.set_value(false);
   } else {
     inbox_.push_back(std::move(request));
@@ -54,6 +54,7 @@ std::future<bool> Service::post(Posting posting) {
 }
 
 void Service::lead(const zklock::Leadership& leadership) {
+  if (!ledger_.begin(leadership.token())) return;  // a later leader has begun
   const OpenInbox inbox(*this);
   write(leadership);
 }
@@ -64,7 +65,7 @@ void Service::write(const zklock::Leadership& leadership) {
     try {
       const bool written = ledger_.post(leadership.token(), request->posting);
       request->written.set_value(written);
-      if (!written) return;  // a later leader has written
+      if (!written) return;  // a later leader has begun
     } catch (...) {
       request->written.set_exception(std::current_exception());
       throw;  // the election logs it, and contends again after a pause
@@ -96,7 +97,9 @@ bool Service::stop() {
 }
 
 bool Service::is_live() const {
-  return client_.health().state != zklock::HealthState::failed;
+  if (client_.health().state == zklock::HealthState::failed) return false;
+  const std::lock_guard guard(mutex_);
+  return stopping_ || !election_.error();
 }
 
 bool Service::is_ready() const {
@@ -114,6 +117,7 @@ Reply Service::reply_to(std::string_view path) const {
   const bool good = asks_readiness ? is_ready() : is_live();
   std::string text = good ? "ok\n" : (asks_readiness ? "not the leader\n" : "failed\n");
   for (const auto& problem : client_.health().problems) text += problem.text + '\n';
+  if (const auto error = election_.error()) text += std::string(error->what()) + '\n';
   return {good ? 200 : 503, "text/plain", std::move(text)};
 }
 

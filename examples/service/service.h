@@ -34,9 +34,13 @@ struct ServiceOptions {
 // | SIGTERM: stop()                | is_ready() is false; postings that were accepted are written;   |
 // |                                | the next instance leads at once                                 |
 // | the process crashes            | the next instance leads when the session has expired            |
-// | the lease expires              | no write begins any more. A write that hangs can end after the  |
-// |                                | next instance leads: the ledger checks its token                |
+// | the lease expires              | post() refuses before the next instance can lead. A write that  |
+// |                                | hangs continues; the ledger refuses it if it comes too late     |
 // | the process was paused         | a late write is refused by the ledger                           |
+//
+// Only the leader is ready. So in Kubernetes, a Deployment with the default strategy cannot replace
+// the leader: it waits for a second pod that is ready. Use the strategy Recreate, or a maxUnavailable
+// of 100 %. Or use /livez for both probes, and route requests by a label that the leader sets.
 //
 // Thread-safety: all members, from any thread.
 class Service {
@@ -58,7 +62,8 @@ class Service {
   bool stop();
 
   // For a liveness probe: whether the process can do its work, now or later. A standby is live, also
-  // without servers. Restart the process if this is false.
+  // without servers. False if the election has failed for good, for example by no_auth. Restart the
+  // process if this is false.
   [[nodiscard]] bool is_live() const;
   // For a readiness probe: whether this instance leads and accepts postings.
   [[nodiscard]] bool is_ready() const;

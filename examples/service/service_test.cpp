@@ -26,6 +26,7 @@ class HangingLedger : public Ledger {
  public:
   explicit HangingLedger(Ledger& ledger) : ledger_(ledger) {}
 
+  bool begin(zklock::FencingToken token) override { return ledger_.begin(token); }
   bool post(zklock::FencingToken token, const Posting& posting) override {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !hangs_; });
@@ -71,8 +72,8 @@ class ServiceTest : public ::testing::Test {
     });
     EXPECT_EQ(ensemble_.leftovers(), "");
   }
-  bool posts(Instance& instance, std::int64_t amount) {
-    auto written = instance.service.post({kAccount, amount});
+  bool posts(Instance& instance, std::int64_t amount, const std::string& account = "alice") {
+    auto written = instance.service.post({account, amount});
     ensemble_.settle();
     return written.get();
   }
@@ -126,10 +127,10 @@ TEST_F(ServiceTest, ProcessPausedInWrite_LateWriteIsRefused) {
   ensemble_.settle();
   ensemble_.link(*a_.client).pause_process();
   EXPECT_TRUE(ensemble_.advance_until([this] { return b_.service.is_ready(); }, 20s));
-  EXPECT_TRUE(posts(b_, 1));
+  EXPECT_TRUE(posts(b_, 1, "bob"));
   a_.hanging_ledger.hang(false);
-  EXPECT_FALSE(late.get());
-  EXPECT_EQ(ledger_.balance(kAccount), 1);
+  EXPECT_FALSE(late.get()) << "also to an account that the next leader has not written";
+  EXPECT_EQ(ledger_.balance(kAccount), 0);
   ensemble_.link(*a_.client).resume_process();
   ensemble_.settle();
   EXPECT_FALSE(a_.service.is_ready());
@@ -153,9 +154,25 @@ TEST_F(ServiceTest, WriteHangsAfterLoss_IsNotLive) {
   ensemble_.link(*a_.client).expire_session();
   ensemble_.advance(1s);
   EXPECT_TRUE(a_.service.is_live());
+  EXPECT_FALSE(posts(a_, 1)) << "a later request does not wait behind the write";
   ensemble_.advance(40s);
   EXPECT_FALSE(a_.service.is_live());
   EXPECT_EQ(a_.service.reply_to("/livez").status, 503);
+}
+
+TEST_F(ServiceTest, NoPermission_IsNotLive) {
+  const auto client = ensemble_.client();
+  Service service(*client, ledger_);
+  ensemble_.link(*client).fail_next(zklock::testing::RequestKind::create, zklock::Errc::no_auth);
+  EXPECT_TRUE(service.is_live());
+  service.start();
+  ensemble_.settle();
+  EXPECT_FALSE(service.is_live());
+  const Reply reply = service.reply_to("/livez");
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_NE(reply.body.find("/services/billing/leader"), std::string::npos) << reply.body;
+  ensemble_.during([&service] { return service.stop(); });
+  EXPECT_TRUE(service.is_live()) << "it ends because it was told to";
 }
 
 TEST_F(ServiceTest, Metrics_ShowLeaderAndLoss) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two processes of the service on a real server. SIGTERM ends the leader, and the other one leads
-// at once.
+// Two processes of the service on a real server. SIGTERM ends one of them. If that is the leader, the
+// other one leads at once.
 //
 //   sigterm_test SERVICE
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -88,30 +89,47 @@ class Instance {
   std::uint16_t port_ = 0;
 };
 
-TEST(Sigterm, Leader_HandsOverBeforeItEnds) {
-  ZKLOCK_SKIP_WITHOUT_SERVER();
-  zklock::testing::TestServer server;
-  server.start();
-  ASSERT_TRUE(server.wait_until_serving()) << server.log();
+// A leader and a standby.
+class SigtermTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ZKLOCK_SKIP_WITHOUT_SERVER();
+    server_.start();
+    ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
+    leader_ = std::make_unique<Instance>(server_.hosts());
+    ASSERT_TRUE(eventually([this] { return leader_->leads(); }));
+    standby_ = std::make_unique<Instance>(server_.hosts());
+    client_ = std::make_unique<zklock::Client>(server_.hosts());
+    observer_ = std::make_unique<zklock::LeaderLatch>(*client_, "/services/billing/leader");
+    ASSERT_TRUE(eventually([this] { return participants() == 2; }));
+  }
+  std::size_t participants() const { return observer_->participants().size(); }
 
-  Instance first(server.hosts());
-  ASSERT_TRUE(eventually([&] { return first.leads(); }));
-  Instance second(server.hosts());
-  zklock::Client client(server.hosts());
-  const zklock::LeaderLatch observer(client, "/services/billing/leader");
-  ASSERT_TRUE(eventually([&] { return observer.participants().size() == 2; }));
-  EXPECT_EQ(second.status_of("/livez"), 200);
-  EXPECT_EQ(second.status_of("/readyz"), 503);
+  zklock::testing::TestServer server_;
+  std::unique_ptr<Instance> leader_;
+  std::unique_ptr<Instance> standby_;
+  std::unique_ptr<zklock::Client> client_;
+  std::unique_ptr<zklock::LeaderLatch> observer_;
+};
 
-  first.terminate();
-  EXPECT_TRUE(first.ends_well());
-  const auto left = observer.participants();
-  ASSERT_EQ(left.size(), 1U) << "the first one has left before its process ended";
-  EXPECT_TRUE(eventually([&] { return second.leads(); }));
+TEST_F(SigtermTest, Leader_HandsOverBeforeItEnds) {
+  EXPECT_EQ(standby_->status_of("/livez"), 200);
+  EXPECT_EQ(standby_->status_of("/readyz"), 503);
+  leader_->terminate();
+  EXPECT_TRUE(leader_->ends_well());
+  ASSERT_EQ(participants(), 1U) << "the first one has left before its process ended";
+  EXPECT_TRUE(eventually([this] { return standby_->leads(); }));
 
-  second.terminate();
-  EXPECT_TRUE(second.ends_well());
-  EXPECT_TRUE(observer.participants().empty());
+  standby_->terminate();
+  EXPECT_TRUE(standby_->ends_well());
+  EXPECT_EQ(participants(), 0U);
+}
+
+TEST_F(SigtermTest, Standby_LeavesAndTheLeaderStays) {
+  standby_->terminate();
+  EXPECT_TRUE(standby_->ends_well());
+  EXPECT_EQ(participants(), 1U);
+  EXPECT_TRUE(leader_->leads());
 }
 
 }  // namespace
