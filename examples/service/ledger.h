@@ -34,6 +34,7 @@ class Ledger {
 // Stands for a database. In PostgreSQL, the tables are
 //
 //   CREATE TABLE account (id text PRIMARY KEY, balance bigint NOT NULL);
+//
 //   CREATE TABLE leader (token_zxid bigint NOT NULL, token_index bigint NOT NULL);
 //   INSERT INTO leader VALUES (0, 0);  -- the only row
 //
@@ -42,10 +43,8 @@ class Ledger {
 //   UPDATE leader SET token_zxid = $1, token_index = $2
 //    WHERE (token_zxid, token_index) <= ($1, $2);
 //
-//   WITH leads AS (SELECT 1 FROM leader
-//                   WHERE (token_zxid, token_index) <= ($2, $3) FOR SHARE)
-//   UPDATE account SET balance = balance + $1
-//    WHERE id = $4 AND EXISTS (SELECT 1 FROM leads);
+//   UPDATE account SET balance = balance + $1 WHERE id = $2 AND EXISTS
+//     (SELECT FROM leader WHERE (token_zxid, token_index) <= ($3, $4) FOR SHARE);
 //
 // FOR SHARE locks the row of the leader until the write is committed. So begin() waits for a write
 // that has passed the check, and check and write are one step. If the account exists, the result

@@ -172,7 +172,7 @@ TEST_F(ServiceTest, NoPermission_IsNotLive) {
   EXPECT_EQ(reply.status, 503);
   EXPECT_NE(reply.body.find("/services/billing/leader"), std::string::npos) << reply.body;
   ensemble_.during([&service] { return service.stop(); });
-  EXPECT_TRUE(service.is_live()) << "it ends because it was told to";
+  EXPECT_TRUE(service.is_live()) << "it ends in good order";
 }
 
 TEST_F(ServiceTest, Metrics_ShowLeaderAndLoss) {
