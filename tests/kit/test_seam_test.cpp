@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -35,6 +36,7 @@ class StandingTime final : public TestSeam {
   void add(const Sleeper& sleeper) override {
     const std::lock_guard guard(mutex_);
     sleepers_.push_back(&sleeper);
+    ++added_;
   }
   void remove(const Sleeper& sleeper) noexcept override {
     const std::lock_guard guard(mutex_);
@@ -46,19 +48,26 @@ class StandingTime final : public TestSeam {
     const std::lock_guard guard(mutex_);
     return sleepers_.size();
   }
+  std::size_t added() {
+    const std::lock_guard guard(mutex_);
+    return added_;
+  }
+  /// Wakes the sleeping threads.
+  void wake() {
+    const std::lock_guard guard(mutex_);
+    for (const Sleeper* sleeper : sleepers_) sleeper->wake(sleeper->condition);
+  }
   /// Wakes the sleeping threads until none is left.
   void stand_at(core::Instant now) {
     now_ = now.time_since_epoch();
-    while (sleepers() > 0) {
-      const std::lock_guard guard(mutex_);
-      for (const Sleeper* sleeper : sleepers_) sleeper->wake(sleeper->condition);
-    }
+    while (sleepers() > 0) wake();
   }
 
  private:
   std::atomic<core::Duration> now_{core::Duration(1h)};
   std::mutex mutex_;
   std::vector<const Sleeper*> sleepers_;
+  std::size_t added_ = 0;
 };
 
 TEST(TestSeam, LeaseClock_IsVirtual) {
@@ -88,6 +97,7 @@ TEST(TestSeam, Pauses_AreEqualEachTime) {
 
 /// Blocks on a call until its deadline.
 void block(StandingTime& time, bool is_interruptible) {
+  const std::size_t added = time.added();
   std::atomic<bool> has_ended{false};
   std::optional<int> result;
   std::thread waits([&] {
@@ -98,7 +108,12 @@ void block(StandingTime& time, bool is_interruptible) {
     has_ended = true;
   });
   while (time.sleepers() == 0) std::this_thread::yield();
+  for (int slices = 0; slices < 20; ++slices) {
+    time.wake();
+    std::this_thread::sleep_for(1ms);
+  }
   EXPECT_FALSE(has_ended);
+  EXPECT_EQ(time.added(), added + 1) << "one alarm for all slices of the wait";
   const auto began = std::chrono::steady_clock::now();
   time.stand_at(time.now() + 5s);
   waits.join();

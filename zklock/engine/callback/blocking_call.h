@@ -73,15 +73,29 @@ class BlockingCall {
         state_->mutex, spin,
         [this]() ZKLOCK_REQUIRES(state_->mutex) { return state_->result.has_value(); },
         [] { boost::this_thread::interruption_point(); });
-    while (!state_->result) {
-      if (deadline.is_never()) {
-        state_->sleep();
-      } else if (deadline.has_passed(LeaseClock::now())) {
-        return;
-      } else {
-        state_->sleep(deadline, time_left(deadline));
-      }
+    if (state_->result) return;
+    if (deadline.is_never()) {
+      while (!state_->result) state_->sleep();
+    } else if (boost::this_thread::interruption_enabled()) {
+      sleep_until(deadline, state_->interruptible_condition());
+    } else {
+      sleep_until(deadline, state_->ready);
     }
+  }
+  template <class Condition>
+  void sleep_until(Deadline deadline, Condition& condition) ZKLOCK_REQUIRES(state_->mutex) {
+    const client::VirtualAlarm alarm(deadline, condition);
+    while (!state_->result && !deadline.has_passed(LeaseClock::now())) {
+      sleep_for(condition, state_->mutex, time_left(deadline));
+    }
+  }
+  static void sleep_for(client::Condition& condition, client::Mutex& mutex,
+                        std::chrono::microseconds longest) ZKLOCK_REQUIRES(mutex) {
+    condition.wait_for(mutex, longest);
+  }
+  static void sleep_for(boost::condition_variable_any& condition, client::Mutex& mutex,
+                        std::chrono::microseconds longest) ZKLOCK_REQUIRES(mutex) {
+    condition.timed_wait(mutex, boost::posix_time::microseconds(longest.count()));
   }
 
   /// A thread sleeps on Boost's condition variable only if it can be interrupted. That is slower:
@@ -92,16 +106,6 @@ class BlockingCall {
         interruptible_condition().wait(mutex);
       } else {
         ready.wait(mutex);
-      }
-    }
-    void sleep(Deadline deadline, std::chrono::microseconds longest) ZKLOCK_REQUIRES(mutex) {
-      if (boost::this_thread::interruption_enabled()) {
-        auto& condition = interruptible_condition();
-        const client::VirtualAlarm alarm(deadline, condition);
-        condition.timed_wait(mutex, boost::posix_time::microseconds(longest.count()));
-      } else {
-        const client::VirtualAlarm alarm(deadline, ready);
-        ready.wait_for(mutex, longest);
       }
     }
     /// Wakes the waiting thread. REQUIRES: there is a result. Then no thread begins to sleep, and

@@ -27,12 +27,13 @@ inline core::Duration slice_before(Deadline deadline, core::Instant now, core::D
 template <class Done>
 bool wait_in_slices(client::Condition& changed, client::Mutex& mutex, Deadline deadline, Done done)
     ZKLOCK_REQUIRES(mutex) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
-  while (!done()) {
+  if (done()) return true;
+  const client::VirtualAlarm alarm(deadline, changed);
+  do {
     const auto now = LeaseClock::now();
     if (deadline.has_passed(now)) return false;
-    const client::VirtualAlarm alarm(deadline, changed);
     changed.wait_for(mutex, slice_before(deadline, now, std::chrono::seconds(1)));
-  }
+  } while (!done());
   return true;
 }
 

@@ -273,6 +273,7 @@ bool Candidate::wait_until_leader(Deadline deadline, const std::stop_token& stop
   };
   const std::stop_callback on_stop(stop, wake);
   const client::MutexLock guard(mutex_);
+  const client::VirtualAlarm alarm(deadline, changed_);
   for (;;) {
     if (fsm_.state() == CandidateState::leading && leadership_state_->state() != HoldState::lost) {
       return true;
@@ -283,7 +284,6 @@ bool Candidate::wait_until_leader(Deadline deadline, const std::stop_token& stop
     // No event reports that the client was closed during a pause between two attempts.
     const auto slice = slice_before(deadline, now, std::chrono::milliseconds(200));
     const auto micros = std::chrono::ceil<std::chrono::microseconds>(slice).count();
-    const client::VirtualAlarm alarm(deadline, changed_);
     changed_.timed_wait(mutex_, boost::posix_time::microseconds(micros));
   }
 }
