@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,11 +23,14 @@ class Job {
  public:
   explicit Job(const std::string& hosts) : client_(hosts) {}
 
-  /// Acquires the lock, and returns after its loss.
-  void run() {
-    const zklock::Hold hold = lock_.acquire();
+  /// Acquires the lock. Returns after its loss, or when a stop was requested.
+  void run(const std::stop_token& stop) {
+    const zklock::Hold hold = lock_.acquire({.stop = stop});
+    std::stop_source end;
+    const std::stop_callback on_loss(hold.loss_token(), [&end] { end.request_stop(); });
+    const std::stop_callback on_stop(stop, [&end] { end.request_stop(); });
     std::unique_lock guard(mutex_);
-    while (changed_.wait(guard, hold.loss_token(), [this] { return !entries_.empty(); })) {
+    while (changed_.wait(guard, end.get_token(), [this] { return !entries_.empty(); })) {
       if (!hold.is_valid()) return;
       written_.push_back(std::move(entries_.front()));
       entries_.pop_front();
@@ -54,7 +58,7 @@ class Job {
 TEST(Job, LockIsLost_StopsWriting) {
   zklock::testing::FakeEnsemble ensemble;
   Job job(ensemble.hosts());
-  const std::jthread worker([&] { job.run(); });
+  const std::jthread worker([&](const std::stop_token& stop) { job.run(stop); });
   job.add("first");
   ensemble.settle();
   EXPECT_EQ(job.written(), std::vector<std::string>{"first"});

@@ -63,6 +63,18 @@ TEST_F(FakeLinkTest, CutAndMended_HoldStays) {
   EXPECT_EQ(hold_.state(), HoldState::held);
 }
 
+TEST_F(FakeLinkTest, CutWhileDown_ConnectsAfterMend) {
+  link_.refuse();
+  link_.cut();
+  link_.accept();
+  EXPECT_FALSE(client_->is_connected());
+  ensemble_.advance(4s);
+  EXPECT_FALSE(client_->is_connected());
+  link_.mend();
+  EXPECT_TRUE(client_->is_connected());
+  EXPECT_EQ(hold_.state(), HoldState::held);
+}
+
 TEST_F(FakeLinkTest, Refused_ConnectsAfterAccept) {
   link_.refuse();
   EXPECT_FALSE(client_->is_connected());

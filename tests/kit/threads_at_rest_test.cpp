@@ -5,12 +5,16 @@
 #include <condition_variable>
 #include <mutex>
 #include <semaphore>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace zklock::testing {
 namespace {
@@ -53,6 +57,26 @@ TEST(ThreadsAtRest, ChainOfWakes_IsAwaited) {
   threads.clear();
   for (auto* each : go) delete each;
   EXPECT_EQ(missed, 0);
+}
+
+// The directory can be opened, but not the files of the threads.
+TEST(ThreadsAtRest, NoDescriptors_Throws) {
+  std::binary_semaphore end{0};
+  const std::jthread sleeps([&end] { end.acquire(); });
+  wait_for_rest();
+  const int lowest = ::eventfd(0, EFD_CLOEXEC);
+  ASSERT_GE(lowest, 0);
+  ::close(lowest);
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  rlimit one = before;
+  one.rlim_cur = static_cast<rlim_t>(lowest) + 1;
+  ::setrlimit(RLIMIT_NOFILE, &one);
+  ThreadsAtRest threads;
+  EXPECT_THROW(static_cast<void>(threads.check()), std::runtime_error);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_TRUE(threads.check());
+  end.release();
 }
 
 TEST(ThreadsAtRest, ThreadThatSpins_IsNamed) {

@@ -3,15 +3,21 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <iterator>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -174,6 +180,27 @@ TEST(FaultProxy, ServerListensLater_ConnectionWaits) {
   const Line server(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
   EXPECT_EQ(server.hear(), "one");
   ::close(listener);
+}
+
+std::ptrdiff_t open_files() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+}
+
+// Two descriptors are free: for the claim of the port, and for the eventfd.
+TEST(FaultProxy, NoDescriptorToListen_ThrowsAndClosesItsFiles) {
+  const int first = ::eventfd(0, EFD_CLOEXEC);
+  const int second = ::eventfd(0, EFD_CLOEXEC);
+  ::close(first);
+  ::close(second);
+  const auto before = open_files();
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  rlimit two = limit;
+  two.rlim_cur = static_cast<rlim_t>(second) + 1;
+  ::setrlimit(RLIMIT_NOFILE, &two);
+  EXPECT_THROW(FaultProxy({1}), std::system_error);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  EXPECT_EQ(open_files(), before);
 }
 
 TEST_F(FaultProxyTest, LossCancelled_HasNotHappened) {

@@ -89,8 +89,10 @@ class FakeLink {
 ///
 /// Thread-safety: a value.
 struct FakeEnsembleOptions {
-  /// The longest real time for which settle() and advance() wait until all threads sleep. Then they
-  /// throw std::runtime_error with the name of a thread. 0: they do not wait for threads.
+  /// The longest real time for which settle() and advance() wait until all threads sleep, each time
+  /// anew. Then they throw std::runtime_error with the name of a thread. They also throw if a thread
+  /// makes calls without end, and if another thread that settles makes no progress.
+  /// With 0, they do not wait for threads; advance_until() and during() throw std::logic_error.
   std::chrono::milliseconds rest_limit{10'000};
 };
 
@@ -101,7 +103,7 @@ struct FakeEnsembleOptions {
 /// @code
 ///   zklock::testing::FakeEnsemble ensemble;
 ///   NightlyJob job(ensemble.hosts());
-///   std::jthread worker([&] { job.run(); });
+///   std::jthread worker([&](std::stop_token stop) { job.run(stop); });  // so a failure ends it
 ///   ensemble.settle();
 ///   ASSERT_TRUE(job.is_writing());
 ///   ensemble.link(0).cut();
@@ -127,7 +129,8 @@ struct FakeEnsembleOptions {
 /// Limits. The servers ignore ClientOptions::digest, tls, max_node_bytes, max_watch_bytes,
 /// max_in_flight and the retry delays. They also ignore ClientOptions::acl: every znode has the ACL
 /// of AclPolicy::open(), and the servers check that ACL. But AclPolicy::list() turns off announced
-/// releases, as in production. hosts() takes no chroot.
+/// releases, as in production. hosts() takes no chroot. Empty container znodes are not deleted. Any
+/// session timeout is accepted.
 ///
 /// A client of real servers cannot be constructed while a FakeEnsemble exists: its constructor
 /// throws Error(unsupported). If it was constructed before, its lease continues in real time, but
@@ -174,6 +177,7 @@ class FakeEnsemble {
   /// time; then its thread continues without an owner.
   template <class Call>
   auto during(Call call, LeaseClock::duration longest = std::chrono::hours(1)) {
+    require_rest();
     std::packaged_task<decltype(call())()> task(std::move(call));
     auto result = task.get_future();
     std::thread(std::move(task)).detach();
@@ -199,10 +203,13 @@ class FakeEnsemble {
   bool remove(const std::string& path);
 
   /// Describes the ephemeral znodes, and the watches and requests of clients; empty if there are
-  /// none. For EXPECT_EQ(ensemble.leftovers(), "") at the end of a test.
+  /// none. For EXPECT_EQ(ensemble.leftovers(), "") at the end of a test. Does not settle: first let
+  /// the requests end that are under way, by settle().
   [[nodiscard]] std::string leftovers() const;
 
  private:
+  void require_rest() const;
+
   const std::shared_ptr<detail::FakeServers> servers_;
 };
 

@@ -45,9 +45,9 @@ class TestEnsemble {
       std::chrono::milliseconds timeout = std::chrono::seconds(60)) const;
 
   /// Cuts the links between the member and the others, so that it loses the quorum. It notices that
-  /// after about the `syncLimit` of its configuration: 12 ticks, unless extra_config sets it. Until
-  /// then its clients stay connected, and it answers reads. If it led, the others elect another
-  /// leader.
+  /// some seconds after the `syncLimit` of its configuration: with the defaults, 12 ticks of 500 ms,
+  /// after 8 to 11 s. Until then its clients stay connected, and it answers reads. If it led, the
+  /// others elect another leader.
   /// REQUIRES: Links::cuttable.
   void isolate(std::size_t member);
   /// Ends each isolate().

@@ -86,7 +86,8 @@ class TestServer {
   [[nodiscard]] std::optional<std::string> mode() const;
 
   /// Ends a session, as an operator can. Blocks until the server no longer knows it, which is soon.
-  /// Throws std::runtime_error if there is no such session.
+  /// Throws std::runtime_error if there is no such session, or if the server does not answer. On a
+  /// paused server, that takes more than 3 minutes.
   void expire_session(std::int64_t session_id) const;
   void expire_session(const Client& client) const { expire_session(client.session_id()); }
   /// Returns the answer to "srvr", "mntr", "wchp" or another of these words; nullopt if there is none

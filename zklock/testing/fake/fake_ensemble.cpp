@@ -102,12 +102,20 @@ void FakeEnsemble::advance(LeaseClock::duration duration) {
 }
 
 bool FakeEnsemble::advance_until(const std::function<bool()>& fact, LeaseClock::duration longest) {
+  require_rest();
   const LeaseClock::time_point end = now() + longest;
   settle();
-  while (!fact()) {
-    if (!fake().step(end, servers_->rest_limit)) return fact();
+  for (;;) {
+    const LeaseClock::time_point seen = now();
+    if (fact()) return true;
+    if (!fake().step(seen, end, servers_->rest_limit)) return fact();
   }
-  return true;
+}
+
+void FakeEnsemble::require_rest() const {
+  if (servers_->rest_limit > std::chrono::milliseconds(0)) return;
+  throw std::logic_error(
+      "FakeEnsemble: without a rest_limit, time would pass before threads react");
 }
 
 // ---- servers and znodes -------------------------------------------------------------------------

@@ -63,15 +63,15 @@ void change(const std::shared_ptr<FakeClient>& client, Act act) {
 // The C client drops a connection on which it has received nothing for two thirds of T.
 void FakeLink::cut() {
   change(client_, [](FakeClient& client) {
-    if (client.cut || client.coordinator.is_down()) return;
-    client.cut = true;
+    if (std::exchange(client.cut, true)) return;
+    client.update();
+    if (client.coordinator.is_down()) return;  // it stays down until mend()
     client.coordinator.cut_off();
     const core::Duration longest = client.session_timeout * 2 / 3;
     client.abandon_timer = client.clock.at(client.clock.now() + longest, [&client] {
       client.abandon_timer = {};
       client.coordinator.disconnect(model::OnTheWay::linger);
     });
-    client.update();
   });
 }
 

@@ -18,6 +18,8 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr std::string_view kDomain = ".fake-ensemble.invalid:2181";
+/// A settle() that takes longer than the rest_limit must end after so many steps.
+constexpr std::size_t kMostSteps = 10'000;
 /// How long the thread of FakeWorld waits for threads that run, before it executes their requests.
 constexpr milliseconds kLongestWait{100};
 constexpr microseconds kShortestPause{20};
@@ -25,11 +27,12 @@ constexpr microseconds kLongestPause{1'000};
 
 using RealTime = std::chrono::steady_clock::time_point;
 
-/// Blocks until all other threads sleep. Returns false if they do not until that time.
+/// Blocks until all other threads sleep. Returns false if they do not until that time. Checks them
+/// at least once.
 bool wait_for_rest(ThreadsAtRest& threads, RealTime until) {
   for (microseconds pause = kShortestPause;; pause = std::min(2 * pause, kLongestPause)) {
-    if (std::chrono::steady_clock::now() >= until) return false;
     if (threads.check()) return true;
+    if (std::chrono::steady_clock::now() >= until) return false;
     std::this_thread::sleep_for(pause);
   }
 }
@@ -258,17 +261,20 @@ std::optional<core::Instant> FakeWorld::next_sleeper() {
 /// The right to let time pass. The thread of FakeWorld does not count as a driver.
 class FakeWorld::Driving {
  public:
-  explicit Driving(FakeWorld& world) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS : world_(world) {
+  Driving(FakeWorld& world, milliseconds limit) : world_(world) {
     if (world_.is_inside()) {
       throw std::logic_error("a LogSink or a logger must not call a FakeEnsemble");
     }
     ++world_.drivers_;
-    world_.driver_mutex_.lock();
+    if (world_.driver_queue_.enter(limit)) return;
+    --world_.drivers_;
+    throw std::runtime_error("settle: another thread that settles makes no progress for " +
+                             std::to_string(limit.count()) + " ms");
   }
   Driving(const Driving&) = delete;
   Driving& operator=(const Driving&) = delete;
-  ~Driving() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
-    world_.driver_mutex_.unlock();
+  ~Driving() {
+    world_.driver_queue_.leave();
     --world_.drivers_;
   }
 
@@ -276,16 +282,23 @@ class FakeWorld::Driving {
   FakeWorld& world_;
 };
 
-/// Settles. At an equal time, requests come before the timeouts of threads.
+/// Settles. At an equal time, requests come before the timeouts of threads. Each step has the whole
+/// limit. A thread that sends one request after the other would make this endless, so the number of
+/// steps is limited too.
 void FakeWorld::come_to_rest(milliseconds limit) {
-  const auto until = std::chrono::steady_clock::now() + limit;
+  using RealClock = std::chrono::steady_clock;
   const bool waits = limit > milliseconds(0);
+  const RealTime first_limit = RealClock::now() + limit;
   ThreadsAtRest threads;
-  for (;;) {
-    if (waits && !wait_for_rest(threads, until)) {
+  for (std::size_t steps = 0;; ++steps) {
+    if (waits && !wait_for_rest(threads, RealClock::now() + limit)) {
       throw std::runtime_error(
           "settle: " + threads.awake() + " does not rest within " + std::to_string(limit.count()) +
           " ms. Virtual time needs threads that sleep; see FakeEnsembleOptions::rest_limit");
+    }
+    driver_queue_.add_progress();
+    if (waits && steps > kMostSteps && RealClock::now() >= first_limit) {
+      throw std::runtime_error("settle: a thread makes calls without end, and no time passes");
     }
     if (work()) continue;
     if (!wake_sleepers() || !waits) return;
@@ -293,7 +306,7 @@ void FakeWorld::come_to_rest(milliseconds limit) {
 }
 
 void FakeWorld::settle(milliseconds limit) {
-  const Driving driving(*this);
+  const Driving driving(*this, limit);
   come_to_rest(limit);
 }
 
@@ -303,16 +316,17 @@ void FakeWorld::settle_if_free(milliseconds limit) {
 }
 
 void FakeWorld::advance(core::Duration duration, milliseconds limit) {
-  const Driving driving(*this);
+  const Driving driving(*this, limit);
   const core::Instant end = now() + std::max(duration, core::Duration(0));
   come_to_rest(limit);
   while (run_next_event(end)) come_to_rest(limit);
   stand_at(end);
 }
 
-bool FakeWorld::step(core::Instant end, milliseconds limit) {
-  const Driving driving(*this);
+bool FakeWorld::step(core::Instant seen, core::Instant end, milliseconds limit) {
+  const Driving driving(*this, limit);
   come_to_rest(limit);
+  if (now() != seen) return true;
   const bool is_event = run_next_event(end);
   if (!is_event) stand_at(end);
   come_to_rest(limit);
@@ -338,8 +352,8 @@ void FakeWorld::stand_at(core::Instant end) {
   const std::shared_ptr<Universe> present = universe();
   const Section section(*this);
   if (!present) return;
-  set_now(end);
-  present->simulated.clock().stand_at(end);
+  set_now(std::max(end, now()));  // another thread can have let more time pass
+  present->simulated.clock().stand_at(now());
 }
 
 /// The thread of this object. It executes requests while no other thread settles.
@@ -349,13 +363,17 @@ void FakeWorld::live() {
       const client::MutexLock guard(inbox_mutex_);
       while (!has_work()) posted_.wait(inbox_mutex_);
     }
-    const client::MutexLock driving(driver_mutex_);
+    driver_queue_.enter_last();
     try {
       ThreadsAtRest threads;
-      if (waits_) wait_for_rest(threads, std::chrono::steady_clock::now() + kLongestWait);
+      const RealTime until = std::chrono::steady_clock::now() + kLongestWait;
+      while (waits_ && drivers_ == 0 && std::chrono::steady_clock::now() < until) {
+        if (wait_for_rest(threads, std::chrono::steady_clock::now() + kLongestPause)) break;
+      }
     } catch (const std::runtime_error&) {  // there is no /proc
     }
-    work();
+    if (drivers_ == 0) work();  // a driver works itself
+    driver_queue_.leave();
   }
 }
 

@@ -16,6 +16,7 @@
 
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/port/test_seam.h"
+#include "zklock/testing/fake/driver_queue.h"
 #include "zklock/testing/simulation/world.h"
 
 namespace zklock::testing::detail {
@@ -146,8 +147,9 @@ class FakeWorld final : public client::TestSeam {
   void settle_if_free(std::chrono::milliseconds limit);
   void advance(core::Duration duration, std::chrono::milliseconds limit);
   /// Settles, lets time pass until the next event, and settles again. Without an event until `end`,
-  /// lets time pass until then, and returns false.
-  bool step(core::Instant end, std::chrono::milliseconds limit);
+  /// lets time pass until then, and returns false. Only settles if the time is no longer `seen`:
+  /// another thread has let time pass, so the caller must look again.
+  bool step(core::Instant seen, core::Instant end, std::chrono::milliseconds limit);
 
  private:
   /// The right to use the universes. Sections of one thread nest.
@@ -191,8 +193,8 @@ class FakeWorld final : public client::TestSeam {
   std::atomic<bool> waits_{true};     ///< rest_limit is not 0
 
   std::atomic<int> drivers_{0};  ///< threads in settle(), advance() or step()
-  // Held by the thread that settles or lets time pass. Locked before the others.
-  client::Mutex driver_mutex_;
+  // First in it: the thread that settles or lets time pass. It locks the mutexes afterwards.
+  DriverQueue driver_queue_;
 
   // Held by the thread that has the Section.
   client::Mutex section_mutex_;

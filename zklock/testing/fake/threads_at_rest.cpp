@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,16 +20,34 @@ namespace {
 
 constexpr const char* kTasks = "/proc/self/task";
 
+[[noreturn]] void refuse() {
+  throw std::runtime_error(
+      "/proc/self/task does not show the threads; set FakeEnsembleOptions::rest_limit to 0");
+}
+
+/// REQUIRES: a system call has failed. Throws, except if the thread has ended or has no such file.
+void require_absence() {
+  if (errno == ENOENT || errno == ESRCH) return;
+  throw std::system_error(errno, std::generic_category(), kTasks);
+}
+
 /// A file of a thread, read at once.
 class TaskFile {
  public:
+  /// Throws std::system_error if the file exists and cannot be read.
   TaskFile(pid_t thread, const char* name) {
     const std::string path = std::string(kTasks) + "/" + std::to_string(thread) + "/" + name;
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return;
+    if (fd < 0) {
+      require_absence();
+      return;
+    }
     // The kernel makes the whole text at the first read.
     const ssize_t length = ::read(fd, text_.data(), text_.size());
+    const int error = errno;
     ::close(fd);
+    errno = error;
+    if (length < 0) require_absence();
     if (length > 0) text_length_ = static_cast<std::size_t>(length);
   }
   /// Returns the text; empty if the thread has ended or the file does not exist.
@@ -42,11 +62,6 @@ class TaskFile {
   std::array<char, 16384> text_;
   std::size_t text_length_ = 0;
 };
-
-[[noreturn]] void refuse() {
-  throw std::runtime_error(
-      "/proc/self/task does not show the threads; set FakeEnsembleOptions::rest_limit to 0");
-}
 
 unsigned long number(std::string_view text) {
   return std::strtoul(std::string(text.substr(0, 24)).c_str(), nullptr, 10);

@@ -34,8 +34,7 @@ bool ChildProcess::reap() {
   int wait_status = 0;
   const pid_t got = ::waitpid(pid_, &wait_status, WNOHANG);
   if (got == pid_) status_ = decode(wait_status);
-  // Other code has reaped the child already, for example because SIGCHLD is ignored.
-  if (got < 0 && errno == ECHILD) status_ = ExitStatus{};
+  if (got < 0 && errno == ECHILD) status_ = ExitStatus{};  // unknown
   return status_.has_value();
 }
 

@@ -14,6 +14,9 @@ namespace zklock::testing {
 struct ExitStatus {
   int exit_code = -1;  // -1: ended by a signal
   int signal = 0;      // 0: ended by exit
+
+  // Returns whether other code has reaped the child, for example because SIGCHLD is ignored.
+  bool is_unknown() const noexcept { return exit_code == -1 && signal == 0; }
 };
 
 // A running child of this process. The destructor kills and reaps it. If this process dies first,

@@ -20,6 +20,7 @@
 #include "zklock/testing/servers/carried_connection.h"
 #include "zklock/testing/servers/free_ports.h"
 #include "zklock/testing/servers/loopback.h"
+#include "zklock/testing/servers/quiet_thread.h"
 
 namespace zklock::testing {
 namespace {
@@ -38,7 +39,7 @@ int tcp_socket() {
   return ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-// Returns -1 if the port is in use.
+// Returns -1 and sets errno if the port is not available.
 int listen_on(std::uint16_t port) {
   const int fd = tcp_socket();
   if (fd < 0) return -1;
@@ -49,7 +50,9 @@ int listen_on(std::uint16_t port) {
       ::listen(fd, 16) == 0) {
     return fd;
   }
+  const int error = errno;
   ::close(fd);
+  errno = error;
   return -1;
 }
 
@@ -117,6 +120,8 @@ class FaultProxy::Impl {
     CarriedConnection::Clock::time_point patient_until = {};
   };
 
+  void start();
+  void close_all() noexcept;
   void wake() const;
   void run();
   void wait(const TrafficFaults& faults);
@@ -139,21 +144,37 @@ class FaultProxy::Impl {
 FaultProxy::Impl::Impl(const std::vector<std::uint16_t>& servers, Protocol protocol)
     : protocol_(protocol), ports_(servers.size()) {
   for (const std::uint16_t server : servers) doors_.push_back({.server = server});
+  controls_.refused.resize(servers.size());
+  try {
+    start();
+  } catch (...) {
+    close_all();
+    throw;
+  }
+}
+
+void FaultProxy::Impl::start() {
   wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
-  controls_.refused.resize(servers.size());
-  tend_doors();
-  thread_ = std::thread([this] { run(); });
+  for (std::size_t i = 0; i < doors_.size(); ++i) {
+    doors_[i].listener = listen_on(ports_[i]);
+    if (doors_[i].listener < 0) throw std::system_error(errno, std::generic_category(), "listen");
+  }
+  thread_ = start_quiet_thread("zklock-proxy", [this] { run(); });
 }
 
 FaultProxy::Impl::~Impl() {
   change([](Controls& controls) { controls.ended = true; });
   thread_.join();
+  close_all();
+}
+
+void FaultProxy::Impl::close_all() noexcept {
   for (const Door& door : doors_) {
     if (door.listener >= 0) ::close(door.listener);
     if (door.waiting >= 0) ::close(door.waiting);
   }
-  ::close(wake_fd_);
+  if (wake_fd_ >= 0) ::close(wake_fd_);
 }
 
 void FaultProxy::Impl::plan_loss(PlannedLoss loss) {

@@ -11,13 +11,14 @@
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
-#include <thread>
 
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "zklock/testing/servers/quiet_thread.h"
 
 namespace zklock::testing {
 namespace {
@@ -156,7 +157,7 @@ class Spawner {
 
  private:
   Spawner() : owner_(::getpid()) {
-    std::thread([this] { run(); }).detach();
+    start_quiet_thread("zklock-spawner", [this] { run(); }).detach();
   }
 
   [[noreturn]] void run() {

@@ -51,7 +51,7 @@ bool java_works() {
     ChildOptions version;
     version.argv = {java(), "-version"};
     const auto status = ChildProcess(version).wait(kLongestStart);
-    return status && status->exit_code == 0;
+    return status && (status->exit_code == 0 || status->is_unknown());
   } catch (const std::system_error&) {
     return false;
   }

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several threads that settle, let time pass or make calls without end.
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "zklock/testing/fake_ensemble.h"
+#include "zklock/zklock.h"
+
+namespace zklock::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kPath = "/locks/job";
+
+TEST(Drivers, ThreadPollsTheLock_SettleThrows) {
+  FakeEnsemble ensemble({.rest_limit = 50ms});
+  const auto client = ensemble.client();
+  Mutex mutex(*client, kPath);
+  const Hold hold = mutex.acquire();
+  Mutex other(*client, kPath);
+  std::atomic<int> polls{0};
+  std::atomic<bool> stop{false};
+  const std::jthread poller([&] {
+    while (!stop) {
+      static_cast<void>(other.participants());
+      ++polls;
+    }
+  });
+  while (polls < 10) std::this_thread::yield();
+  EXPECT_THROW(ensemble.settle(), std::runtime_error);
+  stop = true;
+}
+
+TEST(Drivers, TwoThousandRoundTrips_HaveTheLimitEach) {
+  FakeEnsemble ensemble({.rest_limit = 50ms});
+  const auto client = ensemble.client();
+  Mutex mutex(*client, kPath);
+  constexpr int kRoundTrips = 2'000;
+  const auto before = ensemble.link(*client).requests();
+  std::atomic<bool> go{false};
+  const std::jthread worker([&] {
+    go.wait(false);
+    for (int i = 0; i < kRoundTrips; ++i) static_cast<void>(mutex.participants());
+  });
+  go = true;
+  go.notify_one();
+  EXPECT_NO_THROW(ensemble.settle());
+  EXPECT_GE(ensemble.link(*client).requests(), before + kRoundTrips);
+}
+
+TEST(Drivers, ThreadSettlesWithoutPause_OthersHaveTheirTurn) {
+  FakeEnsemble ensemble;
+  std::atomic<int> settled{0};
+  std::atomic<bool> stop{false};
+  const std::jthread poller([&] {
+    while (!stop) {
+      ensemble.settle();
+      ++settled;
+    }
+  });
+  while (settled < 10) std::this_thread::yield();
+  const auto before = ensemble.now();
+  for (int i = 0; i < 100; ++i) ensemble.advance(1s);
+  EXPECT_EQ(ensemble.now(), before + 100s);
+  stop = true;
+}
+
+TEST(Drivers, CallLetsTimePass_DuringReturnsThen) {
+  FakeEnsemble ensemble;
+  for (int run = 0; run < 100; ++run) {
+    const auto before = ensemble.now();
+    EXPECT_TRUE(ensemble.during(
+        [&ensemble] {
+          ensemble.advance(1s);
+          return true;
+        },
+        1min));
+    ASSERT_EQ(ensemble.now(), before + 1s) << run;
+  }
+}
+
+TEST(Drivers, TwoWaitForFacts_TimePassesForBoth) {
+  FakeEnsemble ensemble;
+  const auto client = ensemble.client();  // its heartbeats are events
+  const auto begin = ensemble.now();
+  std::atomic<bool> reached{false};
+  const std::jthread other(
+      [&] { reached = ensemble.advance_until([&] { return ensemble.now() >= begin + 2min; }); });
+  EXPECT_TRUE(ensemble.advance_until([&] { return reached.load(); }));
+}
+
+TEST(Drivers, NoRestLimit_WaitingForFactsIsRefused) {
+  FakeEnsemble ensemble({.rest_limit = 0ms});
+  EXPECT_THROW(static_cast<void>(ensemble.advance_until([] { return true; })), std::logic_error);
+  bool called = false;
+  EXPECT_THROW(static_cast<void>(ensemble.during([&called] { return called = true; })),
+               std::logic_error);
+  EXPECT_FALSE(called);
+}
+
+}  // namespace
+}  // namespace zklock::testing
