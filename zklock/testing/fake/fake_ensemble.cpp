@@ -104,12 +104,11 @@ void FakeEnsemble::advance(LeaseClock::duration duration) {
 bool FakeEnsemble::advance_until(const std::function<bool()>& fact, LeaseClock::duration longest) {
   require_rest();
   const LeaseClock::time_point end = now() + longest;
-  settle();
-  for (;;) {
-    const LeaseClock::time_point seen = now();
-    if (fact()) return true;
+  LeaseClock::time_point seen = fake().settle(servers_->rest_limit);
+  while (!fact()) {
     if (!fake().step(seen, end, servers_->rest_limit)) return fact();
   }
+  return true;
 }
 
 void FakeEnsemble::require_rest() const {

@@ -305,9 +305,10 @@ void FakeWorld::come_to_rest(milliseconds limit) {
   }
 }
 
-void FakeWorld::settle(milliseconds limit) {
+core::Instant FakeWorld::settle(milliseconds limit) {
   const Driving driving(*this, limit);
   come_to_rest(limit);
+  return now();
 }
 
 void FakeWorld::settle_if_free(milliseconds limit) {
@@ -323,13 +324,15 @@ void FakeWorld::advance(core::Duration duration, milliseconds limit) {
   stand_at(end);
 }
 
-bool FakeWorld::step(core::Instant seen, core::Instant end, milliseconds limit) {
+bool FakeWorld::step(core::Instant& seen, core::Instant end, milliseconds limit) {
   const Driving driving(*this, limit);
   come_to_rest(limit);
-  if (now() != seen) return true;
+  const bool is_later = std::exchange(seen, now()) != now();
+  if (is_later && now() < end) return true;
   const bool is_event = run_next_event(end);
   if (!is_event) stand_at(end);
   come_to_rest(limit);
+  seen = now();
   return is_event;
 }
 

@@ -142,14 +142,15 @@ class FakeWorld final : public client::TestSeam {
   }
 
   // See FakeEnsemble. `limit`: FakeEnsembleOptions::rest_limit.
-  void settle(std::chrono::milliseconds limit);
+  // Returns the time while no other thread can change it.
+  core::Instant settle(std::chrono::milliseconds limit);
   /// Settles, unless another thread settles or lets time pass now.
   void settle_if_free(std::chrono::milliseconds limit);
   void advance(core::Duration duration, std::chrono::milliseconds limit);
   /// Settles, lets time pass until the next event, and settles again. Without an event until `end`,
   /// lets time pass until then, and returns false. Only settles if the time is no longer `seen`:
-  /// another thread has let time pass, so the caller must look again.
-  bool step(core::Instant seen, core::Instant end, std::chrono::milliseconds limit);
+  /// another thread has let time pass, so the caller must look again. Sets `seen` to the time.
+  bool step(core::Instant& seen, core::Instant end, std::chrono::milliseconds limit);
 
  private:
   /// The right to use the universes. Sections of one thread nest.
