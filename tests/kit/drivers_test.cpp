@@ -15,14 +15,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* kPath = "/locks/job";
+constexpr const char* kLock = "/locks/job";
 
 TEST(Drivers, ThreadPollsTheLock_SettleThrows) {
   FakeEnsemble ensemble({.rest_limit = 50ms});
   const auto client = ensemble.client();
-  Mutex mutex(*client, kPath);
+  Mutex mutex(*client, kLock);
   const Hold hold = mutex.acquire();
-  Mutex other(*client, kPath);
+  Mutex other(*client, kLock);
   std::atomic<int> polls{0};
   std::atomic<bool> stop{false};
   const std::jthread poller([&] {
@@ -39,7 +39,7 @@ TEST(Drivers, ThreadPollsTheLock_SettleThrows) {
 TEST(Drivers, TwoThousandRoundTrips_HaveTheLimitEach) {
   FakeEnsemble ensemble({.rest_limit = 50ms});
   const auto client = ensemble.client();
-  Mutex mutex(*client, kPath);
+  Mutex mutex(*client, kLock);
   constexpr int kRoundTrips = 2'000;
   const auto before = ensemble.link(*client).requests();
   std::atomic<bool> go{false};
