@@ -2,6 +2,7 @@
 // Several threads that settle, let time pass or make calls without end.
 #include <atomic>
 #include <chrono>
+#include <semaphore>
 #include <stdexcept>
 #include <thread>
 
@@ -55,15 +56,14 @@ TEST(Drivers, TwoThousandRoundTrips_HaveTheLimitEach) {
 
 TEST(Drivers, ThreadSettlesWithoutPause_OthersHaveTheirTurn) {
   FakeEnsemble ensemble;
-  std::atomic<int> settled{0};
+  std::binary_semaphore has_begun{0};
   std::atomic<bool> stop{false};
   const std::jthread poller([&] {
-    while (!stop) {
-      ensemble.settle();
-      ++settled;
-    }
+    ensemble.settle();
+    has_begun.release();
+    while (!stop) ensemble.settle();
   });
-  while (settled < 10) std::this_thread::yield();
+  has_begun.acquire();
   const auto before = ensemble.now();
   for (int i = 0; i < 100; ++i) ensemble.advance(1s);
   EXPECT_EQ(ensemble.now(), before + 100s);
