@@ -19,7 +19,7 @@ NO_FIELD = re.compile(r"(?:using|friend|struct|class|enum|static|template|typede
 SAFE = re.compile(r"(?:mutable\s+)?(?:const\b|std::atomic\b|std::vector<std::atomic\b|(?:client::)?Condition\b"
                   r"|(?:boost::|std::)condition_variable)")
 # Types whose members lock a mutex of their own, or use none.
-OWN_MUTEX = {"BackgroundWork", "BlockingCall", "ClientRecords", "DelayMarkerClock", "Listeners", "LocalReplyThread",
+OWN_MUTEX = {"BackgroundWork", "BlockingCall", "ClientRecords", "DelayMarkerClock", "DriverQueue", "Listeners", "LocalReplyThread",
              "NodeDeleter", "NodeDeletions", "SerialExecutor", "SessionThread", "std::stop_source"}
 BEFORE_THREADS = "set before another thread can use the object"
 PROCESSING = "used only by the thread that processes the queue of events"
