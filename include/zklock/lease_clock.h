@@ -29,7 +29,8 @@ struct LeaseClock {
   static constexpr bool is_steady = true;
 
   [[nodiscard]] static time_point now() noexcept {
-    if (const auto virtual_now = virtual_now_.load(std::memory_order_acquire)) return virtual_now();
+    if (const auto virtual_now = virtual_clock.load(std::memory_order_acquire))
+      return virtual_now();
     std::timespec t{};
     ::clock_gettime(CLOCK_BOOTTIME, &t);
     return time_point(std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec));
@@ -38,7 +39,7 @@ struct LeaseClock {
  private:
   friend struct detail::VirtualTime;
   // Null, except in tests with virtual time.
-  ZKLOCK_EXPORT static inline std::atomic<time_point (*)() noexcept> virtual_now_{nullptr};
+  ZKLOCK_EXPORT static inline std::atomic<time_point (*)() noexcept> virtual_clock{nullptr};
 };
 
 }  // namespace zklock

@@ -65,7 +65,7 @@ TEST_F(DeadlockTest, TwoMutexes_OneThrowsAndOtherGoesOn) {
                                (at_a ? "/b" : "/a") +
                                ", which this owner holds; acquire both in one order, or with a "
                                "MultiMutex [would_deadlock]";
-  std::string text = std::regex_replace(found[0], std::regex("\"[^\"]*\""), "\"$$NAME\"");
+  std::string text = std::regex_replace(found[0], std::regex(R"("[^"]*")"), R"("$$NAME")");
   text = std::regex_replace(text, std::regex("owner [0-9a-f]+-[0-9]+"), "owner $$OWNER");
   EXPECT_EQ(text, expected);
   const LockMetrics counts = client_->metrics().locks.at(0);
@@ -105,7 +105,7 @@ TEST_F(DeadlockTest, ReaderBehindWriter_OneThrows) {
   threads.push_back(in_thread([&] {
     shared.lock_shared();
     EXPECT_TRUE(reaches_nodes(3, "/shared"));
-    const std::string text = error_text_of([&] {
+    std::string text = error_text_of([&] {
       c_.lock();
       c_.unlock();
     });
@@ -122,7 +122,7 @@ TEST_F(DeadlockTest, ReaderBehindWriter_OneThrows) {
   threads.push_back(in_thread([&] {
     c_.lock();
     EXPECT_TRUE(reaches_nodes(2, "/shared"));
-    const std::string text = error_text_of([&] {
+    std::string text = error_text_of([&] {
       shared.lock_shared();
       shared.unlock_shared();
     });

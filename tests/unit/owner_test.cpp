@@ -76,6 +76,7 @@ TEST(Owner, ConcurrentThreads_AreDifferentOwners) {
 
 TEST(Owner, Unique_DiffersFromAllOthers) {
   const Owner a = Owner::unique();
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): the copy is tested
   const Owner copy = a;
   EXPECT_EQ(a, copy);
   EXPECT_NE(a, Owner::unique());
@@ -118,6 +119,7 @@ TEST(Owner, Name_DoesNotDecideEquality) {
   const Owner b = Owner::unique("req-42");
   EXPECT_NE(a, b);
   EXPECT_LT(a, b) << "the order of their serial numbers";
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): the copy is tested
   const Owner copy = a;
   EXPECT_EQ(copy, a);
   EXPECT_EQ(std::hash<Owner>()(copy), std::hash<Owner>()(a));

@@ -51,7 +51,7 @@ void check_options(const ReleaseOptions& options) {
 /// Returns the name of the znode in --node, which can also be a path, as in ZKLOCK_NODE.
 std::string node_of(const ReleaseOptions& options) {
   const std::string folder = options.path == "/" ? "/" : options.path + "/";
-  const std::string node =
+  std::string node =
       options.node.starts_with(folder) ? options.node.substr(folder.size()) : options.node;
   if (node.find('/') == std::string::npos) return node;
   refuse("--node " + display_text(options.node) + " is not below the path");

@@ -100,13 +100,13 @@ class HttpServerTest : public ::testing::Test {
   /// Reads until the server closes.
   static std::string read_all(tcp::socket& socket) {
     std::string text;
-    std::string part(64 * 1024, '\0');
+    std::string part(std::size_t{64} * 1024, '\0');
     error_code error;
     while (!error) text.append(part, 0, socket.read_some(asio::buffer(part), error));
     return text;
   }
   static std::string read_some(tcp::socket& socket) {
-    std::string part(64 * 1024, '\0');
+    std::string part(std::size_t{64} * 1024, '\0');
     part.resize(socket.read_some(asio::buffer(part)));
     return part;
   }
@@ -143,7 +143,7 @@ class HttpServerTest : public ::testing::Test {
     return {.status = 404, .body = shared("no such page\n")};
   }
 
-  const SharedText big_ = shared(std::string(8 * 1024 * 1024, 'x'));
+  const SharedText big_ = shared(std::string(std::size_t{8} * 1024 * 1024, 'x'));
   asio::io_context io_;
   asio::io_context client_io_;
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_{

@@ -92,7 +92,7 @@ TEST_F(HttpServerLimits, EventsDuringALongOne_FollowIt) {
   auto socket = connect();
   send(socket, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(read_some(socket), StartsWith("HTTP/1.1 200 OK\r\n"));
-  const std::string big(8 * 1024 * 1024, 'x');
+  const std::string big(std::size_t{8} * 1024 * 1024, 'x');
   push(big);
   push("b");
   push("c");
@@ -126,7 +126,7 @@ TEST_F(HttpServerLimits, StreamThatReadsNothing_IsClosed) {
   socket.set_option(asio::socket_base::receive_buffer_size(4096));
   send(socket, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(read_some(socket), StartsWith("HTTP/1.1 200 OK\r\n"));
-  push(std::string(8 * 1024 * 1024, 'x'));
+  push(std::string(std::size_t{8} * 1024 * 1024, 'x'));
   EXPECT_TRUE(has_connections(0));
 }
 

@@ -42,7 +42,7 @@ class Page {
     const auto name_at = text.find("event: ") + 7;
     const auto data_at = text.find("\ndata: ");
     EXPECT_TRUE(text.ends_with("\n\n"));
-    const std::string name = text.substr(name_at, data_at - name_at);
+    std::string name = text.substr(name_at, data_at - name_at);
     const Json data = Json::parse(text.substr(data_at + 7));
     if (name == "locks" && data["first"] == true) locks_.clear();
     if (name == "locks" || name == "change") {

@@ -28,7 +28,7 @@ struct detail::VirtualTime {
     return seam != nullptr ? seam->now() : client::boot_time();
   }
   static void use(bool is_virtual) noexcept {
-    LeaseClock::virtual_now_.store(is_virtual ? &now : nullptr, std::memory_order_release);
+    LeaseClock::virtual_clock.store(is_virtual ? &now : nullptr, std::memory_order_release);
   }
 };
 

@@ -24,7 +24,7 @@ DeadlockDetector::Wait::~Wait() {
 
 DeadlockDetector::WaitKey DeadlockDetector::add(BlockedCall call) {
   const client::MutexLock guard(mutex_);
-  const WaitKey key{call.owner, ++last_number_};
+  WaitKey key{call.owner, ++last_number_};
   const auto wait =
       waits_.try_emplace(key, Registered{std::move(call), name_of_this_thread()}).first;
   try {

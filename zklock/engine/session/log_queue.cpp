@@ -29,9 +29,12 @@ std::string text_of(LogKind kind, std::uint64_t omitted) {
 
 }  // namespace
 
-LogQueue::LogQueue(std::shared_ptr<client::Log> log, client::Dispatcher& threads,
+LogQueue::LogQueue(std::shared_ptr<client::Log> log, client::Dispatcher& log_threads,
                    client::Coordinator& coordinator, client::Scheduler& scheduler)
-    : log_(std::move(log)), threads_(threads), coordinator_(coordinator), scheduler_(scheduler) {}
+    : log_(std::move(log)),
+      threads_(log_threads),
+      coordinator_(coordinator),
+      scheduler_(scheduler) {}
 
 void LogQueue::add(Line line) {
   if (!log_->accepts(line.level)) return;

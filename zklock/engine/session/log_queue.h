@@ -31,7 +31,7 @@ enum class LogKind {
 ///
 /// | state   | event                         | next                                             |
 /// |---------|-------------------------------|--------------------------------------------------|
-/// | idle    | add()                         | writing: a thread of `threads` writes. If there  |
+/// | idle    | add()                         | writing: one of `log_threads` writes. If there   |
 /// |         |                               | is none, that of Coordinator::post() does        |
 /// | writing | add()                         | writing                                          |
 /// |         | the last line was written     | idle                                             |
@@ -52,7 +52,7 @@ class LogQueue : public std::enable_shared_from_this<LogQueue> {
     std::string path = {};  ///< shown for the last omitted line
   };
 
-  LogQueue(std::shared_ptr<client::Log> log, client::Dispatcher& threads,
+  LogQueue(std::shared_ptr<client::Log> log, client::Dispatcher& log_threads,
            client::Coordinator& coordinator, client::Scheduler& scheduler);
   LogQueue(const LogQueue&) = delete;
   LogQueue& operator=(const LogQueue&) = delete;

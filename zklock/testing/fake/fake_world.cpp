@@ -142,7 +142,7 @@ void FakeWorld::wake() {
 // ---- the seam -----------------------------------------------------------------------------------
 
 FakeWorld& FakeWorld::instance() {
-  static FakeWorld* const kInstance = new FakeWorld();  // threads may use it until the process ends
+  static auto* const kInstance = new FakeWorld();  // threads may use it until the process ends
   return *kInstance;
 }
 
@@ -161,7 +161,7 @@ std::shared_ptr<FakeServers> FakeWorld::begin(milliseconds rest_limit) {
     last_seed_ = 0;
   }
   waits_ = rest_limit > milliseconds(0);
-  const auto servers = std::make_shared<FakeServers>(
+  auto servers = std::make_shared<FakeServers>(
       *universe_, "e" + std::to_string(++ensembles_made_) + std::string(kDomain),
       universe_->simulated.add_ensemble(), rest_limit);
   servers->ensemble.jump(std::chrono::system_clock::now().time_since_epoch() -
