@@ -84,6 +84,12 @@ class Contender:
             raise AssertionError(f"{self.fault}: A does not end") from None
         return self.process.returncode
 
+    def story(self):
+        """Ends the process. Returns its exit code and its messages."""
+        is_alive = self.process.poll() is None
+        self.send(signal.SIGTERM)
+        return f"{'waited' if is_alive else 'had ended'}, exit {self.end()}, {self.error}"
+
     def facts(self):
         try:
             return json.loads(pathlib.Path(self.report).read_text(encoding="utf-8"))
@@ -144,7 +150,10 @@ class Lane(threading.Thread):
                      15, "B waits")
             time.sleep(self.random.uniform(0, 0.5))
             begun = time.monotonic()
-            code = self.round(holder, fault, index + 2)
+            try:
+                code = self.round(holder, fault, index + 2)
+            except AssertionError as error:
+                raise AssertionError(f"{error} after {fault} ({holder.mode}); the next one: {waiter.story()}") from error
             self.judge(holder, fault, code, index)
             if self.args.verbose:
                 print(f"lane {self.number} round {index} {fault} ({holder.mode}): {time.monotonic() - begun:.1f} s",
@@ -156,7 +165,7 @@ class Lane(threading.Thread):
     def round(self, holder, fault, commands):
         """Makes the fault, and waits for the next command. Returns the exit code of A."""
         getattr(self, fault)(holder)
-        ends_by_itself = FAULTS[fault][1] is None
+        ends_by_itself = FAULTS[fault][1] is SHORT
         if fault == "server_restart":
             time.sleep(0.2)
             ends_by_itself = holder.process.poll() is None
