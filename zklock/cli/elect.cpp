@@ -2,10 +2,8 @@
 #include "zklock/cli/elect.h"
 
 #include <chrono>
-#include <condition_variable>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -19,6 +17,7 @@
 #include "zklock/cli/core/repeat_plan.h"
 #include "zklock/cli/error_text.h"
 #include "zklock/cli/io/http_server.h"
+#include "zklock/cli/io/pause.h"
 #include "zklock/cli/io/standard_streams.h"
 #include "zklock/cli/probes.h"
 #include "zklock/cli/run_command.h"
@@ -67,14 +66,6 @@ void say(const RunOptions& options, const std::string& text) {
   write_line("zklock: elect " + display_text(options.path) + ": " + text);
 }
 
-/// Blocks for kBetweenProclaims, or until the leadership ends.
-void pause_before_proclaim(const Leadership& leadership) {
-  std::mutex mutex;
-  std::condition_variable_any ended;
-  std::unique_lock lock(mutex);
-  ended.wait_for(lock, leadership.end_token(), kBetweenProclaims, [] { return false; });
-}
-
 /// Proclaims the value. After an error that can pass, proclaims it again while the leadership is
 /// valid. A failure is no reason to end the command.
 void proclaim(const Leadership& leadership, const ElectOptions& options) {
@@ -93,7 +84,7 @@ void proclaim(const Leadership& leadership, const ElectOptions& options) {
                                     return fail(error, "");
                                   fail(error, "; zklock tries again");
                                 }
-                                pause_before_proclaim(leadership);
+                                pause(kBetweenProclaims, leadership.end_token());
                                 if (leadership.is_valid()) proclaim(leadership, options);
                               });
   } catch (const Error& error) {

@@ -2,12 +2,11 @@
 #include "zklock/cli/survey_pass.h"
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "zklock/cli/io/pause.h"
 #include "zklock/lease_clock.h"
 
 namespace zklock::cli {
@@ -23,16 +22,13 @@ void read_locks(Client& client, const std::string& root, const SurveyOptions& op
 }
 
 /// Blocks for the time that `requests` may take at least, or until the stop.
-void pause(std::size_t requests, std::size_t per_second, const std::stop_token& stop) {
+void pause_for(std::size_t requests, std::size_t per_second, const std::stop_token& stop) {
   if (per_second == 0) return;
   const std::chrono::duration<double> seconds(static_cast<double>(requests) /
                                               static_cast<double>(per_second));
-  const auto time =
-      std::chrono::duration_cast<std::chrono::milliseconds>(seconds) + std::chrono::milliseconds(1);
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait_for(lock, stop, time, [] { return false; });
+  pause(
+      std::chrono::duration_cast<std::chrono::milliseconds>(seconds) + std::chrono::milliseconds(1),
+      stop);
 }
 
 std::vector<LockCycle> confirm(Client& client, std::vector<LockCycle> found, SurveyOptions options,
@@ -43,7 +39,7 @@ std::vector<LockCycle> confirm(Client& client, std::vector<LockCycle> found, Sur
     const std::size_t before = second.contenders;
     read_locks(client, path, options, second);
     // Each survey limits its own rate only, from its second round of requests on.
-    pause(1 + second.contenders - before, options.requests_per_second, stop);
+    pause_for(1 + second.contenders - before, options.requests_per_second, stop);
   }
   return confirmed_cycles(std::move(found), second.locks);
 }

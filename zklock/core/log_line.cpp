@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "zklock/core/quoted.h"
 #include "zklock/core/znode_data.h"
 
 namespace zklock::core {
@@ -44,12 +45,7 @@ class Fields {
 
 std::string log_value(std::string_view value) {
   if (value.find_first_of(" \"=;") == std::string_view::npos) return std::string(value);
-  std::string text = "\"";
-  for (const char c : value) {
-    if (c == '"' || c == '\\') text += '\\';
-    text += c;
-  }
-  return text + '"';
+  return quoted(value);
 }
 
 std::string log_line(std::string_view operation, std::string_view path, std::string_view sentence,

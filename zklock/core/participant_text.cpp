@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "zklock/core/quoted.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/participant.h"
 
@@ -22,16 +23,6 @@ std::string in_hexadecimal(std::int64_t number) {
       std::to_chars(std::begin(digits), std::end(digits), static_cast<std::uint64_t>(number), 16)
           .ptr;
   return "0x" + std::string(std::begin(digits), end);
-}
-
-/// Returns the text in double quotes. A quote or backslash in it gets a backslash.
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result += '"';
 }
 
 /// Returns host and process, or the znode if its data do not name them.
@@ -55,7 +46,7 @@ std::string purpose_of(const Participant& participant) {
   text += label;
   if (participant.note.empty()) return text;
   if (!text.empty()) text += ", ";
-  return text + quoted(core::printable(participant.note, core::kMaxNoteBytes));
+  return text + core::quoted(core::printable(participant.note, core::kMaxNoteBytes));
 }
 
 }  // namespace

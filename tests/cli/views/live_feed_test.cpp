@@ -117,10 +117,16 @@ TEST(LiveFeed, Change_HasTheDifferenceOnly) {
   EXPECT_EQ(page.locks().at("/b")["delay"], true);
 }
 
-TEST(LiveFeed, BigChange_ComesInSharedPieces) {
-  LiveFeed feed("/", "1.0");
+/// Returns the locks /1000 to /1499.
+std::vector<SurveyedLock> five_hundred_locks() {
   std::vector<SurveyedLock> locks;
   for (int i = 1000; i < 1500; ++i) locks.push_back(busy_lock("/" + std::to_string(i)));
+  return locks;
+}
+
+TEST(LiveFeed, BigChange_ComesInSharedPieces) {
+  LiveFeed feed("/", "1.0");
+  auto locks = five_hundred_locks();
   show(feed, snapshot_of(locks));
   Page page(feed);
   page.read();
@@ -142,8 +148,7 @@ TEST(LiveFeed, BigChange_ComesInSharedPieces) {
 
 TEST(LiveFeed, SnapshotDuringAChange_FollowsIt) {
   LiveFeed feed("/", "1.0");
-  std::vector<SurveyedLock> locks;
-  for (int i = 1000; i < 1500; ++i) locks.push_back(busy_lock("/" + std::to_string(i)));
+  auto locks = five_hundred_locks();
   show(feed, snapshot_of(locks));
   Page page(feed);
   page.read();
@@ -176,8 +181,7 @@ TEST(LiveFeed, EqualSnapshot_OnlyMovesTheTime) {
 
 TEST(LiveFeed, ManyLocks_ComeInPieces) {
   LiveFeed feed("/", "1.0");
-  std::vector<SurveyedLock> locks;
-  for (int i = 1000; i < 1500; ++i) locks.push_back(busy_lock("/" + std::to_string(i)));
+  auto locks = five_hundred_locks();
   show(feed, snapshot_of(locks));
   Page page(feed);
   EXPECT_GT(page.read().size(), 3U);
@@ -186,8 +190,7 @@ TEST(LiveFeed, ManyLocks_ComeInPieces) {
 
 TEST(LiveFeed, SlowStream_SkipsSnapshots) {
   LiveFeed feed("/", "1.0");
-  std::vector<SurveyedLock> locks;
-  for (int i = 1000; i < 1500; ++i) locks.push_back(busy_lock("/" + std::to_string(i)));
+  auto locks = five_hundred_locks();
   show(feed, snapshot_of(locks));
   Page page(feed);
   EXPECT_EQ(page.read_one(), "hello");
