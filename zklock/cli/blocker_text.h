@@ -27,6 +27,9 @@ namespace zklock::cli {
 [[nodiscard]] std::string not_acquired_text(const std::optional<Duration>& wait,
                                             const std::string& blocker);
 
+/// How long a command waits at its end for is_settled().
+inline constexpr std::chrono::seconds kReleaseTimeout{5};
+
 /// Blocks until the ensemble has confirmed the release, or the withdrawal from the queue. Returns
 /// false if it does not do so before the deadline, or if there is no connection.
 [[nodiscard]] bool is_settled(Client& client, Deadline deadline);

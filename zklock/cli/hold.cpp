@@ -39,8 +39,6 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr seconds kReleaseTimeout{5};
-
 struct HoldArguments {
   RunArguments lock;
   std::string ready_fd;

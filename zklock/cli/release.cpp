@@ -39,10 +39,6 @@ struct ReleaseOptions {
   std::string wait = "30s";
 };
 
-[[noreturn]] void refuse(const std::string& text) {
-  throw Failure(ExitCode::kUsage, text);
-}
-
 void check_options(const ReleaseOptions& options) {
   if (options.evict && options.node.empty()) refuse("--evict needs --node");
   if (options.after_force && !options.evict) refuse("--after-force is for --evict");

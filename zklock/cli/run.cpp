@@ -25,7 +25,6 @@ using Kind = RunEffect::Kind;
 constexpr seconds kConnectionTimeout{15};
 /// The time for a connection if -w is shorter. Then the acquire is a single attempt.
 constexpr seconds kShortestConnect{2};
-constexpr seconds kReleaseTimeout{5};
 constexpr milliseconds kWhileConnecting{20};
 
 }  // namespace

@@ -24,10 +24,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-[[noreturn]] void refuse(const std::string& text) {
-  throw Failure(ExitCode::kUsage, text);
-}
-
 /// Returns nothing if the text is not a number from `least` to `most`.
 std::optional<int> number(std::string_view text, int least, int most) {
   int value = 0;

@@ -29,7 +29,7 @@ namespace {
 constexpr std::array kKeys{"hosts",  "session-timeout", "digest-file", "acl",
                            "tls-ca", "tls-certificate", "tls-key",     "application"};
 
-[[noreturn]] void refuse(const std::string& text) {
+[[noreturn]] void refuse_setting(const std::string& text) {
   throw Failure(ExitCode::kConfiguration, text);
 }
 
@@ -54,7 +54,8 @@ class Configuration {
     if (!must_exist) file = default_file();
     std::ifstream input(file);
     if (!input) {
-      if (must_exist) refuse(display_text(file) + ": " + std::generic_category().message(errno));
+      if (must_exist)
+        refuse_setting(display_text(file) + ": " + std::generic_category().message(errno));
       return;
     }
     std::string line;
@@ -87,10 +88,10 @@ class Configuration {
     const std::string text = trimmed(std::string_view(line).substr(0, line.find('#')));
     if (text.empty()) return;
     const auto sign = text.find('=');
-    if (sign == std::string::npos) refuse(place + "expected a line \"key = value\"");
+    if (sign == std::string::npos) refuse_setting(place + "expected a line \"key = value\"");
     const std::string key = trimmed(std::string_view(text).substr(0, sign));
     if (std::ranges::find(kKeys, std::string_view(key)) == kKeys.end()) {
-      refuse(place + "unknown key \"" + display_text(key) + '"');
+      refuse_setting(place + "unknown key \"" + display_text(key) + '"');
     }
     values_[key] = trimmed(std::string_view(text).substr(sign + 1));
   }
@@ -102,7 +103,7 @@ DigestCredential read_digest(const std::string& file) {
   const std::string text = read_secret(file);
   const auto colon = text.find(':');
   if (colon == 0 || colon == std::string::npos) {
-    refuse(display_text(file) + ": expected one line \"user:password\"");
+    refuse_setting(display_text(file) + ": expected one line \"user:password\"");
   }
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
@@ -138,7 +139,7 @@ Settings read_settings(const GlobalOptions& options) {
   if (!digest.empty()) settings.digest = read_digest(digest);
   const std::string acl = file.value_of("acl");
   if (!acl.empty() && acl != "open" && acl != "creator-all") {
-    refuse("acl is open or creator-all, not \"" + display_text(acl) + '"');
+    refuse_setting("acl is open or creator-all, not \"" + display_text(acl) + '"');
   }
   settings.acl_is_creator_all = acl == "creator-all";
   const std::string authority = file.value_of("tls-ca");
@@ -174,16 +175,16 @@ std::string read_secret(const std::string& file) {
   const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat status {};
   if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0) {
-    refuse(name + std::generic_category().message(errno));
+    refuse_setting(name + std::generic_category().message(errno));
   }
-  if (!S_ISREG(status.st_mode)) refuse(name + "it is no regular file");
+  if (!S_ISREG(status.st_mode)) refuse_setting(name + "it is no regular file");
   if (status.st_uid != ::geteuid() && status.st_uid != 0) {
-    refuse(name + "it belongs to another user");
+    refuse_setting(name + "it belongs to another user");
   }
-  if ((status.st_mode & 077U) != 0) refuse(name + "others can read it; chmod 600 it");
+  if ((status.st_mode & 077U) != 0) refuse_setting(name + "others can read it; chmod 600 it");
   std::array<char, 4096> buffer{};
   const ssize_t length = ::read(fd.get(), buffer.data(), buffer.size());
-  if (length < 0) refuse(name + std::generic_category().message(errno));
+  if (length < 0) refuse_setting(name + std::generic_category().message(errno));
   const std::string_view text(buffer.data(), static_cast<std::size_t>(length));
   return std::string(text.substr(0, std::min(text.find('\n'), text.size())));
 }

@@ -28,8 +28,6 @@ add_library(zklock_cli_views_io STATIC
   io/terminal.cpp)
 target_link_libraries(zklock_cli_views_io
   PUBLIC zklock_cli_views_core Boost::headers Threads::Threads PRIVATE zklock_build_flags)
-# Sources may have equal names in their unnamed namespaces.
-set_target_properties(zklock_cli_views_core zklock_cli_views_io PROPERTIES UNITY_BUILD OFF)
 
 set(page ${CMAKE_CURRENT_BINARY_DIR}/page.cpp)
 add_custom_command(
@@ -51,4 +49,5 @@ target_sources(zklock_cli_commands PRIVATE
   top.cpp
   view_support.cpp
   watch.cpp)
+set_source_files_properties(${page} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 target_link_libraries(zklock_cli_commands PRIVATE zklock_cli_views_core zklock_cli_views_io)

@@ -60,7 +60,7 @@ class Page {
   Json beat_;
 };
 
-Snapshot snapshot_of(std::vector<SurveyedLock> locks) {
+Snapshot snapshot_with(std::vector<SurveyedLock> locks) {
   Snapshot snapshot;
   snapshot.root = "/";
   snapshot.as_of = kNow;
@@ -84,7 +84,7 @@ using Names = std::vector<std::string>;
 TEST(LiveFeed, NewStream_GetsAllLocks) {
   LiveFeed feed("/", "1.0");
   feed.on_beat(beat_at(kNow));
-  show(feed, snapshot_of({busy_lock("/a"), busy_lock("/b")}));
+  show(feed, snapshot_with({busy_lock("/a"), busy_lock("/b")}));
   Page page(feed);
   EXPECT_EQ(page.read(), (Names{"hello", "locks", "beat"}));
   EXPECT_EQ(page.locks().size(), 2U);
@@ -99,18 +99,18 @@ TEST(LiveFeed, BeforeTheFirstPass_BeatsAreSent) {
   feed.on_beat(beat_at(kNow));
   EXPECT_EQ(page.read(), Names{"beat"});
   EXPECT_EQ(page.beat()["as_of_ms"], nullptr);
-  show(feed, snapshot_of({}));
+  show(feed, snapshot_with({}));
   EXPECT_EQ(page.read(), Names{"locks"});
 }
 
 TEST(LiveFeed, Change_HasTheDifferenceOnly) {
   LiveFeed feed("/", "1.0");
-  show(feed, snapshot_of({busy_lock("/a"), busy_lock("/b"), busy_lock("/c")}));
+  show(feed, snapshot_with({busy_lock("/a"), busy_lock("/b"), busy_lock("/c")}));
   Page page(feed);
   page.read();
   auto changed = busy_lock("/b");
   changed.is_delayed = true;
-  show(feed, snapshot_of({changed, busy_lock("/c"), busy_lock("/d")}));
+  show(feed, snapshot_with({changed, busy_lock("/c"), busy_lock("/d")}));
   EXPECT_EQ(page.read(), Names{"change"});
   ASSERT_EQ(page.locks().size(), 3U);
   EXPECT_FALSE(page.locks().contains("/a"));
@@ -127,7 +127,7 @@ std::vector<SurveyedLock> five_hundred_locks() {
 TEST(LiveFeed, BigChange_ComesInSharedPieces) {
   LiveFeed feed("/", "1.0");
   auto locks = five_hundred_locks();
-  show(feed, snapshot_of(locks));
+  show(feed, snapshot_with(locks));
   Page page(feed);
   page.read();
   LiveFeed::Stream first(feed);
@@ -136,7 +136,7 @@ TEST(LiveFeed, BigChange_ComesInSharedPieces) {
   }
   for (auto& lock : locks) lock.is_delayed = true;
   locks.resize(400);
-  show(feed, snapshot_of(locks));
+  show(feed, snapshot_with(locks));
   const SharedText piece = first.next();
   EXPECT_EQ(piece, second.next());
   EXPECT_LT(piece->size(), 100'000U);
@@ -149,15 +149,15 @@ TEST(LiveFeed, BigChange_ComesInSharedPieces) {
 TEST(LiveFeed, SnapshotDuringAChange_FollowsIt) {
   LiveFeed feed("/", "1.0");
   auto locks = five_hundred_locks();
-  show(feed, snapshot_of(locks));
+  show(feed, snapshot_with(locks));
   Page page(feed);
   page.read();
   for (auto& lock : locks) lock.is_delayed = true;
-  show(feed, snapshot_of(locks));
+  show(feed, snapshot_with(locks));
   EXPECT_EQ(page.read_one(), "change");
   locks.front().is_delayed = false;
   locks.pop_back();
-  show(feed, snapshot_of(locks));
+  show(feed, snapshot_with(locks));
   page.read();
   EXPECT_EQ(page.locks().size(), 499U);
   EXPECT_EQ(page.locks().at("/1000")["delay"], false);
@@ -166,10 +166,10 @@ TEST(LiveFeed, SnapshotDuringAChange_FollowsIt) {
 
 TEST(LiveFeed, EqualSnapshot_OnlyMovesTheTime) {
   LiveFeed feed("/", "1.0");
-  show(feed, snapshot_of({busy_lock("/a")}));
+  show(feed, snapshot_with({busy_lock("/a")}));
   Page page(feed);
   page.read();
-  auto later = snapshot_of({busy_lock("/a")});
+  auto later = snapshot_with({busy_lock("/a")});
   later.as_of = kNow + 5s;
   show(feed, later);
   feed.on_beat(beat_at(kNow + 6s));
@@ -182,7 +182,7 @@ TEST(LiveFeed, EqualSnapshot_OnlyMovesTheTime) {
 TEST(LiveFeed, ManyLocks_ComeInPieces) {
   LiveFeed feed("/", "1.0");
   auto locks = five_hundred_locks();
-  show(feed, snapshot_of(locks));
+  show(feed, snapshot_with(locks));
   Page page(feed);
   EXPECT_GT(page.read().size(), 3U);
   EXPECT_EQ(page.locks().size(), locks.size());
@@ -191,14 +191,14 @@ TEST(LiveFeed, ManyLocks_ComeInPieces) {
 TEST(LiveFeed, SlowStream_SkipsSnapshots) {
   LiveFeed feed("/", "1.0");
   auto locks = five_hundred_locks();
-  show(feed, snapshot_of(locks));
+  show(feed, snapshot_with(locks));
   Page page(feed);
   EXPECT_EQ(page.read_one(), "hello");
   EXPECT_EQ(page.read_one(), "locks");
   locks.erase(locks.begin(), locks.begin() + 100);  // sent already
-  show(feed, snapshot_of(locks));
+  show(feed, snapshot_with(locks));
   locks.push_back(busy_lock("/9"));
-  show(feed, snapshot_of(locks));
+  show(feed, snapshot_with(locks));
   page.read();
   EXPECT_EQ(page.locks().size(), locks.size());
   for (const auto& lock : locks) EXPECT_TRUE(page.locks().contains(lock.path)) << lock.path;
@@ -210,7 +210,7 @@ TEST(LiveFeed, TooManyLocks_FirstAreShown) {
   for (std::size_t i = 0; i < LiveFeed::kMostLocks + 5; ++i) {
     locks.push_back(lock_at("/" + std::to_string(10'000 + i)));
   }
-  show(feed, snapshot_of(locks));
+  show(feed, snapshot_with(locks));
   feed.on_beat(beat_at(kNow));
   Page page(feed);
   page.read();

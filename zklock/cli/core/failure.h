@@ -19,4 +19,9 @@ class Failure : public std::runtime_error {
   int exit_code_;
 };
 
+/// Ends a command that was called wrongly.
+[[noreturn]] inline void refuse(const std::string& text) {
+  throw Failure(ExitCode::kUsage, text);
+}
+
 }  // namespace zklock::cli
