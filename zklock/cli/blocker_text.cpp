@@ -8,23 +8,6 @@
 
 namespace zklock::cli {
 
-namespace {
-
-std::optional<LossCause> cause_of(const std::optional<LossReason>& reason) {
-  if (!reason) return std::nullopt;
-  switch (*reason) {
-    case LossReason::lease_expired: return LossCause::lease;
-    case LossReason::session_expired: return LossCause::session;
-    case LossReason::node_deleted: return LossCause::node;
-    case LossReason::max_hold: return LossCause::limit;
-    case LossReason::forced: return LossCause::forced;
-    case LossReason::closed: break;
-  }
-  return LossCause::closed;
-}
-
-}  // namespace
-
 std::string blocker_text(const LockState& state, const LockChoice& lock) {
   if (state.is_free()) return {};
   if (!state.holders.empty()) return display_text(to_string(state));
@@ -58,14 +41,6 @@ std::string unconfirmed_text(Duration session_timeout) {
   return "the release is not confirmed: the lock becomes free when the session ends, at the latest "
          "in " +
          text_of(session_timeout);
-}
-
-std::optional<LossCause> loss_cause(const Hold& hold) {
-  return cause_of(hold.loss_reason());
-}
-
-std::optional<LossCause> loss_cause(const HeldLock& hold) {
-  return cause_of(hold.loss_reason());
 }
 
 }  // namespace zklock::cli

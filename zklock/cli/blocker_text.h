@@ -37,8 +37,4 @@ inline constexpr std::chrono::seconds kReleaseTimeout{5};
 /// Returns the line for a release that is_settled() did not confirm.
 [[nodiscard]] std::string unconfirmed_text(Duration session_timeout);
 
-/// Returns the cause of the loss of `hold`; nothing if it is valid or was released. Does not block.
-[[nodiscard]] std::optional<LossCause> loss_cause(const Hold& hold);
-[[nodiscard]] std::optional<LossCause> loss_cause(const HeldLock& hold);
-
 }  // namespace zklock::cli

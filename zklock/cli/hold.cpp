@@ -142,7 +142,7 @@ class Holding {
     });
     announce(token);
     while (hold_.is_valid() && !signal_) turn(hold_.valid_until());
-    const auto loss = loss_cause(hold_);
+    const auto loss = hold_.loss_reason();
     notify_service("STOPPING=1");
     if (!loss) {
       release();
@@ -152,7 +152,8 @@ class Holding {
         text_of(LeaseClock::now() - granted_at) + ", token " + token);
     // A program that works under the hold waits for the exit. The end of the session deletes the
     // znode.
-    if (*loss == LossCause::lease || *loss == LossCause::session) ::_exit(ExitCode::kLost);
+    if (*loss == LossReason::lease_expired || *loss == LossReason::session_expired)
+      ::_exit(ExitCode::kLost);
     return end(ExitCode::kLost);
   }
 

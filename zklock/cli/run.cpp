@@ -272,7 +272,7 @@ void Run::release() {
   facts_.ended_for_lock = fsm_.ended_for_lock();
   // The command can end before the loss is noticed, if zklock was stopped.
   if (!facts_.loss && facts_.ended_for_lock && !hold_.is_valid()) {
-    facts_.loss = loss_cause(hold_).value_or(LossCause::unknown);
+    facts_.loss = hold_.loss_reason().value_or(LossReason::closed);
   }
   if (const std::string text = loss_text(facts_, LeaseClock::now()); !text.empty()) say(text);
   const bool was_valid = hold_.is_valid();

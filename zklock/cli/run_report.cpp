@@ -43,15 +43,15 @@ Json ended_of(const std::optional<int>& status) {
 }
 
 /// Returns why the lock was lost, or would have been lost. REQUIRES: one of the two.
-LossCause cause_of(const RunFacts& facts) {
+LossReason cause_of(const RunFacts& facts) {
   if (facts.loss) return *facts.loss;
   const bool by_limit = facts.max_hold && facts.granted_at && facts.bound &&
                         *facts.granted_at + *facts.max_hold < *facts.bound + milliseconds(100);
-  return by_limit ? LossCause::limit : LossCause::lease;
+  return by_limit ? LossReason::max_hold : LossReason::lease_expired;
 }
 
 Json end_reason(const RunFacts& facts) {
-  if (facts.loss || facts.ended_for_lock) return to_string(cause_of(facts));
+  if (facts.loss || facts.ended_for_lock) return report_name(cause_of(facts));
   return facts.status ? Json("command") : Json(nullptr);
 }
 
@@ -114,30 +114,28 @@ std::string end_of_command(const RunFacts& facts) {
 
 }  // namespace
 
-const char* to_string(LossCause cause) noexcept {
-  switch (cause) {
-    case LossCause::unknown: return "unknown";
-    case LossCause::lease: return "lease";
-    case LossCause::session: return "session";
-    case LossCause::node: return "node";
-    case LossCause::limit: return "limit";
-    case LossCause::forced: return "forced";
-    case LossCause::closed: return "closed";
+const char* report_name(LossReason reason) noexcept {
+  switch (reason) {
+    case LossReason::lease_expired: return "lease";
+    case LossReason::session_expired: return "session";
+    case LossReason::node_deleted: return "node";
+    case LossReason::max_hold: return "limit";
+    case LossReason::forced: return "forced";
+    case LossReason::closed: break;
   }
-  return "unknown";
+  return "closed";
 }
 
-std::string cause_text(LossCause cause) {
-  switch (cause) {
-    case LossCause::unknown: return {};
-    case LossCause::lease: return " (no quorum answered in time)";
-    case LossCause::session: return " (its session ended)";
-    case LossCause::node: return " (its znode was deleted)";
-    case LossCause::limit: return " (--max-hold)";
-    case LossCause::forced: return " (forced release)";
-    case LossCause::closed: return " (zklock has closed its session)";
+std::string cause_text(LossReason reason) {
+  switch (reason) {
+    case LossReason::lease_expired: return " (no quorum answered in time)";
+    case LossReason::session_expired: return " (its session ended)";
+    case LossReason::node_deleted: return " (its znode was deleted)";
+    case LossReason::max_hold: return " (--max-hold)";
+    case LossReason::forced: return " (forced release)";
+    case LossReason::closed: break;
   }
-  return {};
+  return " (zklock has closed its session)";
 }
 
 void check_report(const std::string& file) {
@@ -163,14 +161,14 @@ std::string loss_text(const RunFacts& facts, Instant now) {
     text += ", held for " + text_of(facts.swept_at.value_or(now) - *facts.granted_at);
   if (!facts.token.empty()) text += ", token " + facts.token;
   text += "; " + end_of_command(facts);
-  const bool has_proof =
-      cause_of(facts) == LossCause::lease || cause_of(facts) == LossCause::session;
+  const bool has_proof = cause_of(facts) == LossReason::lease_expired ||
+                         cause_of(facts) == LossReason::session_expired;
   if (has_proof && facts.swept_at && facts.bound) {
     const Duration margin = *facts.bound + facts.session_timeout / 48 - *facts.swept_at;
     text += margin >= Duration{} ? " " + text_of(margin) + " before another contender could hold"
                                  : ", but another contender may have held before";
   }
-  if (facts.loss == LossCause::node || facts.loss == LossCause::unknown) {
+  if (facts.loss == LossReason::node_deleted) {
     text += "; another contender may have held before that";
   }
   return text;

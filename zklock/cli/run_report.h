@@ -36,7 +36,7 @@ struct RunFacts {
   std::optional<Instant> ended_at;
   std::optional<Instant> swept_at;
   std::optional<int> status;  ///< of the command, as of waitpid()
-  std::optional<LossCause> loss;
+  std::optional<LossReason> loss;
   bool ended_for_lock = false;
   int leftover = 0;                  ///< processes that the command has left
   std::string blocker;               ///< if the lock was not acquired
@@ -57,11 +57,10 @@ void check_report(const std::string& file);
 /// lost. Returns an empty text for every other run.
 [[nodiscard]] std::string loss_text(const RunFacts& facts, Instant now);
 
-/// Returns the cause in parentheses, after a space: " (lease)". Empty for LossCause::unknown.
-[[nodiscard]] std::string cause_text(LossCause cause);
+/// Returns the cause in parentheses, after a space: " (its session ended)".
+[[nodiscard]] std::string cause_text(LossReason reason);
 
-/// Returns the name of the cause: "lease", "session", "node", "limit", "forced", "closed" or
-/// "unknown".
-[[nodiscard]] const char* to_string(LossCause cause) noexcept;
+/// Returns the name in the report: "lease", "session", "node", "limit", "forced" or "closed".
+[[nodiscard]] const char* report_name(LossReason reason) noexcept;
 
 }  // namespace zklock::cli

@@ -41,7 +41,7 @@ void Run::on_notice(const Notice& notice) {
             " processes of the command still ran when it ended, and were ended");
       }
       return carry_out(
-          fsm_.on_swept(notice.at, facts_.bound.value_or(Instant{}), loss_cause(hold_)));
+          fsm_.on_swept(notice.at, facts_.bound.value_or(Instant{}), hold_.loss_reason()));
     case Notice::Kind::remaining: return on_remaining(notice);
   }
 }
@@ -112,7 +112,7 @@ void Run::look_at_hold(Instant now) {
   const Instant bound = hold_.valid_until();
   if (!hold_.is_valid()) {
     if (!std::exchange(said_lost_, true)) {
-      carry_out(fsm_.on_lost(loss_cause(hold_).value_or(LossCause::unknown)));
+      carry_out(fsm_.on_lost(hold_.loss_reason().value_or(LossReason::closed)));
     }
     return;
   }
@@ -159,7 +159,7 @@ void Run::sweep(Instant now) {
   if (!fsm_.ended_for_lock()) {
     say("zklock's process lock-guardian was killed, and the command with it");
   }
-  carry_out(fsm_.on_swept(now, facts_.bound.value_or(Instant{}), loss_cause(hold_)));
+  carry_out(fsm_.on_swept(now, facts_.bound.value_or(Instant{}), hold_.loss_reason()));
 }
 
 }  // namespace zklock::cli

@@ -54,8 +54,8 @@ const std::vector<std::pair<std::string, Input>>& inputs() {
       {"on_lease_suffices", [](RunFsm& fsm) { return fsm.on_lease_suffices(); }},
       {"on_signal", [](RunFsm& fsm) { return fsm.on_signal(SIGTERM); }},
       {"on_signal", [](RunFsm& fsm) { return fsm.on_signal(SIGUSR1); }},
-      {"on_lost", [](RunFsm& fsm) { return fsm.on_lost(LossCause::forced); }},
-      {"on_lost", [](RunFsm& fsm) { return fsm.on_lost(LossCause::lease); }},
+      {"on_lost", [](RunFsm& fsm) { return fsm.on_lost(LossReason::forced); }},
+      {"on_lost", [](RunFsm& fsm) { return fsm.on_lost(LossReason::lease_expired); }},
       {"on_step", [](RunFsm& fsm) { return fsm.on_step(); }},
       {"on_release_requested", [](RunFsm& fsm) { return fsm.on_release_requested(SIGTERM); }},
       {"on_started", [](RunFsm& fsm) { return fsm.on_started(); }},
@@ -110,7 +110,7 @@ RunFsm sweeping(int status) {
   return fsm;
 }
 /// Ends the run, and returns the exit code.
-int code_of(RunFsm fsm, Instant swept = kBound, std::optional<LossCause> loss = std::nullopt) {
+int code_of(RunFsm fsm, Instant swept = kBound, std::optional<LossReason> loss = std::nullopt) {
   fsm.on_child_ended(exited(0));
   fsm.on_swept(swept, kBound, loss);
   EXPECT_EQ(fsm.on_released(), (Effects{{Kind::exit}}));
@@ -147,7 +147,7 @@ TEST(RunFsm, GrantedWhileWithdrawing_ReleasesWithoutStart) {
 
 TEST(RunFsm, LostBeforeTheStart_CommandIsNotStarted) {
   RunFsm fsm = holding();
-  EXPECT_EQ(fsm.on_lost(LossCause::lease), (Effects{{Kind::release}}));
+  EXPECT_EQ(fsm.on_lost(LossReason::lease_expired), (Effects{{Kind::release}}));
   EXPECT_TRUE(fsm.on_lease_suffices().empty());
   fsm.on_released();
   EXPECT_EQ(fsm.exit_code(), ExitCode::kLost);
@@ -155,16 +155,17 @@ TEST(RunFsm, LostBeforeTheStart_CommandIsNotStarted) {
 
 TEST(RunFsm, LostWhileStarting_EndsCommand) {
   RunFsm fsm = starting();
-  EXPECT_EQ(fsm.on_lost(LossCause::lease), (Effects{{Kind::kill}}));
+  EXPECT_EQ(fsm.on_lost(LossReason::lease_expired), (Effects{{Kind::kill}}));
   EXPECT_TRUE(fsm.on_started().empty());
   EXPECT_EQ(code_of(fsm), ExitCode::kLost);
 }
 
 TEST(RunFsm, Lost_WinsOverTheCodeOfTheCommand) {
-  for (const LossCause cause : {LossCause::lease, LossCause::session, LossCause::node,
-                                LossCause::limit, LossCause::forced, LossCause::closed}) {
+  for (const LossReason cause :
+       {LossReason::lease_expired, LossReason::session_expired, LossReason::node_deleted,
+        LossReason::max_hold, LossReason::forced, LossReason::closed}) {
     RunFsm fsm = running();
-    const bool has_grace = cause == LossCause::limit || cause == LossCause::forced;
+    const bool has_grace = cause == LossReason::max_hold || cause == LossReason::forced;
     EXPECT_EQ(fsm.on_lost(cause), (Effects{{has_grace ? Kind::end : Kind::kill}}));
     EXPECT_EQ(code_of(fsm, kBound, cause), ExitCode::kLost);
   }
@@ -177,11 +178,11 @@ TEST(RunFsm, PlanEndsCommand_ExitIs79AlsoIfNotLost) {
 }
 
 TEST(RunFsm, LeaseLostAfterTheSweep_KeepsTheCode) {
-  EXPECT_EQ(code_of(sweeping(exited(3)), kBound, LossCause::lease), 3);
-  EXPECT_EQ(code_of(sweeping(exited(3)), kBound, LossCause::session), 3);
-  EXPECT_EQ(code_of(sweeping(exited(3)), kLate, LossCause::lease), ExitCode::kLost);
-  EXPECT_EQ(code_of(sweeping(exited(3)), kBound, LossCause::forced), ExitCode::kLost);
-  EXPECT_EQ(code_of(sweeping(exited(3)), kBound, LossCause::node), ExitCode::kLost);
+  EXPECT_EQ(code_of(sweeping(exited(3)), kBound, LossReason::lease_expired), 3);
+  EXPECT_EQ(code_of(sweeping(exited(3)), kBound, LossReason::session_expired), 3);
+  EXPECT_EQ(code_of(sweeping(exited(3)), kLate, LossReason::lease_expired), ExitCode::kLost);
+  EXPECT_EQ(code_of(sweeping(exited(3)), kBound, LossReason::forced), ExitCode::kLost);
+  EXPECT_EQ(code_of(sweeping(exited(3)), kBound, LossReason::node_deleted), ExitCode::kLost);
 }
 
 TEST(RunFsm, StepForLeftovers_KeepsTheCode) {

@@ -17,8 +17,8 @@ using Kind = RunEffect::Kind;
 using State = RunState;
 
 /// Returns whether the znode outlives the loss, so that the command can get its grace.
-bool leaves_grace(LossCause cause) {
-  return cause == LossCause::forced || cause == LossCause::limit;
+bool leaves_grace(LossReason reason) {
+  return reason == LossReason::forced || reason == LossReason::max_hold;
 }
 
 int exit_code_for_errno(int error) {
@@ -100,19 +100,19 @@ RunEffects RunFsm::on_signal(int signal) {
   }
 }
 
-RunEffects RunFsm::on_lost(LossCause cause) {
+RunEffects RunFsm::on_lost(LossReason reason) {
   if (state_ == State::holding) {
-    loss_ = cause;
+    loss_ = reason;
     return release_with(ExitCode::kLost);
   }
   if (!has_command() && state_ != State::sweeping) return {};
   if (has_command()) {
     // In the state `sweeping`, on_swept() decides whether this is a loss.
-    loss_ = cause;
+    loss_ = reason;
     ended_for_lock_ = true;
     state_ = State::ending;
   }
-  return {{leaves_grace(cause) ? Kind::end : Kind::kill}};
+  return {{leaves_grace(reason) ? Kind::end : Kind::kill}};
 }
 
 RunEffects RunFsm::on_step() {
@@ -153,9 +153,10 @@ RunEffects RunFsm::on_child_ended(int status) {
   return {};
 }
 
-RunEffects RunFsm::on_swept(Instant at, Instant bound, std::optional<LossCause> loss) {
+RunEffects RunFsm::on_swept(Instant at, Instant bound, std::optional<LossReason> loss) {
   if (state_ != State::sweeping && state_ != State::orphaned) return {};
-  const bool is_excused = (loss == LossCause::lease || loss == LossCause::session) && at <= bound;
+  const bool is_excused =
+      (loss == LossReason::lease_expired || loss == LossReason::session_expired) && at <= bound;
   if (loss && !is_excused && !loss_) loss_ = loss;
   state_ = State::releasing;
   return {{Kind::release}};

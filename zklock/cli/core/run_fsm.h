@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "zklock/cli/core/duration.h"
+#include "zklock/hold.h"
 
 namespace zklock::cli {
 
@@ -56,9 +57,6 @@ enum class RunState {
   ended
 };
 
-/// The cause of the loss of the lock, as far as zklock knows it.
-enum class LossCause { unknown, lease, session, node, limit, forced, closed };
-
 /// Returns whether the signal ends the wait for a lock: INT, TERM, HUP or QUIT.
 [[nodiscard]] bool ends_wait(int signal) noexcept;
 
@@ -103,7 +101,7 @@ class RunFsm {
   int exit_code() const noexcept;
   /// Returns whether the command was ended for the sake of the lock.
   bool ended_for_lock() const noexcept { return ended_for_lock_; }
-  std::optional<LossCause> loss() const noexcept { return loss_; }
+  std::optional<LossReason> loss() const noexcept { return loss_; }
 
   RunEffects on_granted();
   /// The acquire has ended without a hold.
@@ -111,7 +109,7 @@ class RunFsm {
   /// The lease is long enough to start the command.
   RunEffects on_lease_suffices();
   RunEffects on_signal(int signal);
-  RunEffects on_lost(LossCause cause);
+  RunEffects on_lost(LossReason reason);
   /// EndPlan::step() of zklock or of the guardian has returned `term` or `kill`.
   RunEffects on_step();
   /// Another client requests the release. The command gets `signal`, once; when it starts, if it
@@ -124,7 +122,7 @@ class RunFsm {
   RunEffects on_child_ended(int status);
   /// No process of the command is left since `at`. `bound`: the last one. `loss`: if the lock is
   /// lost by now.
-  RunEffects on_swept(Instant at, Instant bound, std::optional<LossCause> loss);
+  RunEffects on_swept(Instant at, Instant bound, std::optional<LossReason> loss);
   RunEffects on_guardian_ended();
   /// KILL was due two seconds ago, and the guardian has sent nothing since.
   RunEffects on_overdue();
@@ -137,7 +135,7 @@ class RunFsm {
   RunState state_ = RunState::queued;
   std::optional<int> exit_code_;  ///< set if not that of the command
   std::optional<int> status_;     ///< of the command
-  std::optional<LossCause> loss_;
+  std::optional<LossReason> loss_;
   bool ended_for_lock_ = false;
   bool release_was_requested_ = false;
   std::vector<int> early_signals_;  ///< for the command, before it runs
