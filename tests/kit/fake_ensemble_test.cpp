@@ -347,19 +347,6 @@ TEST(FakeEnsemble, ServersStop_SessionsSurvive) {
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
-TEST(FakeEnsemble, Znodes_AreReadAndChanged) {
-  FakeEnsemble ensemble;
-  EXPECT_TRUE(ensemble.create("/a/b/c", "data"));
-  EXPECT_FALSE(ensemble.create("/a/b/c"));
-  EXPECT_EQ(ensemble.data("/a/b/c"), "data");
-  EXPECT_TRUE(ensemble.set_data("/a/b/c", "more"));
-  EXPECT_EQ(ensemble.data("/a/b/c"), "more");
-  EXPECT_EQ(ensemble.children("/a/b"), std::vector<std::string>{"c"});
-  EXPECT_FALSE(ensemble.remove("/a"));
-  EXPECT_TRUE(ensemble.remove("/a/b/c"));
-  EXPECT_EQ(ensemble.data("/a/b/c"), std::nullopt);
-}
-
 TEST(FakeEnsemble, DeletedLockNode_IsALoss) {
   FakeEnsemble ensemble;
   const auto client = ensemble.client();

@@ -194,11 +194,14 @@ class FakeEnsemble {
   void start_servers();
 
   // The znodes, as an operator with all permissions sees and changes them. The changes return after
-  // settle(). They return false if ZooKeeper refuses them.
+  // settle(). Most return false if ZooKeeper refuses them.
   [[nodiscard]] std::vector<std::string> children(const std::string& path) const;  ///< sorted
   [[nodiscard]] std::optional<std::string> data(const std::string& path) const;
   /// Creates the znode, and its parents if they are missing.
   bool create(const std::string& path, std::string data = {});
+  /// Creates a persistent znode with the next sequence number, as other kinds of clients do. Its
+  /// parent must exist. Returns the path, or nothing if ZooKeeper refuses it.
+  std::optional<std::string> create_sequential(const std::string& prefix, std::string data = {});
   bool set_data(const std::string& path, std::string data);
   bool remove(const std::string& path);
 

@@ -161,6 +161,19 @@ bool FakeEnsemble::create(const std::string& path, std::string data) {
   });
 }
 
+std::optional<std::string> FakeEnsemble::create_sequential(const std::string& prefix,
+                                                           std::string data) {
+  const auto slash = prefix.rfind('/');
+  if (slash == std::string::npos) return std::nullopt;
+  const std::string parent = prefix.substr(0, std::max(slash, std::size_t{1}));
+  std::optional<std::string> name;
+  change(servers_, [&] {
+    name = servers_->ensemble.create_sequential(parent, prefix.substr(slash + 1), std::move(data));
+  });
+  if (!name) return std::nullopt;
+  return prefix.substr(0, slash + 1) + *name;
+}
+
 bool FakeEnsemble::set_data(const std::string& path, std::string data) {
   return change_node(servers_, [&](model::SimEnsemble& ensemble) {
     return ensemble.set_data(path, std::move(data));
@@ -182,6 +195,7 @@ std::string FakeEnsemble::leftovers() const {
       if (client.servers != servers_) continue;
       const std::string name = " of client " + std::to_string(index++) + "\n";
       if (client.coordinator.live_interests() != 0) text += "a watch" + name;
+      if (client.coordinator.server_watches() != 0) text += "a server's watch" + name;
       if (client.coordinator.unanswered() != 0) text += "a request" + name;
     }
     return text;
