@@ -328,8 +328,16 @@ TEST_P(Basics, LockDestroyed_WakesItsWaiters) {
   EXPECT_TRUE(reaches_nodes(1));
 }
 
+// ---- many threads -------------------------------------------------------------------------------
+
+class Crowd : public SuiteTest {};
+INSTANTIATE_TEST_SUITE_P(, Crowd,
+                         ::testing::ValuesIn(every_class_on({EnvironmentKind::servers,
+                                                             EnvironmentKind::racing_simulation})),
+                         pairing_name);
+
 // Each rival increments two numbers under the lock; each reader must find them equal.
-TEST_P(Basics, HundredThreads_ExcludeEachOther) {
+TEST_P(Crowd, HundredThreads_ExcludeEachOther) {
   constexpr int kThreads = 100;
   constexpr int kRounds = 2;
   const auto lock = make(connect());

@@ -15,7 +15,7 @@ namespace {
 class CompletionThreadOnServers : public LockTest {
  protected:
   // Runs `task` in the handler of a reply, and blocks until it has returned.
-  static void run(detail::ClientCore& core, std::function<void()> task) {
+  static void run(zklock::detail::ClientCore& core, std::function<void()> task) {
     const auto returned = std::make_shared<std::promise<void>>();
     auto done = returned->get_future();
     core.coordinator().submit({.operation = client::request::CountChildren{"/"}},
@@ -29,7 +29,7 @@ class CompletionThreadOnServers : public LockTest {
 
 TEST_F(CompletionThreadOnServers, Close_IsDoneByAnotherThread) {
   const auto client = connect();
-  const auto core = detail::ClientCore::of(*client);
+  const auto core = zklock::detail::ClientCore::of(*client);
   run(*core, [&] { client->close(); });
   EXPECT_TRUE(eventually([&] { return core->closed(); }, kTestTimeout));
   client->close();  // blocks until that close has ended
@@ -38,7 +38,7 @@ TEST_F(CompletionThreadOnServers, Close_IsDoneByAnotherThread) {
 
 TEST_F(CompletionThreadOnServers, Destruction_LeavesNothing) {
   const auto owner = std::make_shared<std::unique_ptr<Client>>(connect());
-  const std::weak_ptr<detail::ClientCore> core = detail::ClientCore::of(**owner);
+  const std::weak_ptr<zklock::detail::ClientCore> core = zklock::detail::ClientCore::of(**owner);
   run(*core.lock(), [owner] { owner->reset(); });
   EXPECT_TRUE(eventually([&] { return core.expired(); }, kTestTimeout));
 }

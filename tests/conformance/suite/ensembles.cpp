@@ -44,14 +44,6 @@ void Ensembles::close(Client& client) {
   for (Client* const each : clients_of(client)) each->close();
 }
 
-void Ensembles::let_time_pass() {
-  for (const auto& environment : stages_) environment->let_time_pass();
-}
-
-void Ensembles::pass(core::Duration duration) {
-  for (const auto& environment : stages_) environment->pass(duration);
-}
-
 void Ensembles::create(const std::string& path) {
   for (const auto& environment : stages_) environment->create(path);
 }

@@ -35,8 +35,8 @@ class Ensembles : public SuiteEnvironment {
 
   core::Instant now() const override { return stages_[0]->now(); }
   bool comes(const Fact& fact) const override { return stages_[0]->comes(fact); }
-  void let_time_pass() override;
-  void pass(core::Duration duration) override;
+  bool comes_in_time(const Fact& fact) const override { return stages_[0]->comes_in_time(fact); }
+  void pass(core::Duration duration) override { stages_[0]->pass(duration); }
   void lose_reply_to_create(Client& client) override { stages_[0]->lose_reply_to_create(client); }
 
   std::vector<std::string> nodes(const std::string& path) override {

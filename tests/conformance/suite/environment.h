@@ -13,7 +13,7 @@
 
 namespace zklock::testing {
 
-// The environment in which the suite runs: real servers or simulated ones.
+// The environment in which the suite runs: real servers or a FakeEnsemble.
 //
 // | member                       | meaning                                                        |
 // |------------------------------|----------------------------------------------------------------|
@@ -23,7 +23,6 @@ namespace zklock::testing {
 // | now(), in(d)                 | the time now, and d later, by the clock of the clients         |
 // | comes(fact)                  | waits for a fact that needs no time to pass                    |
 // | comes_in_time(fact)          | waits for a fact while time passes, also on the simulation     |
-// | let_time_pass()              | on the simulation, moves the time a little                     |
 // | nodes(path), exists(node)    | the children in the order of their sequence numbers, without   |
 // |                              | the `count` znode of a semaphore and the hold markers          |
 // | create, enqueue, remove, ... | writes of another client; enqueue creates a persistent,        |
@@ -67,8 +66,7 @@ class SuiteEnvironment {
   virtual core::Instant now() const = 0;
   Deadline in(core::Duration duration) const { return Deadline::after(now(), duration); }
   virtual bool comes(const Fact& fact) const = 0;
-  bool comes_in_time(const Fact& fact);
-  virtual void let_time_pass() = 0;
+  virtual bool comes_in_time(const Fact& fact) const { return comes(fact); }
 
   virtual std::vector<std::string> nodes(const std::string& path = kPath) = 0;
   virtual bool exists(const std::string& node) = 0;
@@ -92,7 +90,12 @@ class SuiteEnvironment {
   virtual RawClient& raw();
 };
 
-enum class EnvironmentKind { servers, restartable_servers, simulation };
+enum class EnvironmentKind {
+  servers,
+  restartable_servers,
+  simulation,
+  racing_simulation,  // requests are executed while threads run, and no time passes
+};
 
 // "OnServers" or "OnSimulation". CMakeLists.txt selects tests by this suffix.
 const char* name_of(EnvironmentKind environment);

@@ -7,19 +7,12 @@
 
 #include "conformance/suite/ensembles.h"
 #include "support/raw_client.h"
-#include "tests/model/client_factory.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::testing {
 
 namespace {
-
-constexpr std::size_t kMostClients = 6;
-
-model::ClientOptions simulated_clients() {
-  return {.session_timeout = SuiteEnvironment::kSessionTimeout};
-}
 
 void check(bool done, const std::string& what) {
   if (!done) throw std::runtime_error(what);
@@ -32,14 +25,6 @@ void check(bool done, const std::string& what) {
 }  // namespace
 
 // ---- all environments ---------------------------------------------------------------------------------
-
-bool SuiteEnvironment::comes_in_time(const Fact& fact) {
-  return comes([&] {
-    if (fact()) return true;
-    let_time_pass();
-    return false;
-  });
-}
 
 void SuiteEnvironment::stop_servers() {
   lacks("servers that may stop");
@@ -73,7 +58,8 @@ const char* name_of(EnvironmentKind environment) {
   switch (environment) {
     case EnvironmentKind::servers:
     case EnvironmentKind::restartable_servers: return "OnServers";
-    case EnvironmentKind::simulation: return "OnSimulation";
+    case EnvironmentKind::simulation:
+    case EnvironmentKind::racing_simulation: return "OnSimulation";
   }
   return "?";
 }
@@ -87,6 +73,7 @@ std::unique_ptr<SuiteEnvironment> make_environment(EnvironmentKind environment, 
     case EnvironmentKind::servers: return std::make_unique<RealEnvironment>();
     case EnvironmentKind::restartable_servers: return std::make_unique<RestartableEnvironment>();
     case EnvironmentKind::simulation: return std::make_unique<SimulatedEnvironment>();
+    case EnvironmentKind::racing_simulation: return std::make_unique<RacingEnvironment>();
   }
   return nullptr;
 }
@@ -104,7 +91,7 @@ bool SingleEnvironment::all_connected() const {
 
 bool SingleEnvironment::all_idle() const {
   return std::ranges::all_of(clients_, [](const auto& client) {
-    detail::ClientCore& core = *detail::ClientCore::of(*client);
+    zklock::detail::ClientCore& core = *zklock::detail::ClientCore::of(*client);
     return core.closed() || (core.work().idle() && !core.keeper().is_used());
   });
 }
@@ -243,118 +230,70 @@ void RestartableEnvironment::start_servers() {
 
 // ---- the simulation -----------------------------------------------------------------------------
 
-SimulatedEnvironment::SimulatedEnvironment() : live_(kMostClients, simulated_clients()) {}
+bool SimulatedEnvironment::comes(const Fact& fact) const {
+  return eventually(
+      [&] {
+        fake_.settle();
+        return fact();
+      },
+      kTestTimeout, std::chrono::milliseconds(1));
+}
 
 Client& SimulatedEnvironment::connect(std::chrono::milliseconds session_timeout) {
-  const std::size_t c = clients().size();
-  check(c < kMostClients, "too many clients");
-  live_.with([&](model::World& w) { w.client(c).options().session_timeout = session_timeout; });
-  Client& client = keep(detail::ClientFactory::make(detail::ClientCore::make(
-      live_.ports(c), {.hosts = "sim", .application = "conformance", .host = "host"})));
-  check(client.wait_until_connected(kTestTimeout), "not connected");
-  return client;
+  ClientOptions options;
+  options.session_timeout = session_timeout;
+  options.application = "conformance";
+  return keep(fake_.client(std::move(options)));
 }
 
 void SimulatedEnvironment::lose_reply_to_create(Client& client) {
-  const std::size_t c = index_of(client);
-  live_.with([&](model::World& w) { w.lose_reply(c, model::OperationKind::create_contender); });
+  fake_.link(client).lose_reply(RequestKind::create);
 }
 
 std::vector<std::string> SimulatedEnvironment::nodes(const std::string& path) {
-  return live_.with([&](model::World& w) {
-    const model::Node* parent = w.ensemble().find(path);
-    return in_order(parent == nullptr ? std::vector<std::string>() : parent->children);
-  });
+  fake_.settle();
+  return in_order(fake_.children(path));
 }
 
 bool SimulatedEnvironment::exists(const std::string& node) {
-  return live_.with([&](model::World& w) { return w.ensemble().find(node) != nullptr; });
+  fake_.settle();
+  return fake_.data(node).has_value();
 }
 
 void SimulatedEnvironment::create(const std::string& path) {
-  live_.with([&](model::World& w) {
-    check(w.ensemble().create(path) == core::Status::ok, "create " + path);
-  });
+  check(fake_.create(path), "create " + path);
 }
 
 std::string SimulatedEnvironment::enqueue(const std::string& prefix) {
-  return live_.with([&](model::World& w) {
-    static_cast<void>(w.ensemble().create(kPath));
-    return kPath + "/" + w.ensemble().create_sequential(kPath, prefix, "10.0.0.1").value();
-  });
+  static_cast<void>(fake_.create(kPath));
+  return fake_.create_sequential(kPath + "/" + prefix, "10.0.0.1").value();
 }
 
 void SimulatedEnvironment::change(const std::string& node) {
-  live_.with([&](model::World& w) {
-    check(w.ensemble().set_data(node, "released") == core::Status::ok, "change " + node);
-  });
+  check(fake_.set_data(node, "released"), "change " + node);
 }
 
 void SimulatedEnvironment::remove(const std::string& node) {
-  live_.with([&](model::World& w) {
-    check(w.ensemble().remove(node) == core::Status::ok, "remove " + node);
-  });
+  check(fake_.remove(node), "remove " + node);
 }
 
 void SimulatedEnvironment::remove_all(const std::string& path) {
-  const auto children = live_.with([&](model::World& w) {
-    const model::Node* parent = w.ensemble().find(path);
-    return parent == nullptr ? std::vector<std::string>() : parent->children;
-  });
-  for (const std::string& child : children) remove_all(path + "/" + child);
+  for (const std::string& child : fake_.children(path)) remove_all(path + "/" + child);
   // A contender that loses its znode enqueues again, so the parent may not be empty.
-  live_.with([&](model::World& w) { static_cast<void>(w.ensemble().remove(path)); });
-}
-
-void SimulatedEnvironment::expire(Client& client) {
-  const std::size_t c = index_of(client);
-  live_.with([&](model::World& w) { w.expire(c); });
-}
-
-void SimulatedEnvironment::stop_servers() {
-  live_.with([&](model::World& w) {
-    for (std::size_t c = 0; c < clients().size(); ++c) w.disconnect(c);
-  });
+  static_cast<void>(fake_.remove(path));
 }
 
 void SimulatedEnvironment::start_servers() {
-  live_.with([&](model::World& w) {
-    w.restart_servers();
-    for (std::size_t c = 0; c < clients().size(); ++c) w.reconnect(c);
-  });
-  check(comes([&] { return all_connected(); }), "clients have not come back");
-}
-
-std::size_t SimulatedEnvironment::index_of(const Client& client) const {
-  const auto found = std::ranges::find(clients(), &client, &std::unique_ptr<Client>::get);
-  check(found != clients().end(), "not a client of this environment");
-  return static_cast<std::size_t>(found - clients().begin());
-}
-
-std::string SimulatedEnvironment::remains() {
-  return live_.with([&](model::World& w) {
-    std::string names;
-    for (const auto& [path, node] : w.ensemble().tree().nodes()) {
-      if (node.owner != model::SessionId{}) names += " node " + path;
-    }
-    for (std::size_t c = 0; c < clients().size(); ++c) {
-      if (w.client(c).server_watches() != 0) names += " a watch of client " + std::to_string(c);
-      if (w.client(c).live_interests() != 0) names += " an interest of " + std::to_string(c);
-      if (w.client(c).unanswered() != 0) names += " a request of " + std::to_string(c);
-    }
-    return names;
-  });
+  fake_.start_servers();
+  check(all_connected(), "clients have not come back");
 }
 
 ::testing::AssertionResult SimulatedEnvironment::nothing_left() {
-  std::string names;
-  const auto nothing = [&] {
-    names = remains();
-    return names.empty() && all_idle();
-  };
+  const auto nothing = [&] { return fake_.leftovers().empty() && all_idle(); };
   // Long enough for every pause and retry.
   if (comes_in_time(nothing)) return ::testing::AssertionSuccess();
-  return ::testing::AssertionFailure() << "left:" << names << (all_idle() ? "" : " work");
+  return ::testing::AssertionFailure()
+         << "left: " << fake_.leftovers() << (all_idle() ? "" : "work");
 }
 
 }  // namespace zklock::testing

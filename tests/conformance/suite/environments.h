@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "conformance/suite/environment.h"
-#include "conformance/suite/live_world.h"
+#include "zklock/testing/fake_ensemble.h"
 #include "zklock/testing/fault_proxy.h"
 
 namespace zklock::testing {
@@ -43,7 +43,6 @@ class RealEnvironment : public SingleEnvironment, private Realm {
   Client& connect_slowly(std::chrono::milliseconds delay) override;
   core::Instant now() const override { return LeaseClock::now(); }
   bool comes(const Fact& fact) const override { return eventually(fact, kTestTimeout); }
-  void let_time_pass() override {}
 
   std::vector<std::string> nodes(const std::string& path) override {
     return in_order(raw().children(path).names);
@@ -79,18 +78,16 @@ class RestartableEnvironment : public RealEnvironment {
 
 class SimulatedEnvironment : public SingleEnvironment {
  public:
-  SimulatedEnvironment();
+  explicit SimulatedEnvironment(FakeEnsembleOptions options = {}) : fake_(options) {}
   ~SimulatedEnvironment() override { close_all(); }
 
   bool simulated() const override { return true; }
 
   Client& connect(std::chrono::milliseconds session_timeout) override;
-  core::Instant now() const override { return live_.now(); }
-  bool comes(const Fact& fact) const override {
-    return eventually(fact, kTestTimeout, std::chrono::milliseconds(1));
-  }
-  void let_time_pass() override { pass(kSessionTimeout / 100); }
-  void pass(core::Duration duration) override { live_.pass(duration); }
+  core::Instant now() const override { return fake_.now(); }
+  bool comes(const Fact& fact) const override;
+  bool comes_in_time(const Fact& fact) const override { return fake_.advance_until(fact); }
+  void pass(core::Duration duration) override { fake_.advance(duration); }
   void lose_reply_to_create(Client& client) override;
 
   std::vector<std::string> nodes(const std::string& path) override;
@@ -100,16 +97,20 @@ class SimulatedEnvironment : public SingleEnvironment {
   void change(const std::string& node) override;
   void remove(const std::string& node) override;
   void remove_all(const std::string& path) override;
-  void expire(Client& client) override;
-  void stop_servers() override;
+  void expire(Client& client) override { fake_.link(client).expire_session(); }
+  void stop_servers() override { fake_.stop_servers(); }
   void start_servers() override;
   ::testing::AssertionResult nothing_left() override;
 
  private:
-  std::size_t index_of(const Client& client) const;
-  std::string remains();
+  mutable FakeEnsemble fake_;
+};
 
-  LiveWorld live_;
+// For tests of many threads. To wait until all of them sleep would take long.
+class RacingEnvironment : public SimulatedEnvironment {
+ public:
+  RacingEnvironment() : SimulatedEnvironment({.rest_limit = std::chrono::milliseconds(0)}) {}
+  bool comes_in_time(const Fact& fact) const override { return comes(fact); }
 };
 
 }  // namespace zklock::testing

@@ -17,7 +17,8 @@
 #include <vector>
 
 #include "conformance/suite/lock_adapters.h"
-#include "zklock/engine/client_core.h"
+#include "zklock/client/port/test_seam.h"
+#include "zklock/engine/session/wait_in_slices.h"
 
 namespace zklock::testing {
 
@@ -69,29 +70,39 @@ class LatchCandidate : public Waiting {
 class ElectionCandidate : public Waiting {
  public:
   ElectionCandidate(Client& client, const std::string& path, const CohortOptions& options)
-      : core_(detail::ClientCore::of(client)),
-        path_(path),
+      : path_(path),
         listener_(options.listener),
         election_(client, path,
                   {.label = options.label, .auto_requeue = false, .lock_delay = options.lock_delay},
                   [this](const Leadership& leadership) { lead(leadership); }) {}
   void start() { election_.start(); }
-  // LeaderElection has no wait_until_leader(). The function notifies the waiting thread.
+  // LeaderElection has no wait_until_leader(). The function and close() notify the waiting thread.
+  // No event reports that the client was closed.
   bool wait_until_leader(Deadline deadline, const std::stop_token& stop) {
+    const client::VirtualAlarm alarm(deadline, changed_);
+    const auto has_passed = [&] { return deadline.has_passed(LeaseClock::now()); };
     std::unique_lock lock(mutex_);
-    for (;;) {
-      if (elected_) return true;
+    while (!elected_) {
       if (const auto error = election_.error()) throw *error;
-      if (stop.stop_requested() || deadline.has_passed(core_->scheduler().now())) return false;
-      changed_.wait_for(lock, std::chrono::milliseconds(5));
+      if (stop.stop_requested() || has_passed()) return false;
+      changed_.wait_for(
+          lock, stop,
+          zklock::detail::slice_before(deadline, LeaseClock::now(), std::chrono::milliseconds(500)),
+          [&] { return elected_ || closed_ || has_passed(); });
     }
+    return true;
   }
   Leadership leadership() {
     const std::lock_guard guard(mutex_);
     return elected_.value_or(Leadership());
   }
   std::vector<Participant> participants() const { return election_.participants(); }
-  void close() { election_.close(); }
+  void close() {
+    election_.close();
+    const std::lock_guard guard(mutex_);
+    closed_ = true;
+    changed_.notify_all();
+  }
 
  private:
   void lead(const Leadership& leadership) {
@@ -108,13 +119,15 @@ class ElectionCandidate : public Waiting {
         {.kind = kind, .path = path_, .owner = Owner::this_thread(), .token = leadership.token()});
   }
 
-  const std::shared_ptr<detail::ClientCore> core_;
   const std::string path_;
   const LockListener listener_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::optional<Leadership> elected_;  // guarded by mutex_
-  LeaderElection election_;            // last: its function uses the other members
+  // guarded by mutex_
+  std::optional<Leadership> elected_;
+  bool closed_ = false;
+
+  LeaderElection election_;  // last: its function uses the other members
 };
 
 // One leadership and its candidate.

@@ -219,14 +219,11 @@ class LockDelay : public SuiteTest {
              }) == count;
     });
   }
-  // Delays follow each other: each begins when the last has ended. On one ensemble that is at this
-  // very moment. On the next ensemble it is when its clock is moved, so up to one step of 1 ns
-  // earlier.
+  // Delays follow each other: each begins when the last has ended.
   void expect_delayed(int delays, const GrantFuture& waiting) {
     for (int i = 0; i < delays; ++i) {
-      environment().pass(kDelay - 2ns);
+      environment().pass(kDelay - 1ns);
       EXPECT_FALSE(is_ready(waiting));
-      environment().pass(1ns);
       environment().pass(1ns);
     }
     EXPECT_TRUE(becomes_ready(waiting));
@@ -254,7 +251,7 @@ TEST_P(LockDelay, HoldLost_DelaysNextGrant) {
   if (environment().simulated()) expect_delayed(adapter().delays, waiting);
   auto next = get(waiting);
   if (leaves_one) {
-    EXPECT_GE(environment().now() - before, adapter().delays * (kDelay - 2ns));
+    EXPECT_GE(environment().now() - before, adapter().delays * kDelay);
   }
   EXPECT_GT(next.token(), hold.token());
   hold.release();

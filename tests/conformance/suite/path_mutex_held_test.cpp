@@ -23,8 +23,8 @@
 namespace zklock::testing {
 namespace {
 
-using detail::ClientCore;
-using detail::PathLock;
+using zklock::detail::ClientCore;
+using zklock::detail::PathLock;
 
 class PathMutexHeld : public BlockableTest {
  protected:
@@ -37,7 +37,7 @@ class PathMutexHeld : public BlockableTest {
     std::promise<void> returned;
     Thread thread;
     {
-      const detail::Monitor::Lock lock(engine_->monitor());
+      const zklock::detail::Monitor::Lock lock(engine_->monitor());
       thread = Thread([&] {
         call();
         returned.set_value();
