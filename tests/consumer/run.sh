@@ -66,6 +66,12 @@ for flag in $(pkg-config --cflags spdlog); do
   [[ " $(pkg-config --cflags zklock) " == *" $flag "* ]]
 done
 CXXFLAGS=$flags LDFLAGS=$flags make -C "$work/make"
+if [[ -e $PKG_CONFIG_PATH/zklock-static.pc ]]; then
+  mv "$work/make/consumer" "$work/shared_consumer"
+  PACKAGE=zklock-static CXXFLAGS=$flags LDFLAGS=$flags make -C "$work/make"
+  "$root/examples/with_server.sh" "$work/make/consumer" {}
+  mv "$work/shared_consumer" "$work/make/consumer"
+fi
 
 # The first program finds a shared zklock by its run path, the second by the environment.
 "$root/examples/with_server.sh" "$work/cmake/consumer" {}
