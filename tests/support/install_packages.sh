@@ -6,6 +6,7 @@
 #   tests/support/install_packages.sh demo     packages of the library, the examples and the demo
 #   tests/support/install_packages.sh tests    those, and the packages of tests/run.sh
 #
+#   tests/support/install_packages.sh packages    those that tests/packages/build.sh needs
 #   tests/support/install_packages.sh monitoring    Prometheus and promtool, which test the alert rules
 
 zklock_demo_packages=(
@@ -19,6 +20,12 @@ zklock_tests_packages=(
   clang clang-format clang-tidy libgtest-dev make spin z3
   libcurator-recipes-java openjdk-17-jdk-headless python3 python3-kazoo iproute2
   chromium chromium-driver prometheus-cpp-dev
+  scdoc lintian man-db zsh
+)
+# To make Debian packages.
+zklock_packages_packages=(
+  g++ cmake ninja-build libzookeeper-mt-dev libboost-thread-dev libspdlog-dev libcli11-dev
+  nlohmann-json3-dev scdoc lintian dpkg-dev
 )
 # Where systemd runs, this package starts a server. There tests/run.sh does not install it.
 zklock_monitoring_packages=(prometheus)
@@ -60,9 +67,10 @@ if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
   case "${1-}" in
     demo) zklock_install "${zklock_demo_packages[@]}" ;;
     tests) zklock_install "${zklock_tests_packages[@]}" ;;
+    packages) zklock_install "${zklock_packages_packages[@]}" ;;
     monitoring) zklock_install "${zklock_monitoring_packages[@]}" ;;
     *)
-      echo "usage: $0 demo|tests|monitoring" >&2
+      echo "usage: $0 demo|tests|packages|monitoring" >&2
       exit 2
       ;;
   esac
