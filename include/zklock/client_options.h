@@ -89,9 +89,9 @@ class AclPolicy {
 };
 
 /// TLS to the servers. It needs a ZooKeeper C client that is built with OpenSSL; that of Debian 12
-/// is not. Without OpenSSL the constructor of Client throws Error(unsupported). The C client
-/// verifies the chain of certificates, but not the host name. All three files are required, and no
-/// value may contain a comma.
+/// is not. Which one the process has is found out at run time: without OpenSSL the constructor of
+/// Client throws Error(unsupported). The C client verifies the chain of certificates, but not the
+/// host name. All three files are required, and no value may contain a comma.
 struct TlsOptions {
   std::string ca_file;
   std::string certificate_file;

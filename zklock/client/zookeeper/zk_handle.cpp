@@ -8,13 +8,13 @@
 #include "zklock/client/zookeeper/close_on_exec.h"
 #include "zklock/client/zookeeper/digest_id.h"
 
-#if ZKLOCK_HAS_TLS
 // The header declares this function only if a macro says that OpenSSL's headers are present. zklock
-// does not need them.
-extern "C" zhandle_t* zookeeper_init_ssl(const char* host, const char* cert, watcher_fn fn,
-                                         int recv_timeout, const clientid_t* clientid,
-                                         void* context, int flags);
-#endif
+// does not need them. The symbol is weak: its address is null if the C client of this process was
+// built without OpenSSL.
+extern "C" __attribute__((weak)) zhandle_t* zookeeper_init_ssl(const char* host, const char* cert,
+                                                               watcher_fn fn, int recv_timeout,
+                                                               const clientid_t* clientid,
+                                                               void* context, int flags);
 
 namespace zklock::client {
 namespace {
@@ -32,22 +32,18 @@ bool is_before_handshake(int state) noexcept {
 }  // namespace
 
 bool tls_supported() noexcept {
-#if ZKLOCK_HAS_TLS
-  return true;
-#else
-  return false;
-#endif
+  return &zookeeper_init_ssl != nullptr;
 }
 
 std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& listener,
                                          std::string& why) {
   const int timeout_ms = static_cast<int>(options.session_timeout.count());
   zhandle_t* handle = nullptr;
+  // Also lets only one thread call zookeeper_init_ssl, which uses strtok().
   const PipeCloseOnExec pipe;
   const ThreadName inherited("zklock-io");  // by the two threads of the C client
   errno = 0;
-#if ZKLOCK_HAS_TLS
-  if (options.tls) {
+  if (options.tls && tls_supported()) {
     const std::string files = options.tls->ca_file + "," + options.tls->certificate_file + "," +
                               options.tls->key_file + "," + options.tls->key_password;
     handle = ::zookeeper_init_ssl(options.servers.c_str(), files.c_str(), &ZkHandle::on_event,
@@ -55,9 +51,7 @@ std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& liste
     // zookeeper_init_ssl takes no log callback. Its lines before this one go to the C client's
     // stream.
     if (handle != nullptr) zoo_set_log_callback(handle, options.log);
-  } else
-#endif
-  {
+  } else {
     handle = zookeeper_init2(options.servers.c_str(), &ZkHandle::on_event, timeout_ms, nullptr,
                              &listener, ZOO_NO_LOG_CLIENTENV, options.log);
   }

@@ -71,7 +71,7 @@ class ZkHandle {
   std::size_t authenticated_ = 0;  // count of credentials added
 };
 
-/// Returns whether zklock was built with a C client that supports TLS.
+/// Returns whether the C client of this process supports TLS.
 bool tls_supported() noexcept;
 
 }  // namespace zklock::client

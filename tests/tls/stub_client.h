@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zookeeper/zookeeper.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Returns the argument `cert` of the last call of zookeeper_init_ssl.
+const char* stub_last_files(void);
+// Returns the maximum number of calls of zookeeper_init_ssl at one time.
+int stub_most_at_once(void);
+
+#ifdef __cplusplus
+}
+#endif
