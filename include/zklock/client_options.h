@@ -91,7 +91,13 @@ class AclPolicy {
 /// TLS to the servers. It needs a ZooKeeper C client that is built with OpenSSL; that of Debian 12
 /// is not. Which one the process has is found out at run time: without OpenSSL the constructor of
 /// Client throws Error(unsupported). The C client verifies the chain of certificates, but not the
-/// host name. All three files are required, and no value may contain a comma.
+/// host name.
+///
+/// All three files are required, and no value may contain a comma. The constructor of Client reads
+/// the files, and throws Error(invalid_option) if one is missing or is no PEM file. If OpenSSL is
+/// loaded as a shared library, the constructor also checks that the password opens the key, and that
+/// the key belongs to the certificate. The C client reads the files again for each connection. So a
+/// certificate is replaced by renaming the new file.
 struct TlsOptions {
   std::string ca_file;
   std::string certificate_file;

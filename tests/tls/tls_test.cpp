@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TLS with a C client that has zookeeper_init_ssl: the stub of this folder.
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tls/tls_fixture.h"
+#include "zklock/client/zookeeper/tls_files.h"
 
 namespace zklock::testing {
 namespace {
@@ -14,7 +16,7 @@ namespace {
 TEST_F(TlsTest, CClientWithTheSymbol_IsUsed) {
   Client client(options(SharedServer::hosts()));
   ASSERT_TRUE(client.wait_until_connected(kTestTimeout));
-  EXPECT_EQ(std::string(stub_last_files()).rfind(file("ca.pem") + "," + file("cert.pem"), 0), 0U);
+  EXPECT_EQ(std::string(stub_last_files()).rfind(file("one.pem") + "," + file("one.pem"), 0), 0U);
   ReentrantMutex mutex(client, "/tls");
   EXPECT_TRUE(mutex.acquire({.deadline = kTestTimeout}));
 }
@@ -27,6 +29,87 @@ TEST_F(TlsTest, ClientsOfSeveralThreads_AreOpenedOneByOne) {
   }
   for (const auto& client : clients) EXPECT_TRUE(client->wait_until_connected(kTestTimeout));
   EXPECT_EQ(stub_most_at_once(), 1);
+}
+
+std::string error_text(const ClientOptions& options) {
+  return error_text_of([&] { return std::make_unique<Client>(options); });
+}
+
+TEST_F(TlsTest, UnreadableFile_IsNamedAtOnce) {
+  ClientOptions missing = options();
+  missing.tls->ca_file = "/nowhere/ca.pem";
+  EXPECT_EQ(error_text(missing),
+            "connect: cannot read the TLS file /nowhere/ca.pem: No such file or directory "
+            "[invalid_option]");
+  ClientOptions folder = options();
+  folder.tls->key_file = "/tmp";
+  EXPECT_EQ(error_text(folder),
+            "connect: cannot read the TLS file /tmp: Is a directory [invalid_option]");
+}
+
+TEST_F(TlsTest, FileWithoutItsPemBlock_IsNamed) {
+  const std::string expected =
+      "connect: the TLS file " + file("bad.pem") + " contains no PEM block CERTIFICATE";
+  ClientOptions bad = options();
+  bad.tls->certificate_file = file("bad.pem");
+  for (const std::string text : {"", "-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n"}) {
+    write("bad.pem", text);
+    EXPECT_EQ(error_text(bad), expected + " [invalid_option]");
+  }
+}
+
+// Checks of the content need OpenSSL.
+class TlsContentTest : public TlsTest {
+ protected:
+  void SetUp() override {
+    TlsTest::SetUp();
+    if (!client::openssl_is_reachable()) GTEST_SKIP() << "the test is not linked to OpenSSL";
+  }
+};
+
+TEST_F(TlsContentTest, FilesThatBelongTogether_AreAccepted) {
+  EXPECT_EQ(client::tls_file_problem(tls("one.pem", "two.pem", "two.key", "sesame")), "");
+  EXPECT_EQ(client::tls_file_problem(tls("two.pem", "one.pem", "one.key")), "");
+}
+
+TEST_F(TlsContentTest, KeyOfAnotherCertificate_IsRefused) {
+  EXPECT_EQ(client::tls_file_problem(tls("one.pem", "two.pem", "one.key")),
+            "the TLS key " + file("one.key") + " does not belong to the certificate " +
+                file("two.pem"));
+}
+
+TEST_F(TlsContentTest, WrongPassword_IsRefused) {
+  for (const std::string password : {"wrong", ""}) {
+    EXPECT_EQ(client::tls_file_problem(tls("one.pem", "two.pem", "two.key", password)),
+              "the TLS key " + file("two.key") + " cannot be opened with tls.key_password");
+  }
+}
+
+TEST_F(TlsContentTest, BlockThatIsNoCertificate_IsRefused) {
+  write("bad.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
+  const std::string finds_none =
+      "OpenSSL finds no valid certificate in the TLS file " + file("bad.pem");
+  EXPECT_EQ(client::tls_file_problem(tls("bad.pem", "one.pem", "one.key")), finds_none);
+  EXPECT_EQ(client::tls_file_problem(tls("one.pem", "bad.pem", "one.key")), finds_none);
+}
+
+// The C client reads the files for each connection, so they can become invalid later.
+TEST_F(TlsTest, FileThatDisappears_IsNamedByTheNextSession) {
+  TestServer server;
+  server.start();
+  ASSERT_TRUE(server.wait_until_serving()) << server.log();
+  Client client(options(server.hosts()));
+  ASSERT_TRUE(client.wait_until_connected(kTestTimeout));
+  std::filesystem::rename(file("one.key"), file("away.key"));
+  server.expire_session(client);
+  ReentrantMutex mutex(client, kPath);
+  std::string text;
+  EXPECT_TRUE(eventually([&] {
+    text = error_text_of([&] { return mutex.acquire({.deadline = 100ms}); });
+    return text.find("cannot read the TLS file " + file("one.key")) != std::string::npos;
+  })) << text;
+  std::filesystem::rename(file("away.key"), file("one.key"));
+  EXPECT_TRUE(mutex.acquire({.deadline = kTestTimeout}));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include <zookeeper/zookeeper.h>
@@ -20,6 +22,8 @@ struct LogTarget {
 };
 
 namespace {
+
+constexpr std::chrono::milliseconds kPauseAfterTlsFileError{100};
 
 // Never destroyed: the C client's threads of a handle that was not closed may log at process exit.
 class Table {
@@ -112,6 +116,12 @@ std::vector<std::string> longest_first(std::vector<std::string> secrets) {
   return secrets;
 }
 
+// Returns whether the C client cannot use a TLS file. It would try again at once, and again.
+bool is_tls_file_error(std::string_view text) noexcept {
+  return text.find(": Failed to load ") != std::string_view::npos ||
+         text.find(": SSL_CTX_check_private_key failed") != std::string_view::npos;
+}
+
 // Called by C code, so it must not throw.
 void forward(std::size_t index, const char* message) noexcept {
   try {
@@ -122,6 +132,8 @@ void forward(std::size_t index, const char* message) noexcept {
       const MutexLock guard(target->mutex);
       target->failure.on_line(line.text);
     }
+    // Delays the C client's thread, which would use a processor until the file is mended.
+    if (is_tls_file_error(line.text)) std::this_thread::sleep_for(kPauseAfterTlsFileError);
     if (target->log->uses_stderr() || !target->log->accepts(line.level)) return;
     const std::string text = without(std::string(line.text), target->secrets);
     target->log->write(line.level, "zookeeper client: " + text);

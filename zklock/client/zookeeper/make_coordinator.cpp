@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "zklock/client/zookeeper/connection_string.h"
+#include "zklock/client/zookeeper/tls_files.h"
 #include "zklock/client/zookeeper/zk_coordinator.h"
 #include "zklock/client/zookeeper/zk_handle.h"
 #include "zklock/error.h"
@@ -87,6 +88,8 @@ void check_tls(const TlsOptions& tls) {
   if (tls.key_password.find(',') != std::string::npos) {
     refuse(Errc::invalid_option, "tls.key_password contains a comma");
   }
+  const std::string problem = tls_file_problem(tls);
+  if (!problem.empty()) refuse(Errc::invalid_option, problem);
 }
 
 }  // namespace

@@ -97,6 +97,8 @@ class ZkCoordinator final : public Coordinator,
 
   // Called on the session thread.
   bool open() override;
+  // Returns null with the cause in `why` if no handle can be opened.
+  std::unique_ptr<ZkHandle> open_handle(std::string& why);
   void shut() override;
 
   // Called on the completion thread.

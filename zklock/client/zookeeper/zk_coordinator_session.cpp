@@ -8,6 +8,7 @@
 
 #include "zklock/client/port/boot_time.h"
 #include "zklock/client/zookeeper/connect_failure.h"
+#include "zklock/client/zookeeper/tls_files.h"
 #include "zklock/client/zookeeper/zk_coordinator.h"
 #include "zklock/client/zookeeper/zk_error.h"
 
@@ -47,21 +48,27 @@ void ZkCoordinator::notify_ended(SessionId session, Status why) {
 
 // --- The session thread
 
-bool ZkCoordinator::open() {
-  const Instant began = boot_time();
+std::unique_ptr<ZkHandle> ZkCoordinator::open_handle(std::string& why) {
+  // The files may have changed since the client was made.
+  if (options_.tls) why = tls_file_problem(*options_.tls);
+  if (!why.empty()) return nullptr;
   ZkHandle::Options handle_options;
   handle_options.servers = hosts_.for_c_client();  // may block in the resolver
   handle_options.session_timeout = options_.session_timeout;
   handle_options.tls = options_.tls;
   handle_options.log = log_bridge_.callback();
-  std::string why;
-  std::unique_ptr<ZkHandle> handle;
   if (handle_options.servers.empty()) {
     why = "none of the hosts " + hosts_.servers_text() +
           " could be resolved; check ClientOptions::hosts";
-  } else {
-    handle = ZkHandle::open(handle_options, *this, why);
+    return nullptr;
   }
+  return ZkHandle::open(handle_options, *this, why);
+}
+
+bool ZkCoordinator::open() {
+  const Instant began = boot_time();
+  std::string why;
+  std::unique_ptr<ZkHandle> handle = open_handle(why);
   // Usually this adds all credentials. If the first attempt to connect has already failed,
   // on_connected() adds the rest. In both cases they are added before any request.
   if (handle) (void)handle->authenticate(credentials_);
