@@ -93,10 +93,14 @@ class AclPolicy {
 /// Client throws Error(unsupported). The C client verifies the chain of certificates, but not the
 /// host name.
 ///
+/// The C client crashes if a TLS connection gets a descriptor of 1024 or more. So the constructor
+/// of Client throws Error(unsupported) if the soft limit RLIMIT_NOFILE is higher than 1024. A
+/// program must not raise the limit while the client exists.
+///
 /// All three files are required, and no value may contain a comma. The constructor of Client reads
 /// the files, and throws Error(invalid_option) if one is missing or is no PEM file. If OpenSSL is
-/// loaded as a shared library, the constructor also checks that the password opens the key, and that
-/// the key belongs to the certificate. The C client reads the files again for each connection. So a
+/// loaded as a shared library, the password must open the key, and the key must belong to the
+/// certificate. The C client reads the files again for each connection. So a
 /// certificate is replaced by renaming the new file.
 struct TlsOptions {
   std::string ca_file;

@@ -61,7 +61,8 @@ enum class Errc {
   too_many_watches,
   /// The connection string's chroot does not exist.
   no_chroot,
-  /// The ZooKeeper client library was built without this feature (TLS).
+  /// TLS is not possible: the ZooKeeper client library was built without it, or the process may open
+  /// more than 1024 descriptors.
   unsupported,
   /// Any other reply of the servers; the text names it.
   server_error,

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "conformance/lock_test.h"
 #include "tls/stub_client.h"
@@ -14,6 +15,22 @@
 #include "zklock/testing/servers/temp_dir.h"
 
 namespace zklock::testing {
+
+/// Sets the soft limit of descriptors, and restores it.
+class DescriptorLimit {
+ public:
+  explicit DescriptorLimit(rlim_t most) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit changed{most, before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &changed);
+  }
+  ~DescriptorLimit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  DescriptorLimit(const DescriptorLimit&) = delete;
+  DescriptorLimit& operator=(const DescriptorLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
 
 /// A folder with two certificates and their keys: one.pem and one.key, two.pem and two.key. The
 /// password of two.key is "sesame"; one.key has none.
@@ -49,13 +66,15 @@ class TlsTest : public ::testing::Test {
   bool make_certificate(const std::string& name, const std::string& key_option) const {
     ChildOptions openssl;
     openssl.working_dir = folder_.path();
-    openssl.argv = {"sh", "-c",
-                    "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -days 2 -subj /CN=" +
-                        name + " " + key_option + " -keyout " + name + ".key -out " + name + ".pem"};
+    openssl.argv = {
+        "sh", "-c",
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -days 2 -subj /CN=" + name +
+            " " + key_option + " -keyout " + name + ".key -out " + name + ".pem"};
     const auto ended = ChildProcess(openssl).wait(kTestTimeout);
     return ended && ended->exit_code == 0;
   }
 
+  const DescriptorLimit limit_{1024};
   const TempDir folder_;
 };
 

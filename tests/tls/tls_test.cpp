@@ -2,7 +2,9 @@
 // TLS with a C client that has zookeeper_init_ssl: the stub of this folder.
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -12,6 +14,22 @@
 
 namespace zklock::testing {
 namespace {
+
+class LineList {
+ public:
+  void add(std::string_view line) {
+    const std::lock_guard guard(mutex_);
+    text_.append(line).append("\n");
+  }
+  std::string text() {
+    const std::lock_guard guard(mutex_);
+    return text_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string text_;
+};
 
 TEST_F(TlsTest, CClientWithTheSymbol_IsUsed) {
   Client client(options(SharedServer::hosts()));
@@ -29,6 +47,35 @@ TEST_F(TlsTest, ClientsOfSeveralThreads_AreOpenedOneByOne) {
   }
   for (const auto& client : clients) EXPECT_TRUE(client->wait_until_connected(kTestTimeout));
   EXPECT_EQ(stub_most_at_once(), 1);
+}
+
+// Without a password the C client would wait for one from the terminal.
+TEST_F(TlsTest, EmptyPassword_IsReplaced) {
+  const auto passed_with = [this](const TlsOptions& tls) {
+    ClientOptions changed = options(SharedServer::hosts());
+    changed.tls = tls;
+    Client client(changed);
+    EXPECT_TRUE(client.wait_until_connected(kTestTimeout));
+    return std::string(stub_last_files());
+  };
+  const std::string files = file("one.pem") + "," + file("two.pem") + "," + file("two.key");
+  EXPECT_EQ(passed_with(tls("one.pem", "two.pem", "two.key", "sesame")), files + ",sesame");
+  EXPECT_EQ(passed_with(tls("one.pem", "one.pem", "one.key")),
+            file("one.pem") + "," + file("one.pem") + "," + file("one.key") + ",none");
+}
+
+// zookeeper_init_ssl takes no log callback.
+TEST_F(TlsTest, LinesOfTheCClient_GoToTheLog) {
+  const auto log = std::make_shared<LineList>();
+  ClientOptions logged = options(SharedServer::hosts());
+  logged.log_sink = [log](LogLevel /*level*/, std::string_view line) { log->add(line); };
+  ::testing::internal::CaptureStderr();
+  Client client(logged);
+  EXPECT_TRUE(client.wait_until_connected(kTestTimeout));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  const std::string text = log->text();
+  EXPECT_NE(text.find("Initiating client connection, host=127.0.0.1:"), std::string::npos) << text;
+  EXPECT_NE(text.find("session establishment complete"), std::string::npos) << text;
 }
 
 std::string error_text(const ClientOptions& options) {
@@ -58,6 +105,14 @@ TEST_F(TlsTest, FileWithoutItsPemBlock_IsNamed) {
   }
 }
 
+TEST_F(TlsTest, DescriptorsThatSelectCannotHold_AreRefused) {
+  const DescriptorLimit more(1025);
+  EXPECT_EQ(error_text(options()),
+            "connect: the limit of open files is 1025, but the TLS of the ZooKeeper C client would "
+            "crash with a descriptor of 1024 or more; lower it (ulimit -Sn 1024), or use a tunnel "
+            "[unsupported]");
+}
+
 // Checks of the content need OpenSSL.
 class TlsContentTest : public TlsTest {
  protected:
@@ -73,9 +128,9 @@ TEST_F(TlsContentTest, FilesThatBelongTogether_AreAccepted) {
 }
 
 TEST_F(TlsContentTest, KeyOfAnotherCertificate_IsRefused) {
-  EXPECT_EQ(client::tls_file_problem(tls("one.pem", "two.pem", "one.key")),
-            "the TLS key " + file("one.key") + " does not belong to the certificate " +
-                file("two.pem"));
+  EXPECT_EQ(
+      client::tls_file_problem(tls("one.pem", "two.pem", "one.key")),
+      "the TLS key " + file("one.key") + " does not belong to the certificate " + file("two.pem"));
 }
 
 TEST_F(TlsContentTest, WrongPassword_IsRefused) {

@@ -12,6 +12,9 @@
 #include "zklock/client/threads/process_mutex.h"
 #include "zklock/client/zookeeper/connect_failure.h"
 
+// The level of the C client. The header with this declaration does not compile outside the C client.
+extern "C" ZooLogLevel logLevel;
+
 namespace zklock::client {
 
 struct LogTarget {
@@ -22,6 +25,9 @@ struct LogTarget {
 };
 
 namespace {
+
+// The C client takes 0 for "no lines", although the enumeration has no such value.
+constexpr auto kNoLines = static_cast<ZooLogLevel>(0);
 
 constexpr std::chrono::milliseconds kPauseAfterTlsFileError{100};
 
@@ -54,6 +60,19 @@ class Table {
     return slots_[index];
   }
 
+  void silence() {
+    const MutexLock guard(mutex_);
+    silent_ = true;
+    level_after_silence_ = logLevel;
+    zoo_set_debug_level(kNoLines);
+  }
+
+  void end_silence() {
+    const MutexLock guard(mutex_);
+    silent_ = false;
+    set_level(level_after_silence_);
+  }
+
  private:
   // The log level of the C client is global. It is above its default only while a log accepts debug
   // lines.
@@ -62,12 +81,22 @@ class Table {
         slots_, [](const auto& target) { return target && target->log->accepts(LogLevel::debug); });
     if (wanted == debug_) return;
     debug_ = wanted;
-    zoo_set_debug_level(wanted ? ZOO_LOG_LEVEL_DEBUG : ZOO_LOG_LEVEL_INFO);
+    set_level(wanted ? ZOO_LOG_LEVEL_DEBUG : ZOO_LOG_LEVEL_INFO);
+  }
+
+  void set_level(ZooLogLevel level) ZKLOCK_REQUIRES(mutex_) {
+    if (silent_) {
+      level_after_silence_ = level;
+    } else {
+      zoo_set_debug_level(level);
+    }
   }
 
   Mutex& mutex_ = process_mutex(ProcessMutex::log);
   std::array<std::shared_ptr<LogTarget>, LogBridge::kMaxSlots> slots_ ZKLOCK_GUARDED_BY(mutex_);
   bool debug_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  bool silent_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  ZooLogLevel level_after_silence_ ZKLOCK_GUARDED_BY(mutex_) = ZOO_LOG_LEVEL_INFO;
 };
 
 struct Line {
@@ -130,7 +159,7 @@ void forward(std::size_t index, const char* message) noexcept {
     const Line line = parse(message);
     if (line.level != LogLevel::debug) {
       const MutexLock guard(target->mutex);
-      target->failure.on_line(line.text);
+      target->failure.on_line(line.text, line.level == LogLevel::error);
     }
     // Delays the C client's thread, which would use a processor until the file is mended.
     if (is_tls_file_error(line.text)) std::this_thread::sleep_for(kPauseAfterTlsFileError);
@@ -177,6 +206,14 @@ std::string LogBridge::connect_failure(std::string_view servers) const {
 
 LogBridge::Callback LogBridge::callback() const noexcept {
   return slot_ == kNoSlot ? &silent : kTrampolines[slot_];
+}
+
+CClientSilence::CClientSilence() {
+  Table::instance().silence();
+}
+
+CClientSilence::~CClientSilence() {
+  Table::instance().end_silence();
 }
 
 }  // namespace zklock::client

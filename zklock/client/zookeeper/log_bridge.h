@@ -47,4 +47,16 @@ class LogBridge {
   std::size_t slot_ = kNoSlot;
 };
 
+/// Silences the C client during its lifetime, for all handles of the process. Lines of other
+/// clients are lost meanwhile.
+///
+/// REQUIRES: only one object exists at a time.
+class CClientSilence {
+ public:
+  CClientSilence();
+  ~CClientSilence();
+  CClientSilence(const CClientSilence&) = delete;
+  CClientSilence& operator=(const CClientSilence&) = delete;
+};
+
 }  // namespace zklock::client

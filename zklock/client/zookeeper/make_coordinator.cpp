@@ -79,6 +79,8 @@ void check_tls(const TlsOptions& tls) {
         Errc::unsupported,
         "the ZooKeeper C client was built without TLS; rebuild it with OpenSSL, or use a tunnel");
   }
+  const std::string limit = tls_descriptor_problem();
+  if (!limit.empty()) refuse(Errc::unsupported, limit);
   // The C client receives the four values as one text, separated by commas, and skips empty values.
   for (const std::string* file : {&tls.ca_file, &tls.certificate_file, &tls.key_file}) {
     if (file->empty() || file->find(',') != std::string::npos) {

@@ -9,6 +9,8 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -132,6 +134,17 @@ bool openssl_is_reachable() noexcept {
          &::SSL_CTX_set_default_passwd_cb_userdata != nullptr &&
          &::SSL_CTX_use_PrivateKey_file != nullptr && &::SSL_CTX_check_private_key != nullptr &&
          &::ERR_set_mark != nullptr && &::ERR_pop_to_mark != nullptr;
+}
+
+std::string tls_descriptor_problem() {
+  // A new descriptor is below the soft limit, whatever descriptors are in use.
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= FD_SETSIZE) return {};
+  const std::string most =
+      limit.rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(limit.rlim_cur);
+  return "the limit of open files is " + most +
+         ", but the TLS of the ZooKeeper C client would crash with a descriptor of 1024 or more; "
+         "lower it (ulimit -Sn 1024), or use a tunnel";
 }
 
 std::string tls_file_problem(const TlsOptions& tls) {

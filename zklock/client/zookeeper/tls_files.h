@@ -20,4 +20,8 @@ std::string tls_file_problem(const TlsOptions& tls);
 /// client or the program must be linked to a shared OpenSSL 1.1 or later.
 bool openssl_is_reachable() noexcept;
 
+/// Returns why TLS cannot work with this limit of descriptors; empty if it can. During a handshake
+/// the C client calls select(), which writes beyond its buffer for a descriptor of 1024 or more.
+std::string tls_descriptor_problem();
+
 }  // namespace zklock::client

@@ -6,6 +6,7 @@
 
 #include "zklock/client/port/boot_time.h"
 #include "zklock/client/zookeeper/digest_id.h"
+#include "zklock/client/zookeeper/log_secrets.h"
 #include "zklock/core/no_answer_text.h"
 #include "zklock/core/permission_text.h"
 
@@ -16,17 +17,6 @@ std::vector<DigestCredential> credentials_of(const ClientOptions& options) {
   std::vector<DigestCredential> credentials = {random_credential()};
   if (options.digest) credentials.push_back(*options.digest);
   return credentials;
-}
-
-std::vector<std::string> secrets_of(const ClientOptions& options,
-                                    const std::vector<DigestCredential>& credentials) {
-  std::vector<std::string> secrets;
-  for (const DigestCredential& credential : credentials) {
-    secrets.push_back(digest_secret(credential));
-    secrets.push_back(credential.password);
-  }
-  if (options.tls) secrets.push_back(options.tls->key_password);
-  return secrets;
 }
 
 // The period of the repeated work of the local-reply thread.
@@ -47,7 +37,7 @@ ZkCoordinator::ZkCoordinator(const ClientOptions& options, std::shared_ptr<Log> 
       node_acl_(node_acl(options.acl, credentials_.front(), options.digest)),
       parent_acl_(parent_acl(options.acl, options.digest)),
       log_(std::move(log)),
-      log_bridge_(log_, secrets_of(options, credentials_)),
+      log_bridge_(log_, log_secrets(credentials_, options.tls)),
       timeout_(options.session_timeout),
       disconnected_since_(boot_time()),
       watches_(options.max_watch_bytes),

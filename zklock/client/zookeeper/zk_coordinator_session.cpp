@@ -49,8 +49,9 @@ void ZkCoordinator::notify_ended(SessionId session, Status why) {
 // --- The session thread
 
 std::unique_ptr<ZkHandle> ZkCoordinator::open_handle(std::string& why) {
-  // The files may have changed since the client was made.
-  if (options_.tls) why = tls_file_problem(*options_.tls);
+  // The limit and the files may have changed since the client was made.
+  if (options_.tls) why = tls_descriptor_problem();
+  if (options_.tls && why.empty()) why = tls_file_problem(*options_.tls);
   if (!why.empty()) return nullptr;
   ZkHandle::Options handle_options;
   handle_options.servers = hosts_.for_c_client();  // may block in the resolver

@@ -7,6 +7,7 @@
 #include "zklock/client/threads/start_thread.h"
 #include "zklock/client/zookeeper/close_on_exec.h"
 #include "zklock/client/zookeeper/digest_id.h"
+#include "zklock/client/zookeeper/log_bridge.h"
 
 // The header declares this function only if a macro says that OpenSSL's headers are present. zklock
 // does not need them. The symbol is weak: its address is null if the C client of this process was
@@ -31,6 +32,26 @@ bool is_before_handshake(int state) noexcept {
 
 }  // namespace
 
+zhandle_t* ZkHandle::open_tls(const Options& options, Listener& listener) {
+  // The C client skips empty parts. Without a password it would read one from the terminal, or
+  // leave the certificate out. A key in the clear needs none, so any text will do.
+  const std::string& password = options.tls->key_password;
+  const std::string files = options.tls->ca_file + "," + options.tls->certificate_file + "," +
+                            options.tls->key_file + "," + (password.empty() ? "none" : password);
+  // zookeeper_init_ssl takes no log callback, so its lines would go to the standard error output.
+  options.log(
+      (":ZOO_INFO@zookeeper_init_ssl: Initiating client connection, host=" + options.servers +
+       " sessionTimeout=" + std::to_string(options.session_timeout.count()))
+          .c_str());
+  const CClientSilence silence;
+  const int timeout_ms = static_cast<int>(options.session_timeout.count());
+  zhandle_t* const handle =
+      ::zookeeper_init_ssl(options.servers.c_str(), files.c_str(), &ZkHandle::on_event, timeout_ms,
+                           nullptr, &listener, ZOO_NO_LOG_CLIENTENV);
+  if (handle != nullptr) zoo_set_log_callback(handle, options.log);
+  return handle;
+}
+
 bool tls_supported() noexcept {
   return &zookeeper_init_ssl != nullptr;
 }
@@ -44,13 +65,7 @@ std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& liste
   const ThreadName inherited("zklock-io");  // by the two threads of the C client
   errno = 0;
   if (options.tls && tls_supported()) {
-    const std::string files = options.tls->ca_file + "," + options.tls->certificate_file + "," +
-                              options.tls->key_file + "," + options.tls->key_password;
-    handle = ::zookeeper_init_ssl(options.servers.c_str(), files.c_str(), &ZkHandle::on_event,
-                                  timeout_ms, nullptr, &listener, ZOO_NO_LOG_CLIENTENV);
-    // zookeeper_init_ssl takes no log callback. Its lines before this one go to the C client's
-    // stream.
-    if (handle != nullptr) zoo_set_log_callback(handle, options.log);
+    handle = open_tls(options, listener);
   } else {
     handle = zookeeper_init2(options.servers.c_str(), &ZkHandle::on_event, timeout_ms, nullptr,
                              &listener, ZOO_NO_LOG_CLIENTENV, options.log);

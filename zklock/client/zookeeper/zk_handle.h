@@ -63,6 +63,8 @@ class ZkHandle {
   bool before_handshake() const noexcept;
 
  private:
+  // REQUIRES: tls_supported(), and no other thread calls it.
+  static zhandle_t* open_tls(const Options& options, Listener& listener);
   explicit ZkHandle(zhandle_t* handle) noexcept : handle_(handle) {}
   static void on_event(zhandle_t* handle, int type, int state, const char* path,
                        void* listener) noexcept;
