@@ -18,7 +18,7 @@ zklock_demo_packages=(
 zklock_tests_packages=(
   "${zklock_demo_packages[@]}"
   clang clang-format clang-tidy libgtest-dev make spin z3
-  libcurator-recipes-java openjdk-17-jdk-headless python3 python3-kazoo iproute2 openssl
+  libcurator-recipes-java openjdk-17-jdk-headless python3 python3-kazoo iproute2 openssl stunnel4
   chromium chromium-driver prometheus-cpp-dev
   scdoc lintian man-db zsh
 )
