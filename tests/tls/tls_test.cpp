@@ -11,6 +11,7 @@
 
 #include "tls/tls_fixture.h"
 #include "zklock/client/zookeeper/tls_files.h"
+#include "zklock/testing/servers/free_ports.h"
 
 namespace zklock::testing {
 namespace {
@@ -111,6 +112,41 @@ TEST_F(TlsTest, DescriptorsThatSelectCannotHold_AreRefused) {
             "connect: the limit of open files is 1025, but the TLS of the ZooKeeper C client would "
             "crash with a descriptor of 1024 or more; lower it (ulimit -Sn 1024), or use a tunnel "
             "[unsupported]");
+}
+
+// A C client in a TLS handshake without an answer ignores zookeeper_close.
+class HangingCloses {
+ public:
+  HangingCloses() { stub_hang_closes(1); }
+  ~HangingCloses() {
+    stub_hang_closes(0);
+    EXPECT_TRUE(eventually([] { return stub_closed() >= stub_opened(); }));
+  }
+  HangingCloses(const HangingCloses&) = delete;
+  HangingCloses& operator=(const HangingCloses&) = delete;
+};
+
+TEST_F(TlsTest, CloseThatHangs_IsBounded) {
+  const HangingCloses hang;
+  Client client(options(SharedServer::hosts()));
+  ASSERT_TRUE(client.wait_until_connected(kTestTimeout));
+  const auto begun = LeaseClock::now();
+  client.close();
+  EXPECT_LT(LeaseClock::now() - begun, 20s);
+}
+
+TEST_F(TlsTest, HandleWithoutConnection_IsReplaced) {
+  const HangingCloses hang;
+  const FreePorts unused(1);
+  ClientOptions lonely = options("127.0.0.1:" + std::to_string(unused[0]));
+  lonely.session_timeout = 300ms;
+  lonely.retry_delay_max = 200ms;
+  const int before = stub_opened();
+  Client client(lonely);
+  EXPECT_TRUE(eventually([&] { return stub_opened() >= before + 3; }));
+  const auto begun = LeaseClock::now();
+  client.close();
+  EXPECT_LT(LeaseClock::now() - begun, 20s);
 }
 
 // Checks of the content need OpenSSL.

@@ -119,10 +119,10 @@ std::shared_ptr<Log> make_log(const ClientOptions& options) {
   return std::make_shared<Log>(options.logger, options.log_sink, options.log_level);
 }
 
-std::unique_ptr<Coordinator> make_zookeeper_coordinator(const ClientOptions& options,
+std::shared_ptr<Coordinator> make_zookeeper_coordinator(const ClientOptions& options,
                                                         std::shared_ptr<Log> log) {
   if (!log) log = make_log(options);
-  return std::make_unique<ZkCoordinator>(options, std::move(log));
+  return std::make_shared<ZkCoordinator>(options, std::move(log));
 }
 
 }  // namespace zklock::client

@@ -259,6 +259,7 @@ std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
 
 std::optional<Instant> ZkCoordinator::do_what_is_due() {
   end_overdue_session();
+  replace_overdue_handle();
   const MutexLock guard(mutex_);
   const Instant now = boot_time();
   if (ready()) return check_presence(now);

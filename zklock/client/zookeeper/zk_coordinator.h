@@ -51,11 +51,15 @@ namespace zklock::client {
 /// refuse every handle that has seen a later zxid than theirs. They accept only a new handle, which
 /// has seen none.
 ///
+/// With TLS, a handle that is connecting for T is dead too. Its close can hang, so the session thread
+/// waits for it only for a limited time.
+///
 /// Three threads run this code besides the callers' threads. The session thread opens and closes
 /// handles. The C client's completion thread delivers events and replies. The local-reply thread
 /// delivers the replies that need no server. Requests reach the wire in the order of submission,
 /// because each is passed to the C client under mutex_.
 class ZkCoordinator final : public Coordinator,
+                            public std::enable_shared_from_this<ZkCoordinator>,
                             private CompletionSink,
                             private ZkHandle::Listener,
                             private SessionThread::HandleOwner {
@@ -99,6 +103,8 @@ class ZkCoordinator final : public Coordinator,
   bool open() override;
   // Returns null with the cause in `why` if no handle can be opened.
   std::unique_ptr<ZkHandle> open_handle(std::string& why);
+  void close_handle(std::unique_ptr<ZkHandle> handle) ZKLOCK_EXCLUDES(mutex_);
+  std::size_t hanging_handles() ZKLOCK_EXCLUDES(mutex_);  // their number
   void shut() override;
 
   // Called on the completion thread.
@@ -126,6 +132,9 @@ class ZkCoordinator final : public Coordinator,
   std::optional<Instant> do_what_is_due();
   // Called on the local-reply thread. Ends the session if T has passed without a connection.
   void end_overdue_session();
+  // Called on the local-reply thread. With TLS, replaces a handle that has not connected within T:
+  // its C client can hang in a handshake.
+  void replace_overdue_handle();
 
   // Sends queued calls while may_send(). Without memory, the process terminates.
   void pump() noexcept ZKLOCK_REQUIRES(mutex_);
@@ -196,6 +205,7 @@ class ZkCoordinator final : public Coordinator,
   SessionId session_ ZKLOCK_GUARDED_BY(mutex_);  // 0 before the handle's first connection
   // T: before the first connection the requested value, later the value negotiated last.
   core::Duration timeout_ ZKLOCK_GUARDED_BY(mutex_);
+  Instant opened_at_ ZKLOCK_GUARDED_BY(mutex_);        // the handle
   Instant connected_since_ ZKLOCK_GUARDED_BY(mutex_);  // the session's first connection
   // The last loss of the connection, or start().
   Instant disconnected_since_ ZKLOCK_GUARDED_BY(mutex_);
@@ -210,6 +220,8 @@ class ZkCoordinator final : public Coordinator,
   std::uint64_t last_id_ ZKLOCK_GUARDED_BY(mutex_) = 0;
   // Durations of the answered requests; index: the alternative of Operation.
   std::array<core::AtomicHistogram, std::variant_size_v<Operation>> durations_{};
+  // The handles whose close hangs; an expired pointer stands for one that was closed.
+  std::vector<std::weak_ptr<const void>> hanging_ ZKLOCK_GUARDED_BY(mutex_);
   std::string open_error_ ZKLOCK_GUARDED_BY(mutex_);  // why there is no handle
   // The servers refused a credential: no further session.
   bool credential_refused_ ZKLOCK_GUARDED_BY(mutex_) = false;

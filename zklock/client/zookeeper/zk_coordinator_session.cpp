@@ -8,7 +8,6 @@
 
 #include "zklock/client/port/boot_time.h"
 #include "zklock/client/zookeeper/connect_failure.h"
-#include "zklock/client/zookeeper/tls_files.h"
 #include "zklock/client/zookeeper/zk_coordinator.h"
 #include "zklock/client/zookeeper/zk_error.h"
 
@@ -48,46 +47,6 @@ void ZkCoordinator::notify_ended(SessionId session, Status why) {
 
 // --- The session thread
 
-std::unique_ptr<ZkHandle> ZkCoordinator::open_handle(std::string& why) {
-  // The limit and the files may have changed since the client was made.
-  if (options_.tls) why = tls_descriptor_problem();
-  if (options_.tls && why.empty()) why = tls_file_problem(*options_.tls);
-  if (!why.empty()) return nullptr;
-  ZkHandle::Options handle_options;
-  handle_options.servers = hosts_.for_c_client();  // may block in the resolver
-  handle_options.session_timeout = options_.session_timeout;
-  handle_options.tls = options_.tls;
-  handle_options.log = log_bridge_.callback();
-  if (handle_options.servers.empty()) {
-    why = "none of the hosts " + hosts_.servers_text() +
-          " could be resolved; check ClientOptions::hosts";
-    return nullptr;
-  }
-  return ZkHandle::open(handle_options, *this, why);
-}
-
-bool ZkCoordinator::open() {
-  const Instant began = boot_time();
-  std::string why;
-  std::unique_ptr<ZkHandle> handle = open_handle(why);
-  // Usually this adds all credentials. If the first attempt to connect has already failed,
-  // on_connected() adds the rest. In both cases they are added before any request.
-  if (handle) (void)handle->authenticate(credentials_);
-  if (!handle) log_warn(why);
-
-  const MutexLock guard(mutex_);
-  assert(phase_ == Phase::none && !handle_);
-  open_error_ = why;
-  if (!handle) return false;
-  handle_ = std::move(handle);
-  attempt_began_ = began;
-  last_contact_ = began;
-  phase_ = Phase::connecting;
-  opened_.notify_all();
-  local_replies_.poke();  // the local-reply thread follows the next handshake from now on
-  return true;
-}
-
 void ZkCoordinator::shut() {
   std::unique_ptr<ZkHandle> handle;
   SessionId session;
@@ -106,7 +65,7 @@ void ZkCoordinator::shut() {
     if (alive) drain();
     handle = std::move(handle_);
   }
-  handle.reset();
+  close_handle(std::move(handle));
 
   const MutexLock guard(mutex_);
   Status status = Status::session_ended;

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <system_error>
+#include <thread>
 
 #include "zklock/client/threads/start_thread.h"
 #include "zklock/client/zookeeper/close_on_exec.h"
@@ -23,6 +24,10 @@ namespace {
 // zoo_state() returns 0 between two attempts to connect. The header has no constant for it.
 constexpr int kBetweenAttempts = 0;
 
+// zookeeper_close() waits for up to 4.5 s if it is connected, else for a turn of the I/O thread.
+constexpr std::chrono::seconds kLongestClose{5};
+constexpr std::chrono::seconds kLongestCloseUnconnected{1};
+
 // The states are variables in the C header, so they cannot be cases of a switch.
 bool is_before_handshake(int state) noexcept {
   // Not in ZOO_CONNECTING_STATE: the C client leaves that state only after it has sent the
@@ -32,7 +37,7 @@ bool is_before_handshake(int state) noexcept {
 
 }  // namespace
 
-zhandle_t* ZkHandle::open_tls(const Options& options, Listener& listener) {
+zhandle_t* ZkHandle::open_tls(const Options& options, void* context) {
   // The C client skips empty parts. Without a password it would read one from the terminal, or
   // leave the certificate out. A key in the clear needs none, so any text will do.
   const std::string& password = options.tls->key_password;
@@ -47,7 +52,7 @@ zhandle_t* ZkHandle::open_tls(const Options& options, Listener& listener) {
   const int timeout_ms = static_cast<int>(options.session_timeout.count());
   zhandle_t* const handle =
       ::zookeeper_init_ssl(options.servers.c_str(), files.c_str(), &ZkHandle::on_event, timeout_ms,
-                           nullptr, &listener, ZOO_NO_LOG_CLIENTENV);
+                           nullptr, context, ZOO_NO_LOG_CLIENTENV);
   if (handle != nullptr) zoo_set_log_callback(handle, options.log);
   return handle;
 }
@@ -60,15 +65,20 @@ std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& liste
                                          std::string& why) {
   const int timeout_ms = static_cast<int>(options.session_timeout.count());
   zhandle_t* handle = nullptr;
+  const auto target = std::make_shared<Target>();
+  {
+    const MutexLock guard(target->mutex);
+    target->listener = &listener;
+  }
   // Also lets only one thread call zookeeper_init_ssl, which uses strtok().
   const PipeCloseOnExec pipe;
   const ThreadName inherited("zklock-io");  // by the two threads of the C client
   errno = 0;
   if (options.tls && tls_supported()) {
-    handle = open_tls(options, listener);
+    handle = open_tls(options, target.get());
   } else {
     handle = zookeeper_init2(options.servers.c_str(), &ZkHandle::on_event, timeout_ms, nullptr,
-                             &listener, ZOO_NO_LOG_CLIENTENV, options.log);
+                             target.get(), ZOO_NO_LOG_CLIENTENV, options.log);
   }
   if (handle == nullptr) {
     why = "the ZooKeeper C client cannot start: " + std::generic_category().message(errno);
@@ -78,7 +88,7 @@ std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& liste
   // By default the C client resolves the host names in every turn of its I/O loop. If that fails, a
   // connected client sends nothing any more.
   zoo_set_servers_resolution_delay(handle, -1);
-  return std::unique_ptr<ZkHandle>(new ZkHandle(handle));
+  return std::unique_ptr<ZkHandle>(new ZkHandle(handle, target));
 }
 
 bool ZkHandle::authenticate(const std::vector<DigestCredential>& credentials) {
@@ -93,6 +103,44 @@ bool ZkHandle::authenticate(const std::vector<DigestCredential>& credentials) {
 
 ZkHandle::~ZkHandle() {
   zookeeper_close(handle_);
+}
+
+std::weak_ptr<const void> ZkHandle::close_within_limit(std::unique_ptr<ZkHandle> handle,
+                                                       std::shared_ptr<const void> user) {
+  struct Progress {
+    Mutex mutex = {};
+    Condition changed = {};
+    bool done ZKLOCK_GUARDED_BY(mutex) = false;
+  };
+  const auto progress = std::make_shared<Progress>();
+  const std::shared_ptr<Target> target = handle->target_;
+  const auto until = std::chrono::steady_clock::now() +
+                     (handle->is_connected() ? kLongestClose : kLongestCloseUnconnected);
+  std::thread closing;
+  try {
+    closing = start_thread("zklock-close", [handle = std::move(handle), progress,
+                                            user = std::move(user), target]() mutable {
+      handle.reset();
+      const MutexLock guard(progress->mutex);
+      progress->done = true;
+      progress->changed.notify_all();
+    });
+  } catch (const std::system_error&) {
+    return {};  // no thread: the handle was closed here
+  }
+  {
+    const MutexLock guard(progress->mutex);
+    const bool done = progress->changed.wait_until(
+        progress->mutex, until, [&]() ZKLOCK_REQUIRES(progress->mutex) { return progress->done; });
+    if (!done) closing.detach();
+  }
+  if (closing.joinable()) {
+    closing.join();
+  } else {
+    const MutexLock guard(target->mutex);  // waits for the end of a call
+    target->listener = nullptr;
+  }
+  return progress;
 }
 
 void ZkHandle::mark_close_on_exec() const {
@@ -120,14 +168,16 @@ bool ZkHandle::before_handshake() const noexcept {
 }
 
 void ZkHandle::on_event(zhandle_t* /*handle*/, int type, int state, const char* path,
-                        void* listener) noexcept {
+                        void* context) noexcept {
   thread_local const int kNamed = ::pthread_setname_np(::pthread_self(), "zklock-events");
   static_cast<void>(kNamed);
-  auto& target = *static_cast<Listener*>(listener);
+  auto& target = *static_cast<Target*>(context);
+  const MutexLock guard(target.mutex);
+  if (target.listener == nullptr) return;
   if (type == ZOO_SESSION_EVENT) {
-    target.on_session_event(state);
+    target.listener->on_session_event(state);
   } else if (path != nullptr) {
-    target.on_watch_event(type, path);
+    target.listener->on_watch_event(type, path);
   }
 }
 

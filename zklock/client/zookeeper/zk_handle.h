@@ -6,10 +6,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <zookeeper/zookeeper.h>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/client/zookeeper/log_bridge.h"
 #include "zklock/client_options.h"
 #include "zklock/core/session.h"
@@ -49,6 +51,12 @@ class ZkHandle {
   /// Ends the session, if it is connected. Blocks for up to 4.5 s. When it returns, no callback is
   /// running, and the threads of the C client have ended. Some completions may never be reported.
   ~ZkHandle();
+  /// Destroys the handle on a thread of its own. Blocks until that is done, but at most for 5 s, or
+  /// for 1 s without a connection: with TLS the C client can hang. Then the thread goes on, but
+  /// calls no listener any more. `user`: lives until the thread ends, because completions of the
+  /// handle may use it. Returns an object that expires then.
+  static std::weak_ptr<const void> close_within_limit(std::unique_ptr<ZkHandle> handle,
+                                                      std::shared_ptr<const void> user);
   ZkHandle(const ZkHandle&) = delete;
   ZkHandle& operator=(const ZkHandle&) = delete;
 
@@ -64,12 +72,19 @@ class ZkHandle {
 
  private:
   // REQUIRES: tls_supported(), and no other thread calls it.
-  static zhandle_t* open_tls(const Options& options, Listener& listener);
-  explicit ZkHandle(zhandle_t* handle) noexcept : handle_(handle) {}
+  static zhandle_t* open_tls(const Options& options, void* context);
+  /// The context of the callbacks. A handle whose close hangs has no listener any more.
+  struct Target {
+    Mutex mutex = {};
+    Listener* listener ZKLOCK_GUARDED_BY(mutex) = nullptr;
+  };
+  ZkHandle(zhandle_t* handle, std::shared_ptr<Target> target) noexcept
+      : handle_(handle), target_(std::move(target)) {}
   static void on_event(zhandle_t* handle, int type, int state, const char* path,
-                       void* listener) noexcept;
+                       void* context) noexcept;
 
   zhandle_t* const handle_;
+  const std::shared_ptr<Target> target_;
   std::size_t authenticated_ = 0;  // count of credentials added
 };
 
