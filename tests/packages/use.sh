@@ -8,9 +8,10 @@ hosts=$1
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 HOME=/root DEBIAN_FRONTEND=noninteractive
 cd /packages
 
+install() { apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "$@" >/dev/null; }
 apt-get update -qq
 SECONDS=0
-apt-get install -y -qq --no-install-recommends ./zklock_*.deb ./libzklock0_*.deb >/dev/null
+install ./zklock_*.deb ./libzklock0_*.deb
 zklock -z "$hosts" run /first echo "The first lock is held, $SECONDS s after the begin of the installation."
 zklock --help >/dev/null
 for page in zklock zklock-run; do man "$page" | grep -F -- "--help" >/dev/null; done
@@ -19,7 +20,7 @@ for unit in run elect hold; do
   systemd-analyze verify "/tmp/zklock-$unit@job.service"
 done
 
-apt-get install -y -qq --no-install-recommends ./libzklock-*.deb >/dev/null
+install ./libzklock-*.deb
 by_cmake() {
   local build=/tmp/$1
   shift
