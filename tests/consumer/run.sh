@@ -56,6 +56,14 @@ if cmake -S "$here" -B "$work/unknown" -G "$generator" -DCMAKE_PREFIX_PATH="$pre
 fi
 grep -q "component unknown of zklock is not installed" "$work/unknown.log"
 
+# As a part of another project, zklock builds the library alone.
+cmake -S "$here" -B "$work/part" -G Ninja -DCMAKE_BUILD_TYPE="$build_type" \
+  -DZKLOCK_SOURCE_DIR="$(realpath "$root")"
+if ninja -C "$work/part" -t targets all | grep -E 'zklock/(examples|tests|zklock/(cli|testing))/.*\.o:'; then
+  echo "add_subdirectory builds more than the library" >&2
+  exit 1
+fi
+
 # make and pkg-config.
 mkdir "$work/make"
 cp "$here/Makefile" "$here/consumer.cpp" "$work/make"
