@@ -19,6 +19,7 @@
 // found if a program loads a shared zklock with dlopen().
 struct ssl_ctx_st;
 struct ssl_method_st;
+// NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 #define ZKLOCK_WEAK __attribute__((weak))
 ZKLOCK_WEAK const ssl_method_st* TLS_client_method();
@@ -34,6 +35,7 @@ ZKLOCK_WEAK int ERR_set_mark();
 ZKLOCK_WEAK int ERR_pop_to_mark();
 #undef ZKLOCK_WEAK
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace zklock::client {
 namespace {

@@ -65,11 +65,7 @@ std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& liste
                                          std::string& why) {
   const int timeout_ms = static_cast<int>(options.session_timeout.count());
   zhandle_t* handle = nullptr;
-  const auto target = std::make_shared<Target>();
-  {
-    const MutexLock guard(target->mutex);
-    target->listener = &listener;
-  }
+  const auto target = std::make_shared<Target>(listener);
   // Also lets only one thread call zookeeper_init_ssl, which uses strtok().
   const PipeCloseOnExec pipe;
   const ThreadName inherited("zklock-io");  // by the two threads of the C client
@@ -105,6 +101,24 @@ ZkHandle::~ZkHandle() {
   zookeeper_close(handle_);
 }
 
+ZkHandle::Listener* ZkHandle::Target::begin_call() noexcept {
+  const MutexLock guard(mutex_);
+  if (listener_ != nullptr) ++running_;
+  return listener_;
+}
+
+void ZkHandle::Target::end_call() noexcept {
+  const MutexLock guard(mutex_);
+  --running_;
+  ended_.notify_all();
+}
+
+void ZkHandle::Target::forget_listener() noexcept {
+  const MutexLock guard(mutex_);
+  listener_ = nullptr;
+  while (running_ > 0) ended_.wait(mutex_);
+}
+
 std::weak_ptr<const void> ZkHandle::close_within_limit(std::unique_ptr<ZkHandle> handle,
                                                        std::shared_ptr<const void> user) {
   struct Progress {
@@ -137,8 +151,7 @@ std::weak_ptr<const void> ZkHandle::close_within_limit(std::unique_ptr<ZkHandle>
   if (closing.joinable()) {
     closing.join();
   } else {
-    const MutexLock guard(target->mutex);  // waits for the end of a call
-    target->listener = nullptr;
+    target->forget_listener();
   }
   return progress;
 }
@@ -172,13 +185,14 @@ void ZkHandle::on_event(zhandle_t* /*handle*/, int type, int state, const char* 
   thread_local const int kNamed = ::pthread_setname_np(::pthread_self(), "zklock-events");
   static_cast<void>(kNamed);
   auto& target = *static_cast<Target*>(context);
-  const MutexLock guard(target.mutex);
-  if (target.listener == nullptr) return;
+  Listener* const listener = target.begin_call();
+  if (listener == nullptr) return;
   if (type == ZOO_SESSION_EVENT) {
-    target.listener->on_session_event(state);
+    listener->on_session_event(state);
   } else if (path != nullptr) {
-    target.listener->on_watch_event(type, path);
+    listener->on_watch_event(type, path);
   }
+  target.end_call();
 }
 
 }  // namespace zklock::client

@@ -73,10 +73,22 @@ class ZkHandle {
  private:
   // REQUIRES: tls_supported(), and no other thread calls it.
   static zhandle_t* open_tls(const Options& options, void* context);
-  /// The context of the callbacks. A handle whose close hangs has no listener any more.
-  struct Target {
-    Mutex mutex = {};
-    Listener* listener ZKLOCK_GUARDED_BY(mutex) = nullptr;
+  /// The context of the callbacks. A handle whose close hangs has no listener any more. The mutex is
+  /// not held during a call of the listener.
+  class Target {
+   public:
+    explicit Target(Listener& listener) noexcept : listener_(&listener) {}
+    /// Returns null after forget_listener(). Otherwise end_call() must follow.
+    Listener* begin_call() noexcept;
+    void end_call() noexcept;
+    /// Blocks until no call is running.
+    void forget_listener() noexcept;
+
+   private:
+    Mutex mutex_;
+    Condition ended_;
+    Listener* listener_ ZKLOCK_GUARDED_BY(mutex_);
+    int running_ ZKLOCK_GUARDED_BY(mutex_) = 0;
   };
   ZkHandle(zhandle_t* handle, std::shared_ptr<Target> target) noexcept
       : handle_(handle), target_(std::move(target)) {}
