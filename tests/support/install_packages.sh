@@ -14,6 +14,8 @@
 # | command    | both, and the packages of the command zklock and its examples    |
 # | tests      | all of these, and the packages of tests/run.sh                   |
 # | monitoring | Prometheus and promtool, which test the alert rules              |
+#   tests/support/install_packages.sh monitoring    Prometheus and promtool, which test the alert rules, and
+#                                                   PostgreSQL for the test of the guide to fencing
 
 zklock_build_packages=(
   g++ cmake ninja-build libzookeeper-mt-dev libboost-thread-dev libspdlog-dev
@@ -39,8 +41,8 @@ zklock_packages_packages=(
   g++ cmake ninja-build libzookeeper-mt-dev libboost-thread-dev libspdlog-dev libcli11-dev
   nlohmann-json3-dev scdoc lintian dpkg-dev
 )
-# Where systemd runs, this package starts a server. There tests/run.sh does not install it.
-zklock_monitoring_packages=(prometheus)
+# Where systemd runs, these packages start servers. There tests/run.sh does not install them.
+zklock_monitoring_packages=(prometheus postgresql)
 
 # zklock_step TEXT COMMAND...: runs the command, and prints one line: the text, and how long it took.
 # If the command fails, prints its output too, and returns its exit status.
