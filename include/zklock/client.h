@@ -50,6 +50,7 @@ ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, ConnectionState state)
 class [[nodiscard]] Subscription {
  public:
   Subscription() noexcept = default;
+  /// Creates an object that calls `cancel` once. The library creates those with a listener.
   explicit Subscription(std::function<void()> cancel) noexcept : cancel_(std::move(cancel)) {}
   Subscription(Subscription&& other) noexcept : cancel_(std::exchange(other.cancel_, nullptr)) {}
   Subscription& operator=(Subscription&& other) noexcept {
@@ -60,6 +61,7 @@ class [[nodiscard]] Subscription {
     return *this;
   }
   ~Subscription() { cancel(); }
+  /// Removes the listener now.
   void cancel() noexcept {
     if (auto f = std::exchange(cancel_, nullptr)) f();
   }

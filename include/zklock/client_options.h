@@ -22,12 +22,13 @@ namespace zklock {
 
 /// A user and a password for ZooKeeper's "digest" scheme. The password is never logged.
 struct DigestCredential {
-  std::string user;
-  std::string password;
+  std::string user;      ///< name, without a colon
+  std::string password;  ///< in clear text
 };
 
 /// One entry of an access control list, as ZooKeeper knows it.
 struct AclEntry {
+  /// ZooKeeper's permissions, as bits. `remove` is DELETE.
   enum Permission : std::int32_t {
     read = 1,
     write = 2,
@@ -36,9 +37,9 @@ struct AclEntry {
     admin = 16,
     all = 31
   };
-  std::int32_t permissions = all;
-  std::string scheme;  ///< "world", "auth", "digest", "ip", "x509", ...
-  std::string id;      ///< "anyone", "", "user:base64(sha1)", "10.0.0.0/8", ...
+  std::int32_t permissions = all;  ///< sum of Permission bits
+  std::string scheme;              ///< "world", "auth", "digest", "ip", "x509", ...
+  std::string id;                  ///< "anyone", "", "user:base64(sha1)", "10.0.0.0/8", ...
 };
 
 /// The permissions on lock znodes, and on the parents that zklock creates.
@@ -67,8 +68,10 @@ struct AclEntry {
 /// Thread-safety: a value. Like an int: no thread may write it while another uses it.
 class AclPolicy {
  public:
+  /// The policies of the table above.
   enum class Kind { open, creator_all, list };
 
+  /// Every client has all permissions, except WRITE on lock znodes.
   [[nodiscard]] static AclPolicy open() { return AclPolicy(Kind::open, {}); }
   /// REQUIRES: ClientOptions::digest is set. Otherwise the constructor of Client throws
   /// Error(invalid_acl).
@@ -79,6 +82,7 @@ class AclPolicy {
     return AclPolicy(Kind::list, std::move(entries));
   }
 
+  /// Return the policy, and the entries of list().
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] const std::vector<AclEntry>& entries() const noexcept { return entries_; }
 
@@ -103,10 +107,10 @@ class AclPolicy {
 /// certificate. The C client reads the files again for each connection. So a certificate is
 /// replaced by renaming the new file.
 struct TlsOptions {
-  std::string ca_file;
-  std::string certificate_file;
-  std::string key_file;
-  std::string key_password;
+  std::string ca_file;           ///< certificates of the authorities, PEM
+  std::string certificate_file;  ///< certificate of this client, PEM
+  std::string key_file;          ///< its private key, PEM
+  std::string key_password;      ///< password of the key file
 };
 
 /// Runs a task soon, on any thread, but never inside the call itself. zklock calls the Executor on
