@@ -41,6 +41,7 @@ zklock_packages_packages=(
   g++ cmake ninja-build libzookeeper-mt-dev libboost-thread-dev libspdlog-dev libcli11-dev
   nlohmann-json3-dev scdoc lintian dpkg-dev
   doxygen doxygen-awesome-css
+  doxygen doxygen-awesome-css python3-yaml
 )
 # Where systemd runs, these packages start servers. There tests/run.sh does not install them.
 zklock_monitoring_packages=(prometheus postgresql)
