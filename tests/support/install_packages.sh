@@ -5,17 +5,15 @@
 #
 #   tests/support/install_packages.sh GROUP
 #
-#   tests/support/install_packages.sh packages    those that tests/packages/build.sh needs
-#   tests/support/install_packages.sh monitoring    Prometheus and promtool, which test the alert rules
 # | group      | packages                                                         |
 # |------------|------------------------------------------------------------------|
 # | library    | to build the library, and programs with it                       |
 # | demo       | to build the library, and to start a server                      |
 # | command    | both, and the packages of the command zklock and its examples    |
 # | tests      | all of these, and the packages of tests/run.sh                   |
-# | monitoring | Prometheus and promtool, which test the alert rules              |
-#   tests/support/install_packages.sh monitoring    Prometheus and promtool, which test the alert rules, and
-#                                                   PostgreSQL for the test of the guide to fencing
+# | packages   | those that tests/packages/build.sh needs                         |
+# | monitoring | Prometheus and promtool, which test the alert rules; PostgreSQL, |
+# |            | which tests the guide to fencing                                 |
 
 zklock_build_packages=(
   g++ cmake ninja-build libzookeeper-mt-dev libboost-thread-dev libspdlog-dev
@@ -35,13 +33,11 @@ zklock_tests_packages=(
   libcurator-recipes-java openjdk-17-jdk-headless python3 python3-kazoo iproute2 openssl stunnel4
   chromium chromium-driver prometheus-cpp-dev
   scdoc lintian man-db zsh
+  doxygen doxygen-awesome-css python3-yaml
 )
 # To make Debian packages.
 zklock_packages_packages=(
-  g++ cmake ninja-build libzookeeper-mt-dev libboost-thread-dev libspdlog-dev libcli11-dev
-  nlohmann-json3-dev scdoc lintian dpkg-dev
-  doxygen doxygen-awesome-css
-  doxygen doxygen-awesome-css python3-yaml
+  "${zklock_build_packages[@]}" libcli11-dev nlohmann-json3-dev scdoc lintian dpkg-dev
 )
 # Where systemd runs, these packages start servers. There tests/run.sh does not install them.
 zklock_monitoring_packages=(prometheus postgresql)
@@ -110,8 +106,7 @@ if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
     packages) zklock_install "${zklock_packages_packages[@]}" ;;
     monitoring) zklock_install "${zklock_monitoring_packages[@]}" ;;
     *)
-      echo "usage: $0 demo|tests|packages|monitoring" >&2
-      echo "usage: $0 library|demo|command|tests|monitoring" >&2
+      echo "usage: $0 library|demo|command|tests|packages|monitoring" >&2
       exit 2
       ;;
   esac
