@@ -103,9 +103,10 @@ struct SurveyPage {
 /// Cost: one getChildren for each znode that is no contender's, and one getData for each described
 /// contender. A semaphore with a SharedCount adds one getData. At most 100 requests are in flight,
 /// and requests_per_second limits their rate. No watch is set, and nothing is written. The object
-/// stores the names of the children that it has not entered yet: about 50 bytes for each. The reply
-/// for a directory of 100,000 znodes has some megabytes and delays the client's heartbeats. So a
-/// survey of a large tree needs a Client that has no holds.
+/// stores the names of the children that it has not entered yet: about 50 bytes for each. It stores
+/// at most 8 KB of each contender's data. The reply for a directory of 100,000 znodes has some
+/// megabytes and delays the client's heartbeats. So a survey of a large tree needs a Client that has
+/// no holds.
 /// Source: modelled on `etcdctl get --prefix` with a limit and a continuation.
 ///
 /// Thread-safety: any thread may use an object, but not several threads at the same time.

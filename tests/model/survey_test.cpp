@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The content of a survey, with ports that reply at once from a simulated tree.
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <utility>
+
+#include <malloc.h>
 
 #include "tests/model/survey_fixture.h"
 #include "zklock/core/lock_delay.h"
@@ -300,10 +304,37 @@ TEST_F(SurveyTest, HugeData_NextRoundIsOneRequest) {
     if (is_list(operation) || !std::exchange(is_first, false)) return std::nullopt;
     Reply huge = status_only(Status::ok);
     huge.data.assign(2'000'001, 'x');
+    huge.data_length = 2'000'001;
     return huge;
   };
   EXPECT_EQ(all("/a").locks.size(), 1U);
   EXPECT_EQ(servers_->rounds(), (std::vector<std::size_t>{1, 2, 1, 2, 1}));
+}
+
+// Under AddressSanitizer and ThreadSanitizer, mallinfo2() returns zeros.
+TEST_F(SurveyTest, RoundOfLargeData_NeedsLittleMemory) {
+  const auto heap = [] {
+    const struct mallinfo2 info = ::mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  directory("/a");
+  for (int i = 0; i < 230; ++i) contender("/a");
+  const std::size_t least = heap();
+  std::size_t most = 0;
+  servers_->before = [&](const Operation&) -> std::optional<Reply> {
+    most = std::max(most, heap());
+    const std::size_t gets = servers_->count_of(OperationKind::get);
+    if (gets <= 126 || gets > 226) return std::nullopt;  // only in the round of 100 requests
+    Reply large = status_only(Status::ok);
+    large.data.assign(100'000, 'x');
+    large.data_length = 100'000;
+    return large;
+  };
+  const SurveyPage page = all("/a", {.max_waiting = 230, .requests_per_second = 0});
+  ASSERT_EQ(page.locks.size(), 1U);
+  EXPECT_EQ(page.locks[0].waiters.size(), 229U);
+  EXPECT_EQ(std::ranges::max(servers_->rounds()), 100U);
+  EXPECT_LT(most - least, 3'000'000U) << "of 10 MB";
 }
 
 }  // namespace

@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::string_view kFirstLine = "zklock 1";
 constexpr std::string_view kCandidate = "candidate";  ///< value of `role`; others are ignored
-/// More than any version will write. Longer data of other programs are not read to the end.
-constexpr std::size_t kMaxTextBytes = 8192;
 
 /// Size of the keys of a new znode without label and note, and of its process id.
 constexpr std::size_t kUsualKeyBytes = 88;

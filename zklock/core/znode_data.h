@@ -13,6 +13,8 @@ namespace zklock::core {
 
 inline constexpr std::size_t kMaxValueBytes = 64;  ///< longest value but a note
 inline constexpr std::size_t kMaxNoteBytes = 200;
+/// More than any version will write. ZnodeData::parse() does not read longer data to the end.
+inline constexpr std::size_t kMaxTextBytes = 8192;
 
 /// The data of a contender's znode. They describe the contender, for people and for recovery.
 ///

@@ -21,7 +21,8 @@ Deadline round_trip_deadline(EngineContext& core, const TimeLimit& limit);
 /// before its deadline.
 std::string no_reply_text(EngineContext& core, core::Instant began);
 
-using OnReply = std::function<void(const client::Reply&)>;
+/// Called for each reply when it arrives. It may change the reply.
+using OnReply = std::function<void(client::Reply&)>;
 
 /// Sends the requests on the current session and blocks until all replies have arrived. Returns the
 /// replies in the order of the requests. Returns nothing if `limit` came first; then requests that

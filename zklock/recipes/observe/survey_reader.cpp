@@ -60,10 +60,17 @@ void block_for(core::Duration duration) {
   nothing.wait_until(duration);
 }
 
+/// Frees the data that the survey does not read, so that a round of large znodes needs little memory.
+void drop_unread_data(client::Reply& reply) {
+  if (reply.data.size() <= core::kMaxTextBytes) return;
+  reply.data.resize(core::kMaxTextBytes);
+  reply.data.shrink_to_fit();
+}
+
 /// Returns about how many bytes the connection has carried for this reply.
 std::size_t size_of(const client::Reply& reply) noexcept {
   constexpr std::size_t kLengthField = 4;
-  std::size_t bytes = reply.data.size();
+  std::size_t bytes = reply.data.empty() ? 0 : static_cast<std::size_t>(reply.data_length);
   for (const std::string& child : reply.children) bytes += kLengthField + child.size();
   return bytes;
 }
@@ -160,7 +167,7 @@ bool SurveyReader::run_round(Deadline deadline) {
   const core::Duration longest = core_->settings().connection_timeout;
   const Deadline limit = std::min(deadline, Deadline::after(begin, longest));
   next_round_at_ = begin + per_request_ * static_cast<core::Duration::rep>(operations.size());
-  auto replies = round_trip(*core_, limit, std::move(operations));
+  auto replies = round_trip(*core_, limit, std::move(operations), drop_unread_data);
   if (!replies) {
     width_ = 1;
     if (limit == deadline) return false;
