@@ -125,7 +125,9 @@ using Executor = std::function<void(std::function<void()>)>;
 ///
 /// Thread-safety: a value.
 struct ClientOptions {
-  /// "host:port,host:port/chroot". The chroot must exist.
+  /// "host:port,host:port/chroot". The chroot must exist, unless `create_chroot` is set. Host names
+  /// are resolved at each attempt to connect, so a server may get another address.
+  /// Client::set_hosts() replaces the servers.
   ///
   /// Servers older than ZooKeeper 3.9.4 can lose a committed write if they crash around a leader
   /// change. The znode of a granted lock can then be missing. See ZOOKEEPER-4643, 4646, 4685, 4712
@@ -133,13 +135,19 @@ struct ClientOptions {
   /// no warning about it.
   std::string hosts;
 
+  /// If true, the client creates the missing znodes of the chroot with the first lock path below it.
+  /// They are containers with the ACL of parents, so the servers delete them when they are empty.
+  /// If false, a call that needs the missing chroot throws Error(no_chroot).
+  bool create_chroot = false;
+
   /// The session timeout T to request; the servers may grant another. A warning is logged if they
   /// do, and if T changes later. A crashed holder's lock is released within T and two server ticks
   /// of the crash; its lock delay is added. If the ensemble elects a new leader meanwhile, it
   /// restarts the timeout of every session. That adds the time from the crash to the end of the
   /// election. A hold without contact to the quorum is lost after at most two thirds of T: its
   /// lease has expired. After T without a connection the client ends the session and opens a new
-  /// one. Range: 100 ms to 1 hour.
+  /// one. A server that does not answer is given up after two thirds of T. When all servers have
+  /// refused, the client pauses for a sixtieth of T. Range: 100 ms to 1 hour.
   std::chrono::milliseconds session_timeout{10'000};
 
   /// How long a call waits for a server before it throws not_connected. Range: 1 ms to 24 hours.

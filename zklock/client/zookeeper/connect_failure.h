@@ -37,7 +37,9 @@ constexpr bool is_session_timeout(std::chrono::nanoseconds timeout) noexcept {
 class ConnectFailure {
  public:
   /// Takes a line of the C client, without its time and level. `is_error`: its level is ERROR.
-  void on_line(std::string_view line, bool is_error = false);
+  /// Returns whether an attempt to connect has failed, or a connection was lost. The I/O thread logs
+  /// such a line before it closes the socket.
+  bool on_line(std::string_view line, bool is_error = false);
   /// Returns the server, the cause, and what to do; empty without a cause. `servers`: the servers
   /// of the connection string, by ConnectionString::servers_text().
   std::string text(std::string_view servers) const;
@@ -45,7 +47,7 @@ class ConnectFailure {
  private:
   enum class Cause { none, refused, silent, closed, not_zookeeper, tls, unreachable, other };
 
-  void on_socket_error(std::string_view server, std::string_view line);
+  bool on_socket_error(std::string_view server, std::string_view line);
   void on_established(std::string_view server, int timeout_ms);
 
   Cause cause_ = Cause::none;

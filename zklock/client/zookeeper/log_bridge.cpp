@@ -20,6 +20,7 @@ namespace zklock::client {
 struct LogTarget {
   const std::shared_ptr<Log> log;
   const std::vector<std::string> secrets;
+  const std::function<void()> on_failure;
   Mutex mutex = {};
   ConnectFailure failure ZKLOCK_GUARDED_BY(mutex) = {};
 };
@@ -157,10 +158,12 @@ void forward(std::size_t index, const char* message) noexcept {
     const auto target = Table::instance().target(index);
     if (!target || message == nullptr) return;
     const Line line = parse(message);
+    bool failed = false;
     if (line.level != LogLevel::debug) {
       const MutexLock guard(target->mutex);
-      target->failure.on_line(line.text, line.level == LogLevel::error);
+      failed = target->failure.on_line(line.text, line.level == LogLevel::error);
     }
+    if (failed && target->on_failure) target->on_failure();
     // Delays the C client's thread, which would use a processor until the file is mended.
     if (is_tls_file_error(line.text)) std::this_thread::sleep_for(kPauseAfterTlsFileError);
     if (target->log->uses_stderr() || !target->log->accepts(line.level)) return;
@@ -185,8 +188,10 @@ constexpr auto kTrampolines = make_trampolines(std::make_index_sequence<LogBridg
 
 }  // namespace
 
-LogBridge::LogBridge(std::shared_ptr<Log> log, std::vector<std::string> secrets)
-    : target_(new LogTarget{std::move(log), longest_first(std::move(secrets))}),
+LogBridge::LogBridge(std::shared_ptr<Log> log, std::vector<std::string> secrets,
+                     std::function<void()> on_failure)
+    : target_(
+          new LogTarget{std::move(log), longest_first(std::move(secrets)), std::move(on_failure)}),
       slot_(Table::instance().take(target_)) {
   if (slot_ == kNoSlot && !target_->log->uses_stderr()) {
     target_->log->write(LogLevel::warning,

@@ -54,6 +54,12 @@ namespace zklock::client {
 /// With TLS, a handle that is connecting for T is dead too. Its close can hang, so the session thread
 /// waits for it only for a limited time.
 ///
+/// set_hosts() only stores the new list. The next handle begins with it. The present handle gets it
+/// after a failed attempt to connect, with the names resolved again. Only then, and only on the I/O
+/// thread, zoo_set_servers() is safe. While connected, it may close the socket. Then the C client
+/// delivers no event, and does not answer the requests in flight. While the close of an earlier
+/// handle hangs, only the next handle gets the list: a failed attempt may be that of the earlier one.
+///
 /// Three threads run this code besides the callers' threads. The session thread opens and closes
 /// handles. The C client's completion thread delivers events and replies. The local-reply thread
 /// delivers the replies that need no server. Requests reach the wire in the order of submission,
@@ -74,6 +80,7 @@ class ZkCoordinator final : public Coordinator,
   void unwatch(RequestId request) noexcept override;
   void close() override;
   bool is_own_thread() const noexcept override;
+  void set_hosts(const std::string& hosts) override;
   std::string connection_problem() const override;
   CoordinatorStats stats() const override;
 
@@ -125,6 +132,11 @@ class ZkCoordinator final : public Coordinator,
   // Notifies the observer and retires the handle.
   void finish_session_end(const SessionEnd& end, const std::string& cause) ZKLOCK_EXCLUDES(mutex_);
   void deliver_watch_event(const std::string& path, request::WatchEvent event);
+
+  // Called on the I/O thread of the C client. Passes the present list of servers to the handle, if
+  // an attempt to connect has failed.
+  void refresh_servers() ZKLOCK_EXCLUDES(mutex_);
+  ConnectionString present_hosts() const ZKLOCK_EXCLUDES(mutex_);
 
   // Called on the local-reply thread. Answers the requests that have waited too long for a
   // connection, and checks the znodes whose events the servers may withhold. Returns when it must
@@ -190,7 +202,6 @@ class ZkCoordinator final : public Coordinator,
   void log_warn(const std::string& text) const;
 
   const ClientOptions options_;
-  const ConnectionString hosts_;
   const std::vector<DigestCredential> credentials_;  // zklock's own, and the user's
   const Acl node_acl_;
   const Acl parent_acl_;
@@ -198,6 +209,7 @@ class ZkCoordinator final : public Coordinator,
   const LogBridge log_bridge_;
 
   mutable Mutex mutex_;
+  ConnectionString hosts_ ZKLOCK_GUARDED_BY(mutex_);
   Condition opened_;
   Condition drained_;
   Phase phase_ ZKLOCK_GUARDED_BY(mutex_) = Phase::none;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the coordinator opens, replaces and closes a handle of the C client.
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -20,18 +21,19 @@ std::unique_ptr<ZkHandle> ZkCoordinator::open_handle(std::string& why) {
   if (options_.tls) why = tls_descriptor_problem();
   if (options_.tls && why.empty()) why = tls_file_problem(*options_.tls);
   if (!why.empty()) return nullptr;
+  const ConnectionString hosts = present_hosts();
   if (hanging_handles() >= kMostHanging) {
-    why = std::to_string(kMostHanging) + " TLS handshakes with " + hosts_.servers_text() +
+    why = std::to_string(kMostHanging) + " TLS handshakes with " + hosts.servers_text() +
           " get no answer; check the servers";
     return nullptr;
   }
   ZkHandle::Options handle_options;
-  handle_options.servers = hosts_.for_c_client();  // may block in the resolver
+  handle_options.servers = hosts.for_c_client();  // may block in the resolver
   handle_options.session_timeout = options_.session_timeout;
   handle_options.tls = options_.tls;
   handle_options.log = log_bridge_.callback();
   if (handle_options.servers.empty()) {
-    why = "none of the hosts " + hosts_.servers_text() +
+    why = "none of the hosts " + hosts.servers_text() +
           " could be resolved; check ClientOptions::hosts";
     return nullptr;
   }
@@ -61,6 +63,20 @@ bool ZkCoordinator::open() {
   return true;
 }
 
+void ZkCoordinator::refresh_servers() {
+  ZkHandle* handle = nullptr;
+  {
+    const MutexLock guard(mutex_);
+    // An earlier handle can be calling: its close hangs.
+    if (!std::ranges::all_of(hanging_, [](const auto& each) { return each.expired(); })) return;
+    // The handle outlives this call: its destructor waits for the I/O thread.
+    if (!handle_ || handle_->is_connected()) return;
+    handle = handle_.get();
+  }
+  const std::string servers = present_hosts().for_c_client();  // may block in the resolver
+  if (!servers.empty()) handle->set_servers(servers);
+}
+
 std::size_t ZkCoordinator::hanging_handles() {
   const MutexLock guard(mutex_);
   std::erase_if(hanging_, [](const auto& each) { return each.expired(); });
@@ -83,7 +99,7 @@ void ZkCoordinator::replace_overdue_handle() {
     if (phase_ != Phase::connecting || boot_time() < opened_at_ + options_.session_timeout) return;
     phase_ = Phase::dead;
   }
-  log_warn("no TLS connection to " + hosts_.servers_text() + " within " +
+  log_warn("no TLS connection to " + present_hosts().servers_text() + " within " +
            std::to_string(options_.session_timeout.count()) + " ms; another attempt begins");
   session_thread_.retire(SessionThread::Next::later);
 }

@@ -84,7 +84,7 @@ std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& liste
   // By default the C client resolves the host names in every turn of its I/O loop. If that fails, a
   // connected client sends nothing any more.
   zoo_set_servers_resolution_delay(handle, -1);
-  return std::unique_ptr<ZkHandle>(new ZkHandle(handle, target));
+  return std::unique_ptr<ZkHandle>(new ZkHandle(handle, target, options.servers));
 }
 
 bool ZkHandle::authenticate(const std::vector<DigestCredential>& credentials) {
@@ -154,6 +154,16 @@ std::weak_ptr<const void> ZkHandle::close_within_limit(std::unique_ptr<ZkHandle>
     target->forget_listener();
   }
   return progress;
+}
+
+void ZkHandle::set_servers(const std::string& servers) {
+  if (servers == servers_) return;
+  servers_ = servers;
+  // The C client ignores a list with as many addresses as the last one, on the same hosts: it does
+  // not compare the ports. The first call changes the count, so the second one is not ignored.
+  const std::string first = servers.substr(0, servers.find(','));
+  zoo_set_servers(handle_, (servers + "," + first).c_str());
+  zoo_set_servers(handle_, servers.c_str());
 }
 
 void ZkHandle::mark_close_on_exec() const {

@@ -60,6 +60,11 @@ class ZkHandle {
   ZkHandle(const ZkHandle&) = delete;
   ZkHandle& operator=(const ZkHandle&) = delete;
 
+  /// Replaces the servers, if the list differs from the last one. The next attempt to connect uses
+  /// it. REQUIRES: the calling thread is the I/O thread of the C client, and there is no connection.
+  /// Otherwise the C client could close a connection without an event.
+  void set_servers(const std::string& servers);
+
   /// Marks the socket of the connection, so that programs started by exec do not inherit it.
   void mark_close_on_exec() const;
 
@@ -90,13 +95,14 @@ class ZkHandle {
     Listener* listener_ ZKLOCK_GUARDED_BY(mutex_);
     int running_ ZKLOCK_GUARDED_BY(mutex_) = 0;
   };
-  ZkHandle(zhandle_t* handle, std::shared_ptr<Target> target) noexcept
-      : handle_(handle), target_(std::move(target)) {}
+  ZkHandle(zhandle_t* handle, std::shared_ptr<Target> target, std::string servers) noexcept
+      : handle_(handle), target_(std::move(target)), servers_(std::move(servers)) {}
   static void on_event(zhandle_t* handle, int type, int state, const char* path,
                        void* context) noexcept;
 
   zhandle_t* const handle_;
   const std::shared_ptr<Target> target_;
+  std::string servers_;            // the last list; used by the I/O thread only
   std::size_t authenticated_ = 0;  // count of credentials added
 };
 
