@@ -146,8 +146,10 @@ struct ClientOptions {
   /// restarts the timeout of every session. That adds the time from the crash to the end of the
   /// election. A hold without contact to the quorum is lost after at most two thirds of T: its
   /// lease has expired. After T without a connection the client ends the session and opens a new
-  /// one. A server that does not answer is given up after two thirds of T. When all servers have
-  /// refused, the client pauses for a sixtieth of T. Range: 100 ms to 1 hour.
+  /// one. A server that does not answer is given up after two thirds of T; before the first
+  /// connection, of the requested value. So a value of 100 ms needs a server that opens a session
+  /// within 66 ms. When all servers have refused, the client pauses for a sixtieth of T. Range: 100
+  /// ms to 1 hour.
   std::chrono::milliseconds session_timeout{10'000};
 
   /// How long a call waits for a server before it throws not_connected. Range: 1 ms to 24 hours.
