@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
 #include "zklock/cli/contender.h"
 #include "zklock/cli/core/duration.h"
-#include "zklock/cli/core/run_fsm.h"
-#include "zklock/cli/held_lock.h"
 #include "zklock/client.h"
 #include "zklock/deadline.h"
 #include "zklock/hold.h"
