@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
     Bank& bank = shared_bank();
     std::vector<pid_t> children;
     for (unsigned process = 0; process < kProcesses; ++process) {
-      const pid_t child = ::fork();  // before there is a client, or any thread
+      const pid_t child = ::fork();  // while there is no client, and no other thread
       if (child == 0) ::_exit(work_as_process(hosts, bank, process));
       if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
       children.push_back(child);

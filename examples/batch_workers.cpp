@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batch workers share a resource with three permits, in a fair queue. The promise: never more than
 // three permits are in use, every batch is granted, and the queue is empty at the end.
-//
-// usage: batch_workers <hosts>
 #include <algorithm>
 #include <atomic>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -13,7 +10,11 @@
 
 #include <zklock/zklock.h>
 
+#include "promise.h"
+
 namespace {
+
+using example::promise;
 
 constexpr int kPermits = 3;
 constexpr int kWorkers = 8;
@@ -49,13 +50,10 @@ void work(const std::string& hosts, int worker, Resource& resource) {
     const zklock::Permit permit = semaphore.acquire(worker % 3 == 0 ? 2 : 1);
     resource.use(permit.permits());
   }
-  static_cast<void>(client.flush());  // main() counts the contenders that are left
+  static_cast<void>(client.flush());  // batch_workers() counts the contenders that are left
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const std::string hosts = argc > 1 ? argv[1] : "127.0.0.1:2181";
+void batch_workers(const std::string& hosts) {
   Resource resource;
   {
     std::vector<std::jthread> threads;
@@ -63,12 +61,15 @@ int main(int argc, char** argv) {
       threads.emplace_back([&, i] { work(hosts, i, resource); });
     }
   }
+  promise(resource.batches() == kWorkers * kBatchesEach, "every batch is granted");
+  promise(resource.most() <= kPermits, "at most three permits are in use at a time");
   zklock::Client client(hosts);
-  const int left = static_cast<int>(
-      zklock::Semaphore(client, "/examples/batch", kPermits).participants().size());
-  std::cout << resource.batches() << " batches, at most " << resource.most()
-            << " permits at a time, " << left << " contenders left\n";
-  const bool kept =
-      resource.batches() == kWorkers * kBatchesEach && resource.most() <= kPermits && left == 0;
-  return kept ? 0 : 1;
+  promise(zklock::Semaphore(client, "/examples/batch", kPermits).participants().empty(),
+          "the queue is empty at the end");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return example::run(argc, argv, batch_workers);
 }

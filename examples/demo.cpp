@@ -128,7 +128,6 @@ class Demo {
   Demo& operator=(const Demo&) = delete;
 
   bool run() {
-    if (!client_.wait_until_connected(15s)) throw std::runtime_error("no connection within 15 s");
     std::cout << kProcesses << " processes with " << kThreads << " threads each queue for " << path_
               << " on " << hosts_ << ", " << kRounds << " times a thread:\n";
     start_children();

@@ -105,16 +105,16 @@ finish() {
 if (($# == 0)); then
   # shellcheck source=tests/support/install_packages.sh
   source "$here/../tests/support/install_packages.sh"
-  zklock_install "${zklock_demo_packages[@]}"
+  zklock_install "${zklock_command_packages[@]}"
   # Where systemd runs, the package of Prometheus starts a server.
   [[ -d /run/systemd/system ]] || zklock_install "${zklock_monitoring_packages[@]}"
   build=$(cd "$here/.." && pwd)/build/night_shift
-  echo "Building in build/night_shift, which takes some minutes ..."
-  {
+  build_it() {
     cmake -S "$here/.." -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
       -DZKLOCK_BUILD_TESTS=OFF -DZKLOCK_BUILD_EXAMPLES=OFF &&
       cmake --build "$build" --parallel 2
-  } >"$work/build.log" 2>&1 || fail "the build failed"
+  }
+  zklock_step "Building in build/night_shift" build_it
 else
   build=$(cd "$1" 2>/dev/null && pwd) || fail "no directory $1"
 fi

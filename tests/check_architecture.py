@@ -18,8 +18,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES_WITH_NAMES = re.compile(r"(?:README|CONTRIBUTING|zklock/.*|tests/(?:chaos|differential|mutants)/README|.*/RESULTS)\.md")
-# Up to its section "Sharing a path", the first column of this page's tables has the names of other libraries.
-PAGE_OF_OTHERS = "zklock/guides/from_other_libraries.md"
+# Up to a section "Sharing a path", the first column of the tables in these pages has the names of other libraries.
+PAGES_OF_OTHERS = re.compile(r"zklock/guides/from_\w+\.md")
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # A path has a folder or a known suffix, and no placeholder.
 SUFFIX = r"\.(?:h|cpp|md|sh|py|pml|smt2|txt|supp|java|mutant)"
@@ -31,7 +31,12 @@ NO_CODE = (".md", ".svg", ".mutant", "exported_symbols.txt", "check_architecture
 # Paths that are not in the tree. Examples of how names are written, and words of diagrams.
 NOT_HERE = ("build/", "/", "your_service.cpp")
 NO_NAMES = ("kCamelCase", "snake_case", "Condition_Result", "sequenceDiagram", "Note", "observerMasterPort",
-            "your_service", "DBUILD_SHARED_LIBS")
+            "your_service", "DBUILD_SHARED_LIBS",
+            # Names of certificates, ZooKeeper, stunnel, systemd and the C client.
+            "serverAuth", "clientAuth", "sslQuorum", "certReload", "verifyChain", "LimitNOFILE", "zookeeper_init_sasl",
+            # of Boost.Asio, Kubernetes, systemd and PostgreSQL
+            "use_future", "use_awaitable", "terminationGracePeriodSeconds", "concurrencyPolicy", "Forbid", "maxUnavailable",
+            "KillMode", "WatchdogSec", "dataLogDir", "purgeInterval")
 
 
 def tracked():
@@ -128,8 +133,8 @@ def faults_of_page(page, tree):
         target = (ROOT / page).parent / link if link else ROOT / page
         if not target.exists() or (section and section not in anchors(target)):
             yield f"the link {link}#{section}"
-    if page == PAGE_OF_OTHERS:
-        of_others, ours = plain.split("## Sharing a path", 1)
+    if PAGES_OF_OTHERS.fullmatch(page):
+        of_others, _, ours = plain.partition("## Sharing a path")
         plain = re.sub(r"^\|[^|\n]*", "", of_others, flags=re.M) + ours
     if with_names:  # files that are named without backticks
         words = re.findall(r"[\w./*-]+", re.sub(r"\]\([^)]*\)|`[^`\n]*`", " ", plain))

@@ -12,7 +12,8 @@
 #   Curator and Kazoo on one path, fork(), a minute of chaos, the budget of a lock, and short
 #   fuzzing. Also examples, packaging, format and clang-tidy.
 #
-# --quick: only the first phase. --long: only the walk with two faults and the larger models of
+# --quick: only the first phase. --packages: only tests/packages/run.sh, which installs and uses the
+# Debian packages in a clean system, after a change of the installation. --long: only the walk with two faults and the larger models of
 # tests/model/promela, in the build of the last phase. They take minutes; run them after a change
 # of the protocol.
 #
@@ -28,12 +29,13 @@ of_clang='^(unit|walk|interop|fork|chaos|budget|fuzz|example|packaging|format|ti
 case "${1-}" in
   "") ;;
   --quick) phases=(asan) ;;
+  --packages) exec tests/packages/run.sh ;;
   --long)
     phases=(clang)
     of_clang='^long$'
     ;;
   *)
-    echo "usage: $0 [--quick | --long]" >&2
+    echo "usage: $0 [--quick | --packages | --long]" >&2
     exit 2
     ;;
 esac

@@ -68,6 +68,7 @@ class [[nodiscard]] BasicAwaitable {
   };
 
  public:
+  /// The handler of the asynchronous call.
   using Handler = typename Outcome<Result>::Handler;
   /// Begins the asynchronous call, which passes its outcome to the handler. The stop token is
   /// stopped if the coroutine is destroyed before the outcome.
@@ -80,6 +81,7 @@ class [[nodiscard]] BasicAwaitable {
     if (waiting_) waiting_->abandon();
   }
 
+  /// Called by co_await, and by no other code.
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> caller) {
     // The coroutine may resume, and destroy this object, before start() has returned.

@@ -50,6 +50,7 @@ ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, ConnectionState state)
 class [[nodiscard]] Subscription {
  public:
   Subscription() noexcept = default;
+  /// Creates an object that calls `cancel` once. The library creates those with a listener.
   explicit Subscription(std::function<void()> cancel) noexcept : cancel_(std::move(cancel)) {}
   Subscription(Subscription&& other) noexcept : cancel_(std::exchange(other.cancel_, nullptr)) {}
   Subscription& operator=(Subscription&& other) noexcept {
@@ -60,6 +61,7 @@ class [[nodiscard]] Subscription {
     return *this;
   }
   ~Subscription() { cancel(); }
+  /// Removes the listener now.
   void cancel() noexcept {
     if (auto f = std::exchange(cancel_, nullptr)) f();
   }
@@ -118,6 +120,20 @@ class ZKLOCK_EXPORT Client {
   /// Returns the session timeout that the servers granted; 0 before the first connection. If
   /// several servers granted different ones to the session, returns the shortest so far.
   [[nodiscard]] std::chrono::milliseconds session_timeout() const noexcept;
+
+  /// Replaces the servers, for example before one of them is moved. `hosts` is a list as in
+  /// ClientOptions::hosts, with the same chroot. Does not block, and sends nothing.
+  ///
+  /// The present connection stays, also if the list does not have its server. So the session and its
+  /// holds survive the call. When that connection breaks, the client reconnects the session. The
+  /// first attempt can go to an old server. After each failed attempt the new list applies. The
+  /// client never leaves a working server, not even to balance the load.
+  ///
+  /// REQUIRES: old and new servers are of one ensemble. Another ensemble does not know the session,
+  /// and excludes no contender of the old one.
+  /// Throws: Error(invalid_hosts) if the list is malformed or the chroot differs, and
+  /// Error(closed | forked). Then nothing has changed.
+  void set_hosts(const std::string& hosts);
 
   /// Calls `listener` for every change from now on, but not for the present state. The calls run in
   /// order, one at a time, on ClientOptions::executor. An exception that the listener throws is

@@ -22,12 +22,13 @@ namespace zklock {
 
 /// A user and a password for ZooKeeper's "digest" scheme. The password is never logged.
 struct DigestCredential {
-  std::string user;
-  std::string password;
+  std::string user;      ///< name, without a colon
+  std::string password;  ///< in clear text
 };
 
 /// One entry of an access control list, as ZooKeeper knows it.
 struct AclEntry {
+  /// ZooKeeper's permissions, as bits. `remove` is DELETE.
   enum Permission : std::int32_t {
     read = 1,
     write = 2,
@@ -36,9 +37,9 @@ struct AclEntry {
     admin = 16,
     all = 31
   };
-  std::int32_t permissions = all;
-  std::string scheme;  ///< "world", "auth", "digest", "ip", "x509", ...
-  std::string id;      ///< "anyone", "", "user:base64(sha1)", "10.0.0.0/8", ...
+  std::int32_t permissions = all;  ///< sum of Permission bits
+  std::string scheme;              ///< "world", "auth", "digest", "ip", "x509", ...
+  std::string id;                  ///< "anyone", "", "user:base64(sha1)", "10.0.0.0/8", ...
 };
 
 /// The permissions on lock znodes, and on the parents that zklock creates.
@@ -67,8 +68,10 @@ struct AclEntry {
 /// Thread-safety: a value. Like an int: no thread may write it while another uses it.
 class AclPolicy {
  public:
+  /// The policies of the table above.
   enum class Kind { open, creator_all, list };
 
+  /// Every client has all permissions, except WRITE on lock znodes.
   [[nodiscard]] static AclPolicy open() { return AclPolicy(Kind::open, {}); }
   /// REQUIRES: ClientOptions::digest is set. Otherwise the constructor of Client throws
   /// Error(invalid_acl).
@@ -79,6 +82,7 @@ class AclPolicy {
     return AclPolicy(Kind::list, std::move(entries));
   }
 
+  /// Return the policy, and the entries of list().
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] const std::vector<AclEntry>& entries() const noexcept { return entries_; }
 
@@ -89,14 +93,24 @@ class AclPolicy {
 };
 
 /// TLS to the servers. It needs a ZooKeeper C client that is built with OpenSSL; that of Debian 12
-/// is not. Without OpenSSL the constructor of Client throws Error(unsupported). The C client
-/// verifies the chain of certificates, but not the host name. All three files are required, and no
-/// value may contain a comma.
+/// is not. Which one the process has is found out at run time: without OpenSSL the constructor of
+/// Client throws Error(unsupported). The C client verifies the chain of certificates, but not the
+/// host name.
+///
+/// The C client crashes if a TLS connection gets a descriptor of 1024 or more. So the constructor
+/// of Client throws Error(unsupported) if the soft limit RLIMIT_NOFILE is higher than 1024. A
+/// program must not raise the limit while the client exists.
+///
+/// All three files are required, and no value may contain a comma. The constructor of Client reads
+/// the files, and throws Error(invalid_option) if one is missing or is no PEM file. If OpenSSL is
+/// loaded as a shared library, the password must open the key, and the key must belong to the
+/// certificate. The C client reads the files again for each connection. So a certificate is
+/// replaced by renaming the new file.
 struct TlsOptions {
-  std::string ca_file;
-  std::string certificate_file;
-  std::string key_file;
-  std::string key_password;
+  std::string ca_file;           ///< certificates of the authorities, PEM
+  std::string certificate_file;  ///< certificate of this client, PEM
+  std::string key_file;          ///< its private key, PEM
+  std::string key_password;      ///< password of the key file
 };
 
 /// Runs a task soon, on any thread, but never inside the call itself. zklock calls the Executor on
@@ -111,7 +125,9 @@ using Executor = std::function<void(std::function<void()>)>;
 ///
 /// Thread-safety: a value.
 struct ClientOptions {
-  /// "host:port,host:port/chroot". The chroot must exist.
+  /// "host:port,host:port/chroot". The chroot must exist, unless `create_chroot` is set. Host names
+  /// are resolved at each attempt to connect, so a server may get another address.
+  /// Client::set_hosts() replaces the servers.
   ///
   /// Servers older than ZooKeeper 3.9.4 can lose a committed write if they crash around a leader
   /// change. The znode of a granted lock can then be missing. See ZOOKEEPER-4643, 4646, 4685, 4712
@@ -119,13 +135,21 @@ struct ClientOptions {
   /// no warning about it.
   std::string hosts;
 
+  /// If true, the client creates the missing znodes of the chroot with the first lock path below it.
+  /// They are containers with the ACL of parents, so the servers delete them when they are empty.
+  /// If false, a call that needs the missing chroot throws Error(no_chroot).
+  bool create_chroot = false;
+
   /// The session timeout T to request; the servers may grant another. A warning is logged if they
   /// do, and if T changes later. A crashed holder's lock is released within T and two server ticks
   /// of the crash; its lock delay is added. If the ensemble elects a new leader meanwhile, it
   /// restarts the timeout of every session. That adds the time from the crash to the end of the
   /// election. A hold without contact to the quorum is lost after at most two thirds of T: its
   /// lease has expired. After T without a connection the client ends the session and opens a new
-  /// one. Range: 100 ms to 1 hour.
+  /// one. A server that does not answer is given up after two thirds of T; before the first
+  /// connection, of the requested value. So a value of 100 ms needs a server that opens a session
+  /// within 66 ms. When all servers have refused, the client pauses for a sixtieth of T. Range: 100
+  /// ms to 1 hour.
   std::chrono::milliseconds session_timeout{10'000};
 
   /// How long a call waits for a server before it throws not_connected. Range: 1 ms to 24 hours.

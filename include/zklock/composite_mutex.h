@@ -118,6 +118,7 @@ class ZKLOCK_EXPORT CompositeMutex {
   /// or an Error. The hold is empty if the deadline passed or a stop was requested.
   [[nodiscard]] std::future<CompositeHold> async_acquire(AcquireOptions options = {});
 
+  /// The result of co_acquire().
   using Awaitable = BasicAwaitable<CompositeHold>;
   /// Acquires in a coroutine: `auto hold = co_await mutex.co_acquire(5s, stop);`. The coroutine
   /// resumes where a handler would run. co_await throws what acquire() throws. To set other members
@@ -136,8 +137,10 @@ class ZKLOCK_EXPORT CompositeMutex {
   [[nodiscard]] int hold_count() const;
 
  protected:
+  /// For the derived classes of the library.
   ZKLOCK_HIDDEN explicit CompositeMutex(std::shared_ptr<detail::Composite> composite);
   ~CompositeMutex();
+  /// For the derived classes of the library.
   ZKLOCK_HIDDEN const detail::Composite& composite() const noexcept { return *composite_; }
 
  private:

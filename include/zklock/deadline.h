@@ -43,6 +43,7 @@ concept ForeignTimePoint = TimePointLike<T> && !std::same_as<T, LeaseClock::time
 /// Thread-safety: a value.
 class Deadline {
  public:
+  /// A time of the clock that deadlines use.
   using time_point = LeaseClock::time_point;
 
   /// A deadline that never passes.
@@ -52,6 +53,7 @@ class Deadline {
   /// contenders.
   [[nodiscard]] static constexpr Deadline passed() noexcept { return Deadline(time_point::min()); }
 
+  /// A time of LeaseClock.
   constexpr Deadline(time_point at) noexcept : at_(at) {}  // NOLINT(google-explicit-constructor)
 
   /// The time `from_now` after the construction, in any unit.
@@ -72,11 +74,13 @@ class Deadline {
     return after_seconds(start, seconds(d));
   }
 
+  /// Return whether the deadline never passes, and whether it has passed at `now`.
   [[nodiscard]] constexpr bool is_never() const noexcept { return at_ == time_point::max(); }
   [[nodiscard]] constexpr bool has_passed(time_point now) const noexcept { return now >= at_; }
   /// Returns the time point, or time_point::max() for never().
   [[nodiscard]] constexpr time_point at() const noexcept { return at_; }
 
+  /// Compares the times. never() is the latest.
   friend constexpr auto operator<=>(const Deadline&, const Deadline&) = default;
 
  private:

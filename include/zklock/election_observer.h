@@ -28,6 +28,7 @@ struct ElectionState {
   /// state() throws no_auth.
   std::optional<std::string> value;
 
+  /// Compares all members.
   friend bool operator==(const ElectionState&, const ElectionState&) = default;
 };
 
@@ -64,6 +65,7 @@ struct ElectionState {
 /// Exception: a listener may destroy the observer.
 class ZKLOCK_EXPORT ElectionObserver {
  public:
+  /// Receives the state.
   using Listener = std::function<void(const ElectionState&)>;
 
   /// Creates an observer of the election at `path`. Sends nothing and does not block. `executor`
@@ -93,6 +95,7 @@ class ZKLOCK_EXPORT ElectionObserver {
   /// Throws: Error(closed | forked).
   Subscription add_listener(Listener listener);
 
+  /// Returns the path of the election, below the chroot.
   [[nodiscard]] const std::string& path() const noexcept;
 
  private:

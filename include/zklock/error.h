@@ -61,7 +61,8 @@ enum class Errc {
   too_many_watches,
   /// The connection string's chroot does not exist.
   no_chroot,
-  /// The ZooKeeper client library was built without this feature (TLS).
+  /// TLS is not possible: the ZooKeeper client library was built without it, or the process may open
+  /// more than 1024 descriptors.
   unsupported,
   /// Any other reply of the servers; the text names it.
   server_error,
@@ -120,12 +121,13 @@ class ZKLOCK_EXPORT Error : public std::system_error {
   /// the texts are replaced by '?'.
   Error(Errc code, std::string_view operation, std::string_view path, std::string_view cause = {});
 
+  /// Returns the cause, which is also the value of code().
   [[nodiscard]] Errc errc() const noexcept { return static_cast<Errc>(code().value()); }
   /// Returns the path of the lock, or the connection string; empty if there is none.
   [[nodiscard]] const std::string& path() const noexcept { return text_->path; }
   const char* what() const noexcept override;
 
-  // A move is a copy, so a moved-from Error keeps its text.
+  /// A move is a copy, so a moved-from Error keeps its text.
   Error(const Error&) noexcept = default;
   Error& operator=(const Error&) noexcept = default;
 

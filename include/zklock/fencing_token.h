@@ -42,6 +42,7 @@ struct FencingToken {
   /// other clients. It does not refuse those of an earlier grant on the znode.
   std::uint64_t grant_index = 0;
 
+  /// Compares zxid, then grant_index.
   friend auto operator<=>(const FencingToken&, const FencingToken&) = default;
 };
 

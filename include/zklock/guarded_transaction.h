@@ -130,6 +130,7 @@ class ZKLOCK_EXPORT GuardedTransaction {
   /// Begins a commit and does not block. The future becomes ready exactly once, with the outcome.
   [[nodiscard]] std::future<void> async_commit(Deadline deadline = Deadline::never()) const;
 
+  /// The result of co_commit().
   using Awaitable = BasicAwaitable<void>;
   /// For coroutines: `co_await tx.co_commit();`. Resumes on the client's executor. Throws from
   /// co_await what commit() throws.

@@ -42,6 +42,7 @@ enum class HealthState { ok, degraded, failed };
 ///
 /// Thread-safety: a value.
 struct HealthProblem {
+  /// The rows of the table above.
   enum class Kind {
     closed,
     auth_refused,
@@ -54,6 +55,7 @@ struct HealthProblem {
     node_bytes_high,
     watch_bytes_high,
   };
+  /// The row, and the state that it causes.
   Kind kind = Kind::closed;
   HealthState state = HealthState::failed;
   std::string text = {};           ///< one line, for people
@@ -64,6 +66,7 @@ struct HealthProblem {
 ///
 /// Thread-safety: a value.
 struct Health {
+  /// The worst state of all problems.
   HealthState state = HealthState::ok;
   std::vector<HealthProblem> problems = {};  ///< in the order of HealthProblem::Kind
 };

@@ -83,6 +83,7 @@ struct ElectionOptions {
 /// the election.
 class ZKLOCK_EXPORT LeaderElection {
  public:
+  /// Runs while the election leads.
   using Function = std::function<void(Leadership&)>;
 
   /// Creates an election that does not contend yet; see start(). Sends nothing and does not block.
@@ -147,6 +148,7 @@ class ZKLOCK_EXPORT LeaderElection {
   /// calls, also by other threads, wait in the same way.
   void close() noexcept;
 
+  /// Returns the path of the election, below the chroot.
   [[nodiscard]] const std::string& path() const noexcept;
 
  private:

@@ -128,6 +128,7 @@ class ZKLOCK_EXPORT LeaderLatch {
   /// | forked                                  | this is a fork()ed child       | throws forked   |
   [[nodiscard]] std::optional<Error> error() const;
 
+  /// Receives the leadership that has begun or ended.
   using Listener = std::function<void(const Leadership&)>;
 
   /// Adds a pair of listeners; either may be empty. `gained` is called when a leadership begins,
@@ -151,6 +152,7 @@ class ZKLOCK_EXPORT LeaderLatch {
   /// wait. A second call only waits for the first.
   void close(CloseMode mode = CloseMode::silent) noexcept;
 
+  /// Returns the path of the election, below the chroot.
   [[nodiscard]] const std::string& path() const noexcept;
 
  private:

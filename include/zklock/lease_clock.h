@@ -22,12 +22,14 @@ struct VirtualTime;
 ///
 /// Thread-safety: any thread. It meets the TrivialClock requirements.
 struct LeaseClock {
+  /// The types and constants of a TrivialClock.
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
   using period = duration::period;
   using time_point = std::chrono::time_point<LeaseClock>;
   static constexpr bool is_steady = true;
 
+  /// Returns the present time.
   [[nodiscard]] static time_point now() noexcept {
     if (const auto virtual_now = virtual_clock.load(std::memory_order_acquire))
       return virtual_now();

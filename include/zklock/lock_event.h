@@ -45,6 +45,7 @@ namespace zklock {
 ///
 /// Thread-safety: a value.
 struct LockEvent {
+  /// The rows of the table above.
   enum class Kind {
     waiting,
     acquired,
@@ -56,6 +57,7 @@ struct LockEvent {
     released,
     lost
   };
+  /// The kind of the event.
   Kind kind = Kind::waiting;
   std::string path;  ///< lock path
   Owner owner;       ///< owner of the contender

@@ -35,6 +35,7 @@ class QueueObserver;
 /// Exception: a listener may destroy the observer.
 class ZKLOCK_EXPORT LockObserver {
  public:
+  /// Receives the state.
   using Listener = std::function<void(const LockState&)>;
 
   /// Creates an observer of the lock at `path`. Sends nothing and does not block. `executor` runs
@@ -63,6 +64,7 @@ class ZKLOCK_EXPORT LockObserver {
   /// Throws: Error(closed | forked).
   Subscription add_listener(Listener listener);
 
+  /// Returns the path of the lock, below the chroot.
   [[nodiscard]] const std::string& path() const noexcept;
 
  private:

@@ -55,6 +55,7 @@ struct LockOptions {
   /// labels share a label of the metrics. Use few labels, and never a path or a request.
   std::string label = {};
 
+  /// The reaction of a waiting call to the loss of its znode or its session.
   OnNodeLost on_node_lost = OnNodeLost::queue_again;
 
   /// Called for each LockEvent of each contender that a call of this object created. Calls are in
@@ -100,6 +101,7 @@ struct LockOptions {
   /// object throws Error(invalid_option).
   std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
 
+  /// Convert to the options of other classes, with defaults for their other members.
   operator ExclusiveOptions() const;  // NOLINT(google-explicit-constructor)
   operator CohortOptions() const;     // NOLINT(google-explicit-constructor)
 };
@@ -108,7 +110,7 @@ struct LockOptions {
 ///
 /// Thread-safety: a value.
 struct ExclusiveOptions {
-  // See LockOptions.
+  /// See LockOptions.
   std::string label = {};
   OnNodeLost on_node_lost = OnNodeLost::queue_again;
   LockListener listener = {};
@@ -163,6 +165,7 @@ struct ExclusiveOptions {
   /// Source: Consul's lock-delay.
   std::chrono::milliseconds lock_delay{0};
 
+  /// Converts to the options of other classes. Their other members have their defaults.
   operator CohortOptions() const;  // NOLINT(google-explicit-constructor)
 };
 
@@ -171,7 +174,7 @@ struct ExclusiveOptions {
 ///
 /// Thread-safety: a value.
 struct CohortOptions {
-  // See LockOptions.
+  /// See LockOptions.
   std::string label = {};
   OnNodeLost on_node_lost = OnNodeLost::queue_again;
   LockListener listener = {};

@@ -27,6 +27,7 @@ struct LockState {
   /// Returns whether no contender holds or waits. That is also true during an
   /// ExclusiveOptions::lock_delay if no contender waits for its end. The next contender then waits.
   [[nodiscard]] bool is_free() const noexcept { return holders.empty() && waiting == 0; }
+  /// Compares all members.
   friend bool operator==(const LockState&, const LockState&) = default;
 };
 

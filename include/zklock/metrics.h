@@ -51,6 +51,7 @@ enum class HoldEnd { released, expired, lost, closed };
 ///
 /// Thread-safety: a value.
 struct DurationHistogram {
+  /// The upper bounds of the intervals, in rising order.
   static constexpr std::array<std::chrono::microseconds, 11> kBounds{
       std::chrono::microseconds(250),
       std::chrono::milliseconds(1),
@@ -63,6 +64,7 @@ struct DurationHistogram {
       std::chrono::minutes(1),
       std::chrono::minutes(10),
       std::chrono::hours(1)};
+  /// The number of durations in each interval; see above.
   std::array<std::uint64_t, kBounds.size() + 1> counts{};
   std::chrono::microseconds sum{};  ///< of all durations
 
@@ -136,16 +138,19 @@ struct ClientMetrics {
 ///
 /// Thread-safety: a value.
 struct MetricFamily {
+  /// The types of Prometheus.
   enum class Type { counter, gauge, histogram };
+  /// One value or histogram of the metric.
   struct Sample {
+    /// Names and values of the labels.
     std::vector<std::pair<std::string, std::string>> labels = {};
     double value = 0;                                           ///< of a counter or a gauge
     std::optional<DurationHistogram> histogram = std::nullopt;  ///< of a histogram
   };
-  std::string name = {};
-  std::string help = {};
-  Type type = Type::gauge;
-  std::vector<Sample> samples = {};
+  std::string name = {};             ///< as Prometheus has it
+  std::string help = {};             ///< one line, for people
+  Type type = Type::gauge;           ///< type of all samples
+  std::vector<Sample> samples = {};  ///< one for each set of labels
 };
 
 /// Return all metrics of these clients. The guide zklock/guides/metrics.md lists them. A counter of

@@ -39,6 +39,7 @@ class ZKLOCK_EXPORT LockPart {
   [[nodiscard]] static LockPart permits(std::string path, int permits, int count);
   [[nodiscard]] static LockPart permits(std::string path, int permits, SharedCount count);
 
+  /// Returns the path of the part, below the chroot.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:

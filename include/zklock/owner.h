@@ -51,9 +51,11 @@ class ZKLOCK_EXPORT Owner {
   /// there is one. The lock znode shows this text: "3f2a90c1d2e4b5a6-7 req-42".
   [[nodiscard]] std::string to_string() const;
 
+  /// Compares the process and the serial number, not the name.
   friend bool operator==(const Owner& a, const Owner& b) noexcept {
     return a.process_ == b.process_ && a.serial_ == b.serial_;
   }
+  /// Orders by the process and the serial number, for containers.
   friend std::strong_ordering operator<=>(const Owner& a, const Owner& b) noexcept {
     const auto by_process = a.process_ <=> b.process_;
     return by_process != 0 ? by_process : a.serial_ <=> b.serial_;

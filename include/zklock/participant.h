@@ -30,6 +30,7 @@ enum class Access { exclusive, shared, permits, weighted };
 struct Participant {
   std::string node;           ///< name of the znode, without the lock's path
   std::int32_t sequence = 0;  ///< sequence number: the order of arrival
+  /// The kind of access that the contender requested.
   Access access = Access::exclusive;
   int permits = 0;  ///< requested permits; 0 for other access
   int weight = 0;   ///< weight, while at a gate; otherwise 0
@@ -52,7 +53,7 @@ struct Participant {
   /// the guide "zklock in production".
   std::optional<std::chrono::system_clock::time_point> held_since;
 
-  // Empty, and pid 0, if the znode was not created by zklock.
+  /// Empty, and pid 0, if the znode was not created by zklock.
   std::string owner;
   std::string host;
   std::string application;
@@ -72,6 +73,7 @@ struct Participant {
   /// this into the znode.
   bool is_candidate = false;
 
+  /// Compares all members.
   friend bool operator==(const Participant&, const Participant&) = default;
 };
 

@@ -154,6 +154,7 @@ class ZKLOCK_EXPORT PriorityMutex {
   [[nodiscard]] std::optional<std::size_t> queue_position(
       std::optional<Owner> owner = std::nullopt, Deadline deadline = Deadline::never()) const;
 
+  /// Returns the path of the lock, below the chroot.
   [[nodiscard]] const std::string& path() const noexcept;
 
  private:

@@ -103,6 +103,7 @@ struct QuorumOptions {
 /// Exception: an acquiring call that waits; see CompositeMutex.
 class ZKLOCK_EXPORT QuorumMutex : public CompositeMutex {
  public:
+  /// One client for each ensemble.
   using Clients = std::vector<std::reference_wrapper<Client>>;
 
   /// Makes a mutex on `path`, with one client for each ensemble. Sends nothing; does not block. An
@@ -114,6 +115,7 @@ class ZKLOCK_EXPORT QuorumMutex : public CompositeMutex {
   /// majority of the clients is open.
   QuorumMutex(const Clients& clients, std::string path, const QuorumOptions& options = {});
 
+  /// Returns the path of the lock, below the chroot.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:

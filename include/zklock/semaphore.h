@@ -195,6 +195,7 @@ class ZKLOCK_EXPORT Semaphore {
   /// Source: org.redisson.api.RSemaphore.addPermits, SharedCount.trySetCount.
   int add_permits(int change, Deadline deadline = Deadline::never());
 
+  /// Returns the path of the lock, below the chroot.
   [[nodiscard]] const std::string& path() const noexcept;
 
  private:

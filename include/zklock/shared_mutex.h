@@ -160,6 +160,7 @@ class ZKLOCK_EXPORT SharedMutex {
   [[nodiscard]] std::vector<Participant> writers(Deadline deadline = Deadline::never()) const;
   [[nodiscard]] std::vector<Participant> readers(Deadline deadline = Deadline::never()) const;
 
+  /// Returns the path of the lock, below the chroot.
   [[nodiscard]] const std::string& path() const noexcept;
 
  private:

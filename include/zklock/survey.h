@@ -63,6 +63,7 @@ struct SurveyedLock {
 ///
 /// Thread-safety: a value.
 struct EmptyZnode {
+  /// The path, below the chroot.
   std::string path;
   /// Creation time, by the wall clock of the ensemble's leader.
   std::chrono::system_clock::time_point created;
@@ -72,6 +73,7 @@ struct EmptyZnode {
 ///
 /// Thread-safety: a value.
 struct SurveyPage {
+  /// Locks, and empty znodes that may be abandoned locks.
   std::vector<SurveyedLock> locks;
   std::vector<EmptyZnode> empty_znodes;
   /// Znodes whose children could not be listed, usually because the client has no READ permission.
@@ -132,6 +134,7 @@ class ZKLOCK_EXPORT Survey {
   /// Returns whether the last page was returned.
   [[nodiscard]] bool is_complete() const noexcept;
 
+  /// Returns the path at which the survey began.
   [[nodiscard]] const std::string& root() const noexcept;
 
  private:
@@ -142,6 +145,7 @@ class ZKLOCK_EXPORT Survey {
 ///
 /// Thread-safety: a value.
 struct WaitStep {
+  /// The path of the lock, and the contender that waits there.
   std::string path;
   Participant waiter;
   /// Holds the lock. If the waiter is a reader, the blocker can instead be a writer that waits
@@ -154,6 +158,7 @@ struct WaitStep {
 ///
 /// Thread-safety: a value.
 struct LockCycle {
+  /// The steps, in the order of the circle.
   std::vector<WaitStep> steps;
   /// true: each waiter and blocker is Participant::thread_bound. The thread of each owner is blocked
   /// in lock(), and no other thread can unlock for it. So only a loss ends the circle. false: the

@@ -9,9 +9,9 @@
 /// The version of these headers. Configuring zklock fails if it differs from the version in
 /// CMakeLists.txt.
 #define ZKLOCK_VERSION_MAJOR 0
-#define ZKLOCK_VERSION_MINOR 1
+#define ZKLOCK_VERSION_MINOR 2
 #define ZKLOCK_VERSION_PATCH 0
-#define ZKLOCK_VERSION_STRING "0.1.0"
+#define ZKLOCK_VERSION_STRING "0.2.0"
 /// One number that rises with the version: `#if ZKLOCK_VERSION >= 10203` means 1.2.3 or newer.
 #define ZKLOCK_VERSION \
   (ZKLOCK_VERSION_MAJOR * 10000 + ZKLOCK_VERSION_MINOR * 100 + ZKLOCK_VERSION_PATCH)

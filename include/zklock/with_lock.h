@@ -34,9 +34,11 @@ enum class LockOutcome { ran, not_run, lost };
 /// Thread-safety: a value.
 template <class Value>
 struct [[nodiscard]] LockResult {
+  /// Says whether the function ran, and whether the lock was held.
   LockOutcome outcome = LockOutcome::not_run;
   /// Token of the grant. Without a grant it is lower than every real token.
   FencingToken token = {};
+  /// The return value of the function.
   std::optional<Value> value = {};
 
   /// Returns whether the function ran to its end and the lock was held all the time.

@@ -227,6 +227,16 @@ def hold_within_its_run_is_refused(case):
     expect_match("hold /hold_within_its_run_is_refused: this command runs under the lock already", error)
 
 
+def missing_chroot_is_created_on_request(case):
+    case.hosts += "/made/by-hold"
+    code, _, error = case.run([], ["-w", "5s"])
+    expect(code, 65, error)
+    expect_match(r"the chroot /made/by-hold of \S+ does not exist; create it, or use --create-chroot", error)
+    process, _ = _start_held(case, ["--create-chroot"])
+    process.terminate()
+    expect(case.end_of(process), (0, "", ""))
+
+
 def arguments_and_servers(case):
     expect(case.run(["true"])[0], 64)  # it starts no program
     expect(case.run([], ["-n", "-w", "1s"])[0], 64)

@@ -228,6 +228,27 @@ TEST_F(AddressTest, MissingChroot_LockFailsUntilItIsCreated) {
   EXPECT_EQ(lock_error(client, kTestTimeout), "");
 }
 
+TEST_F(AddressTest, CreateChroot_CreatesItWithEachFirstLock) {
+  ClientOptions options = at(chroot_.hosts() + "/made/here");
+  options.create_chroot = true;
+  Client client(options);
+  EXPECT_EQ(lock_error(client, kTestTimeout), "");
+  EXPECT_EQ(raw().exists("/made/here/lock").rc, ZOK);
+  // The servers delete empty containers, and another program may delete the chroot.
+  ASSERT_EQ(raw().delete_recursive("/made"), ZOK);
+  EXPECT_EQ(lock_error(client, kTestTimeout), "");
+  EXPECT_EQ(raw().exists("/made/here/lock").rc, ZOK);
+}
+
+TEST_F(AddressTest, CreateChroot_ExistingChrootKeepsItsData) {
+  ASSERT_EQ(raw().create("/apps", "data").rc, ZOK);
+  ClientOptions options = at(chroot_.hosts() + "/apps");
+  options.create_chroot = true;
+  Client client(options);
+  EXPECT_EQ(lock_error(client, kTestTimeout), "");
+  EXPECT_EQ(raw().get_data("/apps").data, "data");
+}
+
 TEST_F(AddressTest, DeadServersInTheList_LockIsGranted) {
   const FreePorts unused(2);
   const std::string dead = "127.0.0.1:" + std::to_string(unused[0]);

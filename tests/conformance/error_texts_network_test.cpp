@@ -143,7 +143,8 @@ TEST_F(ServerTexts, MissingChroot_IsExact) {
   const auto client = connect(below);
   EXPECT_EQ(lock_text(*client), "lock /lock: the chroot " + chroot_.path() + "/apps of " +
                                     SharedServer::hosts() +
-                                    " does not exist; create it [no_chroot]");
+                                    " does not exist; create it, or set "
+                                    "ClientOptions::create_chroot [no_chroot]");
 }
 
 TEST_F(ServerTexts, Caps_AreExact) {

@@ -21,9 +21,10 @@ class QuorumLost : public ::testing::Test {
     EXPECT_TRUE(ensemble_.wait_until_serving(kTestTimeout)) << ensemble_.log();
   }
 
-  std::unique_ptr<Client> client() const {
+  std::unique_ptr<Client> client() const { return client(ensemble_.hosts()); }
+  static std::unique_ptr<Client> client(const std::string& hosts) {
     ClientOptions options;
-    options.hosts = ensemble_.hosts();
+    options.hosts = hosts;
     options.session_timeout = 6s;
     return std::make_unique<Client>(options);
   }
@@ -62,6 +63,15 @@ TEST_F(QuorumLost, ServerBecomesReadOnly_HoldEndsAndNoneIsGranted) {
   EXPECT_EQ(text.rfind("lock /lock: ", 0), 0U) << text;
   EXPECT_NE(text.find("[not_connected]"), std::string::npos) << text;
   EXPECT_EQ(error_of([&] { return late_mutex.participants(1s); }), Errc::not_connected);
+  EXPECT_EQ(late->health().state, HealthState::degraded);
+  // A client that knows only the read-only server learns why it is refused.
+  const auto at_read_only = client(ensemble_[0].hosts());
+  EXPECT_FALSE(at_read_only->wait_until_connected(2s));
+  ReentrantMutex refused(*at_read_only, kPath);
+  const std::string cause = error_text_of([&] { return refused.acquire({.deadline = 1s}); });
+  EXPECT_NE(cause.find(ensemble_[0].hosts() + " closed the connection; it may have no quorum"),
+            std::string::npos)
+      << cause;
   EXPECT_FALSE(is_ready(waiting));
   EXPECT_EQ(ensemble_[0].mode(), "read-only");
 

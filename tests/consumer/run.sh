@@ -56,6 +56,14 @@ if cmake -S "$here" -B "$work/unknown" -G "$generator" -DCMAKE_PREFIX_PATH="$pre
 fi
 grep -q "component unknown of zklock is not installed" "$work/unknown.log"
 
+# As a part of another project, zklock builds the library alone.
+cmake -S "$here" -B "$work/part" -G Ninja -DCMAKE_BUILD_TYPE="$build_type" \
+  -DZKLOCK_SOURCE_DIR="$(realpath "$root")"
+if ninja -C "$work/part" -t targets all | grep -E 'zklock/(examples|tests|zklock/(cli|testing))/.*\.o:'; then
+  echo "add_subdirectory builds more than the library" >&2
+  exit 1
+fi
+
 # make and pkg-config.
 mkdir "$work/make"
 cp "$here/Makefile" "$here/consumer.cpp" "$work/make"
@@ -66,6 +74,12 @@ for flag in $(pkg-config --cflags spdlog); do
   [[ " $(pkg-config --cflags zklock) " == *" $flag "* ]]
 done
 CXXFLAGS=$flags LDFLAGS=$flags make -C "$work/make"
+if [[ -e $PKG_CONFIG_PATH/zklock-static.pc ]]; then
+  mv "$work/make/consumer" "$work/shared_consumer"
+  PACKAGE=zklock-static CXXFLAGS=$flags LDFLAGS=$flags make -C "$work/make"
+  "$root/examples/with_server.sh" "$work/make/consumer" {}
+  mv "$work/shared_consumer" "$work/make/consumer"
+fi
 
 # The first program finds a shared zklock by its run path, the second by the environment.
 "$root/examples/with_server.sh" "$work/cmake/consumer" {}

@@ -36,7 +36,7 @@ class RealSide final : public Side {
 
  private:
   struct Client {
-    std::unique_ptr<Coordinator> coordinator;
+    std::shared_ptr<Coordinator> coordinator;
     std::string sign_of_life;  ///< an ephemeral znode of its session
   };
   void make_end_directories(const std::array<std::size_t, 3>& ends);

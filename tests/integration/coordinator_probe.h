@@ -191,7 +191,7 @@ class Probe {
  private:
   ClientOptions options_;
   Journal journal_;
-  std::unique_ptr<Coordinator> coordinator_;
+  std::shared_ptr<Coordinator> coordinator_;
 };
 
 /// Returns a new server that serves.

@@ -194,8 +194,7 @@ TEST(ZkCoordinatorClose, LateReplyHoldsLastReference_IsDestroyedSafely) {
   };
   const auto signals = std::make_shared<Signals>();
   Journal journal;
-  auto coordinator =
-      std::shared_ptr(make_zookeeper_coordinator(Probe::with("127.0.0.1:1")));  // no server
+  auto coordinator = make_zookeeper_coordinator(Probe::with("127.0.0.1:1"));  // no server
   coordinator->start(journal);
   coordinator->close();
   const auto replies = std::make_shared<std::atomic<int>>(0);

@@ -1,31 +1,67 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The Debian packages that zklock needs, and a function that installs the missing ones. Scripts
-# source this file. If run as a program, it installs the groups of packages on its command line.
+# source this file. If run as a program, it installs one group of packages.
 #
-#   tests/support/install_packages.sh demo     packages of the library, the examples and the demo
-#   tests/support/install_packages.sh tests    those, and the packages of tests/run.sh
+#   tests/support/install_packages.sh GROUP
 #
-#   tests/support/install_packages.sh monitoring    Prometheus and promtool, which test the alert rules
+# | group      | packages                                                         |
+# |------------|------------------------------------------------------------------|
+# | library    | to build the library, and programs with it                       |
+# | demo       | to build the library, and to start a server                      |
+# | command    | both, and the packages of the command zklock and its examples    |
+# | tests      | all of these, and the packages of tests/run.sh                   |
+# | packages   | those that tests/packages/build.sh needs                         |
+# | monitoring | Prometheus and promtool, which test the alert rules; PostgreSQL, |
+# |            | which tests the guide to fencing                                 |
 
+zklock_build_packages=(
+  g++ cmake ninja-build libzookeeper-mt-dev libboost-thread-dev libspdlog-dev
+)
+zklock_library_packages=("${zklock_build_packages[@]}" pkg-config)
 zklock_demo_packages=(
-  g++ cmake ninja-build
-  libzookeeper-mt-dev libboost-thread-dev libspdlog-dev libcli11-dev nlohmann-json3-dev
+  "${zklock_build_packages[@]}"
   libzookeeper-java libslf4j-java openjdk-17-jre-headless
-  curl pkg-config
+)
+zklock_command_packages=(
+  "${zklock_demo_packages[@]}"
+  libcli11-dev nlohmann-json3-dev curl pkg-config
 )
 zklock_tests_packages=(
-  "${zklock_demo_packages[@]}"
+  "${zklock_command_packages[@]}"
   clang clang-format clang-tidy libgtest-dev make spin z3
-  libcurator-recipes-java openjdk-17-jdk-headless python3 python3-kazoo iproute2
+  libcurator-recipes-java openjdk-17-jdk-headless python3 python3-kazoo iproute2 openssl stunnel4
   chromium chromium-driver prometheus-cpp-dev
+  scdoc lintian man-db zsh
+  doxygen doxygen-awesome-css python3-yaml
 )
-# Where systemd runs, this package starts a server. There tests/run.sh does not install it.
-zklock_monitoring_packages=(prometheus)
+# To make Debian packages.
+zklock_packages_packages=(
+  "${zklock_build_packages[@]}" libcli11-dev nlohmann-json3-dev scdoc lintian dpkg-dev
+)
+# Where systemd runs, these packages start servers. There tests/run.sh does not install them.
+zklock_monitoring_packages=(prometheus postgresql)
 
-# zklock_install PACKAGE...: installs the missing packages. If none is missing, it does not call
-# apt-get and needs no rights. Without dpkg it only prints the list of packages, and the build shows
-# which are missing.
+# zklock_step TEXT COMMAND...: runs the command, and prints one line: the text, and how long it took.
+# If the command fails, prints its output too, and returns its exit status.
+zklock_step() {
+  local log status=0 begun=$SECONDS
+  log=$(mktemp "${TMPDIR:-/tmp}/zklock-step.XXXXXX")
+  printf '%s ...' "$1"
+  "${@:2}" </dev/null >"$log" 2>&1 || status=$?
+  if ((status == 0)); then
+    printf ' %d s\n' $((SECONDS - begun))
+  else
+    printf ' failed, with the exit status %d:\n' "$status"
+    cat "$log" >&2
+  fi
+  rm -f -- "$log"
+  return "$status"
+}
+
+# zklock_install PACKAGE...: installs the missing packages, as one step. If none is missing, it
+# prints nothing, does not call apt-get, and needs no rights. Without dpkg it only prints the list of
+# packages, and the build shows which are missing.
 zklock_install() {
   if ! command -v dpkg-query >/dev/null; then
     echo "This is not Debian: please see to it that the equivalents of these are installed: $*" >&2
@@ -48,21 +84,29 @@ zklock_install() {
       return 1
     fi
     as_root=(sudo)
+    sudo true  # a question for the password precedes the step
   fi
-  echo "Installing: ${missing[*]}" >&2
-  as_root+=(env DEBIAN_FRONTEND=noninteractive)
-  "${as_root[@]}" apt-get update -qq >&2
-  "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+  zklock_step "Installing ${missing[*]}, and the packages that they need" \
+    zklock_apt_install "${as_root[@]}"
+}
+
+# Installs the packages in `missing` of zklock_install, by the command $@ if there is one.
+zklock_apt_install() {
+  local apt=("$@" env DEBIAN_FRONTEND=noninteractive apt-get -qq)
+  "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
 }
 
 if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
   set -euo pipefail
   case "${1-}" in
+    library) zklock_install "${zklock_library_packages[@]}" ;;
     demo) zklock_install "${zklock_demo_packages[@]}" ;;
+    command) zklock_install "${zklock_command_packages[@]}" ;;
     tests) zklock_install "${zklock_tests_packages[@]}" ;;
+    packages) zklock_install "${zklock_packages_packages[@]}" ;;
     monitoring) zklock_install "${zklock_monitoring_packages[@]}" ;;
     *)
-      echo "usage: $0 demo|tests|monitoring" >&2
+      echo "usage: $0 library|demo|command|tests|packages|monitoring" >&2
       exit 2
       ;;
   esac

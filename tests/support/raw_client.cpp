@@ -246,4 +246,12 @@ int RawClient::add_digest(const std::string& credential) {
   return done ? state_->auth_rc.value() : static_cast<int>(ZOPERATIONTIMEOUT);
 }
 
+int RawClient::reconfigure(const std::string& joining, const std::string& leaving) {
+  if (handle() == nullptr) return ZINVALIDSTATE;
+  std::array<char, 4096> members{};
+  int size = static_cast<int>(members.size());
+  return zoo_reconfig(handle(), joining.c_str(), leaving.c_str(), nullptr, -1, members.data(),
+                      &size, nullptr);
+}
+
 }  // namespace zklock::testing

@@ -96,6 +96,9 @@ class RawClient {
   int set_acl(const std::string& path, const ACL_vector& acl);
   // Adds "user:password". Blocks until the server has accepted it.
   int add_digest(const std::string& credential);
+  // Changes the members of the ensemble. `joining`: "server.4=host:peer:election;client port".
+  // `leaving`: "3". Needs the permissions of a super digest.
+  int reconfigure(const std::string& joining, const std::string& leaving);
 
  private:
   struct State;

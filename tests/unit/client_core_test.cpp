@@ -30,10 +30,14 @@ Ports ports(std::shared_ptr<void> destroyed) {
   options.hosts = "127.0.0.1:1";  // no server listens there
   const auto timers = std::make_shared<client::TimerThread>();
   const auto callbacks = std::make_shared<client::CallbackThreads>(nullptr);
+  auto coordinator = client::make_zookeeper_coordinator(options);
+  client::Coordinator* const address = coordinator.get();
   return {.coordinator = std::shared_ptr<client::Coordinator>(
-              client::make_zookeeper_coordinator(options).release(),
-              [destroyed = std::move(destroyed)](client::Coordinator* coordinator) {
-                delete coordinator;
+              address,
+              [coordinator = std::move(coordinator),
+               destroyed = std::move(destroyed)](client::Coordinator* /*address*/) mutable {
+                coordinator.reset();
+                destroyed.reset();
               }),
           .scheduler = timers,
           .dispatcher = callbacks,

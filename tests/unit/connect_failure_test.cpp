@@ -68,6 +68,28 @@ TEST(ConnectFailure, OtherLines_ChangeNothing) {
   }
 }
 
+TEST(ConnectFailure, TlsHandshake_IsNamed) {
+  EXPECT_EQ(text_after({socket_error(-15, "22(Invalid argument)", "error in ssl connect")}),
+            "10.0.0.1:2181 and this client could not agree on TLS; check the certificates on both "
+            "sides with openssl s_client, and the port");
+}
+
+TEST(ConnectFailure, OtherErrorLine_IsPartOfTheText) {
+  ConnectFailure failure;
+  const auto on_error = [&](const std::string& line) { failure.on_line(line, true); };
+  on_error("init_ssl_for_socket@2771: Failed to load CA file /x/ca.pem");
+  EXPECT_EQ(failure.text(kServer),
+            "no connection to 10.0.0.1:2181: Failed to load CA file /x/ca.pem");
+  on_error(refused());
+  EXPECT_EQ(failure.text(kServer), kRefused);
+  on_error("zookeeper_interest@2664: failed to send PING request (zk retcode=-4)");
+  EXPECT_EQ(failure.text(kServer), kRefused);
+  on_error("text without a function");
+  EXPECT_EQ(failure.text(kServer), "no connection to 10.0.0.1:2181: text without a function");
+  on_error(established("6000"));
+  EXPECT_EQ(failure.text(kServer), "");
+}
+
 TEST(ConnectFailure, LastOneCounts) {
   EXPECT_EQ(text_after({closed(), refused()}), kRefused);
   EXPECT_EQ(text_after({refused(), established("6000")}), "") << "of an earlier connection";

@@ -76,6 +76,7 @@ std::string for_c(const std::string& text) {
   return ConnectionString::parse(text).for_c_client([](const std::string& host) {
     if (host == "none") return std::vector<std::string>{};
     if (host == "two") return std::vector<std::string>{"10.0.0.2", "::2"};
+    if (host == "turned") return std::vector<std::string>{"::2", "10.0.0.2"};
     if (host == "three") return std::vector<std::string>{"10.0.0.3", "10.0.0.4", "10.0.0.5"};
     return std::vector<std::string>{host};
   });
@@ -86,6 +87,7 @@ TEST(ConnectionString, EvenAddressCount_IsMadeOdd) {
   EXPECT_EQ(for_c("a:1,b:2"), "a:1,b:2,a:1");
   EXPECT_EQ(for_c("a:1,b:2,c:3"), "a:1,b:2,c:3");
   EXPECT_EQ(for_c("two:1"), "two:1,10.0.0.2:1") << "an address, not the name";
+  EXPECT_EQ(for_c("turned:1"), "turned:1,10.0.0.2:1") << "in any order of the resolver";
   EXPECT_EQ(for_c("two:1,a:2"), "two:1,a:2");
   EXPECT_EQ(for_c("a:2,three:1"), "a:2,three:1,a:2");
   EXPECT_EQ(for_c("[::1]:2181,a:1"), "::1:2181,a:1,::1:2181") << "as the C client reads it";

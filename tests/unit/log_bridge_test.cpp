@@ -84,6 +84,21 @@ TEST(LogBridge, Secrets_AreHidden) {
   EXPECT_EQ(lines.sink->lines().back(), "warning: zookeeper client: auth *** and ****** end");
 }
 
+TEST(LogBridge, EachFailedAttempt_IsReported) {
+  int failures = 0;
+  const LogBridge bridge(std::make_shared<Log>(nullptr), {}, [&] { ++failures; });
+  const auto write = bridge.callback();
+  const std::string socket = "1:ZOO_ERROR@fn@12: Socket 10.0.0.1:2181 zk retcode=";
+  write((socket + "-4, errno=111(Connection refused): failed").c_str());
+  write((socket + "-7, errno=110(Connection timed out): timed out").c_str());
+  write((socket + "-15, errno=0(Success): error in ssl connect").c_str());
+  EXPECT_EQ(failures, 3);
+  write("1:ZOO_ERROR@fn@12: Failed to load CA file /ca.pem");
+  write((socket + "-112, errno=116(Stale file handle): sessionId has expired").c_str());
+  write("1:ZOO_INFO@fn@12: initiated connection to server 10.0.0.1:2181");
+  EXPECT_EQ(failures, 3);
+}
+
 TEST(LogBridge, NoLogger_FailureIsKnown) {
   const LogBridge bridge(std::make_shared<Log>(nullptr), {});
   EXPECT_EQ(bridge.connect_failure("h:1"), "");

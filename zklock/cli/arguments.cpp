@@ -35,6 +35,7 @@ void declare_globals(CLI::App& app, GlobalOptions& globals) {
   app.set_version_flag("--version", std::string("zklock ") + ZKLOCK_VERSION_STRING);
   app.add_option("-z,--hosts", globals.hosts, "Servers: host:port,host:port/chroot")
       ->type_name("HOSTS");
+  app.add_flag("--create-chroot", globals.create_chroot, "Create the chroot of HOSTS if needed");
   app.add_option("--config", globals.config, "Configuration file")->type_name("FILE");
   app.add_option("--digest-file", globals.digest_file, "File with the line user:password")
       ->type_name("FILE");

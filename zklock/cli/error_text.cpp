@@ -18,6 +18,7 @@ struct Name {
 };
 constexpr std::array kNames{
     Name{"ClientOptions::hosts", "the hosts"},
+    Name{"set ClientOptions::create_chroot", "use --create-chroot"},
     Name{"ClientOptions::session_timeout", "the session timeout"},
     Name{"ClientOptions::digest", "a digest file"},
     Name{"ClientOptions::acl", "the configuration"},

@@ -124,6 +124,7 @@ void set_log(ClientOptions& options, bool quiet, bool verbose) {
 Settings read_settings(const GlobalOptions& options) {
   const Configuration file(options.config);
   Settings settings;
+  settings.create_chroot = options.create_chroot;
   settings.json = options.json;
   settings.quiet = options.quiet;
   settings.verbose = options.verbose;
@@ -158,6 +159,7 @@ Settings read_settings(const GlobalOptions& options) {
 ClientOptions client_options(const Settings& settings, const std::string& application) {
   ClientOptions options;
   options.hosts = settings.hosts;
+  options.create_chroot = settings.create_chroot;
   options.digest = settings.digest;
   options.tls = settings.tls;
   if (settings.acl_is_creator_all) options.acl = AclPolicy::creator_all();

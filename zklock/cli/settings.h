@@ -15,6 +15,7 @@ struct GlobalOptions {
   std::string config;
   std::string digest_file;
   std::string session_timeout;
+  bool create_chroot = false;
   bool json = false;
   bool quiet = false;
   bool verbose = false;
@@ -29,6 +30,7 @@ struct Settings {
   std::optional<TlsOptions> tls;
   bool acl_is_creator_all = false;
   std::string application;  ///< empty: that of the command
+  bool create_chroot = false;
   bool json = false;
   bool quiet = false;
   bool verbose = false;

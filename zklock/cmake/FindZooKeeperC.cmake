@@ -1,5 +1,5 @@
 # Finds the multi-threaded ZooKeeper C client and creates the target ZooKeeper::mt. The C client
-# ships no package file of its own. ZooKeeperC_HAS_TLS: whether it was built with OpenSSL.
+# ships no package file of its own.
 find_path(ZooKeeperC_INCLUDE_DIR zookeeper/zookeeper.h)
 find_library(ZooKeeperC_LIBRARY zookeeper_mt)
 
@@ -7,8 +7,6 @@ include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(ZooKeeperC REQUIRED_VARS ZooKeeperC_LIBRARY ZooKeeperC_INCLUDE_DIR)
 
 if(ZooKeeperC_FOUND)
-  include(CheckLibraryExists)
-  check_library_exists(${ZooKeeperC_LIBRARY} zookeeper_init_ssl "" ZooKeeperC_HAS_TLS)
   if(NOT TARGET ZooKeeper::mt)
     add_library(ZooKeeper::mt UNKNOWN IMPORTED)
     set_target_properties(ZooKeeper::mt PROPERTIES

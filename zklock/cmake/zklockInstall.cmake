@@ -1,24 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs the library, its public headers, and the package files for CMake and pkg-config.
+# Installs the library, its public headers, and the package files for CMake and pkg-config. The
+# components are the packages of zklockPackages.cmake: runtime, dev, testing and cli.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)
 
 set(zklock_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/zklock)
 
 install(TARGETS zklock EXPORT zklockTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zklock
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN "testing" EXCLUDE)
 install(EXPORT zklockTargets NAMESPACE zklock:: DESTINATION ${zklock_cmake_dir})
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(TARGET zklock_static)
+  install(TARGETS zklock_static EXPORT zklockStaticTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT zklockStaticTargets NAMESPACE zklock:: DESTINATION ${zklock_cmake_dir})
+endif()
+# Packages have a file of their own for the copyright.
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT license)
 install(FILES ${PROJECT_SOURCE_DIR}/tests/support/tsan.supp
   DESTINATION ${CMAKE_INSTALL_DATADIR}/zklock)
 install(FILES ${PROJECT_SOURCE_DIR}/zklock/monitoring/alerts.yml
               ${PROJECT_SOURCE_DIR}/zklock/monitoring/dashboard.json
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/zklock/monitoring)
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zklock/monitoring COMPONENT cli)
 
 get_target_property(zklock_library_type zklock TYPE)
 if(zklock_library_type STREQUAL "STATIC_LIBRARY")
@@ -75,7 +82,9 @@ endif()
 list(APPEND zklock_pc_dependencies -pthread)
 string(REPLACE ";" " " ZKLOCK_PC_DEPENDENCIES "${zklock_pc_dependencies}")
 
-# With a static zklock, `pkg-config --libs zklock` must be enough, without --static.
+# With a static zklock, `pkg-config --libs zklock` must be enough, without --static. With a shared
+# one, zklock-static.pc has the archive.
+set(ZKLOCK_PC_NAME zklock)
 if(ZKLOCK_IS_STATIC)
   set(ZKLOCK_PC_CFLAGS -DZKLOCK_STATIC)
   set(ZKLOCK_PC_LIBS "-lzklock ${ZKLOCK_PC_DEPENDENCIES}")
@@ -87,6 +96,17 @@ else()
 endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/zklock.pc.in ${CMAKE_CURRENT_BINARY_DIR}/zklock.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/zklock.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+if(TARGET zklock_static)
+  set(ZKLOCK_PC_NAME zklock-static)
+  set(ZKLOCK_PC_CFLAGS -DZKLOCK_STATIC)
+  set(ZKLOCK_PC_LIBS "-l:libzklock.a -Wl,--exclude-libs,libzklock.a ${ZKLOCK_PC_DEPENDENCIES}")
+  set(ZKLOCK_PC_LIBS_PRIVATE "")
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/zklock.pc.in
+    ${CMAKE_CURRENT_BINARY_DIR}/zklock-static.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/zklock-static.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
 
 # The test kit is a component of the package: find_package(zklock COMPONENTS testing).
 if(TARGET zklock_testing)

@@ -184,6 +184,11 @@ std::chrono::milliseconds Client::session_timeout() const noexcept {
   return std::chrono::duration_cast<std::chrono::milliseconds>(core_->keeper().timeout());
 }
 
+void Client::set_hosts(const std::string& hosts) {
+  core_->check_usable("set hosts", core_->settings().hosts);
+  core_->coordinator().set_hosts(hosts);
+}
+
 Subscription Client::add_listener(std::function<void(ConnectionState)> listener) {
   return core_->add_listener(std::move(listener));
 }

@@ -49,6 +49,7 @@ struct FakeServers;
 /// Thread-safety: all members, from any thread, except from a LogSink or a logger.
 class FakeLink {
  public:
+  /// Begin and end the state `cut` of the table above.
   void cut();
   void mend();
   /// Breaks the connection. The client is notified, and connects again at once.
@@ -142,6 +143,7 @@ struct FakeEnsembleOptions {
 /// threads sleep that could run.
 class FakeEnsemble {
  public:
+  /// Starts the servers, and makes the time virtual.
   explicit FakeEnsemble(FakeEnsembleOptions options = {});
   /// Ends the servers: clients that still exist lose their connection. With the last FakeEnsemble,
   /// LeaseClock becomes real again. Destroy or close the clients first.
@@ -196,6 +198,7 @@ class FakeEnsemble {
   // The znodes, as an operator with all permissions sees and changes them. The changes return after
   // settle(). Most return false if ZooKeeper refuses them.
   [[nodiscard]] std::vector<std::string> children(const std::string& path) const;  ///< sorted
+  /// Returns the data of the znode, or nullopt if it does not exist.
   [[nodiscard]] std::optional<std::string> data(const std::string& path) const;
   /// Creates the znode, and its parents if they are missing.
   bool create(const std::string& path, std::string data = {});

@@ -149,9 +149,11 @@ class HealthyMatcher {
 inline auto IsHeld() {
   return detail::StateMatcher(HoldState::held, true);
 }
+/// Matches a hold that is suspended.
 inline auto IsSuspended() {
   return detail::StateMatcher(HoldState::suspended, true);
 }
+/// Matches a hold that is lost.
 inline auto IsLost() {
   return detail::StateMatcher(HoldState::lost, true);
 }

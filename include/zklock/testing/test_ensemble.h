@@ -53,6 +53,7 @@ class TestEnsemble {
   /// Ends each isolate().
   void rejoin();
 
+  /// Return the number of members, and a member by its index.
   [[nodiscard]] std::size_t size() const noexcept;
   [[nodiscard]] TestServer& operator[](std::size_t index);
   [[nodiscard]] const TestServer& operator[](std::size_t index) const;

@@ -18,6 +18,7 @@ namespace zklock::testing {
 ///
 /// Thread-safety: a value.
 struct TestServerOptions {
+  /// Settings of zoo.cfg.
   std::chrono::milliseconds tick_time{500};
   std::chrono::milliseconds min_session_timeout{1000};
   std::chrono::milliseconds max_session_timeout{60000};
@@ -75,6 +76,7 @@ class TestServer {
   void pause();
   void resume();
 
+  /// Return whether the process runs, and whether pause() has stopped it.
   [[nodiscard]] bool is_running() const;
   [[nodiscard]] bool is_paused() const;
   /// Blocks until the server serves clients. Returns false if it has ended, or does not serve after
@@ -95,6 +97,7 @@ class TestServer {
   [[nodiscard]] std::optional<std::string> four_letter_word(
       std::string_view word, std::chrono::milliseconds timeout = std::chrono::seconds(20)) const;
 
+  /// Returns the port for clients.
   [[nodiscard]] std::uint16_t port() const;
   /// Returns the value for ClientOptions::hosts, without a chroot.
   [[nodiscard]] std::string hosts() const;

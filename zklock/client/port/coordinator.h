@@ -44,7 +44,7 @@ struct CountChildren {
   std::string path;
 };
 /// Creates `path` and its missing ancestors as containers. Reply: ok if all of them exist now, also
-/// if nothing was missing. no_node if the chroot does not exist.
+/// if nothing was missing. no_node if the chroot does not exist, and is not to be created.
 struct CreateParents {
   std::string path;
 };
@@ -329,6 +329,10 @@ class Coordinator {
   /// event, an event of the observer and a task of post(). The default returns false. It is right
   /// for an implementation whose close() waits for no thread.
   virtual bool is_own_thread() const noexcept { return false; }
+
+  /// See Client::set_hosts(). The default has no servers, and ignores the call.
+  /// Throws Error(invalid_hosts).
+  virtual void set_hosts(const std::string& /*hosts*/) {}
 
   /// Returns, in words for error texts, what prevents a connection.
   virtual std::string connection_problem() const = 0;

@@ -188,8 +188,10 @@ class Call : public std::enable_shared_from_this<Call> {
   Instant sent_at_;    ///< of its last request
 };
 
-/// Makes the call of `operation`. Its paths are below `chroot`, which is a path or empty.
-std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, CallHeader header);
+/// Makes the call of `operation`. Its paths are below `chroot`, which is a path or empty. If
+/// `create_chroot` is true, CreateParents creates the chroot too.
+std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, CallHeader header,
+                                bool create_chroot = false);
 
 /// Makes a call that removes the servers' watch of a full path. Nothing is sent if the
 /// WatchRegistry contains an interest in the watch by then.

@@ -32,32 +32,47 @@ int number_behind(std::string_view begin, std::string_view text) noexcept {
 // The line of a failure has "Socket 10.0.0.1:2181 zk retcode=-4, errno=111(Connection refused): ".
 // The line of a session has "session establishment complete on server 10.0.0.1:2181, ", and later
 // "negotiated timeout=6000". A new handle begins with "Initiating client connection".
-void ConnectFailure::on_line(std::string_view line) {
+bool ConnectFailure::on_line(std::string_view line, bool is_error) {
   if (line.find("Initiating client connection") != std::string_view::npos) {
     met_foreign_server_ = false;
-    return;
+    return false;
   }
   const auto established = between(line, "session establishment complete on server ", ",");
   if (!established.empty()) {
-    return on_established(established, number_behind("negotiated timeout=", line));
+    on_established(established, number_behind("negotiated timeout=", line));
+    return false;
   }
   const auto server = between(line, "Socket ", " zk retcode=");
+  if (!server.empty()) return on_socket_error(server, line);
+  // The line about a failed ping follows a socket error.
+  if (!is_error || line.find("failed to send PING") != std::string_view::npos) return false;
+  cause_ = Cause::other;
+  server_.clear();
+  const std::size_t text = line.find(": ");  // after "function@line"
+  error_ = text == std::string_view::npos ? line : line.substr(text + 2);
+  return false;
+}
+
+bool ConnectFailure::on_socket_error(std::string_view server, std::string_view line) {
   const int code = number_behind(" zk retcode=", line);
   const int error = number_behind(", errno=", line);
   constexpr int kConnectionLoss = -4;
   constexpr int kOperationTimeout = -7;
-  if (server.empty() || (code != kConnectionLoss && code != kOperationTimeout)) return;
+  constexpr int kTlsError = -15;  // ZSSLCONNECTIONERROR
+  if (code != kConnectionLoss && code != kOperationTimeout && code != kTlsError) return false;
   Cause cause = Cause::unreachable;
   if (error == ECONNREFUSED) cause = Cause::refused;
   if (error == ETIMEDOUT) cause = Cause::silent;
   // The C client sets EHOSTDOWN if it reads the end of the stream.
   if (error == EHOSTDOWN || error == ECONNRESET || error == EPIPE) cause = Cause::closed;
+  if (code == kTlsError) cause = Cause::tls;
   // With such a timeout, the C client can be the one that ends the connection at once.
   const bool is_known = met_foreign_server_ && server_ == server;
-  if (is_known && (cause == Cause::closed || cause == Cause::silent)) return;
+  if (is_known && (cause == Cause::closed || cause == Cause::silent)) return true;
   cause_ = cause;
   server_ = server;
   error_ = between(line, "(", "): ");
+  return true;
 }
 
 void ConnectFailure::on_established(std::string_view server, int timeout_ms) {
@@ -80,9 +95,14 @@ std::string ConnectFailure::text(std::string_view servers) const {
       return text +
              " closed the connection; it may have no quorum, or too many connections of this host";
     case Cause::not_zookeeper: return text + " is no ZooKeeper server; check ClientOptions::hosts";
+    case Cause::tls:
+      return text +
+             " and this client could not agree on TLS; check the certificates on both sides with "
+             "openssl s_client, and the port";
     case Cause::unreachable:
       return text + " cannot be reached (" + error_ +
              "); check ClientOptions::hosts and the network";
+    case Cause::other: return "no connection to " + std::string(servers) + ": " + error_;
   }
   return {};
 }

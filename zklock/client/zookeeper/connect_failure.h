@@ -26,7 +26,9 @@ constexpr bool is_session_timeout(std::chrono::nanoseconds timeout) noexcept {
 /// | any           | session established, with an impossible timeout        | not_zookeeper |
 /// | not_zookeeper | socket error of the same server on the same handle:    | not_zookeeper |
 /// |               | closed, or silent                                      |               |
+/// | any           | error of a TLS handshake                               | tls           |
 /// | any           | any other socket error                                 | by its errno  |
+/// | any           | any other line with the level ERROR                    | other         |
 ///
 /// After an impossible timeout, the coordinator opens another handle. So a server of ZooKeeper that
 /// replaces the other one gets a cause of its own, even if it only closes the connection.
@@ -34,21 +36,24 @@ constexpr bool is_session_timeout(std::chrono::nanoseconds timeout) noexcept {
 /// Thread-safety: none.
 class ConnectFailure {
  public:
-  /// Takes a line of the C client, without its time and level.
-  void on_line(std::string_view line);
+  /// Takes a line of the C client, without its time and level. `is_error`: its level is ERROR.
+  /// Returns whether an attempt to connect has failed, or a connection was lost. The I/O thread logs
+  /// such a line before it closes the socket.
+  bool on_line(std::string_view line, bool is_error = false);
   /// Returns the server, the cause, and what to do; empty without a cause. `servers`: the servers
   /// of the connection string, by ConnectionString::servers_text().
   std::string text(std::string_view servers) const;
 
  private:
-  enum class Cause { none, refused, silent, closed, not_zookeeper, unreachable };
+  enum class Cause { none, refused, silent, closed, not_zookeeper, tls, unreachable, other };
 
+  bool on_socket_error(std::string_view server, std::string_view line);
   void on_established(std::string_view server, int timeout_ms);
 
   Cause cause_ = Cause::none;
   bool met_foreign_server_ = false;  ///< by the present handle
   std::string server_;               ///< address and port
-  std::string error_;                ///< the system's text of the errno
+  std::string error_;                ///< text of the errno, or the line
 };
 
 }  // namespace zklock::client

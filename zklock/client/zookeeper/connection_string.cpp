@@ -122,7 +122,9 @@ std::string ConnectionString::for_c_client(const Resolver& resolve) const {
     // No brackets: the C client reads the port behind the last colon, and all before it as the
     // host.
     text += with_port(server.host, server.port);
-    if (duplicate.empty()) duplicate = with_port(addresses.front(), server.port);
+    if (duplicate.empty()) {
+      duplicate = with_port(*std::ranges::min_element(addresses), server.port);
+    }
     count += addresses.size();
   }
   if (text.empty()) return {};

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include <zookeeper/zookeeper.h>
@@ -10,16 +12,25 @@
 #include "zklock/client/threads/process_mutex.h"
 #include "zklock/client/zookeeper/connect_failure.h"
 
+// The level of the C client. The header with this declaration does not compile outside the C client.
+extern "C" ZooLogLevel logLevel;
+
 namespace zklock::client {
 
 struct LogTarget {
   const std::shared_ptr<Log> log;
   const std::vector<std::string> secrets;
+  const std::function<void()> on_failure;
   Mutex mutex = {};
   ConnectFailure failure ZKLOCK_GUARDED_BY(mutex) = {};
 };
 
 namespace {
+
+// The C client takes 0 for "no lines", although the enumeration has no such value.
+constexpr auto kNoLines = static_cast<ZooLogLevel>(0);
+
+constexpr std::chrono::milliseconds kPauseAfterTlsFileError{100};
 
 // Never destroyed: the C client's threads of a handle that was not closed may log at process exit.
 class Table {
@@ -50,6 +61,19 @@ class Table {
     return slots_[index];
   }
 
+  void silence() {
+    const MutexLock guard(mutex_);
+    silent_ = true;
+    level_after_silence_ = logLevel;
+    zoo_set_debug_level(kNoLines);
+  }
+
+  void end_silence() {
+    const MutexLock guard(mutex_);
+    silent_ = false;
+    set_level(level_after_silence_);
+  }
+
  private:
   // The log level of the C client is global. It is above its default only while a log accepts debug
   // lines.
@@ -58,12 +82,22 @@ class Table {
         slots_, [](const auto& target) { return target && target->log->accepts(LogLevel::debug); });
     if (wanted == debug_) return;
     debug_ = wanted;
-    zoo_set_debug_level(wanted ? ZOO_LOG_LEVEL_DEBUG : ZOO_LOG_LEVEL_INFO);
+    set_level(wanted ? ZOO_LOG_LEVEL_DEBUG : ZOO_LOG_LEVEL_INFO);
+  }
+
+  void set_level(ZooLogLevel level) ZKLOCK_REQUIRES(mutex_) {
+    if (silent_) {
+      level_after_silence_ = level;
+    } else {
+      zoo_set_debug_level(level);
+    }
   }
 
   Mutex& mutex_ = process_mutex(ProcessMutex::log);
   std::array<std::shared_ptr<LogTarget>, LogBridge::kMaxSlots> slots_ ZKLOCK_GUARDED_BY(mutex_);
   bool debug_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  bool silent_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  ZooLogLevel level_after_silence_ ZKLOCK_GUARDED_BY(mutex_) = ZOO_LOG_LEVEL_INFO;
 };
 
 struct Line {
@@ -112,16 +146,26 @@ std::vector<std::string> longest_first(std::vector<std::string> secrets) {
   return secrets;
 }
 
+// Returns whether the C client cannot use a TLS file. It would try again at once, and again.
+bool is_tls_file_error(std::string_view text) noexcept {
+  return text.find(": Failed to load ") != std::string_view::npos ||
+         text.find(": SSL_CTX_check_private_key failed") != std::string_view::npos;
+}
+
 // Called by C code, so it must not throw.
 void forward(std::size_t index, const char* message) noexcept {
   try {
     const auto target = Table::instance().target(index);
     if (!target || message == nullptr) return;
     const Line line = parse(message);
+    bool failed = false;
     if (line.level != LogLevel::debug) {
       const MutexLock guard(target->mutex);
-      target->failure.on_line(line.text);
+      failed = target->failure.on_line(line.text, line.level == LogLevel::error);
     }
+    if (failed && target->on_failure) target->on_failure();
+    // Delays the C client's thread, which would use a processor until the file is mended.
+    if (is_tls_file_error(line.text)) std::this_thread::sleep_for(kPauseAfterTlsFileError);
     if (target->log->uses_stderr() || !target->log->accepts(line.level)) return;
     const std::string text = without(std::string(line.text), target->secrets);
     target->log->write(line.level, "zookeeper client: " + text);
@@ -144,8 +188,10 @@ constexpr auto kTrampolines = make_trampolines(std::make_index_sequence<LogBridg
 
 }  // namespace
 
-LogBridge::LogBridge(std::shared_ptr<Log> log, std::vector<std::string> secrets)
-    : target_(new LogTarget{std::move(log), longest_first(std::move(secrets))}),
+LogBridge::LogBridge(std::shared_ptr<Log> log, std::vector<std::string> secrets,
+                     std::function<void()> on_failure)
+    : target_(
+          new LogTarget{std::move(log), longest_first(std::move(secrets)), std::move(on_failure)}),
       slot_(Table::instance().take(target_)) {
   if (slot_ == kNoSlot && !target_->log->uses_stderr()) {
     target_->log->write(LogLevel::warning,
@@ -165,6 +211,14 @@ std::string LogBridge::connect_failure(std::string_view servers) const {
 
 LogBridge::Callback LogBridge::callback() const noexcept {
   return slot_ == kNoSlot ? &silent : kTrampolines[slot_];
+}
+
+CClientSilence::CClientSilence() {
+  Table::instance().silence();
+}
+
+CClientSilence::~CClientSilence() {
+  Table::instance().end_silence();
 }
 
 }  // namespace zklock::client

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,8 +27,11 @@ class LogBridge {
  public:
   using Callback = void (*)(const char* message);
 
-  /// `secrets` never appear in the log: each is replaced by "***".
-  LogBridge(std::shared_ptr<Log> log, std::vector<std::string> secrets);
+  /// `secrets` never appear in the log: each is replaced by "***". `on_failure` is called after an
+  /// attempt to connect has failed or a connection was lost. The calling thread is the I/O thread of
+  /// the C client, which has not closed the socket yet.
+  LogBridge(std::shared_ptr<Log> log, std::vector<std::string> secrets,
+            std::function<void()> on_failure = {});
   ~LogBridge();
   LogBridge(const LogBridge&) = delete;
   LogBridge& operator=(const LogBridge&) = delete;
@@ -45,6 +49,18 @@ class LogBridge {
   static constexpr std::size_t kNoSlot = kMaxSlots;
   const std::shared_ptr<LogTarget> target_;
   std::size_t slot_ = kNoSlot;
+};
+
+/// Silences the C client during its lifetime, for all handles of the process. Lines of other
+/// clients are lost meanwhile.
+///
+/// REQUIRES: only one object exists at a time.
+class CClientSilence {
+ public:
+  CClientSilence();
+  ~CClientSilence();
+  CClientSilence(const CClientSilence&) = delete;
+  CClientSilence& operator=(const CClientSilence&) = delete;
 };
 
 }  // namespace zklock::client

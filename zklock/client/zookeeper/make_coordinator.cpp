@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "zklock/client/zookeeper/connection_string.h"
+#include "zklock/client/zookeeper/tls_files.h"
 #include "zklock/client/zookeeper/zk_coordinator.h"
 #include "zklock/client/zookeeper/zk_handle.h"
 #include "zklock/error.h"
@@ -78,6 +79,8 @@ void check_tls(const TlsOptions& tls) {
         Errc::unsupported,
         "the ZooKeeper C client was built without TLS; rebuild it with OpenSSL, or use a tunnel");
   }
+  const std::string limit = tls_descriptor_problem();
+  if (!limit.empty()) refuse(Errc::unsupported, limit);
   // The C client receives the four values as one text, separated by commas, and skips empty values.
   for (const std::string* file : {&tls.ca_file, &tls.certificate_file, &tls.key_file}) {
     if (file->empty() || file->find(',') != std::string::npos) {
@@ -87,6 +90,8 @@ void check_tls(const TlsOptions& tls) {
   if (tls.key_password.find(',') != std::string::npos) {
     refuse(Errc::invalid_option, "tls.key_password contains a comma");
   }
+  const std::string problem = tls_file_problem(tls);
+  if (!problem.empty()) refuse(Errc::invalid_option, problem);
 }
 
 }  // namespace
@@ -114,10 +119,10 @@ std::shared_ptr<Log> make_log(const ClientOptions& options) {
   return std::make_shared<Log>(options.logger, options.log_sink, options.log_level);
 }
 
-std::unique_ptr<Coordinator> make_zookeeper_coordinator(const ClientOptions& options,
+std::shared_ptr<Coordinator> make_zookeeper_coordinator(const ClientOptions& options,
                                                         std::shared_ptr<Log> log) {
   if (!log) log = make_log(options);
-  return std::make_unique<ZkCoordinator>(options, std::move(log));
+  return std::make_shared<ZkCoordinator>(options, std::move(log));
 }
 
 }  // namespace zklock::client

@@ -16,8 +16,8 @@ void validate(const ClientOptions& options);
 std::shared_ptr<Log> make_log(const ClientOptions& options);
 
 /// Returns a coordinator on the ZooKeeper C client. `log`: by default, a log of its own. REQUIRES:
-/// validate() accepts the options.
-std::unique_ptr<Coordinator> make_zookeeper_coordinator(const ClientOptions& options,
+/// validate() accepts the options, and close() is called before the last owner releases it.
+std::shared_ptr<Coordinator> make_zookeeper_coordinator(const ClientOptions& options,
                                                         std::shared_ptr<Log> log = nullptr);
 
 }  // namespace zklock::client

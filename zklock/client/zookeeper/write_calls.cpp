@@ -87,14 +87,14 @@ class CreateContenderCall final : public Call {
 /// is needed because a parent without CREATE permission can have the child already.
 class CreateParentsCall final : public Call {
  public:
-  CreateParentsCall(const std::string& chroot, const request::CreateParents& operation,
-                    CallHeader header)
-      : Call(std::move(header)), last_(full_path(chroot, operation.path)) {
-    for (auto end = last_.find('/', chroot.size() + 1); end != std::string::npos;
+  // Creates the levels of the path below `existing`.
+  CreateParentsCall(const std::string& existing, std::string path, CallHeader header)
+      : Call(std::move(header)), last_(std::move(path)) {
+    for (auto end = last_.find('/', existing.size() + 1); end != std::string::npos;
          end = last_.find('/', end + 1)) {
       levels_.push_back(last_.substr(0, end));
     }
-    if (operation.path != "/") levels_.push_back(last_);
+    if (last_ != "/" && last_ != existing) levels_.push_back(last_);
     codes_.resize(levels_.size() + 1, ZOK);
     outstanding_ = codes_.size();
   }
@@ -109,13 +109,14 @@ class CreateParentsCall final : public Call {
     if (--outstanding_ > 0) return false;
     set_status(context, verdict(), {"CREATE", parent_of(refused_level())});
     if (context.reply.status != Status::no_node) return true;
-    // Only a missing chroot is permanent, because zklock does not create it. A level that was
-    // deleted in between can be created again.
+    // Only a missing chroot that is not to be created is permanent. A level that was deleted in
+    // between can be created again.
     if (codes_.front() != ZNONODE) {
       refuse(context, Status::throttled, "a parent was deleted meanwhile");
     } else {
       context.reply.detail = "the chroot " + context.hosts.chroot() + " of " +
-                             context.hosts.servers_text() + " does not exist; create it";
+                             context.hosts.servers_text() +
+                             " does not exist; create it, or set ClientOptions::create_chroot";
     }
     return true;
   }
@@ -220,12 +221,15 @@ std::shared_ptr<Call> make(request::Delete operation, CallHeader header) {
   return std::make_shared<DeleteCall>(std::move(operation), std::move(header));
 }
 
-std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, CallHeader header) {
+std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, CallHeader header,
+                                bool create_chroot) {
   header.operation = operation.index();
   return std::visit(
       [&](auto& op) -> std::shared_ptr<Call> {
         if constexpr (std::is_same_v<decltype(op), request::CreateParents&>) {
-          return std::make_shared<CreateParentsCall>(chroot, op, std::move(header));
+          return std::make_shared<CreateParentsCall>(create_chroot ? std::string() : chroot,
+                                                     full_path(chroot, std::move(op.path)),
+                                                     std::move(header));
         } else if constexpr (std::is_same_v<decltype(op), request::CreateContender&>) {
           return std::make_shared<CreateContenderCall>(chroot, std::move(op), std::move(header));
         } else {

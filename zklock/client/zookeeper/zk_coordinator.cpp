@@ -6,8 +6,11 @@
 
 #include "zklock/client/port/boot_time.h"
 #include "zklock/client/zookeeper/digest_id.h"
+#include "zklock/client/zookeeper/log_secrets.h"
 #include "zklock/core/no_answer_text.h"
 #include "zklock/core/permission_text.h"
+#include "zklock/core/znode_data.h"
+#include "zklock/error.h"
 
 namespace zklock::client {
 namespace {
@@ -16,17 +19,6 @@ std::vector<DigestCredential> credentials_of(const ClientOptions& options) {
   std::vector<DigestCredential> credentials = {random_credential()};
   if (options.digest) credentials.push_back(*options.digest);
   return credentials;
-}
-
-std::vector<std::string> secrets_of(const ClientOptions& options,
-                                    const std::vector<DigestCredential>& credentials) {
-  std::vector<std::string> secrets;
-  for (const DigestCredential& credential : credentials) {
-    secrets.push_back(digest_secret(credential));
-    secrets.push_back(credential.password);
-  }
-  if (options.tls) secrets.push_back(options.tls->key_password);
-  return secrets;
 }
 
 // The period of the repeated work of the local-reply thread.
@@ -42,12 +34,12 @@ std::string milliseconds_since(Instant then) {
 
 ZkCoordinator::ZkCoordinator(const ClientOptions& options, std::shared_ptr<Log> log)
     : options_(options),
-      hosts_(ConnectionString::parse(options.hosts)),
       credentials_(credentials_of(options)),
       node_acl_(node_acl(options.acl, credentials_.front(), options.digest)),
       parent_acl_(parent_acl(options.acl, options.digest)),
       log_(std::move(log)),
-      log_bridge_(log_, secrets_of(options, credentials_)),
+      log_bridge_(log_, log_secrets(credentials_, options.tls), [this] { refresh_servers(); }),
+      hosts_(ConnectionString::parse(options.hosts)),
       timeout_(options.session_timeout),
       disconnected_since_(boot_time()),
       watches_(options.max_watch_bytes),
@@ -75,7 +67,8 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   const Instant since = request.wanted_since == Instant{} ? boot_time() : request.wanted_since;
   const auto call =
       make_call(hosts_.chroot(), std::move(request.operation),
-                {id, request.session, std::move(handler), since, fail_if_disconnected});
+                {id, request.session, std::move(handler), since, fail_if_disconnected},
+                options_.create_chroot);
   if (closing_) {
     answer(call, Status::closed, {});
   } else if (call->bound_to() != SessionId{} && call->bound_to() != session_) {
@@ -132,6 +125,21 @@ void ZkCoordinator::close() {
 bool ZkCoordinator::is_own_thread() const noexcept {
   return CompletionScope::runs_here(*this) || session_thread_.runs_here() ||
          local_replies_.runs_here();
+}
+
+void ZkCoordinator::set_hosts(const std::string& hosts) {
+  ConnectionString parsed = ConnectionString::parse(hosts);
+  const MutexLock guard(mutex_);
+  if (parsed.chroot() != hosts_.chroot()) {
+    throw Error(Errc::invalid_hosts, "set hosts", core::printable(hosts, 256),
+                "the chroot of a client cannot change");
+  }
+  hosts_ = std::move(parsed);
+}
+
+ConnectionString ZkCoordinator::present_hosts() const {
+  const MutexLock guard(mutex_);
+  return hosts_;
 }
 
 std::string ZkCoordinator::connection_problem() const {
@@ -269,6 +277,7 @@ std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
 
 std::optional<Instant> ZkCoordinator::do_what_is_due() {
   end_overdue_session();
+  replace_overdue_handle();
   const MutexLock guard(mutex_);
   const Instant now = boot_time();
   if (ready()) return check_presence(now);

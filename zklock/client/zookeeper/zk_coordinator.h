@@ -51,11 +51,21 @@ namespace zklock::client {
 /// refuse every handle that has seen a later zxid than theirs. They accept only a new handle, which
 /// has seen none.
 ///
+/// With TLS, a handle that is connecting for T is dead too. Its close can hang, so the session thread
+/// waits for it only for a limited time.
+///
+/// set_hosts() only stores the new list. The next handle begins with it. The present handle gets it
+/// after a failed attempt to connect, with the names resolved again. Only then, and only on the I/O
+/// thread, zoo_set_servers() is safe. While connected, it may close the socket. Then the C client
+/// delivers no event, and does not answer the requests in flight. While the close of an earlier
+/// handle hangs, only the next handle gets the list: a failed attempt may be that of the earlier one.
+///
 /// Three threads run this code besides the callers' threads. The session thread opens and closes
 /// handles. The C client's completion thread delivers events and replies. The local-reply thread
 /// delivers the replies that need no server. Requests reach the wire in the order of submission,
 /// because each is passed to the C client under mutex_.
 class ZkCoordinator final : public Coordinator,
+                            public std::enable_shared_from_this<ZkCoordinator>,
                             private CompletionSink,
                             private ZkHandle::Listener,
                             private SessionThread::HandleOwner {
@@ -70,6 +80,7 @@ class ZkCoordinator final : public Coordinator,
   void unwatch(RequestId request) noexcept override;
   void close() override;
   bool is_own_thread() const noexcept override;
+  void set_hosts(const std::string& hosts) override;
   std::string connection_problem() const override;
   CoordinatorStats stats() const override;
 
@@ -97,6 +108,10 @@ class ZkCoordinator final : public Coordinator,
 
   // Called on the session thread.
   bool open() override;
+  // Returns null with the cause in `why` if no handle can be opened.
+  std::unique_ptr<ZkHandle> open_handle(std::string& why);
+  void close_handle(std::unique_ptr<ZkHandle> handle) ZKLOCK_EXCLUDES(mutex_);
+  std::size_t hanging_handles() ZKLOCK_EXCLUDES(mutex_);  // their number
   void shut() override;
 
   // Called on the completion thread.
@@ -118,12 +133,20 @@ class ZkCoordinator final : public Coordinator,
   void finish_session_end(const SessionEnd& end, const std::string& cause) ZKLOCK_EXCLUDES(mutex_);
   void deliver_watch_event(const std::string& path, request::WatchEvent event);
 
+  // Called on the I/O thread of the C client. Passes the present list of servers to the handle, if
+  // an attempt to connect has failed.
+  void refresh_servers() ZKLOCK_EXCLUDES(mutex_);
+  ConnectionString present_hosts() const ZKLOCK_EXCLUDES(mutex_);
+
   // Called on the local-reply thread. Answers the requests that have waited too long for a
   // connection, and checks the znodes whose events the servers may withhold. Returns when it must
   // be called again.
   std::optional<Instant> do_what_is_due();
   // Called on the local-reply thread. Ends the session if T has passed without a connection.
   void end_overdue_session();
+  // Called on the local-reply thread. With TLS, replaces a handle that has not connected within T:
+  // its C client can hang in a handshake.
+  void replace_overdue_handle();
 
   // Sends queued calls while may_send(). Without memory, the process terminates.
   void pump() noexcept ZKLOCK_REQUIRES(mutex_);
@@ -179,7 +202,6 @@ class ZkCoordinator final : public Coordinator,
   void log_warn(const std::string& text) const;
 
   const ClientOptions options_;
-  const ConnectionString hosts_;
   const std::vector<DigestCredential> credentials_;  // zklock's own, and the user's
   const Acl node_acl_;
   const Acl parent_acl_;
@@ -187,6 +209,7 @@ class ZkCoordinator final : public Coordinator,
   const LogBridge log_bridge_;
 
   mutable Mutex mutex_;
+  ConnectionString hosts_ ZKLOCK_GUARDED_BY(mutex_);
   Condition opened_;
   Condition drained_;
   Phase phase_ ZKLOCK_GUARDED_BY(mutex_) = Phase::none;
@@ -194,6 +217,7 @@ class ZkCoordinator final : public Coordinator,
   SessionId session_ ZKLOCK_GUARDED_BY(mutex_);  // 0 before the handle's first connection
   // T: before the first connection the requested value, later the value negotiated last.
   core::Duration timeout_ ZKLOCK_GUARDED_BY(mutex_);
+  Instant opened_at_ ZKLOCK_GUARDED_BY(mutex_);        // the handle
   Instant connected_since_ ZKLOCK_GUARDED_BY(mutex_);  // the session's first connection
   // The last loss of the connection, or start().
   Instant disconnected_since_ ZKLOCK_GUARDED_BY(mutex_);
@@ -208,6 +232,8 @@ class ZkCoordinator final : public Coordinator,
   std::uint64_t last_id_ ZKLOCK_GUARDED_BY(mutex_) = 0;
   // Durations of the answered requests; index: the alternative of Operation.
   std::array<core::AtomicHistogram, std::variant_size_v<Operation>> durations_{};
+  // The handles whose close hangs; an expired pointer stands for one that was closed.
+  std::vector<std::weak_ptr<const void>> hanging_ ZKLOCK_GUARDED_BY(mutex_);
   std::string open_error_ ZKLOCK_GUARDED_BY(mutex_);  // why there is no handle
   // The servers refused a credential: no further session.
   bool credential_refused_ ZKLOCK_GUARDED_BY(mutex_) = false;

@@ -47,39 +47,6 @@ void ZkCoordinator::notify_ended(SessionId session, Status why) {
 
 // --- The session thread
 
-bool ZkCoordinator::open() {
-  const Instant began = boot_time();
-  ZkHandle::Options handle_options;
-  handle_options.servers = hosts_.for_c_client();  // may block in the resolver
-  handle_options.session_timeout = options_.session_timeout;
-  handle_options.tls = options_.tls;
-  handle_options.log = log_bridge_.callback();
-  std::string why;
-  std::unique_ptr<ZkHandle> handle;
-  if (handle_options.servers.empty()) {
-    why = "none of the hosts " + hosts_.servers_text() +
-          " could be resolved; check ClientOptions::hosts";
-  } else {
-    handle = ZkHandle::open(handle_options, *this, why);
-  }
-  // Usually this adds all credentials. If the first attempt to connect has already failed,
-  // on_connected() adds the rest. In both cases they are added before any request.
-  if (handle) (void)handle->authenticate(credentials_);
-  if (!handle) log_warn(why);
-
-  const MutexLock guard(mutex_);
-  assert(phase_ == Phase::none && !handle_);
-  open_error_ = why;
-  if (!handle) return false;
-  handle_ = std::move(handle);
-  attempt_began_ = began;
-  last_contact_ = began;
-  phase_ = Phase::connecting;
-  opened_.notify_all();
-  local_replies_.poke();  // the local-reply thread follows the next handshake from now on
-  return true;
-}
-
 void ZkCoordinator::shut() {
   std::unique_ptr<ZkHandle> handle;
   SessionId session;
@@ -98,7 +65,7 @@ void ZkCoordinator::shut() {
     if (alive) drain();
     handle = std::move(handle_);
   }
-  handle.reset();
+  close_handle(std::move(handle));
 
   const MutexLock guard(mutex_);
   Status status = Status::session_ended;

@@ -3,24 +3,30 @@
 
 #include <cerrno>
 #include <system_error>
+#include <thread>
 
 #include "zklock/client/threads/start_thread.h"
 #include "zklock/client/zookeeper/close_on_exec.h"
 #include "zklock/client/zookeeper/digest_id.h"
+#include "zklock/client/zookeeper/log_bridge.h"
 
-#if ZKLOCK_HAS_TLS
 // The header declares this function only if a macro says that OpenSSL's headers are present. zklock
-// does not need them.
-extern "C" zhandle_t* zookeeper_init_ssl(const char* host, const char* cert, watcher_fn fn,
-                                         int recv_timeout, const clientid_t* clientid,
-                                         void* context, int flags);
-#endif
+// does not need them. The symbol is weak: its address is null if the C client of this process was
+// built without OpenSSL.
+extern "C" __attribute__((weak)) zhandle_t* zookeeper_init_ssl(const char* host, const char* cert,
+                                                               watcher_fn fn, int recv_timeout,
+                                                               const clientid_t* clientid,
+                                                               void* context, int flags);
 
 namespace zklock::client {
 namespace {
 
 // zoo_state() returns 0 between two attempts to connect. The header has no constant for it.
 constexpr int kBetweenAttempts = 0;
+
+// zookeeper_close() waits for up to 4.5 s if it is connected, else for a turn of the I/O thread.
+constexpr std::chrono::seconds kLongestClose{5};
+constexpr std::chrono::seconds kLongestCloseUnconnected{1};
 
 // The states are variables in the C header, so they cannot be cases of a switch.
 bool is_before_handshake(int state) noexcept {
@@ -31,35 +37,44 @@ bool is_before_handshake(int state) noexcept {
 
 }  // namespace
 
+zhandle_t* ZkHandle::open_tls(const Options& options, void* context) {
+  // The C client skips empty parts. Without a password it would read one from the terminal, or
+  // leave the certificate out. A key in the clear needs none, so any text will do.
+  const std::string& password = options.tls->key_password;
+  const std::string files = options.tls->ca_file + "," + options.tls->certificate_file + "," +
+                            options.tls->key_file + "," + (password.empty() ? "none" : password);
+  // zookeeper_init_ssl takes no log callback, so its lines would go to the standard error output.
+  options.log(
+      (":ZOO_INFO@zookeeper_init_ssl: Initiating client connection, host=" + options.servers +
+       " sessionTimeout=" + std::to_string(options.session_timeout.count()))
+          .c_str());
+  const CClientSilence silence;
+  const int timeout_ms = static_cast<int>(options.session_timeout.count());
+  zhandle_t* const handle =
+      ::zookeeper_init_ssl(options.servers.c_str(), files.c_str(), &ZkHandle::on_event, timeout_ms,
+                           nullptr, context, ZOO_NO_LOG_CLIENTENV);
+  if (handle != nullptr) zoo_set_log_callback(handle, options.log);
+  return handle;
+}
+
 bool tls_supported() noexcept {
-#if ZKLOCK_HAS_TLS
-  return true;
-#else
-  return false;
-#endif
+  return &zookeeper_init_ssl != nullptr;
 }
 
 std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& listener,
                                          std::string& why) {
   const int timeout_ms = static_cast<int>(options.session_timeout.count());
   zhandle_t* handle = nullptr;
+  const auto target = std::make_shared<Target>(listener);
+  // Also lets only one thread call zookeeper_init_ssl, which uses strtok().
   const PipeCloseOnExec pipe;
   const ThreadName inherited("zklock-io");  // by the two threads of the C client
   errno = 0;
-#if ZKLOCK_HAS_TLS
-  if (options.tls) {
-    const std::string files = options.tls->ca_file + "," + options.tls->certificate_file + "," +
-                              options.tls->key_file + "," + options.tls->key_password;
-    handle = ::zookeeper_init_ssl(options.servers.c_str(), files.c_str(), &ZkHandle::on_event,
-                                  timeout_ms, nullptr, &listener, ZOO_NO_LOG_CLIENTENV);
-    // zookeeper_init_ssl takes no log callback. Its lines before this one go to the C client's
-    // stream.
-    if (handle != nullptr) zoo_set_log_callback(handle, options.log);
-  } else
-#endif
-  {
+  if (options.tls && tls_supported()) {
+    handle = open_tls(options, target.get());
+  } else {
     handle = zookeeper_init2(options.servers.c_str(), &ZkHandle::on_event, timeout_ms, nullptr,
-                             &listener, ZOO_NO_LOG_CLIENTENV, options.log);
+                             target.get(), ZOO_NO_LOG_CLIENTENV, options.log);
   }
   if (handle == nullptr) {
     why = "the ZooKeeper C client cannot start: " + std::generic_category().message(errno);
@@ -69,7 +84,7 @@ std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& liste
   // By default the C client resolves the host names in every turn of its I/O loop. If that fails, a
   // connected client sends nothing any more.
   zoo_set_servers_resolution_delay(handle, -1);
-  return std::unique_ptr<ZkHandle>(new ZkHandle(handle));
+  return std::unique_ptr<ZkHandle>(new ZkHandle(handle, target, options.servers));
 }
 
 bool ZkHandle::authenticate(const std::vector<DigestCredential>& credentials) {
@@ -84,6 +99,71 @@ bool ZkHandle::authenticate(const std::vector<DigestCredential>& credentials) {
 
 ZkHandle::~ZkHandle() {
   zookeeper_close(handle_);
+}
+
+ZkHandle::Listener* ZkHandle::Target::begin_call() noexcept {
+  const MutexLock guard(mutex_);
+  if (listener_ != nullptr) ++running_;
+  return listener_;
+}
+
+void ZkHandle::Target::end_call() noexcept {
+  const MutexLock guard(mutex_);
+  --running_;
+  ended_.notify_all();
+}
+
+void ZkHandle::Target::forget_listener() noexcept {
+  const MutexLock guard(mutex_);
+  listener_ = nullptr;
+  while (running_ > 0) ended_.wait(mutex_);
+}
+
+std::weak_ptr<const void> ZkHandle::close_within_limit(std::unique_ptr<ZkHandle> handle,
+                                                       std::shared_ptr<const void> user) {
+  struct Progress {
+    Mutex mutex = {};
+    Condition changed = {};
+    bool done ZKLOCK_GUARDED_BY(mutex) = false;
+  };
+  const auto progress = std::make_shared<Progress>();
+  const std::shared_ptr<Target> target = handle->target_;
+  const auto until = std::chrono::steady_clock::now() +
+                     (handle->is_connected() ? kLongestClose : kLongestCloseUnconnected);
+  std::thread closing;
+  try {
+    closing = start_thread("zklock-close", [handle = std::move(handle), progress,
+                                            user = std::move(user), target]() mutable {
+      handle.reset();
+      const MutexLock guard(progress->mutex);
+      progress->done = true;
+      progress->changed.notify_all();
+    });
+  } catch (const std::system_error&) {
+    return {};  // no thread: the handle was closed here
+  }
+  {
+    const MutexLock guard(progress->mutex);
+    const bool done = progress->changed.wait_until(
+        progress->mutex, until, [&]() ZKLOCK_REQUIRES(progress->mutex) { return progress->done; });
+    if (!done) closing.detach();
+  }
+  if (closing.joinable()) {
+    closing.join();
+  } else {
+    target->forget_listener();
+  }
+  return progress;
+}
+
+void ZkHandle::set_servers(const std::string& servers) {
+  if (servers == servers_) return;
+  servers_ = servers;
+  // The C client ignores a list with as many addresses as the last one, on the same hosts: it does
+  // not compare the ports. The first call changes the count, so the second one is not ignored.
+  const std::string first = servers.substr(0, servers.find(','));
+  zoo_set_servers(handle_, (servers + "," + first).c_str());
+  zoo_set_servers(handle_, servers.c_str());
 }
 
 void ZkHandle::mark_close_on_exec() const {
@@ -111,15 +191,18 @@ bool ZkHandle::before_handshake() const noexcept {
 }
 
 void ZkHandle::on_event(zhandle_t* /*handle*/, int type, int state, const char* path,
-                        void* listener) noexcept {
+                        void* context) noexcept {
   thread_local const int kNamed = ::pthread_setname_np(::pthread_self(), "zklock-events");
   static_cast<void>(kNamed);
-  auto& target = *static_cast<Listener*>(listener);
+  auto& target = *static_cast<Target*>(context);
+  Listener* const listener = target.begin_call();
+  if (listener == nullptr) return;
   if (type == ZOO_SESSION_EVENT) {
-    target.on_session_event(state);
+    listener->on_session_event(state);
   } else if (path != nullptr) {
-    target.on_watch_event(type, path);
+    listener->on_watch_event(type, path);
   }
+  target.end_call();
 }
 
 }  // namespace zklock::client

@@ -6,10 +6,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <zookeeper/zookeeper.h>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/client/zookeeper/log_bridge.h"
 #include "zklock/client_options.h"
 #include "zklock/core/session.h"
@@ -49,8 +51,19 @@ class ZkHandle {
   /// Ends the session, if it is connected. Blocks for up to 4.5 s. When it returns, no callback is
   /// running, and the threads of the C client have ended. Some completions may never be reported.
   ~ZkHandle();
+  /// Destroys the handle on a thread of its own. Blocks until that is done, but at most for 5 s, or
+  /// for 1 s without a connection: with TLS the C client can hang. Then the thread goes on, but
+  /// calls no listener any more. `user`: lives until the thread ends, because completions of the
+  /// handle may use it. Returns an object that expires then.
+  static std::weak_ptr<const void> close_within_limit(std::unique_ptr<ZkHandle> handle,
+                                                      std::shared_ptr<const void> user);
   ZkHandle(const ZkHandle&) = delete;
   ZkHandle& operator=(const ZkHandle&) = delete;
+
+  /// Replaces the servers, if the list differs from the last one. The next attempt to connect uses
+  /// it. REQUIRES: the calling thread is the I/O thread of the C client, and there is no connection.
+  /// Otherwise the C client could close a connection without an event.
+  void set_servers(const std::string& servers);
 
   /// Marks the socket of the connection, so that programs started by exec do not inherit it.
   void mark_close_on_exec() const;
@@ -63,15 +76,37 @@ class ZkHandle {
   bool before_handshake() const noexcept;
 
  private:
-  explicit ZkHandle(zhandle_t* handle) noexcept : handle_(handle) {}
+  // REQUIRES: tls_supported(), and no other thread calls it.
+  static zhandle_t* open_tls(const Options& options, void* context);
+  /// The context of the callbacks. A handle whose close hangs has no listener any more. The mutex is
+  /// not held during a call of the listener.
+  class Target {
+   public:
+    explicit Target(Listener& listener) noexcept : listener_(&listener) {}
+    /// Returns null after forget_listener(). Otherwise end_call() must follow.
+    Listener* begin_call() noexcept;
+    void end_call() noexcept;
+    /// Blocks until no call is running.
+    void forget_listener() noexcept;
+
+   private:
+    Mutex mutex_;
+    Condition ended_;
+    Listener* listener_ ZKLOCK_GUARDED_BY(mutex_);
+    int running_ ZKLOCK_GUARDED_BY(mutex_) = 0;
+  };
+  ZkHandle(zhandle_t* handle, std::shared_ptr<Target> target, std::string servers) noexcept
+      : handle_(handle), target_(std::move(target)), servers_(std::move(servers)) {}
   static void on_event(zhandle_t* handle, int type, int state, const char* path,
-                       void* listener) noexcept;
+                       void* context) noexcept;
 
   zhandle_t* const handle_;
+  const std::shared_ptr<Target> target_;
+  std::string servers_;            // the last list; used by the I/O thread only
   std::size_t authenticated_ = 0;  // count of credentials added
 };
 
-/// Returns whether zklock was built with a C client that supports TLS.
+/// Returns whether the C client of this process supports TLS.
 bool tls_supported() noexcept;
 
 }  // namespace zklock::client
