@@ -5,8 +5,8 @@
 #
 # - asan: g++ with AddressSanitizer and UndefinedBehaviorSanitizer. Runs all tests except the
 #   longest walks, chaos and the examples.
-# - tsan: g++ with ThreadSanitizer. Runs the unit, simulation, conformance and integration tests
-#   that have several threads.
+# - tsan: g++ with ThreadSanitizer, without the command. Runs the unit, simulation, conformance and
+#   integration tests that have several threads.
 # - clang: clang++, with a shared and optimized library, warnings as errors and no precompiled
 #   headers. Compiles everything, and each source of the library alone. Runs unit tests, walks,
 #   Curator and Kazoo on one path, fork(), a minute of chaos, the budget of a lock, and short
@@ -69,16 +69,20 @@ for sanitizer in address thread; do
 done
 
 run_phase() {
-  local phase=$1 selection=() examples=OFF
+  local phase=$1 selection=() examples=OFF command=ON
   case "$phase" in
     asan) selection=(--label-exclude '^(walk|long|chaos|tidy)$') ;;
-    tsan) selection=(--label-regex '^(unit|simulation|conformance|integration)$') ;;
+    tsan)
+      selection=(--label-regex '^(unit|simulation|conformance|integration)$')
+      command=OFF
+      ;;
     clang)
       selection=(--label-regex "$of_clang")
       examples=ON
       ;;
   esac
-  cmake --preset "$phase" -DZKLOCK_BUILD_EXAMPLES="$examples" "${launcher[@]}" &&
+  cmake --preset "$phase" -DZKLOCK_BUILD_EXAMPLES="$examples" -DZKLOCK_BUILD_CLI="$command" \
+    "${launcher[@]}" &&
     "${without_aslr[@]}" cmake --build --preset "$phase" --parallel 2 &&
     test_phase "$phase" "${selection[@]}"
 }

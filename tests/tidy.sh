@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs clang-tidy 14 on all sources and headers, with the checks of .clang-tidy. Prints the findings,
-# and fails if there are any. Is skipped (77) without clang-tidy 14, because other versions differ.
+# Runs clang-tidy 14 with the checks of .clang-tidy. Prints the findings, and fails if there are any.
+# Is skipped (77) without clang-tidy 14, because other versions differ.
 #
-#   tests/tidy.sh             everything: several sources of a target at once, which is much faster
+#   tests/tidy.sh             the library, the command and the examples, with their headers: several
+#                             sources of a target at once, which is much faster
+#   tests/tidy.sh --all       those, the tests and the benchmark
 #   tests/tidy.sh FILE...     the sources FILE..., one by one, and the headers that they include
 #
 # Configures build/tidy for the commands of the compiler, and builds nothing.
@@ -17,7 +19,12 @@ if [[ -z $clang_tidy || $("$clang_tidy" --version) != *"version 14."* ]]; then
 fi
 
 unity=ON
-if (($# > 0)); then unity=OFF; fi
+left_out="^$PWD/(build/tidy/)?tests/"
+case "${1-}" in
+  "") ;;
+  --all) left_out='^$' ;;
+  *) unity=OFF ;;
+esac
 cmake --preset clang -B build/tidy -DCMAKE_UNITY_BUILD="$unity" -DZKLOCK_UNITY_TESTS="$unity" \
   -DCMAKE_UNITY_BUILD_BATCH_SIZE=24 -DZKLOCK_BUILD_BENCH=ON -DZKLOCK_BUILD_EXAMPLES=ON >/dev/null
 
@@ -25,8 +32,10 @@ cmake --preset clang -B build/tidy -DCMAKE_UNITY_BUILD="$unity" -DZKLOCK_UNITY_T
 # each header alone.
 sources=$(sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/tidy/compile_commands.json |
   grep -vE '/(zklock_unoptimized|zklock_fuzz_pure)\.dir/|/build/tidy/.*/(public/|page\.cpp)' | sort -u)
-if (($# > 0)); then
+if [ "$unity" = OFF ]; then
   sources=$(grep -xFf <(realpath "$@") <<<"$sources")
+else
+  sources=$(grep -vE "$left_out" <<<"$sources")
 fi
 echo "checking $(wc -l <<<"$sources") translation units"
 
