@@ -3,11 +3,11 @@
 # Runs clang-tidy 14 with the checks of .clang-tidy. Prints the findings, and fails if there are any.
 # Is skipped (77) without clang-tidy 14, because other versions differ.
 #
-#   tests/tidy.sh             the library, the command and the examples, with their headers: several
-#                             sources of a target at once, which is much faster
+#   tests/tidy.sh             the library, the command and the examples, with their headers
 #   tests/tidy.sh --all       those, the tests and the benchmark
 #   tests/tidy.sh FILE...     the sources FILE..., one by one, and the headers that they include
 #
+# Without FILE it checks several sources of a target at once, which is much faster.
 # Configures build/tidy for the commands of the compiler, and builds nothing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -129,6 +129,10 @@ class ZKLOCK_EXPORT Client {
   /// first attempt can go to an old server. After each failed attempt the new list applies. The
   /// client never leaves a working server, not even to balance the load.
   ///
+  /// With ClientOptions::tls, a server that accepts a connection and never answers can keep an
+  /// earlier connection of this client open. While it does, and in each client beyond the first 256
+  /// of a process, the new list applies only to the next session.
+  ///
   /// REQUIRES: old and new servers are of one ensemble. Another ensemble does not know the session,
   /// and excludes no contender of the old one.
   /// Throws: Error(invalid_hosts) if the list is malformed or the chroot differs, and

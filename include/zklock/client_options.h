@@ -94,8 +94,14 @@ class AclPolicy {
 
 /// TLS to the servers. It needs a ZooKeeper C client that is built with OpenSSL; that of Debian 12
 /// is not. Which one the process has is found out at run time: without OpenSSL the constructor of
-/// Client throws Error(unsupported). The C client verifies the chain of certificates, but not the
-/// host name.
+/// Client throws Error(unsupported). The C client verifies the chain of certificates, and trusts the
+/// authorities of the system too. It does not verify the host name. So any certificate of a public
+/// authority passes; zklock/guides/tls.md has a safer way.
+///
+/// The C client waits without limit for a server that accepts a connection and does not answer. A
+/// client that has no session yet gives up after T. A client that has one ends it after T, although
+/// another server could have continued it. After 16 such servers in one client, it makes no
+/// connection until one of them answers or closes its connection. Its error text says so.
 ///
 /// The C client crashes if a TLS connection gets a descriptor of 1024 or more. So the constructor
 /// of Client throws Error(unsupported) if the soft limit RLIMIT_NOFILE is higher than 1024. A

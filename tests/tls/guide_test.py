@@ -244,19 +244,16 @@ def causes_are_as_the_table_says(host):
     command = host.adapted(re.search(r"^```sh\n(.*?)^```", table, re.M | re.S)[1])
     at = f"127.0.0.1:{host.secure}"
     swapped = free_port()
-    host.start("swapped", f"openssl s_server -accept 127.0.0.1:{swapped} -cert new.pem -key client.key -quiet".split())
     host.sh("cp client.pem new.pem")
+    host.start("swapped", f"openssl s_server -accept 127.0.0.1:{swapped} -cert new.pem -key client.key -quiet".split())
     wait_until(lambda: listens(swapped), "s_server listens")
-    # With -brief, an alert after the handshake is not always read before the end.
-    with_time = ("</dev/null", "< <(sleep 1)")
     for expected, *changes in (
             ("Verification: OK",),
             ("unable to get local issuer certificate", ("-CAfile ca.pem", "-CAfile stranger.pem -no-CApath")),
             ("hostname mismatch", ("-verify_hostname zk1", "-verify_hostname zk2")),
             ("unsuitable certificate purpose", (at, f"127.0.0.1:{swapped}"), ("-verify_hostname zk1.example.com ", "")),
-            ("alert bad certificate", ("-cert client.pem -key client.key", ""), with_time),
-            ("alert certificate unknown", ("-cert client.pem -key client.key", "-cert stranger.pem -key stranger.key"),
-             with_time),
+            ("alert bad certificate", ("-cert client.pem -key client.key", "")),
+            ("alert certificate unknown", ("-cert client.pem -key client.key", "-cert stranger.pem -key stranger.key")),
             ("wrong version number", (at, f"127.0.0.1:{answers_in_plain_text()}"))):
         changed = command
         for old, new in changes:

@@ -36,14 +36,19 @@ zhandle_t* zookeeper_init_ssl(const char* host, const char* cert, watcher_fn fn,
   return handle;
 }
 
+// The C client calls its own zookeeper_close() again in the last reply of a handle.
+static _Thread_local int depth = 0;
+
 int zookeeper_close(zhandle_t* handle) {
   pthread_mutex_lock(&mutex);
   while (closes_hang) pthread_cond_wait(&changed, &mutex);
   pthread_mutex_unlock(&mutex);
   int (*const original)(zhandle_t*) = (int (*)(zhandle_t*))dlsym(RTLD_NEXT, "zookeeper_close");
+  ++depth;
   const int code = original(handle);
+  --depth;
   pthread_mutex_lock(&mutex);
-  ++closed;
+  if (depth == 0) ++closed;
   pthread_mutex_unlock(&mutex);
   return code;
 }

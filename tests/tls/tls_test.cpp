@@ -132,7 +132,7 @@ TEST_F(TlsTest, CloseThatHangs_IsBounded) {
   ASSERT_TRUE(client.wait_until_connected(kTestTimeout));
   const auto begun = LeaseClock::now();
   client.close();
-  EXPECT_LT(LeaseClock::now() - begun, 20s);
+  EXPECT_LT(LeaseClock::now() - begun, 12s);
 }
 
 TEST_F(TlsTest, HandleWithoutConnection_IsReplaced) {
@@ -146,7 +146,7 @@ TEST_F(TlsTest, HandleWithoutConnection_IsReplaced) {
   EXPECT_TRUE(eventually([&] { return stub_opened() >= before + 3; }));
   const auto begun = LeaseClock::now();
   client.close();
-  EXPECT_LT(LeaseClock::now() - begun, 20s);
+  EXPECT_LT(LeaseClock::now() - begun, 8s);
 }
 
 // Checks of the content need OpenSSL.

@@ -86,10 +86,10 @@ TEST(ConnectionString, EvenAddressCount_IsMadeOdd) {
   EXPECT_EQ(for_c("a:1/x"), "a:1");
   EXPECT_EQ(for_c("a:1,b:2"), "a:1,b:2,a:1");
   EXPECT_EQ(for_c("a:1,b:2,c:3"), "a:1,b:2,c:3");
-  EXPECT_EQ(for_c("two:1"), "two:1,10.0.0.2:1") << "an address, not the name";
-  EXPECT_EQ(for_c("turned:1"), "turned:1,10.0.0.2:1") << "in any order of the resolver";
-  EXPECT_EQ(for_c("two:1,a:2"), "two:1,a:2");
-  EXPECT_EQ(for_c("a:2,three:1"), "a:2,three:1,a:2");
+  EXPECT_EQ(for_c("two:1"), "10.0.0.2:1,::2:1,10.0.0.2:1");
+  EXPECT_EQ(for_c("turned:1"), "10.0.0.2:1,::2:1,10.0.0.2:1") << "in any order of the resolver";
+  EXPECT_EQ(for_c("two:1,a:2"), "10.0.0.2:1,::2:1,a:2") << "addresses, not the name";
+  EXPECT_EQ(for_c("a:2,three:1"), "a:2,10.0.0.3:1,10.0.0.4:1,10.0.0.5:1,a:2");
   EXPECT_EQ(for_c("[::1]:2181,a:1"), "::1:2181,a:1,::1:2181") << "as the C client reads it";
 }
 

@@ -113,23 +113,20 @@ ConnectionString ConnectionString::parse(std::string_view text) {
 
 std::string ConnectionString::for_c_client(const Resolver& resolve) const {
   std::string text;
-  std::string duplicate;  // exactly one address, also if its host has several
   std::size_t count = 0;
   for (const Server& server : servers_) {
-    const std::vector<std::string> addresses = resolve(server.host);
-    if (addresses.empty()) continue;
-    if (!text.empty()) text += ',';
-    // No brackets: the C client reads the port behind the last colon, and all before it as the
-    // host.
-    text += with_port(server.host, server.port);
-    if (duplicate.empty()) {
-      duplicate = with_port(*std::ranges::min_element(addresses), server.port);
+    std::vector<std::string> addresses = resolve(server.host);
+    std::ranges::sort(addresses);
+    for (const std::string& address : addresses) {
+      if (!text.empty()) text += ',';
+      // No brackets: the C client reads the port behind the last colon, and all before it as the
+      // host.
+      text += with_port(address, server.port);
+      ++count;
     }
-    count += addresses.size();
   }
-  if (text.empty()) return {};
-  if (count % 2 == 0) text += "," + duplicate;
-  return text;
+  if (text.empty() || count % 2 != 0) return text;
+  return text + "," + text.substr(0, text.find(','));
 }
 
 std::string ConnectionString::servers_text() const {

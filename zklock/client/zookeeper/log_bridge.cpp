@@ -158,16 +158,16 @@ void forward(std::size_t index, const char* message) noexcept {
     const auto target = Table::instance().target(index);
     if (!target || message == nullptr) return;
     const Line line = parse(message);
+    const std::string text = without(std::string(line.text), target->secrets);
     bool failed = false;
     if (line.level != LogLevel::debug) {
       const MutexLock guard(target->mutex);
-      failed = target->failure.on_line(line.text, line.level == LogLevel::error);
+      failed = target->failure.on_line(text, line.level == LogLevel::error);
     }
     if (failed && target->on_failure) target->on_failure();
     // Delays the C client's thread, which would use a processor until the file is mended.
-    if (is_tls_file_error(line.text)) std::this_thread::sleep_for(kPauseAfterTlsFileError);
+    if (is_tls_file_error(text)) std::this_thread::sleep_for(kPauseAfterTlsFileError);
     if (target->log->uses_stderr() || !target->log->accepts(line.level)) return;
-    const std::string text = without(std::string(line.text), target->secrets);
     target->log->write(line.level, "zookeeper client: " + text);
   } catch (...) {  // the line is lost
   }

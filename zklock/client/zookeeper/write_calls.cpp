@@ -151,11 +151,12 @@ class CreateParentsCall final : public Call {
 
   int verdict() const {
     const int last = levels_.empty() ? codes_.back() : codes_[levels_.size() - 1];
-    if (last == ZOK || last == ZNODEEXISTS || codes_.back() == ZOK) return ZOK;
-    for (const int code : codes_) {
-      if (code != ZOK && code != ZNODEEXISTS) return code;
-    }
-    return codes_.back();
+    if (last == ZOK || last == ZNODEEXISTS) return ZOK;
+    if (codes_.back() != ZNONODE) return codes_.back();  // it exists, or its answer was lost
+    // A refusal above a level that exists means nothing.
+    std::size_t level = levels_.size();
+    while (level > 0 && codes_[level - 1] != ZOK && codes_[level - 1] != ZNODEEXISTS) --level;
+    return codes_[level];
   }
 
   /// Returns the level whose create was refused, if any was. The servers check the permission

@@ -54,7 +54,7 @@ bool ZkCoordinator::open() {
   open_error_ = why;
   if (!handle) return false;
   handle_ = std::move(handle);
-  opened_at_ = began;
+  opened_at_ = boot_time();  // the resolver can have blocked
   attempt_began_ = began;
   last_contact_ = began;
   phase_ = Phase::connecting;

@@ -70,7 +70,11 @@ std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& liste
   const PipeCloseOnExec pipe;
   const ThreadName inherited("zklock-io");  // by the two threads of the C client
   errno = 0;
-  if (options.tls && tls_supported()) {
+  if (options.tls && !tls_supported()) {  // never in the clear instead
+    why = "the ZooKeeper C client has no TLS";
+    return nullptr;
+  }
+  if (options.tls) {
     handle = open_tls(options, target.get());
   } else {
     handle = zookeeper_init2(options.servers.c_str(), &ZkHandle::on_event, timeout_ms, nullptr,
