@@ -3,19 +3,21 @@
 # Builds and runs all tests with one command on a fresh Debian 12. Installs missing packages. Then
 # runs these phases:
 #
-# - asan: g++ with AddressSanitizer and UndefinedBehaviorSanitizer. Runs all tests except the
-#   longest walks, chaos and the examples.
+# - asan: g++ with AddressSanitizer and UndefinedBehaviorSanitizer. Runs unit tests, models, and the
+#   tests of the API and of the command on real servers.
 # - tsan: g++ with ThreadSanitizer, without the command. Runs the unit, simulation, conformance and
 #   integration tests that have several threads.
 # - clang: clang++, with a shared and optimized library, warnings as errors and no precompiled
 #   headers. Compiles everything, and each source of the library alone. Runs unit tests, walks,
 #   Curator and Kazoo on one path, fork(), a minute of chaos, the budget of a lock, and short
-#   fuzzing. Also examples, packaging, format and clang-tidy.
+#   fuzzing. Also examples, packaging, format, and clang-tidy without the tests.
 #
-# --quick: only the first phase. --packages: only tests/packages/run.sh, which installs and uses the
-# Debian packages in a clean system, after a change of the installation. --long: only the walk with two faults and the larger models of
-# tests/model/promela, in the build of the last phase. They take minutes; run them after a change
-# of the protocol.
+# --quick: only the first phase.
+# --packages: only tests/packages/run.sh, which installs and uses the Debian packages in a clean
+#   system. Run it after a change of the installation.
+# --long: only the tests with the label long (see tests/CMakeLists.txt), in the build of the last
+#   phase. They take more than an hour. Run them after a change of the protocol, and before a
+#   release.
 #
 # The tests start their own ZooKeeper servers on free ports, and stop them. Builds go to build/asan,
 # build/tsan and build/clang, with a log of each phase beside them. Ends with a summary of the
@@ -71,7 +73,7 @@ done
 run_phase() {
   local phase=$1 selection=() examples=OFF command=ON
   case "$phase" in
-    asan) selection=(--label-exclude '^(walk|long|chaos|tidy)$') ;;
+    asan) selection=(--label-exclude '^(walk|long|chaos|tidy|interop|packaging|format)$') ;;
     tsan)
       selection=(--label-regex '^(unit|simulation|conformance|integration)$')
       command=OFF
