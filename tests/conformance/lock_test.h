@@ -4,6 +4,7 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -97,8 +98,9 @@ class Realm {
   }
   std::unique_ptr<Client> connect() const { return connect(options()); }
 
-  // Returns the raw client. It uses paths below the chroot, as the clients do.
+  // Returns the raw client. It uses paths below the chroot, as the clients do. Any thread can call it.
   RawClient& raw() {
+    const std::lock_guard guard(raw_mutex_);
     if (!raw_) raw_.emplace(chroot_.hosts());
     return *raw_;
   }
@@ -114,6 +116,7 @@ class Realm {
   }
 
   TestChroot chroot_;
+  std::mutex raw_mutex_;
   std::optional<RawClient> raw_;
 };
 
