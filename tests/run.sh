@@ -10,7 +10,7 @@
 # - clang: clang++, with a shared and optimized library, warnings as errors and no precompiled
 #   headers. Compiles everything, and each source of the library alone. Runs unit tests, walks,
 #   Curator and Kazoo on one path, fork(), a minute of chaos, the budget of a lock, and short
-#   fuzzing. Also examples, packaging, format, and clang-tidy without the tests.
+#   fuzzing. Also examples, packaging, format, and clang-tidy of the library and the command.
 #
 # --quick: only the first phase.
 # --packages: only tests/packages/run.sh, which installs and uses the Debian packages in a clean

@@ -3,8 +3,8 @@
 # Runs clang-tidy 14 with the checks of .clang-tidy. Prints the findings, and fails if there are any.
 # Is skipped (77) without clang-tidy 14, because other versions differ.
 #
-#   tests/tidy.sh             the library, the command and the examples, with their headers
-#   tests/tidy.sh --all       those, the tests and the benchmark
+#   tests/tidy.sh             the library and the command, with their headers
+#   tests/tidy.sh --all       those, the tests, the examples and the benchmark
 #   tests/tidy.sh FILE...     the sources FILE..., one by one, and the headers that they include
 #
 # Without FILE it checks several sources of a target at once, which is much faster.
@@ -19,7 +19,7 @@ if [[ -z $clang_tidy || $("$clang_tidy" --version) != *"version 14."* ]]; then
 fi
 
 unity=ON
-left_out="^$PWD/(build/tidy/)?tests/"
+left_out="^$PWD/(build/tidy/)?(tests|examples)/"
 case "${1-}" in
   "") ;;
   --all) left_out='^$' ;;
