@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from cutting_proxy import CuttingProxy
+from proxy import CuttingProxy
 from harness import boottime, expect, expect_match, guardian_of, is_running, main, wait_for, server
 
 LOOP = "while :; do sleep 0.05; done"

@@ -6,58 +6,15 @@
 """
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 
 from harness import SKIPPED, expect, expect_match, main, wait_for
+from proxy import Proxy
 
 INSIDE = "ZKLOCK_TEST_INSIDE_MOUNTS"
 NAME = "server.zklock-test.invalid"
-
-
-class Address:
-    """An address of the server: carries connections to it."""
-
-    def __init__(self, address, port, hosts):
-        host, server_port = hosts.rsplit(":", 1)
-        self.target = (host, int(server_port))
-        self.sockets = []
-        self.listener = socket.create_server((address, port))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def close(self):
-        """Breaks all connections, and refuses new ones."""
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-        for each in self.sockets:
-            try:
-                each.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-
-    def _accept(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            upstream = socket.create_connection(self.target)
-            for source, sink in ((client, upstream), (upstream, client)):
-                threading.Thread(target=self._carry, args=(source, sink), daemon=True).start()
-            self.sockets += [client, upstream]
-
-    @staticmethod
-    def _carry(source, sink):
-        try:
-            while data := source.recv(65536):
-                sink.sendall(data)
-            sink.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
 
 
 def name_has(address):
@@ -65,22 +22,21 @@ def name_has(address):
 
 
 def hold_survives_another_address(case):
-    old = Address("127.0.0.1", 0, case.hosts)
-    new = Address("127.0.0.2", old.port, case.hosts)
-    name_has("127.0.0.1")
-    command = [case.programs["zklock"], "-z", f"{NAME}:{old.port}", "-T", "8s", "hold", case.path]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    case.started.append(process)
-    expect_match("^held ", process.stdout.readline())
-    expect((bool(old.sockets), bool(new.sockets)), (True, False))
-    name_has("127.0.0.2")
-    old.close()
-    wait_for(lambda: new.sockets, 5, "a connection to the new address")
-    # The hold is still the one of the same session: another contender does not get the lock for
-    # longer than the session timeout.
-    expect(case.run([], ["-w", "9s"])[0], 75)
-    process.terminate()
-    expect(case.end_of(process)[0], 0)
+    with Proxy(case.hosts) as old, Proxy(case.hosts, "127.0.0.2", old.port) as new:
+        name_has("127.0.0.1")
+        command = [case.programs["zklock"], "-z", f"{NAME}:{old.port}", "-T", "8s", "hold", case.path]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        case.started.append(process)
+        expect_match("^held ", process.stdout.readline())
+        expect((bool(old.sockets), bool(new.sockets)), (True, False))
+        name_has("127.0.0.2")
+        old.close()
+        wait_for(lambda: new.sockets, 5, "a connection to the new address")
+        # The hold is still the one of the same session: another contender does not get the lock for
+        # longer than the session timeout.
+        expect(case.run([], ["-w", "9s"])[0], 75)
+        process.terminate()
+        expect(case.end_of(process)[0], 0)
 
 
 def enter_namespace():
