@@ -158,6 +158,8 @@ void forward(std::size_t index, const char* message) noexcept {
     const auto target = Table::instance().target(index);
     if (!target || message == nullptr) return;
     const Line line = parse(message);
+    const bool is_logged = !target->log->uses_stderr() && target->log->accepts(line.level);
+    if (line.level == LogLevel::debug && !is_logged) return;
     const std::string text = without(std::string(line.text), target->secrets);
     bool failed = false;
     if (line.level != LogLevel::debug) {
@@ -167,8 +169,7 @@ void forward(std::size_t index, const char* message) noexcept {
     if (failed && target->on_failure) target->on_failure();
     // Delays the C client's thread, which would use a processor until the file is mended.
     if (is_tls_file_error(text)) std::this_thread::sleep_for(kPauseAfterTlsFileError);
-    if (target->log->uses_stderr() || !target->log->accepts(line.level)) return;
-    target->log->write(line.level, "zookeeper client: " + text);
+    if (is_logged) target->log->write(line.level, "zookeeper client: " + text);
   } catch (...) {  // the line is lost
   }
 }
