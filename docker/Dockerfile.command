@@ -4,7 +4,7 @@
 #   docker run --rm zklock --help
 FROM debian:12.11 AS build
 COPY tests/support/install_packages.sh /tmp/
-RUN /tmp/install_packages.sh demo
+RUN /tmp/install_packages.sh command
 WORKDIR /src
 COPY . .
 RUN cmake -S . -B build/command -G Ninja -DCMAKE_BUILD_TYPE=Release -DZKLOCK_BUILD_TESTS=OFF \
