@@ -7,9 +7,7 @@ COPY tests/support/install_packages.sh /tmp/
 RUN /tmp/install_packages.sh command
 WORKDIR /src
 COPY . .
-RUN cmake -S . -B build/command -G Ninja -DCMAKE_BUILD_TYPE=Release -DZKLOCK_BUILD_TESTS=OFF \
-      -DZKLOCK_BUILD_EXAMPLES=OFF -DZKLOCK_BUILD_TESTING_KIT=OFF \
- && cmake --build build/command --parallel 2 \
+RUN cmake --preset command && cmake --build --preset command \
  && DESTDIR=/image cmake --install build/command --prefix /usr --strip
 
 FROM debian:12.11-slim

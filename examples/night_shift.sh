@@ -107,12 +107,10 @@ if (($# == 0)); then
   source "$here/../tests/support/install_packages.sh"
   zklock_install "${zklock_command_packages[@]}"
   # Where systemd runs, the package of Prometheus starts a server.
-  [[ -d /run/systemd/system ]] || zklock_install "${zklock_monitoring_packages[@]}"
+  [[ -d /run/systemd/system ]] || zklock_install prometheus
   build=$(cd "$here/.." && pwd)/build/night_shift
   build_it() {
-    cmake -S "$here/.." -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
-      -DZKLOCK_BUILD_TESTS=OFF -DZKLOCK_BUILD_EXAMPLES=OFF &&
-      cmake --build "$build" --parallel 2
+    cd "$here/.." && cmake --preset night_shift && cmake --build --preset night_shift
   }
   zklock_step "Building in build/night_shift" build_it
 else

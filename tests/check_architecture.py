@@ -36,7 +36,7 @@ NO_NAMES = ("kCamelCase", "snake_case", "Condition_Result", "sequenceDiagram", "
             "serverAuth", "clientAuth", "sslQuorum", "certReload", "verifyChain", "LimitNOFILE", "zookeeper_init_sasl",
             # of Boost.Asio, Kubernetes, systemd and PostgreSQL
             "use_future", "use_awaitable", "terminationGracePeriodSeconds", "concurrencyPolicy", "Forbid", "maxUnavailable",
-            "KillMode", "WatchdogSec", "dataLogDir", "purgeInterval")
+            "KillMode", "WatchdogSec", "LoadCredential", "defaultMode", "fsGroup", "dataLogDir", "purgeInterval")
 
 
 def tracked():

@@ -25,13 +25,13 @@ case "${1-}" in
   --all) left_out='^$' ;;
   *) unity=OFF ;;
 esac
-cmake --preset clang -B build/tidy -DCMAKE_UNITY_BUILD="$unity" -DZKLOCK_UNITY_TESTS="$unity" \
+cmake --preset clang -B build/tidy -DCMAKE_UNITY_BUILD="$unity" \
   -DCMAKE_UNITY_BUILD_BATCH_SIZE=24 -DZKLOCK_BUILD_BENCH=ON -DZKLOCK_BUILD_EXAMPLES=ON >/dev/null
 
 # CMake writes a line for each source. Some targets compile sources of the library a second time, or
 # each header alone.
 sources=$(sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/tidy/compile_commands.json |
-  grep -vE '/(zklock_unoptimized|zklock_fuzz_pure)\.dir/|/build/tidy/.*/(public/|page\.cpp)' | sort -u)
+  grep -vE '/zklock_fuzz_pure\.dir/|/build/tidy/.*/(public/|page\.cpp)' | sort -u)
 if [ "$unity" = OFF ]; then
   sources=$(grep -xFf <(realpath "$@") <<<"$sources")
 else

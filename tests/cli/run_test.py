@@ -310,6 +310,25 @@ def secrets_are_checked(case):
     code, _, error = case.run(["true"], env={**os.environ, "ZKLOCK_DIGEST_FILE": secret})
     expect(code, 78)
     expect_match("others can read it; chmod 600 it", error)
+    if os.geteuid() == 0:
+        secrets_of_root_are_checked(case, secret)
+
+
+def secrets_of_root_are_checked(case, secret):
+    """Another user reads the file by its group."""
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    if subprocess.run([*nobody, case.programs["zklock"], "--version"], stdout=subprocess.DEVNULL,
+                      stderr=subprocess.DEVNULL, check=False).returncode != 0:
+        return  # the build is in a folder of root
+    os.chmod(case.folder, 0o755)
+    os.chown(secret, 0, 65534)
+    with_secret = {**os.environ, "ZKLOCK_DIGEST_FILE": secret}
+    os.chmod(secret, 0o444)
+    code, _, error = case.run(["true"], prefix=nobody, env=with_secret)
+    expect(code, 78)
+    expect_match("others can read it; chmod 440 it", error)
+    os.chmod(secret, 0o440)
+    expect(case.run(["true"], prefix=nobody, env=with_secret)[0], 0)
 
 
 def closed_error_output_ends_nothing(case):

@@ -111,6 +111,21 @@ TEST_F(SetHosts, BadList_ThrowsAndChangesNothing) {
   EXPECT_EQ(refused(at(new_)), Errc::closed);
 }
 
+TEST_F(SetHosts, Errors_NameTheOperationAndThePresentList) {
+  const auto client = client_at(old_);
+  const auto text_of = [&](const std::string& hosts) {
+    return error_text_of([&] {
+      client->set_hosts(hosts);
+      return 0;
+    });
+  };
+  EXPECT_EQ(text_of(""), "set hosts: the connection string is empty [invalid_hosts]");
+  client->set_hosts(at(new_));
+  client->close();
+  const std::string closed = error_text_of([&] { return client->wait_until_connected(0ms); });
+  EXPECT_EQ(closed.rfind("connect " + at(new_) + ": ", 0), 0U) << closed;
+}
+
 // The name begins with Quorum, because the test starts four servers.
 class QuorumReconfigured : public ::testing::Test {
  protected:

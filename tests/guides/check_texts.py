@@ -51,11 +51,14 @@ def faults_of_units():
         units = []
         for _, text in blocks(ROOT / "zklock/guides/systemd.md", "ini"):
             name = pathlib.Path(re.match(r"# (\S+)", text)[1])
-            if name.suffix in (".service", ".timer"):
-                # The programs are not installed here.
-                text = re.sub(r"^ExecStart=/usr/bin/\S+", "ExecStart=/bin/true", text, flags=re.M)
-                path = pathlib.Path(directory) / name.name
-                path.write_text(re.sub(r"^User=.*\n", "", text, flags=re.M), encoding="utf-8")
+            if not name.is_relative_to("/etc/systemd/system"):
+                continue
+            # The programs are not installed here.
+            text = re.sub(r"^ExecStart=/usr/bin/\S+", "ExecStart=/bin/true", text, flags=re.M)
+            path = pathlib.Path(directory) / name.relative_to("/etc/systemd/system")
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(re.sub(r"^User=.*\n", "", text, flags=re.M), encoding="utf-8")
+            if name.suffix != ".conf":  # a drop-in, which is read with its unit
                 units.append(str(path))
         if len(units) < 5:
             yield "the guide has too few units"

@@ -13,8 +13,9 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
+
+#include "support/descriptor_limit.h"
 
 namespace zklock::testing {
 namespace {
@@ -70,14 +71,11 @@ TEST(ThreadsAtRest, NoDescriptors_Throws) {
   const int lowest = ::eventfd(0, EFD_CLOEXEC);
   ASSERT_GE(lowest, 0);
   ::close(lowest);
-  rlimit before{};
-  ::getrlimit(RLIMIT_NOFILE, &before);
-  rlimit one = before;
-  one.rlim_cur = static_cast<rlim_t>(lowest) + 1;
-  ::setrlimit(RLIMIT_NOFILE, &one);
   ThreadsAtRest threads;
-  EXPECT_THROW(static_cast<void>(threads.check()), std::runtime_error);
-  ::setrlimit(RLIMIT_NOFILE, &before);
+  {
+    const DescriptorLimit one(static_cast<rlim_t>(lowest) + 1);
+    EXPECT_THROW(static_cast<void>(threads.check()), std::runtime_error);
+  }
   EXPECT_TRUE(threads.check());
   end.release();
 }

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
+#include "support/descriptor_limit.h"
 #include "zklock/testing/servers/child_process.h"
 #include "zklock/testing/servers/free_ports.h"
 #include "zklock/testing/servers/temp_dir.h"
@@ -181,14 +181,9 @@ TEST(FreePorts, PortsOfTwoObjects_AreDistinct) {
 
 // The test makes descriptors scarce instead of ports, as other tests need ports meanwhile.
 TEST(FreePorts, NotEnoughPorts_AreReleased) {
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  rlimit few = before;
-  few.rlim_cur = 100;
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const DescriptorLimit few(100);
   EXPECT_THROW(FreePorts(100), std::runtime_error);
   EXPECT_EQ(FreePorts(50).size(), 50U);
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 // Another process, this binary with --list-ports, claims the whole range.

@@ -7,30 +7,14 @@
 #include <string_view>
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include "conformance/lock_test.h"
+#include "support/descriptor_limit.h"
 #include "tls/stub_client.h"
 #include "zklock/testing/servers/child_process.h"
 #include "zklock/testing/servers/temp_dir.h"
 
 namespace zklock::testing {
-
-/// Sets the soft limit of descriptors, and restores it.
-class DescriptorLimit {
- public:
-  explicit DescriptorLimit(rlim_t most) {
-    ::getrlimit(RLIMIT_NOFILE, &before_);
-    const rlimit changed{most, before_.rlim_max};
-    ::setrlimit(RLIMIT_NOFILE, &changed);
-  }
-  ~DescriptorLimit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-  DescriptorLimit(const DescriptorLimit&) = delete;
-  DescriptorLimit& operator=(const DescriptorLimit&) = delete;
-
- private:
-  rlimit before_{};
-};
 
 /// A folder with two certificates and their keys: one.pem and one.key, two.pem and two.key. The
 /// password of two.key is "sesame"; one.key has none.

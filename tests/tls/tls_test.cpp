@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // TLS with a C client that has zookeeper_init_ssl: the stub of this folder.
+#include <atomic>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -9,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "integration/coordinator_probe.h"
 #include "tls/tls_fixture.h"
 #include "zklock/client/zookeeper/tls_files.h"
 #include "zklock/testing/servers/free_ports.h"
@@ -118,8 +121,9 @@ TEST_F(TlsTest, DescriptorsThatSelectCannotHold_AreRefused) {
 class HangingCloses {
  public:
   HangingCloses() { stub_hang_closes(1); }
+  static void end() { stub_hang_closes(0); }
   ~HangingCloses() {
-    stub_hang_closes(0);
+    end();
     EXPECT_TRUE(eventually([] { return stub_closed() >= stub_opened(); }));
   }
   HangingCloses(const HangingCloses&) = delete;
@@ -135,18 +139,78 @@ TEST_F(TlsTest, CloseThatHangs_IsBounded) {
   EXPECT_LT(LeaseClock::now() - begun, 12s);
 }
 
+// Attempts to connect fail while no server uses this port.
+class UnusedHost {
+ public:
+  std::string hosts() const { return "127.0.0.1:" + std::to_string(port_[0]); }
+  ClientOptions hurried(ClientOptions options) const {
+    options.hosts = hosts();
+    options.session_timeout = 300ms;
+    options.retry_delay_max = 200ms;
+    return options;
+  }
+
+ private:
+  const FreePorts port_{1};
+};
+
 TEST_F(TlsTest, HandleWithoutConnection_IsReplaced) {
   const HangingCloses hang;
-  const FreePorts unused(1);
-  ClientOptions lonely = options("127.0.0.1:" + std::to_string(unused[0]));
-  lonely.session_timeout = 300ms;
-  lonely.retry_delay_max = 200ms;
+  const UnusedHost unused;
   const int before = stub_opened();
-  Client client(lonely);
+  Client client(unused.hurried(options()));
   EXPECT_TRUE(eventually([&] { return stub_opened() >= before + 3; }));
   const auto begun = LeaseClock::now();
   client.close();
   EXPECT_LT(LeaseClock::now() - begun, 8s);
+}
+
+TEST_F(TlsTest, HostsSetWhileACloseHangs_ApplyToTheNextSession) {
+  const HangingCloses hang;
+  const UnusedHost unused;
+  const int before = stub_opened();
+  Client client(unused.hurried(options()));
+  ASSERT_TRUE(eventually([&] { return stub_opened() >= before + 2; }));  // the first close hangs
+  client.set_hosts(SharedServer::hosts());
+  EXPECT_TRUE(client.wait_until_connected(kTestTimeout));
+}
+
+TEST_F(TlsTest, TooManyHangingCloses_StopFurtherAttempts) {
+  const HangingCloses hang;
+  const UnusedHost unused;
+  const int before = stub_opened();
+  Client client(unused.hurried(options()));
+  ReentrantMutex mutex(client, kPath);
+  const std::string expected = "16 TLS handshakes with " + unused.hosts() + " get no answer";
+  std::string text;
+  EXPECT_TRUE(eventually([&] {
+    text = error_text_of([&] { return mutex.acquire({.deadline = 100ms}); });
+    return text.find(expected) != std::string::npos;
+  })) << text;
+  EXPECT_EQ(stub_opened(), before + 16);
+  client.set_hosts(SharedServer::hosts());
+  EXPECT_FALSE(client.wait_until_connected(1s));
+  EXPECT_EQ(stub_opened(), before + 16);
+  HangingCloses::end();
+  EXPECT_TRUE(client.wait_until_connected(kTestTimeout));
+}
+
+// The handler of a reply runs longer than close() waits for the C client.
+TEST_F(TlsTest, CloseThatHangs_WaitsForARunningHandler) {
+  const HangingCloses hang;
+  std::promise<void> runs;
+  std::promise<void> closed;
+  std::atomic<bool> ended{false};
+  client::Probe probe(options(SharedServer::hosts()));
+  probe->submit({client::request::CountChildren{"/"}}, [&](const client::Reply& /*reply*/) {
+    runs.set_value();
+    EXPECT_EQ(closed.get_future().wait_for(8s), std::future_status::timeout);
+    ended = true;
+  });
+  ASSERT_EQ(runs.get_future().wait_for(kTestTimeout), std::future_status::ready);
+  probe->close();
+  EXPECT_TRUE(ended);
+  closed.set_value();
 }
 
 // Checks of the content need OpenSSL.

@@ -17,10 +17,10 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "support/descriptor_limit.h"
 #include "zklock/testing/servers/loopback.h"
 #include "zklock/testing/servers/wait_for.h"
 
@@ -196,13 +196,10 @@ TEST(FaultProxy, NoDescriptorToListen_ThrowsAndClosesItsFiles) {
   ::close(first);
   ::close(second);
   const auto before = open_files();
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  rlimit two = limit;
-  two.rlim_cur = static_cast<rlim_t>(second) + 1;
-  ::setrlimit(RLIMIT_NOFILE, &two);
-  EXPECT_THROW(FaultProxy({1}), std::system_error);
-  ::setrlimit(RLIMIT_NOFILE, &limit);
+  {
+    const DescriptorLimit two(static_cast<rlim_t>(second) + 1);
+    EXPECT_THROW(FaultProxy({1}), std::system_error);
+  }
   EXPECT_EQ(open_files(), before);
 }
 

@@ -183,7 +183,10 @@ std::string read_secret(const std::string& file) {
   if (status.st_uid != ::geteuid() && status.st_uid != 0) {
     refuse_setting(name + "it belongs to another user");
   }
-  if ((status.st_mode & 077U) != 0) refuse_setting(name + "others can read it; chmod 600 it");
+  const bool is_passed_by_root = status.st_uid == 0 && ::geteuid() != 0;
+  if ((status.st_mode & (is_passed_by_root ? 037U : 077U)) != 0) {
+    refuse_setting(name + "others can read it; chmod " + (is_passed_by_root ? "440" : "600") + " it");
+  }
   std::array<char, 4096> buffer{};
   const ssize_t length = ::read(fd.get(), buffer.data(), buffer.size());
   if (length < 0) refuse_setting(name + std::generic_category().message(errno));

@@ -47,8 +47,9 @@ struct Settings {
 [[nodiscard]] ClientOptions client_options(const Settings& settings,
                                            const std::string& application);
 
-/// Returns the first line of a secret file. The file must be a regular one that belongs to this user
-/// or to root, and only its owner may have permissions.
+/// Returns the first line of a secret file. The file must be a regular one of this user, with
+/// permissions for the owner only. Or it belongs to root, and this user is another one: then its group
+/// may read it, because systemd and Kubernetes pass such files.
 /// Throws: Failure with ExitCode::kConfiguration.
 [[nodiscard]] std::string read_secret(const std::string& file);
 

@@ -20,6 +20,12 @@ std::shared_ptr<ClientCore> ClientCore::make(Ports ports, Settings settings) {
 ClientCore::ClientCore(Ports ports, Settings settings)
     : EngineContext(std::move(ports), std::move(settings)), listeners_(this->ports().dispatcher) {}
 
+void ClientCore::set_hosts(const std::string& hosts) {
+  check_usable("set hosts", hosts);
+  coordinator().set_hosts(hosts);
+  records().hosts.replace(hosts);
+}
+
 void ClientCore::deletion_refused(const std::string& path, const std::string& node,
                                   const std::string& cause) {
   std::shared_ptr<PathLock> path_lock;
@@ -76,17 +82,17 @@ std::vector<std::shared_ptr<PathLock>> ClientCore::path_locks() {
 }
 
 bool ClientCore::wait_until_connected(Deadline deadline) {
-  check_usable("connect", settings().hosts);
+  check_usable("connect", hosts());
   const client::MutexLock guard(mutex_);
   const auto decided = [&]() ZKLOCK_REQUIRES(mutex_) { return connected_ || refused_ || closed(); };
   if (!wait_in_slices(changed_, mutex_, deadline, decided)) return false;
-  if (closed()) throw Error(Errc::closed, "connect", settings().hosts);
-  if (refused_) throw Error(Errc::auth_failed, "connect", settings().hosts);
+  if (closed()) throw Error(Errc::closed, "connect", hosts());
+  if (refused_) throw Error(Errc::auth_failed, "connect", hosts());
   return true;
 }
 
 Subscription ClientCore::add_listener(std::function<void(ConnectionState)> listener) {
-  check_usable("add a listener", settings().hosts);
+  check_usable("add a listener", hosts());
   return listeners_.add(std::move(listener));
 }
 

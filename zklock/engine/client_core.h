@@ -42,6 +42,9 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
   /// Returns the path lock for a public object. Throws Error(invalid_path | closed | forked).
   std::shared_ptr<PathLock> usable_path_lock(const char* operation, std::string path);
 
+  const std::string& hosts() noexcept { return records().hosts.get(); }
+  /// See Client::set_hosts().
+  void set_hosts(const std::string& hosts);
   bool wait_until_connected(Deadline deadline);
   Subscription add_listener(std::function<void(ConnectionState)> listener);
   /// See Client::flush().

@@ -58,7 +58,7 @@ std::vector<RequestMetrics> by_name(const client::CoordinatorStats& stats) {
 }  // namespace
 
 ClientMetrics ClientCore::metrics() {
-  if (forked()) throw Error(Errc::forked, "read the metrics of", settings().hosts);
+  if (forked()) throw Error(Errc::forked, "read the metrics of", hosts());
   ClientMetrics all;
   LabelStates states;
   for (const auto& path_lock : path_locks()) path_lock->add_to(states);
@@ -92,7 +92,7 @@ ClientMetrics ClientCore::metrics() {
 }
 
 Health ClientCore::health() {
-  if (forked()) throw Error(Errc::forked, "check the health of", settings().hosts);
+  if (forked()) throw Error(Errc::forked, "check the health of", hosts());
   core::HealthFacts facts;
   facts.closed = closed();
   facts.timeout = keeper().timeout();

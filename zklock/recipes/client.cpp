@@ -185,8 +185,7 @@ std::chrono::milliseconds Client::session_timeout() const noexcept {
 }
 
 void Client::set_hosts(const std::string& hosts) {
-  core_->check_usable("set hosts", core_->settings().hosts);
-  core_->coordinator().set_hosts(hosts);
+  core_->set_hosts(hosts);
 }
 
 Subscription Client::add_listener(std::function<void(ConnectionState)> listener) {
@@ -194,7 +193,7 @@ Subscription Client::add_listener(std::function<void(ConnectionState)> listener)
 }
 
 bool Client::flush(Deadline deadline) {
-  if (core_->forked()) throw Error(Errc::forked, "flush", core_->settings().hosts);
+  if (core_->forked()) throw Error(Errc::forked, "flush", core_->hosts());
   return core_->flush(deadline);
 }
 

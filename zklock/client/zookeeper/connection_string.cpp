@@ -20,9 +20,15 @@ namespace {
 
 constexpr std::size_t kMaxLength = 4096;
 
-// Throws Error(Errc::invalid_hosts). `text` is the whole connection string.
-[[noreturn]] void refuse(std::string_view text, const std::string& why) {
-  throw Error(Errc::invalid_hosts, "connect", core::printable(text, 256), why);
+/// The whole connection string, and the operation that it is passed to.
+struct Input {
+  std::string_view text;
+  const char* operation;
+};
+
+// Throws Error(Errc::invalid_hosts).
+[[noreturn]] void refuse(const Input& input, const std::string& why) {
+  throw Error(Errc::invalid_hosts, input.operation, core::printable(input.text, 256), why);
 }
 
 std::string quoted(std::string_view part) {
@@ -52,41 +58,41 @@ bool is_ipv6(std::string_view host) {
          (zone.empty() || is_host_name(zone.substr(1)));
 }
 
-std::uint16_t parse_port(std::string_view text, std::string_view port, std::string_view entry) {
+std::uint16_t parse_port(const Input& input, std::string_view port, std::string_view entry) {
   unsigned value = 0;
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), value);
   if (error != std::errc() || end != port.data() + port.size() || value < 1 || value > 65535) {
-    refuse(text, "the port in " + quoted(entry) + " is not a number from 1 to 65535");
+    refuse(input, "the port in " + quoted(entry) + " is not a number from 1 to 65535");
   }
   return static_cast<std::uint16_t>(value);
 }
 
-ConnectionString::Server parse_server(std::string_view text, std::string_view entry) {
-  if (entry.empty()) refuse(text, "an entry between the commas is empty");
+ConnectionString::Server parse_server(const Input& input, std::string_view entry) {
+  if (entry.empty()) refuse(input, "an entry between the commas is empty");
   const auto colon = entry.rfind(':');
   if (entry.front() == '[') {
     const auto bracket = entry.find(']');
     const std::string_view host =
         entry.substr(1, bracket == std::string_view::npos ? 0 : bracket - 1);
-    if (!is_ipv6(host)) refuse(text, quoted(entry) + " is not an IPv6 address in brackets");
-    if (colon != bracket + 1) refuse(text, no_port(entry));
-    return {std::string(host), parse_port(text, entry.substr(colon + 1), entry)};
+    if (!is_ipv6(host)) refuse(input, quoted(entry) + " is not an IPv6 address in brackets");
+    if (colon != bracket + 1) refuse(input, no_port(entry));
+    return {std::string(host), parse_port(input, entry.substr(colon + 1), entry)};
   }
-  if (colon == std::string_view::npos) refuse(text, no_port(entry));
+  if (colon == std::string_view::npos) refuse(input, no_port(entry));
   const std::string_view host = entry.substr(0, colon);
   if (host.find(':') != std::string_view::npos) {
-    refuse(text, "the IPv6 address in " + quoted(entry) + " must stand in brackets");
+    refuse(input, "the IPv6 address in " + quoted(entry) + " must stand in brackets");
   }
-  if (!is_host_name(host)) refuse(text, "the host in " + quoted(entry) + " is not a host name");
-  return {std::string(host), parse_port(text, entry.substr(colon + 1), entry)};
+  if (!is_host_name(host)) refuse(input, "the host in " + quoted(entry) + " is not a host name");
+  return {std::string(host), parse_port(input, entry.substr(colon + 1), entry)};
 }
 
-std::string parse_chroot(std::string_view text, std::string_view chroot) {
+std::string parse_chroot(const Input& input, std::string_view chroot) {
   if (chroot.empty() || chroot == "/") return {};
   try {
     return core::LockPath(std::string(chroot)).str();
   } catch (const Error&) {
-    refuse(text, "the chroot " + quoted(chroot) + " is not a usable path");
+    refuse(input, "the chroot " + quoted(chroot) + " is not a usable path");
   }
 }
 
@@ -96,18 +102,19 @@ std::string with_port(const std::string& host, std::uint16_t port) {
 
 }  // namespace
 
-ConnectionString ConnectionString::parse(std::string_view text) {
-  if (text.empty()) refuse(text, "the connection string is empty");
-  if (text.size() > kMaxLength) refuse(text, "the connection string is longer than 4096 bytes");
+ConnectionString ConnectionString::parse(std::string_view text, const char* operation) {
+  const Input input{text, operation};
+  if (text.empty()) refuse(input, "the connection string is empty");
+  if (text.size() > kMaxLength) refuse(input, "the connection string is longer than 4096 bytes");
   const auto slash = std::min(text.find('/'), text.size());
   const std::string_view servers = text.substr(0, slash);
   ConnectionString result;
   for (std::size_t start = 0; start <= servers.size();) {
     const auto end = std::min(servers.find(',', start), servers.size());
-    result.servers_.push_back(parse_server(text, servers.substr(start, end - start)));
+    result.servers_.push_back(parse_server(input, servers.substr(start, end - start)));
     start = end + 1;
   }
-  result.chroot_ = parse_chroot(text, text.substr(slash));
+  result.chroot_ = parse_chroot(input, text.substr(slash));
   return result;
 }
 

@@ -26,8 +26,8 @@ class ConnectionString {
     std::uint16_t port = 0;
   };
 
-  /// Throws Error(Errc::invalid_hosts).
-  static ConnectionString parse(std::string_view text);
+  /// Throws Error(Errc::invalid_hosts), which names the operation.
+  static ConnectionString parse(std::string_view text, const char* operation = "connect");
 
   const std::vector<Server>& servers() const noexcept { return servers_; }
   /// Returns the chroot, an absolute path. Empty: none.

@@ -128,10 +128,11 @@ bool ZkCoordinator::is_own_thread() const noexcept {
 }
 
 void ZkCoordinator::set_hosts(const std::string& hosts) {
-  ConnectionString parsed = ConnectionString::parse(hosts);
+  constexpr const char* kOperation = "set hosts";
+  ConnectionString parsed = ConnectionString::parse(hosts, kOperation);
   const MutexLock guard(mutex_);
   if (parsed.chroot() != hosts_.chroot()) {
-    throw Error(Errc::invalid_hosts, "set hosts", core::printable(hosts, 256),
+    throw Error(Errc::invalid_hosts, kOperation, core::printable(hosts, 256),
                 "the chroot of a client cannot change");
   }
   hosts_ = std::move(parsed);

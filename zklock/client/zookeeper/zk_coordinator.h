@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
@@ -86,18 +87,25 @@ class ZkCoordinator final : public Coordinator,
 
  private:
   // Marks the calling thread, during its lifetime, as the C client's completion thread in a
-  // callback of `owner`.
+  // callback of `owner`, and counts it in callbacks_running_.
   class CompletionScope {
    public:
-    explicit CompletionScope(const ZkCoordinator& owner) noexcept
-        : outer_(std::exchange(current_, &owner)) {}
-    ~CompletionScope() { current_ = outer_; }
+    explicit CompletionScope(ZkCoordinator& owner) noexcept
+        : running_(owner.callbacks_running_), outer_(std::exchange(current_, &owner)) {
+      ++running_;
+    }
+    ~CompletionScope() {
+      current_ = outer_;
+      --running_;
+      running_.notify_all();
+    }
     CompletionScope(const CompletionScope&) = delete;
     CompletionScope& operator=(const CompletionScope&) = delete;
     static bool runs_here(const ZkCoordinator& owner) noexcept { return current_ == &owner; }
 
    private:
     static thread_local const ZkCoordinator* current_;
+    std::atomic<int>& running_;
     const ZkCoordinator* const outer_;
   };
 
@@ -112,6 +120,8 @@ class ZkCoordinator final : public Coordinator,
   std::unique_ptr<ZkHandle> open_handle(std::string& why);
   void close_handle(std::unique_ptr<ZkHandle> handle) ZKLOCK_EXCLUDES(mutex_);
   std::size_t hanging_handles() ZKLOCK_EXCLUDES(mutex_);  // their number
+  // Blocks while a completion of a handle whose close hangs is running.
+  void wait_for_callbacks() const noexcept ZKLOCK_EXCLUDES(mutex_);
   void shut() override;
 
   // Called on the completion thread.
@@ -243,6 +253,7 @@ class ZkCoordinator final : public Coordinator,
   bool withholds_replies_ ZKLOCK_GUARDED_BY(mutex_) = false;
   std::map<RequestId, CallPtr> withheld_ ZKLOCK_GUARDED_BY(mutex_);
   Instant next_presence_check_ ZKLOCK_GUARDED_BY(mutex_);
+  std::atomic<int> callbacks_running_{0};
 
   Mutex observer_mutex_;
   SessionObserver* observer_ = nullptr;  // constant from start() on

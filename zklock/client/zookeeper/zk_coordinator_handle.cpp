@@ -92,6 +92,12 @@ void ZkCoordinator::close_handle(std::unique_ptr<ZkHandle> handle) {
   hanging_.push_back(std::move(hanging));
 }
 
+void ZkCoordinator::wait_for_callbacks() const noexcept {
+  for (int running = callbacks_running_; running > 0; running = callbacks_running_) {
+    callbacks_running_.wait(running);
+  }
+}
+
 void ZkCoordinator::replace_overdue_handle() {
   if (!options_.tls) return;
   {

@@ -66,12 +66,17 @@ void ZkCoordinator::shut() {
     handle = std::move(handle_);
   }
   close_handle(std::move(handle));
+  {
+    const MutexLock guard(mutex_);
+    Status status = Status::session_ended;
+    if (credential_refused_) status = Status::auth_failed;
+    if (closing_) status = Status::closed;
+    const std::string detail = status == Status::auth_failed ? refused_text() : std::string();
+    answer_calls_of(session, status, detail);
+  }
+  wait_for_callbacks();  // later ones find no call
 
   const MutexLock guard(mutex_);
-  Status status = Status::session_ended;
-  if (credential_refused_) status = Status::auth_failed;
-  if (closing_) status = Status::closed;
-  answer_calls_of(session, status, status == Status::auth_failed ? refused_text() : std::string());
   watches_.clear();
   nodes_.clear();
   session_ = {};

@@ -54,7 +54,8 @@ class ZkHandle {
   /// Destroys the handle on a thread of its own. Blocks until that is done, but at most for 5 s, or
   /// for 1 s without a connection: with TLS the C client can hang. Then the thread goes on, but
   /// calls no listener any more. `user`: lives until the thread ends, because completions of the
-  /// handle may use it. Returns an object that expires then.
+  /// handle may use it. Returns an object that expires then. If no thread can be started, destroys
+  /// the handle on the calling one, without a limit.
   static std::weak_ptr<const void> close_within_limit(std::unique_ptr<ZkHandle> handle,
                                                       std::shared_ptr<const void> user);
   ZkHandle(const ZkHandle&) = delete;

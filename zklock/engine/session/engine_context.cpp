@@ -32,6 +32,7 @@ EngineContext::EngineContext(Ports ports, Settings settings)
                                                       *(ports_.log ? ports_.log : ports_.losses),
                                                       *ports_.coordinator, *ports_.scheduler)
                          : nullptr),
+      records_{.labels = {}, .deadlocks = {}, .callbacks = {}, .hosts = HostsText(settings_.hosts)},
       keeper_(std::make_shared<LeaseKeeper>(*ports_.coordinator, *ports_.scheduler)),
       deletions_(*ports_.coordinator, *ports_.scheduler, *this) {}
 

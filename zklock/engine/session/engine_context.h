@@ -25,6 +25,7 @@
 #include "zklock/engine/session/deadlock_detector.h"
 #include "zklock/engine/session/delay_marker_clock.h"
 #include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/session/hosts_text.h"
 #include "zklock/engine/session/label_metrics.h"
 #include "zklock/engine/session/lease_keeper.h"
 #include "zklock/engine/session/log_queue.h"
@@ -98,13 +99,15 @@ struct Ports {
   std::function<bool()> in_callback = [] { return false; };
 };
 
-/// The metrics of the lock objects of a client, its blocked calls, and its running callbacks.
+/// The metrics of the lock objects of a client, its blocked calls, its running callbacks, and its
+/// servers.
 ///
 /// Thread-safety: any thread may use any member.
 struct ClientRecords {
   LabelRegistry labels;
   DeadlockDetector deadlocks;
   RunningCallbacks callbacks;
+  HostsText hosts;
 };
 
 /// The part of a client that the objects of the engine use: the ports, the lease, the background
@@ -118,7 +121,7 @@ class EngineContext : public NodeDeletions::Host,
   /// millisecond.
   static constexpr std::size_t kMostCreatesAtOnce = 100;
   struct Settings {
-    std::string hosts;      ///< for error texts
+    std::string hosts;      ///< the first ones; see HostsText
     std::string user = {};  ///< of the digest credential; empty: none
     std::string application;
     std::string host;

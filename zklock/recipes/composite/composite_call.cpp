@@ -327,7 +327,7 @@ std::exception_ptr CompositeCall::failure() const {
   std::optional<Errc> code;
   for (std::size_t i = 0; i < errors_.size(); ++i) {
     if (!errors_[i]) continue;
-    text.append(code ? ", " : " (").append(composite_->part(i).core().settings().hosts);
+    text.append(code ? ", " : " (").append(composite_->part(i).core().records().hosts.get());
     try {
       std::rethrow_exception(errors_[i]);
     } catch (const Error& e) {
