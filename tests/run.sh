@@ -8,9 +8,9 @@
 # - tsan: g++ with ThreadSanitizer, without the command. Runs the unit, simulation, conformance and
 #   integration tests that have several threads.
 # - clang: clang++, with a shared and optimized library, warnings as errors and no precompiled
-#   headers. Also compiles each source of the library alone. Runs unit tests, walks, Curator and
-#   Kazoo on one path, fork(), a minute of chaos, the budget of a lock, and short fuzzing. Also
-#   examples, packaging, format, and clang-tidy of the library and the command.
+#   headers. Runs unit tests, walks, Curator and Kazoo on one path, fork(), a minute of chaos, the
+#   budget of a lock, and short fuzzing. Also examples, packaging, format, and clang-tidy of the
+#   library and the command.
 #
 # --quick: only the first phase.
 # --packages: only tests/packages/run.sh, which installs and uses the Debian packages in a clean

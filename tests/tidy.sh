@@ -31,7 +31,7 @@ cmake --preset clang -B build/tidy -DCMAKE_UNITY_BUILD="$unity" \
 # CMake writes a line for each source. Some targets compile sources of the library a second time, or
 # each header alone.
 sources=$(sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/tidy/compile_commands.json |
-  grep -vE '/zklock_fuzz_pure\.dir/|/build/tidy/.*/(public/|page\.cpp)' | sort -u)
+  grep -vE '/(zklock_unoptimized|zklock_fuzz_pure)\.dir/|/build/tidy/.*/(public/|page\.cpp)' | sort -u)
 if [ "$unity" = OFF ]; then
   sources=$(grep -xFf <(realpath "$@") <<<"$sources")
 else

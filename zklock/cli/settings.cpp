@@ -185,7 +185,8 @@ std::string read_secret(const std::string& file) {
   }
   const bool is_passed_by_root = status.st_uid == 0 && ::geteuid() != 0;
   if ((status.st_mode & (is_passed_by_root ? 037U : 077U)) != 0) {
-    refuse_setting(name + "others can read it; chmod " + (is_passed_by_root ? "440" : "600") + " it");
+    refuse_setting(name + "others can read it; chmod " + (is_passed_by_root ? "440" : "600") +
+                   " it");
   }
   std::array<char, 4096> buffer{};
   const ssize_t length = ::read(fd.get(), buffer.data(), buffer.size());
