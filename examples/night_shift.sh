@@ -109,9 +109,7 @@ if (($# == 0)); then
   # Where systemd runs, the package of Prometheus starts a server.
   [[ -d /run/systemd/system ]] || zklock_install prometheus
   build=$(cd "$here/.." && pwd)/build/night_shift
-  build_it() {
-    cd "$here/.." && cmake --preset night_shift && cmake --build --preset night_shift
-  }
+  build_it() (cd "$here/.." && cmake --preset night_shift && cmake --build --preset night_shift)
   zklock_step "Building in build/night_shift" build_it
 else
   build=$(cd "$1" 2>/dev/null && pwd) || fail "no directory $1"

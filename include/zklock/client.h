@@ -174,9 +174,10 @@ class ZKLOCK_EXPORT Client {
 
   /// Closes the session: holds turn `lost`, every waiting call ends with Error(closed), and the
   /// lock znodes are deleted with the session. Blocks until the server replies and running user
-  /// callbacks return, for about 10 seconds at most. It blocks longer while the system's resolver
-  /// does not answer. Does not wait for the callback that calls close(). A second call waits for
-  /// the first, but not in a callback.
+  /// callbacks return, for about 12 seconds at most. It blocks longer while the system's resolver
+  /// does not answer, or while a line of the C client blocks in the log. With TLS, it can also block
+  /// longer if the system has no thread left. Does not wait for the callback that calls close(). A
+  /// second call waits for the first, but not in a callback.
   ///
   /// An internal thread of the client can destroy a callback object that has the last reference to
   /// the Client. Then close() returns at once, and another thread closes the client. If the process

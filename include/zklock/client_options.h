@@ -131,9 +131,10 @@ using Executor = std::function<void(std::function<void()>)>;
 ///
 /// Thread-safety: a value.
 struct ClientOptions {
-  /// "host:port,host:port/chroot". The chroot must exist, unless `create_chroot` is set. Host names
-  /// are resolved at each attempt to connect, so a server may get another address.
-  /// Client::set_hosts() replaces the servers.
+  /// "host:port,host:port/chroot". The chroot must exist, unless `create_chroot` is set.
+  /// Client::set_hosts() replaces the servers. Host names are resolved for a new session, and after
+  /// each failed attempt to connect. So a server may get another address. Client::set_hosts() names
+  /// the cases in which only a new session resolves them.
   ///
   /// Servers older than ZooKeeper 3.9.4 can lose a committed write if they crash around a leader
   /// change. The znode of a granted lock can then be missing. See ZOOKEEPER-4643, 4646, 4685, 4712

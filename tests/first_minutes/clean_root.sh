@@ -57,7 +57,7 @@ type_block() {
     bash -e /typed/block.sh >"$log" 2>&1 </dev/null &
     local child=$! tenths=300
     until eval "$3" >/dev/null 2>&1; do
-      kill -0 "$child" && ((tenths-- > 0))
+      if ! kill -0 "$child" 2>/dev/null || ((tenths-- == 0)); then return 1; fi
       sleep 0.1
     done
     kill -TERM -- "-$child"

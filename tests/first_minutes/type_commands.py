@@ -14,7 +14,7 @@ A block that needs something has a comment directly above it, which the rendered
     <!-- until: COMMAND -->      the block does not end: it is ended when the command succeeds
     <!-- not typed: REASON -->   the block is omitted
 
-debootstrap makes the clean system once, in --root (build/clean_root). The packages are downloaded once, and are
+debootstrap makes the clean system once, in --root (build/typed_root). The packages are downloaded once, and are
 shared by the pages. Prints a line for each block: the time, the lines that it printed, and the packages that it
 installed. Needs root and the network. Exits with 77 without root or debootstrap. --list only shows the blocks.
 """
@@ -87,7 +87,7 @@ def type_page(page, root):
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--root", type=pathlib.Path, default=ROOT / "build" / "clean_root")
+    arguments.add_argument("--root", type=pathlib.Path, default=ROOT / "build" / "typed_root")
     arguments.add_argument("--list", action="store_true")
     arguments.add_argument("pages", nargs="*", metavar="PAGE")
     given = arguments.parse_args()

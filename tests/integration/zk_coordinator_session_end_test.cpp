@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests and watches when the session ends.
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "integration/coordinator_probe.h"
 #include "integration/zk_coordinator_faults_fixture.h"
 #include "zklock/testing/servers/expire_session.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::client {
 namespace {
@@ -100,6 +105,48 @@ TEST(ZkCoordinatorFaults, SessionExpires_RequestsInFlightEnd) {
     }
   }
   EXPECT_EQ(probe.journal().count(Kind::reply), 5U * 300U) << "each once";
+}
+
+// The threads submit all the time, also at the moment when a session ends.
+TEST(ZkCoordinatorFaults, BoundRequestsWhileSessionsEnd_AreNeverSentOnTheNext) {
+  const auto server = serving();
+  ClientOptions options = with_short_sessions(*server);
+  options.retry_delay_min = options.retry_delay_max = std::chrono::milliseconds(1);
+  std::atomic<int> sent{0};
+  std::atomic<int> replied{0};
+  std::atomic<int> succeeded{0};
+  Probe probe(options);
+  std::atomic<SessionId> current{probe.session()};
+  std::atomic<bool> stop{false};
+  const auto send = [&] {
+    while (!stop) {
+      const SessionId session = current;
+      ++sent;
+      probe->submit({rq::CountChildren{"/"}, session}, [&, session](const Reply& reply) {
+        ++replied;
+        if (reply.status != Status::ok) return;
+        EXPECT_EQ(reply.session, session);
+        ++succeeded;
+      });
+      std::this_thread::sleep_for(std::chrono::microseconds(20));  // limits the rate
+    }
+  };
+  {
+    std::vector<std::jthread> senders;
+    for (int i = 0; i < 3; ++i) senders.emplace_back(send);
+    for (int round = 0; round < 10; ++round) {
+      const int before = succeeded;
+      EXPECT_TRUE(testing::eventually([&] { return succeeded > before + 100; }));
+      const SessionId old = current;
+      testing::expire_session(server->hosts(), old.value);
+      EXPECT_TRUE(probe.journal().wait(1, [old](const Event& event) {
+        return event.kind == Kind::connected && event.session > old;
+      }));
+      current = probe.journal().last(Kind::connected).session;
+    }
+    stop = true;
+  }
+  EXPECT_TRUE(testing::eventually([&] { return replied == sent; }));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ if ((EUID != 0)) || ! command -v debootstrap >/dev/null ||
   exit 77
 fi
 
+mkdir -p build
 work=$(mktemp -d "$PWD/build/packages_test.XXXXXX")
 trap 'rm -rf --one-file-system -- "$work"' EXIT
 

@@ -18,6 +18,18 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int closes_hang = 0;
 static int opened = 0;
 static int closed = 0;
+#define MOST_OPEN 64
+static zhandle_t* open_handles[MOST_OPEN];  // those of zookeeper_init_ssl
+
+// REQUIRES: mutex is locked. Returns whether a place had the value `before`.
+static int replace(zhandle_t* before, zhandle_t* after) {
+  for (int i = 0; i < MOST_OPEN; ++i) {
+    if (open_handles[i] != before) continue;
+    open_handles[i] = after;
+    return 1;
+  }
+  return 0;
+}
 
 zhandle_t* zookeeper_init_ssl(const char* host, const char* cert, watcher_fn fn, int recv_timeout,
                               const clientid_t* clientid, void* context, int flags) {
@@ -31,24 +43,21 @@ zhandle_t* zookeeper_init_ssl(const char* host, const char* cert, watcher_fn fn,
   usleep(2000);  // so that calls of several threads overlap
   pthread_mutex_lock(&mutex);
   --running;
-  ++opened;
+  if (handle != NULL && replace(NULL, handle)) ++opened;
   pthread_mutex_unlock(&mutex);
   return handle;
 }
 
-// The C client calls its own zookeeper_close() again in the last reply of a handle.
-static _Thread_local int depth = 0;
-
 int zookeeper_close(zhandle_t* handle) {
   pthread_mutex_lock(&mutex);
   while (closes_hang) pthread_cond_wait(&changed, &mutex);
+  // The C client calls its own zookeeper_close() again in the last reply of a handle.
+  const int is_first = replace(handle, NULL);
   pthread_mutex_unlock(&mutex);
   int (*const original)(zhandle_t*) = (int (*)(zhandle_t*))dlsym(RTLD_NEXT, "zookeeper_close");
-  ++depth;
   const int code = original(handle);
-  --depth;
   pthread_mutex_lock(&mutex);
-  if (depth == 0) ++closed;
+  if (is_first) ++closed;
   pthread_mutex_unlock(&mutex);
   return code;
 }

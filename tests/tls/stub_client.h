@@ -14,7 +14,7 @@ int stub_most_at_once(void);
 
 // While `hang` is not 0, zookeeper_close blocks, as it does while a TLS handshake hangs.
 void stub_hang_closes(int hang);
-// Return the number of handles that were opened, and closed.
+// Return the number of handles that zookeeper_init_ssl opened, and those of them that were closed.
 int stub_opened(void);
 int stub_closed(void);
 

@@ -143,9 +143,9 @@ TEST_F(TlsTest, CloseThatHangs_IsBounded) {
 class UnusedHost {
  public:
   std::string hosts() const { return "127.0.0.1:" + std::to_string(port_[0]); }
-  ClientOptions hurried(ClientOptions options) const {
+  ClientOptions hurried(ClientOptions options, std::chrono::milliseconds timeout = 300ms) const {
     options.hosts = hosts();
-    options.session_timeout = 300ms;
+    options.session_timeout = timeout;
     options.retry_delay_max = 200ms;
     return options;
   }
@@ -166,13 +166,15 @@ TEST_F(TlsTest, HandleWithoutConnection_IsReplaced) {
 }
 
 TEST_F(TlsTest, HostsSetWhileACloseHangs_ApplyToTheNextSession) {
+  const std::string hosts = SharedServer::hosts();  // starts it
   const HangingCloses hang;
   const UnusedHost unused;
   const int before = stub_opened();
-  Client client(unused.hurried(options()));
+  Client client(unused.hurried(options(), 1s));
   ASSERT_TRUE(eventually([&] { return stub_opened() >= before + 2; }));  // the first close hangs
-  client.set_hosts(SharedServer::hosts());
+  client.set_hosts(hosts);
   EXPECT_TRUE(client.wait_until_connected(kTestTimeout));
+  EXPECT_GE(stub_opened(), before + 3) << "the second handle has the new list";
 }
 
 TEST_F(TlsTest, TooManyHangingCloses_StopFurtherAttempts) {

@@ -21,9 +21,8 @@ ClientCore::ClientCore(Ports ports, Settings settings)
     : EngineContext(std::move(ports), std::move(settings)), listeners_(this->ports().dispatcher) {}
 
 void ClientCore::set_hosts(const std::string& hosts) {
-  check_usable("set hosts", hosts);
-  coordinator().set_hosts(hosts);
-  records().hosts.replace(hosts);
+  check_usable("set hosts", this->hosts());
+  records().hosts.replace(hosts, [&] { coordinator().set_hosts(hosts); });
 }
 
 void ClientCore::deletion_refused(const std::string& path, const std::string& node,

@@ -2,6 +2,7 @@
 #include "zklock/client/zookeeper/zk_coordinator.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "zklock/client/port/boot_time.h"
@@ -200,6 +201,7 @@ CallContext ZkCoordinator::call_context(FollowUps& follow_ups, Reply& reply) {
 }
 
 bool ZkCoordinator::send(const CallPtr& call) {
+  assert(call->bound_to() == SessionId{} || call->bound_to() == session_);
   // The connection or session may be lost, with the event still to come. After a loss, the C client
   // would send the request over the next connection, before the observer is notified of that
   // connection. After an expiry, zoo_amulti would free memory that it has not allocated.

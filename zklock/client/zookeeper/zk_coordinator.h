@@ -191,8 +191,8 @@ class ZkCoordinator final : public Coordinator,
   void correct_status(Status& status) const ZKLOCK_REQUIRES(mutex_);
   // Blocks until all sent requests are completed or the connection is lost, for at most 1 s.
   void drain() ZKLOCK_REQUIRES(mutex_);
-  void answer_calls_of(SessionId session, Status status, const std::string& detail)
-      ZKLOCK_REQUIRES(mutex_);
+  // Takes the calls that were sent and not completed, ordered by submission.
+  std::map<RequestId, CallPtr> take_sent_calls() ZKLOCK_REQUIRES(mutex_);
   std::string connection_problem_text() const ZKLOCK_REQUIRES(mutex_);
   std::string refused_text() const;  // the servers have refused the credential
   bool ready() const noexcept ZKLOCK_REQUIRES(mutex_) { return phase_ == Phase::connected; }

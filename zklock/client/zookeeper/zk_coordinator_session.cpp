@@ -66,17 +66,25 @@ void ZkCoordinator::shut() {
     handle = std::move(handle_);
   }
   close_handle(std::move(handle));
+  std::map<RequestId, CallPtr> lost;
   {
     const MutexLock guard(mutex_);
-    Status status = Status::session_ended;
-    if (credential_refused_) status = Status::auth_failed;
-    if (closing_) status = Status::closed;
-    const std::string detail = status == Status::auth_failed ? refused_text() : std::string();
-    answer_calls_of(session, status, detail);
+    lost = take_sent_calls();
   }
   wait_for_callbacks();  // later ones find no call
 
+  // Without a gap until session_ has changed. A call that is bound to the old session and queued in a
+  // gap would be sent on the next session.
   const MutexLock guard(mutex_);
+  Status status = Status::session_ended;
+  if (credential_refused_) status = Status::auth_failed;
+  if (closing_) status = Status::closed;
+  const std::string detail = status == Status::auth_failed ? refused_text() : std::string();
+  for (const auto& [id, call] : lost) answer(call, status, detail);
+  if (session != SessionId{}) {
+    answer_queued([session](const Call& call) { return call.bound_to() == session; }, status,
+                  detail);
+  }
   watches_.clear();
   nodes_.clear();
   session_ = {};
@@ -96,17 +104,13 @@ void ZkCoordinator::drain() {
       [this]() ZKLOCK_REQUIRES(mutex_) { return pending_.empty() || !handle_->is_connected(); });
 }
 
-void ZkCoordinator::answer_calls_of(SessionId session, Status status, const std::string& detail) {
-  // Ordered by submission. One call may have several pending requests.
-  std::map<RequestId, CallPtr> lost = std::move(withheld_);
-  withheld_.clear();
+std::map<RequestId, ZkCoordinator::CallPtr> ZkCoordinator::take_sent_calls() {
+  std::map<RequestId, CallPtr> lost = std::exchange(withheld_, {});
   for (PendingRequest& pending : pending_.take_all()) {
     const RequestId id = pending.call->id();
-    lost.emplace(id, std::move(pending.call));
+    lost.emplace(id, std::move(pending.call));  // one call may have several pending requests
   }
-  for (const auto& [id, call] : lost) answer(call, status, detail);
-  if (session == SessionId{}) return;
-  answer_queued([session](const Call& call) { return call.bound_to() == session; }, status, detail);
+  return lost;
 }
 
 // --- The C client's completion thread

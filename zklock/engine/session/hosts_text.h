@@ -17,17 +17,22 @@ class HostsText {
  public:
   explicit HostsText(std::string hosts) : all_{std::move(hosts)}, present_(&*all_.begin()) {}
 
-  void replace(const std::string& hosts) ZKLOCK_EXCLUDES(mutex_) {
+  /// `apply`: lets the client use the new servers. If it throws, the text stays.
+  template <typename Apply>
+  void replace(const std::string& hosts, Apply&& apply) ZKLOCK_EXCLUDES(mutex_) {
     const client::MutexLock guard(mutex_);
-    present_ = &*all_.insert(hosts).first;
+    const auto text = all_.insert(hosts).first;
+    apply();
+    present_ = &*text;
   }
   /// Acquires no mutex: in a fork()ed child it could be locked.
   const std::string& get() const noexcept { return *present_.load(); }
 
  private:
   client::Mutex mutex_;
-  std::set<std::string> all_ ZKLOCK_GUARDED_BY(mutex_);  ///< never becomes smaller
-  std::atomic<const std::string*> present_;              ///< points into all_
+  std::set<std::string> all_
+      ZKLOCK_GUARDED_BY(mutex_);             ///< each string once; never becomes smaller
+  std::atomic<const std::string*> present_;  ///< points into all_
 };
 
 }  // namespace zklock::detail
