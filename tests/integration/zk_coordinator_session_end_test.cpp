@@ -108,7 +108,7 @@ TEST(ZkCoordinatorFaults, SessionExpires_RequestsInFlightEnd) {
 }
 
 // The threads submit all the time, also at the moment when a session ends.
-TEST(ZkCoordinatorFaults, BoundRequestsWhileSessionsEnd_AreNeverSentOnTheNext) {
+TEST(ZkCoordinatorFaults, BoundRequestsWhileSessionsEnd_StayOnTheirs) {
   const auto server = serving();
   ClientOptions options = with_short_sessions(*server);
   options.retry_delay_min = options.retry_delay_max = std::chrono::milliseconds(1);
