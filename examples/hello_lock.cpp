@@ -13,7 +13,8 @@ int main(int argc, char** argv) try {
   // ... the work: send the token with every write ...
   return hold.is_valid() ? 0 : 1;  // the Hold is destroyed here, which releases the lock
 } catch (const zklock::Error& error) {
-  std::cerr << error.what() << "\nWith a temporary server: examples/with_server.sh " << argv[0]
-            << " {}\n";
+  std::cerr << error.what()
+            << "\nWith a temporary server, in the checkout of zklock: examples/with_server.sh "
+            << argv[0] << " {}\n";
   return 1;
 }

@@ -11,7 +11,7 @@
 #
 # Prints a line for each step: a command, and what it shows. Ends with the exit status 1 at the first
 # step that fails. Afterwards ends all that it started, and deletes its files. With an argument it
-# needs no rights. Without Prometheus it omits the alert.
+# does not need root. Without Prometheus it omits the alert.
 #
 # ZKLOCK_HOSTS can name other servers, for example those of docker/compose.yaml. Do not use servers
 # with locks of others: the script takes the lock at /services/billing/leader away.

@@ -29,7 +29,7 @@ PLACEHOLDER = re.compile(r"\b(?:NAME|TARGET)\b")
 DEFINITION = r"\b(?:class|struct|enum)(?: class)?(?: \[\[\w+\]\]| ZKLOCK_\w+(?:\([^)]*\))?)* %s\b[^;{}()]*\{"
 NO_CODE = (".md", ".svg", ".mutant", "exported_symbols.txt", "check_architecture.py")
 # Paths that are not in the tree. Examples of how names are written, and words of diagrams.
-NOT_HERE = ("build/", "./build/", "/", "your_service.cpp")
+NOT_HERE = ("build/", "./build/", "/", "your_service.cpp", "./your_service", "K/N", "K/shared")
 NO_NAMES = ("kCamelCase", "snake_case", "Condition_Result", "sequenceDiagram", "Note", "observerMasterPort",
             "your_service", "DBUILD_SHARED_LIBS",
             # Names of certificates, ZooKeeper, stunnel, systemd and the C client.

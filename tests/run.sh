@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds and runs all tests with one command on a fresh Debian 12. Installs missing packages. Then
+# Builds and runs the tests with one command on a fresh Debian 12. Installs missing packages. Then
 # runs these phases:
 #
 # - asan: g++ with AddressSanitizer and UndefinedBehaviorSanitizer. Runs unit tests, models, and the

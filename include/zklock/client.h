@@ -126,12 +126,14 @@ class ZKLOCK_EXPORT Client {
   ///
   /// The present connection stays, also if the list does not have its server. So the session and its
   /// holds survive the call. When that connection breaks, the client reconnects the session. The
-  /// first attempt can go to an old server. After each failed attempt the new list applies. The
-  /// client never leaves a working server, not even to balance the load.
+  /// first attempt can go to an old server. From the first failed attempt on, the new list applies,
+  /// and host names are resolved again. The client never leaves a working server, not even to balance
+  /// the load.
   ///
-  /// With ClientOptions::tls, a server that accepts a connection and never answers can keep an
-  /// earlier connection of this client open. While it does, and in each client beyond the first 256
-  /// of a process, the new list applies only to the next session.
+  /// In two cases the list applies, and names are resolved again, only for the next session. The
+  /// first: the process had 256 other clients when this one was made. The second is with
+  /// ClientOptions::tls: a server accepted an earlier connection of this client, and has not answered
+  /// yet.
   ///
   /// REQUIRES: old and new servers are of one ensemble. Another ensemble does not know the session,
   /// and excludes no contender of the old one.
@@ -177,7 +179,8 @@ class ZKLOCK_EXPORT Client {
   /// callbacks return, for about 12 seconds at most. It blocks longer while the system's resolver
   /// does not answer, or while a line of the C client blocks in the log. With TLS, it can also block
   /// longer if the system has no thread left. Does not wait for the callback that calls close(). A
-  /// second call waits for the first, but not in a callback.
+  /// second call waits for the first, but not in a callback. If no server answers, the session and
+  /// its znodes stay until the servers expire it.
   ///
   /// An internal thread of the client can destroy a callback object that has the last reference to
   /// the Client. Then close() returns at once, and another thread closes the client. If the process

@@ -98,10 +98,10 @@ class AclPolicy {
 /// authorities of the system too. It does not verify the host name. So any certificate of a public
 /// authority passes; zklock/guides/tls.md has a safer way.
 ///
-/// The C client waits without limit for a server that accepts a connection and does not answer. A
-/// client that has no session yet gives up after T. A client that has one ends it after T, although
-/// another server could have continued it. After 16 such servers in one client, it makes no
-/// connection until one of them answers or closes its connection. Its error text says so.
+/// The C client waits without limit for a server that accepts a TLS connection and does not answer.
+/// A Client without a session gives up after T, and makes another connection. A Client with a session
+/// ends it after T, although another server could have continued it. After 16 such connections, a
+/// Client makes no other until a server answers or closes one. Its error text says so.
 ///
 /// The C client crashes if a TLS connection gets a descriptor of 1024 or more. So the constructor
 /// of Client throws Error(unsupported) if the soft limit RLIMIT_NOFILE is higher than 1024. A
@@ -153,10 +153,10 @@ struct ClientOptions {
   /// restarts the timeout of every session. That adds the time from the crash to the end of the
   /// election. A hold without contact to the quorum is lost after at most two thirds of T: its
   /// lease has expired. After T without a connection the client ends the session and opens a new
-  /// one. A server that does not answer is given up after two thirds of T; before the first
-  /// connection, of the requested value. So a value of 100 ms needs a server that opens a session
-  /// within 66 ms. When all servers have refused, the client pauses for a sixtieth of T. Range: 100
-  /// ms to 1 hour.
+  /// one. Without TLS, a server that does not answer is given up after two thirds of T; before the
+  /// first connection, of the requested value. So a value of 100 ms needs a server that opens a
+  /// session within 66 ms. When all servers have refused a reconnection, the client pauses for a
+  /// sixtieth of T. Range: 100 ms to 1 hour.
   std::chrono::milliseconds session_timeout{10'000};
 
   /// How long a call waits for a server before it throws not_connected. Range: 1 ms to 24 hours.

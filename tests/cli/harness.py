@@ -96,6 +96,13 @@ class Case:
         process = self.start(command, options, timeout, **others)
         return self.end_of(process, text_in=text_in)
 
+    def secret(self, mode):
+        """Returns the variables that name a digest file with that mode."""
+        file = pathlib.Path(self.folder, "digest")
+        file.write_text("user:password\n", encoding="utf-8")
+        file.chmod(mode)
+        return {**os.environ, "ZKLOCK_DIGEST_FILE": str(file)}
+
     def end_of(self, process, seconds=40, text_in=None):
         try:
             out, error = process.communicate(text_in, timeout=seconds)
