@@ -43,7 +43,8 @@ for each in "$@"; do
   echo "=== $compiler, C++$standard"
   if ! {
     cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER="$compiler" \
-      -DCMAKE_CXX_STANDARD="$standard" -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DZKLOCK_WERROR=ON \
+      -DCMAKE_CXX_STANDARD="$standard" -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DZKLOCK_TEST_OPTIONS=-O0 \
+      -DZKLOCK_WERROR=ON \
       -DCMAKE_UNITY_BUILD="$unity" -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 &&
       if [[ -n $syntax ]]; then
         check_sources "$build"

@@ -113,10 +113,10 @@ class AclPolicy {
 /// certificate. The C client reads the files again for each connection. So a certificate is
 /// replaced by renaming the new file.
 struct TlsOptions {
-  std::string ca_file;           ///< certificates of the authorities, PEM
-  std::string certificate_file;  ///< certificate of this client, PEM
-  std::string key_file;          ///< its private key, PEM
-  std::string key_password;      ///< password of the key file
+  std::string ca_file;            ///< certificates of the authorities, PEM
+  std::string certificate_file;   ///< certificate of this client, PEM
+  std::string key_file;           ///< its private key, PEM
+  std::string key_password = {};  ///< password of the key file
 };
 
 /// Runs a task soon, on any thread, but never inside the call itself. zklock calls the Executor on
@@ -194,9 +194,9 @@ struct ClientOptions {
   std::chrono::milliseconds loss_callback_limit{1'000};
 
   /// The credential that the client adds to every connection before the first request.
-  std::optional<DigestCredential> digest;
+  std::optional<DigestCredential> digest = {};
   AclPolicy acl = AclPolicy::open();
-  std::optional<TlsOptions> tls;
+  std::optional<TlsOptions> tls = {};
 
   /// The log of zklock and of the ZooKeeper C client. The C client has one log level for the whole
   /// process. The sinks of the logger must obey the rules of LogSink: they must not call zklock,
@@ -217,19 +217,19 @@ struct ClientOptions {
   /// Lines of the C client, lines about the events of a hold, and lines of the session below
   /// `warning` are not limited. At most 1,000 lines about locks wait for a log that is too slow,
   /// and 1,000 more about losses.
-  std::shared_ptr<spdlog::logger> logger;
+  std::shared_ptr<spdlog::logger> logger = {};
   /// Receives the lines too. It needs no spdlog.
-  LogSink log_sink;
+  LogSink log_sink = {};
   LogLevel log_level = LogLevel::info;  ///< lowest level for `log_sink`
 
   /// The name of this service, written into every lock znode, for people to read. It is cut to 64
   /// bytes.
-  std::string application;
+  std::string application = {};
 
   /// Runs handlers, listeners and coroutines. Not called after Client::close() has closed the
   /// client. Default: a few threads of the client, and one for each LockOptions::listener, started
   /// when needed.
-  Executor executor;
+  Executor executor = {};
 
   /// Caps on the total length of the paths of the session's lock znodes, and of its watches, in
   /// bytes. With more than about 1 MB of znode paths, ZooKeeper cannot close the session. With as

@@ -51,7 +51,8 @@ TEST(ErrorTexts, BadPath_IsExact) {
       {"/a\xff", "lock /a?: the path is not valid UTF-8 [invalid_path]"},
   };
   for (const auto& [path, expected] : rows) {
-    EXPECT_EQ(text_of([&, &path = path] { return ReentrantMutex(client, path).path(); }), expected);
+    EXPECT_EQ(text_of([&, &given = path] { return ReentrantMutex(client, given).path(); }),
+              expected);
   }
 }
 
@@ -101,7 +102,7 @@ TEST(ErrorTexts, BadLockOption_IsExact) {
        "lock /a: the path is given twice [invalid_option]"},
   };
   for (const auto& [call, expected] : rows) {
-    EXPECT_EQ(text_of([&call = call] { return call(), 0; }), expected);
+    EXPECT_EQ(text_of([&failing = call] { return failing(), 0; }), expected);
   }
 }
 
