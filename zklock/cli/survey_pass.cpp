@@ -24,11 +24,10 @@ void read_locks(Client& client, const std::string& root, const SurveyOptions& op
 /// Blocks for the time that `requests` may take at least, or until the stop.
 void pause_for(std::size_t requests, std::size_t per_second, const std::stop_token& stop) {
   if (per_second == 0) return;
-  const std::chrono::duration<double> seconds(static_cast<double>(requests) /
-                                              static_cast<double>(per_second));
-  pause(
-      std::chrono::duration_cast<std::chrono::milliseconds>(seconds) + std::chrono::milliseconds(1),
-      stop);
+  const std::chrono::duration<double> least(static_cast<double>(requests) /
+                                            static_cast<double>(per_second));
+  pause(std::chrono::duration_cast<std::chrono::milliseconds>(least) + std::chrono::milliseconds(1),
+        stop);
 }
 
 std::vector<LockCycle> confirm(Client& client, std::vector<LockCycle> found, SurveyOptions options,

@@ -65,9 +65,9 @@ sigset_t stop_signal() noexcept {
   return set;
 }
 
-bool reads_within(int milliseconds) noexcept {
+bool reads_within(int timeout_ms) noexcept {
   pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-  return ::poll(&input, 1, milliseconds) > 0 && (input.revents & POLLIN) != 0;
+  return ::poll(&input, 1, timeout_ms) > 0 && (input.revents & POLLIN) != 0;
 }
 
 struct Sequence {
