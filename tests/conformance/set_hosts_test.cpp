@@ -113,13 +113,11 @@ TEST_F(SetHosts, BadList_ThrowsAndChangesNothing) {
 
 TEST_F(SetHosts, Errors_NameTheOperationAndThePresentList) {
   const auto client = client_at(old_);
-  const auto text_of = [&](const std::string& hosts) {
-    return error_text_of([&] {
-      client->set_hosts(hosts);
-      return 0;
-    });
-  };
-  EXPECT_EQ(text_of(""), "set hosts: the connection string is empty [invalid_hosts]");
+  const std::string refused = error_text_of([&] {
+    client->set_hosts("");
+    return 0;
+  });
+  EXPECT_EQ(refused, "set hosts: the connection string is empty [invalid_hosts]");
   client->set_hosts(at(new_));
   client->close();
   const std::string closed = error_text_of([&] { return client->wait_until_connected(0ms); });

@@ -7,7 +7,6 @@ import os
 import queue
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -15,8 +14,10 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "bench"))
+sys.path.insert(0, os.path.dirname(HERE))
 sys.dont_write_bytecode = True
 # pylint: disable=wrong-import-position
+from proxy import Proxy  # noqa: E402
 from server import CLASS_PATH, Servers, dies_with_us, end, java  # noqa: E402,F401
 
 SKIPPED = 77
@@ -69,55 +70,36 @@ class Tree:
                 self.client.delete(f"{parent}/{child}")
 
 
-class SlowLink:
-    """A context manager: a proxy to a server, which passes on each packet of the server after `seconds`."""
+class SlowLink(Proxy):
+    """Passes on each packet of the server after `seconds`."""
 
     def __init__(self, hosts, seconds):
-        host, _, port = hosts.partition(":")
-        self.server, self.seconds = (host, int(port)), seconds
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.hosts = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        super().__init__(hosts)
+        self.seconds = seconds
 
-    def __enter__(self):
-        threading.Thread(target=self.accept, daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.listener.close()
-
-    def accept(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            server = socket.create_connection(self.server)
-            packets = queue.Queue()
-            for work in ((self.read, client, lambda data, to=server: to.sendall(data)),
-                         (self.read, server, lambda data, to=packets: to.put((time.monotonic() + self.seconds, data))),
-                         (self.send_late, packets, client)):
-                threading.Thread(target=work[0], args=work[1:], daemon=True).start()
-
-    @staticmethod
-    def read(source, handle):
-        try:
-            while data := source.recv(65536):
-                handle(data)
-        except OSError:
-            pass
-        handle(b"")
-
-    @staticmethod
-    def send_late(packets, client):
+    def _forward(self, source, sink):
+        if source.getsockname()[1] == self.port:  # from the client
+            return super()._forward(source, sink)
+        packets = queue.Queue()
+        threading.Thread(target=self._read, args=(source, packets), daemon=True).start()
         while True:
             due, data = packets.get()
             time.sleep(max(0, due - time.monotonic()))
             try:
-                client.sendall(data)
+                sink.sendall(data)
             except OSError:
                 data = b""
             if not data:
-                return client.close()
+                return self._break((source, sink))
+
+    def _read(self, source, packets):
+        data = True
+        while data:
+            try:
+                data = source.recv(65536)
+            except OSError:
+                data = b""
+            packets.put((time.monotonic() + self.seconds, data))
 
 
 class Serve:
