@@ -10,6 +10,7 @@
 # | library    | to build the library, and programs with it                       |
 # | demo       | to build the library, and to start a server                      |
 # | command    | both, and the packages of the command zklock and its examples    |
+# | dev        | to build with the preset dev, and to run its tests               |
 # | tests      | all of these, and the packages of tests/run.sh                   |
 # | packages   | those that tests/packages/build.sh needs                         |
 # | monitoring | Prometheus and promtool, which test the alert rules; PostgreSQL, |
@@ -27,10 +28,15 @@ zklock_command_packages=(
   "${zklock_demo_packages[@]}"
   libcli11-dev nlohmann-json3-dev curl pkg-config
 )
-zklock_tests_packages=(
+# These packages suffice for the preset dev: no browser, prover or peer.
+zklock_dev_packages=(
   "${zklock_command_packages[@]}"
-  clang clang-format clang-tidy libgtest-dev make spin z3
-  libcurator-recipes-java openjdk-17-jdk-headless python3 python3-kazoo iproute2 openssl stunnel4
+  ccache clang clang-format git libgtest-dev mold python3
+)
+zklock_tests_packages=(
+  "${zklock_dev_packages[@]}"
+  clang-tidy make spin z3
+  libcurator-recipes-java openjdk-17-jdk-headless python3-kazoo iproute2 openssl stunnel4
   chromium chromium-driver prometheus-cpp-dev
   scdoc lintian man-db zsh
   doxygen doxygen-awesome-css python3-yaml
@@ -102,11 +108,12 @@ if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
     library) zklock_install "${zklock_library_packages[@]}" ;;
     demo) zklock_install "${zklock_demo_packages[@]}" ;;
     command) zklock_install "${zklock_command_packages[@]}" ;;
+    dev) zklock_install "${zklock_dev_packages[@]}" ;;
     tests) zklock_install "${zklock_tests_packages[@]}" ;;
     packages) zklock_install "${zklock_packages_packages[@]}" ;;
     monitoring) zklock_install "${zklock_monitoring_packages[@]}" ;;
     *)
-      echo "usage: $0 library|demo|command|tests|packages|monitoring" >&2
+      echo "usage: $0 library|demo|command|dev|tests|packages|monitoring" >&2
       exit 2
       ;;
   esac

@@ -34,7 +34,6 @@ class Leader {
   Users& users_;
   SimProcess& process_;
   const ObjectPlan plan_;
-  Duration each_{};
   std::unique_ptr<LeaderLatch> latch_;
   Subscription subscription_;
   std::shared_ptr<TestCandidate> candidate_;

@@ -1,0 +1,66 @@
+# Makes the builds of this project's own tests fast: with a compiler cache, a fast linker, and precompiled
+# headers. Included if ZKLOCK_FAST_BUILD is on. Precompiled headers hide a missing #include, so the
+# other builds do not use them, and tests/compilers.sh --alone compiles each source alone.
+
+# By default, ccache does not store a compilation that uses a precompiled header. Paths are relative to the
+# sources, so that two checkouts share their objects.
+find_program(ZKLOCK_CCACHE ccache)
+if(ZKLOCK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+    CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 CCACHE_INODECACHE=1 ${ZKLOCK_CCACHE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
+  endif()
+endif()
+
+find_program(ZKLOCK_MOLD mold)
+if(ZKLOCK_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# zklock_add_precompiled(<name> HEADERS <headers...> LIBRARIES <libraries...>)
+# Adds the target zklock_precompiled_<name>, which owns a precompiled header.
+function(zklock_add_precompiled name)
+  cmake_parse_arguments(ARG "" "" "HEADERS;LIBRARIES" ${ARGN})
+  set(source ${CMAKE_BINARY_DIR}/precompiled/${name}.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "namespace {}\n")
+  add_library(zklock_precompiled_${name} OBJECT ${source})
+  target_include_directories(zklock_precompiled_${name} PRIVATE
+    ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(zklock_precompiled_${name} PRIVATE ZKLOCK_STATIC)
+  target_link_libraries(zklock_precompiled_${name} PRIVATE zklock_test_flags Threads::Threads ${ARG_LIBRARIES})
+  target_precompile_headers(zklock_precompiled_${name} PRIVATE ${ARG_HEADERS})
+endfunction()
+
+find_package(GTest REQUIRED)
+find_package(Boost 1.74 REQUIRED COMPONENTS chrono thread)
+
+set(standard
+  <algorithm> <array> <atomic> <cassert> <charconv> <chrono> <compare> <concepts> <condition_variable>
+  <coroutine> <cstdint> <deque> <exception> <filesystem> <fstream> <functional> <future> <iostream>
+  <latch> <list> <map> <memory> <mutex> <optional> <random> <set> <shared_mutex> <span> <sstream>
+  <stop_token> <string> <string_view> <system_error> <thread> <tuple> <unordered_map> <utility>
+  <variant> <vector>
+  <boost/container/small_vector.hpp> <boost/intrusive/list.hpp> <gtest/gtest.h>)
+zklock_add_precompiled(standard HEADERS ${standard} LIBRARIES Boost::headers GTest::gtest)
+
+# The public headers, and Boost.Thread: its guards lock the mutexes of zklock in tests.
+set(public ${standard}
+  <boost/thread/lock_types.hpp> <boost/thread/thread.hpp>
+  <zklock/zklock.h>)
+zklock_add_precompiled(public HEADERS ${public} LIBRARIES Boost::thread GTest::gtest)
+
+# The engine, and the simulated servers of its tests.
+set(engine ${public}
+  <zklock/engine/client_core.h> <zklock/engine/contender.h> <zklock/engine/path_lock.h>
+  <zklock/engine/pending_acquire.h> <zklock/testing/simulation/sim_coordinator.h>
+  <zklock/testing/simulation/world.h>)
+zklock_add_precompiled(engine HEADERS ${engine} LIBRARIES Boost::thread GTest::gtest)
+
+# zklock_precompile(<target> standard | public | engine)
+# Compiles the target with this precompiled header. Boost.Thread in it needs Boost.Chrono.
+function(zklock_precompile target name)
+  target_precompile_headers(${target} REUSE_FROM zklock_precompiled_${name})
+  target_link_libraries(${target} PRIVATE Boost::chrono)
+endfunction()
