@@ -100,7 +100,7 @@ void block(StandingTime& time, bool is_interruptible) {
   const std::size_t added = time.added();
   std::atomic<bool> has_ended{false};
   std::optional<int> result;
-  std::thread waits([&] {
+  boost::thread waits([&] {
     std::optional<boost::this_thread::disable_interruption> disabled;
     if (!is_interruptible) disabled.emplace();
     detail::BlockingCall<int> call;

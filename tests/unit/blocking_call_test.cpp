@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -127,6 +128,26 @@ TEST(BlockingCall, CallPastItsDeadline_IsExpired) {
   BlockingCall<int> end;
   Call call{[&end](int result) { end.set(result); }};
   EXPECT_EQ(wait_or_cancel(end, call, [](int) {}), 7);
+}
+
+TEST(BlockingCall, Exception_CancelsTheCallAndWaitsForItsEnd) {
+  struct Call {
+    std::jthread ends;
+    BlockingCall<int>* end;
+    static Deadline deadline() { return Deadline::never(); }
+    static std::chrono::microseconds spin_before_block() { return {}; }
+    void expire() {}
+    void cancel() {
+      ends = std::jthread([to = end] { to->set(7); });
+    }
+  };
+  BlockingCall<int> end;
+  Call call{{}, &end};
+  int given_back = 0;
+  EXPECT_THROW(wait_or_cancel(
+                   end, call, [&](int late) { given_back = late; }, [] { throw std::bad_alloc(); }),
+               std::bad_alloc);
+  EXPECT_EQ(given_back, 7);
 }
 
 TEST(BlockingCall, SpinTime_IsReadFromTheCall) {

@@ -7,14 +7,11 @@
 #include <optional>
 #include <utility>
 
-#include <boost/date_time/posix_time/posix_time_types.hpp>
-#include <boost/thread/condition_variable.hpp>
-#include <boost/thread/thread.hpp>
-
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/port/test_seam.h"
 #include "zklock/client/threads/spin_before_block.h"
 #include "zklock/deadline.h"
+#include "zklock/engine/callback/interruptible_condition.h"
 #include "zklock/engine/session/wait_in_slices.h"
 
 namespace zklock::detail {
@@ -33,7 +30,7 @@ class BlockingCall {
       const client::MutexLock guard(state->mutex);
       state->result.emplace(std::move(result));
     }
-    state->wake();
+    state->ready.notify_one();
   }
 
   /// Blocks until there is a result, and returns it. For at most `spin`, the thread first spins
@@ -57,8 +54,9 @@ class BlockingCall {
   }
 
   Result wait_without_interruption() {
-    const boost::this_thread::disable_interruption disabled;
-    return wait();
+    const client::MutexLock guard(state_->mutex);
+    while (!state_->result) state_->ready.wait_without_interruption(state_->mutex);
+    return *std::move(state_->result);
   }
 
  private:
@@ -72,57 +70,22 @@ class BlockingCall {
     client::spin_before_block(
         state_->mutex, spin,
         [this]() ZKLOCK_REQUIRES(state_->mutex) { return state_->result.has_value(); },
-        [] { boost::this_thread::interruption_point(); });
+        &InterruptibleCondition::interruption_point);
     if (state_->result) return;
     if (deadline.is_never()) {
-      while (!state_->result) state_->sleep();
-    } else if (boost::this_thread::interruption_enabled()) {
-      sleep_until(deadline, state_->interruptible_condition());
-    } else {
-      sleep_until(deadline, state_->ready);
+      while (!state_->result) state_->ready.wait(state_->mutex);
+      return;
     }
-  }
-  template <class Condition>
-  void sleep_until(Deadline deadline, Condition& condition) ZKLOCK_REQUIRES(state_->mutex) {
-    const client::VirtualAlarm alarm(deadline, condition);
+    const client::VirtualAlarm alarm(deadline, state_->ready);
     while (!state_->result && !deadline.has_passed(LeaseClock::now())) {
-      sleep_for(condition, state_->mutex, time_left(deadline));
+      state_->ready.wait_for(state_->mutex, time_left(deadline));
     }
   }
-  static void sleep_for(client::Condition& condition, client::Mutex& mutex,
-                        std::chrono::microseconds longest) ZKLOCK_REQUIRES(mutex) {
-    condition.wait_for(mutex, longest);
-  }
-  static void sleep_for(boost::condition_variable_any& condition, client::Mutex& mutex,
-                        std::chrono::microseconds longest) ZKLOCK_REQUIRES(mutex) {
-    condition.timed_wait(mutex, boost::posix_time::microseconds(longest.count()));
-  }
 
-  /// A thread sleeps on Boost's condition variable only if it can be interrupted. That is slower:
-  /// Boost notifies with a mutex of its own held, for which the woken thread has to wait again.
   struct State {
-    void sleep() ZKLOCK_REQUIRES(mutex) {
-      if (boost::this_thread::interruption_enabled()) {
-        interruptible_condition().wait(mutex);
-      } else {
-        ready.wait(mutex);
-      }
-    }
-    /// Wakes the waiting thread. REQUIRES: there is a result. Then no thread begins to sleep, and
-    /// `interruptible` does not change.
-    void wake() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
-      if (interruptible) interruptible->notify_one();
-      ready.notify_one();
-    }
-    boost::condition_variable_any& interruptible_condition() ZKLOCK_REQUIRES(mutex) {
-      return interruptible ? *interruptible : interruptible.emplace();
-    }
-
     client::Mutex mutex;
     std::optional<Result> result ZKLOCK_GUARDED_BY(mutex);
-    /// Made by an interruptible sleep.
-    std::optional<boost::condition_variable_any> interruptible ZKLOCK_GUARDED_BY(mutex);
-    client::Condition ready;
+    InterruptibleCondition ready;
   };
   const std::shared_ptr<State> state_ = std::make_shared<State>();
 };

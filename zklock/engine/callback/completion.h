@@ -11,8 +11,6 @@
 #include <tuple>
 #include <utility>
 
-#include <boost/thread/thread.hpp>
-
 #include "zklock/acquire_options.h"
 #include "zklock/engine/callback/blocking_call.h"
 #include "zklock/engine/callback/reliable_post.h"
@@ -32,8 +30,8 @@ inline std::exception_ptr as_exception(const std::optional<Error>& error) {
 }
 
 /// Calls `first`, and blocks until the call `under_way` sets `end`. Returns the outcome. Expires
-/// the call at its deadline. An interruption point, as `first` can be: if the thread is
-/// interrupted, cancels the call and passes its outcome to `give_back`.
+/// the call at its deadline. An interruption point, as `first` can be. After an exception, cancels
+/// the call, blocks until its end, and passes its outcome to `give_back`: the call refers to `end`.
 template <class Outcome, class Call, class GiveBack, class First>
 Outcome wait_or_cancel(BlockingCall<Outcome>& end, Call& under_way, const GiveBack& give_back,
                        const First& first) {
@@ -44,7 +42,7 @@ Outcome wait_or_cancel(BlockingCall<Outcome>& end, Call& under_way, const GiveBa
     }
     under_way.expire();
     return end.wait();
-  } catch (const boost::thread_interrupted&) {
+  } catch (...) {  // boost::thread_interrupted, or std::bad_alloc
     under_way.cancel();
     give_back(end.wait_without_interruption());
     throw;
@@ -137,12 +135,14 @@ void commit_and_wait(const Start& start) {
   const auto answer = std::make_shared<BlockingCall<std::optional<Error>>>();
   const auto under_way =
       start([answer](std::optional<Error> error) { answer->set(std::move(error)); });
+  std::optional<Error> error;
   try {
-    if (const auto error = answer->wait()) throw *error;
-  } catch (const boost::thread_interrupted&) {
+    error = answer->wait();
+  } catch (...) {  // boost::thread_interrupted
     under_way->withdraw();
     throw;
   }
+  if (error) throw *error;
 }
 
 /// Begins a commit and calls `handler` on the dispatcher with its end. `what` is for the log.

@@ -283,8 +283,7 @@ bool Candidate::wait_until_leader(Deadline deadline, const std::stop_token& stop
     if (stop.stop_requested() || deadline.has_passed(now)) return false;
     // No event reports that the client was closed during a pause between two attempts.
     const auto slice = slice_before(deadline, now, std::chrono::milliseconds(200));
-    const auto micros = std::chrono::ceil<std::chrono::microseconds>(slice).count();
-    changed_.timed_wait(mutex_, boost::posix_time::microseconds(micros));
+    changed_.wait_for(mutex_, std::chrono::ceil<std::chrono::microseconds>(slice));
   }
 }
 

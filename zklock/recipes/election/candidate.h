@@ -9,12 +9,11 @@
 #include <string>
 #include <vector>
 
-#include <boost/thread/condition_variable.hpp>
-
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/threads/backoff.h"
 #include "zklock/core/election_fsm.h"
 #include "zklock/deadline.h"
+#include "zklock/engine/callback/interruptible_condition.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/label_metrics.h"
 #include "zklock/engine/unlock_tasks.h"
@@ -126,7 +125,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   LabelMetrics& metrics_;
 
   mutable client::Mutex mutex_;
-  boost::condition_variable_any changed_;  ///< its waits are interruption points
+  InterruptibleCondition changed_;
   Fsm fsm_ ZKLOCK_GUARDED_BY(mutex_);
   client::Backoff backoff_ ZKLOCK_GUARDED_BY(mutex_);
   std::stop_source stop_ ZKLOCK_GUARDED_BY(mutex_);  ///< stops the current attempt

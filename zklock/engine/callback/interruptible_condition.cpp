@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/engine/callback/interruptible_condition.h"
+
+#include <memory>
+
+#include <boost/date_time/posix_time/posix_time_types.hpp>
+#include <boost/thread/condition_variable.hpp>
+#include <boost/thread/thread.hpp>
+
+namespace zklock::detail {
+
+InterruptibleCondition::~InterruptibleCondition() {
+  if (auto* const made = interruptible_.load()) std::destroy_at(made);
+}
+
+void InterruptibleCondition::notify_one() noexcept {
+  if (auto* const made = interruptible_.load()) made->notify_one();
+  condition_.notify_one();
+}
+
+void InterruptibleCondition::notify_all() noexcept {
+  if (auto* const made = interruptible_.load()) made->notify_all();
+  condition_.notify_all();
+}
+
+void InterruptibleCondition::wait(client::Mutex& mutex) {
+  if (boost::this_thread::interruption_enabled()) {
+    interruptible().wait(mutex);
+  } else {
+    condition_.wait(mutex);
+  }
+}
+
+void InterruptibleCondition::wait_for(client::Mutex& mutex, std::chrono::microseconds longest) {
+  if (boost::this_thread::interruption_enabled()) {
+    interruptible().timed_wait(mutex, boost::posix_time::microseconds(longest.count()));
+  } else {
+    condition_.wait_for(mutex, longest);
+  }
+}
+
+void InterruptibleCondition::interruption_point() {
+  boost::this_thread::interruption_point();
+}
+
+boost::condition_variable_any& InterruptibleCondition::interruptible() {
+  using Condition = boost::condition_variable_any;
+  static_assert(sizeof(Condition) <= sizeof(storage_));
+  static_assert(alignof(Condition) <= alignof(std::condition_variable));
+  if (auto* const made = interruptible_.load()) return *made;
+  auto* const made = new (storage_) Condition;
+  interruptible_ = made;
+  return *made;
+}
+
+}  // namespace zklock::detail
