@@ -3,12 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 #include <functional>
-#include <random>
 #include <utility>
-
-#include "zklock/client/port/test_seam.h"
 
 namespace zklock::client {
 
@@ -34,15 +30,7 @@ class Backoff {
   void reset() { next_ = min_; }
 
  private:
-  static std::uint32_t seed() {
-    TestSeam* const seam = test_seam();
-    return seam != nullptr ? seam->next_seed() : std::random_device{}();
-  }
-  static std::function<double()> random_numbers() {
-    return [engine = std::minstd_rand(seed())]() mutable {
-      return std::uniform_real_distribution<>(0, 1)(engine);
-    };
-  }
+  static std::function<double()> random_numbers();
 
   const Milliseconds min_;
   const Milliseconds max_;
