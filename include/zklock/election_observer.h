@@ -7,8 +7,8 @@
 #include <string>
 
 #include "zklock/client.h"
-#include "zklock/client_options.h"
 #include "zklock/deadline.h"
+#include "zklock/executor.h"
 #include "zklock/export.h"
 #include "zklock/participant.h"
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "zklock/client.h"
-#include "zklock/client_options.h"
 #include "zklock/deadline.h"
 #include "zklock/error.h"
+#include "zklock/executor.h"
 #include "zklock/export.h"
 #include "zklock/leadership.h"
 #include "zklock/participant.h"

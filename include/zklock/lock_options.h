@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "zklock/client_options.h"
+#include "zklock/executor.h"
 #include "zklock/lock_event.h"
 
 namespace zklock {

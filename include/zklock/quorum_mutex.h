@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "zklock/client.h"
-#include "zklock/client_options.h"
 #include "zklock/composite_hold.h"
 #include "zklock/composite_mutex.h"
+#include "zklock/executor.h"
 #include "zklock/export.h"
 #include "zklock/lock_event.h"
 #include "zklock/lock_options.h"

@@ -4,6 +4,7 @@
 /// Includes all public headers of zklock.
 #include "zklock/version.h"
 
+#include "zklock/acl_policy.h"
 #include "zklock/acquire_options.h"
 #include "zklock/awaitable.h"
 #include "zklock/callback.h"
@@ -15,6 +16,7 @@
 #include "zklock/election_observer.h"
 #include "zklock/error.h"
 #include "zklock/evict.h"
+#include "zklock/executor.h"
 #include "zklock/export.h"
 #include "zklock/fencing_token.h"
 #include "zklock/guarded_transaction.h"

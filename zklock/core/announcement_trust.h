@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "zklock/client_options.h"
+#include "zklock/acl_policy.h"
 #include "zklock/core/session.h"
 #include "zklock/fencing_token.h"
 

@@ -12,7 +12,7 @@
 
 #include <boost/function.hpp>
 
-#include "zklock/client_options.h"
+#include "zklock/acl_policy.h"
 #include "zklock/core/session.h"
 #include "zklock/core/status.h"
 #include "zklock/core/znode_name.h"

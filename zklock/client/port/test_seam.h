@@ -9,10 +9,13 @@
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/scheduler.h"
-#include "zklock/client_options.h"
 #include "zklock/core/session.h"
 #include "zklock/deadline.h"
 #include "zklock/export.h"
+
+namespace zklock {
+struct ClientOptions;
+}
 
 namespace zklock::client {
 

@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "zklock/client/port/dispatcher.h"
-#include "zklock/client_options.h"
 #include "zklock/core/session.h"
+#include "zklock/executor.h"
 
 namespace zklock::client {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "zklock/client_options.h"
+#include "zklock/executor.h"
 #include "zklock/lease_clock.h"
 
 namespace zklock::detail {

@@ -18,7 +18,6 @@
 #include "zklock/client/port/log.h"
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/port/scheduler.h"
-#include "zklock/client_options.h"
 #include "zklock/core/lock_path.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/engine/session/background_work.h"
@@ -33,6 +32,7 @@
 #include "zklock/engine/session/running_callbacks.h"
 #include "zklock/engine/session/thread_name.h"
 #include "zklock/error.h"
+#include "zklock/executor.h"
 #include "zklock/owner.h"
 
 namespace zklock::detail {

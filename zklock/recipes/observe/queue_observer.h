@@ -14,7 +14,6 @@
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/port/scheduler.h"
-#include "zklock/client_options.h"
 #include "zklock/core/log_line.h"
 #include "zklock/core/queue_rule.h"
 #include "zklock/engine/callback/borrowed_executor.h"
@@ -22,6 +21,7 @@
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/queue_reader.h"
 #include "zklock/engine/unlock_tasks.h"
+#include "zklock/executor.h"
 
 namespace zklock::detail {
 

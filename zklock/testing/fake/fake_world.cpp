@@ -7,6 +7,7 @@
 
 #include "zklock/client/port/boot_time.h"
 #include "zklock/client/threads/start_thread.h"
+#include "zklock/client_options.h"
 #include "zklock/error.h"
 #include "zklock/testing/fake/threads_at_rest.h"
 

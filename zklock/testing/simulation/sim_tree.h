@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "zklock/acl_policy.h"
 #include "zklock/client/port/coordinator.h"
-#include "zklock/client_options.h"
 
 namespace zklock::model {
 

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "zklock/version.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zklock {
+
+/// One entry of an access control list, as ZooKeeper knows it.
+struct AclEntry {
+  /// ZooKeeper's permissions, as bits. `remove` is DELETE.
+  enum Permission : std::int32_t {
+    read = 1,
+    write = 2,
+    create = 4,
+    remove = 8,
+    admin = 16,
+    all = 31
+  };
+  std::int32_t permissions = all;  ///< sum of Permission bits
+  std::string scheme;              ///< "world", "auth", "digest", "ip", "x509", ...
+  std::string id;                  ///< "anyone", "", "user:base64(sha1)", "10.0.0.0/8", ...
+};
+
+/// The permissions on lock znodes, and on the parents that zklock creates.
+///
+/// | policy        | lock znode                             | parents created by zklock |
+/// |---------------|----------------------------------------|---------------------------|
+/// | open()        | this client: all; world: read          | world: all                |
+/// | creator_all() | this client: all; your credential: read| your credential: all      |
+/// | list(entries) | the entries                            | the entries               |
+///
+/// "This client" is a random credential that every Client creates for itself, so no other client
+/// can write its znodes. ZooKeeper checks the DELETE permission on the parent. An identity that has
+/// it can delete the znode of any contender. Existing parents are not changed.
+///
+/// A client announces a release: one multi first writes to its lock znode, and then deletes it. The
+/// next contender watches that znode. The event of the write (NODE_DATA_CHANGED) grants it the
+/// lock, without a getChildren request. If another identity could forge the event, the next
+/// contender sends getChildren instead:
+/// - With list(), other identities can write the lock znode. So the client announces no release.
+/// - If an identity has CREATE, but not DELETE, on the lock path, announcements there are not used.
+///   Such an identity could enqueue a znode of its own behind the holder, and write to it. The
+///   contender behind that znode would take the write for an announced release. It would then be
+///   granted while the holder still holds. An identity with DELETE gains nothing by such a write: it
+///   can delete the holder's znode directly. An unreadable ACL counts as CREATE without DELETE.
+///
+/// Thread-safety: a value. Like an int: no thread may write it while another uses it.
+class AclPolicy {
+ public:
+  /// The policies of the table above.
+  enum class Kind { open, creator_all, list };
+
+  /// Every client has all permissions, except WRITE on lock znodes.
+  [[nodiscard]] static AclPolicy open() { return AclPolicy(Kind::open, {}); }
+  /// REQUIRES: ClientOptions::digest is set. Otherwise the constructor of Client throws
+  /// Error(invalid_acl).
+  [[nodiscard]] static AclPolicy creator_all() { return AclPolicy(Kind::creator_all, {}); }
+  /// REQUIRES: the list is not empty. Otherwise the constructor of Client throws
+  /// Error(invalid_acl).
+  [[nodiscard]] static AclPolicy list(std::vector<AclEntry> entries) {
+    return AclPolicy(Kind::list, std::move(entries));
+  }
+
+  /// Return the policy, and the entries of list().
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
+  [[nodiscard]] const std::vector<AclEntry>& entries() const noexcept { return entries_; }
+
+ private:
+  AclPolicy(Kind kind, std::vector<AclEntry> entries) : kind_(kind), entries_(std::move(entries)) {}
+  Kind kind_;
+  std::vector<AclEntry> entries_;
+};
+
+}  // namespace zklock
