@@ -5,26 +5,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include <boost/function.hpp>
-
-#include "zklock/acl_policy.h"
+#include "zklock/client/port/reply.h"
 #include "zklock/core/session.h"
 #include "zklock/core/status.h"
-#include "zklock/core/znode_name.h"
-#include "zklock/fencing_token.h"
 #include "zklock/metrics.h"
 
 namespace zklock::client {
 
 using core::AnsweredBy;
-using core::Instant;
-using core::SessionId;
-using core::Status;
 
 /// The requests of the lock protocol. Paths are absolute, below the chroot.
 namespace request {
@@ -180,43 +172,6 @@ struct Request {
   /// The start of the request's wait for a connection. Not set: the time of submit().
   Instant wanted_since = {};
 };
-
-/// The reply to any request. The comment of the request says which members are set.
-struct Reply {
-  Status status = Status::server_error;
-  SessionId session;  ///< on which it was sent; 0: never sent
-  /// A lower bound of the time when the first byte left. If the request needed a second round
-  /// trip, the bound is for that one. Meaningful only if the request was sent.
-  Instant sent_at;
-  std::string detail;  ///< cause of the status, in words
-  std::string name;    ///< the created znode's name, without its parent
-  FencingToken token;  ///< czxid of the znode
-  std::int32_t child_count = 0;
-  core::Zxid pzxid;  ///< zxid of the last child create or delete
-  std::vector<std::string> children;
-  core::Sequence next_sequence;  ///< of the next child
-  std::string data;
-  SessionId ephemeral_owner;
-  std::int64_t created_ms = 0;   ///< ctime, milliseconds since 1970
-  std::int32_t version = 0;      ///< data version
-  std::int32_t acl_version = 0;  ///< aversion: count of ACL changes
-  std::int32_t data_length = 0;  ///< dataLength: bytes of the znode's data
-  std::vector<AclEntry> acl;
-  /// The index of the operation of a Transaction that failed. If there is a guard, its index is 0.
-  /// -1: no operation is known to have failed.
-  int failed_operation = -1;
-  /// If true, the client has no READ permission on the znode of this watch, and the servers may
-  /// withhold its events. The client then checks repeatedly whether the znode exists, so `deleted`
-  /// comes late, or never if the znode is recreated between two checks. `changed` may never come.
-  /// get_by_quorum() also sets it, without a watch: then only the stat is known.
-  bool unreadable = false;
-  /// The reply to the exists of a CreateContender with `counts`. If only the exists could not be
-  /// sent, its status is server_error. Null if the create was not sent, and for all other requests.
-  std::shared_ptr<const Reply> parent;
-};
-
-/// Unlike a std::function, it allocates no memory for a handler that captures one shared_ptr.
-using ReplyHandler = boost::function<void(Reply)>;
 
 /// Identifies a pending request or a watch. 0: none.
 enum class RequestId : std::uint64_t {};

@@ -214,7 +214,7 @@ bool ZkCoordinator::send(const CallPtr& call) {
   try {
     code = call->issue(context);
   } catch (...) {  // no memory: a sub-request may be in flight, but no reply follows
-    call->handler().clear();
+    call->handler() = {};
     throw;
   }
   switch (call->end_send(code, context)) {
