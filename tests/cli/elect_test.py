@@ -13,14 +13,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 
 from proxy import CuttingProxy
-from harness import boottime, expect, expect_match, guardian_of, is_running, main, wait_for, server
+from harness import (LOOP, boottime, expect, expect_match, guardian_of, is_running, main, send_and_await, server, stop,
+                     wait_for)
 
-LOOP = "while :; do sleep 0.05; done"
-STUBBORN = "trap '' TERM; " + LOOP
-POLITE = "trap 'exit 0' TERM; " + LOOP
+STUBBORN = "trap '' TERM"
+POLITE = "trap 'exit 0' TERM"
 
 
 def _request(case, what):
@@ -44,46 +43,47 @@ def _probe(port, path, host="127.0.0.1"):
 
 
 def _counting_script(case, ends):
-    """Returns a script that adds a line to a file at each start. The last waits for TERM, the others exit with 3."""
+    """Returns a file, and a script that adds a line to it at each start. Each of the first `ends` starts exits with 3.
+
+    A later one waits for TERM, and adds its line when it is ready for that.
+    """
     file = pathlib.Path(case.folder, "starts")
-    return file, (f"echo x >>{file}; if [ $(wc -l <{file}) -gt {ends} ]; then trap 'exit 9' TERM; touch {file}.last; "
-                  f"{LOOP}; fi; exit 3")
+    return file, (f"touch {file}; [ $(wc -l <{file}) -ge {ends} ] && trap 'exit 9' TERM && echo x >>{file} && "
+                  f"{LOOP}; echo x >>{file}; exit 3")
+
+
+def _await_starts(file, count):
+    wait_for(lambda: file.exists() and file.read_text(encoding="ascii") == count * "x\n", 40, f"{count} starts")
 
 
 def one_of_two_leads_and_the_second_follows(case):
-    first, child = case.start_ready(POLITE)
-    file = pathlib.Path(case.folder, "second")
-    second = case.start(["sh", "-c", f"touch {file}; {POLITE}"])
-    time.sleep(1.5)
-    assert not file.exists(), "two leaders"
-    assert is_running(child)
+    log = pathlib.Path(case.folder, "log")
+    first, _ = case.start_ready(traps=f"trap 'echo first ends >>{log}; exit 0' TERM")
+    second = case.start(["sh", "-c", f"{POLITE}; echo second leads >>{log}; {LOOP}"])
+    case.await_contenders(2)
     first.terminate()
     expect(case.end_of(first)[0], 0)
-    wait_for(file.exists, 5, "the second leads")
+    wait_for(lambda: "second leads" in log.read_text(encoding="ascii"), 20, "the second leads")
+    expect(log.read_text(encoding="ascii"), "first ends\nsecond leads\n")
     second.terminate()
     expect(case.end_of(second)[0], 0)
 
 
 def killed_leader_is_followed_after_its_command(case):
-    first, child = case.start_ready(STUBBORN)
-    file = pathlib.Path(case.folder, "second")
-    second = case.start(["sh", "-c", f"[ -d /proc/{child} ] && echo alive >{file} || echo dead >{file}; {POLITE}"])
-    time.sleep(1)
+    first, child = case.start_ready(traps=STUBBORN)
+    successor = case.start_successor(child)
     first.kill()
-    wait_for(lambda: file.exists() and file.read_text(encoding="ascii"), 15, "the second leads")
-    expect(file.read_text(encoding="ascii"), "dead\n")
-    second.terminate()
-    expect(case.end_of(second)[0], 0)
+    expect(case.end_of(successor), (0, "dead\n", ""))
 
 
 def session_gone_command_dead_exit_79(case):
     with server.Servers(None, tick_ms=400, heap="128m") as own:
         case.hosts = own.hosts
         report = os.path.join(case.folder, "report")
-        process, child = case.start_ready(STUBBORN, ["--report", report])
+        process, child = case.start_ready(options=["--report", report], traps=STUBBORN)
         own.members[0].process.send_signal(signal.SIGSTOP)
-        wait_for(lambda: not is_running(child), 6, "the command is dead")
         code, _, error = case.end_of(process)
+        assert not is_running(child)
         own.members[0].process.send_signal(signal.SIGCONT)
         expect(code, 79)
         expect_match("^zklock: elect /session_gone_command_dead_exit_79: the lock is about to be lost", error)
@@ -94,18 +94,14 @@ def session_gone_command_dead_exit_79(case):
 
 
 def stopped_leader_is_followed_and_exits_79(case):
-    process, child = case.start_ready(STUBBORN)
-    process.send_signal(signal.SIGSTOP)
-    wait_for(lambda: not is_running(child), 5, "the command is dead")
-    file = pathlib.Path(case.folder, "second")
-    second = case.start(["sh", "-c", f"touch {file}; {POLITE}"])
-    wait_for(file.exists, 15, "the second leads")
+    process, child = case.start_ready(traps=STUBBORN)
+    successor = case.start_successor(child)
+    stop(process.pid)
+    expect(case.end_of(successor), (0, "dead\n", ""))
     process.send_signal(signal.SIGCONT)
     code, _, error = case.end_of(process)
     expect(code, 79)
     expect_match("the lock was lost", error)
-    second.terminate()
-    expect(case.end_of(second)[0], 0)
 
 
 def codes_and_streams_are_those_of_the_command(case):
@@ -117,8 +113,7 @@ def codes_and_streams_are_those_of_the_command(case):
 
 
 def forced_release_waits_for_the_command(case):
-    process, child = case.start_ready("trap 'sleep 0.3; exit 0' TERM; " + LOOP)
-    time.sleep(1)
+    process, child = case.start_ready(traps="trap 'sleep 0.3; exit 0' TERM")
     expect(_request(case, "force").returncode, 0)
     assert not is_running(child), "the leadership ended before the command"
     code, _, error = case.end_of(process)
@@ -127,8 +122,7 @@ def forced_release_waits_for_the_command(case):
 
 
 def release_request_signals_the_command(case):
-    process, _ = case.start_ready("trap 'exit 6' TERM; " + LOOP)
-    time.sleep(1)
+    process, _ = case.start_ready(traps="trap 'exit 6' TERM")
     expect(_request(case, "request").returncode, 0)
     code, _, error = case.end_of(process)
     expect(code, 6)
@@ -139,7 +133,7 @@ def repeat_stands_again_with_pauses(case):
     file, script = _counting_script(case, 2)
     begun = boottime()
     process = case.start(["sh", "-c", script], ["--repeat"])
-    wait_for(pathlib.Path(f"{file}.last").exists, 20, "the third start")
+    _await_starts(file, 3)
     assert boottime() - begun > 3, "the pauses are one and two seconds"
     process.terminate()
     code, _, error = case.end_of(process)
@@ -166,11 +160,9 @@ def repeat_lets_the_other_lead_between(case):
 def repeat_stands_again_after_a_loss(case):
     file, script = _counting_script(case, 0)
     process = case.start(["sh", "-c", script], ["--repeat"])
-    wait_for(pathlib.Path(f"{file}.last").exists, 20, "the command runs")
-    time.sleep(1)
+    _await_starts(file, 1)
     expect(_request(case, "force").returncode, 0)
-    wait_for(lambda: file.read_text(encoding="ascii") == "x\nx\n", 20, "the command runs again")
-    time.sleep(0.3)
+    _await_starts(file, 2)
     process.terminate()
     code, _, error = case.end_of(process)
     expect(code, 9)
@@ -183,40 +175,38 @@ def repeat_after_the_session_is_gone(case):
         case.hosts = own.hosts
         file, script = _counting_script(case, 0)
         process = case.start(["sh", "-c", script], ["--repeat"])
-        wait_for(pathlib.Path(f"{file}.last").exists, 20, "the command runs")
+        _await_starts(file, 1)
         own.members[0].process.send_signal(signal.SIGSTOP)
         wait_for(lambda: "ended with code 79" in process.stderr.readline(), 20, "the loss")
         own.members[0].process.send_signal(signal.SIGCONT)
-        wait_for(lambda: file.read_text(encoding="ascii") == "x\nx\n", 40, "the command runs again")
-        time.sleep(0.3)
+        _await_starts(file, 2)
         process.terminate()
         expect(case.end_of(process)[0], 9)
 
 
 def repeat_ends_with_the_guardian(case):
-    process, child = case.start_ready(STUBBORN, ["--repeat"])
+    process, child = case.start_ready(options=["--repeat"], traps=STUBBORN)
     os.kill(guardian_of(process.pid), signal.SIGKILL)
     expect(case.end_of(process)[0], 137)
     assert not is_running(child)
 
 
 def hangup_after_term_ends_the_repeat(case):
-    process, _ = case.start_ready(f"trap '' HUP; trap 'sleep 0.5; exit 0' TERM; {LOOP}", ["--repeat"])
-    time.sleep(0.5)  # until the traps are set
+    term, hangup = (pathlib.Path(case.folder, name) for name in ("term", "hangup"))
+    ends = f"touch {term}; while [ ! -e {hangup} ]; do sleep 0.05; done; exit 0"
+    process, _ = case.start_ready(options=["--repeat"], traps=f"trap 'touch {hangup}' HUP; trap '{ends}' TERM")
     process.terminate()
-    time.sleep(0.2)
+    wait_for(term.exists, 20, "the command receives TERM")
     process.send_signal(signal.SIGHUP)
     expect(case.end_of(process)[0], 0)
 
 
 def hangup_without_a_command_is_ignored(case):
-    leader, _ = case.start_ready(POLITE)
+    leader, _ = case.start_ready(traps=POLITE)
     # In a session of its own it has no terminal.
     standby = case.start(["false"], ["--repeat"], start_new_session=True)
-    time.sleep(1.5)
-    standby.send_signal(signal.SIGHUP)
-    time.sleep(0.5)
-    expect(standby.poll(), None)
+    case.await_contenders(2)
+    send_and_await(standby.pid, signal.SIGHUP)
     leader.terminate()
     expect(case.end_of(leader)[0], 0)
     for _ in range(2):  # in the pause
@@ -227,39 +217,39 @@ def hangup_without_a_command_is_ignored(case):
 
 
 def terminated_standby_and_pause_exit_143(case):
-    first, _ = case.start_ready(POLITE)
+    first, _ = case.start_ready(traps=POLITE)
     standby = case.start(["true"], ["--repeat"])
-    time.sleep(1.5)
+    case.await_contenders(2)
     standby.terminate()
     expect(case.end_of(standby)[0], 143)
     first.terminate()
     expect(case.end_of(first)[0], 0)
-    pausing = case.start(["false"], ["--repeat"])
-    expect_match("ended with code 1; stands for election again", pausing.stderr.readline())
-    begun = boottime()
+    file, script = _counting_script(case, 2)
+    pausing = case.start(["sh", "-c", script], ["--repeat"])
+    expect_match("ended with code 3; stands for election again", pausing.stderr.readline())
     pausing.terminate()
     expect(case.end_of(pausing)[0], 143)
-    assert boottime() - begun < 3
+    expect(file.read_text(encoding="ascii"), "x\n")  # the command did not run again after the pause
     expect(case.run(["true"])[0], 0)
 
 
 def health_checks_tell_leader_and_standby(case):
-    leader, _ = case.start_ready(POLITE, ["--health", "127.0.0.1:0"])
+    leader, _ = case.start_ready(options=["--health", "127.0.0.1:0"], traps=POLITE)
     port = _port_of(leader)
-    wait_for(lambda: _probe(port, "/readyz") == (200, "ok\n"), 5, "the leader is ready")
+    wait_for(lambda: _probe(port, "/readyz") == (200, "ok\n"), 20, "the leader is ready")
     expect(_probe(port, "/livez"), (200, "ok\n"))
     expect(_probe(port, "/livez", "billing.example.svc:8080"), (200, "ok\n"))
     expect(_probe(port, "/")[0], 404)
-    standby = case.start(["sh", "-c", POLITE], ["--health", "127.0.0.1:0"])
+    standby = case.start(["sh", "-c", LOOP], ["--health", "127.0.0.1:0"])
     other = _port_of(standby)
-    wait_for(lambda: "led by" in _probe(other, "/readyz")[1], 10, "the standby knows the leader")
+    wait_for(lambda: "led by" in _probe(other, "/readyz")[1], 20, "the standby knows the leader")
     status, text = _probe(other, "/readyz")
     expect(status, 503)
     expect_match(rf"^standby: led by \S+ pid {leader.pid} \(zklock elect, \"sh\"\)", text)
     expect(_probe(other, "/livez"), (200, "ok\n"))
     leader.terminate()
     expect(case.end_of(leader)[0], 0)
-    wait_for(lambda: _probe(other, "/readyz") == (200, "ok\n"), 10, "the standby leads")
+    wait_for(lambda: _probe(other, "/readyz") == (200, "ok\n"), 20, "the standby leads")
     standby.send_signal(signal.SIGKILL)
 
 
@@ -276,19 +266,19 @@ def health_checks_without_a_server(case):
 def lost_leader_is_not_ready(case):
     with server.Servers(None, tick_ms=400, heap="128m") as own:
         case.hosts = own.hosts
-        process, _ = case.start_ready(STUBBORN, ["--health", "127.0.0.1:0", "--repeat"])
+        process, _ = case.start_ready(options=["--health", "127.0.0.1:0", "--repeat"], traps=STUBBORN)
         port = _port_of(process)
-        wait_for(lambda: _probe(port, "/readyz")[0] == 200, 5, "the leader is ready")
+        wait_for(lambda: _probe(port, "/readyz")[0] == 200, 20, "the leader is ready")
         own.members[0].process.send_signal(signal.SIGSTOP)
-        wait_for(lambda: _probe(port, "/readyz")[0] == 503, 6, "it is not ready")
+        wait_for(lambda: _probe(port, "/readyz")[0] == 503, 20, "it is not ready")
         expect(_probe(port, "/livez"), (200, "ok\n"))
         own.members[0].process.send_signal(signal.SIGCONT)
         wait_for(lambda: _probe(port, "/readyz")[0] == 200, 30, "it leads again")
 
 
 def proclaimed_value_is_received(case):
-    process, _ = case.start_ready(POLITE, ["--proclaim", "db7:8080"])
-    wait_for(lambda: _request(case, "value").stdout == "db7:8080", 10, "the value")
+    process, _ = case.start_ready(options=["--proclaim", "db7:8080"], traps=POLITE)
+    wait_for(lambda: _request(case, "value").stdout == "db7:8080", 20, "the value")
     process.terminate()
     expect(case.end_of(process)[0], 0)
     expect(_request(case, "value").stdout, "")
@@ -297,33 +287,34 @@ def proclaimed_value_is_received(case):
 def lost_proclamation_is_repeated(case):
     with CuttingProxy(case.hosts, b"db7:8080") as proxy:
         hosts, case.hosts = case.hosts, proxy.hosts
-        process, _ = case.start_ready(POLITE, ["--proclaim", "db7:8080"])
+        process, _ = case.start_ready(options=["--proclaim", "db7:8080"], traps=POLITE)
         case.hosts = hosts
-        wait_for(lambda: _request(case, "value").stdout == "db7:8080", 15, "the value")
+        wait_for(lambda: _request(case, "value").stdout == "db7:8080", 30, "the value")
         assert proxy.has_cut, "the first request was lost"
         process.terminate()
         expect(case.end_of(process)[0], 0)
 
 
 def report_of_a_leadership_is_kept(case):
-    with server.Servers(None, tick_ms=400, heap="128m") as own:
-        case.hosts = own.hosts
-        report = pathlib.Path(case.folder, "report")
-        process, _ = case.start_ready(STUBBORN, ["--repeat", "--report", str(report)])
-        own.members[0].process.send_signal(signal.SIGSTOP)
-        wait_for(report.exists, 20, "the report of the leadership")
-        begun = json.loads(report.read_text(encoding="utf-8"))
-        assert begun["token"], begun
-        wait_for(lambda: "stands for election again" in process.stderr.readline(), 10, "the pause")
-        time.sleep(1.5)
-        process.terminate()  # it stands for election again, and does not lead
-        expect(case.end_of(process)[0], 143)
-        own.members[0].process.send_signal(signal.SIGCONT)
-        expect(json.loads(report.read_text(encoding="utf-8")), begun)
+    report = pathlib.Path(case.folder, "report")
+    process, _ = case.start_ready(options=["--repeat", "--report", str(report)], traps=STUBBORN)
+    case.start(["sh", "-c", LOOP])
+    case.await_contenders(2)
+    own, other = case.contenders()
+    expect(_request(case, "force").returncode, 0)
+    wait_for(report.exists, 20, "the report of the leadership")
+    begun = json.loads(report.read_text(encoding="utf-8"))
+    expect((begun["node"], begun["exit"]), (own, 79))
+    # After its pause, it stands for election again, and does not lead.
+    wait_for(lambda: len(case.contenders()) == 2 and own not in case.contenders(), 20, "it stands again")
+    expect(list(case.contenders())[0], other)
+    process.terminate()
+    expect(case.end_of(process)[0], 143)
+    expect(json.loads(report.read_text(encoding="utf-8")), begun)
 
 
 def note_is_shown(case):
-    case.start_ready(POLITE, ["--note", "shard 7"])
+    case.start_ready(options=["--note", "shard 7"], traps=POLITE)
     shown = subprocess.run([case.programs["zklock"], "-z", case.hosts, "--json", "ls", case.path], capture_output=True,
                            text=True, check=False)
     holder, = json.loads(shown.stdout)["holders"]

@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "bench")
 import server  # noqa: E402
 
 SKIPPED = 77
+LOOP = "while :; do sleep 0.05; done"
 
 
 def boottime():
@@ -57,6 +59,35 @@ def guardian_of(pid):
     return names[0]
 
 
+def is_stopped(pid):
+    """Returns whether a signal has stopped the process."""
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
+        return stat.read().rpartition(")")[2].split()[0] in "Tt"
+
+
+def stop(pid):
+    """Stops the process, and waits until it is stopped."""
+    os.kill(pid, signal.SIGSTOP)
+    wait_for(lambda: is_stopped(pid), 20, "the process is stopped")
+
+
+def signals_in(pid, field):
+    """Returns the signals in a field of the process's status, such as SigIgn."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    mask = int(re.search(rf"(?m)^{field}:\s+(\w+)", status)[1], 16)
+    return {number for number in range(1, 65) if mask >> number - 1 & 1}
+
+
+def ignored_signals(pid):
+    return signals_in(pid, "SigIgn")
+
+
+def send_and_await(pid, number):
+    """Sends a signal that the process blocks, and waits until the process has read it."""
+    os.kill(pid, number)
+    wait_for(lambda: number not in signals_in(pid, "ShdPnd"), 20, "the process reads the signal")
+
+
 class Case:
     """The surroundings of one test: a server, a path of its own, and a folder."""
 
@@ -76,19 +107,45 @@ class Case:
     def start(self, command, options=(), timeout="4s", prefix=(), **others):
         """`prefix`: a command that starts zklock."""
         others.setdefault("stdin", subprocess.DEVNULL)
+        others.setdefault("stdout", subprocess.PIPE)
         arguments = [*prefix, *self.arguments(command, options, timeout)]
-        process = subprocess.Popen(server.dies_with_us(arguments),
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **others)
+        process = subprocess.Popen(server.dies_with_us(arguments), stderr=subprocess.PIPE, text=True, **others)
         self.started.append(process)
         return process
 
-    def start_ready(self, script="", options=(), timeout="4s", prefix=()):
-        """Starts a shell script, and waits until it runs. Returns the process and the pid of the shell."""
+    def start_ready(self, script=LOOP, options=(), timeout="4s", traps=":", **others):
+        """Starts a shell script, and waits until it has set `traps`. Returns the process and the pid of the shell."""
         file = pathlib.Path(self.folder, f"pid{len(self.started)}")
-        script = f"echo $$ >{file}.tmp; mv {file}.tmp {file}; {script or 'while :; do sleep 0.05; done'}"
-        process = self.start(["sh", "-c", script], options, timeout, prefix)
+        script = f"{traps}; echo $$ >{file}.tmp; mv {file}.tmp {file}; {script}"
+        process = self.start(["sh", "-c", script], options, timeout, **others)
         wait_for(file.exists, 20, "the command runs")
         return process, int(file.read_text(encoding="ascii"))
+
+    def start_successor(self, child, options=(), traps=":", **others):
+        """Starts a contender, and waits until it is in the queue. Its command prints whether `child` is alive."""
+        queued = len(self.contenders())
+        script = f"{traps}; [ -d /proc/{child} ] && echo alive || echo dead"
+        process = self.start(["sh", "-c", script], options, **others)
+        self.await_contenders(queued + 1)
+        return process
+
+    def dump(self):
+        """Returns what the server says of its sessions and their znodes."""
+        host, port = self.hosts.rsplit(":", 1)
+        return server.Server(None, int(port), host).request("dump")
+
+    def contenders(self):
+        """Returns the sessions of the contenders by the paths of their znodes, in the order of the queue."""
+        found, session = {}, None
+        for line in map(str.strip, self.dump().splitlines()):
+            if header := re.match(r"(0x\w+):$", line):
+                session = header[1]
+            elif re.match(rf"{re.escape(self.path)}/[^/]*\block-\d{{10}}$", line):
+                found[line] = session
+        return dict(sorted(found.items()))
+
+    def await_contenders(self, count):
+        wait_for(lambda: len(self.contenders()) == count, 30, f"{count} contenders")
 
     def run(self, command, options=(), timeout="4s", text_in=None, **others):
         """Runs to the end. Returns the exit code, the output and the error output."""
@@ -140,6 +197,8 @@ def main(tests, lanes=6, tick_ms=400, verb="run"):
     for name in list(os.environ):
         if name.startswith("ZKLOCK_"):
             del os.environ[name]
+    for number in (signal.SIGINT, signal.SIGQUIT):  # a shell that runs this in the background ignores them
+        signal.signal(number, signal.SIG_DFL)
     chosen = [test for test in tests if not args.names or test.__name__ in args.names]
 
     def run(test):

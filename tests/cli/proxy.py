@@ -73,3 +73,23 @@ class CuttingProxy(Proxy):
             return True
         self.has_cut = True
         return False
+
+
+class SilentProxy(Proxy):
+    """Forwards nothing after silence(). Its connections stay open."""
+
+    def __init__(self, hosts):
+        super().__init__(hosts)
+        self._speaks = threading.Event()
+        self._speaks.set()
+
+    def __exit__(self, *_):
+        self._speaks.set()
+        super().__exit__()
+
+    def silence(self):
+        self._speaks.clear()
+
+    def passes(self, data):
+        self._speaks.wait()
+        return True

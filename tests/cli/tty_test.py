@@ -8,30 +8,31 @@ import fcntl
 import os
 import pathlib
 import pty
+import select
 import signal
 import struct
 import sys
 import termios
-import time
 
-from harness import children_of, expect, expect_match, guardian_of, main, wait_for
+from harness import LOOP, children_of, expect, expect_match, guardian_of, main, wait_for
 
 
 class Terminal:
     """A session with a pseudo-terminal. Its leader plays the shell, and starts one job in the foreground."""
 
-    def __init__(self, case, script, options=(), has_input=True, after=""):
+    def __init__(self, case, script, options=(), has_input=True, after="", timeout="4s"):
         """`after`: what the job does after zklock."""
         self.output = b""
         self.has_input = has_input
+        self.is_job = not after
         status_read, self.status_write = os.pipe()
         self.shell, self.master = pty.fork()
         if self.shell == 0:
             os.close(status_read)
-            arguments = case.arguments(["sh", "-c", script], options)
+            arguments = case.arguments(["sh", "-c", script], options, timeout)
             self.be_shell(["/bin/sh", "-c", f'"$@"; {after}', "sh", *arguments] if after else arguments)
         os.close(self.status_write)
-        self.status = os.fdopen(status_read)
+        self.status = os.fdopen(status_read, "rb", buffering=0)
 
     def be_shell(self, arguments):
         """Starts the job, puts it into the foreground, and reports its states. SIGUSR1 continues the job."""
@@ -77,11 +78,22 @@ class Terminal:
         os.write(self.master, text.encode())
 
     def next_state(self):
-        return self.status.readline().strip()
+        assert select.select([self.status], [], [], 60)[0], f"the job does not stop or end: {self.read()}"
+        return self.status.readline().decode().strip()
 
     def zklock(self):
-        """Returns the pid of zklock. REQUIRES: there is `after`."""
-        return next(child for job in children_of(self.shell) for child in children_of(job))
+        """Returns the pid of zklock."""
+        job, = children_of(self.shell)
+        return job if self.is_job else next(iter(children_of(job)))
+
+    def await_running(self):
+        """Waits until the command has printed READY, and zklock knows that the command runs.
+
+        zklock forwards a signal only then. The command prints RUNS when it receives SIGUSR2.
+        """
+        self.await_output("READY")
+        os.kill(self.zklock(), signal.SIGUSR2)
+        self.await_output("RUNS")
 
     def hang_up(self):
         os.close(self.master)
@@ -95,13 +107,14 @@ class Terminal:
 
 
 def interrupt_reaches_child_once(case):
-    terminal = Terminal(case, "trap 'echo INTERRUPTED' INT; trap 'exit 5' USR1; echo READY; "
-                              "i=0; while [ $i -lt 20 ]; do sleep 0.1; i=$((i+1)); done; exit 6")
-    terminal.await_output("READY")
-    time.sleep(0.3)
+    terminal = Terminal(case, "trap 'echo INTERRUPTED' INT; trap 'exit 5' USR1; trap 'echo RUNS' USR2; echo READY; "
+                        + LOOP)
+    terminal.await_running()
     terminal.type("\x03")
     terminal.await_output("INTERRUPTED")
-    expect(terminal.next_state(), "6")
+    # zklock forwards signals in their order, so an interrupt that it forwards comes before this one.
+    os.kill(terminal.zklock(), signal.SIGUSR1)
+    expect(terminal.next_state(), "5")
     expect(terminal.read().count("INTERRUPTED"), 1)
     terminal.close()
 
@@ -109,7 +122,7 @@ def interrupt_reaches_child_once(case):
 def interrupt_while_waiting_withdraws(case):
     case.start_ready()
     terminal = Terminal(case, "echo READY")
-    time.sleep(1.5)
+    case.await_contenders(2)
     terminal.type("\x03")
     expect(terminal.next_state(), "130")
     assert "READY" not in terminal.read()
@@ -135,10 +148,8 @@ def child_reads_the_terminal_beside_other_input(case):
 
 
 def interrupt_reaches_child_of_another_group(case):
-    terminal = Terminal(case, "exec timeout 60 sh -c \"trap 'echo INTERRUPTED; exit 5' INT; echo READY; "
-                              "while :; do sleep 0.05; done\"")
+    terminal = Terminal(case, f"exec timeout 60 sh -c \"trap 'echo INTERRUPTED; exit 5' INT; echo READY; {LOOP}\"")
     terminal.await_output("READY")
-    time.sleep(0.3)
     terminal.type("\x03")
     expect(terminal.next_state(), "5")
     assert "INTERRUPTED" in terminal.read()
@@ -147,12 +158,10 @@ def interrupt_reaches_child_of_another_group(case):
 
 def hangup_reaches_child_of_another_session(case):
     file = pathlib.Path(case.folder, "hangup")
-    terminal = Terminal(case, f"exec setsid sh -c \"trap 'echo >{file}; exit 8' HUP; echo READY; "
-                              "while :; do sleep 0.05; done\"")
+    terminal = Terminal(case, f"exec setsid sh -c \"trap 'echo >{file}; exit 8' HUP; echo READY; {LOOP}\"")
     terminal.await_output("READY")
-    time.sleep(0.3)
     terminal.hang_up()
-    wait_for(file.exists, 10, "the child receives HUP")
+    wait_for(file.exists, 20, "the child receives HUP")
     terminal.close()
 
 
@@ -173,13 +182,13 @@ def killed_child_leaves_the_terminal_as_it_was(case):
 
 
 def short_stop_changes_nothing(case):
-    terminal = Terminal(case, "echo READY; sleep 2; exit 3")
+    terminal = Terminal(case, "echo READY; read line; exit 3", timeout="8s")
     terminal.await_output("READY")
-    time.sleep(0.2)
     terminal.type("\x1a")
     expect(terminal.next_state(), "stopped")
-    time.sleep(0.2)
+    expect(case.run(["true"], ["-n"])[0], 75)
     os.kill(terminal.shell, signal.SIGUSR1)
+    terminal.type("a line\n")
     expect(terminal.next_state(), "3")
     terminal.close()
 
@@ -187,10 +196,9 @@ def short_stop_changes_nothing(case):
 def long_stop_loses_the_lock(case):
     terminal = Terminal(case, "echo READY; sleep 1000")
     terminal.await_output("READY")
-    time.sleep(0.2)
     terminal.type("\x1a")
     expect(terminal.next_state(), "stopped")
-    expect(case.run(["true"], ["-w", "20s"])[0], 0)
+    expect(case.run(["true"], ["-w", "40s"])[0], 0)
     os.kill(terminal.shell, signal.SIGUSR1)
     expect(terminal.next_state(), "79")
     expect_match("the lock was lost", terminal.read())
@@ -199,9 +207,8 @@ def long_stop_loses_the_lock(case):
 
 def size_reaches_child(case):
     file = pathlib.Path(case.folder, "resized")
-    terminal = Terminal(case, f"trap 'echo > {file}; exit 8' WINCH; echo READY; while :; do sleep 0.05; done")
+    terminal = Terminal(case, f"trap 'echo > {file}; exit 8' WINCH; echo READY; {LOOP}")
     terminal.await_output("READY")
-    time.sleep(0.2)
     fcntl.ioctl(terminal.master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
     expect(terminal.next_state(), "8")
     terminal.close()
