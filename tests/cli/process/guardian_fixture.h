@@ -24,19 +24,20 @@
 #include "zklock/cli/io/guardian.h"
 #include "zklock/cli/io/process_tree.h"
 #include "zklock/cli/io/waiter.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::cli {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kTimeout = 12s;  // the lead is 500 ms
-constexpr Duration kLead = 500ms;
+constexpr Duration kTimeout = 48s;
+constexpr Duration kLead = 2s;  ///< EndPlan::lead_of(kTimeout): a busy machine is that late
 constexpr Duration kGrace = 500ms;
-constexpr Duration kAhead = 2s;  ///< from now to the bound
+constexpr Duration kAhead = 3500ms;  ///< from now to the bound
 
 /// A guardian below a process that plays zklock. The commands are shell scripts. Each opens the pipe
 /// $PIPE for writing. All its descendants inherit that descriptor, so the pipe ends when the last of
-/// them is dead.
+/// them is dead. A script creates the file $READY when await_ready() is to return.
 class GuardianTest : public ::testing::Test {
  protected:
   GuardianTest() {
@@ -57,7 +58,8 @@ class GuardianTest : public ::testing::Test {
     GuardedCommand command;
     command.program = "/bin/sh";
     command.arguments = {"sh", "-c",
-                         "PIPE=" + folder_ + "/pipe; FILE=" + folder_ + "/file; " + text};
+                         "PIPE=" + folder_ + "/pipe; FILE=" + folder_ + "/file; READY=" + folder_ +
+                             "/ready; " + text};
     sigemptyset(&command.signal_mask);
     return command;
   }
@@ -80,6 +82,12 @@ class GuardianTest : public ::testing::Test {
     int status = 0;
     ::waitpid(std::exchange(zklock_, 0), &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  /// Blocks until the script has created $READY. It is for the process that plays zklock.
+  void await_ready() const {
+    const std::string ready = folder_ + "/ready";
+    if (!testing::eventually([&] { return ::access(ready.c_str(), F_OK) == 0; })) ::_exit(98);
   }
 
   /// Returns the next bytes in the pipe. Returns an empty text when the pipe has ended.
@@ -114,7 +122,14 @@ inline void start(Guardian& guardian, Duration ahead = kAhead) {
   guardian.start({}, LeaseClock::now() + ahead, kTimeout, kGrace);
 }
 
-/// Returns the next notice, also if it takes long.
+/// Sends SIGSTOP to the guardian, and waits until it is stopped.
+inline void stop(const Guardian& guardian) {
+  ::kill(guardian.pid(), SIGSTOP);
+  siginfo_t info{};
+  ::waitid(P_PID, static_cast<id_t>(guardian.pid()), &info, WSTOPPED | WNOWAIT);
+}
+
+/// Returns the next notice, even if it takes long.
 inline Notice await_notice(Guardian& guardian) {
   Waiter waiter;
   while (true) {
@@ -139,10 +154,10 @@ inline int start_and_await_end(Guardian& guardian) {
   return 0;
 }
 
-/// Extends the bound for ever, as a healthy hold does.
-[[noreturn]] inline void extend(Guardian& guardian, Duration ahead = kAhead) {
+/// Extends the bound until `end`, as a healthy hold does. By default it does not return.
+inline void extend(Guardian& guardian, Duration ahead = kAhead, Instant end = Instant::max()) {
   Waiter waiter;
-  while (true) {
+  while (LeaseClock::now() < end) {
     guardian.bound(LeaseClock::now() + ahead, kTimeout);
     while (guardian.next_notice()) {
     }

@@ -17,6 +17,7 @@ using Kind = Notice::Kind;
 
 const std::string kTicks = "exec 9>$PIPE; printf x >&9; ";
 const std::string kIgnoresTerm = "trap '' TERM; ";
+const std::string kReady = ": >$READY; ";
 const std::string kSleeps = "while :; do sleep 0.05; done";
 
 TEST_F(GuardianTest, CommandEnds_StatusAndSweepArrive) {
@@ -44,20 +45,24 @@ TEST_F(GuardianTest, BoundPasses_DescendantsAreDead) {
   EXPECT_EQ(exit_code(), 0);
 }
 
+// The command gets a signal when the kill limit of its start has passed.
 TEST_F(GuardianTest, BoundExtended_CommandRunsOn) {
-  play(script(kTicks + kSleeps), [](Guardian& guardian) -> int {
+  play(script("trap 'exit 9' USR1; " + kTicks + kReady + kSleeps), [this](Guardian& guardian) {
     start(guardian);
-    extend(guardian);
+    const Instant first_limit = LeaseClock::now() + kAhead - kLead;
+    await_ready();
+    extend(guardian, kAhead, first_limit);
+    guardian.signal(SIGUSR1);
+    return WEXITSTATUS(await_notice(guardian, Kind::ended).number);
   });
-  EXPECT_EQ(read_pipe(), "x");
-  pollfd polled{pipe_.get(), POLLIN, 0};
-  EXPECT_EQ(::poll(&polled, 1, 4'000), 0);
+  EXPECT_EQ(exit_code(), 9);
 }
 
 TEST_F(GuardianTest, ZklockStopped_KilledInTime) {
-  play(script(kIgnoresTerm + kTicks + kSleeps), [](Guardian& guardian) -> int {
+  play(script(kIgnoresTerm + kTicks + kSleeps), [](Guardian& guardian) {
     start(guardian);
     extend(guardian);
+    return 0;
   });
   EXPECT_EQ(read_pipe(), "x");
   ::kill(zklock_, SIGSTOP);
@@ -66,9 +71,10 @@ TEST_F(GuardianTest, ZklockStopped_KilledInTime) {
 }
 
 TEST_F(GuardianTest, ZklockKilled_TermThenKill) {
-  play(script("trap 'printf t >&9' TERM; " + kTicks + kSleeps), [](Guardian& guardian) -> int {
+  play(script("trap 'printf t >&9' TERM; " + kTicks + kSleeps), [](Guardian& guardian) {
     start(guardian, 60s);
     extend(guardian, 60s);
+    return 0;
   });
   EXPECT_EQ(read_pipe(), "x");
   ::kill(zklock_, SIGKILL);
@@ -88,22 +94,23 @@ TEST_F(GuardianTest, ZklockKilledAtTheStart_NothingRuns) {
   });
   const pid_t zklock = zklock_;
   EXPECT_EQ(exit_code(), -1);
-  // The guardian is an orphan now. It reads the order and the end of file at once.
+  // The guardian is an orphan now. It reads the order and the end of file at once, and ends.
   signal_descendants(::getpid(), SIGCONT);
+  EXPECT_TRUE(testing::eventually([] { return ::waitpid(-1, nullptr, WNOHANG) < 0; })) << zklock;
   pollfd polled{pipe_.get(), POLLIN, 0};
-  EXPECT_EQ(::poll(&polled, 1, 1'000), 0) << zklock;
+  EXPECT_EQ(::poll(&polled, 1, 0), 0) << zklock;
 }
 
 TEST_F(GuardianTest, GuardianKilled_OrphansSwept) {
-  play(script(kIgnoresTerm + kTicks + "setsid sleep 100 & (setsid sleep 100 &); " + kSleeps),
-       [](Guardian& guardian) {
-         start(guardian);
+  play(script(kIgnoresTerm + kTicks + "setsid sleep 100 & (setsid sleep 100 &); " + kReady +
+              kSleeps),
+       [this](Guardian& guardian) {
+         start(guardian, 60s);
          await_notice(guardian, Kind::started);
-         ::usleep(300'000);
+         await_ready();
          guardian.kill_guardian();
          while (!guardian.has_ended()) (void)guardian.next_notice();
-         while (!guardian.sweep_orphans()) ::usleep(10'000);
-         return 5;
+         return testing::eventually([&] { return guardian.sweep_orphans(); }) ? 5 : 1;
        });
   EXPECT_EQ(read_pipe(), "x");
   death();
@@ -111,15 +118,15 @@ TEST_F(GuardianTest, GuardianKilled_OrphansSwept) {
 }
 
 TEST_F(GuardianTest, GuardianStopped_ZklockKills) {
-  play(script(kIgnoresTerm + kTicks + "(setsid sleep 100 &); " + kSleeps), [](Guardian& guardian) {
-    start(guardian);
+  const std::string daemon = "(setsid sleep 100 &); ";
+  play(script(kIgnoresTerm + kTicks + daemon + kReady + kSleeps), [this](Guardian& guardian) {
+    start(guardian, 60s);
     await_notice(guardian, Kind::started);
-    ::usleep(300'000);
-    ::kill(guardian.pid(), SIGSTOP);
+    await_ready();
+    stop(guardian);
     const int killed = guardian.kill_descendants();
     guardian.kill_guardian();
-    while (!guardian.sweep_orphans()) ::usleep(10'000);
-    return killed;
+    return testing::eventually([&] { return guardian.sweep_orphans(); }) ? killed : 0;
   });
   EXPECT_EQ(read_pipe(), "x");
   death();
@@ -127,10 +134,10 @@ TEST_F(GuardianTest, GuardianStopped_ZklockKills) {
 }
 
 TEST_F(GuardianTest, TermIgnored_KillAfterGrace) {
-  play(script(kIgnoresTerm + kTicks + kSleeps), [](Guardian& guardian) {
+  play(script(kIgnoresTerm + kTicks + kReady + kSleeps), [this](Guardian& guardian) {
     start(guardian, 60s);
     await_notice(guardian, Kind::started);
-    ::usleep(300'000);
+    await_ready();
     guardian.request_end();
     const Instant end = LeaseClock::now();
     const Notice term = await_notice(guardian, Kind::stepped);
@@ -167,9 +174,11 @@ TEST_F(GuardianTest, LeftoversOfCommand_AreEnded) {
   EXPECT_EQ(exit_code(), 3);
 }
 
-// For example `tee`, which writes the last output of the command.
+// For example `tee`, which writes the last output of the command. The leftover reads until the end of
+// a second pipe, which comes when the command has ended.
 TEST_F(GuardianTest, LeftoverEndsSoon_GetsNoTerm) {
-  play(script(kTicks + "(trap 'printf t >&9' TERM; sleep 0.02; printf e >&9) & exit 3"),
+  const std::string leftover = "(trap 'printf t >&9' TERM; read -r line <$END; printf e >&9) & ";
+  play(script(kTicks + "END=$FILE.end; mkfifo $END; " + leftover + "exec 8>$END; exit 3"),
        [](Guardian& guardian) {
          start(guardian, 60s);
          await_notice(guardian, Kind::swept);
@@ -181,17 +190,18 @@ TEST_F(GuardianTest, LeftoverEndsSoon_GetsNoTerm) {
   EXPECT_EQ(exit_code(), 0);
 }
 
-// The socket would be full of old bounds.
+// The socket would be full of old bounds. Their kill limits have passed when the guardian continues.
 TEST_F(GuardianTest, GuardianStoppedLong_OnlyTheNewestBoundCounts) {
-  play(script(kTicks + "trap 'exit 9' USR1; " + kSleeps), [](Guardian& guardian) {
+  play(script("trap 'exit 9' USR1; " + kTicks + kReady + kSleeps), [this](Guardian& guardian) {
     start(guardian);
     await_notice(guardian, Kind::started);
-    ::usleep(300'000);
-    ::kill(guardian.pid(), SIGSTOP);
+    await_ready();
+    stop(guardian);
     for (int i = 0; i < 5'000; ++i) guardian.bound(LeaseClock::now() + kAhead, kTimeout);
+    const Instant old_limit = LeaseClock::now() + kAhead - kLead;
     guardian.bound(LeaseClock::now() + 60s, kTimeout);
     guardian.signal(SIGUSR1);
-    ::usleep(2'500'000);
+    if (!testing::eventually([&] { return LeaseClock::now() > old_limit; })) return 2;
     ::kill(guardian.pid(), SIGCONT);
     const Notice notice = await_notice(guardian);
     return notice.kind == Kind::ended ? WEXITSTATUS(notice.number) : 1;
@@ -254,10 +264,10 @@ TEST_F(GuardianTest, StoppedCommand_IsKilled) {
 }
 
 TEST_F(GuardianTest, Signal_ReachesCommand) {
-  play(script("trap 'exit 9' USR1; " + kTicks + kSleeps), [](Guardian& guardian) {
+  play(script("trap 'exit 9' USR1; " + kTicks + kReady + kSleeps), [this](Guardian& guardian) {
     start(guardian, 60s);
     await_notice(guardian, Kind::started);
-    ::usleep(300'000);
+    await_ready();
     guardian.signal(SIGUSR1);
     return WEXITSTATUS(await_notice(guardian, Kind::ended).number);
   });
@@ -317,7 +327,7 @@ TEST_F(GuardianTest, SecondStart_RunsAsTheFirst) {
       command,
       [](Guardian& guardian) {
         for (int i = 0; i < 2; ++i) {
-          start(guardian, 1500ms);
+          start(guardian);
           if (await_notice(guardian).kind != Kind::started) return 1;
           const Notice term = await_notice(guardian, Kind::stepped);
           if (term.number != static_cast<int>(EndPlan::Step::term)) return 2;
@@ -337,13 +347,20 @@ TEST_F(GuardianTest, SecondStart_RunsAsTheFirst) {
   EXPECT_EQ(file(), "a\nb\n");
 }
 
+// The guardian obeys in the order of the orders, so the command runs until the second start was read.
 TEST_F(GuardianTest, StartWhileItRuns_IsIgnored) {
-  play(script("echo x >>$FILE; sleep 1"), [](Guardian& guardian) {
-    start(guardian);
-    await_notice(guardian, Kind::started);
-    return start_and_await_end(guardian);
-  });
-  EXPECT_EQ(exit_code(), 0);
+  play(script("trap 'exit 9' USR1; echo x >>$FILE; " + kReady + kSleeps),
+       [this](Guardian& guardian) {
+         start(guardian, 60s);
+         await_notice(guardian, Kind::started);
+         await_ready();
+         start(guardian, 60s);
+         guardian.signal(SIGUSR1);
+         const int status = await_notice(guardian, Kind::ended).number;
+         await_notice(guardian, Kind::swept);
+         return WEXITSTATUS(status);
+       });
+  EXPECT_EQ(exit_code(), 9);
   EXPECT_EQ(file(), "x\n");
 }
 
