@@ -140,6 +140,10 @@ class Serve:
         status, _, body = self.get("/api/locks")
         return {lock["path"]: lock for lock in json.loads(body)["locks"]} if status == 200 else {}
 
+    def as_of(self):
+        """Returns when the newest pass was, in milliseconds. REQUIRES: there was one."""
+        return json.loads(self.get("/api/locks")[2])["as_of_ms"]
+
 
 def wait(condition, timeout=20):
     """Waits until the function returns something true, and returns that."""

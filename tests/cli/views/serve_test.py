@@ -3,6 +3,7 @@
 """serve_test.py PROGRAM: `zklock serve` on a real server. Exit status 77: a needed package is not installed."""
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -71,12 +72,14 @@ class ServeTest(unittest.TestCase):
         wait(lambda: not self.serve.locks())
 
     def test_lock_has_holder_queue_and_note(self):
+        before = time.time()
         self.tree.contender("/jobs/report", held_for=250, note="job 42")
         self.tree.contender("/jobs/report", host="db9", pid=77)
-        lock = wait(lambda: self.serve.locks().get("/jobs/report"))
+        lock = wait(lambda: self.serve.locks().get("/jobs/report", {}).get("waiting") and self.serve.locks()["/jobs/report"])
         self.assertEqual(lock["holders"][0]["note"], "job 42")
         self.assertEqual(lock["holders"][0]["host"], "db7")
-        self.assertAlmostEqual(lock["holders"][0]["held_since_ms"] / 1000, time.time() - 250, delta=5)
+        held_since = lock["holders"][0]["held_since_ms"] / 1000 + 250
+        self.assertTrue(before - 0.001 <= held_since <= time.time(), held_since - before)
         self.assertEqual([waiting["pid"] for waiting in lock["queue"]], [77])
 
     def test_libraries_are_told_apart(self):
@@ -88,6 +91,7 @@ class ServeTest(unittest.TestCase):
         self.assertIsNone(locks["/python"]["holders"][0]["host"])
 
     def test_events_have_the_difference_only(self):
+        before = time.time()
         self.tree.contender("/a")
         wait(lambda: "/a" in self.serve.locks())
         events = Events(self.serve.port)
@@ -99,7 +103,7 @@ class ServeTest(unittest.TestCase):
             self.assertEqual(events.next("change")["removed"], ["/b"])
             beat = events.next("beat")
             self.assertTrue(beat["connected"])
-            self.assertLess(beat["now_ms"] - beat["as_of_ms"], 5000)
+            self.assertTrue(before * 1000 <= beat["as_of_ms"] <= beat["now_ms"], beat)
         finally:
             events.close()
 
@@ -111,15 +115,17 @@ class ServeTest(unittest.TestCase):
             self.assertTrue(all(" " <= c <= "~" or c == "\n" for c in body), path)
 
     def test_metrics_and_health(self):
+        before = time.time()
         self.tree.contender("/m", held_for=100)
         self.tree.contender("/m")
-        wait(lambda: "/m" in self.serve.locks())
+        wait(lambda: self.serve.locks().get("/m", {}).get("waiting") == 1)
         status, headers, body = self.serve.get("/metrics")
         self.assertEqual((status, headers["Content-Type"]), (200, "text/plain; version=0.0.4; charset=utf-8"))
         values = dict(line.rsplit(" ", 1) for line in body.splitlines() if not line.startswith("#"))
         self.assertEqual(values['zklock_observed_holds{path="/m"}'], "1")
         self.assertEqual(values['zklock_observed_waiters{path="/m"}'], "1")
-        self.assertAlmostEqual(float(values['zklock_observed_oldest_hold_seconds{path="/m"}']), 100, delta=5)
+        age = float(values['zklock_observed_oldest_hold_seconds{path="/m"}'])
+        self.assertTrue(100 <= age <= time.time() - before + 101, age)
         self.assertEqual(values["zklock_observed_connected"], "1")
         self.assertEqual(self.serve.get("/healthz")[::2], (200, "ok\n"))
 
@@ -161,13 +167,17 @@ class ServeTest(unittest.TestCase):
         self.tree.contender("/v")
         wait(lambda: "/v" in self.serve.locks())
 
-        def requests_of_two_seconds():
+        def requests_of_ten_passes():
             before = self.servers.counters()["received"]
-            time.sleep(2)
+            for _ in range(10):
+                as_of = self.serve.as_of()
+                wait(lambda as_of=as_of: self.serve.as_of() != as_of)
             return self.servers.counters()["received"] - before
-        alone = requests_of_two_seconds()
+        alone = requests_of_ten_passes()
         streams = [Events(self.serve.port) for _ in range(20)]
-        crowded = requests_of_two_seconds()
+        for stream in streams:
+            stream.next("locks")
+        crowded = requests_of_ten_passes()
         for stream in streams:
             stream.close()
         self.assertLess(crowded, 2 * alone + 20)
@@ -179,9 +189,9 @@ class ServeTest(unittest.TestCase):
         clients = [socket.create_connection(("127.0.0.1", self.serve.port)) for _ in range(500)]
         for client in clients:
             client.sendall(b"GET / HTTP/1.1\r\n")
-        begin = time.monotonic()
         self.assertEqual(self.serve.get("/healthz")[0], 200)
-        self.assertLess(time.monotonic() - begin, 1)
+        # The newest are still open, so the answer did not wait until they had been silent for too long.
+        self.assertEqual(select.select(clients[-1:], [], [], 0)[0], [])
         self.assertLess(descriptors(), before + 140)
         for client in clients:
             client.close()

@@ -12,7 +12,8 @@ import pty
 import select
 import signal
 import subprocess
-import time
+import sys
+import termios
 
 from serve_kit import dies_with_us, wait
 from view_case import CURATOR, GUIDE, KAZOO, ViewCase, fields_of, main
@@ -41,6 +42,16 @@ def play_shell(command, report):
         os.write(report, b"s")
 
 
+def unread_bytes(pipe):
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def is_in_write(pid):
+    """Returns whether a thread of the process is in a system call on the standard output."""
+    calls = [file.read_text(encoding="ascii").split() for file in pathlib.Path(f"/proc/{pid}/task").glob("*/syscall")]
+    return any(call[1:2] == ["0x1"] for call in calls)  # its first argument
+
+
 class ViewTest(ViewCase):
     # ---- ls
 
@@ -49,7 +60,7 @@ class ViewTest(ViewCase):
         self.tree.contender("/jobs/report", host="db9", pid=77)
         lines = self.run_view("ls", "/jobs/report")
         self.assertRegex(lines[0], r"^#  STATE  CONTENDER +SINCE +ZNODE +TOKEN +NOTE$")
-        self.assertRegex(lines[1], r"^0  holds  db7 pid 812 \(billing\) +4 m 1\d s +lock-\d{10}  \d+\.0 +job 42$")
+        self.assertRegex(lines[1], r"^0  holds  db7 pid 812 \(billing\) +4 m [1-5]\d s +lock-\d{10}  \d+\.0 +job 42$")
         self.assertRegex(lines[2], r"^1  waits  db9 pid 77 \(billing\) ")
         self.tree.contender("/jobs/elected", role="candidate")
         self.assertRegex(self.run_view("ls", "/jobs/elected")[1], r"^0  leads  db7 pid 812 \(billing\) ")
@@ -170,9 +181,12 @@ class ViewTest(ViewCase):
         watch = subprocess.Popen(dies_with_us(self.command("--json", "watch", "/w")), stdout=subprocess.PIPE)
         fcntl.fcntl(watch.stdout, 1031, 4096)  # F_SETPIPE_SZ
         wait(lambda: select.select([watch.stdout], [], [], 0)[0])
-        for _ in range(20):
+        is_full = False
+        while not is_full:  # each contender is a line, or waits in one that does not fit
+            before = unread_bytes(watch.stdout)
             self.tree.contender("/w")
-            time.sleep(0.1)
+            wait(lambda before=before: unread_bytes(watch.stdout) > before or is_in_write(watch.pid))
+            is_full = is_in_write(watch.pid) and unread_bytes(watch.stdout) == before
         watch.send_signal(signal.SIGTERM)
         self.assertEqual(watch.wait(20), 0)
         watch.stdout.close()
@@ -295,12 +309,10 @@ class ViewTest(ViewCase):
         self.run_view("doctor", "--try", code=64)
 
     def test_no_server_is_69(self):
-        begin = time.monotonic()
         for arguments in (("ls", "/"), ("check", "/"), ("permits", "/a"), ("release", "/a"), ("watch", "/a"), ("top", "/")):
             ended = subprocess.run([self.program, "-z", "127.0.0.1:1", *arguments], stderr=subprocess.PIPE, text=True, check=False, timeout=60)
             self.assertEqual(ended.returncode, 69, ended.stderr)
             self.assertEqual(len(ended.stderr.splitlines()), 1, ended.stderr)
-        self.assertLess(time.monotonic() - begin, 60)
         ended = subprocess.run([self.program, "-z", "127.0.0.1:1", "doctor"], stdout=subprocess.PIPE, text=True, check=False, timeout=60)
         self.assertEqual(ended.returncode, 2)
         self.assertIn("fail  session: no server answered", ended.stdout)
