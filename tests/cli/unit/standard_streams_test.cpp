@@ -3,7 +3,6 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -16,11 +15,10 @@
 #include <unistd.h>
 
 #include "zklock/cli/io/unique_fd.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::cli {
 namespace {
-
-using namespace std::chrono_literals;
 
 /// Replaces the standard error output during its life.
 class ErrorOutput {
@@ -55,8 +53,7 @@ TEST(WriteLine, FullTerminal_DoesNotBlock) {
     for (int i = 0; i < 200; ++i) write_line(std::string(3'000, 'x'));
     has_ended = true;
   });
-  for (int i = 0; i < 500 && !has_ended; ++i) std::this_thread::sleep_for(10ms);
-  EXPECT_TRUE(has_ended);
+  EXPECT_TRUE(zklock::testing::eventually([&] { return has_ended.load(); }));
   ::fcntl(reader.get(), F_SETFL, O_NONBLOCK);
   while (!has_ended) (void)read_some(reader.get());
 }

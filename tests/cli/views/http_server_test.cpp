@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which requests the server answers, and how.
-#include <chrono>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <boost/beast/http/field.hpp>
@@ -55,7 +53,7 @@ TEST_F(HttpServerTest, EachByteAlone_SameResult) {
   socket.set_option(tcp::no_delay(true));
   for (const char c : text) {
     send(socket, std::string(1, c));
-    std::this_thread::sleep_for(1ms);
+    await_turns();
   }
   EXPECT_TRUE(read_all(socket).ends_with("page\n"));
 }
