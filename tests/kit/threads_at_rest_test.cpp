@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "support/descriptor_limit.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::testing {
 namespace {
@@ -28,7 +29,8 @@ void wait_for_rest() {
 }
 
 TEST(ThreadsAtRest, NoOtherThread_IsRest) {
-  wait_for_rest();
+  ThreadsAtRest threads;
+  EXPECT_TRUE(eventually([&] { return threads.check(); }));
 }
 
 // Each thread wakes the one that was started before it. A look reads the threads in the order of

@@ -132,6 +132,7 @@ TEST(CallbackThreads, MaximumOfZero_RunsOneThread) {
   CallbackThreads threads(nullptr, {.max_threads = 0});
   const Fact<> ran;
   threads.post([&, ran] { ran.is_known(); });
+  EXPECT_EQ(threads.thread_count(), 1U);
   ran.get();
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <cstddef>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <fcntl.h>
@@ -14,6 +16,7 @@
 
 #include "conformance/log_capture.h"
 #include "zklock/client/port/log.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::client {
 namespace {
@@ -55,6 +58,15 @@ class PipeAsStderr {
     while (::write(ends_[1], some.data(), some.size()) > 0) {
     }
     ::fcntl(ends_[1], F_SETFL, 0);
+  }
+  /// Returns what is in the pipe. A write that blocks goes on.
+  std::string read() const {
+    std::string text;
+    std::array<char, 4096> some{};
+    for (ssize_t length = 0; (length = ::read(ends_[0], some.data(), some.size())) > 0;) {
+      text.append(some.data(), static_cast<std::size_t>(length));
+    }
+    return text;
   }
 
  private:
@@ -118,10 +130,15 @@ TEST_F(ClientLogTest, Line_IsPrintableAndCut) {
   EXPECT_EQ(lines_.back().size(), std::string("info: ").size() + Log::kMaxLine);
 }
 
-TEST_F(ClientLogTest, ThrowingSink_IsDropped) {
-  const Log log(nullptr, [](LogLevel, std::string_view) { throw std::runtime_error("full"); });
+TEST_F(ClientLogTest, SinkThrows_LineIsDropped) {
+  int calls = 0;
+  const Log log(nullptr, [&calls](LogLevel, std::string_view) {
+    ++calls;
+    throw std::runtime_error("full");
+  });
   log.write(LogLevel::error, "one");
   log.write(LogLevel::error, "two");
+  EXPECT_EQ(calls, 2) << "only the line is dropped";
 }
 
 TEST_F(ClientLogTest, ClosedLog_WritesNothing) {
@@ -143,18 +160,26 @@ TEST_F(ClientLogTest, ThrottledLines_AreTenAtOnce) {
 }
 
 TEST_F(ClientLogTest, StderrWithoutReader_RaisesNoSignal) {
-  const auto before = std::signal(SIGPIPE, SIG_DFL);
+  static volatile std::sig_atomic_t signals = 0;
+  const auto before = std::signal(SIGPIPE, [](int) { signals = signals + 1; });
   {
     const PipeAsStderr pipe(false);
     Log(nullptr).write(LogLevel::error, "unread");
   }
   std::signal(SIGPIPE, before);
+  EXPECT_EQ(signals, 0);
 }
 
 TEST_F(ClientLogTest, StderrIsFull_DropsTheLine) {
   const PipeAsStderr pipe(true);
   pipe.fill();
-  Log(nullptr).write(LogLevel::error, "does not fit");  // it would block for ever
+  std::atomic<bool> has_returned = false;
+  const std::jthread writes([&has_returned] {
+    Log(nullptr).write(LogLevel::error, "does not fit");
+    has_returned = true;
+  });
+  EXPECT_TRUE(testing::eventually([&] { return has_returned.load(); })) << "it blocks";
+  EXPECT_EQ(pipe.read().find_first_not_of('\0'), std::string::npos);
 }
 
 }  // namespace

@@ -37,9 +37,13 @@ TEST(LocalReplyThread, Tasks_RunInOrderOnTheirOwnThread) {
 
 TEST(LocalReplyThread, TaskPostsATask_NewTaskRuns) {
   LocalReplyThread replies(nothing_is_due);
-  const Fact<> ran;
-  replies.post([&replies, ran] { replies.post([ran] { ran.is_known(); }); });
-  ran.get();
+  const Fact<bool> nested;
+  replies.post([&replies, nested] {
+    auto inside = std::make_shared<bool>(true);
+    replies.post([nested, inside] { nested.is(*inside); });
+    *inside = false;
+  });
+  EXPECT_FALSE(nested.get()) << "it ran within the other task";
 }
 
 TEST(LocalReplyThread, IdleOrDestroyed_AllTasksHaveRun) {

@@ -44,7 +44,7 @@ TEST(TimerThread, TimeInThePast_RunsAtOnce) {
   for (const Instant when : {timers.now(), timers.now() - 1h, Instant(), Instant() - 1ns,
                              Instant::min(), Deadline::passed().at()}) {
     const Fact<> ran;
-    timers.at(when, [&, ran] { ran.is_known(); });
+    EXPECT_NE(timers.at(when, [&, ran] { ran.is_known(); }), kNone);
     ran.get();
   }
 }
@@ -122,6 +122,8 @@ TEST(TimerThread, Cancelled_TaskIsDestroyedUnrun) {
 
 TEST(TimerThread, CancelUnknownTimer_HasNoEffect) {
   TimerThread timers;
+  auto owned = std::make_shared<int>();
+  timers.at(timers.now() + 1h, [owned] {});
   timers.cancel(kNone);
   timers.cancel(TimerId(12345));
   const Fact<> ran;
@@ -129,6 +131,7 @@ TEST(TimerThread, CancelUnknownTimer_HasNoEffect) {
   ran.get();
   timers.cancel(timer);
   timers.cancel(timer);
+  EXPECT_EQ(owned.use_count(), 2) << "another timer was cancelled";
 }
 
 TEST(TimerThread, TaskCancelsItselfAndAnother_OtherDoesNotRun) {
@@ -159,13 +162,15 @@ TEST(TimerThread, TaskDestroyed_NoLockIsHeld) {
     ~Calls() { timers.cancel(other); }
   };
   TimerThread timers;
-  const TimerId other = timers.at(timers.now() + 1h, [] {});
+  auto owned = std::make_shared<int>();
+  const TimerId first = timers.at(timers.now() + 1h, [owned] {});
   const TimerId timer =
-      timers.at(timers.now() + 1h, [c = std::make_shared<Calls>(timers, other)] {});
+      timers.at(timers.now() + 1h, [c = std::make_shared<Calls>(timers, first)] {});
   timers.cancel(timer);
-  const Fact<> ran;
-  timers.at(Instant(), [c = std::make_shared<Calls>(timers, other), &ran] { ran.is_known(); });
-  ran.get();
+  EXPECT_EQ(owned.use_count(), 1);
+  const TimerId second = timers.at(timers.now() + 1h, [owned] {});
+  timers.at(Instant(), [c = std::make_shared<Calls>(timers, second)] {});
+  EXPECT_TRUE(eventually([&] { return owned.use_count() == 1; }));
 }
 
 TEST(TimerThread, TimeNever_StartsNoThread) {
@@ -219,8 +224,15 @@ TEST(TimerThread, Stop_DropsQueuedAndWaitsForRunning) {
 
 TEST(TimerThread, Stop_WakesASleepingThread) {
   TimerThread timers;
-  timers.at(timers.now() + 1h, [] {});
+  const Fact<pid_t> thread;
+  timers.at(Instant(), [thread] { thread.is(::gettid()); });
+  const pid_t tid = thread.get();
+  const Instant due = timers.now() + 1min;
+  timers.at(due, [] {});
+  EXPECT_TRUE(eventually([&] { return testing::thread_state(tid) == 'S'; }));
   timers.stop();
+  EXPECT_LT(timers.now(), due) << "it slept until the timer was due";
+  EXPECT_TRUE(eventually([&] { return testing::thread_state(tid) == '\0'; }));
 }
 
 TEST(TimerThread, StopFromATask_DoesNotWait) {
