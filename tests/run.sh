@@ -1,8 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds and runs the tests with one command on a fresh Debian 12. Installs missing packages. Then
-# runs these phases:
+# Builds and runs the tests with one command on a fresh Debian 12. Installs missing packages.
 #
+#   tests/run.sh [--all | PHASE...]    without arguments: dev
+#   tests/run.sh --packages | --long
+#
+# The phases:
+#
+# - dev: clang without optimization, for a fast build. Runs unit tests, models, the tests of the API
+#   and of the command on real servers, and the checks of layout and language. It finds nearly
+#   everything.
 # - asan: g++ with AddressSanitizer and UndefinedBehaviorSanitizer. Runs unit tests, models, and the
 #   tests of the API and of the command on real servers.
 # - tsan: g++ with ThreadSanitizer, without the command. Runs the unit, simulation, conformance and
@@ -12,35 +19,37 @@
 #   budget of a lock, and short fuzzing. Also examples, packaging, format, and clang-tidy of the
 #   library and the command.
 #
-# --quick: only the first phase.
+# --all: asan, tsan and clang, which also run what dev runs.
 # --packages: only tests/packages/run.sh, which installs and uses the Debian packages in a clean
 #   system. Run it after a change of the installation.
 # --long: only the tests with the label long (see tests/CMakeLists.txt), in the build of the last
 #   phase. They take more than an hour. Run them after a change of the protocol, and before a
 #   release.
 #
-# The tests start their own ZooKeeper servers on free ports, and stop them. Builds go to build/asan,
-# build/tsan and build/clang, with a log of each phase beside them. Ends with a summary of the
-# phases, which names the failed tests, and CTest's summary of the last phase. The exit status is 0
-# if every phase passed.
+# The tests start their own ZooKeeper servers on free ports, and stop them. The build of a phase goes
+# to build/PHASE, with a log beside it. Ends with a summary of the phases, which names the failed
+# tests, and CTest's summary of the last phase. The exit status is 0 if every phase passed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-phases=(asan tsan clang)
+all_phases=(asan tsan clang)
 of_clang='^(unit|walk|interop|fork|chaos|budget|fuzz|example|packaging|format|tidy)$'
 case "${1-}" in
-  "") ;;
-  --quick) phases=(asan) ;;
+  "") phases=(dev) ;;
+  --all) phases=("${all_phases[@]}") ;;
   --packages) exec tests/packages/run.sh ;;
   --long)
     phases=(clang)
     of_clang='^long$'
     ;;
-  *)
-    echo "usage: $0 [--quick | --packages | --long]" >&2
-    exit 2
-    ;;
+  *) phases=("$@") ;;
 esac
+for phase in "${phases[@]}"; do
+  if [[ " dev ${all_phases[*]} " != *" $phase "* ]]; then
+    echo "usage: $0 [--all | --packages | --long | PHASE...], with the phases dev ${all_phases[*]}" >&2
+    exit 2
+  fi
+done
 
 # shellcheck source=tests/support/install_packages.sh
 source tests/support/install_packages.sh
@@ -73,6 +82,7 @@ done
 run_phase() {
   local phase=$1 selection=() examples=OFF command=ON
   case "$phase" in
+    dev) selection=(--label-exclude '^(walk|long|chaos|tidy|interop|packaging|fuzz)$') ;;
     asan) selection=(--label-exclude '^(walk|long|chaos|tidy|interop|packaging|format)$') ;;
     tsan)
       selection=(--label-regex '^(unit|simulation|conformance|integration)$')
@@ -85,8 +95,13 @@ run_phase() {
   esac
   cmake --preset "$phase" -DZKLOCK_BUILD_EXAMPLES="$examples" -DZKLOCK_BUILD_CLI="$command" \
     "${launcher[@]}" &&
-    "${without_aslr[@]}" cmake --build --preset "$phase" --parallel 2 &&
-    test_phase "$phase" "${selection[@]}"
+    "${without_aslr[@]}" cmake --build "build/$phase" --parallel 2 &&
+    test_phase "$phase" "${selection[@]}" && forbid_skips "$phase"
+}
+
+# Fails if a check of the sources was skipped: its tool is among the installed packages.
+forbid_skips() {
+  ! grep -E '^ *[0-9]+/[0-9]+ Test +#[0-9]+: (format|tidy) .*Skipped' "build/$1.log"
 }
 
 # If a machine pauses for longer than a session timeout, that session expires and its test fails. So

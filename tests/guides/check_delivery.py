@@ -5,6 +5,7 @@
     tests/guides/check_delivery.py
 
 - Each file is YAML. Each script that the workflow or a Dockerfile runs is in the tree, and executable.
+- The workflow runs the phases of tests/run.sh --all, which .ci/run calls.
 - The services of compose.yaml name each other, and each has a health check.
 
 Exits with 77 without python3-yaml.
@@ -35,8 +36,15 @@ def faults_of_workflow(workflow):
         commands = [step["run"] for step in job["steps"] if "run" in step]
         if not any(SCRIPT.search(command) for command in commands):
             yield f"the job {name} calls no script of the tree"
-    if "tests/run.sh" not in (ROOT / ".ci/run").read_text(encoding="utf-8"):
-        yield ".ci/run does not call tests/run.sh, as the workflow does"
+    runs = re.search(r"^all_phases=\((.*)\)$", (ROOT / "tests/run.sh").read_text(encoding="utf-8"), re.MULTILINE)
+    phases = workflow["jobs"]["tests"]["strategy"]["matrix"]["phase"]
+    if runs[1].split() != phases:
+        yield f"tests/run.sh --all runs the phases {runs[1]}, and the workflow {' '.join(phases)}"
+    if "tests/run.sh --all" not in (ROOT / ".ci/run").read_text(encoding="utf-8"):
+        yield ".ci/run does not call tests/run.sh --all, whose phases the workflow runs"
+    for run in workflow["jobs"]["long"]["strategy"]["matrix"]["run"]:
+        if not os.access(ROOT / run.split()[0], os.X_OK):
+            yield f"the job long: no script {run.split()[0]}"
 
 
 def faults_of_compose(compose):

@@ -19,18 +19,28 @@ if(ZKLOCK_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
-# zklock_add_precompiled(<name> HEADERS <headers...> LIBRARIES <libraries...>)
-# Adds the target zklock_precompiled_<name>, which owns a precompiled header.
+# A precompiled header serves sources with the same options. CMake would add -fPIC for libraries, and -fPIE
+# for programs.
+set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
+add_compile_options(-fPIC)
+string(APPEND CMAKE_EXE_LINKER_FLAGS " -pie")
+
+# zklock_add_precompiled(<name> HEADERS <headers...> LIBRARIES <libraries...>).
+# Adds the targets zklock_precompiled_<name>_build and zklock_precompiled_<name>_test, which own one precompiled
+# header each: with the options of the library, and with those of the tests.
 function(zklock_add_precompiled name)
   cmake_parse_arguments(ARG "" "" "HEADERS;LIBRARIES" ${ARGN})
   set(source ${CMAKE_BINARY_DIR}/precompiled/${name}.cpp)
   file(CONFIGURE OUTPUT ${source} CONTENT "namespace {}\n")
-  add_library(zklock_precompiled_${name} OBJECT ${source})
-  target_include_directories(zklock_precompiled_${name} PRIVATE
-    ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/tests)
-  target_compile_definitions(zklock_precompiled_${name} PRIVATE ZKLOCK_STATIC)
-  target_link_libraries(zklock_precompiled_${name} PRIVATE zklock_test_flags Threads::Threads ${ARG_LIBRARIES})
-  target_precompile_headers(zklock_precompiled_${name} PRIVATE ${ARG_HEADERS})
+  foreach(flags IN ITEMS build test)
+    set(target zklock_precompiled_${name}_${flags})
+    add_library(${target} OBJECT EXCLUDE_FROM_ALL ${source})
+    target_include_directories(${target} PRIVATE
+      ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/tests)
+    target_compile_definitions(${target} PRIVATE ZKLOCK_STATIC)
+    target_link_libraries(${target} PRIVATE zklock_${flags}_flags Threads::Threads ${ARG_LIBRARIES})
+    target_precompile_headers(${target} PRIVATE ${ARG_HEADERS})
+  endforeach()
 endfunction()
 
 find_package(GTest REQUIRED)
@@ -58,9 +68,14 @@ set(engine ${public}
   <zklock/testing/simulation/world.h>)
 zklock_add_precompiled(engine HEADERS ${engine} LIBRARIES Boost::thread GTest::gtest)
 
-# zklock_precompile(<target> standard | public | engine)
+# zklock_precompile(<target> standard | public | engine).
 # Compiles the target with this precompiled header. Boost.Thread in it needs Boost.Chrono.
 function(zklock_precompile target name)
-  target_precompile_headers(${target} REUSE_FROM zklock_precompiled_${name})
+  set(flags test)
+  get_target_property(libraries ${target} LINK_LIBRARIES)
+  if("zklock_build_flags" IN_LIST libraries)
+    set(flags build)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM zklock_precompiled_${name}_${flags})
   target_link_libraries(${target} PRIVATE Boost::chrono)
 endfunction()
