@@ -35,7 +35,7 @@ zklock_dev_packages=(
 )
 zklock_tests_packages=(
   "${zklock_dev_packages[@]}"
-  clang-tidy make spin z3
+  clang-tidy make python3-clang-14 spin z3
   libcurator-recipes-java openjdk-17-jdk-headless python3-kazoo iproute2 openssl stunnel4
   chromium chromium-driver prometheus-cpp-dev
   scdoc lintian man-db zsh
