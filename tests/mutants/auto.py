@@ -141,7 +141,7 @@ def main():
             setattr(args, name, stored.settings[name])
     os.nice(5)
     SOURCE.mkdir(parents=True, exist_ok=True)
-    mutation_build.configure(args.jobs)
+    mutation_build.configure()
     compiler_arguments = mutation_build.compile_arguments()
     order = mutation_build.shuffled(mutation_build.candidates(compiler_arguments), args.seed, args.file)
     if args.list:

@@ -5,6 +5,7 @@ A mutated function begins with a copy of its body for each mutant, which runs if
 mutant_switch.h. So the sample is compiled once. The build is a copy of the sources in build/mutants_auto.
 """
 import fnmatch
+import functools
 import hashlib
 import json
 import os
@@ -61,15 +62,21 @@ def require(command):
         raise SystemExit(f"{shlex.join(map(str, command))} failed:\n{output[-4000:]}")
 
 
-def configure(jobs):
-    """Configures the build, and compiles the precompiled headers, with which single files are read."""
-    synchronize({})
+def configure():
+    if not (WORK / "build.ninja").is_file():
+        synchronize({})
     flags = f"-include {SOURCE}/tests/mutants/mutant_switch.h -Xclang -fno-validate-pch"
     require(["cmake", "--preset", "dev", "-S", str(SOURCE),
              f"-DCMAKE_PROJECT_zklock_INCLUDE={SOURCE}/tests/mutants/auto.cmake",
              f"-DCMAKE_CXX_FLAGS={flags}", "-DCMAKE_CXX_FLAGS_DEBUG=-O1", "-DZKLOCK_TEST_OPTIONS=-O0",
              "-DZKLOCK_WERROR=OFF", "-DZKLOCK_BUILD_CLI=OFF"])
-    require(["ninja", "-C", str(WORK), f"-j{jobs}", "zklock_precompiled_standard", "zklock_precompiled_engine"])
+
+
+@functools.cache
+def restore():
+    """Removes the mutants of the last run, and compiles the precompiled headers, with which single files are read."""
+    synchronize({})
+    require(["ninja", "-C", str(WORK), "zklock_precompiled_standard", "zklock_precompiled_engine", "-j1"])
 
 
 def compile_arguments():
@@ -93,23 +100,43 @@ def files():
     return sorted(name for name in git("ls-files", *FOLDERS).splitlines() if name.endswith((".cpp", ".h")))
 
 
-def candidates(arguments):
-    """Returns all mutants of the tree. They are stored, since finding them takes minutes."""
-    store = SOURCE / "build" / "candidates.json"
+@functools.cache
+def digest_of_tree():
     digest = hashlib.sha256()
-    for name in [*files(), "tests/mutants/mutation_operators.py"]:
+    headers = git("ls-files", "include", "zklock/client").splitlines()
+    for name in [*files(), *headers, "tests/mutants/mutation_operators.py"]:
         digest.update((ROOT / name).read_bytes())
-    if store.is_file():
-        stored = json.loads(store.read_text(encoding="utf-8"))
-        if stored["digest"] == digest.hexdigest():
-            return [Mutant(*each) for each in stored["mutants"]]
+    return digest.hexdigest()
+
+
+class Store:
+    """What an earlier run found out about these sources, in a file."""
+
+    def __init__(self, name):
+        self.path, self.found = SOURCE / "build" / name, {}
+        if self.path.is_file():
+            stored = json.loads(self.path.read_text(encoding="utf-8"))
+            if stored["tree"] == digest_of_tree():
+                self.found = stored["found"]
+
+    def add(self, key, value):
+        self.found[key] = value
+        self.path.write_text(json.dumps({"tree": digest_of_tree(), "found": self.found}), encoding="utf-8")
+        return value
+
+
+def candidates(arguments):
+    """Returns all mutants of the tree."""
+    store = Store("candidates.json")
+    if "mutants" in store.found:
+        return [Mutant(*each) for each in store.found["mutants"]]
+    restore()
     found = []
     for name in files():
         source = name if name.endswith(".cpp") else HEADERS_AS
         if str(SOURCE / source) in arguments:
             found += mutation_operators.find(name, SOURCE, arguments[str(SOURCE / source)])
-    store.write_text(json.dumps({"digest": digest.hexdigest(), "mutants": found}), encoding="utf-8")
-    return found
+    return store.add("mutants", found)
 
 
 def shuffled(mutants, seed, pattern):
@@ -158,6 +185,7 @@ class Sample:
 
     def __init__(self, order, size, rejected, arguments):
         self.order, self.size, self.rejected, self.arguments = order, size, dict(rejected), arguments
+        self.store = Store("errors.json")
         self.checked = {}  # the mutants of each file that were found to compile
 
     def numbers(self):
@@ -173,21 +201,28 @@ class Sample:
         """Compiles a file with these mutants. Rejects those that do not compile."""
         while numbered and self.checked.get(file) != set(numbered):
             text, lines = combine(file, numbered)
-            (SOURCE / file).write_bytes(text)
-            is_header = file.endswith(".h")
-            arguments = self.arguments[str(SOURCE / (HEADERS_AS if is_header else file))]
-            command = ["clang++", *arguments, "-fsyntax-only", "-ferror-limit=0", "-fno-caret-diagnostics",
-                       *(("-x", "c++", "-") if is_header else (SOURCE / file,))]
-            status, output = run(command, input=f'#include "{file}"\n' if is_header else None, cwd=WORK)
-            (SOURCE / file).write_bytes((ROOT / file).read_bytes())
-            if status == 0:
-                self.checked[file] = set(numbered)
-                return
-            wrong = culprits(output, {file: lines})
+            key = hashlib.sha256(text).hexdigest()
+            wrong = self.store.found[key] if key in self.store.found else self.store.add(
+                key, self.errors(file, text, lines))
             if not wrong:
-                raise SystemExit(f"{file} does not compile with its mutants:\n{output[-4000:]}")
-            self.rejected |= wrong
-            numbered = {number: each for number, each in numbered.items() if number not in wrong}
+                self.checked[file] = set(numbered)
+            self.rejected |= {int(number): error for number, error in wrong.items()}
+            numbered = {number: each for number, each in numbered.items() if number not in self.rejected}
+
+    def errors(self, file, text, lines):
+        """Compiles the text of a file. Returns the mutants that do not compile, with the errors."""
+        restore()
+        is_header = file.endswith(".h")
+        arguments = self.arguments[str(SOURCE / (HEADERS_AS if is_header else file))]
+        command = ["clang++", *arguments, "-fsyntax-only", "-ferror-limit=0", "-fno-caret-diagnostics",
+                   *(("-x", "c++", "-") if is_header else (SOURCE / file,))]
+        (SOURCE / file).write_bytes(text)
+        status, output = run(command, input=f'#include "{file}"\n' if is_header else None, cwd=WORK)
+        (SOURCE / file).write_bytes((ROOT / file).read_bytes())
+        wrong = culprits(output, {file: lines})
+        if status != 0 and not wrong:
+            raise SystemExit(f"{file} does not compile with its mutants:\n{output[-4000:]}")
+        return wrong
 
     def settle(self):
         """Checks files until enough mutants compile."""
