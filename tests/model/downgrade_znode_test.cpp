@@ -137,6 +137,24 @@ TEST_F(Downgrade, ZnodeDeletedBefore_IsLoss) {
   expect_rest();
 }
 
+// A znode of this session at the path is not necessarily the one that the downgrade created.
+TEST_F(Downgrade, OtherAttemptAfterLostReply_IsLoss) {
+  world().lose_reply(0, Kind::transaction);
+  downgrade();
+  run();
+  const Node node = *ensemble().find(reader_);
+  auto other = core::ZnodeData::parse(node.data);
+  ASSERT_TRUE(other);
+  other->attempt = core::ZnodeData::parse(node.data)->attempt + "0";
+  ASSERT_EQ(ensemble().remove(reader_), Status::ok);
+  ASSERT_EQ(ensemble().create(reader_, other->encode(), node.owner), Status::ok);
+  lock_.connect_all();
+  EXPECT_EQ(hold().state(), HoldState::lost);
+  release(reads_);
+  ensemble().remove(reader_);
+  expect_rest();
+}
+
 // The downgrade is executed, its reply is lost, and the znode is deleted before the next query.
 TEST_F(Downgrade, ZnodeDeletedAfterLostReply_IsLoss) {
   world().lose_reply(0, Kind::transaction);

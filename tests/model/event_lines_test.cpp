@@ -128,11 +128,28 @@ TEST_F(EventLines, KnownPosition_IsWaiting) {
   const auto call = lock_.acquire(0, LockWorld::to_write());  // it lists the queue
   run_for(0s);
   ASSERT_FALSE(lines_.empty());
-  EXPECT_TRUE(sentences().front().starts_with("waiting")) << lines_.front();
+  EXPECT_EQ(sentences().front(), "waiting behind 1");
   lock_.release(first);
   run_for(0s);
   EXPECT_EQ(sentences().back(), "acquired");
   lock_.release(call);
+}
+
+TEST_F(EventLines, CohortWaits_EachLineHasItsPosition) {
+  const auto first = lock_.acquire(1);
+  run_for(0s);
+  lines_.clear();
+  const LockWorld::Request request{.rule = core::QueueRule::writer(), .local = {.batch = 10}};
+  const auto second = lock_.acquire(0, request);
+  LockWorld::Request next = request;
+  next.owner = Owner::unique();
+  const auto third = lock_.acquire(0, next);
+  run_for(0s);
+  EXPECT_EQ(sentences(), (Lines{"waiting behind 1", "waiting behind 2"}));
+  for (const auto call : {first, second, third}) {
+    lock_.release(call);
+    run_for(0s);
+  }
 }
 
 TEST_F(EventLines, NestedCalls_AddNoLine) {

@@ -337,5 +337,15 @@ TEST_F(RefusedDelete, RefusalOfRetryAfterEndOfSession_EndsIt) {
   expect_rest();
 }
 
+// ---- closing -----------------------------------------------------------------------------------
+
+TEST(BackgroundWork, WorkBegunAfterClose_EndsAtOnce) {
+  detail::BackgroundWork work;
+  work.close();
+  work.begin();
+  EXPECT_TRUE(work.idle());
+  EXPECT_TRUE(work.wait(Deadline::passed()));
+}
+
 }  // namespace
 }  // namespace zklock::model

@@ -41,6 +41,9 @@ class GuardedModel : private SimEnsemble::Server {
   void commit(Deadline deadline = Deadline::never()) {
     GuardedTransaction tx(hold());
     tx.set(kDataPath, "1");
+    commit(tx, deadline);
+  }
+  void commit(const GuardedTransaction& tx, Deadline deadline = Deadline::never()) {
     tx.async_commit(deadline, [this](const std::exception_ptr& error) {
       ++outcomes;
       code.reset();
@@ -90,6 +93,52 @@ TEST(GuardedTransactionModel, Commit_IsOneRequest) {
   model.world().run_all();
   EXPECT_EQ(model.code, std::nullopt);
   EXPECT_EQ(model.data(), "1");
+}
+
+TEST(GuardedTransactionModel, ChangeOfOwnZnode_IsRefused) {
+  GuardedModel model;
+  model.world().client(0).reset_counts();
+  GuardedTransaction tx(model.hold());
+  tx.set(kDataPath, "1").set(model.hold().node(), "2");
+  model.commit(tx);
+  model.world().run_all();
+  EXPECT_EQ(model.code, Errc::invalid_path);
+  EXPECT_EQ(model.text, "set " + model.hold().node() +
+                            ": the znode of the lock cannot be changed [invalid_path]");
+  EXPECT_EQ(model.world().client(0).requests(Kind::transaction), 0U);
+}
+
+TEST(GuardedTransactionModel, CheckOfOwnZnode_IsPermitted) {
+  GuardedModel model;
+  GuardedTransaction tx(model.hold());
+  tx.set(kDataPath, "1").check(model.hold().node(), 0);
+  model.commit(tx);
+  model.world().run_all();
+  EXPECT_EQ(model.code, std::nullopt) << model.text;
+  EXPECT_EQ(model.data(), "1");
+}
+
+TEST(GuardedTransactionModel, LargerThanRequest_IsRefused) {
+  GuardedModel model;
+  model.world().client(0).reset_counts();
+  GuardedTransaction tx(model.hold());
+  tx.set(kDataPath, std::string(500'000, 'a')).set(kDataPath, std::string(500'000, 'b'));
+  model.commit(tx);
+  model.world().run_all();
+  EXPECT_EQ(model.code, Errc::too_large);
+  EXPECT_EQ(model.world().client(0).requests(Kind::transaction), 0U);
+}
+
+TEST(GuardedTransactionModel, HoldKnownAsLost_NothingIsSent) {
+  GuardedModel model;
+  model.world().expire(0);
+  model.world().run_all();
+  ASSERT_EQ(model.hold().state(), HoldState::lost);
+  model.world().client(0).reset_counts();
+  model.commit();
+  model.world().run_all();
+  EXPECT_EQ(model.code, Errc::lock_lost);
+  EXPECT_EQ(model.world().client(0).requests(Kind::transaction), 0U);
 }
 
 TEST(GuardedTransactionModel, HolderUnawareOfLoss_IsRefused) {

@@ -43,6 +43,32 @@ TEST_F(IdleLock, OtherContenderArrives_IsReleased) {
   expect_released();
 }
 
+// A call with another batch has a cohort of its own.
+TEST_F(IdleLock, OtherCohortArrives_IsReleased) {
+  const auto first = idle();
+  const auto other = lock_.acquire(0, kept(2));
+  run();
+  ASSERT_TRUE(is_granted(other));
+  EXPECT_GT(call(other).token, call(first).token);
+  release(other);
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(IdleLock, OneOfTwoObjectsDestroyed_IsRetained) {
+  const auto path_lock = lock_.path_lock(0);
+  path_lock->attach();
+  const auto first = idle();
+  path_lock->detach();
+  run();
+  const auto second = lock_.acquire(0, kept());
+  EXPECT_TRUE(is_granted(second)) << "at once";
+  expect_same_node(first, second);
+  release(second);
+  lock_.end_use(0);
+  expect_released();
+}
+
 TEST_F(IdleLock, ContenderWaitsAtRelease_IsNotRetained) {
   const auto first = granted(0, kept());
   const auto outside = waiting(1);

@@ -102,6 +102,20 @@ TEST_F(Keeper, LeaderWasPaused_IdleClientNoticesIt) {
   expect_rest();
 }
 
+// A quorum lock counts such an ensemble as unreachable.
+TEST_F(Keeper, ServerIsolated_NoContactAlthoughConnected) {
+  const auto& keeper = lock_.core(0).keeper();
+  run_for(kT);
+  EXPECT_TRUE(keeper.has_contact());
+  world().isolate(0);
+  for (Duration waited{}; keeper.has_contact() && waited < kT; waited += kT / 96) run_for(kT / 96);
+  EXPECT_FALSE(keeper.has_contact());
+  EXPECT_TRUE(keeper.is_connected());
+  world().heal(0);
+  run_for(kT);
+  EXPECT_TRUE(keeper.has_contact());
+}
+
 TEST_F(Keeper, LockHeld_EveryThirdRequestIsHeartbeat) {
   const auto call = granted(0);
   run_for(kT);  // by then its own znode is watched, too

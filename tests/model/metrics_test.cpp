@@ -61,6 +61,15 @@ class MetricsModel : public PathLockTest {
   }
 };
 
+TEST_F(MetricsModel, UnconfirmedRelease_IsPendingDelete) {
+  const auto call = granted(0);
+  EXPECT_EQ(lock_.core(0).metrics().pending_deletes, 0U);
+  lock_.release(call);
+  EXPECT_EQ(lock_.core(0).metrics().pending_deletes, 1U);
+  run();
+  EXPECT_EQ(lock_.core(0).metrics().pending_deletes, 0U);
+}
+
 TEST_F(MetricsModel, GrantAndRelease_CountOnce) {
   const auto call = granted(0, labelled());
   EXPECT_EQ(acquires(AcquireEnd::granted).count(), 1U);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The production path lock on the simulated ensemble: the protocol, step by step.
+#include <future>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -189,6 +191,60 @@ TEST_F(PathLockTest, GrantReturnedAfterClose_IsNotRetained) {
   const std::weak_ptr<detail::Contender> left = granted;
   granted.reset();
   EXPECT_TRUE(left.expired());
+}
+
+// By its number, a thread knows whether it holds the lock.
+TEST(ReentryCounter, EachThread_HasItsNumber) {
+  const auto number = detail::ReentryCounter::this_thread();
+  EXPECT_EQ(detail::ReentryCounter::this_thread(), number);
+  const auto of_other = [] { return detail::ReentryCounter::this_thread(); };
+  const auto second = std::async(std::launch::async, of_other).get();
+  const auto third = std::async(std::launch::async, of_other).get();
+  EXPECT_EQ(std::set({number, second, third}).size(), 3U);
+}
+
+class ReentrantLock : public PathLockTest {
+ protected:
+  void SetUp() override {
+    PathLockTest::SetUp();
+    lock_.use(0);
+  }
+  /// Acquires the lock for this thread.
+  void lock() {
+    bool is_granted = false;
+    detail::PendingAcquire::start(
+        lock_.path_lock(0),
+        {.owner = Owner::this_thread(),
+         .time_limit = detail::TimeLimit::endless(),
+         .kind = core::CountKind::lock,
+         .reentrant_thread = detail::ReentryCounter::this_thread(),
+         .done =
+             [&](const detail::AcquireOutcome& outcome) { is_granted = bool{outcome.contender}; }},
+        {});
+    run();
+    ASSERT_TRUE(is_granted);
+  }
+};
+
+// A nested acquire that was not counted by the thread alone leaves the count as it is.
+TEST_F(ReentrantLock, AcquiredAgain_RetainsTheCount) {
+  lock();
+  const auto path_lock = lock_.path_lock(0);
+  EXPECT_TRUE(path_lock->lock_nested());
+  lock();
+  EXPECT_EQ(path_lock->ownership(Owner::this_thread()).count(), 3);
+}
+
+TEST_F(ReentrantLock, Lost_IsNotNested) {
+  lock();
+  const auto path_lock = lock_.path_lock(0);
+  EXPECT_TRUE(path_lock->lock_nested());
+  lock_.world().pause(0);
+  lock_.world().run_for(60s);
+  EXPECT_FALSE(path_lock->lock_nested()) << "the lease has ended";
+  lock_.world().resume(0);
+  run();
+  EXPECT_FALSE(path_lock->lock_nested());
 }
 
 TEST_F(PathLockTest, TaskBeforeUnlock_RunsOnce) {

@@ -104,15 +104,25 @@ TEST_F(ReliablePostTest, NoThread_EndOfLeadershipIsNotifiedLater) {
 
 // ---- closing -----------------------------------------------------------------------------------
 
+class RefusingDispatcher final : public client::Dispatcher {
+ public:
+  bool post(std::function<void()>) override { return false; }
+};
+
 // The scheduler of a closed client drops its timers.
 TEST_F(ReliablePostTest, TimersDropped_RunsAtOnce) {
-  class Refusing final : public client::Dispatcher {
-   public:
-    bool post(std::function<void()>) override { return false; }
-  } refusing;
+  RefusingDispatcher refusing;
   detail::ReliablePost::send(lock_.core(0).shared_from_this(), refusing, "test /lock",
                              [this] { ++runs_; });
   EXPECT_EQ(runs_, 1);
+}
+
+// close() does not wait for tasks on a thread that runs one.
+TEST_F(ReliablePostTest, RunAtOnce_ThreadRunsNoTaskAfterwards) {
+  RefusingDispatcher refusing;
+  detail::ReliablePost::send(lock_.core(0).shared_from_this(), refusing, "test /lock",
+                             [] { EXPECT_TRUE(detail::ReliablePost::runs_here()); });
+  EXPECT_FALSE(detail::ReliablePost::runs_here());
 }
 
 }  // namespace

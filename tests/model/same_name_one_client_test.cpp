@@ -59,6 +59,20 @@ TEST_F(SameNameOneClient, IdleZnode_IsNotFoundInListOfLaterPath) {
   expect_rest();
 }
 
+// No watch event shows it: the own znode is not watched yet.
+TEST_F(SameNameOneClient, NextZnodeIsOfLaterPath_NewestHoldIsLost) {
+  const auto old = granted(0);
+  remove_path();
+  const auto next = lock_.acquire(0);
+  run();
+  EXPECT_TRUE(lock_.call(next).granted());
+  EXPECT_EQ(lock_.call(old).hold.state(), HoldState::lost);
+  EXPECT_EQ(lock_.losses_notified(old), 1U);
+  lock_.release(old);
+  release(next);
+  expect_rest();
+}
+
 TEST_F(SameNameOneClient, UnreadableZnodeOfNextMutex_IsSpared) {
   expect_next_is_spared({});
 }

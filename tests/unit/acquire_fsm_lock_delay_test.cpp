@@ -71,6 +71,14 @@ TEST(AcquireDelay, NoLockDelay_NoMarker) {
   EXPECT_EQ(steps.unmark(), "");
 }
 
+TEST(AcquireDelay, ShortestLockDelay_Marks) {
+  Steps steps({.lock_delay = 1ms});
+  steps.start();
+  steps.created(5);
+  const std::string marker = DelayMarker::make(1ms, {kTokenOfCreate}, {5}).name;
+  EXPECT_EQ(steps.counted(1), "mark " + marker + " @a");
+}
+
 TEST(AcquireDelay, LockDelay_MarksBeforeEveryKindOfGrant) {
   EXPECT_EQ(marking().marked(Status::ok), "grant @a");
   Steps listed(with_delay());

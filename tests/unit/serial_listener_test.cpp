@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Listeners and their notifications, on a dispatcher that runs a task when the test says so.
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -148,6 +150,44 @@ TEST_F(ListenersTest, FinishedFromItsOwnCall_DeliversNothingMore) {
   listeners.notify(2);
   dispatcher_->run();
   EXPECT_EQ(received_, (Received{1}));
+}
+
+TEST_F(ListenersTest, SerialListenerFinishedFromItsCall_DropsTheRest) {
+  std::shared_ptr<SerialListener<int>> finished;
+  const auto listener = std::make_shared<SerialListener<int>>(
+      [&](const int& value) {
+        received_.push_back(value);
+        finished->finish();
+      },
+      dispatcher_);
+  finished = listener;
+  listener->notify(1);
+  listener->notify(2);
+  dispatcher_->run();
+  EXPECT_EQ(received_, (Received{1}));
+}
+
+TEST_F(ListenersTest, CallInProgress_WaitReturnsAfterIt) {
+  Listeners<int> listeners(dispatcher_);
+  std::promise<void> entered;
+  std::promise<void> leave;
+  std::atomic<bool> left = false;
+  const Subscription subscription = listeners.add([&](const int& /*value*/) {
+    entered.set_value();
+    leave.get_future().wait();
+    left = true;
+  });
+  listeners.notify(1);
+  const auto delivered = std::async(std::launch::async, [&] { dispatcher_->run(); });
+  entered.get_future().wait();
+  auto waited = std::async(std::launch::async, [&] {
+    listeners.wait();
+    return left.load();
+  });
+  // A wait() that returns too early does so before this ends.
+  EXPECT_EQ(waited.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  leave.set_value();
+  EXPECT_TRUE(waited.get());
 }
 
 TEST_F(ListenersTest, TaskRunsDuringFinish_CallsDoNotOverlap) {

@@ -235,6 +235,13 @@ TEST(Printable, InvalidUtf8_IsReplacedByteByByte) {
   EXPECT_EQ(printable("\xF4\x8F\xBF\xBF", 64), "\xF4\x8F\xBF\xBF") << "U+10FFFF itself";
 }
 
+TEST(Printable, FirstAndLastOfEachLength_AreShown) {
+  for (const char* character : {"\xC2\xA0", "\xDF\xBF", "\xE0\xA0\x80", "\xEF\xBF\xBF",
+                                "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"}) {
+    EXPECT_EQ(printable(character, 64), character);
+  }
+}
+
 TEST(Printable, LineSeparatorsAndMarksOfDirection_AreReplaced) {
   EXPECT_EQ(printable("a\xE2\x80\xA8z", 64), "a?z") << "U+2028";
   EXPECT_EQ(printable("a\xE2\x80\xA9z", 64), "a?z") << "U+2029";
