@@ -5,12 +5,12 @@
     tests/mutants/auto.py [--sample N] [--seed S] [--file GLOB] [--jobs N] [--simulator-seeds N]
     tests/mutants/auto.py --list [--seed S] [--file GLOB]      prints all mutants in the order of the seed
     tests/mutants/auto.py --resume FILE                        continues an interrupted run
-    tests/mutants/auto.py --again FILE                         runs the survivors of a run with the tests of now
+    tests/mutants/auto.py --again FILE                         repeats the survivors of a run with other tests
 
 Each mutant is a small change of the syntax: see mutation_operators.py. The script builds all mutants of a sample at
 once, and runs for each mutant the tests of unit and model that reach its function, without the walks, and a short
-simulator. It prints a line for each mutant, and the score at the end: killed / (killed + survived). The results are
-also in a file of JSON lines, build/mutants_auto/results-SEED.jsonl. Mutants that equivalent.txt lists are not run.
+simulator. It prints each mutant, and the score at the end: killed / (killed + survived). The results are also in a
+file of JSON lines, build/mutants_auto/build/results-SEED.jsonl. Mutants that equivalent.txt lists are not run.
 Requires the packages of the group `tests` in tests/support/install_packages.sh.
 """
 import argparse
@@ -63,6 +63,11 @@ class Results:
     def begin(self):
         self.path.write_text(json.dumps(self.settings) + "\n", encoding="utf-8")
 
+    def take_over(self, rows):
+        self.rows |= {row["number"]: row for row in rows}
+        with self.path.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(row) + "\n" for row in self.rows.values())
+
     def add(self, number, mutant, verdict, by, seconds):
         row = {"number": number, "file": mutant.file, "line": mutant.line, "key": mutant.key(), "verdict": verdict,
                "by": by, "seconds": round(seconds, 1)}
@@ -102,7 +107,11 @@ def run_mutants(sample, results, programs):
             results.add(number, mutant, "equivalent", reasons[mutant.key()], 0)
             continue
         by = programs.killer(number, mutant.file)
-        results.add(number, mutant, "killed" if by else "survived", by, time.monotonic() - begun)
+        if by:
+            results.add(number, mutant, "killed", by, time.monotonic() - begun)
+        else:
+            tests = len(programs.reached.get(number, ()))
+            results.add(number, mutant, "survived", f"{tests} tests reach it", time.monotonic() - begun)
 
 
 def arguments():
@@ -128,7 +137,7 @@ def chosen(args, order):
             raise SystemExit(f"{args.resume} is of another run: {results.settings}")
         return results
     suffix = "again" if args.again else "results"
-    results = Results(SOURCE / f"{suffix}-{args.seed}.jsonl", settings)
+    results = Results(SOURCE / "build" / f"{suffix}-{args.seed}.jsonl", settings)
     results.begin()
     return results
 
@@ -150,8 +159,7 @@ def main():
         return 0
     results = chosen(args, order)
     if args.again:
-        survivors = {row["key"] for row in stored.rows.values() if row["verdict"] == "survived"}
-        order = {number: mutant for number, mutant in order.items() if mutant.key() in survivors}
+        results.take_over(row for row in stored.rows.values() if row["verdict"] != "survived")
     rejected = {number: row["by"] for number, row in results.rows.items() if row["verdict"] == "does not compile"}
     sample = mutation_build.Sample(order, args.sample, rejected, compiler_arguments)
     sample.build(args.jobs)
