@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// The build of auto.py includes this header before every source. It selects the mutant that is active.
+/// The build of auto.py includes this header before every source. It selects the active mutant.
 ///
 /// That build has all mutants of a sample. Each mutated function begins with its mutants:
 /// `if (zklock_mutants::is_active(7)) { the mutated body }`. The environment names the active one.
@@ -17,8 +17,8 @@ namespace zklock_mutants {
 
 inline constexpr int kMost = 1 << 16;
 
-/// Returns the memory in which functions note that they run; null without ZKLOCK_MUTANTS_REACHED. Processes that
-/// fork() makes share it.
+/// Returns the memory in which functions note that they run; null without ZKLOCK_MUTANTS_REACHED.
+/// Processes that fork() makes share it.
 inline std::atomic<bool>* map_reached() {
   if (std::getenv("ZKLOCK_MUTANTS_REACHED") == nullptr) return nullptr;
   void* const memory =

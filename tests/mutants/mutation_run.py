@@ -77,7 +77,8 @@ class Programs:
     def measure(self):
         """Runs all tests without a mutant, and notes what they reach."""
         for program, (_, walks) in TESTS.items():
-            self.note(program, self.run_tests(program, f"-{walks}", {"ZKLOCK_MUTANTS_REACHED": "1"}))
+            patient = 60.0  # no duration is known yet
+            self.note(program, self.run_tests(program, f"-{walks}", {"ZKLOCK_MUTANTS_REACHED": "1"}, patient))
         process = Process(self.simulator(), {"ZKLOCK_MUTANTS_REACHED": "1"})
         for line in process.lines(SECONDS_WITHOUT_OUTPUT * 10):
             if line.startswith("REACHED "):
