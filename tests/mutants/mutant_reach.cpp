@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of the test programs and the simulator in the build of auto.py. Prints which mutated functions
-// ran: after each test, or at the end of the simulator.
+// Part of the test programs and the simulator in the build of auto.py. Prints which mutated
+// functions ran: after each test, or at the end of the simulator.
 #include <cstdio>
 #include <string>
 
