@@ -53,7 +53,7 @@ def _counting_script(case, ends):
 
 
 def _await_starts(file, count):
-    wait_for(lambda: file.exists() and file.read_text(encoding="ascii") == count * "x\n", 40, f"{count} starts")
+    wait_for(lambda: file.exists() and file.read_text(encoding="ascii") == count * "x\n", f"{count} starts")
 
 
 def one_of_two_leads_and_the_second_follows(case):
@@ -63,7 +63,7 @@ def one_of_two_leads_and_the_second_follows(case):
     case.await_contenders(2)
     first.terminate()
     expect(case.end_of(first)[0], 0)
-    wait_for(lambda: "second leads" in log.read_text(encoding="ascii"), 20, "the second leads")
+    wait_for(lambda: "second leads" in log.read_text(encoding="ascii"), "the second leads")
     expect(log.read_text(encoding="ascii"), "first ends\nsecond leads\n")
     second.terminate()
     expect(case.end_of(second)[0], 0)
@@ -151,7 +151,7 @@ def repeat_lets_the_other_lead_between(case):
         found = names.read_text(encoding="ascii").split() if names.exists() else []
         return len(found) >= 4 and {"a", "b"} <= set(found[:3])
 
-    wait_for(has_alternated, 20, "both lead")
+    wait_for(has_alternated, "both lead")
     for process in both:
         process.terminate()
         assert case.end_of(process)[0] in (143, 0)
@@ -177,7 +177,7 @@ def repeat_after_the_session_is_gone(case):
         process = case.start(["sh", "-c", script], ["--repeat"])
         _await_starts(file, 1)
         own.members[0].process.send_signal(signal.SIGSTOP)
-        wait_for(lambda: "ended with code 79" in process.stderr.readline(), 20, "the loss")
+        wait_for(lambda: "ended with code 79" in process.stderr.readline(), "the loss")
         own.members[0].process.send_signal(signal.SIGCONT)
         _await_starts(file, 2)
         process.terminate()
@@ -196,7 +196,7 @@ def hangup_after_term_ends_the_repeat(case):
     ends = f"touch {term}; while [ ! -e {hangup} ]; do sleep 0.05; done; exit 0"
     process, _ = case.start_ready(options=["--repeat"], traps=f"trap 'touch {hangup}' HUP; trap '{ends}' TERM")
     process.terminate()
-    wait_for(term.exists, 20, "the command receives TERM")
+    wait_for(term.exists, "the command receives TERM")
     process.send_signal(signal.SIGHUP)
     expect(case.end_of(process)[0], 0)
 
@@ -236,20 +236,20 @@ def terminated_standby_and_pause_exit_143(case):
 def health_checks_tell_leader_and_standby(case):
     leader, _ = case.start_ready(options=["--health", "127.0.0.1:0"], traps=POLITE)
     port = _port_of(leader)
-    wait_for(lambda: _probe(port, "/readyz") == (200, "ok\n"), 20, "the leader is ready")
+    wait_for(lambda: _probe(port, "/readyz") == (200, "ok\n"), "the leader is ready")
     expect(_probe(port, "/livez"), (200, "ok\n"))
     expect(_probe(port, "/livez", "billing.example.svc:8080"), (200, "ok\n"))
     expect(_probe(port, "/")[0], 404)
     standby = case.start(["sh", "-c", LOOP], ["--health", "127.0.0.1:0"])
     other = _port_of(standby)
-    wait_for(lambda: "led by" in _probe(other, "/readyz")[1], 20, "the standby knows the leader")
+    wait_for(lambda: "led by" in _probe(other, "/readyz")[1], "the standby knows the leader")
     status, text = _probe(other, "/readyz")
     expect(status, 503)
     expect_match(rf"^standby: led by \S+ pid {leader.pid} \(zklock elect, \"sh\"\)", text)
     expect(_probe(other, "/livez"), (200, "ok\n"))
     leader.terminate()
     expect(case.end_of(leader)[0], 0)
-    wait_for(lambda: _probe(other, "/readyz") == (200, "ok\n"), 20, "the standby leads")
+    wait_for(lambda: _probe(other, "/readyz") == (200, "ok\n"), "the standby leads")
     standby.send_signal(signal.SIGKILL)
 
 
@@ -268,17 +268,17 @@ def lost_leader_is_not_ready(case):
         case.hosts = own.hosts
         process, _ = case.start_ready(options=["--health", "127.0.0.1:0", "--repeat"], traps=STUBBORN)
         port = _port_of(process)
-        wait_for(lambda: _probe(port, "/readyz")[0] == 200, 20, "the leader is ready")
+        wait_for(lambda: _probe(port, "/readyz")[0] == 200, "the leader is ready")
         own.members[0].process.send_signal(signal.SIGSTOP)
-        wait_for(lambda: _probe(port, "/readyz")[0] == 503, 20, "it is not ready")
+        wait_for(lambda: _probe(port, "/readyz")[0] == 503, "it is not ready")
         expect(_probe(port, "/livez"), (200, "ok\n"))
         own.members[0].process.send_signal(signal.SIGCONT)
-        wait_for(lambda: _probe(port, "/readyz")[0] == 200, 30, "it leads again")
+        wait_for(lambda: _probe(port, "/readyz")[0] == 200, "it leads again")
 
 
 def proclaimed_value_is_received(case):
     process, _ = case.start_ready(options=["--proclaim", "db7:8080"], traps=POLITE)
-    wait_for(lambda: _request(case, "value").stdout == "db7:8080", 20, "the value")
+    wait_for(lambda: _request(case, "value").stdout == "db7:8080", "the value")
     process.terminate()
     expect(case.end_of(process)[0], 0)
     expect(_request(case, "value").stdout, "")
@@ -289,7 +289,7 @@ def lost_proclamation_is_repeated(case):
         hosts, case.hosts = case.hosts, proxy.hosts
         process, _ = case.start_ready(options=["--proclaim", "db7:8080"], traps=POLITE)
         case.hosts = hosts
-        wait_for(lambda: _request(case, "value").stdout == "db7:8080", 30, "the value")
+        wait_for(lambda: _request(case, "value").stdout == "db7:8080", "the value")
         assert proxy.has_cut, "the first request was lost"
         process.terminate()
         expect(case.end_of(process)[0], 0)
@@ -302,11 +302,11 @@ def report_of_a_leadership_is_kept(case):
     case.await_contenders(2)
     own, other = case.contenders()
     expect(_request(case, "force").returncode, 0)
-    wait_for(report.exists, 20, "the report of the leadership")
+    wait_for(report.exists, "the report of the leadership")
     begun = json.loads(report.read_text(encoding="utf-8"))
     expect((begun["node"], begun["exit"]), (own, 79))
     # After its pause, it stands for election again, and does not lead.
-    wait_for(lambda: len(case.contenders()) == 2 and own not in case.contenders(), 20, "it stands again")
+    wait_for(lambda: len(case.contenders()) == 2 and own not in case.contenders(), "it stands again")
     expect(list(case.contenders())[0], other)
     process.terminate()
     expect(case.end_of(process)[0], 143)

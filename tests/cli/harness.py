@@ -24,8 +24,8 @@ def boottime():
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-def wait_for(condition, seconds, what):
-    """Returns the first true result of the condition. Fails after that many seconds."""
+def wait_for(condition, what, seconds=60):
+    """Returns the first true result of the condition. Fails after that many seconds: they only end a hang."""
     until = boottime() + seconds
     while boottime() < until:
         result = condition()
@@ -55,7 +55,7 @@ def children_of(pid):
 
 def guardian_of(pid):
     names = wait_for(lambda: [child for child, name in children_of(pid).items() if name == "lock-guardian"],
-                     10, "a guardian")
+                     "a guardian")
     return names[0]
 
 
@@ -68,7 +68,7 @@ def is_stopped(pid):
 def stop(pid):
     """Stops the process, and waits until it is stopped."""
     os.kill(pid, signal.SIGSTOP)
-    wait_for(lambda: is_stopped(pid), 20, "the process is stopped")
+    wait_for(lambda: is_stopped(pid), "the process is stopped")
 
 
 def signals_in(pid, field):
@@ -85,7 +85,7 @@ def ignored_signals(pid):
 def send_and_await(pid, number):
     """Sends a signal that the process blocks, and waits until the process has read it."""
     os.kill(pid, number)
-    wait_for(lambda: number not in signals_in(pid, "ShdPnd"), 20, "the process reads the signal")
+    wait_for(lambda: number not in signals_in(pid, "ShdPnd"), "the process reads the signal")
 
 
 class Case:
@@ -100,11 +100,11 @@ class Case:
         self.folder = tempfile.mkdtemp(prefix="zklock-cli.")
         self.started = []
 
-    def arguments(self, command, options=(), timeout="4s"):
+    def arguments(self, command, options=(), timeout="8s"):
         own = ["-T", timeout, self.verb, *options, self.path]
         return [self.programs["zklock"], "-z", self.hosts, *own, *command]
 
-    def start(self, command, options=(), timeout="4s", prefix=(), **others):
+    def start(self, command, options=(), timeout="8s", prefix=(), **others):
         """`prefix`: a command that starts zklock."""
         others.setdefault("stdin", subprocess.DEVNULL)
         others.setdefault("stdout", subprocess.PIPE)
@@ -113,12 +113,12 @@ class Case:
         self.started.append(process)
         return process
 
-    def start_ready(self, script=LOOP, options=(), timeout="4s", traps=":", **others):
+    def start_ready(self, script=LOOP, options=(), timeout="8s", traps=":", **others):
         """Starts a shell script, and waits until it has set `traps`. Returns the process and the pid of the shell."""
         file = pathlib.Path(self.folder, f"pid{len(self.started)}")
         script = f"{traps}; echo $$ >{file}.tmp; mv {file}.tmp {file}; {script}"
         process = self.start(["sh", "-c", script], options, timeout, **others)
-        wait_for(file.exists, 20, "the command runs")
+        wait_for(file.exists, "the command runs")
         return process, int(file.read_text(encoding="ascii"))
 
     def start_successor(self, child, options=(), traps=":", **others):
@@ -145,9 +145,9 @@ class Case:
         return dict(sorted(found.items()))
 
     def await_contenders(self, count):
-        wait_for(lambda: len(self.contenders()) == count, 30, f"{count} contenders")
+        wait_for(lambda: len(self.contenders()) == count, f"{count} contenders")
 
-    def run(self, command, options=(), timeout="4s", text_in=None, **others):
+    def run(self, command, options=(), timeout="8s", text_in=None, **others):
         """Runs to the end. Returns the exit code, the output and the error output."""
         others.setdefault("stdin", subprocess.PIPE if text_in is not None else subprocess.DEVNULL)
         process = self.start(command, options, timeout, **others)
@@ -160,7 +160,7 @@ class Case:
         file.chmod(mode)
         return {**os.environ, "ZKLOCK_DIGEST_FILE": str(file)}
 
-    def end_of(self, process, seconds=40, text_in=None):
+    def end_of(self, process, seconds=90, text_in=None):
         try:
             out, error = process.communicate(text_in, timeout=seconds)
         except subprocess.TimeoutExpired:

@@ -80,7 +80,7 @@ def signal_while_waiting_leaves_the_queue(case):
     expect(case.contenders(), held)
     holder.terminate()
     expect(case.end_of(holder)[0], 0)
-    next_one, _ = _start_held(case, ["-w", "20s"])
+    next_one, _ = _start_held(case, ["-w", "60s"])
     next_one.terminate()
     expect(case.end_of(next_one)[0], 0)
 
@@ -161,7 +161,7 @@ def session_gone_exit_79(case):
 def stopped_hold_exits_79(case):
     process, _ = _start_held(case)
     stop(process.pid)
-    other, _ = _start_held(case, ["-w", "20s"])
+    other, _ = _start_held(case, ["-w", "60s"])
     process.send_signal(signal.SIGCONT)
     code, _, error = case.end_of(process)
     expect(code, 79)

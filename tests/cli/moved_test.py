@@ -31,7 +31,7 @@ def hold_survives_another_address(case):
         expect((bool(old.sockets), bool(new.sockets)), (True, False))
         name_has("127.0.0.2")
         old.close()
-        wait_for(lambda: new.sockets, 5, "a connection to the new address")
+        wait_for(lambda: new.sockets, "a connection to the new address")
         # The hold is still the one of the same session: another contender does not get the lock for
         # longer than the session timeout.
         expect(case.run([], ["-w", "9s"])[0], 75)

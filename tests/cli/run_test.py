@@ -130,7 +130,7 @@ def term_while_waiting_leaves_queue(case):
     expect(case.contenders(), held)
     holder.terminate()
     expect(case.end_of(holder)[0], 0)
-    expect(case.run(["true"], ["-w", "20s"])[0], 0)
+    expect(case.run(["true"], ["-w", "60s"])[0], 0)
 
 
 def one_at_a_time(case):
@@ -292,7 +292,7 @@ def permits_are_counted(case):
     expect(case.run(["true"], ["-n", "-k", "1/3"])[0], 65)
     second.terminate()
     expect(case.end_of(second)[0], 0)
-    expect(case.run(["true"], ["-w", "20s", "-k", "1/2"])[0], 0)
+    expect(case.run(["true"], ["-w", "60s", "-k", "1/2"])[0], 0)
     case.path += "-shared"
     expect(case.run(["true"], ["-k", "1/shared"])[0], 0)
 

@@ -14,13 +14,13 @@ import struct
 import sys
 import termios
 
-from harness import LOOP, children_of, expect, expect_match, guardian_of, main, wait_for
+from harness import LOOP, children_of, expect, expect_match, guardian_of, main, stop, wait_for
 
 
 class Terminal:
     """A session with a pseudo-terminal. Its leader plays the shell, and starts one job in the foreground."""
 
-    def __init__(self, case, script, options=(), has_input=True, after="", timeout="4s"):
+    def __init__(self, case, script, options=(), has_input=True, after="", timeout="8s"):
         """`after`: what the job does after zklock."""
         self.output = b""
         self.has_input = has_input
@@ -72,7 +72,7 @@ class Terminal:
         return self.output.decode(errors="replace")
 
     def await_output(self, text):
-        wait_for(lambda: text in self.read(), 20, f"the output {text}")
+        wait_for(lambda: text in self.read(), f"the output {text}")
 
     def type(self, text):
         os.write(self.master, text.encode())
@@ -110,10 +110,13 @@ def interrupt_reaches_child_once(case):
     terminal = Terminal(case, "trap 'echo INTERRUPTED' INT; trap 'exit 5' USR1; trap 'echo RUNS' USR2; echo READY; "
                         + LOOP)
     terminal.await_running()
+    # The guardian forwards signals in their order when it continues. An interrupt would be the first.
+    guardian = guardian_of(terminal.zklock())
+    stop(guardian)
     terminal.type("\x03")
     terminal.await_output("INTERRUPTED")
-    # zklock forwards signals in their order, so an interrupt that it forwards comes before this one.
     os.kill(terminal.zklock(), signal.SIGUSR1)
+    os.kill(guardian, signal.SIGCONT)
     expect(terminal.next_state(), "5")
     expect(terminal.read().count("INTERRUPTED"), 1)
     terminal.close()
@@ -161,7 +164,7 @@ def hangup_reaches_child_of_another_session(case):
     terminal = Terminal(case, f"exec setsid sh -c \"trap 'echo >{file}; exit 8' HUP; echo READY; {LOOP}\"")
     terminal.await_output("READY")
     terminal.hang_up()
-    wait_for(file.exists, 20, "the child receives HUP")
+    wait_for(file.exists, "the child receives HUP")
     terminal.close()
 
 
@@ -198,7 +201,7 @@ def long_stop_loses_the_lock(case):
     terminal.await_output("READY")
     terminal.type("\x1a")
     expect(terminal.next_state(), "stopped")
-    expect(case.run(["true"], ["-w", "40s"])[0], 0)
+    expect(case.run(["true"], ["-w", "60s"])[0], 0)
     os.kill(terminal.shell, signal.SIGUSR1)
     expect(terminal.next_state(), "79")
     expect_match("the lock was lost", terminal.read())

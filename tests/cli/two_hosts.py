@@ -126,7 +126,7 @@ class Lane(threading.Thread):
         return [times for _, times in sorted(found)]
 
     def await_commands(self, number, seconds):
-        wait_for(lambda: len(self.tick_files()) >= number, seconds, f"command {number} ticks")
+        wait_for(lambda: len(self.tick_files()) >= number, f"command {number} ticks", seconds)
 
     def queue_length(self):
         return len(re.findall(rf"^\s+{self.path}/\S*lock-\d+", self.test.servers.members[0].request("dump"), re.MULTILINE))
@@ -147,7 +147,7 @@ class Lane(threading.Thread):
             waiter = Contender(self, self.sides[(index + 1) % 2], following)
             # Before that, B would not be in the queue when the fault happens.
             wait_for(lambda: self.queue_length() >= 2 or fault == "max_hold" and len(self.tick_files()) > index + 1,
-                     15, "B waits")
+                     "B waits", 15)
             time.sleep(self.random.uniform(0, 0.5))
             begun = time.monotonic()
             try:
@@ -272,7 +272,7 @@ class Test:
         member.process.kill()
         member.process.wait()
         member.start(TICK_MS, "128m", "", 1)
-        wait_for(member.serves, 30, "the server serves")
+        wait_for(member.serves, "the server serves")
 
     def run(self):
         lanes = [Lane(number, self) for number in range(LANES)]
