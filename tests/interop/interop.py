@@ -120,6 +120,7 @@ class Contender:
                 self.environment.overlaps.append(self.kind)
             else:
                 self.words.put(word)
+        self.words.put(None)  # it has ended
 
     def send(self, word):
         self.process.stdin.write(word + "\n")
@@ -130,6 +131,8 @@ class Contender:
             said = self.words.get(timeout=TIMEOUT)
         except queue.Empty:
             raise Failure(f"{self.kind}: no \"{word}\" within {TIMEOUT} s") from None
+        if said is None:
+            raise Failure(f"{self.kind}: ended without \"{word}\"")
         if said != word:
             raise Failure(f"{self.kind}: said \"{said}\", not \"{word}\"")
 

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "history.h"
+#include "zklock/core/sanitizers.h"
 #include "zklock/zklock.h"
 
 namespace zklock::testing {
@@ -69,7 +70,7 @@ std::chrono::nanoseconds processor_time() {
 
 // Measured in processor time, so that a busy machine does not make it fail.
 TEST(FakeEnsemble, LostWhileWorking_TakesLessThan50Ms) {
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if ZKLOCK_THREAD_SANITIZER || ZKLOCK_ADDRESS_SANITIZER
   GTEST_SKIP() << "a sanitizer slows the code down";
 #endif
   static_cast<void>(lose_while_working());

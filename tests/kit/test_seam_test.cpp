@@ -104,7 +104,7 @@ void block(StandingTime& time, bool is_interruptible) {
     std::optional<boost::this_thread::disable_interruption> disabled;
     if (!is_interruptible) disabled.emplace();
     detail::BlockingCall<int> call;
-    result = call.wait_until(5s);
+    result = call.wait_until(1h);
     has_ended = true;
   });
   while (time.sleepers() == 0) std::this_thread::yield();
@@ -114,11 +114,9 @@ void block(StandingTime& time, bool is_interruptible) {
   }
   EXPECT_FALSE(has_ended);
   EXPECT_EQ(time.added(), added + 1) << "one alarm for all slices of the wait";
-  const auto began = std::chrono::steady_clock::now();
-  time.stand_at(time.now() + 5s);
+  time.stand_at(time.now() + 1h);
   waits.join();
   EXPECT_EQ(result, std::nullopt);
-  EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
 }
 
 TEST(TestSeam, BlockedCall_EndsAtVirtualDeadline) {

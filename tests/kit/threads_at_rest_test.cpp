@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "support/descriptor_limit.h"
+#include "zklock/core/sanitizers.h"
 #include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::testing {
@@ -64,7 +65,7 @@ TEST(ThreadsAtRest, ChainOfWakes_IsAwaited) {
 
 // The directory can be opened, but not the files of the threads.
 TEST(ThreadsAtRest, NoDescriptors_Throws) {
-#if defined(__SANITIZE_ADDRESS__)
+#if ZKLOCK_ADDRESS_SANITIZER
   GTEST_SKIP() << "to check the type of an object, the sanitizer opens a pipe";
 #endif
   std::binary_semaphore end{0};

@@ -76,7 +76,8 @@ def configure():
 def restore():
     """Removes the mutants of the last run, and compiles the precompiled headers, with which single files are read."""
     synchronize({})
-    require(["ninja", "-C", str(WORK), "zklock_precompiled_standard", "zklock_precompiled_engine", "-j1"])
+    require(["ninja", "-C", str(WORK), "zklock_precompiled_standard_build", "zklock_precompiled_engine_build",
+             "-j1"])
 
 
 def compile_arguments():

@@ -13,14 +13,7 @@
 
 #include "soak/record.h"
 #include "soak/soak.h"
-
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define ZKLOCK_SANITIZED
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define ZKLOCK_SANITIZED
-#endif
-#endif
+#include "zklock/core/sanitizers.h"
 
 namespace zklock::soak {
 namespace {
@@ -64,7 +57,7 @@ int run(const Arguments& arguments) {
   soak.run();
   Demands demands;
   demands.cycles = arguments.plan.cycles;
-#ifdef ZKLOCK_SANITIZED
+#if ZKLOCK_THREAD_SANITIZER || ZKLOCK_ADDRESS_SANITIZER
   demands.of_memory = false;
   demands.of_speed = false;
 #endif

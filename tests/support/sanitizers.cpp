@@ -1,21 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Suppressions of sanitizer reports for programs that run the ZooKeeper C client.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ZKLOCK_ADDRESS_SANITIZER
-#endif
-#if __has_feature(thread_sanitizer)
-#define ZKLOCK_THREAD_SANITIZER
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define ZKLOCK_ADDRESS_SANITIZER
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define ZKLOCK_THREAD_SANITIZER
-#endif
+#include "zklock/core/sanitizers.h"
 
-#if defined(ZKLOCK_ADDRESS_SANITIZER)
+#if ZKLOCK_ADDRESS_SANITIZER
 extern "C" const char* __lsan_default_suppressions();
 // The C client leaks requests whose replies arrive while it closes (ZOOKEEPER-3868). The objects
 // that zklock allocates for a request are its own, and it frees them.
@@ -24,7 +11,7 @@ extern "C" const char* __lsan_default_suppressions() {
 }
 #endif
 
-#if defined(ZKLOCK_THREAD_SANITIZER)
+#if ZKLOCK_THREAD_SANITIZER
 extern "C" const char* __tsan_default_suppressions();
 // The reference count of an exception lies in libstdc++, which is not instrumented. So two threads
 // that release one exception look like a race.

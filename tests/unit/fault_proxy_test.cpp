@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "support/descriptor_limit.h"
+#include "zklock/core/sanitizers.h"
 #include "zklock/testing/servers/loopback.h"
 #include "zklock/testing/servers/wait_for.h"
 
@@ -188,7 +189,7 @@ std::ptrdiff_t open_files() {
 
 // Two descriptors are free: for the claim of the port, and for the eventfd.
 TEST(FaultProxy, NoDescriptorToListen_ThrowsAndClosesItsFiles) {
-#if defined(__SANITIZE_ADDRESS__)
+#if ZKLOCK_ADDRESS_SANITIZER
   GTEST_SKIP() << "to check the type of an object, the sanitizer opens a pipe";
 #endif
   const int first = ::eventfd(0, EFD_CLOEXEC);

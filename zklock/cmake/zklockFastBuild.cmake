@@ -5,7 +5,7 @@
 # By default, ccache does not store a compilation that uses a precompiled header. Paths are relative to the
 # sources, so that two checkouts share their objects.
 find_program(ZKLOCK_CCACHE ccache)
-if(ZKLOCK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+if(ZKLOCK_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
     CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 CCACHE_INODECACHE=1 ${ZKLOCK_CCACHE})
@@ -14,9 +14,14 @@ if(ZKLOCK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
-find_program(ZKLOCK_MOLD mold)
-if(ZKLOCK_MOLD)
-  add_link_options(-fuse-ld=mold)
+# mold 1.10 is no faster here, and makes an undefined weak symbol null: zookeeper_init_ssl, for example.
+find_program(ZKLOCK_LLD ld.lld)
+if(ZKLOCK_LLD)
+  add_link_options(-fuse-ld=lld)
+endif()
+# clang's ThreadSanitizer defines operator new, as tests/support/scarce_memory.cpp does. The first counts.
+if(ZKLOCK_SANITIZE STREQUAL "thread")
+  add_link_options(LINKER:--allow-multiple-definition)
 endif()
 
 # A precompiled header serves sources with the same options. CMake would add -fPIC for libraries, and -fPIE

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "zklock/core/sanitizers.h"
 #include "zklock/core/thread_annotations.h"
 
 namespace zklock::client {
@@ -41,7 +42,7 @@ class ZKLOCK_CAPABILITY("mutex") TimedMutex {
   /// Locks the mutex. Blocks for `longest` at most if it is not free. Returns false if it was not
   /// locked.
   bool try_lock_for(std::chrono::nanoseconds longest) ZKLOCK_TRY_ACQUIRE(true) {
-#if defined(__SANITIZE_THREAD__)
+#if ZKLOCK_THREAD_SANITIZER
     // The ThreadSanitizer of g++ 12 does not intercept pthread_mutex_clocklock, with which a mutex
     // is locked by the steady clock. So the system clock is used.
     return mutex_.try_lock() || mutex_.try_lock_until(std::chrono::system_clock::now() + longest);
