@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Temporary ZooKeeper servers, child processes on free loopback ports, and their counters."""
+import glob
 import os
 import random
 import re
@@ -9,8 +10,14 @@ import subprocess
 import tempfile
 import time
 
-CLASS_PATH = "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar"
+CLASS_PATH = os.environ.get("ZKLOCK_ZOOKEEPER_CLASSPATH",
+                            "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar")
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+def is_installed():
+    """Whether there are Java and the server. The class path may have the wildcard of Java."""
+    return bool(shutil.which(java()) and glob.glob(CLASS_PATH.split(":")[0]))
 
 
 def java(program="java"):

@@ -190,7 +190,7 @@ def main(tests, lanes=6, tick_ms=400, verb="run"):
     parser.add_argument("--request", required=True)
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
-    if not shutil.which(server.java()) or not os.path.exists(server.CLASS_PATH.split(":")[0]):
+    if not server.is_installed():
         print("no ZooKeeper server")
         return SKIPPED
     programs = {"zklock": os.path.abspath(args.zklock), "request": os.path.abspath(args.request)}

@@ -303,7 +303,7 @@ def main():
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("faults", nargs="*", metavar="FAULT", help="default: all")
     args = parser.parse_args()
-    if not server.shutil.which(server.java()) or not os.path.exists(server.CLASS_PATH.split(":")[0]):
+    if not server.is_installed():
         print("no ZooKeeper server")
         return 77
     enter_namespace()

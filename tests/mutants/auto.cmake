@@ -6,7 +6,7 @@ cmake_language(DEFER CALL set_target_properties zklock_core zklock_engine PROPER
 # A deferred call evaluates variables when it runs, at the end of the directory.
 set(zklock_mutant_reach ${CMAKE_CURRENT_LIST_DIR}/mutant_reach.cpp)
 function(zklock_add_mutant_reach)
-  foreach(target IN ITEMS zklock_unit_test zklock_model_test simulate)
+  foreach(target IN ITEMS zklock_core_test zklock_unit_test zklock_model_test simulate)
     target_sources(${target} PRIVATE ${zklock_mutant_reach})
     set_property(SOURCE ${zklock_mutant_reach} TARGET_DIRECTORY ${target}
       PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)

@@ -23,7 +23,7 @@ SOURCE = ROOT / "build" / "mutants_auto"
 WORK = SOURCE / "build" / "dev"
 FOLDERS = ("zklock/core/", "zklock/engine/")
 HEADERS_AS = "zklock/core/queue_rule.cpp"  # headers are read with the arguments of this source
-TARGETS = ("zklock_unit_test", "zklock_model_test", "simulate")
+TARGETS = ("zklock_core_test", "zklock_unit_test", "zklock_model_test", "simulate")
 ERROR = re.compile(r"(?:^|\n)([^\s:][^:\n]*):(\d+):\d+: (?:fatal )?error: ([^\n]*)")
 
 

@@ -8,7 +8,8 @@ import signal
 import subprocess
 import time
 
-TESTS = {"zklock_unit_test": "tests/unit/zklock_unit_test", "zklock_model_test": "tests/model/zklock_model_test"}
+TESTS = {"zklock_core_test": "tests/unit/zklock_core_test", "zklock_unit_test": "tests/unit/zklock_unit_test",
+         "zklock_model_test": "tests/model/zklock_model_test"}
 SIMULATOR = "tests/model/simulator/simulate"
 MOST_MEMORY = 6 << 30
 SECONDS_WITHOUT_OUTPUT = 20  # a test that takes this long, and twenty times its usual time, has failed

@@ -31,7 +31,7 @@ zklock_command_packages=(
 # These packages suffice for the preset dev: no browser, prover or peer.
 zklock_dev_packages=(
   "${zklock_command_packages[@]}"
-  ccache clang clang-format git libgtest-dev lld python3
+  ccache clang clang-format git libclang-rt-dev libgmock-dev libgtest-dev lld llvm python3
 )
 zklock_tests_packages=(
   "${zklock_dev_packages[@]}"

@@ -2,6 +2,10 @@
 # headers. Included if ZKLOCK_FAST_BUILD is on. Precompiled headers hide a missing #include, so the
 # other builds do not use them, and tests/compilers.sh --alone compiles each source alone.
 
+if(BUILD_SHARED_LIBS OR NOT ZKLOCK_BUILD_TESTS OR NOT PROJECT_IS_TOP_LEVEL)
+  message(FATAL_ERROR "ZKLOCK_FAST_BUILD is for the tests of zklock itself, with a static library")
+endif()
+
 # By default, ccache does not store a compilation that uses a precompiled header. Paths are relative to the
 # sources, so that two checkouts share their objects.
 find_program(ZKLOCK_CCACHE ccache)
@@ -14,18 +18,14 @@ if(ZKLOCK_CCACHE)
   endif()
 endif()
 
-# mold 1.10 is no faster here, and makes an undefined weak symbol null: zookeeper_init_ssl, for example.
+# lld is as fast as mold here. mold 1.10 makes an undefined weak symbol null, zookeeper_init_ssl for example.
 find_program(ZKLOCK_LLD ld.lld)
 if(ZKLOCK_LLD)
   add_link_options(-fuse-ld=lld)
 endif()
-# clang's ThreadSanitizer defines operator new, as tests/support/scarce_memory.cpp does. The first counts.
-if(ZKLOCK_SANITIZE STREQUAL "thread")
-  add_link_options(LINKER:--allow-multiple-definition)
-endif()
 
-# A precompiled header serves sources with the same options. CMake would add -fPIC for libraries, and -fPIE
-# for programs.
+# A precompiled header serves only sources with the same options. CMake would add -fPIC for libraries and -fPIE
+# for programs, so all have -fPIC.
 set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
 add_compile_options(-fPIC)
 string(APPEND CMAKE_EXE_LINKER_FLAGS " -pie")

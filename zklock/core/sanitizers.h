@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Which sanitizer compiles this source: ZKLOCK_ADDRESS_SANITIZER and ZKLOCK_THREAD_SANITIZER are 0 or 1.
-// g++ 12 has a macro for each, and clang 14 has features.
+// ZKLOCK_ADDRESS_SANITIZER and ZKLOCK_THREAD_SANITIZER are 1 if this source is compiled with that sanitizer, and
+// 0 if not. g++ 12 says so by a macro, and clang 14 by __has_feature.
 #if defined(__SANITIZE_ADDRESS__)
 #define ZKLOCK_ADDRESS_SANITIZER 1
 #elif defined(__has_feature)

@@ -6,7 +6,6 @@ import json
 import os
 import queue
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -18,14 +17,14 @@ sys.path.insert(0, os.path.dirname(HERE))
 sys.dont_write_bytecode = True
 # pylint: disable=wrong-import-position
 from proxy import Proxy  # noqa: E402
-from server import CLASS_PATH, Servers, dies_with_us, end, java  # noqa: E402,F401
+from server import Servers, dies_with_us, end, is_installed  # noqa: E402,F401
 
 SKIPPED = 77
 
 
 def missing():
     """Returns what is not installed, or nothing."""
-    if not shutil.which(java()) or not all(map(os.path.exists, CLASS_PATH.split(":"))):
+    if not is_installed():
         return "ZooKeeper's server"
     return None if importlib.util.find_spec("kazoo") else "python3-kazoo"
 
