@@ -16,9 +16,9 @@
 # - tsan: built as dev, with ThreadSanitizer, without the command. Runs the unit, simulation,
 #   conformance and integration tests that have several threads.
 # - gcc: g++, with a shared and optimized library, warnings as errors and no precompiled headers.
-#   Runs unit tests, walks, fork(), a minute of chaos, and the budget of a lock; the suite over every
-#   class on simulated servers; Curator and Kazoo on one path. Also examples, packaging, and
-#   clang-tidy of the library and the command.
+#   Runs unit tests, walks, fork(), a minute of chaos, and the budget of a lock. Runs the suite over
+#   every class on simulated servers, and Curator and Kazoo on one path. Also examples, packaging,
+#   and clang-tidy of the library and the command.
 #
 # --all: asan, tsan and gcc, which also run what dev runs.
 # --packages: only tests/packages/run.sh, which installs and uses the Debian packages in a clean
