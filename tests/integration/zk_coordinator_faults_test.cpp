@@ -208,13 +208,19 @@ TEST(ZkCoordinatorFaults, CredentialRefused_AllRequestsFail) {
   server_options.extra_jvm_flags = {"-Dzookeeper.DigestAuthenticationProvider.enabled=false"};
   const auto server = serving(server_options);
   Probe probe(server->hosts());
-  const Reply first = probe.call(rq::CreateParents{"/p"});
+  // The server closes the connection. If it has not read the request by then, the network can drop its
+  // refusal, and the client connects again.
+  Reply first = probe.call(rq::CreateParents{"/p"});
+  std::size_t dropped = 0;
+  for (; first.status == Status::unknown && dropped < 100; ++dropped) {
+    first = probe.call(rq::CreateParents{"/p"});
+  }
   EXPECT_EQ(first.status, Status::auth_failed) << first.detail;
   EXPECT_EQ(probe.call(rq::CountChildren{"/"}).status, Status::auth_failed);
   EXPECT_EQ(probe->connection_problem(), "the servers refused the credential");
   ASSERT_TRUE(probe.journal().wait(1, Kind::ended));
   EXPECT_EQ(probe.journal().last(Kind::ended).status, Status::auth_failed);
-  EXPECT_EQ(probe.journal().count(Kind::connected), 1U) << "no second attempt";
+  EXPECT_LE(probe.journal().count(Kind::connected), 1 + dropped) << "no attempt after the refusal";
 }
 
 }  // namespace
