@@ -78,21 +78,19 @@ for sanitizer in address thread; do
 done
 
 run_phase() {
-  local phase=$1 selection=() build=("build/$1")
+  local phase=$1 compiler=clang++ selection=() build=("build/$1")
   case "$phase" in
     dev) selection=(--label-exclude '^(walk|long|chaos|tidy|interop|packaging|cli_hosts)$') ;;
     asan) selection=(--label-exclude '^(walk|long|chaos|tidy|interop|packaging)$') ;;
     tsan) selection=(--label-regex '^(unit|simulation|conformance|integration)$') ;;
     gcc)
+      compiler=g++
       selection=(--label-regex "$of_gcc")
       build=(--preset gcc)  # without the programs of the other phases
       ;;
   esac
   # In a folder of another compiler, CMake would forget the other options of the preset.
-  case "$phase" in
-    gcc) ;;
-    *) grep -qs '^CMAKE_CXX_COMPILER:.*clang' "build/$phase/CMakeCache.txt" || rm -rf "build/$phase" ;;
-  esac
+  grep -qs "^CMAKE_CXX_COMPILER:.*[/=]$compiler\$" "build/$phase/CMakeCache.txt" || rm -rf "build/$phase"
   cmake --preset "$phase" && "${without_aslr[@]}" cmake --build "${build[@]}" --parallel 2 &&
     test_phase "$phase" "${selection[@]}" && forbid_skips "$phase"
 }

@@ -26,7 +26,8 @@ case "${1-}" in
   *) unity=OFF ;;
 esac
 cmake --preset dev -B build/tidy -DZKLOCK_FAST_BUILD=OFF -DCMAKE_UNITY_BUILD="$unity" \
-  -DCMAKE_UNITY_BUILD_BATCH_SIZE=24 -DZKLOCK_BUILD_BENCH=ON -DZKLOCK_BUILD_EXAMPLES=ON -DZKLOCK_BUILD_FUZZ=ON >/dev/null
+  -DCMAKE_UNITY_BUILD_BATCH_SIZE=24 -DZKLOCK_BUILD_BENCH=ON -DZKLOCK_BUILD_EXAMPLES=ON \
+  -DZKLOCK_BUILD_FUZZ=ON >/dev/null
 
 # CMake writes a line for each source. Some targets compile sources of the library a second time, or
 # each header alone.

@@ -17,7 +17,7 @@ TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 def is_installed():
     """Whether there are Java and the server. The class path may have the wildcard of Java."""
-    return bool(shutil.which(java()) and glob.glob(CLASS_PATH.split(":")[0]))
+    return bool(shutil.which(java()) and all(map(glob.glob, CLASS_PATH.split(":"))))
 
 
 def java(program="java"):
