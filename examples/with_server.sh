@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs a command with a temporary ZooKeeper server on a free loopback port. Sets ZKLOCK_HOSTS to the
 # address of the server, and replaces an argument {} of the command by it. For example:
-#   examples/with_server.sh build/release/examples/hello_lock {}
+#   examples/with_server.sh build/demo/examples/hello_lock {}
 #
 # If ZKLOCK_HOSTS is already set, the command uses those servers, and no server is started. Returns
 # the exit status of the command. Ends the command after ZKLOCK_TIMEOUT seconds (300 by default).
 # Afterwards ends the server and deletes its data, also when this script is killed by a signal.
+# ZKLOCK_ZOOKEEPER_CLASSPATH is the class path of another ZooKeeper server, for example
+# /opt/apache-zookeeper-3.9.4-bin/lib/*
 set -euo pipefail
 
 if (($# == 0)); then
@@ -14,7 +16,7 @@ if (($# == 0)); then
   exit 2
 fi
 limit=${ZKLOCK_TIMEOUT:-300}
-class_path=/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar
+class_path=${ZKLOCK_ZOOKEEPER_CLASSPATH:-/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar}
 java=${JAVA_HOME:+$JAVA_HOME/bin/}java
 
 dir=
@@ -91,7 +93,7 @@ CFG
 }
 
 if [[ -z ${ZKLOCK_HOSTS-} ]]; then
-  for file in ${class_path//:/ }; do
+  for file in ${class_path//:/ }; do  # with the files of "lib/*"
     if [[ ! -r $file ]]; then
       echo "$0: $file is missing (Debian: libzookeeper-java, libslf4j-java)" >&2
       exit 127

@@ -4,7 +4,8 @@
 
     tests/check_architecture.py
 
-In every page, each relative link with its anchor, and each path in backticks or in a shell block, must exist. In
+In every page, each relative link with its anchor, and each path in backticks or in a shell block, must exist. The table
+of interfaces in ARCHITECTURE.md must have each class of engine and client with pure virtual functions, except PORTS. In
 PAGES_WITH_NAMES, each name in backticks that looks like code must occur in the tree: `SomeType`, `function()`,
 `some_test`. The member of `Type::member` must occur in the file that defines the type, or in a source beside it. In a
 sequence diagram, a call must occur in the files of one of the two participants. In every source, a page that is named
@@ -28,6 +29,9 @@ FILE = re.compile(r"\w%s$" % SUFFIX)
 PLACEHOLDER = re.compile(r"\b(?:NAME|TARGET)\b")
 DEFINITION = r"\b(?:class|struct|enum)(?: class)?(?: \[\[\w+\]\]| ZKLOCK_\w+(?:\([^)]*\))?)* %s\b[^;{}()]*\{"
 NO_CODE = (".md", ".svg", ".mutant", "exported_symbols.txt", "check_architecture.py")
+# The interfaces to the outside, and base classes whose derived classes are beside them. All other classes with pure
+# virtual functions are in the table of interfaces.
+PORTS = {"Coordinator", "Scheduler", "Dispatcher", "TestSeam", "Call"}
 # Paths that are not in the tree. Examples of how names are written, and words of diagrams.
 NOT_HERE = ("build/", "./build/", "/", "your_service.cpp", "./your_service", "K/N", "K/shared")
 NO_NAMES = ("kCamelCase", "snake_case", "Condition_Result", "sequenceDiagram", "Note", "observerMasterPort",
@@ -36,7 +40,9 @@ NO_NAMES = ("kCamelCase", "snake_case", "Condition_Result", "sequenceDiagram", "
             "serverAuth", "clientAuth", "sslQuorum", "certReload", "verifyChain", "LimitNOFILE", "zookeeper_init_sasl",
             # of Boost.Asio, Kubernetes, systemd and PostgreSQL
             "use_future", "use_awaitable", "terminationGracePeriodSeconds", "concurrencyPolicy", "Forbid", "maxUnavailable",
-            "KillMode", "WatchdogSec", "LoadCredential", "defaultMode", "fsGroup", "dataLogDir", "purgeInterval")
+            "KillMode", "WatchdogSec", "LoadCredential", "defaultMode", "fsGroup", "dataLogDir", "purgeInterval",
+            # of POSIX
+            "pthread_cancel", "pthread_exit")
 
 
 def tracked():
@@ -161,12 +167,38 @@ def faults_of_source(name, tree):
             yield f'{page}, "{section}"'
 
 
+def interfaces(header):
+    """Returns the classes of a header that have pure virtual functions: Outer::Inner."""
+    code = re.sub(r"//.*", "", header)
+    scopes, found = [], set()
+    for token in re.finditer(r"\b(?:class|struct) ([\w:]+)(?: final)?(?: :[^;{]*)?\s*\{|[{}]|\bvirtual\b[^;{]*= 0;", code):
+        if token[0].startswith("virtual"):
+            found.add("::".join(scope for scope in scopes if scope))
+        elif token[0] == "}":
+            scopes.pop()
+        else:
+            scopes.append(token[1])
+    return found
+
+
+def faults_of_interfaces(page, tree):
+    """Yields the interfaces that only the table of the page has, and those that it lacks."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    rows = re.search(r"^\| interface \|.*\n\|[-|]+\n((?:\|.*\n)+)", text, re.M)[1]
+    named = {name for row in rows.splitlines() for name in re.findall(r"`([\w:]+)`", row.split("|")[1])}
+    known = {name for header, code in tree.texts.items() if re.match(r"zklock/(?:engine|client)/.*\.h", header)
+             for name in interfaces(code)} - PORTS
+    yield from (f"{page}: no class has the pure virtual functions of {name}" for name in sorted(named - known))
+    yield from (f"{page}: the table lacks the interface {name}" for name in sorted(known - named))
+
+
 def main():
     tree = Tree(tracked())
     pages = [name for name in tree.names if name.endswith(".md")]
     found = [f"{page}: not in the tree: {fault}" for page in pages
              for fault in dict.fromkeys(faults_of_page(page, tree))]
     found += [f"{name}: not in the tree: {fault}" for name in tree.texts for fault in faults_of_source(name, tree)]
+    found += faults_of_interfaces("zklock/ARCHITECTURE.md", tree)
     print(*found, sep="\n", end="\n" if found else "")
     print(f"{len(pages)} pages, {len(found)} names that do not exist")
     return 1 if found else 0

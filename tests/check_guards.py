@@ -40,6 +40,7 @@ CONFINED = {
     "TimerThread::Timers.stop_": BEFORE_THREADS,
     "TimerThread::Timers.thread_id_": BEFORE_THREADS,
     "TimerThread::Timers.timer_": BEFORE_THREADS,
+    "EngineContext.path_facts_": "atomics",
     "ZkCoordinator.durations_": "atomics",
     "ZkCoordinator.observer_": BEFORE_THREADS,
 }

@@ -34,34 +34,45 @@ struct AclEntry {
 /// | creator_all() | this client: all; your credential: read| your credential: all      |
 /// | list(entries) | the entries                            | the entries               |
 ///
-/// "This client" is a random credential that every Client creates for itself, so no other client
-/// can write its znodes. ZooKeeper checks the DELETE permission on the parent. An identity that has
-/// it can delete the znode of any contender. Existing parents are not changed.
+/// "This client" is a random credential that every Client creates for itself. With open() and
+/// creator_all(), no other client can write the lock znodes of this client. ZooKeeper checks the
+/// DELETE permission on the parent. An identity that has it can delete the znode of any contender.
+/// Existing parents are not changed.
 ///
 /// A client announces a release: one multi first writes to its lock znode, and then deletes it. The
 /// next contender watches that znode. The event of the write (NODE_DATA_CHANGED) grants it the
-/// lock, without a getChildren request. If another identity could forge the event, the next
-/// contender sends getChildren instead:
-/// - With list(), other identities can write the lock znode. So the client announces no release.
-/// - If an identity has CREATE, but not DELETE, on the lock path, announcements there are not used.
-///   Such an identity could enqueue a znode of its own behind the holder, and write to it. The
-///   contender behind that znode would take the write for an announced release. It would then be
-///   granted while the holder still holds. An identity with DELETE gains nothing by such a write: it
-///   can delete the holder's znode directly. An unreadable ACL counts as CREATE without DELETE.
+/// lock, without a getChildren request. In two cases, another identity could forge the event. The
+/// next contender then sends getChildren:
+/// - The holder uses list(). An entry can grant WRITE on its lock znode to other identities. So the
+///   client announces no release.
+/// - An identity has CREATE, but not DELETE, on the lock path. It could enqueue a znode of its own
+///   behind the holder, and write to it. The contender behind that znode would take the write for
+///   an announced release. It would then be granted while the holder still holds. So zklock ignores
+///   announced releases at that path. An identity with DELETE gains nothing by such a write: it can
+///   delete the holder's znode directly. If the ACL of the lock path cannot be read, zklock treats
+///   it as CREATE without DELETE.
 ///
-/// Thread-safety: a value. Like an int: no thread may write it while another uses it.
+/// A contender needs READ, CREATE and DELETE on the lock path, but not READ on the znodes of other
+/// contenders. If it may not read the znode ahead of it, it sends one exists a second while it waits.
+/// It is then granted up to a second after the release. This happens if clients with creator_all()
+/// and different credentials contend on a path with an open ACL, or with such a list().
+///
+/// Thread-safety: a value. No thread may write the object while another thread uses it.
 class AclPolicy {
  public:
   /// The policies of the table above.
   enum class Kind { open, creator_all, list };
 
-  /// Every client has all permissions, except WRITE on lock znodes.
+  /// Every client can read lock znodes. Only the creator can write them. Every client has all
+  /// permissions on the parents that zklock creates, so it can delete the lock znodes there.
   [[nodiscard]] static AclPolicy open() { return AclPolicy(Kind::open, {}); }
   /// REQUIRES: ClientOptions::digest is set. Otherwise the constructor of Client throws
   /// Error(invalid_acl).
   [[nodiscard]] static AclPolicy creator_all() { return AclPolicy(Kind::creator_all, {}); }
-  /// REQUIRES: the list is not empty. Otherwise the constructor of Client throws
-  /// Error(invalid_acl).
+  /// REQUIRES: the list is not empty. If all its entries have the scheme "auth", ClientOptions::digest
+  /// or ClientOptions::tls is set. Otherwise the constructor of Client throws Error(invalid_acl). The
+  /// list must also give the client READ on its own lock znodes, which is not checked. Without it, a
+  /// znode whose creation or deletion has an unknown result can block the lock until its session ends.
   [[nodiscard]] static AclPolicy list(std::vector<AclEntry> entries) {
     return AclPolicy(Kind::list, std::move(entries));
   }

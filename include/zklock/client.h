@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <iosfwd>
 #include <memory>
@@ -83,6 +84,10 @@ class [[nodiscard]] Subscription {
 /// the threads there. Make a new Client in the child. A fork() during the resolution of a host name
 /// can leave glibc's resolver locked in the child.
 ///
+/// A shared object that contains zklock stays loaded after dlclose(), because threads that have locked
+/// call zklock when they end. Close each client of such an object before dlclose(). One with static
+/// storage is destroyed only at the end of the process, and its locks stay held until then.
+///
 /// The ZooKeeper C client opens its socket and pipe without FD_CLOEXEC. The library sets that flag
 /// immediately afterwards. Until then a program started by exec inherits them. The library sets the
 /// flag on every socket of the process that is connected to the server's address, also on those of
@@ -94,12 +99,17 @@ class [[nodiscard]] Subscription {
 /// construction or destruction. Exception: a callback may destroy the client.
 class ZKLOCK_EXPORT Client {
  public:
-  /// Checks the options and begins to connect. Does not block; no server needs to run yet.
+  /// Checks the options, starts the threads of the client, and begins to connect. Does not block; no
+  /// server needs to run yet.
   /// Throws: Error(invalid_hosts | invalid_option | invalid_acl | unsupported). Then nothing was
   /// opened.
   explicit Client(ClientOptions options);
-  /// Uses the defaults of all other ClientOptions.
-  explicit Client(std::string hosts);
+  /// Uses the defaults of all other ClientOptions. A template, because compilers would otherwise also
+  /// convert `{.hosts = "..."}` to a string.
+  template <class Text>
+  requires std::constructible_from<std::string, Text> && std::convertible_to<Text, std::string_view>
+  explicit Client(Text&& hosts)
+      : Client(ClientOptions{.hosts = std::string(std::forward<Text>(hosts))}) {}
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
   /// Calls close().

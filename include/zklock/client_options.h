@@ -22,7 +22,8 @@ class logger;
 
 namespace zklock {
 
-/// A user and a password for ZooKeeper's "digest" scheme. The password is never logged.
+/// A user and a password for ZooKeeper's "digest" scheme, in ASCII: servers read other characters in
+/// the encoding of their locale. The password is never logged.
 struct DigestCredential {
   std::string user;      ///< name, without a colon
   std::string password;  ///< in clear text
@@ -69,7 +70,7 @@ struct ClientOptions {
   /// change. The znode of a granted lock can then be missing. See ZOOKEEPER-4643, 4646, 4685, 4712
   /// and 4785, and 4925 for 3.9.3. A client cannot read the version of its server, so the log has
   /// no warning about it.
-  std::string hosts;
+  std::string hosts = {};
 
   /// If true, the client creates the missing znodes of the chroot with the first lock path below it.
   /// They are containers with the ACL of parents, so the servers delete them when they are empty.
@@ -128,9 +129,7 @@ struct ClientOptions {
   std::optional<TlsOptions> tls = {};
 
   /// The log of zklock and of the ZooKeeper C client. The C client has one log level for the whole
-  /// process. The sinks of the logger must obey the rules of LogSink: they must not call zklock,
-  /// and should not block. An asynchronous spdlog logger never blocks if its queue overruns the
-  /// oldest message.
+  /// process. A thread of the client writes the lines; see LogSink.
   ///
   /// If neither `logger` nor `log_sink` is set, warnings and errors of zklock go to the standard
   /// error output. A line is dropped if that output cannot take it at once. To have no log, set a
@@ -144,8 +143,8 @@ struct ClientOptions {
   /// - Warnings of the session, and exceptions of callbacks.
   ///
   /// Lines of the C client, lines about the events of a hold, and lines of the session below
-  /// `warning` are not limited. At most 1,000 lines about locks wait for a log that is too slow,
-  /// and 1,000 more about losses.
+  /// `warning` are not limited. At most 1,000 lines wait for a log that is too slow, and
+  /// 1,000 more about losses.
   std::shared_ptr<spdlog::logger> logger = {};
   /// Receives the lines too. It needs no spdlog.
   LogSink log_sink = {};
@@ -156,8 +155,8 @@ struct ClientOptions {
   std::string application = {};
 
   /// Runs handlers, listeners and coroutines. Not called after Client::close() has closed the
-  /// client. Default: a few threads of the client, and one for each LockOptions::listener, started
-  /// when needed.
+  /// client. Default: threads of the client, at most eight (see Executor), and one more for each
+  /// LockOptions::listener.
   Executor executor = {};
 
   /// Caps on the total length of the paths of the session's lock znodes, and of its watches, in

@@ -44,7 +44,9 @@ enum class Errc {
   /// The ACL of the znode, or of its parent, does not permit the operation. The text names the
   /// znode, the permission and the client's credential without its password.
   no_auth,
-  /// The servers refused the credential; the client cannot be used any more.
+  /// The servers refused the credential, or require a scheme that zklock does not support, such as
+  /// SASL. The client cannot be used any more, unless only one server requires it: if others have
+  /// served this client, the call can be repeated.
   auth_failed,
   /// The ACL is empty or malformed, or it needs a credential that is missing.
   invalid_acl,
@@ -61,8 +63,9 @@ enum class Errc {
   too_many_watches,
   /// The connection string's chroot does not exist.
   no_chroot,
-  /// TLS is not possible: the ZooKeeper client library was built without it, or the process may open
-  /// more than 1024 descriptors.
+  /// The process lacks something that a Client needs. The system provides no thread or descriptor for
+  /// it. Or TLS is not possible: the ZooKeeper client library was built without it, or the process may
+  /// open more than 1024 descriptors.
   unsupported,
   /// Any other reply of the servers; the text names it.
   server_error,
@@ -111,7 +114,8 @@ ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, Errc code);
 ///
 /// If memory runs out, a call throws std::bad_alloc instead, and nothing has changed. The process
 /// terminates if memory runs out on a thread of the library, or in a noexcept function. It also
-/// terminates if that happens in a release, or while a call detects a loss.
+/// terminates if that happens in a release, or while a call detects a loss. The end of an acquiring
+/// call by its deadline or its stop token counts as a release.
 ///
 /// Thread-safety: a value; copies share their immutable text, and copying does not throw.
 class ZKLOCK_EXPORT Error : public std::system_error {

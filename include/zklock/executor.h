@@ -12,6 +12,12 @@ namespace zklock {
 /// One thread passes all handlers and coroutine resumptions to it, in the order in which the
 /// asynchronous calls ended. Each LockOptions::listener has a thread of its own, which passes the
 /// calls of that listener to the Executor.
+///
+/// Without an Executor, up to eight threads of the client run all its handlers, coroutines and
+/// listeners, except LockOptions::listener. If eight of them block, the others wait. The lock of a
+/// grant whose handler waits stays held. So a handler must not wait for another handler of its client.
+/// If a callback has waited for 5 s, a warning is logged, and again whenever that wait has doubled.
+/// ClientMetrics::queued_callbacks has the count; with an Executor, of those not yet passed to it.
 using Executor = std::function<void(std::function<void()>)>;
 
 }  // namespace zklock

@@ -28,7 +28,8 @@ enum class HealthState { ok, degraded, failed };
 /// | kind             | state    | reported                                                         |
 /// |------------------|----------|------------------------------------------------------------------|
 /// | closed           | failed   | after close()                                                    |
-/// | auth_refused     | failed   | after the servers refused the credential                         |
+/// | auth_refused     | failed   | after the servers refused the credential, or required a scheme   |
+/// |                  |          | that zklock does not support, such as SASL                       |
 /// | callback_stuck   | failed   | a leader's function or a loss callback still runs max(3 T, 30 s) |
 /// |                  |          | after the end of its hold                                        |
 /// | delete_refused   | failed   | an ACL refuses the delete of a lock znode of this client         |

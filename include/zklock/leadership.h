@@ -44,8 +44,9 @@ class ZKLOCK_EXPORT Leadership {
   /// Returns `lost` once the lease has expired, also at the first call after a pause of the
   /// process. Also returns `lost` once the leadership was interrupted, withdrawn or closed, even if
   /// the election's function still runs. Otherwise returns what Hold::state() returns. The
-  /// leadership may be lost between the return and the caller's next action. Reads LeaseClock; does
-  /// not block and sends nothing.
+  /// leadership may be lost between the return and the caller's next action. A leadership that follows a
+  /// mutex of this client can be `suspended` from the start; see Hold::release(). Reads LeaseClock;
+  /// does not block and sends nothing.
   [[nodiscard]] HoldState state() const noexcept;
 
   /// Returns whether state() is `held` or `suspended`. Does not block; sends nothing.

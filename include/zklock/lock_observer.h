@@ -26,6 +26,9 @@ class QueueObserver;
 /// disconnected, no state is reported. Changes of that time are reported when it is connected
 /// again.
 ///
+/// The client needs READ on the path and on its lock znodes. Newer servers send no events of
+/// unreadable ones, so their changes may not be reported.
+///
 /// Cost: while there is a listener, every change of the queue costs one getChildren and one getData
 /// for each holder's znode. A semaphore with a SharedCount adds one getData. This happens at most
 /// fifty times a second, however often the queue changes. States in between are not reported.

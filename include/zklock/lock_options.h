@@ -22,6 +22,8 @@ enum class OnNodeLost {
 
 struct ExclusiveOptions;
 struct CohortOptions;
+struct PriorityOptions;
+struct QuorumOptions;
 
 /// The options that every lock class has. Every member has a default.
 ///
@@ -45,8 +47,8 @@ struct CohortOptions;
 /// | QuorumOptions    | label, ensemble_timeout, the others of                | QuorumMutex       |
 /// |                  | ExclusiveOptions                                      |                   |
 ///
-/// LockOptions converts to ExclusiveOptions and CohortOptions, and ExclusiveOptions to
-/// CohortOptions. So one variable with the common settings serves several classes.
+/// LockOptions converts to all others, and ExclusiveOptions to CohortOptions, PriorityOptions and
+/// QuorumOptions. So one variable with the common settings serves several classes.
 ///
 /// Thread-safety: a value.
 struct LockOptions {
@@ -76,7 +78,7 @@ struct LockOptions {
 
   /// Runs the listener; not called after the destructor of the object has returned. Default:
   /// ClientOptions::executor. If neither is set, the listener runs on a thread of its own, which
-  /// exists while it is needed.
+  /// exists while it is needed. If the system provides none, it runs on one for handlers.
   Executor executor = {};
 
   /// The maximum hold time, measured by LeaseClock from the grant. Pauses of the process and of the
@@ -104,6 +106,8 @@ struct LockOptions {
   /// Convert to the options of other classes, with defaults for their other members.
   operator ExclusiveOptions() const;  // NOLINT(google-explicit-constructor)
   operator CohortOptions() const;     // NOLINT(google-explicit-constructor)
+  operator PriorityOptions() const;   // NOLINT(google-explicit-constructor)
+  operator QuorumOptions() const;     // NOLINT(google-explicit-constructor)
 };
 
 /// The options of a SharedMutex or a MultiMutex. LockOptions explains the types.
@@ -165,8 +169,10 @@ struct ExclusiveOptions {
   /// Source: Consul's lock-delay.
   std::chrono::milliseconds lock_delay{0};
 
-  /// Converts to the options of other classes. Their other members have their defaults.
-  operator CohortOptions() const;  // NOLINT(google-explicit-constructor)
+  /// Convert to the options of other classes. Their other members have their defaults.
+  operator CohortOptions() const;    // NOLINT(google-explicit-constructor)
+  operator PriorityOptions() const;  // NOLINT(google-explicit-constructor)
+  operator QuorumOptions() const;    // NOLINT(google-explicit-constructor)
 };
 
 /// The options of a Mutex or a ReentrantMutex. With them, the contenders of one client on a path
@@ -257,32 +263,34 @@ struct CohortOptions {
   std::chrono::milliseconds lock_delay{0};
 };
 
+namespace detail {
+
+/// Returns options of a larger type. Members that `from` lacks have their defaults.
+template <class Options, class From>
+Options larger_options(const From& from) {
+  Options options;
+  options.label = from.label;
+  options.on_node_lost = from.on_node_lost;
+  options.listener = from.listener;
+  options.executor = from.executor;
+  options.max_hold = from.max_hold;
+  options.expiry_notice = from.expiry_notice;
+  if constexpr (requires { from.lock_delay; }) options.lock_delay = from.lock_delay;
+  return options;
+}
+
+}  // namespace detail
+
 inline LockOptions::operator ExclusiveOptions() const {
-  return {.label = label,
-          .on_node_lost = on_node_lost,
-          .listener = listener,
-          .executor = executor,
-          .max_hold = max_hold,
-          .expiry_notice = expiry_notice};
+  return detail::larger_options<ExclusiveOptions>(*this);
 }
 
 inline LockOptions::operator CohortOptions() const {
-  return {.label = label,
-          .on_node_lost = on_node_lost,
-          .listener = listener,
-          .executor = executor,
-          .max_hold = max_hold,
-          .expiry_notice = expiry_notice};
+  return detail::larger_options<CohortOptions>(*this);
 }
 
 inline ExclusiveOptions::operator CohortOptions() const {
-  return {.label = label,
-          .on_node_lost = on_node_lost,
-          .listener = listener,
-          .executor = executor,
-          .max_hold = max_hold,
-          .expiry_notice = expiry_notice,
-          .lock_delay = lock_delay};
+  return detail::larger_options<CohortOptions>(*this);
 }
 
 }  // namespace zklock

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,13 @@ struct LockState {
   std::size_t waiting = 0;  ///< number of contenders that do not hold
   std::size_t holding = 0;  ///< number of holders; `holders` may list fewer
 
-  /// Returns whether no contender holds or waits. That is also true during an
-  /// ExclusiveOptions::lock_delay if no contender waits for its end. The next contender then waits.
+  /// Length of the ExclusiveOptions::lock_delay that a lost hold has left; nullopt without a delay.
+  /// Its end is not known: it runs only while a contender waits, and that contender's client measures
+  /// it.
+  std::optional<std::chrono::milliseconds> lock_delay = std::nullopt;
+
+  /// Returns whether no contender holds or waits. That is also true during a lock delay if no
+  /// contender waits for its end. The next contender then waits.
   [[nodiscard]] bool is_free() const noexcept { return holders.empty() && waiting == 0; }
   /// Compares all members.
   friend bool operator==(const LockState&, const LockState&) = default;
@@ -35,11 +41,11 @@ struct LockState {
 ///
 /// | state                      | text                                                           |
 /// |----------------------------|----------------------------------------------------------------|
-/// | no contender               | free                                                           |
+/// | no contender, no delay     | free                                                           |
 /// | one holder                 | held by db7 pid 812 (billing, "job 42") for 4 m 10 s; 3 wait   |
 /// | several holders            | held by db7 pid 812 (billing) and 2 more; none waits           |
-/// | no holder: a lock delay,   | not held; 3 wait                                               |
-/// | or too few free permits    |                                                                |
+/// | a lock delay               | lock delay of 4 s; 3 wait                                      |
+/// | too few free permits       | not held; 3 wait                                               |
 ///
 /// The text names the first holder only. It has the time of the hold only if that holder's
 /// Participant::held_since is set. The text is printable.

@@ -132,6 +132,9 @@ struct ClientMetrics {
   std::size_t node_limit_bytes = 0;
   std::size_t watch_bytes = 0;
   std::size_t watch_limit_bytes = 0;
+  /// Handlers, listeners, coroutines and loss callbacks that wait because others block all threads.
+  std::size_t queued_callbacks = 0;
+  std::chrono::nanoseconds longest_callback_wait{};  ///< 0 if none waits
 };
 
 /// One metric with its samples, independent of a metrics system.

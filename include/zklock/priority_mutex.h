@@ -37,9 +37,10 @@ struct PriorityOptions {
   /// Weight of lock(), try_lock() and the other functions without a weight argument: 1 (lightest)
   /// to 10. Functions with a weight argument use that instead, if it is set.
   int weight = 5;
-  /// A contender that is n units heavier overtakes an earlier one only if less than n * ageing
-  /// sequence numbers lie between them. So `ageing` counts sequence numbers, not time. From its
-  /// arrival to its grant, a contender uses two sequence numbers, or three with a lock delay.
+  /// A contender that is n units heavier overtakes an earlier one only if its sequence number is
+  /// higher by less than n * ageing. If it is higher by exactly n * ageing, the earlier one is first.
+  /// So `ageing` counts sequence numbers, not time. From its arrival to its grant, a contender uses
+  /// two sequence numbers, or three with a lock delay.
   /// Range: 1 to 1,000,000. nullopt: strictly by weight; light contenders may starve. All
   /// contenders on the path must use the same value.
   std::optional<int> ageing = 100;
@@ -56,6 +57,14 @@ struct PriorityOptions {
   /// See ExclusiveOptions::lock_delay.
   std::chrono::milliseconds lock_delay{0};
 };
+
+inline ExclusiveOptions::operator PriorityOptions() const {
+  return detail::larger_options<PriorityOptions>(*this);
+}
+
+inline LockOptions::operator PriorityOptions() const {
+  return detail::larger_options<PriorityOptions>(*this);
+}
 
 /// A reentrant, fenced mutex over all processes. Heavier contenders are served first, within the
 /// limit of PriorityOptions::ageing. Contenders of equal weight are served in the order of arrival.

@@ -61,6 +61,14 @@ struct QuorumOptions {
   std::chrono::milliseconds lock_delay{0};
 };
 
+inline ExclusiveOptions::operator QuorumOptions() const {
+  return detail::larger_options<QuorumOptions>(*this);
+}
+
+inline LockOptions::operator QuorumOptions() const {
+  return detail::larger_options<QuorumOptions>(*this);
+}
+
 /// A reentrant lock: one path on several independent ZooKeeper ensembles. The lock is held by the
 /// owner that holds the path on a majority of them. So it survives the loss of a minority of the
 /// ensembles.

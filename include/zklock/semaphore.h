@@ -125,7 +125,11 @@ class ZKLOCK_EXPORT Semaphore {
   Permit acquire(D deadline, int permits = 1) {
     return acquire({.deadline = deadline}, permits);
   }
-  Permit acquire(int permits) { return acquire({}, permits); }
+  /// A template, as are the others with a count alone: `acquire({})` passes options.
+  template <std::integral Count>
+  Permit acquire(Count permits) {
+    return acquire({}, static_cast<int>(permits));
+  }
   void async_acquire(AcquireOptions options, int permits, AcquireHandler handler);
   void async_acquire(AcquireOptions options, AcquireHandler handler) {
     async_acquire(std::move(options), 1, std::move(handler));
@@ -135,12 +139,16 @@ class ZKLOCK_EXPORT Semaphore {
     async_acquire({}, AcquireHandler(std::move(handler)));
   }
   [[nodiscard]] std::future<Permit> async_acquire(AcquireOptions options = {}, int permits = 1);
-  [[nodiscard]] std::future<Permit> async_acquire(int permits) {
-    return async_acquire({}, permits);
+  template <std::integral Count>
+  [[nodiscard]] std::future<Permit> async_acquire(Count permits) {
+    return async_acquire({}, static_cast<int>(permits));
   }
   Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {},
                        int permits = 1);
-  Awaitable co_acquire(int permits) { return co_acquire(Deadline::never(), {}, permits); }
+  template <std::integral Count>
+  Awaitable co_acquire(Count permits) {
+    return co_acquire(Deadline::never(), {}, static_cast<int>(permits));
+  }
   Awaitable co_acquire(const AcquireOptions& options, int permits = 1);
   Awaitable co_acquire(AcquireOptions&& options, int permits = 1) = delete;
 

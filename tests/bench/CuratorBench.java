@@ -59,6 +59,48 @@ public final class CuratorBench {
     }
   }
 
+  /** A free lock at a new path. The parent of the path exists. */
+  private static final class Cold implements Measure {
+    private final Params params;
+    private final CuratorFramework client;
+    private int next = 0;
+
+    Cold(String hosts, Params params) throws Exception {
+      this.params = params;
+      client = Clients.connect(hosts, params);
+      acquireNext();
+    }
+
+    private long acquireNext() throws Exception {
+      InterProcessMutex mutex = new InterProcessMutex(client, params.text("path") + "/" + next++);
+      long begin = System.nanoTime();
+      mutex.acquire();
+      long took = System.nanoTime() - begin;
+      mutex.release();
+      return took;
+    }
+
+    @Override
+    public Result run() throws Exception {
+      Result result = new Result();
+      Window window = new Window(params);
+      for (long now = System.nanoTime(); !window.over(now); now = System.nanoTime()) {
+        long took = acquireNext();
+        ++result.cycles;
+        if (!window.has(now)) continue;
+        result.samples.add(took);
+        result.seconds = (System.nanoTime() - window.begin) / 1e9;
+      }
+      result.ops = result.samples.count;
+      return result;
+    }
+
+    @Override
+    public void close() {
+      client.close();
+    }
+  }
+
   /** A lock that the thread already holds. A sample is the mean of many pairs of calls. */
   private static final class Nested implements Measure {
     private final Params params;
@@ -238,6 +280,7 @@ public final class CuratorBench {
       case "acquire":
       case "unlock":
       case "cycle": return new Free(kind, hosts, params);
+      case "cold": return new Cold(hosts, params);
       case "nested": return new Nested(hosts, params);
       case "handoff":
       case "independent": return new Crowd(hosts, params);

@@ -24,7 +24,7 @@ SETTLE = 4  # longer than the 2.9 s in which zklock sends its last requests for 
 # At least 8 s of all kinds of work before any measure, for Java's compiler, also the server's.
 WARM_UP = (("handoff_8", 2.5), ("cycle_free", 1.0), ("handoff_64_shared", 1.5),
            ("independent_64", 1.5), ("acquire_free", 0.5), ("handoff_single", 0.5),
-           ("reentrant", 0.5), ("drain_100", 0.0))
+           ("reentrant", 0.5), ("cold_path", 0.5), ("drain_100", 0.0))
 OTHERS_WARM_UP = 0.1  # part of that time, for contestants without such a compiler
 TIMEOUT = 300
 QUICK_SECONDS = 170  # a round that would end later is not begun

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The floor: the requests of zklock, sent by hand with the C client. It has no owners, lease,
 // recovery or deadlines. An acquire is a create2 and an exists of the parent, pipelined. If other
-// children exist, a watched get of the preceding znode follows. A release is a multi of set and
+// children exist, a watched get of the preceding znode follows. At a new path, a create of the path
+// precedes the create2. A release is a multi of set and
 // delete, for whose reply it does not wait. The znodes have data of about zklock's length, and
 // similar ACLs.
 #include <algorithm>
@@ -77,9 +78,12 @@ class Attempt {
  public:
   using Granted = std::function<void(const std::string&)>;
 
-  Attempt(zhandle_t* handle, std::mutex& order, std::string parent, Granted granted)
+  /// `makes_parent`: the parent does not exist.
+  Attempt(zhandle_t* handle, std::mutex& order, std::string parent, Granted granted,
+          bool makes_parent = false)
       : handle_(handle),
         order_(order),
+        makes_parent_(makes_parent),
         parent_(std::move(parent)),
         prefix_(parent_ + "/lock-"),
         granted_(std::move(granted)) {}
@@ -95,6 +99,11 @@ class Attempt {
     static const ACL_vector kAcl{2, entries.data()};
     // Keeps create and exists together: the exists must not count children of later creates.
     const std::lock_guard guard(order_);
+    if (makes_parent_) {
+      check(zoo_acreate2(handle_, parent_.c_str(), "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_CONTAINER,
+                         &made_parent, this),
+            "zoo_acreate2");
+    }
     check(zoo_acreate2(handle_, prefix_.c_str(), kData.data(), static_cast<int>(kData.size()),
                        &kAcl, ZOO_EPHEMERAL_SEQUENTIAL, &created, this),
           "zoo_acreate2");
@@ -107,6 +116,11 @@ class Attempt {
   void granted() { granted_(own_); }
 
   static Attempt& of(const void* data) { return *static_cast<Attempt*>(const_cast<void*>(data)); }
+
+  static void made_parent(int code, const char* /*path*/, const Stat* /*stat*/,
+                          const void* /*data*/) {
+    check(code, "create2 of the parent");
+  }
 
   static void created(int code, const char* path, const Stat* /*stat*/, const void* data) {
     check(code, "create2");
@@ -164,6 +178,7 @@ class Attempt {
 
   zhandle_t* const handle_;
   std::mutex& order_;
+  const bool makes_parent_;
   const std::string parent_;
   const std::string prefix_;
   const Granted granted_;
@@ -172,10 +187,12 @@ class Attempt {
 
 class FloorLock final : public Lock {
  public:
-  FloorLock(zhandle_t* handle, std::mutex& order, Releases& releases, const std::string& path)
+  FloorLock(zhandle_t* handle, std::mutex& order, Releases& releases, const std::string& path,
+            bool makes_parent)
       : handle_(handle),
         releases_(releases),
-        attempt_(handle, order, path, [this](const std::string&) { wake(); }) {}
+        attempt_(
+            handle, order, path, [this](const std::string&) { wake(); }, makes_parent) {}
 
   void lock() override {
     attempt_.begin();
@@ -226,13 +243,17 @@ class LocalLock final : public Lock {
 class FloorSession final : public Session {
  public:
   FloorSession(const std::string& hosts, const Params& params)
-      : is_local_(params.has("max_local_handoffs")), raw_(hosts, params.seconds("timeout")) {}
+      : is_local_(params.has("max_local_handoffs")),
+        is_cold_(params.text("kind") == "cold"),
+        raw_(hosts, params.seconds("timeout")) {
+    if (is_cold_) raw_.make_path(params.text("path"));  // the parent of the paths
+  }
   ~FloorSession() override { releases_.wait(); }
 
   std::unique_ptr<Lock> make_lock(const std::string& path) override {
     if (is_local_) return std::make_unique<LocalLock>(local_);
-    raw_.make_path(path);
-    return std::make_unique<FloorLock>(raw_.handle(), order_, releases_, path);
+    if (!is_cold_) raw_.make_path(path);
+    return std::make_unique<FloorLock>(raw_.handle(), order_, releases_, path, is_cold_);
   }
 
   void queue(const std::string& path, std::function<void()> held) override {
@@ -249,6 +270,7 @@ class FloorSession final : public Session {
 
  private:
   const bool is_local_;
+  const bool is_cold_;
   FifoLock local_;               // for the only path in that mode
   std::deque<Attempt> waiters_;  // until the session ends: its threads refer to them
   std::mutex order_;

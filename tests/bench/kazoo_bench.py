@@ -51,6 +51,41 @@ class Free:
         close([self.client])
 
 
+class Cold:
+    """A free lock at a new path. The parent of the path exists."""
+
+    def __init__(self, hosts, params):
+        self.params = params
+        self.client = connect(hosts, params)
+        self.next = 0
+        self.acquire_next()
+
+    def acquire_next(self):
+        lock = self.client.Lock(f"{self.params['path']}/{self.next}")
+        self.next += 1
+        begin = now()
+        lock.acquire()
+        took = now() - begin
+        lock.release()
+        return took
+
+    def run(self):
+        samples, cycles, seconds = [], 0, 0.0
+        window = Window(self.params)
+        begin = now()
+        while not window.over(begin):
+            took = self.acquire_next()
+            cycles += 1
+            if window.has(begin):
+                samples.append(took)
+                seconds = now() - window.begin
+            begin = now()
+        return result(len(samples), seconds, samples, cycles)
+
+    def finish(self):
+        close([self.client])
+
+
 class Crowd:
     """Threads that lock and unlock in a loop: one lock for all, or one for each."""
 
@@ -260,9 +295,9 @@ class Waiting(Connected):
         super().finish()
 
 
-MEASURES = {"acquire": Free, "unlock": Free, "cycle": Free, "handoff": Crowd, "independent": Crowd,
-            "single": Single, "drain": Drain, "waiting": Waiting, "holding": Connected,
-            "idle": Connected}
+MEASURES = {"acquire": Free, "unlock": Free, "cycle": Free, "cold": Cold, "handoff": Crowd,
+            "independent": Crowd, "single": Single, "drain": Drain, "waiting": Waiting,
+            "holding": Connected, "idle": Connected}
 ABSENT = {"nested": "not reentrant", "waiters": "a thread each"}
 
 

@@ -214,6 +214,8 @@ MEASURES = (
     free("acquire_free", "free acquire, p50", "acquire",
          (*fast(0.70, floor=1.05, delayed=0.52), *CHEAP)),
     free("cycle_free", "free lock+unlock cycle, p50", "cycle", (*fast(0.62, delayed=0.40), *CHEAP)),
+    free("cold_path", "acquire at a new path, p50", "cold",
+         fast(0.5, floor=1.1, delayed=0.5)),
     free("unlock_return", "return of unlock(), p50", "unlock", (at_most(OWN, 4),)),
     hand_off(8, False, (*frequent(1.9, delayed=2.2), *CONTENDED)),
     hand_off(64, False, (*frequent(1.9, delayed=2.5), *CONTENDED)),

@@ -26,7 +26,7 @@ def java(program="java"):
 
 
 def dies_with_us(command):
-    """Returns the command such that the kernel kills the child when this process dies."""
+    """Returns the command such that the kernel kills the child when the thread that starts it ends, or this process."""
     return ["setpriv", "--pdeathsig", "KILL", *command]
 
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A free lock without other contenders, and a lock that the thread already holds.
+// A free lock without other contenders, at one path or at ever new paths, and a lock that the thread
+// already holds.
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "bench/measure.h"
@@ -58,6 +60,47 @@ class Free final : public Measure {
   const std::unique_ptr<Lock> lock_;
 };
 
+/// Times the call that acquires the lock of a new path. The parent of these paths exists. The server
+/// has confirmed the release of a lock before the next call begins.
+class Cold final : public Measure {
+ public:
+  Cold(const Params& params, Contestant& contestant)
+      : params_(params), session_(contestant.connect(params)) {
+    acquire_next();
+  }
+
+  Result run() override {
+    Result result;
+    const Window window(params_);
+    for (auto now = Clock::now(); !window.over(now) && result.cycles < kMostOps;) {
+      const auto [begin, took] = acquire_next();
+      ++result.cycles;
+      now = Clock::now();
+      if (!window.has(begin)) continue;
+      result.samples.add(took);
+      result.seconds = in_seconds(now - window.begin);
+    }
+    result.ops = result.samples.count();
+    return result;
+  }
+
+ private:
+  /// Acquires and releases the lock of the next path. Returns when the acquire began, and its time.
+  std::pair<Clock::time_point, Clock::duration> acquire_next() {
+    const auto lock = session_->make_lock(params_.text("path") + "/" + std::to_string(next_++));
+    const auto begin = Clock::now();
+    lock->lock();
+    const auto locked = Clock::now();
+    lock->unlock();
+    session_->flush();
+    return {begin, locked - begin};
+  }
+
+  const Params params_;
+  const std::unique_ptr<Session> session_;
+  std::size_t next_ = 0;
+};
+
 /// A sample is the mean of many pairs, because reading the clock takes as long as one pair.
 class Nested final : public Measure {
  public:
@@ -103,6 +146,7 @@ std::unique_ptr<Measure> make_uncontended(const Params& params, Contestant& cont
   if (kind == "acquire") return std::make_unique<Free>(Free::What::acquire, params, contestant);
   if (kind == "unlock") return std::make_unique<Free>(Free::What::unlock, params, contestant);
   if (kind == "cycle") return std::make_unique<Free>(Free::What::cycle, params, contestant);
+  if (kind == "cold") return std::make_unique<Cold>(params, contestant);
   if (kind == "nested") return std::make_unique<Nested>(params, contestant);
   return nullptr;
 }

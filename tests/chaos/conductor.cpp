@@ -177,6 +177,11 @@ Report Conductor::sum_up() {
     if (grant.end == End::lost) ++report.losses;
   }
   report.violations = check(history);
+  // A run that was starved finds nothing, and shows nothing.
+  if (report.grants == 0 || report.faults_in_all() == 0) {
+    report.violations.push_back("nothing was tried: " + std::to_string(report.grants) +
+                                " grants, " + std::to_string(report.faults_in_all()) + " faults");
+  }
   if (!report.violations.empty()) keep(report, history);
   return report;
 }

@@ -175,6 +175,29 @@ class Case:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def stop_for_a_second(case, stop_it, resume):
+    """Stops a run while another one waits. Returns how long, and whether the other one still waited at the end."""
+    other = case.start(["true"])
+    case.await_contenders(2)
+    begun = time.monotonic()
+    stop_it()
+    time.sleep(1)
+    waits = other.poll() is None
+    resume()
+    return time.monotonic() - begun, waits
+
+
+def expect_of_short_stop(attempt, expected):
+    """`attempt` stops a run and resumes it. Returns how long it was stopped, and what followed. Repeats it until the
+    stop was so short that most of a lease of 5.3 s was left."""
+    for _ in range(5):
+        seconds, found = attempt()
+        if seconds < 2.5:
+            expect(found, expected)
+            return
+    raise AssertionError("no stop was short")
+
+
 def expect(actual, expected, text=""):
     assert actual == expected, f"expected {expected!r}, found {actual!r} {text}"
 

@@ -14,7 +14,8 @@ import struct
 import sys
 import termios
 
-from harness import LOOP, children_of, expect, expect_match, guardian_of, main, stop, wait_for
+from harness import (LOOP, children_of, expect, expect_match, expect_of_short_stop, guardian_of, main, stop,
+                     stop_for_a_second, wait_for)
 
 
 class Terminal:
@@ -185,15 +186,19 @@ def killed_child_leaves_the_terminal_as_it_was(case):
 
 
 def short_stop_changes_nothing(case):
-    terminal = Terminal(case, "echo READY; read line; exit 3", timeout="8s")
-    terminal.await_output("READY")
-    terminal.type("\x1a")
-    expect(terminal.next_state(), "stopped")
-    expect(case.run(["true"], ["-n"])[0], 75)
-    os.kill(terminal.shell, signal.SIGUSR1)
-    terminal.type("a line\n")
-    expect(terminal.next_state(), "3")
-    terminal.close()
+    def attempt():
+        terminal = Terminal(case, "echo READY; read line; exit 3", timeout="8s")
+        terminal.await_output("READY")
+
+        def stop_it():
+            terminal.type("\x1a")
+            expect(terminal.next_state(), "stopped")
+        seconds, waits = stop_for_a_second(case, stop_it, lambda: os.kill(terminal.shell, signal.SIGUSR1))
+        terminal.type("a line\n")
+        state = terminal.next_state()
+        terminal.close()
+        return seconds, (waits, state)
+    expect_of_short_stop(attempt, (True, "3"))
 
 
 def long_stop_loses_the_lock(case):

@@ -242,8 +242,7 @@ class Lane(threading.Thread):
 
     def server_restart(self, _):
         self.test.barrier.wait(120)
-        if self.number == 0:
-            self.test.restart_server()
+        # The main thread restarts the server here.
         self.test.barrier.wait(120)
 
 
@@ -252,7 +251,7 @@ class Test:
         self.args = args
         self.servers = servers
         self.folder = folder
-        self.barrier = threading.Barrier(LANES)
+        self.barrier = threading.Barrier(LANES + 1)
         self.plan = self.plan_of(random.Random(args.seed))
 
     def plan_of(self, rng):
@@ -268,16 +267,29 @@ class Test:
                  for i in range(rounds)] for _ in range(LANES)]
 
     def restart_server(self):
+        """Restarts the server. REQUIRES: the main thread. The kernel kills the server when the thread that started it
+        ends."""
         member = self.servers.members[0]
         member.process.kill()
         member.process.wait()
         member.start(TICK_MS, "128m", "", 1)
         wait_for(member.serves, "the server serves")
 
+    def restarts(self):
+        """Restarts the server each time that all lanes have stopped for it. Returns early if a lane fails."""
+        try:
+            for _ in range(self.plan[0].count("server_restart")):
+                self.barrier.wait()
+                self.restart_server()
+                self.barrier.wait()
+        except threading.BrokenBarrierError:
+            pass
+
     def run(self):
         lanes = [Lane(number, self) for number in range(LANES)]
         for lane in lanes:
             lane.start()
+        self.restarts()
         for lane in lanes:
             lane.join()
         table = collections.defaultdict(list)

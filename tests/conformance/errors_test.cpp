@@ -163,15 +163,6 @@ TEST_F(Permissions, UnknownAclScheme_IsAnInvalidAcl) {
   EXPECT_EQ(error_of([&] { mutex.lock(); }), Errc::invalid_acl);
 }
 
-TEST_F(Permissions, EphemeralParent_ErrorHasTheCodeOfTheServer) {
-  ASSERT_EQ(raw().create(kPath, {}, ZOO_EPHEMERAL).rc, ZOK);
-  const auto client = connect();
-  ReentrantMutex mutex(*client, kPath);
-  const std::string text = error_text_of([&] { mutex.lock(); });
-  EXPECT_TRUE(has(text, "[server_error]")) << text;
-  EXPECT_TRUE(has(text, "ZNOCHILDRENFOREPHEMERALS")) << text;
-}
-
 class Caps : public LockTest {};
 
 TEST_F(Caps, TooManyZnodes_IsAnErrorAndOtherHoldsRemain) {

@@ -214,8 +214,10 @@ TEST_F(LockObserverTest, InvalidPath_IsRefusedByTheConstructor) {
   }
 }
 
+// The watches of the whole server are counted, so no other test uses it.
 class LockObserverFaults : public OwnServerTest {
  protected:
+  LockObserverFaults() : OwnServerTest(TestServerOptions{}) {}
   std::string watch_count() {
     const std::string answer = query_server(server_, "mntr");
     const std::string key = "zk_watch_count\t";

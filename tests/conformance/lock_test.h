@@ -146,14 +146,14 @@ class LockTest : public ::testing::Test, protected Realm {
 };
 
 struct StartedServer {
-  explicit StartedServer(TestServerOptions options = {}) : server_(std::move(options)) {
-    start_server();
+  StartedServer() : server_(SharedServer::of_faults()) {}
+  // A server with these options, for the test alone.
+  explicit StartedServer(TestServerOptions options)
+      : own_(std::make_unique<TestServer>(std::move(options))), server_(*own_) {
+    serve(server_);
   }
-  void start_server() {
-    server_.start();
-    if (!server_.wait_until_serving()) throw std::runtime_error(server_.log());
-  }
-  TestServer server_;
+  const std::unique_ptr<TestServer> own_;
+  TestServer& server_;
 };
 
 // Starts the server until `connected` is true. A server that listens before it has loaded its data
@@ -171,10 +171,11 @@ void start_until(TestServer& server, Fact connected) {
   throw std::runtime_error("clients have not come back");
 }
 
-// The base of tests that stop, pause or configure their own server.
+// The base of tests that stop, pause or configure a server.
 class OwnServerTest : protected StartedServer, public LockTest {
  protected:
-  explicit OwnServerTest(TestServerOptions options = {})
+  OwnServerTest() : LockTest(server_.hosts()) {}
+  explicit OwnServerTest(TestServerOptions options)
       : StartedServer(std::move(options)), LockTest(server_.hosts()) {}
 
   // Kills the server as a crash would; its data stay.
@@ -183,7 +184,7 @@ class OwnServerTest : protected StartedServer, public LockTest {
     start_again();
   }
   void start_again() {
-    start_server();
+    serve(server_);
     raw_.reset();  // its connection broke too
   }
   // Starts the server and waits until `client` is connected, so that its lease survives.

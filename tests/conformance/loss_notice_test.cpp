@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses are reported even if all callback threads are busy or no thread can be created.
+// Losses are reported even if all callback threads are busy.
 #include <atomic>
-#include <cerrno>
 #include <cstddef>
 #include <functional>
 #include <latch>
 #include <list>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <stop_token>
 #include <string>
-#include <system_error>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include "conformance/lock_test.h"
-#include "conformance/log_capture.h"
 #include "conformance/single_thread.h"
 #include "zklock/testing/servers/expire_session.h"
 
@@ -146,66 +142,6 @@ TEST_F(LossNotice, ClientIsClosedWhileHandlersBlock_LossIsReported) {
   EXPECT_TRUE(handlers.all_are_notified());
 }
 
-// During its lifetime this process cannot create a thread: the default stack size is too large.
-class NoThreads {
- public:
-  NoThreads() {
-    ::pthread_getattr_default_np(&before_);
-    pthread_attr_t none;
-    ::pthread_getattr_default_np(&none);
-    ::pthread_attr_setstacksize(&none, std::size_t{1} << 47);
-    ::pthread_setattr_default_np(&none);
-    ::pthread_attr_destroy(&none);
-  }
-  ~NoThreads() {
-    ::pthread_setattr_default_np(&before_);
-    ::pthread_attr_destroy(&before_);
-  }
-  NoThreads(const NoThreads&) = delete;
-  NoThreads& operator=(const NoThreads&) = delete;
-
- private:
-  pthread_attr_t before_;
-};
-
-class LossNoticeWithoutThreads : public LossNotice {
- protected:
-  // Returns whether the loss callback ran while the znode still existed. Threads can be created
-  // again as soon as the client has failed to create its thread for that callback.
-  bool is_notified_before_the_session_ends() {
-    const LogCapture log;
-    ClientOptions logged = options();
-    logged.logger = log.logger();
-    const auto client = connect(logged);
-    ReentrantMutex mutex(*client, kPath);
-    const Hold hold = mutex.acquire();
-    raw();  // creates its threads before they are forbidden
-    std::atomic<bool> was_there{false};
-    const std::stop_callback on_loss(hold.loss_token(),
-                                     [&] { was_there = raw().exists(hold.node()).rc == ZOK; });
-    std::optional<NoThreads> none;
-    auto relief = in_thread([&] {
-      const std::string no_thread = std::generic_category().message(EAGAIN);
-      const bool needed = eventually([&] { return log.contains(no_thread); }, kTestTimeout);
-      none.reset();
-      return needed;
-    });
-    none.emplace();
-    client->close();
-    EXPECT_TRUE(get(relief)) << "there were threads";
-    EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kTestTimeout));
-    return was_there;
-  }
-};
-
-// close() waits at most one second for the loss callbacks, which is too short on a busy machine.
-TEST_F(LossNoticeWithoutThreads, ClientIsClosed_LossIsReportedBeforeTheSessionEnds) {
-  bool notified = false;
-  for (int attempt = 0; !notified && attempt < 8; ++attempt)
-    notified = is_notified_before_the_session_ends();
-  EXPECT_TRUE(notified);
-}
-
 class LossNoticeOfAFrozenServer : public OwnServerTest {};
 
 TEST_F(LossNoticeOfAFrozenServer, LeaseExpiresWhileHandlersBlock_LossIsReported) {
@@ -220,6 +156,26 @@ TEST_F(LossNoticeOfAFrozenServer, LeaseExpiresWhileHandlersBlock_LossIsReported)
   EXPECT_TRUE(listened.is_notified());
   EXPECT_TRUE(handlers.all_are_notified());
   server_.resume();
+}
+
+// At this level the C client logs each heartbeat, on the thread of the timers.
+TEST_F(LossNoticeOfAFrozenServer, SinkOfTheLogBlocks_LossIsReported) {
+  const auto go_on = std::make_shared<std::latch>(1);
+  const auto blocked = std::make_shared<std::atomic<bool>>(false);
+  ClientOptions logged = options();
+  logged.log_level = LogLevel::debug;
+  logged.log_sink = [go_on, blocked](LogLevel, std::string_view) {
+    *blocked = true;
+    go_on->wait();
+  };
+  const auto client = connect(logged);
+  ReentrantMutex mutex(*client, kPath);
+  const Listened listened(mutex);
+  EXPECT_TRUE(eventually([&] { return blocked->load(); }, kTestTimeout));
+  server_.pause();
+  EXPECT_TRUE(listened.is_notified());
+  server_.resume();
+  go_on->count_down();
 }
 
 }  // namespace

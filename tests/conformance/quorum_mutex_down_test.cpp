@@ -119,6 +119,15 @@ TEST_F(Quorum, MajorityDownUntilDeadline_ThrowsThen) {
   EXPECT_TRUE(reaches_nodes({0, 0, 0}));
 }
 
+TEST_F(Quorum, LongestEnsembleTimeout_WaitsUntilDeadline) {
+  servers_[0].kill();
+  servers_[2].kill();
+  const Contender c = contender({.ensemble_timeout = std::chrono::milliseconds::max()});
+  const auto deadline = LeaseClock::now() + std::chrono::milliseconds(500);
+  EXPECT_EQ(error_of([&] { return c->acquire({.deadline = deadline}); }), Errc::not_connected);
+  EXPECT_GE(LeaseClock::now(), deadline);
+}
+
 // Each contender has another unreachable ensemble, so each acquires another majority.
 TEST_F(Quorum, DifferentEnsemblesDown_ExcludesWithoutDeadlock) {
   constexpr int kRounds = 15;

@@ -24,6 +24,7 @@ inline constexpr std::chrono::milliseconds kShort{5000};
 
 class Quorum : public ::testing::Test {
  protected:
+  using Servers = std::array<TestServer, kEnsembles>;
   static constexpr std::size_t kNone = kEnsembles;
 
   // A process with its clients; one ensemble may be unreachable for it.
@@ -34,9 +35,16 @@ class Quorum : public ::testing::Test {
     QuorumMutex::Clients all() const { return {*clients[0], *clients[1], *clients[2]}; }
   };
 
+  static void SetUpTestSuite() { of_all_tests_ = std::make_unique<Servers>(); }
+  static void TearDownTestSuite() { of_all_tests_.reset(); }
+
+  // The test before may have left servers dead or paused, and znodes of sessions that have not expired.
   void SetUp() override {
-    for (TestServer& server : servers_) server.start();
-    for (TestServer& server : servers_) ASSERT_TRUE(server.wait_until_serving()) << server.log();
+    for (TestServer& server : servers_) server.start();  // all at once
+    for (TestServer& server : servers_) {
+      serve(server);
+      ASSERT_EQ(RawClient(server.hosts()).delete_recursive(kPath), ZOK);
+    }
   }
 
   Contender contender(QuorumOptions options = {.ensemble_timeout = kLong},
@@ -92,7 +100,8 @@ class Quorum : public ::testing::Test {
         [&] { return client.session_id() != 0 && client.session_id() != session; }, kTestTimeout));
   }
 
-  std::array<TestServer, kEnsembles> servers_;
+  static inline std::unique_ptr<Servers> of_all_tests_;
+  Servers& servers_ = *of_all_tests_;
   TestServer nowhere_;  // never started, so unreachable
 };
 

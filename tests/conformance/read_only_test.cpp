@@ -69,7 +69,7 @@ TEST_F(QuorumLost, ServerBecomesReadOnly_HoldEndsAndNoneIsGranted) {
   EXPECT_FALSE(at_read_only->wait_until_connected(2s));
   ReentrantMutex refused(*at_read_only, kPath);
   const std::string cause = error_text_of([&] { return refused.acquire({.deadline = 1s}); });
-  EXPECT_NE(cause.find(ensemble_[0].hosts() + " closed the connection; it may have no quorum"),
+  EXPECT_NE(cause.find(ensemble_[0].hosts() + " closed the connection; check its quorum"),
             std::string::npos)
       << cause;
   EXPECT_FALSE(is_ready(waiting));

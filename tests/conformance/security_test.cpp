@@ -185,12 +185,14 @@ TEST_F(CreatorAll, OtherCredential_HasNoAccessToNodesOrParents) {
   EXPECT_EQ(colleague_.set_data(hold_.node(), "released").rc, ZNOAUTH);
 }
 
-TEST_F(CreatorAll, AnyClient_CanReadSessionIdAndExpireSession) {
+TEST_F(CreatorAll, AnyClient_CanExpireSession) {
   RawClient stranger = raw_with("");
   const StatReply seen = stranger.exists(hold_.node());
-  ASSERT_EQ(seen.rc, ZOK);  // ZooKeeper checks no ACL for exists
-  ASSERT_EQ(seen.stat.ephemeralOwner, owner_->session_id());
-  expire_session(chroot_.hosts(), seen.stat.ephemeralOwner);
+  // From 3.8.4 and 3.9.2 on, servers require READ for an exists. But the ids of sessions are
+  // consecutive, so a stranger can try them.
+  ASSERT_TRUE(seen.rc == ZOK || seen.rc == ZNOAUTH) << seen.rc;
+  if (seen.rc == ZOK) EXPECT_EQ(seen.stat.ephemeralOwner, owner_->session_id());
+  expire_session(chroot_.hosts(), owner_->session_id());
   EXPECT_TRUE(eventually([&] { return hold_.state() == HoldState::lost; }, kTestTimeout));
 }
 

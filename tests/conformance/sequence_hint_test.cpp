@@ -77,6 +77,11 @@ TEST_F(SequenceHint, UnreadablePath_IsListedAndThrowsNoAuth) {
   ACL entry{ZOO_PERM_ALL & ~ZOO_PERM_READ, {world, anyone}};
   const ACL_vector unreadable{1, &entry};
   ASSERT_EQ(raw().create(kPath, "", ZOO_CONTAINER, unreadable).rc, ZOK);
+  if (raw().exists(kPath).rc == ZNOAUTH) {
+    // Since 3.8.4 and 3.9.2, a client cannot even count the children of an unreadable path.
+    EXPECT_EQ(error_of([this] { mutex_.lock(); }), Errc::no_auth);
+    return;
+  }
   const std::string last = lock_again_and_again();
   replace_path(last, unreadable);
   auto own = wait_for(last);

@@ -153,8 +153,10 @@ TEST_F(SurveyTest, ThreadsOfTwoClients_CycleIsFound) {
   }
 }
 
+// The transactions and watches of the whole server are counted, so no other test uses it.
 class SurveyOfOwnServer : public OwnServerTest {
  protected:
+  SurveyOfOwnServer() : OwnServerTest(TestServerOptions{}) {}
   // Returns the line of `word` that begins with `name`.
   std::string line(std::string_view word, const std::string& name) const {
     const std::string text = query_server(server_, word);

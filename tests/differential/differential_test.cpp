@@ -28,6 +28,7 @@ using Coverage = std::map<std::string, std::size_t>;
 // With fewer scripts, chance decides whether each of these is observed.
 constexpr std::uint64_t kEnoughForAll = 200;
 constexpr std::array kImportant{"CreateContender: ok",
+                                "CreateContender: ok, path existed",
                                 "CreateContender: no such node",
                                 "CreateContender: not authorized",
                                 "CreateContender: node exists",
@@ -129,8 +130,8 @@ class Differential : public ::testing::Test {
   // A sixth of the scripts has an /end: a third of those for each distance. 60 more are for
   // shrinking.
   const std::size_t ends_ = static_cast<std::size_t>(scripts_ / 12) + 60;
-  SimSide simulated_;
   RealSide real_{{ends_, ends_, ends_}};
+  SimSide simulated_{real_.exists_rule()};
   Coverage coverage_;
 };
 

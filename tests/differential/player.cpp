@@ -143,7 +143,7 @@ class Player {
     switch (request.kind) {
       case OperationKind::create_contender:
         parents_[self] = path;
-        return rq::CreateContender{path, request.text, request.data};
+        return rq::CreateContender{path, request.text, request.data, false, request.makes_path};
       case OperationKind::count_children: return rq::CountChildren{path};
       case OperationKind::create_parents: return rq::CreateParents{path};
       case OperationKind::list_children: return rq::ListChildren{path};

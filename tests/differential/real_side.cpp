@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "support/snapshot.h"
 #include "zklock/client/zookeeper/make_coordinator.h"
@@ -18,10 +19,10 @@ namespace {
 const std::string kRoot = "/differential";
 
 testing::TestServerOptions server_options() {
-  // With digests the server would refuse the changed counters. The large interval prevents the
-  // deletion of containers during a script.
-  return {.extra_jvm_flags = {"-Dzookeeper.digest.enabled=false",
-                              "-Dznode.container.checkIntervalMs=2000000000"}};
+  auto flags = testing::plain_snapshot_flags();
+  // The large interval prevents the deletion of containers during a script.
+  flags.emplace_back("-Dznode.container.checkIntervalMs=2000000000");
+  return {.extra_jvm_flags = std::move(flags)};
 }
 
 void check(int rc, const std::string& what) {
@@ -106,7 +107,9 @@ void RealSide::connect(std::size_t client) {
   options.retry_delay_min = std::chrono::milliseconds(1);
   options.retry_delay_max = std::chrono::milliseconds(10);
   const std::size_t before = journal_.sessions(client);
-  clients_.at(client).coordinator = client::make_zookeeper_coordinator(options);
+  auto log = std::make_unique<client::DrainedLog>(options);
+  clients_.at(client).coordinator = client::make_zookeeper_coordinator(options, **log);
+  clients_.at(client).log = std::move(log);
   clients_.at(client).coordinator->start(session_logs_.at(client));
   check(journal_.wait_for_session(client, before), "a client does not connect");
   make_sign_of_life(client);
@@ -123,6 +126,15 @@ void RealSide::make_sign_of_life(std::size_t client) {
       [this](const client::Reply&) { journal_.replied_to_fence(); });
   check(settle(), "no reply");
   journal_.forget_quorum(client);
+}
+
+model::ExistsRule RealSide::exists_rule() {
+  const std::string path = "/unreadable";
+  EveryoneAcl nothing(ZOO_PERM_ADMIN);
+  check(operator_->create(path, {}, 0, nothing.get()).rc, "create " + path);
+  const int rc = testing::RawClient(server_.hosts() + kRoot).exists(path).rc;
+  check(rc == ZOK || rc == ZNOAUTH, "exists " + path);
+  return rc == ZOK ? model::ExistsRule::needs_nothing : model::ExistsRule::needs_read;
 }
 
 bool RealSide::can_begin(const Script& script) const {

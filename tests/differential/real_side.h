@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "support/drained_log.h"
 #include "support/raw_client.h"
 #include "tests/differential/side.h"
 #include "zklock/testing/test_server.h"
@@ -20,6 +21,9 @@ class RealSide final : public Side {
   explicit RealSide(const std::array<std::size_t, 3>& ends);
   ~RealSide() override;
 
+  /// Returns the server's rule for exists, by the reply to one. The version does not show it: a
+  /// packager can change the rule of a release.
+  model::ExistsRule exists_rule();
   /// Returns false if no directory with such a counter is left.
   bool can_begin(const Script& script) const;
   void begin(const Script& script) override;
@@ -36,6 +40,7 @@ class RealSide final : public Side {
 
  private:
   struct Client {
+    std::unique_ptr<client::DrainedLog> log;
     std::shared_ptr<Coordinator> coordinator;
     std::string sign_of_life;  ///< an ephemeral znode of its session
   };

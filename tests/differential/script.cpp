@@ -208,6 +208,7 @@ class Generator {
         request.path = parent();
         request.text = one_of(kPrefixes);
         request.data = data();
+        request.makes_path = one_in(2);
         break;
       }
       case OperationKind::create_parents:
@@ -284,6 +285,7 @@ std::string to_text(const RequestStep& request) {
   std::string text = differential::to_text(request.kind);
   if (request.kind != OperationKind::transaction) text += " " + to_text(request.path);
   if (request.kind == OperationKind::create_contender) text += " \"" + request.text + "\"";
+  if (request.makes_path) text += " with its path";
   if (request.guarded) text += " guard " + to_text(request.path);
   for (const WriteOperation& write : request.writes) text += "; " + to_text(write);
   if (request.session == RequestStep::Session::current) text += " (current session)";

@@ -44,9 +44,10 @@ struct RequestStep {
   enum class Session { any, current, first };
   OperationKind kind{};
   PathRef path;
-  std::string text;      ///< the prefix of a contender
-  std::string data;      ///< of a contender
-  bool guarded = false;  ///< a transaction: `path` is its guard
+  std::string text;         ///< the prefix of a contender
+  std::string data;         ///< of a contender
+  bool makes_path = false;  ///< of a contender
+  bool guarded = false;     ///< a transaction: `path` is its guard
   std::vector<WriteOperation> writes;
   Session session = Session::any;
 };

@@ -188,7 +188,8 @@ Fact Journal::fact_of(const client::Reply& reply, const OperationAt& operation) 
   const std::string status(core::to_string(reply.status));
   Fact fact{operation.tag + ' ' + status + ", session " + label(reply.session),
             {},
-            operation.kind + ": " + status + (reply.unreadable ? ", unreadable" : "")};
+            operation.kind + ": " + status + (reply.unreadable ? ", unreadable" : "") +
+                (reply.path_existed ? ", path existed" : "")};
   const auto add = [&fact](const std::string& what, const std::string& value) {
     fact.text += ", " + what + ' ' + value;
   };
@@ -224,6 +225,7 @@ Fact Journal::fact_of(const client::Reply& reply, const OperationAt& operation) 
   if (reply.ephemeral_owner != SessionId{}) add("owner", label(reply.ephemeral_owner));
   if (reply.failed_operation != -1) add("failed", std::to_string(reply.failed_operation));
   if (reply.unreadable) add("unreadable", "yes");
+  if (reply.path_existed) add("path existed", "yes");
   return fact;
 }
 

@@ -12,6 +12,7 @@ void SimSide::begin(const Script& script) {
                     [](const ScriptStep& step) { return step.kind == ScriptStep::Kind::close; });
   world_.reset();
   world_.emplace(kClients + static_cast<std::size_t>(closes));
+  world_->ensemble().set_exists_rule(exists_rule_);
   started_ = 0;
   if (script.left_to_end) {
     end_directory_ = "/e";

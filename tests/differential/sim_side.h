@@ -16,6 +16,8 @@ namespace zklock::differential {
 /// further client of the world.
 class SimSide final : public Side {
  public:
+  explicit SimSide(model::ExistsRule exists_rule) : exists_rule_(exists_rule) {}
+
   void begin(const Script& script) override;
   void end() override {}
   Coordinator& coordinator(std::size_t client) override { return current(client); }
@@ -32,6 +34,7 @@ class SimSide final : public Side {
   model::SimCoordinator& current(std::size_t client) { return world_->client(at_.at(client)); }
   void start(std::size_t client);
 
+  const model::ExistsRule exists_rule_;
   std::optional<model::World> world_;
   std::array<std::size_t, kClients> at_{};  ///< index of each client in the world
   std::size_t started_ = 0;

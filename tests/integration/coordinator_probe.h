@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/drained_log.h"
 #include "zklock/client/zookeeper/make_coordinator.h"
 #include "zklock/testing/test_server.h"
 
@@ -109,7 +110,7 @@ class Journal : public SessionObserver {
 class Probe {
  public:
   explicit Probe(ClientOptions options)
-      : options_(std::move(options)), coordinator_(make_zookeeper_coordinator(options_)) {
+      : options_(std::move(options)), coordinator_(make_zookeeper_coordinator(options_, *log_)) {
     coordinator_->start(journal_);
   }
   explicit Probe(const std::string& hosts) : Probe(with(hosts)) {}
@@ -191,6 +192,7 @@ class Probe {
  private:
   ClientOptions options_;
   Journal journal_;
+  const DrainedLog log_{options_};
   std::shared_ptr<Coordinator> coordinator_;
 };
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ACLs of the znodes that the coordinator creates.
+// The ACLs of the znodes that the coordinator creates, and unreadable znodes.
+#include <atomic>
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,6 +13,7 @@
 #include "support/shared_server.h"
 #include "support/test_chroot.h"
 #include "zklock/core/znode_data.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::client {
 namespace {
@@ -86,6 +90,29 @@ TEST(ZkCoordinatorAcl, ParentWithoutCreatePermission_IsRefused) {
   EXPECT_EQ(probe.call(rq::CreateParents{"/shut/none/new"}).status, Status::no_auth);
   EXPECT_EQ(probe.call(rq::CreateParents{"/shut/none/new/deep"}).status, Status::no_auth);
   EXPECT_EQ(probe.call(rq::CreateParents{"/shut/below"}).status, Status::ok);
+}
+
+// Some servers withhold the event. So the client checks each second whether the znode exists.
+TEST(ZkCoordinatorAcl, UnreadableWhileCallsAreQueued_IsChecked) {
+  const TestChroot chroot(SharedServer::hosts());
+  RawClient raw(chroot.hosts());
+  ACL nothing[] = {{ZOO_PERM_ADMIN, {const_cast<char*>("world"), const_cast<char*>("anyone")}}};
+  ASSERT_EQ(raw.create("/p").rc, ZOK);
+  const auto made = raw.create("/p/lock-", "x", ZOO_EPHEMERAL_SEQUENTIAL, {1, nothing});
+  ASSERT_EQ(made.rc, ZOK);
+  ClientOptions options = Probe::with(chroot.hosts());
+  options.max_in_flight = 1;
+  std::atomic<bool> ends{false};
+  std::function<void(const Reply&)> send_next;
+  Probe busy(options);
+  send_next = [&](const Reply&) {
+    if (!ends) busy->submit({rq::Get{"/p"}}, send_next);
+  };
+  ASSERT_EQ(busy.call(busy.watch(1, made.path)).status, Status::ok);
+  for (int i = 0; i < 20; ++i) send_next({});
+  const std::size_t exists = Operation(rq::CountChildren{}).index();
+  EXPECT_TRUE(testing::eventually([&] { return busy->stats().requests.at(exists).count() >= 2; }));
+  ends = true;
 }
 
 }  // namespace

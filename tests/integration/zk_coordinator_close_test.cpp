@@ -136,7 +136,8 @@ TEST(ZkCoordinatorClose, CloseWithoutServerOrStart_RepliesClosed) {
   EXPECT_EQ(probe.journal().last(Kind::reply).status, Status::closed);
   EXPECT_EQ(probe.journal().count(Kind::ended), 0U) << "there was no session";
 
-  const auto unstarted = make_zookeeper_coordinator(options);
+  const DrainedLog log(options);
+  const auto unstarted = make_zookeeper_coordinator(options, *log);
   std::atomic<int> replies = 0;
   unstarted->submit({rq::CountChildren{"/"}}, [&](const Reply& reply) {
     EXPECT_EQ(reply.status, Status::closed);
@@ -194,7 +195,9 @@ TEST(ZkCoordinatorClose, LateReplyHoldsLastReference_IsDestroyedSafely) {
   };
   const auto signals = std::make_shared<Signals>();
   Journal journal;
-  auto coordinator = make_zookeeper_coordinator(Probe::with("127.0.0.1:1"));  // no server
+  const ClientOptions options = Probe::with("127.0.0.1:1");  // no server
+  const DrainedLog log(options);
+  auto coordinator = make_zookeeper_coordinator(options, *log);
   coordinator->start(journal);
   coordinator->close();
   const auto replies = std::make_shared<std::atomic<int>>(0);

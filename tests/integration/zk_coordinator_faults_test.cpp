@@ -36,8 +36,9 @@ TEST(ZkCoordinatorFaults, ReplyLost_IsUnknownAndFollowsSuspended) {
   probe.send(8, rq::Transaction{node, {rq::write::Create{"/p/x"}, rq::write::Set{node, "x"}}});
   probe.send(9, probe.watch<rq::ListAndWatch>(9, "/p"));
   probe.send(10, probe.watch<rq::ExistsAndWatch>(10, "/p/none"));
+  probe.send(11, rq::CreateContender{"/new", "lock-", "", true, true});
   server->kill();
-  ASSERT_TRUE(probe.journal().wait(10, Kind::reply));
+  ASSERT_TRUE(probe.journal().wait(11, Kind::reply));
   bool suspended = false;
   for (const Event& event : probe.journal().events()) {
     suspended = suspended || event.kind == Kind::suspended;

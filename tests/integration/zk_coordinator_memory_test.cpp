@@ -89,6 +89,16 @@ TEST_F(ZkCoordinatorMemory, NoMemory_ContenderIsCreatedOnlyIfSubmitted) {
   EXPECT_EQ(replies_that_are(Status::ok), 1U) << "earlier attempts do not count against the cap";
 }
 
+TEST_F(ZkCoordinatorMemory, NoMemory_PathIsCreatedOnlyIfSubmitted) {
+  const std::size_t failures = at_every_allocation([&](std::size_t memory) {
+    const bool ran_out = submit(memory, rq::CreateContender{"/q", "lock-", "data", true, true});
+    EXPECT_EQ(probe_.call(rq::Check{"/q"}).status, submitted_ ? Status::ok : Status::no_node)
+        << memory;
+    return ran_out;
+  });
+  EXPECT_GE(failures, 4U) << "the call, the paths, the count";
+}
+
 TEST_F(ZkCoordinatorMemory, NoMemory_TransactionIsExecutedOnlyIfSubmitted) {
   const std::size_t failures = at_every_allocation([&](std::size_t memory) {
     const bool ran_out = submit(

@@ -106,6 +106,53 @@ TEST(ZkCoordinator, CreateThatCounts_IsAnsweredWithParent) {
   EXPECT_FALSE(probe.call(rq::CreateContender{"/p", "lock-", ""}).parent);
 }
 
+TEST(ZkCoordinator, CreateThatMakesPath_CreatesOnlyLastLevel) {
+  const TestChroot chroot(SharedServer::hosts());
+  RawClient raw(chroot.hosts());
+  Probe probe(chroot.hosts());
+  const auto create = [](const char* path) {
+    return rq::CreateContender{path, "lock-", "me", true, true};
+  };
+  const Reply refused = probe.call(create("/a/b"));
+  EXPECT_EQ(refused.status, Status::no_node);
+  ASSERT_TRUE(refused.parent);
+  EXPECT_EQ(refused.parent->status, Status::no_node);
+  EXPECT_EQ(raw.children("/").names, std::vector<std::string>{});
+
+  const auto answers = probe.journal().count(Kind::answered);
+  const Reply made = probe.call(create("/a"));
+  ASSERT_EQ(made.status, Status::ok) << made.detail;
+  EXPECT_FALSE(made.path_existed);
+  EXPECT_EQ(made.name, "lock-0000000000");
+  ASSERT_TRUE(made.parent);
+  EXPECT_EQ(made.parent->child_count, 1);
+  EXPECT_EQ(made.parent->pzxid, made.token);
+  EXPECT_LT(made.parent->token, made.token);
+  EXPECT_EQ(probe.journal().count(Kind::answered), answers + 2) << "the creates; not the exists";
+  EXPECT_EQ(raw.get_acl("/a").entries,
+            (std::vector<testing::AclEntry>{{ZOO_PERM_ALL, "world", "anyone"}}));
+
+  const Reply next = probe.call(create("/a"));
+  ASSERT_EQ(next.status, Status::ok) << next.detail;
+  EXPECT_TRUE(next.path_existed);
+  EXPECT_EQ(next.parent->child_count, 2);
+}
+
+TEST(ZkCoordinator, CreateThatMakesPath_NeedsNoPermissionIfPathExists) {
+  const TestChroot chroot(SharedServer::hosts());
+  RawClient raw(chroot.hosts());
+  ACL read_only[] = {{ZOO_PERM_READ, {const_cast<char*>("world"), const_cast<char*>("anyone")}}};
+  ASSERT_EQ(raw.create("/shut").rc, ZOK);
+  ASSERT_EQ(raw.create("/shut/open").rc, ZOK);
+  ASSERT_EQ(raw.set_acl("/shut", {1, read_only}), ZOK);
+  Probe probe(chroot.hosts());
+  const Reply made = probe.call(rq::CreateContender{"/shut/open", "lock-", "", true, true});
+  EXPECT_EQ(made.status, Status::ok) << made.detail;
+  EXPECT_TRUE(made.path_existed);
+  EXPECT_EQ(probe.call(rq::CreateContender{"/shut/new", "lock-", "", true, true}).status,
+            Status::no_node);
+}
+
 TEST(ZkCoordinator, ListedChildren_ReportNextSequenceNumber) {
   const TestChroot chroot(SharedServer::hosts());
   Probe probe(chroot.hosts());
@@ -211,6 +258,8 @@ TEST(ZkCoordinator, ChrootMissing_RepliesNoNode) {
   const TestChroot chroot(SharedServer::hosts());
   Probe probe(chroot.hosts() + "/missing");
   EXPECT_EQ(probe.call(rq::CreateContender{"/p", "lock-", "x"}).status, Status::no_node);
+  EXPECT_EQ(probe.call(rq::CreateContender{"/p", "lock-", "x", true, true}).status,
+            Status::no_node);
   EXPECT_EQ(probe.call(rq::CreateParents{"/p/q/r"}).status, Status::no_node);
   EXPECT_EQ(probe.call(rq::CreateParents{"/"}).status, Status::no_node);
 }

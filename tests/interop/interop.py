@@ -196,7 +196,23 @@ class Environment:
 
     def is_marked(self):
         """Whether there is a hold marker."""
-        return any(f"{PATH}/held-" in each.request("dump") for each in self.server.members)
+        return any(znode.startswith(f"{PATH}/held-") for _, znode in self.znodes("dump"))
+
+    def znodes(self, word):
+        """Pairs of a session and a znode below PATH, from the answers to "dump" or "wchc"."""
+        found = set()
+        for member in self.server.members:
+            session = ""
+            for line in member.request(word).splitlines():
+                if line.startswith("0x"):
+                    session = line.rstrip(":")
+                elif line.startswith(f"\t{PATH}/"):
+                    found.add((session, line.strip()))
+        return found
+
+    def all_wait(self):
+        """Whether all but the holder watch the znode of another contender."""
+        return len({session for session, _ in self.znodes("wchc") - self.znodes("dump")}) >= len(self.contenders) - 1
 
     def all_are_granted(self, count, what):
         """Waits until every contender was granted `count` more times."""
@@ -239,7 +255,7 @@ def long_hold(environment, kinds):
         holder.hold()
         environment.wait_until("a hold marker", environment.is_marked)
         late = environment.add(kinds[1])
-        time.sleep(2)  # an overlap would be noticed
+        environment.wait_until("all others wait", environment.all_wait)
         if ending == "go":
             holder.go()
         else:

@@ -124,6 +124,14 @@ TEST(FakeEnsemble, BlockedQueries_EndAtTheirDeadlines) {
   EXPECT_EQ(time_of(ensemble, [&] { EXPECT_FALSE(client->wait_until_connected(4s)); }), 4s);
 }
 
+TEST(FakeEnsemble, SemaphoreWithEmptyList_RequestsOnePermit) {
+  FakeEnsemble ensemble;
+  const auto client = ensemble.client();
+  Semaphore semaphore(*client, kPath, SharedCount{.initial = 2});
+  EXPECT_EQ(semaphore.acquire({}).permits(), 1);
+  EXPECT_EQ(semaphore.async_acquire({}).get().permits(), 1);
+}
+
 TEST(FakeEnsemble, LoopOfAttempts_TriesAtExactTimes) {
   FakeEnsemble ensemble;
   const auto client = ensemble.client();

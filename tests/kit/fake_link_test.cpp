@@ -86,6 +86,32 @@ TEST_F(FakeLinkTest, Refused_ConnectsAfterAccept) {
   EXPECT_EQ(hold_.state(), HoldState::held);
 }
 
+TEST_F(FakeLinkTest, HoldReleasedWhileRefused_CandidateLeadsSuspended) {
+  LeaderLatch latch(*client_, "/locks/job");
+  latch.start();
+  ensemble_.settle();
+  link_.refuse();
+  hold_ = {};
+  ensemble_.settle();
+  EXPECT_TRUE(latch.has_leadership());
+  EXPECT_EQ(latch.leadership().state(), HoldState::suspended);
+}
+
+TEST_F(FakeLinkTest, LeaderEndsWhileRefused_NextOneWaits) {
+  LeaderLatch first(*client_, "/locks/leader");
+  LeaderLatch second(*client_, "/locks/leader");
+  first.start();
+  ensemble_.settle();
+  second.start();
+  ensemble_.settle();
+  link_.refuse();
+  first.close();
+  ensemble_.settle();
+  EXPECT_FALSE(second.has_leadership());
+  link_.accept();
+  EXPECT_TRUE(second.has_leadership());
+}
+
 TEST_F(FakeLinkTest, Refused_TextOfErrorSaysSo) {
   link_.refuse();
   std::string text;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pauses of a candidate between two attempts, which leader_latch.h and leader_election.h
 // promise. Also the Leadership after its end, as leadership.h promises it.
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -22,12 +24,13 @@ using Kind = OperationKind;
 
 class Retrying final : public detail::Candidate {
  public:
-  Retrying(detail::ClientCore& core, bool until_finished)
+  Retrying(detail::ClientCore& core, bool until_finished, std::chrono::milliseconds min,
+           std::chrono::milliseconds max)
       : Candidate(core, LockWorld::kPath,
                   {.again = true,
                    .until_finished = until_finished,
-                   .retry_delay_min = 100ms,
-                   .retry_delay_max = 800ms}) {}
+                   .retry_delay_min = min,
+                   .retry_delay_max = max}) {}
 
  private:
   void on_began(
@@ -44,8 +47,9 @@ class CandidateTest : public ::testing::Test {
     lock_.world().run_all();
   }
 
-  void contend(bool until_finished) {
-    candidate_ = std::make_shared<Retrying>(lock_.core(0), until_finished);
+  void contend(bool until_finished, std::chrono::milliseconds min = 100ms,
+               std::chrono::milliseconds max = 800ms) {
+    candidate_ = std::make_shared<Retrying>(lock_.core(0), until_finished, min, max);
     candidate_->contend();
   }
   std::size_t attempts() { return lock_.world().client(0).requests(Kind::create_contender); }
@@ -91,6 +95,15 @@ TEST_F(CandidateTest, PauseOfLatch_GrowsUntilItLeads) {
   candidate_->interrupt();  // the candidate contends again
   lock_.world().run_all();
   expect_about(pause(), 100ms);
+}
+
+TEST_F(CandidateTest, LongestPause_IsNoShortOne) {
+  fail_next_attempt();
+  contend(false, std::chrono::milliseconds::max(), std::chrono::milliseconds::max());
+  lock_.world().run_all();
+  const std::size_t before = attempts();
+  lock_.world().run_for(1h);
+  EXPECT_EQ(attempts(), before);
 }
 
 TEST_F(CandidateTest, PauseOfElection_GrowsUntilLeadershipEndsWell) {

@@ -94,6 +94,23 @@ class CounterEnd : public PathLockTest {
   }
 };
 
+// Without a znode it waits by lists, which belong to no session.
+TEST_F(CounterEnd, CancelledWhileDisconnected_NoListRemains) {
+  const auto holder = granted(1);
+  ensemble().set_counter(LockWorld::kPath, core::kFirstUnusableSequence.value);
+  const auto call = waiting(0);
+  lock_.world().disconnect(0);
+  run_for(1s);
+  EXPECT_GT(client(0).unanswered(), 0U) << "it lists again";
+  lock_.cancel(call);
+  run();
+  EXPECT_EQ(client(0).unanswered(), 0U);
+  lock_.world().reconnect(0);
+  run();
+  release(holder);
+  expect_rest();
+}
+
 TEST_F(CounterEnd, CallsRepeatedEndlessly_PathIsRecreated) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     ensemble().set_counter(LockWorld::kPath,

@@ -260,5 +260,40 @@ const std::vector<Row>& rows() {
 INSTANTIATE_TEST_SUITE_P(Rows, ErrorTextsOnSimulation, ::testing::ValuesIn(rows()),
                          [](const auto& row) { return row.param.name; });
 
+// ---- unlock() without a count ---------------------------------------------------------------------
+
+class NotOwnerTexts : public PathLockTest {
+ protected:
+  /// Returns the text for unlock() by the owner of this call.
+  std::string text_for(std::size_t call) {
+    return text_of([&] {
+      lock_.path_lock(0)->refuse_unlock(lock_.call(call).owner, core::CountKind::lock, "unlock");
+    });
+  }
+};
+
+TEST_F(NotOwnerTexts, ReadLock_IsNamed) {
+  auto read = LockWorld::to_read();
+  read.kind = core::CountKind::shared_lock;
+  const auto reader = granted(0, read);
+  EXPECT_EQ(text_for(reader),
+            "unlock /locks/a: this thread holds a read lock, not a write lock; call "
+            "unlock_shared() [not_owner]");
+  release(reader);
+}
+
+TEST_F(NotOwnerTexts, Permits_AreNamedOnlyWhileHeld) {
+  const auto holder = granted(0, LockWorld::permits(2, 2));
+  const auto waiter = waiting(0, LockWorld::permits(1, 2));
+  EXPECT_EQ(text_for(holder),
+            "unlock /locks/a: this thread holds permits of the path, not the lock; unlock the "
+            "MultiMutex [not_owner]");
+  EXPECT_TRUE(text_for(waiter).starts_with(
+      "unlock /locks/a: this thread does not hold the lock; the owner "))
+      << text_for(waiter);
+  release(holder);
+  release(waiter);
+}
+
 }  // namespace
 }  // namespace zklock::model

@@ -24,9 +24,9 @@ class EventLines : public ::testing::Test {
  protected:
   explicit EventLines(LogLevel level = LogLevel::debug)
       : lock_(2, {}, true, detail::ClientCore::kMostCreatesAtOnce,
-              std::make_shared<client::Log>(
-                  nullptr, [this](LogLevel, std::string_view line) { lines_.emplace_back(line); },
-                  level)) {
+              LockWorld::LogTarget{
+                  .sink = [this](LogLevel, std::string_view line) { lines_.emplace_back(line); },
+                  .level = level}) {
     lock_.connect_all();
   }
   void SetUp() override {
@@ -119,6 +119,40 @@ TEST_F(EventLines, MaximumHoldTime_IsExpiringAndLost) {
   EXPECT_EQ(sentences(), (Lines{"acquired", "expiring", "lost: the maximum hold time ended"}));
   EXPECT_NE(lines_.back().find(" held=8.000s"), std::string::npos) << lines_.back();
   lock_.release(call);
+}
+
+// flush() reads the clock of each hold, at any time after the warning.
+TEST_F(EventLines, ClockReadAfterWarning_IsExpiringOnce) {
+  const auto call = lock_.acquire(0, {.limit = {.longest = 8s, .notice = 3s}});
+  run_for(6s);
+  EXPECT_TRUE(lock_.core(0).flush(Deadline::passed()));
+  run_for(1s);
+  EXPECT_EQ(sentences(), (Lines{"acquired", "expiring"}));
+  lock_.release(call);
+}
+
+TEST_F(EventLines, ThreadEndsWithLock_Warns) {
+  const auto call = lock_.acquire(0, {.kind = core::CountKind::lock});
+  run_for(0s);
+  lock_.path_lock(0)->thread_exits(lock_.call(call).owner);
+  run_for(1s);
+  EXPECT_EQ(std::ranges::count(sentences(), "a thread ended without unlocking it"), 1);
+  lock_.release(call);
+}
+
+TEST_F(EventLines, DowngradeRefused_Warns) {
+  const Owner owner = Owner::unique();
+  const auto writer = lock_.acquire(0, LockWorld::to_write(owner));
+  run_for(0s);
+  const auto reader = lock_.acquire(0, LockWorld::to_read(owner));
+  run_for(0s);
+  lines_.clear();
+  lock_.world().fail_next(0, OperationKind::transaction, Status::no_auth);
+  lock_.release(writer);
+  run_for(1s);
+  ASSERT_EQ(lines_.size(), 1U);
+  EXPECT_TRUE(lines_[0].starts_with(std::string("downgrade ") + LockWorld::kPath)) << lines_[0];
+  lock_.release(reader);
 }
 
 TEST_F(EventLines, KnownPosition_IsWaiting) {

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/manual_time.h"
+#include "tests/model/scripted_coordinator.h"
 
 namespace zklock::model {
 namespace {
@@ -22,9 +23,8 @@ using namespace std::chrono_literals;
 using core::Status;
 
 /// Replies as the test specifies, then with `closed`. Records the kinds of the requests.
-class Script final : public client::Coordinator {
+class Script final : public ScriptedCoordinator {
  public:
-  void start(client::SessionObserver& /*observer*/) override {}
   client::RequestId submit(client::Request request, client::ReplyHandler handler) override {
     const auto* const write = std::get_if<client::request::Transaction>(&request.operation);
     if (write != nullptr) {
@@ -45,11 +45,6 @@ class Script final : public client::Coordinator {
     handler(std::move(reply));
     return {};
   }
-  void post(std::function<void()> task) override { task(); }
-  bool cancel_unsent(client::RequestId /*request*/) noexcept override { return false; }
-  void unwatch(client::RequestId /*request*/) noexcept override {}
-  void close() override {}
-  std::string connection_problem() const override { return {}; }
 
   void add(Status status) {
     client::Reply reply;

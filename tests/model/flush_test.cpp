@@ -116,6 +116,18 @@ TEST_F(FlushTest, LatchClosedBeforeReplyToCreate_WaitsForDelete) {
   expect_rest();
 }
 
+TEST_F(FlushTest, CancelledWhileDisconnected_NoRequestRemains) {
+  lock_.world().disconnect(0);
+  const std::size_t call = lock_.acquire(0, LockWorld::shared_permits(1, 2));
+  run();
+  EXPECT_GT(client(0).unanswered(), 0U);
+  lock_.cancel(call);
+  run();
+  EXPECT_EQ(client(0).unanswered(), 0U);
+  lock_.world().reconnect(0);
+  expect_rest();
+}
+
 // ---- a loss ------------------------------------------------------------------------------------
 
 TEST_F(FlushTest, EndOfMaxHoldWhileCutOff_WaitsForDelete) {
@@ -262,6 +274,24 @@ TEST_F(RefusedDelete, OtherClient_WaitsUntilTheSessionEnds) {
   expect_rest();
 }
 
+TEST_F(RefusedDelete, UnknownPath_IsTriedAgain) {
+  ASSERT_EQ(ensemble().create("/locks/b"), Status::ok);
+  ASSERT_EQ(ensemble().create("/locks/b/lock-0000000000"), Status::ok);
+  const auto permit = [this](std::int32_t all) {
+    ASSERT_EQ(ensemble().set_acl("/locks/b", {.everyone = all}), Status::ok);
+  };
+  permit(AclEntry::all & ~AclEntry::remove);
+  lock_.core(0).deletions().begin(client(0).session(), {.path = "/locks/b/lock-0000000000"},
+                                  detail::NodeDeleter::FirstStep::delete_now);
+  run();
+  EXPECT_EQ(lock_.core(0).deletions().refused(), 1U);
+  permit(AclEntry::all);
+  EXPECT_FALSE(flushed()) << "it has no reply yet";
+  run();
+  EXPECT_TRUE(flushed());
+  expect_rest();
+}
+
 TEST_F(RefusedDelete, WaitingCalls_Fail) {
   const std::size_t holder = granted(0, LockWorld::to_write());
   const std::size_t first = waiting(0, LockWorld::to_read());
@@ -335,16 +365,6 @@ TEST_F(RefusedDelete, RefusalOfRetryAfterEndOfSession_EndsIt) {
   permit_delete(true);
   lock_.release(granted(0));
   expect_rest();
-}
-
-// ---- closing -----------------------------------------------------------------------------------
-
-TEST(BackgroundWork, WorkBegunAfterClose_EndsAtOnce) {
-  detail::BackgroundWork work;
-  work.close();
-  work.begin();
-  EXPECT_TRUE(work.idle());
-  EXPECT_TRUE(work.wait(Deadline::passed()));
 }
 
 }  // namespace

@@ -109,6 +109,19 @@ TEST_F(IdleLock, ZnodeDeleted_IsLost) {
   expect_released();
 }
 
+TEST_F(IdleLock, ZnodeDeleted_IsNotReadAgain) {
+  const auto first = idle();
+  run_for(1s);
+  ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
+  reset_counts();
+  run();
+  ASSERT_EQ(client(0).live_interests(), 0U) << "the loss is known";
+  EXPECT_EQ(client(0).requests(Kind::check), 0U);
+  EXPECT_EQ(client(0).requests(Kind::get), 0U);
+  lock_.end_use(0);
+  expect_released();
+}
+
 TEST_F(IdleLock, ZnodeDeletedBeforeItsWatch_IsLost) {
   const auto first = idle();
   ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);

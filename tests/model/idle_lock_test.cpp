@@ -55,6 +55,23 @@ TEST_F(IdleLock, OtherCohortArrives_IsReleased) {
   expect_released();
 }
 
+// While the contenders of a cohort wait, each has a znode of its own, and the cohort has none.
+TEST_F(IdleLock, OtherCohortArrivesDuringWait_CohortRemains) {
+  const auto outside = granted(1);
+  const auto first = waiting(0, kept());
+  const auto other = waiting(0, kept(2));
+  lock_.cancel(other);
+  release(outside);
+  ASSERT_TRUE(is_granted(first));
+  release(first);
+  const auto again = lock_.acquire(0, kept());
+  EXPECT_TRUE(is_granted(again)) << "at once";
+  expect_same_node(first, again);
+  release(again);
+  lock_.end_use(0);
+  expect_released();
+}
+
 TEST_F(IdleLock, OneOfTwoObjectsDestroyed_IsRetained) {
   const auto path_lock = lock_.path_lock(0);
   path_lock->attach();

@@ -129,6 +129,30 @@ TEST_F(Keeper, LockHeld_EveryThirdRequestIsHeartbeat) {
   expect_rest();
 }
 
+// A request of the user shifts the lease against the ticks, which come every T/20.
+TEST_F(Keeper, LeaseBelowElevenTwentyFourths_IsHeartbeat) {
+  struct Case {
+    Duration used_at;  ///< after a tick with a heartbeat
+    std::size_t heartbeats;
+  };
+  for (const Case& each : {Case{kT / 24, 0}, Case{kT / 30, 1}}) {
+    const auto call = granted(0);
+    run_for(kT);
+    reset_counts();
+    ASSERT_TRUE(world().run_until([&] { return client(0).requests(Kind::check) > 0; }, kT));
+    run_for(each.used_at);
+    client(0).submit({.operation = client::request::Check{"/"}}, [](const auto&) {});
+    run();
+    run_for(kT / 4 - each.used_at - 1ns);
+    reset_counts();
+    run_for(1ns);
+    EXPECT_EQ(client(0).requests(Kind::check), each.heartbeats);
+    EXPECT_EQ(client(0).requests(Kind::sync), 1 - each.heartbeats);
+    release(call);
+  }
+  expect_rest();
+}
+
 // The user's own requests are evidence enough.
 TEST_F(Keeper, LockUsedAllTheTime_NoRequestsOfTheKeeper) {
   run_for(kT);

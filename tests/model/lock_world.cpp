@@ -48,8 +48,13 @@ std::int32_t number_of(std::string_view node) {
 }  // namespace
 
 LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces,
-                     std::size_t creates_at_once, const std::shared_ptr<client::Log>& log)
+                     std::size_t creates_at_once, std::optional<LogTarget> log)
     : world_(clients, options) {
+  std::shared_ptr<client::Log> lines;
+  if (log) {
+    lines = std::make_shared<client::Log>(log->logger, log->sink, log->level,
+                                          borrowed<client::Dispatcher>(world_.dispatcher(0)));
+  }
   for (std::size_t c = 0; c < clients; ++c) {
     cores_.push_back(
         detail::ClientCore::make({.coordinator = borrowed<client::Coordinator>(world_.client(c)),
@@ -57,8 +62,8 @@ LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces,
                                   .dispatcher = borrowed<client::Dispatcher>(world_.dispatcher(c)),
                                   .losses = borrowed<client::Dispatcher>(world_.dispatcher(c)),
                                   .finish_log =
-                                      [this, c, logs = log != nullptr] {
-                                        while (logs && world_.dispatcher(c).run_next()) {
+                                      [this, logs = lines != nullptr] {
+                                        while (logs && world_.dispatcher(0).run_next()) {
                                         }
                                       }},
                                  {.hosts = "sim",
@@ -68,7 +73,7 @@ LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces,
                                   .loss_callback_limit = options.loss_callback_limit,
                                   .creates_at_once = creates_at_once,
                                   .announces = announces,
-                                  .log = log}));
+                                  .log = lines}));
   }
 }
 

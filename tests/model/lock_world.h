@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "zklock/client/port/log.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/pending_acquire.h"
 #include "zklock/hold.h"
+#include "zklock/log.h"
 #include "zklock/testing/simulation/world.h"
 
 namespace zklock::model {
@@ -58,9 +58,15 @@ struct CallResult {
 /// | calls | Every acquire ends exactly once.                                               |
 class LockWorld {
  public:
+  struct LogTarget {
+    std::shared_ptr<spdlog::logger> logger = {};
+    LogSink sink = {};
+    LogLevel level = LogLevel::info;
+  };
+  /// `log`: where the lines of all clients go, written by the dispatcher of the first one.
   explicit LockWorld(std::size_t clients, ClientOptions options = {}, bool announces = true,
                      std::size_t creates_at_once = detail::ClientCore::kMostCreatesAtOnce,
-                     const std::shared_ptr<client::Log>& log = nullptr);
+                     std::optional<LogTarget> log = {});
   ~LockWorld();
   LockWorld(const LockWorld&) = delete;
   LockWorld& operator=(const LockWorld&) = delete;

@@ -53,7 +53,7 @@ class Logger : public ::testing::Test {
                   {},
                   true,
                   detail::ClientCore::kMostCreatesAtOnce,
-                  std::make_shared<client::Log>(std::make_shared<spdlog::logger>("test", sink_))};
+                  LockWorld::LogTarget{.logger = std::make_shared<spdlog::logger>("test", sink_)}};
 };
 
 TEST_F(Logger, FailedCandidate_LogsWithoutItsMutex) {

@@ -101,9 +101,9 @@ TEST_F(LossReasonTest, QueriedBeforeTheTimer_IsTheLease) {
   const auto call = granted(0, {.listener = listener()});
   lock_.world().pause(0);
   lock_.world().run_for(1h);
-  lock_.world().resume(0);
   EXPECT_EQ(reason(call), LossReason::lease_expired);
   lock_.world().expire(0);
+  lock_.world().resume(0);
   lock_.world().run_for(1s);
   EXPECT_EQ(reason(call), LossReason::lease_expired) << "the first reason stays";
   ASSERT_EQ(events_.back().kind, LockEvent::Kind::lost);

@@ -2,12 +2,16 @@
 // The metrics of a client, on the virtual clock.
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tests/model/manual_time.h"
 #include "tests/model/path_lock_fixture.h"
+#include "tests/model/scripted_coordinator.h"
 #include "zklock/core/release_request_data.h"
 #include "zklock/core/znode_name.h"
 
@@ -278,6 +282,29 @@ TEST_F(MetricsModel, SlowQuorum_LeasesAreLow) {
   EXPECT_EQ(lock_.call(call).hold.state(), HoldState::held);
   EXPECT_EQ(lock_.core(0).metrics().low_leases, 1U);
   release(call);
+}
+
+/// One request of each kind of operation was answered.
+class AnsweredRequests final : public ScriptedCoordinator {
+ public:
+  client::RequestId submit(client::Request /*request*/, client::ReplyHandler /*handler*/) override {
+    return {};
+  }
+  client::CoordinatorStats stats() const override {
+    client::CoordinatorStats stats;
+    for (DurationHistogram& each : stats.requests) each.counts[0] = 1;
+    return stats;
+  }
+};
+
+TEST(RequestMetrics, OperationsWithOneName_AreAdded) {
+  const auto client =
+      make_client(std::make_shared<AnsweredRequests>(), std::make_shared<ManualTime>());
+  std::uint64_t count = 0;
+  const auto requests = client->metrics().requests;
+  for (const zklock::RequestMetrics& each : requests) count += each.durations.count();
+  EXPECT_EQ(count, client::CoordinatorStats{}.requests.size());
+  EXPECT_LT(requests.size(), count);
 }
 
 }  // namespace

@@ -90,11 +90,16 @@ class PathLockTest : public ::testing::Test {
     for (std::size_t c = 0; c < lock_.world().clients(); ++c) client(c).reset_counts();
   }
   void SetUp() override {
-    // In the steady state the parent exists, because the first lock created it.
+    // In the steady state the path exists, because the first lock created it, and the clients expect
+    // that.
     lock_.connect_all();
-    lock_.release(granted(0));
-    run();
+    release(granted(0));
+    for (std::size_t c = 0; c < lock_.world().clients(); ++c) expect_existing_paths(c);
     reset_counts();
+  }
+  void expect_existing_paths(std::size_t c) {
+    auto& facts = lock_.core(c).path_facts();
+    while (facts.predicts_new_path()) facts.met_existing_path();
   }
 
   LockWorld lock_{3};

@@ -169,6 +169,17 @@ TEST_F(PathLockTest, Close_EndsAllCallsAndHolds) {
   lock_.release(held);
 }
 
+TEST_F(PathLockTest, ClientClosed_NewObjectIsRefused) {
+  EXPECT_NO_THROW(lock_.core(0).usable_path_lock("lock", "/locks/b"));
+  lock_.core(0).close();
+  try {
+    lock_.core(0).usable_path_lock("lock", "/locks/c");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.errc(), Errc::closed);
+  }
+}
+
 // Another thread destroys the last lock object and closes the client before lock() returns.
 TEST_F(PathLockTest, GrantReturnedAfterClose_IsNotRetained) {
   lock_.use(0);

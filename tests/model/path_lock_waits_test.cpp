@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which contenders of a client block another one, as DeadlockDetector reads it.
 #include <cstddef>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,40 @@ TEST_F(PathLockWaits, Mutex_HolderBlocksEachWaiter) {
   EXPECT_EQ(blocked(third).contender.lock(), nullptr);
   release(second);
   expect_rest();
+}
+
+TEST_F(PathLockWaits, CallCancelled_ContenderIsOver) {
+  const std::size_t holder = granted(0);
+  const std::size_t second = waiting(0);
+  auto waiter = std::static_pointer_cast<const detail::Contender>(blocked(second).contender.lock());
+  ASSERT_NE(waiter, nullptr);
+  lock_.cancel(second);
+  run();
+  {
+    const detail::Monitor::Lock lock(lock_.path_lock(0)->monitor());
+    EXPECT_EQ(waiter->ownership().state(), core::Ownership::State::over);
+  }
+  waiter.reset();
+  release(holder);
+  expect_rest();
+}
+
+// Between the close of the path and that of the coordinator, a reply can still arrive.
+TEST_F(PathLockWaits, ReplyAfterClose_ContenderIsNotGranted) {
+  const std::size_t call = lock_.acquire(0);
+  auto waiter = std::static_pointer_cast<const detail::Contender>(blocked(call).contender.lock());
+  ASSERT_NE(waiter, nullptr);
+  const auto path_lock = lock_.path_lock(0);
+  path_lock->close();
+  run();
+  EXPECT_EQ(error(call), Errc::closed);
+  {
+    const detail::Monitor::Lock lock(path_lock->monitor());
+    EXPECT_EQ(waiter->ownership().state(), core::Ownership::State::over);
+    EXPECT_NE(waiter->lock_node().machine().state(), core::AcquireState::granted);
+  }
+  waiter.reset();
+  lock_.core(0).close();
 }
 
 TEST_F(PathLockWaits, HolderOfOtherClient_IsNotSeen) {
@@ -84,6 +119,16 @@ TEST_F(PathLockWaits, DowngradedWriter_BlocksWritersOnly) {
   release(read);
   release(writer);
   release(reader);
+  expect_rest();
+}
+
+TEST_F(PathLockWaits, WriterAtGate_BlocksNoReader) {
+  const std::size_t holder = granted(0, LockWorld::to_write());
+  const std::size_t writer = waiting(0, LockWorld::at_gate(1));
+  const std::size_t reader = waiting(0, LockWorld::to_read());
+  EXPECT_EQ(blockers(writer), std::vector<Owner>{owner(holder)});
+  EXPECT_EQ(blockers(reader), std::vector<Owner>{owner(holder)}) << "it passes those at the gate";
+  for (const auto call : {holder, reader, writer}) release(call);
   expect_rest();
 }
 

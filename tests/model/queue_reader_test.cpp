@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/model/scripted_coordinator.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/recipes/locks/blocked_by.h"
@@ -56,10 +57,9 @@ client::Reply answer(Status status, std::vector<std::string> children = {}) {
 }
 
 // Replies with the given replies, then with `closed`.
-class Answers final : public client::Coordinator {
+class Answers final : public model::ScriptedCoordinator {
  public:
   explicit Answers(std::deque<client::Reply> replies) : replies_(std::move(replies)) {}
-  void start(client::SessionObserver&) override {}
   client::RequestId submit(client::Request, client::ReplyHandler handler) override {
     client::Reply reply = answer(Status::closed);
     {
@@ -72,11 +72,6 @@ class Answers final : public client::Coordinator {
     handler(std::move(reply));
     return {};
   }
-  void post(std::function<void()> task) override { task(); }
-  bool cancel_unsent(client::RequestId) noexcept override { return false; }
-  void unwatch(client::RequestId) noexcept override {}
-  void close() override {}
-  std::string connection_problem() const override { return {}; }
 
  private:
   std::mutex mutex_;

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/manual_time.h"
+#include "tests/model/scripted_coordinator.h"
 
 namespace zklock::model {
 namespace {
@@ -21,11 +22,10 @@ namespace {
 using namespace std::chrono_literals;
 
 /// The contenders' znodes do not exist. Each reply takes some time.
-class NobodyThere final : public client::Coordinator {
+class NobodyThere final : public ScriptedCoordinator {
  public:
   NobodyThere(ManualTime& time, core::Duration per_answer) : time_(time), per_answer_(per_answer) {}
 
-  void start(client::SessionObserver& /*observer*/) override {}
   client::RequestId submit(client::Request request, client::ReplyHandler handler) override {
     const auto* const transaction = std::get_if<client::request::Transaction>(&request.operation);
     if (transaction != nullptr) requested_.push_back(transaction->guard);
@@ -36,11 +36,6 @@ class NobodyThere final : public client::Coordinator {
     handler(reply);
     return client::RequestId{requested_.size()};
   }
-  void post(std::function<void()> task) override { task(); }
-  bool cancel_unsent(client::RequestId /*request*/) noexcept override { return false; }
-  void unwatch(client::RequestId /*request*/) noexcept override {}
-  void close() override {}
-  std::string connection_problem() const override { return {}; }
 
   const std::vector<std::string>& requested() const noexcept { return requested_; }
 

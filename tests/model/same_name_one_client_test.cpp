@@ -59,6 +59,31 @@ TEST_F(SameNameOneClient, IdleZnode_IsNotFoundInListOfLaterPath) {
   expect_rest();
 }
 
+// The reply to another create shows that the path was recreated: then its contender sends a check.
+// The list of the idle cohort, which would also show it, has no reply yet.
+TEST_F(SameNameOneClient, IdleZnodeOfEarlierPath_IsNotHandedOff) {
+  const LockWorld::Request kept{.local = {.batch = 3, .keep_idle_for = 5s}};
+  lock_.use(0);
+  const auto old = granted(0, kept);
+  release(old);
+  remove_path();
+  ASSERT_EQ(ensemble().create_container(LockWorld::kPath), Status::ok);
+  reset_counts();
+  const auto other = lock_.acquire(0);
+  ASSERT_TRUE(lock_.world().run_until([&] { return client(0).requests(Kind::check) > 0; }, 1s));
+  const auto next = lock_.acquire(0, kept);
+  EXPECT_FALSE(is_granted(next));
+  EXPECT_EQ(lock_.violation(), "");
+  run();
+  EXPECT_FALSE(is_granted(next));
+  release(other);
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+  lock_.end_use(0);
+  run();
+  expect_rest();
+}
+
 // No watch event shows it: the own znode is not watched yet.
 TEST_F(SameNameOneClient, NextZnodeIsOfLaterPath_NewestHoldIsLost) {
   const auto old = granted(0);

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/manual_time.h"
+#include "tests/model/scripted_coordinator.h"
 #include "zklock/semaphore.h"
 
 namespace zklock::model {
@@ -18,11 +19,10 @@ namespace {
 using namespace std::chrono_literals;
 
 /// The lock path does not exist. Each reply takes a second.
-class EmptyServers final : public client::Coordinator {
+class EmptyServers final : public ScriptedCoordinator {
  public:
   explicit EmptyServers(ManualTime& time) : time_(time) {}
 
-  void start(client::SessionObserver& /*observer*/) override {}
   client::RequestId submit(client::Request /*request*/, client::ReplyHandler handler) override {
     time_.pass(1s);
     client::Reply reply;
@@ -30,11 +30,6 @@ class EmptyServers final : public client::Coordinator {
     handler(reply);
     return client::RequestId{++requests_};
   }
-  void post(std::function<void()> task) override { task(); }
-  bool cancel_unsent(client::RequestId /*request*/) noexcept override { return false; }
-  void unwatch(client::RequestId /*request*/) noexcept override {}
-  void close() override {}
-  std::string connection_problem() const override { return {}; }
 
  private:
   ManualTime& time_;
@@ -77,6 +72,11 @@ TEST_F(SemaphoreQuery, DeadlineHasPassed_BothRequestsAreSent) {
   EXPECT_EQ(semaphore_.available_permits(Deadline::passed()), 3);
   EXPECT_EQ(time_->due().size(), 2U);
   for (const core::Instant due : time_->due()) EXPECT_GT(due, time_->now());
+}
+
+TEST_F(SemaphoreQuery, RequestAnswered_ItsTimerIsCancelled) {
+  EXPECT_EQ(semaphore_.available_permits(Deadline::passed()), 3);
+  EXPECT_EQ(time_->cancelled(), 2U);
 }
 
 }  // namespace

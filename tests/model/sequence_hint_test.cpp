@@ -189,6 +189,8 @@ TEST_F(SequenceHintTest, IdleTime_WatchEndsAndIsSetAgain) {
   EXPECT_EQ(requests_of_a_grant(0), 2U) << "a client that locks this rarely sets no watch";
   EXPECT_EQ(requests_of_a_grant(0), 3U);
   EXPECT_EQ(requests_of_a_grant(0), 1U);
+  run_for(1s);
+  EXPECT_EQ(requests_of_a_grant(0), 2U) << "exactly a second is too long";
 }
 
 TEST_F(SequenceHintTest, LastObjectDestroyed_WatchIsRemoved) {
@@ -286,8 +288,8 @@ class ManyPaths : public SequenceHintTest {
   void watch_another(const std::string& path) {
     const auto& other = others_.emplace_back(lock_.path_lock(0, path.c_str()));
     other->attach();
-    cycle_other(*other);
-    cycle_other(*other);
+    for (int i = 0; i < 2; ++i) cycle_other(*other);
+    expect_existing_paths(0);
   }
   /// Detaches the last object of one of the other paths.
   void give_back_another() {

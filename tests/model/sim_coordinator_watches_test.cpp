@@ -216,6 +216,55 @@ TEST_F(SimCoordinatorTest, ExistsWatch_ReportsCreateAndDelete) {
   EXPECT_EQ(coordinator().server_watches(), 0u);
 }
 
+// The servers send no event of such a znode. The client checks once in a second whether it exists.
+TEST_F(SimCoordinatorTest, UnreadableZnode_DeleteIsFoundByCheck) {
+  client.connect();
+  for (const ExistsRule rule : {ExistsRule::needs_nothing, ExistsRule::needs_read}) {
+    const bool is_set = rule == ExistsRule::needs_nothing;
+    world.ensemble().set_exists_rule(rule);
+    world.ensemble().create("/p/x", "", {}, {.everyone = 0});
+    const RequestId unwanted = client.watch("unwanted", "/p/x");
+    world.run_all();
+    coordinator().reset_counts();
+    coordinator().unwatch(unwanted);
+    world.run_for(2s);
+    EXPECT_EQ(coordinator().watch_removals(), is_set ? 1U : 0U);
+    client.watch("w", "/p/x");
+    world.run_all();
+    EXPECT_EQ(client.take_log(), (Log{"unwanted: ok", "w: ok"}));
+    EXPECT_EQ(client.replies["w"].is_without_stat(), !is_set);
+    EXPECT_EQ(coordinator().server_watches(), is_set ? 1U : 0U);
+    world.run_for(3s);
+    world.ensemble().remove("/p/x");
+    world.run_all();
+    EXPECT_TRUE(client.log.empty());
+    world.run_for(1s);
+    EXPECT_EQ(client.take_log(), Log{"w deleted"});
+    EXPECT_EQ(coordinator().server_watches() + coordinator().live_interests(), 0U);
+    const std::size_t served = coordinator().served();
+    world.run_for(1500ms);
+    EXPECT_EQ(coordinator().served(), served) << "no more checks";
+  }
+}
+
+TEST_F(SimCoordinatorTest, ExistsWatchRefused_IsCheckedAfterReconnect) {
+  client.connect();
+  world.ensemble().create("/p/x", "", {}, {.everyone = 0});
+  client.send("w", ExistsAndWatch{"/p/x", client.logs("w")});
+  world.run_all();
+  EXPECT_EQ(client.take_log(), Log{"w: ok"});
+  EXPECT_TRUE(client.replies["w"].is_without_stat());
+  world.disconnect(0);
+  world.run_for(3s);
+  world.reconnect(0);
+  world.run_all();
+  EXPECT_EQ(coordinator().server_watches(), 0U);
+  EXPECT_EQ(coordinator().live_interests(), 1U);
+  world.ensemble().remove("/p/x");
+  world.run_for(1s);
+  EXPECT_EQ(client.take_log(), (Log{"suspended", "connected", "w deleted"}));
+}
+
 TEST_F(SimCoordinatorTest, Reconnected_MissedEventsOfAllWatchesArrive) {
   client.connect();
   auto& ensemble = world.ensemble();

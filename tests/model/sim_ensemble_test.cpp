@@ -207,6 +207,28 @@ TEST_F(SimEnsembleTest, AclOfUsers_PermitsEveryClient) {
   EXPECT_EQ(ensemble.apply(session, Delete{path}).status, Status::no_auth);
 }
 
+TEST_F(SimEnsembleTest, UnreadableZnode_ExistsFollowsRule) {
+  const SessionId other = ensemble.open_session(6s);
+  ensemble.set_contenders_readable(false);
+  const std::string path = "/p/" + create().name;
+  EXPECT_EQ(ensemble.exists_rule(), ExistsRule::needs_read);
+  for (const ExistsRule rule : {ExistsRule::needs_nothing, ExistsRule::needs_read}) {
+    ensemble.set_exists_rule(rule);
+    const Status expected = rule == ExistsRule::needs_nothing ? Status::ok : Status::no_auth;
+    for (const std::string& each : {path, std::string("/p/none")}) {
+      const bool exists = each == path;
+      for (const Operation& operation :
+           {Operation{CountChildren{each}}, Operation{ExistsAndWatch{each, {}}}}) {
+        EXPECT_EQ(ensemble.apply(other, operation).status, exists ? expected : Status::no_node);
+        EXPECT_EQ(ensemble.apply(session, operation).status, exists ? Status::ok : Status::no_node);
+      }
+    }
+    EXPECT_EQ(ensemble.apply(other, Get{path}).status, Status::no_auth);
+    EXPECT_EQ(ensemble.apply(other, Check{path}).status, Status::no_auth);
+    EXPECT_EQ(ensemble.apply(other, ListChildren{"/p"}).children.size(), 1U);
+  }
+}
+
 TEST_F(SimEnsembleTest, Check_ChangesNothing) {
   const std::int64_t zxid = ensemble.last_zxid();
   events.clear();

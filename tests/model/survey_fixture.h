@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/manual_time.h"
+#include "tests/model/scripted_coordinator.h"
 #include "zklock/survey.h"
 #include "zklock/testing/simulation/sim_clock.h"
 #include "zklock/testing/simulation/sim_ensemble.h"
@@ -28,22 +29,19 @@ using namespace std::chrono_literals;
 
 /// Servers that reply at once from the tree of a simulated ensemble. They fail at every request that
 /// is no plain read.
-class TreeServers final : public client::Coordinator {
+class TreeServers final : public ScriptedCoordinator {
  public:
   TreeServers(SimEnsemble& ensemble, ManualTime& time) : ensemble_(ensemble), time_(time) {}
 
-  void start(client::SessionObserver& /*observer*/) override {}
   client::RequestId submit(client::Request request, client::ReplyHandler handler) override {
     count(kind_of(request.operation));
     auto reply = before ? before(request.operation) : std::nullopt;
-    if (!reply) reply = read(ensemble_.tree(), request.operation, client_);
+    if (!reply) {
+      reply = read(ensemble_.tree(), request.operation, client_, ensemble_.exists_rule());
+    }
     handler(*std::move(reply));
     return client::RequestId{++requests_};
   }
-  void post(std::function<void()> task) override { task(); }
-  bool cancel_unsent(client::RequestId /*request*/) noexcept override { return false; }
-  void unwatch(client::RequestId /*request*/) noexcept override {}
-  void close() override {}
   std::string connection_problem() const override { return "no route to host"; }
 
   std::size_t count_of(OperationKind kind) const {

@@ -160,6 +160,7 @@ TEST_F(SurveyTest, DelayOfLostHold_IsALock) {
   ASSERT_EQ(page.locks.size(), 1U);
   EXPECT_TRUE(page.locks[0].is_delayed);
   EXPECT_TRUE(page.locks[0].state.is_free());
+  EXPECT_EQ(page.locks[0].state.lock_delay, 5s);
   contender("/a");
   page = all("/a");
   ASSERT_EQ(page.locks.size(), 1U);

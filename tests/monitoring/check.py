@@ -21,7 +21,7 @@ GOLDEN = ("tests/unit/metrics_text.golden", "tests/cli/views/observed_metrics.go
 ALERTS, DASHBOARD = "zklock/monitoring/alerts.yml", "zklock/monitoring/dashboard.json"
 TESTS, GUIDE = "tests/monitoring/alerts_test.yml", "zklock/guides/metrics.md"
 NAME = re.compile(r"\bzklock_[a-z_]+\b")
-PANELS = 8
+PANELS = 12
 # Prometheus adds the first two. A program may add `client`.
 TARGET_LABELS = {"job", "instance", "client"}
 # The golden files have all values of these labels.

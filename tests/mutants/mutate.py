@@ -147,13 +147,14 @@ def table_faults(known):
     faults += [f"{name}: README.md has a row for it, but there is no such mutant" for name in in_table
                if name not in known]
     for name, where in detected_by:
-        if name not in known or not where.startswith("`"):  # the simulator detects it
+        if name not in known:
             continue
-        test = where.split("`")[1]
+        test = where.split("`")[1] if where.startswith("`") else "the simulator"
         mutant = (FOLDER / f"{name}.mutant").read_text(encoding="utf-8")
-        named = re.search(r"^Else caught by: \S+ (\S+)$", mutant, re.MULTILINE)
-        if not named or not fnmatch.fnmatchcase(test, named[1]):
-            faults.append(f"{name}: README.md names the test {test}, the mutant {named[1] if named else 'none'}")
+        named = re.search(r"^Caught by: \S+ (\S+)$", mutant, re.MULTILINE)
+        expected = named[1] if named else "the simulator"
+        if not fnmatch.fnmatchcase(test, expected):
+            faults.append(f"{name}: README.md names {test}, the mutant {expected}")
     return faults
 
 

@@ -241,6 +241,9 @@ int RawClient::add_digest(const std::string& credential) {
   const int rc = zoo_add_auth(handle(), "digest", credential.data(), length(credential), on_done,
                               state_.get());
   if (rc != ZOK) return rc;
+  // Upstream's C client sends the credential with its next packet, at the latest with a ping.
+  (void)zoo_aexists(
+      handle(), "/", 0, [](int, const Stat*, const void*) {}, nullptr);
   const bool done =
       state_->wait(std::chrono::seconds(10), [this] { return state_->auth_rc.has_value(); });
   return done ? state_->auth_rc.value() : static_cast<int>(ZOPERATIONTIMEOUT);

@@ -21,31 +21,43 @@ SharedServer& instance() {
 
 }  // namespace
 
+void serve(TestServer& server) {
+  server.start();
+  if (server.is_paused()) server.resume();
+  if (!server.wait_until_serving()) {
+    throw std::runtime_error("ZooKeeper does not serve:\n" + server.log());
+  }
+}
+
 std::string SharedServer::hosts() {
   const std::string given = given_hosts();
-  return given.empty() ? instance().start_once()->hosts() : given;
+  return given.empty() ? server()->hosts() : given;
 }
 
 TestServer* SharedServer::server() {
-  return given_hosts().empty() ? instance().start_once() : nullptr;
+  if (!given_hosts().empty()) return nullptr;
+  SharedServer& shared = instance();
+  const std::lock_guard guard(shared.mutex_);
+  if (!shared.server_) {
+    auto starting = std::make_unique<TestServer>();
+    serve(*starting);
+    shared.server_ = std::move(starting);
+  }
+  return shared.server_.get();
 }
 
-TestServer* SharedServer::start_once() {
-  const std::lock_guard guard(mutex_);
-  if (!server_) {
-    auto starting = std::make_unique<TestServer>();
-    starting->start();
-    if (!starting->wait_until_serving()) {
-      throw std::runtime_error("ZooKeeper does not serve:\n" + starting->log());
-    }
-    server_ = std::move(starting);
-  }
-  return server_.get();
+TestServer& SharedServer::of_faults() {
+  SharedServer& shared = instance();
+  const std::lock_guard guard(shared.mutex_);
+  if (!shared.of_faults_) shared.of_faults_ = std::make_unique<TestServer>();
+  serve(*shared.of_faults_);
+  return *shared.of_faults_;
 }
 
 void SharedServer::TearDown() {
   const std::lock_guard guard(mutex_);
   server_.reset();
+  of_faults_.reset();
 }
 
 }  // namespace zklock::testing

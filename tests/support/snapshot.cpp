@@ -71,6 +71,11 @@ fs::path newest_snapshot(const fs::path& server_directory) {
 
 }  // namespace
 
+std::vector<std::string> plain_snapshot_flags() {
+  return {"-Dzookeeper.digest.enabled=false",
+          "-Dzookeeper.serializeLastProcessedZxid.enabled=false"};
+}
+
 void set_sequence_counter(const fs::path& server_directory, const std::string& path,
                           std::int32_t counter) {
   const fs::path file = newest_snapshot(server_directory);

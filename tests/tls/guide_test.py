@@ -127,7 +127,10 @@ class Host:
 def type_commands(host):
     """Returns the output of all commands."""
     output = ""
-    for language, block in re.findall(r"^```(\w*)\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.M | re.S):
+    for omitted, language, block in re.findall(r"(^<!-- not typed: .*? -->\n)?^```(\w*)\n(.*?)^```",
+                                               GUIDE.read_text(encoding="utf-8"), re.M | re.S):
+        if omitted:
+            continue
         block = host.adapted(block)
         if language == "ini":
             (host.folder / "zookeeper.conf").write_text(block, encoding="utf-8")
@@ -149,7 +152,7 @@ def check_output(output):
 
 def connects(host, port):
     """Returns whether a lock is granted, and the error output."""
-    done = subprocess.run(["zklock", "-z", f"127.0.0.1:{port}", "-T", "1s", "run", "-w", "2s", "/a", "true"],
+    done = subprocess.run(["zklock", "-z", f"127.0.0.1:{port}", "-T", "10s", "run", "-w", "3s", "/a", "true"],
                           env=host.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, text=True, timeout=TIMEOUT, check=False)
     return done.returncode == 0, done.stderr

@@ -9,7 +9,7 @@
 #include "acquire_steps.h"
 #include "zklock/core/lock_delay.h"
 
-namespace zklock::core::acquire_test {
+namespace zklock::core::acquire_test::counter_end {
 namespace {
 
 const std::string kOwn = node(5);
@@ -226,4 +226,4 @@ TEST(AcquireCounterEnd, BehindOthersAtTheEnd_DoesNotAwaitTheDelay) {
 }
 
 }  // namespace
-}  // namespace zklock::core::acquire_test
+}  // namespace zklock::core::acquire_test::counter_end

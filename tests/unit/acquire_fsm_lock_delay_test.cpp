@@ -9,7 +9,7 @@
 #include "acquire_steps.h"
 #include "zklock/core/lock_delay.h"
 
-namespace zklock::core::acquire_test {
+namespace zklock::core::acquire_test::lock_delay {
 namespace {
 
 using namespace std::chrono_literals;
@@ -332,4 +332,4 @@ TEST(AcquireDelay, ReplyInWrongState_HasNoEffect) {
 }
 
 }  // namespace
-}  // namespace zklock::core::acquire_test
+}  // namespace zklock::core::acquire_test::lock_delay

@@ -9,7 +9,7 @@
 #include "acquire_steps.h"
 #include "zklock/core/permit_count_data.h"
 
-namespace zklock::core::acquire_test {
+namespace zklock::core::acquire_test::permit_count {
 namespace {
 
 std::string permits(int sequence, int wanted = 1) {
@@ -328,4 +328,4 @@ TEST(AcquireCount, OtherRules_IgnoreTheCount) {
 }
 
 }  // namespace
-}  // namespace zklock::core::acquire_test
+}  // namespace zklock::core::acquire_test::permit_count

@@ -7,7 +7,7 @@
 #include "acquire_steps.h"
 #include "zklock/core/lock_delay.h"
 
-namespace zklock::core::acquire_test {
+namespace zklock::core::acquire_test::priority_gate {
 namespace {
 
 const AcquireFsm::Policy kGated{.gate = QueueRule::weighted(5, 100)};
@@ -263,4 +263,4 @@ TEST(AcquireGate, RecoveryError_ContinuesTheSearch) {
 }
 
 }  // namespace
-}  // namespace zklock::core::acquire_test
+}  // namespace zklock::core::acquire_test::priority_gate

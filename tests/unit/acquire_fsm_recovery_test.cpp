@@ -6,7 +6,7 @@
 
 #include "acquire_steps.h"
 
-namespace zklock::core::acquire_test {
+namespace zklock::core::acquire_test::recovery {
 namespace {
 
 const std::string kOwn = node(5);
@@ -282,4 +282,4 @@ TEST(AcquireRecovery, RecoveryFails_ReportsOnceAndContinuesTheSearch) {
 }
 
 }  // namespace
-}  // namespace zklock::core::acquire_test
+}  // namespace zklock::core::acquire_test::recovery

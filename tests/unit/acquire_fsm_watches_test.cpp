@@ -7,7 +7,7 @@
 #include "acquire_steps.h"
 
 // Contenders that watch several znodes at once.
-namespace zklock::core::acquire_test {
+namespace zklock::core::acquire_test::watches {
 namespace {
 
 std::string permits(int sequence, int wanted = 1) {
@@ -287,4 +287,4 @@ TEST(AcquirePermits, AnotherCountAhead_FailsAsMismatched) {
 }
 
 }  // namespace
-}  // namespace zklock::core::acquire_test
+}  // namespace zklock::core::acquire_test::watches

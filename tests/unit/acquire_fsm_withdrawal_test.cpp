@@ -7,7 +7,7 @@
 #include "acquire_steps.h"
 
 // Callers that stop waiting, and single attempts: they get no grant and leave no znode.
-namespace zklock::core::acquire_test {
+namespace zklock::core::acquire_test::withdrawal {
 namespace {
 
 const std::string kOwn = node(5);
@@ -222,4 +222,4 @@ TEST(AcquireWithdrawal, NodeKnownDeleted_IsNotRemoved) {
 }
 
 }  // namespace
-}  // namespace zklock::core::acquire_test
+}  // namespace zklock::core::acquire_test::withdrawal

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "fact.h"
+#include "support/no_threads.h"
 #include "thread_facts.h"
 #include "zklock/client/threads/start_thread.h"
 #include "zklock/testing/servers/wait_for.h"
@@ -157,6 +159,65 @@ TEST(CallbackThreads, IdleTimeOver_ThreadsEndAndRestart) {
     for (int i = 0; i < 4; ++i) threads.post([&, all] { all.arrive_and_wait(); });
     all.wait();
     EXPECT_TRUE(eventually([&] { return threads.thread_count() == 0; }));
+  }
+}
+
+TEST(CallbackThreads, KeptThread_StaysAfterABurst) {
+  CallbackThreads threads(nullptr, {.max_threads = 4, .keeps_one = true, .idle_time = 1ms});
+  EXPECT_EQ(threads.thread_count(), 1U);
+  const Latch all(4);
+  for (int i = 0; i < 4; ++i) threads.post([all] { all.arrive_and_wait(); });
+  all.wait();
+  EXPECT_TRUE(eventually([&] { return threads.thread_count() == 1; }));
+  const testing::NoThreads none;
+  const Fact<> ran;
+  threads.post([ran] { ran.is_known(); });
+  ran.get();
+}
+
+TEST(CallbackThreads, NoThread_SubstituteBeginsTheTask) {
+  const auto substitute = std::make_shared<CallbackThreads>(
+      nullptr, CallbackThreadsOptions{.max_threads = 1, .keeps_one = true});
+  std::atomic<int> passed = 0;
+  const auto executor = [&passed](const std::function<void()>& task) {
+    ++passed;
+    task();
+  };
+  CallbackThreads threads(nullptr,
+                          {.max_threads = 1, .substitute = substitute, .executor = executor});
+  const testing::NoThreads none;
+  const Fact<> ran;
+  EXPECT_TRUE(threads.post([ran] { ran.is_known(); }));
+  ran.get();
+  EXPECT_TRUE(threads.drain_for(kAmple));
+  EXPECT_EQ(passed, 1) << "the executor of the pool runs it";
+}
+
+TEST(CallbackThreads, KeptThreadBusy_PostThrowsIfItMustBegin) {
+  for (const bool must_begin : {false, true}) {
+    CallbackThreads threads(nullptr,
+                            {.keeps_one = true, .idle_time = 1ms, .must_begin = must_begin});
+    const Fact<> ready;  // otherwise the next task could start another thread
+    threads.post([ready] { ready.is_known(); });
+    ready.get();
+    ASSERT_TRUE(eventually([&] { return threads.thread_count() == 1; }));
+    const Fact<> begun;
+    const Fact<> may_end;
+    threads.post([begun, may_end] {
+      begun.is_known();
+      may_end.get();
+    });
+    begun.get();
+    {
+      const testing::NoThreads none;
+      if (must_begin) {
+        EXPECT_THROW(threads.post([] {}), std::system_error);
+      } else {
+        EXPECT_TRUE(threads.post([] {}));
+      }
+    }
+    may_end.is_known();
+    EXPECT_TRUE(threads.drain_for(kAmple));
   }
 }
 

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "fact.h"
+#include "support/drained_log.h"
 #include "support/scarce_memory.h"
 #include "zklock/client/threads/callback_threads.h"
 #include "zklock/client/threads/timer_thread.h"
@@ -30,13 +31,15 @@ Ports ports(std::shared_ptr<void> destroyed) {
   options.hosts = "127.0.0.1:1";  // no server listens there
   const auto timers = std::make_shared<client::TimerThread>();
   const auto callbacks = std::make_shared<client::CallbackThreads>(nullptr);
-  auto coordinator = client::make_zookeeper_coordinator(options);
+  auto log = std::make_shared<client::DrainedLog>(options);
+  auto coordinator = client::make_zookeeper_coordinator(options, **log);
   client::Coordinator* const address = coordinator.get();
   return {.coordinator = std::shared_ptr<client::Coordinator>(
               address,
-              [coordinator = std::move(coordinator),
+              [log = std::move(log), coordinator = std::move(coordinator),
                destroyed = std::move(destroyed)](client::Coordinator* /*address*/) mutable {
                 coordinator.reset();
+                log.reset();
                 destroyed.reset();
               }),
           .scheduler = timers,

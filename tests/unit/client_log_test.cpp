@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "conformance/log_capture.h"
+#include "inline_log.h"
 #include "zklock/client/port/log.h"
 #include "zklock/testing/servers/wait_for.h"
 
@@ -77,39 +78,39 @@ class PipeAsStderr {
 
 TEST_F(ClientLogTest, NoLoggerAndNoSink_WarningsGoToStderr) {
   ::testing::internal::CaptureStderr();
-  const Log log(nullptr);
-  EXPECT_TRUE(log.uses_stderr());
-  EXPECT_FALSE(log.accepts(LogLevel::info));
-  log.write(LogLevel::debug, "no");
-  log.write(LogLevel::info, "no");
-  log.write(LogLevel::warning, "lock /x: lost");
-  log.write(LogLevel::error, "zklock: bad");
+  const auto log = inline_log(nullptr);
+  EXPECT_TRUE(log->uses_stderr());
+  EXPECT_FALSE(log->accepts(LogLevel::info));
+  log->write(LogLevel::debug, "no");
+  log->write(LogLevel::info, "no");
+  log->write(LogLevel::warning, "lock /x: lost");
+  log->write(LogLevel::error, "zklock: bad");
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "zklock: lock /x: lost\nzklock: bad\n");
 }
 
 TEST_F(ClientLogTest, Sink_ReceivesLinesFromItsLevelOn) {
-  const Log log(nullptr, sink());
-  EXPECT_FALSE(log.accepts(LogLevel::debug));
-  EXPECT_TRUE(log.accepts(LogLevel::info));
-  log.write(LogLevel::debug, "no");
-  log.write(LogLevel::info, "one");
-  log.write(LogLevel::error, "two");
+  const auto log = inline_log(nullptr, sink());
+  EXPECT_FALSE(log->accepts(LogLevel::debug));
+  EXPECT_TRUE(log->accepts(LogLevel::info));
+  log->write(LogLevel::debug, "no");
+  log->write(LogLevel::info, "one");
+  log->write(LogLevel::error, "two");
   EXPECT_EQ(lines_, (std::vector<std::string>{"info: one", "error: two"}));
 }
 
 TEST_F(ClientLogTest, SinkOfErrors_HasAnOpenLogOnlyForErrors) {
-  const Log log(nullptr, sink(), LogLevel::error);
-  EXPECT_FALSE(log.accepts(LogLevel::warning));
-  log.write(LogLevel::warning, "no");
+  const auto log = inline_log(nullptr, sink(), LogLevel::error);
+  EXPECT_FALSE(log->accepts(LogLevel::warning));
+  log->write(LogLevel::warning, "no");
   EXPECT_TRUE(lines_.empty());
 }
 
 TEST_F(ClientLogTest, LoggerAndSink_EachHasItsLevel) {
   const testing::LogCapture logger;  // its level is trace
   ::testing::internal::CaptureStderr();
-  const Log log(logger.logger(), sink(), LogLevel::warning);
-  log.write(LogLevel::debug, "details");
-  log.write(LogLevel::warning, "lost");
+  const auto log = inline_log(logger.logger(), sink(), LogLevel::warning);
+  log->write(LogLevel::debug, "details");
+  log->write(LogLevel::warning, "lost");
   EXPECT_TRUE(logger.contains("details"));
   EXPECT_TRUE(logger.contains("lost"));
   EXPECT_EQ(lines_, std::vector<std::string>{"warning: lost"});
@@ -118,42 +119,42 @@ TEST_F(ClientLogTest, LoggerAndSink_EachHasItsLevel) {
 
 TEST_F(ClientLogTest, Braces_AreNotFormatted) {
   const testing::LogCapture logger;
-  Log(logger.logger()).write(LogLevel::info, "lock /{}: {0}");
+  inline_log(logger.logger())->write(LogLevel::info, "lock /{}: {0}");
   EXPECT_TRUE(logger.contains("lock /{}: {0}"));
 }
 
 TEST_F(ClientLogTest, Line_IsPrintableAndCut) {
-  const Log log(nullptr, sink());
-  log.write(LogLevel::info, "a\x1b[31m\nb");
+  const auto log = inline_log(nullptr, sink());
+  log->write(LogLevel::info, "a\x1b[31m\nb");
   EXPECT_EQ(lines_.back(), "info: a?[31m?b");
-  log.write(LogLevel::info, std::string(100'000, 'x'));
+  log->write(LogLevel::info, std::string(100'000, 'x'));
   EXPECT_EQ(lines_.back().size(), std::string("info: ").size() + Log::kMaxLine);
 }
 
 TEST_F(ClientLogTest, SinkThrows_LineIsDropped) {
   int calls = 0;
-  const Log log(nullptr, [&calls](LogLevel, std::string_view) {
+  const auto log = inline_log(nullptr, [&calls](LogLevel, std::string_view) {
     ++calls;
     throw std::runtime_error("full");
   });
-  log.write(LogLevel::error, "one");
-  log.write(LogLevel::error, "two");
+  log->write(LogLevel::error, "one");
+  log->write(LogLevel::error, "two");
   EXPECT_EQ(calls, 2) << "only the line is dropped";
 }
 
 TEST_F(ClientLogTest, ClosedLog_WritesNothing) {
-  Log log(nullptr, sink());
-  log.write(LogLevel::error, "one");
-  log.close();
-  EXPECT_FALSE(log.accepts(LogLevel::error));
-  log.write(LogLevel::error, "two");
-  log.write_throttled(LogLevel::error, "three");
+  const auto log = inline_log(nullptr, sink());
+  log->write(LogLevel::error, "one");
+  log->close();
+  EXPECT_FALSE(log->accepts(LogLevel::error));
+  log->write(LogLevel::error, "two");
+  log->write_throttled(LogLevel::error, "three");
   EXPECT_EQ(lines_, std::vector<std::string>{"error: one"});
 }
 
 TEST_F(ClientLogTest, ThrottledLines_AreTenAtOnce) {
-  Log log(nullptr, sink());
-  for (int i = 0; i < 1000; ++i) log.write_throttled(LogLevel::warning, std::to_string(i));
+  const auto log = inline_log(nullptr, sink());
+  for (int i = 0; i < 1000; ++i) log->write_throttled(LogLevel::warning, std::to_string(i));
   EXPECT_GE(lines_.size(), 10U);
   EXPECT_LE(lines_.size(), 15U) << "more only if the test took seconds";
   EXPECT_EQ(lines_[9], "warning: 9");
@@ -164,7 +165,7 @@ TEST_F(ClientLogTest, StderrWithoutReader_RaisesNoSignal) {
   const auto before = std::signal(SIGPIPE, [](int) { signals = signals + 1; });
   {
     const PipeAsStderr pipe(false);
-    Log(nullptr).write(LogLevel::error, "unread");
+    inline_log(nullptr)->write(LogLevel::error, "unread");
   }
   std::signal(SIGPIPE, before);
   EXPECT_EQ(signals, 0);
@@ -175,7 +176,7 @@ TEST_F(ClientLogTest, StderrIsFull_DropsTheLine) {
   pipe.fill();
   std::atomic<bool> has_returned = false;
   const std::jthread writes([&has_returned] {
-    Log(nullptr).write(LogLevel::error, "does not fit");
+    inline_log(nullptr)->write(LogLevel::error, "does not fit");
     has_returned = true;
   });
   EXPECT_TRUE(testing::eventually([&] { return has_returned.load(); })) << "it blocks";

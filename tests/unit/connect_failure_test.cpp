@@ -47,8 +47,8 @@ TEST(ConnectFailure, SocketError_IsNamedByItsErrno) {
       text_after({silent()}),
       "10.0.0.1:2181 did not answer; check ClientOptions::hosts, the network and the servers");
   const std::string has_closed =
-      "10.0.0.1:2181 closed the connection; it may have no quorum, or too many connections of "
-      "this host";
+      "10.0.0.1:2181 closed the connection; check its quorum, its limit of connections "
+      "(maxClientCnxns), and whether it lags or was restored";
   EXPECT_EQ(text_after({closed()}), has_closed);
   EXPECT_EQ(text_after({socket_error(-4, "104(Connection reset by peer)", "failed")}), has_closed);
   EXPECT_EQ(text_after({socket_error(-4, "32(Broken pipe)", "failed")}), has_closed);
@@ -72,6 +72,14 @@ TEST(ConnectFailure, TlsHandshake_IsNamed) {
   EXPECT_EQ(text_after({socket_error(-15, "22(Invalid argument)", "error in ssl connect")}),
             "10.0.0.1:2181 and this client could not agree on TLS; check the certificates on both "
             "sides with openssl s_client, and the port");
+}
+
+TEST(ConnectFailure, NoSocket_NamesTheLimitOfFiles) {
+  const std::string line = socket_error(-1, "24(Too many open files)", "socket() call failed");
+  EXPECT_EQ(text_after({line}),
+            "the system provides no socket for the connection to 10.0.0.1:2181 (Too many open "
+            "files); raise the limit of open files, or close some");
+  EXPECT_TRUE(ConnectFailure().on_line(line, true)) << "an attempt has failed";
 }
 
 TEST(ConnectFailure, OtherErrorLine_IsPartOfTheText) {

@@ -34,6 +34,7 @@ HealthFacts facts_of(Kind kind) {
     case Kind::auth_refused:
       facts.auth_refused = true;
       facts.connected = false;
+      facts.connection_problem = "the servers require SASL";
       break;
     case Kind::callback_stuck: facts.oldest_callback.emplace("f", 30s); break;
     case Kind::delete_refused: facts.refused_deletes = 2; break;
@@ -99,6 +100,7 @@ TEST(HealthRules, Table_MatchesCode) {
 }
 
 TEST(HealthRules, Texts_SayWhatIsWrong) {
+  EXPECT_EQ(text_of(Kind::auth_refused), "the servers require SASL");
   EXPECT_EQ(text_of(Kind::disconnected), "no connection for 12 s: no route");
   EXPECT_EQ(text_of(Kind::lease_low),
             "the lease ends in 2499 ms; heartbeats are answered late or not at all");

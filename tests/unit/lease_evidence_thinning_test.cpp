@@ -6,7 +6,7 @@
 
 #include "zklock/core/lease_evidence.h"
 
-namespace zklock::core {
+namespace zklock::core::thinning {
 namespace {
 
 constexpr Duration kT = std::chrono::seconds(48);
@@ -38,4 +38,4 @@ TEST(LeaseEvidenceThinning, OtherOperations_NeverShortenTheLease) {
 }
 
 }  // namespace
-}  // namespace zklock::core
+}  // namespace zklock::core::thinning

@@ -23,6 +23,10 @@ template <class Options>
 concept MultiTakesOptions =
     std::constructible_from<MultiMutex, Client&, std::vector<std::string>, Options>;
 
+template <class Options>
+concept QuorumTakesOptions =
+    std::constructible_from<QuorumMutex, QuorumMutex::Clients, std::string, Options>;
+
 // A class takes its own options, and those with fewer members.
 static_assert(TakesOptions<ReentrantMutex, LockOptions> && TakesOptions<Mutex, LockOptions>);
 static_assert(TakesOptions<ReentrantMutex, ExclusiveOptions> &&
@@ -31,6 +35,9 @@ static_assert(TakesOptions<ReentrantMutex, CohortOptions> && TakesOptions<Mutex,
 static_assert(TakesOptions<SharedMutex, LockOptions> && MultiTakesOptions<LockOptions>);
 static_assert(TakesOptions<SharedMutex, ExclusiveOptions> && MultiTakesOptions<ExclusiveOptions>);
 static_assert(SemaphoreTakesOptions<LockOptions>);
+static_assert(TakesOptions<PriorityMutex, LockOptions> &&
+              TakesOptions<PriorityMutex, ExclusiveOptions>);
+static_assert(QuorumTakesOptions<LockOptions> && QuorumTakesOptions<ExclusiveOptions>);
 
 // A class takes no options with members that it does not have.
 static_assert(!TakesOptions<SharedMutex, CohortOptions> && !MultiTakesOptions<CohortOptions>);
@@ -87,10 +94,20 @@ TEST(LockOptions, ConvertedToLargerType_KeepsEachMember) {
   expect_common_members(cohort);
   EXPECT_EQ(cohort.max_local_handoffs, 1);
 
+  const PriorityOptions priority = common;
+  expect_common_members(priority);
+  EXPECT_EQ(priority.weight, 5);
+  EXPECT_EQ(priority.ageing, 100);
+  const QuorumOptions quorum = common;
+  expect_common_members(quorum);
+  EXPECT_EQ(quorum.ensemble_timeout, 2s);
+
   exclusive.lock_delay = 5s;
   const CohortOptions delayed = exclusive;
   expect_common_members(delayed);
   EXPECT_EQ(delayed.lock_delay, 5s);
+  EXPECT_EQ(PriorityOptions(exclusive).lock_delay, 5s);
+  EXPECT_EQ(QuorumOptions(exclusive).lock_delay, 5s);
 }
 
 }  // namespace

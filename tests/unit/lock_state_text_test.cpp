@@ -66,6 +66,11 @@ TEST(LockStateText, SeveralHolders_AreCounted) {
             "held by db7 pid 812 (billing); none waits");
 }
 
+TEST(LockStateText, LockDelay_HasItsLength) {
+  EXPECT_EQ(text_of({.lock_delay = 4s}), "lock delay of 4 s; none waits");
+  EXPECT_EQ(text_of({.waiting = 1, .lock_delay = 4s}), "lock delay of 4 s; 1 waits");
+}
+
 // The clock of the ensemble's leader can be ahead of this one. A program can set any time.
 TEST(LockStateText, TimeInTheFuture_IsNoTime) {
   EXPECT_EQ(text_of({.holders = {held_for(-3s, db7())}}),

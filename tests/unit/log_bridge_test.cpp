@@ -11,6 +11,8 @@
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 
+#include "inline_log.h"
+
 namespace zklock::client {
 namespace {
 
@@ -34,7 +36,7 @@ class LinesSink final : public spdlog::sinks::base_sink<std::mutex> {
 struct Lines {
   std::shared_ptr<LinesSink> sink = std::make_shared<LinesSink>();
   std::shared_ptr<spdlog::logger> logger = std::make_shared<spdlog::logger>("test", sink);
-  std::shared_ptr<Log> log = std::make_shared<Log>(logger);
+  std::shared_ptr<Log> log = inline_log(logger);
 };
 
 TEST(LogBridge, LineOfTheCClient_IsSplitIntoLevelAndText) {
@@ -86,7 +88,7 @@ TEST(LogBridge, Secrets_AreHidden) {
 
 TEST(LogBridge, EachFailedAttempt_IsReported) {
   int failures = 0;
-  const LogBridge bridge(std::make_shared<Log>(nullptr), {}, [&] { ++failures; });
+  const LogBridge bridge(inline_log(nullptr), {}, [&] { ++failures; });
   const auto write = bridge.callback();
   const std::string socket = "1:ZOO_ERROR@fn@12: Socket 10.0.0.1:2181 zk retcode=";
   write((socket + "-4, errno=111(Connection refused): failed").c_str());
@@ -100,7 +102,7 @@ TEST(LogBridge, EachFailedAttempt_IsReported) {
 }
 
 TEST(LogBridge, NoLogger_FailureIsKnown) {
-  const LogBridge bridge(std::make_shared<Log>(nullptr), {});
+  const LogBridge bridge(inline_log(nullptr), {});
   EXPECT_EQ(bridge.connect_failure("h:1"), "");
   bridge.callback()(":ZOO_ERROR@fn@1: Socket h:1 zk retcode=-4, errno=111(refused): no");
   EXPECT_EQ(bridge.connect_failure("h:1").find("h:1 refused the connection"), 0U);
@@ -113,7 +115,7 @@ TEST(LogBridge, NoLogger_FailureIsKnown) {
 TEST(LogBridge, NoLoggerAndNoSink_WritesNothing) {
   ::testing::internal::CaptureStderr();
   ::testing::internal::CaptureStdout();
-  const LogBridge bridge(std::make_shared<Log>(nullptr), {});
+  const LogBridge bridge(inline_log(nullptr), {});
   ASSERT_NE(bridge.callback(), nullptr);
   bridge.callback()(":ZOO_ERROR@fn@1: text");
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");

@@ -53,7 +53,9 @@ inline ClientMetrics sample_metrics() {
           .node_bytes = 700,
           .node_limit_bytes = 800'000,
           .watch_bytes = 900,
-          .watch_limit_bytes = 800'000};
+          .watch_limit_bytes = 800'000,
+          .queued_callbacks = 8,
+          .longest_callback_wait = 7s};
 }
 
 }  // namespace zklock::testing

@@ -91,6 +91,11 @@ TEST(Validate, CapsOutOfRange_AreRefused) {
 TEST(Validate, InvalidCredentialsAndAcls_AreRefused) {
   EXPECT_EQ(after([](ClientOptions& o) { o.digest = {"", "x"}; }), Errc::invalid_option);
   EXPECT_EQ(after([](ClientOptions& o) { o.digest = {"a:b", "x"}; }), Errc::invalid_option);
+  EXPECT_EQ(after([](ClientOptions& o) {
+              o.digest = {"m\xC3\xBCller", "x"};
+            }),
+            Errc::invalid_option);
+  EXPECT_EQ(after([](ClientOptions& o) { o.digest = {"a", "gr\xC3\xBCn"}; }), Errc::invalid_option);
   EXPECT_EQ(after([](ClientOptions& o) { o.acl = AclPolicy::creator_all(); }), Errc::invalid_acl);
   EXPECT_EQ(after([](ClientOptions& o) {
               o.acl = AclPolicy::creator_all();
@@ -106,6 +111,13 @@ TEST(Validate, InvalidCredentialsAndAcls_AreRefused) {
               o.acl = AclPolicy::list({{1, "", "anyone"}});
             }),
             Errc::invalid_acl);
+  const AclPolicy of_the_creator = AclPolicy::list({{AclEntry::all, "auth", ""}});
+  EXPECT_EQ(after([&](ClientOptions& o) { o.acl = of_the_creator; }), Errc::invalid_acl);
+  EXPECT_EQ(after([&](ClientOptions& o) {
+              o.acl = of_the_creator;
+              o.digest = {"a", "b"};
+            }),
+            Errc{});
 }
 
 TEST(Validate, TlsWithoutSupport_IsRefused) {

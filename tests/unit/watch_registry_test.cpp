@@ -212,12 +212,58 @@ TEST(WatchRegistry, ByteLimit_CountsDistinctPaths) {
 TEST(WatchRegistry, PathsWithUnreliableEvents_AreListed) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.arm(kA, true), kNoWatch);
+  EXPECT_EQ(watches.arm(kA, EventDelivery::uncertain), kNoWatch);
   ASSERT_TRUE(watches.expect(kB, {"/m"}, kNothing));
   EXPECT_EQ(watches.arm(kB), kNoWatch);
-  EXPECT_EQ(watches.unreadable_paths(), std::vector<std::string>{"/n"});
+  EXPECT_EQ(watches.begin_presence_checks(), std::vector<std::string>{"/n"});
   EXPECT_EQ(watches.cancel(kA), kN);
-  EXPECT_TRUE(watches.unreadable_paths().empty());
+  EXPECT_TRUE(watches.begin_presence_checks().empty());
+}
+
+TEST(WatchRegistry, PresenceCheckUnanswered_OthersBegin) {
+  WatchRegistry watches(100);
+  ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
+  EXPECT_EQ(watches.arm(kA, EventDelivery::none), kNoWatch);
+  EXPECT_EQ(watches.begin_presence_checks(), std::vector<std::string>{"/n"});
+  ASSERT_TRUE(watches.expect(kB, {"/m"}, kNothing));
+  EXPECT_EQ(watches.arm(kB, EventDelivery::none), kNoWatch);
+  EXPECT_EQ(watches.begin_presence_checks(), std::vector<std::string>{"/m"});
+  EXPECT_TRUE(watches.begin_presence_checks().empty());
+  watches.end_presence_check("/n");
+  EXPECT_EQ(watches.begin_presence_checks(), std::vector<std::string>{"/n"});
+}
+
+TEST(WatchRegistry, WatchEndsDuringPresenceCheck_NextIsChecked) {
+  WatchRegistry watches(100);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
+    EXPECT_EQ(watches.arm(kA, EventDelivery::none), kNoWatch);
+    EXPECT_EQ(watches.begin_presence_checks(), std::vector<std::string>{"/n"});
+    EXPECT_EQ(watches.cancel(kA), kNoWatch);
+    watches.end_presence_check("/n");
+  }
+}
+
+TEST(WatchRegistry, WatchRefused_NothingIsRemoved) {
+  WatchRegistry watches(100);
+  ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
+  EXPECT_EQ(watches.arm(kA, EventDelivery::none), kNoWatch);
+  EXPECT_EQ(watches.begin_presence_checks(), std::vector<std::string>{"/n"});
+  EXPECT_FALSE(watches.is_at_servers({"/n"}));
+  EXPECT_EQ(watches.cancel(kA), kNoWatch);
+  EXPECT_FALSE(watches.has_unreadable_paths());
+
+  // Another request sets the watch, before or after the refusal.
+  for (const bool refused_first : {true, false}) {
+    ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
+    ASSERT_TRUE(watches.expect(kB, {"/n"}, kNothing));
+    EXPECT_EQ(watches.arm(kA, refused_first ? EventDelivery::none : EventDelivery::sent), kNoWatch);
+    EXPECT_EQ(watches.arm(kB, refused_first ? EventDelivery::sent : EventDelivery::none), kNoWatch);
+    EXPECT_TRUE(watches.is_at_servers({"/n"}));
+    EXPECT_EQ(watches.cancel(kA), kNoWatch);
+    EXPECT_EQ(watches.cancel(kB), kN);
+    EXPECT_FALSE(watches.is_at_servers({"/n"}));
+  }
 }
 
 TEST(WatchRegistry, EndOfInterest_NeedsNoMemory) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iostream>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,10 @@
 
 #include "zklock/cli/commands.h"
 #include "zklock/cli/core/argv_split.h"
+#include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/failure.h"
+#include "zklock/cli/core/spelling.h"
+#include "zklock/cli/io/scarce_resources.h"
 
 namespace zklock::cli {
 
@@ -58,14 +62,29 @@ void split_empty_values(std::vector<std::string>& arguments, const TakesValue& t
   }
 }
 
-/// Parses by CLI11. Returns an exit code if the program is to end now.
-std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments) {
+[[noreturn]] void refuse_command(const std::string& written) {
+  std::vector<std::string_view> names;
+  for (const Command& each : commands()) names.emplace_back(each.name);
+  const std::string_view meant = closest_name(written, names);
+  refuse("there is no command \"" + display_text(written) + '"' +
+         (meant.empty() ? ";" : ", did you mean " + std::string(meant) + "?") +
+         " `zklock --help` lists the commands");
+}
+
+/// Parses by CLI11. Returns an exit code if the program is to end now. `command`: its name, or empty.
+std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments,
+                         const std::string& command) {
   std::ranges::reverse(arguments);  // as CLI11 expects
   try {
     app.parse(arguments);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    throw Failure(ExitCode::kUsage, error.what());
+    if (error.get_exit_code() == 0) {  // --help, --version
+      const int code = app.exit(error);
+      if (std::cout.flush()) return code;
+      throw Failure(ExitCode::kOutput, "the standard output cannot be written");
+    }
+    throw Failure(ExitCode::kUsage, std::string(error.what()) + "; see `zklock " + command +
+                                        (command.empty() ? "" : " ") + "--help`");
   }
   return std::nullopt;
 }
@@ -96,6 +115,10 @@ int run_arguments(std::span<const std::string> arguments) {
     if (chosen != declared.end()) found = takes_value(*chosen->options, name);
     return found ? found : takes_value(app, name);
   };
+  const bool names_one = std::ranges::any_of(arguments, [](const std::string& each) {
+    return std::ranges::any_of(commands(), [&](const Command& one) { return each == one.name; });
+  });
+  if (!names_one && word < arguments.size()) refuse_command(arguments[word]);
   if (chosen != declared.end() && chosen->command->starts_program) {
     SplitArguments split = split_arguments(arguments.subspan(word + 1), of_command);
     own.resize(word + 1);
@@ -103,8 +126,10 @@ int run_arguments(std::span<const std::string> arguments) {
     program = std::move(split.program);
   }
   split_empty_values(own, of_command);
-  if (const auto code = parse(app, std::move(own))) return *code;
+  const std::string name = chosen != declared.end() ? chosen->command->name : "";
+  if (const auto code = parse(app, std::move(own), name)) return *code;
   if (chosen == declared.end()) throw Failure(ExitCode::kUsage, "no command");
+  check_descriptors();
   return chosen->action({read_settings(globals), std::move(program)});
 }
 

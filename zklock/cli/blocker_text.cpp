@@ -3,19 +3,20 @@
 
 #include <chrono>
 
+#include "zklock/cli/core/counted.h"
 #include "zklock/cli/core/display_text.h"
 #include "zklock/error.h"
 
 namespace zklock::cli {
 
 std::string blocker_text(const LockState& state, const LockChoice& lock) {
-  if (state.is_free()) return {};
-  if (!state.holders.empty()) return display_text(to_string(state));
+  if (state.is_free() && !state.lock_delay) return {};
+  if (!state.holders.empty() || state.lock_delay) return display_text(to_string(state));
   // to_string() says only that the lock is not held.
   const bool is_shared_count = lock.permits && !lock.of;
   return std::string(is_shared_count ? "no permit is held; the stored count may be too low"
-                                     : "the last holder has just released, or a lock delay runs") +
-         "; " + std::to_string(state.waiting) + (state.waiting == 1 ? " waits" : " wait");
+                                     : "the last holder has just released") +
+         "; " + counted(state.waiting, "waits", "wait");
 }
 
 std::string blocker_text(const Hold& refused, const LockChoice& lock) {

@@ -8,11 +8,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "zklock/cli/core/counted.h"
 #include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/findings.h"
 #include "zklock/cli/core/json_text.h"
-#include "zklock/cli/survey_pass.h"
 #include "zklock/cli/view_support.h"
 
 namespace zklock::cli {
@@ -25,6 +25,7 @@ struct CheckOptions {
   std::string root;
   std::string held_over;
   std::size_t rate = 2'000;
+  Level fail_on = Level::warning;
 };
 
 std::string line_of(const Finding& finding) {
@@ -42,13 +43,14 @@ int check(const Settings& settings, const CheckOptions& options) {
   SurveyOptions limits;
   limits.max_waiting = kMostWaiting;
   limits.requests_per_second = options.rate;
-  const Snapshot snapshot = read_snapshot(*client, options.root, limits);
+  const Snapshot snapshot =
+      read_with_progress(*client, settings, "check " + options.root, options.root, limits);
   check_root(snapshot);
   const auto found = findings(snapshot, wanted, std::chrono::system_clock::now());
   for (const Finding& each : found) {
     print_line(settings.json ? json::finding(each) : line_of(each));
   }
-  const std::string checked = std::to_string(snapshot.locks.size()) + " locks checked";
+  const std::string checked = counted(snapshot.locks.size(), "lock") + " checked";
   if (settings.json && found.empty()) {
     print_line(json::finding({.level = Level::ok,
                               .kind = "checked",
@@ -57,7 +59,7 @@ int check(const Settings& settings, const CheckOptions& options) {
                               .paths = {}}));
   }
   if (!settings.json && !settings.quiet) print_line("ok    " + checked);
-  return exit_code_of(worst_of(found));
+  return exit_code_of(worst_of(found), options.fail_on);
 }
 
 }  // namespace
@@ -69,6 +71,7 @@ Action declare_check(CLI::App& options) {
       ->type_name("DUR");
   options.add_option("--rate", given->rate, "Maximum of requests to ZooKeeper a second (2000)")
       ->check(CLI::PositiveNumber);
+  declare_fail_on(options, given->fail_on);
   return [given](const Invocation& invocation) {
     return run_view("check", given->root, [&] { return check(invocation.settings, *given); });
   };

@@ -22,7 +22,7 @@ std::span<const Command> commands() {
       Command{"run", "Run a program while holding a lock", true, &declare_run},
       Command{"elect", "Run a program while leading an election", true, &declare_elect},
       Command{"hold", "Hold a lock until a signal", false, &declare_hold},
-      Command{"ls", "List the locks below a path, or the contenders of a lock", false,
+      Command{"ls", "List all locks, those below a path, or the contenders of a lock", false,
               &declare_list},
       Command{"watch", "Print a line for each change of a lock", false, &declare_watch},
       Command{"top", "Show the locks below a path, refreshed", false, &declare_top},

@@ -4,17 +4,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <filesystem>
 #include <initializer_list>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include <CLI/CLI.hpp>
-#include <unistd.h>
 
+#include "zklock/cli/core/counted.h"
 #include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
@@ -24,6 +22,7 @@
 #include "zklock/cli/core/server_facts.h"
 #include "zklock/cli/error_text.h"
 #include "zklock/cli/io/four_letter_word.h"
+#include "zklock/cli/io/process_tree.h"
 #include "zklock/cli/survey_pass.h"
 #include "zklock/cli/view_support.h"
 #include "zklock/mutex.h"
@@ -35,19 +34,19 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kServerLimit{2'000};
-constexpr ServerFacts::Version kSoundVersion{3, 9, 4};  ///< see ClientOptions::hosts
 constexpr int kRoundTrips = 20;
 constexpr const char* kNoPath = "/zklock-doctor";  ///< no znode: one round trip
 
 struct DoctorOptions {
   std::string path;
   bool tries = false;
+  Level fail_on = Level::warning;
 };
 
 /// Prints one line for each check, and keeps the worst level.
 class Report {
  public:
-  explicit Report(bool is_json) : is_json_(is_json) {}
+  Report(bool is_json, Level fail_on) : is_json_(is_json), fail_on_(fail_on) {}
 
   void add(Level level, std::string_view check, const std::string& text) {
     worst_ = std::max(worst_, level);
@@ -57,10 +56,11 @@ class Report {
     print_line(is_json_ ? json::doctor(level, check, shown)
                         : name + std::string(check) + ": " + shown);
   }
-  int exit_code() const noexcept { return exit_code_of(worst_); }
+  int exit_code() const noexcept { return exit_code_of(worst_, fail_on_); }
 
  private:
   const bool is_json_;
+  const Level fail_on_;
   Level worst_ = Level::ok;
 };
 
@@ -89,16 +89,16 @@ void check_servers(const std::string& hosts, Report& report) {
                      "or the server has no quorum");
       continue;
     }
-    const bool is_sound = *facts.version >= kSoundVersion;
-    report.add(is_sound ? Level::ok : Level::warning, "server",
-               name + mode + ", ZooKeeper " + to_string(*facts.version) + ", " +
-                   text_of(answer.time) +
-                   (is_sound ? "" : "; before 3.9.4 a server can lose a committed write"));
+    const VersionVerdict verdict = verdict_of(*facts.version);
+    std::string text =
+        name + mode + ", ZooKeeper " + to_string(*facts.version) + ", " + text_of(answer.time);
+    if (!verdict.reason.empty()) text += "; " + std::string(verdict.reason);
+    report.add(verdict.level, "server", text);
   }
   if (leaders.size() == 1) {
     report.add(Level::ok, "quorum",
-               "one leader, " + std::to_string(answers) + " of " + std::to_string(servers.size()) +
-                   " servers answer");
+               "one leader, " + std::to_string(answers) + " of " +
+                   counted(servers.size(), "server answers", "servers answer"));
   } else if (leaders.size() > 1) {
     report.add(Level::failure, "quorum",
                std::to_string(leaders.size()) +
@@ -153,14 +153,27 @@ void check_round_trip(Client& client, Report& report) {
 }
 
 void check_host(Report& report) {
-  std::error_code error;
-  const bool has_children =
-      std::filesystem::exists("/proc/self/task/" + std::to_string(::getpid()) + "/children", error);
-  report.add(has_children ? Level::ok : Level::warning, "host",
-             has_children
-                 ? "`zklock run` can find all descendants of its command"
-                 : "the kernel lists no child processes: `zklock run` can leave descendants of "
-                   "its command alive");
+  try {
+    check_process_tree();
+    report.add(Level::ok, "host", "`zklock run` can find all descendants of its command");
+  } catch (const Failure& failure) {  // as of `zklock run`
+    report.add(Level::failure, "host", failure.what());
+  }
+}
+
+/// Checks what follows the servers in HOSTS. Without it, no lock can be acquired.
+void check_chroot(Client& client, const Settings& settings, Report& report) {
+  const auto slash = settings.hosts.find('/');
+  if (slash == std::string::npos || slash + 1 == settings.hosts.size()) return;
+  const std::string chroot = settings.hosts.substr(slash);
+  if (read_one(client, "/").has_root()) {
+    report.add(Level::ok, "chroot", chroot + " exists");
+  } else if (settings.create_chroot) {
+    report.add(Level::notice, "chroot", chroot + " does not exist; the first lock creates it");
+  } else {
+    report.add(Level::failure, "chroot",
+               chroot + " does not exist; create it, or use --create-chroot");
+  }
 }
 
 void check_clock(const SurveyedLock& lock, Report& report) {
@@ -190,8 +203,10 @@ void check_path(Client& client, const std::string& path, Report& report) {
   const bool is_held = !lock.state.holders.empty();
   report.add(Level::ok, "path",
              path + ": " +
-                 (is_held ? "held by " + text_of(lock.state.holders.front()) : "not held") + ", " +
-                 std::to_string(lock.state.waiting) + " waiting");
+                 (is_held                 ? "held by " + text_of(lock.state.holders.front())
+                  : lock.state.lock_delay ? delay_text(*lock.state.lock_delay)
+                                          : "not held") +
+                 ", " + std::to_string(lock.state.waiting) + " waiting");
   check_clock(lock, report);
   for (const Finding& each : findings(snapshot, {}, std::chrono::system_clock::now())) {
     report.add(each.level, each.kind, each.text);
@@ -210,7 +225,7 @@ void try_path(Client& client, const std::string& path, Report& report) {
 }
 
 int doctor(const Settings& settings, const DoctorOptions& options) {
-  Report report(settings.json);
+  Report report(settings.json, options.fail_on);
   report.add(Level::ok, "settings", "hosts " + settings.hosts);
   if (settings.tls) {
     report.add(Level::notice, "server", "not checked, as srvr has no TLS");
@@ -221,6 +236,7 @@ int doctor(const Settings& settings, const DoctorOptions& options) {
   const auto client = view_client(settings, "zklock doctor");
   try {
     if (!check_session(*client, settings, report)) return report.exit_code();
+    check_chroot(*client, settings, report);
     check_round_trip(*client, report);
     if (!options.path.empty()) check_path(*client, options.path, report);
     if (!options.path.empty() && options.tries) try_path(*client, options.path, report);
@@ -235,6 +251,7 @@ int doctor(const Settings& settings, const DoctorOptions& options) {
 Action declare_doctor(CLI::App& options) {
   const auto given = std::make_shared<DoctorOptions>();
   auto* const path = options.add_option("PATH", given->path, "A lock to check")->type_name("");
+  declare_fail_on(options, given->fail_on);
   options.add_flag("--try", given->tries, "Contend for PATH once")->needs(path);
   return [given](const Invocation& invocation) {
     return run_view("doctor", given->path, [&] { return doctor(invocation.settings, *given); });

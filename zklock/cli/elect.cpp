@@ -57,7 +57,6 @@ ElectOptions check_elect(const ElectArguments& arguments, const Invocation& invo
   options.proclaim = arguments.proclaim;
   if (!arguments.health.empty()) options.health = parse_endpoint(arguments.health);
   options.repeat = arguments.repeat;
-  if (!options.run.report.empty()) check_report(options.run.report);
   return options;
 }
 

@@ -82,9 +82,13 @@ class Holding {
   int go() {
     acquire();
     while (!is_answered_) {
-      turn(Instant::max());
+      turn(signal_ ? *signalled_at_ + kReleaseTimeout : Instant::max());
       // The second signal: the znode is deleted with the session.
       if (!is_answered_ && signals_received_ > 1) return end(ExitCode::kSignal + *signal_);
+      if (is_answered_) break;
+      if (signal_ && LeaseClock::now() >= *signalled_at_ + kReleaseTimeout) {
+        return end(ExitCode::kSignal + *signal_);
+      }
     }
     if (hold_ && !signal_) return hold();
     if (hold_) release();
@@ -114,6 +118,7 @@ class Holding {
       if (!ends_wait(signal->number)) continue;
       signal_ = signal->number;
       ++signals_received_;
+      if (!signalled_at_) signalled_at_ = LeaseClock::now();
       stop_.request_stop();
     }
     for (const TaskQueue::Task& task : tasks_.take()) task();
@@ -198,6 +203,7 @@ class Holding {
   bool is_answered_ = false;
   std::optional<int> signal_;
   int signals_received_ = 0;
+  std::optional<Instant> signalled_at_;  ///< of the first signal
   // Its destructor ends the acquire, which uses the members above.
   Client client_;
   AcquireFunction acquire_;

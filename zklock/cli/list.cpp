@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/list.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <limits>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "zklock/cli/core/counted.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
@@ -24,9 +25,11 @@ namespace zklock::cli {
 namespace {
 
 constexpr std::size_t kMostDescribed = 100;  ///< contenders of a lock without --all
+constexpr std::size_t kMostListed = 1'000;   ///< locks without --all and -R
 
 struct ListOptions {
-  std::string path;
+  std::string path = "/";
+  RowOrder order = RowOrder::path;
   bool recursive = false;
   bool all = false;
   std::string held_over;
@@ -43,13 +46,52 @@ RowFilter filter_of(const ListOptions& options) {
   return filter;
 }
 
-/// `known`: one_lock if too few locks were read for cycles.
-void print_json(const Snapshot& snapshot, const std::vector<const SurveyedLock*>& rows,
-                json::Known known) {
-  const CycleMarks marks = cycle_marks(snapshot.cycles);
-  for (const SurveyedLock* const row : rows) {
-    print_line(json::lock(*row, mark_of(marks, row->path), snapshot.as_of, known));
+int list_contenders(const Settings& settings, const RowFilter& filter, const Snapshot& snapshot) {
+  const SurveyedLock& lock = snapshot.locks.front();
+  const auto rows = lock_rows(snapshot.locks, filter, RowOrder::path, snapshot.as_of);
+  if (settings.json) {
+    if (rows.empty()) return 0;
+    print_line(json::lock(lock, nullptr, snapshot.as_of, json::Known::one_lock));
+    return 0;
   }
+  if (rows.empty()) {
+    print_table(lock_table(rows, snapshot.as_of));
+    return 0;
+  }
+  print_table(contender_table(lock, snapshot.as_of));
+  const std::string rest = rest_text(lock);
+  if (!rest.empty()) print_line(rest);
+  return 0;
+}
+
+/// Says why there is no row.
+[[noreturn]] void refuse_empty(const Snapshot& snapshot) {
+  if (!snapshot.unreadable.empty()) throw Failure(ExitCode::kNoPermission, "no READ permission");
+  if (snapshot.root == "/") check_root(snapshot);
+  throw Failure(ExitCode::kData, snapshot.too_deep.empty()
+                                     ? "no lock here, and none below"
+                                     : "no lock here, and none in the levels below that were read");
+}
+
+int list_locks(const Settings& settings, const ListOptions& options, const RowFilter& filter,
+               const Snapshot& snapshot) {
+  report_unread("ls " + options.path, snapshot);
+  if (snapshot.locks.empty()) refuse_empty(snapshot);
+  auto rows = lock_rows(snapshot.locks, filter, options.order, snapshot.as_of);
+  const CycleMarks marks = cycle_marks(snapshot.cycles);
+  if (settings.json) {
+    for (const SurveyedLock* const row : rows) {
+      print_line(json::lock(*row, mark_of(marks, row->path), snapshot.as_of));
+    }
+    return 0;
+  }
+  const std::size_t count = rows.size();
+  if (!options.recursive && !options.all) rows.resize(std::min(count, kMostListed));
+  print_table(lock_table(rows, snapshot.as_of, marks));
+  if (const std::size_t more = count - rows.size(); more > 0) {
+    print_line("and " + counted(more, "more lock") + ": --all lists all");
+  }
+  return 0;
 }
 
 int list(const Settings& settings, const ListOptions& options) {
@@ -58,43 +100,27 @@ int list(const Settings& settings, const ListOptions& options) {
   SurveyOptions limits;
   limits.max_waiting = options.all ? std::numeric_limits<std::size_t>::max() : kMostDescribed;
   limits.max_holders = limits.max_waiting;
-  limits.max_depth = options.recursive ? limits.max_depth : 0;
-  Snapshot snapshot = read_snapshot(*client, options.path, limits);
-  const bool is_lock = !snapshot.locks.empty() && !options.recursive;
-  if (snapshot.locks.empty() && !options.recursive) {
-    limits.max_depth = 1;
-    snapshot = read_snapshot(*client, options.path, limits);
+  if (!options.recursive) {
+    SurveyOptions one = limits;
+    one.max_depth = 0;
+    const Snapshot snapshot = read_snapshot(*client, options.path, one);
+    if (!snapshot.locks.empty()) return list_contenders(settings, filter, snapshot);
   }
-  if (snapshot.locks.empty()) {
-    if (!snapshot.unreadable.empty()) {
-      throw Failure(ExitCode::kNoPermission, "no READ permission");
-    }
-    throw Failure(ExitCode::kData, "no lock here, and none below");
-  }
-  if (!options.recursive) snapshot.too_deep.clear();  // not wanted
-  report_unread("ls " + options.path, snapshot);
-  const auto rows = lock_rows(snapshot.locks, filter, RowOrder::path, snapshot.as_of);
-  if (settings.json) {
-    print_json(snapshot, rows, is_lock ? json::Known::one_lock : json::Known::all);
-  } else if (is_lock && !rows.empty()) {
-    print_table(contender_table(snapshot.locks.front(), snapshot.as_of));
-    const std::string rest = rest_text(snapshot.locks.front());
-    if (!rest.empty()) print_line(rest);
-  } else {
-    print_table(lock_table(rows, snapshot.as_of));
-  }
-  return 0;
+  return list_locks(
+      settings, options, filter,
+      read_with_progress(*client, settings, "ls " + options.path, options.path, limits));
 }
 
 }  // namespace
 
 Action declare_list(CLI::App& options) {
   const auto given = std::make_shared<ListOptions>();
-  options.add_option("PATH", given->path, "A lock, or a path above locks")
-      ->required()
-      ->type_name("");
-  options.add_flag("-R,--recursive", given->recursive, "All locks below the path");
-  options.add_flag("--all", given->all, "All contenders, not only the first 100");
+  options.add_option("PATH", given->path, "A lock, or a path above locks (/)")->type_name("");
+  options.add_flag("-R,--recursive", given->recursive,
+                   "All locks below the path, even if it is a lock");
+  options.add_flag("--all", given->all,
+                   "All contenders, not only the first 100; all locks, not only 1,000");
+  declare_sort(options, given->order);
   options.add_option("--held-over", given->held_over, "Only locks held for that long")
       ->type_name("DUR");
   options.add_option("--host", given->host, "Only locks with a contender of that host")

@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <random>
 #include <utility>
+#include <variant>
 
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/json_text.h"
+#include "zklock/cli/core/lock_search.h"
 #include "zklock/cli/page.h"
 #include "zklock/metrics.h"
 
@@ -51,13 +53,13 @@ LiveSite::LiveSite(std::string root, std::chrono::milliseconds interval,
       is_connected_(std::move(is_connected)),
       feed_(std::move(root), ZKLOCK_VERSION_STRING) {}
 
-HttpAnswer LiveSite::answer(std::string_view path, WallTime now) {
+HttpAnswer LiveSite::answer(std::string_view path, std::string_view query, WallTime now) {
   if (path == "/") return page();
   if (path == "/events") {
     const auto stream = std::make_shared<LiveFeed::Stream>(feed_);
     return {.content_type = "text/event-stream", .events = [stream] { return stream->next(); }};
   }
-  if (path == "/api/locks") return locks();
+  if (path == "/api/locks") return locks(query);
   if (path == "/metrics") {
     return {.content_type = std::string(kMetricsContentType),
             .body = shared(
@@ -78,9 +80,18 @@ HttpAnswer LiveSite::page() const {
                                      "form-action 'none'; frame-ancestors 'none'"};
 }
 
-HttpAnswer LiveSite::locks() const {
-  if (!data_.locks) return {.status = 503, .body = shared("the first pass has not ended\n")};
-  return {.content_type = "application/json", .body = data_.locks};
+HttpAnswer LiveSite::locks(std::string_view query) const {
+  const auto parsed = parse_lock_query(query);
+  if (const auto* const fault = std::get_if<QueryFault>(&parsed)) {
+    return {.status = 400, .body = shared(std::string(text_of(*fault)) + "\n")};
+  }
+  if (!data_.snapshot) return {.status = 503, .body = shared("the first pass has not ended\n")};
+  if (query.empty()) return {.content_type = "application/json", .body = data_.locks};
+  const Snapshot& snapshot = *data_.snapshot;
+  const FoundLocks found =
+      find_locks(snapshot, data_.marks, std::get<LockQuery>(parsed), kMostFound, snapshot.as_of);
+  return {.content_type = "application/json",
+          .body = shared(json::found_locks(snapshot, data_.marks, found) + "\n")};
 }
 
 HttpAnswer LiveSite::health(WallTime now) const {
@@ -99,17 +110,19 @@ HttpAnswer LiveSite::health(WallTime now) const {
 
 LiveSite::Data LiveSite::data_of(std::shared_ptr<const Snapshot> snapshot) {
   Data data;
-  data.texts = LiveFeed::texts_of(*snapshot);
-  data.locks = shared(json::locks(*snapshot) + "\n");
+  data.marks = cycle_marks(snapshot->cycles);
+  data.texts = LiveFeed::texts_of(*snapshot, data.marks);
+  data.locks = shared(json::locks(*snapshot, data.marks) + "\n");
   data.snapshot = std::move(snapshot);
   return data;
 }
 
-void LiveSite::on_data(Data data) {
+void LiveSite::on_data(Data data, WallTime now) {
   data_ = std::move(data);
   metric_paths_ = metric_paths(*data_.snapshot, metric_paths_);
   error_.clear();
   feed_.on_snapshot(data_.texts);
+  on_beat(now);
 }
 
 void LiveSite::on_error(std::string error) {

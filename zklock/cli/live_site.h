@@ -21,7 +21,8 @@ namespace zklock::cli {
 /// |------------|-------------------------------------------------------------------------------|
 /// | /          | the page. Its policy permits only its own script and style, by a fresh number |
 /// | /events    | LiveFeed                                                                      |
-/// | /api/locks | JSON, zklock.locks/1; 503 before the end of the first pass                    |
+/// | /api/locks | JSON, zklock.locks/1; with a query zklock.found/1, or 400 if it is malformed. |
+/// |            | 503 before the end of the first pass                                          |
 /// | /metrics   | observed_metrics()                                                            |
 /// | /healthz   | 200, or 503 if there is no connection or no recent pass                       |
 /// | any other  | 404                                                                           |
@@ -34,15 +35,17 @@ class LiveSite {
   LiveSite(const LiveSite&) = delete;
   LiveSite& operator=(const LiveSite&) = delete;
 
-  HttpAnswer answer(std::string_view path, WallTime now);
+  HttpAnswer answer(std::string_view path, std::string_view query, WallTime now);
   /// A snapshot with its texts. The thread that made the snapshot makes it, because that takes long.
   struct Data {
     std::shared_ptr<const Snapshot> snapshot;
+    CycleMarks marks;
     LiveFeed::TextsPtr texts;
-    SharedText locks;  ///< /api/locks
+    SharedText locks;  ///< /api/locks without a query
   };
   static Data data_of(std::shared_ptr<const Snapshot> snapshot);
-  void on_data(Data data);
+  /// Begins a beat, so that the sums of the page fit its locks.
+  void on_data(Data data, WallTime now);
   /// The last pass failed.
   void on_error(std::string error);
   /// Begins a beat of the event streams.
@@ -50,7 +53,7 @@ class LiveSite {
 
  private:
   HttpAnswer page() const;
-  HttpAnswer locks() const;
+  HttpAnswer locks(std::string_view query) const;
   HttpAnswer health(WallTime now) const;
 
   const std::chrono::milliseconds interval_;

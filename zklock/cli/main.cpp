@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <exception>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "zklock/cli/arguments.h"
@@ -21,6 +22,9 @@ int main(int argc, char** argv) {
   } catch (const zklock::Error& error) {
     write_line("zklock: " + without_api_names(error.what()));
     return exit_code_of(error.errc());
+  } catch (const std::system_error& error) {  // no thread or descriptor
+    write_line(std::string("zklock: ") + error.what());
+    return ExitCode::kSystem;
   } catch (const std::exception& error) {
     write_line(std::string("zklock: ") + error.what());
     return ExitCode::kInternal;

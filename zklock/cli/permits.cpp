@@ -12,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "zklock/cli/core/counted.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/survey_pass.h"
@@ -88,8 +89,9 @@ int permits(const Settings& settings, const PermitOptions& options) {
   for (const Participant& each : lock.state.holders) held += each.permits;
   print_line(settings.json
                  ? json::permits(options.path, count, held, lock.state.waiting)
-                 : (count ? std::to_string(*count) : "?") + " permits, " + std::to_string(held) +
-                       " held, " + std::to_string(lock.state.waiting) + " waiting");
+                 : (count ? counted(static_cast<std::size_t>(*count), "permit") : "? permits") +
+                       ", " + std::to_string(held) + " held, " +
+                       std::to_string(lock.state.waiting) + " waiting");
   return 0;
 }
 

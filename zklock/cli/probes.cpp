@@ -46,7 +46,10 @@ HttpAnswer probe_answer(std::string_view path, const ProbeFacts& facts) {
 Probes::Probes(Client& client, const std::string& path, const HttpServer::Endpoint& endpoint)
     : client_(client),
       server_(
-          io_, endpoint, [this](std::string_view target) { return probe_answer(target, facts()); },
+          io_, endpoint,
+          [this](std::string_view path_of_probe, std::string_view /*query*/) {
+            return probe_answer(path_of_probe, facts());
+          },
           // A probe can name the service by any host name. The answers need no protection against
           // DNS rebinding: they name the leader and show no data of the program.
           {std::string(kAnyHost)}),

@@ -4,15 +4,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <initializer_list>
+#include <future>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
+#include "zklock/cli/core/counted.h"
 #include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
@@ -28,6 +30,9 @@ namespace zklock::cli {
 
 namespace {
 
+constexpr std::size_t kMostAtOnce = 100;    ///< targets of --all
+constexpr std::size_t kMostRead = 100'000;  ///< contenders
+
 struct ReleaseOptions {
   std::string path;
   bool request = false;
@@ -35,6 +40,7 @@ struct ReleaseOptions {
   bool evict = false;
   bool after_force = false;
   bool yes = false;
+  bool all = false;
   std::string node;
   std::string wait = "30s";
 };
@@ -53,34 +59,44 @@ std::string node_of(const ReleaseOptions& options) {
   refuse("--node " + display_text(options.node) + " is not below the path");
 }
 
-/// The lock, and the contender that is to release: the named one, else the first holder.
-struct Target {
-  std::optional<Participant> contender;
+/// The lock, and the contenders that are to release: the named one, else the first holder or, with --all,
+/// the first 100.
+struct Found {
+  std::vector<Participant> targets;
+  std::vector<Participant> holders;
   std::size_t waiting = 0;
-  bool is_delayed = false;
+  std::optional<std::chrono::milliseconds> lock_delay;
 };
 
-Target find_target(Client& client, const ReleaseOptions& options) {
+Found find_targets(Client& client, const ReleaseOptions& options) {
   SurveyOptions limits;
   limits.max_depth = 0;
-  limits.max_holders = options.node.empty() ? 1 : 100'000;
-  limits.max_waiting = options.node.empty() ? 0 : 100'000;
+  limits.max_holders = kMostRead;
+  limits.max_waiting = options.node.empty() ? 0 : kMostRead;
   const Snapshot snapshot = read_snapshot(client, options.path, limits);
   if (!snapshot.unreadable.empty()) throw Failure(ExitCode::kNoPermission, "no READ permission");
   if (snapshot.locks.empty()) return {};
   const SurveyedLock& lock = snapshot.locks.front();
-  Target target{.contender = {}, .waiting = lock.state.waiting, .is_delayed = lock.is_delayed};
-  for (const auto* const list : {&lock.state.holders, &lock.waiters}) {
-    const auto found = options.node.empty()
-                           ? list->begin()
-                           : std::ranges::find(*list, options.node, &Participant::node);
-    if (found != list->end() && !target.contender) target.contender = *found;
+  Found found{.targets = lock.state.holders,
+              .holders = lock.state.holders,
+              .waiting = lock.state.waiting,
+              .lock_delay = lock.state.lock_delay};
+  if (!options.node.empty()) {
+    found.targets.insert(found.targets.end(), lock.waiters.begin(), lock.waiters.end());
+    std::erase_if(found.targets,
+                  [&](const Participant& each) { return each.node != options.node; });
   }
-  if (target.contender && is_unreadable(*target.contender)) {
-    throw Failure(ExitCode::kNoPermission,
-                  "no READ permission for the znode " + target.contender->node);
+  const std::size_t most = options.all ? kMostAtOnce : 1;
+  if (found.targets.size() > most) found.targets.resize(most);
+  for (const Participant& each : found.targets) {
+    if (!is_unreadable(each)) continue;
+    throw Failure(ExitCode::kNoPermission, "no READ permission for the znode " + each.node);
   }
-  return target;
+  return found;
+}
+
+bool is_same(const Participant& a, const Participant& b) {
+  return a.token == b.token && a.session_id == b.session_id;
 }
 
 /// Refuses what cannot help, or harms without need.
@@ -100,48 +116,111 @@ void check_target(const ReleaseOptions& options, const Participant& target) {
 }
 
 /// Returns the question before a harm.
-std::string question(const ReleaseOptions& options, const Participant& target) {
+std::string question(const ReleaseOptions& options, const std::vector<Participant>& targets) {
+  const Participant& first = targets.front();
   const std::string whose =
-      display_text(options.path) + ": " + text_of(target) + ", " + target.node + ": ";
+      display_text(options.path) + ": " + text_of(first) + ", " + first.node +
+      (targets.size() > 1 ? " and " + std::to_string(targets.size() - 1) + " more" : "") + ": ";
   if (options.evict) return whose + "delete its znode? Then two contenders can hold at one time.";
-  return whose + (target.holds ? "take the lock away? This ends the work under it."
-                               : "take its place in the queue away?");
+  return whose + (first.holds ? "take the lock away? This ends the work under it."
+                              : "take its place in the queue away?");
 }
 
-/// Waits for a confirmation if there is harm. Then reads the target again: meanwhile the path can have
-/// been recreated, with another contender of that name.
-void confirm(Client& client, const ReleaseOptions& options, const Participant& target) {
+/// Waits for a confirmation if there is harm. Then reads the targets again: meanwhile the path can have
+/// been recreated, with other contenders of these names.
+void confirm(Client& client, const ReleaseOptions& options,
+             const std::vector<Participant>& targets) {
   if (options.yes || !(options.force || options.evict)) return;
   if (::isatty(STDIN_FILENO) == 0) refuse("without a terminal, --force and --evict need --yes");
-  std::cerr << "zklock: " << question(options, target) << " (yes/no) " << std::flush;
+  std::cerr << "zklock: " << question(options, targets) << " (yes/no) " << std::flush;
   std::string answer;
   std::getline(std::cin, answer);
   if (answer != "yes") refuse("not confirmed");
-  const auto now = find_target(client, options).contender;
-  if (!now || now->token != target.token || now->session_id != target.session_id) {
+  if (!std::ranges::equal(targets, find_targets(client, options).targets, is_same)) {
     throw Failure(ExitCode::kData, "another contender holds or waits now; nothing was done");
   }
 }
 
 bool release_by(Client& client, const ReleaseOptions& options, const Participant& target,
-                Duration wait) {
-  if (options.evict) return evict(client, options.path, target, wait);
+                Deadline deadline) {
+  if (options.evict) return evict(client, options.path, target, deadline);
   return request_release(client, options.path,
-                         {.force = options.force, .node = target.node, .deadline = wait});
+                         {.force = options.force, .node = target.node, .deadline = deadline});
 }
 
-/// The result of a command that found no target.
-struct NoTarget {
-  const char* outcome;
+/// Waits for all targets at one time. Returns the ones that have not released.
+std::vector<Participant> release_all(Client& client, const ReleaseOptions& options,
+                                     const std::vector<Participant>& targets, Duration wait) {
+  const Deadline deadline = wait;
+  const auto policy = targets.size() == 1 ? std::launch::deferred : std::launch::async;
+  std::vector<std::future<bool>> results;
+  for (const Participant& each : targets) {
+    results.push_back(
+        std::async(policy, [&, deadline] { return release_by(client, options, each, deadline); }));
+  }
+  std::vector<Participant> rest;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].get()) rest.push_back(targets[i]);
+  }
+  (void)client.flush(std::chrono::seconds(1));
+  return rest;
+}
+
+/// The result of the command.
+struct Outcome {
+  const char* name;
   std::string text;
   int exit_code;
 };
 
-NoTarget no_target(const ReleaseOptions& options, const Target& found) {
+Outcome no_target(const ReleaseOptions& options, const Found& found) {
   if (!options.node.empty()) return {"no_such_contender", "no such contender", ExitCode::kData};
-  if (found.waiting == 0 && !found.is_delayed) return {"free", "free", 0};
-  return {"not_held", "not held; " + std::to_string(found.waiting) + " waiting",
+  if (found.waiting == 0 && !found.lock_delay) return {"free", "free", 0};
+  return {"not_held",
+          (found.lock_delay ? delay_text(*found.lock_delay) : "not held") + "; " +
+              std::to_string(found.waiting) + " waiting",
           ExitCode::kNotAcquired};
+}
+
+/// `holding`: earlier holders that still hold.
+Outcome released(const ReleaseOptions& options, std::size_t count, Duration waited,
+                 std::size_t holding) {
+  std::string text = count == 1 ? "released" : counted(count, "holder") + " released";
+  text += " after " + text_of(waited);
+  if (holding > 0) {
+    text += "; " + counted(holding, "other holder still holds", "other holders still hold") +
+            (options.all ? "" : ": --all releases all");
+  }
+  return {"released", text, 0};
+}
+
+Outcome not_released(const ReleaseOptions& options, const std::vector<Participant>& rest,
+                     Duration wait) {
+  if (options.evict) {
+    return {"no_such_contender", "the znode is of another contender now", ExitCode::kData};
+  }
+  std::string text = "not released in " + text_of(wait);
+  text += (rest.front().holds ? ": held by " : ": waiting: ") + text_of(rest.front());
+  if (rest.size() > 1) text += " and " + std::to_string(rest.size() - 1) + " more";
+  return {"not_released", text, ExitCode::kNotAcquired};
+}
+
+/// Returns how many of these holders still hold, apart from one that was named.
+std::size_t still_holding(Client& client, const ReleaseOptions& options,
+                          const std::vector<Participant>& holders) {
+  if (!options.node.empty() || holders.size() < 2) return 0;
+  const Found now = find_targets(client, options);
+  return static_cast<std::size_t>(std::ranges::count_if(holders, [&now](const Participant& old) {
+    return std::ranges::any_of(now.holders,
+                               [&old](const Participant& each) { return is_same(each, old); });
+  }));
+}
+
+/// Prints the text, or throws it.
+int end_with(const Settings& settings, const Outcome& outcome) {
+  if (outcome.exit_code != 0) throw Failure(outcome.exit_code, outcome.text);
+  if (!settings.json) print_line(outcome.text);
+  return 0;
 }
 
 int release(const Settings& settings, ReleaseOptions options) {
@@ -150,40 +229,35 @@ int release(const Settings& settings, ReleaseOptions options) {
   const Duration wait = parse_duration(options.wait);
   const auto client = view_client(settings, "zklock release");
   const auto begin = LeaseClock::now();
-  const Target found = find_target(*client, options);
-  const auto& target = found.contender;
-  const std::string node = target ? target->node : options.node;
-  // Prints the result. With a failure, its text is that of the failure.
-  const auto report = [&](const char* outcome, const std::string& text, int exit_code) {
+  const Found found = find_targets(*client, options);
+  const auto& targets = found.targets;
+  const auto print = [&](const std::string& node, const Outcome& outcome, std::size_t holding) {
     const auto waited =
         std::chrono::duration_cast<std::chrono::milliseconds>(LeaseClock::now() - begin);
-    if (settings.json) print_line(json::release(options.path, node, outcome, waited));
-    if (exit_code != 0) throw Failure(exit_code, text);
-    if (!settings.json) print_line(text);
-    return 0;
+    if (!settings.json) return;
+    print_line(json::release(options.path, node, outcome.name, waited, holding));
   };
-  if (!target) {
-    const NoTarget why = no_target(options, found);
-    return report(why.outcome, why.text, why.exit_code);
+  if (targets.empty()) {
+    const Outcome outcome = no_target(options, found);
+    print(options.node, outcome, 0);
+    return end_with(settings, outcome);
   }
-  check_target(options, *target);
-  if (!settings.json && !settings.quiet) {
-    write_line("zklock: release: " + text_of(*target) + ", " + target->node);
+  for (const Participant& each : targets) check_target(options, each);
+  for (const Participant& each : targets) {
+    if (settings.json || settings.quiet) break;
+    write_line("zklock: release: " + text_of(each) + ", " + each.node);
   }
-  confirm(*client, options, *target);
+  confirm(*client, options, targets);
   const auto sent = LeaseClock::now();
-  const bool is_released = release_by(*client, options, *target, wait);
-  (void)client->flush(std::chrono::seconds(1));
-  if (is_released) {
-    return report("released", "released after " + text_of(LeaseClock::now() - sent), 0);
+  const auto rest = release_all(*client, options, targets, wait);
+  const Duration waited = LeaseClock::now() - sent;
+  const std::size_t holding = still_holding(*client, options, found.holders);
+  const Outcome success = released(options, targets.size(), waited, holding);
+  const Outcome failure = rest.empty() ? success : not_released(options, rest, wait);
+  for (const Participant& each : targets) {
+    print(each.node, std::ranges::count(rest, each) > 0 ? failure : success, holding);
   }
-  if (options.evict) {
-    return report("no_such_contender", "the znode is of another contender now", ExitCode::kData);
-  }
-  return report("not_released",
-                "not released in " + text_of(wait) +
-                    (target->holds ? ": held by " : ": waiting: ") + text_of(*target),
-                ExitCode::kNotAcquired);
+  return end_with(settings, failure);
 }
 
 }  // namespace
@@ -203,11 +277,14 @@ Action declare_release(CLI::App& options) {
   force->excludes(request);
   options.add_flag("--after-force", given->after_force,
                    "With --evict: for a znode of zklock that --force did not free");
-  options
-      .add_option("--node", given->node,
-                  "Znode of the contender, as in ZKLOCK_NODE (default: the first holder)")
-      ->type_name("NODE");
+  auto* const node =
+      options
+          .add_option("--node", given->node,
+                      "Znode of the contender, as in ZKLOCK_NODE (default: the first holder)")
+          ->type_name("NODE");
   options.add_option("-w,--wait", given->wait, "How long to wait (30s)")->type_name("DUR");
+  options.add_flag("--all", given->all, "All holders, at most 100, not only the first")
+      ->excludes(node);
   options.add_flag("--yes", given->yes, "Do not wait for a confirmation");
   return [given](const Invocation& invocation) {
     return run_view("release", given->path, [&] { return release(invocation.settings, *given); });

@@ -12,6 +12,7 @@
 #include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/exit_code.h"
 #include "zklock/cli/error_text.h"
+#include "zklock/cli/io/scarce_resources.h"
 #include "zklock/cli/io/standard_streams.h"
 
 namespace zklock::cli {
@@ -30,6 +31,7 @@ constexpr milliseconds kWhileConnecting{20};
 }  // namespace
 
 ClientOptions run_client_options(const RunOptions& options) {
+  check_threads();
   ClientOptions client = client_options(options.settings, "zklock " + options.name);
   if (!options.settings.session_timeout) {
     Duration timeout = options.default_session_timeout;
@@ -93,6 +95,7 @@ void Run::turn() {
   for (const TaskQueue::Task& task : tasks_->take()) task();
   if (!acquires_ && fsm_.state() == RunState::queued) connect();
   const Instant now = LeaseClock::now();
+  if (acquires_) look_at_withdrawal(now);
   look_at_hold(now);
   step_plan(now);
   if (fsm_.state() == RunState::orphaned) sweep(now);
@@ -102,6 +105,7 @@ Instant Run::next_turn() const {
   const Instant now = LeaseClock::now();
   switch (fsm_.state()) {
     case RunState::queued: return acquires_ ? Instant::max() : now + kWhileConnecting;
+    case RunState::withdrawing: return withdrawn_at_ + facts_.grace;
     case RunState::holding: return now + timeout_ / 200;
     case RunState::starting:
     case RunState::running:
@@ -135,6 +139,7 @@ void Run::carry_out(const RunEffects& effects) {
 void Run::carry_out(const RunEffect& effect) {
   switch (effect.kind) {
     case Kind::withdraw:
+      withdrawn_at_ = LeaseClock::now();
       stop_.request_stop();
       if (!acquires_) carry_out(fsm_.on_not_granted(ExitCode::kInternal));
       return;
@@ -156,6 +161,12 @@ void Run::fail(int exit_code, const std::string& text) {
   carry_out(fsm_.on_not_granted(exit_code));
 }
 
+void Run::look_at_withdrawal(Instant now) {
+  if (fsm_.state() == RunState::withdrawing && now >= withdrawn_at_ + facts_.grace) {
+    carry_out(fsm_.on_signal(SIGTERM));  // as after a second signal
+  }
+}
+
 void Run::connect() {
   try {
     if (client_.wait_until_connected(Deadline::passed())) return acquire();
@@ -165,6 +176,8 @@ void Run::connect() {
                                      connection_problem(client_));
   } catch (const Error& error) {
     fail(exit_code_of(error.errc()), text_of(error));
+  } catch (const std::system_error& error) {  // no thread
+    fail(ExitCode::kSystem, error.what());
   }
 }
 
@@ -224,6 +237,8 @@ void Run::on_acquired(HeldLock hold, const std::exception_ptr& error) {
       std::rethrow_exception(error);
     } catch (const Error& e) {
       return fail(exit_code_of(e.errc()), text_of(e));
+    } catch (const std::system_error& e) {  // no thread
+      return fail(ExitCode::kSystem, e.what());
     } catch (const std::exception& e) {
       return fail(ExitCode::kInternal, e.what());
     }

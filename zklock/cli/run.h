@@ -47,7 +47,7 @@ class LossGate {
   bool is_open_ = false;
 };
 
-/// Returns the options of the client for a run.
+/// Returns the options of the client for a run. Throws: Failure if the system has no threads for it.
 [[nodiscard]] ClientOptions run_client_options(const RunOptions& options);
 
 /// The surroundings of a Run, which outlive it.
@@ -97,6 +97,8 @@ class Run {
   void carry_out(const RunEffects& effects);
   void carry_out(const RunEffect& effect);
 
+  /// Ends a withdrawal that lasts longer than the grace.
+  void look_at_withdrawal(Instant now);
   void connect();
   void acquire();
   void on_acquired(HeldLock hold, const std::exception_ptr& error);
@@ -132,6 +134,7 @@ class Run {
   std::stop_source stop_;
   LockFunction acquire_;
   bool acquires_ = false;
+  Instant withdrawn_at_{};
   Instant connect_until_{};
   RunFsm fsm_;
   std::optional<EndPlan> plan_;

@@ -9,7 +9,6 @@
 #include "zklock/cli/contender.h"
 #include "zklock/cli/held_lock.h"
 #include "zklock/cli/run_options.h"
-#include "zklock/cli/run_report.h"
 #include "zklock/cli/run_session.h"
 #include "zklock/cli/view_support.h"
 
@@ -18,7 +17,6 @@ namespace zklock::cli {
 namespace {
 
 int run_with(const RunOptions& options) {
-  if (!options.report.empty()) check_report(options.report);
   RunSession session(options, false);
   const RunFacts& facts =
       session.run(lock_function(make_contender(session.client(), options.path, options.lock)));

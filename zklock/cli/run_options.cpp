@@ -57,7 +57,8 @@ void read_permits(const std::string& text, LockChoice& lock) {
   if (all != "/shared")
     lock.of = number(all.substr(std::min<std::size_t>(1, all.size())), 1, kMost);
   if (!lock.permits || (all != "/shared" && !lock.of) || (lock.of && *lock.permits > *lock.of)) {
-    refuse("-k is K/N or K/shared, with K from 1 to N, not \"" + display_text(text) + '"');
+    refuse("-k \"" + display_text(text) + "\" is not valid: write K/N with 1 <= K <= N <= " +
+           std::to_string(kMost) + ", or K/shared");
   }
 }
 

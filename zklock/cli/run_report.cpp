@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/run_report.h"
 
-#include <cstddef>
-
-#include <fcntl.h>
 #include <nlohmann/json.hpp>
-#include <stdio.h>
+#include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include "zklock/cli/core/display_text.h"
-#include "zklock/cli/core/failure.h"
-#include "zklock/cli/io/system_failure.h"
-#include "zklock/cli/io/unique_fd.h"
 
 namespace zklock::cli {
 
@@ -88,20 +79,6 @@ Json json_of(const RunFacts& facts) {
   return json;
 }
 
-// Several runs can have one file, for example in the queue.
-std::string temporary(const std::string& file) {
-  return file + "." + std::to_string(::getpid()) + ".tmp";
-}
-
-UniqueFd create(const std::string& file) {
-  UniqueFd fd(
-      ::open(temporary(file).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (fd.get() < 0) {
-    throw Failure(ExitCode::kData, system_failure("the report " + display_text(file)).what());
-  }
-  return fd;
-}
-
 /// Returns the end of the command, for a sentence.
 std::string end_of_command(const RunFacts& facts) {
   if (!facts.status && !facts.swept_at) return "the command was not started";
@@ -138,19 +115,8 @@ std::string cause_text(LossReason reason) {
   return " (zklock has closed its session)";
 }
 
-void check_report(const std::string& file) {
-  (void)create(file);
-  ::unlink(temporary(file).c_str());
-}
-
-void write_report(const std::string& file, const RunFacts& facts) {
-  const std::string text =
-      json_of(facts).dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
-  const UniqueFd fd = create(file);
-  const bool is_written =
-      ::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-      ::fsync(fd.get()) == 0 && ::rename(temporary(file).c_str(), file.c_str()) == 0;
-  if (!is_written) throw system_failure("the report " + display_text(file));
+std::string report_text(const RunFacts& facts) {
+  return json_of(facts).dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
 }
 
 std::string loss_text(const RunFacts& facts, Instant now) {

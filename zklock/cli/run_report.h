@@ -44,14 +44,9 @@ struct RunFacts {
   int exit_code = 0;
 };
 
-/// Writes the report to FILE.tmp, and renames that to FILE. The report is one JSON object of the
-/// schema zklock.run/1; the guide zklock/guides/command.md lists its fields.
-/// Throws: Failure.
-void write_report(const std::string& file, const RunFacts& facts);
-
-/// Creates FILE.tmp, to learn before the queue whether the report can be written. Throws: Failure
-/// with ExitCode::kData.
-void check_report(const std::string& file);
+/// Returns the report: one JSON object of the schema zklock.run/1, and a line end. The guide
+/// zklock/guides/command.md lists its fields.
+[[nodiscard]] std::string report_text(const RunFacts& facts);
 
 /// Returns the last line of a run whose command was ended for the sake of the lock, or whose lock was
 /// lost. Returns an empty text for every other run.

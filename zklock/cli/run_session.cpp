@@ -46,6 +46,7 @@ GuardedCommand guarded_command(const RunOptions& options, const SignalReader& si
 RunSession::RunSession(const RunOptions& options, bool is_repeated)
     : options_(options),
       is_repeated_(is_repeated),
+      report_(options.report.empty() ? nullptr : std::make_unique<ReportFile>(options.report)),
       guardian_(guarded_command(options, signals_, terminal_.exists(), is_repeated)),
       client_(run_client_options(options)) {}
 
@@ -59,10 +60,10 @@ const RunFacts& RunSession::run(LockFunction acquire, std::function<void(RunStat
                                std::move(acquire));
   (void)run_->go();
   if (was_killed(run_->facts())) terminal_.restore();
-  if (!options_.report.empty() && (run_->facts().granted_at || !has_report_)) {
+  if (report_ && (run_->facts().granted_at || !has_report_)) {
     has_report_ = true;
     try {
-      write_report(options_.report, run_->facts());
+      report_->write(report_text(run_->facts()));
     } catch (const Failure& failure) {
       write_line(std::string("zklock: ") + failure.what());
     }

@@ -9,6 +9,7 @@
 #include "zklock/cli/held_lock.h"
 #include "zklock/cli/io/controlling_terminal.h"
 #include "zklock/cli/io/guardian.h"
+#include "zklock/cli/io/report_file.h"
 #include "zklock/cli/io/signals.h"
 #include "zklock/cli/io/waiter.h"
 #include "zklock/cli/run.h"
@@ -52,6 +53,7 @@ class RunSession {
   const RunOptions& options_;
   const bool is_repeated_;
   bool has_report_ = false;
+  const std::unique_ptr<ReportFile> report_;  ///< null: none is wanted
   SignalReader signals_;
   const ControllingTerminal terminal_;
   Guardian guardian_;

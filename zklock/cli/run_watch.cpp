@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "zklock/cli/blocker_text.h"
+#include "zklock/cli/core/counted.h"
 #include "zklock/cli/core/display_text.h"
 #include "zklock/cli/run.h"
 
@@ -37,8 +38,9 @@ void Run::on_notice(const Notice& notice) {
     case Notice::Kind::swept:
       facts_.swept_at = notice.at;
       if (facts_.leftover > 0 && !fsm_.ended_for_lock() && says()) {
-        say(std::to_string(facts_.leftover) +
-            " processes of the command still ran when it ended, and were ended");
+        say(counted(static_cast<std::size_t>(facts_.leftover),
+                    "process of the command still ran when it ended, and was ended",
+                    "processes of the command still ran when it ended, and were ended"));
       }
       return carry_out(
           fsm_.on_swept(notice.at, facts_.bound.value_or(Instant{}), hold_.loss_reason()));

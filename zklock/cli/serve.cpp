@@ -101,7 +101,10 @@ int serve(const Settings& settings, const ServeOptions& options) {
   LiveSite site(options.root, interval, [&client] { return client.is_connected(); });
   const auto now = [] { return std::chrono::system_clock::now(); };
   HttpServer server(
-      io, listen, [&](std::string_view path) { return site.answer(path, now()); },
+      io, listen,
+      [&](std::string_view path, std::string_view query) {
+        return site.answer(path, query, now());
+      },
       options.allowed_hosts);
   BeatTimer beats(io, [&] {
     site.on_beat(now());
@@ -116,7 +119,7 @@ int serve(const Settings& settings, const ServeOptions& options) {
       client, {options.root, limits, interval},
       [&](std::shared_ptr<const Snapshot> snapshot) {
         asio::post(io, [&, data = LiveSite::data_of(std::move(snapshot))] {
-          site.on_data(data);
+          site.on_data(data, now());
           server.wake_streams();
         });
       },

@@ -100,7 +100,7 @@ class Configuration {
 };
 
 DigestCredential read_digest(const std::string& file) {
-  const std::string text = read_secret(file);
+  const std::string text = trimmed(read_secret(file));
   const auto colon = text.find(':');
   if (colon == 0 || colon == std::string::npos) {
     refuse_setting(display_text(file) + ": expected one line \"user:password\"");

@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "zklock/cli/core/duration.h"
 #include "zklock/cli/io/pause.h"
+#include "zklock/deadline.h"
 #include "zklock/lease_clock.h"
 
 namespace zklock::cli {
@@ -14,11 +16,19 @@ namespace zklock::cli {
 namespace {
 
 constexpr std::size_t kPageSize = 1'000;
+/// Longer than the connection timeout of a view. Otherwise a missing server would not be noticed.
+constexpr std::chrono::seconds kBetweenProgressLines{10};
 
 void read_locks(Client& client, const std::string& root, const SurveyOptions& options,
-                Snapshot& snapshot) {
+                Snapshot& snapshot, const OnProgress& on_progress = {}) {
   Survey survey(client, root, options);
-  while (!survey.is_complete()) add_page(snapshot, survey.next(kPageSize));
+  Instant next_report = LeaseClock::now() + kBetweenProgressLines;
+  while (!survey.is_complete()) {
+    add_page(snapshot, survey.next(kPageSize, on_progress ? Deadline(next_report) : Deadline()));
+    if (!on_progress || survey.is_complete() || LeaseClock::now() < next_report) continue;
+    on_progress(snapshot);
+    next_report = LeaseClock::now() + kBetweenProgressLines;
+  }
 }
 
 /// Blocks for the time that `requests` may take at least, or until the stop.
@@ -46,12 +56,12 @@ std::vector<LockCycle> confirm(Client& client, std::vector<LockCycle> found, Sur
 }  // namespace
 
 Snapshot read_snapshot(Client& client, const std::string& root, const SurveyOptions& options,
-                       const std::stop_token& stop) {
+                       const std::stop_token& stop, const OnProgress& on_progress) {
   Snapshot snapshot;
   snapshot.root = root;
   snapshot.as_of = std::chrono::system_clock::now();
   const auto begin = LeaseClock::now();
-  read_locks(client, root, options, snapshot);
+  read_locks(client, root, options, snapshot, on_progress);
   snapshot.cycles = confirm(client, find_cycles(snapshot.locks), options, stop);
   sort_lists(snapshot);
   snapshot.duration =

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,7 +22,6 @@
 #include "zklock/cli/io/task_queue.h"
 #include "zklock/cli/io/terminal.h"
 #include "zklock/cli/io/waiter.h"
-#include "zklock/cli/survey_pass.h"
 #include "zklock/cli/survey_thread.h"
 #include "zklock/cli/view_support.h"
 
@@ -29,19 +29,16 @@ namespace zklock::cli {
 
 namespace {
 
-constexpr std::size_t kMostWaiting = 100;  ///< described waiting contenders of a lock
+constexpr std::size_t kMostWaitingShown = 100;  ///< described waiting contenders of a lock
+/// Requests a second of a screen, which reads for hours. One pass has the rate of `ls`.
+constexpr std::size_t kRateOfScreen = 500;
 
 struct TopOptions {
   std::string root;
   std::string interval = "2s";
-  std::string sort = "held";
-  std::size_t rate = 500;
+  RowOrder order = RowOrder::held;
+  std::optional<std::size_t> rate;
 };
-
-RowOrder order_of(const TopOptions& options) {
-  if (options.sort == "path") return RowOrder::path;
-  return options.sort == "waiting" ? RowOrder::waiting : RowOrder::held;
-}
 
 WallTime wall_now() {
   return std::chrono::system_clock::now();
@@ -50,15 +47,16 @@ WallTime wall_now() {
 /// Without a terminal: one pass.
 int print_once(Client& client, const Settings& settings, const TopOptions& options,
                const SurveyOptions& limits) {
-  const Snapshot snapshot = read_snapshot(client, options.root, limits);
+  const std::string place = "top " + options.root;
+  const Snapshot snapshot = read_with_progress(client, settings, place, options.root, limits);
   check_root(snapshot);
-  report_unread("top " + options.root, snapshot);
-  const auto rows = lock_rows(snapshot.locks, {}, order_of(options), wall_now());
+  report_unread(place, snapshot);
+  const auto rows = lock_rows(snapshot.locks, {}, options.order, wall_now());
+  const CycleMarks marks = cycle_marks(snapshot.cycles);
   if (!settings.json) {
-    print_table(lock_table(rows, wall_now()));
+    print_table(lock_table(rows, wall_now(), marks));
     return 0;
   }
-  const CycleMarks marks = cycle_marks(snapshot.cycles);
   for (const SurveyedLock* const row : rows) {
     print_line(json::lock(*row, mark_of(marks, row->path), snapshot.as_of));
   }
@@ -119,9 +117,11 @@ int top(const Settings& settings, const TopOptions& options) {
     throw Failure(ExitCode::kUsage, "-i must be at least 100ms");
   }
   SurveyOptions limits;
-  limits.max_waiting = kMostWaiting;
-  limits.requests_per_second = options.rate;
-  if (settings.json || !Terminal::is_there()) {
+  limits.max_waiting = kMostWaitingShown;
+  const bool is_screen = !settings.json && Terminal::is_there();
+  if (is_screen) limits.requests_per_second = kRateOfScreen;
+  if (options.rate) limits.requests_per_second = *options.rate;
+  if (!is_screen) {
     const auto client = view_client(settings, "zklock top");
     return print_once(*client, settings, options, limits);
   }
@@ -129,8 +129,7 @@ int top(const Settings& settings, const TopOptions& options) {
   StopSignal stop;
   const auto client = view_client(settings, "zklock top");
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(interval);
-  return run_screen(*client, signals, stop, {options.root, limits, milliseconds},
-                    order_of(options));
+  return run_screen(*client, signals, stop, {options.root, limits, milliseconds}, options.order);
 }
 
 }  // namespace
@@ -142,11 +141,11 @@ Action declare_top(CLI::App& options) {
       .add_option("-i,--interval", given->interval,
                   "Time from the begin of a pass to the next (2s)")
       ->type_name("DUR");
-  options.add_option("--rate", given->rate, "Maximum of requests to ZooKeeper a second (500)")
+  options
+      .add_option("--rate", given->rate,
+                  "Maximum of requests to ZooKeeper a second (500; without a terminal 2000)")
       ->check(CLI::Range(1, 1'000'000));
-  options.add_option("--sort", given->sort, "Order of the locks: held, waiting or path")
-      ->check(CLI::IsMember({"held", "waiting", "path"}))
-      ->type_name("ORDER");
+  declare_sort(options, given->order);
   return [given](const Invocation& invocation) {
     return run_view("top", given->root, [&] { return top(invocation.settings, *given); });
   };

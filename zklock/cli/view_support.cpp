@@ -5,20 +5,51 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "zklock/cli/core/counted.h"
 #include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/error_text.h"
+#include "zklock/cli/io/scarce_resources.h"
 #include "zklock/cli/io/standard_streams.h"
+#include "zklock/cli/survey_pass.h"
 #include "zklock/error.h"
 
 namespace zklock::cli {
+
+namespace {
+
+constexpr std::string_view kTitleColour = "\033[1m";
+constexpr const char* kNoColour = "\033[0m";
+
+std::string_view colour_of(Tint tint) {
+  switch (tint) {
+    case Tint::held: return "\033[32m";
+    case Tint::warning: return "\033[33m";
+    case Tint::alarm: return "\033[31m";
+    case Tint::plain: break;
+  }
+  return {};
+}
+
+/// Returns whether the user has not refused colours; see https://no-color.org.
+bool is_colour_wanted() {
+  const auto variable = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return std::string_view(value == nullptr ? "" : value);
+  };
+  return variable("NO_COLOR").empty() && variable("TERM") != "dumb" && !variable("TERM").empty();
+}
+
+}  // namespace
 
 int run_view(const char* name, const std::string& path, const std::function<int()>& command) {
   const std::string place =
@@ -33,6 +64,7 @@ int run_view(const char* name, const std::string& path, const std::function<int(
 }
 
 std::unique_ptr<Client> view_client(const Settings& settings, const char* application) {
+  check_threads();
   ClientOptions options = client_options(settings, application);
   options.connection_timeout = std::chrono::seconds(5);
   return std::make_unique<Client>(std::move(options));
@@ -52,20 +84,66 @@ void print_line(const std::string& line) {
 
 void report_unread(const std::string& place, const Snapshot& snapshot) {
   if (snapshot.unread() == 0) return;
-  write_line("zklock: " + display_text(place) + ": " + std::to_string(snapshot.unread()) +
-             " paths not read: " + std::to_string(snapshot.unreadable.size()) +
+  write_line("zklock: " + display_text(place) + ": " + counted(snapshot.unread(), "path") +
+             " not read: " + std::to_string(snapshot.unreadable.size()) +
              " without READ permission, " + std::to_string(snapshot.too_deep.size()) + " too deep");
 }
 
 void check_root(const Snapshot& snapshot) {
-  if (!snapshot.has_root()) throw Failure(ExitCode::kData, "the path does not exist");
+  if (!snapshot.has_root()) {
+    throw Failure(ExitCode::kData, snapshot.root == "/" ? "the chroot of HOSTS does not exist"
+                                                        : "the path does not exist");
+  }
   const bool is_unreadable = snapshot.locks.empty() && snapshot.unreadable.size() == 1 &&
                              snapshot.unreadable.front() == snapshot.root;
   if (is_unreadable) throw Failure(ExitCode::kNoPermission, "no READ permission");
 }
 
 void print_table(const Table& table) {
-  for (const std::string& line : table.lines(output_width())) print_line(line);
+  const std::size_t width = output_width();
+  const bool has_colours = width > 0 && is_colour_wanted();
+  std::size_t number = 0;
+  for (const std::string& line : table.lines(width)) {
+    const std::string_view colour = number == 0 ? kTitleColour : colour_of(table.tint(number));
+    ++number;
+    print_line(has_colours && !colour.empty() ? std::string(colour) + line + kNoColour : line);
+  }
+}
+
+void declare_sort(CLI::App& options, RowOrder& order) {
+  options
+      .add_option_function<std::string>(
+          "--sort",
+          [&order](const std::string& name) {
+            order = name == "path"   ? RowOrder::path
+                    : name == "held" ? RowOrder::held
+                                     : RowOrder::waiting;
+          },
+          "Order of the locks: path, held or waiting")
+      ->check(CLI::IsMember({"path", "held", "waiting"}))
+      ->type_name("ORDER");
+}
+
+Snapshot read_with_progress(Client& client, const Settings& settings, const std::string& place,
+                            const std::string& root, const SurveyOptions& limits) {
+  if (settings.quiet) return read_snapshot(client, root, limits);
+  return read_snapshot(client, root, limits, {}, [&](const Snapshot& snapshot) {
+    write_line("zklock: " + display_text(place) + ": " + counted(snapshot.visited, "path") +
+               " read, with " + counted(snapshot.locks.size(), "lock") + "; at most " +
+               std::to_string(limits.requests_per_second) + " requests a second");
+  });
+}
+
+void declare_fail_on(CLI::App& options, Level& level) {
+  options
+      .add_option_function<std::string>(
+          "--fail-on",
+          [&level](const std::string& name) {
+            level = name == "failure" ? Level::failure : Level::warning;
+          },
+          "Lowest level with an exit code: warning (default) or failure")
+      ->check(CLI::IsMember({"warning", "failure"}))
+      ->type_name("LEVEL");
 }
 
 std::size_t output_width() {

@@ -7,7 +7,10 @@
 #include <memory>
 #include <string>
 
+#include "zklock/cli/command.h"
 #include "zklock/cli/core/columns.h"
+#include "zklock/cli/core/findings.h"
+#include "zklock/cli/core/lock_rows.h"
 #include "zklock/cli/core/snapshot.h"
 #include "zklock/cli/settings.h"
 #include "zklock/client.h"
@@ -26,7 +29,7 @@ std::unique_ptr<Client> view_client(const Settings& settings, const char* applic
 [[nodiscard]] int try_print_line(const std::string& line);
 /// Writes a line to the standard output at once. Throws: Failure with ExitCode::kOutput.
 void print_line(const std::string& line);
-/// Prints the lines of a table, cut to the width of the terminal.
+/// Prints the lines of a table. On a terminal, they are cut to its width, and have colours.
 void print_table(const Table& table);
 
 /// Says on the standard error output how many paths the snapshot lacks, if any. `place`: as in the
@@ -34,6 +37,16 @@ void print_table(const Table& table);
 void report_unread(const std::string& place, const Snapshot& snapshot);
 /// Throws: Failure if the root of the snapshot does not exist, or is not readable.
 void check_root(const Snapshot& snapshot);
+
+/// Declares the option --sort, which sets `order`.
+void declare_sort(CLI::App& options, RowOrder& order);
+/// Reads all locks at and below a root, as read_snapshot(). If that takes long, says on the standard error output how
+/// far it is, unless -q is given. `place`: as in the texts of failures. Throws: Error.
+Snapshot read_with_progress(Client& client, const Settings& settings, const std::string& place,
+                            const std::string& root, const SurveyOptions& limits);
+
+/// Declares the option --fail-on, which sets `level`.
+void declare_fail_on(CLI::App& options, Level& level);
 
 /// Returns the width of the terminal of the standard output, else of COLUMNS; 0: no terminal.
 std::size_t output_width();

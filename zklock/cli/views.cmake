@@ -8,13 +8,16 @@ add_library(zklock_cli_views_core STATIC
   core/findings.cpp
   core/json_text.cpp
   core/live_feed.cpp
+  core/lock_choice.cpp
   core/lock_facts.cpp
   core/lock_rows.cpp
+  core/lock_search.cpp
   core/lock_tables.cpp
   core/observed_metrics.cpp
   core/server_facts.cpp
   core/snapshot.cpp
   core/survey_delta.cpp
+  core/survey_totals.cpp
   core/top_view.cpp)
 target_link_libraries(zklock_cli_views_core
   PUBLIC zklock_cli_core zklock::zklock
@@ -23,6 +26,7 @@ target_link_libraries(zklock_cli_views_core
 # The HTTP server, and the terminal. Boost.Beast and Boost.Asio have headers only.
 add_library(zklock_cli_views_io STATIC
   io/four_letter_word.cpp
+  io/gzip.cpp
   io/http_rules.cpp
   io/http_server.cpp
   io/terminal.cpp)

@@ -40,8 +40,8 @@ std::string time_of_day(WallTime time) {
 }
 
 std::string state_text(const LockState& state, WallTime now) {
-  if (state.is_free()) return "free";
-  std::string text = "not held";
+  if (state.is_free() && !state.lock_delay) return "free";
+  std::string text = state.lock_delay ? delay_text(*state.lock_delay) : "not held";
   if (!state.holders.empty()) {
     text = "held by " + text_of(state.holders.front());
     if (state.holding > 1) text += " and " + std::to_string(state.holding - 1) + " more";
@@ -60,6 +60,7 @@ class ChangePrinter {
     const WallTime now = std::chrono::system_clock::now();
     SurveyedLock lock;
     lock.path = path_;
+    lock.is_delayed = state.lock_delay.has_value();
     lock.state = state;
     print(now, "state",
           is_json_ ? json::lock(lock, nullptr, now, json::Known::state) : state_text(state, now));

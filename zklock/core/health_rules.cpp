@@ -90,7 +90,11 @@ Health judge(const HealthFacts& facts) {
     add(health, Kind::closed, "the client was closed");
     return health;
   }
-  if (facts.auth_refused) add(health, Kind::auth_refused, "the servers refused the credential");
+  if (facts.auth_refused) {
+    const bool is_known = !facts.connection_problem.empty();
+    add(health, Kind::auth_refused,
+        is_known ? facts.connection_problem : "the servers refused the credential");
+  }
   add_callback(health, facts, Kind::callback_stuck);
   if (facts.refused_deletes > 0) {
     add(health, Kind::delete_refused,

@@ -44,6 +44,9 @@ std::string duration_text(std::chrono::milliseconds duration) {
 
 std::string to_string(const LockState& state, std::chrono::system_clock::time_point now) {
   using std::chrono::milliseconds;
+  if (state.lock_delay) {
+    return "lock delay of " + duration_text(*state.lock_delay) + "; " + waiting_text(state.waiting);
+  }
   if (state.is_free()) return "free";
   if (state.holders.empty()) return "not held; " + waiting_text(state.waiting);
   const Participant& first = state.holders.front();

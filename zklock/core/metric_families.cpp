@@ -174,6 +174,11 @@ constexpr Row kRows[] = {
      of_client<&C::watch_bytes>},
     {"zklock_watch_limit_bytes", "Limit of zklock_watch_bytes.", Type::gauge,
      of_client<&C::watch_limit_bytes>},
+    {"zklock_queued_callbacks", "Callbacks that wait because others block all threads.",
+     Type::gauge, of_client<&C::queued_callbacks>},
+    {"zklock_longest_callback_wait_seconds",
+     "Longest wait of a callback for a free thread; 0 if none waits.", Type::gauge,
+     of_client<&C::longest_callback_wait>},
     {"zklock_request_duration_seconds", "Time from the sending of a request to its answer.",
      Type::histogram, requests},
 };

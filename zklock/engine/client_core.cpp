@@ -13,7 +13,12 @@ namespace zklock::detail {
 
 std::shared_ptr<ClientCore> ClientCore::make(Ports ports, Settings settings) {
   std::shared_ptr<ClientCore> core(new ClientCore(std::move(ports), std::move(settings)));
-  core->coordinator().start(*core);
+  try {
+    core->coordinator().start(*core);
+  } catch (...) {
+    core->close();  // ends the threads that have started
+    throw;
+  }
   return core;
 }
 
@@ -82,12 +87,15 @@ std::vector<std::shared_ptr<PathLock>> ClientCore::path_locks() {
 
 bool ClientCore::wait_until_connected(Deadline deadline) {
   check_usable("connect", hosts());
-  const client::MutexLock guard(mutex_);
-  const auto decided = [&]() ZKLOCK_REQUIRES(mutex_) { return connected_ || refused_ || closed(); };
-  if (!wait_in_slices(changed_, mutex_, deadline, decided)) return false;
-  if (closed()) throw Error(Errc::closed, "connect", hosts());
-  if (refused_) throw Error(Errc::auth_failed, "connect", hosts());
-  return true;
+  {
+    const client::MutexLock guard(mutex_);
+    const auto decided = [&]()
+                             ZKLOCK_REQUIRES(mutex_) { return connected_ || refused_ || closed(); };
+    if (!wait_in_slices(changed_, mutex_, deadline, decided)) return false;
+    if (closed()) throw Error(Errc::closed, "connect", hosts());
+    if (!refused_) return true;
+  }
+  throw Error(Errc::auth_failed, "connect", hosts(), coordinator().connection_problem());
 }
 
 Subscription ClientCore::add_listener(std::function<void(ConnectionState)> listener) {

@@ -52,13 +52,16 @@ namespace zklock::detail {
 /// |        | the contender in it leaves                    | queued, with the first one behind; or   |
 /// |        |                                               | none                                    |
 /// |        | the acquire fails                             | none; all contenders behind fail        |
-/// | held   | released, a contender is behind, and the      | held, by the first one behind           |
+/// | held   | released after another client requested that, | none; the znode is released             |
+/// |        | or without the delay marker of a lock delay   |                                         |
+/// |        | released, a contender is behind, and the      | held, by the first one behind           |
 /// |        | budget permits a grant                        |                                         |
 /// |        | released, no contender is behind, and the     | idle                                    |
-/// |        | lock node is to be retained                   |                                         |
-/// |        | released, the budget is used up, the count is | idle                                    |
-/// |        | under way, and the lock node was granted      |                                         |
-/// |        | without waiting for a predecessor             |                                         |
+/// |        | lock node is to be retained (may_idle())      |                                         |
+/// |        | released, a contender is behind, the budget   | idle                                    |
+/// |        | is used up, the count is under way, no reply  |                                         |
+/// |        | has shown another client, and the lock node   |                                         |
+/// |        | was granted without waiting for a predecessor |                                         |
 /// |        | released in any other case                    | none; the znode is released             |
 /// |        | the count arrives, and the grants since it    | held; the count is requested again      |
 /// |        | was requested used most of the budget         |                                         |

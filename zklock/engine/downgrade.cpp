@@ -99,8 +99,9 @@ void Downgrade::looked_at_reader(const client::Reply& reader) {
   lost();
 }
 
-// Without READ permission, the reply shows only the session.
+// Without READ permission, the reply shows only the session, or only the stat of the path.
 bool Downgrade::is_own_reader_node(const client::Reply& node) const {
+  if (node.is_without_stat()) return node.parent && node_.is_path_of_own_znode(*node.parent);
   if (node.ephemeral_owner != node_.session()) return false;
   if (node.unreadable) return true;
   const auto data = core::ZnodeData::parse(node.data);

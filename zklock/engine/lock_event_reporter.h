@@ -12,7 +12,7 @@
 #include "zklock/core/log_line.h"
 #include "zklock/engine/callback/lock_listener.h"
 #include "zklock/engine/session/engine_context.h"
-#include "zklock/engine/session/log_queue.h"
+#include "zklock/engine/session/limited_log.h"
 #include "zklock/fencing_token.h"
 #include "zklock/hold.h"
 #include "zklock/lock_event.h"

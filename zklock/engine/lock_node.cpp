@@ -87,14 +87,16 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
   if (!let_through_) return;
   const bool lists = fsm_.present_rule().shares_count();
   const bool counts = fsm_.is_counting_children() && !lists;
+  const bool makes_path = path_->should_create_path();
   try {
     core::ZnodeData data = core().identify(caller_);
     data.attempt = std::move(attempt);
     request::CreateContender create{path_->path().str(), fsm_.present_rule().prefix(),
-                                    data.encode(), counts};
+                                    data.encode(), counts, makes_path};
     create_id_ = core().coordinator().submit(
         {.operation = std::move(create), .wanted_since = wanted_since_},
-        on_reply([counts](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
+        on_reply([counts, makes_path](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
+          p.path_->record_create(r, makes_path);
           if (r.status == Status::ok) p.node_made();
           p.made_at_ = r.sent_at;  // also if the outcome is unknown: inspected() may find the znode
           p.queued_ms_ = r.created_ms;
@@ -110,6 +112,7 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
     path_->create_limiter().return_slot();
     throw;
   }
+  if (makes_path) path_->record_path_exists();
   try {
     if (lists) list({});
   } catch (const std::exception&) {  // no memory; but the create is under way

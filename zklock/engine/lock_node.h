@@ -36,8 +36,8 @@ namespace zklock::detail {
 ///
 /// | state     | observer | znode                 | ends with                                    |
 /// |-----------|----------|-----------------------|----------------------------------------------|
-/// | queued    | present  | may exist             | grant; error; withdraw(), then               |
-/// |           |          |                       | detach_observer()                            |
+/// | queued    | present  | may exist             | grant; error; withdraw(); a single attempt   |
+/// |           |          |                       | that is not first                            |
 /// | abandoned | none     | may exist             | the machine has proved that no znode is left |
 /// | held      | present  | exists                | release; loss                                |
 /// | ended     | any      | none, or soon deleted |                                              |
@@ -61,11 +61,12 @@ class LockNode final : private CreateLimiter::Waiter,
   }
   /// Begins to enqueue.
   void start() ZKLOCK_REQUIRES(path_mutex);
-  /// Withdraws: the machine deletes the znode. The observer is only notified of the end.
+  /// Withdraws: the machine deletes the znode. Detaches the observer, which is notified of nothing
+  /// from now on, not even of the end.
   void withdraw() ZKLOCK_REQUIRES(path_mutex);
-  /// Detaches the observer, after withdraw() or a failure. The machine may still have to delete its
-  /// znode. Until it has ended, the lock node counts as background work. REQUIRES: the machine has
-  /// failed or was withdrawn.
+  /// Detaches the observer after a failure, so that on_ended() does not follow. The machine may still
+  /// have to delete its znode. Until it has ended, the lock node counts as background work.
+  /// REQUIRES: the machine has failed or was withdrawn.
   void detach_observer() ZKLOCK_REQUIRES(path_mutex);
 
   /// Returns the caller for whom the znode was created. Constant.
@@ -167,6 +168,7 @@ class LockNode final : private CreateLimiter::Waiter,
     return fsm_.node().sequence();
   }
   bool is_own(const client::Reply& node) const override ZKLOCK_REQUIRES(path_mutex);
+  bool is_path_of_own_znode(const client::Reply& path) const override ZKLOCK_REQUIRES(path_mutex);
   bool is_mutex() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
     return fsm_.policy().rule.is_mutex() && !fsm_.policy().gate;
   }

@@ -12,7 +12,11 @@ namespace request = client::request;
 // ---- the lock path ------------------------------------------------------------------------------
 
 void LockNode::create_parents() {
-  create_id_ = submit(request::CreateParents{path_->path().str()}, {}, on_done());
+  create_id_ = submit(request::CreateParents{path_->path().str()}, {},
+                      on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
+                        if (r.status == Status::ok) p.path_->record_path_exists();
+                        return p.fsm_.on_done({p.status_without_session(r), r.detail});
+                      }));
 }
 
 void LockNode::check_parent(SessionId session) {

@@ -25,6 +25,11 @@ class LockNodeInternals {
   virtual const std::string& own_name() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Returns whether `node`, the reply to a Get of the own name, describes the own znode.
   virtual bool is_own(const client::Reply& node) const ZKLOCK_REQUIRES(path_mutex) = 0;
+  /// Returns whether `path`, a stat of the lock path, shows the path in which this contender's znode
+  /// was created: it was not recreated since. Then a child with that name is this znode, because
+  /// sequence numbers do not repeat.
+  virtual bool is_path_of_own_znode(const client::Reply& path) const
+      ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Returns whether grants follow the sequence numbers: the rule is that of a mutex, without a
   /// gate.
   virtual bool is_mutex() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;

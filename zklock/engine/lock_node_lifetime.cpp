@@ -168,8 +168,13 @@ std::string LockNode::data_as_reader() const {
 }
 
 bool LockNode::is_own(const client::Reply& node) const {
+  if (node.is_without_stat()) return node.parent && is_path_of_own_znode(*node.parent);
   return has_downgraded() ? holding_->downgrade.is_own_reader_node(node)
                           : node.token == fsm_.node().token();
+}
+
+bool LockNode::is_path_of_own_znode(const client::Reply& path) const {
+  return path.token < fsm_.node().token();
 }
 
 /// If the lock was free, as it was lately, and was held for a shorter time than its acquire took,

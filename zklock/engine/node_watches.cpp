@@ -31,10 +31,26 @@ bool NodeWatches::watch_own() {
 void NodeWatches::on_own_read(const client::Reply& reply) {
   // If the path was recreated, another znode may have this name.
   const bool there = reply.status == Status::ok;
+  if (there && reply.is_without_stat()) return check_path_recreated();
   const bool deleted = reply.status == Status::no_node || (there && !node_.is_own(reply));
   if (there && !deleted) return node_.saw_own_node(reply);
   there ? own_.disarm(path()) : own_.mark_free();
   if (deleted) node_.on_own_node_deleted();
+}
+
+// A znode with the own name exists, but the client cannot see which one.
+void NodeWatches::check_path_recreated() {
+  path().core().coordinator().submit(
+      {.operation = request::CountChildren{path().path().str()}, .session = node_.session()},
+      under_lock(node_.weak_self(), path(),
+                 [this](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
+                   if (own_.is_free()) return;
+                   const bool known = reply.status == Status::ok;
+                   if (known && node_.is_path_of_own_znode(reply)) return;
+                   if (reply.status == Status::no_auth) return;  // the checks go on
+                   own_.disarm(path());  // if unknown, the watch is requested again at a tick
+                   if (known || reply.status == Status::no_node) node_.on_own_node_deleted();
+                 }));
 }
 
 void NodeWatches::disarm() noexcept {

@@ -65,6 +65,8 @@ class NodeWatches {
  private:
   PathQueue& path() const noexcept ZKLOCK_REQUIRES(path_mutex) { return node_.path_queue(); }
   void on_own_read(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  /// Checks whether the path was recreated. Then the watched znode belongs to another contender.
+  void check_path_recreated() ZKLOCK_REQUIRES(path_mutex);
   std::string release_request_path() const ZKLOCK_REQUIRES(path_mutex);
   /// Watches for the create of a release request.
   void await_release_request() ZKLOCK_REQUIRES(path_mutex);

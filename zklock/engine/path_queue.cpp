@@ -41,6 +41,20 @@ void PathQueue::record_stat(const client::Reply& stat) {
   trust_.on_path_stat({stat.token, stat.acl_version}, stat.sent_at);
 }
 
+void PathQueue::record_create(const client::Reply& created, bool makes_path) noexcept {
+  if (created.status == core::Status::ok) {
+    path_likely_exists_ = true;
+    if (!makes_path) return;
+    created.path_existed ? core().path_facts().met_existing_path()
+                         : core().path_facts().met_missing_path();
+  } else if (makes_path) {
+    path_likely_exists_ = false;  // perhaps it was not sent
+  } else if (created.status == core::Status::no_node &&
+             !std::exchange(path_likely_exists_, false)) {
+    core().path_facts().met_missing_path();
+  }
+}
+
 const std::shared_ptr<core::Lease>& PathQueue::lease_for_grant(core::SessionId session) {
   // The last lease has most often been extended since: then the keeper is not needed.
   const bool is_known = lease_ && lease_->session() == session;

@@ -56,6 +56,18 @@ class PathQueue : public PathContext {
   /// Records the stat of the lock path in a successful reply. Ignores other replies.
   void record_stat(const client::Reply& stat) ZKLOCK_REQUIRES(path_mutex);
 
+  /// Returns whether the next create of a contender also creates the path. That is so if the client
+  /// predicts a new path, and no reply and no earlier create makes this path likely to exist.
+  bool should_create_path() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return !path_likely_exists_ && core().path_facts().predicts_new_path();
+  }
+  /// Records that the path exists, or that a create of it was sent.
+  void record_path_exists() noexcept ZKLOCK_REQUIRES(path_mutex) { path_likely_exists_ = true; }
+  /// Records what the reply to the create of a contender shows about the path. `makes_path`: as in
+  /// the request.
+  void record_create(const client::Reply& created, bool makes_path) noexcept
+      ZKLOCK_REQUIRES(path_mutex);
+
   /// Returns whether at least the last four grants had to wait. Then a new contender very probably
   /// does not find the lock free.
   bool is_crowded() const noexcept ZKLOCK_REQUIRES(path_mutex) {
@@ -121,6 +133,7 @@ class PathQueue : public PathContext {
   /// Latest grants that all had not to wait, up to kContendedFor.
   int free_in_a_row_ ZKLOCK_GUARDED_BY(path_mutex) = kContendedFor;
   bool counter_has_ended_ ZKLOCK_GUARDED_BY(path_mutex);
+  bool path_likely_exists_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< see should_create_path()
   core::Sequence newest_number_ ZKLOCK_GUARDED_BY(path_mutex){};
   FencingToken newest_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< czxid of this client's newest znode
   core::SessionId newest_session_ ZKLOCK_GUARDED_BY(path_mutex){};

@@ -157,9 +157,12 @@ void follow_passing(PathLock& path_lock, BlockingRequests& query, Queue& queue,
 
 Queue Queue::of(const client::Reply& list) {
   Queue queue{.contenders = core::contenders(list.children),
-              .delayed = !core::orphans(list.children).empty(),
+              .lock_delay = std::nullopt,
               .as_of = list.pzxid,
               .held_since_ms = {}};
+  for (const core::DelayMarker& orphan : core::orphans(list.children)) {
+    queue.lock_delay = std::max(queue.lock_delay, std::optional(orphan.length));
+  }
   for (const std::string& child : list.children) {
     const auto marker = core::HoldMarker::parse(child);
     if (!marker) continue;
@@ -219,7 +222,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path
       const bool readable = replies[i].status == Status::ok;
       if (!readable && replies[i].status != Status::no_auth) query.fail(replies[i]);
       Participant p = describe(name, replies[i], own.has(name, replies[i]));
-      if (!queue.delayed && holders.add(*core::parse_znode_name(name.text))) set_holds(p, queue);
+      if (!queue.lock_delay && holders.add(*core::parse_znode_name(name.text))) set_holds(p, queue);
       participants.push_back(std::move(p));
     }
     return participants;
@@ -239,7 +242,7 @@ std::int32_t count_in(const client::Reply& reply) noexcept {
 }
 
 std::vector<core::ZnodeName> holders_in(ViewKind kind, const Queue& queue, std::int32_t count) {
-  if (queue.delayed) return {};
+  if (queue.lock_delay) return {};
   auto holders = core::holders(queue.contenders, count);
   if (kind == ViewKind::leadership && holders.size() > 1) holders.resize(1);
   return holders;
@@ -257,12 +260,20 @@ QueueView view_of(PathLock& path_lock, ViewKind kind, const Queue& queue,
   if (kind != ViewKind::leadership) {
     view.holding = holders.size();
     view.waiting = queue.contenders.size() - holders.size();
+    view.lock_delay = queue.lock_delay;
   }
   auto said = core::Proclamation::parse(proclaimed);
   if (said && !view.holders.empty() && said->leader == view.holders.front().token) {
     view.proclaimed = std::move(said->value);
   }
   return view;
+}
+
+LockState lock_state_of(QueueView view) {
+  return {.holders = std::move(view.holders),
+          .waiting = view.waiting,
+          .holding = view.holding,
+          .lock_delay = view.lock_delay};
 }
 
 QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,

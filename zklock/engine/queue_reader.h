@@ -16,6 +16,7 @@
 #include "zklock/core/session.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/time_limit.h"
+#include "zklock/lock_state.h"
 #include "zklock/participant.h"
 
 namespace zklock::detail {
@@ -26,8 +27,9 @@ namespace zklock::detail {
 /// Content of a list of children.
 struct Queue {
   std::vector<core::ZnodeName> contenders;  ///< in the order of core::contenders()
-  bool delayed = false;                     ///< no holder yet: see core/lock_delay.h
-  core::Zxid as_of;                         ///< zxid of the last change of the children
+  /// Length of the longest delay; if there is one, no contender holds. See core/lock_delay.h.
+  std::optional<std::chrono::milliseconds> lock_delay;
+  core::Zxid as_of;  ///< zxid of the last change of the children
   /// The times in the hold markers, in milliseconds since 1970, by sequence number.
   std::map<core::Sequence, std::int64_t> held_since_ms;
 
@@ -82,10 +84,14 @@ enum class ViewKind {
 struct QueueView {
   std::vector<Participant> holders;
   std::size_t waiting = 0;
-  std::size_t holding = 0;  ///< 0 for a leadership
+  std::size_t holding = 0;                              ///< 0 for a leadership
+  std::optional<std::chrono::milliseconds> lock_delay;  ///< nullopt for a leadership
   std::optional<std::string> proclaimed;
   friend bool operator==(const QueueView&, const QueueView&) = default;
 };
+
+/// Returns the state of a lock. REQUIRES: not of a leadership.
+LockState lock_state_of(QueueView view);
 
 /// Reads the view. Fast hand-offs can outdate the list before its holders are read. Then lists again,
 /// a few times. In the end, only the names of such holders are known.

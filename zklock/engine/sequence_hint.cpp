@@ -47,8 +47,8 @@ std::function<void()> SequenceHint::on_release(core::Sequence number, FencingTok
 }
 
 bool SequenceHint::watch() {
-  if (++path_.core().watched_paths() > kMostWatchedPaths) {
-    --path_.core().watched_paths();
+  if (++path_.core().path_facts().watched > kMostWatchedPaths) {
+    --path_.core().path_facts().watched;
     return false;
   }
   is_counted_ = true;
@@ -97,7 +97,7 @@ bool SequenceHint::is_first(core::Sequence number) const noexcept {
 void SequenceHint::end() noexcept {
   epoch_.end();
   path_czxid_ = {};
-  if (std::exchange(is_counted_, false)) --path_.core().watched_paths();
+  if (std::exchange(is_counted_, false)) --path_.core().path_facts().watched;
   path_.core().scheduler().cancel(std::exchange(timer_, {}));
   const auto watch = std::exchange(watch_, {});
   if (watch != client::RequestId{}) path_.core().coordinator().unwatch(watch);

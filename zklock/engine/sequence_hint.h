@@ -101,8 +101,7 @@ class SequenceHint {
   bool is_adjacent_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< the last grant was adjacent
   core::Instant granted_at_ ZKLOCK_GUARDED_BY(path_mutex){};
   core::Instant not_before_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< earliest time of a new watch
-  bool is_counted_ ZKLOCK_GUARDED_BY(path_mutex) =
-      false;  ///< counted in the client's watched_paths()
+  bool is_counted_ ZKLOCK_GUARDED_BY(path_mutex) = false;     ///< counted in PathFacts::watched
   client::RequestId watch_ ZKLOCK_GUARDED_BY(path_mutex){};
   client::TimerId timer_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< set while a watch exists
   Epoch epoch_ ZKLOCK_GUARDED_BY(path_mutex);              ///< of the watch

@@ -66,8 +66,7 @@ void WaitDescription::read_holder(const client::Reply& reply) {
 
 void WaitDescription::log(const std::vector<client::Reply>& replies) {
   QueueView view = view_of(*path_lock_, ViewKind::first_holder, queue_, holders_, replies, {});
-  path_lock_->log_wait(to_string(LockState{
-      .holders = std::move(view.holders), .waiting = view.waiting, .holding = view.holding}));
+  path_lock_->log_wait(to_string(lock_state_of(std::move(view))));
 }
 
 }  // namespace zklock::detail

@@ -4,12 +4,17 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <system_error>
 #include <vector>
+
+#include <dlfcn.h>
+#include <link.h>
 
 #include "zklock/client/port/log.h"
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/port/test_seam.h"
 #include "zklock/client/threads/callback_threads.h"
+#include "zklock/client/threads/thread_probe.h"
 #include "zklock/client/threads/timer_thread.h"
 #include "zklock/client/zookeeper/make_coordinator.h"
 #include "zklock/engine/callback/borrowed_executor.h"
@@ -21,6 +26,24 @@
 namespace zklock {
 
 namespace {
+
+/// Keeps the shared object with this code in memory, even after dlclose(). A thread that has locked calls
+/// this code when it ends, and a thread that the C client has logged on calls the C client. Their
+/// thread-specific keys would stay too. Does nothing if this code is in the program itself. Source:
+/// OpenSSL, which does so for its keys.
+bool stay_loaded() noexcept {
+  Dl_info unused{};
+  void* object = nullptr;
+  if (::dladdr1(reinterpret_cast<const void*>(&stay_loaded), &unused, &object, RTLD_DL_LINKMAP) ==
+      0)
+    return false;
+  const char* const name = static_cast<const link_map*>(object)->l_name;
+  constexpr int kMode = RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE;
+  return *name != '\0' && ::dlopen(name, kMode) != nullptr;
+}
+
+// When the code is loaded: the C client makes its keys then. If it fails, an unloaded object can crash.
+[[maybe_unused]] const bool kStaysLoaded = stay_loaded();
 
 constexpr std::chrono::seconds kCallbackDrainTimeout{4};
 constexpr std::chrono::seconds kLossDrainTimeout{1};
@@ -38,10 +61,22 @@ void log_escaped(client::Log& log, const std::exception_ptr& error) {
   }
 }
 
-ClientOptions with_defaults(std::string hosts) {
-  ClientOptions options;
-  options.hosts = std::move(hosts);
-  return options;
+/// Returns the warning that callbacks wait because earlier ones block. `threads`: what they block.
+std::string backlog_text(const client::Backlog& backlog, const std::string& threads) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(backlog.oldest).count();
+  const bool one_runs = backlog.running == 1;
+  return "zklock: " + std::to_string(backlog.running) +
+         (one_runs ? " callback blocks " : " callbacks block ") + threads + ", and " +
+         std::to_string(backlog.waiting) + " more " + (backlog.waiting == 1 ? "waits" : "wait") +
+         ", the longest for " + std::to_string(seconds) +
+         " s. A callback must not wait for another; see the stacks of these threads";
+}
+
+std::function<void(const client::Backlog&)> backlog_warning(std::shared_ptr<client::Log> log,
+                                                            std::string threads) {
+  return [log = std::move(log), threads = std::move(threads)](const client::Backlog& backlog) {
+    log->write_throttled(LogLevel::warning, backlog_text(backlog, threads));
+  };
 }
 
 /// The threads of listeners, one pool for each listener, that only pass calls to the client's
@@ -84,29 +119,40 @@ client::TestSeam::Connection connect(const ClientOptions& options,
   return {client::make_zookeeper_coordinator(options, log), std::move(timers)};
 }
 
-detail::Ports open(const ClientOptions& options, const std::shared_ptr<client::Log>& log) {
+detail::Ports open(const ClientOptions& options, const std::shared_ptr<client::Log>& log,
+                   const std::shared_ptr<client::CallbackThreads>& log_thread) {
   const auto on_exception = [log](const std::exception_ptr& e) { log_escaped(*log, e); };
   const client::TestSeam::Connection connection = connect(options, log);
   const detail::BorrowedExecutor executor(options.executor);
+  const char* const runs_them =
+      options.executor ? "ClientOptions::executor" : "all threads for handlers (zklock-callback)";
   const auto callbacks = std::make_shared<client::CallbackThreads>(
-      on_exception, client::CallbackThreadsOptions{.executor = executor.lent(),
-                                                   .spin_before_block = options.spin_before_block});
+      on_exception, client::CallbackThreadsOptions{.keeps_one = true,
+                                                   .executor = executor.lent(),
+                                                   .spin_before_block = options.spin_before_block,
+                                                   .scheduler = connection.scheduler,
+                                                   .on_backlog = backlog_warning(log, runs_them)});
   const auto listeners = std::make_shared<ListenerThreads>();
   const auto losses = std::make_shared<client::CallbackThreads>(
-      on_exception, client::CallbackThreadsOptions{.max_threads = kMaxLossThreads});
-  const auto log_thread = std::make_shared<client::CallbackThreads>(
-      nullptr, client::CallbackThreadsOptions{.max_threads = 1});
+      on_exception,
+      client::CallbackThreadsOptions{
+          .name = "zklock-loss",
+          .max_threads = kMaxLossThreads,
+          .keeps_one = true,
+          .must_begin = true,
+          .scheduler = connection.scheduler,
+          .on_backlog = backlog_warning(log, "all threads for loss callbacks (zklock-loss)")});
   return {
       .coordinator = connection.coordinator,
       .scheduler = connection.scheduler,
       .dispatcher = callbacks,
       .losses = losses,
-      .log = log_thread,
       .listener_dispatcher =
-          [on_exception, listeners, standard = executor.lent()](Executor own) {
+          [on_exception, listeners, callbacks, standard = executor.lent()](Executor own) {
             const bool borrows = !own && standard;
             auto threads = std::make_shared<client::CallbackThreads>(
                 on_exception, client::CallbackThreadsOptions{.max_threads = 1,
+                                                             .substitute = callbacks,
                                                              .executor = borrows ? standard : own});
             if (borrows) listeners->add(threads);
             return threads;
@@ -140,11 +186,11 @@ void close_elsewhere(const std::shared_ptr<detail::ClientCore>& core) {
   detail::ReliablePost::send(core, core->losses(), "close", [core] { core->close(); });
 }
 
-}  // namespace
-
-Client::Client(ClientOptions options) {
-  client::validate(options);
-  const auto log = client::make_log(options);
+/// All threads that the guarantees of a client need exist when it returns. Throws std::system_error if
+/// the system does not provide one of them.
+std::shared_ptr<detail::ClientCore> make_core(const ClientOptions& options) {
+  const auto log_thread = client::make_log_thread();
+  const auto log = client::make_log(options, log_thread);
   detail::ClientCore::Settings settings{
       .hosts = options.hosts,
       .user = options.digest ? options.digest->user : std::string(),
@@ -156,10 +202,23 @@ Client::Client(ClientOptions options) {
       .creates_at_once = std::min(detail::ClientCore::kMostCreatesAtOnce, options.max_in_flight),
       .announces = options.acl.kind() != AclPolicy::Kind::list,
       .log = log};
-  core_ = detail::ClientCore::make(open(options, log), std::move(settings));
+  return detail::ClientCore::make(open(options, log, log_thread), std::move(settings));
 }
 
-Client::Client(std::string hosts) : Client(with_defaults(std::move(hosts))) {}
+}  // namespace
+
+Client::Client(ClientOptions options) {
+  client::validate(options);
+  try {
+    core_ = make_core(options);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::system_error& e) {  // no thread, or no descriptor for the timers
+    throw Error(Errc::unsupported, "connect", {},
+                e.code() == std::errc::resource_unavailable_try_again ? client::thread_shortage()
+                                                                      : e.what());
+  }
+}
 
 Client::Client(std::shared_ptr<detail::ClientCore> core) noexcept : core_(std::move(core)) {}
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts of the command that come from the library.
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,12 @@ TEST(BlockerText, NoHolder_SaysWhy) {
   LockChoice lock;
   EXPECT_EQ(blocker_text(state, lock), "");
   state.waiting = 3;
-  EXPECT_EQ(blocker_text(state, lock),
-            "the last holder has just released, or a lock delay runs; 3 wait");
+  EXPECT_EQ(blocker_text(state, lock), "the last holder has just released; 3 wait");
+  state.lock_delay = std::chrono::seconds(4);
+  EXPECT_EQ(blocker_text(state, lock), "lock delay of 4 s; 3 wait");
+  state.waiting = 0;
+  EXPECT_EQ(blocker_text(state, lock), "lock delay of 4 s; none waits");
+  state.lock_delay.reset();
   lock.permits = 1;
   state.waiting = 1;
   EXPECT_EQ(blocker_text(state, lock),

@@ -98,6 +98,19 @@ TEST_F(SettingsTest, ReadableSecret_IsRefused) {
   EXPECT_EQ(code_of(options), ExitCode::kConfiguration);
 }
 
+TEST_F(SettingsTest, BlanksAroundTheDigest_AreDropped) {
+  GlobalOptions options;
+  options.hosts = "h:1";
+  for (const char* const text :
+       {"user:pass word\r\n", "user:pass word \t\n", " user:pass word\r"}) {
+    options.digest_file = write("digest", text);
+    const auto digest = read_settings(options).digest;
+    ASSERT_TRUE(digest);
+    EXPECT_EQ(digest->user, "user") << text;
+    EXPECT_EQ(digest->password, "pass word") << text;
+  }
+}
+
 TEST(RunOptions, NestedRun_IsRefused) {
   const std::string outer = held_with("", "b:2,a:1/c", "/x");
   EXPECT_NO_THROW((void)held_with(outer, "a:1,b:2/c", "/y"));
@@ -116,15 +129,19 @@ TEST(RunOptions, Signal_IsANameOrANumber) {
   EXPECT_THROW((void)parse_signal("0"), Failure);
 }
 
-int code_of_options(const RunArguments& arguments) {
+Failure failure_of_options(const RunArguments& arguments) {
   Settings settings;
   settings.hosts = "h:1";
   try {
     (void)check_options(arguments, settings, {"true"});
-    return 0;
+    return {0, ""};
   } catch (const Failure& failure) {
-    return failure.exit_code();
+    return failure;
   }
+}
+
+int code_of_options(const RunArguments& arguments) {
+  return failure_of_options(arguments).exit_code();
 }
 
 TEST(RunOptions, PermitsOfAnyForm_AreChecked) {
@@ -134,6 +151,16 @@ TEST(RunOptions, PermitsOfAnyForm_AreChecked) {
   for (const char* const text :
        {"0/4", "5/4", "4", "/4", "4/", "a/b", "1/2/3", "-1/2", "/shared"}) {
     EXPECT_EQ(code_of_options({.permits = text, .path = "/x"}), ExitCode::kUsage) << text;
+  }
+}
+
+TEST(RunOptions, TooManyPermits_LimitIsNamed) {
+  EXPECT_EQ(code_of_options({.permits = "1/1000000", .path = "/x"}), 0);
+  for (const std::string text : {"1/1000001", "1/10000000", "1000001/shared"}) {
+    EXPECT_STREQ(
+        failure_of_options({.permits = text, .path = "/x"}).what(),
+        ("-k \"" + text + "\" is not valid: write K/N with 1 <= K <= N <= 1000000, or K/shared")
+            .c_str());
   }
 }
 

@@ -40,6 +40,17 @@ std::string read_some(int fd) {
   return std::string(bytes.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
 }
 
+TEST(FillStandardStreams, ClosedOutput_AcceptsNothing) {
+  EXPECT_EXIT(
+      {
+        for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) ::close(fd);
+        fill_standard_streams();
+        const bool fails = ::write(STDOUT_FILENO, "x", 1) < 0;
+        ::_exit(fails && ::write(STDERR_FILENO, "x", 1) == 1 ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
 // poll() finds room for some bytes, but a blocking write waits until all are written.
 TEST(WriteLine, FullTerminal_DoesNotBlock) {
   const UniqueFd reader(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));

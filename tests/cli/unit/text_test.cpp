@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -6,14 +7,35 @@
 
 #include <gtest/gtest.h>
 
+#include "zklock/cli/core/counted.h"
 #include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
+#include "zklock/cli/core/spelling.h"
 
 namespace zklock::cli {
 namespace {
 
 using namespace std::chrono_literals;
+
+TEST(ClosestName, Misspelling_IsFound) {
+  constexpr std::array<std::string_view, 5> kNames{"run", "elect", "hold", "ls", "permits"};
+  const auto closest = [&](std::string_view written) { return closest_name(written, kNames); };
+  EXPECT_EQ(closest("lss"), "ls");
+  EXPECT_EQ(closest("rnu"), "run");
+  EXPECT_EQ(closest("permit"), "permits");
+  for (const char* const other : {"", "x", "xy", "status", "election"}) {
+    EXPECT_EQ(closest(other), "") << other;
+  }
+  EXPECT_EQ(closest(std::string(100'000, 'x')), "");
+}
+
+TEST(Counted, One_HasNoPlural) {
+  EXPECT_EQ(counted(0, "lock"), "0 locks");
+  EXPECT_EQ(counted(1, "lock"), "1 lock");
+  EXPECT_EQ(counted(2, "child", "children"), "2 children");
+  EXPECT_EQ(counted(1, "child", "children"), "1 child");
+}
 
 TEST(Duration, Written_IsParsed) {
   EXPECT_EQ(parse_duration("30s"), 30s);

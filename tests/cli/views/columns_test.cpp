@@ -25,12 +25,12 @@ TEST(DisplayWidth, WideAndCombining_AreCounted) {
 TEST(CutText, LongText_FitsTheWidth) {
   EXPECT_EQ(cut_text("abcdef", 6, Cut::end), "abcdef");
   EXPECT_EQ(cut_text("abcdefgh", 6, Cut::end), "abc...");
-  EXPECT_EQ(cut_text("/jobs/billing/nightly", 12, Cut::middle), "/job...ghtly");
+  EXPECT_EQ(cut_text("/jobs/billing/nightly", 12, Cut::begin), "...g/nightly");
   EXPECT_EQ(cut_text("abcdef", 2, Cut::end), "ab");
   EXPECT_EQ(cut_text("abcdef", 0, Cut::end), "");
   for (std::size_t width = 0; width < 10; ++width) {
-    const auto cut = cut_text("\xe9\x94\x81\xe9\x94\x81\xe9\x94\x81\xe9\x94\x81\xe9\x94\x81", width,
-                              Cut::middle);
+    const auto cut =
+        cut_text("\xe9\x94\x81\xe9\x94\x81\xe9\x94\x81\xe9\x94\x81\xe9\x94\x81", width, Cut::begin);
     EXPECT_LE(display_width(cut), width);
   }
 }
@@ -56,10 +56,21 @@ TEST(Table, NarrowTerminal_OnlyTheseColumnsAreCut) {
   }
 }
 
+TEST(Table, NarrowTerminal_DropsColumnsFirst) {
+  Table table({"LOCK", "KIND", "HOLDER", "NOTE"}, {0, 2, 3}, {3, 1});
+  table.add({"/jobs/a/long/name", "mutex", "db7 pid 812 (billing)", "a long note of the holder"});
+  const auto shown = [&table](std::size_t width) { return table.lines(width)[1]; };
+  EXPECT_EQ(shown(66), "/jobs/a/long/name  mutex  db7 pid 812 (bil...  a long note of t...");
+  EXPECT_EQ(shown(50), "/jobs/a/long/name  mutex  db7 pid 812 (billing)");
+  EXPECT_EQ(shown(40), "/jobs/a/long/name  db7 pid 812 (billing)");
+  EXPECT_EQ(shown(30), "...a/long/name  db7 pid 812...");
+  EXPECT_EQ(shown(16), ".../name  db7 p...");
+}
+
 TEST(Table, HugeCell_IsCutAtOnce) {
   Table table({"LOCK", "HELD"}, {0});
   table.add({std::string(1'000'000, 'x'), "1 s"});
-  EXPECT_EQ(table.lines(20).back(), "xxxxx...xxxxxx  1 s");
+  EXPECT_EQ(table.lines(20).back(), "...xxxxxxxxxxx  1 s");
 }
 
 TEST(Table, HostileCell_IsMadeHarmless) {

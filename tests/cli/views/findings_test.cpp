@@ -44,6 +44,9 @@ TEST(Findings, SoundLock_HasNone) {
   EXPECT_EQ(worst_of({}), Level::ok);
   EXPECT_EQ(exit_code_of(Level::ok), 0);
   EXPECT_EQ(exit_code_of(Level::notice), 0);
+  EXPECT_EQ(exit_code_of(Level::warning), 1);
+  EXPECT_EQ(exit_code_of(Level::warning, Level::failure), 0);
+  EXPECT_EQ(exit_code_of(Level::failure, Level::failure), 2);
 }
 
 TEST(Findings, CertainCycle_IsTheFirstFailure) {
@@ -127,6 +130,9 @@ TEST(Findings, OtherChildren_FiveAreNamed) {
   const auto found = findings(snapshot_of({lock}), {}, kNow);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].text, "40 children are no contenders: a, b, c, d, e, ...");
+  lock.other_children = {"a"};
+  lock.other_children_count = 1;
+  EXPECT_EQ(findings(snapshot_of({lock}), {}, kNow)[0].text, "1 child is no contender: a");
 }
 
 TEST(Findings, EmptyZnode_OnlyAfterADay) {

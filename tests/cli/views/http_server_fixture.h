@@ -70,7 +70,7 @@ class HttpServerTest : public ::testing::Test {
   explicit HttpServerTest(const HttpLimits& limits = few_connections()) {
     server_.emplace(
         io_, tcp::endpoint(asio::ip::make_address("127.0.0.1"), 0),
-        [this](std::string_view path) { return answer(path); },
+        [this](std::string_view path, std::string_view query) { return answer(path, query); },
         std::vector<std::string>{"locks.example.org"}, limits);
     port_ = server_->endpoint().port();
     thread_ = std::thread([this] { io_.run(); });
@@ -146,8 +146,9 @@ class HttpServerTest : public ::testing::Test {
   }
 
  private:
-  HttpAnswer answer(std::string_view path) {
+  HttpAnswer answer(std::string_view path, std::string_view query) {
     if (path == "/") return {.body = shared("page\n")};
+    if (path == "/query") return {.body = shared(std::string(query) + "\n")};
     if (path == "/big") return {.body = big_};
     if (path == "/empty") return {.body = shared("")};
     if (path == "/events") {

@@ -5,11 +5,13 @@
 
 #include <boost/beast/http/field.hpp>
 #include <boost/beast/http/verb.hpp>
+#include <boost/beast/zlib/inflate_stream.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "http_server_fixture.h"
 #include "zklock/cli/core/failure.h"
+#include "zklock/cli/io/gzip.h"
 #include "zklock/cli/io/http_rules.h"
 
 namespace zklock::cli::testing {
@@ -36,8 +38,60 @@ TEST_F(HttpServerTest, EmptyBody_EndsTheAnswer) {
   EXPECT_TRUE(answer.ends_with("\r\n\r\n"));
 }
 
-TEST_F(HttpServerTest, Query_IsDropped) {
+TEST_F(HttpServerTest, Query_IsNoPartOfThePath) {
   EXPECT_TRUE(get("/?x=1").ends_with("page\n"));
+  EXPECT_TRUE(get("/query?x=%20?y").ends_with("\r\n\r\nx=%20?y\n"));
+  EXPECT_TRUE(get("/query?").ends_with("\r\n\r\n\n"));
+  EXPECT_TRUE(get("/query").ends_with("\r\n\r\n\n"));
+}
+
+/// Returns the text of the complete blocks of a gzip stream.
+std::string unpacked(std::string_view stream) {
+  EXPECT_THAT(std::string(stream), StartsWith(gzip_header()));
+  stream.remove_prefix(gzip_header().size());
+  boost::beast::zlib::inflate_stream inflate;
+  std::string text(1'000'000, '\0');
+  boost::beast::zlib::z_params io;
+  io.next_in = stream.data();
+  io.avail_in = stream.size();
+  io.next_out = text.data();
+  io.avail_out = text.size();
+  error_code error;
+  inflate.write(io, boost::beast::zlib::Flush::sync, error);
+  EXPECT_FALSE(error) << error.message();
+  text.resize(io.total_out);
+  return text;
+}
+
+TEST_F(HttpServerTest, StreamOfClientThatAcceptsGzip_IsCompressed) {
+  const std::string first(100'000, 'a');
+  push(first);
+  auto socket = connect();
+  send(socket, "GET /events HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: br, gzip\r\n\r\n");
+  std::string answer = read_some(socket);
+  while (answer.find("\r\n\r\n") == std::string::npos) answer += read_some(socket);
+  EXPECT_THAT(answer, HasSubstr("\r\nContent-Encoding: gzip\r\n"));
+  answer.erase(0, answer.find("\r\n\r\n") + 4);
+  while (answer.size() < 11 || unpacked(answer).size() < first.size()) answer += read_some(socket);
+  EXPECT_EQ(unpacked(answer), first);
+  EXPECT_LT(answer.size(), 1'000U);
+  push("second");
+  while (unpacked(answer).size() < first.size() + 6) answer += read_some(socket);
+  EXPECT_EQ(unpacked(answer), first + "second");
+}
+
+TEST_F(HttpServerTest, OtherAnswers_AreNotCompressed) {
+  const std::string accept = "Accept-Encoding: gzip\r\n";
+  EXPECT_TRUE(get("/", accept).ends_with("\r\n\r\npage\n"));
+  push("plain");
+  for (const char* const refused : {"Accept-Encoding: gzip;q=0\r\n", "Accept-Encoding: br\r\n"}) {
+    auto socket = connect();
+    send(socket, std::string("GET /events HTTP/1.1\r\nHost: localhost\r\n") + refused + "\r\n");
+    std::string answer = read_some(socket);
+    while (answer.find("\r\n\r\n") == std::string::npos) answer += read_some(socket);
+    ASSERT_EQ(answer.find("Content-Encoding"), std::string::npos);
+    while (!answer.ends_with("plain")) answer += read_some(socket);
+  }
 }
 
 TEST_F(HttpServerTest, Head_HasNoBody) {

@@ -107,8 +107,8 @@ TEST(Json, NotReadFields_AreNull) {
   EXPECT_EQ(one["cycle_paths"], nullptr);
   EXPECT_EQ(one["delay"], false);
   const Json state = Json::parse(json::lock(lock, nullptr, kNow, json::Known::state));
-  for (const char* name : {"queue", "queue_cut", "permits", "delay", "foreign", "next_sequence",
-                           "cycle", "cycle_paths"}) {
+  for (const char* name :
+       {"queue", "queue_cut", "permits", "foreign", "next_sequence", "cycle", "cycle_paths"}) {
     ASSERT_TRUE(state.contains(name)) << name;
     EXPECT_EQ(state[name], nullptr) << name;
   }
@@ -131,9 +131,10 @@ TEST(Json, HostilePidAndUnreadableTime_AreNull) {
 TEST(Json, Locks_AreOneDocument) {
   Snapshot snapshot;
   snapshot.root = "/";
-  EXPECT_EQ(Json::parse(json::locks(snapshot))["locks"], Json::array());
+  EXPECT_EQ(Json::parse(json::locks(snapshot, cycle_marks(snapshot.cycles)))["locks"],
+            Json::array());
   snapshot.locks = {busy_lock("/x"), busy_lock("/y")};
-  const Json document = Json::parse(json::locks(snapshot));
+  const Json document = Json::parse(json::locks(snapshot, cycle_marks(snapshot.cycles)));
   ASSERT_EQ(document["locks"].size(), 2U);
   EXPECT_EQ(document["locks"][1], Json::parse(json::lock_fields(busy_lock("/y"), nullptr)));
   EXPECT_EQ(document["complete"], true);
@@ -176,10 +177,11 @@ TEST(Json, EachDocument_BeginsWithItsSchema) {
   snapshot.locks = {busy_lock("/x")};
   const Finding finding{
       .level = Level::warning, .kind = "held_long", .path = "/x", .text = "t", .paths = {"/x"}};
-  EXPECT_TRUE(json::locks(snapshot).starts_with(R"({"schema":"zklock.locks/1",)"));
+  EXPECT_TRUE(json::locks(snapshot, {}).starts_with(R"({"schema":"zklock.locks/1",)"));
   EXPECT_TRUE(json::finding(finding).starts_with(R"({"schema":"zklock.finding/1",)"));
   EXPECT_TRUE(json::doctor(Level::ok, "names", "t").starts_with(R"({"schema":"zklock.doctor/1",)"));
-  EXPECT_TRUE(json::release("/x", "", "free", 1ms).starts_with(R"({"schema":"zklock.release/1",)"));
+  EXPECT_TRUE(
+      json::release("/x", "", "free", 1ms, 0).starts_with(R"({"schema":"zklock.release/1",)"));
   EXPECT_TRUE(json::permits("/x", 4, 3, 2).starts_with(R"({"schema":"zklock.permits/1",)"));
   EXPECT_EQ(json::hold("/x", "lock-0000000001", "4294967297.0", "mutex", ""),
             R"({"schema":"zklock.hold/1","path":"/x","node":"lock-0000000001",)"

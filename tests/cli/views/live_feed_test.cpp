@@ -69,7 +69,7 @@ Snapshot snapshot_with(std::vector<SurveyedLock> locks) {
 }
 
 void show(LiveFeed& feed, const Snapshot& snapshot) {
-  feed.on_snapshot(LiveFeed::texts_of(snapshot));
+  feed.on_snapshot(LiveFeed::texts_of(snapshot, cycle_marks(snapshot.cycles)));
 }
 
 json::Beat beat_at(WallTime now) {
@@ -204,19 +204,39 @@ TEST(LiveFeed, SlowStream_SkipsSnapshots) {
   for (const auto& lock : locks) EXPECT_TRUE(page.locks().contains(lock.path)) << lock.path;
 }
 
-TEST(LiveFeed, TooManyLocks_FirstAreShown) {
+TEST(LiveFeed, TooManyLocks_ImportantAreShown) {
   LiveFeed feed("/", "1.0");
   std::vector<SurveyedLock> locks;
   for (std::size_t i = 0; i < LiveFeed::kMostLocks + 5; ++i) {
     locks.push_back(lock_at("/" + std::to_string(10'000 + i)));
   }
+  locks.push_back(busy_lock("/z"));
+  locks.back().state.waiting = 7;
   show(feed, snapshot_with(locks));
   feed.on_beat(beat_at(kNow));
   Page page(feed);
   page.read();
   EXPECT_EQ(page.locks().size(), LiveFeed::kMostLocks);
+  EXPECT_TRUE(page.locks().contains("/z"));
   EXPECT_EQ(page.beat()["shown"], LiveFeed::kMostLocks);
-  EXPECT_EQ(page.beat()["locks"], LiveFeed::kMostLocks + 5);
+}
+
+TEST(LiveFeed, Beat_HasTheSumsOfAllLocks) {
+  LiveFeed feed("/", "1.0");
+  auto locks = std::vector(LiveFeed::kMostLocks, lock_at("/a"));
+  for (std::size_t i = 0; i < 10; ++i) locks.push_back(busy_lock("/b"));
+  locks.back().state.waiting = 7;
+  Snapshot snapshot = snapshot_with(std::move(locks));
+  snapshot.cycles = {{.steps = {}, .is_certain = true}, {}, {}};
+  show(feed, snapshot);
+  feed.on_beat(beat_at(kNow));
+  Page page(feed);
+  page.read();
+  EXPECT_EQ(page.beat()["locks"], LiveFeed::kMostLocks + 10);
+  EXPECT_EQ(page.beat()["held"], 10);
+  EXPECT_EQ(page.beat()["waiting"], 16);
+  EXPECT_EQ(page.beat()["deadlocks"], 1);
+  EXPECT_EQ(page.beat()["possible_deadlocks"], 2);
 }
 
 }  // namespace

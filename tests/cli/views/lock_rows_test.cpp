@@ -66,6 +66,13 @@ TEST(LockRows, UpperLimit_IsNoHoldAge) {
   EXPECT_EQ(paths(all, {}, RowOrder::held), "/short /long /free /queue ");
 }
 
+TEST(LockRows, LedLock_HasNoHoldAge) {
+  auto all = locks();
+  all[1].state.holders.front().is_candidate = true;
+  EXPECT_EQ(paths(all, {}, RowOrder::held), "/short /long /free /queue ");
+  EXPECT_EQ(paths(all, {.held_over = 10s}, RowOrder::path), "/long ") << "a filter shows it";
+}
+
 TEST(LockRows, HostAndText_AreOfAnyContender) {
   const auto all = locks();
   EXPECT_EQ(paths(all, {.host = "web1"}, RowOrder::path), "/queue ");

@@ -63,6 +63,16 @@ TEST(ObservedMetrics, UnknownAge_RaisesNoAlert) {
   EXPECT_THAT(text, HasSubstr("oldest_hold_seconds{path=\"/b\"} 60\n"));
 }
 
+TEST(ObservedMetrics, Election_RaisesNoAlert) {
+  Snapshot snapshot;
+  snapshot.locks = {busy_lock("/a")};
+  snapshot.locks[0].state.holders[0].held_since = kNow - 7500ms;
+  snapshot.locks[0].state.holders[0].is_candidate = true;
+  const auto text = metrics_of(snapshot);
+  EXPECT_THAT(text, HasSubstr("oldest_hold_seconds{path=\"/a\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("oldest_wait_seconds{path=\"/a\"} 0\n"));
+}
+
 TEST(ObservedMetrics, HostilePath_IsEscaped) {
   Snapshot snapshot;
   snapshot.locks = {busy_lock("/a\"} 1\n\\")};

@@ -6,8 +6,9 @@ Exit status 77: a needed package is not installed.
 """
 import os
 import pty
+import subprocess
 
-from serve_kit import wait
+from serve_kit import dies_with_us, end, wait
 from view_case import CURATOR, ViewCase, main
 
 
@@ -16,7 +17,7 @@ class ReleaseTest(ViewCase):
         self.assertIn("no shared count", self.run_view("permits", "/p", code=65)[0])
         self.assertEqual(self.tree.client.exists("/p"), None)
         self.assertEqual(self.run_view("permits", "--create", "--set", "4", "/p"), ["4 permits, 0 held, 0 waiting"])
-        self.assertEqual(self.run_view("permits", "--add", "-3", "/p"), ["1 permits, 0 held, 0 waiting"])
+        self.assertEqual(self.run_view("permits", "--add", "-3", "/p"), ["1 permit, 0 held, 0 waiting"])
         self.tree.contender("/p", prefix="permits-1-")
         self.tree.contender("/p", prefix="permits-1-")
         permits, = self.objects("zklock.permits/1", "permits", "/p")
@@ -77,6 +78,30 @@ class ReleaseTest(ViewCase):
         self.assertIn("not released in 500 ms: held by db7 pid 812", self.run_view("release", "-w", "500ms", "/r", code=75)[-1])
         self.run_view("release", "--force", "/r", code=64)
         self.run_view("release", "--force", "--yes", "-w", "500ms", "/r", code=75)
+
+    def hold(self, *options):
+        """Starts a process that holds until it is ended."""
+        process = subprocess.Popen(dies_with_us(self.command("hold", *options)), stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(end, process)
+        self.addCleanup(process.stdout.close)
+        self.assertIn("held", process.stdout.readline())
+        return process
+
+    def test_release_says_how_many_still_hold(self):
+        readers = [self.hold("-s", "/r") for _ in range(3)]
+        self.assertRegex(self.run_view("release", "--force", "--yes", "/r")[0],
+                         r"^released after .*; 2 other holders still hold: --all releases all$")
+        self.assertEqual(readers[0].wait(20), 79)
+        found = self.objects("zklock.release/1", "release", "--force", "--all", "--yes", "/r")
+        self.assertEqual([(each["outcome"], each["holding"]) for each in found], [("released", 0)] * 2)
+        self.assertEqual([each.wait(20) for each in readers[1:]], [79, 79])
+        self.hold("-k", "1/2", "/p")
+        self.tree.contender("/p", prefix="permits-1-of-2-")  # planted: it watches for no request
+        # The hold ends within the time, the planted one does not.
+        last = self.run_view("release", "--force", "--all", "--yes", "-w", "10s", "/p", code=75)[-1]
+        self.assertIn("not released in 10 s: held by db7", last)
+        self.run_view("release", "--all", "--node", "lock-0000000000", "/r", code=64)
 
     def test_evict_is_for_other_libraries(self):
         node = self.tree.plant("/e", CURATOR).rpartition("/")[2]

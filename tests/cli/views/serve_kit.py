@@ -29,6 +29,20 @@ def missing():
     return None if importlib.util.find_spec("kazoo") else "python3-kazoo"
 
 
+STREAMED = 5_000  # locks in the stream of the page
+LEFT_OUT = f"/many/lock-{STREAMED - 1}"
+
+
+def plant_more_than_streamed(tree):
+    """Plants more locks than the page receives. The last one by path is stuck, and LEFT_OUT is left out."""
+    tree.contenders_at([f"/many/lock-{i:04}" for i in range(STREAMED)])
+    for held, owner in (("/zz/dead-a", "p-1"), ("/zz/dead-b", "p-2"), ("/zz/dead-b", "p-1"), ("/zz/dead-a", "p-2")):
+        tree.contender(held, owner=owner, bound=1)
+    tree.contender("/zz/stuck", held_for=5400, note="nightly")
+    for _ in range(3):
+        tree.contender("/zz/stuck", host="web9")
+
+
 class Tree:
     """Plants znodes of contenders, in sessions of its own."""
 
@@ -60,6 +74,18 @@ class Tree:
             since = int((time.time() - held_for) * 1000)
             self.client.create(f"{path}/held-{since}-{node[-10:]}", b"", ephemeral=True)
         return node
+
+    def contenders_at(self, paths):
+        """Creates one contender's znode at each of many paths."""
+        for first in range(0, len(paths), 1000):
+            some = paths[first:first + 1000]
+            for parent in {path.rpartition("/")[0] for path in some}:
+                self.client.ensure_path(parent)
+            for sent in [self.client.create_async(path) for path in some]:
+                sent.get()
+            data = b"zklock 1\nhost=web1\npid=77\napplication=shop\n"
+            for sent in [self.client.create_async(f"{path}/lock-", data, ephemeral=True, sequence=True) for path in some]:
+                sent.get()
 
     def delete(self, node):
         self.client.delete(node)
@@ -138,6 +164,19 @@ class Serve:
         """Returns the locks by path; none before the first pass."""
         status, _, body = self.get("/api/locks")
         return {lock["path"]: lock for lock in json.loads(body)["locks"]} if status == 200 else {}
+
+    def sums(self):
+        """Returns the sums of /metrics over all paths; none before the first pass."""
+        sums = {}
+        for line in self.get("/metrics")[2].splitlines():
+            found = re.fullmatch(r"zklock_observed_(\w+)(?:\{.*\})? (\S+)", line)
+            if found:
+                sums[found[1]] = sums.get(found[1], 0) + float(found[2])
+        return sums
+
+    def find(self, query):
+        """Returns the answer to a query of the locks. REQUIRES: there was a pass."""
+        return json.loads(self.get(f"/api/locks?{query}")[2])
 
     def as_of(self):
         """Returns when the newest pass was, in milliseconds. REQUIRES: there was one."""

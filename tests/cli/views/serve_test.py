@@ -12,9 +12,11 @@ import tempfile
 import threading
 import time
 import unittest
+import zlib
 
 import serve_kit
 from serve_kit import Serve, Servers, SlowLink, Tree, wait
+from view_case import fields_of
 
 PROGRAM = None
 CURATOR = "_c_01234567-89ab-cdef-0123-456789abcdef-lock-"
@@ -243,6 +245,92 @@ class ServeTest(unittest.TestCase):
         self.assertEqual(code("--allow-host", "*", "/"), 64)
         self.assertEqual(code("not/a/path"), 65)
         self.assertEqual(code("--listen", f"127.0.0.1:{self.serve.port}", "/"), 71)
+
+
+class ManyLocksTest(unittest.TestCase):
+    """More locks than the page receives."""
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
+        cls.servers = Servers(cls.directory.name)
+        cls.servers.__enter__()
+        cls.tree = Tree(cls.servers.hosts)
+        serve_kit.plant_more_than_streamed(cls.tree)
+        cls.serve = Serve(PROGRAM, cls.servers.hosts, "--rate", "1000000")
+        cls.serve.__enter__()
+        wait(lambda: cls.serve.sums().get("waiters") == 5, timeout=60)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.serve.__exit__()
+        cls.tree.close()
+        cls.servers.__exit__()
+        cls.directory.cleanup()
+
+    def test_stream_has_the_important_locks_and_all_sums(self):
+        events = Events(self.serve.port)
+        try:
+            paths, is_last = set(), False
+            while not is_last:
+                piece = events.next("locks")
+                paths.update(lock["path"] for lock in piece["locks"])
+                is_last = piece["last"]
+            beat = events.next("beat")
+        finally:
+            events.close()
+        self.assertEqual(len(paths), serve_kit.STREAMED)
+        self.assertEqual(paths & {"/zz/dead-a", "/zz/dead-b", "/zz/stuck"}, {"/zz/dead-a", "/zz/dead-b", "/zz/stuck"})
+        self.assertFalse(serve_kit.LEFT_OUT in paths)  # assertNotIn() would print all paths
+        sums = self.serve.sums()
+        self.assertEqual((beat["shown"], beat["locks"]), (serve_kit.STREAMED, sums["locks"]))
+        self.assertEqual((beat["held"], beat["waiting"]), (sums["held_locks"], sums["waiters"]))
+        self.assertEqual((beat["deadlocks"], beat["possible_deadlocks"]), (1, 0))
+        self.assertEqual((sums["locks"], sums["held_locks"], sums["holds"], sums["cycles"]), (5003, 5003, 5003, 1))
+
+    def test_stream_is_small_if_the_client_accepts_gzip(self):
+        with socket.create_connection(("127.0.0.1", self.serve.port), timeout=60) as stream:
+            stream.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n")
+            packed, text, unpack = b"", b"", zlib.decompressobj(wbits=31)
+            while b"\r\n\r\n" not in packed:
+                packed += stream.recv(65536)
+            packed = packed.partition(b"\r\n\r\n")[2]
+            size, text = len(packed), unpack.decompress(packed)
+            while b"event: beat" not in text:
+                packed = stream.recv(65536)
+                size, text = size + len(packed), text + unpack.decompress(packed)
+        self.assertEqual(text.count(b'"path":'), serve_kit.STREAMED)
+        print(f"stream of {serve_kit.STREAMED} locks: {len(text)} bytes, packed {size}")
+        self.assertLess(size, 1_000_000)
+
+    def test_search_finds_a_lock_that_is_left_out(self):
+        answer = self.serve.find("search=LOCK-4999%20web1")
+        self.assertEqual((answer["schema"], answer["all"], answer["matching"], answer["shown"]), ("zklock.found/1", 5003, 1, 1))
+        self.assertEqual([lock["path"] for lock in answer["locks"]], [serve_kit.LEFT_OUT])
+        self.assertEqual(answer["locks"], [self.serve.locks()[serve_kit.LEFT_OUT]])
+        self.assertEqual(list(answer), ["schema", *fields_of("zklock.found/1")])
+        self.assertEqual(self.serve.find("search=no+such")["locks"], [])
+
+    def test_search_is_bounded_and_counts_all(self):
+        answer = self.serve.find("search=shop")
+        self.assertEqual((answer["matching"], answer["shown"], len(answer["locks"])), (5000, 500, 500))
+        self.assertEqual(self.serve.find("search=")["matching"], 5003)
+
+    def test_orders_are_those_of_all_locks(self):
+        self.assertEqual(self.serve.find("sort=held")["locks"][0]["path"], "/zz/stuck")
+        waiting = [lock["path"] for lock in self.serve.find("sort=waiting")["locks"][:3]]
+        self.assertEqual(waiting, ["/zz/stuck", "/zz/dead-b", "/zz/dead-a"])
+
+    def test_bad_query_is_refused_with_a_sentence(self):
+        for query, text in (("search=%zz", "a % must be followed by two hexadecimal digits; write %25 for a percent sign"),
+                            ("search=a%0Ab", "remove the control character from the query"),
+                            ("search=" + "x" * 201, "the search is too long: shorten it to 200 bytes"),
+                            ("sort=oldest", "sort must be path, held or waiting"),
+                            ("search=a&search=b", "the query has a field twice"),
+                            ("q=a", "the query has a field that is neither search nor sort")):
+            status, headers, body = self.serve.get(f"/api/locks?{query}")
+            self.assertEqual((status, body), (400, text + "\n"))
+            self.assertTrue(headers["Content-Type"].startswith("text/plain"))
+        self.assertEqual(self.serve.get("/api/locks?search=" + "x" * 1024)[0], 414)
 
 
 class OutageTest(unittest.TestCase):

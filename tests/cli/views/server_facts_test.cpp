@@ -17,7 +17,6 @@ TEST(ServerFacts, AnswerOfLeader_IsParsed) {
   ASSERT_TRUE(facts.version);
   EXPECT_EQ(to_string(*facts.version), "3.8.0");
   EXPECT_EQ(facts.mode, "leader");
-  EXPECT_LT(*facts.version, (ServerFacts::Version{3, 9, 4}));
 }
 
 TEST(ServerFacts, OtherAnswers_AreUnknown) {
@@ -28,6 +27,16 @@ TEST(ServerFacts, OtherAnswers_AreUnknown) {
     EXPECT_FALSE(facts.version) << text;
     EXPECT_EQ(facts.mode, "") << text;
   }
+}
+
+TEST(ServerFacts, Version_IsJudged) {
+  EXPECT_EQ(verdict_of({3, 4, 14}).level, Level::failure);
+  EXPECT_EQ(verdict_of({3, 5, 0}).reason, "upgrade it: zklock needs ZooKeeper 3.5.1 or later");
+  EXPECT_EQ(verdict_of({3, 5, 1}).level, Level::warning);
+  EXPECT_EQ(verdict_of({3, 9, 3}).reason,
+            "upgrade it: before 3.9.4 a server can lose a committed write");
+  EXPECT_EQ(verdict_of({3, 9, 4}).level, Level::ok);
+  EXPECT_EQ(verdict_of({3, 10, 0}).reason, "");
 }
 
 TEST(ServersOf, ConnectionString_IsSplit) {

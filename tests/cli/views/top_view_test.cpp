@@ -118,7 +118,18 @@ TEST_F(TopViewTest, Enter_ShowsTheContenders) {
   show({"/a"});
   EXPECT_EQ(lines()[1], "free");
   press(Key::Kind::escape);
-  EXPECT_EQ(lines().front(), "zklock /  1 locks; 0 ms old");
+  EXPECT_EQ(lines().front(), "zklock /  1 lock; 0 ms old");
+}
+
+TEST_F(TopViewTest, Deadlock_IsMarked) {
+  auto snapshot = std::make_shared<Snapshot>();
+  snapshot->as_of = kNow;
+  for (const char* const path : {"/a", "/b", "/c"}) snapshot->locks.push_back(busy_lock(path));
+  snapshot->cycles.push_back(
+      {.steps = {{.path = "/b", .waiter = {}, .blocker = {}}}, .is_certain = true});
+  view_.on_snapshot(std::move(snapshot));
+  EXPECT_TRUE(lines()[2].starts_with("> /a    mutex  ")) << lines()[2];
+  EXPECT_TRUE(lines()[3].starts_with(" !/b    mutex, deadlock  ")) << lines()[3];
 }
 
 TEST_F(TopViewTest, Problem_ReplacesTheLastLine) {

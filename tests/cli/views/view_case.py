@@ -53,6 +53,12 @@ class ViewCase(unittest.TestCase):
         self.assertEqual(ended.returncode, code, ended.stdout + ended.stderr)
         return (ended.stdout or ended.stderr).splitlines()
 
+    def run_doctor(self, *arguments):
+        """Returns the lines of doctor. It warns of a server that is older than 3.9.4, and of long round trips."""
+        ended = subprocess.run(self.command("doctor", *arguments), stdout=subprocess.PIPE, text=True, check=False, timeout=60)
+        self.assertEqual(ended.returncode, 1 if re.search("^warn ", ended.stdout, re.M) else 0, ended.stdout)
+        return ended.stdout.splitlines()
+
     def objects(self, schema, *arguments, code=0):
         lines = [json.loads(line) for line in self.run_view("--json", *arguments, code=code)]
         for line in lines:

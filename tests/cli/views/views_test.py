@@ -9,11 +9,13 @@ import json
 import os
 import pathlib
 import pty
+import re
 import select
 import signal
 import subprocess
 import sys
 import termios
+import time
 
 from serve_kit import dies_with_us, wait
 from view_case import CURATOR, GUIDE, KAZOO, ViewCase, fields_of, main
@@ -59,27 +61,44 @@ class ViewTest(ViewCase):
         self.tree.contender("/jobs/report", held_for=250, note="job 42")
         self.tree.contender("/jobs/report", host="db9", pid=77)
         lines = self.run_view("ls", "/jobs/report")
-        self.assertRegex(lines[0], r"^#  STATE  CONTENDER +SINCE +ZNODE +TOKEN +NOTE$")
-        self.assertRegex(lines[1], r"^0  holds  db7 pid 812 \(billing\) +4 m [1-5]\d s +lock-\d{10}  \d+\.0 +job 42$")
-        self.assertRegex(lines[2], r"^1  waits  db9 pid 77 \(billing\) ")
+        self.assertRegex(lines[0], r"^#  STATE  KIND   CONTENDER +FOR +ZNODE +TOKEN +NOTE$")
+        self.assertRegex(lines[1], r"^0  holds  mutex  db7 pid 812 \(billing\) +4 m [1-5]\d s +lock-\d{10}  \d+\.0 +job 42$")
+        self.assertRegex(lines[2], r"^1  waits  mutex  db9 pid 77 \(billing\) ")
         self.tree.contender("/jobs/elected", role="candidate")
-        self.assertRegex(self.run_view("ls", "/jobs/elected")[1], r"^0  leads  db7 pid 812 \(billing\) ")
+        self.assertRegex(self.run_view("ls", "/jobs/elected")[1], r"^0  leads  candidate  db7 pid 812 \(billing\) ")
 
     def test_ls_of_a_folder_lists_its_locks(self):
         self.tree.contender("/jobs/a", held_for=20)
         self.tree.contender("/jobs/deep/b")
         self.tree.plant("/jobs/java", CURATOR)
-        self.assertEqual([line.split()[0] for line in self.run_view("ls", "/jobs")], ["LOCK", "/jobs/a", "/jobs/java"])
-        self.assertEqual([line.split()[0] for line in self.run_view("ls", "-R", "/")],
+        for arguments in ((), ("/",), ("/jobs",), ("-R", "/")):
+            self.assertEqual([line.split()[0] for line in self.run_view("ls", *arguments)],
+                             ["LOCK", "/jobs/a", "/jobs/deep/b", "/jobs/java"])
+        self.assertEqual([line.split()[0] for line in self.run_view("ls", "--sort", "waiting")],
                          ["LOCK", "/jobs/a", "/jobs/deep/b", "/jobs/java"])
-        self.assertRegex(self.run_view("ls", "/jobs")[2], r"^/jobs/java  Curator, session 0x[0-9a-f]+ +<= ")
+        self.assertRegex(self.run_view("ls", "/jobs")[3], r"^/jobs/java    mutex  Curator, session 0x[0-9a-f]+ +<= ")
+        self.tree.contender("/jobs/a/below")
+        self.assertEqual([line.split()[0] for line in self.run_view("ls", "-R", "/jobs/a")], ["LOCK", "/jobs/a", "/jobs/a/below"])
+        self.tree.client.delete("/jobs/a/below", recursive=True)
         self.assertEqual(len(self.run_view("ls", "-R", "--host", "db7", "/")), 3)
         self.assertEqual(len(self.run_view("ls", "-R", "--held-over", "15s", "/")), 2)
+
+    def test_misspelling_is_named(self):
+        self.assertEqual(self.run_view("lss", code=64),
+                         ['zklock: there is no command "lss", did you mean ls? `zklock --help` lists the commands'])
+        self.assertEqual(self.run_view("frobnicate", "--help", code=64),
+                         ['zklock: there is no command "frobnicate"; `zklock --help` lists the commands'])
+        self.assertRegex(self.run_view("ls", "--recursve", code=64)[0], r"--recursve; see `zklock ls --help`$")
+        self.assertRegex(self.run_view(code=64)[0], r"; see `zklock --help`$")
 
     def test_ls_of_nothing_is_65(self):
         self.assertEqual(self.run_view("ls", "/none", code=65), ["zklock: ls /none: no lock here, and none below"])
         self.run_view("ls", "no/path", code=65)
-        self.run_view("ls", code=64)
+        self.assertEqual(self.run_view("ls", code=65), ["zklock: ls /: no lock here, and none below"])
+        self.tree.contender("/deep" + "/x" * 17)
+        self.assertEqual(self.run_view("ls", "/deep", code=65), [
+            "zklock: ls /deep: 1 path not read: 0 without READ permission, 1 too deep",
+            "zklock: ls /deep: no lock here, and none in the levels below that were read"])
         self.run_view("ls", "--held-over", "15", "/", code=64)
 
     def test_filters_apply_to_one_lock(self):
@@ -95,8 +114,27 @@ class ViewTest(ViewCase):
             ended = subprocess.run(self.command(*view, "/a"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, check=False, timeout=60)
             self.assertEqual(ended.returncode, 0)
-            self.assertIn("1 paths not read: 1 without READ permission, 0 too deep", ended.stderr)
+            self.assertIn("1 path not read: 1 without READ permission, 0 too deep", ended.stderr)
             self.assertIn("/a/b", ended.stdout)
+
+    def test_lock_delay_is_shown(self):
+        self.tree.client.ensure_path("/late")
+        self.tree.client.create("/late/delay-4000-7-0000000003", b"")
+        self.assertEqual(self.run_view("ls", "/late")[-1], "lock delay of 4 s after a lost hold, from when a contender waits")
+        self.assertRegex(self.run_view("ls", "/")[1], r"^/late  -     \(lock delay of 4 s\) +0$")
+        self.assertIn("ok    path: /late: lock delay of 4 s, 0 waiting", self.run_doctor("/late"))
+        self.assertEqual(self.run_view("release", "/late", code=75), ["zklock: release /late: lock delay of 4 s; 0 waiting"])
+        self.assertEqual(self.run_view("run", "-n", "/late", "true", code=75),
+                         ["zklock: run /late: not acquired: lock delay of 4 s; none waits"])
+        watch = subprocess.Popen(dies_with_us(self.command("watch", "/late")), stdout=subprocess.PIPE, text=True)
+        while (line := watch.stdout.readline()).endswith("  connected\n"):
+            pass
+        self.assertRegex(line, r"  lock delay of 4 s; 0 waiting$")
+        watch.send_signal(signal.SIGTERM)
+        self.assertEqual(watch.wait(10), 0)
+        watch.stdout.close()
+        lock, = self.objects("zklock.lock/1", "ls", "/late")
+        self.assertEqual((lock["delay"], lock["delay_ms"]), (True, 4000))
 
     def test_unreadable_contender_has_no_age(self):
         node = self.tree.plant("/a", "lock-", is_secret=True).rpartition("/")[2]
@@ -112,6 +150,13 @@ class ViewTest(ViewCase):
                                        stderr=subprocess.PIPE, text=True, check=False, timeout=60)
             self.assertEqual(ended.returncode, 74, ended.stderr)
             self.assertIn("standard output: No space left", ended.stderr)
+        ended = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *self.command("ls", "/a")], stderr=subprocess.PIPE,
+                               text=True, check=False, timeout=60)
+        self.assertEqual((ended.returncode, ended.stderr), (74, "zklock: ls /a: standard output: Bad file descriptor\n"))
+        for arguments in (["--help"], ["--version"]):
+            with open("/dev/full", "wb") as full:
+                self.assertEqual(subprocess.run([self.program, *arguments], stdout=full, check=False, timeout=60,
+                                                stderr=subprocess.DEVNULL).returncode, 74)
 
     def test_root_that_does_not_exist_is_65(self):
         for view in (("check", "/typo"), ("top", "/typo")):
@@ -199,6 +244,15 @@ class ViewTest(ViewCase):
         self.assertEqual([line.split()[0] for line in self.run_view("top", "/")], ["LOCK", "/b", "/a"])
         self.assertEqual([lock["path"] for lock in self.objects("zklock.lock/1", "top", "--sort", "path", "/")], ["/a", "/b"])
 
+    def test_top_without_a_terminal_has_the_rate_of_ls(self):
+        self.tree.contenders_at([f"/many/{i}" for i in range(1000)])
+
+        def seconds():
+            begin = time.monotonic()
+            self.assertEqual(len(self.run_view("top", "/")), 1001)
+            return time.monotonic() - begin
+        self.assertLess(min(seconds() for _ in range(3)), 3)  # at least 3.8 with the rate of a screen
+
     def test_top_shows_a_screen_and_restores_the_terminal(self):
         self.tree.contender("/jobs/report", held_for=250, note="job 42")
         self.tree.contender("/jobs/report", host="db9", pid=77)
@@ -257,15 +311,17 @@ class ViewTest(ViewCase):
 
     def test_check_of_sound_locks_is_0(self):
         self.tree.contender("/a")
-        self.assertEqual(self.run_view("check", "/"), ["ok    1 locks checked"])
+        self.assertEqual(self.run_view("check", "/"), ["ok    1 lock checked"])
         found, = self.objects("zklock.finding/1", "check", "/")
-        self.assertEqual((found["level"], found["kind"], found["text"]), ("ok", "checked", "1 locks checked"))
+        self.assertEqual((found["level"], found["kind"], found["text"]), ("ok", "checked", "1 lock checked"))
 
     def test_check_finds_a_deadlock(self):
         for path, owner in (("/a", "p-1"), ("/b", "p-2"), ("/b", "p-1"), ("/a", "p-2")):
             self.tree.contender(path, owner=owner, bound=1)
         found, = self.objects("zklock.finding/1", "check", "/", code=2)
         self.assertEqual((found["kind"], sorted(found["locks"])), ("certain_cycle", ["/a", "/b"]))
+        self.assertEqual([(each["path"], each["holds"], each["pid"]) for each in found["participants"]],
+                         [(path, holds, 812) for path in found["locks"] for holds in (False, True)])
         self.assertRegex(self.run_view("check", "/", code=2)[0], r"^fail  /[ab]: deadlock: db7 pid 812 \(billing\) waits at ")
 
     def test_check_warns_of_libraries_and_children(self):
@@ -278,11 +334,33 @@ class ViewTest(ViewCase):
 
     def test_doctor_names_server_session_and_holder(self):
         self.tree.contender("/d", held_for=20)
-        text = "\n".join(self.run_view("doctor", "/d", code=1))  # Debian's server is older than 3.9.4
+        text = "\n".join(self.run_doctor("/d"))
         for part in ("standalone, ZooKeeper 3.", "quorum: one leader, 1 of 1", "session: the servers grant a timeout",
                      "round trip: longest", "path: /d: held by db7 pid 812 (billing), 0 waiting"):
             self.assertIn(part, text)
-        self.objects("zklock.doctor/1", "doctor", code=1)
+        self.objects("zklock.doctor/1", "doctor", "--fail-on", "failure")
+
+    def test_doctor_says_that_the_chroot_is_missing(self):
+        def doctor(chroot, *options):
+            command = [self.program, "-z", self.servers.hosts + chroot, *options, "doctor", "--fail-on", "failure"]
+            ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, timeout=60)
+            return ended.returncode, "".join(re.findall(r".* chroot: .*", ended.stdout))
+        self.assertEqual(doctor("/none"), (2, "fail  chroot: /none does not exist; create it, or use --create-chroot"))
+        self.assertEqual(doctor("/none", "--create-chroot"), (0, "note  chroot: /none does not exist; the first lock creates it"))
+        self.tree.client.ensure_path("/some")
+        self.assertEqual(doctor("/some"), (0, "ok    chroot: /some exists"))
+        self.assertEqual(doctor(""), (0, ""))  # a warning, if any
+        command = [self.program, "-z", self.servers.hosts + "/none", "check", "/"]
+        ended = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+        self.assertEqual((ended.returncode, ended.stderr), (65, "zklock: check /: the chroot of HOSTS does not exist\n"))
+
+    def test_doctor_says_what_run_says_of_proc(self):
+        unshare = ["unshare", "--pid", "--fork", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
+        if subprocess.run([*unshare, "true"], check=False).returncode != 0:
+            self.skipTest("the system refuses namespaces")
+        ended = subprocess.run([*unshare, *self.command("doctor")], stdout=subprocess.PIPE, text=True, check=False, timeout=60)
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn("fail  host: /proc does not show the children of this process", ended.stdout)
 
     def test_doctor_counts_one_server_with_two_names_once(self):
         port = self.servers.hosts.rpartition(":")[2]
@@ -303,9 +381,9 @@ class ViewTest(ViewCase):
         self.assertNotIn("quorum", ended.stdout)
 
     def test_doctor_tries_a_free_lock(self):
-        self.assertIn("ok    try: acquired and released", self.run_view("doctor", "--try", "/free", code=1))
+        self.assertIn("ok    try: acquired and released", self.run_doctor("--try", "/free"))
         self.tree.contender("/held")
-        self.assertIn("ok    try: another contender holds", self.run_view("doctor", "--try", "/held", code=1))
+        self.assertIn("ok    try: another contender holds", self.run_doctor("--try", "/held"))
         self.run_view("doctor", "--try", code=64)
 
     def test_no_server_is_69(self):

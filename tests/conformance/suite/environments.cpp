@@ -187,34 +187,6 @@ void RealEnvironment::add_ephemerals(const std::string& path, std::string& names
 
 // ---- a real server that may be killed -----------------------------------------------------------
 
-namespace {
-
-// Started by the first test that needs it.
-class RestartableServer : public ::testing::Environment {
- public:
-  TestServer& get() {
-    if (!started_) started_ = std::make_unique<StartedServer>();
-    return started_->server_;
-  }
-  void TearDown() override { started_.reset(); }
-
- private:
-  std::unique_ptr<StartedServer> started_;
-};
-
-// GoogleTest owns it.
-RestartableServer& restartable_server() {
-  static auto* const kServer = new RestartableServer();
-  return *kServer;
-}
-[[maybe_unused]] const auto* const kRegistered =
-    ::testing::AddGlobalTestEnvironment(&restartable_server());
-
-}  // namespace
-
-RestartableEnvironment::RestartableEnvironment()
-    : RealEnvironment(restartable_server().get().hosts(), &restartable_server().get()) {}
-
 void RestartableEnvironment::stop_servers() {
   if (server()->is_running()) server()->kill();
   check(comes([&] {

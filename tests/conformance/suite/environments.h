@@ -71,9 +71,12 @@ class RealEnvironment : public SingleEnvironment, private Realm {
 // A environment on a server that may be killed. All tests of the process share it, one after the other.
 class RestartableEnvironment : public RealEnvironment {
  public:
-  RestartableEnvironment();
+  RestartableEnvironment() : RestartableEnvironment(SharedServer::of_faults()) {}
   void stop_servers() override;
   void start_servers() override;
+
+ private:
+  explicit RestartableEnvironment(TestServer& server) : RealEnvironment(server.hosts(), &server) {}
 };
 
 class SimulatedEnvironment : public SingleEnvironment {

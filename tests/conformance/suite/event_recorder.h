@@ -48,12 +48,20 @@ class EventRecorder {
   // events on the further paths.
   bool exactly(const Texts& expected) const { return exactly(expected, expected); }
   bool exactly(const Texts& expected, const Texts& elsewhere) const {
-    return comes(expected, elsewhere, false);
+    return comes(expected, elsewhere, [](const Texts& texts) { return texts; });
+  }
+  // Like exactly(), but several pairs of `suspended` and `resumed` in a row count as one. On a real
+  // server, a restored connection may break again.
+  bool exactly_joining_breaks(const Texts& expected) const {
+    return comes(expected, expected, joining_breaks);
   }
   // Like exactly(), but ignores `suspended` and `resumed`. The connection may break and be restored
   // before a session expires.
   bool exactly_ignoring_connection(const Texts& expected, const Texts& elsewhere) const {
-    return comes(expected, elsewhere, true);
+    return comes(expected, elsewhere, [](Texts texts) {
+      std::erase_if(texts, is_of_connection);
+      return texts;
+    });
   }
   std::vector<LockEvent> events() const { return logs_.at({kPath, 0}).all(); }
   // Used in the messages of failed expectations.
@@ -73,14 +81,14 @@ class EventRecorder {
     return text == "suspended" || text == "resumed";
   }
 
-  bool comes(const Texts& expected, const Texts& elsewhere, bool ignore_connection) const {
+  template <class Selection>
+  bool comes(const Texts& expected, const Texts& elsewhere, Selection select) const {
     for (const auto& each : logs_) {
       const PathOnEnsemble& path = each.first;
       const Texts all_expected = expected_at(path.first == kPath ? expected : elsewhere, path);
       const auto so_far = [&] {
-        Texts texts = each.second.texts();
+        Texts texts = select(each.second.texts());
         if (path.second > 0) std::erase_if(texts, is_queue_position);
-        if (ignore_connection) std::erase_if(texts, is_of_connection);
         return texts;
       };
       if (!eventually([&] { return so_far().size() >= all_expected.size(); }, kTestTimeout))
@@ -88,6 +96,17 @@ class EventRecorder {
       if (so_far() != all_expected) return false;
     }
     return true;
+  }
+  static Texts joining_breaks(const Texts& texts) {
+    Texts joined;
+    for (const std::string& text : texts) {
+      if (text == "suspended" && !joined.empty() && joined.back() == "resumed") {
+        joined.pop_back();  // the break before goes on
+      } else {
+        joined.push_back(text);
+      }
+    }
+    return joined;
   }
   Texts expected_at(Texts texts, const PathOnEnsemble& path) const {
     if (delivered_ != DeliveredEvents::all || path != PathOnEnsemble(kPath, 0))

@@ -124,6 +124,18 @@ TEST_P(MaximumHold, MaxHoldOfCall_OverridesObjectAndIsRenewed) {
   EXPECT_EQ(hold.state(), HoldState::lost);
 }
 
+TEST_P(MaximumHold, LongestDurations_HoldIsNotLost) {
+  const auto longest = std::chrono::milliseconds::max();
+  const auto lock = make(client_, {.max_hold = longest, .expiry_notice = longest});
+  auto hold = acquire(*lock);
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_TRUE(hold.renew(longest));
+  EXPECT_EQ(hold.state(), HoldState::held);
+  hold.release();
+  hold = acquire(*lock, {.max_hold = longest});
+  EXPECT_EQ(hold.state(), HoldState::held);
+}
+
 TEST_P(MaximumHold, LockNotReleased_EndsAtMaxHold) {
   if (!adapter().has_lock) GTEST_SKIP() << "has no lock()";
   const auto lock = make(client_, {.max_hold = kLimit});

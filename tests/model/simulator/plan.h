@@ -76,6 +76,9 @@ struct Setup {
   int creates_at_once = 100;
   /// 1: Other programs have CREATE below the paths, but not DELETE.
   int create_only = 0;
+  int exists_needs_read = 0;  ///< 1: ExistsRule::needs_read
+  /// 1: Every client has credentials of its own, and no other client may read its lock znodes.
+  int hides_contenders = 0;
   std::array<int, kMostSlots> drift = {};  ///< in millionths; index: the slot
   /// 0: an old version that creates no hold markers; index: the slot.
   std::array<int, kMostSlots> marks = {1, 1, 1, 1};

@@ -42,6 +42,8 @@ class Planner {
     setup.announces = rng_.one_in(4) ? 0 : 1;
     setup.creates_at_once = rng_.one_of({1, 2, 100});
     setup.create_only = plan_.seed % 4 == 1 ? 1 : 0;
+    setup.exists_needs_read = plan_.seed / 4 % 2 == 0 ? 1 : 0;
+    setup.hides_contenders = plan_.seed / 8 % 8 == 3 ? 1 : 0;
     for (std::size_t slot = 0; slot < kMostSlots; ++slot) {
       setup.marks[slot] = (plan_.seed / 4 + slot) % 3 == 0 ? 0 : 1;
     }
@@ -121,6 +123,12 @@ class Planner {
     }
     if (setup.ensembles == 1 && rng_.one_in(5)) {
       setup.objects.push_back({.kind = LockClass::observer});
+    }
+    // Observers could not read the holders.
+    if (setup.hides_contenders != 0) {
+      std::erase_if(setup.objects, [](const ObjectPlan& object) {
+        return object.kind == LockClass::observer || object.kind == LockClass::election_observer;
+      });
     }
   }
 

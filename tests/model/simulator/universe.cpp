@@ -12,9 +12,12 @@ using std::chrono::milliseconds;
 
 Universe::Universe(const Setup& setup, std::uint64_t seed) : setup_(setup), rng_(seed) {
   for (int e = 0; e < setup.ensembles; ++e) {
-    ensembles_.push_back(std::make_unique<SimEnsemble>(clock_));
+    SimEnsemble& ensemble = *ensembles_.emplace_back(std::make_unique<SimEnsemble>(clock_));
+    ensemble.set_exists_rule(setup.exists_needs_read != 0 ? model::ExistsRule::needs_read
+                                                          : model::ExistsRule::needs_nothing);
+    ensemble.set_contenders_readable(setup.hides_contenders == 0);
     if (setup.create_only == 0) continue;
-    ensembles_.back()->set_parent_acl(
+    ensemble.set_parent_acl(
         {.everyone = AclEntry::read | AclEntry::create, .users = AclEntry::all});
   }
 }

@@ -82,7 +82,7 @@ bool Users::is_visibly_first(const Leadership& leadership) {
   client::Reply list;
   list.children = parent->children;
   const auto queue = detail::Queue::of(list);
-  return !queue.delayed && !queue.contenders.empty() &&
+  return !queue.lock_delay && !queue.contenders.empty() &&
          queue.contenders.front().text == node.substr(slash + 1);
 }
 

@@ -11,7 +11,7 @@ struct ExitCode {
   static constexpr int kData = 65;           ///< bad path, data or settings
   static constexpr int kUnavailable = 69;    ///< no server, or no quorum
   static constexpr int kInternal = 70;       ///< a bug, or the guardian cannot work
-  static constexpr int kSystem = 71;         ///< the system refused a process or a descriptor
+  static constexpr int kSystem = 71;         ///< no process, thread or descriptor is left
   static constexpr int kOutput = 74;         ///< the standard output cannot be written
   static constexpr int kNotAcquired = 75;    ///< not acquired in time
   static constexpr int kNoPermission = 77;   ///< the servers refused the operation

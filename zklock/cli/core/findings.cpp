@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "zklock/cli/core/counted.h"
 #include "zklock/cli/core/duration.h"
 
 namespace zklock::cli {
@@ -42,9 +43,11 @@ Finding cycle_finding(const LockCycle& cycle) {
           text_of(step.waiter) + " waits at " + step.path + " for " + text_of(step.blocker);
     }
     found.paths.push_back(step.path);
+    found.participants.emplace_back(step.path, step.waiter);
+    found.participants.emplace_back(step.path, step.blocker);
   }
   if (found.paths.size() > kMostSteps) {
-    found.text += "; and " + std::to_string(found.paths.size() - kMostSteps) + " more waits";
+    found.text += "; and " + counted(found.paths.size() - kMostSteps, "more wait");
   }
   if (!cycle.is_certain) {
     found.text += "; a deadline, or the release of a hold by another thread, may end it";
@@ -76,7 +79,8 @@ void check_hold(const SurveyedLock& lock, const FindingOptions& options, WallTim
                      .kind = "held_long",
                      .path = lock.path,
                      .text = text_of(holder) + known + text_of(*held),
-                     .paths = {lock.path}});
+                     .paths = {lock.path},
+                     .participants = {{lock.path, holder}}});
   }
 }
 
@@ -116,18 +120,19 @@ void check_children(const SurveyedLock& lock, std::vector<Finding>& found) {
   found.push_back({.level = Level::warning,
                    .kind = "other_children",
                    .path = lock.path,
-                   .text = std::to_string(lock.other_children_count) +
-                           " children are no contenders: " + join(lock.other_children),
+                   .text = counted(lock.other_children_count,
+                                   "child is no contender: ", "children are no contenders: ") +
+                           join(lock.other_children),
                    .paths = {lock.path}});
 }
 
 void check_paths(const std::vector<std::string>& paths, Level level, std::string_view kind,
-                 const char* text, std::vector<Finding>& found) {
+                 std::string_view one, std::string_view many, std::vector<Finding>& found) {
   if (paths.empty()) return;
   found.push_back({.level = level,
                    .kind = kind,
                    .path = paths.size() == 1 ? paths.front() : std::string(),
-                   .text = std::to_string(paths.size()) + text + join(paths),
+                   .text = counted(paths.size(), one, many) + join(paths),
                    .paths = paths});
 }
 
@@ -148,7 +153,8 @@ std::string_view name_of(Level level) noexcept {
   return kNames.at(static_cast<std::size_t>(level));
 }
 
-int exit_code_of(Level worst) noexcept {
+int exit_code_of(Level worst, Level least) noexcept {
+  if (worst < least) return 0;
   switch (worst) {
     case Level::failure: return 2;
     case Level::warning: return 1;
@@ -169,11 +175,12 @@ std::vector<Finding> findings(const Snapshot& snapshot, const FindingOptions& op
     check_children(lock, found);
   }
   check_paths(snapshot.unreadable, Level::warning, "unreadable",
-              " znodes are not checked, no READ permission: ", found);
+              "znode is not checked, no READ permission: ",
+              "znodes are not checked, no READ permission: ", found);
   check_paths(snapshot.too_deep, Level::warning, "too_deep",
-              " znodes are not checked, too deep: ", found);
+              "znode is not checked, too deep: ", "znodes are not checked, too deep: ", found);
   check_paths(old_empty_paths(snapshot, now), Level::notice, "empty",
-              " empty znodes are older than a day: ", found);
+              "empty znode is older than a day: ", "empty znodes are older than a day: ", found);
   std::ranges::stable_sort(found, std::ranges::greater(), &Finding::level);
   return found;
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "zklock/cli/core/snapshot.h"
@@ -16,8 +17,8 @@ namespace zklock::cli {
 enum class Level { ok, notice, warning, failure };
 /// Returns a short name for people: ok, note, warn or fail.
 std::string_view name_of(Level level) noexcept;
-/// Returns 2 with a failure, 1 with a warning, otherwise 0.
-int exit_code_of(Level worst) noexcept;
+/// Returns 2 with a failure, 1 with a warning, otherwise 0. `least`: a lower level counts as none.
+int exit_code_of(Level worst, Level least = Level::warning) noexcept;
 
 /// One line of `check`.
 struct Finding {
@@ -26,6 +27,8 @@ struct Finding {
   std::string path;                ///< empty: of the whole survey
   std::string text;                ///< for people; may contain hostile text
   std::vector<std::string> paths;  ///< all paths that it is about
+  /// The contenders of a cycle or a long hold, each with its path.
+  std::vector<std::pair<std::string, Participant>> participants = {};
 };
 
 struct FindingOptions {

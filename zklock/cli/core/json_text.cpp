@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/core/json_text.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 
@@ -103,11 +104,9 @@ bool are_holders_cut(const SurveyedLock& lock) {
 
 Json permits_of(const SurveyedLock& lock) {
   if (kind_of(lock) != LockKind::semaphore) return {};
-  std::int64_t held = 0;
-  for (const Participant& each : lock.state.holders) held += each.permits;
   Json fields = Json::object();
   fields["count"] = value_or_null(lock.permits);
-  fields["held"] = are_holders_cut(lock) ? Json() : Json(held);
+  fields["held"] = value_or_null(held_permits(lock));
   return fields;
 }
 
@@ -124,6 +123,7 @@ Json fields_of(const SurveyedLock& lock, const CycleMark* cycle, Known known = K
   fields["queue_cut"] = lock.state.waiting > lock.waiters.size();
   fields["permits"] = permits_of(lock);
   fields["delay"] = lock.is_delayed;
+  fields["delay_ms"] = lock.state.lock_delay ? Json(lock.state.lock_delay->count()) : Json();
   fields["foreign"]["count"] = lock.other_children_count;
   fields["foreign"]["names"] = lock.other_children;
   fields["next_sequence"] = lock.next_sequence;
@@ -132,8 +132,7 @@ Json fields_of(const SurveyedLock& lock, const CycleMark* cycle, Known known = K
   if (known == Known::all) return fields;
   for (const char* const name : {"cycle", "cycle_paths"}) fields[name] = nullptr;
   if (known == Known::one_lock) return fields;
-  for (const char* const name :
-       {"queue", "queue_cut", "permits", "delay", "foreign", "next_sequence"}) {
+  for (const char* const name : {"queue", "queue_cut", "permits", "foreign", "next_sequence"}) {
     fields[name] = nullptr;
   }
   return fields;
@@ -143,6 +142,27 @@ Json with_schema(const char* schema) {
   Json fields = Json::object();
   fields["schema"] = schema;
   return fields;
+}
+
+Json list_fields(const char* schema, const Snapshot& snapshot) {
+  Json fields = with_schema(schema);
+  fields["root"] = snapshot.root;
+  fields["as_of_ms"] = ms(snapshot.as_of);
+  fields["complete"] = snapshot.unread() == 0;
+  return fields;
+}
+
+/// Returns the begin of a document with a list of locks. The locks follow as texts, because values of
+/// all of them would need several times the memory.
+std::string list_head(const Json& fields) {
+  std::string text = dumped(fields);
+  text.back() = ',';
+  return text + "\"locks\":[";
+}
+
+void append_lock(std::string& list, const SurveyedLock& lock, const CycleMarks& marks) {
+  if (list.back() != '[') list += ',';
+  list += lock_fields(lock, mark_of(marks, lock.path));
 }
 
 }  // namespace
@@ -158,19 +178,23 @@ std::string lock(const SurveyedLock& lock, const CycleMark* cycle, WallTime as_o
   return dumped(fields);
 }
 
-std::string locks(const Snapshot& snapshot) {
-  const CycleMarks marks = cycle_marks(snapshot.cycles);
-  Json fields = with_schema("zklock.locks/1");
-  fields["root"] = snapshot.root;
-  fields["as_of_ms"] = ms(snapshot.as_of);
-  fields["complete"] = snapshot.unread() == 0;
-  // The locks follow as texts, because values of all of them would need several times the memory.
-  std::string text = dumped(fields);
-  text.back() = ',';
-  text += "\"locks\":[";
-  for (const SurveyedLock& each : snapshot.locks) {
-    if (text.back() != '[') text += ',';
-    text += lock_fields(each, mark_of(marks, each.path));
+std::string locks(const Snapshot& snapshot, const CycleMarks& marks) {
+  std::string text = list_head(list_fields("zklock.locks/1", snapshot));
+  for (const SurveyedLock& each : snapshot.locks) append_lock(text, each, marks);
+  return text + "]}";
+}
+
+std::string found_locks(const Snapshot& snapshot, const CycleMarks& marks,
+                        const FoundLocks& found) {
+  Json fields = list_fields("zklock.found/1", snapshot);
+  fields["all"] = snapshot.locks.size();
+  fields["matching"] = found.matching;
+  fields["shown"] = found.locks.size();
+  std::string text = list_head(fields);
+  for (const SurveyedLock* const each : found.locks) {
+    SurveyedLock cut = *each;
+    cut.waiters.resize(std::min(cut.waiters.size(), kMostFoundWaiters));
+    append_lock(text, cut, marks);
   }
   return text + "]}";
 }
@@ -182,6 +206,12 @@ std::string finding(const Finding& finding) {
   fields["path"] = text_or_null(finding.path);
   fields["text"] = finding.text;
   fields["locks"] = finding.paths;
+  fields["participants"] = Json::array();
+  for (const auto& [path, each] : finding.participants) {
+    Json participant{{"path", path}};
+    participant.update(contender(each));
+    fields["participants"].push_back(std::move(participant));
+  }
   return dumped(fields);
 }
 
@@ -194,12 +224,13 @@ std::string change(WallTime at, std::string_view kind, const std::string& lock) 
 }
 
 std::string release(std::string_view path, std::string_view node, std::string_view outcome,
-                    std::chrono::milliseconds waited) {
+                    std::chrono::milliseconds waited, std::size_t holding) {
   Json fields = with_schema("zklock.release/1");
   fields["path"] = path;
   fields["node"] = node.empty() ? Json() : Json(node);
   fields["outcome"] = outcome;
   fields["waited_ms"] = waited.count();
+  fields["holding"] = holding;
   return dumped(fields);
 }
 
@@ -246,7 +277,11 @@ std::string beat(const Beat& beat) {
   fields["pass_ms"] = beat.duration.count();
   fields["interval_ms"] = beat.interval.count();
   fields["connected"] = beat.connected;
-  fields["locks"] = beat.locks;
+  fields["locks"] = beat.totals.locks;
+  fields["held"] = beat.totals.held;
+  fields["waiting"] = beat.totals.waiting;
+  fields["deadlocks"] = beat.totals.certain_cycles;
+  fields["possible_deadlocks"] = beat.totals.possible_cycles;
   fields["shown"] = beat.shown;
   fields["unreadable"] = beat.unreadable;
   fields["error"] = text_or_null(beat.error);

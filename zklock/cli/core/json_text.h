@@ -9,7 +9,9 @@
 #include <string_view>
 
 #include "zklock/cli/core/findings.h"
+#include "zklock/cli/core/lock_search.h"
 #include "zklock/cli/core/snapshot.h"
+#include "zklock/cli/core/survey_totals.h"
 #include "zklock/survey.h"
 
 /// The JSON texts of the commands and of the page. Each is one line of ASCII. Numbers that can
@@ -25,14 +27,19 @@ enum class Known { all, one_lock, state };
 std::string lock(const SurveyedLock& lock, const CycleMark* cycle, WallTime as_of,
                  Known known = Known::all);
 /// A document with all locks of a snapshot.
-std::string locks(const Snapshot& snapshot);
+std::string locks(const Snapshot& snapshot, const CycleMarks& marks);
+/// A document with the locks of a search, each with at most kMostFoundWaiters of its queue. `found`
+/// refers to the snapshot.
+inline constexpr std::size_t kMostFoundWaiters = 20;  ///< as many as the page draws
+std::string found_locks(const Snapshot& snapshot, const CycleMarks& marks, const FoundLocks& found);
 std::string finding(const Finding& finding);
 
 /// A line of `watch`. `kind`: state, disconnected or connected; `lock`: a text of lock(), or empty.
 std::string change(WallTime at, std::string_view kind, const std::string& lock);
-/// A line of `release`. `outcome`: released, free, not_held, no_such_contender, not_released.
+/// A line of `release`. `outcome`: released, free, not_held, no_such_contender, not_released. `holding`:
+/// how many earlier holders still hold.
 std::string release(std::string_view path, std::string_view node, std::string_view outcome,
-                    std::chrono::milliseconds waited);
+                    std::chrono::milliseconds waited, std::size_t holding);
 /// The line of `hold`. `node`: the name of the znode.
 std::string hold(std::string_view path, std::string_view node, std::string_view token,
                  std::string_view kind, std::string_view note);
@@ -48,7 +55,7 @@ struct Beat {
   std::chrono::milliseconds duration{0};  ///< of the last pass
   std::chrono::milliseconds interval{0};  ///< between the begins of two passes
   bool connected = false;
-  std::size_t locks = 0;  ///< number of all locks
+  SurveyTotals totals;    ///< of all locks
   std::size_t shown = 0;  ///< number of locks that the page receives
   std::size_t unreadable = 0;
   std::string error;  ///< of the last pass; empty if it succeeded

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/core/live_feed.h"
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
+
+#include "zklock/cli/core/lock_choice.h"
 
 namespace zklock::cli {
 
@@ -28,17 +29,17 @@ void append(std::string& list, std::string_view item) {
 LiveFeed::LiveFeed(std::string root, std::string version)
     : root_(std::move(root)), version_(std::move(version)) {}
 
-LiveFeed::TextsPtr LiveFeed::texts_of(const Snapshot& snapshot) {
-  const CycleMarks marks = cycle_marks(snapshot.cycles);
-  const std::size_t count = std::min(snapshot.locks.size(), kMostLocks);
+LiveFeed::TextsPtr LiveFeed::texts_of(const Snapshot& snapshot, const CycleMarks& marks) {
+  const auto shown = most_important(snapshot.locks, marks, all_positions(snapshot.locks.size()),
+                                    kMostLocks, snapshot.as_of);
   const auto texts = std::make_shared<Texts>();
   texts->as_of = snapshot.as_of;
   texts->duration = snapshot.duration;
-  texts->all_locks = snapshot.locks.size();
+  texts->totals = totals_of(snapshot);
   texts->unread = snapshot.unread();
-  texts->locks.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const SurveyedLock& lock = snapshot.locks[i];
+  texts->locks.reserve(shown.size());
+  for (const std::size_t position : shown) {
+    const SurveyedLock& lock = snapshot.locks[position];
     texts->locks.push_back({lock.path, json::lock_fields(lock, mark_of(marks, lock.path))});
   }
   return texts;
@@ -72,7 +73,7 @@ SharedText LiveFeed::Stream::next() {
   if (sent_) {
     beat.as_of = sent_->as_of;
     beat.duration = sent_->duration;
-    beat.locks = sent_->all_locks;
+    beat.totals = sent_->totals;
     beat.shown = sent_->locks.size();
     beat.unreadable = sent_->unread;
   }

@@ -13,6 +13,7 @@
 #include "zklock/cli/core/shared_text.h"
 #include "zklock/cli/core/snapshot.h"
 #include "zklock/cli/core/survey_delta.h"
+#include "zklock/cli/core/survey_totals.h"
 
 namespace zklock::cli {
 
@@ -23,13 +24,14 @@ namespace zklock::cli {
 /// | hello  | root, version                            | first                                     |
 /// | locks  | as_of_ms, first, last, locks             | then all locks, in pieces of about 64 KiB |
 /// | change | as_of_ms, locks, removed                 | when a newer snapshot differs, in pieces  |
-/// | beat   | time, connection, age of the data, error | at each on_beat()                         |
+/// | beat   | time, connection, age of the data, sums, | at each on_beat()                         |
+/// |        | error                                    |                                           |
 ///
 /// A stream that reads slowly skips snapshots: it receives the difference between the last one that
 /// it was sent and the newest. So it needs little memory. Thread-safety: none; pure.
 class LiveFeed {
  public:
-  /// Most locks that the page receives. If there are more, it receives the first ones, by path.
+  /// Most locks that the page receives. If there are more, it receives those of most_important().
   static constexpr std::size_t kMostLocks = 5'000;
 
   LiveFeed(std::string root, std::string version);
@@ -40,17 +42,16 @@ class LiveFeed {
   struct Texts {
     WallTime as_of;
     std::chrono::milliseconds duration{0};
-    std::size_t all_locks = 0;
+    SurveyTotals totals;  ///< of all locks
     std::size_t unread = 0;
     std::vector<LockText> locks;
   };
   using TextsPtr = std::shared_ptr<const Texts>;
   /// Any thread may call it.
-  static TextsPtr texts_of(const Snapshot& snapshot);
+  static TextsPtr texts_of(const Snapshot& snapshot, const CycleMarks& marks);
 
   void on_snapshot(TextsPtr texts) { newest_ = std::move(texts); }
-  /// Begins a beat. Replaces its numbers of locks and the time of the data by those of the newest
-  /// snapshot.
+  /// Begins a beat. Replaces its sums and the time of the data by those of the newest snapshot.
   void on_beat(json::Beat beat);
 
   using Change = std::shared_ptr<const std::vector<SharedText>>;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "zklock/cli/core/display_text.h"
+#include "zklock/lock_state.h"
 
 namespace zklock::cli {
 
@@ -36,7 +37,7 @@ LockKind kind_of(const Participant& contender) noexcept {
     case Access::weighted: return LockKind::priority;
     case Access::exclusive: break;
   }
-  return contender.node.find("__WRIT__") == std::string::npos ? LockKind::mutex : LockKind::shared;
+  return is_writer(contender) ? LockKind::shared : LockKind::mutex;
 }
 
 LockKind combined(LockKind a, LockKind b) noexcept {
@@ -99,6 +100,22 @@ std::string_view name_of(LockKind kind) noexcept {
   constexpr std::array<std::string_view, 6> kNames{"mutex",    "shared", "semaphore",
                                                    "priority", "mixed",  "unknown"};
   return kNames.at(static_cast<std::size_t>(kind));
+}
+
+bool is_writer(const Participant& contender) noexcept {
+  return contender.access == Access::exclusive &&
+         contender.node.find("__WRIT__") != std::string::npos;
+}
+
+std::string delay_text(std::chrono::milliseconds length) {
+  return "lock delay of " + duration_text(length);
+}
+
+std::optional<std::int64_t> held_permits(const SurveyedLock& lock) noexcept {
+  if (lock.state.holding > lock.state.holders.size()) return std::nullopt;
+  std::int64_t held = 0;
+  for (const Participant& each : lock.state.holders) held += each.permits;
+  return held;
 }
 
 bool is_known(WallTime time) noexcept {

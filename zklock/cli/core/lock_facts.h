@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -48,9 +49,22 @@ enum class LockKind { mutex, shared, semaphore, priority, mixed, unknown };
 LockKind kind_of(const SurveyedLock& lock) noexcept;
 std::string_view name_of(LockKind kind) noexcept;
 
+/// Returns whether the contender is the writer of a SharedMutex, by the name of its znode.
+bool is_writer(const Participant& contender) noexcept;
+
+/// Returns "lock delay of 4 s".
+std::string delay_text(std::chrono::milliseconds length);
+
+/// Returns the sum of the held permits of a semaphore; nothing if not all holders are described.
+std::optional<std::int64_t> held_permits(const SurveyedLock& lock) noexcept;
+
 /// Returns whether the contender is the leader of an election.
 inline bool leads(const Participant& contender) noexcept {
   return contender.holds && contender.is_candidate;
+}
+/// Returns whether a leader holds the lock.
+inline bool is_led(const SurveyedLock& lock) noexcept {
+  return std::ranges::any_of(lock.state.holders, leads);
 }
 
 /// Returns whether the time was read. It is unknown, 1970, if the client may not read the znode.

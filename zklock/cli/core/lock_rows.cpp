@@ -42,11 +42,17 @@ std::vector<const SurveyedLock*> lock_rows(std::span<const SurveyedLock> locks,
   for (const SurveyedLock& lock : locks) {
     if (passes(lock, filter, now)) rows.push_back(&lock);
   }
+  sort_rows(rows, order, now);
+  return rows;
+}
+
+void sort_rows(std::vector<const SurveyedLock*>& rows, RowOrder order, WallTime now) {
   switch (order) {
     case RowOrder::path: break;
     case RowOrder::held:
       std::ranges::stable_sort(rows, std::ranges::greater(), [now](const SurveyedLock* lock) {
-        return std::pair(oldest_alert(*lock, now), !lock->state.holders.empty());
+        const auto age = is_led(*lock) ? std::nullopt : oldest_alert(*lock, now);
+        return std::pair(age, !lock->state.holders.empty());
       });
       break;
     case RowOrder::waiting:
@@ -55,7 +61,6 @@ std::vector<const SurveyedLock*> lock_rows(std::span<const SurveyedLock> locks,
       });
       break;
   }
-  return rows;
 }
 
 }  // namespace zklock::cli

@@ -11,6 +11,7 @@
 
 #include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/json_text.h"
+#include "zklock/cli/core/survey_totals.h"
 #include "zklock/metrics.h"
 
 namespace zklock::cli {
@@ -38,8 +39,11 @@ Row row_of(const SurveyedLock& lock, WallTime now) {
   Row row{.path = lock.path};
   row.holds = static_cast<double>(lock.state.holding);
   row.waiters = static_cast<double>(lock.state.waiting);
-  row.oldest_hold = seconds(oldest_alert(lock, now).value_or(std::chrono::milliseconds(0)));
-  row.oldest_wait = seconds(oldest_wait(lock, now).value_or(std::chrono::milliseconds(0)));
+  // A leader leads for days, and a standby waits as long.
+  if (!is_led(lock)) {
+    row.oldest_hold = seconds(oldest_alert(lock, now).value_or(std::chrono::milliseconds(0)));
+    row.oldest_wait = seconds(oldest_wait(lock, now).value_or(std::chrono::milliseconds(0)));
+  }
   // Past its end, the counter is negative.
   row.sequence = lock.next_sequence < 0 ? 1 : lock.next_sequence / kSequences;
   return row;
@@ -108,16 +112,18 @@ void add_totals(std::vector<MetricFamily>& all, const Snapshot& snapshot) {
   const auto add = [&](std::string_view name, std::string_view help, double value) {
     all.push_back(family(name, help, {{.value = value}}));
   };
-  const auto certain =
-      static_cast<double>(std::ranges::count_if(snapshot.cycles, &LockCycle::is_certain));
-  const double possible = static_cast<double>(snapshot.cycles.size()) - certain;
+  const SurveyTotals totals = totals_of(snapshot);
+  const auto certain = static_cast<double>(totals.certain_cycles);
+  const auto possible = static_cast<double>(totals.possible_cycles);
   all.push_back(family("cycles", "Circles of owners that wait for each other.",
                        {{.labels = {{"kind", "certain"}}, .value = certain},
                         {.labels = {{"kind", "possible"}}, .value = possible}}));
-  add("locks", "Locks with a contender.", static_cast<double>(snapshot.locks.size()));
+  add("locks", "Locks with a contender.", static_cast<double>(totals.locks));
+  add("held_locks", "Locks with a holder.", static_cast<double>(totals.held));
   add("unreadable_paths", "Znodes without READ permission.",
       static_cast<double>(snapshot.unreadable.size()));
-  add("pass_seconds", "Duration of the last pass over all locks.", seconds(snapshot.duration));
+  add("pass_duration_seconds", "Duration of the last pass over all locks.",
+      seconds(snapshot.duration));
   add("last_pass_timestamp_seconds", "Begin of the last pass, in seconds since 1970.",
       std::chrono::duration<double>(snapshot.as_of.time_since_epoch()).count());
 }

@@ -29,12 +29,13 @@ MetricPaths metric_paths(const Snapshot& snapshot, const MetricPaths& before);
 /// | oldest_wait_seconds{path}                     | age of the oldest described waiting contender |
 /// | sequence_used_ratio{path}                     | used part of the sequence numbers             |
 /// | cycles{kind}                                  | cycles, certain and possible                  |
-/// | locks, unreadable_paths                       | numbers in the whole survey                   |
-/// | pass_seconds, last_pass_timestamp_seconds     | duration and begin of the last pass           |
+/// | locks, held_locks, unreadable_paths           | numbers in the whole survey                   |
+/// | pass_duration_seconds                         | duration of the last pass                     |
+/// | last_pass_timestamp_seconds                   | begin of the last pass                        |
 /// | connected                                     | 1 if the session is connected, otherwise 0    |
 ///
-/// oldest_hold_seconds is the highest alert_age(), and 0 if that is unknown. `snapshot` is null
-/// before the end of the first pass: then only `connected` is known. Pure.
+/// oldest_hold_seconds is the highest alert_age(), and 0 if that is unknown. Both ages are 0 for a lock that a
+/// leader holds. `snapshot` is null before the end of the first pass: then only `connected` is known. Pure.
 std::string observed_metrics(const Snapshot* snapshot, const MetricPaths& paths, bool connected,
                              WallTime now);
 

@@ -45,6 +45,16 @@ std::string to_string(const ServerFacts::Version& version) {
          std::to_string(version.patch);
 }
 
+VersionVerdict verdict_of(const ServerFacts::Version& version) noexcept {
+  using Version = ServerFacts::Version;
+  if (version < Version{3, 5, 1})
+    return {Level::failure, "upgrade it: zklock needs ZooKeeper 3.5.1 or later"};
+  if (version < Version{3, 9, 4}) {
+    return {Level::warning, "upgrade it: before 3.9.4 a server can lose a committed write"};
+  }
+  return {};
+}
+
 std::vector<std::pair<std::string, std::string>> servers_of(std::string_view hosts) {
   std::vector<std::pair<std::string, std::string>> servers;
   hosts = hosts.substr(0, hosts.find('/'));

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "zklock/cli/core/findings.h"
+
 namespace zklock::cli {
 
 /// The answer of a ZooKeeper server to `srvr`.
@@ -23,6 +25,13 @@ struct ServerFacts {
 };
 ServerFacts parse_server_facts(std::string_view answer);
 std::string to_string(const ServerFacts::Version& version);
+
+/// Whether a server of some version is good enough for zklock, and the reason if not.
+struct VersionVerdict {
+  Level level = Level::ok;
+  std::string_view reason = {};  ///< a literal; empty: ok
+};
+VersionVerdict verdict_of(const ServerFacts::Version& version) noexcept;
 
 /// Returns the hosts and ports of a connection string, without its chroot.
 std::vector<std::pair<std::string, std::string>> servers_of(std::string_view hosts);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "zklock/cli/core/columns.h"
+#include "zklock/cli/core/counted.h"
 #include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/lock_tables.h"
@@ -15,7 +16,7 @@ namespace zklock::cli {
 namespace {
 
 constexpr std::size_t kOtherLines = 3;  ///< title, titles of the columns, last line
-constexpr std::size_t kMarkWidth = 2;   ///< mark of the selected row
+constexpr std::size_t kMarkWidth = 2;   ///< marks of selection and deadlock
 
 /// Returns the step of a key that moves; 0 for any other.
 int step_of(const Key& key, std::size_t page) {
@@ -115,16 +116,16 @@ TopView::Effect TopView::on_key(const Key& key, WallTime now) {
 std::string TopView::title(std::size_t count, WallTime now) const {
   std::string text = "zklock " + root_ + "  ";
   if (!snapshot_) return text + "first pass runs";
-  text += std::to_string(snapshot_->locks.size()) + " locks";
+  text += counted(snapshot_->locks.size(), "lock");
   if (count != snapshot_->locks.size()) text += ", " + std::to_string(count) + " shown";
   if (!snapshot_->cycles.empty()) {
     const auto certain = std::ranges::count_if(snapshot_->cycles, &LockCycle::is_certain);
-    text += ", " + std::to_string(certain) + " deadlocks, " +
+    text += ", " + counted(static_cast<std::size_t>(certain), "deadlock") + ", " +
             std::to_string(snapshot_->cycles.size() - static_cast<std::size_t>(certain)) +
             " possible";
   }
   if (const auto unread = snapshot_->unread(); unread > 0) {
-    text += ", " + std::to_string(unread) + " paths not read";
+    text += ", " + counted(unread, "path") + " not read";
   }
   return text + "; " + text_of(Duration(age(snapshot_->as_of, now))) + " old";
 }
@@ -144,9 +145,12 @@ std::vector<std::string> TopView::list_lines(std::size_t width, std::size_t heig
       all.begin() + static_cast<std::ptrdiff_t>(first_row_),
       all.begin() + static_cast<std::ptrdiff_t>(first_row_ + count));
   const std::size_t table_width = width - std::min(width, kMarkWidth);
+  const CycleMarks marks = cycle_marks(snapshot_->cycles);
   std::size_t row = 0;  // of the table: 0 is that of the titles
-  for (const std::string& line : lock_table(shown, now).lines(table_width)) {
-    result.push_back((row == at - first_row_ + 1 ? "> " : "  ") + line);
+  for (const std::string& line : lock_table(shown, now, marks).lines(table_width)) {
+    const bool is_in_cycle = row > 0 && mark_of(marks, shown[row - 1]->path) != nullptr;
+    result.push_back((row == at - first_row_ + 1 ? ">" : " ") +
+                     std::string(is_in_cycle ? "!" : " ") + line);
     ++row;
   }
   return result;

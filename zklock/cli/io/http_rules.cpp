@@ -68,9 +68,26 @@ bool has_body(const HttpHead& head) {
 
 }  // namespace
 
+bool accepts_gzip(const HttpHead& head) {
+  const std::string_view accepted = std_view(head[http::field::accept_encoding]);
+  for (std::size_t begin = 0; begin <= accepted.size();) {
+    const std::size_t end = std::min(accepted.find(',', begin), accepted.size());
+    const std::string_view each = accepted.substr(begin, end - begin);
+    const std::string_view name = each.substr(std::min(each.find_first_not_of(' '), each.size()));
+    if (boost::beast::iequals(std::string(name), "gzip")) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
 std::string_view path_of(const HttpHead& head) noexcept {
   const std::string_view target = std_view(head.target());
   return target.substr(0, target.find('?'));
+}
+
+std::string_view query_of(const HttpHead& head) noexcept {
+  const std::string_view target = std_view(head.target());
+  return target.substr(std::min(path_of(head).size() + 1, target.size()));
 }
 
 std::optional<HttpRefusal> refusal_of(const HttpHead& head,

@@ -45,7 +45,13 @@ std::optional<HttpRefusal> refusal_of(const HttpHead& head,
 /// version. Nothing if the connection failed.
 std::optional<HttpRefusal> refusal_of(const boost::beast::error_code& error);
 
+/// Returns whether the client accepts the encoding gzip. A weight ("gzip;q=1") counts as a refusal,
+/// because it could be 0.
+bool accepts_gzip(const HttpHead& head);
+
 /// Returns the path of a target, without the query.
 std::string_view path_of(const HttpHead& head) noexcept;
+/// Returns the query of a target, without the question mark; empty if there is none.
+std::string_view query_of(const HttpHead& head) noexcept;
 
 }  // namespace zklock::cli

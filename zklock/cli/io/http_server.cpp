@@ -25,6 +25,7 @@
 #include <sys/socket.h>
 
 #include "zklock/cli/core/failure.h"
+#include "zklock/cli/io/gzip.h"
 #include "zklock/cli/io/http_rules.h"
 
 namespace zklock::cli {
@@ -52,13 +53,15 @@ void set_socket_options(tcp::socket& socket, milliseconds longest_silence) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence, sizeof silence);
 }
 
-std::string head_of(const HttpAnswer& answer) {
+std::string head_of(const HttpAnswer& answer, bool is_gzip) {
   const auto reason = http::obsolete_reason(http::int_to_status(answer.status));
   std::string head = "HTTP/1.1 " + std::to_string(answer.status) + " " +
                      std::string(reason.data(), reason.size()) +
                      "\r\nConnection: close\r\nContent-Type: " + answer.content_type + "\r\n";
   if (answer.events) {
     head += "X-Accel-Buffering: no\r\n";  // proxies must send each event at once
+    head += "Vary: Accept-Encoding\r\n";
+    if (is_gzip) head += "Content-Encoding: gzip\r\n";
   } else {
     const std::size_t length = answer.body ? answer.body->size() : 0;
     head += "Content-Length: " + std::to_string(length) + "\r\n";
@@ -146,14 +149,17 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     if (refusal) return answer(answer_to(*refusal), false);
     if (error) return close();
     const HttpHead& head = parser_.get().base();
-    answer(server_->handler(path_of(head)), head.method() == http::verb::head);
+    is_gzip_ = accepts_gzip(head);
+    answer(server_->handler(path_of(head), query_of(head)), head.method() == http::verb::head);
   }
 
   void answer(HttpAnswer answer, bool is_head) {
     if (answer.events && !is_head && server_->streams() >= server_->limits.streams) {
       answer = {.status = 503, .body = shared("too many streams\n")};
     }
-    out_ = shared(head_of(answer));
+    std::string head = head_of(answer, is_gzip_);
+    if (answer.events && !is_head && is_gzip_) head += gzip_header();
+    out_ = shared(std::move(head));
     if (!is_head) {
       body_ = std::move(answer.body);
       events_ = std::move(answer.events);
@@ -191,8 +197,10 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   void take_next() {
     sent_ = 0;
     out_ = std::exchange(body_, {});
-    if (!out_ && is_streaming()) out_ = events_();
+    const bool is_event = !out_ && is_streaming();
+    if (is_event) out_ = events_();
     if (out_ && out_->empty()) out_.reset();
+    if (out_ && is_event && is_gzip_) out_ = shared(gzip_blocks(*out_));
   }
 
   void linger() {
@@ -221,6 +229,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   SharedText body_;       ///< follows the head
   std::size_t sent_ = 0;  ///< bytes of out_
   bool is_sending_ = false;
+  bool is_gzip_ = false;       ///< the client accepts it; only streams are compressed
   bool is_answering_ = false;  ///< also while it is streaming
   bool is_closed_ = false;
   Clock::time_point end_of_answer_;

@@ -24,7 +24,8 @@ struct HttpAnswer {
   std::string content_type = "text/plain; charset=utf-8";
   SharedText body = {};
   std::string content_security_policy = "default-src 'none'; frame-ancestors 'none'";
-  /// If it is set, the answer is a stream of server-sent events, and has no other body.
+  /// If it is set, the answer is a stream of server-sent events, and has no other body. The stream
+  /// is compressed if the client accepts gzip.
   EventSource events = {};
 };
 
@@ -60,8 +61,8 @@ struct HttpLimits {
 /// Thread-safety: one thread, that of the io_context. REQUIRES: destroyed before the io_context.
 class HttpServer {
  public:
-  /// Returns the answer to a permitted request for a path without its query.
-  using Handler = std::function<HttpAnswer(std::string_view path)>;
+  /// Returns the answer to a permitted request for a path. `query`: the text after the question mark.
+  using Handler = std::function<HttpAnswer(std::string_view path, std::string_view query)>;
   using Endpoint = boost::asio::ip::tcp::endpoint;
 
   /// Listens at once. `allowed_hosts`: names that a Host field may have besides localhost, or

@@ -21,9 +21,11 @@ constexpr std::size_t kLongestLine = 4'000;
 }  // namespace
 
 void fill_standard_streams() noexcept {
-  int fd = 0;
-  while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (fd > STDERR_FILENO) ::close(fd);
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    const int access = fd == STDOUT_FILENO ? O_RDONLY : O_RDWR;
+    if (::open("/dev/null", access | O_CLOEXEC) < 0) return;  // the lowest free number
+  }
 }
 
 void replace_standard_input_and_output() noexcept {

@@ -24,14 +24,20 @@ namespace request {
 /// Sends create2 (ephemeral, sequential). Reply: name, token, created_ms, session. If `counts` is
 /// set, sends exists of the parent directly after it. The reply then comes with the later of the
 /// two replies, and also has `parent`.
+///
+/// If `makes_path` is set, sends a create of the parent, as a container, directly before create2.
+/// Its result changes only path_existed in the reply. If an ancestor is missing, both creates fail
+/// with no_node. REQUIRES: with `makes_path`, the parent is not "/".
 struct CreateContender {
   std::string parent;
   std::string prefix;  ///< such as "lock-"
   std::string data;
   bool counts = false;
+  bool makes_path = false;
 };
-/// Sends exists, which requires no permission, except on servers with ZOOKEEPER-2590. Reply: all
-/// members of a Get reply except data.
+/// Sends exists. Reply: all members of a Get reply except data. Newer servers (ZOOKEEPER-2590: 3.8.4
+/// and later of 3.8, 3.9.2 and later) require READ permission. They refuse (no_auth) only an existing
+/// znode.
 struct CountChildren {
   std::string path;
 };
@@ -68,7 +74,10 @@ using OnWatchEvent = std::function<void(SessionId, WatchEvent)>;
 
 /// Sends getData with a watch. The reply has the members of a Get reply. If the status is `ok`, the
 /// watch is armed for the events `changed` and `deleted`. If the client has no READ permission, it
-/// watches the znode by an exists instead. The reply then has `unreadable` set, and no data.
+/// watches the znode by an exists instead. The reply then has `unreadable` set, and no data. If the
+/// servers refuse the exists too, the status is `ok` nevertheless, without a stat (see
+/// Reply::is_without_stat()). Then no server has a watch: the client checks each second whether the
+/// znode exists, and reports only `deleted`.
 struct GetAndWatch {
   std::string path;
   OnWatchEvent on_event;
@@ -80,9 +89,9 @@ struct ListAndWatch {
   OnWatchEvent on_event;
 };
 /// Sends exists with a watch. The reply has all members of a Get reply except data. The status `ok`
-/// arms the watch for `changed` and `deleted`, the status `no_node` for `created`. It requires no
-/// permission. But some servers send no events of a znode on which the client has no READ
-/// permission. `unreadable` is not set in that case.
+/// arms the watch for `changed` and `deleted`, the status `no_node` for `created`. But some servers
+/// send no events of a znode on which the client has no READ permission. If they refuse the exists, the
+/// status is `ok` as for a GetAndWatch without a stat, and `unreadable` is set.
 struct ExistsAndWatch {
   std::string path;
   OnWatchEvent on_event;

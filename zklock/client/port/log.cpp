@@ -2,6 +2,7 @@
 #include "zklock/client/port/log.h"
 
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include <poll.h>
@@ -40,8 +41,12 @@ void write_to_stderr(std::string_view text) {
 
 }  // namespace
 
-Log::Log(std::shared_ptr<spdlog::logger> logger, LogSink sink, LogLevel level)
-    : logger_(std::move(logger)), sink_(std::move(sink)), level_(level) {}
+Log::Log(std::shared_ptr<spdlog::logger> logger, LogSink sink, LogLevel level,
+         std::shared_ptr<Dispatcher> thread)
+    : logger_(std::move(logger)),
+      sink_(std::move(sink)),
+      level_(level),
+      thread_(std::move(thread)) {}
 
 bool Log::accepts(LogLevel level) const noexcept {
   if (closed_) return false;
@@ -49,16 +54,28 @@ bool Log::accepts(LogLevel level) const noexcept {
   return (logger_ && logger_->should_log(spdlog_level(level))) || (sink_ && level >= level_);
 }
 
-void Log::write(LogLevel level, std::string_view line) const noexcept {
-  if (!accepts(level)) return;
+void Log::write(LogLevel level, std::string line, Importance importance) noexcept {
+  if (try_write(level, std::move(line), importance)) return;
+  const MutexLock guard(mutex_);
+  ++dropped_;
+}
+
+bool Log::try_write(LogLevel level, std::string line, Importance importance) noexcept {
+  if (!accepts(level)) return true;
+  const std::size_t room = (importance == Importance::loss ? 2 : 1) * kMostWaiting;
   try {
-    const std::string text = core::printable(line, kMaxLine);
-    if (uses_stderr()) return write_to_stderr(text);
-    if (logger_) {
-      logger_->log(spdlog_level(level), spdlog::string_view_t(text.data(), text.size()));
+    {
+      const MutexLock guard(mutex_);
+      if (lines_.size() >= room) return false;
+      lines_.push_back({level, std::move(line)});
+      if (std::exchange(is_writing_, true)) return true;
     }
-    if (sink_ && level >= level_) sink_(level, text);
-  } catch (...) {  // the line is lost
+    thread_->post([self = shared_from_this()] { self->write_all(); });
+    return true;
+  } catch (...) {  // no memory: the line is lost
+    const MutexLock guard(mutex_);
+    is_writing_ = false;
+    return false;
   }
 }
 
@@ -71,7 +88,40 @@ void Log::write_throttled(LogLevel level, std::string line) noexcept {
     omitted = throttle_.take_suppressed();
   }
   if (omitted > 0) line += " (" + std::to_string(omitted) + " warnings before it were omitted)";
-  write(level, line);
+  write(level, std::move(line));
+}
+
+void Log::write_all() {
+  for (;;) {
+    Line line;
+    {
+      const MutexLock guard(mutex_);
+      if (!lines_.empty()) {
+        line = std::move(lines_.front());
+        lines_.pop_front();
+      } else if (dropped_ > 0) {
+        line.text = "zklock: " + std::to_string(std::exchange(dropped_, 0)) +
+                    " lines were not logged, because the log is too slow";
+      } else {
+        is_writing_ = false;
+        return;
+      }
+    }
+    write_now(line);
+  }
+}
+
+void Log::write_now(const Line& line) const noexcept {
+  if (!accepts(line.level)) return;  // closed meanwhile
+  try {
+    const std::string text = core::printable(line.text, kMaxLine);
+    if (uses_stderr()) return write_to_stderr(text);
+    if (logger_) {
+      logger_->log(spdlog_level(line.level), spdlog::string_view_t(text.data(), text.size()));
+    }
+    if (sink_ && line.level >= level_) sink_(line.level, text);
+  } catch (...) {  // the line is lost
+  }
 }
 
 }  // namespace zklock::client

@@ -3,10 +3,12 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
-#include <string_view>
 
+#include "zklock/client/port/dispatcher.h"
 #include "zklock/client/port/mutex.h"
 #include "zklock/core/log_line.h"
 #include "zklock/core/log_throttle.h"
@@ -26,36 +28,65 @@ namespace zklock::client {
 /// | neither          | warnings and errors, to the standard error   | none                  |
 /// |                  | output                                       |                       |
 ///
-/// Thread-safety: all members, from any thread.
-class Log {
+/// Any thread may add a line, also one that holds a mutex, or that a lease needs. A thread of its own
+/// writes the lines, one after the other, in the order in which they were added:
+///
+/// | state   | event                     | next                                                   |
+/// |---------|---------------------------|--------------------------------------------------------|
+/// | idle    | a line is added           | writing: a task for the thread                         |
+/// | writing | a line is added           | writing                                                |
+/// |         | the last line was written | idle                                                   |
+///
+/// At most 1,000 lines wait, and 1,000 more after them if they are about losses. Further ones are
+/// dropped and counted.
+///
+/// Thread-safety: all members, from any thread. Made by std::make_shared.
+class Log : public std::enable_shared_from_this<Log> {
  public:
   /// The longest line, in bytes.
   static constexpr std::size_t kMaxLine = core::kMaxLogLine;
+  static constexpr std::size_t kMostWaiting = 1000;
+  /// Whether a line may be one of the last 1,000 that can wait.
+  enum class Importance { other, loss };
 
-  /// `level`: the lowest level for `sink`. The logger has a level of its own.
-  explicit Log(std::shared_ptr<spdlog::logger> logger, LogSink sink = {},
-               LogLevel level = LogLevel::info);
+  /// `level`: the lowest level for `sink`. The logger has a level of its own. `thread` runs one task
+  /// at a time. REQUIRES: it accepts tasks until close().
+  Log(std::shared_ptr<spdlog::logger> logger, LogSink sink, LogLevel level,
+      std::shared_ptr<Dispatcher> thread);
 
   /// Returns whether a line of this level is written. A caller that formats a line checks it first.
   bool accepts(LogLevel level) const noexcept;
   bool uses_stderr() const noexcept { return !logger_ && !sink_; }
   /// From now on no line is written. A write that another thread has begun continues.
   void close() noexcept { closed_ = true; }
-  /// Writes the line, cut and made printable, on this thread. Drops what the logger or the sink
-  /// throws.
-  void write(LogLevel level, std::string_view line) const noexcept;
+  /// Adds a line, if its level is accepted. It is cut and made printable. An exception of the logger or
+  /// the sink is dropped.
+  void write(LogLevel level, std::string line, Importance importance = Importance::other) noexcept;
+  /// Does what write() does. But if there is no room for the line, returns false, and does not count it.
+  bool try_write(LogLevel level, std::string line, Importance importance) noexcept;
   /// Does what write() does for at most ten lines at once, and then one a second. A line says how
   /// many were omitted before it.
   void write_throttled(LogLevel level, std::string line) noexcept;
 
  private:
+  struct Line {
+    LogLevel level = LogLevel::warning;
+    std::string text;
+  };
+  void write_all();
+  void write_now(const Line& line) const noexcept;
+
   const std::shared_ptr<spdlog::logger> logger_;
   const LogSink sink_;
   const LogLevel level_;
+  const std::shared_ptr<Dispatcher> thread_;
   std::atomic<bool> closed_{false};
 
   Mutex mutex_;
   core::LogThrottle throttle_ ZKLOCK_GUARDED_BY(mutex_);
+  std::deque<Line> lines_ ZKLOCK_GUARDED_BY(mutex_);
+  std::uint64_t dropped_ ZKLOCK_GUARDED_BY(mutex_) = 0;  ///< because too many lines waited
+  bool is_writing_ ZKLOCK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace zklock::client

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "zklock/client/port/mutex.h"
+#include "zklock/client/port/znode_path.h"
 
 namespace zklock::client {
 
@@ -43,6 +44,24 @@ class Both {
   Replies replies_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
+/// An exists of the path was refused. So the znode exists, and the stat of its parent can show
+/// which znode it is.
+void get_parent_of_refused(Coordinator& coordinator, const std::string& path, SessionId session,
+                           const ReplyHandler& handler) {
+  coordinator.submit(
+      {.operation = request::CountChildren{std::string(parent_of(path))}, .session = session},
+      [handler](const Reply& parent) {
+        if (parent.status != Status::ok) return handler(parent);
+        Reply node;
+        node.status = Status::ok;
+        node.session = parent.session;
+        node.sent_at = parent.sent_at;
+        node.unreadable = true;
+        node.parent = std::make_shared<const Reply>(parent);
+        handler(std::move(node));
+      });
+}
+
 }  // namespace
 
 std::pair<RequestId, RequestId> submit_then_get(
@@ -67,7 +86,10 @@ void get_by_quorum(Coordinator& coordinator, std::string path, SessionId session
     if (reply.status != Status::no_auth) return handler(reply);
     // The quorum has answered the Check, although it was refused.
     coordinator.submit({.operation = request::CountChildren{path}, .session = session},
-                       [handler](Reply stat) {
+                       [&coordinator, path, session, handler](Reply stat) {
+                         if (stat.status == Status::no_auth) {
+                           return get_parent_of_refused(coordinator, path, session, handler);
+                         }
                          stat.unreadable = true;
                          handler(stat);
                        });

@@ -30,7 +30,9 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
     options_.idle_time = std::min<std::chrono::milliseconds>(options_.idle_time, kLongestWait);
   }
 
+  void start();
   bool post(std::function<void()> task);
+  Backlog backlog() const;
   bool drain_for(core::Duration longest) noexcept;
   void orphan() noexcept;
   bool runs_here() const noexcept { return current_ == this; }
@@ -39,9 +41,17 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
  private:
   using Threads = std::list<std::thread>;
   using Task = std::function<void()>;
+  struct QueuedTask {
+    Task task;
+    core::Instant since;
+  };
   class ExecutorTask;
 
+  bool begin_on_substitute(const std::shared_ptr<Task>& task);
   void add_thread() ZKLOCK_REQUIRES(mutex_);
+  core::Instant now() const;
+  void check_backlog_after(core::Duration wait);
+  void check_backlog();
   void work(Threads::iterator self) noexcept;
   bool wait_for_task() ZKLOCK_REQUIRES(mutex_);
   Threads leave(Threads::iterator self) noexcept ZKLOCK_REQUIRES(mutex_);
@@ -62,7 +72,7 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
   mutable Mutex mutex_;
   Condition work_;      // the queue is not empty, or draining_ was set
   Condition progress_;  // the condition of drain_for() may have become true
-  std::deque<Task> queue_ ZKLOCK_GUARDED_BY(mutex_);
+  std::deque<QueuedTask> queue_ ZKLOCK_GUARDED_BY(mutex_);
   Threads threads_ ZKLOCK_GUARDED_BY(mutex_);
   Threads ended_ ZKLOCK_GUARDED_BY(mutex_);             // to be joined: they run no further task
   std::size_t idle_ ZKLOCK_GUARDED_BY(mutex_) = 0;      // count of threads that wait for a task
@@ -72,6 +82,8 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
   // Count of running tasks that are in drain_for().
   std::size_t draining_inside_ ZKLOCK_GUARDED_BY(mutex_) = 0;
   bool draining_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  core::Duration reported_wait_ ZKLOCK_GUARDED_BY(mutex_){};  // at the last on_backlog()
+  bool is_watched_ ZKLOCK_GUARDED_BY(mutex_) = false;         // a timer calls check_backlog()
   // The owner is destroyed: each thread detaches itself.
   bool orphaned_ ZKLOCK_GUARDED_BY(mutex_) = false;
 };
@@ -101,32 +113,101 @@ class CallbackThreads::Pool::ExecutorTask {
   Task task_;
 };
 
+void CallbackThreads::Pool::start() {
+  const MutexLock guard(mutex_);
+  if (options_.keeps_one) add_thread();
+}
+
 bool CallbackThreads::Pool::post(Task task) {
+  const core::Instant now = this->now();
   MutexLock lock(mutex_);
   if (draining_ && current_ != this) return false;
-  queue_.push_back(std::move(task));
+  queue_.push_back({std::move(task), now});
   if (queue_.size() <= spinning_) return true;  // spinning threads need no notification
   if (queue_.size() <= idle_) {
     lock.unlock();  // otherwise the notified thread would wait for the lock
     work_.notify_one();
-  } else if (threads_.size() < options_.max_threads) {
+    return true;
+  }
+  if (threads_.size() < options_.max_threads) {
     try {
       add_thread();
-    } catch (...) {
-      // An existing thread will run the task. If there is no thread, post() fails.
-      if (!threads_.empty()) return true;
-      queue_.pop_back();
-      throw;
+      return true;
+    } catch (...) {  // if there is a thread, it will run the task
+      if (threads_.empty() || options_.must_begin) {
+        const auto unserved = std::make_shared<Task>(std::move(queue_.back().task));
+        queue_.pop_back();
+        if (!options_.substitute) throw;
+        ++running_;
+        lock.unlock();
+        return begin_on_substitute(unserved);
+      }
+    }
+  }
+  if (options_.on_backlog && !std::exchange(is_watched_, true)) {
+    lock.unlock();
+    try {
+      check_backlog_after(kBacklogLimit);
+    } catch (...) {  // no memory: a later task begins the watch
+      const MutexLock again(mutex_);
+      is_watched_ = false;
     }
   }
   return true;
+}
+
+bool CallbackThreads::Pool::begin_on_substitute(const std::shared_ptr<Task>& task) {
+  if (options_.substitute->post(
+          [pool = shared_from_this(), task] { pool->begin(std::move(*task)); })) {
+    return true;
+  }
+  task_ended();
+  return false;
+}
+
+core::Instant CallbackThreads::Pool::now() const {
+  const auto scheduler = options_.scheduler.lock();
+  return scheduler ? scheduler->now() : core::Instant();
+}
+
+Backlog CallbackThreads::Pool::backlog() const {
+  const core::Instant now = this->now();
+  const MutexLock guard(mutex_);
+  if (queue_.size() <= idle_) return {.running = running_};
+  const core::Duration wait = now - queue_.front().since;
+  return {running_, queue_.size() - idle_, std::max(wait, core::Duration())};
+}
+
+void CallbackThreads::Pool::check_backlog_after(core::Duration wait) {
+  const auto scheduler = options_.scheduler.lock();
+  if (!scheduler) return;
+  scheduler->at(scheduler->now() + wait, [pool = weak_from_this()] {
+    if (const auto alive = pool.lock()) alive->check_backlog();
+  });
+}
+
+void CallbackThreads::Pool::check_backlog() {
+  const Backlog present = backlog();
+  bool is_due = false;
+  {
+    const MutexLock guard(mutex_);
+    is_watched_ = queue_.size() > idle_;
+    if (!is_watched_ || present.oldest < kBacklogLimit)
+      reported_wait_ = {};  // that blockage is over
+    if (!is_watched_) return;
+    is_due = present.oldest >= std::max<core::Duration>(kBacklogLimit, 2 * reported_wait_);
+    if (is_due) reported_wait_ = present.oldest;
+  }
+  if (is_due) options_.on_backlog(present);
+  const bool is_short = present.oldest < kBacklogLimit;
+  check_backlog_after(is_short ? kBacklogLimit - present.oldest : kBacklogLimit);
 }
 
 void CallbackThreads::Pool::add_thread() {
   assert(threads_.size() < options_.max_threads);
   const auto self = threads_.emplace(threads_.end());
   try {
-    *self = start_thread("zklock-callback", [pool = shared_from_this(), self] {
+    *self = start_thread(options_.name, [pool = shared_from_this(), self] {
       pool->scheduling_.take_on();  // instead of the policy of the posting thread
       pool->work(self);
     });
@@ -139,7 +220,7 @@ void CallbackThreads::Pool::add_thread() {
 void CallbackThreads::Pool::work(Threads::iterator self) noexcept {
   MutexLock lock(mutex_);
   while (wait_for_task()) {
-    Task task = std::move(queue_.front());
+    Task task = std::move(queue_.front().task);
     queue_.pop_front();
     ++running_;
     lock.unlock();
@@ -151,8 +232,8 @@ void CallbackThreads::Pool::work(Threads::iterator self) noexcept {
   join(std::move(others));
 }
 
-/// Blocks until there is a task. Returns false if the thread must end, because there was no task
-/// for idle_time or drain_for() was called.
+/// Blocks until there is a task. Returns false if the thread must end. That is so after drain_for(), and
+/// after idle_time without a task, except for the kept thread.
 bool CallbackThreads::Pool::wait_for_task() {
   const auto is_over = [this]() ZKLOCK_REQUIRES(mutex_) { return !queue_.empty() || draining_; };
   const auto begin = std::chrono::steady_clock::now();
@@ -161,6 +242,7 @@ bool CallbackThreads::Pool::wait_for_task() {
   spin_before_block(mutex_, options_.spin_before_block, is_over, [] {});
   --spinning_;
   work_.wait_until(mutex_, begin + options_.idle_time, is_over);
+  while (options_.keeps_one && threads_.size() == 1 && !is_over()) work_.wait(mutex_);
   --idle_;
   return !queue_.empty();
 }
@@ -272,7 +354,9 @@ std::size_t CallbackThreads::Pool::thread_count() const noexcept {
 
 CallbackThreads::CallbackThreads(std::function<void(std::exception_ptr)> on_exception,
                                  CallbackThreadsOptions options)
-    : pool_(std::make_shared<Pool>(std::move(on_exception), std::move(options))) {}
+    : pool_(std::make_shared<Pool>(std::move(on_exception), std::move(options))) {
+  pool_->start();
+}
 
 CallbackThreads::~CallbackThreads() {
   drain_for(core::Duration(0));
@@ -281,6 +365,10 @@ CallbackThreads::~CallbackThreads() {
 
 bool CallbackThreads::post(std::function<void()> task) {
   return pool_->post(std::move(task));
+}
+
+Backlog CallbackThreads::backlog() const {
+  return pool_->backlog();
 }
 
 bool CallbackThreads::drain_for(core::Duration longest) noexcept {

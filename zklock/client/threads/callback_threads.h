@@ -8,29 +8,45 @@
 #include <memory>
 
 #include "zklock/client/port/dispatcher.h"
+#include "zklock/client/port/scheduler.h"
 #include "zklock/core/session.h"
 #include "zklock/executor.h"
 
 namespace zklock::client {
 
 struct CallbackThreadsOptions {
+  const char* name = "zklock-callback";        ///< a static string of at most 15 characters
   std::size_t max_threads = 8;                 ///< at least 1
-  std::chrono::milliseconds idle_time{3'000};  ///< lifetime of a thread without tasks
+  bool keeps_one = false;                      ///< one thread exists from the constructor on
+  std::chrono::milliseconds idle_time{3'000};  ///< lifetime of another thread without tasks
+  /// If set, begins a task for which there is no thread, and the system provides none.
+  std::shared_ptr<Dispatcher> substitute = {};
+  /// post() throws if no thread can begin the task and the system provides none, although a busy
+  /// thread could begin it later.
+  bool must_begin = false;
   /// If set, the executor runs the tasks. One thread passes them to it, in order.
   Executor executor = {};
   std::chrono::microseconds spin_before_block{0};  ///< see ClientOptions
+  /// If `scheduler` and `on_backlog` are set, the scheduler's thread calls `on_backlog` when a task has
+  /// waited for a thread for kBacklogLimit. It does so again whenever that wait has doubled. REQUIRES:
+  /// `on_backlog` neither blocks nor throws.
+  std::weak_ptr<Scheduler> scheduler = {};
+  std::function<void(const Backlog&)> on_backlog = {};
 };
 
-/// The threads that run user code. There is none until the first task. Threads are added while
-/// tasks keep the others busy, up to `max_threads`. A thread without a task for `idle_time` ends.
+/// The threads that run user code and write the log. Threads are added while tasks keep the others
+/// busy, up to `max_threads`. A thread without a task for `idle_time` ends, except the one that is kept.
 /// All have the scheduling policy and priority of the thread that constructed this object.
 ///
 /// Thread-safety: all members, from any thread, also from a task. A task may also run the
 /// destructor. REQUIRES: no member is called during or after the destructor.
 class CallbackThreads final : public Dispatcher {
  public:
+  static constexpr std::chrono::seconds kBacklogLimit{5};
+
   /// `on_exception` is called with the exception of a task or of the executor, on the thread that
-  /// caught it. Several calls may run concurrently. It must not throw.
+  /// caught it. Several calls may run concurrently. It must not throw. Throws std::system_error if
+  /// a thread is kept and the system provides none.
   explicit CallbackThreads(std::function<void(std::exception_ptr)> on_exception,
                            CallbackThreadsOptions options = {});
   CallbackThreads(const CallbackThreads&) = delete;
@@ -39,11 +55,13 @@ class CallbackThreads final : public Dispatcher {
   /// object.
   ~CallbackThreads() override;
 
-  /// Queues `task`. It begins at once if fewer than `max_threads` threads are busy. After
-  /// drain_for() has begun, only a task of this object can post a task. Any other call then drops
-  /// `task` and returns false. Throws std::system_error if there is no thread and the system
-  /// provides none. Throws std::bad_alloc.
+  /// Queues `task`. It begins at once if fewer than `max_threads` threads are busy, and the system
+  /// provides another thread if none is idle. After drain_for() has begun, only a task of this object
+  /// can post a task. Any other call then drops `task` and returns false. Throws std::system_error if there is no thread, the system provides
+  /// none, and there is no substitute. Throws std::bad_alloc.
   bool post(std::function<void()> task) override;
+
+  Backlog backlog() const override;
 
   /// From now on, post() accepts only tasks that a task posts. Blocks until the queued and running
   /// tasks and the threads have ended. If called by a task, it does not wait for that task. Returns

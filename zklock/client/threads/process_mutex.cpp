@@ -30,7 +30,7 @@ void after_fork() noexcept ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   mutex(ProcessMutex::log).unlock();
 }
 
-// `handles` is held while the user's logger runs, so fork() does not wait for it. It guards no
+// `handles` is held while host names are resolved, so fork() does not wait for it. It guards no
 // data: the child makes it anew.
 void in_child() noexcept {
   after_fork();

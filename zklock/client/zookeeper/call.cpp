@@ -76,10 +76,17 @@ void Call::set_status(const CallContext& context, int code) {
   context.reply.status = to_status(code);
   const bool is_named = code == ZOK || says_enough(context.reply.status);
   context.reply.detail = is_named ? std::string() : code_name(code);
+  if (code == ZUNIMPLEMENTED) {
+    context.reply.detail = "the server is too old: zklock needs ZooKeeper 3.5.1 or later";
+  }
 }
 
 void Call::set_status(const CallContext& context, int code, const Permission& needed) {
   set_status(context, code);
+  if (code == ZNOCHILDRENFOREPHEMERALS) {
+    context.reply.detail = shown(needed.path, context.hosts.chroot()) +
+                           " is an ephemeral znode, which cannot have children; use another path";
+  }
   if (code != ZNOAUTH) return;
   context.reply.detail =
       core::no_permission(needed.name, shown(needed.path, context.hosts.chroot()), context.user);

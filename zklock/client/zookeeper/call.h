@@ -172,7 +172,8 @@ class Call : public std::enable_shared_from_this<Call> {
   static constexpr int kRefused = 1;
 
   /// These set the status and detail of the reply. refuse() returns kRefused. If the code is
-  /// ZNOAUTH, the detail says that `needed` is not permitted.
+  /// ZNOAUTH, the detail says that `needed` is not permitted. If it is ZNOCHILDRENFOREPHEMERALS, the
+  /// detail names the path of `needed`, which is the parent.
   static void set_status(const CallContext& context, int code);
   static void set_status(const CallContext& context, int code, const Permission& needed);
   static int refuse(const CallContext& context, Status status, std::string detail);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/zookeeper/connect_failure.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstddef>
+#include <iterator>
 
 namespace zklock::client {
 namespace {
@@ -56,16 +58,19 @@ bool ConnectFailure::on_line(std::string_view line, bool is_error) {
 bool ConnectFailure::on_socket_error(std::string_view server, std::string_view line) {
   const int code = number_behind(" zk retcode=", line);
   const int error = number_behind(", errno=", line);
+  constexpr int kSystemError = -1;
   constexpr int kConnectionLoss = -4;
   constexpr int kOperationTimeout = -7;
   constexpr int kTlsError = -15;  // ZSSLCONNECTIONERROR
-  if (code != kConnectionLoss && code != kOperationTimeout && code != kTlsError) return false;
+  constexpr int kCodes[] = {kSystemError, kConnectionLoss, kOperationTimeout, kTlsError};
+  if (std::ranges::find(kCodes, code) == std::end(kCodes)) return false;
   Cause cause = Cause::unreachable;
   if (error == ECONNREFUSED) cause = Cause::refused;
   if (error == ETIMEDOUT) cause = Cause::silent;
   // The C client sets EHOSTDOWN if it reads the end of the stream.
   if (error == EHOSTDOWN || error == ECONNRESET || error == EPIPE) cause = Cause::closed;
   if (code == kTlsError) cause = Cause::tls;
+  if (code == kSystemError) cause = Cause::no_socket;
   // With such a timeout, the C client can be the one that ends the connection at once.
   const bool is_known = met_foreign_server_ && server_ == server;
   if (is_known && (cause == Cause::closed || cause == Cause::silent)) return true;
@@ -93,12 +98,16 @@ std::string ConnectFailure::text(std::string_view servers) const {
       return text + " did not answer; check ClientOptions::hosts, the network and the servers";
     case Cause::closed:
       return text +
-             " closed the connection; it may have no quorum, or too many connections of this host";
+             " closed the connection; check its quorum, its limit of connections (maxClientCnxns), "
+             "and whether it lags or was restored";
     case Cause::not_zookeeper: return text + " is no ZooKeeper server; check ClientOptions::hosts";
     case Cause::tls:
       return text +
              " and this client could not agree on TLS; check the certificates on both sides with "
              "openssl s_client, and the port";
+    case Cause::no_socket:
+      return "the system provides no socket for the connection to " + text + " (" + error_ +
+             "); raise the limit of open files, or close some";
     case Cause::unreachable:
       return text + " cannot be reached (" + error_ +
              "); check ClientOptions::hosts and the network";

@@ -27,6 +27,7 @@ constexpr bool is_session_timeout(std::chrono::nanoseconds timeout) noexcept {
 /// | not_zookeeper | socket error of the same server on the same handle:    | not_zookeeper |
 /// |               | closed, or silent                                      |               |
 /// | any           | error of a TLS handshake                               | tls           |
+/// | any           | the system provides no socket                          | no_socket     |
 /// | any           | any other socket error                                 | by its errno  |
 /// | any           | any other line with the level ERROR                    | other         |
 ///
@@ -45,7 +46,17 @@ class ConnectFailure {
   std::string text(std::string_view servers) const;
 
  private:
-  enum class Cause { none, refused, silent, closed, not_zookeeper, tls, unreachable, other };
+  enum class Cause {
+    none,
+    refused,
+    silent,
+    closed,
+    not_zookeeper,
+    tls,
+    no_socket,
+    unreachable,
+    other
+  };
 
   bool on_socket_error(std::string_view server, std::string_view line);
   void on_established(std::string_view server, int timeout_ms);

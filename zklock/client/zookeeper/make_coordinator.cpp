@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/zookeeper/make_coordinator.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 #include "zklock/client/zookeeper/connection_string.h"
+#include "zklock/client/zookeeper/digest_id.h"
 #include "zklock/client/zookeeper/tls_files.h"
 #include "zklock/client/zookeeper/zk_coordinator.h"
 #include "zklock/client/zookeeper/zk_handle.h"
@@ -51,6 +53,12 @@ void check_digest(const DigestCredential& digest) {
   if (digest.user.find(':') != std::string::npos) {
     refuse(Errc::invalid_option, "digest.user contains a colon");
   }
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 128; };
+  if (!std::ranges::all_of(digest_secret(digest), is_ascii)) {
+    refuse(Errc::invalid_option,
+           "the digest contains a character that is not ASCII; servers read it in the encoding of "
+           "their locale, so the client could not use its own znodes");
+  }
 }
 
 void check_acl(const ClientOptions& options) {
@@ -70,6 +78,14 @@ void check_acl(const ClientOptions& options) {
       refuse(Errc::invalid_acl, "an ACL entry has permissions " +
                                     std::to_string(entry.permissions) + ", not from 1 to 31");
     }
+  }
+  // With neither, only the random credential of this client is left.
+  const auto is_auth = [](const AclEntry& entry) { return entry.scheme == "auth"; };
+  if (!options.digest && !options.tls && std::ranges::all_of(entries, is_auth)) {
+    refuse(Errc::invalid_acl,
+           "all ACL entries have the scheme \"auth\", which needs ClientOptions::digest or ::tls; "
+           "without them no other client could use the znodes. Behind stunnel, name the id of its "
+           "certificate with the scheme \"x509\"");
   }
 }
 
@@ -115,13 +131,18 @@ void validate(const ClientOptions& options) {
   if (options.tls) check_tls(*options.tls);
 }
 
-std::shared_ptr<Log> make_log(const ClientOptions& options) {
-  return std::make_shared<Log>(options.logger, options.log_sink, options.log_level);
+std::shared_ptr<CallbackThreads> make_log_thread() {
+  return std::make_shared<CallbackThreads>(
+      nullptr, CallbackThreadsOptions{.name = "zklock-log", .max_threads = 1, .keeps_one = true});
+}
+
+std::shared_ptr<Log> make_log(const ClientOptions& options, std::shared_ptr<Dispatcher> thread) {
+  return std::make_shared<Log>(options.logger, options.log_sink, options.log_level,
+                               std::move(thread));
 }
 
 std::shared_ptr<Coordinator> make_zookeeper_coordinator(const ClientOptions& options,
                                                         std::shared_ptr<Log> log) {
-  if (!log) log = make_log(options);
   return std::make_shared<ZkCoordinator>(options, std::move(log));
 }
 

@@ -38,6 +38,7 @@ class ReadCall : public Call {
     armed,  ///< the requested watch
     /// The requested watch, of an unreadable znode: perhaps without events.
     unreadable,
+    refused,  ///< none, because the znode is unreadable
   };
 
   const char* path() const noexcept { return watch_.path.c_str(); }
@@ -61,11 +62,28 @@ class ReadCall : public Call {
 
   void settle(ServerWatch server_watch, const CallContext& context) {
     if (!watches()) return;
-    const bool wanted =
-        server_watch == ServerWatch::armed || server_watch == ServerWatch::unreadable;
-    auto remove = wanted ? context.watches.arm(id(), server_watch == ServerWatch::unreadable)
-                         : context.watches.fail(id(), server_watch == ServerWatch::kept);
+    WatchRegistry& registry = context.watches;
+    std::optional<Watch> remove;
+    switch (server_watch) {
+      case ServerWatch::nothing: remove = registry.fail(id(), false); break;
+      case ServerWatch::kept: remove = registry.fail(id(), true); break;
+      case ServerWatch::armed: remove = registry.arm(id()); break;
+      case ServerWatch::unreadable: remove = registry.arm(id(), EventDelivery::uncertain); break;
+      case ServerWatch::refused: remove = registry.arm(id(), EventDelivery::none); break;
+    }
     if (remove) context.follow_ups.removals.push_back(std::move(*remove));
+  }
+
+  /// If the completion is of an exists with a watch that was refused, completes the call and returns
+  /// true. A server that requires READ permission for an exists refuses only an existing znode. So
+  /// the client knows that it exists, and checks repeatedly whether it still does.
+  bool complete_refused_exists(const Completion& completion, const CallContext& context) {
+    if (!watches() || completion.code != ZNOAUTH) return false;
+    set_status(context, ZOK);
+    settle(ServerWatch::refused, context);
+    context.follow_ups.poll_unreadable = true;
+    context.reply.unreadable = true;
+    return true;
   }
 
  private:
@@ -80,6 +98,7 @@ class ExistsCall final : public ReadCall {
 
   bool complete(std::size_t /*sub_request*/, const Completion& completion,
                 const CallContext& context) override {
+    if (complete_refused_exists(completion, context)) return true;
     set_status(context, completion.code, needed("READ"));
     const bool known =
         context.reply.status == Status::ok || context.reply.status == Status::no_node;
@@ -129,7 +148,7 @@ class GetCall final : public ReadCall {
 
   bool complete(std::size_t sub_request, const Completion& completion,
                 const CallContext& context) override {
-    // The client has no READ permission, but exists requires none.
+    // The client has no READ permission. Before ZooKeeper 3.8.4 and 3.9.2, exists requires none.
     if (watches() && sub_request == get && completion.code == ZNOAUTH) {
       begin_send();
       OutgoingRequest outgoing(*this, context, exists);
@@ -139,6 +158,7 @@ class GetCall final : public ReadCall {
       settle(ServerWatch::nothing, context);
       return true;
     }
+    if (sub_request == exists && complete_refused_exists(completion, context)) return true;
     set_status(context, completion.code, needed("READ"));
     settle(server_watch(sub_request, context.reply.status), context);
     context.follow_ups.poll_unreadable = watches() && sub_request == exists;

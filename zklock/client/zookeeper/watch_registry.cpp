@@ -23,12 +23,13 @@ bool WatchRegistry::expect(RequestId id, const Watch& watch, OnEvent on_event) {
   return true;
 }
 
-std::optional<Watch> WatchRegistry::arm(RequestId id, bool unreadable) noexcept {
+std::optional<Watch> WatchRegistry::arm(RequestId id, EventDelivery events) noexcept {
   const auto found = interests_.find(id);
   if (found == interests_.end()) return std::nullopt;
   Interest& interest = found->second;
   Watched& watched = interest.entry->second;
-  watched.server_watches = true;
+  if (events != EventDelivery::none) watched.server_watches = true;
+  const bool unreadable = events != EventDelivery::sent;
   if (unreadable && !std::exchange(watched.unreadable, true)) ++unreadable_;
   if (!interest.on_event) return drop(found);
   interest.next = std::exchange(watched.armed, &*found);
@@ -83,14 +84,29 @@ WatchRegistry::OnEvent WatchRegistry::take_fired(RequestId id) {
   return on_event;
 }
 
-std::vector<std::string> WatchRegistry::unreadable_paths() const {
+std::vector<std::string> WatchRegistry::begin_presence_checks() {
   std::vector<std::string> paths;
-  for (const Paths& watched : watched_) {
-    for (const auto& [path, watch] : watched) {
-      if (watch.unreadable) paths.push_back(path);
+  for (Paths& watched : watched_) {
+    for (auto& [path, watch] : watched) {
+      if (!watch.unreadable || watch.is_being_checked) continue;
+      paths.push_back(path);
+      watch.is_being_checked = true;
     }
   }
   return paths;
+}
+
+void WatchRegistry::end_presence_check(const std::string& path) noexcept {
+  for (Paths& watched : watched_) {
+    if (const auto found = watched.find(path); found != watched.end()) {
+      found->second.is_being_checked = false;
+    }
+  }
+}
+
+bool WatchRegistry::is_at_servers(const Watch& watch) const {
+  const auto found = of_kind(watch.kind).find(watch.path);
+  return found != of_kind(watch.kind).end() && found->second.server_watches;
 }
 
 bool WatchRegistry::begin_removal(const Watch& watch) {

@@ -17,6 +17,13 @@
 
 namespace zklock::client {
 
+/// Whether the servers send the event of a watch, as far as the reply to its request shows.
+enum class EventDelivery : std::uint8_t {
+  sent,
+  uncertain,  ///< the servers may withhold them
+  none,       ///< the servers refused the watch
+};
+
 /// The watches of one session, and the interests in them. An interest is the handler that one
 /// request registers for the event of a watch.
 ///
@@ -48,9 +55,10 @@ class WatchRegistry {
 
   // Each of the next three returns the watch that must be removed at the servers, or nothing.
 
-  /// Arms the interest: the reply to its request confirms the servers' watch. `unreadable`: see
-  /// Reply::unreadable.
-  [[nodiscard]] std::optional<Watch> arm(RequestId id, bool unreadable = false) noexcept;
+  /// Arms the interest: the reply to its request shows the znode, or that there is none. With
+  /// `uncertain` and `none`, the znode is unreadable: see Reply::unreadable.
+  [[nodiscard]] std::optional<Watch> arm(RequestId id,
+                                         EventDelivery events = EventDelivery::sent) noexcept;
   /// Removes the interest: the reply to its request did not confirm the watch. `server_watches`:
   /// the servers have set a watch of this path and kind nevertheless, for example by an exists
   /// instead of the getData.
@@ -68,7 +76,13 @@ class WatchRegistry {
   /// Returns whether the znode of any watch is unreadable. The client must check repeatedly whether
   /// these znodes exist, because the servers may withhold their events.
   bool has_unreadable_paths() const noexcept { return unreadable_ > 0; }
-  std::vector<std::string> unreadable_paths() const;
+  /// Marks each unreadable path without an unanswered check as being checked. Returns these paths. REQUIRES: the caller
+  /// calls end_presence_check() for each path when its check is answered.
+  std::vector<std::string> begin_presence_checks();
+  /// Ends the check of this path. The next begin_presence_checks() returns the path again.
+  void end_presence_check(const std::string& path) noexcept;
+  /// Returns whether the servers have this watch, as far as the replies and events show.
+  bool is_at_servers(const Watch& watch) const;
 
   /// Called before the removal of the servers' watch is sent. If the watch has no interest, returns
   /// true: the removal must be sent. Otherwise returns false: the watch is wanted again, and stays
@@ -110,11 +124,15 @@ class WatchRegistry {
     WatchKind kind;
     bool server_watches = false;
     bool unreadable = false;
+    bool is_being_checked = false;           ///< a presence check is unanswered
     std::uint32_t under_way = 0;             ///< count of interests not armed
     Interests::value_type* armed = nullptr;  ///< list of armed interests, in any order
   };
 
   Paths& of_kind(WatchKind kind) noexcept { return watched_[static_cast<std::size_t>(kind)]; }
+  const Paths& of_kind(WatchKind kind) const noexcept {
+    return watched_[static_cast<std::size_t>(kind)];
+  }
   void forget(Interests::iterator interest) noexcept;
   // Both return the watch that must be removed at the servers, if there is one.
   std::optional<Watch> drop(Interests::iterator interest) noexcept;

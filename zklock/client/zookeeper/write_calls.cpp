@@ -16,6 +16,12 @@
 namespace zklock::client {
 namespace {
 
+/// Sends a create of the container `path`, which is a full path. Returns the code of the C client.
+int create_container(const CallContext& context, const std::string& path, const void* data) {
+  return zoo_acreate2(context.handle, path.c_str(), "", 0, &context.parent_acl.c_acl(),
+                      ZOO_CONTAINER, &CompletionSink::on_string_stat, data);
+}
+
 class CreateContenderCall final : public Call {
  public:
   CreateContenderCall(const std::string& chroot, request::CreateContender operation,
@@ -23,14 +29,19 @@ class CreateContenderCall final : public Call {
       : Call(std::move(header)),
         path_(full_path(chroot, operation.parent, operation.prefix)),
         data_(std::move(operation.data)),
+        makes_path_(operation.makes_path),
         parent_(operation.counts ? std::make_shared<Reply>() : nullptr) {}
 
   AnsweredBy answered_by(std::size_t sub_request) const noexcept override {
-    return sub_request == create ? AnsweredBy::quorum : AnsweredBy::server;
+    return sub_request == exists ? AnsweredBy::server : AnsweredBy::quorum;
   }
 
   bool complete(std::size_t sub_request, const Completion& completion,
                 const CallContext& context) override {
+    if (sub_request == make_path) {  // answered before the create
+      made_path_ = completion.code == ZOK;
+      return false;
+    }
     set_status(context, completion.code, {"CREATE", parent_of(path_)});
     if (sub_request == exists) {
       copy_stat(completion.stat, context.reply);
@@ -43,6 +54,7 @@ class CreateContenderCall final : public Call {
       context.reply.name = name_of(completion.value);
       context.reply.token = {completion.stat->czxid};
       context.reply.created_ms = completion.stat->ctime;
+      context.reply.path_existed = makes_path_ && !made_path_;
       context.nodes.created(completion.value, name_of(path_));
     } else if (context.reply.status == Status::unknown) {
       context.nodes.unknown(parent_of(path_), name_of(path_));
@@ -54,30 +66,39 @@ class CreateContenderCall final : public Call {
   }
 
  private:
-  enum SubRequest : std::size_t { create, exists };
+  enum SubRequest : std::size_t { create, exists, make_path };
 
   int issue(const CallContext& context) override {
-    // Both before the first is sent: after that, a lack of memory must not end the call.
+    // All before the first is sent: after that, a lack of memory must not end the call.
+    std::optional<OutgoingRequest> before;
+    if (makes_path_) before.emplace(*this, context, make_path);
     OutgoingRequest outgoing(*this, context, create);
-    std::optional<OutgoingRequest> second;
-    if (parent_) second.emplace(*this, context, exists);
-    const std::string parent(parent_ ? parent_of(path_) : std::string_view());
+    std::optional<OutgoingRequest> after;
+    if (parent_) after.emplace(*this, context, exists);
+    const std::string parent(makes_path_ || parent_ ? parent_of(path_) : std::string_view());
     if (!context.nodes.reserve(parent_of(path_), name_of(path_))) return refuse_node(context);
-    const int code = outgoing.sent(zoo_acreate2(context.handle, path_.c_str(), data_.data(),
-                                                static_cast<int>(data_.size()),
-                                                &context.node_acl.c_acl(), ZOO_EPHEMERAL_SEQUENTIAL,
-                                                &CompletionSink::on_string_stat, outgoing.data()));
+    int code = before ? create_container(context, parent, before->data()) : static_cast<int>(ZOK);
+    if (code == ZOK) {
+      code = outgoing.sent(zoo_acreate2(context.handle, path_.c_str(), data_.data(),
+                                        static_cast<int>(data_.size()), &context.node_acl.c_acl(),
+                                        ZOO_EPHEMERAL_SEQUENTIAL, &CompletionSink::on_string_stat,
+                                        outgoing.data()));
+    }
+    // If only the path could be created, its completion must find no call: nothing counts as sent.
+    if (before) before->sent(code);
     if (code != ZOK) {
       context.nodes.failed(parent_of(path_), name_of(path_));
-    } else if (second) {
-      awaits_exists_ = second->sent(zoo_aexists(context.handle, parent.c_str(), 0,
-                                                &CompletionSink::on_stat, second->data())) == ZOK;
+    } else if (after) {
+      awaits_exists_ = after->sent(zoo_aexists(context.handle, parent.c_str(), 0,
+                                               &CompletionSink::on_stat, after->data())) == ZOK;
     }
     return code;
   }
 
   const std::string path_;  // without the sequence number
   const std::string data_;
+  const bool makes_path_;
+  bool made_path_ = false;
   const std::shared_ptr<Reply> parent_;  // to the exists; null without one
   bool awaits_exists_ = false;
   Reply created_;  // the reply to the create, while that to the exists is awaited
@@ -107,7 +128,8 @@ class CreateParentsCall final : public Call {
                 const CallContext& context) override {
     codes_[sub_request] = completion.code;
     if (--outstanding_ > 0) return false;
-    set_status(context, verdict(), {"CREATE", parent_of(refused_level())});
+    const int code = verdict();
+    set_status(context, code, {"CREATE", parent_of(refused_level(code))});
     if (context.reply.status != Status::no_node) return true;
     // Only a missing chroot that is not to be created is permanent. A level that was deleted in
     // between can be created again.
@@ -139,19 +161,16 @@ class CreateParentsCall final : public Call {
   int send(const CallContext& context, std::size_t sub_request) {
     OutgoingRequest outgoing(*this, context, sub_request);
     return outgoing.sent(sub_request < levels_.size()
-                             ? create(context, levels_[sub_request], outgoing.data())
+                             ? create_container(context, levels_[sub_request], outgoing.data())
                              : zoo_aexists(context.handle, last_.c_str(), 0,
                                            &CompletionSink::on_stat, outgoing.data()));
-  }
-
-  static int create(const CallContext& context, const std::string& path, const void* data) {
-    return zoo_acreate2(context.handle, path.c_str(), "", 0, &context.parent_acl.c_acl(),
-                        ZOO_CONTAINER, &CompletionSink::on_string_stat, data);
   }
 
   int verdict() const {
     const int last = levels_.empty() ? codes_.back() : codes_[levels_.size() - 1];
     if (last == ZOK || last == ZNODEEXISTS) return ZOK;
+    // A server that requires READ permission for an exists refuses only an existing znode.
+    if (codes_.back() == ZNOAUTH) return ZOK;
     if (codes_.back() != ZNONODE) return codes_.back();  // it exists, or its answer was lost
     // A refusal above a level that exists means nothing.
     std::size_t level = levels_.size();
@@ -159,11 +178,11 @@ class CreateParentsCall final : public Call {
     return codes_[level];
   }
 
-  /// Returns the level whose create was refused, if any was. The servers check the permission
-  /// before they check whether the znode exists. So only the last refusal prevented a create.
-  const std::string& refused_level() const {
+  /// Returns the level whose create was refused by this code, if any was. The servers check the
+  /// permission before they check whether the znode exists. So only the last refusal prevented a create.
+  const std::string& refused_level(int code) const {
     std::size_t level = levels_.size();
-    while (level > 0 && codes_[level - 1] != ZNOAUTH) --level;
+    while (level > 0 && codes_[level - 1] != code) --level;
     return level > 0 ? levels_[level - 1] : last_;
   }
 

@@ -182,6 +182,11 @@ std::string ZkCoordinator::connection_problem_text() const {
 }
 
 std::string ZkCoordinator::refused_text() const {
+  if (other_scheme_required_) {
+    return "the servers require an authentication scheme that zklock does not support, such as "
+           "SASL; in zoo.cfg of the servers, remove sessionRequireClientSASLAuth, or add digest to "
+           "enforce.auth.schemes and set ClientOptions::digest";
+  }
   if (!options_.digest) return "the servers refused the credential";
   return "the servers refused the " + core::credential_text(options_.digest->user);
 }
@@ -260,22 +265,36 @@ Instant ZkCoordinator::due(const Call& call) const {
 
 std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
   if (!watches_.has_unreadable_paths()) return std::nullopt;
-  // While calls are queued, more calls would only make the queue longer.
-  if (!queued_.empty()) return now + kInterval;
   if (now < next_presence_check_) return next_presence_check_;
   next_presence_check_ = now + kInterval;
-  for (const std::string& path : watches_.unreadable_paths()) {
+  // A check can wait behind queued calls for longer than the interval. A path has one check at most,
+  // so the checks do not fill the queue.
+  for (const std::string& path : watches_.begin_presence_checks()) {
     CallHeader header = own_header();
     header.handler = [this, watch = Watch{path}](const Reply& reply) {
-      if (reply.status != Status::no_node) return;
-      deliver_watch_event(watch.path, request::WatchEvent::deleted);
-      const MutexLock guard(mutex_);
-      queue_watch_removals({&watch, 1});
+      {
+        const MutexLock guard(mutex_);
+        watches_.end_presence_check(watch.path);
+      }
+      // no_auth: the server requires READ permission for an exists, and the znode exists.
+      if (reply.status == Status::no_node) on_absent(watch);
     };
     enqueue(make_call({}, request::CountChildren{path}, std::move(header)));
   }
   pump();
   return next_presence_check_;
+}
+
+void ZkCoordinator::on_absent(const Watch& watch) {
+  bool is_at_servers = false;
+  {
+    const MutexLock guard(mutex_);
+    is_at_servers = watches_.is_at_servers(watch);
+  }
+  deliver_watch_event(watch.path, request::WatchEvent::deleted);
+  if (!is_at_servers) return;
+  const MutexLock guard(mutex_);
+  queue_watch_removals({&watch, 1});
 }
 
 std::optional<Instant> ZkCoordinator::do_what_is_due() {

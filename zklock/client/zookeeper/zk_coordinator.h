@@ -176,6 +176,8 @@ class ZkCoordinator final : public Coordinator,
   CallContext call_context(FollowUps& follow_ups, Reply& reply) ZKLOCK_REQUIRES(mutex_);
   // Checks whether unreadable watched znodes exist, if that is due. Returns when it is due again.
   std::optional<Instant> check_presence(Instant now) ZKLOCK_REQUIRES(mutex_);
+  // Fires the watch as `deleted`, after such a check has not found the znode.
+  void on_absent(const Watch& watch) ZKLOCK_EXCLUDES(mutex_);
   void answer(const CallPtr& call, Status status, std::string detail) ZKLOCK_REQUIRES(mutex_);
   static bool any_call(const Call& /*queued*/) noexcept { return true; }
   template <typename Which>
@@ -194,7 +196,8 @@ class ZkCoordinator final : public Coordinator,
   // Takes the calls that were sent and not completed, ordered by submission.
   std::map<RequestId, CallPtr> take_sent_calls() ZKLOCK_REQUIRES(mutex_);
   std::string connection_problem_text() const ZKLOCK_REQUIRES(mutex_);
-  std::string refused_text() const;  // the servers have refused the credential
+  // REQUIRES: the servers have refused the client.
+  std::string refused_text() const ZKLOCK_REQUIRES(mutex_);
   bool ready() const noexcept ZKLOCK_REQUIRES(mutex_) { return phase_ == Phase::connected; }
   // Returns when the call's wait for a connection ends.
   Instant due(const Call& call) const ZKLOCK_REQUIRES(mutex_);
@@ -244,9 +247,10 @@ class ZkCoordinator final : public Coordinator,
   std::array<core::AtomicHistogram, std::variant_size_v<Operation>> durations_{};
   // The handles whose close hangs; an expired pointer stands for one that was closed.
   std::vector<std::weak_ptr<const void>> hanging_ ZKLOCK_GUARDED_BY(mutex_);
-  std::string open_error_ ZKLOCK_GUARDED_BY(mutex_);  // why there is no handle
-  // The servers refused a credential: no further session.
-  bool credential_refused_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  std::string open_error_ ZKLOCK_GUARDED_BY(mutex_);              // why there is no handle
+  bool credential_refused_ ZKLOCK_GUARDED_BY(mutex_) = false;     // no further session
+  bool other_scheme_required_ ZKLOCK_GUARDED_BY(mutex_) = false;  // the reason, if not the digest
+  bool was_served_ ZKLOCK_GUARDED_BY(mutex_) = false;             // a server has executed a request
   bool closing_ ZKLOCK_GUARDED_BY(mutex_) = false;
   // While shut() closes a live session: completed calls are collected in withheld_, and shut()
   // answers them `closed`.

@@ -320,6 +320,7 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
   CallPtr call;
   Reply reply;
   bool complete = false;
+  std::optional<SessionEnd> end;
   FollowUps follow_ups;
   {
     const MutexLock guard(mutex_);
@@ -347,11 +348,22 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
     if (const auto operation = call->operation(); operation && complete && by) {
       durations_.at(*operation).add(boot_time() - sent_at);
     }
+    if (by == AnsweredBy::quorum && completion.code == ZOK) {
+      was_served_ = true;
+      other_scheme_required_ = false;
+    }
+    // The server closes the connection. The C client connects to the next one. If all servers are
+    // alike, it would do so for ever.
+    if (completion.code == ZSESSIONCLOSEDREQUIRESASLAUTH && phase_ != Phase::dead) {
+      other_scheme_required_ = true;
+      if (!was_served_) end = mark_session_dead(Status::auth_failed);
+    }
     queue_watch_removals(follow_ups.removals);  // also if empty: pump() may send another call now
     if (follow_ups.poll_unreadable) local_replies_.poke();
     correct_status(reply.status);
     if (reply.status == Status::auth_failed) reply.detail = refused_text();
   }
+  if (end) finish_session_end(*end, connection_problem());
   if (complete && call->handler()) call->handler()(std::move(reply));
 }
 

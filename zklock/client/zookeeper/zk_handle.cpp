@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "zklock/client/threads/start_thread.h"
+#include "zklock/client/threads/thread_probe.h"
 #include "zklock/client/zookeeper/close_on_exec.h"
 #include "zklock/client/zookeeper/digest_id.h"
 #include "zklock/client/zookeeper/log_bridge.h"
@@ -27,6 +28,9 @@ constexpr int kBetweenAttempts = 0;
 // zookeeper_close() waits for up to 4.5 s if it is connected, else for a turn of the I/O thread.
 constexpr std::chrono::seconds kLongestClose{5};
 constexpr std::chrono::seconds kLongestCloseUnconnected{1};
+
+// zookeeper_init starts one for the network and one for completions.
+constexpr std::size_t kThreadsOfHandle = 2;
 
 // The states are variables in the C header, so they cannot be cases of a switch.
 bool is_before_handshake(int state) noexcept {
@@ -68,6 +72,10 @@ std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& liste
   const auto target = std::make_shared<Target>(listener);
   // Also lets only one thread call zookeeper_init_ssl, which uses strtok().
   const PipeCloseOnExec pipe;
+  if (!can_start_threads(kThreadsOfHandle)) {  // without them the C client ends the process
+    why = "the ZooKeeper C client cannot start: " + thread_shortage();
+    return nullptr;
+  }
   const ThreadName inherited("zklock-io");  // by the two threads of the C client
   errno = 0;
   if (options.tls && !tls_supported()) {  // never in the clear instead

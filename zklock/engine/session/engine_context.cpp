@@ -28,9 +28,7 @@ EngineContext::EngineContext(Ports ports, Settings settings)
       settings_(std::move(settings)),
       pid_(process_identity().pid),
       attempt_prefix_(unique_prefix()),
-      log_(settings_.log ? std::make_shared<LogQueue>(settings_.log,
-                                                      *(ports_.log ? ports_.log : ports_.losses),
-                                                      *ports_.coordinator, *ports_.scheduler)
+      log_(settings_.log ? std::make_shared<LimitedLog>(settings_.log, *ports_.scheduler)
                          : nullptr),
       records_{.labels = {}, .deadlocks = {}, .callbacks = {}, .hosts = HostsText(settings_.hosts)},
       keeper_(std::make_shared<LeaseKeeper>(*ports_.coordinator, *ports_.scheduler)),
@@ -41,7 +39,7 @@ void EngineContext::check_usable(const char* operation, const std::string& path)
   if (closed()) throw Error(Errc::closed, operation, path);
 }
 
-void EngineContext::log(LogQueue::Line line) const noexcept {
+void EngineContext::log(LimitedLog::Line line) const noexcept {
   if (log_ && !forked()) log_->add(std::move(line));
 }
 

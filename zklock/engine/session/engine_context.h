@@ -27,7 +27,7 @@
 #include "zklock/engine/session/hosts_text.h"
 #include "zklock/engine/session/label_metrics.h"
 #include "zklock/engine/session/lease_keeper.h"
-#include "zklock/engine/session/log_queue.h"
+#include "zklock/engine/session/limited_log.h"
 #include "zklock/engine/session/node_deletions.h"
 #include "zklock/engine/session/running_callbacks.h"
 #include "zklock/engine/session/thread_name.h"
@@ -81,9 +81,6 @@ struct Ports {
   std::shared_ptr<client::Scheduler> scheduler;
   std::shared_ptr<client::Dispatcher> dispatcher;  ///< for the user's callbacks
   std::shared_ptr<client::Dispatcher> losses;      ///< for losses and release requests
-  /// For the lines of the log, so that a log that blocks delays no callback, and vice versa. Null:
-  /// as `losses`.
-  std::shared_ptr<client::Dispatcher> log = {};
   /// Makes a dispatcher for one listener, which may block. If an executor is given, the dispatcher
   /// passes the tasks to it.
   std::function<std::shared_ptr<client::Dispatcher>(Executor)> listener_dispatcher = {};
@@ -108,6 +105,27 @@ struct ClientRecords {
   DeadlockDetector deadlocks;
   RunningCallbacks callbacks;
   HostsText hosts;
+};
+
+/// Facts that the path locks of a client share.
+///
+/// Thread-safety: any thread may use any member.
+class PathFacts {
+ public:
+  /// The number of paths on which SequenceHint has a watch.
+  std::atomic<int> watched{0};
+
+  /// Returns whether the next path that this client meets first is probably missing. That is so for
+  /// the first path, and for two paths after each missing one. A path that exists uses up one of
+  /// these two. See PathQueue::should_create_path().
+  bool predicts_new_path() const noexcept { return new_paths_ > 0; }
+  void met_missing_path() noexcept { new_paths_ = 2; }
+  void met_existing_path() noexcept {
+    if (const int left = new_paths_; left > 0) new_paths_ = left - 1;
+  }
+
+ private:
+  std::atomic<int> new_paths_{1};  ///< how many paths are predicted to be missing
 };
 
 /// The part of a client that the objects of the engine use: the ports, the lease, the background
@@ -158,8 +176,7 @@ class EngineContext : public NodeDeletions::Host,
   LeaseKeeper& keeper() noexcept { return *keeper_; }
   /// Loss callbacks that wait for a thread.
   BackgroundWork& unnotified_losses() noexcept { return unnotified_losses_; }
-  /// The number of paths on which SequenceHint has a watch.
-  std::atomic<int>& watched_paths() noexcept { return watched_paths_; }
+  PathFacts& path_facts() noexcept { return path_facts_; }
   DelayMarkerClock& delay_marker_clock() noexcept { return delay_marker_clock_; }
   NodeDeletions& deletions() noexcept { return deletions_; }
   ClientRecords& records() noexcept { return records_; }
@@ -194,8 +211,8 @@ class EngineContext : public NodeDeletions::Host,
   BackgroundWork& work() noexcept final { return work_; }
   /// Returns whether a line of this level is logged. A caller that formats a line checks it first.
   bool logs(LogLevel level) const noexcept { return log_ && log_->accepts(level); }
-  /// Adds a line to the log; see LogQueue::add(). The calling thread may hold any mutex.
-  void log(LogQueue::Line line) const noexcept;
+  /// Adds a line to the log; see LimitedLog::add(). The calling thread may hold any mutex.
+  void log(LimitedLog::Line line) const noexcept;
   void warn(const std::string& text) const noexcept final { log({.text = text}); }
 
  protected:
@@ -223,7 +240,7 @@ class EngineContext : public NodeDeletions::Host,
   const std::int64_t pid_;
   const ForkGuard fork_guard_;
   const std::string attempt_prefix_;
-  const std::shared_ptr<LogQueue> log_;  ///< null: nothing is logged
+  const std::shared_ptr<LimitedLog> log_;  ///< null: nothing is logged
   std::atomic<std::uint64_t> lock_nodes_made_{0};
   BackgroundWork work_;
   BackgroundWork unnotified_losses_;
@@ -231,7 +248,7 @@ class EngineContext : public NodeDeletions::Host,
   DelayMarkerClock delay_marker_clock_;
   const std::shared_ptr<LeaseKeeper> keeper_;
   NodeDeletions deletions_;
-  std::atomic<int> watched_paths_{0};
+  PathFacts path_facts_;
   std::atomic<bool> closed_{false};
 
   mutable client::Mutex mutex_;

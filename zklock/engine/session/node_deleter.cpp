@@ -9,6 +9,8 @@
 
 #include "zklock/client/port/submit_then_get.h"
 #include "zklock/client/port/transaction.h"
+#include "zklock/client/port/znode_path.h"
+#include "zklock/core/child_kind.h"
 #include "zklock/core/proclamation.h"
 #include "zklock/core/znode_data.h"
 
@@ -54,7 +56,15 @@ NodeDeleter::Deletion::Step NodeDeleter::Deletion::to_step(FirstStep first) noex
 /// Returns whether a Get of the path, which replied `there`, found the znode that is to be deleted.
 bool NodeDeleter::Deletion::is_target(const client::Reply& there) const {
   const bool of_session = there.ephemeral_owner == session_;
-  if (node_.token == FencingToken{}) return of_session || there.ephemeral_owner == SessionId{};
+  if (node_.token == FencingToken{}) {
+    // Another client can reuse the name of a release request, but not that of a marker.
+    if (there.is_without_stat()) {
+      return core::kind_of(client::name_of(node_.path)) != core::ChildKind::release_request;
+    }
+    return of_session || there.ephemeral_owner == SessionId{};
+  }
+  // The names in one path do not repeat. So it is another znode only if the path was recreated.
+  if (there.is_without_stat()) return there.parent && there.parent->token < node_.token;
   if (is_node_deleted_) {
     // A sibling without a proclamation is deleted if it belongs to this session. If another
     // holder was about to write it, that holder creates it again.

@@ -14,13 +14,15 @@ namespace zklock::detail {
 using core::SessionId;
 
 /// Deletes lock znodes in the background and repeats until the ensemble confirms the delete or the
-/// session ends. The only failure is `refused`: the ACL of the parent does not permit DELETE.
+/// session ends. The only failure is `refused`: the ACL of the parent does not permit DELETE, or
+/// READ to look at it.
 ///
 /// | step       | request           | reply                 | next step                   |
 /// |------------|-------------------|-----------------------|-----------------------------|
 /// | announcing | AnnounceAndDelete | no permission         | looking                     |
 /// | looking    | get_by_quorum()   | ok: the znode itself  | deleting                    |
 /// |            |                   | ok: another znode     | continues as if deleted     |
+/// |            |                   | no permission         | ends: refused               |
 /// | deleting   | Delete            | no permission         | ends: refused               |
 /// | all but    |                   | ok                    | continues as if deleted     |
 /// | looking    |                   |                       |                             |
@@ -84,7 +86,9 @@ class NodeDeleter {
   struct Node {
     std::string path;
     /// The contender's token: the czxid of its znode. 0: the znode is not a contender's. Then it is
-    /// deleted if it is not ephemeral, or ephemeral in the deleting session.
+    /// deleted if it is not ephemeral, or ephemeral in the deleting session. If the servers do not
+    /// show its owner, it is deleted unless it is a release request. If
+    /// ClientOptions::acl denies READ, the client's own release request ends with the session.
     FencingToken token = {};
     std::vector<SiblingNode> siblings = {};
     /// The znode is a reader's that has replaced the writer's. Its data name the token.
@@ -93,7 +97,7 @@ class NodeDeleter {
   enum class End {
     deleted,        ///< the ensemble confirmed that the znode is deleted
     session_ended,  ///< session ended; the servers expire its znodes
-    refused         ///< no DELETE permission; expires with the session
+    refused         ///< no permission; expires with the session
   };
   class Deletion;
   /// Sends the request of the present step, and then those that follow. Does not block.

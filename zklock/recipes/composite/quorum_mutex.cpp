@@ -51,7 +51,7 @@ std::shared_ptr<detail::Composite> majority_of(const Cores& cores, const std::st
                               .queue_again = options.on_node_lost == OnNodeLost::queue_again,
                               .limit = limit,
                               .listener = listener,
-                              .part_timeout = options.ensemble_timeout,
+                              .part_timeout = detail::saturated(options.ensemble_timeout),
                               .texts = detail::CallTexts::of_object(options.label)});
   composite->check_usable("lock");
   return composite;

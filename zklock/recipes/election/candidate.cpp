@@ -31,7 +31,7 @@ client::Backoff checked_backoff(const Candidate::Settings& settings, const std::
     throw Error(Errc::invalid_option, kOperation, path,
                 "retry_delay_min must be positive and not above retry_delay_max");
   }
-  return {settings.retry_delay_min, settings.retry_delay_max};
+  return {saturated(settings.retry_delay_min), saturated(settings.retry_delay_max)};
 }
 
 }  // namespace

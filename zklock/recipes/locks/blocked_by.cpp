@@ -15,8 +15,7 @@ LockState read_blocked_by(const std::shared_ptr<PathLock>& refused, Deadline dea
   const TimeLimit limit(deadline, refused->core().scheduler().now());
   if (!limit.waits()) return {};  // as a query, it would have the connection timeout
   try {
-    QueueView view = read_view(refused, ViewKind::first_holder, limit);
-    return {.holders = std::move(view.holders), .waiting = view.waiting, .holding = view.holding};
+    return lock_state_of(read_view(refused, ViewKind::first_holder, limit));
   } catch (const Error&) {
     return {};
   }

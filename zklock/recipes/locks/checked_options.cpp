@@ -28,14 +28,17 @@ constexpr const char* kLongest = "the maximum hold time";
 core::HoldLimit checked_limit(const CohortOptions& options, const std::string& path) {
   check_positive(options.max_hold, kLongest, path);
   check_positive(options.expiry_notice, "the expiry notice", path);
-  return {.longest = options.max_hold, .notice = options.expiry_notice};
+  core::HoldLimit limit;
+  if (options.max_hold) limit.longest = saturated(*options.max_hold);
+  if (options.expiry_notice) limit.notice = saturated(*options.expiry_notice);
+  return limit;
 }
 
 core::HoldLimit checked_limit(core::HoldLimit of_object,
                               std::optional<std::chrono::milliseconds> of_call,
                               const std::string& path) {
   check_positive(of_call, kLongest, path);
-  if (of_call) of_object.longest = *of_call;
+  if (of_call) of_object.longest = saturated(*of_call);
   return of_object;
 }
 

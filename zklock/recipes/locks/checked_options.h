@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -16,6 +17,12 @@
 #include "zklock/lock_options.h"
 
 namespace zklock::detail {
+
+/// Returns the smaller of `duration` and 100 years. The result, in nanoseconds and added to the
+/// current time, does not overflow. REQUIRES: `duration` is not negative.
+constexpr std::chrono::milliseconds saturated(std::chrono::milliseconds duration) noexcept {
+  return std::min<std::chrono::milliseconds>(duration, std::chrono::hours(100 * 365 * 24));
+}
 
 /// Returns the limits of the holds of an object with these options. Throws Error(invalid_option)
 /// for a time that is not positive.
@@ -38,12 +45,12 @@ std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,
 /// Throws Error(invalid_option) for max_local_handoffs below 1 or a negative time.
 core::CohortPolicy checked_cohort_policy(const CohortOptions& options, const std::string& path);
 
-/// Returns the permit count of a semaphore. Throws Error(invalid_option) for a fixed count below 1
-/// or a shared count below 0.
+/// Returns `count`, the permit count of a semaphore. Throws Error(invalid_option) if `count` is below
+/// 1, or below 0 if `is_shared` is true.
 int checked_permit_count(int count, bool is_shared, const char* operation, const std::string& path);
 
-/// Returns the Error of an `operation` that requests `permits` of `count` permits; nothing if it
-/// can request them.
+/// Returns the Error for a request of `permits` out of `count` permits. Returns nullopt if the
+/// request is valid.
 std::optional<Error> refusal_of_permits(int permits, int count, bool is_shared,
                                         const char* operation, const std::string& path);
 

@@ -62,7 +62,7 @@ bool Hold::renew() {
 
 bool Hold::renew(std::chrono::milliseconds length) {
   detail::check_renewal(length, *this);
-  return contender_ && contender_->renew(length);
+  return contender_ && contender_->renew(detail::saturated(length));
 }
 
 std::stop_token Hold::release_request_token() const noexcept {

@@ -13,7 +13,7 @@ namespace zklock {
 namespace {
 
 /// So that a znode shows the whole text of the owner, which is cut to core::kMaxValueBytes.
-constexpr std::size_t kMaxNameBytes = 24;
+constexpr std::size_t kMaxOwnerNameBytes = 24;
 
 constinit std::atomic<std::uint64_t> last_serial{0};
 
@@ -40,7 +40,7 @@ Owner Owner::unique() noexcept {
 Owner Owner::unique(std::string_view name) {
   if (name.empty()) return unique();
   return {detail::process_id(), next_serial(),
-          std::make_shared<const std::string>(core::printable(name, kMaxNameBytes))};
+          std::make_shared<const std::string>(core::printable(name, kMaxOwnerNameBytes))};
 }
 
 std::string Owner::to_string() const {

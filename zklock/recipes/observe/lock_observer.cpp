@@ -7,16 +7,9 @@
 
 namespace zklock {
 
+using detail::lock_state_of;
 using detail::QueueObserver;
 using detail::QueueView;
-
-namespace {
-
-LockState lock_state_of(const QueueView& view) {
-  return {.holders = view.holders, .waiting = view.waiting, .holding = view.holding};
-}
-
-}  // namespace
 
 LockObserver::LockObserver(Client& client, std::string path, Executor executor)
     : observer_(QueueObserver::make(client, std::move(path), detail::ViewKind::lock,

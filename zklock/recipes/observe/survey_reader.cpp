@@ -278,10 +278,11 @@ void SurveyReader::take_list(Visit& visit, client::Reply& list) {
     return;
   }
   Queue queue = Queue::of(list);
-  const bool is_lock = !queue.contenders.empty() || queue.delayed;
+  const bool is_lock = !queue.contenders.empty() || queue.lock_delay;
   SurveyedLock lock;
   lock.path = visit.path;
-  lock.is_delayed = queue.delayed;
+  lock.is_delayed = queue.lock_delay.has_value();
+  lock.state.lock_delay = queue.lock_delay;
   lock.next_sequence = list.next_sequence.value;
   take_children(visit, list, is_lock, lock);
   ++visit.lists;
@@ -332,7 +333,7 @@ void SurveyReader::choose(Visit& visit, std::int32_t count) const {
   for (const core::ZnodeName& name : visit.queue.contenders) {
     const auto wish = *core::parse_znode_name(name.text);
     if (wish.named_total > 0 && !visit.lock.permits) visit.lock.permits = wish.named_total;
-    if (!visit.queue.delayed && rule.add(wish)) {
+    if (!visit.queue.lock_delay && rule.add(wish)) {
       ++state.holding;
       if (described.size() < options_.max_holders) described.push_back(name);
     } else {

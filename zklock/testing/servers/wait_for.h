@@ -8,14 +8,16 @@
 namespace zklock::testing {
 
 // Polls `predicate` until it is true or `timeout` has passed. Returns whether it became true. Calls
-// it at least once, and once more at the end, so that a slow machine causes no false failure. No
-// other code of the tests sleeps.
+// it at least once, and once more at the end, so that a slow machine causes no false failure.
 template <typename Predicate>
 [[nodiscard]] bool eventually(Predicate&& predicate,
                               std::chrono::milliseconds timeout = std::chrono::seconds(60),
                               std::chrono::milliseconds interval = std::chrono::milliseconds(5)) {
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
-  while (std::chrono::steady_clock::now() < deadline) {
+  using std::chrono::milliseconds;
+  using std::chrono::steady_clock;
+  const auto began = steady_clock::now();
+  // In milliseconds: the longest timeout in nanoseconds would overflow.
+  while (std::chrono::floor<milliseconds>(steady_clock::now() - began) < timeout) {
     if (predicate()) return true;
     std::this_thread::sleep_for(interval);
   }

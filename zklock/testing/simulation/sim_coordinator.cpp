@@ -13,6 +13,7 @@ namespace zklock::model {
 
 using client::request::CountChildren;
 using client::request::CreateContender;
+using client::request::CreateParents;
 using client::request::ExistsAndWatch;
 using client::request::GetAndWatch;
 using client::request::ListAndWatch;
@@ -95,42 +96,61 @@ RequestId SimCoordinator::submit(Request request, client::ReplyHandler handler) 
   pending.handler = std::move(handler);
   const RequestId id = pending.id;
   const auto* const create = std::get_if<CreateContender>(&pending.request.operation);
-  if (create != nullptr && create->counts) {
-    submit_with_count(std::move(pending));
+  if (create != nullptr && (create->counts || create->makes_path)) {
+    submit_parts(std::move(pending));
   } else {
     accept(std::move(pending));
   }
   return id;
 }
 
-/// Sends two messages with one id, as the real coordinator does. The count is answered last.
-void SimCoordinator::submit_with_count(Pending create) {
-  struct Both {
+/// Sends two or three messages with one id, as the real coordinator does. The count is answered last.
+/// Unlike the real one, it may have created the path if it throws std::bad_alloc.
+void SimCoordinator::submit_parts(Pending create) {
+  struct Parts {
     client::ReplyHandler handler;
-    Reply created;
-    bool is_count_sent = true;
+    bool awaits_count;
+    bool made_path = false;
+    Reply created = {};
     void end(const Reply& parent) {
       created.parent = std::make_shared<const Reply>(parent);
       handler(std::move(created));
     }
   };
-  const auto both = std::make_shared<Both>(Both{std::move(create.handler), {}});
-  Pending count;
-  count.id = create.id;
-  count.follows = true;
-  count.request = create.request;
-  count.request.operation =
-      CountChildren{std::get<CreateContender>(create.request.operation).parent};
-  count.handler = [both](const Reply& parent) { both->end(parent); };
-  create.handler = [both](const Reply& created) {
-    both->created = created;
-    if (!both->is_count_sent) both->end({});
+  const auto operation = std::get<CreateContender>(create.request.operation);
+  const auto parts = std::make_shared<Parts>(Parts{std::move(create.handler), operation.counts});
+  const auto make_part = [&create](Operation part, client::ReplyHandler handler) {
+    Pending pending;
+    pending.id = create.id;
+    pending.request = create.request;
+    pending.request.operation = std::move(part);
+    pending.handler = std::move(handler);
+    return pending;
   };
+  Pending count = make_part(CountChildren{operation.parent},
+                            [parts](const Reply& parent) { parts->end(parent); });
+  count.follows = true;
+  create.handler = [parts, counts = operation.counts,
+                    makes_path = operation.makes_path](const Reply& created) {
+    parts->created = created;
+    parts->created.path_existed = makes_path && created.status == Status::ok && !parts->made_path;
+    if (parts->awaits_count) return;
+    if (counts) return parts->end({});
+    parts->handler(std::move(parts->created));
+  };
+  if (operation.makes_path) {
+    Pending path = make_part(CreateParents{operation.parent}, [parts](const Reply& made) {
+      parts->made_path = made.status == Status::ok;
+    });
+    path.last_level = true;
+    accept(std::move(path));
+  }
   accept(std::move(create));
+  if (!operation.counts) return;
   try {
     accept(std::move(count));
   } catch (const std::bad_alloc&) {  // the create is under way
-    both->is_count_sent = false;
+    parts->awaits_count = false;
   }
 }
 
@@ -284,6 +304,7 @@ void SimCoordinator::close() {
   drop_network(OnTheWay::dropped);
   link_ = Link::down;
   interests_.clear();
+  clock_.cancel(std::exchange(presence_timer_, {}));
   clock_.cancel(std::exchange(end_timer_, {}));
   gate_open_ = told_connected_ = false;
   const SessionId session = std::exchange(session_, {});
@@ -296,9 +317,15 @@ void SimCoordinator::close() {
   }
 }
 
-bool SimCoordinator::take_matching(KindFilters& filters, OperationKind kind) {
-  const auto match = std::find_if(filters.begin(), filters.end(),
-                                  [kind](KindSet kinds) { return kinds.test(index(kind)); });
+bool SimCoordinator::is_hit(const KindSet& kinds, const Pending& pending) {
+  if (pending.last_level && kinds.test(index(OperationKind::create_contender))) return false;
+  return kinds.test(index(kind_of(pending.request.operation)));
+}
+
+bool SimCoordinator::take_matching(KindFilters& filters, const Pending& pending) {
+  const auto match = std::find_if(filters.begin(), filters.end(), [&pending](const KindSet& kinds) {
+    return is_hit(kinds, pending);
+  });
   if (match == filters.end()) return false;
   filters.erase(match);
   return true;

@@ -176,9 +176,10 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
     client::ReplyHandler handler;
     SessionId session;
     Instant sent_at;
-    TimerId timer{};         // while held; ends the wait
-    bool unwatched = false;  // its watch has no receiver
-    bool follows = false;    // sent together with a create
+    TimerId timer{};          // while held; ends the wait
+    bool unwatched = false;   // its watch has no receiver
+    bool follows = false;     // sent together with a create
+    bool last_level = false;  // of a CreateParents: create only that
     /// For a GetAndWatch of a znode that the client cannot read. The coordinator then sends exists
     /// instead, in a second round trip.
     bool unreadable = false;
@@ -186,7 +187,9 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   struct Interest {
     RequestId id;
     Watch watch;
-    bool absent;  // from the reply: the znode is absent
+    bool absent;      // from the reply: the znode is absent
+    bool unreadable;  // the client checks repeatedly whether the znode exists
+    bool is_set;      // at the servers
     client::request::OnWatchEvent on_event;
   };
   struct Injected {
@@ -256,6 +259,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   void serve_one(const RemoveWatch& request);
   void serve_one(const SetWatches& request);
   ServerReply answer(const Pending& pending);
+  Reply execute(const Pending& pending, SessionId session);
   const Tree& server_tree() const { return stale_ ? *stale_ : ensemble_.tree(); }
   std::int64_t server_zxid() const { return stale_ ? stale_zxid_ : ensemble_.last_zxid(); }
   void stay_behind();
@@ -275,10 +279,13 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   void receive_one(ClosedByServer);
   void receive_one(const Suspended& message);
   void receive_one(LocalReply& message);
-  void submit_with_count(Pending create);
+  void submit_parts(Pending create);
   void accept(Pending pending);
   void send(Pending pending);
   void ask_existence(Pending pending);
+  void check_presence_later();
+  void check_presence();
+  void on_absent(const std::string& path);
   void hold(Pending pending);
   void flush_held();
   void answer_locally(Pending pending, Status status, const char* detail = "");
@@ -295,7 +302,10 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   static bool arms(const Request& request, Status status);
   static std::optional<WatchEvent> missed_event(const Node* node, const Watch& watch, bool absent,
                                                 std::int64_t last_zxid);
-  static bool take_matching(KindFilters& filters, OperationKind kind);
+  /// Returns whether a fault of these kinds hits the request. A fault that can hit the create of a
+  /// contender does not hit the create of its path, because that one decides nothing.
+  static bool is_hit(const KindSet& kinds, const Pending& pending);
+  static bool take_matching(KindFilters& filters, const Pending& pending);
   static std::size_t index(OperationKind kind) noexcept { return static_cast<std::size_t>(kind); }
   void send_to_client(ToClient message);
   Duration next_jitter();
@@ -353,6 +363,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   std::int64_t last_zxid_ = 0;
   Instant last_send_;
   TimerId ping_timer_{};
+  TimerId presence_timer_{};
   bool ping_overdue_ = false;
 
   KindFilters lost_replies_;

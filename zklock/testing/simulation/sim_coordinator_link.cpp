@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client's end of a simulated connection.
+#include <algorithm>
+#include <chrono>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -65,6 +68,49 @@ void SimCoordinator::drop_network(OnTheWay on_the_way) {
   touch_waits_ = ping_overdue_ = false;
   clock_.cancel(std::exchange(relay_timer_, {}));
   clock_.cancel(std::exchange(ping_timer_, {}));
+}
+
+// Once in a second, as the real coordinator does.
+void SimCoordinator::check_presence_later() {
+  if (presence_timer_ != TimerId{}) return;
+  presence_timer_ = own_clock_.at(own_clock_.now() + std::chrono::seconds(1), [this] {
+    presence_timer_ = {};
+    check_presence();
+  });
+}
+
+// The server may still have a watch of the path, which an exists without a znode has set.
+void SimCoordinator::on_absent(const std::string& path) {
+  for (;;) {
+    const auto interest =
+        std::find_if(interests_.begin(), interests_.end(),
+                     [&path](const Interest& i) { return i.unreadable && i.watch.path == path; });
+    if (interest == interests_.end()) return;
+    const Watch watch = interest->watch;
+    const auto on_event = std::move(interest->on_event);
+    interests_.erase(interest);
+    drop_watch_if_unused(watch);
+    on_event(session_, WatchEvent::deleted);
+  }
+}
+
+void SimCoordinator::check_presence() {
+  std::set<std::string> paths;
+  for (const Interest& interest : interests_) {
+    if (interest.unreadable) paths.insert(interest.watch.path);
+  }
+  if (paths.empty()) return;
+  for (const std::string& path : paths) {
+    if (!gate_open_) break;
+    Pending pending;
+    pending.id = RequestId{++last_id_};
+    pending.request.operation = client::request::CountChildren{path};
+    pending.handler = [this, path](const Reply& reply) {
+      if (reply.status == Status::no_node) on_absent(path);
+    };
+    send(std::move(pending));
+  }
+  check_presence_later();
 }
 
 void SimCoordinator::ping_at(Instant when) {

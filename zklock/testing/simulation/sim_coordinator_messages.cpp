@@ -47,8 +47,7 @@ bool is_servers_answer(Status status) {
 void SimCoordinator::receive() {
   if (!can_receive()) return;
   if (const auto* reply = std::get_if<ServerReply>(&to_client_.front());
-      reply != nullptr &&
-      take_matching(lost_replies_, kind_of(in_flight_.front().request.operation))) {
+      reply != nullptr && take_matching(lost_replies_, in_flight_.front())) {
     ++reply_losses_[in_flight_.front().request.operation.index()];
     break_link(OnTheWay::dropped);
     return;
@@ -67,7 +66,9 @@ void SimCoordinator::receive_one(Connected& message) {
   observer_->on_connected(message.info);
   if (!told_connected_) return;
   if (!interests_.empty()) {
-    for (const Interest& interest : interests_) armed_[interest.watch] = interest.absent;
+    for (const Interest& interest : interests_) {
+      if (interest.is_set) armed_[interest.watch] = interest.absent;
+    }
     to_server_.emplace_back(SetWatches{last_zxid_, armed_});
   }
   flush_held();
@@ -127,16 +128,28 @@ void SimCoordinator::receive_one(ServerReply& message) {
   --served_;
   last_zxid_ = message.zxid;
   Reply& reply = message.reply;
-  const bool unreadable = reply.status == Status::no_auth &&
-                          kind_of(pending.request.operation) == OperationKind::get_and_watch;
+  const bool is_refused = reply.status == Status::no_auth;
+  const OperationKind kind = kind_of(pending.request.operation);
+  // The server refuses only an existing znode, so the refusal is the answer.
+  const bool is_refused_exists = is_refused && kind == OperationKind::exists_and_watch;
+  if (is_refused_exists) {
+    reply.status = Status::ok;
+    pending.unreadable = true;
+  }
   reply.unreadable = pending.unreadable;
   if (const auto watch = watch_of(pending.request)) {
     if (arms(pending.request, reply.status)) {
       const bool absent = reply.status == Status::no_node;
-      armed_[*watch] = absent;
+      if (!is_refused_exists) armed_[*watch] = absent;
       auto on_event = take_on_event(pending.request);
       if (!pending.unwatched && !(pending.unreadable && absent)) {
-        interests_.push_back({pending.id, *watch, absent, std::move(on_event)});
+        interests_.push_back({.id = pending.id,
+                              .watch = *watch,
+                              .absent = absent,
+                              .unreadable = pending.unreadable,
+                              .is_set = !is_refused_exists,
+                              .on_event = std::move(on_event)});
+        if (pending.unreadable) check_presence_later();
       }
     }
     drop_watch_if_unused(*watch);
@@ -144,7 +157,7 @@ void SimCoordinator::receive_one(ServerReply& message) {
   if (is_servers_answer(reply.status) && !pending.follows) {
     observer_->on_answered(reply.session, reply.sent_at, message.by);
   }
-  if (unreadable) {
+  if (is_refused && kind == OperationKind::get_and_watch) {
     ask_existence(std::move(pending));
   } else {
     pending.handler(std::move(reply));

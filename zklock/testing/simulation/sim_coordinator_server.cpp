@@ -15,10 +15,9 @@ bool is_from_one_server(Status status) {
          status == Status::auth_failed || status == Status::server_error;
 }
 
-/// Returns whether one server may have refused the operation because of an ACL.
-bool is_refused_by_acl(Status status, OperationKind kind) {
-  const bool is_single = kind == OperationKind::create_contender || kind == OperationKind::remove;
-  return is_single && (status == Status::no_auth || status == Status::invalid_acl);
+/// Returns whether one server may have refused a single create or delete because of an ACL.
+bool is_refused_by_acl(Status status) {
+  return status == Status::no_auth || status == Status::invalid_acl;
 }
 
 }  // namespace
@@ -74,7 +73,7 @@ void SimCoordinator::serve_one(const Handshake& handshake) {
 
 void SimCoordinator::serve_one(NextRequest) {
   const OperationKind kind = kind_of(in_flight_[served_].request.operation);
-  if (take_matching(lost_requests_, kind)) {
+  if (take_matching(lost_requests_, in_flight_[served_])) {
     ++request_losses_[index(kind)];
     break_link(OnTheWay::dropped);
     return;
@@ -92,12 +91,13 @@ void SimCoordinator::serve_one(NextRequest) {
 SimCoordinator::ServerReply SimCoordinator::answer(const Pending& pending) {
   const Operation& operation = pending.request.operation;
   const OperationKind kind = kind_of(operation);
-  const auto injected = std::find_if(injected_.begin(), injected_.end(), [kind](const Injected& i) {
-    return i.kinds.test(index(kind));
-  });
+  const auto injected =
+      std::find_if(injected_.begin(), injected_.end(),
+                   [&pending](const Injected& i) { return is_hit(i.kinds, pending); });
   const auto carry_out = [&] {
-    return is_quorum_operation(kind) ? ensemble_.apply(server_session_, operation)
-                                     : read(server_tree(), operation, credential_);
+    return is_quorum_operation(kind)
+               ? execute(pending, server_session_)
+               : read(server_tree(), operation, credential_, ensemble_.exists_rule());
   };
   ServerReply answered;
   Reply& reply = answered.reply;
@@ -112,10 +112,18 @@ SimCoordinator::ServerReply SimCoordinator::answer(const Pending& pending) {
     if (is_from_one_server(reply.status)) answered.by = AnsweredBy::server;
     injected_.erase(injected);
   }
-  if (is_refused_by_acl(reply.status, kind)) answered.by = AnsweredBy::server;
+  const bool is_single = pending.last_level || kind == OperationKind::create_contender ||
+                         kind == OperationKind::remove;
+  if (is_single && is_refused_by_acl(reply.status)) answered.by = AnsweredBy::server;
   reply.session = pending.session;
   reply.sent_at = pending.sent_at;
   return answered;
+}
+
+Reply SimCoordinator::execute(const Pending& pending, SessionId session) {
+  const Operation& operation = pending.request.operation;
+  if (!pending.last_level) return ensemble_.apply(session, operation);
+  return ensemble_.create_path(session, std::get<client::request::CreateParents>(operation).path);
 }
 
 void SimCoordinator::serve_one(const RemoveWatch& request) {
@@ -155,7 +163,7 @@ void SimCoordinator::arrive_late() {
   const Pending pending = std::move(late_.front());
   late_.pop_front();
   // The reply has no receiver. An ended session executes nothing.
-  ensemble_.apply(pending.session, pending.request.operation);
+  execute(pending, pending.session);
 }
 
 void SimCoordinator::on_node_event(const std::string& path, WatchEvent event, const NodeAcl& acl) {

@@ -23,11 +23,22 @@ std::string child_of(const std::string& parent, std::string_view name) {
 
 Reply SimEnsemble::apply(SessionId session, const Operation& operation) {
   if (!is_alive(session)) return status_only(Status::session_ended);
-  if (!is_quorum_operation(kind_of(operation))) return read(tree_, operation, credential(session));
+  if (!is_quorum_operation(kind_of(operation))) {
+    return read(tree_, operation, credential(session), exists_rule_);
+  }
   acting_ = session;
   Reply reply = carry_out_request(session, operation);
   acting_ = {};
   return reply;
+}
+
+Reply SimEnsemble::create_path(SessionId session, const std::string& path) {
+  if (!is_alive(session)) return status_only(Status::session_ended);
+  acting_ = session;
+  NewNode made{.path = path, .acl = parent_acl_, .container = true};
+  const Status status = make(made, credential(session));
+  acting_ = {};
+  return status_only(status);
 }
 
 Reply SimEnsemble::carry_out_request(SessionId session, const Operation& operation) {
@@ -297,7 +308,7 @@ void SimEnsemble::erase(const std::string& path) {
 }
 
 NodeAcl SimEnsemble::contender_acl(SessionId session) const {
-  return {.everyone = AclEntry::read, .owner = credential(session)};
+  return {.everyone = contenders_are_readable_ ? AclEntry::read : 0, .owner = credential(session)};
 }
 
 std::int64_t SimEnsemble::next_zxid() {

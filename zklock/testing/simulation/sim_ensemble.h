@@ -55,6 +55,9 @@ class SimEnsemble {
   /// Executes a request of a session. If the session is not alive, returns session_ended and does
   /// nothing.
   Reply apply(SessionId session, const Operation& operation);
+  /// Creates a container, as the first part of a CreateContender with `makes_path`. If the session
+  /// is not alive, returns session_ended and does nothing.
+  Reply create_path(SessionId session, const std::string& path);
 
   // Writes of another author: an operator, another kind of client, another session. No ACL applies
   // to them.
@@ -64,6 +67,11 @@ class SimEnsemble {
   /// Sets the ACL for later containers of the clients, and for their other znodes except
   /// contenders.
   void set_parent_acl(NodeAcl acl) { parent_acl_ = acl; }
+  /// Sets whether znodes of contenders that enqueue later have READ for all clients, or only for their
+  /// creator.
+  void set_contenders_readable(bool readable) noexcept { contenders_are_readable_ = readable; }
+  void set_exists_rule(ExistsRule rule) noexcept { exists_rule_ = rule; }
+  ExistsRule exists_rule() const noexcept { return exists_rule_; }
   /// Returns the name. Returns nothing if the parent is missing, the name exists, or the owner has
   /// ended.
   std::optional<std::string> create_sequential(const std::string& parent, std::string_view prefix,
@@ -141,6 +149,8 @@ class SimEnsemble {
 
   SimClock& clock_;
   NodeAcl parent_acl_;
+  bool contenders_are_readable_ = true;
+  ExistsRule exists_rule_ = ExistsRule::needs_read;
   bool has_leader_ = true;
   bool leader_is_paused_ = false;
   SessionId acting_;

@@ -146,7 +146,7 @@ void Tree::remove(const std::string& path) {
   nodes_.erase(path);
 }
 
-Reply read(const Tree& tree, const Operation& operation, Credential client) {
+Reply read(const Tree& tree, const Operation& operation, Credential client, ExistsRule rule) {
   const auto not_a_read = [] {
     assert(false && "a quorum operation");
     return status_only(Status::server_error);
@@ -156,9 +156,13 @@ Reply read(const Tree& tree, const Operation& operation, Credential client) {
     const bool readable = node == nullptr || node->acl.allows(AclEntry::read, client);
     return readable ? answer(node) : status_only(Status::no_auth);
   };
+  const auto exists = [&](const auto& request) {
+    return rule == ExistsRule::needs_read ? if_readable(request, stat)
+                                          : stat(tree.find(request.path));
+  };
   return std::visit(Overloaded{
-                        [&](const CountChildren& r) { return stat(tree.find(r.path)); },
-                        [&](const ExistsAndWatch& r) { return stat(tree.find(r.path)); },
+                        [&](const CountChildren& r) { return exists(r); },
+                        [&](const ExistsAndWatch& r) { return exists(r); },
                         [&](const ListChildren& r) { return if_readable(r, children); },
                         [&](const ListAndWatch& r) { return if_readable(r, children); },
                         [&](const Get& r) { return if_readable(r, contents); },

@@ -120,8 +120,14 @@ class Tree {
   std::map<std::string, Node, std::less<>> nodes_;
 };
 
+/// The servers' rule for exists.
+enum class ExistsRule {
+  needs_nothing,
+  needs_read,  ///< with ZOOKEEPER-2590, if the znode exists
+};
+
 /// Returns a server's answer to `client` from the tree. REQUIRES: it is no quorum operation.
-Reply read(const Tree& tree, const Operation& operation, Credential client);
+Reply read(const Tree& tree, const Operation& operation, Credential client, ExistsRule rule);
 
 Reply status_only(Status status);
 

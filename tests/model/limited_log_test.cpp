@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order and the number of the lines in the log of a client.
-#include "zklock/engine/session/log_queue.h"
+#include "zklock/engine/session/limited_log.h"
 
 #include <cstddef>
 #include <functional>
@@ -21,9 +21,9 @@ using namespace std::chrono_literals;
 using detail::LogKind;
 using Lines = std::vector<std::string>;
 
-class LogQueueTest : public ::testing::Test {
+class LimitedLogTest : public ::testing::Test {
  protected:
-  LogQueueTest() { lock_.connect_all(); }
+  LimitedLogTest() { lock_.connect_all(); }
 
   detail::ClientCore& core() { return lock_.core(0); }
   void lose(int number) {
@@ -43,16 +43,15 @@ class LogQueueTest : public ::testing::Test {
                   {},
                   true,
                   detail::ClientCore::kMostCreatesAtOnce,
-                  std::make_shared<client::Log>(
-                      nullptr,
-                      [this](LogLevel, std::string_view line) {
-                        lines_.emplace_back(line);
-                        if (on_line_) on_line_();
-                      },
-                      LogLevel::debug)};
+                  LockWorld::LogTarget{.sink =
+                                           [this](LogLevel, std::string_view line) {
+                                             lines_.emplace_back(line);
+                                             if (on_line_) on_line_();
+                                           },
+                                       .level = LogLevel::debug}};
 };
 
-TEST_F(LogQueueTest, TenThousandLosses_WriteElevenLines) {
+TEST_F(LimitedLogTest, TenThousandLosses_WriteElevenLines) {
   for (int i = 0; i < 10'000; ++i) lose(i);
   lock_.world().run_all();
   EXPECT_EQ(lines_.size(), 10U);
@@ -65,7 +64,7 @@ TEST_F(LogQueueTest, TenThousandLosses_WriteElevenLines) {
   EXPECT_EQ(lines_.back(), "lock /7: lost");
 }
 
-TEST_F(LogQueueTest, LossesForAMinute_OneLineASecond) {
+TEST_F(LimitedLogTest, LossesForAMinute_OneLineASecond) {
   for (int i = 0; i < 6000; ++i) {
     lose(i);
     lock_.world().run_for(10ms);
@@ -74,7 +73,7 @@ TEST_F(LogQueueTest, LossesForAMinute_OneLineASecond) {
   EXPECT_LE(lines_.size(), 70U);
 }
 
-TEST_F(LogQueueTest, OneKindIsLimited_OthersAreWritten) {
+TEST_F(LimitedLogTest, OneKindIsLimited_OthersAreWritten) {
   for (int i = 0; i < 11; ++i) lose(i);
   core().warn("observe /x: closed");
   lock_.world().run_for(2s);
@@ -83,7 +82,7 @@ TEST_F(LogQueueTest, OneKindIsLimited_OthersAreWritten) {
   EXPECT_EQ(lines_[11], "lock /10: 1 more hold was lost, the last here");
 }
 
-TEST_F(LogQueueTest, Order_IsThatOfTheCalls) {
+TEST_F(LimitedLogTest, Order_IsThatOfTheCalls) {
   bool added = false;
   on_line_ = [&] {  // as another thread would, while a line is written
     if (!std::exchange(added, true)) event(3);
@@ -96,13 +95,13 @@ TEST_F(LogQueueTest, Order_IsThatOfTheCalls) {
   EXPECT_EQ(lines_, (Lines{"event 0", "lock /1: lost", "event 2", "event 3"}));
 }
 
-TEST_F(LogQueueTest, Events_AreNotThrottled) {
+TEST_F(LimitedLogTest, Events_AreNotThrottled) {
   for (int i = 0; i < 500; ++i) event(i);
   lock_.world().run_all();
   EXPECT_EQ(lines_.size(), 500U);
 }
 
-TEST_F(LogQueueTest, SlowLog_DropsLinesBeyondAThousand) {
+TEST_F(LimitedLogTest, SlowLog_DropsLinesBeyondAThousand) {
   for (int i = 0; i < 1500; ++i) event(i);
   lock_.world().run_all();
   ASSERT_EQ(lines_.size(), 1001U);
@@ -110,19 +109,7 @@ TEST_F(LogQueueTest, SlowLog_DropsLinesBeyondAThousand) {
   EXPECT_EQ(lines_[1000], "zklock: 500 lines were not logged, because the log is too slow");
 }
 
-TEST_F(LogQueueTest, NoThread_AnotherThreadOfTheClientWrites) {
-  lock_.world().dispatcher(0).set_exhausted(true);
-  lose(1);
-  EXPECT_TRUE(lines_.empty());
-  lock_.world().run_all();
-  EXPECT_EQ(lines_, (Lines{"lock /1: lost"}));
-  lock_.world().dispatcher(0).set_exhausted(false);
-  lose(2);
-  lock_.world().run_all();
-  EXPECT_EQ(lines_, (Lines{"lock /1: lost", "lock /2: lost"}));
-}
-
-TEST_F(LogQueueTest, ClientIsClosed_OmittedLinesAreReported) {
+TEST_F(LimitedLogTest, ClientIsClosed_OmittedLinesAreReported) {
   for (int i = 0; i < 15; ++i) lose(i);
   core().close();
   lock_.world().run_all();
@@ -130,14 +117,14 @@ TEST_F(LogQueueTest, ClientIsClosed_OmittedLinesAreReported) {
   EXPECT_EQ(lines_[10], "lock /14: 5 more holds were lost, the last here");
 }
 
-TEST_F(LogQueueTest, ClientIsClosed_LaterLinesAreDropped) {
+TEST_F(LimitedLogTest, ClientIsClosed_LaterLinesAreDropped) {
   core().close();
   lose(1);
   lock_.world().run_all();
   EXPECT_EQ(lines_, Lines{});
 }
 
-TEST_F(LogQueueTest, SlowLog_LossesAreKept) {
+TEST_F(LimitedLogTest, SlowLog_LossesAreKept) {
   for (int i = 0; i < 1500; ++i) event(i);
   for (int i = 0; i < 3; ++i) lose(i);
   lock_.world().run_all();
@@ -145,7 +132,7 @@ TEST_F(LogQueueTest, SlowLog_LossesAreKept) {
   EXPECT_EQ(lines_[1002], "lock /2: lost");
 }
 
-TEST_F(LogQueueTest, SlowLog_OmittedLinesAreReportedLater) {
+TEST_F(LimitedLogTest, SlowLog_OmittedLinesAreReportedLater) {
   bool is_first = true;
   on_line_ = [&] {  // the log is slow in the first line
     if (!std::exchange(is_first, false)) return;
@@ -161,14 +148,14 @@ TEST_F(LogQueueTest, SlowLog_OmittedLinesAreReportedLater) {
   EXPECT_EQ(lines_[1002], "zklock: 2 more warnings were omitted");
 }
 
-TEST_F(LogQueueTest, PathWithKeys_IsQuoted) {
+TEST_F(LimitedLogTest, PathWithKeys_IsQuoted) {
   const auto path_lock = lock_.path_lock(0, "/a: lost; owner=x");
   path_lock->warn("one; owner=y");
   lock_.world().run_all();
   EXPECT_EQ(lines_, Lines{"lock \"/a: lost; owner=x\": one, owner=y"});
 }
 
-TEST_F(LogQueueTest, ThreeHundredReadersLost_WriteElevenLines) {
+TEST_F(LimitedLogTest, ThreeHundredReadersLost_WriteElevenLines) {
   std::vector<std::size_t> calls;
   for (int i = 0; i < 300; ++i) calls.push_back(lock_.acquire(0, LockWorld::to_read()));
   lock_.world().run_all();

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first acquire at a path that does not exist, and at paths that the client has not seen yet.
+#include <cstddef>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/path_lock_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+/// The parent of the lock path exists, and the path itself does not. The clients are new.
+class NewPath : public PathLockTest {
+ protected:
+  void SetUp() override {
+    lock_.connect_all();
+    ensemble().create_container("/locks");
+    reset_counts();
+  }
+  void make_path() { ASSERT_EQ(ensemble().create_container(LockWorld::kPath), Status::ok); }
+  void remove_path() { ASSERT_EQ(ensemble().remove(LockWorld::kPath), Status::ok); }
+  /// Acquires and releases the lock. Returns the number of requests until the grant.
+  std::size_t requests_of_a_grant(std::size_t c = 0) {
+    reset_counts();
+    const auto call = granted(c);
+    const std::size_t requests = client(c).requests();
+    release(call);
+    return requests;
+  }
+};
+
+TEST_F(NewPath, FirstAcquire_IsThreePipelinedRequests) {
+  const auto call = lock_.acquire(0);
+  EXPECT_EQ(client(0).requests(), 3U) << "all are sent before any answer";
+  run();
+  EXPECT_TRUE(is_granted(call));
+  EXPECT_EQ(client(0).requests(Kind::create_parents), 1U);
+  EXPECT_EQ(client(0).requests(Kind::create_contender), 1U);
+  EXPECT_EQ(client(0).requests(Kind::count_children), 1U);
+  EXPECT_EQ(client(0).requests(), 3U);
+  EXPECT_TRUE(ensemble().find(LockWorld::kPath)->container);
+  release(call);
+  expect_rest();
+}
+
+TEST_F(NewPath, NewPathsInARow_CostOneRoundTripEach) {
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(requests_of_a_grant(), 3U) << i;
+    remove_path();
+  }
+  expect_rest();
+}
+
+TEST_F(NewPath, ExistingPaths_CostOneMoreRequestOnce) {
+  make_path();
+  EXPECT_EQ(requests_of_a_grant(), 3U) << "the first shows that paths exist";
+  EXPECT_EQ(requests_of_a_grant(), 2U);
+  EXPECT_EQ(requests_of_a_grant(), 2U);
+  expect_rest();
+}
+
+TEST_F(NewPath, NewPathAfterExisting_IsExpectedFromThenOn) {
+  make_path();
+  requests_of_a_grant();
+  remove_path();
+  EXPECT_EQ(requests_of_a_grant(), 5U) << "create and count, the parents, create and count";
+  remove_path();
+  EXPECT_EQ(requests_of_a_grant(), 3U);
+  expect_rest();
+}
+
+TEST_F(NewPath, NewAndExistingPathsInTurns_NewOnesCostOneRoundTrip) {
+  for (int i = 0; i < 4; ++i) {
+    make_path();
+    EXPECT_EQ(requests_of_a_grant(), 3U) << i << ": the create of the path fails";
+    remove_path();
+    EXPECT_EQ(requests_of_a_grant(), i == 0 ? 5U : 3U) << i;
+    remove_path();
+  }
+  expect_rest();
+}
+
+// An object that saw its path says nothing about the paths of others.
+TEST_F(NewPath, UsedPathDeleted_ChangesNoExpectation) {
+  make_path();
+  lock_.use(0);
+  requests_of_a_grant();
+  remove_path();
+  requests_of_a_grant();
+  EXPECT_FALSE(lock_.core(0).path_facts().predicts_new_path());
+  lock_.end_use(0);
+  expect_rest();
+}
+
+TEST_F(NewPath, UsedPath_IsNotCreatedAgain) {
+  lock_.use(0);
+  requests_of_a_grant();
+  ASSERT_TRUE(lock_.core(0).path_facts().predicts_new_path());
+  for (int i = 0; i < 2; ++i) {
+    requests_of_a_grant();
+    EXPECT_EQ(client(0).requests(Kind::create_parents), 0U) << i;
+  }
+  lock_.end_use(0);
+  expect_rest();
+}
+
+TEST_F(NewPath, ContendersAtOnce_CreatePathOnce) {
+  const auto first = lock_.acquire(0);
+  const auto second = lock_.acquire(0);
+  EXPECT_EQ(client(0).requests(Kind::create_parents), 1U);
+  EXPECT_EQ(client(0).requests(Kind::create_contender), 2U);
+  run();
+  EXPECT_EQ(client(0).requests(Kind::create_parents), 1U);
+  EXPECT_TRUE(is_granted(first));
+  release(first);
+  EXPECT_TRUE(is_granted(second));
+  release(second);
+  expect_rest();
+}
+
+TEST_F(NewPath, GrandparentMissing_AllLevelsAreCreated) {
+  ASSERT_EQ(ensemble().remove("/locks"), Status::ok);
+  EXPECT_EQ(requests_of_a_grant(), 6U) << "all three, the parents, create and count";
+  EXPECT_EQ(client(0).requests(Kind::create_parents), 2U);
+  EXPECT_TRUE(lock_.core(0).path_facts().predicts_new_path());
+  expect_rest();
+}
+
+TEST_F(NewPath, NoPermissionOnGrandparent_ExistingPathIsUsed) {
+  make_path();
+  ASSERT_EQ(ensemble().set_acl("/locks", {.everyone = AclEntry::read}), Status::ok);
+  EXPECT_EQ(requests_of_a_grant(), 3U);
+  EXPECT_EQ(requests_of_a_grant(), 2U) << "the path existed";
+  remove_path();
+  const auto call = lock_.acquire(0);
+  run();
+  EXPECT_EQ(error(call), Errc::no_auth);
+  expect_rest();
+}
+
+TEST_F(NewPath, CreatesOfPathUnsent_AreRepeated) {
+  lock_.use(0);
+  lock_.world().disconnect(0);
+  run();
+  const auto attempt = lock_.acquire(0, {.timeout = Duration::zero()});
+  run_for(11s);
+  EXPECT_EQ(error(attempt), Errc::not_connected);
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_EQ(requests_of_a_grant(), 3U);
+  lock_.end_use(0);
+  expect_rest();
+}
+
+// The path's creation, the create and the count have arrived up to any point, and so have their
+// replies.
+TEST_F(NewPath, ConnectionLostAmongReplies_OneZnodeIsCreated) {
+  for (int served = 0; served <= 3; ++served) {
+    for (int received = 0; received <= served; ++received) {
+      lock_.core(0).path_facts().met_missing_path();
+      const auto call = lock_.acquire(0);
+      ASSERT_EQ(client(0).unserved(), 3U) << served << ", " << received;
+      for (int i = 0; i < served; ++i) lock_.world().run({Step::Kind::serve, 0});
+      for (int i = 0; i < received; ++i) lock_.world().run({Step::Kind::receive, 0});
+      lock_.world().disconnect(0);
+      run();
+      lock_.world().reconnect(0);
+      run_for(1s);
+      EXPECT_TRUE(is_granted(call)) << served << ", " << received;
+      EXPECT_EQ(lock_.nodes().size(), 1U) << served << ", " << received;
+      release(call);
+      expect_rest();
+      run_for(1min);  // after that, no look for a late create needs the path lock
+      remove_path();
+    }
+  }
+}
+
+// The replies of the create and of the count decide. That of the path's creation may be any.
+TEST_F(NewPath, CreateOfPathFails_CreateOfZnodeDecides) {
+  for (const Status status : {Status::throttled, Status::quota_exceeded, Status::server_error}) {
+    make_path();
+    lock_.core(0).path_facts().met_missing_path();
+    client(0).fail_next(Kind::create_parents, status);
+    EXPECT_EQ(requests_of_a_grant(), 3U);
+    remove_path();
+    lock_.core(0).path_facts().met_missing_path();
+    client(0).fail_next(Kind::create_parents, status);
+    EXPECT_EQ(requests_of_a_grant(), 6U);
+    remove_path();
+  }
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model

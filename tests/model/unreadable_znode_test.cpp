@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clients have no READ permission on the znodes of other clients: AclPolicy::creator_all(), and other
+// credentials. Each test runs with both rules of the servers for exists.
+#include <cstddef>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/same_name_fixture.h"
+#include "zklock/core/lock_delay.h"
+#include "zklock/core/release_request_data.h"
+#include "zklock/core/znode_name.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+class UnreadableZnode : public SameNameTest, public ::testing::WithParamInterface<ExistsRule> {
+ protected:
+  static constexpr NodeAcl kUnreadable{.everyone = 0};
+
+  void SetUp() override {
+    SameNameTest::SetUp();
+    ensemble().set_exists_rule(GetParam());
+    ensemble().set_contenders_readable(false);
+  }
+  void set_other_rule() {
+    const bool is_open = GetParam() == ExistsRule::needs_nothing;
+    ensemble().set_exists_rule(is_open ? ExistsRule::needs_read : ExistsRule::needs_nothing);
+  }
+  Duration tick() { return lock_.core(0).keeper().timeout() / 20; }
+};
+
+INSTANTIATE_TEST_SUITE_P(BothRules, UnreadableZnode,
+                         ::testing::Values(ExistsRule::needs_nothing, ExistsRule::needs_read),
+                         [](const auto& each) {
+                           return each.param == ExistsRule::needs_nothing ? "Open" : "NeedsRead";
+                         });
+
+// ---- the predecessor ---------------------------------------------------------------------------
+
+TEST_P(UnreadableZnode, OfPredecessor_WaitersAreGrantedInTurn) {
+  const auto first = granted(0);
+  const auto second = waiting(1);
+  const auto third = waiting(2);
+  release(first);
+  run_for(1s);
+  EXPECT_TRUE(is_granted(second));
+  EXPECT_FALSE(is_granted(third));
+  release(second);
+  run_for(1s);
+  EXPECT_TRUE(is_granted(third));
+  release(third);
+  expect_rest();
+}
+
+TEST_P(UnreadableZnode, OfPredecessorOfOtherKinds_WaitersAreGrantedInTurn) {
+  const auto writer = granted(0, LockWorld::to_write());
+  const auto reader = waiting(1, LockWorld::to_read());
+  const auto last = waiting(2, LockWorld::to_write());
+  release(writer);
+  run_for(1s);
+  EXPECT_TRUE(is_granted(reader));
+  EXPECT_FALSE(is_granted(last));
+  release(reader);
+  run_for(1s);
+  EXPECT_TRUE(is_granted(last));
+  release(last);
+  expect_rest();
+}
+
+TEST_P(UnreadableZnode, OfWaitingPredecessor_WaiterBehindItIsNotGranted) {
+  const auto first = granted(0);
+  const auto second = waiting(1);
+  const auto third = waiting(2);
+  lock_.cancel(second);
+  run_for(2s);
+  EXPECT_FALSE(is_granted(third));
+  release(first);
+  run_for(1s);
+  EXPECT_TRUE(is_granted(third));
+  release(third);
+  expect_rest();
+}
+
+TEST_P(UnreadableZnode, OfPredecessor_CostsOneRequestPerSecond) {
+  ensemble().set_contenders_readable(true);
+  const auto first = granted(0);
+  ensemble().set_contenders_readable(false);
+  const auto second = waiting(1);
+  const auto third = waiting(2);
+  EXPECT_EQ(client(2).requests(), 3U) << "a create, a count, and a getData";
+  const std::size_t before[] = {client(1).served(), client(2).served()};
+  run_for(10s);
+  EXPECT_EQ(client(2).served() - before[1], client(1).served() - before[0] + 10);
+  lock_.cancel(third);
+  run();
+  EXPECT_EQ(client(2).watch_removals(), GetParam() == ExistsRule::needs_nothing ? 1U : 0U);
+  release(first);
+  release(second);
+  expect_rest();
+}
+
+TEST_P(UnreadableZnode, DeletedWhileDisconnected_WaiterIsGranted) {
+  const auto first = granted(0);
+  const auto second = waiting(1);
+  lock_.world().disconnect(1);
+  run();
+  release(first);
+  run_for(2s);
+  reconnect(1);
+  run_for(1s);
+  EXPECT_TRUE(is_granted(second));
+  release(second);
+  expect_rest();
+}
+
+TEST_P(UnreadableZnode, WaiterReconnected_StillWaits) {
+  const auto first = granted(0);
+  const auto second = waiting(1);
+  lock_.world().disconnect(1);
+  run();
+  reconnect(1);
+  run_for(3s);
+  EXPECT_FALSE(is_granted(second));
+  release(first);
+  run_for(1s);
+  EXPECT_TRUE(is_granted(second));
+  release(second);
+  expect_rest();
+}
+
+// The servers are upgraded or downgraded one by one.
+TEST_P(UnreadableZnode, OtherRuleAfterReconnect_WaiterIsGranted) {
+  const auto first = granted(0);
+  const auto second = waiting(1);
+  lock_.world().disconnect(1);
+  run();
+  set_other_rule();
+  reconnect(1);
+  run_for(3s);
+  EXPECT_FALSE(is_granted(second));
+  release(first);
+  run_for(1s);
+  EXPECT_TRUE(is_granted(second));
+  release(second);
+  expect_rest();
+}
+
+TEST_P(UnreadableZnode, OtherRuleAndDeletedWhileDisconnected_IsGranted) {
+  const auto first = granted(0);
+  const auto second = waiting(1);
+  lock_.world().disconnect(1);
+  run();
+  set_other_rule();
+  release(first);
+  run_for(2s);
+  reconnect(1);
+  run_for(1s);
+  EXPECT_TRUE(is_granted(second));
+  release(second);
+  expect_rest();
+}
+
+// ---- the own znode -----------------------------------------------------------------------------
+
+TEST_P(UnreadableZnode, OfHolder_IsLostWhenItIsDeleted) {
+  const auto held = granted(0);
+  const std::string node = lock_.call(held).node;
+  ASSERT_EQ(ensemble().set_acl(node, kUnreadable), Status::ok);
+  run_for(5s);
+  EXPECT_EQ(lock_.call(held).hold.state(), HoldState::held);
+  ASSERT_EQ(ensemble().remove(node), Status::ok);
+  run_for(1s);
+  EXPECT_EQ(lock_.call(held).hold.state(), HoldState::lost);
+  release(held);
+  expect_rest();
+}
+
+TEST_P(UnreadableZnode, OfNextHolderInLaterPath_IsLossOfFirst) {
+  const auto old = granted(0);
+  remove_path();
+  const auto next = lock_.acquire(1);
+  run_only(1, [&] { return is_granted(next); });
+  ASSERT_EQ(lock_.call(next).node, lock_.call(old).node);
+  lock_.world().run_for(tick());
+  EXPECT_EQ(lock_.call(old).hold.state(), HoldState::lost);
+  EXPECT_EQ(lock_.call(next).hold.state(), HoldState::held);
+  release(old);
+  release(next);
+  expect_rest();
+}
+
+TEST_P(UnreadableZnode, AndStatOfPathLost_IsLossAfterReconnect) {
+  const auto old = granted(0);
+  remove_path();
+  const auto next = lock_.acquire(1);
+  run_only(1, [&] { return is_granted(next); });
+  ASSERT_EQ(lock_.call(next).node, lock_.call(old).node);
+  lock_.world().lose_reply(0, Kind::count_children);
+  lock_.world().run_for(tick());
+  lock_.world().reconnect(0);
+  lock_.world().run_for(2 * tick());
+  EXPECT_EQ(lock_.call(old).hold.state(), HoldState::lost);
+  EXPECT_EQ(lock_.call(next).hold.state(), HoldState::held);
+  release(old);
+  release(next);
+  expect_rest();
+}
+
+TEST_P(UnreadableZnode, ReleasedAfterReconnect_OnlyOwnIsDeleted) {
+  for (const bool is_recreated : {false, true}) {
+    const auto old = granted(0, LockWorld::permits(1, 2));
+    lock_.world().disconnect(0);
+    run();
+    if (is_recreated) {
+      remove_path();
+    } else {
+      ASSERT_EQ(ensemble().set_acl(lock_.call(old).node, kUnreadable), Status::ok);
+    }
+    const auto next = granted(1, LockWorld::permits(1, 2));
+    lock_.world().reconnect(0);
+    run_only(0, [&] { return client(0).is_connected(); });
+    lock_.release(old);
+    run();
+    EXPECT_EQ(lock_.nodes().size(), 1U);
+    EXPECT_EQ(lock_.call(next).hold.state(), HoldState::held);
+    release(next);
+    expect_rest();
+    remove_path();
+  }
+}
+
+TEST_P(UnreadableZnode, OfDowngradedReaderAndReplyLost_HoldIsKept) {
+  const Owner owner = Owner::unique();
+  const auto writes = granted(0, LockWorld::to_write(owner));
+  const auto reads = granted(0, LockWorld::to_read(owner));
+  lock_.world().lose_reply(0, Kind::transaction);
+  lock_.release(writes);
+  run();
+  ASSERT_FALSE(client(0).is_connected());
+  ASSERT_EQ(lock_.nodes().size(), 1U);
+  ASSERT_EQ(ensemble().set_acl(path_of(lock_.nodes().front()), kUnreadable), Status::ok);
+  reconnect(0);
+  run_for(5s);
+  EXPECT_EQ(lock_.call(reads).hold.state(), HoldState::held);
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  const auto next = waiting(1, LockWorld::to_write());
+  release(reads);
+  run_for(1s);
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+  expect_rest();
+}
+
+// The transaction was not executed, so the znode is still the writer's.
+TEST_P(UnreadableZnode, OfWriterAndRequestLost_IsDowngraded) {
+  const Owner owner = Owner::unique();
+  const auto writes = granted(0, LockWorld::to_write(owner));
+  const auto reads = granted(0, LockWorld::to_read(owner));
+  lock_.world().lose_request(0, Kind::transaction);
+  lock_.release(writes);
+  run();
+  ASSERT_FALSE(client(0).is_connected());
+  ASSERT_EQ(ensemble().set_acl(lock_.call(writes).node, kUnreadable), Status::ok);
+  reconnect(0);
+  run();
+  EXPECT_EQ(lock_.call(reads).hold.state(), HoldState::held);
+  const auto others = granted(1, LockWorld::to_read());
+  release(others);
+  release(reads);
+  expect_rest();
+}
+
+// ---- the release request -----------------------------------------------------------------------
+
+// The reply to its delete is lost, and another client creates the next one.
+TEST_P(UnreadableZnode, OfNextReleaseRequest_IsNotDeleted) {
+  const auto held = granted(0);
+  const auto name = core::ZnodeName::parse(lock_.nodes().front());
+  const std::string request = path_of(core::release_request_node(name->sequence));
+  const SessionId deleter = lock_.core(1).keeper().session();
+  ASSERT_EQ(ensemble().create(request, "", deleter), Status::ok);
+  lock_.world().lose_reply(1, Kind::remove);
+  lock_.core(1).remove(deleter, request);
+  run();
+  ASSERT_FALSE(client(1).is_connected());
+  const SessionId next = lock_.core(2).keeper().session();
+  ASSERT_EQ(ensemble().create(request, "", next, kUnreadable), Status::ok);
+  reconnect(1);
+  run_for(1s);
+  EXPECT_EQ(ensemble().remove(request), Status::ok) << "not deleted before";
+  release(held);
+  expect_rest();
+}
+
+// A client deletes only its own delay markers in this way, and their names do not repeat.
+TEST_P(UnreadableZnode, OfDelayMarkerAndRequestLost_IsDeleted) {
+  const std::string marker = path_of(core::DelayMarker::make(1s, {5}, {0}).name);
+  const auto held = granted(0);
+  ASSERT_EQ(ensemble().create(marker, "", {}, kUnreadable), Status::ok);
+  lock_.world().lose_request(1, Kind::remove);
+  lock_.core(1).remove(lock_.core(1).keeper().session(), marker);
+  run();
+  ASSERT_FALSE(client(1).is_connected());
+  reconnect(1);
+  run_for(1s);
+  EXPECT_EQ(ensemble().remove(marker), Status::no_node);
+  release(held);
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model
