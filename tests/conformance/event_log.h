@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "conformance/chronicle.h"
 #include "support/lock_event_words.h"
 
@@ -20,10 +22,13 @@ class EventLog {
   }
   std::vector<std::string> texts() const { return texts_.all(); }
   std::vector<LockEvent> all() const { return events_.all(); }
-  // Waits until the recorded texts are exactly `expected`. Returns false if others arrived or if
-  // some are missing after kTestTimeout.
-  bool reaches(const std::vector<std::string>& expected) const {
-    return texts_.reaches(expected.size()) && texts() == expected;
+  // Waits until the recorded texts are exactly `expected`. Fails if others arrived or if some are
+  // missing after kTestTimeout.
+  ::testing::AssertionResult reaches(const std::vector<std::string>& expected) const {
+    texts_.reaches(expected.size());
+    const auto received = texts();
+    if (received == expected) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << "received " << ::testing::PrintToString(received);
   }
 
  private:

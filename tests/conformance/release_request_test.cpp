@@ -103,7 +103,7 @@ TEST_F(ReleaseRequests, RequestNamesOneHolder_OnlyThatHoldIsLost) {
 TEST_F(ReleaseRequests, NamedWaiter_IsRequestedOnceGranted) {
   Hold before = ReentrantMutex(*requester_, kPath).acquire();
   auto waiting = mutex_.async_acquire();
-  ASSERT_TRUE(reaches_nodes(2));
+  ASSERT_TRUE(log_.reaches({"waiting 1"}));
   const std::string node = nodes().back();
   auto requested = in_thread([&] {
     return request_release(*requester_, kPath, {.node = node, .deadline = kTestTimeout});
