@@ -161,7 +161,7 @@ class Client {
     if (!outcome.contender) return;
     call.hold = outcome.contender->make_hold(kind);
     {
-      const Monitor::Lock lock(engine_->monitor());
+      const EngineLock lock(engine_->entry());
       call.session = outcome.contender->lock_node().machine().node().session();
     }
     call.on_loss.emplace(call.hold.loss_token(), CountLoss{&call.losses});

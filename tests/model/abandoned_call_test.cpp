@@ -28,7 +28,7 @@ class AbandonedCall : public PathLockTest {
   /// returns.
   template <class Call>
   void expect_returns_within_section(Call call) {
-    const detail::Monitor::Lock lock(path_lock_->monitor());
+    const detail::EngineLock lock(path_lock_->entry());
     std::jthread([&] { call(); }).join();
   }
   void expect_nothing_was_sent() {

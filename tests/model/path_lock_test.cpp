@@ -260,11 +260,10 @@ TEST_F(ReentrantLock, Lost_IsNotNested) {
 
 TEST_F(PathLockTest, TaskBeforeUnlock_RunsOnce) {
   const auto path_lock = lock_.path_lock(0);
-  detail::Monitor& monitor = path_lock->monitor();
   int runs = 0;
   {
-    const detail::Monitor::Lock lock(monitor);
-    monitor.before_unlock([&runs] { ++runs; });
+    const detail::EngineLock lock(path_lock->entry());
+    path_lock->core().mutex().before_unlock([&runs] { ++runs; });
   }
   EXPECT_EQ(runs, 1);
 }

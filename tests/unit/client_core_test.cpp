@@ -62,7 +62,7 @@ TEST(ClientCore, LateTask_CanBeTheLastUser) {
       ports(std::shared_ptr<void>(nullptr, [destroyed](void*) { destroyed.is_known(); })), {});
   auto path_lock = core->path_lock(core::LockPath("/lock"));
   core->close();
-  auto busy = std::make_unique<Monitor::Lock>(path_lock->monitor());  // blocks the task
+  auto busy = std::make_unique<EngineLock>(path_lock->entry());  // blocks the task
   core->coordinator().post([weak = std::weak_ptr(path_lock)] {
     if (const auto found = weak.lock()) found->settle();
   });
@@ -92,13 +92,13 @@ TEST(ClientCore, RemovalWithoutMemory_IsNotWaitedFor) {
   core->close();
 }
 
-/// Calls `task` when a Lock has ended, and then another task. Returns whether that one has run.
-bool runs_after(const Monitor::Task& task) {
+/// Calls `task` when an EngineLock has ended, and then another task. Returns whether that one has run.
+bool runs_after(const EngineMutex::Task& task) {
   const auto core = ClientCore::make(ports(nullptr), {});
   const auto path_lock = core->path_lock(core::LockPath("/lock"));
   bool has_run = false;
   {
-    const Monitor::Lock lock(path_lock->monitor());
+    const EngineLock lock(path_lock->entry());
     path_lock->after_unlock(task);
     path_lock->after_unlock([&has_run] { has_run = true; });
   }

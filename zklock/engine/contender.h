@@ -182,7 +182,7 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   void withdraw() noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Unregisters the contender without a grant: from now on its state is `over`.
   void depart() ZKLOCK_REQUIRES(path_mutex);
-  /// Releases a grant of which no waiting call took a count. Does so just before the Monitor::Lock
+  /// Releases a grant of which no waiting call took a count. Does so just before the EngineLock
   /// ends.
   void decline(core::CountKind kind) ZKLOCK_REQUIRES(path_mutex);
   /// Makes the hold lost and ends its grant. The loss callbacks and the delete follow.

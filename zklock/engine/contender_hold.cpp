@@ -72,7 +72,7 @@ void Contender::count_end(HoldEnd end, core::Instant now) const noexcept {
 // Releases the grant at the end of this Lock: all calls were abandoned meanwhile.
 void Contender::decline(core::CountKind kind) {
   ownership_.add(kind);
-  path_->monitor().before_unlock([self = shared_from_this(), kind]() ZKLOCK_REQUIRES(path_mutex) {
+  core().mutex().before_unlock([self = shared_from_this(), kind]() ZKLOCK_REQUIRES(path_mutex) {
     self->execute(self->drop(kind).plan);
   });
 }
@@ -187,24 +187,24 @@ void Contender::release(core::CountKind kind) noexcept {
     keep_for_ever(self);
     return;
   }
-  const Monitor::Lock lock(path_->monitor());
+  const EngineLock lock(path_->entry());
   execute(drop(kind).plan);
 }
 
 void Contender::watch_node() {
-  const Monitor::Lock lock(path_->monitor());
+  const EngineLock lock(path_->entry());
   if (holds()) node_->watch_own();
 }
 
 bool Contender::renew(std::optional<core::Duration> length) {
   if (core().forked()) return false;
-  const Monitor::Lock lock(path_->monitor());
+  const EngineLock lock(path_->entry());
   check_validity();
   return holds() && grant_->renew(length, clock_reader());
 }
 
 bool Contender::delete_with_node(std::string path) {
-  const Monitor::Lock lock(path_->monitor());
+  const EngineLock lock(path_->entry());
   check_validity();
   if (!holds()) return false;
   node_->delete_with_node(std::move(path));

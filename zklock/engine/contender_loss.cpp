@@ -78,7 +78,7 @@ void Contender::delete_lost_node(BackgroundWork::Id work, core::Instant lost_at)
 
 std::shared_ptr<void> Contender::delay_delete(const Hold& hold) {
   if (!hold) return nullptr;
-  const Monitor::Lock lock(hold.contender_->path_->monitor());
+  const EngineLock lock(hold.contender_->path_->entry());
   const auto loss = hold.contender_->loss_.lock();
   return loss ? loss->delay_delete() : nullptr;
 }

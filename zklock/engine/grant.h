@@ -16,7 +16,7 @@
 #include "zklock/engine/held_node_path.h"
 #include "zklock/engine/hold_limit_timer.h"
 #include "zklock/engine/lock_event_reporter.h"
-#include "zklock/engine/path_mutex.h"
+#include "zklock/engine/session/engine_mutex.h"
 #include "zklock/engine/session/engine_context.h"
 #include "zklock/fencing_token.h"
 #include "zklock/hold.h"

@@ -62,7 +62,7 @@ void PathLock::assert_invariants() const noexcept {
 }
 
 void PathLock::settle() {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   for (const auto& [owner, contender] : by_owner()) {
     contender->look_at_the_clock();  // its timer may fire a moment later
     contender->drop_abandoned_calls();
@@ -82,8 +82,8 @@ void PathLock::acquire(const std::shared_ptr<PendingAcquire>& call, AcquireReque
   if (keeps_order && posted_tasks_ > 0) return enter_soon(call, std::move(request));
   const auto now = LeaseClock::now();
   const auto longest = slice_before(call->deadline(), now, kLongestWaitForMutex);
-  if (!monitor().try_lock_for(longest)) return enter_soon(call, std::move(request));
-  const Monitor::Lock lock(monitor(), std::adopt_lock);
+  if (!core().mutex().try_lock_for(longest)) return enter_soon(call, std::move(request));
+  const EngineLock lock(entry(), std::adopt_lock);
   enter(call, std::move(request));
 }
 
@@ -179,12 +179,12 @@ void PathLock::dismiss(const Contender& contender) noexcept {
 }
 
 void PathLock::cancel_all(const void* object) {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   for (const auto& [owner, contender] : by_owner()) contender->cancel_calls(object);
 }
 
 void PathLock::fail_waiting(Errc code, const std::string& cause) {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   const auto contenders = contenders_;
   for (const auto& [owner, contender] : contenders) contender->fail(code, cause);
 }
@@ -196,7 +196,7 @@ bool PathLock::includes(Access access, const Contender& contender) {
 
 bool PathLock::unlock(const Owner& owner, core::CountKind kind, Access access) {
   const bool by_lock = kind == core::CountKind::lock && owner == Owner::this_thread();
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   const auto contender = find(owner);
   if (!contender || !includes(access, *contender)) return false;
   if (by_lock && contender->ownership().count(kind) == 1) reentry_counter_.end();
@@ -206,7 +206,7 @@ bool PathLock::unlock(const Owner& owner, core::CountKind kind, Access access) {
 }
 
 core::Ownership PathLock::ownership(const Owner& owner, Access access) {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   const auto contender = find(owner);
   if (!contender) return {};
   contender->check_validity();
@@ -218,12 +218,12 @@ core::Ownership PathLock::ownership(const Owner& owner, Access access) {
 }
 
 void PathLock::attach() {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   ++objects_;
 }
 
 void PathLock::detach() {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   if (--objects_ > 0) return;
   sequence_hint().end();
   for (const auto& queue : cohorts_) queue->end_idling();
@@ -250,7 +250,7 @@ std::shared_ptr<Contender> PathLock::first_on_behalf_of(const Owner& owner) cons
 }
 
 PathLock::Standing PathLock::standing_of(const Owner& owner) {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   auto contender = find(owner);
   if (!contender) contender = first_on_behalf_of(owner);
   if (!contender) return {};
@@ -258,7 +258,7 @@ PathLock::Standing PathLock::standing_of(const Owner& owner) {
 }
 
 std::vector<std::string> PathLock::nodes() {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   return own_node_names();
 }
 
@@ -289,7 +289,7 @@ void PathLock::end_all() {
 }
 
 void PathLock::close() {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   end_all();
 }
 
@@ -311,7 +311,7 @@ template <class... Arguments>
 void PathLock::notify(void (LockNode::*event)(Arguments...),
                       std::type_identity_t<Arguments>... arguments) {
   std::vector<std::shared_ptr<LockNode>> nodes;  // a copy: a node that is notified may be dismissed
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   for (LockNode& node : nodes_) nodes.push_back(node.shared_from_this());
   for (const auto& node : nodes) (*node.*event)(arguments...);
 }
@@ -343,7 +343,7 @@ void PathLock::on_tick(int& requests) {
 }
 
 void PathLock::describe_slow_wait() {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   const auto oldest = oldest_waiter();
   std::optional<core::Duration> waited;
   if (oldest) waited = core().scheduler().now() - oldest->call->began();
@@ -362,7 +362,7 @@ std::optional<PathLock::Waiter> PathLock::oldest_waiter() const {
 }
 
 void PathLock::log_wait(const std::string& what) {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   const auto oldest = oldest_waiter();
   if (!oldest) return;
   const Caller caller{.owner = oldest->owner, .thread = {}, .texts = oldest->call->texts()};
@@ -375,7 +375,7 @@ void PathLock::thread_exits(Owner owner) noexcept {
   if (core().forked()) return;
   bool dropped = false;
   {
-    const Monitor::Lock lock(monitor());
+    const EngineLock lock(entry());
     reentry_counter_.end();
     const auto contender = find(owner);
     if (!contender) return;

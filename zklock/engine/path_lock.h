@@ -35,7 +35,7 @@
 namespace zklock::detail {
 
 /// The state of one client at one lock path: its contenders, by owner, and what they share. The
-/// mutex of its Monitor guards all of it.
+/// client's EngineMutex guards all of it.
 ///
 /// Thread-safety: any thread may call any member that this class adds. The members of the base
 /// classes require path_mutex.

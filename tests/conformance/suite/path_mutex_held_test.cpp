@@ -42,7 +42,7 @@ class PathMutexHeld : public BlockableTest {
     bool has_returned = false;
     Thread thread;
     {
-      const zklock::detail::Monitor::Lock lock(engine_->monitor());
+      const zklock::detail::EngineLock lock(engine_->entry());
       thread = Thread([&] {
         call();
         returned.set_value();
