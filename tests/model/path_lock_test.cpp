@@ -258,16 +258,6 @@ TEST_F(ReentrantLock, Lost_IsNotNested) {
   EXPECT_FALSE(path_lock->lock_nested());
 }
 
-TEST_F(PathLockTest, TaskBeforeUnlock_RunsOnce) {
-  const auto path_lock = lock_.path_lock(0);
-  int runs = 0;
-  {
-    const detail::EngineLock lock(path_lock->entry());
-    path_lock->core().mutex().before_unlock([&runs] { ++runs; });
-  }
-  EXPECT_EQ(runs, 1);
-}
-
 TEST_F(PathLockTest, ServerError_ReachesCaller) {
   const struct {
     Status status;

@@ -45,7 +45,7 @@ void Contender::lose(LossReason why) noexcept {
   const LossReason reason = grant_->lose(why);
   const core::Instant now = core().scheduler().now();
   count_end(end_by(reason), now);
-  if (was_counted_ && metrics_ != nullptr) metrics_->add_loss(reason);
+  if (metrics_ != nullptr) metrics_->add_loss(reason);
   node_->end_watches();
   LossNotification::DeleteNode delete_node;
   if (leaves_node(why)) {

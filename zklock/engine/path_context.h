@@ -13,8 +13,8 @@
 #include "zklock/core/lock_path.h"
 #include "zklock/core/log_line.h"
 #include "zklock/engine/acquire_request.h"
-#include "zklock/engine/session/engine_lock.h"
 #include "zklock/engine/session/engine_context.h"
+#include "zklock/engine/session/engine_lock.h"
 #include "zklock/owner.h"
 
 namespace zklock::detail {
@@ -52,14 +52,14 @@ class PathContext : public EngineLock::State, public std::enable_shared_from_thi
 
   /// Begins a call; see PathLock.
   virtual void acquire(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) = 0;
-  /// Withdraws the contender of `owner` soon, if all its calls have been abandoned by then. Does
-  /// not block.
-  virtual void drop_abandoned_calls_soon(const Owner& owner) noexcept = 0;
 
   // REQUIRES: path_mutex is held.
 
   /// Returns whether a public object exists on this path.
   bool is_used() const noexcept ZKLOCK_REQUIRES(path_mutex) { return objects_ > 0; }
+  /// Makes the contender of `owner` forget the calls that have ended. Withdraws it if no call is
+  /// left.
+  virtual void drop_ended_calls(const Owner& owner) noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Returns whether a contender of this client waits here.
   virtual bool anyone_waits() const ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Returns the names of this client's znodes in this queue.

@@ -5,16 +5,10 @@
 #include <cassert>
 #include <iterator>
 #include <optional>
-#include <system_error>
-
-#include "zklock/engine/session/wait_in_slices.h"
 
 namespace zklock::detail {
 
 namespace {
-
-/// The longest wait of an acquire for the mutex, which is locked for less in most cases.
-constexpr std::chrono::milliseconds kLongestWaitForMutex{10};
 
 /// Returns the caller of `request`, which is on the calling thread.
 Caller caller_of(const AcquireRequest& request) {
@@ -26,21 +20,6 @@ Caller caller_of(const AcquireRequest& request) {
 }
 
 }  // namespace
-
-template <class Step>
-void PathLock::post(Step step) {
-  ++posted_tasks_;
-  try {
-    core().coordinator().post(under_lock(
-        weak_from_this(), *this, [this, step = std::move(step)]() ZKLOCK_REQUIRES(path_mutex) {
-          --posted_tasks_;
-          step(*this);
-        }));
-  } catch (...) {
-    --posted_tasks_;
-    throw;
-  }
-}
 
 PathLock::PathLock(std::shared_ptr<EngineContext> core, core::LockPath path, bool counter_ended)
     : PathQueue(std::move(core), std::move(path), counter_ended) {}
@@ -57,6 +36,8 @@ void PathLock::assert_invariants() const noexcept {
   for (const auto& [owner, contender] : contenders_) {
     if (unchecked-- == 0) return;
     assert(contender->key() == owner);
+    assert((contender->oldest_call() != nullptr) ==
+           (contender->ownership().state() == core::Ownership::State::waiting));
     contender->assert_invariants();
   }
 }
@@ -65,55 +46,22 @@ void PathLock::settle() {
   const EngineLock lock(entry());
   for (const auto& [owner, contender] : by_owner()) {
     contender->look_at_the_clock();  // its timer may fire a moment later
-    contender->drop_abandoned_calls();
   }
 }
 
-void PathLock::drop_abandoned_calls_soon(const Owner& owner) noexcept {
-  post([owner](PathLock& path_lock) ZKLOCK_REQUIRES(path_mutex) {
-    if (const auto contender = path_lock.find(owner)) contender->drop_abandoned_calls();
-  });
+void PathLock::drop_ended_calls(const Owner& owner) noexcept {
+  if (const auto contender = find(owner)) contender->drop_ended_calls();
 }
 
 void PathLock::acquire(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) {
-  // Asynchronous calls of one thread keep their order. A single attempt must not fail because of a
-  // contender that is about to be withdrawn.
-  const bool keeps_order = !request.blocks || !request.time_limit.waits();
-  if (keeps_order && posted_tasks_ > 0) return enter_soon(call, std::move(request));
-  const auto now = LeaseClock::now();
-  const auto longest = slice_before(call->deadline(), now, kLongestWaitForMutex);
-  if (!core().mutex().try_lock_for(longest)) return enter_soon(call, std::move(request));
-  const EngineLock lock(entry(), std::adopt_lock);
-  enter(call, std::move(request));
-}
-
-void PathLock::enter_soon(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) {
-  request.caller = caller_of(request);
-  call->arm(request.time_limit.waits());
-  call->set_beside_others();  // perhaps
-  post([call, request = std::move(request)](PathLock& path_lock) ZKLOCK_REQUIRES(path_mutex) {
-    try {
-      path_lock.enter(call, request);
-    } catch (const Error& error) {
-      call->complete({.error = error});
-    } catch (const std::system_error& e) {  // no thread
-      call->complete(
-          {.error = Error(Errc::not_connected, "lock", path_lock.path().str(), e.what())});
-    }
-  });
-}
-
-void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) {
+  const EngineLock lock(entry());
   if (call->has_ended()) return;
   const bool destroyed = request.object && *request.object;
   if (core().closed()) throw Error(Errc::closed, "lock", path().str());
   if (destroyed)
     throw Error(Errc::closed, "lock", path().str(), "the mutex was destroyed meanwhile");
   if (const auto contender = find(request.owner)) {
-    contender->drop_abandoned_calls();
-    if (contender->ownership().state() != core::Ownership::State::over) {
-      return contender->join(call, request.rule);
-    }
+    return contender->join(call, request.rule);
   }
   if (auto refusal = core().deletions().retry(path())) {
     call->complete({.error = std::move(refusal)});
@@ -127,7 +75,7 @@ void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest
                                   .count_children = !omits_count(),
                                   .lock_delay = request.lock_delay};
   const auto shared = cohort(policy, request.cohort_policy);
-  const auto caller = request.caller ? *request.caller : caller_of(request);
+  const auto caller = caller_of(request);
   const auto contender = std::make_shared<Contender>(self(), request.owner, caller, policy,
                                                      request.event_sink, request.metrics, shared);
   enlist(contender);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <mutex>
-
 #include "zklock/engine/session/engine_context.h"
 #include "zklock/engine/session/engine_mutex.h"
 
@@ -25,17 +23,15 @@ class ZKLOCK_SCOPED_CAPABILITY EngineLock {
    protected:
     ~State() = default;
   };
-  /// What is entered. REQUIRES: both exist while the EngineLock does.
+  /// The client and the path that are entered. REQUIRES: both exist while the EngineLock does.
   struct Entry {
     EngineContext& core;
     const State& state;
   };
 
   explicit EngineLock(Entry entry) ZKLOCK_ACQUIRE(path_mutex);
-  /// REQUIRES: EngineMutex::try_lock_for() has returned true.
-  EngineLock(Entry entry, std::adopt_lock_t) ZKLOCK_ACQUIRE(path_mutex);
-  /// Runs the deferred tasks. A task of after_unlock() may throw std::system_error, which is logged.
-  /// No other exception may leave a task.
+  /// Runs the deferred tasks. A task may throw std::system_error, which is logged. No other exception
+  /// may leave a task.
   ~EngineLock() ZKLOCK_RELEASE();
   EngineLock(const EngineLock&) = delete;
   EngineLock& operator=(const EngineLock&) = delete;

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <utility>
-#include <vector>
 
 #include "zklock/client/port/mutex.h"
-#include "zklock/core/session.h"
 #include "zklock/core/thread_annotations.h"
 #include "zklock/engine/session/unlock_tasks.h"
 
@@ -19,15 +16,9 @@ struct ZKLOCK_CAPABILITY("path mutex") PathMutex {};
 inline constexpr PathMutex path_mutex;
 
 /// The mutex of one client, and the tasks that code under this mutex defers. It guards the paths, and
-/// all that they consist of. Locked by an EngineLock.
+/// all that they consist of. Locked by an EngineLock, which any thread may make.
 ///
-/// | deferred by     | the task runs                                                              |
-/// |-----------------|----------------------------------------------------------------------------|
-/// | before_unlock() | when the EngineLock ends, still with the mutex locked                      |
-/// | after_unlock()  | when the EngineLock has ended, with the mutex unlocked, on the same thread |
-///
-/// Thread-safety: any thread may make an EngineLock, or call try_lock_for(). REQUIRES for the other
-/// members: path_mutex is held.
+/// Thread-safety: none. REQUIRES: path_mutex is held.
 class EngineMutex {
  public:
   using Task = UnlockTasks::Task;
@@ -36,23 +27,14 @@ class EngineMutex {
   EngineMutex(const EngineMutex&) = delete;
   EngineMutex& operator=(const EngineMutex&) = delete;
 
-  /// Locks the mutex for an EngineLock that adopts it. Returns false if it was not free within
-  /// `longest`.
-  bool try_lock_for(core::Duration longest) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
-    return mutex_.try_lock_for(longest);
-  }
-
-  void before_unlock(Task task) ZKLOCK_REQUIRES(path_mutex) {
-    before_unlock_.push_back(std::move(task));
-  }
+  /// Defers `task` until the EngineLock has ended. It runs on the same thread, without the mutex, in
+  /// the order of the calls.
   void after_unlock(Task task) ZKLOCK_REQUIRES(path_mutex) { after_unlock_.add(std::move(task)); }
 
  private:
   friend class EngineLock;
-  void run_before_unlock() ZKLOCK_REQUIRES(path_mutex);
 
-  client::TimedMutex mutex_;
-  std::vector<Task> before_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
+  client::Mutex mutex_;
   UnlockTasks after_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
 };
 
