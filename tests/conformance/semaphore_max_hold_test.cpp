@@ -22,13 +22,15 @@ class ExpiringPermit : public LockTest, public ::testing::WithParamInterface<boo
 };
 
 TEST_P(ExpiringPermit, MaxHoldElapsed_NotifiesListenerAndGrantsNext) {
-  const auto semaphore = make(*client_, {.listener = log_.listener(), .max_hold = 400ms});
+  // On a busy machine, a notice shortly before the end comes too late.
+  const auto semaphore =
+      make(*client_, {.listener = log_.listener(), .max_hold = 2s, .expiry_notice = 1900ms});
   const auto others = make(*other_);
   const auto before = LeaseClock::now();
   Permit expiring = semaphore->acquire(2);
   const Permit next = others->acquire({.deadline = kTestTimeout}, 1);
   ASSERT_TRUE(next);
-  EXPECT_GE(LeaseClock::now() - before, 400ms);
+  EXPECT_GE(LeaseClock::now() - before, 2s);
   EXPECT_EQ(expiring.state(), HoldState::lost);
   EXPECT_TRUE(expiring.loss_token().stop_requested());
   EXPECT_GT(next.token(), expiring.token());

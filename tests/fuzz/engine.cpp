@@ -102,7 +102,7 @@ class Client {
         return;
       case 6: return servers_.connect();
       case 7: return servers_.fire();
-      case 8: return servers_.run_soon();
+      case 8: return engine_->settle();
       case 9: static_cast<void>(dispatcher_.run_next()); return;
       case 10: pass_time(); return;
       case 11: static_cast<void>(clock_.run_next()); return;
@@ -161,7 +161,7 @@ class Client {
     if (!outcome.contender) return;
     call.hold = outcome.contender->make_hold(kind);
     {
-      const Monitor::Lock lock(engine_->monitor());
+      const EngineLock lock(engine_->entry());
       call.session = outcome.contender->lock_node().machine().node().session();
     }
     call.on_loss.emplace(call.hold.loss_token(), CountLoss{&call.losses});

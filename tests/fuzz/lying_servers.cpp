@@ -231,13 +231,6 @@ void LyingServers::fire() {
   on_event(session_, kEvents[choices_.below(std::size(kEvents))]);
 }
 
-void LyingServers::run_soon() {
-  if (soon_.empty()) return;
-  const auto task = std::move(soon_.front());
-  soon_.pop_front();
-  task();
-}
-
 void LyingServers::close() {
   if (!std::exchange(closed_, true) && session_ != SessionId{}) {
     connected_ = false;
@@ -246,8 +239,6 @@ void LyingServers::close() {
     observer_->on_ended(ended, Status::closed);
   }
   while (!pending_.empty() || !abandoned_.empty()) answer();
-  while (!soon_.empty()) run_soon();
-  while (!pending_.empty()) answer();
 }
 
 std::optional<core::Instant> LyingServers::last_contact_of_quorum(SessionId session) const {

@@ -30,7 +30,6 @@ class LyingServers final : public client::Coordinator {
 
   void start(client::SessionObserver& observer) override { observer_ = &observer; }
   client::RequestId submit(client::Request request, client::ReplyHandler handler) override;
-  void post(std::function<void()> task) override { soon_.push_back(std::move(task)); }
   bool cancel_unsent(client::RequestId request) noexcept override;
   void unwatch(client::RequestId request) noexcept override { watches_.erase(request); }
   void close() override;
@@ -42,7 +41,6 @@ class LyingServers final : public client::Coordinator {
   void end_session();
   void answer();
   void fire();
-  void run_soon();
 
   static constexpr std::chrono::seconds kTimeout{6};
   client::SessionId session() const noexcept { return session_; }
@@ -78,7 +76,6 @@ class LyingServers final : public client::Coordinator {
   std::deque<Pending> pending_;
   std::deque<Pending> abandoned_;
   std::map<client::RequestId, client::request::OnWatchEvent> watches_;
-  std::deque<std::function<void()>> soon_;
   std::map<client::SessionId, core::Instant> quorum_;
   std::set<FencingToken> named_;
   std::string attempt_;  ///< of the last contender that was requested

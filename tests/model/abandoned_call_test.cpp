@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call ends by its deadline or its stop although another thread holds the path's mutex. The
-// path lock withdraws the contender later. A grant that arrives after the call has ended is released.
+// A call ends by its deadline or its stop, and its contender is withdrawn.
 #include <memory>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,7 +13,6 @@ namespace zklock::model {
 namespace {
 
 using Kind = OperationKind;
-using detail::PathLock;
 
 class AbandonedCall : public PathLockTest {
  protected:
@@ -23,97 +20,15 @@ class AbandonedCall : public PathLockTest {
 
   bool flushed() { return lock_.core(0).flush(Deadline::passed()); }
   std::size_t nodes_of_client() { return ensemble().ephemerals(client(0).session()).size(); }
-
-  /// Runs `call` on another thread while this thread holds the path's mutex. Expects that it
-  /// returns.
-  template <class Call>
-  void expect_returns_within_section(Call call) {
-    const detail::Monitor::Lock lock(path_lock_->monitor());
-    std::jthread([&] { call(); }).join();
-  }
-  void expect_nothing_was_sent() {
-    EXPECT_TRUE(flushed());
-    run();
-    EXPECT_EQ(client(0).requests(Kind::create_contender), 0U);
-    expect_rest();
-  }
-
-  const std::shared_ptr<PathLock> path_lock_ = lock_.path_lock(0);
 };
 
-// ---- the path's mutex is locked --------------------------------------------------------------
-
-TEST_F(AbandonedCall, StopOfCallback_EndsUnderTheMutex) {
-  std::optional<std::size_t> call;
-  expect_returns_within_section([&] {
-    call = lock_.acquire(0);
-    EXPECT_EQ(lock_.call(*call).outcomes, 0);
-    lock_.cancel(*call);
-    expect_ended_with_nothing(*call);
-  });
-  expect_nothing_was_sent();
-}
-
-TEST_F(AbandonedCall, TimerOfCallback_EndsUnderTheMutex) {
-  std::optional<std::size_t> call;
-  expect_returns_within_section([&] {
-    call = lock_.acquire(0, {.timeout = 1ms});
-    lock_.world().clock().advance_to(lock_.world().now() + 1ms);
-    expect_ended_with_nothing(*call);
-  });
-  expect_nothing_was_sent();
-}
-
-TEST_F(AbandonedCall, StopOfWaitingCall_EndsUnderTheMutex) {
-  const std::size_t holder = granted(1);
-  const std::size_t call = waiting(0);
-  expect_returns_within_section([&] {
-    lock_.cancel(call);
-    expect_ended_with_nothing(call);
-  });
-  EXPECT_FALSE(flushed()) << "its node is there";
-  run();
-  EXPECT_TRUE(flushed());
-  EXPECT_EQ(nodes_of_client(), 0U);
-  lock_.release(holder);
-  expect_rest();
-}
-
-// ---- calls during a section --------------------------------------------------------------------
-
-TEST_F(AbandonedCall, CallsUnderTheMutex_EnqueueInCallOrder) {
-  std::vector<std::size_t> calls;
-  expect_returns_within_section([&] {
-    for (int i = 0; i < 3; ++i) calls.push_back(lock_.acquire(0));
-  });
-  calls.push_back(lock_.acquire(0));
-  EXPECT_EQ(client(0).requests(Kind::create_contender), 0U) << "the last is behind the others";
-  run();
-  for (const std::size_t call : calls) {
-    ASSERT_TRUE(is_granted(call));
-    release(call);
-  }
-  expect_rest();
-}
-
-TEST_F(AbandonedCall, CloseWhileCallWaitsForMutex_ReportsClosed) {
-  std::optional<std::size_t> call;
-  expect_returns_within_section([&] { call = lock_.acquire(0); });
-  lock_.end_use(0);
-  lock_.core(0).close();
-  lock_.world().run_all();
-  EXPECT_EQ(lock_.call(*call).outcomes, 1);
-  EXPECT_EQ(error(*call), Errc::closed);
-}
-
-// ---- a grant that no call takes ----------------------------------------------------------------
-
-TEST_F(AbandonedCall, GrantBeforeWithdrawal_IsReleased) {
+// The release would grant the contender of `call` at once, without a reply.
+TEST_F(AbandonedCall, ReleaseAfterStop_GrantsTheNextContender) {
   const std::size_t holder = granted(0);
   const std::size_t call = waiting(0);
   const std::size_t next = waiting(1);
   lock_.cancel(call);
-  lock_.release(holder);  // immediately grants the contender of `call`
+  lock_.release(holder);
   expect_ended_with_nothing(call);
   EXPECT_FALSE(flushed());
   run();
@@ -254,28 +169,6 @@ TEST_F(AbandonedCall, DeadlineOfJoiningCallPasses_LeavesNothing) {
 }
 
 // ---- the deadline passes before the call begins ---------------------------------------------------
-
-// A library thread begins the calls before the timer of their deadline runs. No server answers.
-TEST_F(AbandonedCall, DeadlineOfCallPassesBeforeItBegins_EndsSoon) {
-  lock_.world().disconnect(0);
-  run();
-  const Owner owner = Owner::unique();
-  const std::size_t attempt = lock_.acquire(0, {.owner = owner, .timeout = 0s});
-  std::vector<std::size_t> calls;
-  expect_returns_within_section([&] {
-    calls.push_back(lock_.acquire(0, {.timeout = 1ms}));
-    calls.push_back(lock_.acquire(0, {.owner = owner, .timeout = 1ms}));
-  });
-  lock_.world().clock().stand_at(lock_.world().now() + 2ms);
-  run();
-  run_for(10ms);
-  for (const std::size_t call : calls) EXPECT_EQ(lock_.call(call).outcomes, 1);
-  EXPECT_EQ(lock_.call(attempt).outcomes, 0);
-  lock_.world().reconnect(0);
-  run();
-  lock_.release(attempt);
-  expect_rest();
-}
 
 // The deadline passes at one of the readings of the clock, after the public call has read it. The
 // contender is no single attempt: the call that joins it takes over its znode.

@@ -30,7 +30,7 @@ class ForgedAnnouncement : public CohortFixture {
       holder = next;
     }
     const auto path_lock = lock_.path_lock(1);
-    const detail::Monitor::Lock lock(path_lock->monitor());
+    const detail::EngineLock lock(path_lock->entry());
     EXPECT_TRUE(path_lock->is_crowded());
     return holder;
   }

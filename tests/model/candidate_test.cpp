@@ -145,7 +145,7 @@ TEST_F(CandidateTest, WithdrawnDuringGrant_CountsNoLeadership) {
   contend(false);
   lock_.world().run_all();
   {
-    const detail::Monitor::Lock lock(path_lock->monitor());
+    const detail::EngineLock lock(path_lock->entry());
     path_lock->after_unlock([this] { candidate_->withdraw(); });  // before the reply task
     holder->execute(holder->drop(core::CountKind::hold).plan);    // grants the candidate
   }

@@ -27,7 +27,7 @@ std::shared_ptr<T> borrowed(T& object) {
 }
 
 bool is_handoff_empty(detail::PathLock& path_lock) {
-  const detail::Monitor::Lock lock(path_lock.monitor());
+  const detail::EngineLock lock(path_lock.entry());
   return path_lock.session_handoff().empty();
 }
 

@@ -139,8 +139,8 @@ TEST_F(MetricsModel, HandOff_CountsEachOwner) {
   expect_rest();
 }
 
-// The reply to the create is received before the task that withdraws the contender.
-TEST_F(MetricsModel, DeclinedGrant_CountsNoHold) {
+// The reply to the create would grant the lock.
+TEST_F(MetricsModel, CancelledBeforeTheReply_CountsNoHold) {
   const auto call = lock_.acquire(0, labelled());
   while (client(0).can_serve()) lock_.world().run({Step::Kind::serve, 0});
   lock_.cancel(call);

@@ -36,7 +36,6 @@ class Eavesdropper final : public client::Coordinator {
     }
     return port_.submit(std::move(request), std::move(handler));
   }
-  void post(std::function<void()> task) override { port_.post(std::move(task)); }
   bool cancel_unsent(RequestId request) noexcept override { return port_.cancel_unsent(request); }
   void unwatch(RequestId watch) noexcept override { port_.unwatch(watch); }
   void close() override { port_.close(); }

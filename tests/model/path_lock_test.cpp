@@ -258,17 +258,6 @@ TEST_F(ReentrantLock, Lost_IsNotNested) {
   EXPECT_FALSE(path_lock->lock_nested());
 }
 
-TEST_F(PathLockTest, TaskBeforeUnlock_RunsOnce) {
-  const auto path_lock = lock_.path_lock(0);
-  detail::Monitor& monitor = path_lock->monitor();
-  int runs = 0;
-  {
-    const detail::Monitor::Lock lock(monitor);
-    monitor.before_unlock([&runs] { ++runs; });
-  }
-  EXPECT_EQ(runs, 1);
-}
-
 TEST_F(PathLockTest, ServerError_ReachesCaller) {
   const struct {
     Status status;

@@ -52,7 +52,7 @@ TEST_F(PathLockWaits, CallCancelled_ContenderIsOver) {
   lock_.cancel(second);
   run();
   {
-    const detail::Monitor::Lock lock(lock_.path_lock(0)->monitor());
+    const detail::EngineLock lock(lock_.path_lock(0)->entry());
     EXPECT_EQ(waiter->ownership().state(), core::Ownership::State::over);
   }
   waiter.reset();
@@ -70,7 +70,7 @@ TEST_F(PathLockWaits, ReplyAfterClose_ContenderIsNotGranted) {
   run();
   EXPECT_EQ(error(call), Errc::closed);
   {
-    const detail::Monitor::Lock lock(path_lock->monitor());
+    const detail::EngineLock lock(path_lock->entry());
     EXPECT_EQ(waiter->ownership().state(), core::Ownership::State::over);
     EXPECT_NE(waiter->lock_node().machine().state(), core::AcquireState::granted);
   }

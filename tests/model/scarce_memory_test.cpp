@@ -234,23 +234,21 @@ TEST_F(ScarceMemory, LossDetectedByQuery_IsNotifiedOrEndsTheProcess) {
   expect_rest();
 }
 
-// The call was cancelled. Its contender is withdrawn by the next flush().
 TEST_F(ScarceMemory, Withdrawal_CompletesOrEndsTheProcess) {
   const auto holder = granted(1);
   const auto cancelled = waiting(0);
-  lock_.cancel(cancelled);
-  const auto flush = [&] {
+  const auto fail = [&] {
     at_every_allocation([&](std::size_t memory) {
       const testing::ScarceMemory scarce(memory);
       try {
-        lock_.path_lock(0)->settle();
-      } catch (const std::bad_alloc&) {  // before the withdrawal
+        lock_.path_lock(0)->fail_waiting(Errc::no_auth, {});
+      } catch (const std::bad_alloc&) {  // before the first contender
       }
       return scarce.ran_out();
     });
   };
-  EXPECT_DEATH(flush(), "terminate");
-  lock_.path_lock(0)->settle();
+  EXPECT_DEATH(fail(), "terminate");
+  lock_.cancel(cancelled);
   run();
   EXPECT_EQ(lock_.nodes().size(), 1U) << "of the holder";
   release(holder);

@@ -13,7 +13,6 @@ namespace zklock::model {
 class ScriptedCoordinator : public client::Coordinator {
  public:
   void start(client::SessionObserver& /*observer*/) override {}
-  void post(std::function<void()> task) override { task(); }
   bool cancel_unsent(client::RequestId /*request*/) noexcept override { return false; }
   void unwatch(client::RequestId /*request*/) noexcept override {}
   void close() override {}

@@ -282,7 +282,7 @@ class SessionHandoffAtTheEnd : public PathLockTest {};
 TEST_F(SessionHandoffAtTheEnd, ClientClosed_SessionHandoffIsEmpty) {
   const auto path_lock = lock_.path_lock(0);
   const auto is_empty = [&path_lock] {
-    const detail::Monitor::Lock lock(path_lock->monitor());
+    const detail::EngineLock lock(path_lock->entry());
     return path_lock->session_handoff().empty();
   };
   granted(0);

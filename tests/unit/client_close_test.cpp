@@ -51,7 +51,10 @@ TEST_F(ClosedOnOwnThread, OnTheTimerThread_ClosesElsewhere) {
 
 TEST_F(ClosedOnOwnThread, OnTheReplyThread_ClosesElsewhere) {
   destroy_within([](detail::ClientCore& core, Release release) {
-    core.coordinator().post(std::move(release));
+    // Without a connection, the reply comes from the client itself.
+    core.coordinator().submit(
+        {.operation = client::request::Check{"/"}, .fail_if_disconnected = true},
+        [release = std::move(release)](const client::Reply&) { release(); });
   });
 }
 

@@ -54,18 +54,19 @@ Ports ports(std::shared_ptr<void> destroyed) {
 }
 
 // A thread was stopped in unlock() while other threads closed the client and released it. That
-// thread then posts the rest of its work, as PathLock does, and releases the path lock. The task is
-// the last user of the path lock and of the client.
-TEST(ClientCore, LateTask_CanBeTheLastUser) {
+// thread then sends its request, and releases the path lock. The reply is the last user of the path
+// lock and of the client.
+TEST(ClientCore, LateReply_CanBeTheLastUser) {
   const Fact<> destroyed;
   auto core = ClientCore::make(
       ports(std::shared_ptr<void>(nullptr, [destroyed](void*) { destroyed.is_known(); })), {});
   auto path_lock = core->path_lock(core::LockPath("/lock"));
   core->close();
-  auto busy = std::make_unique<Monitor::Lock>(path_lock->monitor());  // blocks the task
-  core->coordinator().post([weak = std::weak_ptr(path_lock)] {
-    if (const auto found = weak.lock()) found->settle();
-  });
+  auto busy = std::make_unique<EngineLock>(path_lock->entry());  // blocks the reply
+  core->coordinator().submit({.operation = client::request::Check{"/"}},
+                             [weak = std::weak_ptr(path_lock)](const client::Reply&) {
+                               if (const auto found = weak.lock()) found->settle();
+                             });
   core.reset();
   ASSERT_TRUE(eventually([&] { return path_lock.use_count() == 2; }));
   path_lock.reset();
@@ -92,13 +93,13 @@ TEST(ClientCore, RemovalWithoutMemory_IsNotWaitedFor) {
   core->close();
 }
 
-/// Calls `task` when a Lock has ended, and then another task. Returns whether that one has run.
-bool runs_after(const Monitor::Task& task) {
+/// Calls `task` when an EngineLock has ended, and then another task. Returns whether that one has run.
+bool runs_after(const EngineMutex::Task& task) {
   const auto core = ClientCore::make(ports(nullptr), {});
   const auto path_lock = core->path_lock(core::LockPath("/lock"));
   bool has_run = false;
   {
-    const Monitor::Lock lock(path_lock->monitor());
+    const EngineLock lock(path_lock->entry());
     path_lock->after_unlock(task);
     path_lock->after_unlock([&has_run] { has_run = true; });
   }

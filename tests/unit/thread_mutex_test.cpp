@@ -52,19 +52,6 @@ TEST(ThreadMutex, ExceptionWhileReleased_IsLockedAgain) {
   }
 }
 
-TEST(ThreadMutex, TimedMutex_TimesOutOnlyWhileItIsHeld) {
-  TimedMutex mutex;
-  mutex.lock();
-  const auto locks = [&mutex] {
-    if (!mutex.try_lock_for(milliseconds(5))) return false;
-    mutex.unlock();
-    return true;
-  };
-  EXPECT_FALSE(std::async(std::launch::async, locks).get());
-  mutex.unlock();
-  EXPECT_TRUE(std::async(std::launch::async, locks).get());
-}
-
 TEST(ThreadCondition, Notified_WaitEndsWithTheMutexHeld) {
   Mutex mutex;
   Condition changed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/engine/unlock_tasks.h"
+#include "zklock/engine/session/unlock_tasks.h"
 
 #include <string>
 #include <system_error>

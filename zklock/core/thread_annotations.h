@@ -3,8 +3,7 @@
 
 /// @file
 /// Annotations for clang's thread-safety analysis (-Wthread-safety). Other compilers ignore them.
-/// The analysis knows only annotated mutexes, such as client::Mutex and client::TimedMutex, but no
-/// std::mutex.
+/// The analysis knows only annotated mutexes, such as client::Mutex, but no std::mutex.
 
 #if defined(__clang__)
 #define ZKLOCK_THREAD_ANNOTATION(attribute) __attribute__((attribute))

@@ -32,8 +32,8 @@ struct AcquireOutcome {
 };
 
 /// One acquire call. If its owner has a contender already, the call joins that. Then
-/// `on_behalf_of`, `rule`, `queue_again`, `lock_delay`, `cohort_policy`, `texts`, `bound` and
-/// `caller` have no effect. If that contender ends while calls still wait, a new contender serves
+/// `on_behalf_of`, `rule`, `queue_again`, `lock_delay`, `cohort_policy`, `texts` and `bound`
+/// have no effect. If that contender ends while calls still wait, a new contender serves
 /// them. It takes `gate`, `event_sink`, `metrics` and `texts` from the oldest of them.
 struct AcquireRequest {
   Owner owner;  ///< calls of equal owners nest
@@ -60,8 +60,6 @@ struct AcquireRequest {
   /// The calling thread's ReentryCounter::this_thread() if the ReentryCounter counts its nested
   /// lock() calls. Otherwise 0.
   std::uint64_t reentrant_thread = 0;
-  /// Describes the calling thread and this call. Set if a library thread begins the call.
-  std::optional<Caller> caller = {};
   /// Called once, with no lock held. REQUIRES: it does not block and runs no user code.
   std::function<void(AcquireOutcome)> done = {};
 };

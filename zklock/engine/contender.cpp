@@ -109,15 +109,9 @@ void Contender::join(const std::shared_ptr<PendingAcquire>& call, const core::Qu
   calls_.push_back(call);
 }
 
-void Contender::drop_abandoned_calls() {
-  for (auto call = calls_.begin(); call != calls_.end();) {
-    if ((*call)->has_ended()) {
-      (*call)->disarm();
-      call = calls_.erase(call);
-    } else {
-      ++call;
-    }
-  }
+void Contender::drop_ended_calls() {
+  const auto has_ended = [](const auto& call) { return call->has_ended(); };
+  calls_.erase(std::remove_if(calls_.begin(), calls_.end(), has_ended), calls_.end());
   if (calls_.empty()) withdraw();
 }
 
@@ -125,10 +119,10 @@ void Contender::cancel_calls(const void* object) {
   for (const auto& call : calls_) {
     if (call->object() == object) call->complete(closed());
   }
-  drop_abandoned_calls();
+  drop_ended_calls();
 }
 
-void Contender::fail(Errc code, const std::string& cause) {
+void Contender::fail(Errc code, const std::string& cause) noexcept {
   if (ownership_.state() != Ownership::State::waiting) return;
   complete_all(code, cause);
   withdraw();
@@ -158,11 +152,11 @@ void Contender::on_ended() {
   const auto self = shared_from_this();
   depart();
   // A single attempt has failed. Calls of this owner that joined meanwhile and can wait get a new
-  // contender. Other threads can end them at any moment, so each is judged once.
+  // contender.
   const core::Instant now = core().scheduler().now();
   Calls waiting;
   for (auto& call : std::exchange(calls_, {})) {
-    if (waits_ || call->has_ended() || !call->time_limit().may_wait(now)) {
+    if (waits_ || !call->time_limit().may_wait(now)) {
       call->complete({});
     } else {
       waiting.push_back(std::move(call));

@@ -71,13 +71,13 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   /// single attempt, but this contender waits in the queue, the call ends without a grant.
   void join(const std::shared_ptr<PendingAcquire>& call, const core::QueueRule& rule)
       ZKLOCK_REQUIRES(path_mutex);
-  /// Forgets the abandoned calls. Withdraws the contender if no other call waits.
-  void drop_abandoned_calls() ZKLOCK_REQUIRES(path_mutex);
+  /// Forgets the calls that have ended. Withdraws the contender if no other call waits.
+  void drop_ended_calls() ZKLOCK_REQUIRES(path_mutex);
   /// Ends the waiting calls of the public object `object` with Error(closed).
   void cancel_calls(const void* object) ZKLOCK_REQUIRES(path_mutex);
   /// Ends all waiting calls with this error, and withdraws the contender. Does nothing unless the
   /// contender waits.
-  void fail(Errc error, const std::string& cause) ZKLOCK_REQUIRES(path_mutex);
+  void fail(Errc error, const std::string& cause) noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Undoes a start() that has thrown. Forgets the waiting calls without completing them: their
   /// caller gets an exception instead.
   void undo_start() noexcept ZKLOCK_REQUIRES(path_mutex);
@@ -108,7 +108,9 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   /// Returns the lock node that this contender is in, or behind.
   const LockNode& lock_node() const noexcept ZKLOCK_REQUIRES(path_mutex) { return *node_; }
   /// Returns the oldest call that still waits, or null.
-  const PendingAcquire* oldest_call() const ZKLOCK_REQUIRES(path_mutex);
+  const PendingAcquire* oldest_call() const ZKLOCK_REQUIRES(path_mutex) {
+    return calls_.empty() ? nullptr : calls_.front().get();
+  }
   /// Returns how many contenders of this client take their turn on the same lock node before this
   /// one.
   std::size_t members_ahead() const ZKLOCK_REQUIRES(path_mutex) {
@@ -174,17 +176,13 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   std::function<void()> clock_reader();
   /// `waited`: from the beginning of the oldest waiting call to the grant.
   void log_acquired(core::Duration waited) const ZKLOCK_REQUIRES(path_mutex);
-  /// Completes the call with a count of the hold. Returns false, without effect, if the call was
-  /// abandoned.
-  bool give_count(PendingAcquire& call) ZKLOCK_REQUIRES(path_mutex);
-  /// Counts the end of the hold in the metrics. A grant that no call took is no hold.
+  /// Completes the call with a count of the hold.
+  void give_count(PendingAcquire& call) ZKLOCK_REQUIRES(path_mutex);
+  /// Counts the end of the hold in the metrics.
   void count_end(HoldEnd end, core::Instant now) const noexcept ZKLOCK_REQUIRES(path_mutex);
   void withdraw() noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Unregisters the contender without a grant: from now on its state is `over`.
   void depart() ZKLOCK_REQUIRES(path_mutex);
-  /// Releases a grant of which no waiting call took a count. Does so just before the Monitor::Lock
-  /// ends.
-  void decline(core::CountKind kind) ZKLOCK_REQUIRES(path_mutex);
   /// Makes the hold lost and ends its grant. The loss callbacks and the delete follow.
   void lose(LossReason why) noexcept ZKLOCK_REQUIRES(path_mutex);
   void delete_lost_node(BackgroundWork::Id work, core::Instant lost_at) ZKLOCK_REQUIRES(path_mutex);
@@ -204,7 +202,6 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
 
   /// The owner's thread has ended while it had an exclusive count.
   bool thread_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;
-  bool was_counted_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< a call took a count of the grant
   core::Ownership ownership_ ZKLOCK_GUARDED_BY(path_mutex);
   /// Null only before start(). Constant after the grant.
   std::shared_ptr<LockNode> node_ ZKLOCK_GUARDED_BY(path_mutex);

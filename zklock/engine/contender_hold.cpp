@@ -13,9 +13,9 @@ using core::Ownership;
 // ---- the grant ----------------------------------------------------------------------------------
 
 void Contender::on_granted(core::Instant now) {
-  // The oldest call that still waits decides the limit.
-  const PendingAcquire* const oldest = oldest_call();
-  const core::HoldLimit limit = oldest == nullptr ? core::HoldLimit{} : oldest->terms().limit;
+  const Calls calls = std::exchange(calls_, {});
+  assert(!calls.empty());
+  const core::HoldLimit limit = calls.front()->terms().limit;  // the oldest call decides it
   const std::uint64_t grant_index = cohort_ ? cohort_->record_grant(node_, as_member()) : 0;
   grant_ = std::make_unique<Grant>(
       core(), path_->path(), reporter_,
@@ -26,24 +26,17 @@ void Contender::on_granted(core::Instant now) {
                    .limit = limit,
                    .since = now},
       limit.longest ? clock_reader() : nullptr);
-  if (oldest != nullptr) log_acquired(now - oldest->began());
+  log_acquired(now - calls.front()->began());
   ownership_.on_granted();  // after grant_ is set: check_validity() reads it
-  const Calls calls = std::exchange(calls_, {});
   for (const auto& call : calls) {
-    if (give_count(*call)) call->count_grant(now);
+    give_count(*call);
+    call->count_grant(now);
   }
-  if (ownership_.count() == 0 && !calls.empty()) decline(calls[0]->kind());
   assert_invariants();
   // The lease may have lapsed since lease_for_grant() returned it. Then its members were notified
   // before this contender held.
   check_validity();
   downgrade_if_only_shared();
-}
-
-const PendingAcquire* Contender::oldest_call() const {
-  const auto oldest =
-      std::ranges::find_if(calls_, [](const auto& call) { return !call->has_ended(); });
-  return oldest == calls_.end() ? nullptr : oldest->get();
 }
 
 void Contender::log_acquired(core::Duration waited) const {
@@ -55,26 +48,16 @@ void Contender::log_acquired(core::Duration waited) const {
                 {.token = grant_->token(), .node = node_->own_name(), .waited = waited});
 }
 
-bool Contender::give_count(PendingAcquire& call) {
+void Contender::give_count(PendingAcquire& call) {
   const auto self = shared_from_this();
-  if (!call.complete({.contender = self})) return false;
+  call.complete({.contender = self});
   ownership_.add(call.kind());
-  was_counted_ = true;
   const std::uint64_t thread = call.reentrant_thread();
   if (thread != 0) path_->locked(thread, {self, grant_.get()});
-  return true;
 }
 
 void Contender::count_end(HoldEnd end, core::Instant now) const noexcept {
-  if (was_counted_ && metrics_ != nullptr) metrics_->add_hold(end, now - grant_->since());
-}
-
-// Releases the grant at the end of this Lock: all calls were abandoned meanwhile.
-void Contender::decline(core::CountKind kind) {
-  ownership_.add(kind);
-  path_->monitor().before_unlock([self = shared_from_this(), kind]() ZKLOCK_REQUIRES(path_mutex) {
-    self->execute(self->drop(kind).plan);
-  });
+  if (metrics_ != nullptr) metrics_->add_hold(end, now - grant_->since());
 }
 
 core::Instant Contender::check_validity() {
@@ -187,24 +170,24 @@ void Contender::release(core::CountKind kind) noexcept {
     keep_for_ever(self);
     return;
   }
-  const Monitor::Lock lock(path_->monitor());
+  const EngineLock lock(path_->entry());
   execute(drop(kind).plan);
 }
 
 void Contender::watch_node() {
-  const Monitor::Lock lock(path_->monitor());
+  const EngineLock lock(path_->entry());
   if (holds()) node_->watch_own();
 }
 
 bool Contender::renew(std::optional<core::Duration> length) {
   if (core().forked()) return false;
-  const Monitor::Lock lock(path_->monitor());
+  const EngineLock lock(path_->entry());
   check_validity();
   return holds() && grant_->renew(length, clock_reader());
 }
 
 bool Contender::delete_with_node(std::string path) {
-  const Monitor::Lock lock(path_->monitor());
+  const EngineLock lock(path_->entry());
   check_validity();
   if (!holds()) return false;
   node_->delete_with_node(std::move(path));

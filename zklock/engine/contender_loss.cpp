@@ -45,7 +45,7 @@ void Contender::lose(LossReason why) noexcept {
   const LossReason reason = grant_->lose(why);
   const core::Instant now = core().scheduler().now();
   count_end(end_by(reason), now);
-  if (was_counted_ && metrics_ != nullptr) metrics_->add_loss(reason);
+  if (metrics_ != nullptr) metrics_->add_loss(reason);
   node_->end_watches();
   LossNotification::DeleteNode delete_node;
   if (leaves_node(why)) {
@@ -78,7 +78,7 @@ void Contender::delete_lost_node(BackgroundWork::Id work, core::Instant lost_at)
 
 std::shared_ptr<void> Contender::delay_delete(const Hold& hold) {
   if (!hold) return nullptr;
-  const Monitor::Lock lock(hold.contender_->path_->monitor());
+  const EngineLock lock(hold.contender_->path_->entry());
   const auto loss = hold.contender_->loss_.lock();
   return loss ? loss->delay_delete() : nullptr;
 }

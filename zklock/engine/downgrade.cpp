@@ -25,7 +25,7 @@ constexpr int kPlaceOfDelayMarker = 2;
 
 client::ReplyHandler Downgrade::on_reply(Step step) {
   return [this, alive = node_.weak_self().lock(), step](const client::Reply& reply) {
-    const Monitor::Lock lock(node_.path_queue().monitor());
+    const EngineLock lock(node_.path_queue().entry());
     (this->*step)(reply);
     assert_invariants();
   };
@@ -132,7 +132,7 @@ void Downgrade::pause() {
   state_ = State::pausing;
   client::Scheduler& scheduler = node_.path_queue().core().scheduler();
   timer_ = scheduler.at(scheduler.now() + kRetryDelay, [this, alive = node_.weak_self().lock()] {
-    const Monitor::Lock lock(node_.path_queue().monitor());
+    const EngineLock lock(node_.path_queue().entry());
     if (state_ == State::pausing) again();
   });
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "zklock/engine/path_mutex.h"
+#include "zklock/engine/session/engine_mutex.h"
 
 namespace zklock::detail {
 

@@ -34,7 +34,7 @@ template <class Step>
 auto LateCreates::of_this_session(Step step) {
   return
       [this, path = path_.shared_from_this(), session = session_, step](const auto&... arguments) {
-        const Monitor::Lock lock(path->monitor());
+        const EngineLock lock(path->entry());
         if (session == session_) step(arguments...);
       };
 }

@@ -214,7 +214,7 @@ void LockNode::pause() {
   const auto delay =
       std::max<core::Duration>(core().keeper().timeout() / 24, std::chrono::milliseconds(10));
   core().scheduler().at(core().scheduler().now() + delay, [self = shared_from_this()] {
-    const Monitor::Lock lock(self->path_->monitor());
+    const EngineLock lock(self->path_->entry());
     self->run(self->fsm_.on_pause_over());
   });
 }

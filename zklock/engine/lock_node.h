@@ -205,7 +205,7 @@ class LockNode final : private CreateLimiter::Waiter,
   template <class Step>
   auto on_reply(Step step) {
     return [self = shared_from_this(), step](const auto&... replies) {
-      const Monitor::Lock lock(self->path_->monitor());
+      const EngineLock lock(self->path_->entry());
       self->run(step(*self, replies...));
     };
   }

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "zklock/core/session.h"
-#include "zklock/engine/path_mutex.h"
+#include "zklock/engine/session/engine_mutex.h"
 #include "zklock/error.h"
 #include "zklock/hold.h"
 

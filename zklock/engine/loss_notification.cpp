@@ -31,7 +31,7 @@ void LossNotification::start() {
     work_ = core.work().begin();
     limit_timer_ = core.scheduler().at(core.scheduler().now() + core.settings().loss_callback_limit,
                                        [self = shared_from_this()] {
-                                         const Monitor::Lock lock(self->path_->monitor());
+                                         const EngineLock lock(self->path_->entry());
                                          self->delete_node();
                                        });
   }
@@ -63,7 +63,7 @@ void LossNotification::run() {
 
 void LossNotification::finish() {
   if (path_->core().forked()) return;
-  const Monitor::Lock lock(path_->monitor());
+  const EngineLock lock(path_->entry());
   assert(unfinished_ > 0 && work_.has_value() == static_cast<bool>(delete_node_));
   if (--unfinished_ == 0) delete_node();
 }

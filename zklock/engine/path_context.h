@@ -13,8 +13,8 @@
 #include "zklock/core/lock_path.h"
 #include "zklock/core/log_line.h"
 #include "zklock/engine/acquire_request.h"
-#include "zklock/engine/monitor.h"
 #include "zklock/engine/session/engine_context.h"
+#include "zklock/engine/session/engine_lock.h"
 #include "zklock/owner.h"
 
 namespace zklock::detail {
@@ -28,14 +28,10 @@ class PendingAcquire;
 ///
 /// Thread-safety: any thread may call any member, if its comment does not require that path_mutex
 /// is held.
-class PathContext : public std::enable_shared_from_this<PathContext> {
+class PathContext : public EngineLock::State, public std::enable_shared_from_this<PathContext> {
  public:
   PathContext(std::shared_ptr<EngineContext> core, core::LockPath path)
-      : core_(std::move(core)),
-        path_(std::move(path)),
-        monitor_(std::make_shared<Monitor>(
-            core_, "lock " + core::log_value(path_.str()),
-            [this]() ZKLOCK_REQUIRES(path_mutex) { assert_invariants(); })) {}
+      : core_(std::move(core)), path_(std::move(path)) {}
   PathContext(const PathContext&) = delete;
   PathContext& operator=(const PathContext&) = delete;
   virtual ~PathContext() = default;
@@ -43,7 +39,8 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
   EngineContext& core() const noexcept { return *core_; }
   const core::LockPath& path() const noexcept { return path_; }
   std::string child(std::string_view name) const { return path_.child(name); }
-  Monitor& monitor() const noexcept { return *monitor_; }
+  /// Returns what an EngineLock enters for this path.
+  EngineLock::Entry entry() const noexcept { return {*core_, *this}; }
   /// Logs a warning about this lock path. The calling thread may hold any mutex.
   void warn(const std::string& text) const {
     core_->warn(core::log_line("lock", path_.str(), text, {}));
@@ -55,14 +52,14 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
 
   /// Begins a call; see PathLock.
   virtual void acquire(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) = 0;
-  /// Withdraws the contender of `owner` soon, if all its calls have been abandoned by then. Does
-  /// not block.
-  virtual void drop_abandoned_calls_soon(const Owner& owner) noexcept = 0;
 
   // REQUIRES: path_mutex is held.
 
   /// Returns whether a public object exists on this path.
   bool is_used() const noexcept ZKLOCK_REQUIRES(path_mutex) { return objects_ > 0; }
+  /// Makes the contender of `owner` forget the calls that have ended. Withdraws it if no call is
+  /// left.
+  virtual void drop_ended_calls(const Owner& owner) noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Returns whether a contender of this client waits here.
   virtual bool anyone_waits() const ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Returns the names of this client's znodes in this queue.
@@ -74,21 +71,17 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
   /// Records that the lock() of `thread` is granted. See ReentryCounter::begin().
   virtual void locked(std::uint64_t thread, std::shared_ptr<const Grant> grant) noexcept
       ZKLOCK_REQUIRES(path_mutex) = 0;
-  /// Runs `task` after the Monitor::Lock has ended, without path_mutex.
-  void after_unlock(Monitor::Task task) ZKLOCK_REQUIRES(path_mutex) {
-    monitor_->after_unlock(std::move(task));
+  /// Runs `task` after the EngineLock has ended, without path_mutex.
+  void after_unlock(EngineMutex::Task task) ZKLOCK_REQUIRES(path_mutex) {
+    core_->mutex().after_unlock(std::move(task));
   }
 
  protected:
-  /// Called when a Monitor::Lock begins and when it ends, if asserts are on.
-  virtual void assert_invariants() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
-
   std::size_t objects_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< public objects
 
  private:
   const std::shared_ptr<EngineContext> core_;
   const core::LockPath path_;
-  const std::shared_ptr<Monitor> monitor_;
   std::atomic<std::uint64_t> nodes_made_ = 0;
 };
 
@@ -102,7 +95,7 @@ auto under_lock(std::weak_ptr<void> owner, PathContext& path, Step step) {
     const auto context = path.lock();  // destroyed last
     const auto alive = owner.lock();
     if (!context || !alive) return;
-    const Monitor::Lock lock(context->monitor());
+    const EngineLock lock(context->entry());
     step(arguments...);
   };
 }

@@ -5,16 +5,10 @@
 #include <cassert>
 #include <iterator>
 #include <optional>
-#include <system_error>
-
-#include "zklock/engine/session/wait_in_slices.h"
 
 namespace zklock::detail {
 
 namespace {
-
-/// The longest wait of an acquire for the mutex, which is locked for less in most cases.
-constexpr std::chrono::milliseconds kLongestWaitForMutex{10};
 
 /// Returns the caller of `request`, which is on the calling thread.
 Caller caller_of(const AcquireRequest& request) {
@@ -26,21 +20,6 @@ Caller caller_of(const AcquireRequest& request) {
 }
 
 }  // namespace
-
-template <class Step>
-void PathLock::post(Step step) {
-  ++posted_tasks_;
-  try {
-    core().coordinator().post(under_lock(
-        weak_from_this(), *this, [this, step = std::move(step)]() ZKLOCK_REQUIRES(path_mutex) {
-          --posted_tasks_;
-          step(*this);
-        }));
-  } catch (...) {
-    --posted_tasks_;
-    throw;
-  }
-}
 
 PathLock::PathLock(std::shared_ptr<EngineContext> core, core::LockPath path, bool counter_ended)
     : PathQueue(std::move(core), std::move(path), counter_ended) {}
@@ -57,63 +36,32 @@ void PathLock::assert_invariants() const noexcept {
   for (const auto& [owner, contender] : contenders_) {
     if (unchecked-- == 0) return;
     assert(contender->key() == owner);
+    assert((contender->oldest_call() != nullptr) ==
+           (contender->ownership().state() == core::Ownership::State::waiting));
     contender->assert_invariants();
   }
 }
 
 void PathLock::settle() {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   for (const auto& [owner, contender] : by_owner()) {
     contender->look_at_the_clock();  // its timer may fire a moment later
-    contender->drop_abandoned_calls();
   }
 }
 
-void PathLock::drop_abandoned_calls_soon(const Owner& owner) noexcept {
-  post([owner](PathLock& path_lock) ZKLOCK_REQUIRES(path_mutex) {
-    if (const auto contender = path_lock.find(owner)) contender->drop_abandoned_calls();
-  });
+void PathLock::drop_ended_calls(const Owner& owner) noexcept {
+  if (const auto contender = find(owner)) contender->drop_ended_calls();
 }
 
 void PathLock::acquire(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) {
-  // Asynchronous calls of one thread keep their order. A single attempt must not fail because of a
-  // contender that is about to be withdrawn.
-  const bool keeps_order = !request.blocks || !request.time_limit.waits();
-  if (keeps_order && posted_tasks_ > 0) return enter_soon(call, std::move(request));
-  const auto now = LeaseClock::now();
-  const auto longest = slice_before(call->deadline(), now, kLongestWaitForMutex);
-  if (!monitor().try_lock_for(longest)) return enter_soon(call, std::move(request));
-  const Monitor::Lock lock(monitor(), std::adopt_lock);
-  enter(call, std::move(request));
-}
-
-void PathLock::enter_soon(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) {
-  request.caller = caller_of(request);
-  call->arm(request.time_limit.waits());
-  call->set_beside_others();  // perhaps
-  post([call, request = std::move(request)](PathLock& path_lock) ZKLOCK_REQUIRES(path_mutex) {
-    try {
-      path_lock.enter(call, request);
-    } catch (const Error& error) {
-      call->complete({.error = error});
-    } catch (const std::system_error& e) {  // no thread
-      call->complete(
-          {.error = Error(Errc::not_connected, "lock", path_lock.path().str(), e.what())});
-    }
-  });
-}
-
-void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) {
+  const EngineLock lock(entry());
   if (call->has_ended()) return;
   const bool destroyed = request.object && *request.object;
   if (core().closed()) throw Error(Errc::closed, "lock", path().str());
   if (destroyed)
     throw Error(Errc::closed, "lock", path().str(), "the mutex was destroyed meanwhile");
   if (const auto contender = find(request.owner)) {
-    contender->drop_abandoned_calls();
-    if (contender->ownership().state() != core::Ownership::State::over) {
-      return contender->join(call, request.rule);
-    }
+    return contender->join(call, request.rule);
   }
   if (auto refusal = core().deletions().retry(path())) {
     call->complete({.error = std::move(refusal)});
@@ -127,7 +75,7 @@ void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest
                                   .count_children = !omits_count(),
                                   .lock_delay = request.lock_delay};
   const auto shared = cohort(policy, request.cohort_policy);
-  const auto caller = request.caller ? *request.caller : caller_of(request);
+  const auto caller = caller_of(request);
   const auto contender = std::make_shared<Contender>(self(), request.owner, caller, policy,
                                                      request.event_sink, request.metrics, shared);
   enlist(contender);
@@ -179,12 +127,12 @@ void PathLock::dismiss(const Contender& contender) noexcept {
 }
 
 void PathLock::cancel_all(const void* object) {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   for (const auto& [owner, contender] : by_owner()) contender->cancel_calls(object);
 }
 
 void PathLock::fail_waiting(Errc code, const std::string& cause) {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   const auto contenders = contenders_;
   for (const auto& [owner, contender] : contenders) contender->fail(code, cause);
 }
@@ -196,7 +144,7 @@ bool PathLock::includes(Access access, const Contender& contender) {
 
 bool PathLock::unlock(const Owner& owner, core::CountKind kind, Access access) {
   const bool by_lock = kind == core::CountKind::lock && owner == Owner::this_thread();
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   const auto contender = find(owner);
   if (!contender || !includes(access, *contender)) return false;
   if (by_lock && contender->ownership().count(kind) == 1) reentry_counter_.end();
@@ -206,7 +154,7 @@ bool PathLock::unlock(const Owner& owner, core::CountKind kind, Access access) {
 }
 
 core::Ownership PathLock::ownership(const Owner& owner, Access access) {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   const auto contender = find(owner);
   if (!contender) return {};
   contender->check_validity();
@@ -218,12 +166,12 @@ core::Ownership PathLock::ownership(const Owner& owner, Access access) {
 }
 
 void PathLock::attach() {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   ++objects_;
 }
 
 void PathLock::detach() {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   if (--objects_ > 0) return;
   sequence_hint().end();
   for (const auto& queue : cohorts_) queue->end_idling();
@@ -250,7 +198,7 @@ std::shared_ptr<Contender> PathLock::first_on_behalf_of(const Owner& owner) cons
 }
 
 PathLock::Standing PathLock::standing_of(const Owner& owner) {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   auto contender = find(owner);
   if (!contender) contender = first_on_behalf_of(owner);
   if (!contender) return {};
@@ -258,7 +206,7 @@ PathLock::Standing PathLock::standing_of(const Owner& owner) {
 }
 
 std::vector<std::string> PathLock::nodes() {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   return own_node_names();
 }
 
@@ -289,7 +237,7 @@ void PathLock::end_all() {
 }
 
 void PathLock::close() {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   end_all();
 }
 
@@ -311,7 +259,7 @@ template <class... Arguments>
 void PathLock::notify(void (LockNode::*event)(Arguments...),
                       std::type_identity_t<Arguments>... arguments) {
   std::vector<std::shared_ptr<LockNode>> nodes;  // a copy: a node that is notified may be dismissed
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   for (LockNode& node : nodes_) nodes.push_back(node.shared_from_this());
   for (const auto& node : nodes) (*node.*event)(arguments...);
 }
@@ -343,7 +291,7 @@ void PathLock::on_tick(int& requests) {
 }
 
 void PathLock::describe_slow_wait() {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   const auto oldest = oldest_waiter();
   std::optional<core::Duration> waited;
   if (oldest) waited = core().scheduler().now() - oldest->call->began();
@@ -362,7 +310,7 @@ std::optional<PathLock::Waiter> PathLock::oldest_waiter() const {
 }
 
 void PathLock::log_wait(const std::string& what) {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   const auto oldest = oldest_waiter();
   if (!oldest) return;
   const Caller caller{.owner = oldest->owner, .thread = {}, .texts = oldest->call->texts()};
@@ -375,7 +323,7 @@ void PathLock::thread_exits(Owner owner) noexcept {
   if (core().forked()) return;
   bool dropped = false;
   {
-    const Monitor::Lock lock(monitor());
+    const EngineLock lock(entry());
     reentry_counter_.end();
     const auto contender = find(owner);
     if (!contender) return;

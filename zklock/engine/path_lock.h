@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -35,7 +34,7 @@
 namespace zklock::detail {
 
 /// The state of one client at one lock path: its contenders, by owner, and what they share. The
-/// mutex of its Monitor guards all of it.
+/// client's EngineMutex guards all of it.
 ///
 /// Thread-safety: any thread may call any member that this class adds. The members of the base
 /// classes require path_mutex.
@@ -50,14 +49,9 @@ class PathLock final : public PathQueue,
 
   /// Begins `call`: it nests, joins the waiting contender of its owner, or enqueues a new
   /// contender. `request.done` may be called before acquire() returns, but only with no lock held.
-  /// Waits for the mutex for at most 10 ms, and not beyond the deadline. A library thread begins
-  /// the call soon if the mutex is still locked then. It does so too if tasks of post() are
-  /// pending, which the call must not overtake. Throws Error(closed), and what the ports throw if
-  /// the system has no resources left. If acquire() throws, the call has not begun.
+  /// Throws Error(closed), and what the ports throw if the system has no resources left. If acquire()
+  /// throws, the call has not begun.
   void acquire(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) override;
-  /// Withdraws the contender of `owner` soon, if all its calls have been abandoned by then. Does
-  /// not block.
-  void drop_abandoned_calls_soon(const Owner& owner) noexcept override;
   /// Ends all waiting calls made for `object` with Error(closed).
   void cancel_all(const void* object);
 
@@ -103,8 +97,7 @@ class PathLock final : public PathQueue,
   /// become lost.
   void add_to(LabelStates& states);
 
-  /// Withdraws the contenders whose calls were all abandoned. Reads the clock: a hold that has
-  /// lapsed becomes lost.
+  /// Reads the clock: a hold that has lapsed becomes lost.
   void settle();
   /// Ends waiting calls with Error(closed) and makes holds lost: the client is closing.
   void close();
@@ -117,6 +110,7 @@ class PathLock final : public PathQueue,
 
  private:
   // PathContext and PathQueue.
+  void drop_ended_calls(const Owner& owner) noexcept override ZKLOCK_REQUIRES(path_mutex);
   bool anyone_waits() const override ZKLOCK_REQUIRES(path_mutex);
   std::vector<std::string> own_node_names() const override ZKLOCK_REQUIRES(path_mutex);
   void enlist(const std::shared_ptr<Contender>& contender) override ZKLOCK_REQUIRES(path_mutex);
@@ -145,9 +139,6 @@ class PathLock final : public PathQueue,
   std::shared_ptr<PathLock> self() {
     return std::static_pointer_cast<PathLock>(shared_from_this());
   }
-  /// Does the work of acquire().
-  void enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request)
-      ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether the counts of `contender` belong to this access. Counts of permits belong to
   /// Access::permits only. It includes the other counts too, because permits nest in a lock.
   static bool includes(Access access, const Contender& contender) ZKLOCK_REQUIRES(path_mutex);
@@ -159,11 +150,6 @@ class PathLock final : public PathQueue,
     const PendingAcquire* call;  ///< valid while path_mutex is held
   };
   std::optional<Waiter> oldest_waiter() const ZKLOCK_REQUIRES(path_mutex);
-  /// Makes a library thread call enter() soon.
-  void enter_soon(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request);
-  /// Makes a library thread call `step(*this)` soon, with path_mutex held.
-  template <class Step>
-  void post(Step step);
   /// Does the work of close(). Can be called twice.
   void end_all() ZKLOCK_REQUIRES(path_mutex);
   std::string not_owner_text(const Owner& owner, core::CountKind kind);
@@ -183,7 +169,6 @@ class PathLock final : public PathQueue,
       ZKLOCK_REQUIRES(path_mutex);
 
   ReentryCounter reentry_counter_;
-  std::atomic<int> posted_tasks_{0};  ///< pending tasks of post()
   std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_ ZKLOCK_GUARDED_BY(path_mutex);
   using NodeHook = boost::intrusive::member_hook<LockNode, boost::intrusive::list_member_hook<>,
                                                  &LockNode::list_hook_>;

@@ -29,7 +29,7 @@ void PathLock::refuse_unlock(const Owner& owner, core::CountKind kind, const cha
 
 std::string PathLock::not_owner_text(const Owner& owner, core::CountKind kind) {
   std::string text = "this thread does not hold the lock";
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   if (const auto own = find(owner)) {
     if (own->ownership().count() > 0 && !includes(Access::exclusive, *own)) {
       return "this thread holds permits of the path, not the lock; unlock the MultiMutex";

@@ -45,14 +45,14 @@ bool is_thread_bound(const Contender& holder) ZKLOCK_REQUIRES(path_mutex) {
 }  // namespace
 
 void PathLock::add_to(LabelStates& states) {
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   const core::Instant now = core().scheduler().now();
   for (const auto& [owner, contender] : contenders_) contender->add_to(states, now);
 }
 
 BlockedContender PathLock::blockers_of(const Owner& key) {
   BlockedContender blocked;
-  const Monitor::Lock lock(monitor());
+  const EngineLock lock(entry());
   const auto waiter = find(key);
   if (!waiter || waiter->ownership().state() != core::Ownership::State::waiting) return blocked;
   blocked.contender = waiter;

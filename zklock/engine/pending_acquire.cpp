@@ -17,18 +17,17 @@ std::shared_ptr<PendingAcquire> PendingAcquire::start(const std::shared_ptr<Path
                                                       const std::stop_token& stop) {
   auto call = std::make_shared<PendingAcquire>(path, request);
   if (stop.stop_requested()) {
-    call->leave_waiting(State::abandoned);
-    call->finish({}, AcquireEnd::cancelled);
+    call->cancel();
     return call;
   }
   if (stop.stop_possible()) call->on_stop_.emplace(stop, Cancel{call});
   try {
     path->acquire(call, std::move(request));
   } catch (...) {
-    if (call->leave_waiting(State::completed)) {  // otherwise a stop has called `done`
-      call->count_end(AcquireEnd::failed);
-      throw;
-    }
+    const EngineLock lock(path->entry());
+    if (call->has_ended_.exchange(true)) return call;  // a stop has ended it
+    call->count_end(AcquireEnd::failed);
+    throw;
   }
   return call;
 }
@@ -49,17 +48,12 @@ PendingAcquire::PendingAcquire(std::shared_ptr<PathContext> path, AcquireRequest
       texts_(request.texts),
       done_(std::move(request.done)) {}
 
-bool PendingAcquire::leave_waiting(State next) noexcept {
-  State waiting = State::waiting;
-  return state_.compare_exchange_strong(waiting, next, std::memory_order_acq_rel);
-}
-
 void PendingAcquire::cancel() noexcept {
-  if (!path_->core().forked()) abandon({}, AcquireEnd::cancelled);
+  give_up({}, AcquireEnd::cancelled);
 }
 
 void PendingAcquire::fail(const Error& error) noexcept {
-  if (!path_->core().forked()) abandon({.error = error}, AcquireEnd::failed);
+  give_up({.error = error}, AcquireEnd::failed);
 }
 
 void PendingAcquire::expire() noexcept {
@@ -69,7 +63,7 @@ void PendingAcquire::expire() noexcept {
 /// `by_deadline`: the call ends by its own deadline, not because no server has answered.
 void PendingAcquire::time_out(bool by_deadline) noexcept {
   if (path_->core().forked() || has_ended()) return;
-  abandon(timed_out(by_deadline), AcquireEnd::timeout);
+  give_up(timed_out(by_deadline), AcquireEnd::timeout);
 }
 
 AcquireOutcome PendingAcquire::timed_out(bool by_deadline) const {
@@ -82,10 +76,23 @@ AcquireOutcome PendingAcquire::timed_out(bool by_deadline) const {
   return {.error = Error(Errc::not_connected, "lock", path_->path().str(), cause)};
 }
 
-void PendingAcquire::abandon(AcquireOutcome outcome, AcquireEnd end) noexcept {
-  if (!leave_waiting(State::abandoned)) return;
-  path_->drop_abandoned_calls_soon(owner_);  // first: before the caller's next single attempt
-  finish(std::move(outcome), end);
+void PendingAcquire::give_up(AcquireOutcome outcome, AcquireEnd why) noexcept {
+  if (path_->core().forked()) return;
+  const EngineLock lock(path_->entry());
+  if (has_ended()) return;
+  end(std::move(outcome), why);
+  path_->drop_ended_calls(owner_);
+}
+
+// The task keeps the call alive until path_mutex is released. It is queued first: without memory for
+// it, the call has not ended.
+void PendingAcquire::end(AcquireOutcome outcome, AcquireEnd why) {
+  assert(!has_ended());
+  path_->after_unlock([call = shared_from_this(), outcome = std::move(outcome), why]() mutable {
+    call->finish(std::move(outcome), why);
+  });
+  disarm();
+  has_ended_.store(true, std::memory_order_release);
 }
 
 void PendingAcquire::count_end(AcquireEnd end) const noexcept {
@@ -93,10 +100,10 @@ void PendingAcquire::count_end(AcquireEnd end) const noexcept {
   metrics_->add_acquire(end, path_->core().scheduler().now() - began_);
 }
 
-void PendingAcquire::finish(AcquireOutcome outcome, AcquireEnd end) noexcept {
+void PendingAcquire::finish(AcquireOutcome outcome, AcquireEnd why) noexcept {
   assert(has_ended() && done_);
   if (!outcome.contender) {
-    count_end(outcome.error ? AcquireEnd::failed : end);
+    count_end(outcome.error ? AcquireEnd::failed : why);
     const bool deadlock = outcome.error && outcome.error->errc() == Errc::would_deadlock;
     if (deadlock && metrics_ != nullptr) metrics_->add_deadlock();
   }
@@ -126,16 +133,6 @@ void PendingAcquire::arm(bool contender_waits) {
 
 void PendingAcquire::disarm() noexcept {
   path_->core().scheduler().cancel(std::exchange(timer_, {}));
-}
-
-// The task is queued first: without memory for it, the call has not ended.
-bool PendingAcquire::complete(AcquireOutcome outcome) {
-  if (has_ended()) return false;
-  path_->after_unlock([call = shared_from_this(), outcome = std::move(outcome)] {
-    if (call->state_ == State::completed) call->finish(outcome, AcquireEnd::timeout);
-  });
-  disarm();
-  return leave_waiting(State::completed);
 }
 
 }  // namespace zklock::detail

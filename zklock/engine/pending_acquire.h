@@ -18,21 +18,16 @@ namespace zklock::detail {
 /// One acquire call of the user: blocking, with a handler, with a future or awaited. It ends
 /// exactly once:
 ///
-/// | state     | event                                             | next                        |
-/// |-----------|---------------------------------------------------|-----------------------------|
-/// | waiting   | grant or error, with path_mutex held              | completed: `done` is called |
-/// |           |                                                   | when path_mutex is released |
-/// | waiting   | stop, deadline, fail()                            | abandoned: `done` is called |
-/// |           |                                                   | at once                     |
-/// | completed | stop, deadline, fail()                            | completed                   |
-/// | abandoned | grant                                             | abandoned; if no other call |
-/// |           |                                                   | takes a count of the grant, |
-/// |           |                                                   | it is released              |
+/// | state   | event                                            | next                                  |
+/// |---------|--------------------------------------------------|---------------------------------------|
+/// | waiting | complete(): a grant or an error                  | ended                                 |
+/// |         | cancel(), fail(), expire(); a stop; the deadline | ended; its contender is withdrawn,    |
+/// |         |                                                  | unless another call waits with it     |
 ///
-/// An abandoned call ends without the path's mutex. Soon after, a library thread withdraws its
-/// contender, unless another call waits with it.
+/// At the end, `done` is called when path_mutex is released.
 ///
-/// Thread-safety: any thread may call any member, if its comment does not say otherwise.
+/// Thread-safety: any thread may call any member, if its comment does not say otherwise. REQUIRES: the
+/// destructor runs without path_mutex, because it waits for a stop callback that is running.
 class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
  public:
   /// Begins a call; see PathLock::acquire(). A stop request ends the call.
@@ -70,16 +65,14 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const std::shared_ptr<const CallTexts>& texts() const noexcept { return texts_; }
   std::uint64_t reentrant_thread() const noexcept { return reentrant_thread_; }
   const void* object() const noexcept { return object_; }
-  bool has_ended() const noexcept {
-    return state_.load(std::memory_order_acquire) != State::waiting;
-  }
+  bool has_ended() const noexcept { return has_ended_.load(std::memory_order_acquire); }
   const TimeLimit& time_limit() const noexcept { return time_limit_; }
   /// Returns whether the call may have met another contender of this client. Otherwise none of them
   /// blocks it.
   bool is_beside_others() const noexcept { return is_beside_others_.load(); }
   void set_beside_others() noexcept { is_beside_others_.store(true); }
   MetricsTarget metrics() const noexcept { return {metrics_, leads_}; }
-  /// Counts the call as granted at this time. REQUIRES: complete() has returned true for a grant.
+  /// Counts the call as granted at this time. REQUIRES: complete() was called with a grant.
   void count_grant(core::Instant now) const noexcept {
     if (metrics_ != nullptr) metrics_->add_acquire(AcquireEnd::granted, now - began_);
   }
@@ -88,17 +81,17 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   /// single attempt, although the call itself may not be. Then the call ends with
   /// Error(not_connected) when the connection timeout has passed, or as by expire() if its deadline
   /// comes first.
-  /// REQUIRES: path_mutex is held, or no other thread knows the call.
-  void arm(bool contender_waits) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS;
-  /// Cancels the timer. REQUIRES: as for arm().
-  void disarm() noexcept ZKLOCK_NO_THREAD_SAFETY_ANALYSIS;
-  /// Ends the call; `done` is called after the Lock. Returns false if the call had ended before;
-  /// then this outcome is dropped. REQUIRES: path_mutex is held.
-  bool complete(AcquireOutcome outcome) ZKLOCK_REQUIRES(path_mutex);
+  /// REQUIRES: path_mutex is held.
+  void arm(bool contender_waits) ZKLOCK_REQUIRES(path_mutex);
+  /// Cancels the timer. REQUIRES: path_mutex is held.
+  void disarm() noexcept ZKLOCK_REQUIRES(path_mutex);
+  /// Ends the call with this outcome. REQUIRES: path_mutex is held; the call has not ended, and its
+  /// contender forgets it.
+  void complete(AcquireOutcome outcome) ZKLOCK_REQUIRES(path_mutex) {
+    end(std::move(outcome), AcquireEnd::timeout);
+  }
 
  private:
-  enum class State { waiting, completed, abandoned };
-
   struct Cancel {
     std::weak_ptr<PendingAcquire> call;
     void operator()() const noexcept {
@@ -106,13 +99,14 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
     }
   };
 
-  bool leave_waiting(State next) noexcept;
   void time_out(bool by_deadline) noexcept;
   AcquireOutcome timed_out(bool by_deadline) const;
-  /// Both count the end of a call without a grant: as `end`, or as AcquireEnd::failed if there is an
-  /// error.
-  void abandon(AcquireOutcome outcome, AcquireEnd end) noexcept;
-  void finish(AcquireOutcome outcome, AcquireEnd end) noexcept;
+  // These three count the end of a call without a grant: as `why`, or as AcquireEnd::failed if there
+  // is an error.
+  /// Ends the call, and withdraws it from its contender. Does nothing if it has ended.
+  void give_up(AcquireOutcome outcome, AcquireEnd why) noexcept;
+  void end(AcquireOutcome outcome, AcquireEnd why) ZKLOCK_REQUIRES(path_mutex);
+  void finish(AcquireOutcome outcome, AcquireEnd why) noexcept;
   void count_end(AcquireEnd end) const noexcept;
 
   const std::shared_ptr<PathContext> path_;
@@ -129,7 +123,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const core::Lazy<Terms> terms_;
   const std::shared_ptr<const CallTexts> texts_;  ///< null: none
   std::function<void(AcquireOutcome)> done_;      ///< used by the ending thread only
-  std::atomic<State> state_{State::waiting};
+  std::atomic<bool> has_ended_{false};            ///< written with path_mutex held
   std::atomic<bool> is_beside_others_{false};
   std::optional<std::stop_callback<Cancel>> on_stop_;
 

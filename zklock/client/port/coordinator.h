@@ -268,12 +268,6 @@ class Coordinator {
   /// request is sent, or in a thread of the coordinator, the process terminates.
   virtual RequestId submit(Request request, ReplyHandler handler) = 0;
 
-  /// Calls `task` once, soon, with no lock held, on a library thread that is none of the C
-  /// client's. It is for work for which the calling thread must not wait. The task may wait briefly
-  /// for a mutex, but not for the network or the user. Tasks are called in the order of the calls
-  /// of post().
-  virtual void post(std::function<void()> task) = 0;
-
   /// Cancels a request that has not been sent yet. Returns true if the request was cancelled: it
   /// will never be sent, and its reply is not_sent, soon. Returns false, without effect, if the
   /// request was sent.
@@ -290,8 +284,8 @@ class Coordinator {
   virtual void close() = 0;
 
   /// Returns whether close() would wait for the calling thread. That is so in a handler, a watch
-  /// event, an event of the observer and a task of post(). The default returns false. It is right
-  /// for an implementation whose close() waits for no thread.
+  /// event and an event of the observer. The default returns false. It is right for an implementation
+  /// whose close() waits for no thread.
   virtual bool is_own_thread() const noexcept { return false; }
 
   /// See Client::set_hosts(). The default has no servers, and ignores the call.

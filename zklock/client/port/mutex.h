@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "zklock/core/sanitizers.h"
 #include "zklock/core/thread_annotations.h"
 
 namespace zklock::client {
@@ -28,31 +27,6 @@ class ZKLOCK_CAPABILITY("mutex") Mutex {
   friend class Condition;
 
   std::mutex mutex_;
-};
-
-/// A Mutex that a thread can wait for with a time limit.
-class ZKLOCK_CAPABILITY("mutex") TimedMutex {
- public:
-  TimedMutex() = default;
-  TimedMutex(const TimedMutex&) = delete;
-  TimedMutex& operator=(const TimedMutex&) = delete;
-
-  void lock() ZKLOCK_ACQUIRE() { mutex_.lock(); }
-  void unlock() noexcept ZKLOCK_RELEASE() { mutex_.unlock(); }
-  /// Locks the mutex. Blocks for `longest` at most if it is not free. Returns false if it was not
-  /// locked.
-  bool try_lock_for(std::chrono::nanoseconds longest) ZKLOCK_TRY_ACQUIRE(true) {
-#if ZKLOCK_THREAD_SANITIZER
-    // The ThreadSanitizers of g++ 12 and clang 14 do not intercept pthread_mutex_clocklock, with which
-    // a mutex is locked by the steady clock. So the system clock is used.
-    return mutex_.try_lock() || mutex_.try_lock_until(std::chrono::system_clock::now() + longest);
-#else
-    return mutex_.try_lock() || mutex_.try_lock_for(longest);
-#endif
-  }
-
- private:
-  std::timed_mutex mutex_;
 };
 
 /// Holds a mutex until unlock() or the destructor.

@@ -86,10 +86,6 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   return id;
 }
 
-void ZkCoordinator::post(std::function<void()> task) {
-  local_replies_.post(std::move(task));
-}
-
 bool ZkCoordinator::cancel_unsent(RequestId request) noexcept {
   const MutexLock guard(mutex_);
   const auto found = find_queued(request);

@@ -76,7 +76,6 @@ class ZkCoordinator final : public Coordinator,
 
   void start(SessionObserver& observer) override;
   RequestId submit(Request request, ReplyHandler handler) override;
-  void post(std::function<void()> task) override;
   bool cancel_unsent(RequestId request) noexcept override;
   void unwatch(RequestId request) noexcept override;
   void close() override;

@@ -88,8 +88,7 @@ struct Deadlock {
 /// end of the first one.
 ///
 /// Not found are circles through several clients, through calls that do not block, and through a
-/// MultiMutex that waits. If a path's mutex is busy, a library thread enqueues the call later, and
-/// a search before that misses it.
+/// MultiMutex that waits.
 ///
 /// Thread-safety: any thread may call any member. REQUIRES: the caller of find() holds no mutex.
 /// Its own mutex is a leaf.

@@ -23,6 +23,7 @@
 #include "zklock/engine/session/background_work.h"
 #include "zklock/engine/session/deadlock_detector.h"
 #include "zklock/engine/session/delay_marker_clock.h"
+#include "zklock/engine/session/engine_mutex.h"
 #include "zklock/engine/session/fork_guard.h"
 #include "zklock/engine/session/hosts_text.h"
 #include "zklock/engine/session/label_metrics.h"
@@ -173,6 +174,7 @@ class EngineContext : public NodeDeletions::Host,
   std::shared_ptr<client::Dispatcher> shared_listener_dispatcher(Executor executor) const {
     return executor ? listener_dispatcher(std::move(executor)) : ports_.dispatcher;
   }
+  EngineMutex& mutex() noexcept { return path_mutex_; }
   LeaseKeeper& keeper() noexcept { return *keeper_; }
   /// Loss callbacks that wait for a thread.
   BackgroundWork& unnotified_losses() noexcept { return unnotified_losses_; }
@@ -236,6 +238,7 @@ class EngineContext : public NodeDeletions::Host,
   }
 
   const Ports ports_;
+  EngineMutex path_mutex_;
   const Settings settings_;
   const std::int64_t pid_;
   const ForkGuard fork_guard_;

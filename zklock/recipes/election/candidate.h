@@ -16,7 +16,7 @@
 #include "zklock/engine/callback/interruptible_condition.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/label_metrics.h"
-#include "zklock/engine/unlock_tasks.h"
+#include "zklock/engine/session/unlock_tasks.h"
 #include "zklock/error.h"
 #include "zklock/participant.h"
 #include "zklock/recipes/election/leadership_state.h"

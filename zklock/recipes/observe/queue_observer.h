@@ -20,7 +20,7 @@
 #include "zklock/engine/callback/listeners.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/queue_reader.h"
-#include "zklock/engine/unlock_tasks.h"
+#include "zklock/engine/session/unlock_tasks.h"
 #include "zklock/executor.h"
 
 namespace zklock::detail {

@@ -48,10 +48,6 @@ class CoordinatorPort final : public client::Coordinator {
                        }));
     });
   }
-  void post(std::function<void()> task) override {
-    enqueue(universe_,
-            [&client = client_, task = std::move(task)] { client.coordinator.post(task); });
-  }
   bool cancel_unsent(RequestId request) noexcept override {
     enqueue(universe_, [&client = client_, request] { client.coordinator.cancel_unsent(request); });
     return false;  // unknown here; the reply shows it

@@ -233,12 +233,6 @@ void SimCoordinator::answer_locally(Pending pending, Status status, const char* 
   to_client_.emplace_back(LocalReply{std::move(pending), status, detail});
 }
 
-void SimCoordinator::post(std::function<void()> task) {
-  Pending pending;
-  pending.handler = [task = std::move(task)](const Reply&) { task(); };
-  answer_locally(std::move(pending), Status::ok);
-}
-
 bool SimCoordinator::cancel_unsent(RequestId request) noexcept {
   const auto found = std::find_if(held_.begin(), held_.end(),
                                   [request](const Pending& p) { return p.id == request; });

@@ -82,7 +82,6 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
 
   void start(client::SessionObserver& observer) override;
   RequestId submit(Request request, client::ReplyHandler handler) override;
-  void post(std::function<void()> task) override;
   bool cancel_unsent(RequestId request) noexcept override;
   void unwatch(RequestId request) noexcept override;
   void close() override;

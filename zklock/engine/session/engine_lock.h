@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "zklock/engine/session/engine_context.h"
+#include "zklock/engine/session/engine_mutex.h"
+
+namespace zklock::detail {
+
+/// Locks the mutex of a client while it exists. Calls, replies, watch events, session events and
+/// timers enter the client's paths only by it.
+///
+/// If asserts are on, it asserts the invariants of the path that is entered when it begins and when
+/// it ends. So transitions are checked at entry and exit.
+///
+/// Thread-safety: none. A thread has one at most.
+class ZKLOCK_SCOPED_CAPABILITY EngineLock {
+ public:
+  /// State with invariants that is guarded by the mutex.
+  class State {
+   public:
+    virtual void assert_invariants() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
+
+   protected:
+    ~State() = default;
+  };
+  /// The client and the path that are entered. REQUIRES: both exist while the EngineLock does.
+  struct Entry {
+    EngineContext& core;
+    const State& state;
+  };
+
+  explicit EngineLock(Entry entry) ZKLOCK_ACQUIRE(path_mutex);
+  /// Runs the deferred tasks. A task may throw std::system_error, which is logged. No other exception
+  /// may leave a task.
+  ~EngineLock() ZKLOCK_RELEASE();
+  EngineLock(const EngineLock&) = delete;
+  EngineLock& operator=(const EngineLock&) = delete;
+
+ private:
+  const Entry entry_;
+};
+
+}  // namespace zklock::detail
