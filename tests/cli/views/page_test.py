@@ -9,6 +9,7 @@ import os
 import sys
 import tempfile
 import unittest
+import urllib.parse
 
 import serve_kit
 import webdriver
@@ -190,6 +191,16 @@ class PageTest(unittest.TestCase):
         wait(lambda: names() == ["/jobs/old"])
         self.browser.keys(ESCAPE + "t")
         wait(lambda: names() == ["jobs/", "new", "old", "other"])
+
+    def test_search_ignores_the_case_of_ascii_letters_only(self):
+        self.tree.contender("/a", note="\u00c4RGER")
+        self.appears("/a")
+        shown = "return search.value === arguments[0] && isSorted && !isScheduled && [items.length]"
+        for words, rows in (("\u00c4rger", 1), ("\u00e4rger", 0), ("rGER", 1)):
+            self.browser.run("search.value = arguments[0]; schedule(true)", words)
+            self.assertEqual(self.browser.wait(shown, words), [rows], words)
+            found = self.serve.find("search=" + urllib.parse.quote(words))
+            self.assertEqual(found["matching"], rows, words)
 
     def test_keyboard_opens_details(self):
         self.tree.contender("/jobs/a", held_for=10)
