@@ -91,6 +91,16 @@ class ManyLocksTest(unittest.TestCase):
         self.browser.wait("return $('notice').hidden")
         self.browser.log()  # has the refusal
 
+    def test_answer_that_is_not_renewed_says_its_time(self):
+        self.browser.keys("/lock-4999")
+        self.scope("1 of 5,003 locks match")
+        self.browser.run("window.passed = fetch; window.fetch = async () => { throw new Error(); }")
+        time_of_answer = "$('scope').textContent === `1 of 5,003 locks match, as of ${clock(found.as_of_ms)}`"
+        self.browser.wait(f"return problem && beat.as_of_ms > found.as_of_ms && {time_of_answer}", timeout=60)
+        self.assertEqual(self.paths(), [serve_kit.LEFT_OUT])
+        self.browser.run("window.fetch = passed")
+        self.scope("1 of 5,003 locks match")
+
     def test_answer_follows_the_passes(self):
         self.browser.keys("/lock-4999")
         self.scope("1 of 5,003 locks match")
