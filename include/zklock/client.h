@@ -137,8 +137,9 @@ class ZKLOCK_EXPORT Client {
   /// The present connection stays, also if the list does not have its server. So the session and its
   /// holds survive the call. When that connection breaks, the client reconnects the session. The
   /// first attempt can go to an old server. From the first failed attempt on, the new list applies,
-  /// and host names are resolved again. The client never leaves a working server, not even to balance
-  /// the load.
+  /// and host names are resolved again. It also applies after all old servers have accepted the client
+  /// and then closed the connection. The client never leaves a working server, not even to balance the
+  /// load.
   ///
   /// In two cases the list applies, and names are resolved again, only for the next session. The
   /// first: the process had 256 other clients when this one was made. The second is with

@@ -3,11 +3,18 @@
 #include "support/no_threads.h"
 
 #include <atomic>
+#include <cstddef>
+#include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <future>
+#include <iterator>
+#include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -16,6 +23,7 @@
 #include "conformance/lock_test.h"
 #include "conformance/log_capture.h"
 #include "conformance/single_thread.h"
+#include "support/scarce_threads.h"
 #include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::testing {
@@ -35,6 +43,54 @@ TEST_F(NoThreadsTest, Constructor_ThrowsWithTheCause) {
   const NoThreads none;
   const std::string text = error_text_of([&] { return Client(options()).session_id(); });
   EXPECT_NE(text.find(kCause), std::string::npos) << text;
+}
+
+// Returns the count of entries of a folder in /proc/self: of threads, or of descriptors.
+std::size_t entries(const char* folder) {
+  const std::filesystem::directory_iterator all(std::string("/proc/self/") + folder);
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+// Returns the count of sessions of the shared server; 0 if this program did not start it.
+int sessions() {
+  constexpr std::string_view kKey = "zk_global_sessions\t";
+  const TestServer* const server = SharedServer::server();
+  const std::string answer = server != nullptr ? server->four_letter_word("mntr").value_or("") : "";
+  const auto found = answer.find(kKey);
+  return found == std::string::npos ? 0 : std::atoi(answer.c_str() + found + kKey.size());
+}
+
+// A client has threads for the log, timers, local replies, callbacks, losses and the session.
+TEST_F(NoThreadsTest, AnyThreadMissing_ConstructorLeavesNothing) {
+  connect();  // the first client of a process opens what stays for ever
+  const int sessions_before = sessions();
+  const std::size_t threads_before = entries("task");
+  const std::size_t descriptors_before = entries("fd");
+  constexpr std::size_t kThreads = 6;
+  for (std::size_t available = 0; available <= kThreads; ++available) {
+    SCOPED_TRACE(available);
+    const ScarceThreads scarce(available);
+    std::unique_ptr<Client> client;
+    const std::string text = error_text_of([&] {
+      client = std::make_unique<Client>(options());
+      return 0;
+    });
+    EXPECT_EQ(scarce.ran_out(), available < kThreads);
+    if (available < kThreads) {
+      EXPECT_NE(text.find(kCause), std::string::npos) << text;
+    } else {
+      ASSERT_TRUE(client);
+      EXPECT_TRUE(client->wait_until_connected(kTestTimeout));
+      client.reset();
+    }
+    EXPECT_EQ(client, nullptr);
+    EXPECT_EQ(scarce.unjoined(), 0U);
+    // No more than before. Less is possible, because threads of earlier tests may end meanwhile.
+    EXPECT_LE(entries("fd"), descriptors_before);
+    EXPECT_TRUE(eventually([&] { return entries("task") <= threads_before; }, kTestTimeout));
+    EXPECT_LE(sessions(), sessions_before);
+  }
+  EXPECT_TRUE(is_free());
 }
 
 TEST_F(NoThreadsTest, HoldLost_IsNotified) {

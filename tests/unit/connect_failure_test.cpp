@@ -82,6 +82,16 @@ TEST(ConnectFailure, NoSocket_NamesTheLimitOfFiles) {
   EXPECT_TRUE(ConnectFailure().on_line(line, true)) << "an attempt has failed";
 }
 
+// A server that requires SASL accepts the client, and closes the connection later.
+TEST(ConnectFailure, PauseAfterAllServers_IsReported) {
+  const std::string pause =
+      "zookeeper_interest@2461: Delaying connection after exhaustively trying all servers "
+      "[10.0.0.1:2181]";
+  EXPECT_TRUE(ConnectFailure().on_line(pause));
+  EXPECT_EQ(text_after({refused(), pause}), kRefused);
+  EXPECT_EQ(text_after({pause}), "");
+}
+
 TEST(ConnectFailure, OtherErrorLine_IsPartOfTheText) {
   ConnectFailure failure;
   const auto on_error = [&](const std::string& line) { failure.on_line(line, true); };

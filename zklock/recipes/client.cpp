@@ -79,6 +79,18 @@ std::function<void(const client::Backlog&)> backlog_warning(std::shared_ptr<clie
   };
 }
 
+/// Returns the options of the pool for the callbacks of losses.
+client::CallbackThreadsOptions options_of_losses(std::weak_ptr<client::Scheduler> scheduler,
+                                                 std::shared_ptr<client::Log> log) {
+  return {.name = "zklock-loss",
+          .max_threads = kMaxLossThreads,
+          .keeps_one = true,
+          .must_begin = true,
+          .scheduler = std::move(scheduler),
+          .on_backlog =
+              backlog_warning(std::move(log), "all threads for loss callbacks (zklock-loss)")};
+}
+
 /// The threads of listeners, one pool for each listener, that only pass calls to the client's
 /// executor.
 ///
@@ -111,6 +123,25 @@ class ListenerThreads {
   std::vector<std::weak_ptr<client::CallbackThreads>> all_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
+/// Joins the threads of a pool if the constructor of a client fails. The pool alone would detach them.
+///
+/// Thread-safety: for one thread.
+class JoinOnFailure {
+ public:
+  JoinOnFailure(client::CallbackThreads& pool, std::chrono::seconds longest) noexcept
+      : pool_(pool), longest_(longest) {}
+  ~JoinOnFailure() {
+    if (std::uncaught_exceptions() > exceptions_before_) pool_.drain_for(longest_);
+  }
+  JoinOnFailure(const JoinOnFailure&) = delete;
+  JoinOnFailure& operator=(const JoinOnFailure&) = delete;
+
+ private:
+  client::CallbackThreads& pool_;
+  const std::chrono::seconds longest_;
+  const int exceptions_before_ = std::uncaught_exceptions();
+};
+
 client::TestSeam::Connection connect(const ClientOptions& options,
                                      const std::shared_ptr<client::Log>& log) {
   if (client::TestSeam* const seam = client::test_seam()) return seam->connect(options);
@@ -132,16 +163,10 @@ detail::Ports open(const ClientOptions& options, const std::shared_ptr<client::L
                                                    .spin_before_block = options.spin_before_block,
                                                    .scheduler = connection.scheduler,
                                                    .on_backlog = backlog_warning(log, runs_them)});
+  const JoinOnFailure joins(*callbacks, kCallbackDrainTimeout);
   const auto listeners = std::make_shared<ListenerThreads>();
   const auto losses = std::make_shared<client::CallbackThreads>(
-      on_exception,
-      client::CallbackThreadsOptions{
-          .name = "zklock-loss",
-          .max_threads = kMaxLossThreads,
-          .keeps_one = true,
-          .must_begin = true,
-          .scheduler = connection.scheduler,
-          .on_backlog = backlog_warning(log, "all threads for loss callbacks (zklock-loss)")});
+      on_exception, options_of_losses(connection.scheduler, log));
   return {
       .coordinator = connection.coordinator,
       .scheduler = connection.scheduler,
@@ -187,9 +212,10 @@ void close_elsewhere(const std::shared_ptr<detail::ClientCore>& core) {
 }
 
 /// All threads that the guarantees of a client need exist when it returns. Throws std::system_error if
-/// the system does not provide one of them.
+/// the system does not provide one of them; then it has joined the others.
 std::shared_ptr<detail::ClientCore> make_core(const ClientOptions& options) {
   const auto log_thread = client::make_log_thread();
+  const JoinOnFailure joins(*log_thread, kLogDrainTimeout);
   const auto log = client::make_log(options, log_thread);
   detail::ClientCore::Settings settings{
       .hosts = options.hosts,

@@ -38,8 +38,9 @@ constexpr bool is_session_timeout(std::chrono::nanoseconds timeout) noexcept {
 class ConnectFailure {
  public:
   /// Takes a line of the C client, without its time and level. `is_error`: its level is ERROR.
-  /// Returns whether an attempt to connect has failed, or a connection was lost. The I/O thread logs
-  /// such a line before it closes the socket.
+  /// Returns whether an attempt to connect has failed, or a connection was lost, or the C client
+  /// pauses after it has tried all servers. The I/O thread logs the first two before it closes the
+  /// socket, and the third when there is none.
   bool on_line(std::string_view line, bool is_error = false);
   /// Returns the server, the cause, and what to do; empty without a cause. `servers`: the servers
   /// of the connection string, by ConnectionString::servers_text().

@@ -27,9 +27,8 @@ class LogBridge {
  public:
   using Callback = void (*)(const char* message);
 
-  /// `secrets` never appear in the log: each is replaced by "***". `on_failure` is called after an
-  /// attempt to connect has failed or a connection was lost. The calling thread is the I/O thread of
-  /// the C client, which has not closed the socket yet.
+  /// `secrets` never appear in the log: each is replaced by "***". `on_failure` is called on the I/O
+  /// thread of the C client, if ConnectFailure::on_line() returns true.
   LogBridge(std::shared_ptr<Log> log, std::vector<std::string> secrets,
             std::function<void()> on_failure = {});
   ~LogBridge();

@@ -1,0 +1,114 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""page_many_locks_test.py PROGRAM: the page of `zklock serve` with more locks than it receives, in headless Chromium.
+
+Exit status 77: a needed package is not installed.
+"""
+import tempfile
+import unittest
+
+import page_test
+import serve_kit
+import webdriver
+from page_test import ESCAPE, ROW
+from serve_kit import Serve, Servers, Tree, wait
+
+
+class ManyLocksTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
+        cls.servers = Servers(cls.directory.name)
+        cls.servers.__enter__()
+        cls.tree = Tree(cls.servers.hosts)
+        serve_kit.plant_more_than_streamed(cls.tree)
+        cls.serve = Serve(page_test.ARGUMENTS.program, cls.servers.hosts, "--rate", "1000000")
+        cls.serve.__enter__()
+        wait(lambda: cls.serve.sums().get("waiters") == 5, timeout=60)
+        cls.browser = webdriver.Browser()
+        cls.browser.__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.__exit__()
+        cls.serve.__exit__()
+        cls.tree.close()
+        cls.servers.__exit__()
+        cls.directory.cleanup()
+
+    def setUp(self):
+        self.browser.open(self.serve.url)
+        self.browser.wait("return isCut() && locks.size === beat.shown && isSorted && !isScheduled", timeout=60)
+
+    def scope(self, text):
+        """Waits until the page says what it shows."""
+        self.browser.wait("return $('scope').textContent === arguments[0] && !$('scope').hidden", text, timeout=60)
+
+    def paths(self):
+        return self.browser.run("return items.filter(row => !row.isFolder).map(row => row.path)")
+
+    def test_important_locks_are_shown_with_all_sums(self):
+        self.scope("5,000 of 5,003 locks are shown, chosen by deadlocks, oldest holds and longest waits")
+        paths = self.paths()
+        self.assertEqual((len(paths), paths[-3:]), (5000, ["/zz/dead-a", "/zz/dead-b", "/zz/stuck"]))
+        self.assertFalse(serve_kit.LEFT_OUT in paths)  # assertNotIn() would print all paths
+        counts = self.browser.run("return [...document.querySelectorAll('#counts b')].map(b => Number(b.textContent.replace(',', '')))")
+        sums = self.serve.sums()
+        self.assertEqual(counts, [sums["locks"], sums["held_locks"], sums["waiters"], sums["cycles"]])
+        self.assertEqual(sums["locks"], 5003)
+
+    def test_search_finds_a_lock_that_is_left_out(self):
+        self.browser.keys("/LOCK-4999 web1")
+        self.scope("1 of 5,003 locks match")
+        self.assertEqual(self.paths(), [serve_kit.LEFT_OUT])
+        self.browser.run(f"{ROW}.querySelector('.line').click()", serve_kit.LEFT_OUT)
+        self.assertIn("web1", self.browser.wait(f"return {ROW}.querySelector('table')?.innerText", serve_kit.LEFT_OUT))
+        self.browser.keys(ESCAPE)
+        self.browser.wait("return !search.value && items.length > 5000")
+        self.browser.keys("/no such")
+        self.browser.wait("return !$('empty').hidden && $('empty').textContent === 'No lock of 5,003 matches.'")
+
+    def test_search_says_what_it_leaves_out(self):
+        self.browser.keys("/shop")
+        self.scope("5,000 of 5,003 locks match: 500 are shown, the most important")
+        self.assertEqual(len(self.paths()), 500)
+
+    def test_orders_are_those_of_all_locks(self):
+        self.browser.keys("o")
+        self.scope("500 of 5,003 locks are shown, oldest holds first")
+        self.assertEqual(self.paths()[0], "/zz/stuck")
+        self.browser.keys("q")
+        self.scope("500 of 5,003 locks are shown, longest queues first")
+        self.assertEqual(self.paths()[:3], ["/zz/stuck", "/zz/dead-b", "/zz/dead-a"])
+        self.browser.run(f"{ROW}.querySelector('.partner').click()", "/zz/dead-a")
+        self.browser.wait(f"return order.value === 'tree' && document.activeElement === {ROW}", "/zz/dead-b")
+
+    def test_refused_search_says_why(self):
+        self.browser.run("search.value = 'x'.repeat(201); ask()")
+        self.browser.wait("return $('notice').textContent === 'the search is too long: shorten it to 200 bytes'")
+        self.assertEqual(self.browser.run("return $('empty').textContent"), "No match among the 5,000 shown locks.")
+        self.browser.run("endSearch()")
+        self.browser.wait("return $('notice').hidden")
+        self.browser.log()  # has the refusal
+
+    def test_answer_that_is_not_renewed_says_its_time(self):
+        self.browser.keys("/lock-4999")
+        self.scope("1 of 5,003 locks match")
+        self.browser.run("window.passed = fetch; window.fetch = async () => { throw new Error(); }")
+        time_of_answer = "$('scope').textContent === `1 of 5,003 locks match, as of ${clock(found.as_of_ms)}`"
+        self.browser.wait(f"return problem && beat.as_of_ms > found.as_of_ms && {time_of_answer}", timeout=60)
+        self.assertEqual(self.paths(), [serve_kit.LEFT_OUT])
+        self.browser.run("window.fetch = passed")
+        self.scope("1 of 5,003 locks match")
+
+    def test_answer_follows_the_passes(self):
+        self.browser.keys("/lock-4999")
+        self.scope("1 of 5,003 locks match")
+        node = self.tree.contender(serve_kit.LEFT_OUT + "-b")
+        self.scope("2 of 5,004 locks match")
+        self.tree.delete(node)
+        self.scope("1 of 5,003 locks match")
+
+
+if __name__ == "__main__":
+    page_test.main()
