@@ -150,6 +150,7 @@ class HttpServerTest : public ::testing::Test {
     if (path == "/") return {.body = shared("page\n")};
     if (path == "/query") return {.body = shared(std::string(query) + "\n")};
     if (path == "/big") return {.body = big_};
+    if (path == "/kilobyte") return {.body = shared(std::string(1'024, 'x'))};
     if (path == "/empty") return {.body = shared("")};
     if (path == "/events") {
       const auto next = std::make_shared<std::size_t>(0);

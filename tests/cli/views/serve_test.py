@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """serve_test.py PROGRAM: `zklock serve` on a real server. Exit status 77: a needed package is not installed."""
+import gzip
 import json
 import os
 import select
@@ -12,6 +13,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.request
 import zlib
 
 import serve_kit
@@ -301,6 +303,16 @@ class ManyLocksTest(unittest.TestCase):
         self.assertEqual(text.count(b'"path":'), serve_kit.STREAMED)
         print(f"stream of {serve_kit.STREAMED} locks: {len(text)} bytes, packed {size}")
         self.assertLess(size, 1_000_000)
+
+    def test_locks_are_packed_if_the_client_accepts_gzip(self):
+        query = "/api/locks?search=many"
+        request = urllib.request.Request(self.serve.url[:-1] + query, headers={"Accept-Encoding": "gzip"})
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            self.assertEqual(reply.headers["Content-Encoding"], "gzip")
+            packed = reply.read()
+        answers = [json.loads(text) for text in (gzip.decompress(packed), self.serve.get(query)[2])]
+        self.assertEqual(*[answer["locks"] for answer in answers])
+        self.assertLess(len(packed), 100_000)
 
     def test_search_finds_a_lock_that_is_left_out(self):
         answer = self.serve.find("search=LOCK-4999%20web1")

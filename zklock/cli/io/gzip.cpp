@@ -2,9 +2,11 @@
 #include "zklock/cli/io/gzip.h"
 
 #include <cstddef>
+#include <cstdint>
 
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/zlib/deflate_stream.hpp>
+#include <boost/crc.hpp>
 #include <boost/system/system_error.hpp>
 
 namespace zklock::cli {
@@ -38,6 +40,17 @@ std::string gzip_blocks(std::string_view text) {
   stream.write(io, zlib::Flush::sync, error);
   if (error) throw boost::system::system_error(error);
   result.resize(io.total_out);
+  return result;
+}
+
+std::string gzip(std::string_view text) {
+  constexpr std::string_view kFinalBlock("\x03\0", 2);  // empty
+  boost::crc_32_type sum;
+  sum.process_bytes(text.data(), text.size());
+  std::string result = gzip_header().append(gzip_blocks(text)).append(kFinalBlock);
+  for (const std::uint32_t number : {sum.checksum(), static_cast<std::uint32_t>(text.size())}) {
+    for (const int shift : {0, 8, 16, 24}) result += static_cast<char>(number >> shift & 0xFF);
+  }
   return result;
 }
 

@@ -41,6 +41,7 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostDropped = 65'536;         ///< bytes that a lingering client may send
+constexpr std::size_t kShortestPacked = 1'024;       ///< bytes; a shorter body is not compressed
 constexpr milliseconds kPauseAfterAcceptError{100};  ///< no descriptor is free
 
 /// A peer that answers no packet must not occupy a stream for the 15 minutes of the kernel.
@@ -58,10 +59,10 @@ std::string head_of(const HttpAnswer& answer, bool is_gzip) {
   std::string head = "HTTP/1.1 " + std::to_string(answer.status) + " " +
                      std::string(reason.data(), reason.size()) +
                      "\r\nConnection: close\r\nContent-Type: " + answer.content_type + "\r\n";
+  head += "Vary: Accept-Encoding\r\n";
+  if (is_gzip) head += "Content-Encoding: gzip\r\n";
   if (answer.events) {
     head += "X-Accel-Buffering: no\r\n";  // proxies must send each event at once
-    head += "Vary: Accept-Encoding\r\n";
-    if (is_gzip) head += "Content-Encoding: gzip\r\n";
   } else {
     const std::size_t length = answer.body ? answer.body->size() : 0;
     head += "Content-Length: " + std::to_string(length) + "\r\n";
@@ -146,17 +147,20 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     if (is_closed_) return;
     const auto refusal =
         error ? refusal_of(error) : refusal_of(parser_.get().base(), server_->allowed_hosts);
-    if (refusal) return answer(answer_to(*refusal), false);
+    if (refusal) return answer(answer_to(*refusal), false, false);
     if (error) return close();
     const HttpHead& head = parser_.get().base();
-    is_gzip_ = accepts_gzip(head);
-    answer(server_->handler(path_of(head), query_of(head)), head.method() == http::verb::head);
+    answer(server_->handler(path_of(head), query_of(head)), head.method() == http::verb::head,
+           accepts_gzip(head));
   }
 
-  void answer(HttpAnswer answer, bool is_head) {
+  void answer(HttpAnswer answer, bool is_head, bool may_pack) {
     if (answer.events && !is_head && server_->streams() >= server_->limits.streams) {
       answer = {.status = 503, .body = shared("too many streams\n")};
     }
+    const bool is_long = answer.body && answer.body->size() >= kShortestPacked;
+    is_gzip_ = may_pack && (answer.events || is_long);
+    if (is_gzip_ && answer.body) answer.body = shared(gzip(*answer.body));
     std::string head = head_of(answer, is_gzip_);
     if (answer.events && !is_head && is_gzip_) head += gzip_header();
     out_ = shared(std::move(head));
@@ -229,7 +233,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   SharedText body_;       ///< follows the head
   std::size_t sent_ = 0;  ///< bytes of out_
   bool is_sending_ = false;
-  bool is_gzip_ = false;       ///< the client accepts it; only streams are compressed
+  bool is_gzip_ = false;       ///< the answer is compressed
   bool is_answering_ = false;  ///< also while it is streaming
   bool is_closed_ = false;
   Clock::time_point end_of_answer_;

@@ -22,7 +22,7 @@ using EventSource = std::function<SharedText()>;
 struct HttpAnswer {
   unsigned status = 200;
   std::string content_type = "text/plain; charset=utf-8";
-  SharedText body = {};
+  SharedText body = {};  ///< compressed like `events`, unless it is short
   std::string content_security_policy = "default-src 'none'; frame-ancestors 'none'";
   /// If it is set, the answer is a stream of server-sent events, and has no other body. The stream
   /// is compressed if the client accepts gzip.
