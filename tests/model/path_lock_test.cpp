@@ -304,27 +304,6 @@ TEST_F(PathLockTest, CounterNearItsEnd_RestartsWithParent) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, SpinBeforeBlock_IsIndependentOfEarlierWaits) {
-  const auto begin = [this] {
-    const auto give_back = [](const detail::AcquireOutcome& outcome) {
-      ASSERT_NE(outcome.contender, nullptr);
-      outcome.contender->release(core::CountKind::hold);
-    };
-    return detail::PendingAcquire::start(
-        lock_.path_lock(0),
-        {.owner = Owner::unique(), .time_limit = detail::TimeLimit::endless(), .done = give_back},
-        {});
-  };
-  const auto outside = granted(1);
-  const auto patient = begin();
-  run_for(5s);
-  EXPECT_EQ(patient->spin_before_block(), LockWorld::kSpinBeforeBlock);
-  release(outside);
-  EXPECT_EQ(begin()->spin_before_block(), LockWorld::kSpinBeforeBlock);
-  run();
-  expect_rest();
-}
-
 TEST_F(PathLockTest, NoOwnCredential_NeitherAnnouncesNorTrusts) {
   LockWorld open(2, {}, false);
   open.connect_all();
