@@ -41,16 +41,15 @@ struct AclEntry {
 ///
 /// A client announces a release: one multi first writes to its lock znode, and then deletes it. The
 /// next contender watches that znode. The event of the write (NODE_DATA_CHANGED) grants it the
-/// lock, without a getChildren request. In two cases, another identity could forge the event. The
-/// next contender then sends getChildren:
-/// - The holder uses list(). An entry can grant WRITE on its lock znode to other identities. So the
-///   client announces no release.
-/// - An identity has CREATE, but not DELETE, on the lock path. It could enqueue a znode of its own
-///   behind the holder, and write to it. The contender behind that znode would take the write for
-///   an announced release. It would then be granted while the holder still holds. So zklock ignores
-///   announced releases at that path. An identity with DELETE gains nothing by such a write: it can
-///   delete the holder's znode directly. If the ACL of the lock path cannot be read, zklock treats
-///   it as CREATE without DELETE.
+/// lock, without a getChildren request. An entry of list() can grant WRITE on the lock znode to other
+/// identities. So with list() the client announces no release, and the next contender sends
+/// getChildren.
+///
+/// REQUIRES: Each identity with CREATE on a lock path also has DELETE there. zklock does not check
+/// that. An identity with CREATE alone could enqueue a znode of its own and write to it. The contender
+/// behind that znode would take the write for an announced release. It would be granted while another
+/// contender holds, and only the tokens would separate the two holds. An identity with DELETE gains
+/// nothing by such a write: it can delete the holder's znode directly.
 ///
 /// A contender needs READ, CREATE and DELETE on the lock path, but not READ on the znodes of other
 /// contenders. If it may not read the znode ahead of it, it sends one exists a second while it waits.

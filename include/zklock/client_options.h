@@ -105,17 +105,6 @@ struct ClientOptions {
   std::chrono::milliseconds retry_delay_min{100};
   std::chrono::milliseconds retry_delay_max{5'000};
 
-  /// How long a waiting thread spins, yielding the processor, before it sleeps. Applies to threads
-  /// that block in an acquire, except of a MultiMutex or a QuorumMutex. It also applies to the
-  /// client's callback threads. With 0, the default, the thread sleeps at once. The value is at
-  /// most 100 ms.
-  ///
-  /// Spinning saves time if waking a thread takes longer than the wait, as on an idle virtual
-  /// machine. A useful value is 2 ms, the time of a few hand-offs. The cost is at most this much
-  /// processor time for each wait or callback. If other threads need the processors, do not spin: a
-  /// thread that yields is scheduled after them.
-  std::chrono::microseconds spin_before_block{0};
-
   /// How long the delete of a lost hold's znode waits for the callbacks of its loss_token(). It
   /// applies if the znode outlives the loss: after an expired lease, at the end of the maximum hold
   /// time, and after a forced release. Until the delete, no conflicting contender is granted,

@@ -37,7 +37,6 @@ class Benchmark:
         self.contestants = contestants
         self.quick = arguments.quick
         self.most_rounds = arguments.rounds
-        self.spin = arguments.spin
         self.measures = [m for m in MEASURES if takes_part(m, arguments)]
         # By measure and contestant: the runs, by the number of their round.
         self.runs = {m.key: {} for m in self.measures}
@@ -120,7 +119,7 @@ class Benchmark:
         warm = min(measure.warm, seconds / 2)
         params = {"kind": measure.kind, "path": f"/bench/{contestant.name}/{self._serial}",
                   "timeout": SESSION_TIMEOUT, "settle": SETTLE, "apart": 0, "seconds": seconds,
-                  "warm": warm, "spin": self.spin / 1e6, **measure.params}
+                  "warm": warm, **measure.params}
         line = " ".join(f"{name}={value}" for name, value in params.items())
         heap = self.servers.heap_in_use() if measure.server_memory_of else 0
         prepared = contestant.request("prepare " + line, TIMEOUT)
@@ -249,7 +248,6 @@ def about(servers, contestants, arguments, directory):
         "zookeeper": servers.version(),
         "servers": len(servers.members),
         "added_round_trip_us": arguments.rtt or 0,
-        "spin_before_block_us": arguments.spin,
         "versions": versions,
         "processor": processor(),
         "processors": os.cpu_count(),
@@ -270,8 +268,6 @@ def parse_arguments():
     parser.add_argument("--memory", action="store_true", help="the server's data on /dev/shm")
     parser.add_argument("--rtt", metavar="TIME", type=duration,
                         help="add that to each round trip to a server, such as 1ms")
-    parser.add_argument("--spin", metavar="TIME", type=duration, default="2ms",
-                        help="zklock's spin_before_block: 2ms, unless given")
     parser.add_argument("--ensemble", action="store_true", help="three servers instead of one")
     parser.add_argument("--rounds", metavar="N", type=int, default=sys.maxsize,
                         help="at most N rounds")

@@ -6,7 +6,7 @@
 # ZKLOCK_BENCH_JOBS: how many compile jobs run, 2 by default.
 #
 #   tests/bench/run.sh [--quick] [--json FILE] [--plot DIR] [--memory] [--only KEY...]
-#                      [--rounds N] [--rtt TIME] [--spin TIME] [--ensemble]
+#                      [--rounds N] [--rtt TIME] [--ensemble]
 #
 # If a peer cannot be installed, it is left out, and the table says so. The exit status is not 0 if
 # a contestant failed or granted a lock twice at a time. It never depends on a figure. See README.md

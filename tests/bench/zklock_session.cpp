@@ -76,8 +76,6 @@ class ZklockSession final : public Session {
   static ClientOptions options(const std::string& hosts, const Params& params) {
     ClientOptions options;
     options.hosts = hosts;
-    options.spin_before_block =
-        std::chrono::duration_cast<std::chrono::microseconds>(params.seconds("spin"));
     options.session_timeout =
         std::chrono::duration_cast<std::chrono::milliseconds>(params.seconds("timeout"));
     return options;

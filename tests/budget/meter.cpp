@@ -223,9 +223,6 @@ ZKLOCK_COUNT_REQUEST(zoo_aset,
                      (zhandle_t * zh, const char* path, const char* value, int length, int version,
                       stat_completion_t done, const void* data),
                      (zh, path, value, length, version, done, data))
-ZKLOCK_COUNT_REQUEST(zoo_aget_acl,
-                     (zhandle_t * zh, const char* path, acl_completion_t done, const void* data),
-                     (zh, path, done, data))
 ZKLOCK_COUNT_REQUEST(zoo_amulti,
                      (zhandle_t * zh, int size, const zoo_op_t* operations,
                       zoo_op_result_t* results, void_completion_t done, const void* data),

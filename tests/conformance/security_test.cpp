@@ -55,56 +55,6 @@ TEST_F(Security, DefaultAcl_OthersMayDeleteButNotWriteNode) {
   EXPECT_TRUE(static_cast<bool>(get(waiting)));
 }
 
-// Strangers may create children of the lock path but not delete them. The lock's users may do both.
-class CreateOnly : public Security {
- protected:
-  CreateOnly() {
-    char auth[] = "auth", none[] = "", world[] = "world", anyone[] = "anyone";
-    ACL entries[] = {{ZOO_PERM_ALL, {auth, none}},
-                     {ZOO_PERM_READ | ZOO_PERM_CREATE, {world, anyone}}};
-    RawClient user = raw_with("orders:right");
-    EXPECT_EQ(user.create(kPath, "", 0, {std::size(entries), entries}).rc, ZOK);
-  }
-
-  // Queues a stranger's znode between a holder and a waiter. Its data claim that it will announce
-  // its release.
-  template <class Lock>
-  void expect_forgery_grants_nothing(const std::string& prefix) {
-    const auto client = connect(credential("right", AclPolicy::open()));
-    const auto other = connect(credential("right", AclPolicy::open()));
-    Lock lock(*client, kPath);
-    Lock others_lock(*other, kPath);
-    Hold hold = lock.acquire();
-    RawClient stranger = raw_with("");
-    const CreateReply forged =
-        stranger.create(kPath + "/" + prefix, "zklock 1\nannounces=1\n", ZOO_EPHEMERAL_SEQUENTIAL);
-    ASSERT_EQ(forged.rc, ZOK);
-    ASSERT_EQ(stranger.delete_node(forged.path), ZNOAUTH);
-    auto waiting = others_lock.async_acquire();
-    ASSERT_TRUE(reaches_nodes(3));
-    const auto round_trip = [&] { EXPECT_EQ(others_lock.participants().size(), 3U); };
-    for (int i = 0; i < 4; ++i) round_trip();  // the waiter has set its watch and read the ACL
-
-    EXPECT_EQ(stranger.set_data(forged.path, "released").rc, ZOK);
-    round_trip();  // the watch event arrives before this reply
-    EXPECT_FALSE(is_ready(waiting));
-    EXPECT_EQ(hold.state(), HoldState::held);
-    hold.release();
-    EXPECT_TRUE(reaches_nodes(2));
-    EXPECT_FALSE(is_ready(waiting));
-    EXPECT_EQ(stranger.close(), ZOK);
-    EXPECT_TRUE(static_cast<bool>(get(waiting)));
-  }
-};
-
-TEST_F(CreateOnly, ForgedRelease_GrantsNothing) {
-  expect_forgery_grants_nothing<ReentrantMutex>("lock-");
-}
-
-TEST_F(CreateOnly, ForgedRelease_GrantsNoWriter) {
-  expect_forgery_grants_nothing<SharedMutex>("__WRIT__");
-}
-
 // A znode of every kind that zklock creates, as a stranger sees it.
 class CreatorAll : public Security {
  protected:

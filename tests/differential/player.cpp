@@ -148,7 +148,6 @@ class Player {
       case OperationKind::create_parents: return rq::CreateParents{path};
       case OperationKind::list_children: return rq::ListChildren{path};
       case OperationKind::get: return rq::Get{path};
-      case OperationKind::get_acl: return rq::GetAcl{path};
       case OperationKind::get_and_watch: return rq::GetAndWatch{path, on_event()};
       case OperationKind::check: return rq::Check{path};
       case OperationKind::remove: return rq::Delete{path};

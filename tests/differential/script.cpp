@@ -57,8 +57,7 @@ class Generator {
     for (const char* path : {"", "/a", "/a/x", "/b", "/end"}) {
       if (std::string(path) == "/end" && !script_.left_to_end) continue;
       ScriptStep& step = add(ScriptStep::Kind::submit, pick(kClients));
-      for (const OperationKind kind :
-           {OperationKind::list_children, OperationKind::get, OperationKind::get_acl}) {
+      for (const OperationKind kind : {OperationKind::list_children, OperationKind::get}) {
         RequestStep read;
         read.kind = kind;
         read.path = {{}, path};
@@ -184,7 +183,6 @@ class Generator {
                                        OperationKind::create_parents,
                                        OperationKind::list_children,
                                        OperationKind::get,
-                                       OperationKind::get_acl,
                                        OperationKind::get_and_watch,
                                        OperationKind::get_and_watch,
                                        OperationKind::check,
@@ -306,7 +304,6 @@ std::string to_text(OperationKind kind) {
     case OperationKind::create_parents: return "CreateParents";
     case OperationKind::list_children: return "ListChildren";
     case OperationKind::get: return "Get";
-    case OperationKind::get_acl: return "GetAcl";
     case OperationKind::get_and_watch: return "GetAndWatch";
     case OperationKind::check: return "Check";
     case OperationKind::remove: return "Delete";

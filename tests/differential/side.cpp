@@ -25,18 +25,6 @@ const char* to_text(WatchEvent event) {
   return "?";
 }
 
-/// The two sides name their digests differently. So only whether the secret part is hidden is
-/// compared.
-std::string to_text(const std::vector<AclEntry>& acl) {
-  std::string text;
-  for (const AclEntry& entry : acl) {
-    const bool is_hidden = entry.id.ends_with(":x");
-    const std::string id = entry.scheme != "digest" ? entry.id : is_hidden ? "hidden" : "shown";
-    text += '[' + std::to_string(entry.permissions) + ' ' + entry.scheme + ':' + id + ']';
-  }
-  return text;
-}
-
 }  // namespace
 
 void Journal::begin_script() {
@@ -220,8 +208,6 @@ Fact Journal::fact_of(const client::Reply& reply, const OperationAt& operation) 
     add("next", std::to_string(reply.next_sequence.value));
   if (!reply.data.empty()) add("data", reply.data);
   if (reply.version != 0) add("version", std::to_string(reply.version));
-  if (reply.acl_version != 0) add("aversion", std::to_string(reply.acl_version));
-  if (!reply.acl.empty()) add("acl", to_text(reply.acl));
   if (reply.ephemeral_owner != SessionId{}) add("owner", label(reply.ephemeral_owner));
   if (reply.failed_operation != -1) add("failed", std::to_string(reply.failed_operation));
   if (reply.unreadable) add("unreadable", "yes");

@@ -159,10 +159,6 @@ Reply LyingServers::make_reply(Status status, const Operation& operation) {
   reply.ephemeral_owner = choices_.one_in(4) ? SessionId{-5} : session_;
   reply.created_ms = choices_.byte();
   reply.version = static_cast<std::int32_t>(choices_.below(3));
-  if (std::holds_alternative<ops::GetAcl>(operation)) {
-    reply.acl = {{choices_.one_in(4) ? AclEntry::create : AclEntry::all, "world", "anyone"}};
-    reply.acl_version = static_cast<std::int32_t>(choices_.below(2));
-  }
   return reply;
 }
 

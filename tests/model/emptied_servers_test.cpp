@@ -133,34 +133,5 @@ TEST_F(EmptiedServers, ReusedSequenceNumber_NextIsNotFirst) {
   end();
 }
 
-// The czxid and the aversion equal those of the path before.
-TEST_F(EmptiedServers, PathWithOtherAcl_AnnouncementIsNotTrusted) {
-  const auto czxid = ensemble().find(LockWorld::kPath)->czxid;
-  const auto before = granted(1);
-  const auto next_before = waiting(0);
-  release(before);
-  release(next_before);
-  empty_servers();
-  ASSERT_LT(ensemble().last_zxid(), czxid);
-  ensemble().create("/locks");
-  raise_zxids_to(czxid - 1);
-  ensemble().create(LockWorld::kPath, {}, {},
-                    {.everyone = AclEntry::read | AclEntry::create, .users = AclEntry::all});
-  ASSERT_EQ(ensemble().find(LockWorld::kPath)->czxid, czxid);
-  const auto holder = granted(1);
-  const auto forged =
-      ensemble().create_sequential(LockWorld::kPath, "lock-", "zklock 1\nannounces=1\n");
-  const auto next = waiting(0);
-  ASSERT_EQ(ensemble().set_data(std::string(LockWorld::kPath) + "/" + *forged, "released"),
-            Status::ok);
-  run();
-  EXPECT_FALSE(is_granted(next));
-  ASSERT_EQ(ensemble().remove(std::string(LockWorld::kPath) + "/" + *forged), Status::ok);
-  release(holder);
-  EXPECT_TRUE(is_granted(next));
-  release(next);
-  end();
-}
-
 }  // namespace
 }  // namespace zklock::model

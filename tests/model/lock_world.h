@@ -72,8 +72,6 @@ class LockWorld {
   LockWorld& operator=(const LockWorld&) = delete;
 
   static constexpr const char* kPath = "/locks/a";
-  /// The setting of the clients. It differs from the default.
-  static constexpr std::chrono::microseconds kSpinBeforeBlock{700};
 
   World& world() noexcept { return world_; }
   detail::ClientCore& core(std::size_t c) { return *cores_.at(c); }

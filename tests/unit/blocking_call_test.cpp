@@ -32,32 +32,6 @@ std::jthread when_asleep(Fact<pid_t> waiting, std::function<void()> act) {
   });
 }
 
-TEST(BlockingCall, SpinningThread_ReceivesTheResult) {
-  BlockingCall<int> call;
-  Fact<> begun;
-  std::jthread other([&call, begun] {
-    begun.get();
-    call.set(7);
-  });
-  begun.is_known();
-  EXPECT_EQ(call.wait(24h), 7) << "it does not spin to the end";
-}
-
-TEST(BlockingCall, SpinTimeOver_ThreadSleepsUntilTheResult) {
-  BlockingCall<int> call;
-  Fact<pid_t> waiting;
-  const auto other = when_asleep(waiting, [&call] { call.set(7); });
-  waiting.is(::gettid());
-  EXPECT_EQ(call.wait(1us), 7);
-}
-
-TEST(BlockingCall, SpinningThread_IsInterrupted) {
-  BlockingCall<int> call;
-  boost::thread waits([&call] { EXPECT_THROW(call.wait(24h), boost::thread_interrupted); });
-  waits.interrupt();
-  waits.join();
-}
-
 TEST(BlockingCall, InterruptibleThread_IsWokenByTheResult) {
   BlockingCall<int> call;
   Fact<pid_t> waiting;
@@ -106,7 +80,7 @@ TEST(BlockingCall, TimedWait_IsAnInterruptionPoint) {
 TEST(BlockingCall, DeadlineFirst_ResultArrivesLater) {
   BlockingCall<int> call;
   EXPECT_FALSE(call.wait_until(1ms));
-  EXPECT_FALSE(call.wait_until(Deadline::passed(), 24h)) << "it spins no longer than that";
+  EXPECT_FALSE(call.wait_until(Deadline::passed()));
   call.set(7);
   EXPECT_EQ(call.wait_until(Deadline::passed()), 7);
 }
@@ -121,7 +95,6 @@ TEST(BlockingCall, CallPastItsDeadline_IsExpired) {
   struct Call {
     std::function<void(int)> done;
     static Deadline deadline() { return 1ms; }
-    static std::chrono::microseconds spin_before_block() { return {}; }
     void expire() const { done(7); }
     void cancel() {}
   };
@@ -135,7 +108,6 @@ TEST(BlockingCall, Exception_CancelsTheCallAndWaitsForItsEnd) {
     std::jthread ends;
     BlockingCall<int>* end;
     static Deadline deadline() { return Deadline::never(); }
-    static std::chrono::microseconds spin_before_block() { return {}; }
     void expire() {}
     void cancel() {
       ends = std::jthread([to = end] { to->set(7); });
@@ -148,24 +120,6 @@ TEST(BlockingCall, Exception_CancelsTheCallAndWaitsForItsEnd) {
                    end, call, [&](int late) { given_back = late; }, [] { throw std::bad_alloc(); }),
                std::bad_alloc);
   EXPECT_EQ(given_back, 7);
-}
-
-TEST(BlockingCall, SpinTime_IsReadFromTheCall) {
-  struct Call {
-    int queries = 0;
-    std::chrono::microseconds spin_before_block() {
-      ++queries;
-      return 1us;
-    }
-    static Deadline deadline() { return Deadline::never(); }
-    void expire() {}
-    void cancel() {}
-  };
-  Call call;
-  BlockingCall<int> end;
-  const std::jthread other([&end] { end.set(7); });
-  EXPECT_EQ(wait_or_cancel(end, call, [](int) {}), 7);
-  EXPECT_EQ(call.queries, 1);
 }
 
 }  // namespace

@@ -56,34 +56,23 @@ TEST(CallbackThreads, NewThread_HasTheSchedulingOfTheCreator) {
   EXPECT_EQ(found.get(), own);
 }
 
-TEST(CallbackThreads, ThreadsSpinningOrAsleep_EveryTaskRuns) {
+TEST(CallbackThreads, ThreadsAwakeOrAsleep_EveryTaskRuns) {
   constexpr std::ptrdiff_t kCount = 2'000;
-  for (const auto spin_before_block : {0us, 20us, 100'000us}) {
-    CallbackThreads threads(nullptr, {.max_threads = 2, .spin_before_block = spin_before_block});
-    const Latch all(2 * kCount);
-    const auto post = [&] {
-      for (int i = 0; i < kCount; ++i) EXPECT_TRUE(threads.post([all] { all.count_down(); }));
-    };
-    std::jthread other(post);
-    post();
-    all.wait();
-    // Each task is posted after the end of the previous one. The thread is awake or asleep then.
-    for (int i = 0; i < kCount / 10; ++i) {
-      const Fact<> ran;
-      threads.post([ran] { ran.is_known(); });
-      ran.get();
-    }
-    EXPECT_LE(threads.thread_count(), 2U);
+  CallbackThreads threads(nullptr, {.max_threads = 2});
+  const Latch all(2 * kCount);
+  const auto post = [&] {
+    for (int i = 0; i < kCount; ++i) EXPECT_TRUE(threads.post([all] { all.count_down(); }));
+  };
+  std::jthread other(post);
+  post();
+  all.wait();
+  // Each task is posted after the end of the previous one. The thread is awake or asleep then.
+  for (int i = 0; i < kCount / 10; ++i) {
+    const Fact<> ran;
+    threads.post([ran] { ran.is_known(); });
+    ran.get();
   }
-}
-
-TEST(CallbackThreads, DrainWhileSpinning_EndsTheThreadsAtOnce) {
-  CallbackThreads threads(nullptr, {.spin_before_block = 100ms});
-  const Fact<> ran;
-  threads.post([ran] { ran.is_known(); });
-  ran.get();
-  EXPECT_TRUE(threads.drain_for(kAmple));
-  EXPECT_EQ(threads.thread_count(), 0U);
+  EXPECT_LE(threads.thread_count(), 2U);
 }
 
 TEST(CallbackThreads, TaskBlocked_OthersRunUpToTheMaximum) {

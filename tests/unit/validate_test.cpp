@@ -66,21 +66,6 @@ TEST(Validate, InvalidDurations_AreRefused) {
       Errc::invalid_option);
 }
 
-TEST(Validate, SpinTimeOutOfRange_IsRefused) {
-  for (const long long us : {0LL, 1LL, 100'000LL}) {
-    EXPECT_EQ(
-        after([us](ClientOptions& o) { o.spin_before_block = std::chrono::microseconds(us); }),
-        Errc{})
-        << us;
-  }
-  for (const long long us : {-1LL, 100'001LL}) {
-    EXPECT_EQ(
-        after([us](ClientOptions& o) { o.spin_before_block = std::chrono::microseconds(us); }),
-        Errc::invalid_option)
-        << us;
-  }
-}
-
 TEST(Validate, CapsOutOfRange_AreRefused) {
   EXPECT_EQ(after([](ClientOptions& o) { o.max_in_flight = 0; }), Errc::invalid_option);
   EXPECT_EQ(after([](ClientOptions& o) { o.max_in_flight = 1'000'000; }), Errc::invalid_option);

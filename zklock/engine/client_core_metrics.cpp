@@ -28,7 +28,6 @@ constexpr std::array<std::string_view, std::variant_size_v<client::Operation>> k
     "getChildren",  // ListAndWatch
     "exists",       // ExistsAndWatch
     "multi",        // Transaction
-    "getACL",       // GetAcl
     "sync",         // Sync
 };
 static_assert(!kOperationNames.back().empty());

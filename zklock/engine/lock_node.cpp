@@ -181,15 +181,13 @@ void LockNode::watch_predecessor(const Effect& effect) {
 
 void LockNode::on_predecessor_read(const std::string& node, const client::Reply& reply) {
   run(fsm_.on_watched(node, {reply.status, reply.token, reply.data, reply.detail}));
-  if (fsm_.waits_for_announcement()) path_->read_acl_if_due(fsm_.node().session());
 }
 
 void LockNode::on_predecessor_event(std::size_t which, request::WatchEvent event) {
   const std::string predecessor = fsm_.predecessors().nodes()[which];
   // On a new connection the servers set watches again by path: it may be another znode by then.
-  const bool released = event == request::WatchEvent::changed &&
-                        watches_.is_predecessor_watch_current() &&
-                        path_->believes_announcement(watches_.predecessor());
+  const bool released =
+      event == request::WatchEvent::changed && watches_.is_predecessor_watch_current();
   run(released ? fsm_.on_predecessor_released(predecessor, update_lease())
                : fsm_.on_predecessor_deleted(predecessor));
 }

@@ -59,8 +59,6 @@ class NodeWatches {
   void forget_predecessors() noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether the latest watch on a predecessor was set on the current connection.
   bool is_predecessor_watch_current() const noexcept ZKLOCK_REQUIRES(path_mutex);
-  /// Returns the czxid of the predecessor that was watched last.
-  FencingToken predecessor() const noexcept ZKLOCK_REQUIRES(path_mutex) { return predecessor_; }
 
  private:
   PathQueue& path() const noexcept ZKLOCK_REQUIRES(path_mutex) { return node_.path_queue(); }
@@ -87,7 +85,7 @@ class NodeWatches {
   WatchSlot own_ ZKLOCK_GUARDED_BY(path_mutex);
   WatchSlot release_request_ ZKLOCK_GUARDED_BY(path_mutex);
   boost::container::small_vector<Predecessor, 1> predecessors_ ZKLOCK_GUARDED_BY(path_mutex);
-  FencingToken predecessor_ ZKLOCK_GUARDED_BY(path_mutex){};
+  FencingToken predecessor_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< czxid of the last one watched
   std::uint32_t last_serial_ ZKLOCK_GUARDED_BY(path_mutex) = 0;
   std::uint32_t connection_ ZKLOCK_GUARDED_BY(path_mutex) =
       0;  ///< low bits of the connection count

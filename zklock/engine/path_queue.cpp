@@ -13,7 +13,6 @@ bool PathQueue::record_own_node(core::Sequence number, FencingToken token,
   if (std::exchange(newest_session_, session) != session) {
     newest_ = newest_deleted_ = {};  // the ensemble may have been emptied: its czxids begin again
     sequence_hint_.forget();
-    trust_.forget();
   }
   if (token <= newest_) return false;          // a znode that was found by a search
   if (!core::is_usable(number)) return false;  // past the counter's end, numbers can be lower
@@ -36,9 +35,7 @@ void PathQueue::record_sequence(core::Sequence number) {
 }
 
 void PathQueue::record_stat(const client::Reply& stat) {
-  if (stat.status != core::Status::ok) return;
-  record_sequence(stat.next_sequence);
-  trust_.on_path_stat({stat.token, stat.acl_version}, stat.sent_at);
+  if (stat.status == core::Status::ok) record_sequence(stat.next_sequence);
 }
 
 void PathQueue::record_create(const client::Reply& created, bool makes_path) noexcept {
@@ -62,25 +59,6 @@ const std::shared_ptr<core::Lease>& PathQueue::lease_for_grant(core::SessionId s
     lease_ = core().keeper().lease_for_grant(session);
   }
   return lease_;
-}
-
-void PathQueue::read_acl_if_due(core::SessionId session) {
-  if (!trust_.begin_acl_read_if_due(core().scheduler().now())) return;
-  core().coordinator().submit(
-      {.operation = client::request::GetAcl{path().str()}, .session = session},
-      under_lock(weak_from_this(), *this,
-                 [this](const client::Reply& reply)
-                     ZKLOCK_REQUIRES(path_mutex) { acl_answered(reply); }));
-}
-
-void PathQueue::acl_answered(const client::Reply& reply) {
-  if (reply.status == core::Status::ok) {
-    trust_.on_acl_read({reply.token, reply.acl_version}, reply.pzxid, reply.acl, reply.sent_at);
-  } else if (reply.status == core::Status::no_auth) {
-    trust_.on_acl_refused(reply.sent_at);
-  } else {
-    trust_.on_acl_not_read();
-  }
 }
 
 }  // namespace zklock::detail

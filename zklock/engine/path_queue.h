@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "zklock/client/port/coordinator.h"
-#include "zklock/core/announcement_trust.h"
 #include "zklock/core/znode_name.h"
 #include "zklock/engine/create_limiter.h"
 #include "zklock/engine/late_creates.h"
@@ -19,7 +18,7 @@ namespace zklock::detail {
 class LockNode;
 
 /// Collects what the replies of the servers show about the queue of one lock path. That is the
-/// sequence counter, the newest own znode, the ACL, and how many grants had to wait lately.
+/// sequence counter, the newest own znode, and how many grants had to wait lately.
 ///
 /// Thread-safety: none. REQUIRES: path_mutex is held.
 class PathQueue : public PathContext {
@@ -89,15 +88,6 @@ class PathQueue : public PathContext {
     return is_crowded() || sequence_hint_.expects_first();
   }
 
-  /// Called when a contender begins to wait for a predecessor that will announce its release. Reads
-  /// the ACL of the path, on `session`, if it was not read since its last change, or not recently.
-  /// The ACL decides whether announcements are believed (core::AnnouncementTrust).
-  void read_acl_if_due(core::SessionId session) ZKLOCK_REQUIRES(path_mutex);
-  /// Returns whether an announced release of the predecessor with this czxid is believed.
-  bool believes_announcement(FencingToken predecessor) const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return trust_.believes(predecessor);
-  }
-
   /// Returns the lease for a grant on `session` now; null if it does not suffice.
   const std::shared_ptr<core::Lease>& lease_for_grant(core::SessionId session)
       ZKLOCK_REQUIRES(path_mutex);
@@ -121,11 +111,8 @@ class PathQueue : public PathContext {
   static constexpr int kCrowded = 4;       ///< grants in a row that had to wait
   static constexpr int kContendedFor = 8;  ///< grants
 
-  void acl_answered(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
-
   SequenceHint sequence_hint_ ZKLOCK_GUARDED_BY(path_mutex){*this};
   SessionHandoff session_handoff_ ZKLOCK_GUARDED_BY(path_mutex);
-  core::AnnouncementTrust trust_ ZKLOCK_GUARDED_BY(path_mutex);
   LateCreates late_creates_ ZKLOCK_GUARDED_BY(path_mutex){*this};
   std::shared_ptr<core::Lease> lease_ ZKLOCK_GUARDED_BY(path_mutex);  ///< of the last grant
   CreateLimiter create_limiter_ ZKLOCK_GUARDED_BY(path_mutex){core().settings().creates_at_once};

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -47,10 +46,6 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   void expire() noexcept;
   /// Returns the time at which the blocked thread must call expire(); never() for a single attempt.
   Deadline deadline() const noexcept { return time_limit_.deadline(); }
-  /// Returns how long a blocked thread spins (yielding) before it sleeps.
-  std::chrono::microseconds spin_before_block() const noexcept {
-    return path_->core().settings().spin_before_block;
-  }
 
   /// The settings that are read at the grant (`limit`), or if a later contender serves the call.
   struct Terms {

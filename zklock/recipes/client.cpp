@@ -160,7 +160,6 @@ detail::Ports open(const ClientOptions& options, const std::shared_ptr<client::L
   const auto callbacks = std::make_shared<client::CallbackThreads>(
       on_exception, client::CallbackThreadsOptions{.keeps_one = true,
                                                    .executor = executor.lent(),
-                                                   .spin_before_block = options.spin_before_block,
                                                    .scheduler = connection.scheduler,
                                                    .on_backlog = backlog_warning(log, runs_them)});
   const JoinOnFailure joins(*callbacks, kCallbackDrainTimeout);
@@ -223,7 +222,6 @@ std::shared_ptr<detail::ClientCore> make_core(const ClientOptions& options) {
       .application = options.application,
       .host = detail::process_identity().host,
       .connection_timeout = options.connection_timeout,
-      .spin_before_block = options.spin_before_block,
       .loss_callback_limit = options.loss_callback_limit,
       .creates_at_once = std::min(detail::ClientCore::kMostCreatesAtOnce, options.max_in_flight),
       .announces = options.acl.kind() != AclPolicy::Kind::list,

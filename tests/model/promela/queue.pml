@@ -11,8 +11,8 @@
  * A znode stands for its contender. The queue is the list of the existing znodes, in the order of
  * their sequence numbers, which is the order of their tokens. The model has no sequence numbers.
  * `made_last` shows whether two numbers are adjacent. The path is never deleted, no other program
- * touches its znodes, and a client has one session at a time. The simulation covers everything
- * else.
+ * creates or changes its znodes, and a client has one session at a time. So each announced release
+ * is that of a holder. The simulation covers everything else.
  *
  * BREAK_... breaks the protocol in one place: see check.sh.
  */

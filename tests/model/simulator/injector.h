@@ -54,7 +54,6 @@ class Injector {
                 Duration length);
   void name_ahead(const PlanStep& step, const std::string& path);
   void has_made(const std::string& node, Duration length);
-  void forge(const std::string& path, Duration length);
   void remove_stranger(const Stranger& stranger);
   void set_counter(const PlanStep& step, const std::string& path, std::int32_t next);
   /// Runs the task after the delay, unless heal() is called before.

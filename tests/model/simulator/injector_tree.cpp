@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "tests/model/simulator/injector.h"
-#include "zklock/core/znode_data.h"
 #include "zklock/core/znode_name.h"
 
 namespace zklock::simulator {
@@ -36,9 +35,7 @@ void Injector::to_tree(const PlanStep& step) {
       stranger(path, "lock-+", {}, length);
       return stranger(path, "\x1b[31mlock_", {}, length);
     case Fault::name_ahead: return name_ahead(step, path);
-    case Fault::foreign_contender:
-      if (setup_.create_only != 0) return forge(path, length);
-      return stranger(path, "lock-", "198.51.100.7", length);
+    case Fault::foreign_contender: return stranger(path, "lock-", "198.51.100.7", length);
     case Fault::node_deleted: return delete_node(step, path);
     case Fault::node_copied: {
       const auto all = contenders(path);
@@ -119,21 +116,6 @@ void Injector::has_made(const std::string& node, Duration length) {
   const Stranger made{node, universe_.ensemble(0).find(node)->czxid};
   strangers_.push_back(made);
   later(length, [this, made] { remove_stranger(made); });
-}
-
-// Creates a znode that promises an announcement. While it waits, it gets the data of a release.
-void Injector::forge(const std::string& path, Duration length) {
-  core::ZnodeData data;
-  data.announces = true;
-  const std::size_t before = strangers_.size();
-  stranger(path, "lock-", data.encode(), length);
-  if (strangers_.size() == before) return;
-  later(length / 2, [this, made = strangers_.back()] {
-    SimEnsemble& servers = universe_.ensemble(0);
-    const model::Node* const node = servers.find(made.path);
-    if (node == nullptr || node->czxid != made.czxid) return;
-    servers.set_data(made.path, std::string(core::kReleasedData));
-  });
 }
 
 // Another znode can have the name by now.

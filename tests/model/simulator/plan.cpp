@@ -38,7 +38,6 @@ void for_each_field(Part& setup, Field field) {
   field("latency_us", setup.latency_us);
   field("announces", setup.announces);
   field("creates_at_once", setup.creates_at_once);
-  field("create_only", setup.create_only);
   field("exists_needs_read", setup.exists_needs_read);
   field("hides_contenders", setup.hides_contenders);
   field("drift0", setup.drift[0]);

@@ -74,8 +74,6 @@ struct Setup {
   int latency_us = 500;  ///< the typical latency; a quarter to twice that
   int announces = 1;
   int creates_at_once = 100;
-  /// 1: Other programs have CREATE below the paths, but not DELETE.
-  int create_only = 0;
   int exists_needs_read = 0;  ///< 1: ExistsRule::needs_read
   /// 1: Every client has credentials of its own, and no other client may read its lock znodes.
   int hides_contenders = 0;

@@ -41,7 +41,6 @@ class Planner {
     setup.latency_us = rng_.one_of({100, 500, 2'000, 10'000});
     setup.announces = rng_.one_in(4) ? 0 : 1;
     setup.creates_at_once = rng_.one_of({1, 2, 100});
-    setup.create_only = plan_.seed % 4 == 1 ? 1 : 0;
     setup.exists_needs_read = plan_.seed / 4 % 2 == 0 ? 1 : 0;
     setup.hides_contenders = plan_.seed / 8 % 8 == 3 ? 1 : 0;
     for (std::size_t slot = 0; slot < kMostSlots; ++slot) {

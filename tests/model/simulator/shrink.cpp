@@ -52,7 +52,6 @@ bool simplify_setup(Plan& plan, const std::function<bool(const Plan&)>& fails) {
   changed |= attempt(plan, fails, [](Plan& p) { p.setup.relay_ms = 0; });
   changed |= attempt(plan, fails, [](Plan& p) { p.setup.announces = 1; });
   changed |= attempt(plan, fails, [](Plan& p) { p.setup.creates_at_once = 100; });
-  changed |= attempt(plan, fails, [](Plan& p) { p.setup.create_only = 0; });
   changed |= attempt(plan, fails, [](Plan& p) { p.setup.hides_contenders = 0; });
   changed |= attempt(plan, fails, [](Plan& p) { p.setup.exists_needs_read = 0; });
   changed |= attempt(plan, fails, [](Plan& p) { p.setup.marks = Setup{}.marks; });

@@ -16,9 +16,6 @@ Universe::Universe(const Setup& setup, std::uint64_t seed) : setup_(setup), rng_
     ensemble.set_exists_rule(setup.exists_needs_read != 0 ? model::ExistsRule::needs_read
                                                           : model::ExistsRule::needs_nothing);
     ensemble.set_contenders_readable(setup.hides_contenders == 0);
-    if (setup.create_only == 0) continue;
-    ensemble.set_parent_acl(
-        {.everyone = AclEntry::read | AclEntry::create, .users = AclEntry::all});
   }
 }
 

@@ -9,7 +9,7 @@
 namespace zklock::client {
 
 /// Returns the time of CLOCK_BOOTTIME. LeaseClock returns it too, except in tests with virtual
-/// time. Code that measures the real world reads it here: timers, requests to servers, spinning.
+/// time. Code that measures the real world reads it here: timers, requests to servers.
 inline core::Instant boot_time() noexcept {
   std::timespec t{};
   ::clock_gettime(CLOCK_BOOTTIME, &t);

@@ -51,13 +51,8 @@ struct ListChildren {
   std::string path;
 };
 /// Sends getData. Reply: data, token (czxid), created_ms, ephemeral_owner, version, child_count,
-/// pzxid, acl_version, data_length, next_sequence.
+/// pzxid, data_length, next_sequence.
 struct Get {
-  std::string path;
-};
-/// Sends getACL, which requires READ or ADMIN on the znode. Reply: acl, and all members of a Get
-/// reply except data. Servers hide the secret part of digest ids from clients without ADMIN.
-struct GetAcl {
   std::string path;
 };
 enum class WatchEvent {
@@ -166,7 +161,7 @@ using Operation =
     std::variant<request::CreateContender, request::CountChildren, request::CreateParents,
                  request::ListChildren, request::Get, request::GetAndWatch, request::Check,
                  request::Delete, request::AnnounceAndDelete, request::ListAndWatch,
-                 request::ExistsAndWatch, request::Transaction, request::GetAcl, request::Sync>;
+                 request::ExistsAndWatch, request::Transaction, request::Sync>;
 
 /// A request and the conditions of sending it.
 struct Request {

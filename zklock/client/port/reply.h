@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "zklock/acl_policy.h"
 #include "zklock/core/session.h"
 #include "zklock/core/status.h"
 #include "zklock/core/znode_name.h"
@@ -41,9 +40,7 @@ struct Reply {
   SessionId ephemeral_owner;
   std::int64_t created_ms = 0;   ///< ctime, milliseconds since 1970
   std::int32_t version = 0;      ///< data version
-  std::int32_t acl_version = 0;  ///< aversion: count of ACL changes
   std::int32_t data_length = 0;  ///< dataLength: bytes of the znode's data
-  std::vector<AclEntry> acl;
   /// The index of the operation of a Transaction that failed. If there is a guard, its index is 0.
   /// -1: no operation is known to have failed.
   int failed_operation = -1;

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "zklock/client/port/mutex.h"
-#include "zklock/client/threads/spin_before_block.h"
 #include "zklock/client/threads/start_thread.h"
 
 namespace zklock::client {
@@ -74,9 +73,8 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
   Condition progress_;  // the condition of drain_for() may have become true
   std::deque<QueuedTask> queue_ ZKLOCK_GUARDED_BY(mutex_);
   Threads threads_ ZKLOCK_GUARDED_BY(mutex_);
-  Threads ended_ ZKLOCK_GUARDED_BY(mutex_);             // to be joined: they run no further task
-  std::size_t idle_ ZKLOCK_GUARDED_BY(mutex_) = 0;      // count of threads that wait for a task
-  std::size_t spinning_ ZKLOCK_GUARDED_BY(mutex_) = 0;  // count of idle threads that spin
+  Threads ended_ ZKLOCK_GUARDED_BY(mutex_);         // to be joined: they run no further task
+  std::size_t idle_ ZKLOCK_GUARDED_BY(mutex_) = 0;  // count of threads that wait for a task
   // Count of tasks begun and not ended, on any thread.
   std::size_t running_ ZKLOCK_GUARDED_BY(mutex_) = 0;
   // Count of running tasks that are in drain_for().
@@ -123,7 +121,6 @@ bool CallbackThreads::Pool::post(Task task) {
   MutexLock lock(mutex_);
   if (draining_ && current_ != this) return false;
   queue_.push_back({std::move(task), now});
-  if (queue_.size() <= spinning_) return true;  // spinning threads need no notification
   if (queue_.size() <= idle_) {
     lock.unlock();  // otherwise the notified thread would wait for the lock
     work_.notify_one();
@@ -236,12 +233,8 @@ void CallbackThreads::Pool::work(Threads::iterator self) noexcept {
 /// after idle_time without a task, except for the kept thread.
 bool CallbackThreads::Pool::wait_for_task() {
   const auto is_over = [this]() ZKLOCK_REQUIRES(mutex_) { return !queue_.empty() || draining_; };
-  const auto begin = std::chrono::steady_clock::now();
   ++idle_;
-  ++spinning_;
-  spin_before_block(mutex_, options_.spin_before_block, is_over, [] {});
-  --spinning_;
-  work_.wait_until(mutex_, begin + options_.idle_time, is_over);
+  work_.wait_until(mutex_, std::chrono::steady_clock::now() + options_.idle_time, is_over);
   while (options_.keeps_one && threads_.size() == 1 && !is_over()) work_.wait(mutex_);
   --idle_;
   return !queue_.empty();

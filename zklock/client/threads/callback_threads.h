@@ -26,7 +26,6 @@ struct CallbackThreadsOptions {
   bool must_begin = false;
   /// If set, the executor runs the tasks. One thread passes them to it, in order.
   Executor executor = {};
-  std::chrono::microseconds spin_before_block{0};  ///< see ClientOptions
   /// If `scheduler` and `on_backlog` are set, the scheduler's thread calls `on_backlog` when a task has
   /// waited for a thread for kBacklogLimit. It does so again whenever that wait has doubled. REQUIRES:
   /// `on_backlog` neither blocks nor throws.

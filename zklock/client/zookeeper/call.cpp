@@ -117,7 +117,6 @@ void Call::copy_stat(const Stat* stat, Reply& reply) noexcept {
   reply.child_count = stat->numChildren;
   reply.pzxid = {stat->pzxid};
   reply.version = stat->version;
-  reply.acl_version = stat->aversion;
   reply.data_length = stat->dataLength;
   reply.next_sequence = next_sequence(*stat);
 }

@@ -40,10 +40,6 @@ void CompletionSink::on_strings(int code, const String_vector* strings, const St
   complete(data, {.code = code, .stat = stat, .strings = strings});
 }
 
-void CompletionSink::on_acl(int code, ACL_vector* acl, Stat* stat, const void* data) noexcept {
-  complete(data, {.code = code, .stat = stat, .acl = acl});
-}
-
 void CompletionSink::on_string(int code, const char* value, const void* data) noexcept {
   on_string_stat(code, value, nullptr, data);
 }

@@ -18,7 +18,6 @@ struct Completion {
   const char* value = nullptr;
   int length = 0;  ///< of `value`, in bytes; -1: no data
   const String_vector* strings = nullptr;
-  const ACL_vector* acl = nullptr;
 };
 
 /// Receives the completions of one handle of the C client. The C client passes the `data` pointer
@@ -48,7 +47,6 @@ class CompletionSink {
                       const void* data) noexcept;
   static void on_strings(int code, const String_vector* strings, const Stat* stat,
                          const void* data) noexcept;
-  static void on_acl(int code, ACL_vector* acl, Stat* stat, const void* data) noexcept;
   static void on_string(int code, const char* value, const void* data) noexcept;
   static void on_string_stat(int code, const char* value, const Stat* stat,
                              const void* data) noexcept;

@@ -17,7 +17,6 @@ std::shared_ptr<Call> make(request::Delete operation, CallHeader header);
 std::shared_ptr<Call> make(request::CountChildren operation, CallHeader header);
 std::shared_ptr<Call> make(request::ListChildren operation, CallHeader header);
 std::shared_ptr<Call> make(request::Get operation, CallHeader header);
-std::shared_ptr<Call> make(request::GetAcl operation, CallHeader header);
 std::shared_ptr<Call> make(request::Sync operation, CallHeader header);
 std::shared_ptr<Call> make(request::GetAndWatch operation, CallHeader header);
 std::shared_ptr<Call> make(request::ListAndWatch operation, CallHeader header);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include "zklock/client/zookeeper/connection_string.h"
@@ -17,7 +16,6 @@
 namespace zklock::client {
 namespace {
 
-using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 // Each request in flight may leave a byte in a pipe of the C client. If that pipe of 64 KiB is
@@ -33,13 +31,11 @@ constexpr std::size_t kMostPathBytes = 1'000'000;
   throw Error(code, "connect", {}, cause);
 }
 
-template <class Duration>
-void check_duration(const char* name, Duration value, Duration min, Duration max) {
+void check_duration(const char* name, milliseconds value, milliseconds min, milliseconds max) {
   if (value >= min && value <= max) return;
-  const std::string unit = std::is_same_v<Duration, milliseconds> ? " ms" : " us";
-  refuse(Errc::invalid_option, std::string(name) + " is " + std::to_string(value.count()) + unit +
-                                   ", and must be from " + std::to_string(min.count()) + " to " +
-                                   std::to_string(max.count()) + unit);
+  refuse(Errc::invalid_option, std::string(name) + " is " + std::to_string(value.count()) +
+                                   " ms, and must be from " + std::to_string(min.count()) + " to " +
+                                   std::to_string(max.count()) + " ms");
 }
 
 void check_count(const char* name, std::size_t value, std::size_t max) {
@@ -118,8 +114,6 @@ void validate(const ClientOptions& options) {
   (void)ConnectionString::parse(options.hosts);
   check_duration("session_timeout", options.session_timeout, milliseconds(100), kHour);
   check_duration("connection_timeout", options.connection_timeout, milliseconds(1), kDay);
-  check_duration<microseconds>("spin_before_block", options.spin_before_block, microseconds(0),
-                               milliseconds(100));
   check_duration("loss_callback_limit", options.loss_callback_limit, milliseconds(0), kDay);
   check_duration("retry_delay_min", options.retry_delay_min, milliseconds(1), kHour);
   check_duration("retry_delay_max", options.retry_delay_max, options.retry_delay_min, kHour);

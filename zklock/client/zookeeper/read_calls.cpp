@@ -191,31 +191,6 @@ class GetCall final : public ReadCall {
   }
 };
 
-class GetAclCall final : public ReadCall {
- public:
-  GetAclCall(std::string path, CallHeader header)
-      : ReadCall({std::move(path), WatchKind::data}, std::nullopt, std::move(header)) {}
-
-  bool complete(std::size_t /*sub_request*/, const Completion& completion,
-                const CallContext& context) override {
-    set_status(context, completion.code, needed("READ or ADMIN"));
-    if (context.reply.status != Status::ok || completion.acl == nullptr) return true;
-    for (std::int32_t i = 0; i < completion.acl->count; ++i) {
-      const ACL& entry = completion.acl->data[i];
-      context.reply.acl.push_back({entry.perms, entry.id.scheme, entry.id.id});
-    }
-    copy_stat(completion.stat, context.reply);
-    return true;
-  }
-
- private:
-  int issue(const CallContext& context) override {
-    return issue_read(context, [&](int /*watch*/, const void* data) {
-      return zoo_aget_acl(context.handle, path(), &CompletionSink::on_acl, data);
-    });
-  }
-};
-
 class SyncCall final : public Call {
  public:
   SyncCall(std::string path, CallHeader header) : Call(std::move(header)), path_(std::move(path)) {}
@@ -304,10 +279,6 @@ std::shared_ptr<Call> make(request::ListAndWatch operation, CallHeader header) {
 
 std::shared_ptr<Call> make(request::Get operation, CallHeader header) {
   return std::make_shared<GetCall>(std::move(operation.path), std::nullopt, std::move(header));
-}
-
-std::shared_ptr<Call> make(request::GetAcl operation, CallHeader header) {
-  return std::make_shared<GetAclCall>(std::move(operation.path), std::move(header));
 }
 
 std::shared_ptr<Call> make(request::Sync operation, CallHeader header) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -9,7 +8,6 @@
 
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/port/test_seam.h"
-#include "zklock/client/threads/spin_before_block.h"
 #include "zklock/deadline.h"
 #include "zklock/engine/callback/interruptible_condition.h"
 #include "zklock/engine/session/wait_in_slices.h"
@@ -33,15 +31,15 @@ class BlockingCall {
     state->ready.notify_one();
   }
 
-  /// Blocks until there is a result, and returns it. For at most `spin`, the thread first spins
-  /// (yielding) instead of sleeping. Throws: boost::thread_interrupted (an interruption point).
-  Result wait(std::chrono::microseconds spin = {}) { return *wait_until(Deadline::never(), spin); }
+  /// Blocks until there is a result, and returns it. Throws: boost::thread_interrupted (an interruption
+  /// point).
+  Result wait() { return *wait_until(Deadline::never()); }
 
   /// Blocks as wait() does. Returns nothing if `deadline` came first. Unlike wait(), it also ends
   /// if no thread sets a result.
-  std::optional<Result> wait_until(Deadline deadline, std::chrono::microseconds spin = {}) {
+  std::optional<Result> wait_until(Deadline deadline) {
     const client::MutexLock guard(state_->mutex);
-    await(deadline, spin);
+    await(deadline);
     return std::move(state_->result);
   }
 
@@ -49,7 +47,7 @@ class BlockingCall {
   /// until another wait function returns it. Throws: boost::thread_interrupted.
   bool wait_for_result(Deadline deadline) {
     const client::MutexLock guard(state_->mutex);
-    await(deadline, {});
+    await(deadline);
     return state_->result.has_value();
   }
 
@@ -65,17 +63,12 @@ class BlockingCall {
         slice_before(deadline, LeaseClock::now(), std::chrono::seconds(1)));
   }
 
-  void await(Deadline deadline, std::chrono::microseconds spin) ZKLOCK_REQUIRES(state_->mutex) {
-    if (!deadline.is_never()) spin = std::min(spin, time_left(deadline));
-    client::spin_before_block(
-        state_->mutex, spin,
-        [this]() ZKLOCK_REQUIRES(state_->mutex) { return state_->result.has_value(); },
-        &InterruptibleCondition::interruption_point);
-    if (state_->result) return;
+  void await(Deadline deadline) ZKLOCK_REQUIRES(state_->mutex) {
     if (deadline.is_never()) {
       while (!state_->result) state_->ready.wait(state_->mutex);
       return;
     }
+    if (state_->result) return;
     const client::VirtualAlarm alarm(deadline, state_->ready);
     while (!state_->result && !deadline.has_passed(LeaseClock::now())) {
       state_->ready.wait_for(state_->mutex, time_left(deadline));

@@ -37,7 +37,7 @@ Outcome wait_or_cancel(BlockingCall<Outcome>& end, Call& under_way, const GiveBa
                        const First& first) {
   try {
     first();
-    if (auto outcome = end.wait_until(under_way.deadline(), under_way.spin_before_block())) {
+    if (auto outcome = end.wait_until(under_way.deadline())) {
       return *std::move(outcome);
     }
     under_way.expire();

@@ -39,10 +39,6 @@ void InterruptibleCondition::wait_for(client::Mutex& mutex, std::chrono::microse
   }
 }
 
-void InterruptibleCondition::interruption_point() {
-  boost::this_thread::interruption_point();
-}
-
 boost::condition_variable_any& InterruptibleCondition::interruptible() {
   using Condition = boost::condition_variable_any;
   static_assert(sizeof(Condition) <= sizeof(storage_));

@@ -42,9 +42,6 @@ class InterruptibleCondition {
     condition_.wait(mutex);
   }
 
-  /// Throws boost::thread_interrupted if this thread was interrupted.
-  static void interruption_point();
-
  private:
   /// Makes Boost's condition variable at the first call. REQUIRES: the mutex of the waits is held.
   boost::condition_variable_any& interruptible();

@@ -145,7 +145,6 @@ class EngineContext : public NodeDeletions::Host,
     std::string application;
     std::string host;
     std::chrono::milliseconds connection_timeout{15'000};
-    std::chrono::microseconds spin_before_block{0};
     std::chrono::milliseconds loss_callback_limit{1'000};
     std::size_t creates_at_once = kMostCreatesAtOnce;  ///< limit per path, at least 1
     /// Whether releases are announced. False if other clients may write this client's znodes.

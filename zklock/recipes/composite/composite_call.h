@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -65,9 +64,6 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
                                               CompositeRequest request);
   /// Ends the call soon, without a grant and without an error, unless it has ended.
   void cancel() noexcept;
-  /// Returns 0: a thread that blocks until the end of a call does not spin. See
-  /// PendingAcquire::spin_before_block().
-  static std::chrono::microseconds spin_before_block() noexcept { return {}; }
   /// Returns no deadline: the requests to the parts have it. See PendingAcquire::deadline().
   static Deadline deadline() noexcept { return Deadline::never(); }
   static void expire() noexcept {}

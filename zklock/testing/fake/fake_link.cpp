@@ -30,7 +30,6 @@ KindSet kinds_of(RequestKind kind) {
     case RequestKind::exists: return set_of({Kind::count_children, Kind::exists_and_watch});
     case RequestKind::get: return set_of({Kind::get, Kind::get_and_watch});
     case RequestKind::list: return set_of({Kind::list_children, Kind::list_and_watch});
-    case RequestKind::get_acl: return set_of({Kind::get_acl});
     case RequestKind::multi:
       return set_of({Kind::check, Kind::announce_and_delete, Kind::transaction});
     case RequestKind::sync: return set_of({Kind::sync});

@@ -38,7 +38,6 @@ std::optional<RequestKind> kind_of(std::string_view frame) {
     case 20: return RequestKind::remove;
     case 3: return RequestKind::exists;
     case 4: return RequestKind::get;
-    case 6: return RequestKind::get_acl;
     case 8:
     case 12: return RequestKind::list;
     case 9: return RequestKind::sync;

@@ -35,7 +35,7 @@ Reply SimEnsemble::apply(SessionId session, const Operation& operation) {
 Reply SimEnsemble::create_path(SessionId session, const std::string& path) {
   if (!is_alive(session)) return status_only(Status::session_ended);
   acting_ = session;
-  NewNode made{.path = path, .acl = parent_acl_, .container = true};
+  NewNode made{.path = path, .container = true};
   const Status status = make(made, credential(session));
   acting_ = {};
   return status_only(status);
@@ -84,7 +84,7 @@ Status SimEnsemble::create_parents(const std::string& path, Author author) {
   };
   Status first_failure = Status::ok;
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-    NewNode level{.path = path.substr(0, end), .acl = parent_acl_, .container = true};
+    NewNode level{.path = path.substr(0, end), .container = true};
     const Status status = make(level, author);
     if (first_failure == Status::ok && !is_there(status)) first_failure = status;
     if (end == std::string::npos) break;
@@ -133,7 +133,7 @@ Status SimEnsemble::carry_out(SessionId session, const Write& operation, Reply& 
                           NewNode made{.path = w.path,
                                        .data = w.data,
                                        .owner = w.ephemeral ? session : SessionId{},
-                                       .acl = w.contender ? contender_acl(session) : parent_acl_,
+                                       .acl = w.contender ? contender_acl(session) : NodeAcl{},
                                        .sequential = w.sequential};
                           const Status status = make(made, author);
                           if (status == Status::ok && w.sequential) reply.name = name_of(made.path);
@@ -204,7 +204,7 @@ Status SimEnsemble::create(const std::string& path, std::string data, SessionId 
 }
 
 Status SimEnsemble::create_container(const std::string& path) {
-  NewNode made{.path = path, .acl = parent_acl_, .container = true};
+  NewNode made{.path = path, .container = true};
   return make(made, std::nullopt);
 }
 
@@ -234,13 +234,12 @@ void SimEnsemble::write(const std::string& path, std::string data) {
   notify(path, WatchEvent::changed, node.acl);
 }
 
-// ZooKeeper sends no watch event, and changes only the aversion in the stat.
+// ZooKeeper sends no watch event.
 Status SimEnsemble::set_acl(const std::string& path, NodeAcl acl) {
   Node* node = tree_.find(path);
   if (node == nullptr) return Status::no_node;
   next_zxid();
   node->acl = acl;
-  ++node->acl_version;
   return Status::ok;
 }
 

@@ -64,9 +64,6 @@ class SimEnsemble {
   Status create(const std::string& path, std::string data = {}, SessionId owner = {},
                 NodeAcl acl = {});
   Status create_container(const std::string& path);
-  /// Sets the ACL for later containers of the clients, and for their other znodes except
-  /// contenders.
-  void set_parent_acl(NodeAcl acl) { parent_acl_ = acl; }
   /// Sets whether znodes of contenders that enqueue later have READ for all clients, or only for their
   /// creator.
   void set_contenders_readable(bool readable) noexcept { contenders_are_readable_ = readable; }
@@ -148,7 +145,6 @@ class SimEnsemble {
   void watch_over(SessionId id, Session& session);
 
   SimClock& clock_;
-  NodeAcl parent_acl_;
   bool contenders_are_readable_ = true;
   ExistsRule exists_rule_ = ExistsRule::needs_read;
   bool has_leader_ = true;

@@ -28,7 +28,6 @@ static_assert(kNames<OperationKind::announce_and_delete, AnnounceAndDelete>);
 static_assert(kNames<OperationKind::list_and_watch, ListAndWatch>);
 static_assert(kNames<OperationKind::exists_and_watch, ExistsAndWatch>);
 static_assert(kNames<OperationKind::transaction, Transaction>);
-static_assert(kNames<OperationKind::get_acl, GetAcl>);
 static_assert(kNames<OperationKind::sync, Sync>);
 
 Reply stat(const Node* node) {
@@ -40,7 +39,6 @@ Reply stat(const Node* node) {
   reply.child_count = static_cast<std::int32_t>(node->children.size());
   reply.pzxid = {node->pzxid};
   reply.version = node->version;
-  reply.acl_version = node->acl_version;
   reply.data_length = static_cast<std::int32_t>(node->data.size());
   reply.next_sequence = {node->counter};
   return reply;
@@ -49,16 +47,6 @@ Reply stat(const Node* node) {
 Reply contents(const Node* node) {
   Reply reply = stat(node);
   if (node != nullptr) reply.data = node->data;
-  return reply;
-}
-
-Reply acl(const Node* node, Credential client) {
-  if (node == nullptr) return status_only(Status::no_node);
-  if (!node->acl.allows(AclEntry::read | AclEntry::admin, client)) {
-    return status_only(Status::no_auth);
-  }
-  Reply reply = stat(node);
-  reply.acl = node->acl.entries_for(client);
   return reply;
 }
 
@@ -99,22 +87,9 @@ AnsweredBy answered_by(OperationKind kind) noexcept {
     case OperationKind::get:
     case OperationKind::get_and_watch:
     case OperationKind::list_and_watch:
-    case OperationKind::exists_and_watch:
-    case OperationKind::get_acl: return AnsweredBy::server;
+    case OperationKind::exists_and_watch: return AnsweredBy::server;
   }
   return AnsweredBy::server;
-}
-
-std::vector<AclEntry> NodeAcl::entries_for(Credential client) const {
-  const std::string secret = allows(AclEntry::admin, client) ? "hash" : "x";
-  std::vector<AclEntry> entries;
-  if (owner != Credential{}) {
-    const std::string name = std::to_string(static_cast<std::uint64_t>(owner));
-    entries.push_back({AclEntry::all, "digest", name + ":" + secret});
-  }
-  if (users != 0) entries.push_back({users, "digest", "users:" + secret});
-  if (everyone != 0) entries.push_back({everyone, "world", "anyone"});
-  return entries;
 }
 
 const Node* Tree::find(std::string_view path) const {
@@ -166,7 +141,6 @@ Reply read(const Tree& tree, const Operation& operation, Credential client, Exis
                         [&](const ListChildren& r) { return if_readable(r, children); },
                         [&](const ListAndWatch& r) { return if_readable(r, children); },
                         [&](const Get& r) { return if_readable(r, contents); },
-                        [&](const GetAcl& r) { return acl(tree.find(r.path), client); },
                         [&](const GetAndWatch& r) { return if_readable(r, contents); },
                         [&](const CreateContender&) { return not_a_read(); },
                         [&](const CreateParents&) { return not_a_read(); },

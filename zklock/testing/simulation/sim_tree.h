@@ -46,7 +46,6 @@ enum class OperationKind : std::size_t {
   list_and_watch,
   exists_and_watch,
   transaction,
-  get_acl,
   sync,
 };
 inline constexpr std::size_t kOperationKinds = std::variant_size_v<Operation>;
@@ -72,21 +71,15 @@ inline bool is_quorum_operation(OperationKind kind) noexcept {
 /// client.
 enum class Credential : std::uint64_t {};
 
-/// The ACL of a znode, limited to the ACLs that zklock and the tests write. Every client of the
-/// simulation presents the users' shared credential. Other programs do not.
+/// The ACL of a znode, limited to the ACLs that zklock and the tests write.
 struct NodeAcl {
   std::int32_t everyone = AclEntry::all;  ///< bits of AclEntry::Permission
-  std::int32_t users = 0;                 ///< bits of AclEntry::Permission
   Credential owner{};                     ///< the client with all permissions; 0: none
 
   /// Returns whether the client has one of these permissions.
   bool allows(std::int32_t permissions, Credential client) const noexcept {
-    const std::int32_t granted = everyone | (client != Credential{} ? users : 0);
-    return (granted & permissions) != 0 || (owner != Credential{} && owner == client);
+    return (everyone & permissions) != 0 || (owner != Credential{} && owner == client);
   }
-  /// Returns the entries as getACL shows them to the client. The secret part of digest ids is
-  /// hidden from clients without ADMIN.
-  std::vector<AclEntry> entries_for(Credential client) const;
 };
 
 struct Node {
@@ -96,7 +89,6 @@ struct Node {
   std::int64_t mzxid = 0;
   std::int64_t pzxid = 0;  ///< of the last child change
   std::int32_t version = 0;
-  std::int32_t acl_version = 0;
   std::int64_t created_ms = 0;
   SessionId owner;  ///< of an ephemeral znode; 0: not ephemeral
   bool container = false;
