@@ -13,22 +13,6 @@ namespace {
 
 using Kind = OperationKind;
 
-TEST_F(LeadershipStateTest, NoThread_ReleaseRequestIsNotifiedLater) {
-  const auto call = granted(0);
-  run_for(2s);
-  auto& ensemble = lock_.world().ensemble();
-  lock_.world().dispatcher(0).set_exhausted(true);
-  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::kReleaseRequestAsks)), Status::ok);
-  run_for(1s);
-  EXPECT_FALSE(lock_.call(call).hold.release_request_token().stop_requested());
-  lock_.world().dispatcher(0).set_exhausted(false);
-  run_for(1s);
-  EXPECT_TRUE(lock_.call(call).hold.release_request_token().stop_requested());
-  ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
-  lock_.release(call);
-  expect_rest();
-}
-
 TEST_F(LeadershipStateTest, ReleaseRequested_NotifiesAndRetainsHold) {
   const auto call = granted(0, {.listener = listener(0)});
   run_for(2s);

@@ -233,35 +233,6 @@ TEST_F(LeadershipStateTest, ClosedClient_IsNotGranted) {
   EXPECT_EQ(events_, Events{});
 }
 
-TEST_F(LeadershipStateTest, NoThread_LossIsNotifiedLater) {
-  const auto call = granted(0);
-  lock_.world().dispatcher(0).set_exhausted(true);
-  lock_.world().expire(0);
-  run_for(1s);
-  EXPECT_EQ(state(call), HoldState::lost);
-  EXPECT_EQ(lock_.losses_notified(call), 0U) << "not on a completion thread";
-  lock_.world().dispatcher(0).set_exhausted(false);
-  run_for(1s);
-  EXPECT_EQ(lock_.losses_notified(call), 1U);
-  lock_.release(call);
-  expect_rest();
-}
-
-TEST_F(LeadershipStateTest, NoThread_ExpiryStillHandsOff) {
-  const auto call = granted(0, {.limit = {.longest = 4s}});
-  const auto next = waiting(1);
-  lock_.world().dispatcher(0).set_exhausted(true);
-  run_for(6s);
-  EXPECT_TRUE(lock_.call(next).granted());
-  EXPECT_EQ(lock_.losses_notified(call), 0U);
-  lock_.world().dispatcher(0).set_exhausted(false);
-  run_for(1s);
-  EXPECT_EQ(lock_.losses_notified(call), 1U);
-  lock_.release(call);
-  lock_.release(next);
-  expect_rest();
-}
-
 TEST_F(LeadershipStateTest, LimitOfCancelledCall_DoesNotCount) {
   const auto first = granted(0);
   const Owner owner = Owner::unique();

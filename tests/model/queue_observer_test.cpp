@@ -120,19 +120,5 @@ TEST_F(Observing, NewSessionWithoutListener_SendsNoList) {
   EXPECT_EQ(received_, (std::vector<std::size_t>{0}));
 }
 
-// Nothing changes afterwards, so no later event would cause a notification.
-TEST_F(Observing, NoThread_NotificationIsSentLater) {
-  const Subscription subscription = listen();
-  wait();
-  lock_.world().dispatcher(1).set_exhausted(true);
-  const auto call = enqueue();
-  EXPECT_EQ(received_, (std::vector<std::size_t>{0}));
-  lock_.world().dispatcher(1).set_exhausted(false);
-  wait();
-  EXPECT_EQ(received_, (std::vector<std::size_t>{0, 1}));
-  leave(call);
-  EXPECT_EQ(received_, (std::vector<std::size_t>{0, 1, 0}));
-}
-
 }  // namespace
 }  // namespace zklock::model

@@ -182,32 +182,23 @@ TEST(CallbackThreads, NoThread_SubstituteBeginsTheTask) {
   EXPECT_EQ(passed, 1) << "the executor of the pool runs it";
 }
 
-TEST(CallbackThreads, KeptThreadBusy_PostThrowsIfItMustBegin) {
-  for (const bool must_begin : {false, true}) {
-    CallbackThreads threads(nullptr,
-                            {.keeps_one = true, .idle_time = 1ms, .must_begin = must_begin});
-    const Fact<> ready;  // otherwise the next task could start another thread
-    threads.post([ready] { ready.is_known(); });
-    ready.get();
-    ASSERT_TRUE(eventually([&] { return threads.thread_count() == 1; }));
-    const Fact<> begun;
-    const Fact<> may_end;
-    threads.post([begun, may_end] {
-      begun.is_known();
-      may_end.get();
-    });
-    begun.get();
-    {
-      const testing::NoThreads none;
-      if (must_begin) {
-        EXPECT_THROW(threads.post([] {}), std::system_error);
-      } else {
-        EXPECT_TRUE(threads.post([] {}));
-      }
-    }
-    may_end.is_known();
-    EXPECT_TRUE(threads.drain_for(kAmple));
+TEST(CallbackThreads, KeptThreadBusyAndNoOther_TaskRunsLater) {
+  CallbackThreads threads(nullptr, {.keeps_one = true, .idle_time = 1ms});
+  const Fact<> begun;
+  const Fact<> may_end;
+  threads.post([begun, may_end] {
+    begun.is_known();
+    may_end.get();
+  });
+  begun.get();
+  const Fact<> ran;
+  {
+    const testing::NoThreads none;
+    EXPECT_TRUE(threads.post([ran] { ran.is_known(); }));
   }
+  may_end.is_known();
+  ran.get();
+  EXPECT_TRUE(threads.drain_for(kAmple));
 }
 
 TEST(CallbackThreads, UnlimitedIdleTime_IsAccepted) {

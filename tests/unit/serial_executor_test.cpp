@@ -7,7 +7,6 @@
 #include <memory>
 #include <numeric>
 #include <stdexcept>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -26,8 +25,6 @@ using testing::Fact;
 class StepByStep : public Dispatcher {
  public:
   bool post(std::function<void()> task) override {
-    if (exhausted)
-      throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
     tasks.push_back(std::move(task));
     return true;
   }
@@ -37,20 +34,7 @@ class StepByStep : public Dispatcher {
     task();
   }
   std::deque<std::function<void()>> tasks;
-  bool exhausted = false;  // the system has no thread
 };
-
-TEST(SerialExecutor, PostRefused_TaskRunsWithTheNext) {
-  const auto dispatcher = std::make_shared<StepByStep>();
-  SerialExecutor serial(dispatcher);
-  std::vector<int> ran;
-  dispatcher->exhausted = true;
-  EXPECT_THROW(serial.post([&] { ran.push_back(1); }), std::runtime_error);
-  dispatcher->exhausted = false;
-  serial.post([&] { ran.push_back(2); });
-  while (!dispatcher->tasks.empty()) dispatcher->step();
-  EXPECT_EQ(ran, (std::vector<int>{1, 2}));
-}
 
 TEST(SerialExecutor, DroppedByTheDispatcher_TaskRunsWithTheNext) {
   const auto dispatcher = std::make_shared<StepByStep>();

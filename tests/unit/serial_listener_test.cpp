@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -25,9 +24,7 @@ using Received = std::vector<int>;
 class StepByStep : public client::Dispatcher {
  public:
   bool post(std::function<void()> task) override {
-    if (refuses) {
-      throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
-    }
+    if (refuses) return false;
     tasks.push_back(std::move(task));
     return true;
   }
@@ -229,19 +226,19 @@ TEST_F(ListenersTest, ListenerThrowsInFinish_HandlerIsCalled) {
   EXPECT_EQ(received_, (Received{1, 2}));
 }
 
-// The system has no thread for a while.
+// An executor drops tasks for a while.
 template <class Listeners>
 Received received_around_a_refusal(StepByStep& dispatcher, Listeners& listeners,
                                    Received& received) {
   listeners.notify(1);
   dispatcher.run();
   dispatcher.refuses = true;
-  EXPECT_FALSE(listeners.notify(2));
-  EXPECT_FALSE(listeners.notify(3));
+  listeners.notify(2);
+  listeners.notify(3);
   dispatcher.refuses = false;
   dispatcher.run();
   EXPECT_EQ(received, Received{1});
-  EXPECT_TRUE(listeners.notify(4));
+  listeners.notify(4);
   dispatcher.run();
   return received;
 }

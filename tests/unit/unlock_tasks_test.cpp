@@ -2,7 +2,6 @@
 #include "zklock/engine/session/unlock_tasks.h"
 
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -21,9 +20,7 @@ class UnlockTasksTest : public ::testing::Test {
     for (auto& task : all) tasks.add(std::move(task));
     run(owner, tasks);
   }
-  void run(const void* owner, UnlockTasks& tasks) {
-    UnlockTasks::run(owner, tasks.take(), [this](const char*) { log_.emplace_back("a warning"); });
-  }
+  void run(const void* owner, UnlockTasks& tasks) { UnlockTasks::run(owner, tasks.take()); }
 
   using Log = std::vector<std::string>;
   Log log_;
@@ -64,17 +61,6 @@ TEST_F(UnlockTasksTest, OwnerThatIsNotTheInnermost_StillRunsItsTasksLater) {
                 },
                 note("2")});
   EXPECT_EQ(log_, (Log{"1", "2", "nested"}));
-}
-
-TEST_F(UnlockTasksTest, TaskWithoutThread_WarnsAndTheOthersRun) {
-  run(&first_,
-      {[] {
-         throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
-       },
-       note("2")});
-  EXPECT_EQ(log_, (Log{"a warning", "2"}));
-  run(&first_, {note("3")});
-  EXPECT_EQ(log_, (Log{"a warning", "2", "3"}));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "zklock/core/log_line.h"
-#include "zklock/engine/callback/reliable_post.h"
+#include "zklock/engine/callback/post_or_run.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/wait_in_slices.h"
 #include "zklock/engine/wait_description.h"
@@ -154,14 +154,14 @@ void ClientCore::on_answered(SessionId session, Instant sent_at, core::AnsweredB
 void ClientCore::close() noexcept {
   if (set_closed()) {
     // The first close() may be waiting for this thread.
-    if (ports().in_callback() || ReliablePost::runs_here()) return;
+    if (ports().in_callback() || runs_in_post_or_run()) return;
     const client::MutexLock guard(mutex_);
     while (!close_done_) changed_.wait(mutex_);
     return;
   }
   for (const auto& path_lock : path_locks()) path_lock->close();
   keeper().stop();
-  ports().finish_losses(unnotified_losses());
+  ports().finish_losses();
   coordinator().close();
   ports().stop_threads();
   finish_log();

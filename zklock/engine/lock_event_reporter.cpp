@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/lock_event_reporter.h"
 
-#include <system_error>
-
 #include "zklock/engine/path_context.h"
 
 namespace zklock::detail {
@@ -39,17 +37,13 @@ void LockEventReporter::report(LockEvent::Kind kind, FencingToken token, std::si
     if (!sentence.empty()) log(LogLevel::debug, LogKind::event, sentence, {.token = token});
   }
   if (!has_listener()) return;
-  try {
-    sink_->listener->notify({.kind = kind,
-                             .path = path_.path().str(),
-                             .owner = owner_,
-                             .token = token,
-                             .position = position,
-                             .part_index = sink_->part_index,
-                             .reason = reason});
-  } catch (const std::system_error&) {
-    // The listener's thread could not be started. The event is delivered with the next one.
-  }
+  sink_->listener->notify({.kind = kind,
+                           .path = path_.path().str(),
+                           .owner = owner_,
+                           .token = token,
+                           .position = position,
+                           .part_index = sink_->part_index,
+                           .reason = reason});
 }
 
 bool LockEventReporter::logs(LogLevel level) const noexcept {

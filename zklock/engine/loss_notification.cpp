@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "zklock/core/log_line.h"
-#include "zklock/engine/callback/reliable_post.h"
+#include "zklock/engine/callback/post_or_run.h"
 
 namespace zklock::detail {
 
@@ -13,8 +13,7 @@ void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> 
   PathContext& context = *path;
   context.after_unlock([path = std::move(path), task = std::move(task)] {
     EngineContext& core = path->core();
-    ReliablePost::send(core.shared_from_this(), core.losses(),
-                       "lock " + core::log_value(path->path().str()), task);
+    post_or_run(core.shared_from_this(), core.losses(), task);
   });
 }
 

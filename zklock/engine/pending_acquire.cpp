@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cassert>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "zklock/core/no_answer_text.h"
@@ -107,12 +106,8 @@ void PendingAcquire::finish(AcquireOutcome outcome, AcquireEnd why) noexcept {
     const bool deadlock = outcome.error && outcome.error->errc() == Errc::would_deadlock;
     if (deadlock && metrics_ != nullptr) metrics_->add_deadlock();
   }
-  try {
-    const auto done = std::exchange(done_, nullptr);
-    done(std::move(outcome));
-  } catch (const std::system_error& e) {  // no thread
-    path_->warn(e.what());
-  }
+  const auto done = std::exchange(done_, nullptr);
+  done(std::move(outcome));
 }
 
 void PendingAcquire::arm(bool contender_waits) {

@@ -18,7 +18,7 @@
 #include "zklock/client/threads/timer_thread.h"
 #include "zklock/client/zookeeper/make_coordinator.h"
 #include "zklock/engine/callback/borrowed_executor.h"
-#include "zklock/engine/callback/reliable_post.h"
+#include "zklock/engine/callback/post_or_run.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/session/fork_guard.h"
 #include "zklock/engine/session/process_identity.h"
@@ -85,7 +85,6 @@ client::CallbackThreadsOptions options_of_losses(std::weak_ptr<client::Scheduler
   return {.name = "zklock-loss",
           .max_threads = kMaxLossThreads,
           .keeps_one = true,
-          .must_begin = true,
           .scheduler = std::move(scheduler),
           .on_backlog =
               backlog_warning(std::move(log), "all threads for loss callbacks (zklock-loss)")};
@@ -181,12 +180,7 @@ detail::Ports open(const ClientOptions& options, const std::shared_ptr<client::L
             if (borrows) listeners->add(threads);
             return threads;
           },
-      .finish_losses =
-          [losses](detail::BackgroundWork& unnotified) {
-            const auto until = LeaseClock::now() + kLossDrainTimeout;
-            unnotified.wait(until);  // first, because a drain accepts no more tasks
-            losses->drain_for(until - LeaseClock::now());
-          },
+      .finish_losses = [losses] { losses->drain_for(kLossDrainTimeout); },
       .stop_threads =
           [timers = connection.scheduler, callbacks, listeners, executor] {
             timers->stop();
@@ -204,10 +198,9 @@ detail::Ports open(const ClientOptions& options, const std::shared_ptr<client::L
   };
 }
 
-/// Closes the client on another thread, because close() would wait for the calling one. The
-/// connection stays open until a thread can be started.
+/// Closes the client on another thread, because close() would wait for the calling one.
 void close_elsewhere(const std::shared_ptr<detail::ClientCore>& core) {
-  detail::ReliablePost::send(core, core->losses(), "close", [core] { core->close(); });
+  detail::post_or_run(core, core->losses(), [core] { core->close(); });
 }
 
 /// All threads that the guarantees of a client need exist when it returns. Throws std::system_error if

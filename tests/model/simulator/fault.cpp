@@ -79,7 +79,6 @@ constexpr std::array<std::string_view, kFaultClasses> kNames = {
     "thread_exits",
     "forked",
     "image_replaced",
-    "no_threads",
 };
 static_assert(!kNames.back().empty());
 

@@ -90,10 +90,9 @@ enum class Fault : std::uint8_t {
   forked,
   /// exec(): sent requests are executed, and no process reads the replies.
   image_replaced,
-  no_threads,
 };
 
-inline constexpr std::size_t kFaultClasses = static_cast<std::size_t>(Fault::no_threads) + 1;
+inline constexpr std::size_t kFaultClasses = static_cast<std::size_t>(Fault::image_replaced) + 1;
 
 /// How often each was injected.
 using FaultCounts = std::array<std::uint64_t, kFaultClasses>;

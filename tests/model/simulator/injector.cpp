@@ -358,8 +358,6 @@ void Injector::heal() {
     }
     if (process->dead()) continue;
     resume(*process);
-    process->handlers().set_exhausted(false);
-    process->losses().set_exhausted(false);
     process->handlers_blocked_until = universe_.now();
     for (auto& line : process->lines()) {
       line->coordinator.clear_faults();

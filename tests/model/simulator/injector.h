@@ -46,7 +46,6 @@ class Injector {
   void expire(Line& line);
   enum class Manner { at_once, silently, kindly, kindly_disconnected };
   void kill(int slot, Manner manner);
-  void no_threads(SimProcess& process, Duration length);
   void write_node(const PlanStep& step, const std::string& path);
   void delete_node(const PlanStep& step, const std::string& path);
   void delete_parent(const std::string& path);

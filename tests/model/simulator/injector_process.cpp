@@ -28,9 +28,7 @@ void Injector::pause(SimProcess& process, Duration length) {
 void Injector::resume(SimProcess& process) {
   if (!process.paused() || process.dead()) return;
   process.resume();
-  process.excused_until =
-      std::max({universe_.now(), process.handlers_blocked_until, process.no_threads_until}) +
-      kRecovery;
+  process.excused_until = std::max(universe_.now(), process.handlers_blocked_until) + kRecovery;
   users_.query_all(process);
 }
 
@@ -53,7 +51,6 @@ void Injector::to_process(const PlanStep& step) {
       process.handlers_blocked_until = universe_.now() + length;
       process.excused_until = std::max(process.excused_until, universe_.now() + length + kRecovery);
       return;
-    case Fault::no_threads: return no_threads(process, length);
     default: return;
   }
 }
@@ -76,17 +73,6 @@ void Injector::kill(int slot, Manner manner) {
       break;
   }
   users_.replace(slot);
-}
-
-void Injector::no_threads(SimProcess& process, Duration length) {
-  process.handlers().set_exhausted(true);
-  process.losses().set_exhausted(true);
-  process.no_threads_until = universe_.now() + length;
-  process.excused_until = std::max(process.excused_until, universe_.now() + length + kRecovery);
-  later(length, [&process] {
-    process.handlers().set_exhausted(false);
-    process.losses().set_exhausted(false);
-  });
 }
 
 }  // namespace zklock::simulator

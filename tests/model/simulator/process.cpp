@@ -42,7 +42,7 @@ SimProcess::SimProcess(SimClock& clock, std::vector<std::unique_ptr<SimEnsemble>
          .dispatcher = borrowed<client::Dispatcher>(handlers_),
          .losses = borrowed<client::Dispatcher>(losses_),
          .finish_losses =
-             [this](detail::BackgroundWork&) {
+             [this] {
                while (losses_.run_next()) {
                }
              }},

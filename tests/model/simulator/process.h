@@ -87,7 +87,6 @@ class SimProcess {
   bool runs() const noexcept { return !paused_ && !dead_; }
 
   Instant handlers_blocked_until{};
-  Instant no_threads_until{};
   Instant listeners_throw_until{};
   /// Until then the process was stopped, had no threads, or its threads were blocked.
   Instant excused_until{};

@@ -113,8 +113,6 @@ bool Universe::step(Instant when) {
 void Universe::shut_down() {
   on_message = nullptr;
   for (auto& process : processes_) {
-    process->handlers().set_exhausted(false);
-    process->losses().set_exhausted(false);
     process->close();
   }
   for (int round = 0; round < 10; ++round) {

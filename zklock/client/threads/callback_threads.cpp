@@ -131,7 +131,7 @@ bool CallbackThreads::Pool::post(Task task) {
       add_thread();
       return true;
     } catch (...) {  // if there is a thread, it will run the task
-      if (threads_.empty() || options_.must_begin) {
+      if (threads_.empty()) {
         const auto unserved = std::make_shared<Task>(std::move(queue_.back().task));
         queue_.pop_back();
         if (!options_.substitute) throw;

@@ -21,9 +21,6 @@ struct CallbackThreadsOptions {
   std::chrono::milliseconds idle_time{3'000};  ///< lifetime of another thread without tasks
   /// If set, begins a task for which there is no thread, and the system provides none.
   std::shared_ptr<Dispatcher> substitute = {};
-  /// post() throws if no thread can begin the task and the system provides none, although a busy
-  /// thread could begin it later.
-  bool must_begin = false;
   /// If set, the executor runs the tasks. One thread passes them to it, in order.
   Executor executor = {};
   /// If `scheduler` and `on_backlog` are set, the scheduler's thread calls `on_backlog` when a task has

@@ -3,7 +3,6 @@
 
 #include <cassert>
 #include <deque>
-#include <system_error>
 #include <utility>
 
 #include "zklock/client/port/mutex.h"
@@ -61,10 +60,7 @@ class SerialExecutor::Queue : public std::enable_shared_from_this<Queue> {
       Queue& queue;
       ~Next() {
         queue.mark_idle();
-        try {
-          queue.dispatch();
-        } catch (const std::system_error&) {  // no thread: the next post() tries again
-        }
+        queue.dispatch();
       }
     } const next{*this};
     if (const auto task = take()) task();

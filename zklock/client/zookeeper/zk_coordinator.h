@@ -56,8 +56,8 @@ namespace zklock::client {
 /// waits for it only for a limited time.
 ///
 /// set_hosts() only stores the new list. The next handle begins with it. The present handle gets it
-/// after a failed attempt to connect, and in the pause after it has tried all servers, with the names
-/// resolved again. The pause matters for servers that require SASL: each attempt succeeds, and then the
+/// after a failed attempt to connect, with the names resolved again. It also gets it in the pause after
+/// it has tried all servers. The pause matters for servers that require SASL: each attempt succeeds, and then the
 /// server closes the connection. Only at these times, and only on the I/O thread, zoo_set_servers() is
 /// safe. While connected, it may close the socket. Then the C client delivers no event, and does not
 /// answer the requests in flight. While the close of an earlier handle hangs, only the next handle gets

@@ -13,7 +13,7 @@
 
 #include "zklock/acquire_options.h"
 #include "zklock/engine/callback/blocking_call.h"
-#include "zklock/engine/callback/reliable_post.h"
+#include "zklock/engine/callback/post_or_run.h"
 #include "zklock/engine/session/engine_context.h"
 #include "zklock/error.h"
 #include "zklock/guarded_transaction.h"
@@ -145,14 +145,13 @@ void commit_and_wait(const Start& start) {
   if (error) throw *error;
 }
 
-/// Begins a commit and calls `handler` on the dispatcher with its end. `what` is for the log.
+/// Begins a commit and calls `handler` on the dispatcher with its end.
 template <class Start>
-void commit_and_notify(const std::shared_ptr<EngineContext>& core, std::string what,
-                       CommitHandler handler, const Start& start) {
-  auto end =
-      for_handler(std::move(handler), [core, what = std::move(what)](std::function<void()> task) {
-        ReliablePost::send(core, core->dispatcher(), what, std::move(task));
-      });
+void commit_and_notify(const std::shared_ptr<EngineContext>& core, CommitHandler handler,
+                       const Start& start) {
+  auto end = for_handler(std::move(handler), [core](std::function<void()> task) {
+    post_or_run(core, core->dispatcher(), std::move(task));
+  });
   start([end = std::move(end)](const std::optional<Error>& error) mutable {
     end(as_exception(error));
   });

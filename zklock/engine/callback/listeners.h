@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -50,21 +49,11 @@ class Listeners {
     });
   }
 
-  /// Queues an event for every listener. Returns false if there was no thread for one of them. That
-  /// listener receives it with the next event; with Delivery::newest it receives only the next
-  /// event.
-  bool notify(const Event& event) {
-    bool all = true;
+  /// Queues an event for every listener.
+  void notify(const Event& event) {
     // Under the mutex, so that all listeners receive the events in one order.
     const client::MutexLock guard(list_->mutex);
-    for (const auto& listener : list_->listeners) {
-      try {
-        listener->notify(event);
-      } catch (const std::system_error&) {
-        all = false;
-      }
-    }
-    return all;
+    for (const auto& listener : list_->listeners) listener->notify(event);
   }
   bool is_empty() const {
     const client::MutexLock guard(list_->mutex);

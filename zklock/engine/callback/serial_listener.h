@@ -34,8 +34,7 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
   SerialListener(Call call, std::shared_ptr<client::Dispatcher> dispatcher)
       : call_(std::move(call)), executor_(std::move(dispatcher)) {}
 
-  /// Queues an event. Does not block and does not call the listener. Throws std::system_error if
-  /// there is no thread. Then the event stays queued until the next notify() or finish().
+  /// Queues an event. Does not block and does not call the listener.
   void notify(Event event) {
     bool is_queued = false;
     {
@@ -46,13 +45,7 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
       is_queued = std::exchange(is_queued_, true) && delivery == Delivery::newest;
     }
     if (is_queued) return executor_.dispatch();  // the queued task delivers it
-    try {
-      executor_.post([self = this->shared_from_this()] { self->deliver_next(); });
-    } catch (...) {
-      const client::MutexLock guard(mutex_);
-      is_queued_ = false;
-      throw;
-    }
+    executor_.post([self = this->shared_from_this()] { self->deliver_next(); });
   }
 
   /// Drops the queued events. Exception: if `keep` returns true, the oldest queued event is

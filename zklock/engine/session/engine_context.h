@@ -85,9 +85,8 @@ struct Ports {
   /// Makes a dispatcher for one listener, which may block. If an executor is given, the dispatcher
   /// passes the tasks to it.
   std::function<std::shared_ptr<client::Dispatcher>(Executor)> listener_dispatcher = {};
-  /// Blocks for a bounded time until the loss callbacks have run. `unnotified`: the losses for which
-  /// the system had no thread so far. Called before the session is closed.
-  std::function<void(BackgroundWork& unnotified)> finish_losses = [](BackgroundWork&) {};
+  /// Blocks for a bounded time until the loss callbacks have run. Called before the session is closed.
+  std::function<void()> finish_losses = [] {};
   /// Ends the threads of the scheduler and the dispatchers. Called after the coordinator was
   /// closed.
   std::function<void()> stop_threads = [] {};
@@ -175,8 +174,6 @@ class EngineContext : public NodeDeletions::Host,
   }
   EngineMutex& mutex() noexcept { return path_mutex_; }
   LeaseKeeper& keeper() noexcept { return *keeper_; }
-  /// Loss callbacks that wait for a thread.
-  BackgroundWork& unnotified_losses() noexcept { return unnotified_losses_; }
   PathFacts& path_facts() noexcept { return path_facts_; }
   DelayMarkerClock& delay_marker_clock() noexcept { return delay_marker_clock_; }
   NodeDeletions& deletions() noexcept { return deletions_; }
@@ -245,7 +242,6 @@ class EngineContext : public NodeDeletions::Host,
   const std::shared_ptr<LimitedLog> log_;  ///< null: nothing is logged
   std::atomic<std::uint64_t> lock_nodes_made_{0};
   BackgroundWork work_;
-  BackgroundWork unnotified_losses_;
   ClientRecords records_;
   DelayMarkerClock delay_marker_clock_;
   const std::shared_ptr<LeaseKeeper> keeper_;

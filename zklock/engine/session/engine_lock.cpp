@@ -2,7 +2,6 @@
 #include "zklock/engine/session/engine_lock.h"
 
 #include <cassert>
-#include <string>
 #include <utility>
 
 namespace zklock::detail {
@@ -23,9 +22,7 @@ EngineLock::~EngineLock() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   }
   const auto alive = entry_.core.shared_from_this();  // other references may end after unlock()
   mutex.mutex_.unlock();
-  UnlockTasks::run(alive.get(), std::move(tasks), [&](const char* why) {
-    alive->warn("zklock: a deferred task of a lock has failed: " + std::string(why));
-  });
+  UnlockTasks::run(alive.get(), std::move(tasks));
 }
 
 }  // namespace zklock::detail

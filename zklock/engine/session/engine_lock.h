@@ -30,8 +30,7 @@ class ZKLOCK_SCOPED_CAPABILITY EngineLock {
   };
 
   explicit EngineLock(Entry entry) ZKLOCK_ACQUIRE(path_mutex);
-  /// Runs the deferred tasks. A task may throw std::system_error, which is logged. No other exception
-  /// may leave a task.
+  /// Runs the deferred tasks.
   ~EngineLock() ZKLOCK_RELEASE();
   EngineLock(const EngineLock&) = delete;
   EngineLock& operator=(const EngineLock&) = delete;

@@ -2,7 +2,6 @@
 #include "zklock/engine/session/unlock_tasks.h"
 
 #include <cstddef>
-#include <system_error>
 
 namespace zklock::detail {
 
@@ -28,8 +27,7 @@ struct UnlockTasks::Running {
 
 constinit thread_local UnlockTasks::Running* UnlockTasks::Running::innermost = nullptr;
 
-void UnlockTasks::run(const void* owner, Tasks tasks,
-                      const std::function<void(const char*)>& warn) {
+void UnlockTasks::run(const void* owner, Tasks tasks) noexcept {
   if (tasks.empty()) return;
   if (Running* const outer = Running::of(owner)) {
     for (Task& task : tasks) outer->tasks.push_back(std::move(task));
@@ -38,11 +36,7 @@ void UnlockTasks::run(const void* owner, Tasks tasks,
   Running mine(owner, std::move(tasks));
   for (std::size_t i = 0; i < mine.tasks.size(); ++i) {
     const Task task = std::move(mine.tasks[i]);
-    try {
-      task();
-    } catch (const std::system_error& e) {  // no thread: only this task fails
-      warn(e.what());
-    }
+    task();
   }
 }
 

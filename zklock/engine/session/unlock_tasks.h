@@ -26,10 +26,9 @@ class UnlockTasks {
   [[nodiscard]] Tasks take() noexcept { return std::exchange(tasks_, {}); }
 
   /// Runs `tasks` of `owner` in order, on this thread. If this thread is in a task of that owner
-  /// already, the outer call runs them, after its own. That bounds the depth of the stack. Calls
-  /// `warn` with the text of a std::system_error of a task; the other tasks still run. REQUIRES:
-  /// the mutex is unlocked, and the caller retains `owner`.
-  static void run(const void* owner, Tasks tasks, const std::function<void(const char*)>& warn);
+  /// already, the outer call runs them, after its own. That bounds the depth of the stack. No
+  /// exception may leave a task. REQUIRES: the mutex is unlocked, and the caller retains `owner`.
+  static void run(const void* owner, Tasks tasks) noexcept;
 
  private:
   struct Running;
@@ -50,7 +49,7 @@ class ZKLOCK_SCOPED_CAPABILITY LockWithTasks {
     auto tasks = object_.after_unlock_.take();
     const auto alive = object_.shared_from_this();  // other references may end after unlock()
     lock_.unlock();
-    UnlockTasks::run(alive.get(), std::move(tasks), [&](const char* why) { alive->warn(why); });
+    UnlockTasks::run(alive.get(), std::move(tasks));
   }
   LockWithTasks(const LockWithTasks&) = delete;
   LockWithTasks& operator=(const LockWithTasks&) = delete;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "zklock/core/status.h"
-#include "zklock/engine/callback/reliable_post.h"
+#include "zklock/engine/callback/post_or_run.h"
 #include "zklock/error.h"
 
 namespace zklock::detail {
@@ -145,8 +145,7 @@ void Composite::post(std::function<void()> task) {
   const auto open =
       std::ranges::find_if(parts_, [](const Part& p) { return !p.lock->core().closed(); });
   auto& core = (open != parts_.end() ? *open : parts_.front()).lock->core();
-  ReliablePost::send(core.shared_from_this(), core.dispatcher(), "lock " + paths(),
-                     std::move(task));
+  post_or_run(core.shared_from_this(), core.dispatcher(), std::move(task));
 }
 
 void Composite::call_began(CallId call, std::function<void()> end) {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "zklock/core/log_line.h"
-#include "zklock/engine/callback/reliable_post.h"
+#include "zklock/engine/callback/post_or_run.h"
 #include "zklock/engine/callback/stopped_token.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/session/fork_guard.h"
@@ -43,14 +43,14 @@ void CompositeGrant::release(std::shared_ptr<CompositeGrant> grant) noexcept {
 void CompositeGrant::OnLoss::operator()() const noexcept {
   if (tally->left.fetch_sub(1) != tally->needed) return;
   const std::string node = hold.node();
-  ReliablePost::send(core, core->losses(), "lock " + core::log_value(node),
-                     [&client = *core, node, source = tally->source,
-                      until = Contender::delay_delete(hold)]() mutable {
-                       RunningCallbacks::Call call(client.records().callbacks,
-                                                   "a loss callback of several locks, with ", node);
-                       call.hold_ended(client.scheduler().now());
-                       source.request_stop();
-                     });
+  post_or_run(core, core->losses(),
+              [&client = *core, node, source = tally->source,
+               until = Contender::delay_delete(hold)]() mutable {
+                RunningCallbacks::Call call(client.records().callbacks,
+                                            "a loss callback of several locks, with ", node);
+                call.hold_ended(client.scheduler().now());
+                source.request_stop();
+              });
 }
 
 HoldState CompositeGrant::state() const noexcept {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "zklock/core/log_line.h"
-#include "zklock/engine/callback/reliable_post.h"
+#include "zklock/engine/callback/post_or_run.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/pending_acquire.h"
@@ -102,9 +102,6 @@ void Candidate::request_lock(Fsm::Attempt attempt, const std::stop_token& stop) 
     PendingAcquire::start(path_lock_, std::move(request), stop);
   } catch (const Error& error) {
     on_answered(attempt, {.error = error});
-  } catch (const std::system_error& e) {  // no thread
-    warn(e.what());
-    on_answered(attempt, {});
   }
 }
 
@@ -149,9 +146,8 @@ void Candidate::end(By by) {
     // The thread that notifies the loss then contends again, so it must not run the user's
     // callbacks: they may block.
     auto& client = self->core();
-    ReliablePost::send(
+    post_or_run(
         client.shared_from_this(), client.losses(),
-        kOperation + (" " + core::log_value(self->path())),
         [&client, path = self->path(), leadership_state, until = leadership_state->delete_delay()] {
           RunningCallbacks::Call call(client.records().callbacks, "a loss callback of ", path);
           call.hold_ended(client.scheduler().now());

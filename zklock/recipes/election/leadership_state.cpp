@@ -149,16 +149,15 @@ void Leadership::proclaim(std::string value, Deadline deadline) const {
 void Leadership::async_proclaim(std::string value, Deadline deadline, CommitHandler handler) const {
   if (!leadership_state_) throw empty_leadership(kProclaiming);
   const auto core = leadership_state_->core(kProclaiming);
-  detail::commit_and_notify(
-      core, kProclaiming + (" " + node()), std::move(handler), [&](auto done) {
-        std::shared_ptr<detail::ProclamationWriter> writer;
-        try {
-          writer = proclamation_writer(kProclaiming);
-        } catch (const Error& error) {  // the leadership has ended
-          return done(error);
-        }
-        PendingProclamation::start(std::move(writer), std::move(value), deadline, std::move(done));
-      });
+  detail::commit_and_notify(core, std::move(handler), [&](auto done) {
+    std::shared_ptr<detail::ProclamationWriter> writer;
+    try {
+      writer = proclamation_writer(kProclaiming);
+    } catch (const Error& error) {  // the leadership has ended
+      return done(error);
+    }
+    PendingProclamation::start(std::move(writer), std::move(value), deadline, std::move(done));
+  });
 }
 
 std::future<void> Leadership::async_proclaim(std::string value, Deadline deadline) const {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "zklock/engine/callback/completion.h"
-#include "zklock/engine/callback/reliable_post.h"
+#include "zklock/engine/callback/post_or_run.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/pending_acquire.h"
@@ -213,8 +213,7 @@ void LockHandle::async_acquire(const Kind& kind, const AcquireOptions& options,
   path_lock_->core().check_usable("lock", path());
   auto end = for_handler(std::move(handler), [path_lock = path_lock_](std::function<void()> task) {
     EngineContext& core = path_lock->core();
-    ReliablePost::send(core.shared_from_this(), core.dispatcher(),
-                       "lock " + path_lock->path().str(), std::move(task));
+    post_or_run(core.shared_from_this(), core.dispatcher(), std::move(task));
   });
   try {
     check(kind, options);

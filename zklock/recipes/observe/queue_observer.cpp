@@ -237,7 +237,10 @@ void QueueObserver::all_described() {
   const bool same_leader = last_view_ && !last_view_->holders.empty() &&
                            is_same_contender(last_view_->holders.front(), view.holders.front());
   const bool unreadable = proclaimed_->status == Status::no_auth;
-  if (unreadable && !same_leader && listeners_.notify(view)) last_view_ = std::move(view);
+  if (unreadable && !same_leader) {
+    listeners_.notify(view);
+    last_view_ = std::move(view);
+  }
   pause(*proclaimed_);
 }
 
@@ -256,9 +259,8 @@ void QueueObserver::awaited(const client::Reply& reply) {
 void QueueObserver::rest(QueueView view) {
   state_ = State::resting;
   last_view_ = std::move(view);
-  const bool notified = listeners_.notify(*last_view_);
-  if (fired_) return list_when_due();
-  if (!notified) pause_until(core().scheduler().now() + kPauseAfterFailure);
+  listeners_.notify(*last_view_);
+  if (fired_) list_when_due();
 }
 
 void QueueObserver::pause(const client::Reply& reply) {

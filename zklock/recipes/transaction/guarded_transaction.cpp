@@ -121,10 +121,8 @@ void GuardedTransaction::commit(Deadline deadline) const {
 }
 
 void GuardedTransaction::async_commit(Deadline deadline, CommitHandler handler) const {
-  auto& path_lock = writes_->guards.front()->path_context();
   detail::commit_and_notify(
-      path_lock.core().shared_from_this(), "commit under " + path_lock.path().str(),
-      std::move(handler),
+      writes_->guards.front()->path_context().core().shared_from_this(), std::move(handler),
       [&](auto done) { return GuardedCommit::start(*writes_, deadline, std::move(done)); });
 }
 
