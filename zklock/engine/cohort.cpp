@@ -126,8 +126,9 @@ void Cohort::queue_waiting() {
 }
 
 std::deque<Cohort::Waiting>::const_iterator Cohort::find(const CohortMember& member) const {
-  return std::ranges::find_if(waiting_,
-                              [&](const Waiting& each) { return each.member.get() == &member; });
+  const auto is_its = [&](const Waiting& each) { return each.member.get() == &member; };
+  if (!waiting_.empty() && is_its(waiting_.back())) return waiting_.end() - 1;
+  return std::ranges::find_if(waiting_, is_its);
 }
 
 bool Cohort::leave(const CohortMember& member) {
@@ -393,7 +394,7 @@ void Cohort::notify_position(std::size_t index) {
 }
 
 void Cohort::notify_positions(std::size_t from) {
-  for (std::size_t i = from; i < waiting_.size(); ++i) notify_position(i);
+  for (std::size_t i = from; position_ && i < waiting_.size(); ++i) notify_position(i);
 }
 
 }  // namespace zklock::detail

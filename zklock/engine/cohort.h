@@ -176,6 +176,7 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
   bool is_shared(const LockNode& lock_node) const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return node_.get() == &lock_node;
   }
+  /// Fast for the last one too: one stop source ends its calls in the reverse order.
   std::deque<Waiting>::const_iterator find(const CohortMember& member) const
       ZKLOCK_REQUIRES(path_mutex);
   void wait_behind(const std::shared_ptr<CohortMember>& member, const Caller& caller)

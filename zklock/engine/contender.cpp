@@ -24,7 +24,9 @@ Contender::Contender(std::shared_ptr<PathQueue> path, Owner key, const Caller& c
   node_ = std::make_shared<LockNode>(path_, caller, std::move(policy));
 }
 
-Contender::~Contender() = default;
+Contender::~Contender() {
+  assert(!has_listener() || !EngineLock::is_held_here());  // see outlive_lock()
+}
 
 void Contender::assert_invariants() const noexcept {
   assert(calls_.empty() || ownership_.state() == Ownership::State::waiting);
@@ -42,6 +44,7 @@ void Contender::undo_start() noexcept {
   for (const auto& call : calls_) call->disarm();
   calls_.clear();
   if (cohort_) cohort_->leave(*this);
+  outlive_lock();
   path_->dismiss(*this);
 }
 
@@ -143,8 +146,13 @@ void Contender::withdraw() noexcept {
 
 // No call waits any more. The lock node may still have to find out whether it has a znode.
 void Contender::depart() {
+  outlive_lock();
   ownership_.withdraw();
   path_->dismiss(*this);
+}
+
+void Contender::outlive_lock() noexcept {
+  if (has_listener()) path_->after_unlock([self = shared_from_this()] {});
 }
 
 void Contender::on_ended() {

@@ -181,6 +181,9 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   /// Counts the end of the hold in the metrics.
   void count_end(HoldEnd end, core::Instant now) const noexcept ZKLOCK_REQUIRES(path_mutex);
   void withdraw() noexcept ZKLOCK_REQUIRES(path_mutex);
+  /// The listener may be the last owner of objects of the user, which must not end under the mutex.
+  /// If there is one, this object exists until the EngineLock has ended.
+  void outlive_lock() noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Unregisters the contender without a grant: from now on its state is `over`.
   void depart() ZKLOCK_REQUIRES(path_mutex);
   /// Makes the hold lost and ends its grant. The loss callbacks and the delete follow.

@@ -104,6 +104,7 @@ DropResult Contender::drop(core::CountKind kind, bool thread_ended) noexcept {
   if (thread_ended && exclusive) thread_ended_ = true;
   if (dropped == Ownership::Dropped::retained) downgrade_if_only_shared();
   if (dropped != Ownership::Dropped::last) return {dropped};
+  outlive_lock();
   path_->dismiss(*this);
   if (!held) return {dropped};
   grant_->release();
@@ -154,6 +155,7 @@ void Contender::downgrade_if_only_shared() {
 }
 
 void Contender::close() {
+  outlive_lock();
   for (const auto& call : std::exchange(calls_, {})) call->complete(closed());
   ownership_.withdraw();  // or it could still be granted, and no call would release it
   check_validity();       // a hold that was lost before is not lost by the close

@@ -168,7 +168,8 @@ void Downgrade::settle(State state) {
   for (HeldNodePath::Then& then : held_node_->end_rename(node_.own_name())) {
     node_.path_queue().after_unlock(std::move(then));
   }
-  held_node_.reset();
+  // It may own the last reference to the contender, which may own objects of the user.
+  node_.path_queue().after_unlock([held = std::exchange(held_node_, nullptr)] {});
   node_.path_queue().core().work().end(work_);
 }
 

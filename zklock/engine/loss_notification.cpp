@@ -71,7 +71,9 @@ void LossNotification::delete_node() {
   if (!work_) return;
   const auto work = *std::exchange(work_, std::nullopt);
   path_->core().scheduler().cancel(limit_timer_);  // it owns this object
-  std::exchange(delete_node_, nullptr)(work);
+  delete_node_(work);
+  // It may own the last reference to the contender, which may own objects of the user.
+  path_->after_unlock([done = std::exchange(delete_node_, nullptr)] {});
   path_->core().work().end(work);
 }
 

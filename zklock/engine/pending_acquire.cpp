@@ -16,7 +16,8 @@ std::shared_ptr<PendingAcquire> PendingAcquire::start(const std::shared_ptr<Path
                                                       const std::stop_token& stop) {
   auto call = std::make_shared<PendingAcquire>(path, request);
   if (stop.stop_requested()) {
-    call->cancel();
+    call->has_ended_ = true;  // no other thread knows the call
+    call->finish({}, AcquireEnd::cancelled);
     return call;
   }
   if (stop.stop_possible()) call->on_stop_.emplace(stop, Cancel{call});

@@ -32,6 +32,9 @@ class ZKLOCK_SCOPED_CAPABILITY EngineLock {
   explicit EngineLock(Entry entry) ZKLOCK_ACQUIRE(path_mutex);
   /// Runs the deferred tasks.
   ~EngineLock() ZKLOCK_RELEASE();
+  /// Returns whether the calling thread has an EngineLock. For asserts: neither user code nor the
+  /// destructor of its objects may run under the mutex.
+  static bool is_held_here() noexcept;
   EngineLock(const EngineLock&) = delete;
   EngineLock& operator=(const EngineLock&) = delete;
 
