@@ -172,24 +172,21 @@ class ZKLOCK_EXPORT Client {
   [[nodiscard]] bool flush(Deadline deadline = Deadline::never());
 
   /// Returns the counts since the construction of the client, and its present state. Sends nothing.
-  /// Locks the mutex of each path of the client in turn, for about 0.1 us for each contender there.
-  /// The numbers are read one after the other, so a call that ends meanwhile may be in some of them.
-  /// After close(), returns the final counts. Also waits for the log if that blocks in a line of the
-  /// C client.
+  /// Locks the mutex of the client once for each path, for about 0.1 us for each contender there. The
+  /// numbers are read one after the other, so a call that ends meanwhile may be in some of them. After
+  /// close(), returns the final counts.
   /// Throws: Error(forked).
   [[nodiscard]] ClientMetrics metrics() const;
 
   /// Returns whether the client works, and what is wrong; see Health. Sends nothing. Does not block,
-  /// except on mutexes for microseconds, and on a log that blocks in a line of the C client. After
-  /// close(), the state is `failed`.
+  /// except on mutexes for microseconds. After close(), the state is `failed`.
   /// Throws: Error(forked).
   [[nodiscard]] Health health() const;
 
   /// Closes the session: holds turn `lost`, every waiting call ends with Error(closed), and the
   /// lock znodes are deleted with the session. Blocks until the server replies and running user
   /// callbacks return, for about 12 seconds at most. It blocks longer while the system's resolver
-  /// does not answer, or while a line of the C client blocks in the log. With TLS, it can also block
-  /// longer if the system has no thread left. Does not wait for the callback that calls close(). A
+  /// does not answer. With TLS, it can also block longer if the system has no thread left. Does not wait for the callback that calls close(). A
   /// second call waits for the first, but not in a callback. If no server answers, the session and
   /// its znodes stay until the servers expire it.
   ///

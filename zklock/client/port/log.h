@@ -28,8 +28,8 @@ namespace zklock::client {
 /// | neither          | warnings and errors, to the standard error   | none                  |
 /// |                  | output                                       |                       |
 ///
-/// Any thread may add a line, also one that holds a mutex, or that a lease needs. A thread of its own
-/// writes the lines, one after the other, in the order in which they were added:
+/// Any thread may add a line, even while it holds a mutex: that never waits for the output. A thread
+/// of the log writes the lines, one after the other, in the order in which they were added:
 ///
 /// | state   | event                     | next                                                   |
 /// |---------|---------------------------|--------------------------------------------------------|
@@ -37,8 +37,8 @@ namespace zklock::client {
 /// | writing | a line is added           | writing                                                |
 /// |         | the last line was written | idle                                                   |
 ///
-/// At most 1,000 lines wait, and 1,000 more after them if they are about losses. Further ones are
-/// dropped and counted.
+/// After 1,000 lines that wait, only lines about losses are accepted. After 2,000, none is. The lines
+/// that are not accepted are dropped and counted.
 ///
 /// Thread-safety: all members, from any thread. Made by std::make_shared.
 class Log : public std::enable_shared_from_this<Log> {
@@ -46,7 +46,7 @@ class Log : public std::enable_shared_from_this<Log> {
   /// The longest line, in bytes.
   static constexpr std::size_t kMaxLine = core::kMaxLogLine;
   static constexpr std::size_t kMostWaiting = 1000;
-  /// Whether a line may be one of the last 1,000 that can wait.
+  /// `loss`: the line may wait behind 1,000 others.
   enum class Importance { other, loss };
 
   /// `level`: the lowest level for `sink`. The logger has a level of its own. `thread` runs one task
