@@ -80,7 +80,8 @@ enum class Errc {
   settings_mismatch,
   /// A znode to be written, or the parent of one, does not exist.
   no_node,
-  /// The znode to be created exists already.
+  /// The znode to be created exists already. An acquire fails with this code if another program
+  /// made a znode with the next sequence number of the path.
   node_exists,
   /// The znode to be removed has children.
   not_empty,

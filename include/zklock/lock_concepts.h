@@ -64,7 +64,7 @@ namespace zklock {
 /// | read_only, no_chroot, auth_failed,            |                                             |
 /// | not_connected, sequence_exhausted,            |                                             |
 /// | too_many_nodes, too_many_watches,             |                                             |
-/// | server_error, closed, forked                  |                                             |
+/// | node_exists, server_error, closed, forked     |                                             |
 /// | invalid_option                                | AcquireOptions::max_hold is not positive    |
 /// | lock_lost                                     | an earlier hold of this owner was lost, and |
 /// |                                               | is not unlocked yet                         |

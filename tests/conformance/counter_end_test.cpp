@@ -154,7 +154,7 @@ TEST_F(CounterEnd, CallsAreRepeatedEveryMillisecond_PathIsRecreated) {
   EXPECT_EQ(overlaps, 0);
 }
 
-TEST_F(LockTest, ZnodeNameAheadOfTheCounter_ContendersWaitForIt) {
+TEST_F(LockTest, ZnodeNameAheadOfTheCounter_AcquireFails) {
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
   const std::string by_hand = kPath + "/lock-0000000004";
   ASSERT_EQ(raw().create(by_hand).rc, ZOK);  // the counter is at 1
@@ -166,14 +166,20 @@ TEST_F(LockTest, ZnodeNameAheadOfTheCounter_ContendersWaitForIt) {
               kPath + "/lock-000000000" + std::to_string(i));
     ASSERT_TRUE(client->flush(kTestTimeout));
   }
-  EXPECT_FALSE(mutex.try_lock());
-  auto waits = mutex.async_acquire();
-  EXPECT_FALSE(mutex.try_lock_for(50ms));
-  EXPECT_FALSE(is_ready(waits));
+  EXPECT_EQ(error_text_of([&] { mutex.lock(); }),
+            "lock /lock: another program made the znode lock-0000000004 with the next sequence "
+            "number of the path; delete that znode, or create and delete another child of the path "
+            "[node_exists]");
+  EXPECT_EQ(error_of([&] { return mutex.try_lock(); }), Errc::node_exists);
+  LeaderLatch latch(*client, kPath);
+  latch.start();
+  EXPECT_FALSE(latch.wait_until_leader(50ms));
   ASSERT_EQ(raw().delete_node(by_hand), ZOK);
-  const Hold hold = get(waits);
+  EXPECT_TRUE(latch.wait_until_leader(kTestTimeout)) << "the candidate has contended again";
+  latch.close();
+  ASSERT_TRUE(client->flush(kTestTimeout));
+  const Hold hold = mutex.acquire({.deadline = kTestTimeout});
   EXPECT_GT(hold.node(), by_hand);
-  ASSERT_TRUE(client->flush(kTestTimeout));  // the delete of the timed attempt can be under way
   EXPECT_EQ(nodes().size(), 1U);
 }
 

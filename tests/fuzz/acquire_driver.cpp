@@ -203,7 +203,6 @@ void AcquireDriver::take(const AcquireEffect& effect) {
     case Kind::inspect:
     case Kind::check_own:
     case Kind::remove_parent:
-    case Kind::skip:
     case Kind::mark:
     case Kind::clear: request(effect); return;
     case Kind::unwatch: armed_.clear(); return;

@@ -41,7 +41,6 @@ void AcquireDriver::answer(const AcquireEffect& request) {
     case Kind::watch: return answer_watched(request);
     case Kind::create_parents: return take(fsm_.on_done({choose_status(), {}}));
     case Kind::remove_parent: return take(fsm_.on_done({choose_status(), {}}));
-    case Kind::skip: return take(fsm_.on_done({choose_status(), {}}));
     default: break;
   }
   const Status status = choose_status();

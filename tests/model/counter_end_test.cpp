@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sequence counter of a lock path at its end, and behind znodes that were created by hand.
+// The sequence counter of a lock path at its end.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -318,80 +318,6 @@ TEST_F(CountAtCounterEnd, CountAndOtherChild_FailsAndNamesOtherChild) {
   EXPECT_NE(std::string(lock_.call(call).error->what()).find("\"zone\""), std::string::npos);
   EXPECT_EQ(count(), "3");
   remove("zone");
-  expect_rest();
-}
-
-// ---- a name created by hand ahead of the counter -----------------------------------------------
-
-TEST_F(CounterEnd, NameTakenAheadOfCounter_ContendersWaitForIt) {
-  const std::int32_t next = counter();
-  const std::string by_hand = core::ZnodeName::make("lock-", {next}).text;
-  ensemble().create(child(by_hand), {}, {});
-  ensemble().set_counter(LockWorld::kPath, next);
-  const auto tries = lock_.acquire(2, {.timeout = 0s});
-  run();
-  expect_ended_with_nothing(tries);
-  const auto first = waiting(0);
-  const auto second = waiting(1);
-  EXPECT_EQ(lock_.nodes().size(), 3U);
-  ASSERT_EQ(ensemble().remove(child(by_hand)), Status::ok);
-  run();
-  EXPECT_TRUE(is_granted(first));
-  release(first);
-  EXPECT_TRUE(is_granted(second));
-  release(second);
-  expect_rest();
-}
-
-TEST_F(CounterEnd, NameTakenAndOutcomeUnknown_NameIsSkipped) {
-  for (const bool carried_out : {false, true}) {
-    const std::int32_t next = counter();
-    const std::string by_hand = core::ZnodeName::make("lock-", {next}).text;
-    ensemble().create(child(by_hand), {}, {});
-    ensemble().set_counter(LockWorld::kPath, next);
-    client(0).fail_next(Kind::transaction, Status::unknown, carried_out);
-    const auto call = waiting(0);
-    ASSERT_EQ(ensemble().remove(child(by_hand)), Status::ok);
-    run();
-    EXPECT_TRUE(is_granted(call));
-    release(call);
-    expect_rest();
-  }
-}
-
-TEST_F(CounterEnd, OtherPrefixAheadOfCounter_AppearsInLists) {
-  for (const auto& request : {LockWorld::Request{}, LockWorld::to_write(), LockWorld::to_read()}) {
-    const std::string prefix = "_c_01234567-89ab-cdef-0123-456789abcdef-lock-";
-    const std::int32_t next = counter();
-    const std::string by_hand = core::ZnodeName::make(prefix, {next + 1}).text;
-    create(by_hand);
-    ensemble().set_counter(LockWorld::kPath, next);
-    release(granted(0, request));
-    ensemble().set_counter(LockWorld::kPath, next + 2);  // the previous number is unused
-    const auto call = waiting(0, request);
-    remove(by_hand);
-    run();
-    EXPECT_TRUE(is_granted(call));
-    release(call);
-  }
-  expect_rest();
-}
-
-TEST_F(CounterEnd, NoServerWhileSkipping_CallsEndAtTheirDeadlines) {
-  const std::int32_t next = counter();
-  const std::string by_hand = core::ZnodeName::make("lock-", {next}).text;
-  create(by_hand);
-  ensemble().set_counter(LockWorld::kPath, next);
-  lock_.world().lose_request(0, Kind::transaction);
-  const auto with_deadline = lock_.acquire(0, {.timeout = 2min});
-  const auto without = lock_.acquire(0);
-  run();
-  ASSERT_EQ(client(0).requests(Kind::transaction), 2U) << "one is lost, one waits to be sent";
-  expect_not_connected_at_deadlines(without, with_deadline);
-  remove(by_hand);
-  run_for(client(0).options().session_timeout);
-  EXPECT_TRUE(is_granted(with_deadline));
-  lock_.release(with_deadline);
   expect_rest();
 }
 

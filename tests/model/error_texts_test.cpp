@@ -203,6 +203,16 @@ const std::vector<Row>& rows() {
        },
        "the sequence counter of the path is exhausted, and the path cannot be recreated while it "
        "has the child \"notes\"; delete that child [sequence_exhausted]"},
+      {"NextNameTaken",
+       [](auto& t) {
+         const auto next = t.ensemble().find(LockWorld::kPath)->counter + 1;
+         const auto name = core::ZnodeName::make("lock-", {next}).text;
+         EXPECT_EQ(next, 2);
+         EXPECT_EQ(t.ensemble().create(std::string(LockWorld::kPath) + "/" + name), Status::ok);
+         return t.failing(0);
+       },
+       "another program made the znode lock-0000000002 with the next sequence number of the path; "
+       "delete that znode, or create and delete another child of the path [node_exists]"},
       {"Quota", [](auto& t) { return t.refused(Status::quota_exceeded); },
        "a quota of the servers does not permit the znode; see listquota [quota_exceeded]"},
       {"ServerError", [](auto& t) { return t.refused(Status::server_error); },

@@ -135,25 +135,30 @@ TEST(AcquireCounterEnd, CounterAlwaysAtItsEnd_Fails) {
                                  "recreate the path; delete the path when no contender waits"));
 }
 
-TEST(AcquireCounterEnd, NameIsTakenAheadOfTheCounter_SkipsThatNumber) {
-  Steps steps = steps_in(State::enqueuing);
-  EXPECT_EQ(steps.answer(Status::node_exists), "list");
-  EXPECT_EQ(steps.drained({node(4)}, {4}), "skip skipped");
-  EXPECT_EQ(steps.number_skipped(Status::unknown), "skip skipped") << "twice does no harm";
-  EXPECT_EQ(steps.number_skipped(Status::ok), "create id1.2");
-  steps.created(5);
-  EXPECT_EQ(steps.counted(2), "watch " + node(4) + " @a");
+TEST(AcquireCounterEnd, NextNameTaken_FailsAndNamesTheZnode) {
+  for (const bool waits : {true, false}) {
+    Steps steps = steps_in(State::enqueuing, {.wait = waits});
+    EXPECT_EQ(steps.answer(Status::node_exists), "list");
+    EXPECT_EQ(steps.drained({node(3), node(4)}, {4}), taken(node(4)));
+    EXPECT_TRUE(steps.fsm().has_ended());
+  }
 }
 
-TEST(AcquireCounterEnd, ManyNamesAreTaken_SkipsThemAll) {
-  Steps steps = steps_in(State::enqueuing);
-  for (int taken = 4; taken < 104; ++taken) {
+// Since the create, the znode was deleted, another child was created, or the path was recreated.
+TEST(AcquireCounterEnd, NextNameIsFreeAgain_Enqueues) {
+  for (const Children& children : {Children{}, Children{node(4)}, Children{node(5), "config"}}) {
+    Steps steps = steps_in(State::enqueuing);
     EXPECT_EQ(steps.answer(Status::node_exists), "list");
-    EXPECT_EQ(steps.drained({node(103)}, {taken}), "skip skipped");
-    steps.number_skipped(Status::ok);
+    EXPECT_EQ(steps.drained(children, {6}), "create id1.2");
+    steps.created(6);
+    EXPECT_EQ(steps.counted(1), "grant @a");
   }
-  steps.created(104);
-  EXPECT_EQ(steps.counted(2), "watch " + node(103) + " @a");
+}
+
+TEST(AcquireCounterEnd, OtherPrefixHasTheNextNumber_Enqueues) {
+  Steps steps = steps_in(State::enqueuing);
+  EXPECT_EQ(steps.answer(Status::node_exists), "list");
+  EXPECT_EQ(steps.drained({QueueRule::writer().prefix() + "0000000004"}, {4}), "create id1.2");
 }
 
 TEST(AcquireCounterEnd, MoveTargetNameTaken_QueuesAtTheGateAgain) {
@@ -164,9 +169,17 @@ TEST(AcquireCounterEnd, MoveTargetNameTaken_QueuesAtTheGateAgain) {
   steps.created_as(at_gate);
   EXPECT_EQ(steps.counted(1), "move id1.2 @a");
   EXPECT_EQ(steps.moved(Status::node_exists), "remove_node " + at_gate + " if own @a, list");
-  EXPECT_EQ(steps.drained({node(4)}, {4}), "skip skipped");
-  EXPECT_EQ(steps.number_skipped(Status::ok), "create id1.3");
+  EXPECT_EQ(steps.drained({node(4)}, {4}), "create id1.3") << "which takes the number 4";
   EXPECT_TRUE(steps.fsm().node().at_gate());
+}
+
+TEST(AcquireCounterEnd, NameAtTheGateTaken_FailsAndNamesTheZnode) {
+  const auto gate = QueueRule::weighted(5, 100);
+  const std::string at_gate = ZnodeName::make(gate.prefix(), {4}).text;
+  Steps steps({.gate = gate});
+  steps.start();
+  EXPECT_EQ(steps.answer(Status::node_exists), "list");
+  EXPECT_EQ(steps.drained({at_gate}, {4}), taken(at_gate));
 }
 
 TEST(AcquireCounterEnd, AdoptedNumberUnusable_RemovesNodeAndParent) {

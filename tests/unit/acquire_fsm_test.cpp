@@ -221,7 +221,6 @@ std::string request_of(State state) {
     case State::confirming: return "check_own @a";
     case State::removing_parent: return "remove_parent";
     case State::draining: return "list";
-    case State::skipping: return "skip skipped";
     case State::marking: return "mark " + kOwnMarker + " @a";
     case State::clearing: return "clear delay-7000-70-0000000004 @a";
     default: return "";
@@ -327,8 +326,7 @@ TEST(AcquireFsm, SessionEnded_FailsByPolicyOnlyIfNodeMayExist) {
   for (const State state : kAskingStates) {
     Steps steps = steps_in(state, {.queue_again = false});
     const bool never_was = state == State::enqueuing || state == State::making_parents ||
-                           state == State::removing_parent || state == State::draining ||
-                           state == State::skipping;
+                           state == State::removing_parent || state == State::draining;
     EXPECT_EQ(steps.answer(Status::session_ended),
               never_was ? "create id1.2" : failure(Errc::session_expired))
         << to_string(state);

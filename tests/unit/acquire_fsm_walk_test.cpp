@@ -44,7 +44,10 @@ Walk::Walk(std::uint64_t seed, const Wish& wish)
   for (int others = below(6); parent_ && others > 0; --others) add_other();
   // Created by hand, ahead of the counter.
   constexpr auto kLast = std::numeric_limits<std::int32_t>::max();
-  if (parent_ && one_in(8)) add_other(next_sequence_ + std::min(below(3), kLast - next_sequence_));
+  if (parent_ && one_in(8)) {
+    add_other(next_sequence_ + std::min(below(3), kLast - next_sequence_),
+              one_in(2) ? prefix_of_create() : prefix_of_other());
+  }
   has_config_ = one_in(2);
 }
 
@@ -110,8 +113,7 @@ void Walk::take(const AcquireEffect& effect) {
     case Kind::inspect:
     case Kind::mark:
     case Kind::check_own:
-    case Kind::remove_parent:
-    case Kind::skip: submit(effect); break;
+    case Kind::remove_parent: submit(effect); break;
     case Kind::clear: check_clear(effect); break;
     case Kind::delay: check_delay(); break;
     case Kind::watch:
@@ -129,7 +131,7 @@ void Walk::take(const AcquireEffect& effect) {
     case Kind::drop_unsent: abandoned_ = true; break;
     case Kind::remove_late_create: break;
     case Kind::grant: check_grant(effect); break;
-    case Kind::fail: break;
+    case Kind::fail: check_failure(effect); break;
   }
 }
 
@@ -224,6 +226,10 @@ void Walk::others() {
   if (node->second.removes > 0) delete_node(node, false);
 }
 
+std::string Walk::prefix_of_create() const {
+  return (policy_.gate ? *policy_.gate : policy_.rule).prefix();
+}
+
 std::string Walk::prefix_of_other() {
   if (policy_.rule.access == Access::permits) {
     return one_in(8) ? "lock-" : permits_prefix(1 + below(3), policy_.rule.named_total);
@@ -236,12 +242,12 @@ std::string Walk::prefix_of_other() {
 
 void Walk::add_other() {
   if (nodes_.contains(next_sequence_)) return;
-  add_other(next_sequence_);
+  add_other(next_sequence_, prefix_of_other());
   count_up();
 }
 
-void Walk::add_other(int sequence) {
-  nodes_[sequence] = {.name = ZnodeName::make(prefix_of_other(), {sequence}).text,
+void Walk::add_other(int sequence, std::string_view prefix) {
+  nodes_[sequence] = {.name = ZnodeName::make(prefix, {sequence}).text,
                       .attempt = "other." + std::to_string(below(3)),
                       .session = {},
                       .zxid = ++zxid_,
@@ -354,7 +360,7 @@ TEST(AcquireFsm, RandomWalk_KeepsTheInvariants) {
     int marks = 0;
     int moves = 0;
     int delays = 0;
-    int skips = 0;
+    int taken_names = 0;
     std::size_t most_watches = 0;
     for (std::uint64_t seed = 0; seed < 30'000; ++seed) {
       Walk walk(seed, {rule, gate});
@@ -368,7 +374,7 @@ TEST(AcquireFsm, RandomWalk_KeepsTheInvariants) {
       marks += walk.marks();
       moves += walk.moves();
       delays += walk.delays();
-      skips += walk.skips();
+      taken_names += walk.taken_names();
       created_again += walk.creates() > 1 ? 1 : 0;
       most_watches = std::max(most_watches, walk.most_watches());
     }
@@ -381,7 +387,7 @@ TEST(AcquireFsm, RandomWalk_KeepsTheInvariants) {
     EXPECT_EQ(moves > 3'000, static_cast<bool>(gate)) << moves;
     EXPECT_EQ(marks > 1'000, rule.access == Access::exclusive) << marks;
     EXPECT_EQ(seeds > 3'000, rule.shares_count()) << seeds;
-    EXPECT_GT(skips, 300) << which;
+    EXPECT_GT(taken_names, 300) << which;
     const bool permits = rule.access == Access::permits;
     EXPECT_GT(delays, permits ? 100 : 1'000) << which;
     EXPECT_GE(most_watches, permits ? 3U : 1U) << which;

@@ -26,7 +26,6 @@ TEST(AcquireWithdrawal, WithdrawnInEveryState_HasItsEffect) {
       case State::making_parents:
       case State::removing_parent:
       case State::draining:
-      case State::skipping:
       case State::proving:
       case State::recovering:
       case State::inspecting:
@@ -154,8 +153,7 @@ TEST(AcquireWithdrawal, PausedWithUnknownNode_ContinuesTheSearch) {
 }
 
 TEST(AcquireWithdrawal, WithdrawnWithoutANode_NextReplyEnds) {
-  for (const State state :
-       {State::making_parents, State::removing_parent, State::draining, State::skipping}) {
+  for (const State state : {State::making_parents, State::removing_parent, State::draining}) {
     for (const Status status : {Status::ok, Status::no_node, Status::not_empty, Status::no_auth,
                                 Status::session_ended, Status::unknown, Status::throttled}) {
       Steps steps = steps_in(state);

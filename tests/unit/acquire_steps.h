@@ -73,7 +73,6 @@ constexpr std::string_view to_string(Kind kind) {
     case Kind::unwatch: return "unwatch";
     case Kind::check_own: return "check_own";
     case Kind::remove_parent: return "remove_parent";
-    case Kind::skip: return "skip";
     case Kind::remove_node: return "remove_node";
     case Kind::mark: return "mark";
     case Kind::clear: return "clear";
@@ -123,6 +122,14 @@ inline std::string exhausted(const std::string& child) {
                  "the sequence counter of the path is exhausted, and the path cannot be recreated "
                  "while it has the child \"" +
                      child + "\"; delete that child");
+}
+
+/// Returns the failure of a contender whose next name another program's znode has.
+inline std::string taken(const std::string& name) {
+  return failure(Errc::node_exists,
+                 "another program made the znode " + name +
+                     " with the next sequence number of the path; delete that znode, or create and "
+                     "delete another child of the path");
 }
 
 /// An acquire machine, with short names for its replies. Unless an argument says otherwise, replies
@@ -204,9 +211,6 @@ class Steps {
   std::string parent_removed(Status status, std::string_view detail = {}) {
     return describe(fsm_.on_done({status, detail}));
   }
-  std::string number_skipped(Status status, std::string_view detail = {}) {
-    return describe(fsm_.on_done({status, detail}));
-  }
   std::string watched_as(std::string_view name, Status status) {
     return note(fsm_.on_watched(name, {status, {}, data_of("other"), ""}));
   }
@@ -248,7 +252,6 @@ class Steps {
       case State::recovering:
       case State::draining:
       case State::listing: return listed(status, detail);
-      case State::skipping: return number_skipped(status, detail);
       case State::inspecting: return inspected(status, detail);
       case State::moving: return moved(status, kSessionA, detail);
       case State::creating_count: return count_created(status, detail);
@@ -316,11 +319,7 @@ inline Steps steps_in(State state, AcquireFsm::Policy policy = {}) {
       steps.created(kFirstUnusableSequence.value);
       steps.counted(1);
       break;
-    case State::draining:
-    case State::skipping:
-      steps.answer(Status::node_exists);
-      if (state == State::skipping) steps.drained({}, {});
-      break;
+    case State::draining: steps.answer(Status::node_exists); break;
     case State::ended: steps.answer(Status::closed); break;
     case State::moving: break;  // only with a gate; see acquire_fsm_priority_gate_test.cpp
     case State::creating_count:
@@ -344,21 +343,20 @@ inline constexpr State kAllStates[] = {
     State::idle,       State::enqueuing, State::making_parents,  State::proving, State::recovering,
     State::inspecting, State::listing,   State::arming,          State::waiting, State::confirming,
     State::pausing,    State::granted,   State::removing_parent, State::ended,   State::marking,
-    State::delaying,   State::clearing,  State::draining,        State::skipping};
+    State::delaying,   State::clearing,  State::draining};
 
 /// Returns whether the state awaits on_done().
 constexpr bool awaits_done(State state) {
   return state == State::making_parents || state == State::proving ||
          state == State::creating_count || state == State::confirming || state == State::marking ||
-         state == State::clearing || state == State::removing_parent || state == State::skipping;
+         state == State::clearing || state == State::removing_parent;
 }
 
 /// The states with an outstanding request.
 inline constexpr State kAskingStates[] = {
     State::enqueuing,       State::making_parents, State::proving,  State::recovering,
     State::inspecting,      State::listing,        State::arming,   State::confirming,
-    State::removing_parent, State::marking,        State::clearing, State::draining,
-    State::skipping};
+    State::removing_parent, State::marking,        State::clearing, State::draining};
 
 constexpr std::string_view to_string(State state) {
   switch (state) {
@@ -380,7 +378,6 @@ constexpr std::string_view to_string(State state) {
     case State::clearing: return "clearing";
     case State::removing_parent: return "removing_parent";
     case State::draining: return "draining";
-    case State::skipping: return "skipping";
     case State::granted: return "granted";
     case State::ended: return "ended";
   }

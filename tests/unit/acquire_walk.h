@@ -44,7 +44,7 @@ class Walk {
   int seeds() const { return seeds_; }
   int marks() const { return marks_; }
   int moves() const { return moves_; }
-  int skips() const { return skips_; }
+  int taken_names() const { return taken_names_; }
   int delays() const { return delays_; }
   std::size_t most_watches() const { return most_watches_; }
 
@@ -71,6 +71,7 @@ class Walk {
   void submit(const AcquireEffect& effect);
   void removal(const AcquireEffect& effect);
   void check_grant(const AcquireEffect& effect);
+  void check_failure(const AcquireEffect& effect);
   void check_delay();
   void check_clear(const AcquireEffect& effect);
   void check_markers();
@@ -98,12 +99,13 @@ class Walk {
   void answer_watch(const AcquireEffect& request, Status status);
   void answer_check(const AcquireEffect& request, Status status);
   void answer_remove_parent(const AcquireEffect& request, Status status);
-  void answer_skip(Status status);
 
+  std::string prefix_of_create() const;
   std::string prefix_of_other();
   void count_up();
+  void pass_other_names(std::string_view prefix);
   void add_other();
-  void add_other(int sequence);
+  void add_other(int sequence, std::string_view prefix);
   bool shares_count() const { return policy_.rule.shares_count(); }
   int initial() const { return policy_.rule.total; }
   void change_permits(std::optional<int> all);
@@ -146,8 +148,9 @@ class Walk {
   std::set<std::string> unmarked_;
   int marks_ = 0;
   int moves_ = 0;
-  int skips_ = 0;
-  bool has_config_ = false;  ///< a child that is never deleted
+  int taken_names_ = 0;
+  bool is_next_name_taken_ = false;  ///< at the last list
+  bool has_config_ = false;          ///< a child that is never deleted
 
   // The state between the ensemble and the machine.
   std::deque<AcquireEffect> outstanding_;

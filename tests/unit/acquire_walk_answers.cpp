@@ -44,7 +44,6 @@ void Walk::answer() {
     case Kind::check_parent:
     case Kind::check_own: return answer_check(request, status);
     case Kind::remove_parent: return answer_remove_parent(request, status);
-    case Kind::skip: return answer_skip(status);
     default: return blame("no request");
   }
 }
@@ -54,9 +53,23 @@ void Walk::count_up() {
   if (next_sequence_ < std::numeric_limits<std::int32_t>::max()) ++next_sequence_;
 }
 
+/// Children of one number and different prefixes can exist beside each other. Here they cannot, so the
+/// counter passes them.
+void Walk::pass_other_names(std::string_view prefix) {
+  constexpr auto kLast = std::numeric_limits<std::int32_t>::max();
+  for (auto other = nodes_.find(next_sequence_);
+       other != nodes_.end() && next_sequence_ != kLast &&
+       other->second.name != ZnodeName::make(prefix, {next_sequence_}).text;
+       other = nodes_.find(next_sequence_)) {
+    count_up();
+  }
+}
+
 /// Returns the status of the reply. Sets the name of `made` if the znode was created.
 Status Walk::answer_new_node(Status status, Node& made) {
   if (abandoned_ && one_in(2)) status = Status::not_sent;
+  const std::string prefix = fsm_.present_rule().prefix();
+  pass_other_names(prefix);
   const bool exists = nodes_.contains(next_sequence_);
   if (status == Status::ok && !parent_) status = Status::no_node;
   if (status == Status::ok && exists) status = Status::node_exists;
@@ -66,7 +79,7 @@ Status Walk::answer_new_node(Status status, Node& made) {
   made.zxid = ++zxid_;
   made.known = status == Status::ok;
   if (status != Status::ok && !may_be) return status;
-  made.name = ZnodeName::make(fsm_.present_rule().prefix(), {next_sequence_}).text;
+  made.name = ZnodeName::make(prefix, {next_sequence_}).text;
   nodes_[next_sequence_] = made;
   count_up();
   return status;
@@ -125,6 +138,9 @@ void Walk::answer_list(Status status) {
   }
   if (status == Status::ok && !parent_) status = Status::no_node;
   const Children seen = children();
+  const auto other = nodes_.find(next_sequence_);
+  is_next_name_taken_ = other != nodes_.end() && !other->second.ours() &&
+                        other->second.name.starts_with(prefix_of_create());
   if (shares_count() && !calm_ && one_in(3)) event_between();
   if (status == Status::ok && !recovers && find_own() != nodes_.end() && is_first()) first_ = true;
   if (status != Status::ok && recovers) fate_open_ = true;
@@ -247,14 +263,6 @@ void Walk::answer_check(const AcquireEffect& request, Status status) {
   if (proves && status != Status::ok && status != Status::no_node) fate_open_ = true;
   take(fsm_.on_done({status, ""}, lease_valid()));
   if (!over_) fate_open_ = false;
-}
-
-void Walk::answer_skip(Status status) {
-  if (status == Status::ok && !parent_) status = Status::no_node;
-  const bool is_done = status == Status::ok || (status == Status::unknown && one_in(2));
-  if (is_done) count_up();
-  ++skips_;
-  take(fsm_.on_done({status, ""}));
 }
 
 void Walk::answer_remove_parent(const AcquireEffect& request, Status status) {

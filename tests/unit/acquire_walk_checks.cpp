@@ -43,6 +43,12 @@ void Walk::check_grant(const AcquireEffect& effect) {
   if (markers_.contains(marker.name) != leaves) blame("granted with a wrong marker");
 }
 
+void Walk::check_failure(const AcquireEffect& effect) {
+  if (effect.error != Errc::node_exists) return;
+  ++taken_names_;
+  if (!is_next_name_taken_) blame("it fails because of a name that is free");
+}
+
 void Walk::check_delay() {
   delays_for_.clear();
   for (const DelayMarker& marker : fsm_.delay_markers().orphans) delays_for_.insert(marker.name);

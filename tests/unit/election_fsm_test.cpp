@@ -269,8 +269,8 @@ TEST(ElectionFsm, TransientErrors_DoNotEndTheContention) {
   EXPECT_EQ(pass,
             (std::set<Errc>{Errc::not_connected, Errc::session_expired, Errc::node_deleted,
                             Errc::lock_lost, Errc::quota_exceeded, Errc::read_only,
-                            Errc::sequence_exhausted, Errc::too_many_nodes, Errc::too_many_watches,
-                            Errc::server_error, Errc::outcome_unknown}));
+                            Errc::sequence_exhausted, Errc::node_exists, Errc::too_many_nodes,
+                            Errc::too_many_watches, Errc::server_error, Errc::outcome_unknown}));
 }
 
 }  // namespace

@@ -32,7 +32,6 @@ struct AcquireEffect {
     /// Delete the lock path, which must have no child except kCountNode. If `text` is not empty, it
     /// is kCountNode: delete and recreate that child and the path, in one transaction.
     remove_parent,
-    skip,  ///< create and delete `text`, in one transaction
     /// Delete the children `text` and `sibling` (if not empty) in the background. Repeat this until
     /// it is confirmed. If `reads_first` is set, read the znode first: it may be another
     /// contender's.

@@ -138,7 +138,6 @@ AcquireEffects AcquireFsm::on_done(const DoneAnswer& answer, bool lease_valid) {
     case AcquireState::marking: return handle_marked(answer, lease_valid);
     case AcquireState::clearing: return handle_cleared(answer);
     case AcquireState::removing_parent: return handle_parent_removed(answer);
-    case AcquireState::skipping: return handle_number_skipped(answer);
     case AcquireState::idle:
     case AcquireState::enqueuing:
     case AcquireState::recovering:
@@ -289,7 +288,6 @@ AcquireEffects AcquireFsm::repeat() {
     case AcquireState::clearing: return clear_next();
     case AcquireState::removing_parent: return remove_parent();
     case AcquireState::draining: return drain();
-    case AcquireState::skipping: return skip();
     case AcquireState::idle:
     case AcquireState::moving:
     case AcquireState::waiting:

@@ -165,8 +165,6 @@ class AcquireFsm {
   AcquireEffects handle_parent_removed(const DoneAnswer& answer);
   AcquireEffects drain();
   AcquireEffects handle_drain_list(const ListedAnswer& answer);
-  AcquireEffects skip();
-  AcquireEffects handle_number_skipped(const DoneAnswer& answer);
   AcquireEffects end(AcquireEffects before = {});
   AcquireEffects fail(Errc error, std::string_view cause = {});
   AcquireEffects handle_failure(Status status, std::string_view detail);

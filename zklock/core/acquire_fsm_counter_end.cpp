@@ -8,11 +8,12 @@
 // learns that the counter was at its end, the contender drains before its first create. Otherwise
 // endlessly repeated calls would keep the path alive.
 //
-// A create is answered "node exists" in two cases. The counter is stuck at its end, or a znode made
-// by hand has the next name. The counter is the number of children ever created below the path; a
-// failed create does not raise it. In the second case the contender creates and deletes another
-// child (skipping). That raises the counter past the znode, which is then a contender like any
-// other.
+// A create is answered "node exists" in two cases. The counter is stuck at its end, or another
+// program has made a znode by hand with the next name. The counter is the number of children ever
+// created below the path; a failed create does not raise it. So in the second case no later create
+// of this prefix succeeds until that znode is deleted, or another child is created. The contender
+// fails, and its error names the znode. After a move that met such a znode, the contender queues at
+// the gate again: its create there raises the counter.
 //
 // A create meets only a znode with the prefix of the contender's own name. A znode made by hand
 // ahead of the counter with another prefix of parse_znode_name() is seen by lists only. A mutex
@@ -32,8 +33,6 @@ namespace zklock::core {
 namespace {
 
 constexpr int kMaxUnusableNumbers = 16;
-/// The transaction that creates it deletes it, so no other client ever sees it.
-constexpr std::string_view kSkippedName = "skipped";
 
 /// Returns whether the child ends with a contender or a session. An orphaned delay marker does not.
 bool ends_by_itself(const std::string& child) {
@@ -58,6 +57,12 @@ std::string exhausted_cause(std::span<const std::string> children) {
          printable(child, 64) + "\"; delete that child";
 }
 
+std::string taken_cause(const std::string& name) {
+  return "another program made the znode " + name +
+         " with the next sequence number of the path; delete that znode, or create and delete "
+         "another child of the path";
+}
+
 }  // namespace
 
 /// The own znode has no usable sequence number.
@@ -76,7 +81,6 @@ AcquireEffects AcquireFsm::handle_unusable_number() {
 /// Another child has the name that the own znode should have got.
 AcquireEffects AcquireFsm::handle_taken_name() {
   AcquireEffects effects = remove_node();  // in a move: the znode at the gate
-  create_status_ = Status::node_exists;
   std::ranges::move(drain(), std::back_inserter(effects));
   return effects;
 }
@@ -108,7 +112,10 @@ AcquireEffects AcquireFsm::handle_drain_list(const ListedAnswer& answer) {
   if (answer.status == Status::no_node || answer.status == Status::session_ended) return enqueue();
   if (answer.status != Status::ok) return handle_failure(answer.status, answer.detail);
   if (is_usable(answer.next_sequence)) {
-    return create_status_ == Status::node_exists ? skip() : enqueue();
+    const QueueRule& rule = policy_.gate ? *policy_.gate : policy_.rule;
+    const std::string next = ZnodeName::make(rule.prefix(), answer.next_sequence).text;
+    const bool is_taken = std::ranges::find(answer.children, next) != answer.children.end();
+    return is_taken ? fail(Errc::node_exists, taken_cause(next)) : enqueue();
   }
   if (answer.children.empty()) return remove_parent();
   if (answer.children.size() == 1 && answer.children.front() == kCountNode) {
@@ -120,20 +127,6 @@ AcquireEffects AcquireFsm::handle_drain_list(const ListedAnswer& answer) {
   // Only a contender that has a znode clears them.
   if (!core::orphans(answer.children).empty()) return enqueue();
   return fail(Errc::sequence_exhausted, exhausted_cause(answer.children));
-}
-
-AcquireEffects AcquireFsm::skip() {
-  state_ = AcquireState::skipping;
-  return {{.kind = Kind::skip, .text = std::string(kSkippedName)}};
-}
-
-AcquireEffects AcquireFsm::handle_number_skipped(const DoneAnswer& answer) {
-  if (ending_) return end();
-  if (answer.status == Status::ok || answer.status == Status::no_node ||
-      answer.status == Status::session_ended) {
-    return enqueue();
-  }
-  return handle_failure(answer.status, answer.detail);
 }
 
 }  // namespace zklock::core

@@ -18,7 +18,6 @@ bool AcquireFsm::is_node_consistent_with(AcquireState state) const noexcept {
     case AcquireState::making_parents:
     case AcquireState::removing_parent:
     case AcquireState::draining:
-    case AcquireState::skipping:
     case AcquireState::ended: return !node_.is_created();
     case AcquireState::enqueuing:
       return (awaited_ == Awaited::count || !node_.is_created()) && !node_.is_moving();
@@ -77,7 +76,6 @@ void AcquireFsm::assert_invariants() const noexcept {
     case AcquireState::pausing:
     case AcquireState::removing_parent:
     case AcquireState::draining:
-    case AcquireState::skipping:
     case AcquireState::ended: break;
   }
 }

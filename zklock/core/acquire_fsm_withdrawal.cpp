@@ -27,7 +27,6 @@ AcquireEffects AcquireFsm::withdraw() {
     case AcquireState::making_parents:
     case AcquireState::removing_parent:
     case AcquireState::draining:
-    case AcquireState::skipping:
     case AcquireState::proving:
     case AcquireState::recovering:
     case AcquireState::inspecting: return {{.kind = Kind::drop_unsent}};

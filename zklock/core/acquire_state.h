@@ -117,7 +117,8 @@ namespace zklock::core {
 /// |                 |                 | any other                              | [unbound]       |
 /// | draining        | on_listed       | any, withdrawn                         | ended           |
 /// |                 |                 | no_node / session_ended                | enqueuing       |
-/// |                 |                 | ok, next number usable, name taken     | skipping        |
+/// |                 |                 | ok, next number usable, a child has    | ended           |
+/// |                 |                 | the next name (node_exists)            |                 |
 /// |                 |                 | ok, next number usable                 | enqueuing       |
 /// |                 |                 | ok, no child / permit count alone      | removing_parent |
 /// |                 |                 | ok, contenders or siblings (8), single | ended           |
@@ -126,9 +127,6 @@ namespace zklock::core {
 /// |                 |                 | ok, orphaned delay markers             | enqueuing       |
 /// |                 |                 | ok, other children                     | ended           |
 /// |                 |                 | (sequence_exhausted)                   |                 |
-/// |                 |                 | any other                              | [unbound]       |
-/// | skipping        | on_done         | any, withdrawn                         | ended           |
-/// |                 |                 | ok / no_node / session_ended           | enqueuing       |
 /// |                 |                 | any other                              | [unbound]       |
 /// | pausing         | on_pause_over       | repeats requests of the state before   | [repeated]      |
 /// | waiting,        | on_session_     | ended session is the own znode's (13)  | [lost]          |
@@ -152,8 +150,7 @@ namespace zklock::core {
 /// | inspecting,     |                 |                                        |                 |
 /// | moving,         |                 |                                        |                 |
 /// | removing_parent,|                 |                                        |                 |
-/// | draining,       |                 |                                        |                 |
-/// | skipping        |                 |                                        |                 |
+/// | draining        |                 |                                        |                 |
 /// | granted, ended  |                 |                                        | (final)         |
 /// | [listed]        |                 | path newer than the own znode          | [lost]          |
 /// |                 |                 | permit count: no_node, number usable,  | ended           |
@@ -212,8 +209,7 @@ namespace zklock::core {
 /// |                 |                 |                                        | marking,        |
 /// |                 |                 |                                        | clearing,       |
 /// |                 |                 |                                        | removing_parent,|
-/// |                 |                 |                                        | draining,       |
-/// |                 |                 |                                        | skipping        |
+/// |                 |                 |                                        | draining        |
 ///
 /// 1. The rows of enqueuing apply when all its requests are answered: the create, and the count of
 /// the children if it was sent. If the permit count is shared, a list replaces the count of the
@@ -274,7 +270,6 @@ enum class AcquireState : std::uint8_t {
   clearing,         ///< delete an orphaned delay marker
   removing_parent,  ///< delete the path, or recreate it
   draining,         ///< list, until the path can be deleted
-  skipping,         ///< create and delete a child, in one transaction
   granted,
   ended,
 };

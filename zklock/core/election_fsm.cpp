@@ -19,6 +19,7 @@ bool ends_contention(Errc error) noexcept {
     case Errc::quota_exceeded:
     case Errc::read_only:
     case Errc::sequence_exhausted:  // until the path has no other children
+    case Errc::node_exists:         // until the znode with the next name is deleted
     case Errc::too_many_nodes:
     case Errc::too_many_watches:
     case Errc::outcome_unknown:
@@ -37,7 +38,6 @@ bool ends_contention(Errc error) noexcept {
     case Errc::would_deadlock:
     case Errc::settings_mismatch:
     case Errc::no_node:
-    case Errc::node_exists:
     case Errc::not_empty:
     case Errc::version_mismatch:
     case Errc::too_large:

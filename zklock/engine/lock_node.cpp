@@ -55,7 +55,6 @@ void LockNode::carry_out(Effect effect) {
     case Effect::Kind::unwatch: return watches_.unwatch_predecessors();
     case Effect::Kind::remove_parent:
       return effect.text.empty() ? remove_parent() : recreate_path();
-    case Effect::Kind::skip: return skip_number(effect.text);
     case Effect::Kind::remove_node: return remove_node(effect);
     case Effect::Kind::mark: return mark(effect);
     case Effect::Kind::clear: return clear(effect);

@@ -226,7 +226,6 @@ class LockNode final : private CreateLimiter::Waiter,
   void create_parents() ZKLOCK_REQUIRES(path_mutex);
   void check_parent(SessionId session) ZKLOCK_REQUIRES(path_mutex);
   void remove_parent() ZKLOCK_REQUIRES(path_mutex);
-  void skip_number(const std::string& name) ZKLOCK_REQUIRES(path_mutex);
   void create_count(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
   void inspect(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
   void remove_node(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);

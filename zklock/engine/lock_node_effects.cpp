@@ -49,13 +49,6 @@ void LockNode::recreate_path() {
              }));
 }
 
-void LockNode::skip_number(const std::string& name) {
-  const std::string child = path_->path().child(name);
-  create_id_ = submit(
-      request::Transaction{{}, {request::write::Create{child}, request::write::Remove{child}}}, {},
-      on_done());
-}
-
 // ---- the queue ----------------------------------------------------------------------------------
 
 void LockNode::list(SessionId session) {
