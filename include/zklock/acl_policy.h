@@ -72,6 +72,7 @@ class AclPolicy {
   /// or ClientOptions::tls is set. Otherwise the constructor of Client throws Error(invalid_acl). The
   /// list must also give the client READ on its own lock znodes, which is not checked. Without it, a
   /// znode whose creation or deletion has an unknown result can block the lock until its session ends.
+  /// Give each identity that has CREATE also DELETE: see the comment of the class.
   [[nodiscard]] static AclPolicy list(std::vector<AclEntry> entries) {
     return AclPolicy(Kind::list, std::move(entries));
   }

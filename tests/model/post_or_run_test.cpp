@@ -5,8 +5,11 @@
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/model/path_lock_fixture.h"
 
@@ -51,6 +54,31 @@ TEST_F(PostOrRun, Refused_RunsAtOnce) {
   EXPECT_TRUE(runs_within_);
   EXPECT_FALSE(detail::runs_in_post_or_run());
   EXPECT_EQ(owned_.use_count(), 1);
+}
+
+/// Stores one task, as the queue of a user's executor does.
+class StoringDispatcher final : public client::Dispatcher {
+ public:
+  bool post(std::function<void()> task) override {
+    stored = std::move(task);
+    return true;
+  }
+  std::function<void()> stored;
+};
+
+TEST_F(PostOrRun, AcceptedBeforeFork_DoesNotRunInTheChild) {
+  StoringDispatcher executor;
+  send(executor);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    executor.stored();
+    ::_exit(runs_);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  executor.stored();
+  EXPECT_EQ(runs_, 1);
 }
 
 TEST_F(PostOrRun, RefusedTaskThrows_IsCaught) {

@@ -20,6 +20,7 @@
 #include "support/no_threads.h"
 #include "thread_facts.h"
 #include "zklock/client/threads/start_thread.h"
+#include "zklock/client/threads/timer_thread.h"
 #include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::client {
@@ -182,8 +183,13 @@ TEST(CallbackThreads, NoThread_SubstituteBeginsTheTask) {
   EXPECT_EQ(passed, 1) << "the executor of the pool runs it";
 }
 
-TEST(CallbackThreads, KeptThreadBusyAndNoOther_TaskRunsLater) {
-  CallbackThreads threads(nullptr, {.keeps_one = true, .idle_time = 1ms});
+TEST(CallbackThreads, NoThreadForAMoment_QueuedTaskBeginsSoon) {
+  const auto timers = std::make_shared<TimerThread>();
+  timers->at(timers->now(), [] {});  // starts its thread
+  CallbackThreads threads(nullptr, {.keeps_one = true,
+                                    .idle_time = 1ms,
+                                    .scheduler = timers,
+                                    .on_backlog = [](const Backlog&) {}});
   const Fact<> begun;
   const Fact<> may_end;
   threads.post([begun, may_end] {
@@ -196,8 +202,8 @@ TEST(CallbackThreads, KeptThreadBusyAndNoOther_TaskRunsLater) {
     const testing::NoThreads none;
     EXPECT_TRUE(threads.post([ran] { ran.is_known(); }));
   }
-  may_end.is_known();
   ran.get();
+  may_end.is_known();
   EXPECT_TRUE(threads.drain_for(kAmple));
 }
 

@@ -11,8 +11,6 @@
 
 namespace zklock::detail {
 
-namespace request = client::request;
-
 Cohort::Cohort(PathQueue& path, core::AcquireFsm::Policy policy, core::CohortPolicy cohort_policy)
     : path_(path),
       policy_(std::move(policy)),
@@ -303,8 +301,8 @@ void Cohort::count_if_due() {
   if (state_ != State::held || waiting_.empty() || !budget_.is_count_due()) return;
   // Another program can delete a marker, so a number of children would not say what they are.
   const bool lists = node_->may_have_marker();
-  client::Operation operation = request::CountChildren{path_.path().str()};
-  if (lists) operation = request::ListChildren{path_.path().str()};
+  client::Operation operation = client::request::CountChildren{path_.path().str()};
+  if (lists) operation = client::request::ListChildren{path_.path().str()};
   path_.core().coordinator().submit(
       {.operation = std::move(operation), .session = node_->machine().node().session()},
       under_lock(

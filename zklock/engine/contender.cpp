@@ -44,7 +44,6 @@ void Contender::undo_start() noexcept {
   for (const auto& call : calls_) call->disarm();
   calls_.clear();
   if (cohort_) cohort_->leave(*this);
-  outlive_lock();
   path_->dismiss(*this);
 }
 

@@ -54,15 +54,14 @@ void PathLock::drop_ended_calls(const Owner& owner) noexcept {
 }
 
 void PathLock::acquire(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) {
+  std::shared_ptr<Contender> contender;  // after an exception, destroyed without the mutex
   const EngineLock lock(entry());
   if (call->has_ended()) return;
   const bool destroyed = request.object && *request.object;
   if (core().closed()) throw Error(Errc::closed, "lock", path().str());
   if (destroyed)
     throw Error(Errc::closed, "lock", path().str(), "the mutex was destroyed meanwhile");
-  if (const auto contender = find(request.owner)) {
-    return contender->join(call, request.rule);
-  }
+  if (const auto present = find(request.owner)) return present->join(call, request.rule);
   if (auto refusal = core().deletions().retry(path())) {
     call->complete({.error = std::move(refusal)});
     return;
@@ -76,8 +75,8 @@ void PathLock::acquire(const std::shared_ptr<PendingAcquire>& call, AcquireReque
                                   .lock_delay = request.lock_delay};
   const auto shared = cohort(policy, request.cohort_policy);
   const auto caller = caller_of(request);
-  const auto contender = std::make_shared<Contender>(self(), request.owner, caller, policy,
-                                                     request.event_sink, request.metrics, shared);
+  contender = std::make_shared<Contender>(self(), request.owner, caller, policy, request.event_sink,
+                                          request.metrics, shared);
   enlist(contender);
   if (contenders_.size() > 1) call->set_beside_others();
   try {

@@ -49,8 +49,7 @@ class PathLock final : public PathQueue,
 
   /// Begins `call`: it nests, joins the waiting contender of its owner, or enqueues a new
   /// contender. `request.done` may be called before acquire() returns, but only with no lock held.
-  /// Throws Error(closed), and what the ports throw if the system has no resources left. If acquire()
-  /// throws, the call has not begun.
+  /// Throws Error(closed) or std::bad_alloc. Then the call has not begun.
   void acquire(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) override;
   /// Ends all waiting calls made for `object` with Error(closed).
   void cancel_all(const void* object);

@@ -6,6 +6,7 @@
 #include <cassert>
 #include <deque>
 #include <list>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -17,6 +18,8 @@ namespace {
 
 // The current time plus this stays within the clock's range.
 constexpr std::chrono::hours kLongestWait{24 * 365};
+// After the system provided no thread, another one is requested this much later.
+constexpr std::chrono::milliseconds kThreadRetry{50};
 
 }  // namespace
 
@@ -126,7 +129,8 @@ bool CallbackThreads::Pool::post(Task task) {
     work_.notify_one();
     return true;
   }
-  if (threads_.size() < options_.max_threads) {
+  const bool lacks_thread = threads_.size() < options_.max_threads;
+  if (lacks_thread) {
     try {
       add_thread();
       return true;
@@ -134,6 +138,7 @@ bool CallbackThreads::Pool::post(Task task) {
       if (threads_.empty()) {
         const auto unserved = std::make_shared<Task>(std::move(queue_.back().task));
         queue_.pop_back();
+        if (draining_) return false;
         if (!options_.substitute) throw;
         ++running_;
         lock.unlock();
@@ -144,7 +149,7 @@ bool CallbackThreads::Pool::post(Task task) {
   if (options_.on_backlog && !std::exchange(is_watched_, true)) {
     lock.unlock();
     try {
-      check_backlog_after(kBacklogLimit);
+      check_backlog_after(lacks_thread ? core::Duration(kThreadRetry) : kBacklogLimit);
     } catch (...) {  // no memory: a later task begins the watch
       const MutexLock again(mutex_);
       is_watched_ = false;
@@ -186,9 +191,17 @@ void CallbackThreads::Pool::check_backlog_after(core::Duration wait) {
 void CallbackThreads::Pool::check_backlog() {
   const Backlog present = backlog();
   bool is_due = false;
+  bool lacks_thread = false;
   {
     const MutexLock guard(mutex_);
     is_watched_ = queue_.size() > idle_;
+    lacks_thread = is_watched_ && threads_.size() < options_.max_threads;
+    if (lacks_thread) {
+      try {
+        add_thread();
+      } catch (const std::system_error&) {  // still none
+      }
+    }
     if (!is_watched_ || present.oldest < kBacklogLimit)
       reported_wait_ = {};  // that blockage is over
     if (!is_watched_) return;
@@ -196,6 +209,7 @@ void CallbackThreads::Pool::check_backlog() {
     if (is_due) reported_wait_ = present.oldest;
   }
   if (is_due) options_.on_backlog(present);
+  if (lacks_thread) return check_backlog_after(kThreadRetry);
   const bool is_short = present.oldest < kBacklogLimit;
   check_backlog_after(is_short ? kBacklogLimit - present.oldest : kBacklogLimit);
 }

@@ -16,7 +16,11 @@ void post_or_run(std::shared_ptr<EngineContext> core, client::Dispatcher& dispat
   if (core->forked()) return;
   // Shared, because a dispatcher that does not accept the task destroys its copy.
   const auto once = std::make_shared<std::function<void()>>(std::move(task));
-  const auto run = [core, once] { std::exchange(*once, nullptr)(); };
+  // The user's executor can run its queue in a fork()ed child too.
+  const auto run = [core, once] {
+    const auto mine = std::exchange(*once, nullptr);
+    if (mine && !core->forked()) mine();
+  };
   if (dispatcher.post(run)) return;
   ++running_here;
   try {
