@@ -4,7 +4,6 @@
 #include <cassert>
 #include <utility>
 
-#include "zklock/core/log_line.h"
 #include "zklock/engine/callback/post_or_run.h"
 
 namespace zklock::detail {

@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "zklock/core/log_line.h"
 #include "zklock/engine/callback/post_or_run.h"
 #include "zklock/engine/callback/stopped_token.h"
 #include "zklock/engine/contender.h"

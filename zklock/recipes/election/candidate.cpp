@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cassert>
 #include <new>
-#include <system_error>
 #include <utility>
 
 #include "zklock/core/log_line.h"
