@@ -271,7 +271,7 @@ def parse_arguments():
     parser.add_argument("--ensemble", action="store_true", help="three servers instead of one")
     parser.add_argument("--rounds", metavar="N", type=int, default=sys.maxsize,
                         help="at most N rounds")
-    parser.add_argument("--build", default="build/bench", help=argparse.SUPPRESS)
+    parser.add_argument("--build", type=os.path.abspath, default="build/bench", help=argparse.SUPPRESS)
     parser.add_argument("--only", metavar="KEY", nargs="+", choices=[m.key for m in MEASURES],
                         help="these measures only")
     return parser.parse_args()
