@@ -23,7 +23,7 @@ class EngineMutex {
  public:
   using Task = UnlockTasks::Task;
 
-  EngineMutex() = default;
+  EngineMutex() noexcept { mutex_.spin_before_sleep(); }  // entries are short
   EngineMutex(const EngineMutex&) = delete;
   EngineMutex& operator=(const EngineMutex&) = delete;
 
