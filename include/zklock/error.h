@@ -113,10 +113,8 @@ ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, Errc code);
 /// An acquiring call that throws an Error has acquired nothing. Its znode is deleted, or the client
 /// is deleting it in the background. At the latest it is deleted with the session.
 ///
-/// If memory runs out, a call throws std::bad_alloc instead, and nothing has changed. The process
-/// terminates if memory runs out on a thread of the library, or in a noexcept function. It also
-/// terminates if that happens in a release, or while a call detects a loss. The end of an acquiring
-/// call by its deadline or its stop token counts as a release.
+/// If memory runs out, the process terminates, or a call throws std::bad_alloc before it has begun. A
+/// constructor throws std::bad_alloc, and leaves nothing behind.
 ///
 /// Thread-safety: a value; copies share their immutable text, and copying does not throw.
 class ZKLOCK_EXPORT Error : public std::system_error {

@@ -193,16 +193,11 @@ void add_events(Inputs& inputs, const Explored& from) {
   add("on_delay_over", [](AcquireFsm& fsm) { return fsm.on_delay_over(); });
   add("withdraw", [](AcquireFsm& fsm) { return fsm.withdraw(); });
   if (from.fsm.state() != State::enqueuing || from.create_answered) return;
-  const auto no_effects = [](auto command) {
-    return [command](AcquireFsm& fsm) {
-      (fsm.*command)();
-      return AcquireEffects{};
-    };
-  };
-  if (from.replies.empty()) {
-    add("on_count_not_sent", no_effects(&AcquireFsm::on_count_not_sent));
-  }
-  if (from.withdrawn) add("on_create_withdrawn", no_effects(&AcquireFsm::on_create_withdrawn));
+  if (!from.withdrawn) return;
+  add("on_create_withdrawn", [](AcquireFsm& fsm) {
+    fsm.on_create_withdrawn();
+    return AcquireEffects{};
+  });
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 
 #include "fact.h"
 #include "support/drained_log.h"
-#include "support/scarce_memory.h"
 #include "zklock/client/threads/callback_threads.h"
 #include "zklock/client/threads/timer_thread.h"
 #include "zklock/client/zookeeper/make_coordinator.h"
@@ -74,25 +73,6 @@ TEST(ClientCore, LateReply_CanBeTheLastUser) {
   EXPECT_NO_THROW(destroyed.get());
 }
 
-// Otherwise Client::flush() would wait for it without end.
-TEST(ClientCore, RemovalWithoutMemory_IsNotWaitedFor) {
-  const auto core = ClientCore::make(ports(nullptr), {});
-  std::size_t thrown = 0;
-  testing::at_every_allocation([&](std::size_t memory) {
-    const testing::ScarceMemory scarce(memory);
-    try {
-      core->deletions().begin(SessionId{1}, {.path = "/lock/lock-0000000001"},
-                              NodeDeleter::FirstStep::announce);
-    } catch (const std::bad_alloc&) {
-      ++thrown;
-    }
-    return scarce.ran_out();
-  });
-  EXPECT_GE(thrown, 4U);
-  EXPECT_TRUE(eventually([&] { return core->work().idle(); }));
-  core->close();
-}
-
 /// Calls `task` when an EngineLock has ended, and then another task. Returns whether that one has run.
 bool runs_after(const EngineMutex::Task& task) {
   const auto core = ClientCore::make(ports(nullptr), {});
@@ -105,6 +85,20 @@ bool runs_after(const EngineMutex::Task& task) {
   }
   core->close();
   return has_run;
+}
+
+TEST(ClientCore, NoMemoryUnderTheMutex_ProcessTerminates) {
+  const auto core = ClientCore::make(ports(nullptr), {});
+  const auto path_lock = core->path_lock(core::LockPath("/lock"));
+  const auto runs_out = [&] {
+    try {
+      const EngineLock lock(path_lock->entry());
+      throw std::bad_alloc();
+    } catch (const std::bad_alloc&) {
+    }
+  };
+  EXPECT_DEATH(runs_out(), "terminate");
+  core->close();
 }
 
 TEST(ClientCore, NoMemoryAfterUnlock_ProcessTerminates) {

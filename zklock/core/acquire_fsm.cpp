@@ -50,11 +50,6 @@ AcquireEffects AcquireFsm::enqueue() {
   return effects;
 }
 
-void AcquireFsm::on_count_not_sent() noexcept {
-  const InvariantCheck check(*this);
-  if (awaited_ == Awaited::create_and_count) awaited_ = Awaited::create;
-}
-
 AcquireEffects AcquireFsm::on_created(const CreatedAnswer& answer, bool lease_valid) {
   const InvariantCheck check(*this);
   if (state_ == AcquireState::moving) return handle_moved(answer);

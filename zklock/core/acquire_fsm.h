@@ -95,8 +95,6 @@ class AcquireFsm {
   /// The reply to any other request. `lease_valid` is read only in the replies to `check_own` and
   /// `mark`.
   AcquireEffects on_done(const DoneAnswer& answer, bool lease_valid = false);
-  /// The count that should follow the requested create was not sent and will not be.
-  void on_count_not_sent() noexcept;
   /// No request of the last `create` was sent or will be. REQUIRES: enqueuing, and withdrawn.
   void on_create_withdrawn() noexcept;
 

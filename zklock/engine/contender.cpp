@@ -40,13 +40,6 @@ void Contender::start(const Caller& caller) {
   node_->start();
 }
 
-void Contender::undo_start() noexcept {
-  for (const auto& call : calls_) call->disarm();
-  calls_.clear();
-  if (cohort_) cohort_->leave(*this);
-  path_->dismiss(*this);
-}
-
 const core::AcquireFsm::Policy& Contender::policy() const noexcept {
   return cohort_ ? cohort_->policy() : node_->machine().policy();
 }

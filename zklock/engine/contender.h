@@ -49,9 +49,6 @@ struct DropResult {
 ///
 /// If contenders of the client share a lock node, their cohort decides which one is in it.
 ///
-/// If memory runs out in a release, a withdrawal or a loss, the process terminates. Otherwise the
-/// znode would stay until the session ends.
-///
 /// Thread-safety: any thread may call the members that Hold uses. REQUIRES for the other members:
 /// path_mutex is held.
 class Contender final : private CohortMember, public std::enable_shared_from_this<Contender> {
@@ -78,9 +75,6 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   /// Ends all waiting calls with this error, and withdraws the contender. Does nothing unless the
   /// contender waits.
   void fail(Errc error, const std::string& cause) noexcept ZKLOCK_REQUIRES(path_mutex);
-  /// Undoes a start() that has thrown. Forgets the waiting calls without completing them: their
-  /// caller gets an exception instead.
-  void undo_start() noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Releases one count. After the last count, the contender is dismissed, and its hold ends; then
   /// the caller must pass the plan to execute(). `thread_ended`: the owner's thread has ended,
   /// perhaps in the middle of its work under the lock. In the result, `count` is `refused` if the

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
-#include <exception>
 
 #include "zklock/core/znode_data.h"
 
@@ -87,36 +86,26 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
   const bool lists = fsm_.present_rule().shares_count();
   const bool counts = fsm_.is_counting_children() && !lists;
   const bool makes_path = path_->should_create_path();
-  try {
-    core::ZnodeData data = core().identify(caller_);
-    data.attempt = std::move(attempt);
-    request::CreateContender create{path_->path().str(), fsm_.present_rule().prefix(),
-                                    data.encode(), counts, makes_path};
-    create_id_ = core().coordinator().submit(
-        {.operation = std::move(create), .wanted_since = wanted_since_},
-        on_reply([counts, makes_path](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
-          p.path_->record_create(r, makes_path);
-          if (r.status == Status::ok) p.node_made();
-          p.made_at_ = r.sent_at;  // also if the outcome is unknown: inspected() may find the znode
-          p.queued_ms_ = r.created_ms;
-          const auto answer = p.answer_of(r);
-          // Only a znode that is first by its number is granted without the count.
-          auto effects = p.fsm_.on_created(answer, answer.first && p.update_lease(r.session));
-          if (!counts) return effects;
-          assert(r.parent || r.status != Status::ok);
-          return p.counted(r.parent ? *r.parent : r);
-        }));
-  } catch (...) {  // no request was sent
-    let_through_ = false;
-    path_->create_limiter().return_slot();
-    throw;
-  }
+  core::ZnodeData data = core().identify(caller_);
+  data.attempt = std::move(attempt);
+  request::CreateContender create{path_->path().str(), fsm_.present_rule().prefix(), data.encode(),
+                                  counts, makes_path};
+  create_id_ = core().coordinator().submit(
+      {.operation = std::move(create), .wanted_since = wanted_since_},
+      on_reply([counts, makes_path](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
+        p.path_->record_create(r, makes_path);
+        if (r.status == Status::ok) p.node_made();
+        p.made_at_ = r.sent_at;  // also if the outcome is unknown: inspected() may find the znode
+        p.queued_ms_ = r.created_ms;
+        const auto answer = p.answer_of(r);
+        // Only a znode that is first by its number is granted without the count.
+        auto effects = p.fsm_.on_created(answer, answer.first && p.update_lease(r.session));
+        if (!counts) return effects;
+        assert(r.parent || r.status != Status::ok);
+        return p.counted(r.parent ? *r.parent : r);
+      }));
   if (makes_path) path_->record_path_exists();
-  try {
-    if (lists) list({});
-  } catch (const std::exception&) {  // no memory; but the create is under way
-    fsm_.on_count_not_sent();
-  }
+  if (lists) list({});
   wanted_since_ = core().scheduler().now();
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "zklock/engine/acquire_request.h"
 #include "zklock/engine/session/engine_context.h"
 #include "zklock/engine/session/engine_lock.h"
+#include "zklock/error.h"
 #include "zklock/owner.h"
 
 namespace zklock::detail {
@@ -51,7 +53,8 @@ class PathContext : public EngineLock::State, public std::enable_shared_from_thi
   void node_made() noexcept { ++nodes_made_; }
 
   /// Begins a call; see PathLock.
-  virtual void acquire(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) = 0;
+  virtual std::optional<Error> acquire(const std::shared_ptr<PendingAcquire>& call,
+                                       AcquireRequest request) = 0;
 
   // REQUIRES: path_mutex is held.
 

@@ -53,18 +53,29 @@ void PathLock::drop_ended_calls(const Owner& owner) noexcept {
   if (const auto contender = find(owner)) contender->drop_ended_calls();
 }
 
-void PathLock::acquire(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) {
-  std::shared_ptr<Contender> contender;  // after an exception, destroyed without the mutex
-  const EngineLock lock(entry());
-  if (call->has_ended()) return;
+std::optional<Error> PathLock::refusal(const AcquireRequest& request) const {
+  if (core().closed()) return Error(Errc::closed, "lock", path().str());
   const bool destroyed = request.object && *request.object;
-  if (core().closed()) throw Error(Errc::closed, "lock", path().str());
-  if (destroyed)
-    throw Error(Errc::closed, "lock", path().str(), "the mutex was destroyed meanwhile");
-  if (const auto present = find(request.owner)) return present->join(call, request.rule);
-  if (auto refusal = core().deletions().retry(path())) {
-    call->complete({.error = std::move(refusal)});
-    return;
+  if (!destroyed) return std::nullopt;
+  return Error(Errc::closed, "lock", path().str(), "the mutex was destroyed meanwhile");
+}
+
+std::optional<Error> PathLock::acquire(const std::shared_ptr<PendingAcquire>& call,
+                                       AcquireRequest request) {
+  const Caller caller = caller_of(request);  // makes a system call, so without the mutex
+  const EngineLock lock(entry());
+  if (call->has_ended()) return std::nullopt;
+  if (auto refused = refusal(request)) {
+    call->refuse();
+    return refused;
+  }
+  if (const auto present = find(request.owner)) {
+    present->join(call, request.rule);
+    return std::nullopt;
+  }
+  if (auto refused = core().deletions().retry(path())) {
+    call->complete({.error = std::move(refused)});
+    return std::nullopt;
   }
   core::AcquireFsm::Policy policy{.rule = request.rule,
                                   .gate = request.gate,
@@ -74,18 +85,13 @@ void PathLock::acquire(const std::shared_ptr<PendingAcquire>& call, AcquireReque
                                   .count_children = !omits_count(),
                                   .lock_delay = request.lock_delay};
   const auto shared = cohort(policy, request.cohort_policy);
-  const auto caller = caller_of(request);
-  contender = std::make_shared<Contender>(self(), request.owner, caller, policy, request.event_sink,
-                                          request.metrics, shared);
+  const auto contender = std::make_shared<Contender>(self(), request.owner, caller, policy,
+                                                     request.event_sink, request.metrics, shared);
   enlist(contender);
   if (contenders_.size() > 1) call->set_beside_others();
-  try {
-    contender->join(call, policy.rule);
-    contender->start(caller);
-  } catch (...) {
-    contender->undo_start();
-    throw;
-  }
+  contender->join(call, policy.rule);
+  contender->start(caller);
+  return std::nullopt;
 }
 
 void PathLock::enlist(const std::shared_ptr<Contender>& contender) {
@@ -143,8 +149,9 @@ bool PathLock::includes(Access access, const Contender& contender) {
 
 bool PathLock::unlock(const Owner& owner, core::CountKind kind, Access access) {
   const bool by_lock = kind == core::CountKind::lock && owner == Owner::this_thread();
+  std::shared_ptr<Contender> contender;  // destroyed without the mutex
   const EngineLock lock(entry());
-  const auto contender = find(owner);
+  contender = find(owner);
   if (!contender || !includes(access, *contender)) return false;
   if (by_lock && contender->ownership().count(kind) == 1) reentry_counter_.end();
   const auto [count, plan] = contender->drop(kind);

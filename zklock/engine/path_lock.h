@@ -49,8 +49,10 @@ class PathLock final : public PathQueue,
 
   /// Begins `call`: it nests, joins the waiting contender of its owner, or enqueues a new
   /// contender. `request.done` may be called before acquire() returns, but only with no lock held.
-  /// Throws Error(closed) or std::bad_alloc. Then the call has not begun.
-  void acquire(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request) override;
+  /// Returns an error if the client is closed or the public object is destroyed. Then the call has
+  /// not begun, and `request.done` is never called.
+  std::optional<Error> acquire(const std::shared_ptr<PendingAcquire>& call,
+                               AcquireRequest request) override;
   /// Ends all waiting calls made for `object` with Error(closed).
   void cancel_all(const void* object);
 
@@ -138,6 +140,8 @@ class PathLock final : public PathQueue,
   std::shared_ptr<PathLock> self() {
     return std::static_pointer_cast<PathLock>(shared_from_this());
   }
+  /// Returns why a call may not begin; nothing if it may.
+  std::optional<Error> refusal(const AcquireRequest& request) const;
   /// Returns whether the counts of `contender` belong to this access. Counts of permits belong to
   /// Access::permits only. It includes the other counts too, because permits nest in a lock.
   static bool includes(Access access, const Contender& contender) ZKLOCK_REQUIRES(path_mutex);

@@ -21,14 +21,7 @@ std::shared_ptr<PendingAcquire> PendingAcquire::start(const std::shared_ptr<Path
     return call;
   }
   if (stop.stop_possible()) call->on_stop_.emplace(stop, Cancel{call});
-  try {
-    path->acquire(call, std::move(request));
-  } catch (...) {
-    const EngineLock lock(path->entry());
-    if (call->has_ended_.exchange(true)) return call;  // a stop has ended it
-    call->count_end(AcquireEnd::failed);
-    throw;
-  }
+  if (auto refused = path->acquire(call, std::move(request))) throw *std::move(refused);
   return call;
 }
 
@@ -84,8 +77,7 @@ void PendingAcquire::give_up(AcquireOutcome outcome, AcquireEnd why) noexcept {
   path_->drop_ended_calls(owner_);
 }
 
-// The task keeps the call alive until path_mutex is released. It is queued first: without memory for
-// it, the call has not ended.
+// The task keeps the call alive until path_mutex is released.
 void PendingAcquire::end(AcquireOutcome outcome, AcquireEnd why) {
   assert(!has_ended());
   path_->after_unlock([call = shared_from_this(), outcome = std::move(outcome), why]() mutable {
@@ -93,6 +85,11 @@ void PendingAcquire::end(AcquireOutcome outcome, AcquireEnd why) {
   });
   disarm();
   has_ended_.store(true, std::memory_order_release);
+}
+
+void PendingAcquire::refuse() noexcept {
+  has_ended_.store(true, std::memory_order_release);  // a stop does nothing from now on
+  count_end(AcquireEnd::failed);
 }
 
 void PendingAcquire::count_end(AcquireEnd end) const noexcept {

@@ -29,7 +29,8 @@ namespace zklock::detail {
 /// destructor runs without path_mutex, because it waits for a stop callback that is running.
 class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
  public:
-  /// Begins a call; see PathLock::acquire(). A stop request ends the call.
+  /// Begins a call; see PathLock::acquire(). Throws the error that acquire() returns. A stop request
+  /// ends the call.
   static std::shared_ptr<PendingAcquire> start(const std::shared_ptr<PathContext>& path,
                                                AcquireRequest request, const std::stop_token& stop);
   PendingAcquire(std::shared_ptr<PathContext> path, AcquireRequest& request);
@@ -85,6 +86,8 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   void complete(AcquireOutcome outcome) ZKLOCK_REQUIRES(path_mutex) {
     end(std::move(outcome), AcquireEnd::timeout);
   }
+  /// Records that the call may not begin. From now on it has ended, without a call of `done`.
+  void refuse() noexcept ZKLOCK_REQUIRES(path_mutex);
 
  private:
   struct Cancel {

@@ -25,14 +25,8 @@ DeadlockDetector::Wait::~Wait() {
 DeadlockDetector::WaitKey DeadlockDetector::add(BlockedCall call) {
   const client::MutexLock guard(mutex_);
   WaitKey key{call.owner, ++last_number_};
-  const auto wait =
-      waits_.try_emplace(key, Registered{std::move(call), name_of_this_thread()}).first;
-  try {
-    ++paths_[wait->second.call.path.get()];
-  } catch (...) {
-    waits_.erase(wait);
-    throw;
-  }
+  ++paths_[call.path.get()];
+  waits_.try_emplace(key, Registered{std::move(call), name_of_this_thread()});
   return key;
 }
 

@@ -100,12 +100,11 @@ class DeadlockDetector {
   /// Registers a blocking call while it exists.
   class Wait {
    public:
-    /// Throws std::bad_alloc.
     Wait(DeadlockDetector& detector, BlockedCall call);
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
     ~Wait();
-    /// Returns the circle that this wait closes. Throws std::bad_alloc.
+    /// Returns the circle that this wait closes.
     std::optional<Deadlock> find() const { return detector_.find(key_); }
 
    private:

@@ -2,6 +2,7 @@
 #include "zklock/engine/session/engine_lock.h"
 
 #include <cassert>
+#include <exception>
 #include <utility>
 
 namespace zklock::detail {
@@ -18,7 +19,9 @@ bool EngineLock::is_held_here() noexcept {
 }
 
 // path_mutex stands for mutex_.
-EngineLock::EngineLock(Entry entry) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS : entry_(entry) {
+EngineLock::EngineLock(Entry entry) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS
+    : entry_(entry),
+      exceptions_(std::uncaught_exceptions()) {
   assert(!held_here);
   entry_.core.mutex().mutex_.lock();
   held_here = true;
@@ -26,6 +29,7 @@ EngineLock::EngineLock(Entry entry) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS : entry_(en
 }
 
 EngineLock::~EngineLock() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
+  if (std::uncaught_exceptions() > exceptions_) std::terminate();
   EngineMutex& mutex = entry_.core.mutex();
   assert((entry_.state.assert_invariants(), true));
   auto tasks = mutex.after_unlock_.take();

@@ -12,6 +12,9 @@ namespace zklock::detail {
 /// If asserts are on, it asserts the invariants of the path that is entered when it begins and when
 /// it ends. So transitions are checked at entry and exit.
 ///
+/// If an exception ends it, memory has run out, and the state may be half changed. Then the process
+/// terminates. So no code under the mutex handles a failed allocation.
+///
 /// Thread-safety: none. A thread has one at most.
 class ZKLOCK_SCOPED_CAPABILITY EngineLock {
  public:
@@ -40,6 +43,7 @@ class ZKLOCK_SCOPED_CAPABILITY EngineLock {
 
  private:
   const Entry entry_;
+  const int exceptions_;  ///< std::uncaught_exceptions() at the beginning
 };
 
 }  // namespace zklock::detail

@@ -69,12 +69,7 @@ void NodeDeletions::begin(SessionId session, NodeDeleter::Node node, NodeDeleter
   const auto deletion =
       std::make_shared<Deletion>(*this, session, std::move(node), first, std::move(on_deleted));
   deletion->work = host_.work().begin(work);
-  try {
-    NodeDeleter::submit(deletion);
-  } catch (...) {  // no memory: flush() must not wait for it
-    host_.work().end(deletion->work);
-    throw;
-  }
+  NodeDeleter::submit(deletion);
 }
 
 void NodeDeletions::finished(const std::shared_ptr<Deletion>& deletion) {

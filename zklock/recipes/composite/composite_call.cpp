@@ -38,33 +38,19 @@ CompositeCall::CompositeCall(std::shared_ptr<Composite> composite, CompositeRequ
 std::shared_ptr<CompositeCall> CompositeCall::start(std::shared_ptr<Composite> composite,
                                                     CompositeRequest request) {
   std::shared_ptr<CompositeCall> call(new CompositeCall(std::move(composite), std::move(request)));
-  const std::stop_token stop = call->request_.stop;
-  const bool stopped = stop.stop_requested();
-  try {
-    // Until process_events(), events of other threads are only appended behind this one.
-    call->post(
-        [stopped](CompositeCall& c) { c.carry_out(stopped ? c.fsm_.stop() : c.fsm_.start()); });
-    call->composite_->call_began(call->id_, [weak = std::weak_ptr(call)] {
-      if (const auto alive = weak.lock()) alive->close();
-    });
-    if (stop.stop_possible() && !stopped) call->on_stop_.emplace(stop, Cancel{call});
-    call->process_events();
-  } catch (...) {  // no memory
-    call->give_up();
-    throw;
-  }
+  call->begin();
   return call;
 }
 
-/// Undoes a start() that has thrown. From now on, events only release grants that arrive late.
-/// REQUIRES: called by the thread that processes the events.
-void CompositeCall::give_up() noexcept {
-  finished_ = true;
-  cancel_check();
-  if (under_way_) under_way_->cancel();
-  release_answer();  // the event that threw may not have read it
-  for (std::size_t part = taken_.size(); part-- > 0;) drop(part);
-  composite_->call_ended(id_);
+void CompositeCall::begin() noexcept {
+  const std::stop_token& stop = request_.stop;
+  const bool stopped = stop.stop_requested();
+  // Until process_events(), events of other threads are only appended behind this one.
+  post([stopped](CompositeCall& c) { c.carry_out(stopped ? c.fsm_.stop() : c.fsm_.start()); });
+  composite_->call_began(id_, [weak = weak_from_this()] {
+    if (const auto alive = weak.lock()) alive->close();
+  });
+  if (stop.stop_possible() && !stopped) on_stop_.emplace(stop, Cancel{weak_from_this()});
   process_events();
 }
 
@@ -96,14 +82,12 @@ void CompositeCall::post(Event event) {
   process_events();
 }
 
-void CompositeCall::post_answer(AcquireOutcome outcome) {
+void CompositeCall::post_answer(std::size_t part, AcquireOutcome outcome) {
   {
     const client::MutexLock guard(mutex_);
     answer_ = std::move(outcome);
-    events_.splice(events_.end(), answer_event_);
-    if (std::exchange(processing_, true)) return;
   }
-  process_events();
+  post([part](CompositeCall& c) { c.on_answered(part); });
 }
 
 void CompositeCall::process_events() {
@@ -198,8 +182,7 @@ void CompositeCall::request_part(std::size_t part, bool is_single_attempt) {
   last_contact_ = lock.core().scheduler().now();
   if (dispensable) part_timeout_ = part_timeout_with(last_contact_, composite_->size() - part);
   try {
-    if (dispensable) schedule_check(request_count_);  // first: nothing after the request may throw
-    prepare_answer(part);
+    if (dispensable) schedule_check(request_count_);
     under_way_ = lock.acquire(
         {.owner = request_.owner,
          .time_limit = is_single_attempt ? TimeLimit::single_attempt() : request_.time_limit,
@@ -208,20 +191,15 @@ void CompositeCall::request_part(std::size_t part, bool is_single_attempt) {
          .limit = {.notice = request_.limit.notice},
          .bound = request_.bound,
          .texts = request_.texts,
-         .done = [self = shared_from_this()](AcquireOutcome outcome) {
-           self->post_answer(std::move(outcome));
+         .done = [self = shared_from_this(), part](AcquireOutcome outcome) {
+           self->post_answer(part, std::move(outcome));
          }});
-  } catch (...) {
+  } catch (const Error& error) {
     cancel_check();
-    post([part, cause = std::current_exception()](CompositeCall& c) {
+    post([part, cause = std::make_exception_ptr(error)](CompositeCall& c) {
       c.on_failed(part, cause, PartAnswer::failed);
     });
   }
-}
-
-void CompositeCall::prepare_answer(std::size_t part) {
-  const client::MutexLock guard(mutex_);
-  answer_event_.assign(1, [part](CompositeCall& c) { c.on_answered(part); });
 }
 
 void CompositeCall::on_answered(std::size_t part) {
@@ -236,7 +214,7 @@ void CompositeCall::on_answered(std::size_t part) {
   composite_->set_reachable(part);
   errors_[part] = nullptr;
   assert(!taken_[part]);
-  taken_[part] = Taken{std::move(outcome), nullptr};  // first: give_up() releases it
+  taken_[part] = Taken{std::move(outcome), nullptr};
   const std::stop_token lost = taken_[part]->outcome.contender->grant().loss_token();
   taken_[part]->on_loss =
       std::make_unique<std::stop_callback<LossCheck>>(lost, LossCheck{weak_from_this()});
@@ -270,7 +248,6 @@ void CompositeCall::start_hold_limit_of(std::size_t part) {
   taken_[part]->outcome.contender->renew(request_.limit.longest);
 }
 
-// Everything that can throw comes while taken_ or a Hold has the counts.
 void CompositeCall::grant() {
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < taken_.size(); ++i) {
@@ -293,7 +270,7 @@ std::vector<CompositeGrant::Part> CompositeCall::take_holds(
     const std::vector<std::size_t>& indices) {
   std::vector<CompositeGrant::Part> parts;
   parts.reserve(indices.size());
-  for (const std::size_t i : indices) {  // throws nothing
+  for (const std::size_t i : indices) {
     const auto taken = std::exchange(taken_[i], std::nullopt);
     const core::CountKind kind = composite_->part(i).count_kind(core::CountKind::hold);
     parts.push_back({.hold = taken->outcome.contender->make_hold(kind),

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
-#include <list>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -59,7 +59,7 @@ struct CompositeRequest {
 /// Thread-safety: all members, from any thread.
 class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
  public:
-  /// Begins a call. If it throws, it has not begun: `done` is not called, and no part is held.
+  /// Begins a call. Throws std::bad_alloc; then the call has not begun: `done` is not called.
   static std::shared_ptr<CompositeCall> start(std::shared_ptr<Composite> composite,
                                               CompositeRequest request);
   /// Ends the call soon, without a grant and without an error, unless it has ended.
@@ -93,23 +93,21 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   using Event = std::function<void(CompositeCall&)>;
 
   void post(Event event);
-  /// Posts on_answered() for the request under way. Allocates nothing, because it is called from
-  /// the noexcept PendingAcquire::finish(), also while start() runs. REQUIRES: prepare_answer().
-  void post_answer(AcquireOutcome outcome);
+  /// Posts on_answered() for the request under way. Called also while start() runs.
+  void post_answer(std::size_t part, AcquireOutcome outcome);
   bool take_event(Event& event) noexcept;
   AcquireOutcome take_answer() noexcept;
 
   // REQUIRES of all functions from here to failure(): called by the thread that processes the queue
   // of events.
 
+  /// The part of start() after which the call has begun: without memory, the process terminates.
+  void begin() noexcept;
   void process_events();
-  void give_up() noexcept;
   void check_losses();
   void carry_out(const core::CompositeEffects& effects);
   void carry_out(const core::CompositeEffect& effect);
   void request_part(std::size_t part, bool is_single_attempt);
-  /// Allocates what post_answer() needs to post on_answered(part).
-  void prepare_answer(std::size_t part);
   void on_answered(std::size_t part);
   /// Releases the grant of a part if no event has processed it yet.
   void release_answer() noexcept;
@@ -148,10 +146,9 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   bool finished_ = false;
 
   client::Mutex mutex_;
-  std::list<Event> events_ ZKLOCK_GUARDED_BY(mutex_);
-  std::list<Event> answer_event_ ZKLOCK_GUARDED_BY(mutex_);  ///< event for the reply under way
-  AcquireOutcome answer_ ZKLOCK_GUARDED_BY(mutex_);          ///< reply, until it is processed
-  bool processing_ ZKLOCK_GUARDED_BY(mutex_) = true;         ///< start() processes the first event
+  std::deque<Event> events_ ZKLOCK_GUARDED_BY(mutex_);
+  AcquireOutcome answer_ ZKLOCK_GUARDED_BY(mutex_);   ///< reply, until it is processed
+  bool processing_ ZKLOCK_GUARDED_BY(mutex_) = true;  ///< start() processes the first event
 };
 
 }  // namespace zklock::detail

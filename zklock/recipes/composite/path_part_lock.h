@@ -56,8 +56,8 @@ class PathPartLock {
   PathPartLock& operator=(const PathPartLock&) = delete;
 
   /// Requests one hold or lock() for the owner, also a nested one. The caller can cancel the call
-  /// that it returns; `done` is called in that case too. Throws Error(closed) or
-  /// std::bad_alloc. Then `done` is not called. Virtual for tests.
+  /// that it returns; `done` is called in that case too. Throws Error(closed). Then `done` is not
+  /// called. Virtual for tests.
   virtual std::shared_ptr<PendingAcquire> acquire(Request request);
   /// Releases one lock() of `owner`. Returns false if `owner` has none.
   bool unlock(const Owner& owner);

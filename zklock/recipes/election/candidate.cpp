@@ -87,7 +87,7 @@ void Candidate::carry_out(ElectionEffect effect, By by) {
   }
 }
 
-void Candidate::request_lock(Fsm::Attempt attempt, const std::stop_token& stop) {
+void Candidate::request_lock(Fsm::Attempt attempt, const std::stop_token& stop) noexcept {
   AcquireRequest request{
       .owner = Owner::unique(),  // two candidates of one process never nest
       .time_limit = TimeLimit::endless(),
@@ -180,7 +180,6 @@ void Candidate::lost(LeadershipState::Attempt attempt) {
 bool Candidate::contend() {
   core().check_usable(kOperation, path());
   std::stop_source stop;
-  std::optional<Error> last_error;
   Fsm::Attempt attempt = 0;
   {
     const Lock lock(*this);
@@ -189,17 +188,10 @@ bool Candidate::contend() {
     if (fsm_.will_contend()) return false;
     if (fsm_.contend().empty()) return true;  // it leads, and contends afterwards
     stop_ = stop;
-    last_error = std::exchange(error_, std::nullopt);
+    error_.reset();
     attempt = fsm_.attempt();
   }
-  try {
-    request_lock(attempt, stop.get_token());
-  } catch (const std::bad_alloc&) {
-    const Lock lock(*this);
-    fsm_.on_failed(attempt, true);
-    if (fsm_.state() == CandidateState::failed && attempt == fsm_.attempt()) error_ = last_error;
-    throw;
-  }
+  request_lock(attempt, stop.get_token());
   return true;
 }
 

@@ -52,7 +52,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
 
   /// Begins to contend if it is idle or has failed. If it leads, it will contend again afterwards.
   /// Returns false, without an effect, if it contends already, or will do so without this call.
-  /// Throws Error(closed | forked), or std::bad_alloc; then nothing has changed.
+  /// Throws Error(closed | forked); then nothing has changed.
   bool contend();
   /// See LeaderElection::interrupt() and withdraw().
   void interrupt();
@@ -110,8 +110,9 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   void later(std::function<void()> task) ZKLOCK_REQUIRES(mutex_) {
     after_unlock_.add(std::move(task));
   }
-  /// Begins the acquire of an attempt. Throws std::bad_alloc; then it has not begun.
-  void request_lock(Fsm::Attempt attempt, const std::stop_token& stop) ZKLOCK_EXCLUDES(mutex_);
+  /// Begins the acquire of an attempt.
+  void request_lock(Fsm::Attempt attempt, const std::stop_token& stop) noexcept
+      ZKLOCK_EXCLUDES(mutex_);
   void on_answered(Fsm::Attempt attempt, const AcquireOutcome& outcome) ZKLOCK_EXCLUDES(mutex_);
   void begin(const std::shared_ptr<Contender>& leader, Hold hold) ZKLOCK_REQUIRES(mutex_);
   void end(By by) ZKLOCK_REQUIRES(mutex_);

@@ -68,12 +68,9 @@ std::shared_ptr<Contender> wait_for_grant(const std::shared_ptr<PathLock>& path_
   std::optional<DeadlockDetector::Wait> wait;
   AcquireOutcome outcome = wait_or_cancel(end, call, give_back, [&] {
     if (!call.is_beside_others() || !call.time_limit().is_endless() || call.has_ended()) return;
-    try {
-      wait.emplace(path_lock->core().records().deadlocks,
-                   BlockedCall{who.owner, who.key, path_lock, who.is_thread_bound});
-      look_for_circle(*path_lock, end, call, *wait);
-    } catch (const std::bad_alloc&) {  // The call waits without this check.
-    }
+    wait.emplace(path_lock->core().records().deadlocks,
+                 BlockedCall{who.owner, who.key, path_lock, who.is_thread_bound});
+    look_for_circle(*path_lock, end, call, *wait);
   });
   if (outcome.error) throw *outcome.error;
   return std::move(outcome.contender);

@@ -105,11 +105,9 @@ RequestId SimCoordinator::submit(Request request, client::ReplyHandler handler) 
 }
 
 /// Sends two or three messages with one id, as the real coordinator does. The count is answered last.
-/// Unlike the real one, it may have created the path if it throws std::bad_alloc.
 void SimCoordinator::submit_parts(Pending create) {
   struct Parts {
     client::ReplyHandler handler;
-    bool awaits_count;
     bool made_path = false;
     Reply created = {};
     void end(const Reply& parent) {
@@ -118,7 +116,7 @@ void SimCoordinator::submit_parts(Pending create) {
     }
   };
   const auto operation = std::get<CreateContender>(create.request.operation);
-  const auto parts = std::make_shared<Parts>(Parts{std::move(create.handler), operation.counts});
+  const auto parts = std::make_shared<Parts>(Parts{std::move(create.handler)});
   const auto make_part = [&create](Operation part, client::ReplyHandler handler) {
     Pending pending;
     pending.id = create.id;
@@ -134,9 +132,7 @@ void SimCoordinator::submit_parts(Pending create) {
                     makes_path = operation.makes_path](const Reply& created) {
     parts->created = created;
     parts->created.path_existed = makes_path && created.status == Status::ok && !parts->made_path;
-    if (parts->awaits_count) return;
-    if (counts) return parts->end({});
-    parts->handler(std::move(parts->created));
+    if (!counts) parts->handler(std::move(parts->created));
   };
   if (operation.makes_path) {
     Pending path = make_part(CreateParents{operation.parent}, [parts](const Reply& made) {
@@ -146,12 +142,7 @@ void SimCoordinator::submit_parts(Pending create) {
     accept(std::move(path));
   }
   accept(std::move(create));
-  if (!operation.counts) return;
-  try {
-    accept(std::move(count));
-  } catch (const std::bad_alloc&) {  // the create is under way
-    parts->awaits_count = false;
-  }
+  if (operation.counts) accept(std::move(count));
 }
 
 void SimCoordinator::accept(Pending pending) {
