@@ -6,7 +6,7 @@ public header opens a namespace of the implementation.
   tests/check_includes.py [ROOT]
 
 A unit is a header with its sources: zklock/engine/contender.h, contender.cpp, contender_hold.cpp.
-RULES says for each folder which folders its files may include. A unit includes what its header and
+The headers of TOGETHER are one unit: their classes call each other. RULES says for each folder which folders its files may include. A unit includes what its header and
 its sources include; these edges between units must form no cycle. Users see the names in a public
 header, so internal names stand there only in namespace detail.
 """
@@ -63,6 +63,10 @@ EXCEPTIONS = {
     ("include/zklock/testing/matchers.h", "gtest/gtest-matchers.h"),
 }
 
+
+# A lock node, its parts, and the contenders that wait for it or hold it.
+TOGETHER = {"zklock/engine/" + name: "zklock/engine/lock_node"
+            for name in ("contender", "line", "node_watches", "downgrade")}
 
 # Headers outside the project. Public headers have the standard library only.
 ONLY_STANDARD = (PUBLIC, PUBLIC_TESTING, "zklock/core")
@@ -133,10 +137,9 @@ def unit_of(path, units):
     """The unit of a file: its header, also a public one; for a source without a header, the header
     with the longest name that begins its name; else the source itself."""
     stem = SUFFIX.sub("", path)
-    if stem in units or PUBLIC + stem[stem.rfind("/"):] in units:
-        return stem
-    owners = [u for u in units if stem.startswith(u + "_")]
-    return max(owners, key=len, default=stem)
+    if stem not in units and PUBLIC + stem[stem.rfind("/"):] not in units:
+        stem = max((u for u in units if stem.startswith(u + "_")), key=len, default=stem)
+    return TOGETHER.get(stem, stem)
 
 
 def cycles(graph):

@@ -160,7 +160,7 @@ TEST_F(CandidateTest, WithdrawnDuringGrant_CountsNoLeadership) {
   {
     const detail::EngineLock lock(path_lock->entry());
     path_lock->after_unlock([this] { candidate_->withdraw(); });  // before the reply task
-    holder->execute(holder->drop(core::CountKind::hold).plan);    // grants the candidate
+    holder->drop(core::CountKind::hold);                          // grants the candidate
   }
   lock_.world().run_all();
   EXPECT_FALSE(candidate_->leads());

@@ -21,10 +21,10 @@ namespace zklock::detail {
 /// | armed      | a child was created or deleted | off        | arrived() |
 /// | any        | end()                          | off        |           |
 ///
-/// Thread-safety: none. REQUIRES: path_mutex is held. Part of its cohort.
+/// Thread-safety: none. REQUIRES: the engine mutex is held. Part of its line.
 class ArrivalWatch {
  public:
-  /// Called with path_mutex held.
+  /// Called with the engine mutex held.
   struct Handlers {
     std::function<void(const client::Reply&)> listed;
     std::function<void()> arrived;
@@ -33,20 +33,17 @@ class ArrivalWatch {
   explicit ArrivalWatch(PathContext& path) : path_(path) {}
 
   /// Lists the children and sets the watch, on `session`. Does nothing unless the watch is off.
-  void look(std::weak_ptr<void> owner, core::SessionId session, Handlers handlers)
-      ZKLOCK_REQUIRES(path_mutex);
+  void look(std::weak_ptr<void> owner, core::SessionId session, Handlers handlers);
   /// Returns whether the watch is armed: the children were listed, and no event has arrived since.
-  bool armed() const noexcept ZKLOCK_REQUIRES(path_mutex) { return armed_; }
+  bool armed() const noexcept { return armed_; }
   /// Returns whether the watch is being requested.
-  bool is_requesting() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return !armed_ && !slot_.is_free();
-  }
-  void end() noexcept ZKLOCK_REQUIRES(path_mutex);
+  bool is_requesting() const noexcept { return !armed_ && !slot_.is_free(); }
+  void end() noexcept;
 
  private:
   PathContext& path_;
-  WatchSlot slot_ ZKLOCK_GUARDED_BY(path_mutex);
-  bool armed_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< false: off or requesting
+  WatchSlot slot_;
+  bool armed_ = false;  ///< false: off or requesting
 };
 
 }  // namespace zklock::detail

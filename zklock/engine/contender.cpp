@@ -10,38 +10,23 @@ namespace zklock::detail {
 
 using core::Ownership;
 
-Contender::Contender(std::shared_ptr<PathQueue> path, Owner key, const Caller& caller,
-                     core::AcquireFsm::Policy policy, LockEventSink event_sink,
-                     MetricsTarget metrics, std::shared_ptr<Cohort> cohort)
+Contender::Contender(std::shared_ptr<PathQueue> path, Owner key, const Caller& caller, bool waits,
+                     LockEventSink event_sink, MetricsTarget metrics)
     : path_(std::move(path)),
       key_(key),
-      cohort_(std::move(cohort)),
       reporter_(*path_, caller, std::move(event_sink)),
       metrics_(metrics.label),
-      waits_(policy.wait),
-      leads_(metrics.leads) {
-  if (cohort_) return;
-  node_ = std::make_shared<LockNode>(path_, caller, std::move(policy));
-}
+      waits_(waits),
+      leads_(metrics.leads) {}
 
 Contender::~Contender() {
-  assert(!has_listener() || !EngineLock::is_held_here());  // see outlive_lock()
+  assert(!has_listener() || !EngineMutex::is_any_held_here());  // see outlive_lock()
 }
 
 void Contender::assert_invariants() const noexcept {
   assert(calls_.empty() || ownership_.state() == Ownership::State::waiting);
   assert((ownership_.count() > 0) == (holds() || ownership_.state() == Ownership::State::lost));
   assert(ownership_.count() == 0 || grant_);
-}
-
-void Contender::start(const Caller& caller) {
-  if (cohort_) return cohort_->begin(as_member(), caller);
-  node_->set_observer(as_member());
-  node_->start();
-}
-
-const core::AcquireFsm::Policy& Contender::policy() const noexcept {
-  return cohort_ ? cohort_->policy() : node_->machine().policy();
 }
 
 void Contender::add_to(LabelStates& states, core::Instant now) const {
@@ -86,6 +71,7 @@ std::optional<Error> Contender::refusal(core::CountKind kind, const core::QueueR
 }
 
 void Contender::join(const std::shared_ptr<PendingAcquire>& call, const core::QueueRule& rule) {
+  path_->assert_held();
   assert_invariants();
   check_validity();
   if (auto refused = refusal(call->kind(), rule)) {
@@ -105,6 +91,7 @@ void Contender::join(const std::shared_ptr<PendingAcquire>& call, const core::Qu
 }
 
 void Contender::drop_ended_calls() {
+  path_->assert_held();
   const auto has_ended = [](const auto& call) { return call->has_ended(); };
   calls_.erase(std::remove_if(calls_.begin(), calls_.end(), has_ended), calls_.end());
   if (calls_.empty()) withdraw();
@@ -129,11 +116,11 @@ AcquireOutcome Contender::closed() const {
 }
 
 void Contender::withdraw() noexcept {
+  path_->assert_held();
   if (ownership_.state() != Ownership::State::waiting) return;
   const auto self = shared_from_this();
   depart();
-  if (cohort_ && cohort_->leave(*this)) return;
-  node_->withdraw();
+  node_->leave(*this);
 }
 
 // No call waits any more. The lock node may still have to find out whether it has a znode.
@@ -174,8 +161,10 @@ void Contender::on_ended() {
   Caller caller = Caller::of_this_thread(owner());
   caller.texts = waiting[0]->texts();
   caller.is_candidate = waiting[0]->metrics().leads;
-  const auto next = std::make_shared<Contender>(path_, key_, caller, patient, terms.event_sink,
-                                                waiting[0]->metrics(), shares ? cohort_ : nullptr);
+  const auto next = std::make_shared<Contender>(path_, key_, caller, patient.wait, terms.event_sink,
+                                                waiting[0]->metrics());
+  next->set_lock_node(LockNode::for_contender(
+      path_, caller, patient, shares ? node_->cohort_policy() : core::CohortPolicy{}));
   path_->enlist(next);
   for (const auto& call : waiting) next->join(call, patient.rule);
   next->start(caller);
@@ -190,9 +179,7 @@ core::QueueRule Contender::rule_for(const Calls& waiting) const {
 
 void Contender::on_failed(Errc code, const std::string& cause) {
   complete_all(code, cause);
-  if (node_->machine().has_ended() || ownership_.state() != Ownership::State::waiting) return;
-  depart();
-  node_->detach_observer();
+  if (ownership_.state() == Ownership::State::waiting) depart();
 }
 
 void Contender::on_unreachable(const std::string& cause) {
@@ -206,11 +193,6 @@ void Contender::on_unreachable(const std::string& cause) {
   }
   calls_ = std::move(waiting);
   if (calls_.empty()) withdraw();
-}
-
-void Contender::on_cohort_failed(Errc code, const std::string& cause) {
-  complete_all(code, cause);
-  depart();
 }
 
 void Contender::complete_all(Errc code, const std::string& cause) {

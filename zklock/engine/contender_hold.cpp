@@ -13,10 +13,11 @@ using core::Ownership;
 // ---- the grant ----------------------------------------------------------------------------------
 
 void Contender::on_granted(core::Instant now) {
+  path_->assert_held();
   const Calls calls = std::exchange(calls_, {});
   assert(!calls.empty());
   const core::HoldLimit limit = calls.front()->terms().limit;  // the oldest call decides it
-  const std::uint64_t grant_index = cohort_ ? cohort_->record_grant(node_, as_member()) : 0;
+  const std::uint64_t grant_index = node_->record_grant();
   grant_ = std::make_unique<Grant>(
       core(), path_->path(), reporter_,
       Grant::Terms{.token = {node_->machine().node().token().zxid, grant_index},
@@ -61,6 +62,7 @@ void Contender::count_end(HoldEnd end, core::Instant now) const noexcept {
 }
 
 core::Instant Contender::check_validity() {
+  path_->assert_held();
   if (!holds()) return {};
   const core::Instant now = core().scheduler().now();
   if (!grant_->check_valid(now)) lose(grant_->loss_reason().value());
@@ -68,8 +70,7 @@ core::Instant Contender::check_validity() {
 }
 
 std::function<void()> Contender::clock_reader() {
-  return under_lock(weak_from_this(), *path_,
-                    [this]() ZKLOCK_REQUIRES(path_mutex) { look_at_the_clock(); });
+  return under_lock(weak_from_this(), *path_, [this]() { look_at_the_clock(); });
 }
 
 void Contender::look_at_the_clock() {
@@ -95,7 +96,8 @@ void Contender::on_release_requested(bool force) {
 
 // ---- a release ----------------------------------------------------------------------------------
 
-DropResult Contender::drop(core::CountKind kind, bool thread_ended) noexcept {
+Ownership::Dropped Contender::drop(core::CountKind kind, bool thread_ended) noexcept {
+  path_->assert_held();
   // A hold that has lapsed is lost first: its delete is not announced.
   const core::Instant now = check_validity();
   const bool held = holds();
@@ -103,10 +105,10 @@ DropResult Contender::drop(core::CountKind kind, bool thread_ended) noexcept {
   const bool exclusive = dropped != Ownership::Dropped::refused && !core::is_shared(kind);
   if (thread_ended && exclusive) thread_ended_ = true;
   if (dropped == Ownership::Dropped::retained) downgrade_if_only_shared();
-  if (dropped != Ownership::Dropped::last) return {dropped};
+  if (dropped != Ownership::Dropped::last) return dropped;
   outlive_lock();
   path_->dismiss(*this);
-  if (!held) return {dropped};
+  if (!held) return dropped;
   grant_->release();
   count_end(HoldEnd::released, now);
   if (core().logs(LogLevel::debug)) {
@@ -114,39 +116,21 @@ DropResult Contender::drop(core::CountKind kind, bool thread_ended) noexcept {
                   {.token = grant_->token(), .held = now - grant_->since()});
   }
   if (grant_->is_node_exposed()) node_->expose();
-  return {dropped, thread_ended ? ReleasePlan::remove_unfinished : decide_release()};
-}
-
-ReleasePlan Contender::decide_release() const {
-  if (thread_ended_) return ReleasePlan::remove_unfinished;
-  // A transaction under way that checks the znode must end before the next grant.
-  if (!grant_->commits_under_way()) {
-    const auto retained = cohort_ ? cohort_->decide_release(*node_) : std::nullopt;
-    if (retained) return *retained;
-    if (node_->session_successor()) return ReleasePlan::to_successor;
-  }
-  return ReleasePlan::remove;
-}
-
-void Contender::execute(ReleasePlan plan) noexcept {
+  thread_ended_ |= thread_ended;
+  release_node();
   assert_invariants();
-  switch (plan) {
-    case ReleasePlan::none: return;
-    case ReleasePlan::hand_off:
-    case ReleasePlan::retain:
-    case ReleasePlan::await_count: return cohort_->execute(plan);
-    case ReleasePlan::to_successor: {
-      const auto next = node_->session_successor();
-      node_->remove(LockNode::RemovalCause::unannounced_release);
-      if (cohort_) cohort_->on_node_removed(*node_);
-      return next->on_predecessor_released();
-    }
-    case ReleasePlan::remove: node_->remove(LockNode::RemovalCause::release); break;
-    case ReleasePlan::remove_unfinished:
-      node_->remove(LockNode::RemovalCause::unfinished_release);
-      break;
-  }
-  if (cohort_) cohort_->on_node_removed(*node_);
+  return dropped;
+}
+
+void Contender::release_node() {
+  using Cause = LockNode::RemovalCause;
+  if (thread_ended_) return node_->remove(Cause::unfinished_release);
+  // A transaction in flight that checks the znode must end before the next grant.
+  const bool may_grant = !grant_->commits_under_way();
+  if (may_grant && node_->hand_on()) return;
+  const auto next = may_grant ? node_->session_successor() : nullptr;
+  node_->remove(next ? Cause::unannounced_release : Cause::release);
+  if (next) next->on_predecessor_released();
 }
 
 void Contender::downgrade_if_only_shared() {
@@ -160,8 +144,7 @@ void Contender::close() {
   ownership_.withdraw();  // or it could still be granted, and no call would release it
   check_validity();       // a hold that was lost before is not lost by the close
   lose(LossReason::closed);
-  node_->set_observer({});
-  node_->end_watches();
+  node_->close();
 }
 
 // ---- used by Hold -------------------------------------------------------------------------------
@@ -173,7 +156,7 @@ void Contender::release(core::CountKind kind) noexcept {
     return;
   }
   const EngineLock lock(path_->entry());
-  execute(drop(kind).plan);
+  drop(kind);
 }
 
 void Contender::watch_node() {

@@ -33,13 +33,10 @@ constexpr std::chrono::seconds kLongestUnwatched{1};
 
 }  // namespace
 
-void Contender::on_lost(LossReason why) {
-  lose(why);
-}
-
 // An earlier query of the hold may have found another reason, which it reports from then on. But
 // `why` says what has become of the znode.
 void Contender::lose(LossReason why) noexcept {
+  path_->assert_held();
   if (!ownership_.lose()) return;
   const auto self = shared_from_this();
   const LossReason reason = grant_->lose(why);
@@ -49,8 +46,9 @@ void Contender::lose(LossReason why) noexcept {
   node_->end_watches();
   LossNotification::DeleteNode delete_node;
   if (leaves_node(why)) {
-    delete_node = [self, lost_at = core().scheduler().now()](BackgroundWork::Id work)
-                      ZKLOCK_REQUIRES(path_mutex) { self->delete_lost_node(work, lost_at); };
+    delete_node = [self, lost_at = core().scheduler().now()](BackgroundWork::Id work) {
+      self->delete_lost_node(work, lost_at);
+    };
   }
   std::string line;
   if (why != LossReason::closed && core().logs(LogLevel::warning)) {
@@ -62,7 +60,7 @@ void Contender::lose(LossReason why) noexcept {
                                                        std::move(delete_node), std::move(line));
   loss_ = loss;
   loss->start();
-  if (cohort_) cohort_->on_node_removed(*node_);
+  node_->requeue_behind();
   assert_invariants();
 }
 

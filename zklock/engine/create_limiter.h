@@ -22,7 +22,7 @@ namespace zklock::detail {
 /// returns the slot when it has its znode, has failed, or has an unknown outcome. If it has to
 /// create a znode again later, it waits in the line again, ahead of all newer lock nodes.
 ///
-/// Thread-safety: none. REQUIRES: path_mutex is held. The path lock owns this object.
+/// Thread-safety: none. REQUIRES: the engine mutex is held. The path lock owns this object.
 class CreateLimiter {
  public:
   /// A lock node, as the limiter sees it.
@@ -44,22 +44,22 @@ class CreateLimiter {
 
   /// Returns true if the lock node may send its create now. Otherwise let_through() is called when
   /// the limit permits it.
-  [[nodiscard]] bool enter(const std::shared_ptr<Waiter>& waiter) ZKLOCK_REQUIRES(path_mutex);
+  [[nodiscard]] bool enter(const std::shared_ptr<Waiter>& waiter);
   /// A lock node returns its slot, also if it could not send. Lets waiting lock nodes through.
-  void return_slot() ZKLOCK_REQUIRES(path_mutex);
+  void return_slot();
   /// Removes `waiter` from the line. Returns false if it is not in the line.
-  bool withdraw(const Waiter& waiter) ZKLOCK_REQUIRES(path_mutex);
+  bool withdraw(const Waiter& waiter);
   /// Empties the line: no waiting lock node is let through any more.
-  void close() noexcept ZKLOCK_REQUIRES(path_mutex) { line_.clear(); }
+  void close() noexcept { line_.clear(); }
 
  private:
   using Line = std::deque<std::shared_ptr<Waiter>>;
-  Line::iterator where(const Waiter& waiter) ZKLOCK_REQUIRES(path_mutex);
+  Line::iterator where(const Waiter& waiter);
 
   const std::size_t at_once_;
-  std::size_t under_way_ ZKLOCK_GUARDED_BY(path_mutex) = 0;
+  std::size_t under_way_ = 0;
   /// Waiting lock nodes, by their numbers. Empty while fewer than at_once_ are under way.
-  Line line_ ZKLOCK_GUARDED_BY(path_mutex);
+  Line line_;
 };
 
 }  // namespace zklock::detail

@@ -8,6 +8,7 @@
 #include "zklock/core/log_line.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/core/znode_name.h"
+#include "zklock/engine/lock_node.h"
 
 namespace zklock::detail {
 
@@ -24,7 +25,7 @@ constexpr int kPlaceOfDelayMarker = 2;
 }  // namespace
 
 client::ReplyHandler Downgrade::on_reply(Step step) {
-  return [this, alive = node_.weak_self().lock(), step](const client::Reply& reply) {
+  return [this, alive = node_.shared_from_this(), step](const client::Reply& reply) {
     const EngineLock lock(node_.path_queue().entry());
     (this->*step)(reply);
     assert_invariants();
@@ -34,12 +35,12 @@ client::ReplyHandler Downgrade::on_reply(Step step) {
 void Downgrade::begin(std::shared_ptr<HeldNodePath> held_node) noexcept {
   assert_invariants();
   if (state_ != State::writer) return;
-  const core::ZnodeName writer{node_.own_name(), node_.sequence()};
+  const core::ZnodeName writer{node_.own_name(), node_.machine().node().sequence()};
   const auto reader = writer.as_reader();
   if (!reader) return;
   held_node_ = std::move(held_node);
   name_ = reader->text;
-  node_.disarm_own_watch();  // this client deletes the znode: no loss
+  node_.watches_.disarm_own();  // this client deletes the znode: no loss
   held_node_->begin_rename();
   work_ = node_.path_queue().core().work().begin();
   must_look_ = node_.is_unseen();
@@ -105,7 +106,7 @@ bool Downgrade::is_own_reader_node(const client::Reply& node) const {
   if (node.ephemeral_owner != node_.session()) return false;
   if (node.unreadable) return true;
   const auto data = core::ZnodeData::parse(node.data);
-  return data && data->attempt == node_.attempt();
+  return data && data->attempt == node_.machine().attempt().text();
 }
 
 void Downgrade::failed(const client::Reply& reply) {
@@ -131,7 +132,7 @@ void Downgrade::pause() {
   if (hold_has_ended_) return settle(State::ended_as_writer);
   state_ = State::pausing;
   client::Scheduler& scheduler = node_.path_queue().core().scheduler();
-  timer_ = scheduler.at(scheduler.now() + kRetryDelay, [this, alive = node_.weak_self().lock()] {
+  timer_ = scheduler.at(scheduler.now() + kRetryDelay, [this, alive = node_.shared_from_this()] {
     const EngineLock lock(node_.path_queue().entry());
     if (state_ == State::pausing) again();
   });

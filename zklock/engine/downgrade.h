@@ -8,10 +8,12 @@
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/engine/held_node_path.h"
-#include "zklock/engine/lock_node_internals.h"
+#include "zklock/engine/path_queue.h"
 #include "zklock/engine/session/background_work.h"
 
 namespace zklock::detail {
+
+class LockNode;
 
 /// The downgrade of a writer to a reader. One transaction deletes the writer's znode and its delay
 /// marker, if there is one, and creates a reader's znode with an equal sequence number. So the
@@ -55,67 +57,65 @@ namespace zklock::detail {
 /// instead. So no transaction is sent after the delete that the release sends. A transaction sent
 /// before is executed before that delete. The delete looks for both znodes if is_name_unknown().
 ///
-/// Thread-safety: none. REQUIRES: path_mutex is held. Part of its lock node.
+/// Thread-safety: none. REQUIRES: the engine mutex is held. Part of its lock node.
 class Downgrade {
  public:
-  explicit Downgrade(LockNodeInternals& lock_node) : node_(lock_node) {}
+  explicit Downgrade(LockNode& lock_node) : node_(lock_node) {}
 
   /// Begins the downgrade. `held_node` is the path that the hold shows. Does nothing after the first
   /// call, and if the own znode is no writer's. REQUIRES: the owner has released all exclusive
   /// counts and keeps shared ones.
-  void begin(std::shared_ptr<HeldNodePath> held_node) noexcept ZKLOCK_REQUIRES(path_mutex);
+  void begin(std::shared_ptr<HeldNodePath> held_node) noexcept;
   /// Records that the hold has ended.
-  void end_hold() ZKLOCK_REQUIRES(path_mutex);
+  void end_hold();
 
   /// Returns whether no downgrade is under way.
-  bool is_settled() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+  bool is_settled() const noexcept {
     return state_ == State::writer || state_ == State::reader || state_ == State::ended_as_writer;
   }
   /// Returns whether the downgrade has succeeded.
-  bool is_reader() const noexcept ZKLOCK_REQUIRES(path_mutex) { return state_ == State::reader; }
+  bool is_reader() const noexcept { return state_ == State::reader; }
   /// Returns the name of the reader's znode.
-  const std::string& name() const noexcept ZKLOCK_REQUIRES(path_mutex) { return name_; }
+  const std::string& name() const noexcept { return name_; }
   /// Returns whether the znode may have either name. Then a caller must identify it before it is
   /// deleted.
-  bool is_name_unknown() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return !is_settled() || must_look_;
-  }
+  bool is_name_unknown() const noexcept { return !is_settled() || must_look_; }
   /// Returns whether `node`, the reply to a Get or GetAndWatch of the reader's name, describes this
   /// contender's znode.
-  bool is_own_reader_node(const client::Reply& node) const ZKLOCK_REQUIRES(path_mutex);
+  bool is_own_reader_node(const client::Reply& node) const;
 
  private:
   enum class State { writer, sending, looking, pausing, reader, ended_as_writer };
 
-  void assert_invariants() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+  void assert_invariants() const noexcept {
     assert(is_settled() == !held_node_);
     assert(is_settled() || must_look_ == (state_ != State::sending));
   }
   using Step = void (Downgrade::*)(const client::Reply&);
 
-  client::ReplyHandler on_reply(Step step) ZKLOCK_REQUIRES(path_mutex);
-  void send() ZKLOCK_REQUIRES(path_mutex);
-  void sent(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
-  void look() ZKLOCK_REQUIRES(path_mutex);
-  void looked_at_writer(const client::Reply& writer) ZKLOCK_REQUIRES(path_mutex);
-  void looked_at_reader(const client::Reply& reader) ZKLOCK_REQUIRES(path_mutex);
-  void failed(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
-  void again() ZKLOCK_REQUIRES(path_mutex);
-  void pause() ZKLOCK_REQUIRES(path_mutex);
-  void end_as_writer(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
-  void lost() ZKLOCK_REQUIRES(path_mutex);
-  void settle(State state) ZKLOCK_REQUIRES(path_mutex);
+  client::ReplyHandler on_reply(Step step);
+  void send();
+  void sent(const client::Reply& reply);
+  void look();
+  void looked_at_writer(const client::Reply& writer);
+  void looked_at_reader(const client::Reply& reader);
+  void failed(const client::Reply& reply);
+  void again();
+  void pause();
+  void end_as_writer(const client::Reply& reply);
+  void lost();
+  void settle(State state);
 
-  LockNodeInternals& node_;
+  LockNode& node_;
   /// The path to update at the end. Null unless a downgrade is under way.
-  std::shared_ptr<HeldNodePath> held_node_ ZKLOCK_GUARDED_BY(path_mutex);
-  bool hold_has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;
-  State state_ ZKLOCK_GUARDED_BY(path_mutex) = State::writer;
-  std::string name_ ZKLOCK_GUARDED_BY(path_mutex);
+  std::shared_ptr<HeldNodePath> held_node_;
+  bool hold_has_ended_ = false;
+  State state_ = State::writer;
+  std::string name_;
   /// The outcome of a transaction is unknown: a look comes before the next one.
-  bool must_look_ ZKLOCK_GUARDED_BY(path_mutex) = false;
-  BackgroundWork::Id work_ ZKLOCK_GUARDED_BY(path_mutex){};
-  client::TimerId timer_ ZKLOCK_GUARDED_BY(path_mutex){};
+  bool must_look_ = false;
+  BackgroundWork::Id work_{};
+  client::TimerId timer_{};
 };
 
 }  // namespace zklock::detail

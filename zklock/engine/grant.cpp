@@ -65,6 +65,7 @@ void Grant::look_at_the_clock() noexcept {
 }
 
 void Grant::on_suspended() noexcept {
+  core_.mutex().assert_held();
   if (!check_valid()) return;  // its loss is reported in a moment
   suspended_reported_ = true;
   reporter_.report(LockEvent::Kind::suspended, token());
@@ -76,6 +77,7 @@ void Grant::on_resumed() noexcept {
 }
 
 std::stop_source Grant::on_release_requested() {
+  core_.mutex().assert_held();
   reporter_.report(LockEvent::Kind::release_requested, token());
   return request_.get();
 }
@@ -91,6 +93,7 @@ void Grant::release() noexcept {
 }
 
 void Grant::end(LockEvent::Kind kind, std::optional<LossReason> reason) noexcept {
+  core_.mutex().assert_held();
   over_.store(true);
   limit_timer_.stop();
   reporter_.report(kind, token(), 0, reason);

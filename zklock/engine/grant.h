@@ -27,7 +27,7 @@ namespace zklock::detail {
 /// A hold from its grant to its end: its state, its limits and its events.
 ///
 /// Thread-safety: any thread may call the const members. REQUIRES for the constructor and the other
-/// members: path_mutex is held. Part of its contender.
+/// members: the engine mutex is held. Part of its contender.
 class Grant {
  public:
   struct Terms {
@@ -85,23 +85,22 @@ class Grant {
   std::stop_token release_request_token() const noexcept { return request_.get().get_token(); }
 
   /// See HoldLimitTimer::renew(). `look` as in the constructor.
-  bool renew(std::optional<core::Duration> length, std::function<void()> look)
-      ZKLOCK_REQUIRES(path_mutex) {
+  bool renew(std::optional<core::Duration> length, std::function<void()> look) {
     return limit_timer_.renew(length, std::move(look));
   }
   /// Reports LockEvent::Kind::expiring if HoldLimitTimer::take_warning() says that it is due.
-  void look_at_the_clock() noexcept ZKLOCK_REQUIRES(path_mutex);
-  void on_suspended() noexcept ZKLOCK_REQUIRES(path_mutex);
-  void on_resumed() noexcept ZKLOCK_REQUIRES(path_mutex);
+  void look_at_the_clock() noexcept;
+  void on_suspended() noexcept;
+  void on_resumed() noexcept;
   /// Reports LockEvent::Kind::release_requested. Returns the source that the caller must stop.
-  std::stop_source on_release_requested() ZKLOCK_REQUIRES(path_mutex);
+  std::stop_source on_release_requested();
   // Both make state() return `lost` from now on, and report it. REQUIRES: only one of them is
   // called, and only once.
 
   /// Ends the hold by a loss. Returns the value of loss_reason() from now on. Does not stop
   /// loss_source(): that is up to the caller.
-  LossReason lose(LossReason why) noexcept ZKLOCK_REQUIRES(path_mutex);
-  void release() noexcept ZKLOCK_REQUIRES(path_mutex);
+  LossReason lose(LossReason why) noexcept;
+  void release() noexcept;
 
   /// Record that a transaction that checks the znode is under way. commit_begins() is called before
   /// its request is sent, commit_ended() after its reply.
@@ -120,8 +119,7 @@ class Grant {
   LossReason reason_of_lapse() const noexcept;
   /// Returns the first reason that was recorded.
   LossReason record_loss(LossReason why) const noexcept;
-  void end(LockEvent::Kind kind, std::optional<LossReason> reason) noexcept
-      ZKLOCK_REQUIRES(path_mutex);
+  void end(LockEvent::Kind kind, std::optional<LossReason> reason) noexcept;
 
   EngineContext& core_;
   const core::LockPath& path_;
@@ -135,7 +133,7 @@ class Grant {
   mutable std::atomic<bool> is_node_exposed_{false};
   const LazyStopSource loss_;
   const LazyStopSource request_;
-  bool suspended_reported_ ZKLOCK_GUARDED_BY(path_mutex) = false;
+  bool suspended_reported_ = false;
 };
 
 }  // namespace zklock::detail

@@ -14,7 +14,7 @@ namespace zklock::detail {
 /// passed. Timers call `look`, which reads the clock, at the warning and at the end.
 ///
 /// Thread-safety: any thread may call check() and valid_until(). REQUIRES for the other members:
-/// path_mutex is held. Part of its Grant.
+/// the engine mutex is held. Part of its Grant.
 class HoldLimitTimer {
  public:
   /// The limit counts from now. Without a limit, `look` can be empty.

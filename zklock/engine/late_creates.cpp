@@ -19,6 +19,7 @@ constexpr int kLooksPerAttempt = 2;
 }  // namespace
 
 void LateCreates::add(core::SessionId session, std::string attempt) {
+  path_.assert_held();
   if (std::exchange(session_, session) != session) {
     attempts_.clear();
     is_looking_ = false;
@@ -61,15 +62,14 @@ void LateCreates::look_later() {
   for (Attempt& attempt : attempts_) attempt.in_look = true;
   client::Scheduler& scheduler = path_.core().scheduler();
   scheduler.at(scheduler.now() + path_.core().keeper().timeout() / 2,
-               of_this_session([this]() ZKLOCK_REQUIRES(path_mutex) { look(); }));
+               of_this_session([this]() { look(); }));
   is_looking_ = true;
 }
 
 void LateCreates::look() {
   path_.core().coordinator().submit(
       {.operation = request::ListChildren{path_.path().str()}, .session = session_},
-      of_this_session([this](const client::Reply& reply)
-                          ZKLOCK_REQUIRES(path_mutex) { listed(reply); }));
+      of_this_session([this](const client::Reply& reply) { listed(reply); }));
 }
 
 void LateCreates::listed(const client::Reply& reply) {
@@ -87,8 +87,7 @@ void LateCreates::inspect_next() {
   if (candidates_.empty()) return looked();
   path_.core().coordinator().submit(
       {.operation = request::Get{path_.path().child(candidates_.back())}, .session = session_},
-      of_this_session([this](const client::Reply& reply)
-                          ZKLOCK_REQUIRES(path_mutex) { inspected(reply); }));
+      of_this_session([this](const client::Reply& reply) { inspected(reply); }));
 }
 
 void LateCreates::inspected(const client::Reply& reply) {

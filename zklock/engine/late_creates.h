@@ -28,7 +28,7 @@ class PathContext;
 /// An attempt is added only after its contender has searched for the znode. Its id is never used
 /// for another create.
 ///
-/// Thread-safety: none. REQUIRES: path_mutex is held. The path lock owns this object.
+/// Thread-safety: none. REQUIRES: the engine mutex is held. The path lock owns this object.
 class LateCreates {
  public:
   /// The limit. Beyond it, the oldest attempts are forgotten.
@@ -39,7 +39,7 @@ class LateCreates {
   LateCreates& operator=(const LateCreates&) = delete;
 
   /// Adds an attempt.
-  void add(core::SessionId session, std::string attempt) ZKLOCK_REQUIRES(path_mutex);
+  void add(core::SessionId session, std::string attempt);
 
  private:
   struct Attempt {
@@ -48,22 +48,21 @@ class LateCreates {
     bool in_look = false;  ///< added before the look was scheduled
   };
   template <class Step>
-  auto of_this_session(Step step) ZKLOCK_REQUIRES(path_mutex);
-  bool goes_on(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
-  void look_later() ZKLOCK_REQUIRES(path_mutex);
-  void look() ZKLOCK_REQUIRES(path_mutex);
-  void listed(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
-  void inspect_next() ZKLOCK_REQUIRES(path_mutex);
-  void inspected(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
-  void looked() ZKLOCK_REQUIRES(path_mutex);
-  bool contains(std::string_view attempt) const ZKLOCK_REQUIRES(path_mutex);
+  auto of_this_session(Step step);
+  bool goes_on(const client::Reply& reply);
+  void look_later();
+  void look();
+  void listed(const client::Reply& reply);
+  void inspect_next();
+  void inspected(const client::Reply& reply);
+  void looked();
+  bool contains(std::string_view attempt) const;
 
   PathContext& path_;
-  core::SessionId session_ ZKLOCK_GUARDED_BY(path_mutex);
-  std::deque<Attempt> attempts_ ZKLOCK_GUARDED_BY(path_mutex);
-  std::vector<std::string> candidates_
-      ZKLOCK_GUARDED_BY(path_mutex);                       ///< names of znodes still to be read
-  bool is_looking_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< a look is under way or scheduled
+  core::SessionId session_;
+  std::deque<Attempt> attempts_;
+  std::vector<std::string> candidates_;  ///< names of znodes still to be read
+  bool is_looking_ = false;              ///< a look is under way or scheduled
 };
 
 }  // namespace zklock::detail

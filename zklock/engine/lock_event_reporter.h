@@ -25,8 +25,8 @@ class PathContext;
 /// Reports the events of one contender to the log, and to the listener of its object, if there is
 /// one.
 ///
-/// Thread-safety: const members, from any thread. REQUIRES for report(): path_mutex is held, which
-/// keeps the events in the order in which they happened.
+/// Thread-safety: const members, from any thread. REQUIRES for report(): the engine mutex is held,
+/// which keeps the events in the order in which they happened.
 class LockEventReporter {
  public:
   /// `path` outlives this object.

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "zklock/core/znode_data.h"
+#include "zklock/engine/contender.h"
 
 namespace zklock::detail {
 
@@ -13,9 +14,20 @@ using core::AcquireState;
 using core::Status;
 namespace request = client::request;
 
-LockNode::LockNode(std::shared_ptr<PathQueue> path, Caller caller, core::AcquireFsm::Policy policy)
+std::shared_ptr<LockNode> LockNode::for_contender(const std::shared_ptr<PathQueue>& path,
+                                                  const Caller& caller,
+                                                  const core::AcquireFsm::Policy& policy,
+                                                  core::CohortPolicy cohort_policy) {
+  auto shared = find_shared(*path, policy, cohort_policy);
+  if (shared && shared->line()->takes(policy.wait)) return shared;
+  return std::make_shared<LockNode>(path, caller, policy, cohort_policy);
+}
+
+LockNode::LockNode(std::shared_ptr<PathQueue> path, Caller caller, core::AcquireFsm::Policy policy,
+                   core::CohortPolicy cohort_policy)
     : path_(std::move(path)),
       caller_(std::move(caller)),
+      cohort_policy_(cohort_policy),
       fsm_(core().attempt_prefix().c_str(), core().next_lock_node_number(), std::move(policy)) {}
 
 LockNode::~LockNode() {
@@ -24,13 +36,9 @@ LockNode::~LockNode() {
 
 // ---- driving the machine ------------------------------------------------------------------------
 
-void LockNode::start() {
-  path_->enlist_node(*this);
-  run(fsm_.start(path_->counter_has_ended()));
-}
-
 void LockNode::run(core::AcquireEffects effects) {
-  const auto self = shared_from_this();  // the observer may drop its reference
+  path_->assert_held();
+  const auto self = shared_from_this();  // the contender may drop its reference
   for (Effect& effect : effects) carry_out(std::move(effect));
   const bool creates = fsm_.state() == AcquireState::enqueuing && !fsm_.node().exists();
   if (!creates && fsm_.state() != AcquireState::making_parents &&
@@ -92,7 +100,7 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
                                   counts, makes_path};
   create_id_ = core().coordinator().submit(
       {.operation = std::move(create), .wanted_since = wanted_since_},
-      on_reply([counts, makes_path](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
+      on_reply([counts, makes_path](LockNode& p, const auto& r) {
         p.path_->record_create(r, makes_path);
         if (r.status == Status::ok) p.node_made();
         p.made_at_ = r.sent_at;  // also if the outcome is unknown: inspected() may find the znode
@@ -154,10 +162,10 @@ core::CreatedAnswer LockNode::answer_of(const client::Reply& created) {
 // Each call decides how long it waits for a connection. While a call waits, the machine sees
 // `throttled` instead of `not_connected`, and so sends the request again later.
 core::Status LockNode::status_without_session(const client::Reply& reply) {
-  const auto observer = this->observer();
-  if (reply.status != Status::not_connected || (observer && !fsm_.policy().wait))
+  const bool is_wanted = !front_.expired();
+  if (reply.status != Status::not_connected || (is_wanted && !fsm_.policy().wait))
     return reply.status;
-  if (observer && !had_node_) observer->on_unreachable(reply.detail);
+  if (is_wanted && !had_node_) notify_unreachable(reply.detail);
   return Status::throttled;
 }
 
@@ -188,14 +196,6 @@ void LockNode::on_predecessor_released() {
   run(fsm_.on_predecessor_released(fsm_.predecessors().nodes()[0], update_lease()));
 }
 
-void LockNode::notify_position() {
-  const AcquireState state = fsm_.state();
-  const bool waits = state == AcquireState::arming || state == AcquireState::waiting ||
-                     (state == AcquireState::delaying && fsm_.policy().wait);
-  if (!waits) return;
-  if (const auto observer = this->observer()) observer->on_position(fsm_.predecessors().position());
-}
-
 void LockNode::pause() {
   const auto delay =
       std::max<core::Duration>(core().keeper().timeout() / 24, std::chrono::milliseconds(10));
@@ -206,7 +206,7 @@ void LockNode::pause() {
 }
 
 bool LockNode::update_lease(SessionId session) {
-  if (observer_.expired()) return false;
+  if (front_.expired()) return false;
   const auto& lease = path_->lease_for_grant(session);
   if (!lease) return false;
   lease_ = lease;

@@ -13,14 +13,14 @@
 #include <boost/intrusive/list_hook.hpp>
 
 #include "zklock/core/acquire_fsm.h"
+#include "zklock/core/cohort_policy.h"
 #include "zklock/core/hold_marker.h"
 #include "zklock/core/lazy.h"
 #include "zklock/core/lease.h"
 #include "zklock/engine/downgrade.h"
 #include "zklock/engine/epoch.h"
 #include "zklock/engine/held_node_path.h"
-#include "zklock/engine/lock_node_internals.h"
-#include "zklock/engine/lock_node_observer.h"
+#include "zklock/engine/line.h"
 #include "zklock/engine/node_watches.h"
 #include "zklock/engine/path_queue.h"
 #include "zklock/engine/session/background_work.h"
@@ -28,97 +28,104 @@
 
 namespace zklock::detail {
 
-/// The lock znode of one contender, or of one cohort, from its create to its delete. A downgrade
-/// and the move from a gate to the queue replace the znode by another one. The lock node carries
-/// out the effects of the acquire machine (core::AcquireFsm) by requests to the coordinator. It
-/// reports grant, failure and loss to its observer: the contender, or the cohort that shares the
-/// lock node.
+/// One lock znode, from its create to its delete, and the contenders that wait for it or hold it. A
+/// downgrade and the move from a gate to the queue replace the znode by another one. The lock node
+/// carries out the effects of the acquire machine (core::AcquireFsm) by requests to the coordinator.
+/// It reports grant, failure and loss to the contender in it. Contenders with an equal CohortPolicy
+/// can share a lock node: then it has a Line.
 ///
-/// | state     | observer | znode                 | ends with                                    |
-/// |-----------|----------|-----------------------|----------------------------------------------|
-/// | queued    | present  | may exist             | grant; error; withdraw(); a single attempt   |
-/// |           |          |                       | that is not first                            |
-/// | abandoned | none     | may exist             | the machine has proved that no znode is left |
-/// | held      | present  | exists                | release; loss                                |
-/// | ended     | any      | none, or soon deleted |                                              |
+/// | state     | contender in it | znode                 | ends with                                  |
+/// |-----------|-----------------|-----------------------|--------------------------------------------|
+/// | queued    | waits           | may exist             | grant; error; leave(); a single attempt    |
+/// |           |                 |                       | that is not first                          |
+/// | abandoned | none            | may exist             | the machine has proved that no znode is    |
+/// |           |                 |                       | left                                       |
+/// | held      | holds           | exists                | release; loss                              |
+/// | idle      | none            | exists                | see Line                                   |
+/// | ended     | any             | none, or soon deleted |                                            |
 ///
-/// A shared lock node stays held at a hand-off, and while its cohort retains it idle.
+/// At a hand-off to the next contender of its line, the lock node stays held.
 ///
-/// Thread-safety: none. REQUIRES: path_mutex is held. The destructor requires it only if the lock
-/// node is linked in the list of its path lock.
+/// Thread-safety: none. REQUIRES: the engine mutex is held. The destructor requires it only if the
+/// lock node is linked in the list of its path lock.
 class LockNode final : private CreateLimiter::Waiter,
-                       private LockNodeInternals,
                        public std::enable_shared_from_this<LockNode> {
  public:
+  /// Returns the lock node for a new contender: the path's shared one if its line takes the
+  /// contender, else a new one.
+  static std::shared_ptr<LockNode> for_contender(const std::shared_ptr<PathQueue>& path,
+                                                 const Caller& caller,
+                                                 const core::AcquireFsm::Policy& policy,
+                                                 core::CohortPolicy cohort_policy);
   /// `caller`: the contender that the znode's data name.
-  LockNode(std::shared_ptr<PathQueue> path, Caller caller, core::AcquireFsm::Policy policy);
+  LockNode(std::shared_ptr<PathQueue> path, Caller caller, core::AcquireFsm::Policy policy,
+           core::CohortPolicy cohort_policy);
   ~LockNode();
 
-  /// From now on, `observer` receives the events. Without an observer, the lock node is not
-  /// granted.
-  void set_observer(std::weak_ptr<LockNodeObserver> observer) noexcept ZKLOCK_REQUIRES(path_mutex) {
-    observer_ = std::move(observer);
+  // Called by contenders.
+  /// Adds a contender that begins to wait, in this lock node or behind it. A new lock node begins to
+  /// enqueue.
+  void admit(const std::shared_ptr<Contender>& contender, const Caller& caller);
+  /// Removes a contender that stops waiting. If no other one takes its place, the machine deletes the
+  /// znode.
+  void leave(const Contender& contender);
+  /// Returns how many contenders are granted before this one on this znode, if all of them are.
+  std::size_t contenders_ahead_of(const Contender& contender) const {
+    return line() != nullptr ? line()->place_of(contender) : 0;
   }
-  /// Begins to enqueue.
-  void start() ZKLOCK_REQUIRES(path_mutex);
-  /// Withdraws: the machine deletes the znode. Detaches the observer, which is notified of nothing
-  /// from now on, not even of the end.
-  void withdraw() ZKLOCK_REQUIRES(path_mutex);
-  /// Detaches the observer after a failure, so that on_ended() does not follow. The machine may still
-  /// have to delete its znode. Until it has ended, the lock node counts as background work.
-  /// REQUIRES: the machine has failed or was withdrawn.
-  void detach_observer() ZKLOCK_REQUIRES(path_mutex);
+  /// Records the grant to the contender in the lock node. Returns how many contenders were granted on
+  /// this znode before.
+  std::uint64_t record_grant();
+  /// The contender in the lock node has released. Grants the next contender of the line, or retains
+  /// the lock node idle. Returns false if the znode has to be deleted.
+  bool hand_on() { return line() != nullptr && line()->on_release(); }
+  /// Ends the line. The contenders behind get a new lock node.
+  void requeue_behind() { requeue(end_line()); }
 
   /// Returns the caller for whom the znode was created. Constant.
   const Caller& caller() const noexcept { return caller_; }
+  const core::CohortPolicy& cohort_policy() const noexcept { return cohort_policy_; }
   /// Returns the acquire machine: the policy, the token, the session and the acquire state.
-  const core::AcquireFsm& machine() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_; }
-  const std::string& own_name() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
+  const core::AcquireFsm& machine() const noexcept { return fsm_; }
+  const std::string& own_name() const noexcept {
     return has_downgraded() ? holding_->downgrade.name() : fsm_.node().name();
   }
   using Names = boost::container::small_vector<std::string, 1>;
   /// Returns the names that the znode can have now: two while the outcome of a downgrade is
   /// unknown, else one.
-  Names own_names() const ZKLOCK_REQUIRES(path_mutex);
+  Names own_names() const;
   /// If a grant is possible, sets lease() to the lease of the lock node's session, and returns true.
-  /// The lease must suffice for a grant, and there must be an observer.
-  bool update_lease() ZKLOCK_REQUIRES(path_mutex) { return update_lease(fsm_.node().session()); }
-  const std::shared_ptr<core::Lease>& lease() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return lease_;
-  }
+  /// The lease must suffice for a grant, and there must be a contender in the lock node.
+  bool update_lease() { return update_lease(fsm_.node().session()); }
+  const std::shared_ptr<core::Lease>& lease() const noexcept { return lease_; }
 
   // REQUIRES: the lock node is granted.
   /// Sets the watch on the own znode. Returns false if it is already set or cannot be set yet.
-  bool watch_own() ZKLOCK_REQUIRES(path_mutex);
+  bool watch_own();
   /// Records that the holder has released all exclusive counts but not the shared ones, which it
   /// took while it held for writing. From now on the znode leaves no lock delay behind. A writer's
   /// znode is replaced by a reader's znode, so that other readers can be granted; `held_node` is
   /// the path that the hold shows. The owner may have locked a SharedMutex while it held a
   /// ReentrantMutex on the path. Then the znode is that of a mutex. It stays, and still excludes
   /// every other contender.
-  void downgrade(std::shared_ptr<HeldNodePath> held_node) ZKLOCK_REQUIRES(path_mutex);
+  void downgrade(std::shared_ptr<HeldNodePath> held_node);
   /// The znode at `path` will be deleted with the own znode, in one transaction. The holder writes
   /// to it (see core/proclamation.h).
-  void delete_with_node(std::string path) ZKLOCK_REQUIRES(path_mutex);
+  void delete_with_node(std::string path);
   /// Returns whether a delay marker or a hold marker may be among the children.
-  bool may_have_marker() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+  bool may_have_marker() const noexcept {
     return fsm_.delay_markers().has_own() || holding_->marker.may_exist();
   }
   /// Records that Hold::expose_node() was called: the user may check the znode in a transaction of
   /// its own.
-  void expose() noexcept ZKLOCK_REQUIRES(path_mutex) { holding_->is_exposed = true; }
+  void expose() noexcept { holding_->is_exposed = true; }
   /// Returns the lock node of this client that can be granted directly when this one is released.
   /// Null if there is none, or if the successor has to wait for the watch event.
-  std::shared_ptr<LockNode> session_successor() const ZKLOCK_REQUIRES(path_mutex);
-
-  // Events of the session; see LeaseObserver.
-  void on_session_ended(SessionId session) ZKLOCK_REQUIRES(path_mutex);
-  void on_lease_expired(const std::shared_ptr<core::Lease>& lease) ZKLOCK_REQUIRES(path_mutex);
-  void on_suspended(SessionId session) ZKLOCK_REQUIRES(path_mutex);
-  void on_resumed(SessionId session) ZKLOCK_REQUIRES(path_mutex);
-  void on_tick(int& requests) ZKLOCK_REQUIRES(path_mutex);
+  std::shared_ptr<LockNode> session_successor() const;
 
   // The end of the lock node.
+  /// Forgets all contenders, and ends the watches: the client is closing.
+  void close();
   /// Why the znode is deleted. The cause decides how.
   enum class RemovalCause {
     /// A release, or a loss with a valid lease and no delay marker. The delete is announced if a
@@ -138,70 +145,117 @@ class LockNode final : private CreateLimiter::Waiter,
     already_deleted
   };
   /// Deletes the znode in the background, as a part of `work` or of a new piece of work, and ends
-  /// the watches. The hold marker is deleted too, and so is the delay marker, except as
+  /// the watches and the line. The hold marker is deleted too, and so is the delay marker, except as
   /// RemovalCause says.
-  void remove(RemovalCause cause, BackgroundWork::Id work = {}) ZKLOCK_REQUIRES(path_mutex);
+  void remove(RemovalCause cause, BackgroundWork::Id work = {});
   /// Ends the watches, the timers and the notifications about the session. The znode stays. Used
   /// when the lock node does not wait and is not held any more.
-  void end_watches() ZKLOCK_REQUIRES(path_mutex);
-  void on_own_node_deleted() override ZKLOCK_REQUIRES(path_mutex);
-  void on_path_recreated() ZKLOCK_REQUIRES(path_mutex);
+  void end_watches();
+  /// Records that the own znode was deleted, but not by this client.
+  void on_own_node_deleted();
+  void on_path_recreated();
   /// Records that the holder of the predecessor has released. REQUIRES: the predecessor is a znode
   /// of this client and session.
-  void on_predecessor_released() ZKLOCK_REQUIRES(path_mutex);
+  void on_predecessor_released();
 
  private:
-  friend class PathLock;  // uses list_hook_
+  friend class PathLock;
+  // Its parts.
+  friend class Downgrade;
+  friend class Line;
+  friend class NodeWatches;
   using Effect = core::AcquireEffect;
   using SiblingNode = NodeDeleter::SiblingNode;
 
-  // LockNodeInternals and CreateLimiter::Waiter.
-  std::weak_ptr<LockNode> weak_self() noexcept override { return weak_from_this(); }
-  PathQueue& path_queue() const noexcept override { return *path_; }
-  std::uint64_t number() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
-    return fsm_.attempt().number();
+  // Called by the path lock.
+  /// Returns whether the line retains the granted lock node without a contender in it.
+  bool is_idle() const noexcept { return line() != nullptr && is_granted() && front_.expired(); }
+  /// Deletes the znode if the lock node is idle.
+  void end_idling() {
+    if (line() != nullptr) line()->end_idling();
   }
-  SessionId session() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
-    return fsm_.node().session();
+  void assert_invariants() const noexcept {
+    if (line_) line_->assert_invariants();
   }
-  core::Sequence sequence() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
-    return fsm_.node().sequence();
-  }
-  bool is_own(const client::Reply& node) const override ZKLOCK_REQUIRES(path_mutex);
-  bool is_path_of_own_znode(const client::Reply& path) const override ZKLOCK_REQUIRES(path_mutex);
-  bool is_mutex() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
-    return fsm_.policy().rule.is_mutex() && !fsm_.policy().gate;
-  }
-  void on_release_requested(bool force) override ZKLOCK_REQUIRES(path_mutex);
-  void on_predecessor_read(const std::string& node, const client::Reply& reply) override
-      ZKLOCK_REQUIRES(path_mutex);
-  void on_predecessor_event(std::size_t which, client::request::WatchEvent event) override
-      ZKLOCK_REQUIRES(path_mutex);
-  std::string attempt() const override ZKLOCK_REQUIRES(path_mutex) { return fsm_.attempt().text(); }
-  std::string data_as_reader() const override ZKLOCK_REQUIRES(path_mutex);
-  const std::string& unwanted_delay_marker() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
-    return delays_->unwanted_marker;
-  }
-  std::string take_unwanted_delay_marker() override ZKLOCK_REQUIRES(path_mutex);
-  void remove_unwanted_delay_marker(BackgroundWork::Id work = {}) override
-      ZKLOCK_REQUIRES(path_mutex);
-  void disarm_own_watch() noexcept override ZKLOCK_REQUIRES(path_mutex) { watches_.disarm_own(); }
-  void let_through() override ZKLOCK_REQUIRES(path_mutex);
+  // Events of the session; see LeaseObserver.
+  void on_session_ended(SessionId session);
+  void on_lease_expired(const std::shared_ptr<core::Lease>& lease);
+  void on_suspended(SessionId session);
+  void on_resumed(SessionId session);
+  void on_tick(int& requests);
 
+  // CreateLimiter::Waiter.
+  std::uint64_t number() const noexcept override { return fsm_.attempt().number(); }
+  void let_through() override;
+
+  // Used by its parts.
+  PathQueue& path_queue() const noexcept { return *path_; }
+  SessionId session() const noexcept { return fsm_.node().session(); }
+  /// Sets the contender in the lock node; null: none.
+  void set_front(const std::shared_ptr<Contender>& contender) noexcept;
+  bool is_held() const noexcept { return is_granted() && !front_.expired(); }
+  /// Puts each of these contenders into a new lock node, or all of them into one that they share.
+  void requeue(Line::Places places);
+  /// Returns whether `node`, the reply to a Get of the own name, describes the own znode.
+  bool is_own(const client::Reply& node) const;
+  /// Returns whether `path`, a stat of the lock path, shows the path in which the znode was created:
+  /// it was not recreated since. Then a child with that name is this znode, because sequence numbers
+  /// do not repeat.
+  bool is_path_of_own_znode(const client::Reply& path) const;
+  /// Returns whether grants follow the sequence numbers: the rule is that of a mutex, without a
+  /// gate.
+  bool is_mutex() const noexcept { return fsm_.policy().rule.is_mutex() && !fsm_.policy().gate; }
+  /// Records that `reply` has shown the own znode.
+  void saw_own_node(const client::Reply& reply) noexcept {
+    const LeaseKeeper& keeper = core().keeper();
+    if (reply.sent_at >= keeper.up_to_date_since()) seen_on_connection_ = keeper.connection();
+  }
+  /// Returns whether the own znode was not seen since the last reconnect. The path may have been
+  /// recreated meanwhile, and another znode can have the name.
+  bool is_unseen() const noexcept { return seen_on_connection_ != core().keeper().connection(); }
+  void on_release_requested(bool force);
+  /// Handles the reply to the read of a predecessor.
+  void on_predecessor_read(const std::string& node, const client::Reply& reply);
+  /// `which`: the index of the predecessor in the machine's list.
+  void on_predecessor_event(std::size_t which, client::request::WatchEvent event);
+  /// Returns the data of the reader's znode that replaces a writer's znode.
+  std::string data_as_reader() const;
+  /// Returns the name of the own delay marker that is to be deleted with the znode, in one
+  /// transaction, if it still exists. Empty if there is none.
+  const std::string& unwanted_delay_marker() const noexcept { return delays_->unwanted_marker; }
+  /// Returns unwanted_delay_marker() and forgets it. REQUIRES: the marker is deleted, or the caller
+  /// deletes it.
+  std::string take_unwanted_delay_marker();
+  /// Deletes the unwanted delay marker in the background, but not the znode.
+  void remove_unwanted_delay_marker(BackgroundWork::Id work = {});
+
+  /// Returns the lock node whose line is for contenders with these policies; null if there is none.
+  static std::shared_ptr<LockNode> find_shared(const PathQueue& path,
+                                               const core::AcquireFsm::Policy& policy,
+                                               const core::CohortPolicy& cohort_policy);
+  bool agrees(const core::AcquireFsm::Policy& policy,
+              const core::CohortPolicy& cohort_policy) const noexcept;
   EngineContext& core() const noexcept { return path_->core(); }
-  std::shared_ptr<LockNodeObserver> observer() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return observer_.lock();
-  }
-  bool is_granted() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return fsm_.state() == core::AcquireState::granted;
-  }
-  /// Returns a callback that calls `step(arguments...)` with path_mutex held, while this exists.
+  std::shared_ptr<Contender> front() const noexcept { return front_.lock(); }
+  /// Returns the line; null if this lock node never had one, or if it has ended.
+  Line* line() const noexcept { return line_ && !line_->has_ended() ? line_.get() : nullptr; }
+  void start();
+  void begin_line(Line::Places behind);
+  Line::Places end_line();
+  /// The contender in the lock node has left. The machine may still have to delete its znode. Until
+  /// it has ended, the lock node counts as background work.
+  void abandon();
+  void notify_unreachable(const std::string& cause);
+  bool is_granted() const noexcept { return fsm_.state() == core::AcquireState::granted; }
+  /// Returns a callback that calls `step(arguments...)` with the engine mutex held, while this
+  /// exists.
   template <class Step>
   auto under_lock(Step step) {
     return detail::under_lock(weak_from_this(), *path_, std::move(step));
   }
-  /// Returns a reply handler that runs the effects of `step(*this, replies...)` with path_mutex
-  /// held. It keeps this object alive, because this may be the only object that knows the znode.
+  /// Returns a reply handler that runs the effects of `step(*this, replies...)` with the engine
+  /// mutex held. It keeps this object alive, because this may be the only object that knows the
+  /// znode.
   template <class Step>
   auto on_reply(Step step) {
     return [self = shared_from_this(), step](const auto&... replies) {
@@ -211,83 +265,72 @@ class LockNode final : private CreateLimiter::Waiter,
   }
   /// Returns a reply handler for a request that returns no data.
   auto on_done() {
-    return on_reply([](LockNode& p, const client::Reply& r) ZKLOCK_REQUIRES(path_mutex) {
+    return on_reply([](LockNode& p, const client::Reply& r) {
       // A request on a session never gets `not_connected`, so status_without_session() leaves its
       // status unchanged.
       return p.fsm_.on_done({p.status_without_session(r), r.detail});
     });
   }
-  void run(core::AcquireEffects effects) ZKLOCK_REQUIRES(path_mutex);
-  void carry_out(Effect effect) ZKLOCK_REQUIRES(path_mutex);
+  void run(core::AcquireEffects effects);
+  void carry_out(Effect effect);
 
   // The effects of the machine, described at core::AcquireEffect::Kind, and their requests.
-  void create(std::string attempt, core::Instant wanted_since) ZKLOCK_REQUIRES(path_mutex);
-  void drop_unsent() ZKLOCK_REQUIRES(path_mutex);
-  void create_parents() ZKLOCK_REQUIRES(path_mutex);
-  void check_parent(SessionId session) ZKLOCK_REQUIRES(path_mutex);
-  void remove_parent() ZKLOCK_REQUIRES(path_mutex);
-  void create_count(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
-  void inspect(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
-  void remove_node(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
-  void node_made() ZKLOCK_REQUIRES(path_mutex);
+  void create(std::string attempt, core::Instant wanted_since);
+  void drop_unsent();
+  void create_parents();
+  void check_parent(SessionId session);
+  void remove_parent();
+  void create_count(const Effect& effect);
+  void inspect(const Effect& effect);
+  void remove_node(const Effect& effect);
+  void node_made();
   /// `parent`: the stat of the lock path after the create, or why there is none.
-  core::AcquireEffects counted(const client::Reply& parent) ZKLOCK_REQUIRES(path_mutex);
-  void move(const std::string& attempt) ZKLOCK_REQUIRES(path_mutex);
-  bool update_lease(SessionId session) ZKLOCK_REQUIRES(path_mutex);
-  core::CreatedAnswer answer_of(const client::Reply& created) ZKLOCK_REQUIRES(path_mutex);
-  core::AcquireEffects inspected(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
-  void check_own(SessionId session) ZKLOCK_REQUIRES(path_mutex);
+  core::AcquireEffects counted(const client::Reply& parent);
+  void move(const std::string& attempt);
+  bool update_lease(SessionId session);
+  core::CreatedAnswer answer_of(const client::Reply& created);
+  core::AcquireEffects inspected(const client::Reply& reply);
+  void check_own(SessionId session);
   /// Returns the status of `reply` for the machine. Unless the acquire is a single attempt,
   /// `throttled` replaces `not_connected`, so that the machine repeats the request. Only a request
   /// without a session gets `not_connected`. If no server was reached so far, such a reply also
-  /// leads to LockNodeObserver::on_unreachable().
-  core::Status status_without_session(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
-  core::Status status_for_own(const client::Reply& first, const client::Reply& get) const
-      ZKLOCK_REQUIRES(path_mutex);
-  void recreate_path() ZKLOCK_REQUIRES(path_mutex);
-  void list(SessionId session) ZKLOCK_REQUIRES(path_mutex);
-  core::AcquireEffects listed(const client::Reply& queue, const client::Reply& count)
-      ZKLOCK_REQUIRES(path_mutex);
-  std::string count_path() const ZKLOCK_REQUIRES(path_mutex);
-  void watch_predecessor(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
-  void pause() ZKLOCK_REQUIRES(path_mutex);
-  void mark(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
-  void clear(const Effect& effect) ZKLOCK_REQUIRES(path_mutex);
+  /// leads to notify_unreachable().
+  core::Status status_without_session(const client::Reply& reply);
+  core::Status status_for_own(const client::Reply& first, const client::Reply& get) const;
+  void recreate_path();
+  void list(SessionId session);
+  core::AcquireEffects listed(const client::Reply& queue, const client::Reply& count);
+  std::string count_path() const;
+  void watch_predecessor(const Effect& effect);
+  void pause();
+  void mark(const Effect& effect);
+  void clear(const Effect& effect);
   /// Returns `write` as a transaction that fails if the own znode does not exist.
-  client::request::Transaction while_queued(client::request::Write write) const
-      ZKLOCK_REQUIRES(path_mutex);
-  void cancel_lock_delay() ZKLOCK_REQUIRES(path_mutex);
-  void delay() ZKLOCK_REQUIRES(path_mutex);
-  void end_delay() noexcept ZKLOCK_REQUIRES(path_mutex);
+  client::request::Transaction while_queued(client::request::Write write) const;
+  void cancel_lock_delay();
+  void delay();
+  void end_delay() noexcept;
   /// Sends the create of the hold marker, if it is due. Returns whether a request was sent.
-  bool mark_hold() ZKLOCK_REQUIRES(path_mutex);
-  std::string hold_marker_path() const ZKLOCK_REQUIRES(path_mutex);
+  bool mark_hold();
+  std::string hold_marker_path() const;
   /// Returns the hold marker if the caller must delete it, and forgets it.
-  std::optional<SiblingNode> take_hold_marker() ZKLOCK_REQUIRES(path_mutex);
+  std::optional<SiblingNode> take_hold_marker();
   client::RequestId submit(client::Operation operation, SessionId session,
-                           client::ReplyHandler handler) ZKLOCK_REQUIRES(path_mutex);
-  void grant() ZKLOCK_REQUIRES(path_mutex);
-  void fail(Errc error, const std::string& cause) ZKLOCK_REQUIRES(path_mutex);
-  void machine_ended() ZKLOCK_REQUIRES(path_mutex);
-  void notify_position() ZKLOCK_REQUIRES(path_mutex);
-  void notify_loss(LossReason why) ZKLOCK_REQUIRES(path_mutex);
-  core::Duration held_for() const ZKLOCK_REQUIRES(path_mutex) {
-    return core().scheduler().now() - holding_->since;
-  }
-  bool goes_by_number() const noexcept ZKLOCK_REQUIRES(path_mutex);
-  void saw_own_node(const client::Reply& reply) noexcept override ZKLOCK_REQUIRES(path_mutex) {
-    const LeaseKeeper& keeper = core().keeper();
-    if (reply.sent_at >= keeper.up_to_date_since()) seen_on_connection_ = keeper.connection();
-  }
-  bool is_unseen() const noexcept override ZKLOCK_REQUIRES(path_mutex) {
-    return seen_on_connection_ != core().keeper().connection();
-  }
+                           client::ReplyHandler handler);
+  void grant();
+  void fail(Errc error, const std::string& cause);
+  void machine_ended();
+  void notify_position();
+  /// The granted znode is lost. `why` is `lease_expired`, `session_expired` or `node_deleted`.
+  void lose(LossReason why);
+  core::Duration held_for() const { return core().scheduler().now() - holding_->since; }
+  bool goes_by_number() const noexcept;
   /// Returns false if probably no other contender waits for the lock node, which is being released.
-  bool may_be_awaited() const ZKLOCK_REQUIRES(path_mutex);
-  NodeDeleter::FirstStep first_step_for(RemovalCause cause) const ZKLOCK_REQUIRES(path_mutex);
-  std::function<void()> on_removed(RemovalCause cause) const ZKLOCK_REQUIRES(path_mutex);
+  bool may_be_awaited() const;
+  NodeDeleter::FirstStep first_step_for(RemovalCause cause) const;
+  std::function<void()> on_removed(RemovalCause cause) const;
   /// Returns the znodes that the caller must delete with its znode, and forgets them.
-  std::vector<SiblingNode> take_siblings() ZKLOCK_REQUIRES(path_mutex);
+  std::vector<SiblingNode> take_siblings();
 
   struct Delays {
     std::string unwanted_marker;
@@ -296,7 +339,7 @@ class LockNode final : private CreateLimiter::Waiter,
   };
   /// State needed after the grant. Allocated at the grant, to keep waiting lock nodes small.
   struct Holding {
-    explicit Holding(LockNodeInternals& lock_node) : downgrade(lock_node) {}
+    explicit Holding(LockNode& lock_node) : downgrade(lock_node) {}
 
     Downgrade downgrade;
     core::Instant since{};
@@ -305,46 +348,44 @@ class LockNode final : private CreateLimiter::Waiter,
     bool is_exposed = false;            ///< by any of its holds
     core::HoldMarkerState marker = {};
   };
-  bool has_downgraded() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return holding_ && holding_->downgrade.is_reader();
-  }
-  bool is_name_unknown() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+  bool has_downgraded() const noexcept { return holding_ && holding_->downgrade.is_reader(); }
+  bool is_name_unknown() const noexcept {
     return holding_ && holding_->downgrade.is_name_unknown();
   }
-  bool is_name_settled() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return !holding_ || holding_->downgrade.is_settled();
-  }
+  bool is_name_settled() const noexcept { return !holding_ || holding_->downgrade.is_settled(); }
 
   const std::shared_ptr<PathQueue> path_;
   const Caller caller_;
+  const core::CohortPolicy cohort_policy_;
 
-  boost::intrusive::list_member_hook<> list_hook_ ZKLOCK_GUARDED_BY(path_mutex);
-  std::weak_ptr<LockNodeObserver> observer_ ZKLOCK_GUARDED_BY(path_mutex);
-  core::AcquireFsm fsm_ ZKLOCK_GUARDED_BY(path_mutex);
-  /// From detach_observer() until the machine has ended.
-  BackgroundWork::Id work_ ZKLOCK_GUARDED_BY(path_mutex){};
+  boost::intrusive::list_member_hook<> list_hook_;
+  std::weak_ptr<Contender> front_;  ///< the contender in it
+  std::unique_ptr<Line> line_;      ///< null: it was never shared
+  core::AcquireFsm fsm_;
+  /// From abandon() until the machine has ended.
+  BackgroundWork::Id work_{};
   /// The CreateLimiter has permitted the create, and its slot is not returned yet.
-  bool let_through_ ZKLOCK_GUARDED_BY(path_mutex) = false;
+  bool let_through_ = false;
   /// A znode was created: a server was reached.
-  bool had_node_ ZKLOCK_GUARDED_BY(path_mutex) = false;
-  std::uint64_t seen_on_connection_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< see is_unseen()
-  bool has_ended_ ZKLOCK_GUARDED_BY(path_mutex) = false;                ///< by end_watches()
+  bool had_node_ = false;
+  std::uint64_t seen_on_connection_ = 0;  ///< see is_unseen()
+  bool has_ended_ = false;                ///< by end_watches()
   /// The create, or another request that is not bound to a session.
-  client::RequestId create_id_ ZKLOCK_GUARDED_BY(path_mutex){};
-  client::RequestId count_id_ ZKLOCK_GUARDED_BY(path_mutex){};
-  client::RequestId list_id_ ZKLOCK_GUARDED_BY(path_mutex){};
-  core::Lazy<Delays> delays_ ZKLOCK_GUARDED_BY(path_mutex);
-  NodeWatches watches_ ZKLOCK_GUARDED_BY(path_mutex){*this};
-  std::unique_ptr<Holding> holding_ ZKLOCK_GUARDED_BY(path_mutex);  ///< null before the grant
-  std::int64_t queued_ms_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< ctime of its first znode, in ms
+  client::RequestId create_id_{};
+  client::RequestId count_id_{};
+  client::RequestId list_id_{};
+  core::Lazy<Delays> delays_;
+  NodeWatches watches_{*this};
+  std::unique_ptr<Holding> holding_;  ///< null before the grant
+  std::int64_t queued_ms_ = 0;        ///< ctime of its first znode, in ms
   /// When the create of its first znode was sent: by this client's clock, what queued_ms_ is by the
   /// leader's.
-  core::Instant made_at_ ZKLOCK_GUARDED_BY(path_mutex){};
+  core::Instant made_at_{};
   /// When the wait for a connection began, for the current request that is not bound to a session.
   /// For a create: the time of the effect `create`. For the requests after it: the time at which
   /// the create was submitted.
-  core::Instant wanted_since_ ZKLOCK_GUARDED_BY(path_mutex){};
-  std::shared_ptr<core::Lease> lease_ ZKLOCK_GUARDED_BY(path_mutex);  ///< the lease of the grant
+  core::Instant wanted_since_{};
+  std::shared_ptr<core::Lease> lease_;  ///< the lease of the grant
 };
 
 }  // namespace zklock::detail

@@ -21,13 +21,12 @@ void LockNode::mark(const Effect& effect) {
   const std::string own = path_->path().child(own_name());
   client::submit_then_get(
       core().coordinator(), while_queued(std::move(marker)), own, effect.session,
-      under_lock([this](const client::Reply& made, const client::Reply& get)
-                     ZKLOCK_REQUIRES(path_mutex) {
-                       // If the ACL forbids the read, the name alone decides.
-                       const bool unreadable = get.status == core::Status::no_auth;
-                       const auto status = unreadable ? made.status : status_for_own(made, get);
-                       run(fsm_.on_done({status, made.detail}, update_lease()));
-                     }));
+      under_lock([this](const client::Reply& made, const client::Reply& get) {
+        // If the ACL forbids the read, the name alone decides.
+        const bool unreadable = get.status == core::Status::no_auth;
+        const auto status = unreadable ? made.status : status_for_own(made, get);
+        run(fsm_.on_done({status, made.detail}, update_lease()));
+      }));
 }
 
 void LockNode::cancel_lock_delay() {
@@ -50,7 +49,7 @@ std::string LockNode::take_unwanted_delay_marker() {
 void LockNode::clear(const Effect& effect) {
   const std::string marker = path_->path().child(effect.text);
   submit(while_queued(request::write::Remove{marker}), effect.session,
-         under_lock([this, marker](const client::Reply& r) ZKLOCK_REQUIRES(path_mutex) {
+         under_lock([this, marker](const client::Reply& r) {
            if (r.status == core::Status::ok) core().delay_marker_clock().forget(marker);
            run(fsm_.on_done({r.status, r.detail}));
          }));
@@ -68,8 +67,7 @@ void LockNode::delay() {
   if (!fsm_.policy().wait) return run(fsm_.withdraw());
   Delays& delays = delays_.write();
   delays.timer = core().scheduler().at(
-      due, under_lock(delays.epoch.guard(
-               [this]() ZKLOCK_REQUIRES(path_mutex) { run(fsm_.on_delay_over()); })));
+      due, under_lock(delays.epoch.guard([this]() { run(fsm_.on_delay_over()); })));
 }
 
 void LockNode::end_delay() noexcept {

@@ -13,7 +13,7 @@ namespace request = client::request;
 
 void LockNode::create_parents() {
   create_id_ = submit(request::CreateParents{path_->path().str()}, {},
-                      on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
+                      on_reply([](LockNode& p, const auto& r) {
                         if (r.status == Status::ok) p.path_->record_path_exists();
                         return p.fsm_.on_done({p.status_without_session(r), r.detail});
                       }));
@@ -34,8 +34,7 @@ void LockNode::remove_parent() {
 // would prevent its deletion anyway.
 void LockNode::recreate_path() {
   create_id_ =
-      submit(request::Get{count_path()}, {},
-             on_reply([](LockNode& p, const auto& count) ZKLOCK_REQUIRES(path_mutex) {
+      submit(request::Get{count_path()}, {}, on_reply([](LockNode& p, const auto& count) {
                if (count.status != Status::ok)
                  return p.fsm_.on_done({p.status_without_session(count), count.detail});
                const std::string& path = p.path_->path().str();
@@ -54,17 +53,17 @@ void LockNode::recreate_path() {
 void LockNode::list(SessionId session) {
   const std::string& path = path_->path().str();
   if (!fsm_.present_rule().shares_count()) {
-    const auto list = submit(request::ListChildren{path}, session,
-                             on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
-                               return p.listed(r, client::Reply{});
-                             }));
+    const auto list =
+        submit(request::ListChildren{path}, session,
+               on_reply([](LockNode& p, const auto& r) { return p.listed(r, client::Reply{}); }));
     if (session == SessionId{}) list_id_ = list;
     return;
   }
   const auto [list, count] = client::submit_then_get(
       core().coordinator(), request::ListChildren{path}, count_path(), session,
-      on_reply([](LockNode& p, const auto& queue, const auto& counted)
-                   ZKLOCK_REQUIRES(path_mutex) { return p.listed(queue, counted); }),
+      on_reply([](LockNode& p, const auto& queue, const auto& counted) {
+        return p.listed(queue, counted);
+      }),
       wanted_since_);
   if (session != SessionId{}) return;
   list_id_ = list;
@@ -96,8 +95,7 @@ void LockNode::create_count(const Effect& effect) {
 
 void LockNode::inspect(const Effect& effect) {
   submit(request::Get{path_->path().child(effect.text)}, effect.session,
-         on_reply([](LockNode& p, const auto& r)
-                      ZKLOCK_REQUIRES(path_mutex) { return p.inspected(r); }));
+         on_reply([](LockNode& p, const auto& r) { return p.inspected(r); }));
 }
 
 core::AcquireEffects LockNode::inspected(const client::Reply& reply) {
@@ -135,19 +133,18 @@ void LockNode::move(const std::string& attempt) {
       {.operation = std::move(exchange),
        .session = fsm_.node().session(),
        .fail_if_disconnected = true},
-      on_reply([](LockNode& p, const client::Reply& made) ZKLOCK_REQUIRES(path_mutex) {
+      on_reply([](LockNode& p, const client::Reply& made) {
         if (made.status != Status::ok) return p.fsm_.on_created(p.answer_of(made), false);
         p.submit(request::CountChildren{p.path_->path().child(made.name)}, made.session,
-                 p.on_reply([made](LockNode& self, const client::Reply& stat)
-                                ZKLOCK_REQUIRES(path_mutex) {
-                                  client::Reply whole = made;
-                                  // If the path was recreated meanwhile, it may be another contender's znode.
-                                  const bool own = stat.status == Status::ok &&
-                                                   stat.ephemeral_owner == made.session;
-                                  whole.status = own ? Status::ok : Status::unknown;
-                                  whole.token = stat.token;
-                                  return self.fsm_.on_created(self.answer_of(whole), false);
-                                }));
+                 p.on_reply([made](LockNode& self, const client::Reply& stat) {
+                   client::Reply whole = made;
+                   // If the path was recreated meanwhile, it may be another contender's znode.
+                   const bool own =
+                       stat.status == Status::ok && stat.ephemeral_owner == made.session;
+                   whole.status = own ? Status::ok : Status::unknown;
+                   whole.token = stat.token;
+                   return self.fsm_.on_created(self.answer_of(whole), false);
+                 }));
         return core::AcquireEffects{};
       }));
 }
@@ -159,7 +156,7 @@ void LockNode::check_own(SessionId session) {
   const std::string path = path_->path().child(fsm_.node().name());
   client::submit_then_get(
       core().coordinator(), request::Check{path}, path, session,
-      on_reply([](LockNode& p, const auto& check, const auto& get) ZKLOCK_REQUIRES(path_mutex) {
+      on_reply([](LockNode& p, const auto& check, const auto& get) {
         const client::Reply& r = check.status == Status::ok ? get : check;
         return p.fsm_.on_done({p.status_for_own(check, get), r.detail}, p.update_lease());
       }));

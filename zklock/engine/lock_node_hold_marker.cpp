@@ -19,8 +19,7 @@ bool LockNode::mark_hold() {
            .path = hold_marker_path(), .ephemeral = true, .contender = true, .is_optional = true}),
        .session = fsm_.node().session(),
        .fail_if_disconnected = true},
-      under_lock([this](const client::Reply& r)
-                     ZKLOCK_REQUIRES(path_mutex) { holding_->marker.on_created(r.status); }));
+      under_lock([this](const client::Reply& r) { holding_->marker.on_created(r.status); }));
   return true;
 }
 

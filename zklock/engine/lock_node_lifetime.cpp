@@ -1,27 +1,124 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports of a lock node to its observer, and the end of the lock node.
+// The contenders of a lock node, its events, and its end.
 #include <algorithm>
 #include <cassert>
 
 #include "zklock/core/znode_data.h"
+#include "zklock/engine/contender.h"
 #include "zklock/engine/lock_node.h"
 
 namespace zklock::detail {
 
-// ---- reports to the observer --------------------------------------------------------------------
+// ---- the contenders -----------------------------------------------------------------------------
 
-// There is an observer: update_lease() is false without one.
+bool LockNode::agrees(const core::AcquireFsm::Policy& policy,
+                      const core::CohortPolicy& cohort_policy) const noexcept {
+  const core::AcquireFsm::Policy& own = fsm_.policy();
+  return cohort_policy == cohort_policy_ && policy.queue_again == own.queue_again &&
+         policy.lock_delay == own.lock_delay && policy.rule == own.rule;
+}
+
+std::shared_ptr<LockNode> LockNode::find_shared(const PathQueue& path,
+                                                const core::AcquireFsm::Policy& policy,
+                                                const core::CohortPolicy& cohort_policy) {
+  for (const auto& node : path.shared_nodes()) {
+    if (node->agrees(policy, cohort_policy)) return node;
+  }
+  return nullptr;
+}
+
+void LockNode::set_front(const std::shared_ptr<Contender>& contender) noexcept {
+  front_ = contender;
+}
+
+void LockNode::begin_line(Line::Places behind) {
+  line_ = std::make_unique<Line>(*this, cohort_policy_, std::move(behind));
+  path_->add_shared_node(shared_from_this());
+}
+
+Line::Places LockNode::end_line() {
+  if (line() == nullptr) return {};
+  path_->remove_shared_node(*this);
+  return line_->end();
+}
+
+void LockNode::admit(const std::shared_ptr<Contender>& contender, const Caller& caller) {
+  path_->assert_held();
+  if (line() != nullptr) return line()->admit(contender, caller);
+  front_ = contender;
+  if (cohort_policy_.batch > 1 && contender->waits()) begin_line({});
+  start();
+}
+
+void LockNode::start() {
+  path_->enlist_node(*this);
+  run(fsm_.start(path_->counter_has_ended()));
+}
+
+void LockNode::requeue(Line::Places places) {
+  while (!places.empty()) {
+    const auto [first, caller] = std::move(places.front());
+    places.pop_front();
+    core::AcquireFsm::Policy policy = fsm_.policy();
+    policy.wait = first->waits();
+    policy.always_list = first->has_listener();
+    policy.count_children = !path_->omits_count();
+    const auto node = std::make_shared<LockNode>(path_, caller, std::move(policy), cohort_policy_);
+    first->set_lock_node(node);
+    node->front_ = first;
+    if (cohort_policy_.batch > 1 && first->waits()) {
+      for (const Line::Place& each : places) each.contender->set_lock_node(node);
+      node->begin_line(std::exchange(places, {}));
+    }
+    node->start();
+  }
+}
+
+void LockNode::leave(const Contender& contender) {
+  path_->assert_held();
+  const auto self = shared_from_this();  // the path may have had the last reference
+  if (line() != nullptr && (line()->leave(contender) || line()->replace_front())) return;
+  end_line();  // no other contender is behind
+  core::AcquireEffects effects = fsm_.withdraw();
+  abandon();
+  run(std::move(effects));
+}
+
+void LockNode::abandon() {
+  front_.reset();
+  if (!fsm_.has_ended()) work_ = core().work().begin();
+}
+
+void LockNode::close() {
+  const auto self = shared_from_this();  // the path may have had the last reference
+  end_line();
+  front_.reset();
+  end_watches();
+}
+
+// There is a contender: update_lease() is false without one.
 void LockNode::grant() {
-  holding_ = std::make_unique<Holding>(static_cast<LockNodeInternals&>(*this));
+  holding_ = std::make_unique<Holding>(*this);
   holding_->since = core().scheduler().now();
   holding_->heartbeat_demand.emplace(core().keeper());
   path_->record_grant(fsm_.predecessors().were_awaited());
-  observer()->on_granted(holding_->since);
+  front()->on_granted(holding_->since);
   if (goes_by_number()) path_->sequence_hint().on_granted(fsm_.node().sequence(), holding_->since);
 }
 
+std::uint64_t LockNode::record_grant() {
+  const bool begins =
+      !line_ && cohort_policy_.shares() && !find_shared(*path_, fsm_.policy(), cohort_policy_);
+  if (begins) begin_line({});
+  return line() != nullptr ? line()->on_grant() : 0;
+}
+
 void LockNode::fail(Errc error, const std::string& cause) {
-  if (const auto observer = this->observer()) observer->on_failed(error, cause);
+  const auto failed = front();
+  const Line::Places behind = end_line();
+  if (failed) failed->on_failed(error, cause);
+  for (const Line::Place& each : behind) each.contender->on_failed(error, cause);
+  if (failed && !fsm_.has_ended()) abandon();
 }
 
 // The machine has ended without a grant: its znode is deleted or being deleted.
@@ -29,45 +126,70 @@ void LockNode::machine_ended() {
   end_watches();
   const auto work = std::exchange(work_, {});
   if (work != BackgroundWork::Id{}) core().work().end(work);
-  const auto observer = this->observer();
-  observer_.reset();
-  if (observer) observer->on_ended();
+  const auto ended = std::exchange(front_, {}).lock();
+  requeue_behind();
+  if (ended) ended->on_ended();
 }
+
+void LockNode::notify_position() {
+  const core::AcquireState state = fsm_.state();
+  const bool waits = state == core::AcquireState::arming || state == core::AcquireState::waiting ||
+                     (state == core::AcquireState::delaying && fsm_.policy().wait);
+  if (!waits) return;
+  const std::size_t position = fsm_.predecessors().position();
+  if (const auto first = front()) first->on_position(position);
+  if (line() != nullptr) line()->on_position(position);
+}
+
+void LockNode::notify_unreachable(const std::string& cause) {
+  std::vector<std::shared_ptr<Contender>> all;  // a copy: a contender that gives up leaves
+  if (line() != nullptr) {
+    for (const Line::Place& each : line()->behind()) all.push_back(each.contender);
+  }
+  if (auto first = front()) all.push_back(std::move(first));
+  for (const auto& each : all) each->on_unreachable(cause);
+}
+
+// ---- events of the session and of the znode -----------------------------------------------------
 
 void LockNode::on_session_ended(SessionId session) {
   if (!is_granted()) return run(fsm_.on_session_ended(session));
-  if (session == fsm_.node().session()) notify_loss(LossReason::session_expired);
+  if (session == fsm_.node().session()) lose(LossReason::session_expired);
 }
 
 void LockNode::on_lease_expired(const std::shared_ptr<core::Lease>& lease) {
-  if (is_granted() && lease == lease_)
-    notify_loss(core().keeper().reason_of_lapse(lease->session()));
+  if (is_granted() && lease == lease_) lose(core().keeper().reason_of_lapse(lease->session()));
 }
 
-void LockNode::notify_loss(LossReason why) {
-  if (const auto observer = this->observer()) observer->on_lost(why);
+void LockNode::lose(LossReason why) {
+  path_->assert_held();
+  if (const auto holder = front()) return holder->lose(why);
+  if (!is_idle()) return;
+  remove(why == LossReason::lease_expired ? RemovalCause::idle_lapse
+                                          : RemovalCause::already_deleted);
 }
 
 void LockNode::on_suspended(SessionId session) {
-  const auto observer = this->observer();
-  if (observer && session == fsm_.node().session()) observer->on_suspended();
+  const auto holder = front();
+  if (holder && session == fsm_.node().session()) holder->on_suspended();
 }
 
 void LockNode::on_resumed(SessionId session) {
-  const auto observer = this->observer();
-  if (observer && session == fsm_.node().session()) observer->on_resumed();
+  const auto holder = front();
+  if (holder && session == fsm_.node().session()) holder->on_resumed();
 }
 
 void LockNode::on_tick(int& requests) {
-  const auto observer = this->observer();
-  if (!fsm_.node().exists() || !observer || has_ended_) return;
+  path_->assert_held();
+  const bool is_used = !front_.expired() || is_idle();
+  if (!fsm_.node().exists() || !is_used || has_ended_) return;
   if (!is_granted()) {
     if (requests > 0 && watch_own()) --requests;
     return;
   }
   watch_own();
   watches_.watch_release_requests();
-  observer->on_tick();  // may end the lock node
+  if (line() != nullptr) line()->on_tick();  // may end the lock node
   if (requests > 0 && !has_ended_ && mark_hold()) --requests;
 }
 
@@ -76,11 +198,12 @@ bool LockNode::watch_own() {
 }
 
 void LockNode::on_own_node_deleted() {
+  path_->assert_held();
   if (!fsm_.node().exists()) return;
   if (!is_granted()) return run(fsm_.on_own_node_deleted());
-  const auto self = shared_from_this();  // the observer may drop its reference
-  notify_loss(LossReason::node_deleted);
-  // A downgrade that was under way when the path was deleted can create the reader's znode in the
+  const auto self = shared_from_this();  // the contender may drop its reference
+  lose(LossReason::node_deleted);
+  // A downgrade that was in flight when the path was deleted can create the reader's znode in the
   // recreated path.
   const bool may_exist = is_name_unknown() || has_downgraded();
   const bool has_siblings =
@@ -93,7 +216,10 @@ void LockNode::on_path_recreated() {
 }
 
 void LockNode::on_release_requested(bool force) {
-  if (const auto observer = this->observer()) observer->on_release_requested(force);
+  path_->assert_held();
+  const auto self = shared_from_this();  // the contender may drop its reference
+  if (const auto holder = front()) holder->on_release_requested(force);
+  if (line() != nullptr) line()->on_release_requested();
 }
 
 /// Returns whether SequenceHint may use the grants of this lock node: the contender waits, guesses
@@ -104,20 +230,10 @@ bool LockNode::goes_by_number() const noexcept {
   return is_mutex() && guesses && policy.lock_delay.count() == 0;
 }
 
-// ---- withdrawal and release ---------------------------------------------------------------------
-
-void LockNode::withdraw() {
-  core::AcquireEffects effects = fsm_.withdraw();
-  detach_observer();
-  run(std::move(effects));
-}
-
-void LockNode::detach_observer() {
-  observer_.reset();
-  if (!fsm_.has_ended()) work_ = core().work().begin();
-}
+// ---- the release --------------------------------------------------------------------------------
 
 void LockNode::end_watches() {
+  path_->assert_held();
   path_->dismiss_node(*this);
   end_delay();
   has_ended_ = true;
@@ -196,6 +312,8 @@ std::shared_ptr<LockNode> LockNode::session_successor() const {
 }
 
 void LockNode::remove(RemovalCause cause, BackgroundWork::Id work) {
+  path_->assert_held();
+  const auto self = shared_from_this();  // the path may have had the last reference
   if (cause != RemovalCause::unfinished_release && cause != RemovalCause::loss) cancel_lock_delay();
   if (cause == RemovalCause::already_deleted) remove_unwanted_delay_marker(work);
   // If the path was recreated, the name may be of another znode now. If the name is in doubt, both
@@ -220,6 +338,7 @@ void LockNode::remove(RemovalCause cause, BackgroundWork::Id work) {
     core().remove(fsm_.node().session(), std::move(hold_marker->path), work);
   }
   end_watches();
+  requeue_behind();
 }
 
 /// Returns what to call when the ensemble has confirmed the delete; may be empty.

@@ -14,8 +14,7 @@ namespace zklock::detail {
 
 /// Makes a loss thread (EngineContext::losses()) run `task` after the Lock has ended. The user's
 /// callbacks in `task` may block, and may call the user's lock object.
-void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> task)
-    ZKLOCK_REQUIRES(path_mutex);
+void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> task);
 
 /// The notification of one loss. The loss callbacks run on a loss thread, because they may block.
 /// If the znode still exists, its delete waits for them, at most for the limit that is
@@ -30,10 +29,10 @@ void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> 
 /// |         | the limit has passed                               | over: the znode is deleted    |
 ///
 /// Thread-safety: any thread may call run() and finish(). REQUIRES for the other members:
-/// path_mutex is held. Made by std::make_shared.
+/// the engine mutex is held. Made by std::make_shared.
 class LossNotification : public std::enable_shared_from_this<LossNotification> {
  public:
-  /// Deletes the znode as a part of the work. Called with path_mutex held, at most once.
+  /// Deletes the znode as a part of the work. Called with the engine mutex held, at most once.
   using DeleteNode = std::function<void(BackgroundWork::Id)>;
 
   /// `loss`: stopped by run(). `delete_node`: empty if no znode exists. `line`: logged by run();
@@ -42,10 +41,10 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
                    std::string line);
 
   /// Makes a loss thread call run(), after the Lock has ended.
-  void start() ZKLOCK_REQUIRES(path_mutex);
+  void start();
   /// Returns an object for a recipe whose own loss follows from this one. The delete waits for the
   /// end of the object too, but no longer than the limit. Returns null if the state is not pending.
-  std::shared_ptr<void> delay_delete() ZKLOCK_REQUIRES(path_mutex);
+  std::shared_ptr<void> delay_delete();
   /// Logs the line, and stops the loss token: the user's callbacks run on this thread. Then calls
   /// finish().
   void run();
@@ -54,17 +53,17 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
   void finish();
 
  private:
-  void delete_node() ZKLOCK_REQUIRES(path_mutex);
+  void delete_node();
 
   const std::shared_ptr<PathContext> path_;
   std::stop_source loss_;
   std::string line_;  ///< used by run() only
-  DeleteNode delete_node_ ZKLOCK_GUARDED_BY(path_mutex);
-  client::TimerId limit_timer_ ZKLOCK_GUARDED_BY(path_mutex){};
+  DeleteNode delete_node_;
+  client::TimerId limit_timer_{};
   /// While pending.
-  std::optional<BackgroundWork::Id> work_ ZKLOCK_GUARDED_BY(path_mutex);
+  std::optional<BackgroundWork::Id> work_;
   /// run() and the objects of delay_delete().
-  int unfinished_ ZKLOCK_GUARDED_BY(path_mutex) = 1;
+  int unfinished_ = 1;
 };
 
 }  // namespace zklock::detail

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "zklock/core/release_request_data.h"
+#include "zklock/engine/lock_node.h"
 
 namespace zklock::detail {
 
@@ -12,19 +13,21 @@ namespace request = client::request;
 using core::Status;
 using request::WatchEvent;
 
+PathQueue& NodeWatches::path() const noexcept {
+  return node_.path_queue();
+}
+
 // ---- the own znode ------------------------------------------------------------------------------
 
 bool NodeWatches::watch_own() {
   if (!own_.is_free()) return false;
   request::GetAndWatch watch{.path = path().child(node_.own_name()), .on_event = {}};
-  watch.on_event = own_.on_event(node_.weak_self(), path(),
-                                 [this](WatchEvent event) ZKLOCK_REQUIRES(path_mutex) {
-                                   own_.mark_free();  // also after a change of the data
-                                   if (event == WatchEvent::deleted) node_.on_own_node_deleted();
-                                 });
-  own_.submit(node_.weak_self(), path(), std::move(watch), node_.session(),
-              [this](const client::Reply& reply)
-                  ZKLOCK_REQUIRES(path_mutex) { on_own_read(reply); });
+  watch.on_event = own_.on_event(node_.weak_from_this(), path(), [this](WatchEvent event) {
+    own_.mark_free();  // also after a change of the data
+    if (event == WatchEvent::deleted) node_.on_own_node_deleted();
+  });
+  own_.submit(node_.weak_from_this(), path(), std::move(watch), node_.session(),
+              [this](const client::Reply& reply) { on_own_read(reply); });
   return true;
 }
 
@@ -42,15 +45,14 @@ void NodeWatches::on_own_read(const client::Reply& reply) {
 void NodeWatches::check_path_recreated() {
   path().core().coordinator().submit(
       {.operation = request::CountChildren{path().path().str()}, .session = node_.session()},
-      under_lock(node_.weak_self(), path(),
-                 [this](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
-                   if (own_.is_free()) return;
-                   const bool known = reply.status == Status::ok;
-                   if (known && node_.is_path_of_own_znode(reply)) return;
-                   if (reply.status == Status::no_auth) return;  // the checks go on
-                   own_.disarm(path());  // if unknown, the watch is requested again at a tick
-                   if (known || reply.status == Status::no_node) node_.on_own_node_deleted();
-                 }));
+      under_lock(node_.weak_from_this(), path(), [this](const client::Reply& reply) {
+        if (own_.is_free()) return;
+        const bool known = reply.status == Status::ok;
+        if (known && node_.is_path_of_own_znode(reply)) return;
+        if (reply.status == Status::no_auth) return;  // the checks go on
+        own_.disarm(path());  // if unknown, the watch is requested again at a tick
+        if (known || reply.status == Status::no_node) node_.on_own_node_deleted();
+      }));
 }
 
 void NodeWatches::disarm() noexcept {
@@ -61,7 +63,7 @@ void NodeWatches::disarm() noexcept {
 // ---- the release request ------------------------------------------------------------------------
 
 std::string NodeWatches::release_request_path() const {
-  return path().child(core::release_request_node(node_.sequence()));
+  return path().child(core::release_request_node(node_.machine().node().sequence()));
 }
 
 void NodeWatches::watch_release_requests() {
@@ -71,11 +73,10 @@ void NodeWatches::watch_release_requests() {
 void NodeWatches::await_release_request() {
   release_request_.disarm(path());
   request::ExistsAndWatch watch{.path = release_request_path(), .on_event = {}};
-  watch.on_event = release_request_.on_event(
-      node_.weak_self(), path(),
-      [this](WatchEvent) ZKLOCK_REQUIRES(path_mutex) { read_release_request(true); });
-  release_request_.submit(node_.weak_self(), path(), std::move(watch), node_.session(),
-                          [this](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
+  watch.on_event = release_request_.on_event(node_.weak_from_this(), path(),
+                                             [this](WatchEvent) { read_release_request(true); });
+  release_request_.submit(node_.weak_from_this(), path(), std::move(watch), node_.session(),
+                          [this](const client::Reply& reply) {
                             if (reply.status == Status::ok) return read_release_request(true);
                             if (reply.status != Status::no_node) release_request_.mark_free();
                           });
@@ -84,12 +85,12 @@ void NodeWatches::await_release_request() {
 void NodeWatches::read_release_request(bool is_new) {
   release_request_.disarm(path());
   request::GetAndWatch watch{.path = release_request_path(), .on_event = {}};
-  watch.on_event = release_request_.on_event(
-      node_.weak_self(), path(), [this](WatchEvent event) ZKLOCK_REQUIRES(path_mutex) {
+  watch.on_event =
+      release_request_.on_event(node_.weak_from_this(), path(), [this](WatchEvent event) {
         event == WatchEvent::changed ? read_release_request(false) : await_release_request();
       });
-  release_request_.submit(node_.weak_self(), path(), std::move(watch), node_.session(),
-                          [this, is_new](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
+  release_request_.submit(node_.weak_from_this(), path(), std::move(watch), node_.session(),
+                          [this, is_new](const client::Reply& reply) {
                             if (reply.status == Status::no_node) return await_release_request();
                             if (reply.status != Status::ok) return release_request_.mark_free();
                             const bool force = reply.data == core::kReleaseRequestForces;
@@ -115,19 +116,17 @@ void NodeWatches::watch_predecessor(const std::string& node, std::size_t which,
   const std::uint32_t serial = ++last_serial_;
   connection_ = connection();
   request::GetAndWatch watch{.path = path().child(node), .on_event = {}};
-  watch.on_event = under_lock(node_.weak_self(), path(),
-                              [this, which = static_cast<std::uint32_t>(which), serial](
-                                  core::SessionId, WatchEvent event) ZKLOCK_REQUIRES(path_mutex) {
-                                if (forget_predecessor(serial))
-                                  node_.on_predecessor_event(which, event);
-                              });
+  watch.on_event = under_lock(
+      node_.weak_from_this(), path(),
+      [this, which = static_cast<std::uint32_t>(which), serial](core::SessionId, WatchEvent event) {
+        if (forget_predecessor(serial)) node_.on_predecessor_event(which, event);
+      });
   const auto id = path().core().coordinator().submit(
       {.operation = std::move(watch), .session = session},
-      under_lock(node_.weak_self(), path(),
-                 [this, node, serial](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
-                   on_predecessor_read(serial, reply);
-                   node_.on_predecessor_read(node, reply);
-                 }));
+      under_lock(node_.weak_from_this(), path(), [this, node, serial](const client::Reply& reply) {
+        on_predecessor_read(serial, reply);
+        node_.on_predecessor_read(node, reply);
+      }));
   predecessors_.push_back({.serial = serial, .id = id});
 }
 
@@ -141,7 +140,7 @@ void NodeWatches::on_predecessor_read(std::uint32_t serial, const client::Reply&
   if (!stands) return;
   predecessor_ = reply.token;
   const bool own = reply.ephemeral_owner == node_.session();
-  if (own && node_.is_mutex()) path().session_handoff().wait(reply.token, node_.weak_self());
+  if (own && node_.is_mutex()) path().session_handoff().wait(reply.token, node_.weak_from_this());
 }
 
 bool NodeWatches::forget_predecessor(std::uint32_t serial) noexcept {
@@ -160,7 +159,7 @@ void NodeWatches::unwatch_predecessors() noexcept {
 void NodeWatches::forget_predecessors() noexcept {
   predecessors_.clear();
   auto& successors = path().session_handoff();
-  if (!successors.empty()) successors.leave(predecessor_, node_.weak_self());
+  if (!successors.empty()) successors.leave(predecessor_, node_.weak_from_this());
 }
 
 }  // namespace zklock::detail

@@ -8,11 +8,13 @@
 #include <boost/container/small_vector.hpp>
 
 #include "zklock/client/port/coordinator.h"
-#include "zklock/engine/lock_node_internals.h"
+#include "zklock/engine/path_queue.h"
 #include "zklock/engine/watch_slot.h"
 #include "zklock/fencing_token.h"
 
 namespace zklock::detail {
+
+class LockNode;
 
 /// The watches of one lock node. Their events go to the lock node.
 ///
@@ -31,64 +33,61 @@ namespace zklock::detail {
 ///
 /// Most lock nodes end before the first tick, and need only the watch on the predecessor.
 ///
-/// Thread-safety: none. REQUIRES: path_mutex is held. Part of its lock node.
+/// Thread-safety: none. REQUIRES: the engine mutex is held. Part of its lock node.
 class NodeWatches {
  public:
-  explicit NodeWatches(LockNodeInternals& lock_node) : node_(lock_node) {}
+  explicit NodeWatches(LockNode& lock_node) : node_(lock_node) {}
   NodeWatches(const NodeWatches&) = delete;
   NodeWatches& operator=(const NodeWatches&) = delete;
 
   /// Sets the watch on the own znode. Returns false if it was set already.
-  bool watch_own() ZKLOCK_REQUIRES(path_mutex);
+  bool watch_own();
   /// Removes the watch on the own znode.
-  void disarm_own() noexcept ZKLOCK_REQUIRES(path_mutex) { own_.disarm(path()); }
+  void disarm_own() noexcept { own_.disarm(path()); }
   /// Forgets the watch on the own znode, which is being deleted.
-  void forget_own() noexcept ZKLOCK_REQUIRES(path_mutex) { own_.forget(); }
+  void forget_own() noexcept { own_.forget(); }
   /// Sets the watch on the release request, if it is not set.
-  void watch_release_requests() ZKLOCK_REQUIRES(path_mutex);
+  void watch_release_requests();
   /// Removes the watches on the own znode and on the release request.
-  void disarm() noexcept ZKLOCK_REQUIRES(path_mutex);
+  void disarm() noexcept;
 
   /// Reads and watches the child `node`, the predecessor with this index in the machine's list.
-  void watch_predecessor(const std::string& node, std::size_t which, core::SessionId session)
-      ZKLOCK_REQUIRES(path_mutex);
+  void watch_predecessor(const std::string& node, std::size_t which, core::SessionId session);
   /// Forgets and removes all watches on predecessors.
-  void unwatch_predecessors() noexcept ZKLOCK_REQUIRES(path_mutex);
+  void unwatch_predecessors() noexcept;
   /// Forgets all watches on predecessors without removing them. REQUIRES: the watched znode or the
   /// own znode is deleted, or the session has ended, or one of these is about to happen.
-  void forget_predecessors() noexcept ZKLOCK_REQUIRES(path_mutex);
+  void forget_predecessors() noexcept;
   /// Returns whether the latest watch on a predecessor was set on the current connection.
-  bool is_predecessor_watch_current() const noexcept ZKLOCK_REQUIRES(path_mutex);
+  bool is_predecessor_watch_current() const noexcept;
 
  private:
-  PathQueue& path() const noexcept ZKLOCK_REQUIRES(path_mutex) { return node_.path_queue(); }
-  void on_own_read(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  PathQueue& path() const noexcept;
+  void on_own_read(const client::Reply& reply);
   /// Checks whether the path was recreated. Then the watched znode belongs to another contender.
-  void check_path_recreated() ZKLOCK_REQUIRES(path_mutex);
-  std::string release_request_path() const ZKLOCK_REQUIRES(path_mutex);
+  void check_path_recreated();
+  std::string release_request_path() const;
   /// Watches for the create of a release request.
-  void await_release_request() ZKLOCK_REQUIRES(path_mutex);
+  void await_release_request();
   /// Reads and watches a release request. `is_new`: it was created, not changed.
-  void read_release_request(bool is_new) ZKLOCK_REQUIRES(path_mutex);
-  void on_predecessor_read(std::uint32_t serial, const client::Reply& reply)
-      ZKLOCK_REQUIRES(path_mutex);
+  void read_release_request(bool is_new);
+  void on_predecessor_read(std::uint32_t serial, const client::Reply& reply);
   /// Forgets one watch. Returns false if it has fired or was forgotten before.
-  bool forget_predecessor(std::uint32_t serial) noexcept ZKLOCK_REQUIRES(path_mutex);
-  std::uint32_t connection() const noexcept ZKLOCK_REQUIRES(path_mutex);
+  bool forget_predecessor(std::uint32_t serial) noexcept;
+  std::uint32_t connection() const noexcept;
 
   struct Predecessor {
     std::uint32_t serial;
     client::RequestId id;
   };
 
-  LockNodeInternals& node_;
-  WatchSlot own_ ZKLOCK_GUARDED_BY(path_mutex);
-  WatchSlot release_request_ ZKLOCK_GUARDED_BY(path_mutex);
-  boost::container::small_vector<Predecessor, 1> predecessors_ ZKLOCK_GUARDED_BY(path_mutex);
-  FencingToken predecessor_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< czxid of the last one watched
-  std::uint32_t last_serial_ ZKLOCK_GUARDED_BY(path_mutex) = 0;
-  std::uint32_t connection_ ZKLOCK_GUARDED_BY(path_mutex) =
-      0;  ///< low bits of the connection count
+  LockNode& node_;
+  WatchSlot own_;
+  WatchSlot release_request_;
+  boost::container::small_vector<Predecessor, 1> predecessors_;
+  FencingToken predecessor_{};  ///< czxid of the last one watched
+  std::uint32_t last_serial_ = 0;
+  std::uint32_t connection_ = 0;  ///< low bits of the connection count
 };
 
 }  // namespace zklock::detail

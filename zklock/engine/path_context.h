@@ -28,8 +28,8 @@ class PendingAcquire;
 /// The part of a path lock that its contenders, lock nodes and calls use. PathLock implements the
 /// virtual members.
 ///
-/// Thread-safety: any thread may call any member, if its comment does not require that path_mutex
-/// is held.
+/// Thread-safety: any thread may call any member, if its comment does not require that the engine
+/// mutex is held.
 class PathContext : public EngineLock::State, public std::enable_shared_from_this<PathContext> {
  public:
   PathContext(std::shared_ptr<EngineContext> core, core::LockPath path)
@@ -56,31 +56,30 @@ class PathContext : public EngineLock::State, public std::enable_shared_from_thi
   virtual std::optional<Error> acquire(const std::shared_ptr<PendingAcquire>& call,
                                        AcquireRequest request) = 0;
 
-  // REQUIRES: path_mutex is held.
+  // REQUIRES: the engine mutex is held.
 
+  /// Asserts that it is.
+  void assert_held() const noexcept { core_->mutex().assert_held(); }
   /// Returns whether a public object exists on this path.
-  bool is_used() const noexcept ZKLOCK_REQUIRES(path_mutex) { return objects_ > 0; }
+  bool is_used() const noexcept { return objects_ > 0; }
   /// Makes the contender of `owner` forget the calls that have ended. Withdraws it if no call is
   /// left.
-  virtual void drop_ended_calls(const Owner& owner) noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
+  virtual void drop_ended_calls(const Owner& owner) noexcept = 0;
   /// Returns whether a contender of this client waits here.
-  virtual bool anyone_waits() const ZKLOCK_REQUIRES(path_mutex) = 0;
+  virtual bool anyone_waits() const = 0;
   /// Returns the names of this client's znodes in this queue.
-  virtual std::vector<std::string> own_node_names() const ZKLOCK_REQUIRES(path_mutex) = 0;
+  virtual std::vector<std::string> own_node_names() const = 0;
   /// Registers a contender under its key.
-  virtual void enlist(const std::shared_ptr<Contender>& contender) ZKLOCK_REQUIRES(path_mutex) = 0;
+  virtual void enlist(const std::shared_ptr<Contender>& contender) = 0;
   /// Unregisters a contender. Does nothing if it is not registered.
-  virtual void dismiss(const Contender& contender) noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
+  virtual void dismiss(const Contender& contender) noexcept = 0;
   /// Records that the lock() of `thread` is granted. See ReentryCounter::begin().
-  virtual void locked(std::uint64_t thread, std::shared_ptr<const Grant> grant) noexcept
-      ZKLOCK_REQUIRES(path_mutex) = 0;
-  /// Runs `task` after the EngineLock has ended, without path_mutex.
-  void after_unlock(EngineMutex::Task task) ZKLOCK_REQUIRES(path_mutex) {
-    core_->mutex().after_unlock(std::move(task));
-  }
+  virtual void locked(std::uint64_t thread, std::shared_ptr<const Grant> grant) noexcept = 0;
+  /// Runs `task` after the EngineLock has ended, without the engine mutex.
+  void after_unlock(EngineMutex::Task task) { core_->mutex().after_unlock(std::move(task)); }
 
  protected:
-  std::size_t objects_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< public objects
+  std::size_t objects_ = 0;  ///< public objects
 
  private:
   const std::shared_ptr<EngineContext> core_;
@@ -88,9 +87,8 @@ class PathContext : public EngineLock::State, public std::enable_shared_from_thi
   std::atomic<std::uint64_t> nodes_made_ = 0;
 };
 
-/// Returns a callback that calls `step(arguments...)` with the path_mutex of `path` held. It does
-/// nothing if `owner` or `path` does not exist any more. It keeps both alive during the call. To
-/// keep `owner` alive is not enough: a cohort does not keep its path lock alive.
+/// Returns a callback that calls `step(arguments...)` with the engine mutex held. It does
+/// nothing if `owner` or `path` does not exist any more. It keeps both alive during the call.
 template <class Step>
 auto under_lock(std::weak_ptr<void> owner, PathContext& path, Step step) {
   return [owner = std::move(owner), path = path.weak_from_this(),

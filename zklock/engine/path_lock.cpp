@@ -19,6 +19,11 @@ Caller caller_of(const AcquireRequest& request) {
   return caller;
 }
 
+/// Returns a copy, for a loop in which lock nodes end.
+std::vector<std::shared_ptr<LockNode>> copy(const std::vector<std::shared_ptr<LockNode>>& nodes) {
+  return nodes;
+}
+
 }  // namespace
 
 PathLock::PathLock(std::shared_ptr<EngineContext> core, core::LockPath path, bool counter_ended)
@@ -31,7 +36,7 @@ PathLock::~PathLock() {
 // Checks some contenders only: a path can have thousands.
 void PathLock::assert_invariants() const noexcept {
   assert(nodes_.empty() || observes_lease_);
-  for (const auto& each : cohorts_) each->assert_invariants();
+  for (const auto& node : shared_nodes()) node->assert_invariants();
   int unchecked = 8;
   for (const auto& [owner, contender] : contenders_) {
     if (unchecked-- == 0) return;
@@ -62,7 +67,11 @@ std::optional<Error> PathLock::refusal(const AcquireRequest& request) const {
 
 std::optional<Error> PathLock::acquire(const std::shared_ptr<PendingAcquire>& call,
                                        AcquireRequest request) {
-  const Caller caller = caller_of(request);  // makes a system call, so without the mutex
+  // Made without the mutex: a system call and several allocations. Most often it is needed.
+  const Caller caller = caller_of(request);
+  const auto contender =
+      std::make_shared<Contender>(self(), request.owner, caller, request.time_limit.waits(),
+                                  request.event_sink, request.metrics);
   const EngineLock lock(entry());
   if (call->has_ended()) return std::nullopt;
   if (auto refused = refusal(request)) {
@@ -79,14 +88,12 @@ std::optional<Error> PathLock::acquire(const std::shared_ptr<PendingAcquire>& ca
   }
   core::AcquireFsm::Policy policy{.rule = request.rule,
                                   .gate = request.gate,
-                                  .wait = request.time_limit.waits(),
+                                  .wait = contender->waits(),
                                   .queue_again = request.queue_again,
                                   .always_list = static_cast<bool>(request.event_sink),
                                   .count_children = !omits_count(),
                                   .lock_delay = request.lock_delay};
-  const auto shared = cohort(policy, request.cohort_policy);
-  const auto contender = std::make_shared<Contender>(self(), request.owner, caller, policy,
-                                                     request.event_sink, request.metrics, shared);
+  contender->set_lock_node(LockNode::for_contender(self(), caller, policy, request.cohort_policy));
   enlist(contender);
   if (contenders_.size() > 1) call->set_beside_others();
   contender->join(call, policy.rule);
@@ -98,26 +105,14 @@ void PathLock::enlist(const std::shared_ptr<Contender>& contender) {
   contenders_[contender->key()] = contender;
 }
 
-std::shared_ptr<Cohort> PathLock::cohort(const core::AcquireFsm::Policy& policy,
-                                         const core::CohortPolicy& cohort_policy) {
-  if (!cohort_policy.shares()) return nullptr;
-  for (const auto& queue : cohorts_) {
-    if (queue->agrees(policy, cohort_policy)) return queue;
-  }
-  // A cohort without a contender has no other reference.
-  std::erase_if(cohorts_, [](const auto& each) ZKLOCK_REQUIRES(path_mutex) {
-    return each.use_count() == 1 && !each->has_node();
-  });
-  return cohorts_.emplace_back(std::make_shared<Cohort>(*this, policy, cohort_policy));
-}
-
 bool PathLock::anyone_waits() const {
-  return std::ranges::any_of(contenders_, [](const auto& entry) ZKLOCK_REQUIRES(path_mutex) {
+  return std::ranges::any_of(contenders_, [](const auto& entry) {
     return entry.second->ownership().state() == core::Ownership::State::waiting;
   });
 }
 
 std::shared_ptr<Contender> PathLock::find(const Owner& owner) const {
+  assert_held();
   const auto found = contenders_.find(owner);
   return found == contenders_.end() ? nullptr : found->second;
 }
@@ -154,9 +149,7 @@ bool PathLock::unlock(const Owner& owner, core::CountKind kind, Access access) {
   contender = find(owner);
   if (!contender || !includes(access, *contender)) return false;
   if (by_lock && contender->ownership().count(kind) == 1) reentry_counter_.end();
-  const auto [count, plan] = contender->drop(kind);
-  contender->execute(plan);
-  return count != core::Ownership::Dropped::refused;
+  return contender->drop(kind) != core::Ownership::Dropped::refused;
 }
 
 core::Ownership PathLock::ownership(const Owner& owner, Access access) {
@@ -180,9 +173,9 @@ void PathLock::detach() {
   const EngineLock lock(entry());
   if (--objects_ > 0) return;
   sequence_hint().end();
-  for (const auto& queue : cohorts_) queue->end_idling();
+  for (const auto& node : copy(shared_nodes())) node->end_idling();
   if (core().closed()) return end_all();  // perhaps before close() has been called
-  const auto is_locked = [](const auto& entry) ZKLOCK_REQUIRES(path_mutex) {
+  const auto is_locked = [](const auto& entry) {
     const core::Ownership& ownership = entry.second->ownership();
     return ownership.count(core::CountKind::lock) > 0 ||
            ownership.count(core::CountKind::shared_lock) > 0;
@@ -192,7 +185,9 @@ void PathLock::detach() {
 
 void PathLock::on_path_recreated() {
   for (const auto& [owner, contender] : by_owner()) contender->on_path_recreated();
-  for (const auto& each : cohorts_) each->on_path_recreated();
+  for (const auto& node : copy(shared_nodes())) {
+    if (node->is_idle()) node->on_path_recreated();
+  }
 }
 
 std::shared_ptr<Contender> PathLock::first_on_behalf_of(const Owner& owner) const {
@@ -221,8 +216,8 @@ std::vector<std::string> PathLock::own_node_names() const {
   for (const auto& [owner, contender] : contenders_) {
     std::ranges::move(contender->lock_node().own_names(), std::back_inserter(names));
   }
-  for (const auto& queue : cohorts_) {
-    if (const auto idle = queue->idle_node()) names.push_back(idle->own_name());
+  for (const auto& node : shared_nodes()) {
+    if (node->is_idle()) names.push_back(node->own_name());
   }
   return names;
 }
@@ -230,7 +225,7 @@ std::vector<std::string> PathLock::own_node_names() const {
 void PathLock::end_all() {
   create_limiter().close();
   session_handoff().clear();
-  for (const auto& queue : cohorts_) queue->close();
+  for (const auto& node : copy(shared_nodes())) node->close();
   for (const auto& [owner, contender] : by_owner()) {
     contender->close();
     if (contender->ownership().count() == 0) dismiss(*contender);
@@ -335,12 +330,7 @@ void PathLock::thread_exits(Owner owner) noexcept {
     if (!contender) return;
     // Exclusive counts are last: nothing is downgraded.
     for (const auto kind : {core::CountKind::shared_lock, core::CountKind::lock}) {
-      for (;;) {
-        const auto [count, plan] = contender->drop(kind, true);
-        contender->execute(plan);
-        if (count == core::Ownership::Dropped::refused) break;
-        dropped = true;
-      }
+      while (contender->drop(kind, true) != core::Ownership::Dropped::refused) dropped = true;
     }
   }
   if (dropped) warn("a thread ended without unlocking it");

@@ -15,11 +15,9 @@
 #include <boost/intrusive/list.hpp>
 
 #include "zklock/core/acquire_fsm.h"
-#include "zklock/core/cohort_policy.h"
 #include "zklock/core/lock_path.h"
 #include "zklock/core/ownership.h"
 #include "zklock/core/slow_wait.h"
-#include "zklock/engine/cohort.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/lock_node.h"
 #include "zklock/engine/path_queue.h"
@@ -37,7 +35,7 @@ namespace zklock::detail {
 /// client's EngineMutex guards all of it.
 ///
 /// Thread-safety: any thread may call any member that this class adds. The members of the base
-/// classes require path_mutex.
+/// classes require that the engine mutex is held.
 class PathLock final : public PathQueue,
                        public ThreadExitListener,
                        public WaitedPath,
@@ -111,20 +109,19 @@ class PathLock final : public PathQueue,
 
  private:
   // PathContext and PathQueue.
-  void drop_ended_calls(const Owner& owner) noexcept override ZKLOCK_REQUIRES(path_mutex);
-  bool anyone_waits() const override ZKLOCK_REQUIRES(path_mutex);
-  std::vector<std::string> own_node_names() const override ZKLOCK_REQUIRES(path_mutex);
-  void enlist(const std::shared_ptr<Contender>& contender) override ZKLOCK_REQUIRES(path_mutex);
-  void dismiss(const Contender& contender) noexcept override ZKLOCK_REQUIRES(path_mutex);
-  void locked(std::uint64_t thread, std::shared_ptr<const Grant> grant) noexcept override
-      ZKLOCK_REQUIRES(path_mutex) {
+  void drop_ended_calls(const Owner& owner) noexcept override;
+  bool anyone_waits() const override;
+  std::vector<std::string> own_node_names() const override;
+  void enlist(const std::shared_ptr<Contender>& contender) override;
+  void dismiss(const Contender& contender) noexcept override;
+  void locked(std::uint64_t thread, std::shared_ptr<const Grant> grant) noexcept override {
     reentry_counter_.begin(thread, std::move(grant));
   }
-  void on_path_recreated() override ZKLOCK_REQUIRES(path_mutex);
-  void assert_invariants() const noexcept override ZKLOCK_REQUIRES(path_mutex);
+  void on_path_recreated() override;
+  void assert_invariants() const noexcept override;
 
-  void enlist_node(LockNode& node) noexcept override ZKLOCK_REQUIRES(path_mutex);
-  void dismiss_node(LockNode& node) noexcept override ZKLOCK_REQUIRES(path_mutex);
+  void enlist_node(LockNode& node) noexcept override;
+  void dismiss_node(LockNode& node) noexcept override;
 
   // LeaseObserver.
   std::shared_ptr<LeaseObserver> shared_if_alive() noexcept override;
@@ -133,7 +130,7 @@ class PathLock final : public PathQueue,
   void on_suspended(SessionId session) override;
   void on_resumed(SessionId session) override;
   void on_tick(int& requests) override;
-  /// Calls this member of each enlisted lock node, with path_mutex held.
+  /// Calls this member of each enlisted lock node, with the engine mutex held.
   template <class... Arguments>
   void notify(void (LockNode::*event)(Arguments...), std::type_identity_t<Arguments>... arguments);
 
@@ -144,43 +141,35 @@ class PathLock final : public PathQueue,
   std::optional<Error> refusal(const AcquireRequest& request) const;
   /// Returns whether the counts of `contender` belong to this access. Counts of permits belong to
   /// Access::permits only. It includes the other counts too, because permits nest in a lock.
-  static bool includes(Access access, const Contender& contender) ZKLOCK_REQUIRES(path_mutex);
+  static bool includes(Access access, const Contender& contender);
   /// Begins to describe a slow wait in the log, if that is due.
   void describe_slow_wait();
   /// Returns the call that has waited the longest, and its owner; nothing if none waits.
   struct Waiter {
     Owner owner;
-    const PendingAcquire* call;  ///< valid while path_mutex is held
+    const PendingAcquire* call;  ///< valid while the engine mutex is held
   };
-  std::optional<Waiter> oldest_waiter() const ZKLOCK_REQUIRES(path_mutex);
+  std::optional<Waiter> oldest_waiter() const;
   /// Does the work of close(). Can be called twice.
-  void end_all() ZKLOCK_REQUIRES(path_mutex);
+  void end_all();
   std::string not_owner_text(const Owner& owner, core::CountKind kind);
   /// Returns the contender of `owner`, or null.
-  std::shared_ptr<Contender> find(const Owner& owner) const ZKLOCK_REQUIRES(path_mutex);
+  std::shared_ptr<Contender> find(const Owner& owner) const;
   /// Returns the oldest contender that was created on behalf of `owner`, or null. Its key() can be
   /// a different owner: see AcquireRequest::on_behalf_of.
-  std::shared_ptr<Contender> first_on_behalf_of(const Owner& owner) const
-      ZKLOCK_REQUIRES(path_mutex);
+  std::shared_ptr<Contender> first_on_behalf_of(const Owner& owner) const;
   /// Returns a copy of contenders_, for a loop that dismisses some of them. The order is that in
   /// which the owners were made, so that a simulated run can be repeated.
-  std::map<Owner, std::shared_ptr<Contender>> by_owner() const ZKLOCK_REQUIRES(path_mutex);
-  /// Returns the cohort of the contenders with these two policies; creates it if necessary.
-  /// Returns null if contenders with this `cohort_policy` share no znode.
-  std::shared_ptr<Cohort> cohort(const core::AcquireFsm::Policy& policy,
-                                 const core::CohortPolicy& cohort_policy)
-      ZKLOCK_REQUIRES(path_mutex);
+  std::map<Owner, std::shared_ptr<Contender>> by_owner() const;
 
   ReentryCounter reentry_counter_;
-  std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_ ZKLOCK_GUARDED_BY(path_mutex);
+  std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_;
   using NodeHook = boost::intrusive::member_hook<LockNode, boost::intrusive::list_member_hook<>,
                                                  &LockNode::list_hook_>;
   /// Lock nodes that wait or are held, oldest first.
-  boost::intrusive::list<LockNode, NodeHook> nodes_ ZKLOCK_GUARDED_BY(path_mutex);
-  bool observes_lease_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< registered with the lease keeper
-  core::SlowWait slow_wait_ ZKLOCK_GUARDED_BY(path_mutex);
-  std::vector<std::shared_ptr<Cohort>> cohorts_
-      ZKLOCK_GUARDED_BY(path_mutex);  ///< one for each pair of policies
+  boost::intrusive::list<LockNode, NodeHook> nodes_;
+  bool observes_lease_ = false;  ///< registered with the lease keeper
+  core::SlowWait slow_wait_;
 };
 
 }  // namespace zklock::detail

@@ -6,14 +6,14 @@ namespace zklock::detail {
 
 namespace {
 
-Access access_of(const Contender& contender) ZKLOCK_REQUIRES(path_mutex) {
+Access access_of(const Contender& contender) {
   return contender.lock_node().machine().policy().rule.access;
 }
 
 /// Returns whether `holder` holds, and `waiter` cannot be granted before that hold ends. Reads the
 /// clock: a hold whose lease has expired blocks none. Returns false for permits, because a semaphore
 /// has several.
-bool blocks(const Contender& holder, const Contender& waiter) ZKLOCK_REQUIRES(path_mutex) {
+bool blocks(const Contender& holder, const Contender& waiter) {
   if (!holder.holds()) return false;
   const Access ours = access_of(holder);
   const Access theirs = access_of(waiter);
@@ -25,7 +25,7 @@ bool blocks(const Contender& holder, const Contender& waiter) ZKLOCK_REQUIRES(pa
 
 /// Returns whether `writer` waits ahead of the reader `reader`, or may do so: before both znodes
 /// exist, the order is not known. Contenders at a gate, and those that share a znode, are left out.
-bool waits_ahead(const Contender& writer, const Contender& reader) ZKLOCK_REQUIRES(path_mutex) {
+bool waits_ahead(const Contender& writer, const Contender& reader) {
   if (writer.ownership().state() != core::Ownership::State::waiting) return false;
   if (access_of(reader) != Access::shared || access_of(writer) != Access::exclusive) return false;
   const core::AcquireFsm& theirs = writer.lock_node().machine();
@@ -36,7 +36,7 @@ bool waits_ahead(const Contender& writer, const Contender& reader) ZKLOCK_REQUIR
 }
 
 /// Returns whether only unlock() by the owner's thread, or a loss, ends the hold.
-bool is_thread_bound(const Contender& holder) ZKLOCK_REQUIRES(path_mutex) {
+bool is_thread_bound(const Contender& holder) {
   const core::Ownership& ownership = holder.ownership();
   return !holder.grant().is_limited() && ownership.count(core::CountKind::hold) == 0 &&
          ownership.count(core::CountKind::shared_hold) == 0;

@@ -28,6 +28,7 @@ bool PathQueue::record_own_node(core::Sequence number, FencingToken token,
 }
 
 void PathQueue::record_sequence(core::Sequence number) {
+  assert_held();
   const bool has_ended = !core::is_usable(number);
   if (has_ended == counter_has_ended_) return;
   core().record_counter_end(path(), has_ended);
@@ -35,6 +36,7 @@ void PathQueue::record_sequence(core::Sequence number) {
 }
 
 void PathQueue::record_stat(const client::Reply& stat) {
+  assert_held();
   if (stat.status == core::Status::ok) record_sequence(stat.next_sequence);
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/core/znode_name.h"
@@ -20,7 +22,7 @@ class LockNode;
 /// Collects what the replies of the servers show about the queue of one lock path. That is the
 /// sequence counter, the newest own znode, and how many grants had to wait lately.
 ///
-/// Thread-safety: none. REQUIRES: path_mutex is held.
+/// Thread-safety: none. REQUIRES: the engine mutex is held.
 class PathQueue : public PathContext {
  public:
   /// `counter_ended`: the path's sequence counter was at its end when it was last read.
@@ -34,99 +36,95 @@ class PathQueue : public PathContext {
   ///
   /// If the session is new, all knowledge that depends on earlier czxids is forgotten. The ensemble
   /// may have been emptied or restored, and then the czxids begin again too.
-  bool record_own_node(core::Sequence number, FencingToken token, core::SessionId session)
-      ZKLOCK_REQUIRES(path_mutex);
+  bool record_own_node(core::Sequence number, FencingToken token, core::SessionId session);
   /// Returns the time at which a recreation of the path was last noticed. A create that was sent
   /// before that time may have reused an older znode's name. A late delete of the older znode may
   /// then have deleted the new one.
-  core::Instant recreation_noticed_at() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return recreation_noticed_at_;
-  }
+  core::Instant recreation_noticed_at() const noexcept { return recreation_noticed_at_; }
   /// Returns whether the znode with this czxid is known to have been deleted with its path.
-  bool is_stale(FencingToken token) const noexcept ZKLOCK_REQUIRES(path_mutex) {
+  bool is_stale(FencingToken token) const noexcept {
     return newest_deleted_ != FencingToken{} && token <= newest_deleted_;
   }
   /// Records a sequence number that a server gave to a child, or will give to the next child.
-  void record_sequence(core::Sequence number) ZKLOCK_REQUIRES(path_mutex);
+  void record_sequence(core::Sequence number);
   /// Returns whether the sequence counter was at its end when it was last read. Then no contender
   /// creates a znode, except to delete orphaned delay markers. Its sequence number would be
   /// unusable. Besides, the path can be recreated only while it has no children.
-  bool counter_has_ended() const noexcept ZKLOCK_REQUIRES(path_mutex) { return counter_has_ended_; }
+  bool counter_has_ended() const noexcept { return counter_has_ended_; }
   /// Records the stat of the lock path in a successful reply. Ignores other replies.
-  void record_stat(const client::Reply& stat) ZKLOCK_REQUIRES(path_mutex);
+  void record_stat(const client::Reply& stat);
 
   /// Returns whether the next create of a contender also creates the path. That is so if the client
   /// predicts a new path, and no reply and no earlier create makes this path likely to exist.
-  bool should_create_path() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+  bool should_create_path() const noexcept {
     return !path_likely_exists_ && core().path_facts().predicts_new_path();
   }
   /// Records that the path exists, or that a create of it was sent.
-  void record_path_exists() noexcept ZKLOCK_REQUIRES(path_mutex) { path_likely_exists_ = true; }
+  void record_path_exists() noexcept { path_likely_exists_ = true; }
   /// Records what the reply to the create of a contender shows about the path. `makes_path`: as in
   /// the request.
-  void record_create(const client::Reply& created, bool makes_path) noexcept
-      ZKLOCK_REQUIRES(path_mutex);
+  void record_create(const client::Reply& created, bool makes_path) noexcept;
 
   /// Returns whether at least the last four grants had to wait. Then a new contender very probably
   /// does not find the lock free.
-  bool is_crowded() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return waited_in_a_row_ >= kCrowded;
-  }
+  bool is_crowded() const noexcept { return waited_in_a_row_ >= kCrowded; }
   /// Records the grant of a znode. `waited`: it had to wait for another znode.
-  void record_grant(bool waited) noexcept ZKLOCK_REQUIRES(path_mutex) {
+  void record_grant(bool waited) noexcept {
     waited_in_a_row_ = waited ? std::min(waited_in_a_row_ + 1, kCrowded) : 0;
     free_in_a_row_ = waited ? 0 : std::min(free_in_a_row_ + 1, kContendedFor);
   }
   /// Returns whether one of the last eight grants had to wait. Then another contender probably comes
   /// again.
-  bool was_contended() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return free_in_a_row_ < kContendedFor;
-  }
+  bool was_contended() const noexcept { return free_in_a_row_ < kContendedFor; }
   /// Returns whether a new contender sends no count of the children. That is so if the path is
   /// crowded, or if the sequence number of the new znode will probably show that it is first.
-  bool omits_count() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return is_crowded() || sequence_hint_.expects_first();
-  }
+  bool omits_count() const noexcept { return is_crowded() || sequence_hint_.expects_first(); }
 
   /// Returns the lease for a grant on `session` now; null if it does not suffice.
-  const std::shared_ptr<core::Lease>& lease_for_grant(core::SessionId session)
-      ZKLOCK_REQUIRES(path_mutex);
+  const std::shared_ptr<core::Lease>& lease_for_grant(core::SessionId session);
   /// Begins to notify a lock node of the events of the session.
-  virtual void enlist_node(LockNode& node) noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
+  virtual void enlist_node(LockNode& node) noexcept = 0;
   /// Stops notifying it. Does nothing if the lock node is not enlisted.
-  virtual void dismiss_node(LockNode& node) noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
+  virtual void dismiss_node(LockNode& node) noexcept = 0;
 
-  SequenceHint& sequence_hint() noexcept ZKLOCK_REQUIRES(path_mutex) { return sequence_hint_; }
-  SessionHandoff& session_handoff() noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return session_handoff_;
+  /// Returns the lock nodes that have a line. No two have equal policies.
+  const std::vector<std::shared_ptr<LockNode>>& shared_nodes() const noexcept {
+    return shared_nodes_;
   }
-  LateCreates& late_creates() noexcept ZKLOCK_REQUIRES(path_mutex) { return late_creates_; }
-  CreateLimiter& create_limiter() noexcept ZKLOCK_REQUIRES(path_mutex) { return create_limiter_; }
+  void add_shared_node(std::shared_ptr<LockNode> node) { shared_nodes_.push_back(std::move(node)); }
+  void remove_shared_node(const LockNode& node) noexcept {
+    std::erase_if(shared_nodes_, [&](const auto& each) { return each.get() == &node; });
+  }
+
+  SequenceHint& sequence_hint() noexcept { return sequence_hint_; }
+  SessionHandoff& session_handoff() noexcept { return session_handoff_; }
+  LateCreates& late_creates() noexcept { return late_creates_; }
+  CreateLimiter& create_limiter() noexcept { return create_limiter_; }
 
  protected:
   /// Notifies the lock nodes of this client that may have been deleted with the old path.
-  virtual void on_path_recreated() ZKLOCK_REQUIRES(path_mutex) = 0;
+  virtual void on_path_recreated() = 0;
 
  private:
   static constexpr int kCrowded = 4;       ///< grants in a row that had to wait
   static constexpr int kContendedFor = 8;  ///< grants
 
-  SequenceHint sequence_hint_ ZKLOCK_GUARDED_BY(path_mutex){*this};
-  SessionHandoff session_handoff_ ZKLOCK_GUARDED_BY(path_mutex);
-  LateCreates late_creates_ ZKLOCK_GUARDED_BY(path_mutex){*this};
-  std::shared_ptr<core::Lease> lease_ ZKLOCK_GUARDED_BY(path_mutex);  ///< of the last grant
-  CreateLimiter create_limiter_ ZKLOCK_GUARDED_BY(path_mutex){core().settings().creates_at_once};
-  int waited_in_a_row_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< latest grants that all had to wait
+  SequenceHint sequence_hint_{*this};
+  SessionHandoff session_handoff_;
+  std::vector<std::shared_ptr<LockNode>> shared_nodes_;
+  LateCreates late_creates_{*this};
+  std::shared_ptr<core::Lease> lease_;  ///< of the last grant
+  CreateLimiter create_limiter_{core().settings().creates_at_once};
+  int waited_in_a_row_ = 0;  ///< latest grants that all had to wait
   /// Latest grants that all had not to wait, up to kContendedFor.
-  int free_in_a_row_ ZKLOCK_GUARDED_BY(path_mutex) = kContendedFor;
-  bool counter_has_ended_ ZKLOCK_GUARDED_BY(path_mutex);
-  bool path_likely_exists_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< see should_create_path()
-  core::Sequence newest_number_ ZKLOCK_GUARDED_BY(path_mutex){};
-  FencingToken newest_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< czxid of this client's newest znode
-  core::SessionId newest_session_ ZKLOCK_GUARDED_BY(path_mutex){};
-  FencingToken newest_deleted_
-      ZKLOCK_GUARDED_BY(path_mutex){};  ///< newest czxid deleted with its path
-  core::Instant recreation_noticed_at_ ZKLOCK_GUARDED_BY(path_mutex){};
+  int free_in_a_row_ = kContendedFor;
+  bool counter_has_ended_;
+  bool path_likely_exists_ = false;  ///< see should_create_path()
+  core::Sequence newest_number_{};
+  FencingToken newest_{};  ///< czxid of this client's newest znode
+  core::SessionId newest_session_{};
+  FencingToken newest_deleted_{};  ///< newest czxid deleted with its path
+  core::Instant recreation_noticed_at_{};
 };
 
 }  // namespace zklock::detail

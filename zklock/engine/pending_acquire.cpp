@@ -77,8 +77,9 @@ void PendingAcquire::give_up(AcquireOutcome outcome, AcquireEnd why) noexcept {
   path_->drop_ended_calls(owner_);
 }
 
-// The task keeps the call alive until path_mutex is released.
+// The task keeps the call alive until the engine mutex is released.
 void PendingAcquire::end(AcquireOutcome outcome, AcquireEnd why) {
+  path_->assert_held();
   assert(!has_ended());
   path_->after_unlock([call = shared_from_this(), outcome = std::move(outcome), why]() mutable {
     call->finish(std::move(outcome), why);
@@ -88,6 +89,7 @@ void PendingAcquire::end(AcquireOutcome outcome, AcquireEnd why) {
 }
 
 void PendingAcquire::refuse() noexcept {
+  path_->assert_held();
   has_ended_.store(true, std::memory_order_release);  // a stop does nothing from now on
   count_end(AcquireEnd::failed);
 }
@@ -109,6 +111,7 @@ void PendingAcquire::finish(AcquireOutcome outcome, AcquireEnd why) noexcept {
 }
 
 void PendingAcquire::arm(bool contender_waits) {
+  path_->assert_held();
   EngineContext& core = path_->core();
   disarm();
   // A single attempt waits for an unreachable server for at most the connection timeout. So does a

@@ -23,10 +23,10 @@ namespace zklock::detail {
 /// |         | cancel(), fail(), expire(); a stop; the deadline | ended; its contender is withdrawn,    |
 /// |         |                                                  | unless another call waits with it     |
 ///
-/// At the end, `done` is called when path_mutex is released.
+/// At the end, `done` is called when the engine mutex is released.
 ///
 /// Thread-safety: any thread may call any member, if its comment does not say otherwise. REQUIRES: the
-/// destructor runs without path_mutex, because it waits for a stop callback that is running.
+/// destructor runs without the engine mutex, because it waits for a stop callback that is running.
 class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
  public:
   /// Begins a call; see PathLock::acquire(). Throws the error that acquire() returns. A stop request
@@ -77,17 +77,15 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   /// single attempt, although the call itself may not be. Then the call ends with
   /// Error(not_connected) when the connection timeout has passed, or as by expire() if its deadline
   /// comes first.
-  /// REQUIRES: path_mutex is held.
-  void arm(bool contender_waits) ZKLOCK_REQUIRES(path_mutex);
-  /// Cancels the timer. REQUIRES: path_mutex is held.
-  void disarm() noexcept ZKLOCK_REQUIRES(path_mutex);
-  /// Ends the call with this outcome. REQUIRES: path_mutex is held; the call has not ended, and its
-  /// contender forgets it.
-  void complete(AcquireOutcome outcome) ZKLOCK_REQUIRES(path_mutex) {
-    end(std::move(outcome), AcquireEnd::timeout);
-  }
+  /// REQUIRES: the engine mutex is held.
+  void arm(bool contender_waits);
+  /// Cancels the timer. REQUIRES: the engine mutex is held.
+  void disarm() noexcept;
+  /// Ends the call with this outcome. REQUIRES: the engine mutex is held; the call has not ended, and
+  /// its contender forgets it.
+  void complete(AcquireOutcome outcome) { end(std::move(outcome), AcquireEnd::timeout); }
   /// Records that the call may not begin. From now on it has ended, without a call of `done`.
-  void refuse() noexcept ZKLOCK_REQUIRES(path_mutex);
+  void refuse() noexcept;
 
  private:
   struct Cancel {
@@ -103,7 +101,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   // is an error.
   /// Ends the call, and withdraws it from its contender. Does nothing if it has ended.
   void give_up(AcquireOutcome outcome, AcquireEnd why) noexcept;
-  void end(AcquireOutcome outcome, AcquireEnd why) ZKLOCK_REQUIRES(path_mutex);
+  void end(AcquireOutcome outcome, AcquireEnd why);
   void finish(AcquireOutcome outcome, AcquireEnd why) noexcept;
   void count_end(AcquireEnd end) const noexcept;
 
@@ -121,11 +119,11 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const core::Lazy<Terms> terms_;
   const std::shared_ptr<const CallTexts> texts_;  ///< null: none
   std::function<void(AcquireOutcome)> done_;      ///< used by the ending thread only
-  std::atomic<bool> has_ended_{false};            ///< written with path_mutex held
+  std::atomic<bool> has_ended_{false};            ///< written with the engine mutex held
   std::atomic<bool> is_beside_others_{false};
   std::optional<std::stop_callback<Cancel>> on_stop_;
 
-  client::TimerId timer_ ZKLOCK_GUARDED_BY(path_mutex){};
+  client::TimerId timer_{};
 };
 
 }  // namespace zklock::detail

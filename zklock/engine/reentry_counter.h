@@ -26,7 +26,7 @@ namespace zklock::detail {
 /// released.
 ///
 /// Thread-safety: any thread may call any member; lock-free. REQUIRES for begin(), end() and
-/// clear(): path_mutex is held. During clear(), a lock() that began before the last public
+/// clear(): the engine mutex is held. During clear(), a lock() that began before the last public
 /// object was destroyed may still run, or its thread may be ending.
 class ReentryCounter {
  public:

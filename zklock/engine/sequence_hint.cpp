@@ -31,8 +31,8 @@ void SequenceHint::on_granted(core::Sequence number, core::Instant now) {
   assert_invariants();
 }
 
-/// Returns a callback that calls `step` with path_mutex held. It does nothing after the watch of
-/// this call has ended.
+/// Returns a callback that calls `step` with the engine mutex held. It does nothing after the watch
+/// of this call has ended.
 template <class Step>
 auto SequenceHint::of_this_watch(Step step) {
   return under_lock(path_.weak_from_this(), path_, epoch_.guard(std::move(step)));
@@ -41,7 +41,7 @@ auto SequenceHint::of_this_watch(Step step) {
 std::function<void()> SequenceHint::on_release(core::Sequence number, FencingToken token) {
   last_ = {number, token};
   if (watch_ == client::RequestId{}) return {};
-  return under_lock(path_.weak_from_this(), path_, [this, token]() ZKLOCK_REQUIRES(path_mutex) {
+  return under_lock(path_.weak_from_this(), path_, [this, token]() {
     if (last_ && last_->token == token) last_->is_deleted = true;
   });
 }
@@ -54,20 +54,18 @@ bool SequenceHint::watch() {
   is_counted_ = true;
   connection_ = path_.core().keeper().connection();
   request::GetAndWatch watch{.path = path_.path().str(), .on_event = {}};
-  watch.on_event =
-      of_this_watch([this](core::SessionId, request::WatchEvent) ZKLOCK_REQUIRES(path_mutex) {
-        watch_ = {};
-        end();
-      });
+  watch.on_event = of_this_watch([this](core::SessionId, request::WatchEvent) {
+    watch_ = {};
+    end();
+  });
   watch_ = path_.core().coordinator().submit(
       {.operation = std::move(watch), .session = path_.core().keeper().session()},
-      of_this_watch([this](const client::Reply& reply)
-                        ZKLOCK_REQUIRES(path_mutex) { on_answered(reply); }));
+      of_this_watch([this](const client::Reply& reply) { on_answered(reply); }));
   return true;
 }
 
 void SequenceHint::look_again(core::Instant when) {
-  timer_ = path_.core().scheduler().at(when, of_this_watch([this]() ZKLOCK_REQUIRES(path_mutex) {
+  timer_ = path_.core().scheduler().at(when, of_this_watch([this]() {
                                          const core::Instant over = granted_at_ + kLongestRest;
                                          path_.core().scheduler().now() < over ? look_again(over)
                                                                                : end();

@@ -46,7 +46,7 @@ class PathContext;
 /// | all        | no grant for a second; the last public object | off        |
 /// |            | on the path is destroyed                      |            |
 ///
-/// Thread-safety: none. REQUIRES: path_mutex is held. The path lock owns this object.
+/// Thread-safety: none. REQUIRES: the engine mutex is held. The path lock owns this object.
 class SequenceHint {
  public:
   /// The limit for one client. It may use many paths, and the watches of a session are bounded. The
@@ -58,35 +58,32 @@ class SequenceHint {
   SequenceHint& operator=(const SequenceHint&) = delete;
 
   /// Records the grant of a znode with this number. REQUIRES: LockNode::goes_by_number() is true.
-  void on_granted(core::Sequence number, core::Instant now) ZKLOCK_REQUIRES(path_mutex);
+  void on_granted(core::Sequence number, core::Instant now);
   /// Records that the granted znode is being deleted. Returns a callback that records the end of
   /// the delete; empty without a watch. The caller calls it without a Lock when the ensemble has
   /// confirmed the delete. Before that, is_first() is false.
-  [[nodiscard]] std::function<void()> on_release(core::Sequence number, FencingToken token)
-      ZKLOCK_REQUIRES(path_mutex);
+  [[nodiscard]] std::function<void()> on_release(core::Sequence number, FencingToken token);
   /// Returns whether a new znode of this client will probably be first by its number.
-  bool expects_first() const noexcept ZKLOCK_REQUIRES(path_mutex) {
-    return is_adjacent_ && is_known();
-  }
+  bool expects_first() const noexcept { return is_adjacent_ && is_known(); }
   /// Returns whether the new znode with this number is first. REQUIRES: the reply to its create has
   /// just arrived.
-  bool is_first(core::Sequence number) const noexcept ZKLOCK_REQUIRES(path_mutex);
+  bool is_first(core::Sequence number) const noexcept;
   /// Forgets the last granted znode. In a new session, czxids may be lower than before.
-  void forget() noexcept ZKLOCK_REQUIRES(path_mutex) { last_.reset(); }
+  void forget() noexcept { last_.reset(); }
   /// Removes the watch.
-  void end() noexcept ZKLOCK_REQUIRES(path_mutex);
+  void end() noexcept;
 
  private:
-  void assert_invariants() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+  void assert_invariants() const noexcept {
     assert(is_counted_ || (watch_ == client::RequestId{} && timer_ == client::TimerId{}));
     assert(is_counted_ || path_czxid_ == core::Zxid{});
   }
   template <class Step>
-  auto of_this_watch(Step step) ZKLOCK_REQUIRES(path_mutex);
-  bool watch() ZKLOCK_REQUIRES(path_mutex);
-  void look_again(core::Instant when) ZKLOCK_REQUIRES(path_mutex);
-  void on_answered(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
-  bool is_known() const noexcept ZKLOCK_REQUIRES(path_mutex);
+  auto of_this_watch(Step step);
+  bool watch();
+  void look_again(core::Instant when);
+  void on_answered(const client::Reply& reply);
+  bool is_known() const noexcept;
 
   struct Last {
     core::Sequence number;
@@ -95,19 +92,17 @@ class SequenceHint {
   };
 
   PathContext& path_;
-  std::optional<Last> last_ ZKLOCK_GUARDED_BY(path_mutex);
-  core::Sequence granted_ ZKLOCK_GUARDED_BY(path_mutex){
-      -2};  ///< last granted; -2: none, not adjacent to any
-  bool is_adjacent_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< the last grant was adjacent
-  core::Instant granted_at_ ZKLOCK_GUARDED_BY(path_mutex){};
-  core::Instant not_before_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< earliest time of a new watch
-  bool is_counted_ ZKLOCK_GUARDED_BY(path_mutex) = false;     ///< counted in PathFacts::watched
-  client::RequestId watch_ ZKLOCK_GUARDED_BY(path_mutex){};
-  client::TimerId timer_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< set while a watch exists
-  Epoch epoch_ ZKLOCK_GUARDED_BY(path_mutex);              ///< of the watch
-  std::uint64_t connection_ ZKLOCK_GUARDED_BY(path_mutex) =
-      0;  ///< connection on which the watch was requested
-  core::Zxid path_czxid_ ZKLOCK_GUARDED_BY(path_mutex){};  ///< czxid of the path; 0: not armed
+  std::optional<Last> last_;
+  core::Sequence granted_{-2};  ///< last granted; -2: none, not adjacent to any
+  bool is_adjacent_ = false;    ///< the last grant was adjacent
+  core::Instant granted_at_{};
+  core::Instant not_before_{};  ///< earliest time of a new watch
+  bool is_counted_ = false;     ///< counted in PathFacts::watched
+  client::RequestId watch_{};
+  client::TimerId timer_{};       ///< set while a watch exists
+  Epoch epoch_;                   ///< of the watch
+  std::uint64_t connection_ = 0;  ///< connection on which the watch was requested
+  core::Zxid path_czxid_{};       ///< czxid of the path; 0: not armed
 };
 
 }  // namespace zklock::detail

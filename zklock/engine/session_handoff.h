@@ -25,22 +25,20 @@ class LockNode;
 /// For a moment both znodes exist, although the first one is released. Contenders of other clients
 /// wait for the second one only. But a transaction that checks the first znode could still succeed.
 /// So there is no direct grant if such a transaction is possible, or if other znodes are deleted
-/// with the first one. Then the lock node waits for the delete (see Contender::decide_release() and
+/// with the first one. Then the lock node waits for the delete (see Contender::release_node() and
 /// LockNode::session_successor()).
 ///
-/// Thread-safety: none. REQUIRES: path_mutex is held. The path lock owns this object.
+/// Thread-safety: none. REQUIRES: the engine mutex is held. The path lock owns this object.
 class SessionHandoff {
  public:
   /// Registers `lock_node`, which waits for the znode with the czxid `predecessor`. Replaces a lock
   /// node that is registered for that predecessor already. There is one only if its own znode was
   /// deleted and this client has not received that event yet.
-  void wait(FencingToken predecessor, std::weak_ptr<LockNode> lock_node)
-      ZKLOCK_REQUIRES(path_mutex) {
+  void wait(FencingToken predecessor, std::weak_ptr<LockNode> lock_node) {
     waiting_[predecessor.zxid] = std::move(lock_node);
   }
   /// Removes `lock_node`, which does not wait for that znode any more.
-  void leave(FencingToken predecessor, const std::weak_ptr<LockNode>& lock_node) noexcept
-      ZKLOCK_REQUIRES(path_mutex) {
+  void leave(FencingToken predecessor, const std::weak_ptr<LockNode>& lock_node) noexcept {
     const auto found = waiting_.find(predecessor.zxid);
     if (found == waiting_.end()) return;
     // Compares without lock(), which could make this function drop the last reference.
@@ -48,18 +46,17 @@ class SessionHandoff {
     const bool same = !waiter.owner_before(lock_node) && !lock_node.owner_before(waiter);
     if (same) waiting_.erase(found);
   }
-  void clear() noexcept ZKLOCK_REQUIRES(path_mutex) { waiting_.clear(); }
+  void clear() noexcept { waiting_.clear(); }
   /// Returns the lock node that waits for the znode with this czxid, or null.
-  std::shared_ptr<LockNode> of(FencingToken predecessor) const noexcept
-      ZKLOCK_REQUIRES(path_mutex) {
+  std::shared_ptr<LockNode> of(FencingToken predecessor) const noexcept {
     const auto found = waiting_.find(predecessor.zxid);
     return found == waiting_.end() ? nullptr : found->second.lock();
   }
 
-  bool empty() const noexcept ZKLOCK_REQUIRES(path_mutex) { return waiting_.empty(); }
+  bool empty() const noexcept { return waiting_.empty(); }
 
  private:
-  std::unordered_map<std::int64_t, std::weak_ptr<LockNode>> waiting_ ZKLOCK_GUARDED_BY(path_mutex);
+  std::unordered_map<std::int64_t, std::weak_ptr<LockNode>> waiting_;
 };
 
 }  // namespace zklock::detail

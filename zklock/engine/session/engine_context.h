@@ -172,7 +172,7 @@ class EngineContext : public NodeDeletions::Host,
   std::shared_ptr<client::Dispatcher> shared_listener_dispatcher(Executor executor) const {
     return executor ? listener_dispatcher(std::move(executor)) : ports_.dispatcher;
   }
-  EngineMutex& mutex() noexcept { return path_mutex_; }
+  EngineMutex& mutex() noexcept { return engine_mutex_; }
   LeaseKeeper& keeper() noexcept { return *keeper_; }
   PathFacts& path_facts() noexcept { return path_facts_; }
   DelayMarkerClock& delay_marker_clock() noexcept { return delay_marker_clock_; }
@@ -234,7 +234,7 @@ class EngineContext : public NodeDeletions::Host,
   }
 
   const Ports ports_;
-  EngineMutex path_mutex_;
+  EngineMutex engine_mutex_;
   const Settings settings_;
   const std::int64_t pid_;
   const ForkGuard fork_guard_;

@@ -7,24 +7,14 @@
 
 namespace zklock::detail {
 
-namespace {
+constinit thread_local const EngineMutex* EngineMutex::held_here = nullptr;
 
-/// Whether the thread has an EngineLock. Used in asserts only.
-constinit thread_local bool held_here = false;
-
-}  // namespace
-
-bool EngineLock::is_held_here() noexcept {
-  return held_here;
-}
-
-// path_mutex stands for mutex_.
 EngineLock::EngineLock(Entry entry) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS
     : entry_(entry),
       exceptions_(std::uncaught_exceptions()) {
-  assert(!held_here);
+  assert(!EngineMutex::is_any_held_here());
   entry_.core.mutex().mutex_.lock();
-  held_here = true;
+  EngineMutex::held_here = &entry_.core.mutex();
   assert((entry_.state.assert_invariants(), true));
 }
 
@@ -33,7 +23,7 @@ EngineLock::~EngineLock() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   EngineMutex& mutex = entry_.core.mutex();
   assert((entry_.state.assert_invariants(), true));
   auto tasks = mutex.after_unlock_.take();
-  held_here = false;
+  EngineMutex::held_here = nullptr;
   if (tasks.empty()) {
     mutex.mutex_.unlock();
     return;

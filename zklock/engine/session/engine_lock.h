@@ -16,12 +16,12 @@ namespace zklock::detail {
 /// terminates. So no code under the mutex handles a failed allocation.
 ///
 /// Thread-safety: none. A thread has one at most.
-class ZKLOCK_SCOPED_CAPABILITY EngineLock {
+class EngineLock {
  public:
   /// State with invariants that is guarded by the mutex.
   class State {
    public:
-    virtual void assert_invariants() const noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
+    virtual void assert_invariants() const noexcept = 0;
 
    protected:
     ~State() = default;
@@ -32,12 +32,9 @@ class ZKLOCK_SCOPED_CAPABILITY EngineLock {
     const State& state;
   };
 
-  explicit EngineLock(Entry entry) ZKLOCK_ACQUIRE(path_mutex);
+  explicit EngineLock(Entry entry);
   /// Runs the deferred tasks.
-  ~EngineLock() ZKLOCK_RELEASE();
-  /// Returns whether the calling thread has an EngineLock. For asserts: neither user code nor the
-  /// destructor of its objects may run under the mutex.
-  static bool is_held_here() noexcept;
+  ~EngineLock();
   EngineLock(const EngineLock&) = delete;
   EngineLock& operator=(const EngineLock&) = delete;
 

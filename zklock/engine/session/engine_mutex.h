@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cassert>
 #include <utility>
 
 #include "zklock/client/port/mutex.h"
@@ -9,16 +10,14 @@
 
 namespace zklock::detail {
 
-/// Stands for the EngineMutex of a client. "path_mutex is held" means: the calling thread has an
-/// EngineLock of the object's client. Clang's thread-safety analysis cannot know which objects belong
-/// to one client. So it checks that the mutex of some client is locked.
-struct ZKLOCK_CAPABILITY("path mutex") PathMutex {};
-inline constexpr PathMutex path_mutex;
-
-/// The mutex of one client, and the tasks that code under this mutex defers. It guards the paths, and
-/// all that they consist of. Locked by an EngineLock, which any thread may make.
+/// The engine mutex: the mutex of one client, and the tasks that code under it defers. It guards the
+/// paths, and all that they consist of. Locked by an EngineLock, which any thread may make. "The engine
+/// mutex is held" means: the calling thread has an EngineLock of the object's client.
 ///
-/// Thread-safety: none. REQUIRES: path_mutex is held.
+/// Clang's analysis cannot know which objects belong to one client, so members that require the mutex
+/// are not annotated. assert_held() checks that at the entrances of the classes.
+///
+/// Thread-safety: any thread may call assert_held(). REQUIRES for after_unlock(): the mutex is held.
 class EngineMutex {
  public:
   using Task = UnlockTasks::Task;
@@ -29,13 +28,25 @@ class EngineMutex {
 
   /// Defers `task` until the EngineLock has ended. It runs on the same thread, without the mutex, in
   /// the order of the calls.
-  void after_unlock(Task task) ZKLOCK_REQUIRES(path_mutex) { after_unlock_.add(std::move(task)); }
+  void after_unlock(Task task) {
+    assert_held();
+    mutex_.assert_held();
+    after_unlock_.add(std::move(task));
+  }
+  /// Asserts that the engine mutex is held.
+  void assert_held() const noexcept { assert(held_here == this); }
+  /// Returns whether the calling thread holds the engine mutex of any client. For asserts: neither
+  /// user code nor the destructor of its objects may run under the mutex.
+  static bool is_any_held_here() noexcept { return held_here != nullptr; }
 
  private:
   friend class EngineLock;
 
+  /// The engine mutex that the calling thread holds; null if it holds none. Used in asserts only.
+  static constinit thread_local const EngineMutex* held_here;
+
   client::Mutex mutex_;
-  UnlockTasks after_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
+  UnlockTasks after_unlock_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace zklock::detail

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/engine/line.h"
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "zklock/core/queue_rule.h"
+#include "zklock/engine/contender.h"
+#include "zklock/engine/lock_node.h"
+
+namespace zklock::detail {
+
+Line::Line(LockNode& node, core::CohortPolicy policy, Places behind)
+    : node_(node),
+      policy_(policy),
+      behind_(std::move(behind)),
+      arrivals_(path()),
+      budget_(policy.batch) {}
+
+void Line::assert_invariants() const noexcept {
+  assert(!ended_ || behind_.empty());
+  // An idle lock node is granted to the contenders behind it when a reply arrives.
+  assert(!node_.is_idle() || behind_.empty() || budget_.is_counting() || arrivals_.is_requesting());
+}
+
+PathQueue& Line::path() const noexcept {
+  return node_.path_queue();
+}
+
+// ---- contenders arrive and leave ----------------------------------------------------------------
+
+// Behind an idle lock node, earlier contenders wait for the count and must not be overtaken.
+bool Line::takes(bool waits) const noexcept {
+  return !waits || policy_.batch > 1 || node_.is_idle();
+}
+
+void Line::admit(const std::shared_ptr<Contender>& contender, const Caller& caller) {
+  assert(takes(contender->waits()));
+  const bool may_be_next = node_.is_idle() && behind_.empty();
+  if (!may_be_next && !contender->waits()) return contender->on_ended();
+  behind_.push_back({contender, caller});
+  if (may_be_next && may_serve_idle()) return serve_idle();
+  notify_positions(behind_.size() - 1);
+  count_if_due();
+}
+
+Line::Place Line::take_next() {
+  Place next = std::move(behind_.front());
+  behind_.pop_front();
+  return next;
+}
+
+Line::Places::const_iterator Line::find(const Contender& contender) const {
+  const auto is_its = [&](const Place& each) { return each.contender.get() == &contender; };
+  if (!behind_.empty() && is_its(behind_.back())) return behind_.end() - 1;
+  return std::ranges::find_if(behind_, is_its);
+}
+
+bool Line::leave(const Contender& contender) {
+  const auto place = find(contender);
+  if (place == behind_.end()) return false;
+  notify_positions(static_cast<std::size_t>(behind_.erase(place) - behind_.begin()));
+  return true;
+}
+
+bool Line::replace_front() {
+  if (behind_.empty()) return false;
+  const Place next = take_next();
+  node_.set_front(next.contender);
+  if (position_) next.contender->on_position(*position_);
+  notify_positions(0);
+  return true;
+}
+
+std::size_t Line::place_of(const Contender& contender) const {
+  const auto place = find(contender);
+  return place == behind_.end() ? 0 : static_cast<std::size_t>(place - behind_.begin()) + 1;
+}
+
+Line::Places Line::end() {
+  ended_ = true;
+  epoch_.end();
+  arrivals_.end();
+  return std::exchange(behind_, {});
+}
+
+// ---- grants -------------------------------------------------------------------------------------
+
+std::uint64_t Line::on_grant() {
+  position_ = 0;
+  assert(budget_.has_grants_left());
+  budget_.on_grant();
+  count_if_due();
+  return grants_++;
+}
+
+bool Line::on_release() {
+  // Without its delay marker the znode would leave no lock delay after a loss. No marker is created
+  // again.
+  const core::AcquireFsm& machine = node_.machine();
+  const bool intact = machine.policy().lock_delay.count() == 0 || machine.delay_markers().has_own();
+  if (release_requested_ || !intact) return false;
+  if (behind_.empty()) {
+    if (!may_idle()) return false;
+    become_idle();
+    look_for_arrivals();
+    return true;
+  }
+  if (budget_.has_grants_left()) {
+    grant_next();
+    return true;
+  }
+  // To wait for the count is faster than a release and a new znode that prove unnecessary. But if
+  // the lock node had to wait for a predecessor, that client probably waits again.
+  const bool awaits_count =
+      budget_.is_counting() && !budget_.others_wait() && !machine.predecessors().were_awaited();
+  if (awaits_count) become_idle();
+  return awaits_count;
+}
+
+bool Line::may_idle() const {
+  const bool is_retained = policy_.keep_idle_for.count() > 0 && !budget_.others_wait();
+  return is_retained && path().is_used() && !path().anyone_waits();
+}
+
+/// Grants the lock node to the first contender behind it. If the lease is not valid, deletes the
+/// lock node instead.
+void Line::grant_next() {
+  const core::Instant now = path().core().scheduler().now();
+  if (!node_.lease()->check(now)) return node_.remove(LockNode::RemovalCause::idle_lapse);
+  if (node_.is_idle() && arrivals_.armed()) budget_.on_watched_grant();
+  const Place next = take_next();
+  node_.set_front(next.contender);
+  next.contender->on_granted(now);
+}
+
+void Line::count_if_due() {
+  if (!node_.is_held() || behind_.empty() || !budget_.is_count_due()) return;
+  // Another program can delete a marker, so a number of children would not say what they are.
+  const bool lists = node_.may_have_marker();
+  client::Operation operation = client::request::CountChildren{path().path().str()};
+  if (lists) operation = client::request::ListChildren{path().path().str()};
+  budget_.on_count_requested();
+  path().core().coordinator().submit(
+      {.operation = std::move(operation), .session = node_.session()},
+      under_lock(node_.weak_from_this(), path(),
+                 epoch_.guard([this, lists](const client::Reply& reply) {
+                   on_counted(reply, lists ? core::contenders(reply.children).size()
+                                           : static_cast<std::size_t>(reply.child_count));
+                 })));
+}
+
+void Line::on_counted(const client::Reply& reply, std::size_t contenders) {
+  path().record_stat(reply);
+  budget_.on_counted(reply.status == core::Status::ok && contenders == 1 &&
+                     !path().counter_has_ended());
+  if (!node_.is_idle()) return count_if_due();  // grants were made since the request
+  if (behind_.empty()) {
+    if (policy_.keep_idle_for.count() == 0) return end_idling();
+    return look_for_arrivals();  // a list shows which children are contenders
+  }
+  if (budget_.others_wait()) return end_idling();
+  if (!may_serve_idle()) return look_for_arrivals();
+  serve_idle();
+}
+
+// ---- idle ---------------------------------------------------------------------------------------
+
+void Line::become_idle() {
+  idle_since_ = path().core().scheduler().now();
+  node_.set_front(nullptr);
+}
+
+bool Line::may_serve_idle() const {
+  return budget_.has_grants_left() || arrivals_.armed();
+}
+
+void Line::serve_idle() {
+  grant_next();
+  if (policy_.batch == 1) node_.requeue(std::exchange(behind_, {}));
+}
+
+void Line::end_idling() {
+  if (node_.is_idle()) node_.remove(LockNode::RemovalCause::release);
+}
+
+void Line::on_release_requested() {
+  release_requested_ = true;
+  end_idling();
+}
+
+void Line::on_tick() {
+  if (!node_.is_idle() || !behind_.empty()) return;
+  const auto idle = path().core().scheduler().now() - idle_since_;
+  if (std::chrono::floor<std::chrono::milliseconds>(idle) >= policy_.keep_idle_for) end_idling();
+}
+
+void Line::look_for_arrivals() {
+  arrivals_.look(node_.weak_from_this(), node_.session(),
+                 {.listed = [this](const client::Reply& reply) { on_listed(reply); },
+                  .arrived = [this]() { on_arrival(); }});
+}
+
+// The list shows whether the change was a contender. While the lock node is held, that can wait.
+void Line::on_arrival() {
+  if (node_.is_idle()) look_for_arrivals();
+}
+
+void Line::on_listed(const client::Reply& reply) {
+  path().record_stat(reply);
+  const bool ok = reply.status == core::Status::ok;
+  const auto queue = ok ? core::contenders(reply.children) : std::vector<core::ZnodeName>{};
+  const bool there =
+      std::ranges::find(queue, node_.own_name(), &core::ZnodeName::text) != queue.end() &&
+      reply.token < node_.machine().node().token();
+  if (reply.status == core::Status::no_node || (ok && !there)) return node_.on_own_node_deleted();
+  // Contenders that cannot be seen may be there. At the counter's end they wait without a znode.
+  if (!ok || queue.size() > 1 || path().counter_has_ended()) {
+    budget_.on_others_found();
+    return end_idling();
+  }
+  if (node_.is_idle() && !behind_.empty()) serve_idle();
+}
+
+// ---- positions ----------------------------------------------------------------------------------
+
+void Line::on_position(std::size_t position) {
+  position_ = position;
+  notify_positions(0);
+}
+
+void Line::notify_positions(std::size_t from) {
+  for (std::size_t i = from; position_ && i < behind_.size(); ++i) {
+    behind_[i].contender->on_position(*position_ + i + 1);
+  }
+}
+
+}  // namespace zklock::detail
