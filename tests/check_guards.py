@@ -18,7 +18,7 @@ MUTEX = re.compile(r"(?:mutable\s+)?(?:client::)?Mutex\s+\w+$")
 NO_FIELD = re.compile(r"(?:using|friend|struct|class|enum|static|template|typedef|explicit|virtual|ZKLOCK_HIDDEN)\b")
 SAFE = re.compile(r"(?:mutable\s+)?(?:const\b|std::atomic\b|std::vector<std::atomic\b|(?:client::|Interruptible)?Condition\b"
                   r"|(?:boost::|std::)condition_variable)")
-# Types whose members lock a mutex of their own, or use none.
+# Types whose members lock a mutex of their own, use none, or require the engine mutex.
 OWN_MUTEX = {"BackgroundWork", "BlockingCall", "ClientRecords", "DelayMarkerClock", "DriverQueue", "EngineMutex", "Listeners", "LocalReplyThread",
              "NodeDeleter", "NodeDeletions", "SerialExecutor", "SessionThread", "std::stop_source"}
 BEFORE_THREADS = "set before another thread can use the object"

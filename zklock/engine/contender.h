@@ -50,20 +50,14 @@ class Contender final : public std::enable_shared_from_this<Contender> {
             LockEventSink event_sink, MetricsTarget metrics);
   ~Contender();
 
-  /// Begins to wait for the lock. REQUIRES: it has a lock node.
-  void start(const Caller& caller) { node_->admit(shared_from_this(), caller); }
   /// Returns whether the contender waits for the lock. False: it is a single attempt.
   bool waits() const noexcept { return waits_; }
-  /// Sets the lock node that the contender is in, or behind.
-  void set_lock_node(std::shared_ptr<LockNode> lock_node) noexcept { node_ = std::move(lock_node); }
   /// Adds a call, which requests a hold by `rule`. The call waits with this contender, or nests if
   /// the contender holds. If refusal() returns an error, the call ends with it. If the call is a
   /// single attempt, but this contender waits in the queue, the call ends without a grant.
   void join(const std::shared_ptr<PendingAcquire>& call, const core::QueueRule& rule);
   /// Forgets the calls that have ended. Withdraws the contender if no other call waits.
   void drop_ended_calls();
-  /// Ends the waiting calls of the public object `object` with Error(closed).
-  void cancel_calls(const void* object);
   /// Ends all waiting calls with this error, and withdraws the contender. Does nothing unless the
   /// contender waits.
   void fail(Errc error, const std::string& cause) noexcept;
@@ -72,8 +66,6 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   /// perhaps in the middle of its work under the lock. Returns `refused` if the owner has no count of
   /// this kind. REQUIRES: the caller retains this object.
   core::Ownership::Dropped drop(core::CountKind kind, bool thread_ended = false) noexcept;
-  /// Ends the waiting calls with Error(closed), and makes a hold lost: the client is closing.
-  void close();
   const core::Ownership& ownership() const noexcept { return ownership_; }
   /// Reads the clock, and makes the hold lost if its lease or its hold limit has ended. Returns the
   /// reading. Does not read the clock if the contender does not hold.
@@ -111,6 +103,13 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   /// Returns an object that delays the delete of the lost hold's znode while it exists, at most
   /// for ClientOptions::loss_callback_limit. Returns null if no delete is due; see LossNotification::delay_delete().
   static std::shared_ptr<void> delay_delete(const Hold& hold);
+  /// Returns the path of the znode of the hold. While a downgrade is in flight, it is perhaps outdated.
+  std::string node_path() const;
+  /// Returns node_path(), and records that the user can check the znode in a transaction.
+  std::string expose_node();
+  /// Calls `then` once, when no downgrade is in flight: before it returns, or later. It is called with
+  /// no lock held. REQUIRES: `then` does not block.
+  void when_name_settled(std::function<void()> then);
   /// Sets the watch on the contender's znode now instead of at the next tick.
   void watch_node();
   bool renew(std::optional<core::Duration> length);
@@ -122,6 +121,17 @@ class Contender final : public std::enable_shared_from_this<Contender> {
  private:
   friend class Line;
   friend class LockNode;
+  friend class PathLock;
+
+  // Called by its path lock.
+  /// Sets the lock node that the contender is in, or behind.
+  void set_lock_node(std::shared_ptr<LockNode> lock_node) noexcept { node_ = std::move(lock_node); }
+  /// Begins to wait for the lock. REQUIRES: it has a lock node.
+  void start(const Caller& caller) { node_->admit(shared_from_this(), caller); }
+  /// Ends the waiting calls of the public object `object` with Error(closed).
+  void cancel_calls(const void* object);
+  /// Ends the waiting calls with Error(closed), and makes a hold lost: the client is closing.
+  void close();
 
   // Called by its lock node.
   /// Returns whether a listener receives the events of the contender.

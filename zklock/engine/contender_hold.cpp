@@ -19,9 +19,8 @@ void Contender::on_granted(core::Instant now) {
   const core::HoldLimit limit = calls.front()->terms().limit;  // the oldest call decides it
   const std::uint64_t grant_index = node_->record_grant();
   grant_ = std::make_unique<Grant>(
-      core(), path_->path(), reporter_,
+      core(), reporter_,
       Grant::Terms{.token = {node_->machine().node().token().zxid, grant_index},
-                   .node = node_->own_name(),
                    .lease = node_->lease(),
                    .permits = policy().rule.wanted,
                    .limit = limit,
@@ -115,7 +114,6 @@ Ownership::Dropped Contender::drop(core::CountKind kind, bool thread_ended) noex
     reporter_.log(LogLevel::debug, LogKind::event, "released",
                   {.token = grant_->token(), .held = now - grant_->since()});
   }
-  if (grant_->is_node_exposed()) node_->expose();
   thread_ended_ |= thread_ended;
   release_node();
   assert_invariants();
@@ -135,7 +133,7 @@ void Contender::release_node() {
 
 void Contender::downgrade_if_only_shared() {
   if (!holds() || ownership_.exclusive_count() > 0 || thread_ended_) return;
-  node_->downgrade({shared_from_this(), &grant_->held_node()});
+  node_->downgrade();
 }
 
 void Contender::close() {
@@ -157,6 +155,26 @@ void Contender::release(core::CountKind kind) noexcept {
   }
   const EngineLock lock(path_->entry());
   drop(kind);
+}
+
+std::string Contender::node_path() const {
+  // In a fork()ed child no mutex may be locked. There it is the path before a downgrade.
+  if (core().forked()) return path_->child(node_->machine().node().name());
+  const EngineLock lock(path_->entry());
+  return path_->child(node_->own_name());
+}
+
+std::string Contender::expose_node() {
+  if (!core().forked()) {
+    const EngineLock lock(path_->entry());
+    node_->expose();
+  }
+  return node_path();
+}
+
+void Contender::when_name_settled(std::function<void()> then) {
+  const EngineLock lock(path_->entry());
+  node_->when_name_settled(std::move(then));
 }
 
 void Contender::watch_node() {

@@ -32,19 +32,22 @@ client::ReplyHandler Downgrade::on_reply(Step step) {
   };
 }
 
-void Downgrade::begin(std::shared_ptr<HeldNodePath> held_node) noexcept {
+void Downgrade::begin() noexcept {
   assert_invariants();
   if (state_ != State::writer) return;
   const core::ZnodeName writer{node_.own_name(), node_.machine().node().sequence()};
   const auto reader = writer.as_reader();
   if (!reader) return;
-  held_node_ = std::move(held_node);
   name_ = reader->text;
   node_.watches_.disarm_own();  // this client deletes the znode: no loss
-  held_node_->begin_rename();
   work_ = node_.path_queue().core().work().begin();
   must_look_ = node_.is_unseen();
   again();
+}
+
+void Downgrade::when_settled(std::function<void()> then) {
+  if (is_settled()) return node_.path_queue().after_unlock(std::move(then));
+  waiting_.push_back(std::move(then));
 }
 
 void Downgrade::send() {
@@ -166,11 +169,7 @@ void Downgrade::settle(State state) {
   } else {
     node_.remove_unwanted_delay_marker(work_);
   }
-  for (HeldNodePath::Then& then : held_node_->end_rename(node_.own_name())) {
-    node_.path_queue().after_unlock(std::move(then));
-  }
-  // It may own the last reference to the contender, which may own objects of the user.
-  node_.path_queue().after_unlock([held = std::exchange(held_node_, nullptr)] {});
+  for (auto& then : std::exchange(waiting_, {})) node_.path_queue().after_unlock(std::move(then));
   node_.path_queue().core().work().end(work_);
 }
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cassert>
-#include <memory>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/scheduler.h"
-#include "zklock/engine/held_node_path.h"
 #include "zklock/engine/path_queue.h"
 #include "zklock/engine/session/background_work.h"
 
@@ -62,10 +62,9 @@ class Downgrade {
  public:
   explicit Downgrade(LockNode& lock_node) : node_(lock_node) {}
 
-  /// Begins the downgrade. `held_node` is the path that the hold shows. Does nothing after the first
-  /// call, and if the own znode is no writer's. REQUIRES: the owner has released all exclusive
-  /// counts and keeps shared ones.
-  void begin(std::shared_ptr<HeldNodePath> held_node) noexcept;
+  /// Begins the downgrade. Does nothing after the first call, and if the own znode is no writer's.
+  /// REQUIRES: the owner has released all exclusive counts and keeps shared ones.
+  void begin() noexcept;
   /// Records that the hold has ended.
   void end_hold();
 
@@ -73,6 +72,8 @@ class Downgrade {
   bool is_settled() const noexcept {
     return state_ == State::writer || state_ == State::reader || state_ == State::ended_as_writer;
   }
+  /// Defers `then` until is_settled().
+  void when_settled(std::function<void()> then);
   /// Returns whether the downgrade has succeeded.
   bool is_reader() const noexcept { return state_ == State::reader; }
   /// Returns the name of the reader's znode.
@@ -88,7 +89,7 @@ class Downgrade {
   enum class State { writer, sending, looking, pausing, reader, ended_as_writer };
 
   void assert_invariants() const noexcept {
-    assert(is_settled() == !held_node_);
+    assert(!is_settled() || waiting_.empty());
     assert(is_settled() || must_look_ == (state_ != State::sending));
   }
   using Step = void (Downgrade::*)(const client::Reply&);
@@ -107,8 +108,7 @@ class Downgrade {
   void settle(State state);
 
   LockNode& node_;
-  /// The path to update at the end. Null unless a downgrade is under way.
-  std::shared_ptr<HeldNodePath> held_node_;
+  std::vector<std::function<void()>> waiting_;  ///< see when_settled()
   bool hold_has_ended_ = false;
   State state_ = State::writer;
   std::string name_;

@@ -8,14 +8,12 @@
 
 namespace zklock::detail {
 
-Grant::Grant(EngineContext& core, const core::LockPath& path, const LockEventReporter& reporter,
-             Terms terms, std::function<void()> look)
+Grant::Grant(EngineContext& core, const LockEventReporter& reporter, Terms terms,
+             std::function<void()> look)
     : core_(core),
-      path_(path),
       reporter_(reporter),
       terms_(std::move(terms)),
-      limit_timer_(core.scheduler(), terms_.limit, std::move(look)),
-      node_(path, terms_.node) {
+      limit_timer_(core.scheduler(), terms_.limit, std::move(look)) {
   reporter_.report(LockEvent::Kind::acquired, token());
 }
 

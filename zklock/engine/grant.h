@@ -11,9 +11,7 @@
 
 #include "zklock/core/hold_limit.h"
 #include "zklock/core/lease.h"
-#include "zklock/core/lock_path.h"
 #include "zklock/engine/callback/lazy_stop_source.h"
-#include "zklock/engine/held_node_path.h"
 #include "zklock/engine/hold_limit_timer.h"
 #include "zklock/engine/lock_event_reporter.h"
 #include "zklock/engine/session/engine_context.h"
@@ -32,30 +30,18 @@ class Grant {
  public:
   struct Terms {
     FencingToken token;
-    std::string node;  ///< at the grant; a downgrade replaces it
     std::shared_ptr<core::Lease> lease;
     std::int32_t permits = 1;
     core::HoldLimit limit = {};
     core::Instant since{};  ///< the time of the grant
   };
-  /// Begins the hold and reports LockEvent::Kind::acquired. `path`: the lock path; outlives this
-  /// object. `look` is called when the clock has to be read: when LockEvent::Kind::expiring is due,
+  /// Begins the hold and reports LockEvent::Kind::acquired. `look` is called when the clock has to be read: when LockEvent::Kind::expiring is due,
   /// and when the limit ends. It must call Contender::look_at_the_clock(). Without a limit it can
   /// be empty.
-  Grant(EngineContext& core, const core::LockPath& path, const LockEventReporter& reporter,
-        Terms terms, std::function<void()> look);
+  Grant(EngineContext& core, const LockEventReporter& reporter, Terms terms,
+        std::function<void()> look);
 
   FencingToken token() const noexcept { return terms_.token; }
-  /// Returns the path of the znode. In a fork()ed child no mutex may be locked: there it returns
-  /// the path at the grant.
-  std::string node() const { return core_.forked() ? path_.child(terms_.node) : node_.path(); }
-  HeldNodePath& held_node() const noexcept { return node_; }
-  /// Returns node(), and records that the user can check it in a transaction.
-  std::string node_for_user() const {
-    is_node_exposed_.store(true);
-    return node();
-  }
-  bool is_node_exposed() const noexcept { return is_node_exposed_.load(); }
   std::int32_t permits() const noexcept { return terms_.permits; }
   /// Returns whether the hold has a maximum time. renew() can set one after the grant.
   bool is_limited() const noexcept { return limit_timer_.is_limited(); }
@@ -122,15 +108,12 @@ class Grant {
   void end(LockEvent::Kind kind, std::optional<LossReason> reason) noexcept;
 
   EngineContext& core_;
-  const core::LockPath& path_;
   const LockEventReporter& reporter_;
   const Terms terms_;
   mutable HoldLimitTimer limit_timer_;
-  mutable HeldNodePath node_;
   std::atomic<bool> over_{false};
   mutable std::atomic<int> loss_reason_{kNotLost};
   mutable std::atomic<int> commits_{0};
-  mutable std::atomic<bool> is_node_exposed_{false};
   const LazyStopSource loss_;
   const LazyStopSource request_;
   bool suspended_reported_ = false;

@@ -97,7 +97,7 @@ std::optional<Error> GuardedCommit::refusal(const GuardedWrites& what) {
   for (const auto& w : what.writes) {
     const std::string& path = path_of(w);
     const bool own =
-        std::ranges::any_of(what.guards, [&](const auto& g) { return g->grant().node() == path; });
+        std::ranges::any_of(what.guards, [&](const auto& g) { return g->node_path() == path; });
     if (own && changes(w)) {
       return Error(Errc::invalid_path, name_of(w), path, "the znode of the lock cannot be changed");
     }
@@ -124,7 +124,7 @@ void GuardedCommit::assert_invariants() const noexcept {
 
 void GuardedCommit::submit() {
   std::vector<std::string> nodes;
-  for (const auto& guard : what_.guards) nodes.push_back(guard->grant().node());
+  for (const auto& guard : what_.guards) nodes.push_back(guard->node_path());
   client::request::Transaction transaction{.guard = nodes.front(), .writes = {}};
   for (std::size_t i = 1; i < nodes.size(); ++i) {
     transaction.writes.emplace_back(write::CheckVersion{nodes[i]});
@@ -179,12 +179,11 @@ void GuardedCommit::on_answered(const client::Reply& reply, const std::vector<st
     const client::MutexLock guard(mutex_);
     guard_missing_ = true;
   }
-  const Grant& missing = what_.guards[failed]->grant();
-  missing.held_node().when_settled(
-      [self = shared_from_this(), &missing, reply, node = nodes[failed]] {
-        if (missing.node() == node) return self->finish(self->verdict(reply));
-        self->submit();
-      });
+  const auto& missing = what_.guards[failed];
+  missing->when_name_settled([self = shared_from_this(), &missing, reply, node = nodes[failed]] {
+    if (missing->node_path() == node) return self->finish(self->verdict(reply));
+    self->submit();
+  });
 }
 
 void GuardedCommit::on_deadline() {

@@ -19,7 +19,6 @@
 #include "zklock/core/lease.h"
 #include "zklock/engine/downgrade.h"
 #include "zklock/engine/epoch.h"
-#include "zklock/engine/held_node_path.h"
 #include "zklock/engine/line.h"
 #include "zklock/engine/node_watches.h"
 #include "zklock/engine/path_queue.h"
@@ -104,11 +103,14 @@ class LockNode final : private CreateLimiter::Waiter,
   bool watch_own();
   /// Records that the holder has released all exclusive counts but not the shared ones, which it
   /// took while it held for writing. From now on the znode leaves no lock delay behind. A writer's
-  /// znode is replaced by a reader's znode, so that other readers can be granted; `held_node` is
-  /// the path that the hold shows. The owner may have locked a SharedMutex while it held a
+  /// znode is replaced by a reader's znode, so that other readers can be granted. The owner may have locked a SharedMutex while it held a
   /// ReentrantMutex on the path. Then the znode is that of a mutex. It stays, and still excludes
   /// every other contender.
-  void downgrade(std::shared_ptr<HeldNodePath> held_node);
+  void downgrade();
+  /// Defers `then` until no downgrade is in flight.
+  void when_name_settled(std::function<void()> then) {
+    holding_->downgrade.when_settled(std::move(then));
+  }
   /// The znode at `path` will be deleted with the own znode, in one transaction. The holder writes
   /// to it (see core/proclamation.h).
   void delete_with_node(std::string path);

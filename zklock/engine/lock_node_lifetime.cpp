@@ -245,10 +245,10 @@ void LockNode::end_watches() {
 }
 
 // The znode of a mutex stays, because Curator's mutexes would not wait for a reader's znode.
-void LockNode::downgrade(std::shared_ptr<HeldNodePath> held_node) {
+void LockNode::downgrade() {
   const bool left_delay = fsm_.delay_markers().has_own();
   cancel_lock_delay();
-  if (fsm_.policy().rule.is_writer()) return holding_->downgrade.begin(std::move(held_node));
+  if (fsm_.policy().rule.is_writer()) return holding_->downgrade.begin();
   if (left_delay) remove_unwanted_delay_marker();
 }
 

@@ -6,7 +6,6 @@
 namespace zklock::detail {
 
 core::Instant DelayMarkerClock::first_seen(const std::string& marker, core::Instant now) {
-  const client::MutexLock guard(mutex_);
   // Another client has deleted the marker of such an old record, or no contender waits for it.
   std::erase_if(seen_, [&](const auto& each) {
     return each.first != marker && now - each.second > 2 * core::kLongestLockDelay;
@@ -15,7 +14,6 @@ core::Instant DelayMarkerClock::first_seen(const std::string& marker, core::Inst
 }
 
 void DelayMarkerClock::forget(const std::string& marker) {
-  const client::MutexLock guard(mutex_);
   seen_.erase(marker);
 }
 

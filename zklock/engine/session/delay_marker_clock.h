@@ -4,7 +4,6 @@
 #include <string>
 #include <unordered_map>
 
-#include "zklock/client/port/mutex.h"
 #include "zklock/core/session.h"
 
 namespace zklock::detail {
@@ -14,7 +13,7 @@ namespace zklock::detail {
 /// time for each marker suffices, and the delay elapses also while no contender waits. If a caller
 /// repeats an acquire with a short timeout, it is granted the lock once the delay has passed.
 ///
-/// Thread-safety: all members, from any thread.
+/// Thread-safety: none. REQUIRES: the engine mutex is held.
 class DelayMarkerClock {
  public:
   /// Returns the time at which `marker` (its full path) was first seen without its holder. If it is
@@ -24,8 +23,7 @@ class DelayMarkerClock {
   void forget(const std::string& marker);
 
  private:
-  client::Mutex mutex_;
-  std::unordered_map<std::string, core::Instant> seen_ ZKLOCK_GUARDED_BY(mutex_);
+  std::unordered_map<std::string, core::Instant> seen_;
 };
 
 }  // namespace zklock::detail

@@ -15,7 +15,7 @@ namespace write = client::request::write;
 namespace {
 
 std::string node_beside(const Contender& leader) {
-  const std::string own = leader.grant().node();
+  const std::string own = leader.node_path();
   const auto name = core::ZnodeName::parse(std::string_view(own).substr(own.rfind('/') + 1));
   return leader.path_context().path().child(core::proclamation_node(name->sequence));
 }

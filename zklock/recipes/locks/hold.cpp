@@ -70,11 +70,11 @@ std::stop_token Hold::release_request_token() const noexcept {
 }
 
 std::string Hold::node() const {
-  return contender_ ? contender_->grant().node() : std::string();
+  return contender_ ? contender_->node_path() : std::string();
 }
 
 std::string Hold::expose_node() const {
-  return contender_ ? contender_->grant().node_for_user() : std::string();
+  return contender_ ? contender_->expose_node() : std::string();
 }
 
 int Hold::permits() const noexcept {
